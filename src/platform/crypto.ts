@@ -10,5 +10,5 @@ export interface CryptoPort {
   /** Compares in constant time; false at once when the lengths differ. */
   timingSafeEqual(a: Uint8Array, b: Uint8Array): boolean;
   /** The WebCrypto implementation used for certificates and tokens. Loads nothing until its first use. */
-  readonly webcrypto: Crypto;
+  readonly webcrypto: typeof globalThis.crypto;
 }
