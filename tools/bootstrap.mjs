@@ -29,7 +29,8 @@ export function parseArguments(args) {
   const options = end < 0 ? args : args.slice(0, end);
   let purpose = 'unit';
   for (let index = 0; index < options.length; index += 2) {
-    if (options[index] !== '--for' || !Object.hasOwn(packagesFor, options[index + 1] ?? '')) throw new SetupError(usage);
+    if (options[index] !== '--for' || !Object.hasOwn(packagesFor, options[index + 1] ?? ''))
+      throw new SetupError(usage);
     purpose = options[index + 1];
   }
   return { purpose, command: end < 0 ? [] : args.slice(end + 1) };
@@ -84,7 +85,8 @@ function fail(error) {
 }
 
 async function main(args) {
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(128 + constants.signals[signal]));
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+    process.once(signal, () => process.exit(128 + constants.signals[signal]));
   const { purpose, command } = parseArguments(args);
   const refused = refusal(purpose, process.getuid?.());
   if (refused) throw new SetupError(refused);
@@ -93,4 +95,5 @@ async function main(args) {
   if (command.length > 0) become(command, environmentFor(node, { phases }));
 }
 
-if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) main(process.argv.slice(2)).catch(fail);
+if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url))
+  main(process.argv.slice(2)).catch(fail);

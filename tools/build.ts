@@ -82,7 +82,10 @@ function contentsHash(root: string): string {
     .map((entry) => join(entry.parentPath, entry.name));
   const others = [join(root, 'package-lock.json'), import.meta.filename].filter((path) => existsSync(path));
   for (const path of [...sources, ...others].sort()) {
-    hash.update(`${relative(root, path)}\0`).update(readFileSync(path)).update('\0');
+    hash
+      .update(`${relative(root, path)}\0`)
+      .update(readFileSync(path))
+      .update('\0');
   }
   return hash.digest('hex');
 }
@@ -124,7 +127,8 @@ export function entryAddresses(root: string): Plugin {
       if (!id.startsWith(join(root, 'src')) || !code.includes('import.meta.url')) return null;
       return code.replace(address, (_match, _quote, path: string) => {
         const name = bySource.get(resolve(id, '..', path));
-        if (name === undefined) throw new Error(`${relative(root, id)} starts ${path}, which is no entry in tools/build.ts`);
+        if (name === undefined)
+          throw new Error(`${relative(root, id)} starts ${path}, which is no entry in tools/build.ts`);
         return `new URL('./${name}.js', import.meta.url)`;
       });
     },

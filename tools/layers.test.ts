@@ -1,23 +1,15 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 
 import { checkLayers } from './layers.ts';
-import { repositoryRoot } from './repository.ts';
+import { plantTree, type PlantedTree } from './planted-tree.ts';
 
-function plant(files: Record<string, string>): { root: string; [Symbol.dispose](): void } {
-  const root = mkdtempSync(join(tmpdir(), 'keelson-layers-'));
-  writeFileSync(join(root, 'tsconfig.json'), '{"compilerOptions":{"module":"nodenext","target":"es2024"}}');
-  writeFileSync(join(root, 'package.json'), '{"name":"planted","type":"module","dependencies":{"yaml":"*"}}');
-  symlinkSync(join(repositoryRoot, 'node_modules'), join(root, 'node_modules'));
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), text);
-  }
-  return { root, [Symbol.dispose]: () => rmSync(root, { recursive: true, force: true }) };
-}
+const plant = (files: Record<string, string>): PlantedTree =>
+  plantTree({
+    'tsconfig.json': '{"compilerOptions":{"module":"nodenext","target":"es2024"}}',
+    'package.json': '{"name":"planted","type":"module","dependencies":{"yaml":"*"}}',
+    ...files,
+  });
 
 const leaf = 'export const x = 1;\nexport interface X { x: number }\n';
 

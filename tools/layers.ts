@@ -39,8 +39,7 @@ export async function checkLayers(root: string): Promise<LayerReport> {
     throw new Error(`${unseen.length} of ${sources.length} source files were not read, such as ${unseen[0]}`);
   }
   const violations = result.summary.violations.map(
-    ({ rule, from, to, cycle }) =>
-      `${rule.name}: ${from} → ${cycle ? cycle.map(({ name }) => name).join(' → ') : to}`,
+    ({ rule, from, to, cycle }) => `${rule.name}: ${from} → ${cycle ? cycle.map(({ name }) => name).join(' → ') : to}`,
   );
   return { modules: sources.length, violations };
 }
@@ -50,13 +49,18 @@ function cruise(root: string): Promise<CruiseResult> {
   const config = join(repositoryRoot, '.dependency-cruiser.cjs');
   const { promise, resolve: done, reject } = Promise.withResolvers<CruiseResult>();
   const options = { cwd: root, maxBuffer: 1 << 30 };
-  execFile(process.execPath, [program, '--config', config, '--output-type', 'json', 'src'], options, (error, stdout, stderr) => {
-    try {
-      done(JSON.parse(stdout) as CruiseResult);
-    } catch {
-      reject(new Error(`dependency-cruiser failed: ${stderr.trim() || error?.message}`));
-    }
-  });
+  execFile(
+    process.execPath,
+    [program, '--config', config, '--output-type', 'json', 'src'],
+    options,
+    (error, stdout, stderr) => {
+      try {
+        done(JSON.parse(stdout) as CruiseResult);
+      } catch {
+        reject(new Error(`dependency-cruiser failed: ${stderr.trim() || error?.message}`));
+      }
+    },
+  );
   return promise;
 }
 

@@ -40,7 +40,9 @@ export function dependencyState(root) {
   if (!stat) return 'stale';
   if (stat.isSymbolicLink() || readOrEmpty(join(modules, recordName)).trim() === lockHash(lockText)) return 'ready';
   const installedText = readOrEmpty(join(modules, '.package-lock.json'));
-  return installedText !== '' && treeMatchesLock(JSON.parse(lockText), JSON.parse(installedText)) ? 'unrecorded' : 'stale';
+  return installedText !== '' && treeMatchesLock(JSON.parse(lockText), JSON.parse(installedText))
+    ? 'unrecorded'
+    : 'stale';
 }
 
 /** Installs what package-lock.json names, under the given Node; returns what was done ('' for nothing). */

@@ -42,7 +42,9 @@ export async function ensureNode({ root, progress, version = process.version }) 
   const node = fetchedNodePath(root);
   const wanted = `Node.js ${minimumNode.join('.')} or newer`;
   if (!node) {
-    throw new SetupError(`${wanted} is needed; this is ${version}, and ${process.platform}-${process.arch} has no npm package of it`);
+    throw new SetupError(
+      `${wanted} is needed; this is ${version}, and ${process.platform}-${process.arch} has no npm package of it`,
+    );
   }
   if (await versionOf(node, nodeIsNewEnough)) return { node, result: '' };
   progress(`this is ${version}, fetching ${wanted} from the npm registry`);
@@ -65,7 +67,15 @@ async function fetchNode(root) {
   const [program, ...args] = npmCommand(process.execPath);
   try {
     await mkdir(partial, { recursive: true });
-    const options = ['--prefix', partial, '--no-save', '--no-package-lock', '--ignore-scripts', '--no-audit', '--no-fund'];
+    const options = [
+      '--prefix',
+      partial,
+      '--no-save',
+      '--no-package-lock',
+      '--ignore-scripts',
+      '--no-audit',
+      '--no-fund',
+    ];
     const what = `${nodePackage(process.platform, process.arch)}@24`;
     await runProgram(program, [...args, 'install', ...options, '--loglevel=error', what], { cwd: partial });
     await rm(target, { recursive: true, force: true });

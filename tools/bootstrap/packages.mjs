@@ -10,7 +10,11 @@ import { SetupError, runProgram } from './phases.mjs';
 export const upPackages = [
   { name: 'containerd', programs: ['containerd', 'ctr'] },
   { name: 'runc', programs: ['runc'] },
-  { name: 'containernetworking-plugins', programs: [], paths: ['/usr/lib/cni/bridge', '/opt/cni/bin/bridge', '/usr/libexec/cni/bridge'] },
+  {
+    name: 'containernetworking-plugins',
+    programs: [],
+    paths: ['/usr/lib/cni/bridge', '/opt/cni/bin/bridge', '/usr/libexec/cni/bridge'],
+  },
   { name: 'nftables', programs: ['nft'] },
   { name: 'iptables', programs: ['iptables'] },
   { name: 'iproute2', programs: ['ip'] },
@@ -51,7 +55,7 @@ export function unsupportedSystemMessage(missing, wanted) {
 }
 
 /** Installs the missing packages with apt; returns what was done ('' for nothing). */
-export async function ensurePackages({ purpose, progress, aptGet = '/usr/bin/apt-get' }) {
+export async function ensurePackages({ purpose, progress, aptGet = '/usr/bin/apt-get', policyPath }) {
   const wanted = packagesFor[purpose];
   const missing = missingPackages(wanted);
   if (missing.length === 0) return '';
@@ -61,11 +65,10 @@ export async function ensurePackages({ purpose, progress, aptGet = '/usr/bin/apt
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   const wait = ['-o', 'DPkg::Lock::Timeout=300'];
   await runProgram(aptGet, [...wait, '-q', 'update'], { env });
-  await withoutServiceStart(() =>
-    runProgram(aptGet, [...wait, '-q', '-y', '--no-install-recommends', '--no-remove', 'install', ...names], { env }),
-  );
+  const install = [...wait, '-q', '-y', '--no-install-recommends', '--no-remove', 'install', ...names];
+  await withoutServiceStart(() => runProgram(aptGet, install, { env }), { policyPath });
   const left = missingPackages(missing);
-  if (left.length > 0) throw new SetupError(`${unsupportedSystemMessage(left, wanted)}\n(apt-get installed what it has)`);
+  if (left.length > 0) throw new SetupError(`${unsupportedSystemMessage(left, wanted)}\n(apt-get did not bring them)`);
   return `${names.length} installed`;
 }
 

@@ -1,6 +1,7 @@
-// The reporter of the test stages: says nothing of what passes, prints each failed test with its error and whatever its
-// file wrote, and leaves the totals as JSON in the file that KEELSON_TEST_TOTALS names.
+// The reporter of the test stages: says nothing of what passes, prints each failed test with its error, at the end what
+// the files with failures wrote, and leaves the totals as JSON in the file that KEELSON_TEST_TOTALS names.
 import { writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
 import { inspect } from 'node:util';
 
@@ -15,23 +16,28 @@ type Counts = Record<string, number>;
 
 /** node:test's reporter interface: events in, text out. */
 export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
-  const outputs = new Map<string, string[]>();
+  const outputs = new Map<string, string>();
+  const failedFiles = new Set<string>();
   const startedMs = performance.now();
   for await (const { type, data } of events) {
+    const given = (data as { file?: string } | undefined)?.file;
+    const file = given === undefined ? undefined : resolve(given);
     if (type === 'test:stdout' || type === 'test:stderr') {
-      const lines = outputs.get(data.file ?? '') ?? [];
-      lines.push(data.message);
-      outputs.set(data.file ?? '', lines);
+      outputs.set(file ?? '', `${outputs.get(file ?? '') ?? ''}${data.message}`);
     } else if (type === 'test:fail') {
+      failedFiles.add(file ?? '');
       if (isOwnFailure(data.details.error)) yield failureText(data);
-    } else if (type === 'test:summary' && data.file !== undefined) {
-      const lines = outputs.get(data.file) ?? [];
-      outputs.delete(data.file);
-      if (!data.success && lines.length > 0) yield `  output of ${data.file}:\n${indent(lines.join(''))}\n`;
-    } else if (type === 'test:summary') {
+    } else if (type === 'test:summary' && file === undefined) {
+      for (const failed of failedFiles) yield outputText(failed, outputs.get(failed));
       yield summaryText(data.counts as unknown as Counts, performance.now() - startedMs);
+    } else if (type === 'test:summary' && data.success) {
+      outputs.delete(file ?? '');
     }
   }
+}
+
+function outputText(file: string, text: string | undefined): string {
+  return text === undefined ? '' : `  output of ${file}:\n${indent(text)}\n`;
 }
 
 // A suite or file fails with its tests; only the test itself is worth a report.
