@@ -11,6 +11,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { ensureDependencies } from './bootstrap/dependencies.mjs';
+import { ensureKubectl } from './bootstrap/kubectl.mjs';
 import { ensureNode } from './bootstrap/node.mjs';
 import { ensurePackages, packagesFor } from './bootstrap/packages.mjs';
 import { SetupError, createPhases } from './bootstrap/phases.mjs';
@@ -62,6 +63,7 @@ export async function setUp(purpose) {
       return found.result;
     });
     await phases.run('npm dependencies', (progress) => ensureDependencies({ root, node, progress }));
+    if (purpose === 'test') await phases.run('kubectl', (progress) => ensureKubectl({ root, node, progress }));
   };
   const packages = phases.run('Debian packages', (progress) => ensurePackages({ purpose, progress }));
   const results = await Promise.allSettled([javascript(), packages]);

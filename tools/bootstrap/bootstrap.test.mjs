@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
+import { deflateRawSync } from 'node:zlib';
 
 import { environmentFor, parseArguments, refusal } from '../bootstrap.mjs';
 import { dependencyState, ensureDependencies, lockHash, treeMatchesLock } from './dependencies.mjs';
@@ -27,6 +28,7 @@ import {
   withoutServiceStart,
 } from './packages.mjs';
 import { SetupError, createPhases, runProgram } from './phases.mjs';
+import { zipMember } from './zip.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'keelson-bootstrap-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -243,4 +245,46 @@ test('phases with nothing to do are silent', async () => {
   await phases.run('busy', async (progress) => (progress('working'), 'done'));
   assert.deepEqual(lines, ['· busy: working', '✓ busy: done (1.5 s)']);
   assert.deepEqual(phases.done, [{ name: 'busy', result: 'done', durationMs: 1500 }]);
+});
+
+// A zip archive as `zip` writes it: local headers with the data, then the directory, then its end.
+function zip(members) {
+  const locals = [];
+  const directory = [];
+  let offset = 0;
+  for (const [name, { method, data, size }] of Object.entries(members)) {
+    const local = Buffer.alloc(30);
+    local.writeUInt32LE(0x04034b50, 0);
+    local.writeUInt16LE(name.length, 26);
+    local.writeUInt16LE(3, 28);
+    const entry = Buffer.alloc(46);
+    entry.writeUInt32LE(0x02014b50, 0);
+    entry.writeUInt16LE(method, 10);
+    entry.writeUInt32LE(data.length, 20);
+    entry.writeUInt32LE(size, 24);
+    entry.writeUInt16LE(name.length, 28);
+    entry.writeUInt16LE(2, 30);
+    entry.writeUInt32LE(offset, 42);
+    locals.push(local, Buffer.from(name), Buffer.from('xyz'), data);
+    directory.push(entry, Buffer.from(name), Buffer.from('ab'));
+    offset += 33 + name.length + data.length;
+  }
+  const end = Buffer.alloc(22);
+  end.writeUInt32LE(0x06054b50, 0);
+  end.writeUInt16LE(Object.keys(members).length, 10);
+  end.writeUInt32LE(offset, 16);
+  return Buffer.concat([...locals, ...directory, end, Buffer.from('a comment')]);
+}
+
+test('members of a zip archive', () => {
+  const archive = zip({
+    'a/stored': { method: 0, data: Buffer.from('plain'), size: 5 },
+    'a/deflated': { method: 8, data: deflateRawSync('x'.repeat(1000)), size: 1000 },
+    'a/other': { method: 12, data: Buffer.from('?'), size: 1 },
+  });
+  assert.equal(zipMember(archive, 'a/stored').toString(), 'plain');
+  assert.equal(zipMember(archive, 'a/deflated').toString(), 'x'.repeat(1000));
+  assert.throws(() => zipMember(archive, 'a/other'), /method 12 is not supported/);
+  assert.throws(() => zipMember(archive, 'a/none'), /holds no a\/none/);
+  assert.throws(() => zipMember(Buffer.from('x'.repeat(30)), 'a'), /not a zip archive/);
 });
