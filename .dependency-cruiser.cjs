@@ -145,5 +145,6 @@ module.exports = {
     tsConfig: { fileName: 'tsconfig.json' },
     combinedDependencies: false,
     moduleSystems: ['es6', 'cjs'],
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types'] },
   },
 };

@@ -28,6 +28,7 @@ export const stages: readonly Stage[] = [
   check(
     'lint',
     ['node_modules/oxlint/bin/oxlint', '--deny-warnings', '--report-unused-disable-directives', '--format=unix', '.'],
+    ['tools/function-length.ts'],
     ['node_modules/oxfmt/bin/oxfmt', '--check'],
   ),
   check('layers', ['tools/layers.ts']),
