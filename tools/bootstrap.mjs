@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Makes a checkout able to run: Node.js 24, npm dependencies, Debian packages; then becomes the given command under
 // that Node.js. Runs on any Node.js >= 20 with nothing installed. What is there already is neither touched nor
-// mentioned. The time each phase took goes to the command in KEELSON_SETUP_PHASES (JSON).
+// mentioned. What the phases took goes to the command in KEELSON_SETUP (JSON: phases, durationMs).
 //
 //   node tools/bootstrap.mjs [--for up|test|unit] -- COMMAND...
 import { spawn } from 'node:child_process';
@@ -46,14 +46,21 @@ export function refusal(purpose, uid) {
 }
 
 /** The environment in which `node` and `npm` are the given Node.js, also for whatever the command starts. */
-export function environmentFor(node, { env = process.env, phases = [] } = {}) {
+export function environmentFor(node, { env = process.env, phases = [], durationMs = 0 } = {}) {
   const folders = [dirname(node), join(root, 'node_modules', '.bin'), ...(env.PATH ?? '').split(':')];
   const path = [...new Set(folders.filter((folder) => folder !== ''))].join(':');
-  return { ...env, PATH: path, NODE: node, npm_node_execpath: node, KEELSON_SETUP_PHASES: JSON.stringify(phases) };
+  return {
+    ...env,
+    PATH: path,
+    NODE: node,
+    npm_node_execpath: node,
+    KEELSON_SETUP: JSON.stringify({ phases, durationMs }),
+  };
 }
 
 /** Does all the set-up for a purpose; Debian packages and npm's are fetched at the same time. Returns the Node.js to use and the phases. */
 export async function setUp(purpose) {
+  const startedMs = performance.now();
   const phases = createPhases();
   let node = process.execPath;
   const javascript = async () => {
@@ -70,7 +77,7 @@ export async function setUp(purpose) {
   const failures = results.filter(({ status }) => status === 'rejected').map(({ reason }) => reason);
   if (failures.length > 1) throw new SetupError(failures.map((failure) => failure.message).join('\n'));
   if (failures.length === 1) throw failures[0];
-  return { node, phases: phases.done };
+  return { node, phases: phases.done, durationMs: performance.now() - startedMs };
 }
 
 // Node 20 cannot replace its process image, so the command is a child: signals are passed on, its end is ours.
@@ -92,9 +99,9 @@ async function main(args) {
   const { purpose, command } = parseArguments(args);
   const refused = refusal(purpose, process.getuid?.());
   if (refused) throw new SetupError(refused);
-  const { node, phases } = await setUp(purpose);
+  const { node, phases, durationMs } = await setUp(purpose);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeAllListeners(signal);
-  if (command.length > 0) become(command, environmentFor(node, { phases }));
+  if (command.length > 0) become(command, environmentFor(node, { phases, durationMs }));
 }
 
 if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url))

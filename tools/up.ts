@@ -6,12 +6,13 @@ import { isMain, repositoryRoot } from './repository.ts';
 import { clusterStatus, connectIfReady, dataDirectory, kubeconfigPath, startCluster } from './up/cluster.ts';
 import { demoAnswer, deploy, provideImage } from './up/demo.ts';
 import type { KubeClient } from './up/kube-client.ts';
-import { closingText, phaseTable, setupPhases, type Phase } from './up/summary.ts';
+import { closingText, phaseTable, readSetup, type Phase } from './up/summary.ts';
 import { waitFor } from './up/wait.ts';
 
 async function main(args: readonly string[]): Promise<void> {
   const dataDir = dataDirectory(args);
-  const phases: Phase[] = setupPhases(process.env['KEELSON_SETUP_PHASES']);
+  const setup = readSetup(process.env['KEELSON_SETUP']);
+  const phases: Phase[] = [];
   const phase = async (name: string, work: () => Promise<string>): Promise<void> => {
     const startedMs = performance.now();
     const result = await work();
@@ -33,7 +34,7 @@ async function main(args: readonly string[]): Promise<void> {
   try {
     const place = await runDemo(client, { dataDir, phase });
     console.log(
-      `\n${phaseTable(phases)}\n\n${closingText({ ...place, dataDir, kubeconfig: kubeconfigPath(dataDir) })}`,
+      `\n${phaseTable(setup, phases)}\n\n${closingText({ ...place, dataDir, kubeconfig: kubeconfigPath(dataDir) })}`,
     );
   } finally {
     client.close();

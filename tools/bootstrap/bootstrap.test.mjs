@@ -98,11 +98,15 @@ test('npm is the one that started us, else the one on PATH', () => {
 });
 
 test('the command finds the chosen Node.js first, and the phases', () => {
-  const env = environmentFor('/n/bin/node', { env: { PATH: '/usr/bin:/n/bin:', HOME: '/h' }, phases: [{ name: 'a' }] });
+  const env = environmentFor('/n/bin/node', {
+    env: { PATH: '/usr/bin:/n/bin:', HOME: '/h' },
+    phases: [{ name: 'a' }],
+    durationMs: 7,
+  });
   assert.match(env.PATH, /^\/n\/bin:.*\/node_modules\/\.bin:\/usr\/bin$/);
   assert.equal(env.npm_node_execpath, '/n/bin/node');
   assert.equal(env.HOME, '/h');
-  assert.deepEqual(JSON.parse(env.KEELSON_SETUP_PHASES), [{ name: 'a' }]);
+  assert.deepEqual(JSON.parse(env.KEELSON_SETUP), { phases: [{ name: 'a' }], durationMs: 7 });
 });
 
 test('an installed tree is compared with the lock file', () => {

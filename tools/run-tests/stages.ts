@@ -12,10 +12,19 @@ export interface Stage {
 
 const check = (name: string, ...commands: string[][]): Stage => ({ name, commands, isTestRun: false });
 
-function tests(name: string, { patterns, concurrency }: { patterns: string[]; concurrency: number }): Stage {
+interface TestRun {
+  readonly patterns: readonly string[];
+  /** Test files at the same time. */
+  readonly concurrency: number;
+  /** What hangs longer, a test or a whole file, has failed. */
+  readonly timeoutMs: number;
+}
+
+function tests(name: string, { patterns, concurrency, timeoutMs }: TestRun): Stage {
   const options = [
     '--test',
     `--test-concurrency=${concurrency}`,
+    `--test-timeout=${timeoutMs}`,
     '--test-reporter=./tools/run-tests/reporter.ts',
     '--test-reporter-destination=stdout',
   ];
@@ -33,9 +42,13 @@ export const stages: readonly Stage[] = [
   ),
   check('layers', ['tools/layers.ts']),
   check('knip', ['node_modules/knip/bin/knip.js', '--no-progress']),
-  tests('unit', { patterns: ['src/**/*.test.ts', 'tools/**/*.test.{ts,mjs}', 'bin/**/*.test.ts'], concurrency: 2 }),
-  tests('sim', { patterns: ['test/sim/**/*.test.ts'], concurrency: 2 }),
-  tests('integration', { patterns: ['test/integration/**/*.test.ts'], concurrency: 1 }),
+  tests('unit', {
+    patterns: ['src/**/*.test.ts', 'tools/**/*.test.{ts,mjs}'],
+    concurrency: 2,
+    timeoutMs: 120_000,
+  }),
+  tests('sim', { patterns: ['test/sim/**/*.test.ts'], concurrency: 2, timeoutMs: 120_000 }),
+  tests('integration', { patterns: ['test/integration/**/*.test.ts'], concurrency: 1, timeoutMs: 480_000 }),
 ];
 
 /** The named stages in their order, or all of them. @throws Error naming an unknown one */

@@ -7,24 +7,26 @@ export interface Phase {
   readonly durationMs: number;
 }
 
-/** The set-up phases that tools/bootstrap.mjs hands over; none when it did not. */
-export function setupPhases(text: string | undefined): Phase[] {
-  return text === undefined || text === '' ? [] : (JSON.parse(text) as Phase[]);
+/** What tools/bootstrap.mjs hands over: its phases, some of which ran at the same time, and how long they took together. */
+export interface Setup {
+  readonly phases: readonly Phase[];
+  readonly durationMs: number;
 }
 
-/** The phases as a table, with their sum. */
-export function phaseTable(phases: readonly Phase[]): string {
-  const all = [
-    ...phases,
-    { name: 'total', result: '', durationMs: phases.reduce((sum, phase) => sum + phase.durationMs, 0) },
-  ];
-  const width = Math.max(...all.map(({ name }) => name.length));
-  const line = ({ name, result, durationMs }: Phase): string => {
-    const time = `${(durationMs / 1000).toFixed(2)} s`.padStart(9);
-    const what = name === 'total' ? '' : result === '' ? 'was done' : result;
-    return `  ${name.padEnd(width)}  ${time}  ${what}`.trimEnd();
-  };
-  return all.map(line).join('\n');
+/** Reads what tools/bootstrap.mjs handed over in the environment; nothing when it did not run. */
+export function readSetup(text: string | undefined): Setup {
+  return text === undefined || text === '' ? { phases: [], durationMs: 0 } : (JSON.parse(text) as Setup);
+}
+
+/** The phases of the set-up and those after it as a table, with the time they took from first to last. */
+export function phaseTable(setup: Setup, phases: readonly Phase[]): string {
+  const totalMs = phases.reduce((sum, phase) => sum + phase.durationMs, setup.durationMs);
+  const all = [...setup.phases, ...phases];
+  const width = Math.max(...all.map(({ name }) => name.length), 'total'.length);
+  const line = (name: string, durationMs: number, result: string): string =>
+    `  ${name.padEnd(width)}  ${`${(durationMs / 1000).toFixed(2)} s`.padStart(9)}  ${result}`.trimEnd();
+  const lines = all.map(({ name, durationMs, result }) => line(name, durationMs, result === '' ? 'was done' : result));
+  return [...lines, line('total', totalMs, '')].join('\n');
 }
 
 /** Where things are. */

@@ -5,7 +5,7 @@ import { dataDirectory, kubeconfigPath } from './cluster.ts';
 import { contains, demoObjects } from './demo.ts';
 import { demoImageName } from '../demo-image.ts';
 import { apply, collectionPath, type Answer, type ApiObject, type KubeClient, type Question } from './kube-client.ts';
-import { closingText, phaseTable, setupPhases } from './summary.ts';
+import { closingText, phaseTable, readSetup } from './summary.ts';
 import { waitFor } from './wait.ts';
 
 test('the data directory is the one keelson up is given', () => {
@@ -76,12 +76,15 @@ test('waiting ends with the answer, or says what was awaited and the last error'
 });
 
 test('the table of phases, with those of the set-up', () => {
-  const phases = setupPhases('[{"name":"Node.js","result":"v24.21.0 fetched","durationMs":3200}]');
-  assert.deepEqual(setupPhases(undefined), []);
-  assert.deepEqual(phaseTable([...phases, { name: 'build', result: '', durationMs: 40 }]).split('\n'), [
-    '  Node.js     3.20 s  v24.21.0 fetched',
-    '  build       0.04 s  was done',
-    '  total       3.24 s',
+  const setup = readSetup(
+    '{"durationMs":4000,"phases":[{"name":"Node.js","result":"v24.21.0 fetched","durationMs":3200},{"name":"Debian packages","result":"2 installed","durationMs":4000}]}',
+  );
+  assert.deepEqual(readSetup(undefined), { phases: [], durationMs: 0 });
+  assert.deepEqual(phaseTable(setup, [{ name: 'build', result: '', durationMs: 40 }]).split('\n'), [
+    '  Node.js             3.20 s  v24.21.0 fetched',
+    '  Debian packages     4.00 s  2 installed',
+    '  build               0.04 s  was done',
+    '  total               4.04 s',
   ]);
 });
 
