@@ -53,7 +53,7 @@ function keep(pod: Pod, old: Pod): void {
 /** Of several defaults the smallest value counts. */
 function defaultClass(objects: ObjectStore): PriorityClass | undefined {
   const defaults = objects.list(PriorityClasses).filter((c) => c.globalDefault === true);
-  return defaults.length === 0 ? undefined : defaults.reduce((least, c) => (c.value < least.value ? c : least));
+  return defaults.length === 0 ? undefined : defaults.reduce((least, c) => ((c.value ?? 0) < (least.value ?? 0) ? c : least));
 }
 
 function refuseSecondDefault(attributes: AdmissionAttributes, objects: ObjectStore): void {
