@@ -100,9 +100,9 @@ async function sendStream(stream: ServerHttp2Stream, result: Extract<HttpRespons
   try {
     await result.run(sink);
     await sink.end();
-  } catch {
-    // Too late for a status: resetting the stream tells the client that the answer is not whole.
-    if (!stream.destroyed) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  } catch (error) {
+    // Too late for a status: resetting the stream tells the client that the answer is not whole. `close` would end it first.
+    if (!stream.destroyed) stream.destroy(error as Error);
   }
 }
 
