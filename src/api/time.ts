@@ -1,0 +1,21 @@
+/**
+ * API times: RFC 3339 texts with second precision (Time) or microseconds (MicroTime), always UTC. The only place, beside
+ * platform/node, that builds `Date`s, and only from given numbers. Upstream: metav1.Time, metav1.MicroTime.
+ */
+
+/** `2026-01-02T03:04:05Z`: a Time from wall-clock milliseconds. */
+export function formatTime(wallMs: number): string {
+  return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
+}
+
+/** `2026-01-02T03:04:05.000006Z`: a MicroTime from wall-clock milliseconds (fractions are microseconds). */
+export function formatMicroTime(wallMs: number): string {
+  const wholeMs = Math.floor(wallMs);
+  const micros = Math.floor((wallMs - wholeMs) * 1000);
+  return `${new Date(wholeMs).toISOString().slice(0, 23)}${String(micros).padStart(3, '0')}Z`;
+}
+
+/** Milliseconds since the epoch of an RFC 3339 text; NaN when it is none. */
+export function parseTime(text: string | undefined): number {
+  return text === undefined ? Number.NaN : Date.parse(text);
+}

@@ -1,0 +1,96 @@
+/**
+ * The typed client every component uses. Two transports implement it: REST over HTTPS and in-process. Upstream:
+ * client-go's clientset and dynamic client in one.
+ *
+ * Objects returned by the in-process transport and by informers are shared and immutable. All calls reject with
+ * `StatusError` when the server answers with one, with the transport's error otherwise; all take an abort signal.
+ */
+import type { ResourceInfo } from '../api/resource-info.ts';
+import type { KubernetesObject, ObjectList } from '../api/object.ts';
+import type { Duplex } from '../platform/streams.ts';
+
+/** Names one object; `namespace` is absent for cluster-scoped ones. */
+export interface ObjectKey {
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+/** Options of list. Selectors in their string form. */
+export interface ListOptions {
+  /** Absent: all namespaces. */
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  readonly limit?: number;
+  readonly continue?: string;
+  readonly resourceVersion?: string;
+  readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan';
+  readonly signal?: AbortSignal;
+}
+
+/** Options of watch. */
+export interface WatchOptions extends Omit<ListOptions, 'limit' | 'continue'> {
+  readonly allowWatchBookmarks?: boolean;
+  readonly sendInitialEvents?: boolean;
+  readonly timeoutSeconds?: number;
+}
+
+/** A watch event. On ERROR `object` is a Status; on BOOKMARK only its resourceVersion (and annotations) means anything. */
+export interface WatchEvent<T> {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+  readonly object: T;
+}
+
+/** Options of writes. */
+export interface WriteOptions {
+  readonly dryRun?: boolean;
+  readonly fieldManager?: string;
+  readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore';
+  readonly subresource?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** Options of delete. */
+export interface DeleteOptions {
+  readonly gracePeriodSeconds?: number;
+  readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground';
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  readonly dryRun?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** A patch with its media type. */
+export type Patch =
+  | { readonly type: 'json'; readonly operations: readonly unknown[] }
+  | { readonly type: 'merge' | 'strategic'; readonly patch: object }
+  | { readonly type: 'apply'; readonly object: object; readonly fieldManager: string; readonly force?: boolean };
+
+/** All verbs on one resource. */
+export interface ResourceClient<T extends KubernetesObject> {
+  readonly info: ResourceInfo<T>;
+  get(key: ObjectKey, options?: { resourceVersion?: string; signal?: AbortSignal }): Promise<T>;
+  list(options?: ListOptions): Promise<ObjectList<T>>;
+  /** Ends when the server ends it; breaking out of the loop, or the signal, stops it. Batches keep order. */
+  watch(options: WatchOptions): AsyncIterable<readonly WatchEvent<T>[]>;
+  /** Namespace and name come from the object's metadata. */
+  create(object: T, options?: WriteOptions): Promise<T>;
+  update(object: T, options?: WriteOptions): Promise<T>;
+  updateStatus(object: T, options?: WriteOptions): Promise<T>;
+  patch(key: ObjectKey, patch: Patch, options?: WriteOptions): Promise<T>;
+  /** Resolves to the object as it stands while it terminates, or to a Status when it is gone. */
+  delete(key: ObjectKey, options?: DeleteOptions): Promise<unknown>;
+  deleteCollection(options: ListOptions & DeleteOptions): Promise<unknown>;
+  /** GET on a sub-resource, e.g. scale. */
+  getSubresource<S>(key: ObjectKey, subresource: string, options?: { signal?: AbortSignal }): Promise<S>;
+  /** POST to a sub-resource: binding, eviction, token. */
+  createSubresource<S>(key: ObjectKey, subresource: string, body: object, options?: WriteOptions): Promise<S>;
+}
+
+/** The client. */
+export interface Client {
+  resource<T extends KubernetesObject>(info: ResourceInfo<T>): ResourceClient<T>;
+  /** Any request with raw path (and query): discovery, logs, version. Rejects on a status of 400 and above. */
+  raw(request: { method: string; path: string; body?: unknown; headers?: Readonly<Record<string, string>>; signal?: AbortSignal }): Promise<{ status: number; body: Uint8Array }>;
+  /** Opens an upgraded connection (exec, attach, port-forward) where the transport can. */
+  upgrade(request: { path: string; headers: Readonly<Record<string, string>>; signal?: AbortSignal }): Promise<Duplex>;
+}

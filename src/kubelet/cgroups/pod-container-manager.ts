@@ -1,0 +1,18 @@
+/** Contract of pod and QoS cgroups towards the kubelet's core. Upstream: pkg/kubelet/cm. */
+import type { Pod } from '../../api/gen/core-v1.ts';
+
+/** Makes, limits and removes the cgroup of each pod and of each QoS class. */
+export interface PodContainerManager {
+  /** Creates kubepods and the QoS cgroups with the node's allocatable limits. */
+  start(signal: AbortSignal): Promise<void>;
+  ensurePodCgroup(pod: Pod): Promise<void>;
+  /** Applies changed limits (in-place resize). */
+  updatePodCgroup(pod: Pod): Promise<void>;
+  podCgroupExists(pod: Pod): Promise<boolean>;
+  /** Value for CRI's `cgroup_parent`. */
+  criParent(pod: Pod): string;
+  /** Ends what still runs there and removes it. By uid, for orphans too. */
+  destroyPodCgroup(podUid: string): Promise<void>;
+  /** Uids of all pods that have a cgroup, for orphan clean-up. */
+  podUids(): Promise<readonly string[]>;
+}

@@ -1,0 +1,153 @@
+/**
+ * Contract between the kubelet's core (sync loop, pod workers, PLEG) and its container runtime manager.
+ * Upstream: pkg/kubelet/container (Runtime, PodStatus, Pod) and kuberuntime behind it.
+ */
+import type { Pod, Secret } from '../../api/gen/core-v1.ts';
+
+/** State of a container as the runtime tells it. */
+export type ContainerState = 'created' | 'running' | 'exited' | 'unknown';
+
+/** One container's state, in upstream's terms (kubecontainer.Status). Times are wall-clock milliseconds, 0 when unknown. */
+export interface ContainerStatus {
+  /** `containerd://…` without the scheme: the bare id. */
+  readonly id: string;
+  readonly name: string;
+  readonly state: ContainerState;
+  readonly createdAtMs: number;
+  readonly startedAtMs: number;
+  readonly finishedAtMs: number;
+  readonly exitCode: number;
+  readonly image: string;
+  readonly imageId: string;
+  readonly imageRef: string;
+  /** Hash of the container spec it was made from (annotation io.kubernetes.container.hash). */
+  readonly hash: string;
+  readonly restartCount: number;
+  readonly reason: string;
+  /** Termination message, read from its file or log as the policy says. */
+  readonly message: string;
+  /** Sandbox it belongs to. */
+  readonly podSandboxId: string;
+  /** Limits and requests as the runtime has them, if it tells. */
+  readonly resources?: { readonly cpuQuota?: number; readonly cpuPeriod?: number; readonly cpuShares?: number; readonly memoryLimitBytes?: number };
+  readonly user?: { readonly uid: number; readonly gid: number; readonly supplementalGroups: readonly number[] };
+}
+
+/** One sandbox's state. */
+export interface SandboxStatus {
+  readonly id: string;
+  readonly ready: boolean;
+  readonly attempt: number;
+  readonly createdAtMs: number;
+  readonly ips: readonly string[];
+  readonly networkNamespace: 'pod' | 'node';
+}
+
+/** Everything the runtime knows of one pod. Upstream: kubecontainer.PodStatus. */
+export interface PodStatus {
+  readonly uid: string;
+  readonly name: string;
+  readonly namespace: string;
+  /** Addresses of the newest ready sandbox. */
+  readonly ips: readonly string[];
+  /** All containers incl. dead ones, newest first per name. */
+  readonly containers: readonly ContainerStatus[];
+  /** Newest first. */
+  readonly sandboxes: readonly SandboxStatus[];
+  /** Monotonic time of the observation. */
+  readonly observedAtMs: number;
+}
+
+/** What a listing of the runtime tells of a pod. Upstream: kubecontainer.Pod. */
+export interface RuntimePod {
+  readonly uid: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly createdAtMs: number;
+  readonly containers: readonly { readonly id: string; readonly name: string; readonly state: ContainerState; readonly hash: string }[];
+  readonly sandboxes: readonly { readonly id: string; readonly state: ContainerState }[];
+}
+
+/** One step of a sync or kill, for events and the pod's status. Upstream: SyncResult. */
+export interface SyncStep {
+  readonly action: 'StartContainer' | 'KillContainer' | 'CreatePodSandbox' | 'ConfigPodSandbox' | 'KillPodSandbox' | 'InitContainer' | 'ResizePod';
+  readonly target: string;
+  /** Upstream's reason when it failed: CrashLoopBackOff, ErrImagePull, ImagePullBackOff, CreateContainerConfigError, RunContainerError … */
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+/** Outcome of `syncPod`. `retryAfterMs`: when it should be tried again at the latest (back-off that runs out). */
+export interface PodSyncResult {
+  readonly steps: readonly SyncStep[];
+  readonly error?: Error;
+  readonly retryAfterMs?: number;
+}
+
+/** A change seen in the runtime's event stream; only a wake-up: the state is re-read. */
+export interface RuntimeEvent {
+  readonly podUid: string;
+  readonly containerId: string;
+  readonly type: 'created' | 'started' | 'stopped' | 'deleted';
+  /** Exit code when type is `stopped` and the stream told it. */
+  readonly exitCode?: number;
+}
+
+/** Why a container may (not) run now, as the probe results and back-off tell. */
+export interface ContainerRuntimeStatus {
+  readonly runtimeReady: boolean;
+  readonly networkReady: boolean;
+  readonly message: string;
+  readonly runtimeName: string;
+  readonly runtimeVersion: string;
+  /** Features and handlers as node status wants them. */
+  readonly runtimeHandlers: readonly { readonly name: string; readonly features: Readonly<Record<string, boolean>> }[];
+}
+
+/** Output of a command run in a container. */
+export interface ContainerExecResult {
+  readonly exitCode: number;
+  readonly stdout: Uint8Array;
+  readonly stderr: Uint8Array;
+}
+
+/** An image on the node. */
+export interface NodeImage {
+  readonly id: string;
+  readonly repoTags: readonly string[];
+  readonly repoDigests: readonly string[];
+  readonly sizeBytes: number;
+  readonly pinned: boolean;
+}
+
+/** The container runtime manager. All calls take an abort signal where they can take long. */
+export interface ContainerRuntime {
+  status(): Promise<ContainerRuntimeStatus>;
+  /** Pods with sandboxes or containers; `all` includes dead ones. */
+  getPods(all: boolean): Promise<readonly RuntimePod[]>;
+  getPodStatus(uid: string, name: string, namespace: string): Promise<PodStatus>;
+  /** The seven steps: compute changes; kill sandbox; kill containers; create sandbox; ephemeral, init, normal containers. */
+  syncPod(request: { pod: Pod; podStatus: PodStatus; pullSecrets: readonly Secret[]; signal: AbortSignal }): Promise<PodSyncResult>;
+  /** Stops containers (preStop, TERM, grace, KILL) and then the sandbox. `pod` is absent for orphans: grace then comes from labels. */
+  killPod(request: { pod?: Pod; runtimePod: RuntimePod; gracePeriodSeconds?: number; reason?: string; signal?: AbortSignal }): Promise<PodSyncResult>;
+  /** Forgets back-off and caches of a pod that is gone. */
+  forgetPod(uid: string): void;
+  /** Removes dead containers and sandboxes beyond what the policy keeps; `evictNonDeleted` also those of finished pods. */
+  garbageCollect(policy: { minAgeMs: number; maxPerPodContainer: number; maxContainers: number }, options: { allSourcesReady: boolean; evictNonDeleted: boolean }): Promise<void>;
+  /** Removes one dead container (after ContainerDied, beyond the newest). */
+  deleteContainer(id: string): Promise<void>;
+  /** Runs a command to its end, for exec probes and hooks. `timeoutMs` 0: none; a timeout rejects with an error whose `code` is 'DEADLINE'. */
+  execSync(containerId: string, command: readonly string[], timeoutMs: number): Promise<ContainerExecResult>;
+  /** URLs of the runtime's streaming server. */
+  execUrl(request: { containerId: string; command: readonly string[]; stdin: boolean; stdout: boolean; stderr: boolean; tty: boolean }): Promise<string>;
+  attachUrl(request: { containerId: string; stdin: boolean; stdout: boolean; stderr: boolean; tty: boolean }): Promise<string>;
+  portForwardUrl(request: { podSandboxId: string; ports: readonly number[] }): Promise<string>;
+  /** Log file of a container (current or given id). */
+  containerLogPath(containerId: string): Promise<string>;
+  reopenContainerLog(containerId: string): Promise<void>;
+  images(): Promise<readonly NodeImage[]>;
+  removeImage(id: string): Promise<void>;
+  updatePodCidr(cidr: string): Promise<void>;
+  /** Runtime events until aborted; ends (throws) when the stream breaks: the caller relists and subscribes anew. */
+  events(signal: AbortSignal): AsyncIterable<RuntimeEvent>;
+}

@@ -1,0 +1,18 @@
+/** What the kubelet's HTTP server and stats need from its core. Upstream: server.HostInterface. */
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { PodStatus } from '../container/runtime.ts';
+
+/** The core as its server sees it. */
+export interface KubeletHost {
+  readonly nodeName: string;
+  /** Pods assigned to this node, with their current status. */
+  pods(): readonly Pod[];
+  podByName(namespace: string, name: string): Pod | undefined;
+  podByUid(uid: string): Pod | undefined;
+  /** Newest runtime status, from the pod cache. */
+  podStatus(uid: string): PodStatus | undefined;
+  /** Problems that make /healthz fail; empty when healthy. */
+  healthProblems(): readonly string[];
+  /** The configuration for /configz. */
+  configz(): object;
+}

@@ -1,0 +1,46 @@
+/**
+ * The cgroup port, version 1 and 2 behind one interface in terms of version 2's meaning.
+ * Names are slash-separated paths below the instance's cgroup root, e.g. `/kubepods/burstable/pod<uid>`.
+ */
+
+/** Limits of a cgroup. Absent means: leave as it is. */
+export interface CgroupResources {
+  readonly memoryMaxBytes?: number | 'max';
+  readonly cpuShares?: number;
+  readonly cpuQuotaUs?: number | 'max';
+  readonly cpuPeriodUs?: number;
+  readonly pidsMax?: number | 'max';
+  /** Further cgroup v2 keys, e.g. `memory.min`. Ignored on v1 where there is no counterpart. */
+  readonly unified?: Readonly<Record<string, string>>;
+  /** Bytes per huge page size, e.g. `{ '2MB': 0 }`. */
+  readonly hugePageLimits?: Readonly<Record<string, number>>;
+}
+
+/** Use of a cgroup, as read from its files. */
+export interface CgroupStats {
+  readonly cpuUsageNs: number;
+  readonly memoryUsageBytes: number;
+  readonly memoryWorkingSetBytes: number;
+  readonly memoryRssBytes: number;
+  readonly pageFaults: number;
+  readonly majorPageFaults: number;
+  readonly pids: number;
+}
+
+/** Creates, limits, reads and removes cgroups. */
+export interface Cgroups {
+  readonly version: 1 | 2;
+  exists(name: string): Promise<boolean>;
+  /** Creates with all parents; applies the limits. Idempotent. */
+  create(name: string, resources: CgroupResources): Promise<void>;
+  update(name: string, resources: CgroupResources): Promise<void>;
+  /** Ends every process below, then removes the tree. No error when it is not there. */
+  destroy(name: string): Promise<void>;
+  /** Pids of the cgroup and all below it. */
+  pids(name: string): Promise<readonly number[]>;
+  stats(name: string): Promise<CgroupStats>;
+  /** Names of direct children. */
+  children(name: string): Promise<readonly string[]>;
+  /** The value handed to CRI as `cgroup_parent` for this name. */
+  criParent(name: string): string;
+}

@@ -1,0 +1,33 @@
+/**
+ * The clock port: the only source of time in Keelson.
+ *
+ * Invariants: `monotonicMs` never goes back; timers run on monotonic time and may be longer than the 24.8 days a bare
+ * `setTimeout` can hold; a callback never runs inside the call that scheduled it. Under the virtual clock time stands
+ * still while any busy token is held and jumps straight to the next timer when everything is idle.
+ */
+
+/** Cancels a timer. Calling it twice, or after the timer fired, does nothing. */
+export type CancelTimer = () => void;
+
+/** Given back exactly once by whoever holds virtual time still. */
+export type ReleaseBusy = () => void;
+
+/** Wall time, monotonic time and timers. */
+export interface Clock {
+  /** Wall-clock time in milliseconds since the Unix epoch, with sub-millisecond fraction where there is one. May jump. */
+  nowMs(): number;
+  /** Milliseconds since an arbitrary start; never goes back. Measure durations with this. */
+  monotonicMs(): number;
+  /** Runs `callback` once after `delayMs` (at least 0). Any length is allowed. The timer does not keep a process alive. */
+  setTimer(delayMs: number, callback: () => void): CancelTimer;
+  /** Runs `callback` every `periodMs`, first after one period; a slow callback skips beats, never queues them. */
+  setTicker(periodMs: number, callback: () => void): CancelTimer;
+  /** Resolves after `delayMs`; rejects with the signal's reason when aborted first. */
+  sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
+  /** Resolves in a later turn of the loop: lets I/O and other work run. Never moves virtual time. */
+  yield(): Promise<void>;
+  /** Holds virtual time still until released; taken by every adapter around real asynchronous work. Free on the real clock. */
+  holdBusy(what: string): ReleaseBusy;
+  /** Called with the size of the jump when wall time moves against monotonic time by more than a second. */
+  onWallJump(listener: (jumpMs: number) => void): CancelTimer;
+}

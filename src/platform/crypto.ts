@@ -1,0 +1,14 @@
+/**
+ * The cryptography port: hashing at once, key pairs and signatures through WebCrypto. Under simulation the key material
+ * may be seeded; hashing is always real.
+ */
+
+/** Hashes, keys and comparisons. */
+export interface CryptoPort {
+  /** SHA-256 of `data`, as lower-case hexadecimal. */
+  sha256Hex(data: string | Uint8Array): string;
+  /** Compares in constant time; false at once when the lengths differ. */
+  timingSafeEqual(a: Uint8Array, b: Uint8Array): boolean;
+  /** The WebCrypto implementation used for certificates and tokens. Loads nothing until its first use. */
+  readonly webcrypto: typeof globalThis.crypto;
+}

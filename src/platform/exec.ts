@@ -1,0 +1,42 @@
+/**
+ * The process port. `spawn` blocks the event loop for as long as the process is large, so the real adapter sends the
+ * request to a small spawner process started first.
+ */
+
+/** How a program ended. */
+export interface ExecResult {
+  /** Exit code; 128 + signal number when it was ended by a signal. */
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** True when the deadline ended it. */
+  readonly timedOut: boolean;
+}
+
+/** What to run. */
+export interface ExecOptions {
+  readonly input?: string | Uint8Array;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** Ends the program with SIGKILL after so long. Default 60 s. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** What to start for longer. */
+export interface DaemonOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** Both outputs are appended to this file. */
+  readonly logFile: string;
+}
+
+/** Runs programs. */
+export interface Exec {
+  /** Runs to the end. Rejects only when the program cannot be started (`code` is ENOENT …) or the signal aborts. */
+  run(file: string, args: readonly string[], options?: ExecOptions): Promise<ExecResult>;
+  /** Starts a program in a session of its own that outlives this process; resolves to its pid. */
+  startDaemon(file: string, args: readonly string[], options: DaemonOptions): Promise<number>;
+  /** Sends a signal; false when there is no such process. Signal 0 only asks. */
+  kill(pid: number, signal: 'SIGTERM' | 'SIGKILL' | 'SIGHUP' | 0): boolean;
+}

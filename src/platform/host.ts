@@ -1,0 +1,27 @@
+/** Facts about the machine, as NodeInfo and capacity need them. Real: /proc, /sys, os. Simulated: as the test says. */
+
+export interface HostInfo {
+  readonly hostname: string;
+  readonly machineId: string;
+  readonly systemUuid: string;
+  readonly bootId: string;
+  readonly kernelVersion: string;
+  readonly osImage: string;
+  /** Go's names: linux, amd64, arm64. */
+  readonly operatingSystem: string;
+  readonly architecture: string;
+  readonly cpuCount: number;
+  readonly memoryBytes: number;
+  readonly swapBytes: number;
+  readonly pidMax: number;
+  readonly hugePages: readonly { readonly pageSizeBytes: number; readonly count: number }[];
+}
+
+/** Reads facts of the host. */
+export interface Host {
+  info(): Promise<HostInfo>;
+  /** Memory available now and in use, bytes. */
+  memory(): Promise<{ readonly availableBytes: number; readonly usageBytes: number; readonly workingSetBytes: number }>;
+  /** Number of tasks running on the host now. */
+  processCount(): Promise<number>;
+}

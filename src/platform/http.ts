@@ -1,0 +1,87 @@
+/**
+ * The HTTP server port. A handler is a function from request to response without node:http; `platform/node` adapts it to
+ * HTTP/1.1 and HTTP/2 over TLS, simulation calls it directly. Handlers that can answer at once return without a promise:
+ * the hot path of a GET costs no extra turn of the loop.
+ */
+import type { ByteSink, Duplex } from './streams.ts';
+
+/** The verified client certificate of a TLS peer. */
+export interface PeerCertificate {
+  readonly commonName: string;
+  readonly organizations: readonly string[];
+  /** SHA-256 of the DER form, hexadecimal. */
+  readonly fingerprint256: string;
+}
+
+/** One request. Header names are lower case. */
+export interface HttpRequest {
+  readonly method: string;
+  /** The raw path, still percent-encoded, without the query. */
+  readonly path: string;
+  /** The raw query without `?`; '' when there is none. */
+  readonly query: string;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly remoteAddress: string;
+  /** Present only when the peer's certificate was verified against the server's client CA. */
+  readonly peerCertificate?: PeerCertificate;
+  /** Aborts when the client goes away. */
+  readonly signal: AbortSignal;
+  /** True when the request asks to switch protocols. */
+  readonly wantsUpgrade: boolean;
+  /** The whole body. Rejects with a `BodyTooLargeError` past `limitBytes`. */
+  readBody(limitBytes: number): Promise<Uint8Array>;
+  /** The body as it arrives, for proxying. Use this or `readBody`, once. */
+  bodyStream(): AsyncIterable<Uint8Array>;
+}
+
+/** The response head's headers; array values are sent as several lines. */
+export type HttpHeaders = Readonly<Record<string, string | readonly string[]>>;
+
+/** One response. */
+export type HttpResponse =
+  | { readonly kind: 'bytes'; readonly status: number; readonly headers: HttpHeaders; readonly chunks: readonly Uint8Array[] }
+  | { readonly kind: 'stream'; readonly status: number; readonly headers: HttpHeaders; run(sink: ByteSink): Promise<void> }
+  | {
+      /** Takes the raw connection; the handler writes the `101` (or refusal) head itself. HTTP/1.1 only. */
+      readonly kind: 'upgrade';
+      accept(socket: Duplex): Promise<void>;
+    };
+
+/** Answers requests. Must not throw: errors become responses inside. */
+export type HttpHandler = (request: HttpRequest) => HttpResponse | Promise<HttpResponse>;
+
+/** The body was larger than the limit given to `readBody`. */
+export class BodyTooLargeError extends Error {
+  constructor(limitBytes: number) {
+    super(`request body exceeds ${limitBytes} bytes`);
+    this.name = 'BodyTooLargeError';
+  }
+}
+
+/** Where and how to listen. */
+export interface ListenOptions {
+  readonly host: string;
+  /** 0 chooses a free port. */
+  readonly port: number;
+  /** Plain HTTP when absent. */
+  readonly tls?: {
+    readonly certPem: string;
+    readonly keyPem: string;
+    /** Client certificates are asked for (not required) and verified against these. */
+    readonly clientCaPem?: string;
+    /** Offer HTTP/2 by ALPN. Default true. */
+    readonly http2?: boolean;
+  };
+}
+
+/** A listening server. */
+export interface HttpServer {
+  readonly port: number;
+  /** Swaps certificate and key for new connections. */
+  setCertificate(certPem: string, keyPem: string): void;
+  /** Stops accepting, aborts the requests that still run after `graceMs`, closes. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Opens listening servers. Rejects with Node's code (EADDRINUSE, EACCES …). */
+export type ListenHttp = (options: ListenOptions, handler: HttpHandler) => Promise<HttpServer>;

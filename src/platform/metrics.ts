@@ -1,0 +1,30 @@
+/** The metrics port: Prometheus types under upstream's names. Creating the same metric twice returns the first. */
+
+export interface Counter {
+  inc(labels?: Readonly<Record<string, string>>, by?: number): void;
+}
+export interface Gauge {
+  set(value: number, labels?: Readonly<Record<string, string>>): void;
+  /** Removes the series with these labels. */
+  remove(labels: Readonly<Record<string, string>>): void;
+}
+export interface Histogram {
+  /** `value` in the unit the metric's name says, seconds mostly. */
+  observe(value: number, labels?: Readonly<Record<string, string>>): void;
+}
+export interface MetricSpec {
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: readonly string[];
+  /** Histogram bucket bounds. */
+  readonly buckets?: readonly number[];
+}
+
+/** A registry of metrics. */
+export interface Metrics {
+  counter(spec: MetricSpec): Counter;
+  gauge(spec: MetricSpec): Gauge;
+  histogram(spec: MetricSpec): Histogram;
+  /** Everything in Prometheus text format 0.0.4. */
+  expose(): Promise<string>;
+}

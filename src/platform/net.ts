@@ -1,0 +1,67 @@
+/**
+ * The network port, cut at the level Keelson uses: an HTTP(S) server, an HTTP(S) client, raw streams and datagrams.
+ * Simulation replaces what is above sockets: no simulated component opens one.
+ */
+import type { Duplex } from './streams.ts';
+
+/** PEM texts for one end of a TLS connection. */
+export interface TlsOptions {
+  readonly certPem?: string;
+  readonly keyPem?: string;
+  /** Certificate authorities to trust. */
+  readonly caPem?: string;
+  /** Checks the peer's name against this instead of the host dialled. */
+  readonly serverName?: string;
+  /** Skips verification of the peer. */
+  readonly insecureSkipVerify?: boolean;
+}
+
+/** A plain or TLS stream connection. */
+export interface Dial {
+  readonly host?: string;
+  readonly port?: number;
+  readonly unixPath?: string;
+  readonly tls?: TlsOptions;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** One HTTP exchange from the client's side. Redirects are not followed. */
+export interface HttpCall {
+  readonly method: string;
+  readonly url: string;
+  /** Sent through this unix socket instead of the URL's host. */
+  readonly unixPath?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+  readonly tls?: TlsOptions;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** The answer; read `body` to its end or cancel it. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: AsyncIterable<Uint8Array>;
+  /** Drops the rest of the body and the connection. */
+  cancel(): void;
+}
+
+/** A switched connection after `101 Switching Protocols`. */
+export interface HttpUpgrade {
+  readonly status: 101;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly socket: Duplex;
+}
+
+/** Dialling out. Servers are made by `platform/node` adapters of the API server and kubelet. */
+export interface Net {
+  dial(target: Dial): Promise<Duplex>;
+  /** Resolves with the answer's head. Rejects on connection errors with Node's codes (ECONNREFUSED …) or on abort. */
+  http(call: HttpCall): Promise<HttpAnswer>;
+  /** Asks for an upgrade; resolves with the plain answer when the peer refuses. */
+  upgrade(call: HttpCall): Promise<HttpUpgrade | HttpAnswer>;
+  /** Addresses of this host's interfaces. */
+  interfaces(): readonly { readonly name: string; readonly address: string; readonly family: 4 | 6; readonly internal: boolean; readonly cidr: string }[];
+}

@@ -1,0 +1,33 @@
+/** All ports in one object, as the composition root hands them to components. */
+import type { Cgroups } from './cgroups.ts';
+import type { Clock } from './clock.ts';
+import type { CryptoPort } from './crypto.ts';
+import type { Exec } from './exec.ts';
+import type { Files } from './files.ts';
+import type { Host } from './host.ts';
+import type { ListenHttp } from './http.ts';
+import type { Log } from './log.ts';
+import type { Metrics } from './metrics.ts';
+import type { Mounter } from './mounter.ts';
+import type { Net } from './net.ts';
+import type { Random } from './random.ts';
+
+/** What every process part needs: time, randomness, log and metrics, no I/O. */
+export interface BasePlatform {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly crypto: CryptoPort;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** Everything a node's components may do to the machine. */
+export interface Platform extends BasePlatform {
+  readonly files: Files;
+  readonly exec: Exec;
+  readonly net: Net;
+  readonly listenHttp: ListenHttp;
+  readonly host: Host;
+  readonly mounter: Mounter;
+  readonly cgroups: Cgroups;
+}

@@ -1,0 +1,127 @@
+/**
+ * The revisioned key-value contract (etcd's model) that memory, SQLite and etcd implement and `store-suite.ts` tests.
+ *
+ * Invariants: one revision counter, raised by one per acknowledged change (a deletion too); nothing is acknowledged
+ * before it is durable; a watcher sees every change once, in revision order; values are opaque bytes and shared: nobody
+ * changes them. The counter starts at 1 for an empty store.
+ */
+
+/** A key with its value at one revision. */
+export interface StoredEntry {
+  readonly key: string;
+  readonly value: Uint8Array;
+  /** Revision of the last change: the object's resourceVersion. */
+  readonly modRevision: number;
+  /** Revision at which the key last came into being. */
+  readonly createRevision: number;
+}
+
+/** One change, as watchers see it. */
+export interface StoreEvent {
+  readonly type: 'put' | 'delete';
+  readonly key: string;
+  readonly revision: number;
+  /** The new value; absent on delete. */
+  readonly value?: Uint8Array;
+  readonly createRevision: number;
+  /** What was there before, if anything. */
+  readonly previous?: StoredEntry;
+}
+
+/** A compare-and-swap write. */
+export interface PutRequest {
+  readonly key: string;
+  readonly value: Uint8Array;
+  /** Required current mod revision; 0: the key must not exist; absent: unconditional. */
+  readonly expectRevision?: number;
+  /** The key goes away by itself after so long without another write of it (events). */
+  readonly ttlSeconds?: number;
+}
+
+/** A compare-and-delete. */
+export interface DeleteRequest {
+  readonly key: string;
+  readonly expectRevision?: number;
+}
+
+/** How a write ended. A lost compare is no error: it brings the current entry (absent: the key is not there). */
+export type WriteResult =
+  | { readonly ok: true; readonly revision: number; readonly previous?: StoredEntry }
+  | { readonly ok: false; readonly current?: StoredEntry };
+
+/** A range read. Keys in [start, end), byte order; `end` '' means: start alone. */
+export interface RangeRequest {
+  readonly start: string;
+  readonly end: string;
+  /** 0 or absent: all. */
+  readonly limit?: number;
+  /** Reads as of this revision; absent: now. Fails with `StoreError` compacted / futureRevision. */
+  readonly revision?: number;
+  readonly countOnly?: boolean;
+}
+
+/** Answer of a range read. */
+export interface RangeResult {
+  readonly entries: readonly StoredEntry[];
+  /** Entries in the range, whatever the limit. */
+  readonly count: number;
+  /** The store's revision when read. */
+  readonly revision: number;
+}
+
+/** A running watch. Batches arrive in revision order, whole commits together. */
+export interface StoreWatch {
+  /** Stops; no callback runs afterwards. */
+  stop(): void;
+}
+
+/** What a watcher gets. */
+export interface StoreWatcher {
+  /** `revision`: the store's revision these events bring the watcher to. */
+  onEvents(events: readonly StoreEvent[], revision: number): void;
+  /** The watcher has seen everything up to this revision, though nothing of it may concern its range. */
+  onProgress?(revision: number): void;
+  /** The watch is over (compacted start revision, store gone). Called once. */
+  onError(error: Error): void;
+}
+
+/** Sizes for metrics and `keelson status`. */
+export interface StoreStatus {
+  readonly kind: string;
+  readonly revision: number;
+  readonly compactedRevision: number;
+  readonly sizeBytes: number;
+  readonly keyCount: number;
+}
+
+/** Errors of stores: `compacted`, `futureRevision`, `unavailable`, `full`, `corrupt`, `closed`, `unknownOutcome` (a write may or may not have happened). */
+export class StoreError extends Error {
+  readonly code: 'compacted' | 'futureRevision' | 'unavailable' | 'full' | 'corrupt' | 'closed' | 'unknownOutcome';
+  constructor(code: StoreError['code'], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'StoreError';
+    this.code = code;
+  }
+}
+
+/** The store. */
+export interface Store {
+  /** The newest entry of a key, linearizable. */
+  get(key: string): Promise<StoredEntry | undefined>;
+  range(request: RangeRequest): Promise<RangeResult>;
+  put(request: PutRequest): Promise<WriteResult>;
+  delete(request: DeleteRequest): Promise<WriteResult>;
+  /** Watches [start, end) for changes after `afterRevision` (those at greater revisions). */
+  watch(range: { start: string; end: string; afterRevision: number }, watcher: StoreWatcher): StoreWatch;
+  /** Forgets history before `revision`. Reads and watches from before then fail with `compacted`. */
+  compact(revision: number): Promise<void>;
+  status(): Promise<StoreStatus>;
+  /** Finishes what was accepted, then closes. */
+  close(): Promise<void>;
+}
+
+/** The end of the range of all keys that start with `prefix`. */
+export function prefixEnd(prefix: string): string {
+  const last = prefix.charCodeAt(prefix.length - 1);
+  return prefix.slice(0, -1) + String.fromCharCode(last + 1);
+}
