@@ -14,7 +14,7 @@ export class JsonSyntaxError extends Error {
 /** Result of {@link parseSlowly}. */
 export interface ParsedJson {
   value: unknown;
-  /** Paths of keys that occurred twice in one object, as `spec.containers[0].name`. */
+  /** One text per key that occurred twice in its object: `duplicate field "spec.containers[0].name"`. */
   duplicates: string[];
 }
 
@@ -100,7 +100,7 @@ function parseObject(s: State): JsonObject {
     if (s.text[s.at] !== ':') fail(s, 'after object key');
     s.at++;
     s.path.push(key);
-    if (Object.hasOwn(out, key)) s.duplicates.push(formatPath(s.path));
+    if (Object.hasOwn(out, key)) s.duplicates.push(`duplicate field "${formatPath(s.path)}"`);
     setOwn(out, key, parseValue(s));
     s.path.pop();
     skipSpace(s);

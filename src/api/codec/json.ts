@@ -7,7 +7,7 @@ import { JsonSyntaxError, maxDepth, parseSlowly, type ParsedJson } from './json-
 const needsSlowPath = /\d{16}|\\\\"/;
 
 /**
- * Parses a JSON document. `duplicates` holds the path of each key that occurred twice in its object (the last wins).
+ * Parses a JSON document. `duplicates` holds a text per key that occurred twice in its object (the last wins).
  * Throws {@link JsonSyntaxError} with upstream's text.
  */
 export function parseJson(text: string): ParsedJson {

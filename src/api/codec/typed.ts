@@ -17,7 +17,7 @@ export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
 export interface DecodeOptions {
   /** Default `Ignore`. */
   mode?: FieldValidation;
-  /** Paths of duplicate keys the parser found. */
+  /** What the parser found wrong in a strict sense: a text per duplicate key. */
   duplicates?: readonly string[];
   /**
    * `go` (default) is the canonical shape of a stored object. `sparse` only checks and prunes and keeps absent what is
@@ -54,7 +54,7 @@ interface Context {
  */
 export function decodeTyped(schema: StructSchema, value: unknown, options: DecodeOptions = {}): Decoded {
   const { mode = 'Ignore', duplicates = [], shape = 'go' } = options;
-  const strict = mode === 'Ignore' ? undefined : duplicates.map((path) => `duplicate field "${path}"`);
+  const strict = mode === 'Ignore' ? undefined : [...duplicates];
   const context: Context = { path: [], strict, sparse: shape === 'sparse', owner: '' };
   const object = decodeStruct(schema, value, context);
   if (mode === 'Strict' && strict !== undefined && strict.length > 0) {
@@ -150,7 +150,7 @@ function decodeField(field: FieldSchema, item: unknown, { out, context }: { out:
 }
 
 /** What Go's omitempty drops: false, 0, "", and lists and maps without elements; never structs. */
-function isEmpty(type: TypeSchema, value: unknown): boolean {
+export function isEmpty(type: TypeSchema, value: unknown): boolean {
   switch (type.kind) {
     case 'scalar':
       if (type.scalar === 'quantity' || type.scalar === 'intOrString') return false;
@@ -176,7 +176,8 @@ function alwaysOf(schema: StructSchema): readonly FieldSchema[] {
   return known;
 }
 
-function fillAlways(schema: StructSchema, out: JsonObject): void {
+/** Adds the fields Go writes although they were not given. */
+export function fillAlways(schema: StructSchema, out: JsonObject): void {
   for (const field of alwaysOf(schema)) if (!Object.hasOwn(out, field.name)) setOwn(out, field.name, zeroOf(field));
 }
 
@@ -205,12 +206,12 @@ export function zeroStruct(schema: StructSchema): JsonObject {
 }
 
 /** The zero of a list or map element that came as null. */
-function zeroElement(type: TypeSchema): unknown {
+export function zeroElement(type: TypeSchema): unknown {
   if (type.kind === 'struct') return zeroStruct(type);
   if (type.kind === 'list') return [];
   if (type.kind === 'map') return {};
   if (type.kind !== 'scalar') return null;
-  return type.scalar === 'quantity' ? '0' : type.scalar === 'intOrString' ? 0 : (zeroScalar(type.scalar) ?? '');
+  return type.scalar === 'quantity' ? '0' : type.scalar === 'intOrString' ? 0 : (zeroScalar(type.scalar) ?? null);
 }
 
 function decodeList(type: ListSchema, value: unknown, context: Context): unknown[] {
