@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { humanDuration } from './age.ts';
 import { formatDurationMs, parseDurationMs } from './duration.ts';
-import { invalidValue, notSupported, quote, tooMany, type FieldErrors } from './field-error.ts';
+import { invalidValue, notSupported, quote, tooMany, Field } from './field-error.ts';
 import { scaledValue } from './int-or-string.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from './meta-validation.ts';
 import {
@@ -64,16 +64,18 @@ test('names', () => {
 
 test('metadata of new objects', () => {
   const rules = { namespaced: true, validateName: nameIsDnsSubdomain };
-  const errors: FieldErrors = [];
-  validateObjectMeta({ labels: { 'a b': 'c' }, finalizers: ['x'], annotations: { Key: 'v' } }, rules, 'metadata', errors);
+  const root = Field.root();
+  const errors = root.errors;
+  validateObjectMeta({ labels: { 'a b': 'c' }, finalizers: ['x'], annotations: { Key: 'v' } }, rules, root.at('metadata'));
   assert.deepEqual(errors.map((error) => error.field), ['metadata.name', 'metadata.namespace', 'metadata.labels', 'metadata.finalizers[0]']);
   assert.equal(errors[0]!.text, 'Required value: name or generateName is required');
 });
 
 test('metadata of updates', () => {
   const old = { name: 'a', uid: 'u', resourceVersion: '1', generation: 2, deletionTimestamp: 't', finalizers: ['a.b/c'] };
-  const errors: FieldErrors = [];
-  validateObjectMetaUpdate({ ...old, uid: 'w', generation: 1, finalizers: ['a.b/c', 'x.y/z'] }, old, 'metadata', errors);
+  const root = Field.root();
+  const errors = root.errors;
+  validateObjectMetaUpdate({ ...old, uid: 'w', generation: 1, finalizers: ['a.b/c', 'x.y/z'] }, old, root.at('metadata'));
   assert.deepEqual(errors.map((error) => `${error.field}: ${error.text}`), [
     'metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{"x.y/z"}',
     'metadata.generation: Invalid value: 1: must not be decremented',

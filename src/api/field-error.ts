@@ -1,26 +1,11 @@
 /**
- * Field errors with upstream's texts, and the paths they name. Paths are plain strings (`spec.containers[0].name`).
+ * Field errors with upstream's texts: builders for one error, and `Field`, a place in an object that collects them.
  * Upstream: apimachinery/pkg/util/validation/field.
  */
 import type { FieldCause } from './status-error.ts';
 
 /** Collects what a validation finds wrong, in order. */
 export type FieldErrors = FieldCause[];
-
-/** `path.name`; just the name at the root. */
-export function at(path: string, name: string): string {
-  return path === '' ? name : `${path}.${name}`;
-}
-
-/** `path[3]`. */
-export function item(path: string, index: number): string {
-  return `${path}[${index}]`;
-}
-
-/** `path[key]`. */
-export function keyed(path: string, key: string): string {
-  return `${path}[${key}]`;
-}
 
 /** How upstream shows a value: quoted text, bare number or boolean, JSON for the rest. */
 export function renderValue(value: unknown): string {
@@ -92,4 +77,78 @@ export function tooMany(field: string, actual: number, max: number): FieldCause 
 /** `Internal error: detail`. */
 export function internalFieldError(field: string, detail: string): FieldCause {
   return cause('InternalError', field, 'Internal error', detail);
+}
+
+/**
+ * A place in an object under validation. Children share the list of errors; the path's text (`spec.containers[0].name`)
+ * is only made when something is wrong.
+ */
+export class Field {
+  readonly errors: FieldErrors;
+  readonly #parent: Field | undefined;
+  readonly #segment: string;
+
+  private constructor(errors: FieldErrors, segment: string, parent?: Field) {
+    this.errors = errors;
+    this.#segment = segment;
+    this.#parent = parent;
+  }
+
+  /** The object itself, with an empty list of errors. */
+  static root(): Field {
+    return new Field([], '');
+  }
+
+  /** The place with a path of its own, for errors that upstream reports relative to a part. */
+  static named(path: string, errors: FieldErrors = []): Field {
+    return new Field(errors, path);
+  }
+
+  get path(): string {
+    const before = this.#parent === undefined ? '' : this.#parent.path;
+    if (before === '') return this.#segment;
+    return this.#segment.startsWith('[') ? before + this.#segment : `${before}.${this.#segment}`;
+  }
+
+  /** A field of this object. */
+  at(name: string): Field {
+    return new Field(this.errors, name, this);
+  }
+  /** An item of this list. */
+  item(index: number): Field {
+    return new Field(this.errors, `[${index}]`, this);
+  }
+  /** An entry of this map. */
+  key(key: string): Field {
+    return new Field(this.errors, `[${key}]`, this);
+  }
+
+  required(detail = ''): void {
+    this.errors.push(required(this.path, detail));
+  }
+  invalid(value: unknown, detail: string): void {
+    this.errors.push(invalidValue(this.path, value, detail));
+  }
+  /** One `Invalid value` per complaint. */
+  complain(value: unknown, complaints: readonly string[]): void {
+    for (const complaint of complaints) this.invalid(value, complaint);
+  }
+  notSupported(value: unknown, supported: readonly string[]): void {
+    this.errors.push(notSupported(this.path, value, supported));
+  }
+  duplicate(value: unknown): void {
+    this.errors.push(duplicate(this.path, value));
+  }
+  forbidden(detail: string): void {
+    this.errors.push(forbiddenField(this.path, detail));
+  }
+  notFound(value: unknown): void {
+    this.errors.push(notFoundField(this.path, value));
+  }
+  tooLong(maxBytes: number): void {
+    this.errors.push(tooLong(this.path, maxBytes));
+  }
+  tooMany(actual: number, max: number): void {
+    this.errors.push(tooMany(this.path, actual, max));
+  }
 }

@@ -3,7 +3,7 @@
  * the stricter finalizer check of apis/core/validation.
  */
 import type { ObjectMeta, OwnerReference } from './gen/meta-v1.ts';
-import { at, forbiddenField, invalidValue, item, required, tooLong, type FieldErrors } from './field-error.ts';
+import type { Field } from './field-error.ts';
 import { isLabelValue, isQualifiedName, nameIsDnsLabel, type NameCheck } from './names.ts';
 
 /** All annotations of an object together, keys and values, in bytes. */
@@ -19,116 +19,116 @@ export interface MetaRules {
 }
 
 /** Checks metadata of a new object. */
-export function validateObjectMeta(meta: ObjectMeta, rules: MetaRules, path: string, errors: FieldErrors): void {
-  validateNames(meta, rules, path, errors);
+export function validateObjectMeta(meta: ObjectMeta, rules: MetaRules, field: Field): void {
+  validateNames(meta, rules, field);
   if ((meta.generation ?? 0) < 0) {
-    errors.push(invalidValue(at(path, 'generation'), meta.generation, 'must be greater than or equal to 0'));
+    field.at('generation').invalid(meta.generation, 'must be greater than or equal to 0');
   }
-  validateLabels(meta.labels, at(path, 'labels'), errors);
-  validateAnnotations(meta.annotations, at(path, 'annotations'), errors);
-  validateOwnerReferences(meta.ownerReferences ?? [], at(path, 'ownerReferences'), errors);
-  validateFinalizers(meta.finalizers ?? [], at(path, 'finalizers'), errors);
+  validateLabels(meta.labels, field.at('labels'));
+  validateAnnotations(meta.annotations, field.at('annotations'));
+  validateOwnerReferences(meta.ownerReferences ?? [], field.at('ownerReferences'));
+  validateFinalizers(meta.finalizers ?? [], field.at('finalizers'));
 }
 
-function validateNames(meta: ObjectMeta, rules: MetaRules, path: string, errors: FieldErrors): void {
+function validateNames(meta: ObjectMeta, rules: MetaRules, field: Field): void {
   const { name = '', generateName = '', namespace = '' } = meta;
   if (generateName !== '') {
-    for (const text of rules.validateName(generateName, true)) errors.push(invalidValue(at(path, 'generateName'), generateName, text));
+    field.at('generateName').complain(generateName, rules.validateName(generateName, true));
   }
-  if (name === '') errors.push(required(at(path, 'name'), 'name or generateName is required'));
-  else for (const text of rules.validateName(name, false)) errors.push(invalidValue(at(path, 'name'), name, text));
+  if (name === '') field.at('name').required('name or generateName is required');
+  else field.at('name').complain(name, rules.validateName(name, false));
   if (!rules.namespaced) {
-    if (namespace !== '') errors.push(forbiddenField(at(path, 'namespace'), 'not allowed on this type'));
+    if (namespace !== '') field.at('namespace').forbidden('not allowed on this type');
   } else if (namespace === '') {
-    errors.push(required(at(path, 'namespace')));
+    field.at('namespace').required();
   } else {
-    for (const text of nameIsDnsLabel(namespace, false)) errors.push(invalidValue(at(path, 'namespace'), namespace, text));
+    field.at('namespace').complain(namespace, nameIsDnsLabel(namespace, false));
   }
 }
 
 /** Checks keys and values of labels. */
-export function validateLabels(labels: Readonly<Record<string, string>> | undefined, path: string, errors: FieldErrors): void {
+export function validateLabels(labels: Readonly<Record<string, string>> | undefined, field: Field): void {
   if (labels === undefined) return;
   for (const [key, value] of Object.entries(labels)) {
-    validateLabelName(key, path, errors);
-    for (const text of isLabelValue(value)) errors.push(invalidValue(path, value, text));
+    validateLabelName(key, field);
+    field.complain(value, isLabelValue(value));
   }
 }
 
 /** Checks a label's key. */
-export function validateLabelName(key: string, path: string, errors: FieldErrors): void {
-  for (const text of isQualifiedName(key)) errors.push(invalidValue(path, key, text));
+export function validateLabelName(key: string, field: Field): void {
+  field.complain(key, isQualifiedName(key));
 }
 
 /** Checks keys and total size of annotations. */
-export function validateAnnotations(annotations: Readonly<Record<string, string>> | undefined, path: string, errors: FieldErrors): void {
+export function validateAnnotations(annotations: Readonly<Record<string, string>> | undefined, field: Field): void {
   if (annotations === undefined) return;
   let totalBytes = 0;
   for (const [key, value] of Object.entries(annotations)) {
-    for (const text of isQualifiedName(key.toLowerCase())) errors.push(invalidValue(path, key, text));
+    field.complain(key, isQualifiedName(key.toLowerCase()));
     totalBytes += Buffer.byteLength(key) + Buffer.byteLength(value);
   }
-  if (totalBytes > TOTAL_ANNOTATION_SIZE_LIMIT_BYTES) errors.push(tooLong(path, TOTAL_ANNOTATION_SIZE_LIMIT_BYTES));
+  if (totalBytes > TOTAL_ANNOTATION_SIZE_LIMIT_BYTES) field.tooLong(TOTAL_ANNOTATION_SIZE_LIMIT_BYTES);
 }
 
-function validateOwnerReferences(owners: readonly OwnerReference[], path: string, errors: FieldErrors): void {
+function validateOwnerReferences(owners: readonly OwnerReference[], field: Field): void {
   let controller: OwnerReference | undefined;
   for (const owner of owners) {
-    validateOwnerReference(owner, path, errors);
+    validateOwnerReference(owner, field);
     if (owner.controller !== true) continue;
     if (controller === undefined) controller = owner;
     else {
       const names = `${controller.name} and ${owner.name}`;
-      errors.push(invalidValue(path, owners, `Only one reference can have Controller set to true. Found "true" in references for ${names}`));
+      field.invalid(owners, `Only one reference can have Controller set to true. Found "true" in references for ${names}`);
     }
   }
 }
 
-function validateOwnerReference(owner: OwnerReference, path: string, errors: FieldErrors): void {
+function validateOwnerReference(owner: OwnerReference, field: Field): void {
   const version = owner.apiVersion.split('/').at(-1) ?? '';
-  if (version === '') errors.push(invalidValue(at(path, 'apiVersion'), owner.apiVersion, 'version must not be empty'));
-  for (const field of ['kind', 'name', 'uid'] as const) {
-    if ((owner[field] ?? '') === '') errors.push(invalidValue(at(path, field), owner[field] ?? '', 'must not be empty'));
+  if (version === '') field.at('apiVersion').invalid(owner.apiVersion, 'version must not be empty');
+  for (const name of ['kind', 'name', 'uid'] as const) {
+    if ((owner[name] ?? '') === '') field.at(name).invalid(owner[name] ?? '', 'must not be empty');
   }
   if (owner.apiVersion === 'v1' && owner.kind === 'Event') {
-    errors.push(invalidValue(path, owner, `/v1, Kind=Event is disallowed from being an owner`));
+    field.invalid(owner, `/v1, Kind=Event is disallowed from being an owner`);
   }
 }
 
 const STANDARD_FINALIZERS = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
 
 /** Checks finalizers: qualified names, never orphan and foreground at once. */
-export function validateFinalizers(finalizers: readonly string[], path: string, errors: FieldErrors): void {
+export function validateFinalizers(finalizers: readonly string[], field: Field): void {
   for (const [index, finalizer] of finalizers.entries()) {
-    for (const text of isQualifiedName(finalizer)) errors.push(invalidValue(path, finalizer, text));
+    field.complain(finalizer, isQualifiedName(finalizer));
     if (!finalizer.includes('/') && !STANDARD_FINALIZERS.has(finalizer)) {
-      errors.push(invalidValue(item(path, index), finalizer, 'name is neither a standard finalizer name nor is it fully qualified'));
+      field.item(index).invalid(finalizer, 'name is neither a standard finalizer name nor is it fully qualified');
     }
   }
   if (finalizers.includes('orphan') && finalizers.includes('foregroundDeletion')) {
-    errors.push(invalidValue(path, finalizers, 'finalizer orphan and foregroundDeletion cannot be both set'));
+    field.invalid(finalizers, 'finalizer orphan and foregroundDeletion cannot be both set');
   }
 }
 
 const IMMUTABLE = ['name', 'namespace', 'uid', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds'] as const;
 
 /** Checks metadata of an update: what may not change, and what is checked on create too. The caller has copied system fields. */
-export function validateObjectMetaUpdate(meta: ObjectMeta, old: ObjectMeta, path: string, errors: FieldErrors): void {
+export function validateObjectMetaUpdate(meta: ObjectMeta, old: ObjectMeta, field: Field): void {
   if (old.deletionTimestamp !== undefined) {
     const known = new Set(old.finalizers ?? []);
     const added = (meta.finalizers ?? []).filter((finalizer) => !known.has(finalizer));
     if (added.length > 0) {
       const shown = `[]string{${added.map((finalizer) => JSON.stringify(finalizer)).join(', ')}}`;
-      errors.push(forbiddenField(at(path, 'finalizers'), `no new finalizers can be added if the object is being deleted, found new finalizers ${shown}`));
+      field.at('finalizers').forbidden(`no new finalizers can be added if the object is being deleted, found new finalizers ${shown}`);
     }
   }
-  if ((meta.resourceVersion ?? '') === '') errors.push(invalidValue(at(path, 'resourceVersion'), meta.resourceVersion ?? '', 'must be specified for an update'));
-  if ((meta.generation ?? 0) < (old.generation ?? 0)) errors.push(invalidValue(at(path, 'generation'), meta.generation ?? 0, 'must not be decremented'));
-  for (const field of IMMUTABLE) {
-    if (meta[field] !== old[field]) errors.push(invalidValue(at(path, field), meta[field] ?? '', FIELD_IMMUTABLE_TEXT));
+  if ((meta.resourceVersion ?? '') === '') field.at('resourceVersion').invalid(meta.resourceVersion ?? '', 'must be specified for an update');
+  if ((meta.generation ?? 0) < (old.generation ?? 0)) field.at('generation').invalid(meta.generation ?? 0, 'must not be decremented');
+  for (const name of IMMUTABLE) {
+    if (meta[name] !== old[name]) field.at(name).invalid(meta[name] ?? '', FIELD_IMMUTABLE_TEXT);
   }
-  validateLabels(meta.labels, at(path, 'labels'), errors);
-  validateAnnotations(meta.annotations, at(path, 'annotations'), errors);
-  validateOwnerReferences(meta.ownerReferences ?? [], at(path, 'ownerReferences'), errors);
-  validateFinalizers(meta.finalizers ?? [], at(path, 'finalizers'), errors);
+  validateLabels(meta.labels, field.at('labels'));
+  validateAnnotations(meta.annotations, field.at('annotations'));
+  validateOwnerReferences(meta.ownerReferences ?? [], field.at('ownerReferences'));
+  validateFinalizers(meta.finalizers ?? [], field.at('finalizers'));
 }
