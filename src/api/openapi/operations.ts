@@ -111,10 +111,10 @@ export function pathsOfResource(info: ResourceInfo, types: ResourceTypes): PathF
     const present = operations.filter((o) => o !== undefined);
     if (present.length > 0) out.push({ path, parameters: [...parameters, pretty], operations: present });
   };
-  push(`${scoped}/${info.resource}`, namespace, collectionVerbs.map((verb) => operation(verb, info, types)));
-  push(`${scoped}/${info.resource}/{name}`, [name, ...namespace], objectVerbs.map((verb) => operation(verb, info, types)));
+  push(`${scoped}/${info.resource}`, namespace, collectionVerbs.map((verb) => operation(verb, { info, types })));
+  push(`${scoped}/${info.resource}/{name}`, [name, ...namespace], objectVerbs.map((verb) => operation(verb, { info, types })));
   if (info.namespaced && info.verbs.includes('list')) {
-    push(`${root}/${info.resource}`, [], [operation('list', info, types, 'ForAllNamespaces')]);
+    push(`${root}/${info.resource}`, [], [operation('list', { info, types, suffix: 'ForAllNamespaces' })]);
   }
   for (const sub of info.subresources) {
     push(`${scoped}/${info.resource}/{name}/${sub.name}`, [name, ...namespace], sub.verbs.map((verb) => subOperation(verb, info, { sub, types })));
@@ -124,7 +124,14 @@ export function pathsOfResource(info: ResourceInfo, types: ResourceTypes): PathF
 
 const scopeName = (info: ResourceInfo): string => (info.namespaced ? 'Namespaced' : '');
 
-function operation(verb: string, info: ResourceInfo, types: ResourceTypes, suffix?: string): OperationFact | undefined {
+interface Target {
+  info: ResourceInfo;
+  types: ResourceTypes;
+  /** What the operation's id ends in; such an operation spans all namespaces. */
+  suffix?: string;
+}
+
+function operation(verb: string, { info, types, suffix }: Target): OperationFact | undefined {
   const fact = verbs[verb];
   if (fact === undefined || !info.verbs.includes(verb)) return undefined;
   const { group, version, kind } = info;
