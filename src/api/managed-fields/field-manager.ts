@@ -153,14 +153,14 @@ interface Pruning {
 
 /** Removes what this applier owned, applies no longer, and nobody else owns. */
 function prune(merged: JsonObject, { schema, last, owners }: Pruning): JsonObject {
-  if (last === undefined) return merged;
+  let owned: FieldSet;
+  for (const { fields } of owners.values()) owned = union(owned, fields);
+  if (difference(last, owned) === undefined) return merged;
   const named = (set: FieldSet): FieldSet => withNamedFields(schema, set);
   const setOf = (object: unknown): FieldSet => named(fieldSetOf(schema, object, { lenient: true }));
   const remove = (set: FieldSet): JsonObject => (removePaths(schema, merged, set) ?? {}) as JsonObject;
   const mergedSet = setOf(merged);
   const lastSet = named(last);
-  let owned: FieldSet;
-  for (const { fields } of owners.values()) owned = union(owned, fields);
   const bare = removePaths(schema, merged, lastSet) ?? {};
   const withOwned = remove(difference(mergedSet, union(setOf(bare), named(owned))));
   return remove(intersection(difference(mergedSet, setOf(withOwned)), lastSet));

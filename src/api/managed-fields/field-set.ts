@@ -32,7 +32,8 @@ export function nodeOf(member: boolean, children: Record<string, FieldNode> | un
 
 /** The elements below a node. */
 export function elements(node: FieldNode): string[] {
-  return Object.keys(node).filter((key) => key !== self);
+  const keys = Object.keys(node);
+  return Object.hasOwn(node, self) ? keys.filter((key) => key !== self) : keys;
 }
 
 /** Reads a set from an API object's `fieldsV1`; anything malformed is the empty set. */
@@ -75,18 +76,20 @@ function subtract(a: FieldSet, b: FieldSet, recursive: boolean): FieldSet {
   if (a === undefined || b === undefined) return a;
   if (recursive && isMember(b)) return undefined;
   const member = isMember(a) && !isMember(b);
-  let children: Record<string, FieldNode> | undefined;
-  for (const key of elements(b)) {
+  const changes = new Map<string, FieldSet>();
+  for (const key in b) {
     const before = a[key];
     if (before === undefined || key === self) continue;
     const after = subtract(before, b[key], recursive);
-    if (after === before) continue;
-    children ??= childrenOf(a);
-    if (after === undefined) delete children[key];
-    else children[key] = after;
+    if (after !== before) changes.set(key, after);
   }
-  if (children === undefined && member === isMember(a)) return a;
-  return nodeOf(member, children ?? childrenOf(a));
+  if (changes.size === 0) return member === isMember(a) ? a : nodeOf(member, childrenOf(a));
+  const children: Record<string, FieldNode> = {};
+  for (const key of elements(a)) {
+    const node = changes.has(key) ? changes.get(key) : a[key];
+    if (node !== undefined) children[key] = node;
+  }
+  return nodeOf(member, children);
 }
 
 /** Paths of both sets. */
