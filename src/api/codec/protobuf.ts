@@ -57,7 +57,8 @@ function finishEnvelope(w: PbWriter, of: { apiVersion: string; kind: string }, c
 
 /** Unwraps an envelope; `raw` is a view of the input. Throws {@link PbError}. */
 export function decodeEnvelope(bytes: Uint8Array): Envelope {
-  if (!isProtobuf(bytes)) throw new PbError('provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]');
+  if (!isProtobuf(bytes))
+    throw new PbError('provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]');
   const r = new PbReader(bytes.subarray(4));
   const out: Envelope = { apiVersion: '', kind: '', raw: new Uint8Array(), contentEncoding: '', contentType: '' };
   while (r.at < r.end) {
@@ -106,7 +107,8 @@ export function decodeProtobuf(bytes: Uint8Array, fallback?: { apiVersion: strin
     return isObject(value) ? value : { apiVersion, kind };
   }
   const schema = builtinSchema(apiVersion, kind);
-  if (schema === undefined) throw new PbError(`no kind "${kind}" is registered for version "${apiVersion}" in protobuf`);
+  if (schema === undefined)
+    throw new PbError(`no kind "${kind}" is registered for version "${apiVersion}" in protobuf`);
   return { apiVersion, kind, ...decodeRawMessage(schema, envelope.raw) };
 }
 

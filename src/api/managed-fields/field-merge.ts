@@ -17,7 +17,11 @@ export function mergeApplied(type: TypeSchema, live: unknown, applied: unknown):
   if (shape === undefined || !isObject(live) || !isObject(applied)) return applied;
   const out: JsonObject = { ...live };
   for (const key of Object.keys(applied)) {
-    setOwn(out, key, mergeApplied(childType(shape, key), Object.hasOwn(live, key) ? live[key] : undefined, applied[key]));
+    setOwn(
+      out,
+      key,
+      mergeApplied(childType(shape, key), Object.hasOwn(live, key) ? live[key] : undefined, applied[key]),
+    );
   }
   return out;
 }
@@ -53,7 +57,11 @@ interface Copying {
 }
 
 /** Copies live-only items up to the next shared one; returns where that is. */
-function copyLiveOnly(items: readonly { element: string; item: unknown }[], from: number, { wanted, out }: Copying): number {
+function copyLiveOnly(
+  items: readonly { element: string; item: unknown }[],
+  from: number,
+  { wanted, out }: Copying,
+): number {
   let at = from;
   while (at < items.length && !wanted.has((items[at] as { element: string }).element)) {
     out.push((items[at] as { item: unknown }).item);
@@ -67,7 +75,9 @@ export function removePaths(type: TypeSchema, value: unknown, set: FieldSet): un
   if (set === undefined) return value;
   const list = granularList(type);
   if (list !== undefined && Array.isArray(value)) {
-    const kept = value.map((item: unknown) => without(list.items, item, set[itemElement(list, item)])).filter((v) => v !== undefined);
+    const kept = value
+      .map((item: unknown) => without(list.items, item, set[itemElement(list, item)]))
+      .filter((v) => v !== undefined);
     return kept.length === 0 && value.length > 0 ? undefined : kept;
   }
   const shape = granularObject(type, value);

@@ -124,7 +124,10 @@ export function fieldsOf(...paths: readonly string[]): FieldSet {
   let out: FieldSet;
   for (const path of paths) {
     const names = path.split('.').reverse();
-    out = union(out, names.reduce<FieldNode>((inner, name) => ({ [`f:${name}`]: inner }), leaf));
+    out = union(
+      out,
+      names.reduce<FieldNode>((inner, name) => ({ [`f:${name}`]: inner }), leaf),
+    );
   }
   return out;
 }

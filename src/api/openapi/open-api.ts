@@ -62,7 +62,9 @@ export function createOpenApi(config: OpenApiConfig): OpenApi {
     v3,
     v3Index: () => {
       const names = [...new Set([...groups.keys(), ...extraV3.keys()])].sort();
-      const entry = (path: string): JsonObject => ({ serverRelativeURL: `/openapi/v3/${path}?hash=${v3(path)?.hash ?? ''}` });
+      const entry = (path: string): JsonObject => ({
+        serverRelativeURL: `/openapi/v3/${path}?hash=${v3(path)?.hash ?? ''}`,
+      });
       return { paths: Object.fromEntries(names.map((path) => [path, entry(path)])) };
     },
     v2,

@@ -24,9 +24,16 @@ interface Work {
 
 /** The document after the patch. Throws {@link PatchError}: 400 for a malformed patch, 422 when it does not apply. */
 export function jsonPatch(original: unknown, patch: unknown): unknown {
-  if (!Array.isArray(patch)) throw new PatchError(400, 'error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch');
+  if (!Array.isArray(patch))
+    throw new PatchError(
+      400,
+      'error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch',
+    );
   if (patch.length > maxOperations) {
-    throw new PatchError(413, `The allowed maximum operations in a JSON patch is ${maxOperations}, got ${patch.length}`);
+    throw new PatchError(
+      413,
+      `The allowed maximum operations in a JSON patch is ${maxOperations}, got ${patch.length}`,
+    );
   }
   const work: Work = { root: original, owned: new WeakSet() };
   for (const operation of patch) run(work, check(operation));
@@ -37,7 +44,8 @@ function check(operation: unknown): Operation {
   if (!isObject(operation)) throw new PatchError(400, 'error decoding patch: an operation is not an object');
   const { op, path, from } = operation;
   if (typeof op !== 'string') throw new PatchError(422, 'Unexpected kind: unknown');
-  if (typeof path !== 'string') throw new PatchError(422, `${op} operation failed to decode path: unable to decode path field: missing value`);
+  if (typeof path !== 'string')
+    throw new PatchError(422, `${op} operation failed to decode path: unable to decode path field: missing value`);
   if ((op === 'move' || op === 'copy') && typeof from !== 'string') {
     throw new PatchError(422, `${op} operation failed to decode from: unable to decode from field: missing value`);
   }
@@ -64,7 +72,8 @@ function run(work: Work, { op, path, from = '', value }: Operation): void {
       return insert(work, 'copy', { path, value: structuredClone(copied) });
     }
     case 'test':
-      if (!equal(find(work, path) ?? null, value ?? null)) throw new PatchError(422, `testing value ${path} failed: test failed`);
+      if (!equal(find(work, path) ?? null, value ?? null))
+        throw new PatchError(422, `testing value ${path} failed: test failed`);
       return;
     default:
       throw new PatchError(422, `Unexpected kind: ${op}`);
@@ -74,7 +83,10 @@ function run(work: Work, { op, path, from = '', value }: Operation): void {
 const missing = (text: string): PatchError => new PatchError(422, `${text}: missing value`);
 
 function steps(path: string): string[] {
-  return path.split('/').slice(1).map((s) => s.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return path
+    .split('/')
+    .slice(1)
+    .map((s) => s.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
 /** Index into a list of this length; negative counts from the end. */
@@ -136,14 +148,22 @@ function insert(work: Work, op: string, { path, value }: { path: string; value: 
   if (at === undefined) throw missing(`${op} operation does not apply: doc is missing path: "${path}"`);
   const { parent, key } = at;
   if (!Array.isArray(parent)) return setOwn(parent, key, value);
-  const index = key === '-' ? parent.length : key.startsWith('-') ? indexOf(key, parent.length + 1) : indexOf(key, parent.length);
-  if (index === undefined) throw new PatchError(422, `error in ${op} for path: '${path}': value was not a proper array index: '${key}': strconv.Atoi: parsing "${key}": invalid syntax`);
+  const index =
+    key === '-' ? parent.length : key.startsWith('-') ? indexOf(key, parent.length + 1) : indexOf(key, parent.length);
+  if (index === undefined)
+    throw new PatchError(
+      422,
+      `error in ${op} for path: '${path}': value was not a proper array index: '${key}': strconv.Atoi: parsing "${key}": invalid syntax`,
+    );
   if (index < 0 || index > parent.length) throw badIndex(op, path, key);
   parent.splice(index, 0, value);
 }
 
 function badIndex(op: string, path: string, key: string): PatchError {
-  return new PatchError(422, `error in ${op} for path: '${path}': Unable to access invalid index: ${key}: invalid index referenced`);
+  return new PatchError(
+    422,
+    `error in ${op} for path: '${path}': Unable to access invalid index: ${key}: invalid index referenced`,
+  );
 }
 
 function remove(work: Work, op: string, path: string): void {
@@ -156,7 +176,8 @@ function remove(work: Work, op: string, path: string): void {
     parent.splice(index, 1);
     return;
   }
-  if (!Object.hasOwn(parent, key)) throw missing(`error in ${op} for path: '${path}': Unable to remove nonexistent key: ${key}`);
+  if (!Object.hasOwn(parent, key))
+    throw missing(`error in ${op} for path: '${path}': Unable to remove nonexistent key: ${key}`);
   delete parent[key];
 }
 

@@ -29,7 +29,11 @@ function positions(items: readonly unknown[], keyOf: (item: unknown) => string):
 }
 
 /** Merges two lists keeping the order of each; `left` comes first only where the live list says so. */
-function interleave(left: readonly unknown[], right: readonly unknown[], at: (item: unknown) => number | undefined): unknown[] {
+function interleave(
+  left: readonly unknown[],
+  right: readonly unknown[],
+  at: (item: unknown) => number | undefined,
+): unknown[] {
   const out: unknown[] = [];
   let i = 0;
   for (const item of right) {

@@ -54,7 +54,10 @@ function retained(original: JsonObject, patch: JsonObject): JsonObject {
   const names = new Set(keep);
   for (const key of Object.keys(patch)) {
     if (!key.startsWith('$') && patch[key] !== null && !names.has(key)) {
-      throw new PatchError(422, `the $retainKeys list ${JSON.stringify(keep)} does not contain the key ${key} the patch sets`);
+      throw new PatchError(
+        422,
+        `the $retainKeys list ${JSON.stringify(keep)} does not contain the key ${key} the patch sets`,
+      );
     }
   }
   return Object.fromEntries(Object.entries(original).filter(([key]) => names.has(key)));
@@ -63,7 +66,12 @@ function retained(original: JsonObject, patch: JsonObject): JsonObject {
 function deletePrimitives(out: JsonObject, key: string, values: unknown): void {
   if (!Array.isArray(values)) throw new PatchError(422, `invalid patch format of primitive list ${deletePrefix}${key}`);
   const list = Object.hasOwn(out, key) ? out[key] : undefined;
-  if (Array.isArray(list)) setOwn(out, key, list.filter((item) => !values.some((value) => equal(item, value))));
+  if (Array.isArray(list))
+    setOwn(
+      out,
+      key,
+      list.filter((item) => !values.some((value) => equal(item, value))),
+    );
 }
 
 interface Change {
@@ -107,7 +115,11 @@ function mergeList(original: readonly unknown[], patch: readonly unknown[], meta
     if (at >= 0) merged[at] = mergeObject(merged[at] as JsonObject, item, itemType);
     else merged.push(withoutDirectives(item));
   }
-  return normalizeOrder(merged, { order: plain, server: original, keyOf: (item) => keyText((item as JsonObject)[mergeKey]) });
+  return normalizeOrder(merged, {
+    order: plain,
+    server: original,
+    keyOf: (item) => keyText((item as JsonObject)[mergeKey]),
+  });
 }
 
 function mergePrimitives(original: readonly unknown[], patch: readonly unknown[]): unknown[] {
@@ -135,7 +147,8 @@ function applySpecialElements(
     } else if (special === 'delete') {
       const text = keyText(item[mergeKey]);
       kept = kept?.filter((have) => !isObject(have) || keyText(have[mergeKey]) !== text);
-    } else if (special === undefined || special === 'merge') plain.push(special === undefined ? item : withoutKey(item, directive));
+    } else if (special === undefined || special === 'merge')
+      plain.push(special === undefined ? item : withoutKey(item, directive));
     else throw new PatchError(400, `Unknown patch type found: ${String(special)}`);
   }
   return { kept, plain };
@@ -166,7 +179,8 @@ function withoutDirectives(value: unknown): unknown {
   if (value[directive] === 'delete') return undefined;
   const out: JsonObject = {};
   for (const key of Object.keys(value)) {
-    if (key === directive || key === retainKeys || key.startsWith(orderPrefix) || key.startsWith(deletePrefix)) continue;
+    if (key === directive || key === retainKeys || key.startsWith(orderPrefix) || key.startsWith(deletePrefix))
+      continue;
     const inner = value[key] === null ? undefined : withoutDirectives(value[key]);
     if (inner !== undefined) setOwn(out, key, inner);
   }
