@@ -98,7 +98,7 @@ test('several conflicts are listed by owner', () => {
   const result = applyAs('me', live, config({ replicas: 2, minReadySeconds: 6 }));
   assert.equal(
     result.kind === 'conflict' && result.message,
-    'Apply failed with 2 conflicts: conflicts with "other":\n- .spec.replicas\n- .spec.minReadySeconds',
+    'Apply failed with 2 conflicts: conflicts with "other":\n- .spec.minReadySeconds\n- .spec.replicas',
   );
 });
 
@@ -158,6 +158,26 @@ test('removing the last item of a container removes the container, and a whole l
   const containers = (specOf(second)['template'] as { spec: { containers: object[] } }).spec.containers;
   assert.deepEqual(containers, [{ name: 'a', image: 'i', imagePullPolicy: 'Always', resources: {} }]);
   assert.equal('labels' in (second['metadata'] as object), false);
+});
+
+test('applied items keep their order, live ones their place between them', () => {
+  const env = (names: string): object => ({
+    template: { spec: { containers: [{ name: 'a', env: [...names].map((name) => ({ name, value: '1' })) }] } },
+  });
+  const cases: [live: string, applied: string, merged: string][] = [
+    ['axb', 'ba', 'xba'],
+    ['axb', 'anb', 'axnb'],
+    ['xay', 'na', 'xnay'],
+    ['ab', 'ab', 'ab'],
+    ['x', 'ab', 'xab'],
+    ['abc', 'ca', 'bca'],
+  ];
+  for (const [live, mine, merged] of cases) {
+    const first = applied(applyAs('other', undefined, config(env(live))));
+    const template = specOf(applied(applyAs('me', first, config(env(mine)))))['template'];
+    const [container] = (template as { spec: { containers: { env: { name: string }[] }[] } }).spec.containers;
+    assert.equal(container?.env.map((e) => e.name).join(''), merged, `${live} and ${mine}`);
+  }
 });
 
 test('applying the same again changes nothing', () => {

@@ -112,11 +112,12 @@ export function sameSet(a: FieldSet, b: FieldSet): boolean {
   return keys.length === elements(b).length && keys.every((key) => sameSet(a[key], b[key]));
 }
 
-/** The paths of a set as lists of elements, parents first. */
+/** The paths of a set as lists of elements, in upstream's order: those of a level, sorted, before the deeper ones. */
 export function pathsOf(set: FieldSet, prefix: readonly string[] = []): string[][] {
   if (set === undefined) return [];
-  const own = prefix.length > 0 && isMember(set) ? [[...prefix]] : [];
-  return [...own, ...elements(set).flatMap((key) => pathsOf(set[key], [...prefix, key]))];
+  const keys = elements(set).sort();
+  const here = keys.filter((key) => isMember(set[key] as FieldNode)).map((key) => [...prefix, key]);
+  return [...here, ...keys.flatMap((key) => pathsOf(set[key], [...prefix, key]))];
 }
 
 /** A set of plain field paths: `fieldsOf('status', 'metadata.name')`. */
