@@ -61,20 +61,14 @@ function run(work: Work, { op, path, from = '', value }: Operation): void {
     case 'replace':
       return replace(work, path, value ?? null);
     case 'move': {
-      const moved = find(work, from);
-      if (moved === undefined) throw missing(`move operation does not apply: doc is missing from path: ${from}`);
+      const moved = source(work, 'move', from);
       remove(work, 'move', from);
       return insert(work, 'move', { path, value: moved });
     }
-    case 'copy': {
-      const copied = find(work, from);
-      if (copied === undefined) throw missing(`copy operation does not apply: doc is missing from path: ${from}`);
-      return insert(work, 'copy', { path, value: structuredClone(copied) });
-    }
+    case 'copy':
+      return insert(work, 'copy', { path, value: structuredClone(source(work, 'copy', from)) });
     case 'test':
-      if (!equal(find(work, path) ?? null, value ?? null))
-        throw new PatchError(422, `testing value ${path} failed: test failed`);
-      return;
+      return test(work, path, value ?? null);
     default:
       throw new PatchError(422, `Unexpected kind: ${op}`);
   }
@@ -106,6 +100,26 @@ function child(container: unknown, key: string): unknown {
 
 function find(work: Work, path: string): unknown {
   return steps(path).reduce<unknown>(child, work.root);
+}
+
+/** What `move` and `copy` take. */
+function source(work: Work, op: 'move' | 'copy', from: string): unknown {
+  const key = steps(from).at(-1) ?? '';
+  const parent = find(work, from.slice(0, from.lastIndexOf('/')));
+  if (!isContainer(parent)) throw missing(`${op} operation does not apply: doc is missing from path: ${from}`);
+  const value = child(parent, key);
+  if (value === undefined) {
+    const where = op === 'move' ? `path: '${key}'` : `from: '${from}'`;
+    throw missing(`error in ${op} for ${where}: unable to get nonexistent key: ${key}`);
+  }
+  return value;
+}
+
+function test(work: Work, path: string, wanted: unknown): void {
+  if (path !== '' && !isContainer(find(work, path.slice(0, path.lastIndexOf('/'))))) {
+    throw missing(`test operation does not apply: is missing path: ${path}`);
+  }
+  if (!equal(find(work, path) ?? null, wanted)) throw new PatchError(422, `testing value ${path} failed: test failed`);
 }
 
 function own(work: Work, container: Container): Container {
@@ -145,7 +159,10 @@ function insert(work: Work, op: string, { path, value }: { path: string; value: 
     return;
   }
   const at = parentOf(work, path);
-  if (at === undefined) throw missing(`${op} operation does not apply: doc is missing path: "${path}"`);
+  if (at === undefined) {
+    const target = op === 'add' ? `path: "${path}"` : `destination path: ${path}`;
+    throw missing(`${op} operation does not apply: doc is missing ${target}`);
+  }
   const { parent, key } = at;
   if (!Array.isArray(parent)) return setOwn(parent, key, value);
   const index =

@@ -72,7 +72,22 @@ test('JSON patches that do not apply', () => {
     [
       {},
       [{ op: 'copy', from: '/x', path: '/a' }],
-      'copy operation does not apply: doc is missing from path: /x: missing value',
+      "error in copy for from: '/x': unable to get nonexistent key: x: missing value",
+    ],
+    [
+      {},
+      [{ op: 'move', from: '/a/b', path: '/c' }],
+      'move operation does not apply: doc is missing from path: /a/b: missing value',
+    ],
+    [
+      { a: 1 },
+      [{ op: 'copy', from: '/a', path: '/b/c' }],
+      'copy operation does not apply: doc is missing destination path: /b/c: missing value',
+    ],
+    [
+      {},
+      [{ op: 'test', path: '/a/b', value: 1 }],
+      'test operation does not apply: is missing path: /a/b: missing value',
     ],
     [{}, [{ op: 'jump', path: '/a' }], 'Unexpected kind: jump'],
     [
@@ -242,8 +257,13 @@ test('strategic merge patch', () => {
 
 test('strategic merge patches that are refused', () => {
   const cases: [JsonObject, JsonObject, string][] = [
-    [spec([{ name: 'a' }]), spec([{ image: 'x' }]), 'map: {"image":"x"} does not contain declared merge key: name'],
-    [{}, { spec: { $patch: 'explode' } }, 'Unknown patch type found: explode'],
+    [
+      { metadata: { finalizers: ['a'] } },
+      { metadata: { '$setElementOrder/finalizers': ['a', 'b'], finalizers: ['b', 'a'] } },
+      "The order in patch list:\n[b a]\n doesn't match $setElementOrder/finalizers list:\n[a b]\n",
+    ],
+    [spec([{ name: 'a' }]), spec([{ image: 'x' }]), 'map: map[image:x] does not contain declared merge key: name'],
+    [{}, { spec: { $patch: 'explode' } }, 'Unknown patch type found: map[$patch:explode]'],
     [
       { spec: { nope: {} } },
       { spec: { nope: { a: 1 } } },
@@ -251,7 +271,7 @@ test('strategic merge patches that are refused', () => {
     ],
   ];
   for (const [original, patch, message] of cases) {
-    const start = original['spec'] === undefined ? { spec: {} } : original;
+    const start = Object.keys(original).length === 0 ? { spec: {} } : original;
     assert.throws(() => strategicMergePatch(start, patch, deployment), { name: 'PatchError', message });
   }
 });

@@ -43,3 +43,19 @@ function interleave(
   }
   return [...out, ...left.slice(i)];
 }
+
+/** Whether the items are in the order wanted, with none that the order lacks. */
+export function followsOrder(
+  items: readonly unknown[],
+  order: readonly unknown[],
+  keyOf: (item: unknown) => string,
+): boolean {
+  const wanted = positions(order, keyOf);
+  let last = -1;
+  return items.every((item) => {
+    const at = wanted.get(keyOf(item)) ?? -1;
+    const ok = at > last;
+    last = at;
+    return ok;
+  });
+}

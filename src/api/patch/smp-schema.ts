@@ -28,7 +28,7 @@ export function fieldMeta(type: TypeSchema | undefined, key: string): PatchMeta 
     return { type: field.type, strategies: field.patchStrategies, mergeKey: field.patchMergeKey };
   if (type.preserveUnknown) return unknownMeta;
   throw new PatchError(
-    400,
+    500,
     `unable to find api field in struct ${shortName(type)} for the json field ${JSON.stringify(key)}`,
   );
 }
