@@ -96,6 +96,7 @@ function mismatch(kind: string, type: TypeSchema, context: Context): never {
 function decodeValue(type: TypeSchema, value: unknown, context: Context): unknown {
   switch (type.kind) {
     case 'scalar':
+      if (typeof value === 'string' && type.scalar === 'string') return value;
       return decodeScalar(type.scalar, value, (fault) => {
         if ('text' in fault) throw new DecodeError(fault.text);
         mismatch(fault.mismatch, type, context);
