@@ -201,3 +201,12 @@ test('broken bytes are refused, whatever they are', () => {
   assert.ok(refused > 10);
   assert.throws(() => decodeProtobuf(Buffer.from('{}')), { name: 'PbError' });
 });
+
+test('kinds without a protobuf form are refused', () => {
+  const table = builtinSchema('meta.k8s.io/v1', 'Table');
+  assert.ok(table);
+  assert.throws(() => encodeProtobuf(table, { apiVersion: 'meta.k8s.io/v1', kind: 'Table', rows: [] }), {
+    name: 'PbError',
+  });
+  assert.throws(() => decodeProtobuf(Buffer.from('6b3873000a0c0a04672f763112044b696e64', 'hex')), { name: 'PbError' });
+});

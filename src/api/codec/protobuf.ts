@@ -5,6 +5,7 @@ import type { StructSchema } from '../schema/type-schema.ts';
 import { schemaOf } from '../schema/schema.ts';
 import { parseJson } from './json.ts';
 import { isObject, type JsonObject } from './own-property.ts';
+import { planOf } from './pb-plan.ts';
 import { PbError, PbReader } from './pb-reader.ts';
 import { PbWriter } from './pb-writer.ts';
 import { decodeMessage } from './protobuf-decode.ts';
@@ -81,8 +82,14 @@ function readTypeMeta(r: PbReader, out: Envelope): void {
   }
 }
 
-/** An object with its apiVersion and kind as an enveloped message. Throws {@link PbError}. */
+/**
+ * An object with its apiVersion and kind as an enveloped message. Throws {@link PbError}, also for kinds that have no
+ * protobuf form (Table, custom resources).
+ */
 export function encodeProtobuf(schema: StructSchema, object: JsonObject): Uint8Array {
+  if (planOf(schema).descending.length === 0 && schema.fields.size > 0) {
+    throw new PbError(`object ${schema.name} cannot be encoded to a protobuf message`);
+  }
   const w = new PbWriter(2048);
   const of = { apiVersion: String(object['apiVersion'] ?? ''), kind: String(object['kind'] ?? '') };
   return finishEnvelope(w, of, () => writeStruct(w, schema, object));
