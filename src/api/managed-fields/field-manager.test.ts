@@ -344,3 +344,64 @@ test('refused configurations say why, and odd objects are updated all the same',
   };
   assert.deepEqual(trackUpdate(live, odd, { ...common, manager: 'b' })['metadata'] as object, live['metadata']);
 });
+
+test('a created deployment is owned as upstream records it', () => {
+  const labels = { app: 'web' };
+  const container = {
+    name: 'nginx',
+    image: 'nginx',
+    imagePullPolicy: 'Always',
+    terminationMessagePath: '/dev/termination-log',
+    terminationMessagePolicy: 'File',
+  };
+  const podSpec = {
+    containers: [container],
+    dnsPolicy: 'ClusterFirst',
+    restartPolicy: 'Always',
+    securityContext: {},
+    terminationGracePeriodSeconds: 30,
+  };
+  const created = updateAs(
+    'kubectl-create',
+    undefined,
+    config(
+      {
+        replicas: 1,
+        selector: { matchLabels: labels },
+        strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: '25%', maxUnavailable: '25%' } },
+        template: { metadata: { labels }, spec: podSpec },
+      },
+      { labels },
+    ),
+  );
+  const [entry] = (created['metadata'] as { managedFields: ManagedFieldsEntry[] }).managedFields;
+  const ownLabels = { 'f:labels': { '.': {}, 'f:app': {} } };
+  assert.deepEqual(entry?.fieldsV1, {
+    'f:metadata': ownLabels,
+    'f:spec': {
+      'f:replicas': {},
+      'f:selector': {},
+      'f:strategy': { 'f:rollingUpdate': { '.': {}, 'f:maxSurge': {}, 'f:maxUnavailable': {} }, 'f:type': {} },
+      'f:template': {
+        'f:metadata': ownLabels,
+        'f:spec': {
+          'f:containers': {
+            'k:{"name":"nginx"}': {
+              '.': {},
+              'f:image': {},
+              'f:imagePullPolicy': {},
+              'f:name': {},
+              'f:resources': {},
+              'f:terminationMessagePath': {},
+              'f:terminationMessagePolicy': {},
+            },
+          },
+          'f:dnsPolicy': {},
+          'f:restartPolicy': {},
+          'f:securityContext': {},
+          'f:terminationGracePeriodSeconds': {},
+        },
+      },
+    },
+  });
+});

@@ -21,13 +21,13 @@ export interface OpenApiConfig {
   readonly extraV2?: { readonly paths: JsonObject; readonly definitions: JsonObject };
 }
 
-/** The documents. Each is made once; texts and bytes are shared by all readers. */
+/** The documents. Texts and bytes are made once and shared by all readers. */
 export interface OpenApi {
   /** The v3 index: `{ paths: { 'apis/apps/v1': { serverRelativeURL } } }`. */
   v3Index(): JsonObject;
   /** A v3 document's JSON text and its hash, by path without leading slash (`api/v1`), or undefined. */
   v3(path: string): { readonly text: string; readonly hash: string } | undefined;
-  /** The v2 document. */
+  /** The v2 document, built anew: as an object it is too large to keep. */
   v2(): V2Document;
   /** The v2 document's JSON text and its hash. */
   v2Text(): { readonly text: string; readonly hash: string };
@@ -68,7 +68,7 @@ export function createOpenApi(config: OpenApiConfig): OpenApi {
     texts.set(path, text);
     return { text, hash };
   };
-  const v2 = once(() => buildV2(resources, gitVersion, extraV2));
+  const v2 = (): V2Document => buildV2(resources, gitVersion, extraV2);
   return {
     v3,
     v3Index: () => {
