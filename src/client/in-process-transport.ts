@@ -2,6 +2,7 @@
  * The client inside the server's own process: calls the API handler directly, passing objects instead of bytes, through
  * the same filters as everybody else. Authentication is replaced by the given principal; authorization is not skipped.
  */
+import { linkedController } from '../base/abort.ts';
 import { internalError } from '../api/status-error.ts';
 import type { ApiBody, ApiHandler, ApiHeaders, ApiRequest, ApiResponse, Principal } from '../api/transport.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -126,18 +127,17 @@ async function* watchInProcess(
   send: (signal: AbortSignal) => ApiResponse | Promise<ApiResponse>,
 ): AsyncGenerator<readonly WatchEvent<unknown>[]> {
   request.signal?.throwIfAborted();
-  const stop = new AbortController();
-  const signal = request.signal === undefined ? stop.signal : AbortSignal.any([stop.signal, request.signal]);
+  const stop = linkedController(request.signal);
   try {
-    const response = await send(signal);
+    const response = await send(stop.signal);
     if (response.kind !== 'watch') {
       const answer = await toAnswer(response);
       throw errorOfAnswer(answer.status, answer.object);
     }
-    yield* response.events;
-    // Upstream's watches end quietly when stopped by their caller; so does ours, after the loop is left.
+    yield* response.events as AsyncIterable<readonly WatchEvent<unknown>[]>;
   } finally {
     stop.abort(new Error('watch stopped'));
+    stop.dispose();
   }
 }
 

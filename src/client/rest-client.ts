@@ -2,7 +2,6 @@
  * The client over HTTPS: JSON both ways, watch streams decoded line by line, bearer tokens or client certificates.
  * Upstream: client-go rest. Differs on purpose: no client-side rate limit; the server's fairness decides.
  */
-import { StatusError } from '../api/status-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { HttpAnswer, HttpCall, Net, TlsOptions } from '../platform/net.ts';
 import type { Client, WatchEvent } from './client.ts';
@@ -126,9 +125,4 @@ async function* watchOverHttp(send: () => Promise<HttpAnswer>): AsyncGenerator<r
   } finally {
     answer.cancel();
   }
-}
-
-/** Whether an error came from the connection rather than from the API. */
-export function isTransportError(error: unknown): boolean {
-  return !(error instanceof StatusError);
 }
