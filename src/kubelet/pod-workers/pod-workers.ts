@@ -101,8 +101,9 @@ export function createPodWorkers(deps: PodWorkersDeps, config: PodWorkersConfig)
     if (options.pod !== undefined && isStaticPod(options.pod) && status.startedAt === undefined && status.pendingUpdate === undefined) {
       staticPods.wait(status.fullName, uid);
     }
-    deliver(status, { ...options, killPodOptions: kill.options });
+    // Before the delivery: an idle worker starts on it at once and must not be cancelled.
     if (becameTerminating || kill.shortened) status.controller?.abort(new Error('pod is terminating'));
+    deliver(status, { ...options, killPodOptions: kill.options });
   }
 
   /** A pod of terminal phase that does not run any more has ended before the kubelet started: only the last step is left. */
@@ -379,8 +380,8 @@ export function createPodWorkers(deps: PodWorkersDeps, config: PodWorkersConfig)
         if (status.terminatingAt === undefined) {
           status.terminatingAt = clock.monotonicMs();
           status.gracePeriod = effectiveGracePeriod(status, status.activeUpdate?.pod, {}).seconds;
-          requeueLastUpdate(status);
           status.controller?.abort(new Error('pod is no longer configured'));
+          requeueLastUpdate(status);
         } else if (!status.working) requeueLastUpdate(status);
         return false;
       }
