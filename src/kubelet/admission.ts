@@ -3,7 +3,13 @@
  * Upstream: pkg/kubelet/lifecycle/predicate.go, pkg/kubelet/sysctl, pkg/kubelet/lifecycle/handlers.go.
  */
 import type { Node, Pod } from '../api/gen/core-v1.ts';
-import { addQuantities, compareQuantities, quantityMilliValue, quantityValue, subtractQuantities } from '../api/quantity.ts';
+import {
+  addQuantities,
+  compareQuantities,
+  quantityMilliValue,
+  quantityValue,
+  subtractQuantities,
+} from '../api/quantity.ts';
 import { findUntoleratedTaint } from '../api/taints-tolerations.ts';
 import { podRequests } from './pod-requests.ts';
 import { matchesNodeSelection } from './node-selection.ts';
@@ -11,7 +17,9 @@ import { forbiddenSysctl } from './sysctls.ts';
 import { isStaticPod } from './types/pod-update.ts';
 
 /** A verdict; reason and message go to the pod's status. */
-export type AdmissionResult = { readonly admit: true } | { readonly admit: false; readonly reason: string; readonly message: string };
+export type AdmissionResult =
+  | { readonly admit: true }
+  | { readonly admit: false; readonly reason: string; readonly message: string };
 
 /** What admission looks at. */
 export interface AdmissionInput {
@@ -36,7 +44,10 @@ function checkOs({ pod, operatingSystem }: AdmissionInput): AdmissionResult {
   }
   const label = pod.spec?.nodeSelector?.['kubernetes.io/os'];
   if (label !== undefined && label !== operatingSystem) {
-    return reject('PodOSSelectorNodeLabelDoesNotMatch', 'Failed to admit pod as the `kubernetes.io/os` label doesn\'t match node label');
+    return reject(
+      'PodOSSelectorNodeLabelDoesNotMatch',
+      "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
+    );
   }
   return ADMIT;
 }
@@ -68,7 +79,10 @@ function checkResources({ pod, node, activePods }: AdmissionInput): AdmissionRes
     const inUse = used.reduce((sum, requests) => addQuantities(sum, requests[resource] ?? '0'), '0');
     if (compareQuantities(requested, subtractQuantities(capacity ?? '0', inUse)) <= 0) continue;
     const values = [requested, inUse, capacity ?? '0'].map((quantity) => messageValue(resource, quantity));
-    return reject(`OutOf${resource}`, `Node didn't have enough resource: ${resource}, requested: ${values[0]}, used: ${values[1]}, capacity: ${values[2]}`);
+    return reject(
+      `OutOf${resource}`,
+      `Node didn't have enough resource: ${resource}, requested: ${values[0]}, used: ${values[1]}, capacity: ${values[2]}`,
+    );
   }
   return ADMIT;
 }
@@ -79,11 +93,20 @@ function checkAffinity({ pod, node }: AdmissionInput): AdmissionResult {
 }
 
 function hostPorts(pod: Pod): readonly string[] {
-  const containers = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always')];
-  return containers.flatMap(({ ports }) => (ports ?? []).flatMap((port) => {
-    const number = port.hostPort ?? (pod.spec?.hostNetwork === true ? port.containerPort : 0);
-    return number > 0 ? [`${port.protocol ?? 'TCP'}/${number}/${port.hostIP === undefined || port.hostIP === '0.0.0.0' ? '' : port.hostIP}`] : [];
-  }));
+  const containers = [
+    ...(pod.spec?.containers ?? []),
+    ...(pod.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always'),
+  ];
+  return containers.flatMap(({ ports }) =>
+    (ports ?? []).flatMap((port) => {
+      const number = port.hostPort ?? (pod.spec?.hostNetwork === true ? port.containerPort : 0);
+      return number > 0
+        ? [
+            `${port.protocol ?? 'TCP'}/${number}/${port.hostIP === undefined || port.hostIP === '0.0.0.0' ? '' : port.hostIP}`,
+          ]
+        : [];
+    }),
+  );
 }
 
 function portsConflict(a: string, b: string): boolean {
@@ -103,7 +126,11 @@ function checkPorts({ pod, activePods }: AdmissionInput): AdmissionResult {
 /** Static pods are let in whatever the taints; a NoExecute taint refuses all others that do not bear it. */
 function checkTaints({ pod, node }: AdmissionInput): AdmissionResult {
   if (node === undefined || isStaticPod(pod)) return ADMIT;
-  const taint = findUntoleratedTaint(node.spec?.taints ?? [], pod.spec?.tolerations ?? [], ({ effect }) => effect === 'NoExecute');
+  const taint = findUntoleratedTaint(
+    node.spec?.taints ?? [],
+    pod.spec?.tolerations ?? [],
+    ({ effect }) => effect === 'NoExecute',
+  );
   if (taint === undefined) return ADMIT;
   return reject('TaintToleration', `Predicate TaintToleration failed: node(s) had untolerated taint(s)`);
 }

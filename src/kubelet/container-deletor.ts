@@ -24,6 +24,8 @@ export function containersToDelete(status: PodStatus, exitedId: string, keep: nu
 /** Deletes them behind; failures are logged and left to garbage collection. */
 export function deleteContainers(deps: { runtime: ContainerRuntime; log: Log }, ids: readonly string[]): void {
   for (const id of ids) {
-    deps.runtime.deleteContainer(id).catch((error: unknown) => deps.log.warn('Failed to delete container', { containerID: id, err: error }));
+    deps.runtime
+      .deleteContainer(id)
+      .catch((error: unknown) => deps.log.warn('Failed to delete container', { containerID: id, err: error }));
   }
 }

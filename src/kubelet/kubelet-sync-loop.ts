@@ -126,10 +126,12 @@ export function createSyncLoop(deps: SyncLoopDeps): SyncLoop {
       return;
     }
     const startedMs = clock.monotonicMs();
-    if (housekeeping !== undefined || (!worldChanged && startedMs - lastHousekeepingMs < HOUSEKEEPING_IDLE_PERIOD_MS)) return;
+    if (housekeeping !== undefined || (!worldChanged && startedMs - lastHousekeepingMs < HOUSEKEEPING_IDLE_PERIOD_MS))
+      return;
     worldChanged = false;
     lastHousekeepingMs = startedMs;
-    housekeeping = handler.handlePodCleanups()
+    housekeeping = handler
+      .handlePodCleanups()
       .catch((error: unknown) => {
         worldChanged = true;
         log.error('Failed cleaning pods', { err: error });
@@ -137,7 +139,8 @@ export function createSyncLoop(deps: SyncLoopDeps): SyncLoop {
       .finally(() => {
         housekeeping = undefined;
         const tookMs = clock.monotonicMs() - startedMs;
-        if (tookMs > HOUSEKEEPING_WARNING_MS) log.warn('Housekeeping took longer than expected', { expected: '1s', actual: `${tookMs}ms` });
+        if (tookMs > HOUSEKEEPING_WARNING_MS)
+          log.warn('Housekeeping took longer than expected', { expected: '1s', actual: `${tookMs}ms` });
       });
   }
 
@@ -177,25 +180,49 @@ export function createSyncLoop(deps: SyncLoopDeps): SyncLoop {
   }
 
   return {
-    configCh: (update) => { configs.push(update); ring(); },
-    plegCh: (event) => { plegEvents.push(event); ring(); },
-    probeCh: (update) => { probes.push(update); ring(); },
-    syncCh: () => { syncDue = true; ring(); },
+    configCh: (update) => {
+      configs.push(update);
+      ring();
+    },
+    plegCh: (event) => {
+      plegEvents.push(event);
+      ring();
+    },
+    probeCh: (update) => {
+      probes.push(update);
+      ring();
+    },
+    syncCh: () => {
+      syncDue = true;
+      ring();
+    },
     start(signal) {
       const cancels = [
-        clock.setTicker(SYNC_PERIOD_MS, () => { syncDue = true; ring(); }),
-        clock.setTicker(HOUSEKEEPING_PERIOD_MS, () => { housekeepingDue = true; ring(); }),
+        clock.setTicker(SYNC_PERIOD_MS, () => {
+          syncDue = true;
+          ring();
+        }),
+        clock.setTicker(HOUSEKEEPING_PERIOD_MS, () => {
+          housekeepingDue = true;
+          ring();
+        }),
       ];
-      signal.addEventListener('abort', () => {
-        for (const cancel of cancels) cancel();
-        ring();
-      }, { once: true });
+      signal.addEventListener(
+        'abort',
+        () => {
+          for (const cancel of cancels) cancel();
+          ring();
+        },
+        { once: true },
+      );
       void run(signal);
     },
     healthProblem() {
       if (syncLoopMonitor === undefined) return 'sync loop has not started yet';
       const idleMs = clock.monotonicMs() - syncLoopMonitor;
-      return idleMs > MONITOR_THRESHOLD_MS ? `sync Loop took longer than expected: ${Math.floor(idleMs / 1000)}s` : undefined;
+      return idleMs > MONITOR_THRESHOLD_MS
+        ? `sync Loop took longer than expected: ${Math.floor(idleMs / 1000)}s`
+        : undefined;
     },
   };
 }

@@ -25,7 +25,10 @@ describe('kubelet', () => {
     assert.equal(ready?.status, 'True');
     assert.equal(ready?.reason, 'KubeletReady');
     assert.equal(ready?.message, 'kubelet is posting ready status');
-    assert.deepEqual(node?.status?.addresses, [{ address: '10.0.0.1', type: 'InternalIP' }, { address: 'node-1', type: 'Hostname' }]);
+    assert.deepEqual(node?.status?.addresses, [
+      { address: '10.0.0.1', type: 'InternalIP' },
+      { address: 'node-1', type: 'Hostname' },
+    ]);
     assert.equal(node?.metadata.labels?.['kubernetes.io/hostname'], 'node-1');
     assert.equal(cluster.get(Leases, { namespace: 'kube-node-lease', name: 'node-1' })?.spec?.holderIdentity, 'node-1');
   });
@@ -59,7 +62,10 @@ describe('kubelet', () => {
     await fixture.cluster.client.resource(Pods).delete({ namespace: 'default', name: 'web' });
     await clock.runUntil(() => fixture.pod('web') === undefined, 60_000);
     assert.equal(clock.monotonicMs() - sinceMs, 700);
-    assert.deepEqual(fixture.runtime.calls.filter((call) => call.startsWith('kill')), ['kill web 30']);
+    assert.deepEqual(
+      fixture.runtime.calls.filter((call) => call.startsWith('kill')),
+      ['kill web 30'],
+    );
     assert.deepEqual(fixture.runtime.running(), []);
   });
 
@@ -76,7 +82,10 @@ describe('kubelet', () => {
     await clock.advance(1_000);
     await pods.delete({ namespace: 'default', name: 'web' }, { gracePeriodSeconds: 50 });
     await clock.runUntil(() => fixture.pod('web') === undefined, 60_000);
-    assert.deepEqual(fixture.runtime.calls.filter((call) => call.startsWith('kill')), ['kill web 20', 'kill web 3']);
+    assert.deepEqual(
+      fixture.runtime.calls.filter((call) => call.startsWith('kill')),
+      ['kill web 20', 'kill web 3'],
+    );
   });
 
   it('runs init containers one by one and says so meanwhile', async () => {
@@ -92,7 +101,10 @@ describe('kubelet', () => {
     assert.equal(initialized?.reason, 'ContainersNotInitialized');
     assert.equal(initialized?.message, 'containers with incomplete status: [one two]');
     await clock.runUntil(() => fixture.summary('web') === 'Running true', 10_000);
-    assert.deepEqual(fixture.runtime.calls.filter((call) => call.startsWith('start')), ['start web/one', 'start web/two', 'start web/app']);
+    assert.deepEqual(
+      fixture.runtime.calls.filter((call) => call.startsWith('start')),
+      ['start web/one', 'start web/two', 'start web/app'],
+    );
   });
 
   it('restarts a crashing container when its back-off ends, and reports CrashLoopBackOff meanwhile', async () => {
@@ -136,7 +148,10 @@ describe('kubelet', () => {
     const calls = before.runtime.calls.length;
     const after = await started({ beside: before });
     await after.platform.clock.advance(120_000);
-    assert.deepEqual(after.runtime.calls.slice(calls).filter((call) => !call.startsWith('sync')), []);
+    assert.deepEqual(
+      after.runtime.calls.slice(calls).filter((call) => !call.startsWith('sync')),
+      [],
+    );
     assert.deepEqual(after.runtime.running(), ['web/app']);
     assert.equal(after.summary('web'), 'Running true');
   });
@@ -144,12 +159,18 @@ describe('kubelet', () => {
   it('kills containers of unknown pods, but only once all sources are heard', async () => {
     const fixture = createKubeletFixture();
     running.push(fixture);
-    fixture.runtime.plant({ metadata: { name: 'ghost', namespace: 'default', uid: 'ghost' }, spec: { containers: [{ name: 'app' }] } });
+    fixture.runtime.plant({
+      metadata: { name: 'ghost', namespace: 'default', uid: 'ghost' },
+      spec: { containers: [{ name: 'app' }] },
+    });
     await fixture.start();
     assert.deepEqual(fixture.runtime.running(), ['ghost/app']);
     await fixture.platform.clock.advance(3_000);
     assert.deepEqual(fixture.runtime.running(), []);
-    assert.deepEqual(fixture.runtime.calls.filter((call) => call.startsWith('kill')), ['kill ghost 1']);
+    assert.deepEqual(
+      fixture.runtime.calls.filter((call) => call.startsWith('kill')),
+      ['kill ghost 1'],
+    );
   });
 
   it('refuses a pod that does not fit', async () => {
@@ -159,7 +180,10 @@ describe('kubelet', () => {
     const status = fixture.pod('big')?.status;
     assert.equal(status?.phase, 'Failed');
     assert.equal(status?.reason, 'OutOfcpu');
-    assert.match(status?.message ?? '', /^Pod was rejected: Node didn't have enough resource: cpu, requested: 1000000, used: 0, capacity: \d+$/);
+    assert.match(
+      status?.message ?? '',
+      /^Pod was rejected: Node didn't have enough resource: cpu, requested: 1000000, used: 0, capacity: \d+$/,
+    );
     assert.deepEqual(fixture.runtime.calls, []);
   });
 
@@ -170,7 +194,10 @@ describe('kubelet', () => {
     await fixture.start();
     fixture.addPod('web');
     await fixture.platform.clock.advance(500);
-    assert.match(fixture.events.find((event) => event.includes('NetworkNotReady')) ?? '', /^Warning NetworkNotReady web: network is not ready: container runtime network not ready: NetworkReady=false/);
+    assert.match(
+      fixture.events.find((event) => event.includes('NetworkNotReady')) ?? '',
+      /^Warning NetworkNotReady web: network is not ready: container runtime network not ready: NetworkReady=false/,
+    );
     fixture.runtime.networkReady = true;
     await fixture.platform.clock.runUntil(() => fixture.summary('web') === 'Running true', 10_000);
   });

@@ -12,7 +12,6 @@ import type { Client } from '../client/client.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import type { Informer, InformerFactory } from '../client/informer.ts';
 import type { Platform } from '../platform/platform.ts';
-import { DEADLINE_EXCEEDED, untilActiveDeadlineMs } from './active-deadline.ts';
 import { canAdmitPod } from './admission.ts';
 import type { PodContainerManager } from './cgroups/pod-container-manager.ts';
 import { nodePodInformer, startApiserverSource } from './config/apiserver-source.ts';
@@ -44,8 +43,8 @@ import { createResultsManager } from './prober/results-manager.ts';
 import type { ProbeResults, ProbeUpdate } from './prober/results.ts';
 import { createPullSecrets } from './pull-secrets.ts';
 import type { KubeletHost } from './server/host.ts';
-import { generateApiPodStatus } from './status/generate.ts';
 import { createReasonCache } from './status/reason-cache.ts';
+import { createStatusGenerator } from './status/status-generator.ts';
 import { createStatusManager } from './status/status-manager.ts';
 import { activePods, createSyncHandlers } from './sync-handlers.ts';
 import { createSyncPod, type SyncPodDeps } from './sync-pod.ts';
@@ -118,39 +117,65 @@ export function createKubelet(deps: KubeletDeps, config: KubeletConfiguration): 
   const nodeInformer = deps.informers.informer(Nodes, { fieldSelector: `metadata.name=${config.nodeName}` });
   let runtimeName = 'containerd';
 
-  const statusManager = createStatusManager({ platform, client, podManager, couldHaveRunningContainers: podState.couldHaveRunningContainers });
+  const statusManager = createStatusManager({
+    platform,
+    client,
+    podManager,
+    couldHaveRunningContainers: podState.couldHaveRunningContainers,
+  });
   const prober = createProber({ clock, net: platform.net, runtime, recorder });
-  const probeManager = createProbeManager({ platform, prober, results, podStatus: statusManager.getPodStatus, podByUid: podManager.getPodByUid });
-  const nodeStatus: NodeStatusManager = createNodeStatusManager({
-    platform, client, recorder, runtime,
-    nodeIps: () => nodeIps,
-    volumesInUse: () => volumes.volumesInUse(),
-    runtimeErrors: runtimeState.runtimeErrors,
-    networkErrors: runtimeState.networkErrors,
-    pressure: () => ({ memory: false, disk: false, pid: false }),
-    onPodCidr: (cidr) => {
-      runtime.updatePodCidr(cidr).catch((error: unknown) => log.error('Failed to update pod CIDR', { cidr, err: error }));
+  const probeManager = createProbeManager({
+    platform,
+    prober,
+    results,
+    podStatus: statusManager.getPodStatus,
+    podByUid: podManager.getPodByUid,
+  });
+  const nodeStatus: NodeStatusManager = createNodeStatusManager(
+    {
+      platform,
+      client,
+      recorder,
+      runtime,
+      nodeIps: () => nodeIps,
+      volumesInUse: () => volumes.volumesInUse(),
+      runtimeErrors: runtimeState.runtimeErrors,
+      networkErrors: runtimeState.networkErrors,
+      pressure: () => ({ memory: false, disk: false, pid: false }),
+      onPodCidr: (cidr) => {
+        runtime
+          .updatePodCidr(cidr)
+          .catch((error: unknown) => log.error('Failed to update pod CIDR', { cidr, err: error }));
+      },
     },
-  }, config);
+    config,
+  );
   const mirrorClient = createMirrorClient({ client, log, node: nodeStatus.node, nodeName: config.nodeName });
 
   const syncDeps: SyncPodDeps = {
-    platform, recorder, runtime, podCache, volumes, directories, statusManager, probeManager, reasonCache, runtimeState,
+    platform,
+    recorder,
+    runtime,
+    podCache,
+    volumes,
+    directories,
+    statusManager,
+    probeManager,
+    reasonCache,
+    runtimeState,
     podContainers: deps.podContainers,
     pullSecrets: createPullSecrets({ client, recorder, log }),
     reconcileMirrorPod: createMirrorReconciler({ mirrorClient, node: nodeStatus.node, log }),
     isPodTerminationRequested: podState.isPodTerminationRequested,
-    generateStatus: (pod, runtimeStatus, podIsTerminal) => {
-      const previous = statusManager.getPodStatus(podUid(pod)) ?? pod.status ?? {};
-      const leftMs = untilActiveDeadlineMs(pod, previous, clock.nowMs());
-      return generateApiPodStatus({
-        pod, runtimeStatus, previous, podIsTerminal, runtimeName, nodeIps,
-        qosClass: podQosClass(pod),
-        startReason: (containerName) => reasonCache.get(podUid(pod), containerName),
-        evict: leftMs !== undefined && leftMs <= 0 ? DEADLINE_EXCEEDED : undefined,
-        applyProbes: probeManager.updatePodStatus,
-      });
-    },
+    generateStatus: createStatusGenerator({
+      clock,
+      recorder,
+      statusManager,
+      probeManager,
+      reasonCache,
+      nodeIps,
+      runtimeName: () => runtimeName,
+    }),
   };
   const podSyncer: PodSyncer = { syncPod: createSyncPod(syncDeps), ...createTerminationSyncs(syncDeps) };
   const workQueue = createWorkQueue(clock, () => syncLoop.syncCh());
@@ -162,20 +187,38 @@ export function createKubelet(deps: KubeletDeps, config: KubeletConfiguration): 
   const podConfig = createPodConfig((update) => syncLoop.configCh(update));
   const sourcesReady = createSourcesReady(podConfig.sources);
   const handler = createSyncHandlers({
-    platform, recorder, podManager, podWorkers, statusManager,
+    platform,
+    recorder,
+    podManager,
+    podWorkers,
+    statusManager,
     allSourcesReady: sourcesReady.allReady,
     qosClassOf: podQosClass,
-    canAdmitPod: (pod, active) => canAdmitPod({
-      pod, node: nodeStatus.node(), activePods: active, operatingSystem: 'linux', allowedUnsafeSysctls: config.allowedUnsafeSysctls,
-    }),
+    canAdmitPod: (pod, active) =>
+      canAdmitPod({
+        pod,
+        node: nodeStatus.node(),
+        activePods: active,
+        operatingSystem: 'linux',
+        allowedUnsafeSysctls: config.allowedUnsafeSysctls,
+      }),
     handlePodCleanups: createPodCleanups({
-      platform, runtime, volumes, directories, podManager, podWorkers, probeManager, statusManager, mirrorClient,
+      platform,
+      runtime,
+      volumes,
+      directories,
+      podManager,
+      podWorkers,
+      probeManager,
+      statusManager,
+      mirrorClient,
       podContainers: deps.podContainers,
       activePods: () => activePods(podManager.getPods(), { podWorkers, statusManager }),
     }),
   });
   const syncLoop: SyncLoop = createSyncLoop({
-    platform, handler,
+    platform,
+    handler,
     runtimeErrors: runtimeState.runtimeErrors,
     allSourcesReady: sourcesReady.allReady,
     addSource: ({ source }) => sourcesReady.addSource(source),
@@ -185,12 +228,25 @@ export function createKubelet(deps: KubeletDeps, config: KubeletConfiguration): 
     cleanUpContainersInPod: (uid, containerId) => {
       const status = podCache.peek(uid);
       if (status === undefined) return;
-      const keep = podState.shouldPodContentBeRemoved(uid) ? 0 : config.maxPerPodContainerCount;
-      deleteContainers({ runtime, log }, containersToDelete(status, containerId, keep));
+      const removeAll = podState.shouldPodContentBeRemoved(uid);
+      const keep = removeAll ? 0 : config.maxPerPodContainerCount;
+      deleteContainers({ runtime, log }, containersToDelete(status, removeAll ? '' : containerId, keep));
     },
   });
   results.onUpdate((update) => syncLoop.probeCh(update));
-  const pleg = createGenericPleg({ platform, runtime, podCache, plegCh: (event) => syncLoop.plegCh(event) }, { relistPeriodMs: config.plegRelistPeriodMs });
+  const pleg = createGenericPleg(
+    {
+      platform,
+      runtime,
+      podCache,
+      plegCh: (event) => syncLoop.plegCh(event),
+      identityOf: (uid) => {
+        const pod = podManager.getPodByUid(uid);
+        return pod === undefined ? undefined : { uid, name: podName(pod), namespace: podNamespace(pod) };
+      },
+    },
+    { relistPeriodMs: config.plegRelistPeriodMs },
+  );
   runtimeState.addHealthCheck('PLEG', pleg.healthProblem);
 
   function onProbeUpdate(update: ProbeUpdate): void {
@@ -212,7 +268,11 @@ export function createKubelet(deps: KubeletDeps, config: KubeletConfiguration): 
     await deps.podContainers.start(signal);
     const apiSource = podConfig.source('api');
     const startSources = startStaticSources({ platform, podConfig, preparePod: deps.preparePod }, config, signal);
-    nodeInformer.addHandler({ onAdd: nodeStatus.nodeSeen, onUpdate: (_before, node) => nodeStatus.nodeSeen(node) });
+    nodeInformer.addHandler({
+      onAdd: nodeStatus.nodeSeen,
+      onUpdate: (_before, node) => nodeStatus.nodeSeen(node),
+      onDelete: nodeStatus.nodeGone,
+    });
 
     volumes.start(signal);
     pleg.start(signal);
@@ -228,7 +288,11 @@ export function createKubelet(deps: KubeletDeps, config: KubeletConfiguration): 
       signal,
     );
     statusManager.start(signal);
-    void startEventedPleg({ platform, runtime, pleg }, { healthyRelistPeriodMs: config.plegHealthyRelistPeriodMs, brokenRelistPeriodMs: config.plegRelistPeriodMs }, signal);
+    void startEventedPleg(
+      { platform, runtime, pleg },
+      { healthyRelistPeriodMs: config.plegHealthyRelistPeriodMs, brokenRelistPeriodMs: config.plegRelistPeriodMs },
+      signal,
+    );
     startContainerGc(signal);
     syncLoop.start(signal);
     startApiserverSource(nodePods, apiSource, signal);
@@ -245,9 +309,14 @@ export function createKubelet(deps: KubeletDeps, config: KubeletConfiguration): 
   }
 
   function startContainerGc(signal: AbortSignal): void {
-    const policy = { minAgeMs: config.minimumGcAgeMs, maxPerPodContainer: config.maxPerPodContainerCount, maxContainers: config.maxContainerCount };
+    const policy = {
+      minAgeMs: config.minimumGcAgeMs,
+      maxPerPodContainer: config.maxPerPodContainerCount,
+      maxContainers: config.maxContainerCount,
+    };
     const cancel = clock.setTicker(config.containerGcPeriodMs, () => {
-      runtime.garbageCollect(policy, { allSourcesReady: sourcesReady.allReady(), evictNonDeleted: false })
+      runtime
+        .garbageCollect(policy, { allSourcesReady: sourcesReady.allReady(), evictNonDeleted: false })
         .catch((error: unknown) => log.error('Container garbage collection failed', { err: error }));
     });
     signal.addEventListener('abort', cancel, { once: true });
@@ -270,7 +339,10 @@ export function createKubelet(deps: KubeletDeps, config: KubeletConfiguration): 
   };
 
   return {
-    host, core, runtime, volumes,
+    host,
+    core,
+    runtime,
+    volumes,
     registered: nodeStatus.registered,
     start(signal) {
       if (signal.aborted) lifetime.abort(signal.reason);
@@ -298,4 +370,3 @@ function lateBound(workers: () => PodWorkers): PodStateProvider {
     isPodForMirrorPodTerminatingByFullName: (fullName) => workers().isPodForMirrorPodTerminatingByFullName(fullName),
   };
 }
-

@@ -54,7 +54,15 @@ export interface PodCache {
 
 /** Status of a pod the runtime knows nothing of. */
 export function emptyPodStatus(pod: PodIdentity): PodStatus {
-  return { uid: pod.uid, name: pod.name, namespace: pod.namespace, ips: [], containers: [], sandboxes: [], observedAtMs: 0 };
+  return {
+    uid: pod.uid,
+    name: pod.name,
+    namespace: pod.namespace,
+    ips: [],
+    containers: [],
+    sandboxes: [],
+    observedAtMs: 0,
+  };
 }
 
 /** Makes an empty cache. */
@@ -99,8 +107,14 @@ export function createPodCache(): PodCache {
       const done = (): void => signal?.removeEventListener('abort', onAbort);
       const waiter: Waiter = {
         minStamp,
-        resolve: (status) => { done(); resolve(status); },
-        reject: (error) => { done(); reject(error); },
+        resolve: (status) => {
+          done();
+          resolve(status);
+        },
+        reject: (error) => {
+          done();
+          reject(error);
+        },
       };
       waiting.list.add(waiter);
       signal?.addEventListener('abort', onAbort, { once: true });
@@ -121,7 +135,9 @@ export function createPodCache(): PodCache {
       if (signal?.aborted === true) return Promise.reject(signal.reason);
       const entry = newerThan(pod, minStamp);
       // An error is told once, to those who waited for it; whoever asks later causes a new inspection.
-      return entry === undefined || entry.error !== undefined ? wait(pod, minStamp, signal) : Promise.resolve(entry.status);
+      return entry === undefined || entry.error !== undefined
+        ? wait(pod, minStamp, signal)
+        : Promise.resolve(entry.status);
     },
     set(uid, outcome) {
       const known = entries.get(uid);

@@ -65,7 +65,10 @@ export function createPodCleanups(deps: PodCleanupDeps): () => Promise<void> {
       if (workers.has(podUid(wanted))) continue;
       const { pod, mirrorPod, wasMirror } = podManager.getPodAndMirrorPod(wanted);
       if (pod === undefined || wasMirror) continue;
-      log.info('Pod will be restarted because it is in the desired set and not known to the pod workers (likely due to UID reuse)', { podUID: podUid(pod) });
+      log.info(
+        'Pod will be restarted because it is in the desired set and not known to the pod workers (likely due to UID reuse)',
+        { podUID: podUid(pod) },
+      );
       podWorkers.updatePod({ pod, mirrorPod, updateType: 'create' });
       restarted.add(podUid(pod));
     }
@@ -81,7 +84,10 @@ export function createPodCleanups(deps: PodCleanupDeps): () => Promise<void> {
   }
 
   /** Directories of pods that are gone, once nothing is mounted and nothing runs there. */
-  async function cleanDirectories(running: readonly RuntimePod[], workers: ReadonlyMap<string, PodWorkerSync>): Promise<void> {
+  async function cleanDirectories(
+    running: readonly RuntimePod[],
+    workers: ReadonlyMap<string, PodWorkerSync>,
+  ): Promise<void> {
     const inUse = new Set([...podManager.getPods().map(podUid), ...running.map(({ uid }) => uid), ...workers.keys()]);
     for (const uid of await deps.directories.listPodUids()) {
       if (inUse.has(uid) || podManager.getPodByUid(uid) !== undefined || deps.volumes.podHasVolumes(uid)) continue;
@@ -89,14 +95,18 @@ export function createPodCleanups(deps: PodCleanupDeps): () => Promise<void> {
         await deps.directories.removePodDir(uid);
         deps.runtime.forgetPod(uid);
       } catch (error) {
-        log.error('Orphaned pod found, but error occurred when trying to remove the pod dir', { podUID: uid, err: error });
+        log.error('Orphaned pod found, but error occurred when trying to remove the pod dir', {
+          podUID: uid,
+          err: error,
+        });
       }
     }
   }
 
   async function cleanCgroups(possiblyRunning: ReadonlySet<string>): Promise<void> {
     for (const uid of await deps.podContainers.podUids()) {
-      if (possiblyRunning.has(uid) || podWorkers.couldHaveRunningContainers(uid) || deps.volumes.podHasVolumes(uid)) continue;
+      if (possiblyRunning.has(uid) || podWorkers.couldHaveRunningContainers(uid) || deps.volumes.podHasVolumes(uid))
+        continue;
       log.debug('Orphaned pod found, removing pod cgroups', { podUID: uid });
       await deps.podContainers.destroyPodCgroup(uid);
     }

@@ -6,7 +6,8 @@ type Resources = Record<string, string>;
 
 function add(a: Readonly<Resources>, b: Readonly<Resources>): Resources {
   const sum: Resources = { ...a };
-  for (const [name, quantity] of Object.entries(b)) sum[name] = sum[name] === undefined ? quantity : addQuantities(sum[name], quantity);
+  for (const [name, quantity] of Object.entries(b))
+    sum[name] = sum[name] === undefined ? quantity : addQuantities(sum[name], quantity);
   return sum;
 }
 

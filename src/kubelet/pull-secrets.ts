@@ -17,18 +17,26 @@ export function createPullSecrets(deps: { client: Client; recorder: EventRecorde
   const secrets = deps.client.resource(Secrets);
   return {
     async forPod(pod) {
-      const names = (pod.spec?.imagePullSecrets ?? []).flatMap(({ name }) => (name === undefined || name === '' ? [] : [name]));
+      const names = (pod.spec?.imagePullSecrets ?? []).flatMap(({ name }) =>
+        name === undefined || name === '' ? [] : [name],
+      );
       if (names.length === 0) return [];
       const failed: string[] = [];
-      const found = await Promise.all(names.map(async (name) => {
-        try {
-          return await secrets.get({ namespace: podNamespace(pod), name });
-        } catch (error) {
-          failed.push(name);
-          deps.log.warn('Unable to retrieve pull secret, the image pull may not succeed.', { ...podFields(pod), secret: name, err: error });
-          return undefined;
-        }
-      }));
+      const found = await Promise.all(
+        names.map(async (name) => {
+          try {
+            return await secrets.get({ namespace: podNamespace(pod), name });
+          } catch (error) {
+            failed.push(name);
+            deps.log.warn('Unable to retrieve pull secret, the image pull may not succeed.', {
+              ...podFields(pod),
+              secret: name,
+              err: error,
+            });
+            return undefined;
+          }
+        }),
+      );
       if (failed.length > 0) {
         const message = `Unable to retrieve some image pull secrets (${failed.join(', ')}); attempting to pull the image may not succeed.`;
         deps.recorder.event(pod, 'Warning', 'FailedToRetrieveImagePullSecret', message);

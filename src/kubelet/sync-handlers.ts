@@ -82,11 +82,15 @@ export function createSyncHandlers(deps: SyncHandlersDeps): SyncHandler {
     podManager.removePod(given);
     const { pod, mirrorPod, wasMirror } = podManager.getPodAndMirrorPod(given);
     if (wasMirror) {
-      if (pod !== undefined) podWorkers.updatePod({ pod, mirrorPod: undefined, updateType: 'update', startTimeMs: nowMs() });
+      if (pod !== undefined)
+        podWorkers.updatePod({ pod, mirrorPod: undefined, updateType: 'update', startTimeMs: nowMs() });
       return;
     }
     if (!deps.allSourcesReady()) {
-      log.error('Failed to delete pod', { ...podFields(given), err: 'skipping delete because sources are not ready yet' });
+      log.error('Failed to delete pod', {
+        ...podFields(given),
+        err: 'skipping delete because sources are not ready yet',
+      });
       return;
     }
     podWorkers.updatePod({ pod: given, mirrorPod, updateType: 'kill', startTimeMs: nowMs() });
@@ -95,7 +99,9 @@ export function createSyncHandlers(deps: SyncHandlersDeps): SyncHandler {
   return {
     handlePodAdditions(pods) {
       const startedMs = nowMs();
-      const byAge = [...pods].sort((a, b) => (parseTime(a.metadata.creationTimestamp) || 0) - (parseTime(b.metadata.creationTimestamp) || 0));
+      const byAge = [...pods].sort(
+        (a, b) => (parseTime(a.metadata.creationTimestamp) || 0) - (parseTime(b.metadata.creationTimestamp) || 0),
+      );
       for (const pod of byAge) {
         podManager.addPod(pod);
         const { wasMirror } = podManager.getPodAndMirrorPod(pod);

@@ -81,8 +81,16 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
     try {
       await deps.podContainers.ensurePodCgroup(pod);
     } catch (error) {
-      deps.recorder.event(pod, 'Warning', 'FailedCreatePodContainer', `unable to ensure pod container exists: ${textOf(error)}`);
-      throw new Error(`failed to ensure that the pod: ${podUid(pod)} cgroups exist and are correctly applied: ${textOf(error)}`, { cause: error });
+      deps.recorder.event(
+        pod,
+        'Warning',
+        'FailedCreatePodContainer',
+        `unable to ensure pod container exists: ${textOf(error)}`,
+      );
+      throw new Error(
+        `failed to ensure that the pod: ${podUid(pod)} cgroups exist and are correctly applied: ${textOf(error)}`,
+        { cause: error },
+      );
     }
   }
 
@@ -90,7 +98,12 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
     try {
       await deps.directories.makePodDataDirs(podUid(pod));
     } catch (error) {
-      deps.recorder.event(pod, 'Warning', 'FailedToMakePodDataDirectories', `error making pod data directories: ${textOf(error)}`);
+      deps.recorder.event(
+        pod,
+        'Warning',
+        'FailedToMakePodDataDirectories',
+        `error making pod data directories: ${textOf(error)}`,
+      );
       throw error;
     }
   }
@@ -109,15 +122,15 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
   }
 
   /** Looks at what the runtime made of it and reports that. */
-  async function reportAfter(pod: Pod, result: PodSyncResult): Promise<number> {
+  async function reportAfter(pod: Pod, result: PodSyncResult, signal: AbortSignal): Promise<number> {
     const actedAt = deps.podCache.now();
     deps.reasonCache.update(podUid(pod), result);
     try {
       const identity = { uid: podUid(pod), name: podName(pod), namespace: podNamespace(pod) };
-      const seen = await deps.podCache.getNewerThan(identity, actedAt);
+      const seen = await deps.podCache.getNewerThan(identity, actedAt, signal);
       if (!deps.isPodTerminationRequested(podUid(pod))) report(pod, seen);
     } catch (error) {
-      log.warn('Could not look at the pod after its sync', { ...podFields(pod), err: error });
+      if (!signal.aborted) log.warn('Could not look at the pod after its sync', { ...podFields(pod), err: error });
     }
     return actedAt;
   }
@@ -135,14 +148,20 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
     signal.throwIfAborted();
     deps.probeManager.addPod(pod);
     const result = await deps.runtime.syncPod({ pod, podStatus, pullSecrets, signal });
-    const actedAt = result.steps.length > 0 || result.error !== undefined ? await reportAfter(pod, result) : undefined;
-    const failed = result.error !== undefined && !result.steps.every((step) => step.reason === undefined || BACK_OFF_REASONS.has(step.reason));
+    const actedAt =
+      result.steps.length > 0 || result.error !== undefined ? await reportAfter(pod, result, signal) : undefined;
+    const failed =
+      result.error !== undefined &&
+      !result.steps.every((step) => step.reason === undefined || BACK_OFF_REASONS.has(step.reason));
     const onlyUnexplained = result.error !== undefined && result.steps.every((step) => step.reason === undefined);
     if (failed || onlyUnexplained) {
       throw new PodSyncError(textOf(result.error), { cause: result.error, retryAfterMs: result.retryAfterMs });
     }
     const deadlineMs = untilActiveDeadlineMs(pod, status, deps.platform.clock.nowMs());
-    const retryAfterMs = Math.min(result.retryAfterMs ?? Infinity, deadlineMs === undefined ? Infinity : Math.max(deadlineMs, 0));
+    const retryAfterMs = Math.min(
+      result.retryAfterMs ?? Infinity,
+      deadlineMs === undefined ? Infinity : Math.max(deadlineMs, 0),
+    );
     return { terminal: false, actedAt, ...(retryAfterMs === Infinity ? {} : { retryAfterMs }) };
   };
 }

@@ -50,7 +50,10 @@ export function createTerminationSyncs(deps: SyncPodDeps): Omit<PodSyncer, 'sync
     },
 
     async syncTerminatingRuntimePod(runningPod, signal) {
-      log.info('Terminating an orphaned pod', { pod: `${runningPod.namespace}/${runningPod.name}`, podUID: runningPod.uid });
+      log.info('Terminating an orphaned pod', {
+        pod: `${runningPod.namespace}/${runningPod.name}`,
+        podUID: runningPod.uid,
+      });
       // The spec is unknown: the shortest grace.
       await killPod(deps.runtime, { runtimePod: runningPod, gracePeriodSeconds: 1, signal });
     },

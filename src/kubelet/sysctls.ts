@@ -29,8 +29,10 @@ export function forbiddenSysctl(pod: Pod, allowedUnsafe: readonly string[]): str
   for (const { name: given } of pod.spec?.securityContext?.sysctls ?? []) {
     const name = given.replaceAll('/', '.');
     if (!isAllowed(name, allowed)) return `forbidden sysctl: "${given}" not allowlisted`;
-    if (name.startsWith('net.') && pod.spec?.hostNetwork === true) return `forbidden sysctl: "${given}" not allowed with host net enabled`;
-    if (IPC_PREFIXES.some((prefix) => name.startsWith(prefix)) && pod.spec?.hostIPC === true) return `forbidden sysctl: "${given}" not allowed with host ipc enabled`;
+    if (name.startsWith('net.') && pod.spec?.hostNetwork === true)
+      return `forbidden sysctl: "${given}" not allowed with host net enabled`;
+    if (IPC_PREFIXES.some((prefix) => name.startsWith(prefix)) && pod.spec?.hostIPC === true)
+      return `forbidden sysctl: "${given}" not allowed with host ipc enabled`;
   }
   return undefined;
 }

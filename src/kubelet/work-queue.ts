@@ -26,7 +26,10 @@ export interface WorkQueue {
 
 /** Makes a queue; `onDue` is called when something becomes due. */
 export function createWorkQueue(clock: Clock, onDue: () => void = () => undefined): WorkQueue {
-  const items = new Heap<Item>((item) => item.uid, (a, b) => a.dueMs < b.dueMs);
+  const items = new Heap<Item>(
+    (item) => item.uid,
+    (a, b) => a.dueMs < b.dueMs,
+  );
   let timer: { dueMs: number; cancel: CancelTimer } | undefined;
   let stopped = false;
 

@@ -29,7 +29,13 @@ export function startFileSource(deps: FileSourceDeps, config: KubeletConfigurati
   async function podOf(file: string): Promise<Pod> {
     const pods = podsOfManifest(deps.parse(await files.readText(file)));
     if (pods.length !== 1) throw new Error(`${file} holds ${pods.length} pods, not one`);
-    const origin = { source: 'file' as const, location: file, nodeName: config.nodeName, nowMs: clock.nowMs(), sha256Hex: platform.crypto.sha256Hex };
+    const origin = {
+      source: 'file' as const,
+      location: file,
+      nodeName: config.nodeName,
+      nowMs: clock.nowMs(),
+      sha256Hex: platform.crypto.sha256Hex,
+    };
     return deps.preparePod(staticPodOf(pods[0]!, origin));
   }
 
@@ -76,10 +82,14 @@ export function startFileSource(deps: FileSourceDeps, config: KubeletConfigurati
   function watch(): void {
     stopWatching?.();
     stopWatching = undefined;
-    const watching = files.watch(path, () => void read(), () => {
-      // The next beat reads and watches again.
-      stopWatching = undefined;
-    });
+    const watching = files.watch(
+      path,
+      () => void read(),
+      () => {
+        // The next beat reads and watches again.
+        stopWatching = undefined;
+      },
+    );
     stopWatching = () => watching.stop();
   }
 
@@ -98,8 +108,12 @@ export function startFileSource(deps: FileSourceDeps, config: KubeletConfigurati
     tryWatch();
     void read();
   });
-  signal.addEventListener('abort', () => {
-    cancel();
-    stopWatching?.();
-  }, { once: true });
+  signal.addEventListener(
+    'abort',
+    () => {
+      cancel();
+      stopWatching?.();
+    },
+    { once: true },
+  );
 }

@@ -24,7 +24,13 @@ export function startHttpSource(deps: HttpSourceDeps, config: KubeletConfigurati
   let failures = 0;
 
   async function fetchText(): Promise<string> {
-    const answer = await platform.net.http({ method: 'GET', url, headers: config.staticPodUrlHeaders, timeoutMs: TIMEOUT_MS, signal });
+    const answer = await platform.net.http({
+      method: 'GET',
+      url,
+      headers: config.staticPodUrlHeaders,
+      timeoutMs: TIMEOUT_MS,
+      signal,
+    });
     const chunks: Uint8Array[] = [];
     for await (const chunk of answer.body) chunks.push(chunk);
     if (answer.status !== 200) throw new Error(`${url}: ${answer.status}`);
@@ -38,14 +44,21 @@ export function startHttpSource(deps: HttpSourceDeps, config: KubeletConfigurati
       const text = await fetchText();
       failures = 0;
       if (text === lastText) return;
-      const origin = { source: 'http' as const, location: url, nodeName: config.nodeName, nowMs: platform.clock.nowMs(), sha256Hex: platform.crypto.sha256Hex };
+      const origin = {
+        source: 'http' as const,
+        location: url,
+        nodeName: config.nodeName,
+        nowMs: platform.clock.nowMs(),
+        sha256Hex: platform.crypto.sha256Hex,
+      };
       const pods = podsOfManifest(deps.parse(text)).map((manifest) => deps.preparePod(staticPodOf(manifest, origin)));
       lastText = text;
       deps.sink.set(pods);
     } catch (error) {
       if (signal.aborted) return;
       if (failures < 3) log.warn('Failed to read pods from URL', { url, err: error });
-      if (failures === 3) log.error('Failed to read pods from URL, dropping verbosity of this message to V(4)', { url, err: error });
+      if (failures === 3)
+        log.error('Failed to read pods from URL, dropping verbosity of this message to V(4)', { url, err: error });
       failures++;
     }
   }

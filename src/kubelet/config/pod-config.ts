@@ -8,8 +8,14 @@
 import { deepEqual } from '../../base/equal.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import {
-  CONFIG_FIRST_SEEN_ANNOTATION, CONFIG_HASH_ANNOTATION, CONFIG_MIRROR_ANNOTATION, CONFIG_SOURCE_ANNOTATION, podUid,
-  type PodOperation, type PodSource, type PodUpdate,
+  CONFIG_FIRST_SEEN_ANNOTATION,
+  CONFIG_HASH_ANNOTATION,
+  CONFIG_MIRROR_ANNOTATION,
+  CONFIG_SOURCE_ANNOTATION,
+  podUid,
+  type PodOperation,
+  type PodSource,
+  type PodUpdate,
 } from '../types/pod-update.ts';
 
 /** Where a source puts what it sees. */
@@ -28,11 +34,16 @@ export interface PodConfig {
 }
 
 const LOCAL_ANNOTATIONS: readonly string[] = [
-  CONFIG_SOURCE_ANNOTATION, CONFIG_MIRROR_ANNOTATION, CONFIG_FIRST_SEEN_ANNOTATION, CONFIG_HASH_ANNOTATION,
+  CONFIG_SOURCE_ANNOTATION,
+  CONFIG_MIRROR_ANNOTATION,
+  CONFIG_FIRST_SEEN_ANNOTATION,
+  CONFIG_HASH_ANNOTATION,
 ];
 
 function foreignAnnotations(pod: Pod): Record<string, string> {
-  return Object.fromEntries(Object.entries(pod.metadata.annotations ?? {}).filter(([key]) => !LOCAL_ANNOTATIONS.includes(key)));
+  return Object.fromEntries(
+    Object.entries(pod.metadata.annotations ?? {}).filter(([key]) => !LOCAL_ANNOTATIONS.includes(key)),
+  );
 }
 
 /** Whether the kubelet has to act on the difference, status aside. */
@@ -56,7 +67,13 @@ export function classifyChange(before: Pod, after: Pod): PodOperation | undefine
 function withFirstSeen(before: Pod, after: Pod): Pod {
   const seen = before.metadata.annotations?.[CONFIG_FIRST_SEEN_ANNOTATION];
   if (seen === undefined || after.metadata.annotations?.[CONFIG_FIRST_SEEN_ANNOTATION] === seen) return after;
-  return { ...after, metadata: { ...after.metadata, annotations: { ...after.metadata.annotations, [CONFIG_FIRST_SEEN_ANNOTATION]: seen } } };
+  return {
+    ...after,
+    metadata: {
+      ...after.metadata,
+      annotations: { ...after.metadata.annotations, [CONFIG_FIRST_SEEN_ANNOTATION]: seen },
+    },
+  };
 }
 
 /** Makes a merger that sends to `configCh`. */
@@ -82,7 +99,13 @@ export function createPodConfig(configCh: (update: PodUpdate) => void): PodConfi
 
     return {
       set(pods) {
-        const byOperation: Record<'REMOVE' | 'ADD' | 'UPDATE' | 'DELETE' | 'RECONCILE', Pod[]> = { REMOVE: [], ADD: [], UPDATE: [], DELETE: [], RECONCILE: [] };
+        const byOperation: Record<'REMOVE' | 'ADD' | 'UPDATE' | 'DELETE' | 'RECONCILE', Pod[]> = {
+          REMOVE: [],
+          ADD: [],
+          UPDATE: [],
+          DELETE: [],
+          RECONCILE: [],
+        };
         const wanted = new Set(pods.map(podUid));
         for (const [uid, pod] of [...known]) {
           if (wanted.has(uid)) continue;

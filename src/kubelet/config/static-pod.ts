@@ -6,7 +6,10 @@ import type { Pod } from '../../api/gen/core-v1.ts';
 import { formatMicroTime } from '../../api/time.ts';
 import { stableStringify } from '../../base/stable-json.ts';
 import {
-  CONFIG_FIRST_SEEN_ANNOTATION, CONFIG_HASH_ANNOTATION, CONFIG_SOURCE_ANNOTATION, type PodSource,
+  CONFIG_FIRST_SEEN_ANNOTATION,
+  CONFIG_HASH_ANNOTATION,
+  CONFIG_SOURCE_ANNOTATION,
+  type PodSource,
 } from '../types/pod-update.ts';
 
 /** Where a manifest came from. */
@@ -30,8 +33,10 @@ export class ManifestError extends Error {
 function asPod(value: unknown): Pod {
   const object = value as { kind?: unknown; apiVersion?: unknown; metadata?: unknown; spec?: unknown } | null;
   if (object === null || typeof object !== 'object') throw new ManifestError('manifest is not an object');
-  if (object.apiVersion !== 'v1' || object.kind !== 'Pod') throw new ManifestError(`invalid pod: apiVersion ${String(object.apiVersion)}, kind ${String(object.kind)}`);
-  if (object.metadata === null || typeof object.metadata !== 'object') throw new ManifestError('invalid pod: metadata is missing');
+  if (object.apiVersion !== 'v1' || object.kind !== 'Pod')
+    throw new ManifestError(`invalid pod: apiVersion ${String(object.apiVersion)}, kind ${String(object.kind)}`);
+  if (object.metadata === null || typeof object.metadata !== 'object')
+    throw new ManifestError('invalid pod: metadata is missing');
   if (object.spec === null || typeof object.spec !== 'object') throw new ManifestError('invalid pod: spec is missing');
   return object as Pod;
 }
@@ -39,7 +44,12 @@ function asPod(value: unknown): Pod {
 /** Pods in a decoded manifest: one Pod, or a list of them. */
 export function podsOfManifest(value: unknown): readonly Pod[] {
   const list = value as { kind?: unknown; items?: unknown } | null;
-  if (list !== null && typeof list === 'object' && (list.kind === 'PodList' || list.kind === 'List') && Array.isArray(list.items)) {
+  if (
+    list !== null &&
+    typeof list === 'object' &&
+    (list.kind === 'PodList' || list.kind === 'List') &&
+    Array.isArray(list.items)
+  ) {
     return list.items.map((item: unknown) => asPod({ apiVersion: 'v1', kind: 'Pod', ...(item as object) }));
   }
   return [asPod(value)];
@@ -48,11 +58,15 @@ export function podsOfManifest(value: unknown): readonly Pod[] {
 /** The static pod. A changed manifest has another uid, so it is another pod. */
 export function staticPodOf(manifest: Pod, origin: ManifestOrigin): Pod {
   const { metadata, spec } = manifest;
-  if (metadata.name === undefined || metadata.name === '') throw new ManifestError('invalid pod: metadata.name is required');
+  if (metadata.name === undefined || metadata.name === '')
+    throw new ManifestError('invalid pod: metadata.name is required');
   const hashed = `${stableStringify(manifest)}\nhost:${origin.nodeName}\n${origin.source}:${origin.location}`;
   const uid = metadata.uid ?? origin.sha256Hex(hashed).slice(0, 32);
   const tolerations = spec?.tolerations ?? [];
-  const bearsAll = tolerations.some((toleration) => toleration.operator === 'Exists' && toleration.effect === 'NoExecute' && toleration.key === undefined);
+  const bearsAll = tolerations.some(
+    (toleration) =>
+      toleration.operator === 'Exists' && toleration.effect === 'NoExecute' && toleration.key === undefined,
+  );
   return {
     ...manifest,
     metadata: {

@@ -24,7 +24,11 @@ export interface LeaseControllerDeps {
 }
 
 /** Renews until the signal aborts: at once, then every quarter of the lease's duration. */
-export async function runLeaseController(deps: LeaseControllerDeps, config: { nodeName: string; leaseDurationSeconds: number }, signal: AbortSignal): Promise<void> {
+export async function runLeaseController(
+  deps: LeaseControllerDeps,
+  config: { nodeName: string; leaseDurationSeconds: number },
+  signal: AbortSignal,
+): Promise<void> {
   const { clock } = deps.platform;
   const random = deps.platform.random.fork('lease');
   const log = deps.platform.log.child('lease');
@@ -37,9 +41,10 @@ export async function runLeaseController(deps: LeaseControllerDeps, config: { no
   function wanted(base: Lease | undefined): Lease {
     const node = deps.node();
     const owners = base?.metadata.ownerReferences ?? [];
-    const ownerReferences = owners.length > 0 || node?.metadata.uid === undefined
-      ? owners
-      : [{ apiVersion: 'v1', kind: 'Node', name: config.nodeName, uid: node.metadata.uid }];
+    const ownerReferences =
+      owners.length > 0 || node?.metadata.uid === undefined
+        ? owners
+        : [{ apiVersion: 'v1', kind: 'Node', name: config.nodeName, uid: node.metadata.uid }];
     return {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
@@ -72,7 +77,8 @@ export async function runLeaseController(deps: LeaseControllerDeps, config: { no
         if (signal.aborted) return;
         latest = undefined;
         if (attempt >= MAX_UPDATE_TRIES) throw error;
-        if (!isReason(error, 'Conflict', 'NotFound')) await clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
+        if (!isReason(error, 'Conflict', 'NotFound'))
+          await clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
       }
     }
   }

@@ -27,6 +27,8 @@ export interface NodeStatusManager {
   node(): Node | undefined;
   /** Told by the informer. */
   nodeSeen(node: Node): void;
+  /** The Node object was deleted: it is registered anew. */
+  nodeGone(): void;
   /** Resolves at the first status that was written. */
   readonly registered: Promise<void>;
 }
@@ -54,7 +56,8 @@ export function nodeStatusPatch(before: NodeStatus, after: NodeStatus): object |
   const { addresses: oldAddresses, ...old } = before;
   const { addresses, ...rest } = after;
   const changes = strategicDiff(old as Record<string, unknown>, rest as Record<string, unknown>, MERGE_KEYS);
-  if (!deepEqual(oldAddresses ?? [], addresses ?? [])) changes['addresses'] = [{ $patch: 'replace' }, ...(addresses ?? [])];
+  if (!deepEqual(oldAddresses ?? [], addresses ?? []))
+    changes['addresses'] = [{ $patch: 'replace' }, ...(addresses ?? [])];
   return Object.keys(changes).length === 0 ? undefined : { status: changes };
 }
 
@@ -76,7 +79,12 @@ export function createNodeStatusManager(deps: NodeStatusManagerDeps, config: Kub
   let lastReady: string | undefined;
 
   function take(node: Node): void {
-    if (current !== undefined && current.metadata.uid === node.metadata.uid && Number(node.metadata.resourceVersion) < Number(current.metadata.resourceVersion)) return;
+    if (
+      current !== undefined &&
+      current.metadata.uid === node.metadata.uid &&
+      Number(node.metadata.resourceVersion) < Number(current.metadata.resourceVersion)
+    )
+      return;
     current = node;
     const cidr = node.spec?.podCIDRs?.join(',') ?? node.spec?.podCIDR ?? '';
     if (cidr !== '' && cidr !== podCidr) {
@@ -118,7 +126,13 @@ export function createNodeStatusManager(deps: NodeStatusManagerDeps, config: Kub
   async function report(node: Node, status: NodeStatus): Promise<void> {
     const patch = nodeStatusPatch(node.status ?? {}, status);
     if (patch !== undefined) {
-      take(await nodes.patch({ name: config.nodeName }, { type: 'strategic', patch }, { subresource: 'status', fieldManager: 'kubelet' }));
+      take(
+        await nodes.patch(
+          { name: config.nodeName },
+          { type: 'strategic', patch },
+          { subresource: 'status', fieldManager: 'kubelet' },
+        ),
+      );
     }
     lastReportMs = clock.monotonicMs();
   }
@@ -155,6 +169,12 @@ export function createNodeStatusManager(deps: NodeStatusManagerDeps, config: Kub
     if (running?.aborted === false) cancelTimer = clock.setTimer(delayMs, () => void loop());
   }
 
+  function trigger(): void {
+    if (running === undefined || running.aborted) return;
+    if (updating) again = true;
+    else void loop();
+  }
+
   return {
     registered: registered.promise,
     start(signal) {
@@ -162,12 +182,13 @@ export function createNodeStatusManager(deps: NodeStatusManagerDeps, config: Kub
       signal.addEventListener('abort', () => cancelTimer?.(), { once: true });
       void loop();
     },
-    trigger() {
-      if (running === undefined || running.aborted) return;
-      if (updating) again = true;
-      else void loop();
-    },
+    trigger,
     node: () => current,
     nodeSeen: take,
+    nodeGone() {
+      isRegistered = !config.registerNode;
+      current = undefined;
+      trigger();
+    },
   };
 }

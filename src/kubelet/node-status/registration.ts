@@ -44,7 +44,9 @@ export function initialNode(facts: NodeFacts, status: NodeStatus): Node {
 /** A merge patch that gives an existing Node its labels and annotation; undefined when it has them. */
 export function reconcileExistingNode(facts: NodeFacts, node: Node): object | undefined {
   const wanted = { ...wellKnownLabels(facts), ...facts.config.nodeLabels };
-  const labels = Object.fromEntries(Object.entries(wanted).filter(([key, value]) => node.metadata.labels?.[key] !== value));
+  const labels = Object.fromEntries(
+    Object.entries(wanted).filter(([key, value]) => node.metadata.labels?.[key] !== value),
+  );
   const annotated = node.metadata.annotations?.[CONTROLLER_MANAGED_ATTACH] === 'true';
   if (annotated && Object.keys(labels).length === 0) return undefined;
   return {

@@ -50,14 +50,19 @@ function allocatableOf(capacity: Readonly<Record<string, string>>, { config }: N
   const allocatable: Record<string, string> = {};
   for (const [name, total] of Object.entries(capacity)) {
     let left = total;
-    for (const reserved of [config.systemReserved[name], config.kubeReserved[name], thresholdOf(thresholds[name], total)]) {
+    for (const reserved of [
+      config.systemReserved[name],
+      config.kubeReserved[name],
+      thresholdOf(thresholds[name], total),
+    ]) {
       if (reserved !== undefined && reserved !== '0') left = subtractQuantities(left, reserved);
     }
     allocatable[name] = compareQuantities(left, '0') < 0 ? '0' : left;
   }
   // Huge pages are taken out of the memory.
   for (const [name, value] of Object.entries(capacity)) {
-    if (name.startsWith('hugepages-') && value !== '0') allocatable['memory'] = subtractQuantities(allocatable['memory']!, value);
+    if (name.startsWith('hugepages-') && value !== '0')
+      allocatable['memory'] = subtractQuantities(allocatable['memory']!, value);
   }
   return allocatable;
 }
@@ -80,7 +85,10 @@ export const setVersionInfo: NodeStatusSetter = (status, { host, runtime }) => (
   nodeInfo: {
     architecture: host.architecture,
     bootID: host.bootId,
-    containerRuntimeVersion: runtime === undefined ? (status.nodeInfo?.containerRuntimeVersion ?? '') : `${runtime.runtimeName}://${runtime.runtimeVersion}`,
+    containerRuntimeVersion:
+      runtime === undefined
+        ? (status.nodeInfo?.containerRuntimeVersion ?? '')
+        : `${runtime.runtimeName}://${runtime.runtimeVersion}`,
     kernelVersion: host.kernelVersion,
     kubeProxyVersion: '',
     kubeletVersion: KUBERNETES_VERSION,
@@ -93,7 +101,10 @@ export const setVersionInfo: NodeStatusSetter = (status, { host, runtime }) => (
 });
 
 /** The port of the kubelet's server. */
-export const setDaemonEndpoints: NodeStatusSetter = (status, { config }) => ({ ...status, daemonEndpoints: { kubeletEndpoint: { Port: config.port } } });
+export const setDaemonEndpoints: NodeStatusSetter = (status, { config }) => ({
+  ...status,
+  daemonEndpoints: { kubeletEndpoint: { Port: config.port } },
+});
 
 /** The largest images, with up to five names each. */
 export const setImages: NodeStatusSetter = (status, { images, config }) => {
@@ -101,7 +112,10 @@ export const setImages: NodeStatusSetter = (status, { images, config }) => {
   const largest = [...images].sort((a, b) => b.sizeBytes - a.sizeBytes).slice(0, limit);
   return {
     ...status,
-    images: largest.map(({ repoDigests, repoTags, sizeBytes }) => ({ names: [...repoDigests, ...repoTags].slice(0, MAX_NAMES_PER_IMAGE), sizeBytes })),
+    images: largest.map(({ repoDigests, repoTags, sizeBytes }) => ({
+      names: [...repoDigests, ...repoTags].slice(0, MAX_NAMES_PER_IMAGE),
+      sizeBytes,
+    })),
   };
 };
 
@@ -111,7 +125,9 @@ export const setRuntimeHandlers: NodeStatusSetter = (status, { runtime }) => {
   const runtimeHandlers = runtime.runtimeHandlers.map(({ name, features }) => ({
     name,
     features: {
-      ...(features['recursiveReadOnlyMounts'] === undefined ? {} : { recursiveReadOnlyMounts: features['recursiveReadOnlyMounts'] }),
+      ...(features['recursiveReadOnlyMounts'] === undefined
+        ? {}
+        : { recursiveReadOnlyMounts: features['recursiveReadOnlyMounts'] }),
       ...(features['userNamespaces'] === undefined ? {} : { userNamespaces: features['userNamespaces'] }),
     },
   }));
@@ -124,7 +140,11 @@ export const setVolumesInUse: NodeStatusSetter = (status, { volumesInUse }) => {
   return volumesInUse.length === 0 ? rest : { ...rest, volumesInUse: [...volumesInUse].sort() };
 };
 
-function withCondition(status: NodeStatus, given: Omit<NodeCondition, 'lastHeartbeatTime' | 'lastTransitionTime'>, nowMs: number): NodeStatus {
+function withCondition(
+  status: NodeStatus,
+  given: Omit<NodeCondition, 'lastHeartbeatTime' | 'lastTransitionTime'>,
+  nowMs: number,
+): NodeStatus {
   const now = formatTime(nowMs);
   const before = status.conditions?.find(({ type }) => type === given.type);
   const kept = before?.status === given.status ? before.lastTransitionTime : undefined;
@@ -132,11 +152,19 @@ function withCondition(status: NodeStatus, given: Omit<NodeCondition, 'lastHeart
   const conditions = status.conditions ?? [];
   return {
     ...status,
-    conditions: before === undefined ? [...conditions, condition] : conditions.map((known) => (known === before ? condition : known)),
+    conditions:
+      before === undefined
+        ? [...conditions, condition]
+        : conditions.map((known) => (known === before ? condition : known)),
   };
 }
 
-function pressureSetter(of: { type: string; has: (facts: NodeFacts) => boolean; good: readonly [string, string]; bad: readonly [string, string] }): NodeStatusSetter {
+function pressureSetter(of: {
+  type: string;
+  has: (facts: NodeFacts) => boolean;
+  good: readonly [string, string];
+  bad: readonly [string, string];
+}): NodeStatusSetter {
   return (status, facts) => {
     const pressed = of.has(facts);
     const [reason, message] = pressed ? of.bad : of.good;
@@ -171,18 +199,35 @@ export const setPidPressure = pressureSetter({
 /** Ready: the runtime and the network are up and the capacity is known. */
 export const setReady: NodeStatusSetter = (status, facts) => {
   const problems = [...facts.runtimeErrors, ...facts.networkErrors];
-  const missing = ['cpu', 'memory', 'pods', 'ephemeral-storage'].filter((name) => status.capacity?.[name] === undefined);
+  const missing = ['cpu', 'memory', 'pods', 'ephemeral-storage'].filter(
+    (name) => status.capacity?.[name] === undefined,
+  );
   if (missing.length > 0) problems.push(`missing node capacity for resources: ${missing.join(', ')}`);
-  const condition = problems.length === 0
-    ? { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' }
-    : { type: 'Ready', status: 'False', reason: 'KubeletNotReady', message: problems.length === 1 ? problems[0]! : `[${problems.join(', ')}]` };
+  const condition =
+    problems.length === 0
+      ? { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' }
+      : {
+          type: 'Ready',
+          status: 'False',
+          reason: 'KubeletNotReady',
+          message: problems.length === 1 ? problems[0]! : `[${problems.join(', ')}]`,
+        };
   return withCondition(status, condition, facts.nowMs);
 };
 
 /** All setters, in upstream's order. */
 export const NODE_STATUS_SETTERS: readonly NodeStatusSetter[] = [
-  setAddresses, setMachineInfo, setVersionInfo, setDaemonEndpoints, setImages, setRuntimeHandlers,
-  setMemoryPressure, setDiskPressure, setPidPressure, setReady, setVolumesInUse,
+  setAddresses,
+  setMachineInfo,
+  setVersionInfo,
+  setDaemonEndpoints,
+  setImages,
+  setRuntimeHandlers,
+  setMemoryPressure,
+  setDiskPressure,
+  setPidPressure,
+  setReady,
+  setVolumesInUse,
 ];
 
 /** The status with every part set. */

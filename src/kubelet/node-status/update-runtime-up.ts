@@ -5,7 +5,12 @@ import type { ContainerRuntime, ContainerRuntimeStatus } from '../container/runt
 import type { RuntimeState } from './runtime-state.ts';
 
 /** One check; never rejects. Returns the status when there is one. */
-export async function updateRuntimeUp(deps: { runtime: ContainerRuntime; state: RuntimeState; log: Log; clock: Clock }): Promise<ContainerRuntimeStatus | undefined> {
+export async function updateRuntimeUp(deps: {
+  runtime: ContainerRuntime;
+  state: RuntimeState;
+  log: Log;
+  clock: Clock;
+}): Promise<ContainerRuntimeStatus | undefined> {
   const { state } = deps;
   let status: ContainerRuntimeStatus;
   try {
@@ -15,7 +20,9 @@ export async function updateRuntimeUp(deps: { runtime: ContainerRuntime; state: 
     return undefined;
   }
   const detail = status.message === '' ? '' : ` reason:${status.message}`;
-  state.setNetworkState(status.networkReady ? undefined : `container runtime network not ready: NetworkReady=false${detail}`);
+  state.setNetworkState(
+    status.networkReady ? undefined : `container runtime network not ready: NetworkReady=false${detail}`,
+  );
   if (!status.runtimeReady) {
     state.setRuntimeState(`container runtime not ready: RuntimeReady=false${detail}`);
     return status;

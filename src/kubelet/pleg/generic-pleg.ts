@@ -12,7 +12,13 @@ import type { CancelTimer } from '../../platform/clock.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { ContainerRuntime, RuntimePod } from '../container/runtime.ts';
 import { emptyPodStatus, type ObservationStamp, type PodCache, type PodIdentity } from '../pod-cache.ts';
-import { computeEvents, recordOfPodStatus, recordOfRuntimePod, type PodLifecycleEvent, type PodRecord } from './pod-records.ts';
+import {
+  computeEvents,
+  recordOfPodStatus,
+  recordOfRuntimePod,
+  type PodLifecycleEvent,
+  type PodRecord,
+} from './pod-records.ts';
 
 /** Relisting less often than this makes the kubelet unhealthy. Upstream: 3 minutes. */
 const RELIST_THRESHOLD_MS = 180_000;
@@ -41,6 +47,8 @@ export interface GenericPlegDeps {
   readonly podCache: PodCache;
   /** Receives events in order; must return quickly. Upstream: the channel of Watch(). */
   readonly plegCh: (event: PodLifecycleEvent) => void;
+  /** Name and namespace of a configured pod: its first containers can be looked at before any listing showed them. */
+  readonly identityOf: (uid: string) => PodIdentity | undefined;
 }
 
 interface Sighting {
@@ -56,7 +64,10 @@ interface Inspection {
 }
 
 /** Makes a generator. */
-export function createGenericPleg(deps: GenericPlegDeps, config: { relistPeriodMs: number }): PodLifecycleEventGenerator {
+export function createGenericPleg(
+  deps: GenericPlegDeps,
+  config: { relistPeriodMs: number },
+): PodLifecycleEventGenerator {
   const { clock } = deps.platform;
   const log = deps.platform.log.child('pleg');
   const relistDuration = deps.platform.metrics.histogram({
@@ -71,6 +82,7 @@ export function createGenericPleg(deps: GenericPlegDeps, config: { relistPeriodM
   let relistPeriodMs = config.relistPeriodMs;
   let lastRelistMs: number | undefined;
   let relisting: Promise<void> | undefined;
+  let relistAgain = false;
   let cancelTimer: CancelTimer | undefined;
   let running: AbortSignal | undefined;
 
@@ -125,7 +137,11 @@ export function createGenericPleg(deps: GenericPlegDeps, config: { relistPeriodM
     } catch (error) {
       log.error('PLEG: Ignoring events for pod', { pod: `${pod.namespace}/${pod.name}`, podUID: pod.uid, err: error });
       podsToReinspect.set(pod.uid, pod);
-      deps.podCache.set(pod.uid, { status: emptyPodStatus(pod), error: error instanceof Error ? error : new Error(String(error)), stamp });
+      deps.podCache.set(pod.uid, {
+        status: emptyPodStatus(pod),
+        error: error instanceof Error ? error : new Error(String(error)),
+        stamp,
+      });
     }
   }
 
@@ -134,7 +150,10 @@ export function createGenericPleg(deps: GenericPlegDeps, config: { relistPeriodM
   function relist(): Promise<void> {
     relisting ??= relistOnce().finally(() => {
       relisting = undefined;
-      arm();
+      if (relistAgain && running?.aborted === false) {
+        relistAgain = false;
+        void relist();
+      } else arm();
     });
     return relisting;
   }
@@ -188,9 +207,11 @@ export function createGenericPleg(deps: GenericPlegDeps, config: { relistPeriodM
     relist,
     requestReinspect,
     requestReinspectByUid(uid) {
-      const record = sightings.get(uid)?.record ?? inspections.get(uid)?.pod;
-      if (record === undefined) void relist();
-      else requestReinspect(record);
+      const pod = sightings.get(uid)?.record ?? inspections.get(uid)?.pod ?? deps.identityOf(uid);
+      if (pod !== undefined) requestReinspect(pod);
+      // What began before the event may have missed it: once more after it.
+      else if (relisting !== undefined) relistAgain = true;
+      else void relist();
     },
     start(signal) {
       running = signal;

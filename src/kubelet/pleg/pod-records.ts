@@ -5,7 +5,12 @@
 import type { ContainerState, PodStatus, RuntimePod } from '../container/runtime.ts';
 
 /** What happened to a container (or sandbox) of a pod. */
-export type PodLifecycleEventType = 'ContainerStarted' | 'ContainerDied' | 'ContainerRemoved' | 'ContainerChanged' | 'PodSync';
+export type PodLifecycleEventType =
+  | 'ContainerStarted'
+  | 'ContainerDied'
+  | 'ContainerRemoved'
+  | 'ContainerChanged'
+  | 'PodSync';
 
 /** A change the sync loop should know of. */
 export interface PodLifecycleEvent {
@@ -35,7 +40,8 @@ function plegState(state: ContainerState): PlegContainerState {
 /** A record from a listing. */
 export function recordOfRuntimePod(pod: RuntimePod): PodRecord {
   const containers = new Map<string, PlegContainerState>();
-  for (const container of [...pod.containers, ...pod.sandboxes]) containers.set(container.id, plegState(container.state));
+  for (const container of [...pod.containers, ...pod.sandboxes])
+    containers.set(container.id, plegState(container.state));
   return { uid: pod.uid, name: pod.name, namespace: pod.namespace, containers };
 }
 
@@ -44,7 +50,9 @@ export function recordOfPodStatus(status: PodStatus): PodRecord | undefined {
   const containers = new Map<string, PlegContainerState>();
   for (const container of status.containers) containers.set(container.id, plegState(container.state));
   for (const sandbox of status.sandboxes) containers.set(sandbox.id, sandbox.ready ? 'running' : 'exited');
-  return containers.size === 0 ? undefined : { uid: status.uid, name: status.name, namespace: status.namespace, containers };
+  return containers.size === 0
+    ? undefined
+    : { uid: status.uid, name: status.name, namespace: status.namespace, containers };
 }
 
 function eventTypes(before: PlegContainerState, after: PlegContainerState): readonly PodLifecycleEventType[] {
@@ -63,12 +71,18 @@ function eventTypes(before: PlegContainerState, after: PlegContainerState): read
 }
 
 /** Events that lead from one sighting to the next. */
-export function computeEvents(before: PodRecord | undefined, after: PodRecord | undefined): readonly PodLifecycleEvent[] {
+export function computeEvents(
+  before: PodRecord | undefined,
+  after: PodRecord | undefined,
+): readonly PodLifecycleEvent[] {
   const id = after?.uid ?? before?.uid ?? '';
   const ids = new Set([...(before?.containers.keys() ?? []), ...(after?.containers.keys() ?? [])]);
   const events: PodLifecycleEvent[] = [];
   for (const containerId of ids) {
-    const types = eventTypes(before?.containers.get(containerId) ?? 'non-existent', after?.containers.get(containerId) ?? 'non-existent');
+    const types = eventTypes(
+      before?.containers.get(containerId) ?? 'non-existent',
+      after?.containers.get(containerId) ?? 'non-existent',
+    );
     for (const type of types) events.push({ id, type, data: containerId });
   }
   return events;

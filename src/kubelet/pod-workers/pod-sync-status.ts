@@ -142,6 +142,7 @@ export function effectiveGracePeriod(
 
 /** Whether the runtime shows nothing of the pod that runs. */
 export function isRuntimeStatusTerminal(status: RuntimePodStatus): boolean {
-  if (status.containers.some((container) => container.state === 'running' || container.state === 'unknown')) return false;
+  if (status.containers.some((container) => container.state === 'running' || container.state === 'unknown'))
+    return false;
   return !status.sandboxes.some((sandbox) => sandbox.ready);
 }

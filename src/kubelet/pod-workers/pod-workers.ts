@@ -13,11 +13,25 @@ import type { PodCache } from '../pod-cache.ts';
 import { isStaticPod, isTerminalPhase, podFields, podName, podNamespace, podUid } from '../types/pod-update.ts';
 import type { WorkQueue } from '../work-queue.ts';
 import {
-  createPodSyncStatus, effectiveGracePeriod, identityOf, isRuntimeStatusTerminal, mergeLastUpdate, workTypeOf,
-  type KillPodOptions, type PodSyncStatus, type PodWork, type UpdatePodOptions,
+  createPodSyncStatus,
+  effectiveGracePeriod,
+  identityOf,
+  isRuntimeStatusTerminal,
+  mergeLastUpdate,
+  workTypeOf,
+  type KillPodOptions,
+  type PodSyncStatus,
+  type PodWork,
+  type UpdatePodOptions,
 } from './pod-sync-status.ts';
 import { createPodStateProvider } from './pod-state.ts';
-import { PodSyncError, type PodSyncer, type PodWorkers, type PodWorkerSync, type SyncPodOutcome } from './pod-syncer.ts';
+import {
+  PodSyncError,
+  type PodSyncer,
+  type PodWorkers,
+  type PodWorkerSync,
+  type SyncPodOutcome,
+} from './pod-syncer.ts';
 import { createStaticPodOrder } from './static-pod-order.ts';
 
 /** What a failed sync's message holds when only the node's network is missing: it is retried soon. */
@@ -91,14 +105,21 @@ export function createPodWorkers(deps: PodWorkersDeps, config: PodWorkersConfig)
 
     if (status.terminatingAt !== undefined && options.updateType === 'create') {
       status.restartRequested = true;
-      log.debug('Pod is terminating but has been requested to restart with same UID, will be reconciled later', { podUID: uid });
+      log.debug('Pod is terminating but has been requested to restart with same UID, will be reconciled later', {
+        podUID: uid,
+      });
       return;
     }
     if (status.finished) return;
     const becameTerminating = noteTermination(status, options, isRuntimePod);
     if (status.terminatedAt !== undefined && isRuntimePod) return;
     const kill = applyKillOptions(status, options);
-    if (options.pod !== undefined && isStaticPod(options.pod) && status.startedAt === undefined && status.pendingUpdate === undefined) {
+    if (
+      options.pod !== undefined &&
+      isStaticPod(options.pod) &&
+      status.startedAt === undefined &&
+      status.pendingUpdate === undefined
+    ) {
       staticPods.wait(status.fullName, uid);
     }
     // Before the delivery: an idle worker starts on it at once and must not be cancelled.
@@ -135,7 +156,10 @@ export function createPodWorkers(deps: PodWorkersDeps, config: PodWorkersConfig)
     return true;
   }
 
-  function applyKillOptions(status: PodSyncStatus, options: UpdatePodOptions): { options: KillPodOptions | undefined; shortened: boolean } {
+  function applyKillOptions(
+    status: PodSyncStatus,
+    options: UpdatePodOptions,
+  ): { options: KillPodOptions | undefined; shortened: boolean } {
     const given = options.killPodOptions;
     if (status.terminatingAt === undefined || status.terminatedAt !== undefined) {
       given?.onTerminated?.();
@@ -155,7 +179,13 @@ export function createPodWorkers(deps: PodWorkersDeps, config: PodWorkersConfig)
     status.pendingUpdate = {
       ...options,
       startTimeMs: replaced?.startTimeMs ?? options.startTimeMs,
-      onComplete: onComplete === undefined ? options.onComplete : (error) => { onComplete(error); options.onComplete?.(error); },
+      onComplete:
+        onComplete === undefined
+          ? options.onComplete
+          : (error) => {
+              onComplete(error);
+              options.onComplete?.(error);
+            },
     };
     wake(status);
   }
@@ -166,7 +196,8 @@ export function createPodWorkers(deps: PodWorkersDeps, config: PodWorkersConfig)
     const loop = managePodLoop(status).finally(() => {
       podLoops.delete(status.uid);
       // An update that came while the loop was ending.
-      if (status.working && status.pendingUpdate !== undefined && podSyncStatuses.get(status.uid) === status) wake(status);
+      if (status.working && status.pendingUpdate !== undefined && podSyncStatuses.get(status.uid) === status)
+        wake(status);
     });
     podLoops.set(status.uid, loop);
   }
@@ -225,7 +256,8 @@ export function createPodWorkers(deps: PodWorkersDeps, config: PodWorkersConfig)
         endUnstarted(status);
         return false;
       }
-      const gone = (uid: string): boolean => podSyncStatuses.get(uid)?.terminatingAt !== undefined || !podSyncStatuses.has(uid);
+      const gone = (uid: string): boolean =>
+        podSyncStatuses.get(uid)?.terminatingAt !== undefined || !podSyncStatuses.has(uid);
       if (!staticPods.allowStart(status.fullName, status.uid, gone)) {
         status.pendingUpdate = options;
         status.working = false;
@@ -253,8 +285,15 @@ export function createPodWorkers(deps: PodWorkersDeps, config: PodWorkersConfig)
         return { terminal: false };
       case 'terminating': {
         const changeStatus = acknowledgeTerminating(status);
-        const gracePeriodSeconds = work.options.killPodOptions?.gracePeriodSecondsOverride ?? (status.gracePeriod || undefined);
-        const { actedAt } = await deps.podSyncer.syncTerminatingPod({ pod, podStatus, gracePeriodSeconds, changeStatus, signal });
+        const gracePeriodSeconds =
+          work.options.killPodOptions?.gracePeriodSecondsOverride ?? (status.gracePeriod || undefined);
+        const { actedAt } = await deps.podSyncer.syncTerminatingPod({
+          pod,
+          podStatus,
+          gracePeriodSeconds,
+          changeStatus,
+          signal,
+        });
         return { terminal: false, actedAt };
       }
       case 'sync': {
@@ -265,7 +304,11 @@ export function createPodWorkers(deps: PodWorkersDeps, config: PodWorkersConfig)
   }
 
   /** Waits until the runtime was looked at after this worker's last step: no step acts on what it has itself outdated. */
-  async function statusForSync(status: PodSyncStatus, pod: Pod, signal: AbortSignal): ReturnType<PodCache['getNewerThan']> {
+  async function statusForSync(
+    status: PodSyncStatus,
+    pod: Pod,
+    signal: AbortSignal,
+  ): ReturnType<PodCache['getNewerThan']> {
     const identity = { uid: status.uid, name: podName(pod), namespace: podNamespace(pod) };
     try {
       return await deps.podCache.getNewerThan(identity, status.lastSyncStamp, signal);
@@ -287,7 +330,11 @@ export function createPodWorkers(deps: PodWorkersDeps, config: PodWorkersConfig)
 
   // ---- after a step ---------------------------------------------------------------------------------------------
 
-  function completeWork(status: PodSyncStatus, work: PodWork, result: { outcome: SyncPodOutcome; error: unknown }): void {
+  function completeWork(
+    status: PodSyncStatus,
+    work: PodWork,
+    result: { outcome: SyncPodOutcome; error: unknown },
+  ): void {
     if (result.error !== undefined) {
       // A cancelled sync was cancelled because an update waits; it is no failure.
       if (status.controller?.signal.aborted !== true) {
@@ -325,7 +372,8 @@ export function createPodWorkers(deps: PodWorkersDeps, config: PodWorkersConfig)
     const retryAfterMs = result.error instanceof PodSyncError ? result.error.retryAfterMs : result.outcome.retryAfterMs;
     let delayMs: number;
     if (result.error === undefined) delayMs = jitter(config.resyncIntervalMs, RESYNC_JITTER);
-    else if (result.error instanceof Error && result.error.message.includes(NETWORK_NOT_READY_MESSAGE)) delayMs = jitter(TRANSIENT_BACK_OFF_MS, BACK_OFF_JITTER);
+    else if (result.error instanceof Error && result.error.message.includes(NETWORK_NOT_READY_MESSAGE))
+      delayMs = jitter(TRANSIENT_BACK_OFF_MS, BACK_OFF_JITTER);
     else delayMs = jitter(config.backOffPeriodMs, BACK_OFF_JITTER);
     deps.workQueue.enqueue(status.uid, retryAfterMs === undefined ? delayMs : Math.min(delayMs, retryAfterMs));
   }

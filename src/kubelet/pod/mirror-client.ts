@@ -28,12 +28,18 @@ function mirrorHashOf(pod: Pod): string {
 }
 
 /** Makes a client. `node` gives the Node object; until there is one, no mirror can be made. */
-export function createMirrorClient(deps: { client: Client; log: Log; node: () => Node | undefined; nodeName: string }): MirrorClient {
+export function createMirrorClient(deps: {
+  client: Client;
+  log: Log;
+  node: () => Node | undefined;
+  nodeName: string;
+}): MirrorClient {
   const pods = deps.client.resource(Pods);
   return {
     async createMirrorPod(staticPod) {
       const node = deps.node();
-      if (node?.metadata.uid === undefined) throw new Error(`failed to get node UID: node "${deps.nodeName}" is not registered yet`);
+      if (node?.metadata.uid === undefined)
+        throw new Error(`failed to get node UID: node "${deps.nodeName}" is not registered yet`);
       const hash = mirrorHashOf(staticPod);
       const { uid: _uid, resourceVersion: _version, ...metadata } = staticPod.metadata;
       const mirror: Pod = {
@@ -42,7 +48,9 @@ export function createMirrorClient(deps: { client: Client; log: Log; node: () =>
         metadata: {
           ...metadata,
           annotations: { ...metadata.annotations, [CONFIG_MIRROR_ANNOTATION]: hash },
-          ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: deps.nodeName, uid: node.metadata.uid, controller: true }],
+          ownerReferences: [
+            { apiVersion: 'v1', kind: 'Node', name: deps.nodeName, uid: node.metadata.uid, controller: true },
+          ],
         },
         ...(staticPod.spec === undefined ? {} : { spec: staticPod.spec }),
       };
@@ -57,9 +65,15 @@ export function createMirrorClient(deps: { client: Client; log: Log; node: () =>
     },
     async deleteMirrorPod(fullName, uid) {
       const [name = '', namespace = ''] = fullName.split('_');
-      deps.log.info('Deleting a mirror pod', { pod: `${namespace}/${name}`, ...(uid === undefined ? {} : { podUID: uid }) });
+      deps.log.info('Deleting a mirror pod', {
+        pod: `${namespace}/${name}`,
+        ...(uid === undefined ? {} : { podUID: uid }),
+      });
       try {
-        await pods.delete({ namespace, name }, { gracePeriodSeconds: 0, ...(uid === undefined ? {} : { preconditions: { uid } }) });
+        await pods.delete(
+          { namespace, name },
+          { gracePeriodSeconds: 0, ...(uid === undefined ? {} : { preconditions: { uid } }) },
+        );
         return true;
       } catch (error) {
         if (isReason(error, 'NotFound', 'Conflict')) return false;

@@ -30,7 +30,11 @@ export interface PodManagerView {
 
 /** The manager. */
 export interface PodManager extends PodManagerView {
-  getPodsAndMirrorPods(): { pods: readonly Pod[]; mirrorPods: readonly Pod[]; orphanedMirrorPodFullNames: readonly string[] };
+  getPodsAndMirrorPods(): {
+    pods: readonly Pod[];
+    mirrorPods: readonly Pod[];
+    orphanedMirrorPodFullNames: readonly string[];
+  };
   addPod(pod: Pod): void;
   updatePod(pod: Pod): void;
   removePod(pod: Pod): void;

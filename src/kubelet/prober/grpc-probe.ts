@@ -18,7 +18,7 @@ const END_STREAM = 1;
 const END_HEADERS = 4;
 const SERVING = 1;
 
-function frame(type: number, flags: number, stream: number, payload: Uint8Array): Buffer {
+function frame(type: number, payload: Uint8Array, { flags = 0, stream = 0 } = {}): Buffer {
   const head = Buffer.alloc(9);
   head.writeUIntBE(payload.length, 0, 3);
   head[3] = type;
@@ -53,18 +53,24 @@ function varint(value: number): number[] {
 /** The request's bytes: preface, settings, headers and one message with the service's name. */
 export function healthCheckRequest(authority: string, service: string): Buffer {
   const name = Buffer.from(service);
-  const message = name.length === 0 ? Buffer.alloc(0) : Buffer.concat([Buffer.from([0x0a, ...varint(name.length)]), name]);
+  const message =
+    name.length === 0 ? Buffer.alloc(0) : Buffer.concat([Buffer.from([0x0a, ...varint(name.length)]), name]);
   const prefix = Buffer.alloc(5);
   prefix.writeUInt32BE(message.length, 1);
   const headers = headerBlock([
-    [':method', 'POST'], [':scheme', 'http'], [':path', '/grpc.health.v1.Health/Check'], [':authority', authority],
-    ['content-type', 'application/grpc'], ['te', 'trailers'], ['user-agent', 'kube-probe/1.36'],
+    [':method', 'POST'],
+    [':scheme', 'http'],
+    [':path', '/grpc.health.v1.Health/Check'],
+    [':authority', authority],
+    ['content-type', 'application/grpc'],
+    ['te', 'trailers'],
+    ['user-agent', 'kube-probe/1.36'],
   ]);
   return Buffer.concat([
     Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
-    frame(SETTINGS, 0, 0, Buffer.alloc(0)),
-    frame(HEADERS, END_HEADERS, 1, headers),
-    frame(DATA, END_STREAM, 1, Buffer.concat([prefix, message])),
+    frame(SETTINGS, Buffer.alloc(0)),
+    frame(HEADERS, headers, { flags: END_HEADERS, stream: 1 }),
+    frame(DATA, Buffer.concat([prefix, message]), { flags: END_STREAM, stream: 1 }),
   ]);
 }
 
@@ -89,10 +95,11 @@ function readFrames(buffer: Buffer, state: Reading & { body: Buffer }, reply: (b
     const flags = rest[4]!;
     const payload = rest.subarray(9, 9 + length);
     rest = rest.subarray(9 + length);
-    if (type === SETTINGS && (flags & ACK) === 0) reply(frame(SETTINGS, ACK, 0, Buffer.alloc(0)));
-    else if (type === PING && (flags & ACK) === 0) reply(frame(PING, ACK, 0, payload));
+    if (type === SETTINGS && (flags & ACK) === 0) reply(frame(SETTINGS, Buffer.alloc(0), { flags: ACK }));
+    else if (type === PING && (flags & ACK) === 0) reply(frame(PING, payload, { flags: ACK }));
     else if (type === DATA) state.body = Buffer.concat([state.body, payload]);
-    else if (type === RST_STREAM || type === GOAWAY) Object.assign(state, { done: true, problem: 'connection closed by the server' });
+    else if (type === RST_STREAM || type === GOAWAY)
+      Object.assign(state, { done: true, problem: 'connection closed by the server' });
     if (state.body.length >= 5 && state.body.length >= 5 + state.body.readUInt32BE(1)) {
       state.status = servingStatus(state.body.subarray(5, 5 + state.body.readUInt32BE(1)));
       state.done = true;
@@ -107,7 +114,10 @@ export async function probeGrpc(
   target: { host: string; port: number; service: string; timeoutMs: number },
 ): Promise<ProbeOutcome> {
   const address = joinHostPort(target.host, target.port);
-  const timedOut: ProbeOutcome = { result: 'failure', output: `timeout: failed to connect service "${address}" within ${target.timeoutMs / 1000}s: context deadline exceeded` };
+  const timedOut: ProbeOutcome = {
+    result: 'failure',
+    output: `timeout: failed to connect service "${address}" within ${target.timeoutMs / 1000}s: context deadline exceeded`,
+  };
   let socket: Awaited<ReturnType<Net['dial']>>;
   try {
     socket = await deps.net.dial({ host: target.host, port: target.port, timeoutMs: target.timeoutMs });
@@ -119,12 +129,21 @@ export async function probeGrpc(
     expired = true;
     socket.destroy();
   });
-  const state: Reading & { body: Buffer } = { status: undefined, done: false, problem: undefined, body: Buffer.alloc(0) };
+  const state: Reading & { body: Buffer } = {
+    status: undefined,
+    done: false,
+    problem: undefined,
+    body: Buffer.alloc(0),
+  };
   try {
     await socket.write(healthCheckRequest(address, target.service));
     let buffer: Buffer = Buffer.alloc(0);
     for await (const chunk of socket.incoming) {
-      buffer = readFrames(Buffer.concat([buffer, chunk]), state, (bytes) => void socket.write(bytes).catch(() => undefined));
+      buffer = readFrames(
+        Buffer.concat([buffer, chunk]),
+        state,
+        (bytes) => void socket.write(bytes).catch(() => undefined),
+      );
       if (state.done) break;
     }
   } catch (error) {
@@ -135,6 +154,13 @@ export async function probeGrpc(
   }
   if (expired) return timedOut;
   if (state.status === SERVING) return { result: 'success', output: 'service healthy' };
-  if (state.status !== undefined) return { result: 'failure', output: `service unhealthy (responded with "${['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'][state.status] ?? state.status}")` };
-  return { result: 'failure', output: `error: health rpc probe failed: ${state.problem ?? 'the service answered with an error'}` };
+  if (state.status !== undefined)
+    return {
+      result: 'failure',
+      output: `service unhealthy (responded with "${['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'][state.status] ?? state.status}")`,
+    };
+  return {
+    result: 'failure',
+    output: `error: health rpc probe failed: ${state.problem ?? 'the service answered with an error'}`,
+  };
 }

@@ -57,12 +57,19 @@ export async function probeHttp(deps: { net: Net; clock: Clock }, target: HttpPr
   let url = first;
   try {
     for (let redirects = 0; ; redirects++) {
-      const answer = await deps.net.http({ method: 'GET', url, headers, tls: { insecureSkipVerify: true }, timeoutMs: Math.max(endMs - deps.clock.monotonicMs(), 1) });
+      const answer = await deps.net.http({
+        method: 'GET',
+        url,
+        headers,
+        tls: { insecureSkipVerify: true },
+        timeoutMs: Math.max(endMs - deps.clock.monotonicMs(), 1),
+      });
       const body = await readSome(answer);
       const { location } = answer.headers;
       if (answer.status >= 300 && answer.status < 400 && location !== undefined && redirects < MAX_REDIRECTS) {
         const next = new URL(location, url);
-        if (next.hostname !== new URL(first).hostname) return { result: 'warning', output: `Probe terminated redirects, Response body: ${body}` };
+        if (next.hostname !== new URL(first).hostname)
+          return { result: 'warning', output: `Probe terminated redirects, Response body: ${body}` };
         url = next.href;
         continue;
       }
@@ -76,7 +83,8 @@ export async function probeHttp(deps: { net: Net; clock: Clock }, target: HttpPr
 
 function errorText(error: unknown, url: string): string {
   const { code, name } = error as { code?: unknown; name?: unknown };
-  if (code === 'ETIMEDOUT' || name === 'TimeoutError') return 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)';
+  if (code === 'ETIMEDOUT' || name === 'TimeoutError')
+    return 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)';
   if (!CONNECT_CODES.has(code)) return error instanceof Error ? error.message : String(error);
   const { hostname, port, protocol } = new URL(url);
   return dialErrorText(error, `${hostname}:${port === '' ? (protocol === 'https:' ? 443 : 80) : port}`);

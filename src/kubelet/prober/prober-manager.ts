@@ -34,7 +34,10 @@ export interface ProbeManagerDeps {
   readonly podByUid: (uid: string) => Pod | undefined;
 }
 
-const TYPES: readonly { readonly type: ProbeType; readonly field: 'livenessProbe' | 'readinessProbe' | 'startupProbe' }[] = [
+const TYPES: readonly {
+  readonly type: ProbeType;
+  readonly field: 'livenessProbe' | 'readinessProbe' | 'startupProbe';
+}[] = [
   { type: 'startup', field: 'startupProbe' },
   { type: 'readiness', field: 'readinessProbe' },
   { type: 'liveness', field: 'livenessProbe' },
@@ -64,18 +67,30 @@ export function createProbeManager(deps: ProbeManagerDeps): ProbeManager {
     workers.set(uid, ofPod);
     const key = `${container.name}/${probe.type}`;
     if (ofPod.has(key)) return;
-    const labels = { probe_type: probe.type, container: container.name, pod: podName(pod), namespace: podNamespace(pod), pod_uid: uid };
-    ofPod.set(key, startProbeWorker({
-      clock,
-      prober: deps.prober,
-      results: deps.results,
-      podStatus: () => deps.podStatus(uid),
-      currentPod: () => deps.podByUid(uid) ?? pod,
-      startedAtMs,
-      random: () => random.next(),
-      onEnd: () => remove(uid, key),
-      count: (result) => probeTotal.inc({ ...labels, result: result === 'success' ? 'successful' : 'failed' }),
-    }, { container, ...probe }));
+    const labels = {
+      probe_type: probe.type,
+      container: container.name,
+      pod: podName(pod),
+      namespace: podNamespace(pod),
+      pod_uid: uid,
+    };
+    ofPod.set(
+      key,
+      startProbeWorker(
+        {
+          clock,
+          prober: deps.prober,
+          results: deps.results,
+          podStatus: () => deps.podStatus(uid),
+          currentPod: () => deps.podByUid(uid) ?? pod,
+          startedAtMs,
+          random: () => random.next(),
+          onEnd: () => remove(uid, key),
+          count: (result) => probeTotal.inc({ ...labels, result: result === 'success' ? 'successful' : 'failed' }),
+        },
+        { container, ...probe },
+      ),
+    );
   }
 
   function remove(uid: string, key: string): void {
@@ -143,13 +158,24 @@ export function createProbeManager(deps: ProbeManagerDeps): ProbeManager {
       for (const uid of [...workers.keys()]) if (!desired.has(uid)) removeAll(uid);
     },
     updatePodStatus(pod, status) {
-      const specs = new Map([...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])].map((container) => [container.name, container]));
+      const specs = new Map(
+        [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])].map((container) => [
+          container.name,
+          container,
+        ]),
+      );
       const init = status.initContainerStatuses?.map((container) => {
         const spec = specs.get(container.name);
         if (spec !== undefined && isRestartableInitContainer(spec)) return withProbes(pod, spec, container);
-        return { ...container, started: container.state?.running !== undefined, ready: container.state?.terminated?.exitCode === 0 };
+        return {
+          ...container,
+          started: container.state?.running !== undefined,
+          ready: container.state?.terminated?.exitCode === 0,
+        };
       });
-      const containers = status.containerStatuses?.map((container) => withProbes(pod, specs.get(container.name), container));
+      const containers = status.containerStatuses?.map((container) =>
+        withProbes(pod, specs.get(container.name), container),
+      );
       return {
         ...status,
         ...(containers === undefined ? {} : { containerStatuses: containers }),

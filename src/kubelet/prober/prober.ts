@@ -52,10 +52,19 @@ const MAX_OUTPUT = 10 * 1024;
 export function createProber(deps: ProberDeps): Prober {
   function event(request: ProbeRequest, reason: string, message: string): void {
     const { pod, container } = request;
-    const list = (pod.spec?.initContainers ?? []).some((init) => init.name === container.name && isRestartableInitContainer(init)) ? 'initContainers' : 'containers';
+    const list = (pod.spec?.initContainers ?? []).some(
+      (init) => init.name === container.name && isRestartableInitContainer(init),
+    )
+      ? 'initContainers'
+      : 'containers';
     const target = {
-      apiVersion: 'v1', kind: 'Pod', namespace: podNamespace(pod), name: podName(pod), uid: podUid(pod),
-      resourceVersion: pod.metadata.resourceVersion ?? '', fieldPath: `spec.${list}{${container.name}}`,
+      apiVersion: 'v1',
+      kind: 'Pod',
+      namespace: podNamespace(pod),
+      name: podName(pod),
+      uid: podUid(pod),
+      resourceVersion: pod.metadata.resourceVersion ?? '',
+      fieldPath: `spec.${list}{${container.name}}`,
     };
     deps.recorder.event(target, 'Warning', reason, message);
   }
@@ -67,7 +76,10 @@ export function createProber(deps: ProberDeps): Prober {
       return { result: exitCode === 0 ? 'success' : 'failure', output };
     } catch (error) {
       if ((error as { code?: unknown }).code !== 'DEADLINE') throw error;
-      return { result: 'failure', output: `command timed out: "${command.join(' ')}" timed out after ${timeoutMs / 1000}s` };
+      return {
+        result: 'failure',
+        output: `command timed out: "${command.join(' ')}" timed out after ${timeoutMs / 1000}s`,
+      };
     }
   }
 
@@ -117,9 +129,11 @@ export function createProber(deps: ProberDeps): Prober {
 
 /** A probe's port: a number, or the name of one of the container's ports. */
 export function resolvePort(port: number | string, container: Container): number {
-  const number = typeof port === 'number' || /^\d+$/.test(port)
-    ? Number(port)
-    : (container.ports?.find((candidate) => candidate.name === port)?.containerPort ?? 0);
-  if (number <= 0 || number >= 65_536) throw new Error(`invalid port number: ${typeof port === 'number' ? port : `could not find port ${port}`}`);
+  const number =
+    typeof port === 'number' || /^\d+$/.test(port)
+      ? Number(port)
+      : (container.ports?.find((candidate) => candidate.name === port)?.containerPort ?? 0);
+  if (number <= 0 || number >= 65_536)
+    throw new Error(`invalid port number: ${typeof port === 'number' ? port : `could not find port ${port}`}`);
   return number;
 }

@@ -41,15 +41,24 @@ export interface ProbeWorkerDeps {
   readonly count: (result: ProbeResult) => void;
 }
 
-const INITIAL: Readonly<Record<ProbeType, ProbeResult>> = { liveness: 'success', readiness: 'failure', startup: 'unknown' };
+const INITIAL: Readonly<Record<ProbeType, ProbeResult>> = {
+  liveness: 'success',
+  readiness: 'failure',
+  startup: 'unknown',
+};
 
 /** `containerd://x` → `x`. */
 export function bareContainerId(containerId: string | undefined): string {
-  return containerId === undefined ? '' : containerId.slice(containerId.indexOf('://') + (containerId.includes('://') ? 3 : 1));
+  return containerId === undefined
+    ? ''
+    : containerId.slice(containerId.indexOf('://') + (containerId.includes('://') ? 3 : 1));
 }
 
 /** Starts a worker. */
-export function startProbeWorker(deps: ProbeWorkerDeps, target: { container: Container; type: ProbeType; spec: Probe }): ProbeWorker {
+export function startProbeWorker(
+  deps: ProbeWorkerDeps,
+  target: { container: Container; type: ProbeType; spec: Probe },
+): ProbeWorker {
   const { clock, results } = deps;
   const { container, type, spec } = target;
   const periodMs = Math.max(spec.periodSeconds ?? 10, 1) * 1000;
@@ -129,7 +138,9 @@ export function startProbeWorker(deps: ProbeWorkerDeps, target: { container: Con
     if (status.state?.running === undefined) {
       set('failure');
       const exitCode = status.state?.terminated?.exitCode;
-      return exitCode !== undefined && !restartsAfterExit(container, deps.currentPod(), exitCode) ? undefined : periodMs;
+      return exitCode !== undefined && !restartsAfterExit(container, deps.currentPod(), exitCode)
+        ? undefined
+        : periodMs;
     }
     if (deps.currentPod().metadata.deletionTimestamp !== undefined && type !== 'readiness') {
       set('success');

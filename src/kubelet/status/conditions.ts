@@ -12,7 +12,12 @@ export interface ConditionInput {
   readonly phase: string;
 }
 
-function condition(pod: Pod, type: string, status: 'True' | 'False', reason = '', message = ''): PodCondition {
+/** Reason and message are left out when empty. */
+function condition(
+  pod: Pod,
+  type: string,
+  ...[status, reason = '', message = '']: [status: 'True' | 'False', reason?: string, message?: string]
+): PodCondition {
   const generation = pod.metadata.generation;
   return {
     type,
@@ -49,7 +54,11 @@ function readyAs(type: string, input: ConditionInput): PodCondition {
   const { pod, statuses, phase } = input;
   if (statuses === undefined) return condition(pod, type, 'False', 'UnknownContainerStatuses');
   const sidecars = (pod.spec?.initContainers ?? []).filter(isRestartableInitContainer);
-  const sorted = sortOut([...sidecars, ...(pod.spec?.containers ?? [])], statuses, (_container, status) => status.ready);
+  const sorted = sortOut(
+    [...sidecars, ...(pod.spec?.containers ?? [])],
+    statuses,
+    (_container, status) => status.ready,
+  );
   if (phase === 'Succeeded' && sorted.unknown.length === 0) return condition(pod, type, 'False', 'PodCompleted');
   if (phase === 'Failed') return condition(pod, type, 'False', 'PodFailed');
   const message = messageOf(sorted, 'unready');
@@ -68,8 +77,10 @@ export function podReadyCondition(input: ConditionInput, conditions: readonly Po
   const messages: string[] = [];
   for (const gate of input.pod.spec?.readinessGates ?? []) {
     const found = conditions.find((candidate) => candidate.type === gate.conditionType);
-    if (found === undefined) messages.push(`corresponding condition of pod readiness gate "${gate.conditionType}" does not exist.`);
-    else if (found.status !== 'True') messages.push(`the status of pod readiness gate "${gate.conditionType}" is not "True", but ${found.status}`);
+    if (found === undefined)
+      messages.push(`corresponding condition of pod readiness gate "${gate.conditionType}" does not exist.`);
+    else if (found.status !== 'True')
+      messages.push(`the status of pod readiness gate "${gate.conditionType}" is not "True", but ${found.status}`);
   }
   if (messages.length === 0) return base;
   return condition(input.pod, 'Ready', 'False', 'ReadinessGatesNotReady', messages.join(', '));
@@ -79,19 +90,27 @@ export function podReadyCondition(input: ConditionInput, conditions: readonly Po
 export function podInitializedCondition(input: ConditionInput): PodCondition {
   const { pod, statuses, phase } = input;
   const initContainers = pod.spec?.initContainers ?? [];
-  if (statuses === undefined && initContainers.length > 0) return condition(pod, 'Initialized', 'False', 'UnknownContainerStatuses');
+  if (statuses === undefined && initContainers.length > 0)
+    return condition(pod, 'Initialized', 'False', 'UnknownContainerStatuses');
   const sorted = sortOut(initContainers, statuses ?? [], (container, status) =>
-    isRestartableInitContainer(container) ? status.started === true : status.state?.terminated?.exitCode === 0);
-  if (phase === 'Succeeded' && sorted.unknown.length === 0) return condition(pod, 'Initialized', 'True', 'PodCompleted');
+    isRestartableInitContainer(container) ? status.started === true : status.state?.terminated?.exitCode === 0,
+  );
+  if (phase === 'Succeeded' && sorted.unknown.length === 0)
+    return condition(pod, 'Initialized', 'True', 'PodCompleted');
   if (hasAnyRegularContainerStarted(pod, statuses ?? [])) return condition(pod, 'Initialized', 'True');
   const message = messageOf(sorted, 'incomplete');
-  return message === '' ? condition(pod, 'Initialized', 'True') : condition(pod, 'Initialized', 'False', 'ContainersNotInitialized', message);
+  return message === ''
+    ? condition(pod, 'Initialized', 'True')
+    : condition(pod, 'Initialized', 'False', 'ContainersNotInitialized', message);
 }
 
 /** PodReadyToStartContainers: the sandbox and its network are up. */
 export function podReadyToStartContainersCondition(pod: Pod, runtimeStatus: RuntimePodStatus): PodCondition {
   const newest = runtimeStatus.sandboxes[0];
-  const ready = newest !== undefined && newest.ready && (isHostNetworkPod(pod) || newest.ips.length > 0 || runtimeStatus.ips.length > 0);
+  const ready =
+    newest !== undefined &&
+    newest.ready &&
+    (isHostNetworkPod(pod) || newest.ips.length > 0 || runtimeStatus.ips.length > 0);
   return condition(pod, 'PodReadyToStartContainers', ready ? 'True' : 'False');
 }
 

@@ -41,7 +41,11 @@ function statusOf(container: Container | EphemeralContainer, input: ContainerSta
   return withStartReason(container, status, input);
 }
 
-function statusOfMissing(container: Container | EphemeralContainer, previous: ContainerStatus | undefined, input: ContainerStatusesInput): ContainerStatus {
+function statusOfMissing(
+  container: Container | EphemeralContainer,
+  previous: ContainerStatus | undefined,
+  input: ContainerStatusesInput,
+): ContainerStatus {
   if (previous?.state?.terminated !== undefined) return previous;
   const initializing = input.kind === 'container' && (input.pod.spec?.initContainers ?? []).length > 0;
   const status: ContainerStatus = {
@@ -73,7 +77,11 @@ function timeField<K extends string>(name: K, timeMs: number): Partial<Record<K,
   return timeMs > 0 ? ({ [name]: formatTime(timeMs) } as Partial<Record<K, string>>) : {};
 }
 
-function stateOf(seen: RuntimeContainerStatus, previous: ContainerStatus | undefined, containerID: string): ContainerState {
+function stateOf(
+  seen: RuntimeContainerStatus,
+  previous: ContainerStatus | undefined,
+  containerID: string,
+): ContainerState {
   switch (seen.state) {
     case 'running':
       return { running: timeField('startedAt', seen.startedAtMs) };
@@ -102,7 +110,11 @@ function stateOf(seen: RuntimeContainerStatus, previous: ContainerStatus | undef
   }
 }
 
-function convert(seen: RuntimeContainerStatus, previous: ContainerStatus | undefined, input: ContainerStatusesInput): ContainerStatus {
+function convert(
+  seen: RuntimeContainerStatus,
+  previous: ContainerStatus | undefined,
+  input: ContainerStatusesInput,
+): ContainerStatus {
   const containerID = `${input.runtimeName}://${seen.id}`;
   const status: ContainerStatus = {
     containerID,
@@ -135,7 +147,11 @@ function withResources(container: Container | EphemeralContainer, status: Contai
 }
 
 /** A container that waits for its next start says why. */
-function withStartReason(container: Container | EphemeralContainer, status: ContainerStatus, input: ContainerStatusesInput): ContainerStatus {
+function withStartReason(
+  container: Container | EphemeralContainer,
+  status: ContainerStatus,
+  input: ContainerStatusesInput,
+): ContainerStatus {
   if (input.kind === 'init') {
     const newest = findContainerStatus(input.runtimeStatus, container.name);
     if (newest?.state === 'exited' && newest.exitCode === 0) return status;

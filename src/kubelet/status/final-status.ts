@@ -7,7 +7,12 @@ import { isRestartableInitContainer } from './restart-policy.ts';
 function ended(status: ContainerStatus): ContainerStatus {
   if (status.state?.terminated !== undefined) return status;
   const message = 'The container could not be located when the pod was terminated';
-  return { ...status, ready: false, started: false, state: { terminated: { reason: STATUS_UNKNOWN_REASON, message, exitCode: 137 } } };
+  return {
+    ...status,
+    ready: false,
+    started: false,
+    state: { terminated: { reason: STATUS_UNKNOWN_REASON, message, exitCode: 137 } },
+  };
 }
 
 /** Whether the pod got past its init containers. */
@@ -15,7 +20,10 @@ function hasPodInitialized(pod: Pod, status: PodStatus): boolean {
   const initContainers = pod.spec?.initContainers ?? [];
   if (initContainers.length === 0) return true;
   const regularStarted = (status.containerStatuses ?? []).some(
-    (container) => container.state?.running !== undefined || container.state?.terminated !== undefined || container.lastState?.terminated !== undefined,
+    (container) =>
+      container.state?.running !== undefined ||
+      container.state?.terminated !== undefined ||
+      container.lastState?.terminated !== undefined,
   );
   if (regularStarted) return true;
   const last = initContainers.at(-1)!;
@@ -26,7 +34,14 @@ function hasPodInitialized(pod: Pod, status: PodStatus): boolean {
 
 /** Init containers up to the last that shows any trace of having run. */
 function startedInitCount(statuses: readonly ContainerStatus[]): number {
-  return statuses.findLastIndex((status) => status.state?.running !== undefined || status.state?.terminated !== undefined || status.lastState?.terminated !== undefined) + 1;
+  return (
+    statuses.findLastIndex(
+      (status) =>
+        status.state?.running !== undefined ||
+        status.state?.terminated !== undefined ||
+        status.lastState?.terminated !== undefined,
+    ) + 1
+  );
 }
 
 /** `status` with no container left running and a terminal phase (static pods keep theirs: they start again). */
@@ -39,6 +54,8 @@ export function finalPodStatus(pod: Pod, status: PodStatus): PodStatus {
     ...status,
     ...(phase === undefined ? {} : { phase }),
     ...(containers === undefined ? {} : { containerStatuses: containers }),
-    ...(init === undefined ? {} : { initContainerStatuses: init.map((container, index) => (index < started ? ended(container) : container)) }),
+    ...(init === undefined
+      ? {}
+      : { initContainerStatuses: init.map((container, index) => (index < started ? ended(container) : container)) }),
   };
 }

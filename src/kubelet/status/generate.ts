@@ -7,7 +7,11 @@ import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../api/ge
 import type { PodStatus as RuntimePodStatus } from '../container/runtime.ts';
 import { isHostNetworkPod, isKubeletCondition, isTerminalPhase } from '../types/pod-update.ts';
 import {
-  containersReadyCondition, podInitializedCondition, podReadyCondition, podReadyToStartContainersCondition, podScheduledCondition,
+  containersReadyCondition,
+  podInitializedCondition,
+  podReadyCondition,
+  podReadyToStartContainersCondition,
+  podScheduledCondition,
 } from './conditions.ts';
 import { generateContainerStatuses } from './container-statuses.ts';
 import { getPhase } from './phase.ts';
@@ -57,13 +61,26 @@ export function generateApiPodStatus(input: GenerateInput): PodStatus {
 function withContainers(input: GenerateInput): PodStatus {
   const { pod, runtimeStatus, previous } = input;
   const common = { pod, runtimeStatus, runtimeName: input.runtimeName, startReason: input.startReason };
-  const init = generateContainerStatuses({ ...common, kind: 'init', containers: pod.spec?.initContainers ?? [], previous: previous.initContainerStatuses ?? [] });
+  const init = generateContainerStatuses({
+    ...common,
+    kind: 'init',
+    containers: pod.spec?.initContainers ?? [],
+    previous: previous.initContainerStatuses ?? [],
+  });
   const ephemeral = generateContainerStatuses({
-    ...common, kind: 'ephemeral', containers: pod.spec?.ephemeralContainers ?? [], previous: previous.ephemeralContainerStatuses ?? [],
+    ...common,
+    kind: 'ephemeral',
+    containers: pod.spec?.ephemeralContainers ?? [],
+    previous: previous.ephemeralContainerStatuses ?? [],
     // An ephemeral container is never started again.
   }).filter((status) => status.containerID !== undefined || status.state?.waiting !== undefined);
   return {
-    containerStatuses: generateContainerStatuses({ ...common, kind: 'container', containers: pod.spec?.containers ?? [], previous: previous.containerStatuses ?? [] }),
+    containerStatuses: generateContainerStatuses({
+      ...common,
+      kind: 'container',
+      containers: pod.spec?.containers ?? [],
+      previous: previous.containerStatuses ?? [],
+    }),
     ...(init.length === 0 ? {} : { initContainerStatuses: init }),
     ...(ephemeral.length === 0 ? {} : { ephemeralContainerStatuses: ephemeral }),
     qosClass: input.qosClass,
@@ -118,7 +135,8 @@ function addresses(input: GenerateInput): Partial<PodStatus> {
   const { pod, nodeIps, previous } = input;
   const hosts = nodeIps.length === 0 ? {} : { hostIP: nodeIps[0]!, hostIPs: nodeIps.map((ip) => ({ ip })) };
   let podIps = [...input.runtimeStatus.ips];
-  if (isHostNetworkPod(pod)) podIps = (previous.podIPs ?? []).length > 0 ? previous.podIPs!.map(({ ip }) => ip) : [...nodeIps];
+  if (isHostNetworkPod(pod))
+    podIps = (previous.podIPs ?? []).length > 0 ? previous.podIPs!.map(({ ip }) => ip) : [...nodeIps];
   else if (podIps.length === 0 && input.podIsTerminal) podIps = (previous.podIPs ?? []).map(({ ip }) => ip);
   const pods = podIps.length === 0 ? {} : { podIP: podIps[0]!, podIPs: podIps.map((ip) => ({ ip })) };
   return { ...hosts, ...pods };

@@ -51,9 +51,15 @@ function withPhaseOf(status: PodStatus, old: PodStatus): PodStatus {
 
 /** A pod of terminal phase is not ready, whatever the last probe said. */
 function withoutReady(pod: Pod, status: PodStatus): PodStatus {
-  const ready = status.conditions?.some((c) => (c.type === 'Ready' || c.type === 'ContainersReady') && c.status === 'True') === true;
+  const ready =
+    status.conditions?.some((c) => (c.type === 'Ready' || c.type === 'ContainersReady') && c.status === 'True') ===
+    true;
   if (!ready) return status;
-  const input = { pod, statuses: [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])], phase: status.phase! };
+  const input = {
+    pod,
+    statuses: [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])],
+    phase: status.phase!,
+  };
   const replaced = [containersReadyCondition(input), podReadyCondition(input, [])];
   const conditions = (status.conditions ?? []).map((condition) => {
     const replacement = replaced.find((candidate) => candidate.type === condition.type);
@@ -82,12 +88,17 @@ export function isStatusEqualByKubelet(a: PodStatus, b: PodStatus): boolean {
   return deepEqual(withoutEmpty(ownPart(a)), withoutEmpty(ownPart(b)));
 }
 
-function illegalTransition(old: readonly ContainerStatus[], now: readonly ContainerStatus[], mayRestart: (name: string, exitCode: number) => boolean): string | undefined {
+function illegalTransition(
+  old: readonly ContainerStatus[],
+  now: readonly ContainerStatus[],
+  mayRestart: (name: string, exitCode: number) => boolean,
+): string | undefined {
   for (const before of old) {
     const ended = before.state?.terminated;
     const after = now.find((candidate) => candidate.name === before.name);
     if (ended === undefined || after === undefined || after.state?.terminated !== undefined) continue;
-    if (!mayRestart(before.name, ended.exitCode)) return `terminated container ${before.name} attempted illegal transition to non-terminated state`;
+    if (!mayRestart(before.name, ended.exitCode))
+      return `terminated container ${before.name} attempted illegal transition to non-terminated state`;
   }
   return undefined;
 }
@@ -101,7 +112,8 @@ export function checkContainerStateTransition(pod: Pod, old: PodStatus, status: 
     return container === undefined || restartsAfterExit(container, pod, exitCode);
   };
   const sidecars = new Set((pod.spec?.initContainers ?? []).filter(isRestartableInitContainer).map(({ name }) => name));
-  const initMayRestart = (name: string, exitCode: number): boolean => sidecars.has(name) || (exitCode !== 0 && mayRestart(name, exitCode));
+  const initMayRestart = (name: string, exitCode: number): boolean =>
+    sidecars.has(name) || (exitCode !== 0 && mayRestart(name, exitCode));
   return (
     illegalTransition(old.containerStatuses ?? [], status.containerStatuses ?? [], mayRestart) ??
     illegalTransition(old.initContainerStatuses ?? [], status.initContainerStatuses ?? [], initMayRestart)

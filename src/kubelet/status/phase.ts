@@ -17,7 +17,8 @@ interface Counts {
 }
 
 function countInit(status: ContainerStatus | undefined, counts: Counts): void {
-  const ended = status?.state?.terminated ?? (status?.state?.waiting === undefined ? undefined : status.lastState?.terminated);
+  const ended =
+    status?.state?.terminated ?? (status?.state?.waiting === undefined ? undefined : status.lastState?.terminated);
   if (ended === undefined) counts.pendingInit++;
   else if (ended.exitCode !== 0) counts.failedInit++;
 }
@@ -53,14 +54,26 @@ export function hasAnyRegularContainerStarted(pod: Pod, statuses: readonly Conta
   const names = new Set((pod.spec?.containers ?? []).map((container) => container.name));
   return statuses.some((status) => {
     if (!names.has(status.name)) return false;
-    return status.state?.running !== undefined || status.state?.terminated !== undefined || status.lastState?.terminated !== undefined;
+    return (
+      status.state?.running !== undefined ||
+      status.state?.terminated !== undefined ||
+      status.lastState?.terminated !== undefined
+    );
   });
 }
 
 /** `podIsTerminal`: no container will run again, whatever the restart policy says. `statuses`: init and regular containers. */
 export function getPhase(pod: Pod, statuses: readonly ContainerStatus[], podIsTerminal: boolean): PodPhase {
   const byName = new Map(statuses.map((status) => [status.name, status]));
-  const counts: Counts = { pendingInit: 0, failedInit: 0, unknown: 0, running: 0, waiting: 0, stopped: 0, succeeded: 0 };
+  const counts: Counts = {
+    pendingInit: 0,
+    failedInit: 0,
+    unknown: 0,
+    running: 0,
+    waiting: 0,
+    stopped: 0,
+    succeeded: 0,
+  };
   for (const container of pod.spec?.initContainers ?? []) {
     const count = isRestartableInitContainer(container) ? countSidecar : countInit;
     count(byName.get(container.name), counts);
@@ -72,7 +85,8 @@ export function getPhase(pod: Pod, statuses: readonly ContainerStatus[], podIsTe
   const initializing = counts.pendingInit > 0 && !hasAnyRegularContainerStarted(pod, statuses);
   if (initializing || counts.waiting > 0) return 'Pending';
   if (counts.running > 0 && counts.unknown === 0) return 'Running';
-  if (counts.running === 0 && counts.stopped > 0 && counts.unknown === 0) return phaseOfStopped(pod, counts, podIsTerminal);
+  if (counts.running === 0 && counts.stopped > 0 && counts.unknown === 0)
+    return phaseOfStopped(pod, counts, podIsTerminal);
   return 'Pending';
 }
 

@@ -34,7 +34,11 @@ export function restartsAfterExit(container: Container | EphemeralContainer, pod
 }
 
 /** Whether the next sync starts the container. */
-export function shouldContainerBeRestarted(container: Container | EphemeralContainer, pod: Pod, status: PodStatus): boolean {
+export function shouldContainerBeRestarted(
+  container: Container | EphemeralContainer,
+  pod: Pod,
+  status: PodStatus,
+): boolean {
   if (pod.metadata.deletionTimestamp !== undefined) return false;
   const newest = findContainerStatus(status, container.name);
   switch (newest?.state) {

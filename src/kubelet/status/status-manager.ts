@@ -14,7 +14,15 @@ import { formatTime } from '../../api/time.ts';
 import type { Client } from '../../client/client.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { PodManagerView } from '../pod/pod-manager.ts';
-import { isMirrorPod, isStaticPod, isTerminalPhase, podFields, podName, podNamespace, podUid } from '../types/pod-update.ts';
+import {
+  isMirrorPod,
+  isStaticPod,
+  isTerminalPhase,
+  podFields,
+  podName,
+  podNamespace,
+  podUid,
+} from '../types/pod-update.ts';
 import { containersReadyCondition, podReadyCondition } from './conditions.ts';
 import { finalPodStatus } from './final-status.ts';
 import { checkContainerStateTransition, isStatusEqualByKubelet, mergePodStatus, withTransitionTimes } from './merge.ts';
@@ -104,12 +112,17 @@ export function createStatusManager(deps: StatusManagerDeps): StatusManager {
     const cached = podStatuses.get(uid);
     if (pod === undefined || cached === undefined) return;
     let found = false;
-    const apply = (list: PodStatus['containerStatuses']): PodStatus['containerStatuses'] => list?.map((container) => {
-      if (container.containerID?.endsWith(`//${containerId}`) !== true) return container;
-      if ((change.ready ?? container.ready) === container.ready && (change.started ?? container.started) === container.started) return container;
-      found = true;
-      return { ...container, ...change };
-    });
+    const apply = (list: PodStatus['containerStatuses']): PodStatus['containerStatuses'] =>
+      list?.map((container) => {
+        if (container.containerID?.endsWith(`//${containerId}`) !== true) return container;
+        if (
+          (change.ready ?? container.ready) === container.ready &&
+          (change.started ?? container.started) === container.started
+        )
+          return container;
+        found = true;
+        return { ...container, ...change };
+      });
     const containerStatuses = apply(cached.status.containerStatuses);
     const initContainerStatuses = apply(cached.status.initContainerStatuses);
     if (!found) return;
@@ -118,14 +131,19 @@ export function createStatusManager(deps: StatusManagerDeps): StatusManager {
       ...(containerStatuses === undefined ? {} : { containerStatuses }),
       ...(initContainerStatuses === undefined ? {} : { initContainerStatuses }),
     };
-    updateStatusInternal(pod, change.ready === undefined ? status : withReadiness(pod, status), { force: false, podIsFinished: false });
+    updateStatusInternal(pod, change.ready === undefined ? status : withReadiness(pod, status), {
+      force: false,
+      podIsFinished: false,
+    });
   }
 
   function withReadiness(pod: Pod, status: PodStatus): PodStatus {
     const statuses = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
     const input = { pod, statuses, phase: status.phase ?? 'Pending' };
     const fresh = [podReadyCondition(input, status.conditions ?? []), containersReadyCondition(input)];
-    const conditions = (status.conditions ?? []).map((condition): PodCondition => fresh.find(({ type }) => type === condition.type) ?? condition);
+    const conditions = (status.conditions ?? []).map(
+      (condition): PodCondition => fresh.find(({ type }) => type === condition.type) ?? condition,
+    );
     return { ...status, conditions };
   }
 
@@ -151,7 +169,10 @@ export function createStatusManager(deps: StatusManagerDeps): StatusManager {
       } catch (error) {
         // The next tick tries again.
         const pod = podStatuses.get(uid)?.pod;
-        log.warn('Failed to update status for pod', { ...(pod === undefined ? { podUID: uid } : podFields(pod)), err: error });
+        log.warn('Failed to update status for pod', {
+          ...(pod === undefined ? { podUID: uid } : podFields(pod)),
+          err: error,
+        });
       }
     } while (under.again && running?.aborted === false);
     syncing.delete(uid);
@@ -176,7 +197,11 @@ export function createStatusManager(deps: StatusManagerDeps): StatusManager {
     let written = apiPod;
     if (patch !== undefined) {
       try {
-        written = await pods.patch(key, { type: 'strategic', patch }, { subresource: 'status', fieldManager: 'kubelet' });
+        written = await pods.patch(
+          key,
+          { type: 'strategic', patch },
+          { subresource: 'status', fieldManager: 'kubelet' },
+        );
       } catch (error) {
         if (isReason(error, 'NotFound')) return;
         if (!isReason(error, 'Conflict')) throw error;
@@ -248,7 +273,8 @@ export function createStatusManager(deps: StatusManagerDeps): StatusManager {
     setContainerReadiness: (uid, containerId, ready) => changeContainer(uid, containerId, { ready }),
     setContainerStartup: (uid, containerId, started) => changeContainer(uid, containerId, { started }),
     terminatePod(pod) {
-      const status = podStatuses.get(podUid(pod))?.status ?? deps.podManager.getMirrorPodByPod(pod)?.status ?? pod.status ?? {};
+      const status =
+        podStatuses.get(podUid(pod))?.status ?? deps.podManager.getMirrorPodByPod(pod)?.status ?? pod.status ?? {};
       updateStatusInternal(pod, finalPodStatus(pod, status), { force: true, podIsFinished: true });
     },
     podChanged(pod) {
@@ -258,7 +284,8 @@ export function createStatusManager(deps: StatusManagerDeps): StatusManager {
     },
     removeOrphanedStatuses(known) {
       for (const uid of [...podStatuses.keys()]) if (!known.has(uid)) podStatuses.delete(uid);
-      for (const map of [lastWritten, apiStatusVersions]) for (const uid of [...map.keys()]) if (!known.has(uid)) map.delete(uid);
+      for (const map of [lastWritten, apiStatusVersions])
+        for (const uid of [...map.keys()]) if (!known.has(uid)) map.delete(uid);
     },
   };
 }

@@ -37,7 +37,8 @@ function mergeList(before: readonly Fields[], changes: readonly Fields[], key: s
   for (const { $patch, ...change } of changes) {
     if ($patch === 'replace') list = [];
     else if ($patch === 'delete') list = list.filter((item) => item[key] !== change[key]);
-    else if (list.some((item) => item[key] === change[key])) list = list.map((item) => (item[key] === change[key] ? (merge(item, change) as Fields) : item));
+    else if (list.some((item) => item[key] === change[key]))
+      list = list.map((item) => (item[key] === change[key] ? (merge(item, change) as Fields) : item));
     else list.push(change);
   }
   return list;
@@ -50,8 +51,10 @@ function merge(before: unknown, patch: unknown): unknown {
     if (name.startsWith('$setElementOrder/')) continue;
     const key = MERGE_KEYS[name];
     if (value === null) delete merged[name];
-    else if (key !== undefined && Array.isArray(value)) merged[name] = mergeList((merged[name] as Fields[] | undefined) ?? [], value as Fields[], key);
-    else if (name === 'addresses' && Array.isArray(value)) merged[name] = value.filter((item) => (item as Fields)['$patch'] === undefined);
+    else if (key !== undefined && Array.isArray(value))
+      merged[name] = mergeList((merged[name] as Fields[] | undefined) ?? [], value as Fields[], key);
+    else if (name === 'addresses' && Array.isArray(value))
+      merged[name] = value.filter((item) => (item as Fields)['$patch'] === undefined);
     else merged[name] = merge(merged[name], value);
   }
   return merged;
@@ -59,7 +62,9 @@ function merge(before: unknown, patch: unknown): unknown {
 
 const idOf = (key: ObjectKey): string => `${key.namespace ?? ''}/${key.name}`;
 const keyOf = (object: KubernetesObject): ObjectKey =>
-  object.metadata.namespace === undefined ? { name: object.metadata.name ?? '' } : { namespace: object.metadata.namespace, name: object.metadata.name ?? '' };
+  object.metadata.namespace === undefined
+    ? { name: object.metadata.name ?? '' }
+    : { namespace: object.metadata.namespace, name: object.metadata.name ?? '' };
 
 /** Makes an empty cluster. */
 export function createFakeCluster(clock: Clock): FakeCluster {
@@ -83,10 +88,17 @@ export function createFakeCluster(clock: Clock): FakeCluster {
     const store = storeOf(info);
     const id = idOf(keyOf(object));
     const before = store.get(id);
-    const metadata = { creationTimestamp: formatTime(clock.nowMs()), uid: `uid-${nextUid++}`, ...object.metadata, resourceVersion: String(++revision) };
+    const metadata = {
+      creationTimestamp: formatTime(clock.nowMs()),
+      uid: `uid-${nextUid++}`,
+      ...object.metadata,
+      resourceVersion: String(++revision),
+    };
     const stored = { ...object, metadata };
     store.set(id, stored);
-    tell(info, (handler) => (before === undefined ? handler.onAdd?.(stored, false) : handler.onUpdate?.(before, stored)));
+    tell(info, (handler) =>
+      before === undefined ? handler.onAdd?.(stored, false) : handler.onUpdate?.(before, stored),
+    );
     return stored;
   }
 
@@ -111,10 +123,15 @@ export function createFakeCluster(clock: Clock): FakeCluster {
   function remove(info: ResourceInfo, key: ObjectKey, options: DeleteOptions): unknown {
     note(`delete ${info.resource}`, key.name);
     const object = must(info, key);
-    if (options.preconditions?.uid !== undefined && options.preconditions.uid !== object.metadata.uid) throw conflict(info, key.name);
+    if (options.preconditions?.uid !== undefined && options.preconditions.uid !== object.metadata.uid)
+      throw conflict(info, key.name);
     const graceSeconds = options.gracePeriodSeconds ?? 30;
     if (info.resource !== 'pods' || graceSeconds === 0) return drop(info, key);
-    const metadata = { ...object.metadata, deletionTimestamp: formatTime(clock.nowMs() + graceSeconds * 1000), deletionGracePeriodSeconds: graceSeconds };
+    const metadata = {
+      ...object.metadata,
+      deletionTimestamp: formatTime(clock.nowMs() + graceSeconds * 1000),
+      deletionGracePeriodSeconds: graceSeconds,
+    };
     return put(info, { ...object, metadata });
   }
 
@@ -143,7 +160,8 @@ export function createFakeCluster(clock: Clock): FakeCluster {
       async update(object) {
         note(`update ${info.resource}`, object.metadata.name ?? '');
         const before = must(info, keyOf(object));
-        if (object.metadata.resourceVersion !== before.metadata.resourceVersion) throw conflict(info, object.metadata.name ?? '');
+        if (object.metadata.resourceVersion !== before.metadata.resourceVersion)
+          throw conflict(info, object.metadata.name ?? '');
         return put(info, object) as T;
       },
       updateStatus: refuse,
@@ -152,7 +170,9 @@ export function createFakeCluster(clock: Clock): FakeCluster {
         return patch(info, key, given) as T;
       },
       delete: async (key, options) => remove(info, key, options ?? {}),
-      deleteCollection: refuse, getSubresource: refuse, createSubresource: refuse,
+      deleteCollection: refuse,
+      getSubresource: refuse,
+      createSubresource: refuse,
     };
   }
 
@@ -166,7 +186,8 @@ export function createFakeCluster(clock: Clock): FakeCluster {
       waitForSync: async () => undefined,
       get: (key) => storeOf(info).get(idOf(key)) as T | undefined,
       list: () => [...storeOf(info).values()] as T[],
-      byIndex: refuse, addIndex: refuse,
+      byIndex: refuse,
+      addIndex: refuse,
       addHandler(handler) {
         const of = handlers.get(info.resource) ?? new Set();
         handlers.set(info.resource, of);
@@ -180,7 +201,8 @@ export function createFakeCluster(clock: Clock): FakeCluster {
   }
 
   return {
-    writes, failures,
+    writes,
+    failures,
     client: {
       resource,
       raw: () => Promise.reject(new Error('not in this fake')),

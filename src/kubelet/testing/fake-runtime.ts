@@ -6,7 +6,13 @@ import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { Channel } from '../../base/channel.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type {
-  ContainerRuntime, ContainerStatus, PodStatus, PodSyncResult, RuntimeEvent, RuntimePod, SyncStep,
+  ContainerRuntime,
+  ContainerStatus,
+  PodStatus,
+  PodSyncResult,
+  RuntimeEvent,
+  RuntimePod,
+  SyncStep,
 } from '../container/runtime.ts';
 import { shouldContainerBeRestarted } from '../status/restart-policy.ts';
 import { podName, podNamespace, podUid } from '../types/pod-update.ts';
@@ -70,13 +76,20 @@ export function createFakeRuntime(clock: Clock): FakeRuntime {
   }
 
   function change(fake: FakePod, id: string, changes: Partial<ContainerStatus>): void {
-    fake.containers = fake.containers.map((container) => (container.id === id ? { ...container, ...changes } : container));
+    fake.containers = fake.containers.map((container) =>
+      container.id === id ? { ...container, ...changes } : container,
+    );
   }
 
   function exit(fake: FakePod, id: string, exitCode: number): void {
     const container = fake.containers.find((candidate) => candidate.id === id);
     if (container?.state !== 'running') return;
-    change(fake, id, { state: 'exited', exitCode, finishedAtMs: clock.nowMs(), reason: exitCode === 0 ? 'Completed' : 'Error' });
+    change(fake, id, {
+      state: 'exited',
+      exitCode,
+      finishedAtMs: clock.nowMs(),
+      reason: exitCode === 0 ? 'Completed' : 'Error',
+    });
     emit(podUid(fake.pod), id, 'stopped');
   }
 
@@ -85,24 +98,52 @@ export function createFakeRuntime(clock: Clock): FakeRuntime {
     const id = `c${nextId++}`;
     const now = clock.nowMs();
     const status: ContainerStatus = {
-      id, name: container.name, state: 'running', createdAtMs: now, startedAtMs: now, finishedAtMs: 0, exitCode: 0,
-      image: container.image ?? 'image', imageId: 'sha256:1', imageRef: 'sha256:1', hash: 'h', restartCount, reason: '', message: '',
+      id,
+      name: container.name,
+      state: 'running',
+      createdAtMs: now,
+      startedAtMs: now,
+      finishedAtMs: 0,
+      exitCode: 0,
+      image: container.image ?? 'image',
+      imageId: 'sha256:1',
+      imageRef: 'sha256:1',
+      hash: 'h',
+      restartCount,
+      reason: '',
+      message: '',
       podSandboxId: fake.sandboxId,
     };
     fake.containers = [status, ...fake.containers];
     calls.push(`start ${podName(fake.pod)}/${container.name}`);
     emit(podUid(fake.pod), id, 'started');
     const script = scripts.get(container.name);
-    if (script?.exitAfterMs !== undefined) clock.setTimer(script.exitAfterMs, () => exit(fake, id, script.exitCode ?? 0));
+    if (script?.exitAfterMs !== undefined)
+      clock.setTimer(script.exitAfterMs, () => exit(fake, id, script.exitCode ?? 0));
   }
 
   function statusOf(uid: string, name: string, namespace: string): PodStatus {
     const fake = pods.get(uid);
     const ips = fake?.sandboxReady === true ? ['10.42.0.7'] : [];
     return {
-      uid, name, namespace, ips,
+      uid,
+      name,
+      namespace,
+      ips,
       containers: fake?.containers ?? [],
-      sandboxes: fake === undefined ? [] : [{ id: fake.sandboxId, ready: fake.sandboxReady, attempt: 0, createdAtMs: fake.createdAtMs, ips, networkNamespace: 'pod' }],
+      sandboxes:
+        fake === undefined
+          ? []
+          : [
+              {
+                id: fake.sandboxId,
+                ready: fake.sandboxReady,
+                attempt: 0,
+                createdAtMs: fake.createdAtMs,
+                ips,
+                networkNamespace: 'pod',
+              },
+            ],
       observedAtMs: clock.monotonicMs(),
     };
   }
@@ -110,7 +151,13 @@ export function createFakeRuntime(clock: Clock): FakeRuntime {
   function sandboxOf(pod: Pod): FakePod {
     const known = pods.get(podUid(pod));
     if (known?.sandboxReady === true) return known;
-    const fake: FakePod = { pod, sandboxReady: true, sandboxId: `s${nextId++}`, createdAtMs: clock.nowMs(), containers: known?.containers ?? [] };
+    const fake: FakePod = {
+      pod,
+      sandboxReady: true,
+      sandboxId: `s${nextId++}`,
+      createdAtMs: clock.nowMs(),
+      containers: known?.containers ?? [],
+    };
     pods.set(podUid(pod), fake);
     return fake;
   }
@@ -125,13 +172,23 @@ export function createFakeRuntime(clock: Clock): FakeRuntime {
     return (pod.spec?.containers ?? []).filter((container) => shouldContainerBeRestarted(container, pod, status));
   }
 
-  async function startOne(pod: Pod, container: Container, signal: AbortSignal): Promise<SyncStep & { retryAfterMs?: number }> {
+  async function startOne(
+    pod: Pod,
+    container: Container,
+    signal: AbortSignal,
+  ): Promise<SyncStep & { retryAfterMs?: number }> {
     const fake = sandboxOf(pod);
     const last = fake.containers.find(({ name }) => name === container.name);
     const waitMs = last === undefined || last.restartCount === 0 ? 0 : last.finishedAtMs + BACK_OFF_MS - clock.nowMs();
     if (waitMs > 0) {
       const message = `back-off 10s restarting failed container=${container.name} pod=${podName(pod)}`;
-      return { action: 'StartContainer', target: container.name, reason: 'CrashLoopBackOff', message, retryAfterMs: waitMs };
+      return {
+        action: 'StartContainer',
+        target: container.name,
+        reason: 'CrashLoopBackOff',
+        message,
+        retryAfterMs: waitMs,
+      };
     }
     signal.throwIfAborted();
     await start(fake, container, last === undefined ? 0 : last.restartCount + 1);
@@ -144,7 +201,8 @@ export function createFakeRuntime(clock: Clock): FakeRuntime {
     const uid = podUid(pod);
     const status = statusOf(uid, podName(pod), podNamespace(pod));
     const steps: (SyncStep & { retryAfterMs?: number })[] = [];
-    if (pod.metadata.deletionTimestamp === undefined) for (const container of due(pod, status)) steps.push(await startOne(pod, container, signal));
+    if (pod.metadata.deletionTimestamp === undefined)
+      for (const container of due(pod, status)) steps.push(await startOne(pod, container, signal));
     const waits = steps.flatMap(({ retryAfterMs }) => retryAfterMs ?? []);
     return {
       steps,
@@ -152,7 +210,11 @@ export function createFakeRuntime(clock: Clock): FakeRuntime {
     };
   }
 
-  async function killPod(runtimePod: RuntimePod, graceSeconds: number | undefined, signal: AbortSignal | undefined): Promise<PodSyncResult> {
+  async function killPod(
+    runtimePod: RuntimePod,
+    graceSeconds: number | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<PodSyncResult> {
     calls.push(`kill ${runtimePod.name} ${graceSeconds ?? 'default'}`);
     fail('killPod');
     const fake = pods.get(runtimePod.uid);
@@ -169,7 +231,10 @@ export function createFakeRuntime(clock: Clock): FakeRuntime {
 
   function runtimePodOf(fake: FakePod): RuntimePod {
     return {
-      uid: podUid(fake.pod), name: podName(fake.pod), namespace: podNamespace(fake.pod), createdAtMs: fake.createdAtMs,
+      uid: podUid(fake.pod),
+      name: podName(fake.pod),
+      namespace: podNamespace(fake.pod),
+      createdAtMs: fake.createdAtMs,
       containers: fake.containers.map(({ id, name, state, hash }) => ({ id, name, state, hash })),
       sandboxes: [{ id: fake.sandboxId, state: fake.sandboxReady ? 'running' : 'exited' }],
     };
@@ -177,15 +242,39 @@ export function createFakeRuntime(clock: Clock): FakeRuntime {
 
   const refuse = (): Promise<never> => Promise.reject(new Error('not in this fake'));
   const runtime: FakeRuntime = {
-    calls, scripts, failures, eventsWork: true, runtimeReady: true, networkReady: true,
-    running: () => [...pods.values()].flatMap((fake) => fake.containers.filter(({ state }) => state === 'running').map(({ name }) => `${podName(fake.pod)}/${name}`)),
+    calls,
+    scripts,
+    failures,
+    eventsWork: true,
+    runtimeReady: true,
+    networkReady: true,
+    running: () =>
+      [...pods.values()].flatMap((fake) =>
+        fake.containers.filter(({ state }) => state === 'running').map(({ name }) => `${podName(fake.pod)}/${name}`),
+      ),
     plant(pod) {
       const fake = sandboxOf(pod);
       for (const container of pod.spec?.containers ?? []) {
-        fake.containers = [{
-          id: `c${nextId++}`, name: container.name, state: 'running', createdAtMs: clock.nowMs(), startedAtMs: clock.nowMs(), finishedAtMs: 0,
-          exitCode: 0, image: 'image', imageId: 'sha256:1', imageRef: 'sha256:1', hash: 'h', restartCount: 0, reason: '', message: '', podSandboxId: fake.sandboxId,
-        }, ...fake.containers];
+        fake.containers = [
+          {
+            id: `c${nextId++}`,
+            name: container.name,
+            state: 'running',
+            createdAtMs: clock.nowMs(),
+            startedAtMs: clock.nowMs(),
+            finishedAtMs: 0,
+            exitCode: 0,
+            image: 'image',
+            imageId: 'sha256:1',
+            imageRef: 'sha256:1',
+            hash: 'h',
+            restartCount: 0,
+            reason: '',
+            message: '',
+            podSandboxId: fake.sandboxId,
+          },
+          ...fake.containers,
+        ];
       }
     },
     exit(uid, containerName, exitCode) {
@@ -196,11 +285,23 @@ export function createFakeRuntime(clock: Clock): FakeRuntime {
     status: async () => {
       fail('status');
       const { runtimeReady, networkReady } = runtime;
-      return { runtimeReady, networkReady, message: '', runtimeName: 'containerd', runtimeVersion: '1.6.20', runtimeHandlers: [{ name: '', features: {} }] };
+      return {
+        runtimeReady,
+        networkReady,
+        message: '',
+        runtimeName: 'containerd',
+        runtimeVersion: '1.6.20',
+        runtimeHandlers: [{ name: '', features: {} }],
+      };
     },
     async getPods(all) {
       fail('getPods');
-      return [...pods.values()].map(runtimePodOf).filter((pod) => all || pod.sandboxes[0]?.state === 'running' || pod.containers.some(({ state }) => state === 'running'));
+      return [...pods.values()]
+        .map(runtimePodOf)
+        .filter(
+          (pod) =>
+            all || pod.sandboxes[0]?.state === 'running' || pod.containers.some(({ state }) => state === 'running'),
+        );
     },
     async getPodStatus(uid, name, namespace) {
       fail('getPodStatus');
@@ -214,8 +315,15 @@ export function createFakeRuntime(clock: Clock): FakeRuntime {
       calls.push(`delete ${id}`);
       for (const fake of pods.values()) fake.containers = fake.containers.filter((container) => container.id !== id);
     },
-    execSync: refuse, execUrl: refuse, attachUrl: refuse, portForwardUrl: refuse, containerLogPath: refuse, reopenContainerLog: refuse,
-    images: async () => [], removeImage: refuse, updatePodCidr: async () => undefined,
+    execSync: refuse,
+    execUrl: refuse,
+    attachUrl: refuse,
+    portForwardUrl: refuse,
+    containerLogPath: refuse,
+    reopenContainerLog: refuse,
+    images: async () => [],
+    removeImage: refuse,
+    updatePodCidr: async () => undefined,
     async *events(signal) {
       if (!runtime.eventsWork) throw new Error('UNIMPLEMENTED');
       const stream = new Channel<RuntimeEvent>();

@@ -57,7 +57,9 @@ export function createFakePodContainers(): PodContainerManager & { readonly uids
 }
 
 /** Makes a fixture; `beside` keeps platform, cluster and runtime of another: the machine after a restart of its kubelet. */
-export function createKubeletFixture(options: { config?: Partial<KubeletConfiguration>; beside?: KubeletFixture } = {}): KubeletFixture {
+export function createKubeletFixture(
+  options: { config?: Partial<KubeletConfiguration>; beside?: KubeletFixture } = {},
+): KubeletFixture {
   const platform = options.beside?.platform ?? createSimPlatform();
   const cluster = options.beside?.cluster ?? createFakeCluster(platform.clock);
   const runtime = options.beside?.runtime ?? createFakeRuntime(platform.clock);
@@ -70,7 +72,7 @@ export function createKubeletFixture(options: { config?: Partial<KubeletConfigur
       client: cluster.client,
       informers: cluster.informers,
       recorder: {
-        event: (target, type, reason, message) => {
+        event: (...[target, type, reason, message]) => {
           const name = 'metadata' in target ? target.metadata.name : (target as { name?: string }).name;
           events.push(`${type} ${reason} ${name}: ${message}`);
         },
@@ -84,7 +86,13 @@ export function createKubeletFixture(options: { config?: Partial<KubeletConfigur
   );
   const pod = (name: string): Pod | undefined => cluster.get(Pods, { namespace: 'default', name });
   return {
-    platform, cluster, runtime, podContainers, kubelet, events, pod,
+    platform,
+    cluster,
+    runtime,
+    podContainers,
+    kubelet,
+    events,
+    pod,
     async start() {
       await platform.clock.drive(kubelet.start(controller.signal));
       await platform.clock.settle();
@@ -98,7 +106,13 @@ export function createKubeletFixture(options: { config?: Partial<KubeletConfigur
         apiVersion: 'v1',
         kind: 'Pod',
         metadata: { namespace: 'default', generation: 1, ...changes.metadata, name },
-        spec: { nodeName: 'node-1', restartPolicy: 'Always', terminationGracePeriodSeconds: 30, containers: [{ name: 'app', image: 'image' }], ...changes.spec },
+        spec: {
+          nodeName: 'node-1',
+          restartPolicy: 'Always',
+          terminationGracePeriodSeconds: 30,
+          containers: [{ name: 'app', image: 'image' }],
+          ...changes.spec,
+        },
         status: { phase: 'Pending', qosClass: 'BestEffort' },
       });
     },

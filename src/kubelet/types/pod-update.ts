@@ -79,8 +79,14 @@ export function isHostNetworkPod(pod: Pod): boolean {
 
 /** Conditions the kubelet alone writes. */
 const KUBELET_CONDITIONS: ReadonlySet<string> = new Set([
-  'PodScheduled', 'Ready', 'Initialized', 'ContainersReady', 'PodReadyToStartContainers',
-  'PodResizeInProgress', 'PodResizePending', 'AllContainersRestarting',
+  'PodScheduled',
+  'Ready',
+  'Initialized',
+  'ContainersReady',
+  'PodReadyToStartContainers',
+  'PodResizeInProgress',
+  'PodResizePending',
+  'AllContainersRestarting',
 ]);
 
 /** Whether the kubelet owns this condition. */
