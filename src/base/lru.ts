@@ -1,0 +1,50 @@
+/** A map that holds the most recently used entries and drops the rest. */
+
+/** Least-recently-used cache of at most `capacity` entries. */
+export class Lru<K, V> {
+  readonly #entries = new Map<K, V>();
+  readonly #capacity: number;
+  readonly #onEvict: ((key: K, value: V) => void) | undefined;
+
+  /** `onEvict` is called for entries dropped for want of room, not for those deleted or replaced. */
+  constructor(capacity: number, onEvict?: (key: K, value: V) => void) {
+    if (!(capacity >= 1)) throw new RangeError(`LRU capacity must be at least 1, got ${capacity}`);
+    this.#capacity = capacity;
+    this.#onEvict = onEvict;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** The value, which becomes the most recently used. */
+  get(key: K): V | undefined {
+    const value = this.#entries.get(key);
+    if (value === undefined && !this.#entries.has(key)) return undefined;
+    this.#entries.delete(key);
+    this.#entries.set(key, value as V);
+    return value;
+  }
+
+  /** The value, without touching its age. */
+  peek(key: K): V | undefined {
+    return this.#entries.get(key);
+  }
+
+  set(key: K, value: V): void {
+    this.#entries.delete(key);
+    this.#entries.set(key, value);
+    if (this.#entries.size <= this.#capacity) return;
+    const [oldestKey, oldest] = this.#entries.entries().next().value!;
+    this.#entries.delete(oldestKey);
+    this.#onEvict?.(oldestKey, oldest);
+  }
+
+  delete(key: K): boolean {
+    return this.#entries.delete(key);
+  }
+
+  clear(): void {
+    this.#entries.clear();
+  }
+}

@@ -1,0 +1,114 @@
+/** A metrics registry in memory, for tests to look at; the text format is the real one. */
+import type { Metrics, MetricSpec } from '../metrics.ts';
+
+type Labels = Readonly<Record<string, string>>;
+
+/** A registry whose values can be read. */
+export interface MemoryMetrics extends Metrics {
+  /** Value of a counter or gauge, or the count of a histogram; undefined when never set. */
+  value(name: string, labels?: Labels): number | undefined;
+  /** Sum of a histogram's observations. */
+  sum(name: string, labels?: Labels): number | undefined;
+}
+
+interface Series {
+  readonly labels: Labels;
+  value: number;
+  sum: number;
+  readonly bucketCounts: number[];
+}
+
+interface Metric {
+  readonly spec: MetricSpec;
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly series: Map<string, Series>;
+}
+
+const defaultBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** Makes an empty registry. */
+export function createMemoryMetrics(): MemoryMetrics {
+  const metrics = new Map<string, Metric>();
+  const register = (spec: MetricSpec, type: Metric['type']): Metric => {
+    let metric = metrics.get(spec.name);
+    if (metric === undefined) metrics.set(spec.name, (metric = { spec, type, series: new Map() }));
+    if (metric.type !== type) throw new Error(`metric ${spec.name} is a ${metric.type}, not a ${type}`);
+    return metric;
+  };
+  const find = (name: string, labels: Labels = {}): Series | undefined => metrics.get(name)?.series.get(keyOf(labels));
+  return {
+    counter(spec) {
+      const metric = register(spec, 'counter');
+      return { inc: (labels = {}, by = 1) => void (seriesOf(metric, labels).value += by) };
+    },
+    gauge(spec) {
+      const metric = register(spec, 'gauge');
+      return {
+        set: (value, labels = {}) => void (seriesOf(metric, labels).value = value),
+        remove: (labels) => void metric.series.delete(keyOf(labels)),
+      };
+    },
+    histogram(spec) {
+      const metric = register(spec, 'histogram');
+      return { observe: (value, labels = {}) => observe(metric, labels, value) };
+    },
+    expose: () => Promise.resolve([...metrics.values()].map(format).join('\n')),
+    value: (name, labels) => find(name, labels)?.value,
+    sum: (name, labels) => find(name, labels)?.sum,
+  };
+}
+
+function keyOf(labels: Labels): string {
+  return JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function seriesOf(metric: Metric, labels: Labels): Series {
+  const key = keyOf(labels);
+  let series = metric.series.get(key);
+  if (series === undefined) {
+    for (const name of Object.keys(labels)) {
+      if (!metric.spec.labels?.includes(name)) throw new Error(`metric ${metric.spec.name} has no label ${name}`);
+    }
+    const bucketCounts = (metric.spec.buckets ?? defaultBuckets).map(() => 0);
+    metric.series.set(key, (series = { labels, value: 0, sum: 0, bucketCounts }));
+  }
+  return series;
+}
+
+function observe(metric: Metric, labels: Labels, value: number): void {
+  const series = seriesOf(metric, labels);
+  series.value++;
+  series.sum += value;
+  for (const [index, bound] of (metric.spec.buckets ?? defaultBuckets).entries()) {
+    if (value <= bound) series.bucketCounts[index]!++;
+  }
+}
+
+function format(metric: Metric): string {
+  const { name, help, buckets } = metric.spec;
+  const lines = [`# HELP ${name} ${help}`, `# TYPE ${name} ${metric.type}`];
+  for (const series of metric.series.values()) {
+    if (metric.type !== 'histogram') {
+      lines.push(`${name}${formatLabels(series.labels)} ${series.value}`);
+      continue;
+    }
+    for (const [index, bound] of (buckets ?? defaultBuckets).entries()) {
+      lines.push(
+        `${name}_bucket${formatLabels({ ...series.labels, le: String(bound) })} ${series.bucketCounts[index]}`,
+      );
+    }
+    lines.push(`${name}_bucket${formatLabels({ ...series.labels, le: '+Inf' })} ${series.value}`);
+    lines.push(`${name}_sum${formatLabels(series.labels)} ${series.sum}`);
+    lines.push(`${name}_count${formatLabels(series.labels)} ${series.value}`);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function formatLabels(labels: Labels): string {
+  const parts = Object.entries(labels).map(([name, value]) => `${name}="${escapeValue(value)}"`);
+  return parts.length === 0 ? '' : `{${parts.join(',')}}`;
+}
+
+function escapeValue(value: string): string {
+  return value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
+}

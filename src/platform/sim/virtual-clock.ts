@@ -1,0 +1,287 @@
+/**
+ * The clock of simulations and unit tests: time moves only when it is told to, and straight to the next timer.
+ *
+ * Between two timer callbacks everything they set off is let run: a turn of the real loop passes (microtasks and next
+ * ticks drain completely in it), and more turns as long as something was scheduled meanwhile or a busy token is held.
+ * Draining a guessed number of promises would prove nothing, so all real asynchronous work must hold a token. Work that
+ * never lets time move ends in a `LivelockError` which names who scheduled it. The one place outside platform/node that
+ * uses real timers. Upstream: k8s.io/utils/clock/testing.
+ */
+import { Heap } from '../../base/heap.ts';
+import type { CancelTimer, Clock, ReleaseBusy } from '../clock.ts';
+
+const realSetImmediate = globalThis.setImmediate;
+const realSetTimeout = globalThis.setTimeout;
+const realClearTimeout = globalThis.clearTimeout;
+
+/** Time cannot move on: callbacks keep scheduling more at the same instant, or a busy token is never given back. */
+export class LivelockError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'LivelockError';
+  }
+}
+
+/** How the clock starts and what it tolerates. */
+export interface VirtualClockOptions {
+  /** Wall-clock start. Default 2026-01-01T00:00:00Z. */
+  readonly startMs?: number;
+  /** Callbacks and yields allowed without time moving. Default 100,000. */
+  readonly maxCallbacksPerInstant?: number;
+  /** Real milliseconds to wait for busy tokens. Default 30,000. */
+  readonly busyTimeoutMs?: number;
+}
+
+interface Timer {
+  readonly id: string;
+  readonly dueMs: number;
+  readonly run: () => void;
+  readonly background: boolean;
+}
+
+/** Beyond this virtual time a run that waits for something gives up. */
+const defaultLimitMs = 24 * 3_600_000;
+
+/** The start of virtual time when none is given: 2026-01-01T00:00:00Z. */
+export const defaultStartMs = 1_767_225_600_000;
+
+/** A clock that stands still until moved. */
+export class VirtualClock implements Clock {
+  #monotonicMs = 0;
+  #wallOffsetMs: number;
+  readonly #maxCallbacks: number;
+  readonly #busyTimeoutMs: number;
+  readonly #timers = new Heap<Timer>(
+    (timer) => timer.id,
+    (a, b) => a.dueMs < b.dueMs,
+  );
+  #foreground = 0;
+  #nextId = 0;
+  #activity = 0;
+  readonly #busy = new Map<number, string>();
+  #onIdle: (() => void) | undefined;
+  readonly #wallListeners = new Set<(jumpMs: number) => void>();
+  #running = false;
+  #callbacksNow = 0;
+  readonly #culprits = new Map<string, number>();
+
+  constructor(options: VirtualClockOptions = {}) {
+    this.#wallOffsetMs = options.startMs ?? defaultStartMs;
+    this.#maxCallbacks = options.maxCallbacksPerInstant ?? 100_000;
+    this.#busyTimeoutMs = options.busyTimeoutMs ?? 30_000;
+  }
+
+  nowMs(): number {
+    return this.#wallOffsetMs + this.#monotonicMs;
+  }
+
+  monotonicMs(): number {
+    return this.#monotonicMs;
+  }
+
+  setTimer(delayMs: number, callback: () => void): CancelTimer {
+    return this.#schedule(delayMs, callback, false);
+  }
+
+  setTicker(periodMs: number, callback: () => void): CancelTimer {
+    if (!(periodMs > 0)) throw new RangeError(`ticker period must be positive, got ${periodMs}`);
+    let cancel: CancelTimer;
+    const arm = (): void => {
+      cancel = this.#schedule(periodMs, beat, true);
+    };
+    const beat = (): void => {
+      arm();
+      callback();
+    };
+    arm();
+    return () => cancel();
+  }
+
+  sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => {
+        cancel();
+        reject(signal!.reason);
+      };
+      const cancel = this.setTimer(delayMs, () => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve();
+      });
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
+  }
+
+  yield(): Promise<void> {
+    this.#countCallback();
+    this.#activity++;
+    return new Promise((resolve) => realSetImmediate(resolve));
+  }
+
+  holdBusy(what: string): ReleaseBusy {
+    const id = this.#nextId++;
+    this.#activity++;
+    this.#busy.set(id, what);
+    return () => {
+      if (!this.#busy.delete(id)) return;
+      this.#activity++;
+      if (this.#busy.size === 0) this.#onIdle?.();
+    };
+  }
+
+  onWallJump(listener: (jumpMs: number) => void): CancelTimer {
+    const entry = (jumpMs: number): void => listener(jumpMs);
+    this.#wallListeners.add(entry);
+    return () => void this.#wallListeners.delete(entry);
+  }
+
+  /** Moves wall time against monotonic time and tells the listeners, as a set clock or a resumed machine does. */
+  jumpWall(jumpMs: number): void {
+    this.#wallOffsetMs += jumpMs;
+    if (Math.abs(jumpMs) > 1000) for (const listener of this.#wallListeners) listener(jumpMs);
+  }
+
+  /** Timers that wait, tickers included. */
+  get pendingTimers(): number {
+    return this.#timers.size;
+  }
+
+  /** What holds time still right now. */
+  get busyHolders(): readonly string[] {
+    return [...this.#busy.values()];
+  }
+
+  /** Lets everything that can run at this instant run, without firing timers. */
+  settle(): Promise<void> {
+    return this.#exclusively(() => this.#settle());
+  }
+
+  /** Moves time by `ms`, running due timers in order and letting their effects settle in between. */
+  advance(ms: number): Promise<void> {
+    const targetMs = this.#monotonicMs + ms;
+    return this.#exclusively(async () => {
+      await this.#settle();
+      while ((this.#timers.peek()?.dueMs ?? Infinity) <= targetMs) await this.#fireNext();
+      this.#moveTo(targetMs);
+    });
+  }
+
+  /** Runs until no timer but tickers is left. Rejects past `limitMs` of virtual time (default a day). */
+  runUntilIdle(limitMs: number = defaultLimitMs): Promise<void> {
+    return this.runUntil(() => this.#foreground === 0, limitMs);
+  }
+
+  /** Moves from timer to timer until `condition` holds. Rejects when no timer is left or `limitMs` of virtual time pass. */
+  runUntil(condition: () => boolean, limitMs: number = defaultLimitMs): Promise<void> {
+    const endMs = this.#monotonicMs + limitMs;
+    return this.#exclusively(async () => {
+      await this.#settle();
+      while (!condition()) {
+        const next = this.#timers.peek();
+        if (next === undefined) throw new Error('the awaited condition cannot come about: no timer is left');
+        if (next.dueMs > endMs) throw new Error(`the awaited condition did not come about in ${limitMs} ms`);
+        await this.#fireNext();
+      }
+    });
+  }
+
+  /** Moves time as far as `work` needs it to settle, and settles as `work` does. */
+  async drive<T>(work: Promise<T>, limitMs?: number): Promise<T> {
+    let settled = false;
+    const mark = (): void => void (settled = true);
+    work.then(mark, mark);
+    await this.runUntil(() => settled, limitMs);
+    return work;
+  }
+
+  #schedule(delayMs: number, callback: () => void, background: boolean): CancelTimer {
+    if (Number.isNaN(delayMs)) throw new RangeError('timer delay is not a number');
+    this.#activity++;
+    if (delayMs === Infinity) return () => undefined;
+    const timer: Timer = {
+      id: String(this.#nextId++),
+      dueMs: this.#monotonicMs + Math.max(0, delayMs),
+      run: callback,
+      background,
+    };
+    if (timer.dueMs === this.#monotonicMs) this.#noteCulprit();
+    this.#timers.set(timer);
+    if (!background) this.#foreground++;
+    return () => {
+      if (this.#timers.remove(timer.id) !== undefined && !background) this.#foreground--;
+    };
+  }
+
+  async #fireNext(): Promise<void> {
+    const timer = this.#timers.pop()!;
+    if (!timer.background) this.#foreground--;
+    this.#moveTo(timer.dueMs);
+    this.#countCallback();
+    timer.run();
+    await this.#settle();
+  }
+
+  #moveTo(targetMs: number): void {
+    if (targetMs <= this.#monotonicMs) return;
+    this.#monotonicMs = targetMs;
+    this.#callbacksNow = 0;
+    this.#culprits.clear();
+  }
+
+  async #settle(): Promise<void> {
+    let seen: number;
+    do {
+      seen = this.#activity;
+      await new Promise((resolve) => realSetImmediate(resolve));
+      if (this.#busy.size > 0) await this.#idle();
+      this.#checkLivelock();
+    } while (seen !== this.#activity);
+  }
+
+  #idle(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const watchdog = realSetTimeout(() => {
+        this.#onIdle = undefined;
+        reject(new LivelockError(`virtual time is held still by: ${this.busyHolders.join(', ')}`));
+      }, this.#busyTimeoutMs);
+      this.#onIdle = () => {
+        realClearTimeout(watchdog);
+        this.#onIdle = undefined;
+        resolve();
+      };
+    });
+  }
+
+  async #exclusively(task: () => Promise<void>): Promise<void> {
+    if (this.#running) throw new Error('the virtual clock is being moved already: await the first move');
+    this.#running = true;
+    try {
+      await task();
+    } finally {
+      this.#running = false;
+    }
+  }
+
+  #countCallback(): void {
+    this.#callbacksNow++;
+    this.#noteCulprit();
+  }
+
+  /** Near the cap, remembers who schedules: too costly to do always. */
+  #noteCulprit(): void {
+    if (this.#callbacksNow < this.#maxCallbacks * 0.9) return;
+    const where = new Error().stack
+      ?.split('\n')
+      .find((line) => line.includes(' at ') && !line.includes('virtual-clock.ts'));
+    const name = where?.trim() ?? 'unknown';
+    this.#culprits.set(name, (this.#culprits.get(name) ?? 0) + 1);
+  }
+
+  #checkLivelock(): void {
+    if (this.#callbacksNow <= this.#maxCallbacks) return;
+    const worst = [...this.#culprits].sort((a, b) => b[1] - a[1]).slice(0, 5);
+    const lines = worst.map(([where, times]) => `  ${times} × ${where}`).join('\n');
+    this.#callbacksNow = 0;
+    throw new LivelockError(`more than ${this.#maxCallbacks} callbacks ran while virtual time stood still:\n${lines}`);
+  }
+}
