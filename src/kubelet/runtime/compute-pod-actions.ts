@@ -36,6 +36,8 @@ export interface PodActions {
   readonly initContainersToStart: readonly Container[];
   readonly containersToStart: readonly Container[];
   readonly containersToKill: readonly ContainerKill[];
+  /** End and remove every container; the next pass starts the pod from its first init container in the same sandbox. */
+  readonly resetContainers: boolean;
 }
 
 interface Draft {
@@ -220,6 +222,8 @@ function wantsFullRestart(pod: Pod, podStatus: PodStatus): boolean {
   });
 }
 
+const nothing = { killPod: false, createSandbox: false, initContainersToStart: [], containersToStart: [], containersToKill: [] };
+
 /** The changes for one pod. */
 export function computePodActions(of: { pod: Pod; podStatus: PodStatus; probes: ProbeResults }): PodActions {
   const { pod, podStatus, probes } = of;
@@ -229,12 +233,10 @@ export function computePodActions(of: { pod: Pod; podStatus: PodStatus; probes: 
     const isNew = sandbox.attempt === 0 || podStatus.containers.length === 0;
     const never = (pod.spec?.containers ?? []).every((container) => !restartsOnFailure(pod, container) && container.restartPolicyRules === undefined);
     const plan = !isNew && never ? { create: false, init: [], start: [] } : startAfterSandbox(pod, podStatus);
-    return { ...base, killPod: true, createSandbox: plan.create, initContainersToStart: plan.init, containersToStart: plan.start, containersToKill: [] };
+    return { ...base, killPod: true, createSandbox: plan.create, initContainersToStart: plan.init, containersToStart: plan.start, containersToKill: [], resetContainers: false };
   }
   if (wantsFullRestart(pod, podStatus)) {
-    const { containers = [], initContainers = [] } = pod.spec ?? {};
-    const init = initContainers.slice(0, 1);
-    return { ...base, attempt: sandbox.attempt + 1, killPod: true, createSandbox: true, initContainersToStart: init, containersToStart: init.length > 0 ? [] : containers, containersToKill: [] };
+    return { ...base, ...nothing, resetContainers: true };
   }
   const ephemeral = (pod.spec?.ephemeralContainers ?? []).map(asContainer).filter((container) => findStatus(podStatus, container.name) === undefined);
   const draft: Draft = { killPod: false, init: [], start: [], kill: [] };
@@ -245,6 +247,6 @@ export function computePodActions(of: { pod: Pod; podStatus: PodStatus; probes: 
   }
   return {
     ...base, killPod: draft.killPod, createSandbox: false, ephemeralContainersToStart: ephemeral,
-    initContainersToStart: draft.init, containersToStart: draft.start, containersToKill: draft.kill,
+    initContainersToStart: draft.init, containersToStart: draft.start, containersToKill: draft.kill, resetContainers: false,
   };
 }
