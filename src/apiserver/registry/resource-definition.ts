@@ -1,0 +1,90 @@
+/**
+ * What the generic handlers need to know of one resource. Built-in resources and CustomResourceDefinitions produce the
+ * same. Upstream: genericregistry.Store with its strategies, plus rest.Storage for sub-resources.
+ */
+import type { KubernetesObject } from '../../api/object.ts';
+import type { ResourceInfo } from '../../api/resource-info.ts';
+import type { FieldCause } from '../../api/status-error.ts';
+import type { TableColumnDefinition } from '../../api/gen/meta-v1.ts';
+import type { ApiRequest, ApiResponse } from '../../api/transport.ts';
+import type { RequestContext } from '../request-context.ts';
+
+/** How objects of a resource come into being and change. `draft`s are private and changed in place. */
+export interface Strategy<T extends KubernetesObject> {
+  /** Fills defaults, as upstream's conversion defaults do. Runs on every decoded body and on what the store holds. */
+  applyDefaults?(draft: T): void;
+  /** Clears what a creator may not set (status …), sets generation 1. */
+  prepareForCreate?(draft: T, context: RequestContext): void;
+  /** Field errors with upstream's paths and texts; metadata is checked by the generic handler. */
+  validate(object: T, context: RequestContext): FieldCause[];
+  /** Carries over what an updater may not change; raises generation when the spec changed. */
+  prepareForUpdate?(draft: T, old: T, context: RequestContext): void;
+  validateUpdate(object: T, old: T, context: RequestContext): FieldCause[];
+  /** Texts for Warning headers. */
+  warnings?(object: T, old: T | undefined): string[];
+  readonly allowCreateOnUpdate?: boolean;
+  /** PUT without resourceVersion overwrites. */
+  readonly allowUnconditionalUpdate?: boolean;
+  /** Names of this resource: dns subdomain unless given. Returns the complaint's text. */
+  validateName?(name: string, prefix: boolean): string[];
+  /** Graceful deletion: seconds to grant (0: delete now), may change the draft (deletionTimestamp is set by the caller). Absent: immediate. */
+  gracefulDeletionSeconds?(object: T, requestedSeconds: number | undefined): number;
+  /**
+   * Takes outside resources (cluster IPs, node ports) before a create or update is stored. Called after validation and
+   * admission, may change the draft; `commit` after the write, `rollback` when it failed or is a dry run.
+   */
+  allocate?(draft: T, old: T | undefined, dryRun: boolean): Promise<{ commit(): void; rollback(): void } | undefined>;
+  /** After the object is gone from the store. */
+  afterDelete?(object: T): void | Promise<void>;
+}
+
+/** Fields of an object a field selector may name beside metadata.name and metadata.namespace. */
+export type SelectableFields<T> = (object: T) => Readonly<Record<string, string>>;
+
+/** Printer columns and cells, as `kubectl get` shows them. */
+export interface Printer<T> {
+  readonly columns: readonly TableColumnDefinition[];
+  /** One cell per column. `nowMs`: for ages. */
+  cells(object: T, nowMs: number): readonly unknown[];
+}
+
+/** A sub-resource served by code of its own (log, exec, binding, eviction, scale, token, proxy …). */
+export interface ConnectSubresource {
+  /** HTTP methods it takes. */
+  readonly methods: readonly string[];
+  /** Serves the request after authorization; admission CONNECT (or CREATE for POSTs with a body) is its own matter through `SubresourceServices`. */
+  serve(request: ApiRequest, context: RequestContext): Promise<ApiResponse>;
+}
+
+/** A sub-resource that reads and writes the same stored object through a strategy of its own (status, ephemeralcontainers, resize, finalize, approval). */
+export interface ObjectSubresource<T extends KubernetesObject> {
+  readonly strategy: Strategy<T>;
+}
+
+/** One resource, complete. */
+export interface ResourceDefinition<T extends KubernetesObject = KubernetesObject> {
+  readonly info: ResourceInfo<T>;
+  /** Served by default, or only by `--runtime-config`. */
+  readonly enabledByDefault: boolean;
+  /** Store key prefix with trailing slash, as upstream's etcd layout: `/registry/pods/`, `/registry/minions/`. Resources of equal prefix share storage (versions of one kind). */
+  readonly storagePrefix: string;
+  readonly strategy: Strategy<T>;
+  readonly selectableFields?: SelectableFields<T>;
+  readonly printer?: Printer<T>;
+  readonly objectSubresources?: Readonly<Record<string, ObjectSubresource<T>>>;
+  /** Made once the server's services exist; see `registry/list.ts`. */
+  readonly connectSubresources?: Readonly<Record<string, ConnectSubresource>>;
+  /** True for virtual resources (reviews, componentstatuses) that have no storage: `virtual.create` etc. serve them. */
+  readonly virtual?: VirtualResource;
+  /** Keys expire by themselves (events). */
+  readonly ttlSeconds?: number;
+  /** Conversion between this version's objects and the stored version's, where they differ. */
+  readonly conversion?: { toStored(object: T): KubernetesObject; fromStored(object: KubernetesObject): T };
+}
+
+/** A resource without storage: TokenReview, SubjectAccessReview, ComponentStatus … */
+export interface VirtualResource {
+  create?(draft: KubernetesObject, context: RequestContext, namespace: string): Promise<KubernetesObject>;
+  get?(name: string, context: RequestContext): Promise<KubernetesObject>;
+  list?(context: RequestContext): Promise<readonly KubernetesObject[]>;
+}
