@@ -74,7 +74,7 @@ class Supervisor implements ContainerdSupervisor {
   constructor({ platform }: ContainerdSupervisorDeps, config: ContainerdSupervisorConfig) {
     this.#platform = platform;
     this.#config = config;
-    this.client = createCriClient({ endpoint: config.options.socketPath });
+    this.client = createCriClient(platform, { endpoint: config.options.socketPath });
   }
 
   get #recordFile(): string {
