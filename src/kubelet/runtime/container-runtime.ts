@@ -130,7 +130,7 @@ function createContext(deps: ContainerRuntimeDeps, config: ContainerRuntimeConfi
   const random = platform.random.fork('kuberuntime');
   const paths: RuntimePaths = { rootDir: config.rootDir, podLogsDir: config.podLogsDir };
   const subpaths = createSubpaths({ files, mounter, paths });
-  const reader = createPodStatusReader({ runtime: cri.runtime, clock, messages: createTerminationMessages(files) });
+  const reader = createPodStatusReader({ runtime: cri.runtime, clock, messages: createTerminationMessages(files, clock) });
   const { clusterDomain, resources } = config;
   return {
     cri, clock, files, log, recorder, paths, subpaths, reader, resources, clusterDomain,
