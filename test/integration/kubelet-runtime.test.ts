@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
-import { promisify } from 'node:util';
 import type { Container, Pod } from '../../src/api/gen/core-v1.ts';
 import type { ContainerRuntime, PodStatus, PodSyncResult } from '../../src/kubelet/container/runtime.ts';
 import { createContainerRuntime } from '../../src/kubelet/runtime/container-runtime.ts';
 import { createWorld, fixtureConfig, fixtureDeps, podOf, type FixtureWorld } from '../../src/kubelet/runtime/runtime-fixture.ts';
-import { startContainerd, testImageName, type ContainerdFixture } from './fixtures/containerd.ts';
-
-const exec = promisify(execFile);
+import { removeTestCgroups, startContainerd, testImageName, type ContainerdFixture } from './fixtures/containerd.ts';
 
 const shell = (script: string): Pick<Container, 'image' | 'command' | 'imagePullPolicy'> =>
   ({ image: testImageName, imagePullPolicy: 'IfNotPresent', command: ['/bin/sh', '-c', script] });
@@ -32,7 +28,7 @@ describe('the runtime manager on a real containerd', () => {
   after(async () => {
     await containerd.close();
     // The pods' parent cgroups belong to the pod container manager, which this test does without.
-    await exec('find', ['/sys/fs/cgroup', '-depth', '-type', 'd', '-path', '*/keelson-test*', '-exec', 'rmdir', '{}', ';']);
+    await removeTestCgroups();
   });
 
   const newPod = (spec: Parameters<typeof podOf>[0]): Pod => podOf(spec, { name: `pod-${++uid}`, uid: `uid-${uid}` });

@@ -174,7 +174,7 @@ class Supervisor implements ContainerdSupervisor {
     const { clock, exec, log } = this.#platform;
     const cancel = clock.setTicker(this.#config.checkPeriodMs ?? 1000, () => {
       if (this.#restarting || exec.kill(this.#pid, 0)) return;
-      log.error('containerd ended; it is started again', { pid: this.#pid });
+      log.warn('containerd ended; it is started again', { pid: this.#pid });
       this.#restarting = true;
       void this.#restart(text, configHash, signal).finally(() => {
         this.#restarting = false;
@@ -187,7 +187,11 @@ class Supervisor implements ContainerdSupervisor {
   async #restart(text: string, configHash: string, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#platform;
     try {
-      await this.#launch(text, configHash, signal);
+      const record = await this.#readRecord();
+      const replaced = record !== undefined && record.pid !== this.#pid && record.configHash === configHash && (await this.#isOurs(record.pid));
+      // Another process of this instance may have been quicker; two daemons must not share one root.
+      if (replaced) this.#pid = record.pid;
+      else await this.#launch(text, configHash, signal);
       this.#backOff.reset();
     } catch (error) {
       if (signal.aborted) return;

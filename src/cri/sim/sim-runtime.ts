@@ -115,6 +115,7 @@ export function createSimRuntime(deps: SimRuntimeDeps, config: SimRuntimeConfig 
   };
 
   async function* events(signal: AbortSignal): AsyncIterable<CriEvent> {
+    signal.throwIfAborted();
     const channel = new Channel<CriEvent>();
     subscriptions.add(channel);
     const onAbort = (): void => channel.close();
