@@ -48,9 +48,8 @@ export function socketPathOf(endpoint: string): string {
   throw new Error(`CRI endpoint ${endpoint}: only unix sockets are supported`);
 }
 
-/** Deadline of one call: its own, or the method's; StopContainer and ExecSync wait for their own timeout besides. */
-function deadlineMs(method: string, request: object, options: CriCallOptions, baseMs: number): number | undefined {
-  if (options.timeoutMs !== undefined) return options.timeoutMs === 0 ? undefined : options.timeoutMs;
+/** Deadline of one call: the method's; StopContainer and ExecSync wait for their own timeout besides. */
+function deadlineMs(method: string, request: object, baseMs: number): number | undefined {
   const { timeoutSeconds } = request as { timeoutSeconds?: number };
   if (method === 'ExecSync' && !timeoutSeconds) return undefined;
   const ms = baseMs * (timeoutFactors[method] ?? 1) + (timeoutSeconds ?? 0) * 1000;
@@ -76,7 +75,8 @@ export function createCriClient({ clock }: CriClientDeps, config: CriClientConfi
             yield* (await load()).stream({ service, method }, request, options);
           }
         : async (request: object, options: CriCallOptions = {}) => {
-            const timeoutMs = deadlineMs(method, request, options, baseMs);
+            const own = options.timeoutMs ?? deadlineMs(method, request, baseMs);
+            const timeoutMs = own === 0 ? undefined : own;
             return (await load()).unary({ service, method }, request, { ...options, timeoutMs });
           };
     }

@@ -5,8 +5,8 @@ import type {
 } from '../gen/cri-types.ts';
 import { SimContainer } from './sim-container.ts';
 import { durationMs } from './sim-image.ts';
-import { sandboxStartMs, type SimState } from './sim-runtime.ts';
 import type { SimSandbox } from './sim-sandbox.ts';
+import type { SimState } from './sim-state.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -102,7 +102,7 @@ function sandboxCalls(state: SimState): SandboxCalls {
   };
   return {
     async runPodSandbox({ config = {}, runtimeHandler = '' }, options) {
-      await clock.sleep(sandboxStartMs(state.config), options?.signal);
+      await clock.sleep(durationMs(state.config.sandboxStart), options?.signal);
       const { uid, attempt = 0 } = config.metadata ?? {};
       const taken = [...state.sandboxes.values()].some(({ config: other }) => other.metadata?.uid === uid && (other.metadata?.attempt ?? 0) === attempt);
       if (taken) throw new CriError('Unknown', `failed to reserve sandbox name: name is reserved for ${uid} attempt ${attempt}`);

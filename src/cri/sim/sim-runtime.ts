@@ -3,9 +3,6 @@
  * on the ports, so that whole clusters run under virtual time. What the kubelet can observe is kept faithful: states,
  * times, exit codes, errors by code, logs in CRI's format.
  */
-import type { Clock } from '../../platform/clock.ts';
-import type { Files } from '../../platform/files.ts';
-import type { Random } from '../../platform/random.ts';
 import { nthAddress, formatIp, parseCidr } from '../../base/cidr.ts';
 import { Channel } from '../../base/channel.ts';
 import { CriError } from '../cri-error.ts';
@@ -14,28 +11,9 @@ import type { CriEvent, CriRuntime } from '../runtime-service.ts';
 import { createSimImages, type SimImageStore } from './sim-images.ts';
 import { createSimRuntimeService } from './sim-runtime-service.ts';
 import type { SimContainer } from './sim-container.ts';
-import { durationMs, type Duration, type SimHttpAnswer, type SimHttpCall, type SimImage } from './sim-image.ts';
+import type { SimHttpAnswer, SimHttpCall } from './sim-image.ts';
 import type { SimSandbox } from './sim-sandbox.ts';
-
-/** What the runtime lives on. */
-export interface SimRuntimeDeps {
-  readonly clock: Clock;
-  readonly files: Files;
-  readonly random: Random;
-}
-
-/** What is simulated. */
-export interface SimRuntimeConfig {
-  readonly images?: readonly SimImage[];
-  /** Addresses of pods; the first is the gateway's. Default 10.244.0.0/16. */
-  readonly podCidr?: string;
-  /** RunPodSandbox takes so long. */
-  readonly sandboxStart?: Duration;
-  /** Images nobody described: `run` makes them plain containers that run for ever; `refuse` fails to pull them. Default run. */
-  readonly unknownImages?: 'run' | 'refuse';
-  /** Like containerd 1.6: GetContainerEvents is not there. Events come by `events` all the same. */
-  readonly networkReady?: boolean;
-}
+import type { SimRuntimeConfig, SimRuntimeDeps, SimState } from './sim-state.ts';
 
 /** The runtime and the hands of the test on it. */
 export interface SimRuntime extends CriRuntime {
@@ -55,20 +33,6 @@ export interface SimRuntime extends CriRuntime {
   http(ip: string, call: Omit<SimHttpCall, 'uptimeMs'>): SimHttpAnswer | undefined;
   /** Number of calls per method so far. */
   readonly calls: ReadonlyMap<string, number>;
-}
-
-/** Shared state of the services. */
-export interface SimState {
-  readonly deps: SimRuntimeDeps;
-  readonly config: SimRuntimeConfig;
-  readonly sandboxes: Map<string, SimSandbox>;
-  readonly containers: Map<string, SimContainer>;
-  readonly store: SimImageStore;
-  /** Starts so far per pod, container and image, for crashes that stop. */
-  readonly starts: Map<string, number>;
-  newId(): string;
-  allocateIp(): string;
-  emit(event: CriEvent): void;
 }
 
 function createAddresses(podCidr: string, state: () => Iterable<SimSandbox>): () => string {
@@ -161,9 +125,4 @@ export function createSimRuntime(deps: SimRuntimeDeps, config: SimRuntimeConfig 
       return undefined;
     },
   };
-}
-
-/** How long a sandbox takes to start. */
-export function sandboxStartMs(config: SimRuntimeConfig): number {
-  return durationMs(config.sandboxStart);
 }

@@ -5,6 +5,7 @@ import { image } from '../../cri/sim/sim-image.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import type { ByteSink } from '../../platform/streams.ts';
 import { createContainerLogManager } from './container-log-manager.ts';
+import { parseTime } from '../../api/time.ts';
 import { formatLogEntry, parseLogLine } from './cri-log.ts';
 import { readLogTail } from './log-tail.ts';
 import { readContainerLog, type ReadLogOptions } from './read-container-log.ts';
@@ -57,7 +58,7 @@ describe('reading a log', () => {
     { about: 'no lines', options: { tailLines: 0 }, expected: '' },
     { about: 'more lines than there are', options: { tailLines: 9 }, expected: 'one\ntwo\nthree\n' },
     { about: 'a limit', options: { limitBytes: 6 }, expected: 'one\ntw' },
-    { about: 'since', options: { sinceMs: Date.UTC(2026, 0, 1, 0, 0, 2) }, expected: 'two\nthree\n' },
+    { about: 'since', options: { sinceMs: parseTime('2026-01-01T00:00:02Z') }, expected: 'two\nthree\n' },
     { about: 'one stream', options: { stream: 'Stderr' }, expected: 'two\n' },
     { about: 'timestamps', options: { timestamps: true, tailLines: 1 }, expected: '2026-01-01T00:00:03.000000001Z three\n' },
     { about: 'partial lines', options: { timestamps: true }, text: entry(1, 'a', { partial: true }) + entry(1, 'b'), expected: '2026-01-01T00:00:01.000000001Z ab\n' },

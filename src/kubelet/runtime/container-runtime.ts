@@ -91,7 +91,8 @@ export class ExecTimeoutError extends Error {
   }
 }
 
-async function execSync(cri: CriRuntime, containerId: string, command: readonly string[], timeoutMs: number) {
+async function execSync(cri: CriRuntime, exec: { containerId: string; command: readonly string[]; timeoutMs: number }) {
+  const { containerId, command, timeoutMs } = exec;
   try {
     const timeoutSeconds = Math.ceil(timeoutMs / 1000);
     const { exitCode, stdout, stderr } = await cri.runtime.execSync({ containerId, cmd: command, timeoutSeconds });
@@ -139,7 +140,7 @@ function createContext(deps: ContainerRuntimeDeps, config: ContainerRuntimeConfi
       images: cri.images, clock, log, recorder, nodeDockerConfig: () => optionalText(deps, `${config.rootDir}/config.json`),
     }, config.images ?? {}),
     hooks: createHookRunner({
-      clock, net, execSync: (id, command, timeoutMs) => execSync(cri, id, command, timeoutMs),
+      clock, net, execSync: (containerId, command, timeoutMs) => execSync(cri, { containerId, command, timeoutMs }),
       async podIp(pod) {
         const { uid = '', name = '', namespace = '' } = pod.metadata;
         return pod.spec?.hostNetwork ? (config.node.hostIps[0] ?? '') : ((await reader.getPodStatus(uid, name, namespace)).ips[0] ?? '');
@@ -214,7 +215,7 @@ export function createContainerRuntime(deps: ContainerRuntimeDeps, config: Conta
     async deleteContainer(containerId) {
       await runtime.removeContainer({ containerId });
     },
-    execSync: (containerId, command, timeoutMs) => execSync(cri, containerId, command, timeoutMs),
+    execSync: (containerId, command, timeoutMs) => execSync(cri, { containerId, command, timeoutMs }),
     execUrl: async (request) => (await runtime.exec(streamingRequest(request))).url,
     attachUrl: async (request) => (await runtime.attach(request)).url,
     portForwardUrl: async ({ podSandboxId, ports }) => (await runtime.portForward({ podSandboxId, port: ports })).url,

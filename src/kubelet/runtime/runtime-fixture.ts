@@ -3,7 +3,8 @@ import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
 import { notFound } from '../../api/status-error.ts';
 import type { EventTarget } from '../../client/event-recorder.ts';
 import type { CriRuntime } from '../../cri/runtime-service.ts';
-import { createSimRuntime, type SimRuntime, type SimRuntimeConfig } from '../../cri/sim/sim-runtime.ts';
+import { createSimRuntime, type SimRuntime } from '../../cri/sim/sim-runtime.ts';
+import type { SimRuntimeConfig } from '../../cri/sim/sim-state.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
 import type { ContainerRuntime, PodStatus, PodSyncResult } from '../container/runtime.ts';
@@ -28,6 +29,7 @@ export function fixtureDeps(cri: CriRuntime, platform: Platform, world: FixtureW
   return {
     cri, platform,
     recorder: {
+      // oxlint-disable-next-line max-params -- the contract's signature
       event(target, type, reason, message) {
         const { fieldPath } = target as EventTarget;
         world.events.push({ reason, type, message, ...(fieldPath === undefined ? {} : { fieldPath }) });

@@ -43,7 +43,8 @@ export class StartContainerError extends Error {
   }
 }
 
-function fail(start: StartContainer, context: RuntimeContext, reason: string, error: unknown): StartContainerError {
+function fail(of: { start: StartContainer; reason: string; error: unknown }, context: RuntimeContext): StartContainerError {
+  const { start, reason, error } = of;
   const message = messageOf(error);
   context.recorder.event(containerTarget(start.pod, start.container), 'Warning', 'Failed', `Error: ${message}`);
   return new StartContainerError(reason, message, { cause: error });
@@ -88,7 +89,7 @@ async function create(start: StartContainer, context: RuntimeContext, image: Ima
       volumes: context.volumes.mountedVolumes(pod.metadata.uid ?? ''), imageVolumes: start.imageVolumes, ...(targetId === undefined ? {} : { targetId }),
     }, context.containerConfig);
   } catch (error) {
-    throw fail(start, context, 'CreateContainerConfigError', error);
+    throw fail({ start, reason: 'CreateContainerConfigError', error }, context);
   }
   try {
     const { containerId } = await context.cri.runtime.createContainer({ podSandboxId: start.sandboxId, config, sandboxConfig });
@@ -96,7 +97,7 @@ async function create(start: StartContainer, context: RuntimeContext, image: Ima
   } catch (error) {
     // The image may have been removed behind our back: look again next time.
     context.images.forget(image.id);
-    throw fail(start, context, 'CreateContainerError', error);
+    throw fail({ start, reason: 'CreateContainerError', error }, context);
   }
 }
 
@@ -129,7 +130,7 @@ export async function startContainer(start: StartContainer, context: RuntimeCont
     await context.cri.runtime.startContainer({ containerId });
   } catch (error) {
     if (isCriCode(error, 'NotFound')) context.images.forget(image.id);
-    throw fail(start, context, 'RunContainerError', error);
+    throw fail({ start, reason: 'RunContainerError', error }, context);
   }
   context.recorder.event(target, 'Normal', 'Started', 'Container started');
   await postStart(start, context, containerId);

@@ -28,7 +28,10 @@ export interface SyncPod {
   readonly signal: AbortSignal;
 }
 
-interface Progress {
+/** One pass over a pod: what to sync, by what means, and how far it has come. */
+interface Pass extends SyncPod {
+  readonly actions: PodActions;
+  readonly context: RuntimeContext;
   readonly steps: SyncStep[];
   retryAfterMs?: number;
 }
@@ -39,15 +42,15 @@ interface Sandbox {
   readonly ips: readonly string[];
 }
 
-function finish({ steps, retryAfterMs }: Progress): PodSyncResult {
+function finish({ steps, retryAfterMs }: Pass): PodSyncResult {
   const failed = steps.filter((step) => step.reason !== undefined);
   const texts = failed.map((step) => `failed to "${step.action}" for "${step.target}" with ${step.reason}: "${step.message}"`);
   const error = texts.length === 0 ? undefined : new Error(texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`);
   return { steps, ...(error === undefined ? {} : { error }), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }
 
-function retryWithin(progress: Progress, afterMs: number | undefined): void {
-  if (afterMs !== undefined) progress.retryAfterMs = Math.min(progress.retryAfterMs ?? Number.POSITIVE_INFINITY, afterMs);
+function retryWithin(pass: Pass, afterMs: number | undefined): void {
+  if (afterMs !== undefined) pass.retryAfterMs = Math.min(pass.retryAfterMs ?? Number.POSITIVE_INFINITY, afterMs);
 }
 
 async function removeContainer(id: string, context: RuntimeContext): Promise<void> {
@@ -59,39 +62,39 @@ async function removeContainer(id: string, context: RuntimeContext): Promise<voi
 }
 
 /** Removes init containers of earlier runs, so that statuses of a new run are not taken for theirs. `keepNewest` keeps one per name. */
-async function pruneInitContainers(sync: SyncPod, context: RuntimeContext, keepNewest: boolean): Promise<void> {
-  for (const container of sync.pod.spec?.initContainers ?? []) {
-    const ended = sync.podStatus.containers.filter((status) => status.name === container.name && (status.state === 'exited' || status.state === 'unknown'));
-    for (const status of keepNewest ? ended.slice(1) : ended) await removeContainer(status.id, context);
+async function pruneInitContainers(pass: Pass, keepNewest: boolean): Promise<void> {
+  for (const container of pass.pod.spec?.initContainers ?? []) {
+    const ended = pass.podStatus.containers.filter((status) => status.name === container.name && (status.state === 'exited' || status.state === 'unknown'));
+    for (const status of keepNewest ? ended.slice(1) : ended) await removeContainer(status.id, pass.context);
   }
 }
 
-async function killUnwanted(sync: SyncPod, actions: PodActions, context: RuntimeContext, progress: Progress): Promise<boolean> {
+async function killUnwanted(pass: Pass): Promise<boolean> {
+  const { pod, signal, actions, context } = pass;
   for (const { id, name, container, message, reason } of actions.containersToKill) {
     try {
-      await killContainer({ pod: sync.pod, container, containerId: id, message, reason, signal: sync.signal }, context);
-      progress.steps.push({ action: 'KillContainer', target: name });
+      await killContainer({ pod, container, containerId: id, message, reason, signal }, context);
+      pass.steps.push({ action: 'KillContainer', target: name });
     } catch (error) {
-      progress.steps.push({ action: 'KillContainer', target: name, reason: 'KillContainerError', message: messageOf(error) });
+      pass.steps.push({ action: 'KillContainer', target: name, reason: 'KillContainerError', message: messageOf(error) });
       return false;
     }
   }
-  if (actions.initContainersToStart.length > 0) await pruneInitContainers(sync, context, true);
+  if (actions.initContainersToStart.length > 0) await pruneInitContainers(pass, true);
   return true;
 }
 
-async function configOf(sync: SyncPod, attempt: number, context: RuntimeContext): Promise<Init<PodSandboxConfig>> {
-  const { pod } = sync;
+async function configOf({ pod, actions, context }: Pass): Promise<Init<PodSandboxConfig>> {
   return sandboxConfig({
-    pod, attempt, dns: await context.dns.podDns(pod), cgroupParent: context.podContainers.criParent(pod),
+    pod, attempt: actions.attempt, dns: await context.dns.podDns(pod), cgroupParent: context.podContainers.criParent(pod),
     clusterDomain: context.clusterDomain, paths: context.paths, resources: context.resources,
   });
 }
 
-async function createSandbox(sync: SyncPod, actions: PodActions, context: RuntimeContext): Promise<Sandbox> {
-  const { pod } = sync;
+async function createSandbox(pass: Pass): Promise<Sandbox> {
+  const { pod, context } = pass;
   const { runtime } = context.cri;
-  const config = await configOf(sync, actions.attempt, context);
+  const config = await configOf(pass);
   await context.files.makeDir(config.logDirectory!, { mode: 0o755 });
   const { podSandboxId } = await runtime.runPodSandbox({ config, runtimeHandler: await context.runtimeHandler(pod) });
   context.reader.learn(podSandboxId, pod.metadata.uid ?? '');
@@ -101,22 +104,22 @@ async function createSandbox(sync: SyncPod, actions: PodActions, context: Runtim
   return { id: podSandboxId, config, ips: [ip, ...additionalIps.map((other) => other.ip)].filter((address) => address !== '') };
 }
 
-async function ensureSandbox(sync: SyncPod, actions: PodActions, context: RuntimeContext, progress: Progress): Promise<Sandbox | undefined> {
-  const { pod, podStatus } = sync;
+async function ensureSandbox(pass: Pass): Promise<Sandbox | undefined> {
+  const { pod, podStatus, actions, context } = pass;
   const target = podFullText(pod);
   if (!actions.createSandbox) {
     try {
-      const config = await configOf(sync, actions.attempt, context);
+      const config = await configOf(pass);
       const ips = pod.spec?.hostNetwork ? context.containerConfig.sources.node.hostIps : podStatus.ips;
       return { id: actions.sandboxId!, config, ips };
     } catch (error) {
-      progress.steps.push({ action: 'ConfigPodSandbox', target, reason: 'ConfigPodSandboxError', message: messageOf(error) });
+      pass.steps.push({ action: 'ConfigPodSandbox', target, reason: 'ConfigPodSandboxError', message: messageOf(error) });
       return undefined;
     }
   }
   try {
-    const sandbox = await createSandbox(sync, actions, context);
-    progress.steps.push({ action: 'CreatePodSandbox', target });
+    const sandbox = await createSandbox(pass);
+    pass.steps.push({ action: 'CreatePodSandbox', target });
     return sandbox;
   } catch (error) {
     const message = `Failed to create sandbox for pod "${target}": ${error instanceof Error ? error.message : String(error)}`;
@@ -124,14 +127,14 @@ async function ensureSandbox(sync: SyncPod, actions: PodActions, context: Runtim
     if (pod.metadata.deletionTimestamp === undefined) {
       context.recorder.event(podTarget(pod), 'Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${error instanceof Error ? error.message : String(error)}`);
     }
-    progress.steps.push({ action: 'CreatePodSandbox', target, reason: 'CreatePodSandboxError', message });
+    pass.steps.push({ action: 'CreatePodSandbox', target, reason: 'CreatePodSandboxError', message });
     return undefined;
   }
 }
 
 /** Whether the container must still wait after it crashed; records the failed step and event if so, counts the restart if not. */
-function isHeldBack(sync: SyncPod, container: Container, context: RuntimeContext, progress: Progress): boolean {
-  const { pod, podStatus } = sync;
+function isHeldBack(pass: Pass, container: Container): boolean {
+  const { pod, podStatus, context } = pass;
   const last = podStatus.containers.find((status) => status.name === container.name && status.state === 'exited');
   if (last === undefined) return false;
   const key = `${pod.metadata.uid}/${container.name}/${containerHash(container)}`;
@@ -143,107 +146,109 @@ function isHeldBack(sync: SyncPod, container: Container, context: RuntimeContext
   }
   const text = podFullText(pod);
   context.recorder.event(containerTarget(pod, container), 'Warning', 'BackOff', `Back-off restarting failed container ${container.name} in pod ${text}`);
-  progress.steps.push({
+  pass.steps.push({
     action: 'StartContainer', target: container.name, reason: 'CrashLoopBackOff',
     message: `back-off ${goDuration(context.crashBackOff.delayMs(key))} restarting failed container=${container.name} pod=${text}`,
   });
-  retryWithin(progress, remainingMs);
+  retryWithin(pass, remainingMs);
   return true;
 }
 
 /** Image volumes are pulled like images; a failure holds back the containers that mount them. */
-async function imageVolumesOf(sync: SyncPod, sandbox: Sandbox, context: RuntimeContext): Promise<ReadonlyMap<string, string>> {
+async function imageVolumesOf(pass: Pass, sandbox: Sandbox): Promise<ReadonlyMap<string, string>> {
   const refs = new Map<string, string>();
-  for (const volume of sync.pod.spec?.volumes ?? []) {
+  for (const volume of pass.pod.spec?.volumes ?? []) {
     if (volume.image === undefined) continue;
     const { reference, pullPolicy } = volume.image;
-    const image = await context.images.ensureImageExists({
-      pod: sync.pod, container: { image: reference, imagePullPolicy: pullPolicy }, target: podTarget(sync.pod),
-      pullSecrets: sync.pullSecrets, sandboxConfig: sandbox.config, signal: sync.signal,
+    const image = await pass.context.images.ensureImageExists({
+      pod: pass.pod, container: { image: reference, imagePullPolicy: pullPolicy }, target: podTarget(pass.pod),
+      pullSecrets: pass.pullSecrets, sandboxConfig: sandbox.config, signal: pass.signal,
     });
     refs.set(volume.name, image.id);
   }
   return refs;
 }
 
-async function startOne(of: { sync: SyncPod; sandbox: Sandbox; container: Container; targetName?: string }, context: RuntimeContext, progress: Progress): Promise<boolean> {
-  const { sync, sandbox, container } = of;
-  const { pod, podStatus, pullSecrets, signal } = sync;
-  if (isHeldBack(sync, container, context, progress)) return false;
+async function startOne(pass: Pass, of: { sandbox: Sandbox; container: Container; targetName?: string }): Promise<boolean> {
+  const { sandbox, container } = of;
+  const { pod, podStatus, pullSecrets, signal, context } = pass;
+  if (isHeldBack(pass, container)) return false;
   try {
     signal.throwIfAborted();
-    const imageVolumes = await imageVolumesOf(sync, sandbox, context);
+    const imageVolumes = await imageVolumesOf(pass, sandbox);
     await startContainer({
       pod, container, podStatus, pullSecrets, signal, imageVolumes, sandboxId: sandbox.id, sandboxConfig: sandbox.config, podIps: sandbox.ips,
       ...(of.targetName === undefined ? {} : { targetName: of.targetName }),
     }, context);
-    progress.steps.push({ action: 'StartContainer', target: container.name });
+    pass.steps.push({ action: 'StartContainer', target: container.name });
     return true;
   } catch (error) {
     if (signal.aborted) throw error;
     const known = error instanceof StartContainerError || (error instanceof Error && 'reason' in error);
     const reason = known ? String((error as StartContainerError).reason) : 'RunContainerError';
-    if (error instanceof StartContainerError) retryWithin(progress, error.retryAfterMs);
-    progress.steps.push({ action: 'StartContainer', target: container.name, reason, message: messageOf(error) });
+    if (error instanceof StartContainerError) retryWithin(pass, error.retryAfterMs);
+    pass.steps.push({ action: 'StartContainer', target: container.name, reason, message: messageOf(error) });
     return false;
   }
 }
 
 /** Steps 5 to 7: ephemeral, init and normal containers, one after the other. */
-async function startContainers(sync: SyncPod, actions: PodActions, sandbox: Sandbox, context: RuntimeContext, progress: Progress): Promise<void> {
+async function startContainers(pass: Pass, sandbox: Sandbox): Promise<void> {
+  const { actions } = pass;
   for (const container of actions.ephemeralContainersToStart) {
-    const targetName = sync.pod.spec?.ephemeralContainers?.find((candidate) => candidate.name === container.name)?.targetContainerName;
-    await startOne({ sync, sandbox, container, ...(targetName === undefined ? {} : { targetName }) }, context, progress);
+    const targetName = pass.pod.spec?.ephemeralContainers?.find((candidate) => candidate.name === container.name)?.targetContainerName;
+    await startOne(pass, { sandbox, container, ...(targetName === undefined ? {} : { targetName }) });
   }
   for (const container of actions.initContainersToStart) {
-    const started = await startOne({ sync, sandbox, container }, context, progress);
+    const started = await startOne(pass, { sandbox, container });
     // A sidecar that fails to restart must not keep the others down; a failed init container ends the pass.
     if (!started && !isRestartable(container)) return;
   }
-  for (const container of actions.containersToStart) await startOne({ sync, sandbox, container }, context, progress);
+  for (const container of actions.containersToStart) await startOne(pass, { sandbox, container });
 }
 
 /** A container's rules asked for a restart of all: ends and removes them, and asks for another pass at once. */
-async function resetContainers(sync: SyncPod, context: RuntimeContext, progress: Progress): Promise<void> {
-  const { pod, podStatus, signal } = sync;
+async function resetContainers(pass: Pass): Promise<void> {
+  const { pod, podStatus, signal, context } = pass;
   const killed = await killPod({ pod, runtimePod: { ...runningPodOf(podStatus), sandboxes: [] }, signal }, context);
-  progress.steps.push(...killed.steps);
+  pass.steps.push(...killed.steps);
   if (killed.error !== undefined) return;
   for (const status of podStatus.containers) await removeContainer(status.id, context);
-  retryWithin(progress, 0);
+  retryWithin(pass, 0);
 }
 
 /** Steps 2 and 3. False when the pass ends here. */
-async function killFirst(sync: SyncPod, actions: PodActions, context: RuntimeContext, progress: Progress): Promise<boolean> {
-  if (!actions.killPod) return killUnwanted(sync, actions, context, progress);
-  const runtimePod = runningPodOf(sync.podStatus);
+async function killFirst(pass: Pass): Promise<boolean> {
+  const { pod, podStatus, signal, actions, context } = pass;
+  if (!actions.killPod) return killUnwanted(pass);
+  const runtimePod = runningPodOf(podStatus);
   if (runtimePod.containers.length > 0 || runtimePod.sandboxes.length > 0) {
-    const killed = await killPod({ pod: sync.pod, runtimePod, signal: sync.signal }, context);
-    progress.steps.push(...killed.steps);
+    const killed = await killPod({ pod, runtimePod, signal }, context);
+    pass.steps.push(...killed.steps);
     if (killed.error !== undefined) return false;
   }
-  if (actions.createSandbox) await pruneInitContainers(sync, context, false);
+  if (actions.createSandbox) await pruneInitContainers(pass, false);
   return true;
 }
 
 /** Syncs the pod. Rejects only when aborted; what failed stands in the result. */
 export async function syncPod(sync: SyncPod, context: RuntimeContext): Promise<PodSyncResult> {
   const { pod, podStatus, signal } = sync;
-  const progress: Progress = { steps: [] };
   const actions = computePodActions({ pod, podStatus, probes: context.probeResults });
+  const pass: Pass = { ...sync, actions, context, steps: [] };
   if (actions.resetContainers) {
-    await resetContainers(sync, context, progress);
-    return finish(progress);
+    await resetContainers(pass);
+    return finish(pass);
   }
   if (actions.createSandbox && actions.sandboxId !== undefined) {
     context.recorder.event(podTarget(pod), 'Normal', 'SandboxChanged', 'Pod sandbox changed, it will be killed and re-created.');
   }
-  if (!(await killFirst(sync, actions, context, progress))) return finish(progress);
+  if (!(await killFirst(pass))) return finish(pass);
   const starts = actions.ephemeralContainersToStart.length + actions.initContainersToStart.length + actions.containersToStart.length;
-  if (!actions.createSandbox && (actions.killPod || starts === 0)) return finish(progress);
+  if (!actions.createSandbox && (actions.killPod || starts === 0)) return finish(pass);
   signal.throwIfAborted();
-  const sandbox = await ensureSandbox(sync, actions, context, progress);
-  if (sandbox === undefined) return finish(progress);
-  await startContainers(sync, actions, sandbox, context, progress);
-  return finish(progress);
+  const sandbox = await ensureSandbox(pass);
+  if (sandbox === undefined) return finish(pass);
+  await startContainers(pass, sandbox);
+  return finish(pass);
 }
