@@ -155,7 +155,8 @@ class CachedObject {
   }
 
   #set(object: Referenced | undefined): void {
-    const same = this.#synced && this.#object?.metadata.resourceVersion === object?.metadata.resourceVersion;
+    // What a direct read has told already, presence or absence, is no news.
+    const same = this.#object?.metadata.resourceVersion === object?.metadata.resourceVersion;
     this.#synced = true;
     this.#object = object;
     if (object?.immutable === true) this.stop();
@@ -166,7 +167,8 @@ class CachedObject {
     const { kind, namespace, name } = this.#reference;
     try {
       const read = await this.#deps.client.resource(kinds[kind] as ResourceInfo<Referenced>).get({ namespace, name });
-      return this.#synced && this.#object !== undefined ? this.#object : read;
+      if (!this.#synced) this.#object = read;
+      return this.#object ?? read;
     } catch (error) {
       if (!isReason(error, 'NotFound')) throw error;
       if (this.#object !== undefined) return this.#object;
