@@ -5,6 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { emitResources } from './emit-resources.ts';
+import { emitSchema } from './emit-schema.ts';
 import { emitTypes } from './emit-types.ts';
 import { loadFacts } from './facts.ts';
 
@@ -15,5 +16,6 @@ const target = join(root, 'src', 'api', 'gen');
 const facts = loadFacts(factsPath);
 const files = emitTypes(facts);
 files.set('resources.ts', emitResources(facts));
+files.set('schema-data.json', emitSchema(facts));
 mkdirSync(target, { recursive: true });
 for (const [name, text] of files) writeFileSync(join(target, name), text);
