@@ -1,5 +1,5 @@
 // The reference data (one JSON and one protobuf file per kind, as upstream encodes them) lies outside the project; without
-// it the golden test is skipped. KEELSON_API_GOLDEN names the folder elsewhere.
+// it the golden test is skipped.
 
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -11,11 +11,8 @@ import type { JsonObject } from './own-property.ts';
 import { builtinSchema, decodeProtobuf, decodeRawMessage, decodeWatchEvent, encodeMessage, encodeProtobuf, encodeWatchFrame } from './protobuf.ts';
 import { canonicalize, decodeTyped } from './typed.ts';
 
-const folders = [
-  process.env['KEELSON_API_GOLDEN'],
-  ...['../../../..', '../../../../..'].map((up) => join(fileURLToPath(import.meta.url), '..', up, 'shared/api/roundtrip-v1.35')),
-];
-const golden = folders.find((folder) => folder !== undefined && existsSync(folder));
+const folders = ['../../../..', '../../../../..'].map((up) => join(fileURLToPath(import.meta.url), '..', up, 'shared/api/roundtrip-v1.35'));
+const golden = folders.find((folder) => existsSync(folder));
 
 /** Golden names spell the core group `core`. */
 function read(folder: string, name: string): { bytes: Buffer; json: JsonObject; changed: boolean } {

@@ -8,7 +8,7 @@ import { isObject, type JsonObject } from './own-property.ts';
 import { PbError, PbReader } from './pb-reader.ts';
 import { PbWriter } from './pb-writer.ts';
 import { decodeMessage } from './protobuf-decode.ts';
-import { encodeMessage, writeStruct } from './protobuf-encode.ts';
+import { writeStruct } from './protobuf-encode.ts';
 
 export { PbError } from './pb-reader.ts';
 export { encodeMessage } from './protobuf-encode.ts';

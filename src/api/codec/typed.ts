@@ -149,11 +149,14 @@ function decodeField(field: FieldSchema, item: unknown, { out, context }: { out:
   setOwn(out, field.name, decoded);
 }
 
-/** What Go's omitempty drops: false, 0, "", and lists and maps without elements; never structs. */
+/**
+ * What Go's omitempty drops: false, 0, "", and lists and maps without elements; never structs. IntOrString is a struct
+ * there, but its zero means unset wherever it is no pointer (a service port's target), so it is dropped here.
+ */
 export function isEmpty(type: TypeSchema, value: unknown): boolean {
   switch (type.kind) {
     case 'scalar':
-      if (type.scalar === 'quantity' || type.scalar === 'intOrString') return false;
+      if (type.scalar === 'quantity') return false;
       return value === '' || value === 0 || value === false;
     case 'list':
       return (value as unknown[]).length === 0;
@@ -195,7 +198,7 @@ function zeroOf(field: FieldSchema): unknown {
 function zeroScalar(scalar: string): unknown {
   if (scalar === 'string' || scalar === 'bytes') return '';
   if (scalar === 'boolean') return false;
-  return scalar === 'int32' || scalar === 'int64' || scalar === 'double' ? 0 : undefined;
+  return ['int32', 'int64', 'double', 'intOrString'].includes(scalar) ? 0 : undefined;
 }
 
 /** The struct as Go writes its zero value. */
@@ -211,7 +214,7 @@ export function zeroElement(type: TypeSchema): unknown {
   if (type.kind === 'list') return [];
   if (type.kind === 'map') return {};
   if (type.kind !== 'scalar') return null;
-  return type.scalar === 'quantity' ? '0' : type.scalar === 'intOrString' ? 0 : (zeroScalar(type.scalar) ?? null);
+  return type.scalar === 'quantity' ? '0' : (zeroScalar(type.scalar) ?? null);
 }
 
 function decodeList(type: ListSchema, value: unknown, context: Context): unknown[] {

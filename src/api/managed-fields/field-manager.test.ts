@@ -172,7 +172,9 @@ test('managed fields sent by a client are taken; one empty entry resets', () => 
 test('at most ten updaters: the oldest become one', () => {
   let live = updateAs('m0', undefined, config({ replicas: 0 }));
   for (let i = 1; i < 15; i++) {
-    live = updateAs(`m${i}`, live, { ...live, metadata: { ...(live['metadata'] as object), labels: { ...((live['metadata'] as { labels?: object }).labels ?? {}), [`l${i}`]: 'x' } } }, { time: `2024-01-01T00:00:${10 + i}Z` });
+    const metadata = live['metadata'] as { labels?: object };
+    const next = { ...live, metadata: { ...metadata, labels: { ...metadata.labels, [`l${i}`]: 'x' } } };
+    live = updateAs(`m${i}`, live, next, { time: `2024-01-01T00:00:${10 + i}Z` });
   }
   const entries = (live['metadata'] as { managedFields: ManagedFieldsEntry[] }).managedFields;
   assert.equal(entries.length, 10);
