@@ -38,7 +38,7 @@ function splice(value: Buffer, revision: number): Buffer | undefined {
   const inserted = `"resourceVersion":"${revision}"${separator}`;
   const out = Buffer.allocUnsafe(value.length + inserted.length);
   value.copy(out, 0, 0, cut);
-  out.latin1Write(inserted, cut);
+  out.write(inserted, cut, 'latin1');
   value.copy(out, cut + inserted.length, cut);
   return out;
 }

@@ -115,6 +115,11 @@ export class WatchCache {
     return this.#ring.after(revision);
   }
 
+  /** The oldest revision a watch can resume from. */
+  get rememberedSince(): number {
+    return this.#ring.since;
+  }
+
   /** Registers a listener; the result removes it. */
   listen(listener: CacheListener): () => void {
     this.#listeners.add(listener);
