@@ -49,15 +49,14 @@ function finalizersAfter(store: GenericStore, finalizers: readonly string[], opt
   return wanted === '' || kept.includes(wanted) ? kept : [...kept, wanted];
 }
 
-function marked(object: KubernetesObject, mark: { deleteAt: string; graceSeconds: number; finalizers: readonly string[] }): KubernetesObject {
-  const { metadata } = object;
-  const first = metadata.deletionTimestamp === undefined;
-  const next = structuredClone(object);
-  next.metadata.deletionTimestamp = mark.deleteAt;
-  next.metadata.deletionGracePeriodSeconds = mark.graceSeconds;
-  if (mark.finalizers.length > 0) next.metadata.finalizers = [...mark.finalizers];
+/** Marks a private copy. */
+function mark(next: KubernetesObject, how: { deleteAt: string; graceSeconds: number; finalizers: readonly string[] }): KubernetesObject {
+  const first = next.metadata.deletionTimestamp === undefined;
+  next.metadata.deletionTimestamp = how.deleteAt;
+  next.metadata.deletionGracePeriodSeconds = how.graceSeconds;
+  if (how.finalizers.length > 0) next.metadata.finalizers = [...how.finalizers];
   else delete next.metadata.finalizers;
-  if (first && (metadata.generation ?? 0) > 0) next.metadata.generation = metadata.generation! + 1;
+  if (first && (next.metadata.generation ?? 0) > 0) next.metadata.generation = next.metadata.generation! + 1;
   return next;
 }
 
@@ -72,16 +71,15 @@ export function planDeletion(store: GenericStore, object: KubernetesObject, { op
     return shorten(object, asked);
   }
   const already = metadata.deletionTimestamp !== undefined;
-  const grace = already ? 0 : (strategy.gracefulDeletionSeconds?.(object, asked) ?? 0);
+  const draft = structuredClone(object);
+  const grace = already ? 0 : (strategy.gracefulDeletionSeconds?.(draft, asked) ?? 0);
   const finalizers = finalizersAfter(store, before, options);
   const blocked = finalizers.length > 0 || strategy.blocksDeletion?.(object) === true;
   if (grace === 0 && !blocked) return { kind: 'remove' };
   const unchanged = finalizers.length === before.length && finalizers.every((finalizer) => before.includes(finalizer));
   if (already && unchanged) return { kind: 'pending' };
   const deleteAt = already ? metadata.deletionTimestamp! : formatTime(nowMs + grace * 1000);
-  const next = marked(object, { deleteAt, graceSeconds: grace, finalizers });
-  if (!already) strategy.markDeleting?.(next);
-  return { kind: 'mark', object: next };
+  return { kind: 'mark', object: mark(draft, { deleteAt, graceSeconds: grace, finalizers }) };
 }
 
 /** A second DELETE may only shorten the grace period. */
@@ -92,5 +90,5 @@ function shorten(object: KubernetesObject, asked: number | undefined): DeletionP
   const finalizers = metadata.finalizers ?? [];
   if (asked === 0 && finalizers.length === 0) return { kind: 'remove' };
   const startMs = parseTime(metadata.deletionTimestamp) - grace * 1000;
-  return { kind: 'mark', object: marked(object, { deleteAt: formatTime(startMs + asked * 1000), graceSeconds: asked, finalizers }) };
+  return { kind: 'mark', object: mark(structuredClone(object), { deleteAt: formatTime(startMs + asked * 1000), graceSeconds: asked, finalizers }) };
 }

@@ -12,7 +12,7 @@ import type { StructSchema } from '../../api/schema/type-schema.ts';
 import { type GroupResource, notFound } from '../../api/status-error.ts';
 import type { ResourceDefinition } from '../registry/resource-definition.ts';
 import { RevisionCell } from '../watch-cache/revision-cell.ts';
-import type { WatchCache } from '../watch-cache/watch-cache.ts';
+import { WatchCache } from '../watch-cache/watch-cache.ts';
 import type { RegistryServices } from './services.ts';
 
 /** Names one object; namespace '' for cluster-scoped ones. */
@@ -44,7 +44,8 @@ export class GenericStore {
     this.info = definition.info;
     this.apiVersion = apiVersionOf(definition.info);
     this.groupResource = { group: definition.info.group, resource: definition.info.resource };
-    this.cache = services.hub.cache(definition.storagePrefix);
+    const { storagePrefix } = definition;
+    this.cache = storagePrefix === '' ? new WatchCache('') : services.hub.cache(storagePrefix);
   }
 
   /** The schema of the served version. */

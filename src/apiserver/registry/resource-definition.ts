@@ -41,8 +41,6 @@ export interface Strategy<T extends KubernetesObject> {
    * kind on a marked object.
    */
   blocksDeletion?(object: T): boolean;
-  /** Changes the draft when a DELETE marks it for deletion (namespaces: phase Terminating). */
-  markDeleting?(draft: T): void;
   /** What becomes of dependents when a DELETE does not say. Default Background; jobs and replication controllers: Orphan. */
   readonly defaultPropagation?: 'Background' | 'Orphan';
   /** After the object is gone from the store. */
@@ -104,6 +102,8 @@ export interface ResourceDefinition<T extends KubernetesObject = KubernetesObjec
   readonly info: ResourceInfo<T>;
   /** The schema of its objects, where it is not a built-in kind's. */
   readonly schema?: StructSchema;
+  /** Among versions that share a prefix: what is stored. Default: the first without `conversion`. */
+  readonly storageVersion?: boolean;
   /** DELETE answers with the object instead of a Status even when it is gone (pods, …). */
   readonly returnsDeleted?: boolean;
   /** Served by default, or only by `--runtime-config`. */

@@ -42,18 +42,27 @@ export class WatchCache {
     return this.#loaded;
   }
 
-  /** Replaces everything by what the store holds at `revision`. */
+  /** Replaces everything by what the store holds at `revision`; listeners get the difference. */
   load(entries: readonly StoredEntry[], revision: number): void {
-    for (const key of this.#cells.keys()) this.#keys.delete(key);
+    const before = new Map(this.#cells);
+    for (const key of before.keys()) this.#keys.delete(key);
     this.#cells.clear();
-    for (const entry of entries) {
-      this.#cells.set(entry.key, new RevisionCell(entry.key, entry.modRevision, entry.value));
-      this.#keys.add(entry.key);
+    const changes: CacheEvent[] = [];
+    const common = { deleted: false, atMs: 0, frames: undefined };
+    for (const { key, modRevision, value } of entries) {
+      const cell = new RevisionCell(key, modRevision, value);
+      const previous = before.get(key);
+      before.delete(key);
+      this.#cells.set(key, cell);
+      this.#keys.add(key);
+      if (previous?.revision !== modRevision) changes.push({ ...common, key, revision: modRevision, cell, previous });
     }
+    for (const [key, previous] of before) changes.push({ ...common, key, revision, cell: previous.at(revision), previous, deleted: true });
     this.#all = undefined;
     this.#snapshots.clear();
     this.#ring = new EventRing(revision);
     this.#loaded = true;
+    if (changes.length > 0) for (const listener of this.#listeners) listener(changes);
   }
 
   /** Takes in the changes of one commit and hands them on. */
