@@ -34,6 +34,12 @@ export interface Strategy<T extends KubernetesObject> {
    * admission, may change the draft; `commit` after the write, `rollback` when it failed or is a dry run.
    */
   allocate?(draft: T, old: T | undefined, dryRun: boolean): Promise<{ commit(): void; rollback(): void } | undefined>;
+  /**
+   * True while something beside metadata.finalizers keeps a deleted object in the store (namespaces: spec.finalizers). A
+   * DELETE then only marks it, and it goes with the first update, of any sub-resource, that leaves no finalizer of either
+   * kind on a marked object.
+   */
+  blocksDeletion?(object: T): boolean;
   /** After the object is gone from the store. */
   afterDelete?(object: T): void | Promise<void>;
 }
@@ -61,6 +67,33 @@ export interface ObjectSubresource<T extends KubernetesObject> {
   readonly strategy: Strategy<T>;
 }
 
+/** A POST to a sub-resource with a body of a kind of its own. */
+export interface NamedCreateRequest {
+  readonly namespace: string;
+  /** Name of the object the sub-resource belongs to. */
+  readonly name: string;
+  /** Decoded, defaulted and admitted; its kind is the sub-resource's in `info.subresources`. A private draft. */
+  readonly body: KubernetesObject;
+  readonly dryRun: boolean;
+  readonly context: RequestContext;
+}
+
+/**
+ * A sub-resource one POSTs a body to (binding, eviction, token): the generic handler decodes, admits (CREATE) and encodes
+ * with status 201. Upstream: rest.NamedCreater.
+ */
+export interface CreateSubresource {
+  create(request: NamedCreateRequest): Promise<KubernetesObject>;
+}
+
+/** Where the `scale` sub-resource reads and writes. Reads make an autoscaling/v1 Scale with the object's metadata (name, namespace, uid, resourceVersion, creationTimestamp). */
+export interface ScaleAccess<T extends KubernetesObject> {
+  read(object: T): { readonly specReplicas: number; readonly statusReplicas: number; readonly selector: string };
+  write(draft: T, replicas: number): void;
+  /** Path of the replicas in managed fields: `['spec', 'replicas']`. */
+  readonly replicasPath: readonly string[];
+}
+
 /** One resource, complete. */
 export interface ResourceDefinition<T extends KubernetesObject = KubernetesObject> {
   readonly info: ResourceInfo<T>;
@@ -72,6 +105,8 @@ export interface ResourceDefinition<T extends KubernetesObject = KubernetesObjec
   readonly selectableFields?: SelectableFields<T>;
   readonly printer?: Printer<T>;
   readonly objectSubresources?: Readonly<Record<string, ObjectSubresource<T>>>;
+  readonly createSubresources?: Readonly<Record<string, CreateSubresource>>;
+  readonly scale?: ScaleAccess<T>;
   /** Made once the server's services exist; see `registry/list.ts`. */
   readonly connectSubresources?: Readonly<Record<string, ConnectSubresource>>;
   /** True for virtual resources (reviews, componentstatuses) that have no storage: `virtual.create` etc. serve them. */

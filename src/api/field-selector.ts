@@ -1,0 +1,76 @@
+/** Field selectors: `a=b,c!=d`. Upstream: apimachinery/pkg/fields. */
+
+/** One term. */
+export interface FieldRequirement {
+  readonly field: string;
+  readonly operator: '=' | '!=';
+  readonly value: string;
+}
+
+/** All terms must hold; none: everything. */
+export type FieldSelector = readonly FieldRequirement[];
+
+/** The text is no field selector; the message is upstream's. */
+export class FieldSelectorError extends Error {
+  override readonly name = 'FieldSelectorError';
+}
+
+function splitTerms(text: string): string[] {
+  const terms: string[] = [];
+  let start = 0;
+  for (let index = 0; index < text.length; index++) {
+    if (text[index] === '\\') index++;
+    else if (text[index] === ',') {
+      terms.push(text.slice(start, index));
+      start = index + 1;
+    }
+  }
+  terms.push(text.slice(start));
+  return terms.filter((term) => term !== '');
+}
+
+/** Takes the backslash off escaped `\`, `,` and `=`. */
+function unescapeValue(value: string): string {
+  let out = '';
+  for (let index = 0; index < value.length; index++) {
+    const char = value[index]!;
+    if (char === '\\') {
+      const next = value[++index];
+      if (next !== '\\' && next !== ',' && next !== '=') {
+        throw new FieldSelectorError(`invalid field selector: invalid escape sequence in value: ${value}`);
+      }
+      out += next;
+    } else if (char === ',' || char === '=') {
+      throw new FieldSelectorError(`invalid field selector: unescaped character in value: ${char}`);
+    } else {
+      out += char;
+    }
+  }
+  return out;
+}
+
+function parseTerm(term: string, whole: string): FieldRequirement {
+  const match = /^(.*?)(!=|==|=)(.*)$/s.exec(term);
+  if (match === null) throw new FieldSelectorError(`invalid selector: '${whole}'; can't understand '${term}'`);
+  return { field: match[1]!, operator: match[2] === '!=' ? '!=' : '=', value: unescapeValue(match[3]!) };
+}
+
+/** Parses a field selector. Throws {@link FieldSelectorError}. */
+export function parseFieldSelector(text: string): FieldSelector {
+  return splitTerms(text).map((term) => parseTerm(term, text));
+}
+
+/** Whether an object's selectable fields satisfy the selector; a field it does not have counts as empty. */
+export function matchesFields(selector: FieldSelector, fields: Readonly<Record<string, string>>): boolean {
+  return selector.every(({ field, operator, value }) => ((fields[field] ?? '') === value) === (operator === '='));
+}
+
+/** The value the selector demands of `field` exactly, if any: lets a list become a get. */
+export function requiredFieldValue(selector: FieldSelector, field: string): string | undefined {
+  return selector.find((requirement) => requirement.field === field && requirement.operator === '=')?.value;
+}
+
+/** The canonical text. */
+export function formatFieldSelector(selector: FieldSelector): string {
+  return selector.map(({ field, operator, value }) => `${field}${operator}${value.replace(/[\\,=]/g, '\\$&')}`).join(',');
+}

@@ -1,0 +1,134 @@
+/**
+ * Validation of object metadata, on create and on update. Upstream: apimachinery/pkg/api/validation/objectmeta.go and
+ * the stricter finalizer check of apis/core/validation.
+ */
+import type { ObjectMeta, OwnerReference } from './gen/meta-v1.ts';
+import type { Field } from './field-error.ts';
+import { isLabelValue, isQualifiedName, nameIsDnsLabel, type NameCheck } from './names.ts';
+
+/** All annotations of an object together, keys and values, in bytes. */
+export const TOTAL_ANNOTATION_SIZE_LIMIT_BYTES = 262144;
+
+/** What a field that may not change is told. */
+export const FIELD_IMMUTABLE_TEXT = 'field is immutable';
+
+/** What kind of object the metadata belongs to. */
+export interface MetaRules {
+  readonly namespaced: boolean;
+  readonly validateName: NameCheck;
+}
+
+/** Checks metadata of a new object. */
+export function validateObjectMeta(meta: ObjectMeta, rules: MetaRules, field: Field): void {
+  validateNames(meta, rules, field);
+  if ((meta.generation ?? 0) < 0) {
+    field.at('generation').invalid(meta.generation, 'must be greater than or equal to 0');
+  }
+  validateLabels(meta.labels, field.at('labels'));
+  validateAnnotations(meta.annotations, field.at('annotations'));
+  validateOwnerReferences(meta.ownerReferences ?? [], field.at('ownerReferences'));
+  validateFinalizers(meta.finalizers ?? [], field.at('finalizers'));
+}
+
+function validateNames(meta: ObjectMeta, rules: MetaRules, field: Field): void {
+  const { name = '', generateName = '', namespace = '' } = meta;
+  if (generateName !== '') {
+    field.at('generateName').complain(generateName, rules.validateName(generateName, true));
+  }
+  if (name === '') field.at('name').required('name or generateName is required');
+  else field.at('name').complain(name, rules.validateName(name, false));
+  if (!rules.namespaced) {
+    if (namespace !== '') field.at('namespace').forbidden('not allowed on this type');
+  } else if (namespace === '') {
+    field.at('namespace').required();
+  } else {
+    field.at('namespace').complain(namespace, nameIsDnsLabel(namespace, false));
+  }
+}
+
+/** Checks keys and values of labels. */
+export function validateLabels(labels: Readonly<Record<string, string>> | undefined, field: Field): void {
+  if (labels === undefined) return;
+  for (const [key, value] of Object.entries(labels)) {
+    validateLabelName(key, field);
+    field.complain(value, isLabelValue(value));
+  }
+}
+
+/** Checks a label's key. */
+export function validateLabelName(key: string, field: Field): void {
+  field.complain(key, isQualifiedName(key));
+}
+
+/** Checks keys and total size of annotations. */
+export function validateAnnotations(annotations: Readonly<Record<string, string>> | undefined, field: Field): void {
+  if (annotations === undefined) return;
+  let totalBytes = 0;
+  for (const [key, value] of Object.entries(annotations)) {
+    field.complain(key, isQualifiedName(key.toLowerCase()));
+    totalBytes += Buffer.byteLength(key) + Buffer.byteLength(value);
+  }
+  if (totalBytes > TOTAL_ANNOTATION_SIZE_LIMIT_BYTES) field.tooLong(TOTAL_ANNOTATION_SIZE_LIMIT_BYTES);
+}
+
+function validateOwnerReferences(owners: readonly OwnerReference[], field: Field): void {
+  let controller: OwnerReference | undefined;
+  for (const owner of owners) {
+    validateOwnerReference(owner, field);
+    if (owner.controller !== true) continue;
+    if (controller === undefined) controller = owner;
+    else {
+      const names = `${controller.name} and ${owner.name}`;
+      field.invalid(owners, `Only one reference can have Controller set to true. Found "true" in references for ${names}`);
+    }
+  }
+}
+
+function validateOwnerReference(owner: OwnerReference, field: Field): void {
+  const version = owner.apiVersion.split('/').at(-1) ?? '';
+  if (version === '') field.at('apiVersion').invalid(owner.apiVersion, 'version must not be empty');
+  for (const name of ['kind', 'name', 'uid'] as const) {
+    if ((owner[name] ?? '') === '') field.at(name).invalid(owner[name] ?? '', 'must not be empty');
+  }
+  if (owner.apiVersion === 'v1' && owner.kind === 'Event') {
+    field.invalid(owner, `/v1, Kind=Event is disallowed from being an owner`);
+  }
+}
+
+const STANDARD_FINALIZERS = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
+
+/** Checks finalizers: qualified names, never orphan and foreground at once. */
+export function validateFinalizers(finalizers: readonly string[], field: Field): void {
+  for (const [index, finalizer] of finalizers.entries()) {
+    field.complain(finalizer, isQualifiedName(finalizer));
+    if (!finalizer.includes('/') && !STANDARD_FINALIZERS.has(finalizer)) {
+      field.item(index).invalid(finalizer, 'name is neither a standard finalizer name nor is it fully qualified');
+    }
+  }
+  if (finalizers.includes('orphan') && finalizers.includes('foregroundDeletion')) {
+    field.invalid(finalizers, 'finalizer orphan and foregroundDeletion cannot be both set');
+  }
+}
+
+const IMMUTABLE = ['name', 'namespace', 'uid', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds'] as const;
+
+/** Checks metadata of an update: what may not change, and what is checked on create too. The caller has copied system fields. */
+export function validateObjectMetaUpdate(meta: ObjectMeta, old: ObjectMeta, field: Field): void {
+  if (old.deletionTimestamp !== undefined) {
+    const known = new Set(old.finalizers ?? []);
+    const added = (meta.finalizers ?? []).filter((finalizer) => !known.has(finalizer));
+    if (added.length > 0) {
+      const shown = `[]string{${added.map((finalizer) => JSON.stringify(finalizer)).join(', ')}}`;
+      field.at('finalizers').forbidden(`no new finalizers can be added if the object is being deleted, found new finalizers ${shown}`);
+    }
+  }
+  if ((meta.resourceVersion ?? '') === '') field.at('resourceVersion').invalid(meta.resourceVersion ?? '', 'must be specified for an update');
+  if ((meta.generation ?? 0) < (old.generation ?? 0)) field.at('generation').invalid(meta.generation ?? 0, 'must not be decremented');
+  for (const name of IMMUTABLE) {
+    if (meta[name] !== old[name]) field.at(name).invalid(meta[name] ?? '', FIELD_IMMUTABLE_TEXT);
+  }
+  validateLabels(meta.labels, field.at('labels'));
+  validateAnnotations(meta.annotations, field.at('annotations'));
+  validateOwnerReferences(meta.ownerReferences ?? [], field.at('ownerReferences'));
+  validateFinalizers(meta.finalizers ?? [], field.at('finalizers'));
+}

@@ -1,0 +1,197 @@
+/**
+ * Which texts are names, labels, ports … Every check returns complaints with upstream's texts; empty: fine.
+ * Upstream: apimachinery/pkg/util/validation, pkg/api/validation/path.
+ */
+import { parseCidr, parseIp } from '../base/cidr.ts';
+
+const LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
+const SUBDOMAIN = `${LABEL}(\\.${LABEL})*`;
+const QUALIFIED = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
+const LABEL_VALUE = `(${QUALIFIED})?`;
+const DNS1035 = '[a-z]([-a-z0-9]*[a-z0-9])?';
+
+const labelRegex = whole(LABEL);
+const subdomainRegex = whole(SUBDOMAIN);
+const qualifiedRegex = whole(QUALIFIED);
+const labelValueRegex = whole(LABEL_VALUE);
+const dns1035Regex = whole(DNS1035);
+const wildcardRegex = whole(`\\*\\.${SUBDOMAIN}`);
+
+const LABEL_TEXT = regexText("a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character", LABEL, 'my-name', '123-abc');
+const SUBDOMAIN_TEXT = regexText("a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character", SUBDOMAIN, 'example.com');
+const DNS1035_TEXT = regexText("a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character", DNS1035, 'my-name', 'abc-123');
+const QUALIFIED_TEXT = regexText("must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character", QUALIFIED, 'MyName', 'my.name', '123-abc');
+const LABEL_VALUE_TEXT = regexText("a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character", LABEL_VALUE, 'MyValue', 'my_value', '12345');
+const WILDCARD_TEXT = regexText("a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character", `\\*\\.${SUBDOMAIN}`, '*.example.com');
+const ENV_TEXT = "a valid environment variable name must consist only of printable ASCII characters other than '='";
+
+/** The complaint about an empty text. */
+export const EMPTY_TEXT = 'must be non-empty';
+
+function whole(pattern: string): RegExp {
+  return new RegExp(`^${pattern}$`);
+}
+
+function regexText(message: string, pattern: string, ...examples: readonly string[]): string {
+  if (examples.length === 0) return `${message} (regex used for validation is '${pattern}')`;
+  const shown = examples.map((example) => `'${example}', `).join(' or ');
+  return `${message} (e.g. ${shown}regex used for validation is '${pattern}')`;
+}
+
+function checkShape(text: string, maxLength: number, shape: { regex: RegExp; text: string }): string[] {
+  const complaints: string[] = [];
+  if (text.length > maxLength) complaints.push(maxLengthText(maxLength));
+  if (!shape.regex.test(text)) complaints.push(shape.text);
+  return complaints;
+}
+
+/** `must be no more than 63 characters`. */
+export function maxLengthText(max: number): string {
+  return `must be no more than ${max} characters`;
+}
+
+/** `must be between 1 and 65535, inclusive`. */
+export function inclusiveRangeText(low: number, high: number): string {
+  return `must be between ${low} and ${high}, inclusive`;
+}
+
+/** A DNS label: at most 63 lower-case characters. */
+export function isDns1123Label(text: string): string[] {
+  return checkShape(text, 63, { regex: labelRegex, text: LABEL_TEXT });
+}
+
+/** A DNS name: at most 253 lower-case characters. */
+export function isDns1123Subdomain(text: string): string[] {
+  return checkShape(text, 253, { regex: subdomainRegex, text: SUBDOMAIN_TEXT });
+}
+
+/** A DNS label that starts with a letter. */
+export function isDns1035Label(text: string): string[] {
+  return checkShape(text, 63, { regex: dns1035Regex, text: DNS1035_TEXT });
+}
+
+/** `*.` and a DNS name. */
+export function isWildcardDns1123Subdomain(text: string): string[] {
+  return checkShape(text, 253, { regex: wildcardRegex, text: WILDCARD_TEXT });
+}
+
+/** `name` or `prefix/name`: label keys, resource names, finalizers. */
+export function isQualifiedName(text: string): string[] {
+  const parts = text.split('/');
+  if (parts.length > 2) {
+    const optional = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
+    return [`a qualified name ${QUALIFIED_TEXT}${optional}`];
+  }
+  const complaints: string[] = [];
+  if (parts.length === 2) {
+    if (parts[0] === '') complaints.push(`prefix part ${EMPTY_TEXT}`);
+    else complaints.push(...isDns1123Subdomain(parts[0]!).map((complaint) => `prefix part ${complaint}`));
+  }
+  const name = parts[parts.length - 1]!;
+  if (name === '') complaints.push(`name part ${EMPTY_TEXT}`);
+  else if (name.length > 63) complaints.push(`name part ${maxLengthText(63)}`);
+  if (!qualifiedRegex.test(name)) complaints.push(`name part ${QUALIFIED_TEXT}`);
+  return complaints;
+}
+
+/** A label's value: empty or at most 63 characters. */
+export function isLabelValue(text: string): string[] {
+  return checkShape(text, 63, { regex: labelValueRegex, text: LABEL_VALUE_TEXT });
+}
+
+/** A key of a ConfigMap or Secret. */
+export function isConfigMapKey(text: string): string[] {
+  const pattern = '[-._a-zA-Z0-9]+';
+  const message = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'";
+  const complaints: string[] = [];
+  if (text.length > 253) complaints.push(maxLengthText(253));
+  if (!/^[-._a-zA-Z0-9]+$/.test(text)) complaints.push(regexText(message, pattern, 'key.name', 'KEY_NAME', 'key-name'));
+  if (text === '.') complaints.push("must not be '.'");
+  else if (text === '..') complaints.push("must not be '..'");
+  else if (text.startsWith('..')) complaints.push("must not start with '..'");
+  return complaints;
+}
+
+/** An environment variable's name: any printable ASCII but `=`. */
+export function isEnvVarName(text: string): string[] {
+  if (text.length === 0) return [`environment variable name ${EMPTY_TEXT}`];
+  return /^[ -<>-~]+$/.test(text) ? [] : [ENV_TEXT];
+}
+
+/** A port's name: at most 15 lower-case characters with a letter among them. */
+export function isPortName(text: string): string[] {
+  const complaints: string[] = [];
+  if (text.length > 15) complaints.push(maxLengthText(15));
+  if (!/^[-a-z0-9]+$/.test(text)) complaints.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)');
+  if (!/[a-z]/.test(text)) complaints.push('must contain at least one letter (a-z)');
+  if (text.includes('--')) complaints.push('must not contain consecutive hyphens');
+  if (text.startsWith('-') || text.endsWith('-')) complaints.push('must not begin or end with a hyphen');
+  return complaints;
+}
+
+/** A port number: 1 to 65535. */
+export function isPortNumber(port: number): string[] {
+  return Number.isInteger(port) && port >= 1 && port <= 65535 ? [] : [inclusiveRangeText(1, 65535)];
+}
+
+/** A user or group id: 0 to 2^31-1. */
+export function isUnixId(id: number): string[] {
+  return Number.isInteger(id) && id >= 0 && id <= 2147483647 ? [] : [inclusiveRangeText(0, 2147483647)];
+}
+
+/** `25%`. */
+export function isPercent(text: string): string[] {
+  const message = "a valid percent string must be a numeric string followed by an ending '%'";
+  return /^[0-9]+%$/.test(text) ? [] : [regexText(message, '[0-9]+%', '1%', '93%')];
+}
+
+/** The name of an HTTP header. */
+export function isHttpHeaderName(text: string): string[] {
+  const message = "a valid HTTP header must consist of alphanumeric characters or '-'";
+  return /^[-A-Za-z0-9]+$/.test(text) ? [] : [regexText(message, '[-A-Za-z0-9]+', 'X-Header-Name')];
+}
+
+/** A name that is one segment of a path: roles, bindings, flow schemas. */
+export function isPathSegmentName(text: string): string[] {
+  if (text === '.' || text === '..') return [`may not be '${text}'`];
+  return ['/', '%'].filter((part) => text.includes(part)).map((part) => `may not contain '${part}'`);
+}
+
+/** An IPv4 or IPv6 address. */
+export function isIp(text: string): string[] {
+  return parseIp(text) === undefined ? ['must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'] : [];
+}
+
+/** An IPv4 or IPv6 range. */
+export function isCidr(text: string): string[] {
+  return parseCidr(text) === undefined ? ['must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'] : [];
+}
+
+/** `domain/path`, e.g. a signer name or `managedBy`. */
+export function isDomainPrefixedPath(text: string): string[] {
+  const slash = text.indexOf('/');
+  if (slash <= 0 || slash === text.length - 1) return ['must be a domain-prefixed path (such as "acme.io/foo")'];
+  const complaints = isDns1123Subdomain(text.slice(0, slash));
+  const path = text.slice(slash + 1);
+  if (!/^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/.test(path)) {
+    complaints.push(regexText('Invalid path', "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"));
+  }
+  return complaints;
+}
+
+/** With a generateName prefix a trailing dash is no fault: it is masked as upstream does. */
+export function maskTrailingDash(name: string): string {
+  return name.length > 1 && name.endsWith('-') ? `${name.slice(0, -2)}a` : name;
+}
+
+/** A check of object names; `prefix`: the text is a generateName. */
+export type NameCheck = (name: string, prefix: boolean) => string[];
+
+/** Names that are DNS names: most resources. */
+export const nameIsDnsSubdomain: NameCheck = (name, prefix) => isDns1123Subdomain(prefix ? maskTrailingDash(name) : name);
+/** Names that are DNS labels: namespaces. */
+export const nameIsDnsLabel: NameCheck = (name, prefix) => isDns1123Label(prefix ? maskTrailingDash(name) : name);
+/** Names that are DNS labels with a letter first: services. */
+export const nameIsDns1035Label: NameCheck = (name, prefix) => isDns1035Label(prefix ? maskTrailingDash(name) : name);
+/** Names that are path segments: roles. */
+export const nameIsPathSegment: NameCheck = (name) => isPathSegmentName(name);

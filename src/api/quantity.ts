@@ -1,0 +1,177 @@
+/**
+ * Resource quantities: exact decimal numbers with a suffix. Amounts are counted in nano-units as big integers, so that
+ * arithmetic and comparison are exact. Upstream: apimachinery/pkg/api/resource.Quantity; as there, finer digits than
+ * nano round up. Differs: no cap at 2^63-1, since big integers need none.
+ *
+ * Parsed texts are memoised (quantities repeat endlessly), so hot paths may parse again and again.
+ */
+
+/** Which suffixes a quantity is written with. */
+export type QuantityFormat = 'BinarySI' | 'DecimalSI' | 'DecimalExponent';
+
+/** A parsed quantity; immutable. */
+export interface ParsedQuantity {
+  readonly nanos: bigint;
+  readonly format: QuantityFormat;
+}
+
+/** The text is no quantity; the message is upstream's. */
+export class QuantityError extends Error {
+  override readonly name = 'QuantityError';
+}
+
+const NANO = 1_000_000_000n;
+const SHAPE = /^([+-]?)(\d*)(?:\.(\d*))?(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?\d+)?$/;
+const FORMAT_TEXT = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+const BINARY_POWER: Readonly<Record<string, bigint>> = { Ki: 10n, Mi: 20n, Gi: 30n, Ti: 40n, Pi: 50n, Ei: 60n };
+const DECIMAL_POWER: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, '': 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
+const DECIMAL_SUFFIXES = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'] as const;
+const BINARY_SUFFIXES = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'] as const;
+/** Larger exponents would only cost memory: upstream's largest number has 19 digits. */
+const MAX_EXPONENT = 64;
+const MEMO_LIMIT = 4096;
+const memo = new Map<string, ParsedQuantity>();
+
+/** Zero, written `0`. */
+export const ZERO_QUANTITY: ParsedQuantity = { nanos: 0n, format: 'DecimalSI' };
+
+/** Parses a quantity. Throws {@link QuantityError}. */
+export function parseQuantity(text: string): ParsedQuantity {
+  const known = memo.get(text);
+  if (known !== undefined) return known;
+  const parsed = parseExact(text);
+  if (memo.size >= MEMO_LIMIT) memo.clear();
+  memo.set(text, parsed);
+  return parsed;
+}
+
+/** Parses a quantity; undefined when the text is none. */
+export function tryParseQuantity(text: unknown): ParsedQuantity | undefined {
+  if (typeof text !== 'string') return undefined;
+  try {
+    return parseQuantity(text);
+  } catch (error) {
+    if (error instanceof QuantityError) return undefined;
+    throw error;
+  }
+}
+
+function parseExact(text: string): ParsedQuantity {
+  const match = SHAPE.exec(text);
+  if (match === null) throw new QuantityError(text === '' || !/^[+-]?[0-9.]+/.test(text) ? FORMAT_TEXT : suffixProblem(text));
+  const [, sign, whole = '', fraction = '', suffix = ''] = match;
+  if (whole === '' && fraction === '') throw new QuantityError(FORMAT_TEXT);
+  const digits = BigInt(whole + fraction || '0');
+  const { numerator, denominator, format } = scaleOf(suffix);
+  const top = digits * numerator * NANO;
+  const bottom = denominator * 10n ** BigInt(fraction.length);
+  const magnitude = (top + bottom - 1n) / bottom;
+  return { nanos: sign === '-' ? -magnitude : magnitude, format };
+}
+
+function suffixProblem(text: string): string {
+  return /^[+-]?[0-9.]+[eEinumkKMGTP]*[-+]?[0-9]*$/.test(text) ? "unable to parse quantity's suffix" : FORMAT_TEXT;
+}
+
+function scaleOf(suffix: string): { numerator: bigint; denominator: bigint; format: QuantityFormat } {
+  const binary = BINARY_POWER[suffix];
+  if (binary !== undefined) return { numerator: 1n << binary, denominator: 1n, format: 'BinarySI' };
+  const known = DECIMAL_POWER[suffix];
+  const power = known ?? Number(suffix.slice(1));
+  if (Math.abs(power) > MAX_EXPONENT) throw new QuantityError("unable to parse quantity's suffix");
+  const format = known === undefined ? 'DecimalExponent' : 'DecimalSI';
+  return power < 0
+    ? { numerator: 1n, denominator: 10n ** BigInt(-power), format }
+    : { numerator: 10n ** BigInt(power), denominator: 1n, format };
+}
+
+/** The canonical text: the largest suffix that loses nothing. */
+export function formatQuantity(quantity: ParsedQuantity): string {
+  const { nanos, format } = quantity;
+  if (nanos === 0n) return '0';
+  if (format === 'BinarySI' && nanos % NANO === 0n && (nanos >= 1024n * NANO || nanos <= -1024n * NANO)) {
+    return formatBinary(nanos / NANO);
+  }
+  let amount = nanos;
+  let step = 0;
+  while (amount % 1000n === 0n && (format === 'DecimalExponent' || step < DECIMAL_SUFFIXES.length - 1)) {
+    amount /= 1000n;
+    step++;
+  }
+  if (format !== 'DecimalExponent') return `${amount}${DECIMAL_SUFFIXES[step]}`;
+  const exponent = step * 3 - 9;
+  return exponent === 0 ? `${amount}` : `${amount}e${exponent}`;
+}
+
+function formatBinary(whole: bigint): string {
+  let amount = whole;
+  let step = 0;
+  while (amount % 1024n === 0n && step < BINARY_SUFFIXES.length - 1) {
+    amount /= 1024n;
+    step++;
+  }
+  return `${amount}${BINARY_SUFFIXES[step]}`;
+}
+
+/** Canonical text of a valid quantity text. Throws {@link QuantityError}. */
+export function canonicalizeQuantity(text: string): string {
+  return formatQuantity(parseQuantity(text));
+}
+
+/** Negative, zero or positive as `a` is smaller than, equal to or larger than `b`. Throws {@link QuantityError}. */
+export function compareQuantities(a: string, b: string): number {
+  if (a === b) return 0;
+  const left = parseQuantity(a).nanos;
+  const right = parseQuantity(b).nanos;
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+/** The sum, in `a`'s format (in `b`'s when `a` is zero, as upstream). */
+export function addQuantities(a: string, b: string): string {
+  const left = parseQuantity(a);
+  const right = parseQuantity(b);
+  return formatQuantity({ nanos: left.nanos + right.nanos, format: left.nanos === 0n ? right.format : left.format });
+}
+
+/** The difference `a - b`, in `a`'s format (in `b`'s when `a` is zero, as upstream). */
+export function subtractQuantities(a: string, b: string): string {
+  const left = parseQuantity(a);
+  const right = parseQuantity(b);
+  return formatQuantity({ nanos: left.nanos - right.nanos, format: left.nanos === 0n ? right.format : left.format });
+}
+
+function roundedUp(nanos: bigint, unit: bigint): number {
+  const quotient = nanos / unit;
+  const remainder = nanos % unit;
+  return Number(remainder === 0n ? quotient : remainder > 0n ? quotient + 1n : quotient - 1n);
+}
+
+/** Whole units, rounded away from zero. Exact up to 2^53. Throws {@link QuantityError}. */
+export function quantityValue(text: string): number {
+  return roundedUp(parseQuantity(text).nanos, NANO);
+}
+
+/** Thousandths, rounded away from zero. Exact up to 2^53. Throws {@link QuantityError}. */
+export function quantityMilliValue(text: string): number {
+  return roundedUp(parseQuantity(text).nanos, NANO / 1000n);
+}
+
+/** The nearest floating-point number. Throws {@link QuantityError}. */
+export function quantityAsFloat(text: string): number {
+  return Number(parseQuantity(text).nanos) / 1e9;
+}
+
+/** Whether the quantity is zero; undefined counts as zero. */
+export function isZeroQuantity(text: string | undefined): boolean {
+  return text === undefined || parseQuantity(text).nanos === 0n;
+}
+
+/** A quantity text from whole units. */
+export function quantityFromValue(units: number | bigint, format: QuantityFormat = 'DecimalSI'): string {
+  return formatQuantity({ nanos: BigInt(units) * NANO, format });
+}
+
+/** A quantity text from thousandths. */
+export function quantityFromMilliValue(milliUnits: number | bigint, format: QuantityFormat = 'DecimalSI'): string {
+  return formatQuantity({ nanos: BigInt(milliUnits) * (NANO / 1000n), format });
+}
