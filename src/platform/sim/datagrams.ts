@@ -1,5 +1,5 @@
 /** Datagrams and stream listeners on a simulated network. Datagrams to nobody are lost; the others arrive in order. */
-import type { Datagrams, DatagramSocket, SocketAddress } from '../datagrams.ts';
+import type { Datagrams, DatagramSocket } from '../datagrams.ts';
 import type { SimNet, SimNetwork } from './net.ts';
 
 const firstFreePort = 50_000;
