@@ -9,11 +9,12 @@ import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { createNodeClock } from '../../src/platform/node/clock.ts';
 import { createSqliteStore } from '../../src/storage/sqlite/sqlite-store.ts';
 import { type Store, StoreError } from '../../src/storage/store.ts';
 
-const writer = join(import.meta.dirname, 'sqlite-kill-writer.ts');
+const writer = fileURLToPath(new URL('./sqlite-kill-writer.ts', import.meta.url));
 const isRoot = process.getuid?.() === 0;
 const rounds = 6;
 
