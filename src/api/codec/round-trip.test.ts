@@ -11,7 +11,10 @@ import { parseJson, stringifyJson } from './json.ts';
 import { decodeProtobuf, encodeProtobuf } from './protobuf.ts';
 import { canonicalize, decodeTyped } from './typed.ts';
 
-const kinds = allResources.map((info) => ({ info, schema: schemaOf(info.group, info.version, info.kind) as StructSchema }));
+const kinds = allResources.map((info) => ({
+  info,
+  schema: schemaOf(info.group, info.version, info.kind) as StructSchema,
+}));
 
 for (const seed of [1, 2, 3]) {
   test(`canonical objects survive JSON and protobuf (seed ${seed})`, () => {

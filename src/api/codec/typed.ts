@@ -96,6 +96,7 @@ function mismatch(kind: string, type: TypeSchema, context: Context): never {
 function decodeValue(type: TypeSchema, value: unknown, context: Context): unknown {
   switch (type.kind) {
     case 'scalar':
+      if (typeof value === 'string' && type.scalar === 'string') return value;
       return decodeScalar(type.scalar, value, (fault) => {
         if ('text' in fault) throw new DecodeError(fault.text);
         mismatch(fault.mismatch, type, context);
@@ -222,7 +223,9 @@ function decodeList(type: ListSchema, value: unknown, context: Context): unknown
   const out: unknown[] = [];
   for (const item of value) {
     context.path.push(out.length);
-    out.push(item === null || item === undefined ? nullElement(type.items, context) : decodeValue(type.items, item, context));
+    out.push(
+      item === null || item === undefined ? nullElement(type.items, context) : decodeValue(type.items, item, context),
+    );
     context.path.pop();
   }
   return out;
@@ -251,6 +254,7 @@ function decodeAny(type: AnySchema, value: unknown, context: Context): unknown {
   const props = typeSchema('apiextensions.v1.JSONSchemaProps') as StructSchema;
   const quiet: Context = { path: context.path, strict: undefined, sparse: context.sparse, owner: context.owner };
   if (isObject(value)) return decodeStruct(props, value, quiet);
-  if (type.form === 'schemaOrArray' && Array.isArray(value)) return value.map((item) => decodeStruct(props, item, quiet));
+  if (type.form === 'schemaOrArray' && Array.isArray(value))
+    return value.map((item) => decodeStruct(props, item, quiet));
   return value;
 }

@@ -33,13 +33,22 @@ function samples(seed: number): { schema: StructSchema; object: object; set: Fie
 
 test('set algebra', () => {
   const sets = samples(7).map(({ set }) => set);
-  const text = (set: FieldSet): string[] => pathsOf(set).map((path) => path.join(' ')).sort();
+  const text = (set: FieldSet): string[] =>
+    pathsOf(set)
+      .map((path) => path.join(' '))
+      .sort();
   for (let i = 1; i < sets.length; i++) {
     const [a, b] = [sets[i - 1], sets[i]];
     const [ta, tb] = [text(a), new Set(text(b))];
     assert.deepEqual(text(union(a, b)), [...new Set([...ta, ...tb])].sort());
-    assert.deepEqual(text(difference(a, b)), ta.filter((p) => !tb.has(p)));
-    assert.deepEqual(text(intersection(a, b)), ta.filter((p) => tb.has(p)));
+    assert.deepEqual(
+      text(difference(a, b)),
+      ta.filter((p) => !tb.has(p)),
+    );
+    assert.deepEqual(
+      text(intersection(a, b)),
+      ta.filter((p) => tb.has(p)),
+    );
     assert.ok(sameSet(union(difference(a, b), intersection(a, b)), a));
   }
 });
@@ -55,7 +64,10 @@ test('merging an object into itself changes nothing, and a comparison sees exact
       const merged = mergeApplied(schema, object, other.object);
       const { removed } = compare(schema, object, merged);
       assert.equal(removed === undefined || pathsOf(removed).length > 0, true);
-      assert.ok(isUnchanged(compare(schema, merged, mergeApplied(schema, merged, other.object))), 'merging is idempotent');
+      assert.ok(
+        isUnchanged(compare(schema, merged, mergeApplied(schema, merged, other.object))),
+        'merging is idempotent',
+      );
     }
   }
 });

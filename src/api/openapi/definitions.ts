@@ -25,7 +25,9 @@ function leafDefinition(type: string, version: OpenApiVersion): JsonObject | und
     case 'resource.Quantity':
       return v3 ? { oneOf: [{ type: 'string' }, { type: 'number' }] } : { type: 'string' };
     case 'intstr.IntOrString':
-      return v3 ? { format: 'int-or-string', oneOf: [{ type: 'integer' }, { type: 'string' }] } : { type: 'string', format: 'int-or-string' };
+      return v3
+        ? { format: 'int-or-string', oneOf: [{ type: 'integer' }, { type: 'string' }] }
+        : { type: 'string', format: 'int-or-string' };
     case 'meta.v1.Time':
     case 'meta.v1.MicroTime':
       return { type: 'string', format: 'date-time' };
@@ -97,7 +99,8 @@ function property(field: FieldSchema, struct: StructSchema, context: Context): J
     if (type.keys.length > 0) extras['x-kubernetes-list-map-keys'] = [...type.keys];
   }
   if (type.kind === 'map' && type.atomic) extras['x-kubernetes-map-type'] = 'atomic';
-  if (type.kind === 'struct' && type !== typeSchema(type.name)) extras['x-kubernetes-map-type'] = type.atomic ? 'atomic' : 'granular';
+  if (type.kind === 'struct' && type !== typeSchema(type.name))
+    extras['x-kubernetes-map-type'] = type.atomic ? 'atomic' : 'granular';
   if (field.patchStrategies.length > 0) extras['x-kubernetes-patch-strategy'] = field.patchStrategies.join(',');
   if (field.patchMergeKey !== undefined) extras['x-kubernetes-patch-merge-key'] = field.patchMergeKey;
   const body = valueSchema(type, context);
@@ -136,7 +139,9 @@ function valueSchema(type: TypeSchema, context: Context): JsonObject {
 
 function element(type: TypeSchema, context: Context): JsonObject {
   const body = valueSchema(type, context);
-  return type.kind === 'struct' ? withSiblings(body, context.version === 3 ? { default: {} } : {}, context.version) : body;
+  return type.kind === 'struct'
+    ? withSiblings(body, context.version === 3 ? { default: {} } : {}, context.version)
+    : body;
 }
 
 function reference(type: string, context: Context): JsonObject {

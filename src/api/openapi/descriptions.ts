@@ -125,7 +125,8 @@ const fields: Record<string, string> = {
   'apps.v1.DeploymentSpec.minReadySeconds': 'Seconds a pod must be ready to count as available.',
   'apps.v1.DeploymentSpec.revisionHistoryLimit': 'Old ReplicaSets to keep for a rollback. Defaults to 10.',
   'apps.v1.DeploymentSpec.paused': 'Whether roll-outs are on hold.',
-  'apps.v1.DeploymentSpec.progressDeadlineSeconds': 'Seconds without progress before the deployment is reported as failed.',
+  'apps.v1.DeploymentSpec.progressDeadlineSeconds':
+    'Seconds without progress before the deployment is reported as failed.',
   'apps.v1.StatefulSetSpec.serviceName': 'The service that gives the pods their names.',
   'apps.v1.StatefulSetSpec.volumeClaimTemplates': 'Claims every pod gets one of.',
   'apps.v1.StatefulSetSpec.replicas': 'Number of pods wanted. Defaults to 1.',

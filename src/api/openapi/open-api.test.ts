@@ -22,14 +22,22 @@ test('the index names every group version, with a hash that follows the content'
 });
 
 test('kubectl finds kinds and query parameters by operation', () => {
-  const patch = at(document('apis/apps/v1'), 'paths', '/apis/apps/v1/namespaces/{namespace}/deployments/{name}', 'patch') as JsonObject;
+  const patch = at(
+    document('apis/apps/v1'),
+    'paths',
+    '/apis/apps/v1/namespaces/{namespace}/deployments/{name}',
+    'patch',
+  ) as JsonObject;
   assert.deepEqual(patch['x-kubernetes-group-version-kind'], { group: 'apps', kind: 'Deployment', version: 'v1' });
   assert.equal(patch['x-kubernetes-action'], 'patch');
   assert.equal(patch['operationId'], 'patchAppsV1NamespacedDeployment');
   const names = (patch['parameters'] as { name: string }[]).map((p) => p.name);
   for (const name of ['dryRun', 'fieldManager', 'fieldValidation', 'force']) assert.ok(names.includes(name), name);
   const exec = at(document('api/v1'), 'paths', '/api/v1/namespaces/{namespace}/pods/{name}/exec', 'get') as JsonObject;
-  assert.deepEqual([exec['x-kubernetes-action'], exec['operationId']], ['connect', 'connectGetCoreV1NamespacedPodExec']);
+  assert.deepEqual(
+    [exec['x-kubernetes-action'], exec['operationId']],
+    ['connect', 'connectGetCoreV1NamespacedPodExec'],
+  );
 });
 
 test('schemas carry merge rules, references and enums', () => {
@@ -38,16 +46,28 @@ test('schemas carry merge rules, references and enums', () => {
   assert.deepEqual(at(container, 'required'), ['name']);
   const ports = at(container, 'properties', 'ports') as JsonObject;
   assert.deepEqual(ports['x-kubernetes-list-map-keys'], ['containerPort', 'protocol']);
-  assert.deepEqual([ports['x-kubernetes-list-type'], ports['x-kubernetes-patch-merge-key'], ports['x-kubernetes-patch-strategy']], ['map', 'containerPort', 'merge']);
+  assert.deepEqual(
+    [ports['x-kubernetes-list-type'], ports['x-kubernetes-patch-merge-key'], ports['x-kubernetes-patch-strategy']],
+    ['map', 'containerPort', 'merge'],
+  );
   assert.deepEqual(at(container, 'properties', 'imagePullPolicy', 'enum'), ['Always', 'IfNotPresent', 'Never']);
   assert.deepEqual(at(schemas['io.k8s.api.core.v1.ContainerPort'], 'properties', 'protocol', 'default'), 'TCP');
-  assert.deepEqual(at(schemas['io.k8s.api.core.v1.Pod'], 'x-kubernetes-group-version-kind'), [{ group: '', kind: 'Pod', version: 'v1' }]);
-  assert.deepEqual(at(schemas['io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector'], 'x-kubernetes-map-type'), 'atomic');
-  assert.equal(at(container, 'properties', 'livenessProbe', 'allOf', '0', '$ref'), '#/components/schemas/io.k8s.api.core.v1.Probe');
+  assert.deepEqual(at(schemas['io.k8s.api.core.v1.Pod'], 'x-kubernetes-group-version-kind'), [
+    { group: '', kind: 'Pod', version: 'v1' },
+  ]);
+  assert.deepEqual(
+    at(schemas['io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector'], 'x-kubernetes-map-type'),
+    'atomic',
+  );
+  assert.equal(
+    at(container, 'properties', 'livenessProbe', 'allOf', '0', '$ref'),
+    '#/components/schemas/io.k8s.api.core.v1.Probe',
+  );
 });
 
 test('every reference of every document resolves', () => {
-  const documents: [JsonObject, string, JsonObject][] = [[openApi.v2(), '#/definitions/', openApi.v2().definitions]];
+  const v2 = openApi.v2();
+  const documents: [JsonObject, string, JsonObject][] = [[v2, '#/definitions/', v2.definitions]];
   for (const path of Object.keys(openApi.v3Index()['paths'] as object)) {
     const doc = document(path);
     documents.push([doc, '#/components/schemas/', at(doc, 'components', 'schemas') as JsonObject]);

@@ -1,6 +1,8 @@
-// The OpenAPI documents of a server: built on first request, kept until the set of resources changes.
+// The OpenAPI documents of a server: built on first request, kept until the set of resources changes. The hash of a
+// built-in v3 document is that of what it is made from, so that the index, which every kubectl reads, builds none.
 
 import type { JsonObject } from '../codec/own-property.ts';
+import schemaData from '../gen/schema-data.json' with { type: 'json' };
 import type { ResourceInfo } from '../resource-info.ts';
 import { groupVersionRoot } from './operations.ts';
 import { buildV2, type V2Document } from './v2.ts';
@@ -19,13 +21,13 @@ export interface OpenApiConfig {
   readonly extraV2?: { readonly paths: JsonObject; readonly definitions: JsonObject };
 }
 
-/** The documents. Each is made once; texts and bytes are shared by all readers. */
+/** The documents. Texts and bytes are made once and shared by all readers. */
 export interface OpenApi {
   /** The v3 index: `{ paths: { 'apis/apps/v1': { serverRelativeURL } } }`. */
   v3Index(): JsonObject;
   /** A v3 document's JSON text and its hash, by path without leading slash (`api/v1`), or undefined. */
   v3(path: string): { readonly text: string; readonly hash: string } | undefined;
-  /** The v2 document. */
+  /** The v2 document, built anew: as an object it is too large to keep. */
   v2(): V2Document;
   /** The v2 document's JSON text and its hash. */
   v2Text(): { readonly text: string; readonly hash: string };
@@ -46,23 +48,34 @@ export function createOpenApi(config: OpenApiConfig): OpenApi {
     const path = groupVersionRoot(info.group, info.version).slice(1);
     groups.set(path, [...(groups.get(path) ?? []), info]);
   }
-  const texts = new Map<string, Text>();
-  const v3 = (path: string): Text | undefined => {
-    const known = texts.get(path);
-    if (known !== undefined) return known;
-    const extra = extraV3.get(path);
-    const builtin = groups.get(path);
-    if (extra === undefined && builtin === undefined) return undefined;
-    const text = textOf(extra ?? buildV3(builtin ?? [], gitVersion));
-    texts.set(path, text);
-    return text;
+  const data = once(() => fingerprint(JSON.stringify(schemaData)));
+  const hashes = new Map<string, string | undefined>();
+  const hashOf = (path: string): string | undefined => {
+    if (!hashes.has(path)) hashes.set(path, makeHash(path));
+    return hashes.get(path);
   };
-  const v2 = once(() => buildV2(resources, gitVersion, extraV2));
+  const makeHash = (path: string): string | undefined => {
+    const extra = extraV3.get(path);
+    if (extra !== undefined) return fingerprint(JSON.stringify(extra));
+    const builtin = groups.get(path);
+    return builtin === undefined ? undefined : fingerprint(JSON.stringify([gitVersion, data(), builtin]));
+  };
+  const texts = new Map<string, string>();
+  const v3 = (path: string): Text | undefined => {
+    const hash = hashOf(path);
+    if (hash === undefined) return undefined;
+    const text = texts.get(path) ?? JSON.stringify(extraV3.get(path) ?? buildV3(groups.get(path) ?? [], gitVersion));
+    texts.set(path, text);
+    return { text, hash };
+  };
+  const v2 = (): V2Document => buildV2(resources, gitVersion, extraV2);
   return {
     v3,
     v3Index: () => {
       const names = [...new Set([...groups.keys(), ...extraV3.keys()])].sort();
-      const entry = (path: string): JsonObject => ({ serverRelativeURL: `/openapi/v3/${path}?hash=${v3(path)?.hash ?? ''}` });
+      const entry = (path: string): JsonObject => ({
+        serverRelativeURL: `/openapi/v3/${path}?hash=${hashOf(path) ?? ''}`,
+      });
       return { paths: Object.fromEntries(names.map((path) => [path, entry(path)])) };
     },
     v2,

@@ -40,12 +40,25 @@ export interface ResourceTypes {
 }
 
 const text = (name: string, description: string): ParameterFact => ({ name, in: 'query', type: 'string', description });
-const pathParam = (name: string, description: string): ParameterFact => ({ name, in: 'path', type: 'string', description });
+const pathParam = (name: string, description: string): ParameterFact => ({
+  name,
+  in: 'path',
+  type: 'string',
+  description,
+});
 const pretty = text('pretty', "If 'true', the output is indented.");
 const dryRun = text('dryRun', "'All' runs every stage of the request but stores nothing.");
 const fieldManager = text('fieldManager', 'Name under which the changed fields are recorded as owned.');
-const fieldValidation = text('fieldValidation', "What to do about unknown and duplicate fields: 'Ignore', 'Warn' or 'Strict'.");
-const force: ParameterFact = { name: 'force', in: 'query', type: 'boolean', description: 'Take over fields other appliers own. Only for apply patches.' };
+const fieldValidation = text(
+  'fieldValidation',
+  "What to do about unknown and duplicate fields: 'Ignore', 'Warn' or 'Strict'.",
+);
+const force: ParameterFact = {
+  name: 'force',
+  in: 'query',
+  type: 'boolean',
+  description: 'Take over fields other appliers own. Only for apply patches.',
+};
 const listParameters: readonly ParameterFact[] = [
   { name: 'allowWatchBookmarks', in: 'query', type: 'boolean', description: 'Ask for BOOKMARK events.' },
   text('continue', 'Token of the page to go on from.'),
@@ -54,19 +67,34 @@ const listParameters: readonly ParameterFact[] = [
   { name: 'limit', in: 'query', type: 'integer', description: 'Most objects to return in one page.' },
   text('resourceVersion', 'Revision the answer must be at or after.'),
   text('resourceVersionMatch', 'How resourceVersion is meant: Exact or NotOlderThan.'),
-  { name: 'sendInitialEvents', in: 'query', type: 'boolean', description: 'Begin the watch with the state as ADDED events.' },
+  {
+    name: 'sendInitialEvents',
+    in: 'query',
+    type: 'boolean',
+    description: 'Begin the watch with the state as ADDED events.',
+  },
   { name: 'timeoutSeconds', in: 'query', type: 'integer', description: 'End the request after this time.' },
   { name: 'watch', in: 'query', type: 'boolean', description: 'Stream changes instead of listing.' },
 ];
 const deleteParameters: readonly ParameterFact[] = [
   dryRun,
-  { name: 'gracePeriodSeconds', in: 'query', type: 'integer', description: 'Seconds the object has to end; 0 means now.' },
+  {
+    name: 'gracePeriodSeconds',
+    in: 'query',
+    type: 'integer',
+    description: 'Seconds the object has to end; 0 means now.',
+  },
   { name: 'orphanDependents', in: 'query', type: 'boolean', description: 'Deprecated: use propagationPolicy.' },
   text('propagationPolicy', "What becomes of dependents: 'Orphan', 'Background' or 'Foreground'."),
 ];
 const writeParameters = [dryRun, fieldManager, fieldValidation];
 const anyBody = ['*/*'];
-const patchBodies = ['application/json-patch+json', 'application/merge-patch+json', 'application/strategic-merge-patch+json', 'application/apply-patch+yaml'];
+const patchBodies = [
+  'application/json-patch+json',
+  'application/merge-patch+json',
+  'application/strategic-merge-patch+json',
+  'application/apply-patch+yaml',
+];
 
 interface VerbFact {
   readonly method: OperationFact['method'];
@@ -78,7 +106,12 @@ interface VerbFact {
 const verbs: Record<string, VerbFact> = {
   list: { method: 'get', prefix: 'list', action: 'list', parameters: listParameters },
   create: { method: 'post', prefix: 'create', action: 'post', parameters: writeParameters },
-  deletecollection: { method: 'delete', prefix: 'deleteCollection', action: 'deletecollection', parameters: [...listParameters.slice(1), ...deleteParameters] },
+  deletecollection: {
+    method: 'delete',
+    prefix: 'deleteCollection',
+    action: 'deletecollection',
+    parameters: [...listParameters.slice(1), ...deleteParameters],
+  },
   get: { method: 'get', prefix: 'read', action: 'get', parameters: [] },
   update: { method: 'put', prefix: 'replace', action: 'put', parameters: writeParameters },
   patch: { method: 'patch', prefix: 'patch', action: 'patch', parameters: [...writeParameters, force] },
@@ -91,7 +124,10 @@ const connectable = new Set(['attach', 'exec', 'portforward', 'proxy']);
 
 /** `rbac.authorization.k8s.io` to `RbacAuthorization`; the core group is `Core`. */
 function pascalGroup(group: string): string {
-  const words = group.replace(/\.k8s\.io$/, '').split(/[.-]/).filter((w) => w !== '');
+  const words = group
+    .replace(/\.k8s\.io$/, '')
+    .split(/[.-]/)
+    .filter((w) => w !== '');
   return words.length === 0 ? 'Core' : words.map((w) => w.charAt(0).toUpperCase() + w.slice(1)).join('');
 }
 
@@ -107,17 +143,33 @@ export function pathsOfResource(info: ResourceInfo, types: ResourceTypes): PathF
   const namespace = info.namespaced ? [pathParam('namespace', 'Namespace of the object.')] : [];
   const name = pathParam('name', `Name of the ${info.kind}.`);
   const out: PathFact[] = [];
-  const push = (path: string, parameters: readonly ParameterFact[], operations: (OperationFact | undefined)[]): void => {
+  const push = (
+    path: string,
+    parameters: readonly ParameterFact[],
+    operations: (OperationFact | undefined)[],
+  ): void => {
     const present = operations.filter((o) => o !== undefined);
     if (present.length > 0) out.push({ path, parameters: [...parameters, pretty], operations: present });
   };
-  push(`${scoped}/${info.resource}`, namespace, collectionVerbs.map((verb) => operation(verb, { info, types })));
-  push(`${scoped}/${info.resource}/{name}`, [name, ...namespace], objectVerbs.map((verb) => operation(verb, { info, types })));
+  push(
+    `${scoped}/${info.resource}`,
+    namespace,
+    collectionVerbs.map((verb) => operation(verb, { info, types })),
+  );
+  push(
+    `${scoped}/${info.resource}/{name}`,
+    [name, ...namespace],
+    objectVerbs.map((verb) => operation(verb, { info, types })),
+  );
   if (info.namespaced && info.verbs.includes('list')) {
     push(`${root}/${info.resource}`, [], [operation('list', { info, types, suffix: 'ForAllNamespaces' })]);
   }
   for (const sub of info.subresources) {
-    push(`${scoped}/${info.resource}/{name}/${sub.name}`, [name, ...namespace], sub.verbs.map((verb) => subOperation(verb, info, { sub, types })));
+    push(
+      `${scoped}/${info.resource}/{name}/${sub.name}`,
+      [name, ...namespace],
+      sub.verbs.map((verb) => subOperation(verb, info, { sub, types })),
+    );
   }
   return out;
 }
@@ -170,10 +222,19 @@ function subOperation(verb: string, info: ResourceInfo, { sub, types }: Sub): Op
 
 const pascal = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
-function common(fact: VerbFact, info: ResourceInfo): Pick<OperationFact, 'method' | 'tag' | 'action' | 'parameters' | 'bodyTypes'> {
+function common(
+  fact: VerbFact,
+  info: ResourceInfo,
+): Pick<OperationFact, 'method' | 'tag' | 'action' | 'parameters' | 'bodyTypes'> {
   const group = pascalGroup(info.group);
   const tag = `${group.charAt(0).toLowerCase()}${group.slice(1)}_${info.version}`;
-  return { method: fact.method, tag, action: fact.action, parameters: fact.parameters, bodyTypes: fact.method === 'patch' ? patchBodies : anyBody };
+  return {
+    method: fact.method,
+    tag,
+    action: fact.action,
+    parameters: fact.parameters,
+    bodyTypes: fact.method === 'patch' ? patchBodies : anyBody,
+  };
 }
 
 function bodyOf(verb: string, object: string): string | undefined {

@@ -77,8 +77,10 @@ function schema(w: PbWriter, s: JsonObject): void {
   if (s['properties'] !== undefined) message(w, 25, () => named(w, 1, { entries: s['properties'], write: schema }));
   if (isObject(s['items'])) message(w, 23, () => message(w, 1, () => schema(w, s['items'] as JsonObject)));
   if (s['type'] !== undefined) message(w, 22, () => string(w, 1, s['type']));
-  if (isObject(s['additionalProperties'])) message(w, 21, () => message(w, 1, () => schema(w, s['additionalProperties'] as JsonObject)));
-  if (Array.isArray(s['enum'])) for (const value of s['enum'].toReversed() as unknown[]) message(w, 20, () => any(w, value));
+  if (isObject(s['additionalProperties']))
+    message(w, 21, () => message(w, 1, () => schema(w, s['additionalProperties'] as JsonObject)));
+  if (Array.isArray(s['enum']))
+    for (const value of s['enum'].toReversed() as unknown[]) message(w, 20, () => any(w, value));
   strings(w, 19, s['required']);
   if (s['default'] !== undefined) message(w, 5, () => any(w, s['default']));
   string(w, 4, s['description']);
@@ -86,7 +88,13 @@ function schema(w: PbWriter, s: JsonObject): void {
   string(w, 1, s['$ref']);
 }
 
-const methods: [string, number][] = [['patch', 8], ['delete', 5], ['post', 4], ['put', 3], ['get', 2]];
+const methods: [string, number][] = [
+  ['patch', 8],
+  ['delete', 5],
+  ['post', 4],
+  ['put', 3],
+  ['get', 2],
+];
 
 function pathItem(w: PbWriter, item: JsonObject): void {
   parameters(w, 9, item['parameters']);

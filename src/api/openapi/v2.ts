@@ -17,14 +17,20 @@ export interface V2Document extends JsonObject {
 const produces = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
 
 /** The document of built-in resources; `extra` are paths and definitions of custom ones, already rendered. */
-export function buildV2(resources: readonly ResourceInfo[], gitVersion: string, extra?: { paths: JsonObject; definitions: JsonObject }): V2Document {
+export function buildV2(
+  resources: readonly ResourceInfo[],
+  gitVersion: string,
+  extra?: { paths: JsonObject; definitions: JsonObject },
+): V2Document {
   const facts = resources.flatMap(builtinPaths);
   return {
     swagger: '2.0',
     info: { title: 'Kubernetes', version: gitVersion },
     paths: { ...renderV2Paths(facts, (type) => refTo(type, 2)), ...extra?.paths },
     definitions: { ...definitionsFor(typesOfPaths(facts), 2), ...extra?.definitions },
-    securityDefinitions: { BearerToken: { type: 'apiKey', name: 'authorization', in: 'header', description: 'Bearer token' } },
+    securityDefinitions: {
+      BearerToken: { type: 'apiKey', name: 'authorization', in: 'header', description: 'Bearer token' },
+    },
     security: [{ BearerToken: [] }],
   };
 }
@@ -42,7 +48,14 @@ export function renderV2Paths(facts: readonly PathFact[], refer: (type: string) 
 }
 
 function parameter(p: ParameterFact): JsonObject {
-  return { uniqueItems: true, type: p.type, description: p.description, name: p.name, in: p.in, ...(p.in === 'path' ? { required: true } : {}) };
+  return {
+    uniqueItems: true,
+    type: p.type,
+    description: p.description,
+    name: p.name,
+    in: p.in,
+    ...(p.in === 'path' ? { required: true } : {}),
+  };
 }
 
 function operation(op: OperationFact, refer: (type: string) => JsonObject): JsonObject {

@@ -29,7 +29,11 @@ export interface V3Naming {
 }
 
 /** A document from paths and ready schemas; custom resources bring their own. */
-export function assembleV3(facts: readonly PathFact[], schemas: JsonObject, { gitVersion, refer }: V3Naming): V3Document {
+export function assembleV3(
+  facts: readonly PathFact[],
+  schemas: JsonObject,
+  { gitVersion, refer }: V3Naming,
+): V3Document {
   const paths: JsonObject = {};
   for (const fact of facts) paths[fact.path] = pathItem(fact, refer);
   return {
@@ -38,7 +42,9 @@ export function assembleV3(facts: readonly PathFact[], schemas: JsonObject, { gi
     paths,
     components: {
       schemas,
-      securitySchemes: { BearerToken: { type: 'apiKey', name: 'authorization', in: 'header', description: 'Bearer token' } },
+      securitySchemes: {
+        BearerToken: { type: 'apiKey', name: 'authorization', in: 'header', description: 'Bearer token' },
+      },
     },
   };
 }
@@ -72,7 +78,12 @@ function operation(op: OperationFact, refer: V3Naming['refer']): JsonObject {
   }
   const types = op.action === 'list' ? [...resultTypes, ...watchTypes] : resultTypes;
   const result = op.result === undefined ? { '*/*': { schema: { type: 'string' } } } : content(types, refer(op.result));
-  const codes = op.method === 'post' && op.result !== undefined ? ['200', '201', '202'] : op.method === 'put' || op.method === 'patch' ? ['200', '201'] : ['200'];
+  const codes =
+    op.method === 'post' && op.result !== undefined
+      ? ['200', '201', '202']
+      : op.method === 'put' || op.method === 'patch'
+        ? ['200', '201']
+        : ['200'];
   const responses = Object.fromEntries(codes.map((code) => [code, { description: statusText[code], content: result }]));
   out['responses'] = { ...responses, '401': { description: 'Unauthorized' } };
   out['x-kubernetes-action'] = op.action;

@@ -50,10 +50,13 @@ export function sampleOf(type: TypeSchema, draw: Draw, depth = 6): unknown {
     case 'any':
       return pick(draw, anything[type.form]);
     case 'list':
-      return Array.from({ length: depth <= 0 ? 0 : Math.floor(draw() * 3) }, () => sampleOf(type.items, draw, depth - 1));
+      return Array.from({ length: depth <= 0 ? 0 : Math.floor(draw() * 3) }, () =>
+        sampleOf(type.items, draw, depth - 1),
+      );
     case 'map': {
       const out: JsonObject = {};
-      for (let i = Math.floor(draw() * 3); i > 0; i--) setOwn(out, pick(draw, ['a', 'b/c', '__proto__', 'ü']), sampleOf(type.values, draw, depth - 1));
+      for (let i = Math.floor(draw() * 3); i > 0; i--)
+        setOwn(out, pick(draw, ['a', 'b/c', '__proto__', 'ü']), sampleOf(type.values, draw, depth - 1));
       return out;
     }
     case 'struct':

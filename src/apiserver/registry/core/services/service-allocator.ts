@@ -1,0 +1,199 @@
+/**
+ * Keeps cluster IPs and node ports of services unique. What is taken is rebuilt from the services in the cache and
+ * follows them; a create or update takes what it needs before the write and gives it back when the write fails.
+ *
+ * Invariant: taking is synchronous, so no two writes of this process get the same address or port. Upstream:
+ * registry/core/service/storage/alloc.go. Differs: no IPAddress objects and no bitmaps in the store.
+ */
+import { formatIp, parseCidr, parseIp } from '../../../../base/cidr.ts';
+import { invalidValue } from '../../../../api/field-error.ts';
+import type { Service, ServicePort } from '../../../../api/gen/core-v1.ts';
+import { Services } from '../../../../api/gen/resources.ts';
+import { internalError, invalid, type FieldCause, type StatusError } from '../../../../api/status-error.ts';
+import type { Random } from '../../../../platform/random.ts';
+import type { ObjectStore } from '../../object-store.ts';
+import { AllocationError, IpAllocator } from './ip-allocator.ts';
+import { PortAllocator, type PortRange } from './port-allocator.ts';
+import { heldIps, heldPorts, needsClusterIp, needsHealthCheckNodePort, needsNodePort } from './service-fields.ts';
+
+/** IP families as services name them. */
+export type IpFamily = 'IPv4' | 'IPv6';
+
+/** Ranges of one cluster. */
+export interface ServiceAllocatorConfig {
+  /** One range, or one of each family; the first is the default family. */
+  readonly serviceClusterIpRanges: readonly string[];
+  /** Default 30000-32767. */
+  readonly nodePortRange?: PortRange;
+}
+
+/** What a write took; exactly one of the two is called. */
+export interface Allocation {
+  commit(): void;
+  rollback(): void;
+}
+
+/** Upstream's default node ports. */
+export const DEFAULT_NODE_PORT_RANGE: PortRange = { first: 30000, last: 32767 };
+
+/** Unique addresses and ports of services. */
+export class ServiceAllocator {
+  readonly #ips = new Map<IpFamily, IpAllocator>();
+  readonly #ports: PortAllocator;
+  readonly #objects: ObjectStore;
+
+  constructor(deps: { objects: ObjectStore; random: Random }, config: ServiceAllocatorConfig) {
+    this.#objects = deps.objects;
+    for (const text of config.serviceClusterIpRanges) {
+      const range = parseCidr(text);
+      if (range === undefined) throw new Error(`invalid service range ${JSON.stringify(text)}`);
+      this.#ips.set(range.family === 4 ? 'IPv4' : 'IPv6', new IpAllocator(range, deps.random));
+    }
+    if (this.#ips.size === 0) throw new Error('a cluster needs a service range');
+    this.#ports = new PortAllocator(config.nodePortRange ?? DEFAULT_NODE_PORT_RANGE, deps.random);
+  }
+
+  /** Families of the cluster, the default one first. */
+  get families(): readonly IpFamily[] {
+    return [...this.#ips.keys()];
+  }
+
+  /** Learns what existing services hold and follows them. The cache must be filled. Returns what stops it. */
+  start(): () => void {
+    return this.#objects.onChange(Services, (service, old) => this.#follow(service, old));
+  }
+
+  #follow(service: Service | undefined, old: Service | undefined): void {
+    const ips = new Set(heldIps(service));
+    const ports = new Set(heldPorts(service));
+    for (const ip of heldIps(old)) if (!ips.has(ip)) this.#releaseIp(ip);
+    for (const port of heldPorts(old)) if (!ports.has(port)) this.#ports.release(port);
+    for (const ip of ips) this.#note(() => this.#takeIp(ip));
+    for (const port of ports) this.#note(() => this.#ports.take(port));
+  }
+
+  /** Takes what a stored service holds; its being taken already (by our own write) or out of range is no fault. */
+  #note(take: () => void): void {
+    try {
+      take();
+    } catch (error) {
+      if (!(error instanceof AllocationError)) throw error;
+    }
+  }
+
+  #allocatorFor(ip: string): IpAllocator | undefined {
+    const parsed = parseIp(ip);
+    return parsed === undefined ? undefined : this.#ips.get(parsed.family === 4 ? 'IPv4' : 'IPv6');
+  }
+
+  #takeIp(ip: string): void {
+    const allocator = this.#allocatorFor(ip);
+    if (allocator === undefined) throw new AllocationError('the provided network does not match the current range');
+    allocator.take(parseIp(ip)!);
+  }
+
+  #releaseIp(ip: string): void {
+    this.#allocatorFor(ip)?.release(parseIp(ip)!);
+  }
+
+  /** Takes addresses and ports the draft needs and writes them into it. Throws StatusError; then nothing stays taken. */
+  allocate(draft: Service, old: Service | undefined): Allocation {
+    const taken: (() => void)[] = [];
+    const rollback = () => {
+      for (const undo of taken.splice(0)) undo();
+    };
+    try {
+      this.#allocateIps(draft, old, taken);
+      this.#allocatePorts(draft, old, taken);
+      this.#allocateHealthCheckPort(draft, old, taken);
+    } catch (error) {
+      rollback();
+      throw error;
+    }
+    // What the old object held and the new one does not is released when the cache shows the write.
+    return { commit: () => void taken.splice(0), rollback };
+  }
+
+  #allocateIps(draft: Service, old: Service | undefined, taken: (() => void)[]): void {
+    if (!needsClusterIp(draft)) return;
+    const spec = draft.spec!;
+    const held = new Set(heldIps(old));
+    const ips = [...(spec.clusterIPs ?? [])];
+    for (const [index, family] of ((spec.ipFamilies ?? []) as IpFamily[]).entries()) {
+      const wanted = ips[index] ?? '';
+      if (wanted !== '' && held.has(wanted)) continue;
+      const allocator = this.#ips.get(family);
+      if (allocator === undefined) continue;
+      try {
+        if (wanted === '') ips[index] = formatIp(allocator.takeNext());
+        else this.#takeIp(wanted);
+      } catch (error) {
+        throw ipFailure(draft, wanted, error);
+      }
+      const ip = ips[index]!;
+      taken.push(() => this.#releaseIp(ip));
+    }
+    spec.clusterIPs = ips;
+    if (ips[0] !== undefined) spec.clusterIP = ips[0];
+  }
+
+  #allocatePorts(draft: Service, old: Service | undefined, taken: (() => void)[]): void {
+    const held = new Set(heldPorts(old));
+    const own = new Map<number, ServicePort[]>();
+    const ports = heldPorts(draft).length > 0 || needsNodePort(draft) ? (draft.spec?.ports ?? []) : [];
+    // Chosen ports first, so that a dynamic one never takes what a later port of the same service names.
+    for (const [index, port] of ports.entries()) {
+      const wanted = port.nodePort ?? 0;
+      if (wanted === 0) continue;
+      if (!own.has(wanted) && !held.has(wanted)) this.#take(draft, taken, { port: wanted, path: `spec.ports[${index}].nodePort` });
+      own.set(wanted, [...(own.get(wanted) ?? []), port]);
+    }
+    if (!needsNodePort(draft)) return;
+    for (const port of ports) {
+      if ((port.nodePort ?? 0) !== 0) continue;
+      const shared = ports.find((other) => other.port === port.port && other.protocol !== port.protocol && (other.nodePort ?? 0) !== 0);
+      const free = shared !== undefined && !(own.get(shared.nodePort!) ?? []).some((other) => other.protocol === port.protocol);
+      port.nodePort = free ? shared.nodePort! : this.#takeNext(taken, 'a nodePort');
+      own.set(port.nodePort, [...(own.get(port.nodePort) ?? []), port]);
+    }
+  }
+
+  #allocateHealthCheckPort(draft: Service, old: Service | undefined, taken: (() => void)[]): void {
+    if (!needsHealthCheckNodePort(draft)) return;
+    const wanted = draft.spec!.healthCheckNodePort ?? 0;
+    if (wanted === 0) draft.spec!.healthCheckNodePort = this.#takeNext(taken, 'a HealthCheck NodePort');
+    else if (!heldPorts(old).includes(wanted)) this.#take(draft, taken, { port: wanted, path: 'spec.healthCheckNodePort' });
+  }
+
+  #take(draft: Service, taken: (() => void)[], wanted: { port: number; path: string }): void {
+    try {
+      this.#ports.take(wanted.port);
+    } catch (error) {
+      if (!(error instanceof AllocationError)) throw error;
+      throw refusal(draft, [invalidValue(wanted.path, wanted.port, error.message)]);
+    }
+    taken.push(() => this.#ports.release(wanted.port));
+  }
+
+  #takeNext(taken: (() => void)[], what: string): number {
+    try {
+      const port = this.#ports.takeNext();
+      taken.push(() => this.#ports.release(port));
+      return port;
+    } catch (error) {
+      if (error instanceof AllocationError) throw internalError(`failed to allocate ${what}: ${error.message}`, error);
+      throw error;
+    }
+  }
+}
+
+function refusal(service: Service, causes: readonly FieldCause[]): StatusError {
+  return invalid({ group: '', kind: 'Service' }, service.metadata.name ?? '', causes);
+}
+
+function ipFailure(draft: Service, wanted: string, error: unknown): unknown {
+  if (!(error instanceof AllocationError)) return error;
+  if (wanted === '') return internalError(`failed to allocate a serviceIP: ${error.message}`, error);
+  const text = `failed to allocate IP ${wanted}: ${error.message}`;
+  return refusal(draft, [invalidValue('spec.clusterIPs', draft.spec?.clusterIPs ?? [], text)]);
+}

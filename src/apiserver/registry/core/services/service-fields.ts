@@ -1,0 +1,63 @@
+/** Which outside resources a service holds by its spec. Upstream: apis/core/helper, registry/core/service/storage. */
+import type { Service } from '../../../../api/gen/core-v1.ts';
+
+/** Headless services say so in place of an address. */
+export const CLUSTER_IP_NONE = 'None';
+
+/** Type, with upstream's default. */
+export function serviceType(service: Service): string {
+  return service.spec?.type ?? 'ClusterIP';
+}
+
+/** Whether the type has cluster IPs at all; headless services have the word None for one. */
+export function typeHasClusterIp(service: Service): boolean {
+  return serviceType(service) !== 'ExternalName';
+}
+
+/** Whether addresses of the service range are wanted. */
+export function needsClusterIp(service: Service): boolean {
+  return typeHasClusterIp(service) && !isHeadless(service);
+}
+
+/** Whether the service is headless. */
+export function isHeadless(service: Service): boolean {
+  return typeHasClusterIp(service) && service.spec?.clusterIPs?.[0] === CLUSTER_IP_NONE;
+}
+
+/** Whether ports of the node are to be had. */
+export function needsNodePort(service: Service): boolean {
+  const type = serviceType(service);
+  if (type === 'NodePort') return true;
+  return type === 'LoadBalancer' && service.spec?.allocateLoadBalancerNodePorts !== false;
+}
+
+/** Whether node ports the user named are honoured. */
+export function mayHaveNodePort(service: Service): boolean {
+  const type = serviceType(service);
+  return type === 'NodePort' || type === 'LoadBalancer';
+}
+
+/** Whether a health-check node port is wanted: a load balancer must learn which nodes have endpoints. */
+export function needsHealthCheckNodePort(service: Service): boolean {
+  return serviceType(service) === 'LoadBalancer' && service.spec?.externalTrafficPolicy === 'Local';
+}
+
+/** Whether traffic may come from outside to the service's own ports: node ports or load balancer. */
+export function isExternallyAccessible(service: Service): boolean {
+  const type = serviceType(service);
+  return type === 'LoadBalancer' || type === 'NodePort' || (type === 'ClusterIP' && (service.spec?.externalIPs ?? []).length > 0);
+}
+
+/** The addresses a service holds. */
+export function heldIps(service: Service | undefined): string[] {
+  if (service === undefined || !needsClusterIp(service)) return [];
+  return (service.spec?.clusterIPs ?? []).filter((ip) => ip !== '' && ip !== CLUSTER_IP_NONE);
+}
+
+/** The node ports a service holds, without repeats. */
+export function heldPorts(service: Service | undefined): number[] {
+  if (service === undefined || !mayHaveNodePort(service)) return [];
+  const ports = (service.spec?.ports ?? []).map((port) => port.nodePort ?? 0);
+  if (needsHealthCheckNodePort(service)) ports.push(service.spec?.healthCheckNodePort ?? 0);
+  return [...new Set(ports.filter((port) => port !== 0))];
+}

@@ -1,0 +1,54 @@
+/**
+ * Makes a ResourceDefinition from a kind's rules: store prefix, printer and status sub-resource have upstream's defaults.
+ */
+import type { KubernetesObject } from '../../api/object.ts';
+import type { ResourceInfo } from '../../api/resource-info.ts';
+import { kindStrategy, statusStrategy, type KindRules, type StatusRules } from './kind-strategy.ts';
+import { defaultPrinter } from './printing.ts';
+import type {
+  ConnectSubresource, CreateSubresource, ObjectSubresource, Printer, ResourceDefinition, ScaleAccess, SelectableFields, Strategy,
+} from './resource-definition.ts';
+
+/** What a definition is made of beside its rules. */
+export interface DefinitionParts<T extends KubernetesObject> {
+  readonly rules?: KindRules<T>;
+  readonly statusRules?: StatusRules<T>;
+  /** Below `/registry/`, without slashes at its ends. Default: the resource's name. */
+  readonly prefix?: string;
+  /** Replaces what the rules would make. */
+  readonly strategy?: Strategy<T>;
+  readonly printer?: Printer<T>;
+  readonly selectableFields?: SelectableFields<T>;
+  readonly objectSubresources?: Readonly<Record<string, ObjectSubresource<T>>>;
+  readonly createSubresources?: Readonly<Record<string, CreateSubresource>>;
+  readonly connectSubresources?: Readonly<Record<string, ConnectSubresource>>;
+  readonly scale?: ScaleAccess<T>;
+  readonly conversion?: ResourceDefinition<T>['conversion'];
+  readonly ttlSeconds?: number;
+}
+
+/** Stable versions are served by default, alpha and beta ones only when asked for. */
+function isStable(version: string): boolean {
+  return /^v\d+$/.test(version);
+}
+
+/** The definition of a stored resource. */
+export function defineResource<T extends KubernetesObject>(info: ResourceInfo<T>, parts: DefinitionParts<T> = {}): ResourceDefinition {
+  const { rules = {}, statusRules, prefix = info.resource, strategy, ...rest } = parts;
+  const hasStatus = info.subresources.some((subresource) => subresource.name === 'status');
+  const objectSubresources = {
+    ...(hasStatus ? { status: { strategy: statusStrategy(rules, statusRules) } } : {}),
+    ...parts.objectSubresources,
+  };
+  const definition: ResourceDefinition<T> = {
+    printer: defaultPrinter,
+    ...rest,
+    info,
+    enabledByDefault: isStable(info.version),
+    storagePrefix: `/registry/${prefix}/`,
+    strategy: strategy ?? kindStrategy(rules),
+    objectSubresources,
+  };
+  // Handlers know objects by their definition alone; the type of one kind's objects ends here.
+  return definition as unknown as ResourceDefinition;
+}

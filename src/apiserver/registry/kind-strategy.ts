@@ -1,0 +1,128 @@
+/**
+ * Strategies from what is particular to a kind: the parts every kind treats alike (status cleared on create, carried over
+ * on update, generation raised when the spec changes) stand here once. Upstream: the rest.RESTCreateUpdateStrategy of
+ * each registry package.
+ */
+import { deepEqual } from '../../base/equal.ts';
+import { Field } from '../../api/field-error.ts';
+import type { NameCheck } from '../../api/names.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { Strategy } from './resource-definition.ts';
+
+/** What is particular to a kind. */
+export interface KindRules<T extends KubernetesObject> {
+  defaults?(draft: T): void;
+  /** Runs after status and generation were set. */
+  prepareForCreate?(draft: T, context: RequestContext): void;
+  prepareForUpdate?(draft: T, old: T, context: RequestContext): void;
+  validate?(object: T, field: Field): void;
+  /** Default: `validate`. */
+  validateUpdate?(object: T, old: T, field: Field): void;
+  /** A fresh object's status; absent: the kind has none. */
+  readonly emptyStatus?: object;
+  /** The part whose change raises metadata.generation; absent: the kind keeps no generation. */
+  generationOf?(object: T): unknown;
+  readonly validateName?: NameCheck;
+  readonly allowCreateOnUpdate?: boolean;
+  /** Default true. */
+  readonly allowUnconditionalUpdate?: boolean;
+  warnings?(object: T, old: T | undefined): string[];
+}
+
+/** The usual {@link KindRules.generationOf}. */
+export function specOf(object: KubernetesObject): unknown {
+  return (object as { spec?: unknown }).spec;
+}
+
+type WithStatus = KubernetesObject & { status?: unknown; spec?: unknown };
+
+function setStatus(draft: KubernetesObject, status: unknown): void {
+  (draft as WithStatus).status = status;
+}
+
+function statusOf(object: KubernetesObject): unknown {
+  return (object as WithStatus).status;
+}
+
+/** The strategy of the main resource. */
+export function kindStrategy<T extends KubernetesObject>(rules: KindRules<T>): Strategy<T> {
+  return {
+    ...commonParts(rules),
+    prepareForCreate(draft, context) {
+      if (rules.emptyStatus !== undefined) setStatus(draft, structuredClone(rules.emptyStatus));
+      if (rules.generationOf !== undefined) draft.metadata.generation = 1;
+      rules.prepareForCreate?.(draft, context);
+    },
+    validate(object) {
+      const field = Field.root();
+      rules.validate?.(object, field);
+      return field.errors;
+    },
+    prepareForUpdate(draft, old, context) {
+      if (rules.emptyStatus !== undefined) setStatus(draft, statusOf(old));
+      rules.prepareForUpdate?.(draft, old, context);
+      raiseGeneration(rules, draft, old);
+    },
+    validateUpdate(object, old) {
+      const field = Field.root();
+      if (rules.validateUpdate !== undefined) rules.validateUpdate(object, old, field);
+      else rules.validate?.(object, field);
+      return field.errors;
+    },
+  };
+}
+
+function raiseGeneration<T extends KubernetesObject>(rules: KindRules<T>, draft: T, old: T): void {
+  if (rules.generationOf === undefined) return;
+  const generation = old.metadata.generation ?? 0;
+  const changed = !deepEqual(rules.generationOf(draft), rules.generationOf(old));
+  if (changed || generation > 0) draft.metadata.generation = changed ? generation + 1 : generation;
+}
+
+function commonParts<T extends KubernetesObject>(rules: KindRules<T>): Partial<Strategy<T>> {
+  const parts: { -readonly [K in keyof Strategy<T>]?: Strategy<T>[K] } = {
+    allowUnconditionalUpdate: rules.allowUnconditionalUpdate ?? true,
+    allowCreateOnUpdate: rules.allowCreateOnUpdate ?? false,
+  };
+  if (rules.defaults !== undefined) parts.applyDefaults = (draft) => rules.defaults!(draft);
+  if (rules.warnings !== undefined) parts.warnings = (object, old) => rules.warnings!(object, old);
+  if (rules.validateName !== undefined) parts.validateName = rules.validateName;
+  return parts;
+}
+
+/** What a status sub-resource treats in its own way. */
+export interface StatusRules<T extends KubernetesObject> {
+  prepareForUpdate?(draft: T, old: T, context: RequestContext): void;
+  validateUpdate?(object: T, old: T, field: Field): void;
+}
+
+/** The strategy of `status`: everything but status and plain metadata stays as it was. */
+export function statusStrategy<T extends KubernetesObject>(rules: KindRules<T>, status: StatusRules<T> = {}): Strategy<T> {
+  return {
+    ...commonParts(rules),
+    validate: () => [],
+    prepareForUpdate(draft, old, context) {
+      keepAllBut(draft, old, 'status');
+      draft.metadata.generation = old.metadata.generation;
+      draft.metadata.ownerReferences = old.metadata.ownerReferences;
+      status.prepareForUpdate?.(draft, old, context);
+    },
+    validateUpdate(object, old) {
+      const field = Field.root();
+      status.validateUpdate?.(object, old, field);
+      return field.errors;
+    },
+  };
+}
+
+/** Carries every top-level field but metadata and `changing` over from the old object. */
+export function keepAllBut(draft: KubernetesObject, old: KubernetesObject, changing: string): void {
+  const target = draft as unknown as Record<string, unknown>;
+  const source = old as unknown as Record<string, unknown>;
+  for (const key of new Set([...Object.keys(target), ...Object.keys(source)])) {
+    if (key === 'apiVersion' || key === 'kind' || key === 'metadata' || key === changing) continue;
+    if (source[key] === undefined) delete target[key];
+    else target[key] = source[key];
+  }
+}

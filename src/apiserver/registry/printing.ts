@@ -1,0 +1,73 @@
+/**
+ * Building blocks of table printers: columns and common cells. Upstream: printers.PrintHandler, pkg/printers/internalversion.
+ */
+import { ageOf } from '../../api/age.ts';
+import type { TableColumnDefinition } from '../../api/gen/meta-v1.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import type { Printer } from './resource-definition.ts';
+
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
+  Name: 'Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically.',
+  Age: 'CreationTimestamp is a timestamp representing the server time when this object was created.',
+};
+
+/** A column of texts, always shown. */
+export function column(name: string): TableColumnDefinition {
+  return { name, type: 'string', format: name === 'Name' ? 'name' : '', description: DESCRIPTIONS[name] ?? '', priority: 0 };
+}
+
+/** A column of whole numbers. */
+export function integerColumn(name: string): TableColumnDefinition {
+  return { ...column(name), type: 'integer' };
+}
+
+/** A column of booleans. */
+export function booleanColumn(name: string): TableColumnDefinition {
+  return { ...column(name), type: 'boolean' };
+}
+
+/** The same column, shown by `-o wide` only. */
+export function wide(definition: TableColumnDefinition): TableColumnDefinition {
+  return { ...definition, priority: 1 };
+}
+
+/** The Name column. */
+export const nameColumn = column('Name');
+/** The Age column. */
+export const ageColumn = column('Age');
+
+/** Cell of the Age column. */
+export function ageCell(object: KubernetesObject, nowMs: number): string {
+  return ageOf(object.metadata.creationTimestamp, nowMs);
+}
+
+/** A printer with Name first and Age where the columns say; `cells` gives the cells after the name. */
+export function printerOf<T extends KubernetesObject>(
+  columns: readonly TableColumnDefinition[],
+  cells: (object: T, nowMs: number) => readonly unknown[],
+): Printer<T> {
+  return {
+    columns: [nameColumn, ...columns],
+    cells: (object, nowMs) => [object.metadata.name ?? '', ...cells(object, nowMs)],
+  };
+}
+
+/** Name and Age. */
+export const defaultPrinter: Printer<KubernetesObject> = printerOf([ageColumn], (object, nowMs) => [ageCell(object, nowMs)]);
+
+/** `a=b,c=d` in key order, `<none>` when there is nothing. */
+export function formatLabels(labels: Readonly<Record<string, string>> | undefined): string {
+  const entries = Object.entries(labels ?? {});
+  if (entries.length === 0) return '<none>';
+  return entries.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([key, value]) => `${key}=${value}`).join(',');
+}
+
+/** The texts joined by commas, `<none>` when there are none. */
+export function listOrNone(texts: readonly string[] | undefined): string {
+  return texts === undefined || texts.length === 0 ? '<none>' : texts.join(',');
+}
+
+/** The text, `<none>` when it is absent or empty. */
+export function textOrNone(text: string | undefined): string {
+  return text === undefined || text === '' ? '<none>' : text;
+}

@@ -1,0 +1,79 @@
+/**
+ * What resource definitions need of the server around them, as narrow interfaces the composition supplies. A service
+ * that is absent takes its sub-resources and virtual resources off the list; nothing answers with a stub.
+ */
+import type { Pod, Node, Service, ServiceAccount } from '../../api/gen/core-v1.ts';
+import type { TokenRequest, UserInfo } from '../../api/gen/authentication-v1.ts';
+import type { SubjectRulesReviewStatus } from '../../api/gen/authorization-v1.ts';
+import type { ApiRequest, ApiResponse, Principal } from '../../api/transport.ts';
+import type { BasePlatform } from '../../platform/platform.ts';
+import type { Authorizer } from '../authz/contract.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { ServiceAllocator } from './core/services/service-allocator.ts';
+import type { ObjectStore } from './object-store.ts';
+
+/** A token to sign for a service account; checked by the token sub-resource. */
+export interface ServiceAccountTokenOrder {
+  readonly serviceAccount: ServiceAccount;
+  /** With audiences and expirationSeconds filled in. */
+  readonly request: TokenRequest;
+  /** The object the token is bound to, if any: the token dies with it. */
+  readonly bound?: { readonly kind: string; readonly name: string; readonly uid: string };
+  /** Name and uid of the node a bound pod runs on, recorded in the token. */
+  readonly node?: { readonly name: string; readonly uid?: string };
+}
+
+/** Signs service-account tokens. Resolves to the compact token and its expiry (wall milliseconds). */
+export type IssueServiceAccountToken = (order: ServiceAccountTokenOrder) => Promise<{ token: string; expiresAtMs: number }>;
+
+/** Verifies a bearer token for TokenReview. Undefined: no authenticator knows it; throws with the reason it is refused. */
+export type AuthenticateToken = (
+  token: string,
+  audiences: readonly string[],
+) => Promise<{ user: UserInfo; audiences?: readonly string[] } | undefined>;
+
+/** All rules that apply to a user in a namespace, for SelfSubjectRulesReview. */
+export type RulesFor = (user: Principal, namespace: string) => Promise<SubjectRulesReviewStatus>;
+
+/** A call to a kubelet on behalf of a request. */
+export interface KubeletCall {
+  readonly request: ApiRequest;
+  readonly context: RequestContext;
+}
+
+/** Streams between a client and kubelets, pods and services. Upstream: the pod, service and node REST connecters. */
+export interface KubeletConnector {
+  /** log, exec, attach, portforward. Options are in the request's query. */
+  connectPod(pod: Pod, subresource: 'log' | 'exec' | 'attach' | 'portforward', call: KubeletCall): Promise<ApiResponse>;
+  /** `target`: name as in the path, with scheme and port (`https:web:8443`) already split off. */
+  proxyPod(pod: Pod, target: ProxyTarget, call: KubeletCall): Promise<ApiResponse>;
+  proxyService(service: Service, target: ProxyTarget, call: KubeletCall): Promise<ApiResponse>;
+  proxyNode(node: Node, target: ProxyTarget, call: KubeletCall): Promise<ApiResponse>;
+}
+
+/** Scheme and port a proxied path names beside the object. */
+export interface ProxyTarget {
+  readonly scheme: '' | 'http' | 'https';
+  /** Port number or name; empty: the default. */
+  readonly port: string;
+}
+
+/** Health of one part of the control plane. */
+export interface ComponentHealth {
+  readonly name: string;
+  readonly healthy: boolean;
+  readonly message: string;
+}
+
+/** Everything definitions may use. */
+export interface RegistryServices {
+  readonly objects: ObjectStore;
+  readonly platform: BasePlatform;
+  readonly serviceAllocator: ServiceAllocator;
+  readonly authorizer: Authorizer;
+  readonly rulesFor?: RulesFor;
+  readonly authenticateToken?: AuthenticateToken;
+  readonly issueServiceAccountToken?: IssueServiceAccountToken;
+  readonly kubeletConnector?: KubeletConnector;
+  readonly componentHealth?: () => Promise<readonly ComponentHealth[]>;
+}
