@@ -74,7 +74,7 @@ export interface ApiServer {
   ready(): boolean;
   /** Adds or replaces resources at run time; those of one prefix together. Resolves when they are served. */
   addDefinitions(definitions: readonly ResourceDefinition[]): Promise<void>;
-  /** Takes resources off and ends nothing else; their objects stay in the store. */
+  /** Takes resources off and ends their watches; their objects stay in the store. */
   removeDefinitions(keys: readonly ResourceKey[]): void;
 }
 
@@ -183,6 +183,9 @@ class GenericApiServer implements ApiServer {
   }
 
   removeDefinitions(keys: readonly ResourceKey[]): void {
-    this.#deps.storage.registry.remove(keys);
+    const { registry } = this.#deps.storage;
+    const gone = keys.map((key) => registry.known(key)).filter((store) => store !== undefined);
+    registry.remove(keys);
+    for (const store of gone) this.#watches.endAll(store);
   }
 }

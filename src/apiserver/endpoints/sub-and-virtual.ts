@@ -26,7 +26,7 @@ export async function serveCreateSubresource(call: Call, handler: CreateSubresou
   const request = writeRequestOf(call, 'CreateOptions');
   const mode = fieldValidationOf(scope.params, 'CreateOptions');
   const body = (await readObject(scope, { apiVersion: apiVersionOf(sub), kind: sub.kind, schema }, mode)) as unknown as KubernetesObject;
-  settleNamespace(body, namespace);
+  settleNamespace(store, body, namespace);
   const attributes = admissionAttributes(store, request, { operation: 'CREATE', subresource, namespace, name, object: body });
   await store.services.admission.mutate(attributes);
   await store.services.admission.validate(attributes);
@@ -43,7 +43,7 @@ export async function serveVirtual(call: Call, virtual: VirtualResource): Promis
     const mode = fieldValidationOf(scope.params, 'CreateOptions');
     const draft = (await readObject(scope, expectedOf(call), mode)) as unknown as KubernetesObject;
     store.definition.strategy.applyDefaults?.(draft);
-    settleNamespace(draft, namespace);
+    settleNamespace(store, draft, namespace);
     const attributes = admissionAttributes(store, request, { operation: 'CREATE', subresource: '', namespace, name: '', object: draft });
     await store.services.admission.mutate(attributes);
     await store.services.admission.validate(attributes);

@@ -1,6 +1,7 @@
 /** WATCH. Upstream: endpoints/handlers/watch.go over the cacher. */
 import { expired } from '../../api/status-error.ts';
 import type { ApiResponse, ObjectEvent } from '../../api/transport.ts';
+import type { GenericStore } from '../generic-registry/generic-store.ts';
 import { waitUntilFresh } from '../generic-registry/list.ts';
 import { type Selection, selectionOf, selects } from '../generic-registry/selection.ts';
 import { negotiate } from '../negotiation.ts';
@@ -20,23 +21,23 @@ const watchForms = ['Table', 'PartialObjectMetadata'];
 
 /** Watches that run; the server ends them when it stops. */
 export class RunningWatches {
-  readonly #running = new Set<Watcher<never>>();
+  readonly #running = new Map<Watcher<never>, GenericStore>();
 
   get size(): number {
     return this.#running.size;
   }
 
-  add(watcher: Watcher<never>): void {
-    this.#running.add(watcher);
+  add(watcher: Watcher<never>, store: GenericStore): void {
+    this.#running.set(watcher, store);
   }
 
   delete(watcher: Watcher<never>): void {
     this.#running.delete(watcher);
   }
 
-  endAll(): void {
-    for (const watcher of this.#running) watcher.end();
-    this.#running.clear();
+  /** Ends the watches of one resource, or all. */
+  endAll(of?: GenericStore): void {
+    for (const [watcher, store] of this.#running) if (of === undefined || of === store) watcher.end();
   }
 }
 
@@ -79,7 +80,7 @@ function follow(call: Call, running: RunningWatches, watcher: Watcher<never>): (
   const end = (): void => watcher.end();
   signal.addEventListener('abort', end, { once: true });
   if (signal.aborted) watcher.end();
-  running.add(watcher);
+  running.add(watcher, call.store);
   return () => {
     signal.removeEventListener('abort', end);
     running.delete(watcher);

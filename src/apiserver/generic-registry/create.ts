@@ -17,7 +17,8 @@ const maxNameLength = 63;
 const nameAttempts = 8;
 
 /** Takes the request's namespace where the object names none. Throws 400 when they differ. */
-export function settleNamespace(object: KubernetesObject, namespace: string): void {
+export function settleNamespace(store: GenericStore, object: KubernetesObject, requested: string): void {
+  const namespace = store.info.namespaced ? requested : '';
   const given = object.metadata.namespace ?? '';
   if (given === namespace) return;
   if (given !== '' && namespace !== '') {
@@ -61,7 +62,7 @@ export async function createObject(
   const { strategy } = store.definition;
   const { admission } = store.services;
   if (draft.metadata.resourceVersion) throw badRequest('resourceVersion should not be set on objects to be created');
-  settleNamespace(draft, request.namespace);
+  settleNamespace(store, draft, request.namespace);
   const about = { operation: 'CREATE', subresource: '', namespace: request.namespace, name: draft.metadata.name ?? '', object: draft } as const;
   const attributes = admissionAttributes(store, request, about);
   const mutating = admission.mutate(attributes);

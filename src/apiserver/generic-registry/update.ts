@@ -134,7 +134,7 @@ function checkUid(store: GenericStore, key: string, { draft, old }: { draft: Kub
 
 /** System fields no updater sets. */
 function carryOver(store: GenericStore, draft: KubernetesObject, { old, request }: { old: KubernetesObject; request: UpdateRequest }): void {
-  settleNamespace(draft, request.namespace);
+  settleNamespace(store, draft, request.namespace);
   const { metadata } = draft;
   const from = old.metadata;
   metadata.uid = from.uid!;
