@@ -1,8 +1,17 @@
 /** All controllers under upstream's names. To add one: a folder and a line. */
 import type { Controller, ControllerDeps } from './controller.ts';
 import { createDeploymentController } from './deployment/deployment-controller.ts';
+import { createEndpointsController } from './endpoint/endpoints-controller.ts';
+import { createEndpointSliceController } from './endpointslice/endpointslice-controller.ts';
+import { createNamespaceController } from './namespace/namespace-controller.ts';
+import { createNodeIpamController } from './node-ipam/node-ipam-controller.ts';
+import { createNodeLifecycleController } from './node-lifecycle/node-lifecycle-controller.ts';
+import { createPodGarbageCollector } from './pod-garbage-collector/pod-gc.ts';
 import { replicaSetFlavour, replicationControllerFlavour } from './replicaset/flavours.ts';
 import { createReplicaController } from './replicaset/replicaset-controller.ts';
+import { createRootCaPublisher } from './root-ca-certificate-publisher/root-ca-publisher.ts';
+import { createServiceAccountsController } from './serviceaccount/serviceaccounts-controller.ts';
+import { createTaintEvictionController } from './taint-eviction/taint-eviction-controller.ts';
 
 /** Makes a controller; nothing runs before its `start`. */
 export type ControllerFactory = (deps: ControllerDeps) => Controller;
@@ -12,6 +21,15 @@ export const controllers: Readonly<Record<string, ControllerFactory>> = {
   'replicaset-controller': (deps) => createReplicaController(deps, replicaSetFlavour),
   'replicationcontroller-controller': (deps) => createReplicaController(deps, replicationControllerFlavour),
   'deployment-controller': createDeploymentController,
+  'endpointslice-controller': createEndpointSliceController,
+  'endpoints-controller': createEndpointsController,
+  'namespace-controller': createNamespaceController,
+  'serviceaccount-controller': createServiceAccountsController,
+  'root-ca-certificate-publisher-controller': createRootCaPublisher,
+  'node-ipam-controller': createNodeIpamController,
+  'node-lifecycle-controller': createNodeLifecycleController,
+  'taint-eviction-controller': createTaintEvictionController,
+  'pod-garbage-collector-controller': createPodGarbageCollector,
 };
 
 /**
