@@ -8,17 +8,40 @@ const status = (name: string) => ({ ...emptyPodStatus(pod), name });
 
 async function state(promise: Promise<{ name: string }>): Promise<string> {
   let seen = 'waits';
-  promise.then(({ name }) => (seen = name), (error: Error) => (seen = `error ${error.message}`));
+  promise.then(
+    ({ name }) => (seen = name),
+    (error: Error) => (seen = `error ${error.message}`),
+  );
   await new Promise((resolve) => setImmediate(resolve));
   return seen;
 }
 
 describe('pod cache', () => {
-  const cases: readonly { name: string; act: (cache: PodCache) => void; min: (cache: PodCache) => number; shows: string }[] = [
+  const cases: readonly {
+    name: string;
+    act: (cache: PodCache) => void;
+    min: (cache: PodCache) => number;
+    shows: string;
+  }[] = [
     { name: 'knows nothing before the first relist', act: () => undefined, min: () => 0, shows: 'waits' },
-    { name: 'shows an empty status after it', act: (cache) => cache.updateTime(cache.beginObservation()), min: () => 0, shows: 'web' },
-    { name: 'shows what was inspected later than asked', act: (cache) => void cache.set('u', { status: status('new'), stamp: cache.beginObservation() }), min: () => 1, shows: 'new' },
-    { name: 'waits for something newer than the last act', act: (cache) => void cache.set('u', { status: status('old'), stamp: cache.beginObservation() }), min: (cache) => cache.now(), shows: 'waits' },
+    {
+      name: 'shows an empty status after it',
+      act: (cache) => cache.updateTime(cache.beginObservation()),
+      min: () => 0,
+      shows: 'web',
+    },
+    {
+      name: 'shows what was inspected later than asked',
+      act: (cache) => void cache.set('u', { status: status('new'), stamp: cache.beginObservation() }),
+      min: () => 1,
+      shows: 'new',
+    },
+    {
+      name: 'waits for something newer than the last act',
+      act: (cache) => void cache.set('u', { status: status('old'), stamp: cache.beginObservation() }),
+      min: (cache) => cache.now(),
+      shows: 'waits',
+    },
     {
       name: 'takes unchanged entries for as new as the relist',
       act: (cache) => {
