@@ -102,7 +102,10 @@ export function createSyncLoop(deps: SyncLoopDeps): SyncLoop {
       case 'SET':
         throw new Error('the kubelet does not support snapshot updates');
     }
+    const wereReady = deps.allSourcesReady();
     deps.addSource(update);
+    // Now it is known what is wanted here: orphans can be told from pods at once.
+    if (!wereReady && deps.allSourcesReady()) housekeepingDue = true;
   }
 
   function handlePlegEvent(event: PodLifecycleEvent): void {

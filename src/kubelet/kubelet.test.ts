@@ -163,9 +163,13 @@ describe('kubelet', () => {
       metadata: { name: 'ghost', namespace: 'default', uid: 'ghost' },
       spec: { containers: [{ name: 'app' }] },
     });
+    const listed = Promise.withResolvers<void>();
+    fixture.cluster.synced = listed.promise;
     await fixture.start();
+    await fixture.platform.clock.advance(60_000);
     assert.deepEqual(fixture.runtime.running(), ['ghost/app']);
-    await fixture.platform.clock.advance(3_000);
+    listed.resolve();
+    await fixture.platform.clock.advance(1);
     assert.deepEqual(fixture.runtime.running(), []);
     assert.deepEqual(
       fixture.runtime.calls.filter((call) => call.startsWith('kill')),

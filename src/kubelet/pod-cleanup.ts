@@ -112,6 +112,8 @@ export function createPodCleanups(deps: PodCleanupDeps): () => Promise<void> {
     }
   }
 
+  let firstTime = true;
+
   return async () => {
     // Workers are asked before and after the runtime: a pod that ended in between is no orphan.
     const before = podWorkers.syncKnownPods(podManager.getPods());
@@ -119,6 +121,9 @@ export function createPodCleanups(deps: PodCleanupDeps): () => Promise<void> {
     const workers = podWorkers.syncKnownPods(podManager.getPods());
     const possiblyRunning = cleanProbes(workers);
     cleanStatuses();
+    // Until now no terminal phase could be reported of pods that have no worker.
+    if (firstTime) deps.statusManager.syncAll();
+    firstTime = false;
     const restarted = restartReusedUids(workers);
     endOrphans(running, (uid) => before.has(uid) || workers.has(uid) || restarted.has(uid));
     await cleanMirrorPods();

@@ -137,6 +137,7 @@ export function createGenericPleg(
     } catch (error) {
       log.error('PLEG: Ignoring events for pod', { pod: `${pod.namespace}/${pod.name}`, podUID: pod.uid, err: error });
       podsToReinspect.set(pod.uid, pod);
+      arm();
       deps.podCache.set(pod.uid, {
         status: emptyPodStatus(pod),
         error: error instanceof Error ? error : new Error(String(error)),
@@ -199,7 +200,9 @@ export function createGenericPleg(
     cancelTimer?.();
     cancelTimer = undefined;
     if (running === undefined || running.aborted || relisting !== undefined) return;
-    cancelTimer = clock.setTimer(relistPeriodMs, () => void relist());
+    // A failed inspection is not left alone for a long period.
+    const periodMs = podsToReinspect.size > 0 ? Math.min(relistPeriodMs, config.relistPeriodMs) : relistPeriodMs;
+    cancelTimer = clock.setTimer(periodMs, () => void relist());
   }
 
   return {

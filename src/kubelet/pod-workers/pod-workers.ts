@@ -96,14 +96,15 @@ export function createPodWorkers(deps: PodWorkersDeps, config: PodWorkersConfig)
       return;
     }
     const { uid, fullName } = identityOf(given);
-    let status = podSyncStatuses.get(uid);
+    const known = podSyncStatuses.get(uid);
+    let status = known;
     if (status === undefined) {
       status = firstSeen(given, { uid, fullName });
       podSyncStatuses.set(uid, status);
     }
     const options = isRuntimePod ? preferKnownSpec(status, given) : { ...given, runningPod: undefined };
 
-    if (status.terminatingAt !== undefined && options.updateType === 'create') {
+    if (known?.terminatingAt !== undefined && options.updateType === 'create') {
       status.restartRequested = true;
       log.debug('Pod is terminating but has been requested to restart with same UID, will be reconciled later', {
         podUID: uid,

@@ -113,7 +113,7 @@ export function createProbeManager(deps: ProbeManagerDeps): ProbeManager {
     if (container?.startupProbe === undefined) return true;
     const result = deps.results.get('startup', bareContainerId(status.containerID));
     if (result !== undefined && result !== 'unknown') return result === 'success';
-    worker(pod, status.name, 'startup')?.triggerIfNew();
+    worker(pod, status.name, 'startup')?.triggerIfNew(bareContainerId(status.containerID));
     // Before the first probe after a restart of the kubelet the reported state stands.
     return result === undefined && reported(pod, status)?.started === true;
   }

@@ -2,8 +2,9 @@
  * Runs one probe of one container again and again, and turns runs of equal outcomes into results. Upstream:
  * pkg/kubelet/prober/worker.go.
  *
- * Differs: the first probe of a new container runs as soon as its status says it runs and its initial delay is over, not
- * at the next beat of the period; the random wait after a restart of the kubelet applies only to containers that were
+ * Differs: readiness and startup are first probed as soon as the container's status says it runs and the initial delay is
+ * over, not at the next beat of the period (a startup failure that early does not count, so that no container has less
+ * time than upstream gives it); the random wait after a restart of the kubelet applies only to containers that were
  * running before it.
  */
 import type { Container, ContainerStatus, Pod, PodStatus, Probe } from '../../api/gen/core-v1.ts';
@@ -20,8 +21,8 @@ export interface ProbeWorker {
   readonly type: ProbeType;
   /** Probes now unless a probe runs; the period starts anew. */
   trigger(): void;
-  /** Probes now if the container has not been probed yet. */
-  triggerIfNew(): void;
+  /** Probes now if this container (bare id) has not been probed yet; a failure of that try does not count. */
+  triggerIfNew(containerId: string): void;
   stop(): void;
 }
 
@@ -65,6 +66,7 @@ export function startProbeWorker(
   let containerId = '';
   let onHold = false;
   let probed = false;
+  let freeTry = false;
   let lastResult: ProbeResult | undefined;
   let resultRun = 0;
   let stopped = false;
@@ -164,10 +166,13 @@ export function startProbeWorker(
   async function probeOnce(podStatus: PodStatus): Promise<void> {
     const of = containerId;
     probed = true;
+    const free = freeTry;
+    freeTry = false;
     const result = await deps.prober.probe({ type, spec, pod: deps.currentPod(), podStatus, container, containerId });
     // Without a verdict, or for a container that was replaced meanwhile, nothing changes.
     if (result === undefined || stopped || of !== containerId) return;
     deps.count(result);
+    if (free && result === 'failure') return;
     resultRun = result === lastResult ? resultRun + 1 : 1;
     lastResult = result;
     const threshold = result === 'failure' ? (spec.failureThreshold ?? 3) : (spec.successThreshold ?? 1);
@@ -185,8 +190,10 @@ export function startProbeWorker(
     type,
     // Status generation triggers before the status it makes is stored: probe after that, in the same turn of the loop.
     trigger: () => queueMicrotask(run),
-    triggerIfNew() {
-      if (!probed) queueMicrotask(run);
+    triggerIfNew(id) {
+      if (probed && id === containerId) return;
+      freeTry = true;
+      queueMicrotask(run);
     },
     stop: end,
   };

@@ -44,6 +44,8 @@ export interface StatusManager {
   terminatePod(pod: Pod): void;
   /** The configuration shows a new version of the pod: writes or deletes if that calls for it. */
   podChanged(pod: Pod): void;
+  /** Looks at all statuses now: the state of pods known to run or not has changed as a whole. */
+  syncAll(): void;
   /** Forgets pods that are no longer configured. */
   removeOrphanedStatuses(known: ReadonlySet<string>): void;
 }
@@ -282,6 +284,7 @@ export function createStatusManager(deps: StatusManagerDeps): StatusManager {
       const versioned = podStatuses.get(uid);
       if (versioned !== undefined && needsSync(uid, versioned)) requestSync(uid);
     },
+    syncAll: syncBatch,
     removeOrphanedStatuses(known) {
       for (const uid of [...podStatuses.keys()]) if (!known.has(uid)) podStatuses.delete(uid);
       for (const map of [lastWritten, apiStatusVersions])

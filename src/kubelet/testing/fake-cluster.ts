@@ -22,6 +22,8 @@ export interface FakeCluster {
   drop(info: ResourceInfo, key: ObjectKey): void;
   /** Thrown by writes of this kind (`patch pods/status`) until removed. */
   readonly failures: Map<string, Error>;
+  /** What informers' first lists wait for. */
+  synced: Promise<void>;
 }
 
 type Fields = Record<string, unknown>;
@@ -183,7 +185,7 @@ export function createFakeCluster(clock: Clock): FakeCluster {
     return {
       info,
       hasSynced: () => true,
-      waitForSync: async () => undefined,
+      waitForSync: () => cluster.synced,
       get: (key) => storeOf(info).get(idOf(key)) as T | undefined,
       list: () => [...storeOf(info).values()] as T[],
       byIndex: refuse,
@@ -200,9 +202,10 @@ export function createFakeCluster(clock: Clock): FakeCluster {
     };
   }
 
-  return {
+  const cluster: FakeCluster = {
     writes,
     failures,
+    synced: Promise.resolve(),
     client: {
       resource,
       raw: () => Promise.reject(new Error('not in this fake')),
@@ -214,4 +217,5 @@ export function createFakeCluster(clock: Clock): FakeCluster {
     put: (info, object) => put(info, object) as never,
     drop,
   };
+  return cluster;
 }
