@@ -131,6 +131,16 @@ async function removePodLogs(gone: (uid: string) => boolean, context: RuntimeCon
   }
 }
 
+/** Removals at the same time: enough to keep the runtime busy, few enough to leave it to starting pods. */
+const parallelRemovals = 4;
+
+async function forEach<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const rest = items.values();
+  await Promise.all(Array.from({ length: parallelRemovals }, async () => {
+    for (const item of rest) await work(item);
+  }));
+}
+
 /** One pass over containers, sandboxes and logs, in this order. Single failures are logged and left for the next pass. */
 export async function garbageCollect(of: { policy: Policy; options: Options; pods: PodStateProvider }, context: RuntimeContext): Promise<void> {
   const { policy, options, pods } = of;
@@ -138,10 +148,10 @@ export async function garbageCollect(of: { policy: Policy; options: Options; pod
   const gone = (uid: string): boolean => options.evictNonDeleted ? pods.shouldPodContentBeRemoved(uid) : pods.isPodDeleted(uid);
   const { containers } = await runtime.listContainers({});
   const dead = deadContainers(containers, context.clock.nowMs(), policy.minAgeMs);
-  for (const { container } of containersToRemove({ dead, policy, options, pods })) await removeContainer(container, context);
+  await forEach(containersToRemove({ dead, policy, options, pods }), ({ container }) => removeContainer(container, context));
   const [left, { items }] = await Promise.all([runtime.listContainers({}), runtime.listPodSandbox({})]);
   const inUse = new Set(left.containers.map((container) => container.podSandboxId));
   const kubelet = items.filter((sandbox) => containerFacts(sandbox.labels, {}).podUid !== '');
-  for (const sandbox of sandboxesToRemove(kubelet, inUse, gone)) await removeSandbox(sandbox, context);
+  await forEach(sandboxesToRemove(kubelet, inUse, gone), (sandbox) => removeSandbox(sandbox, context));
   if (options.allSourcesReady) await removePodLogs((uid) => pods.isPodDeleted(uid), context);
 }
