@@ -4,6 +4,8 @@
  */
 import type { CriCallOptions } from './call-options.ts';
 import { createContainerdEvents, eventsTable } from './containerd-events.ts';
+import type { Clock } from '../platform/clock.ts';
+import { createSettledEvents } from './settled-events.ts';
 import { isCriCode } from './cri-error.ts';
 import type { GrpcCaller } from './grpc-caller.ts';
 import { criTable } from './gen/cri-table.ts';
@@ -18,6 +20,11 @@ export interface CriClientConfig {
   readonly requestTimeoutMs?: number;
   /** Namespace of containerd that holds the CRI's containers, for its own event service. */
   readonly containerdNamespace?: string;
+}
+
+/** What the client needs of the platform. */
+export interface CriClientDeps {
+  readonly clock: Clock;
 }
 
 /** The client; `warm` loads gRPC ahead of the first call. */
@@ -41,9 +48,8 @@ export function socketPathOf(endpoint: string): string {
   throw new Error(`CRI endpoint ${endpoint}: only unix sockets are supported`);
 }
 
-/** Deadline of one call: its own, or the method's; StopContainer and ExecSync wait for their own timeout besides. */
-function deadlineMs(method: string, request: object, options: CriCallOptions, baseMs: number): number | undefined {
-  if (options.timeoutMs !== undefined) return options.timeoutMs === 0 ? undefined : options.timeoutMs;
+/** Deadline of one call: the method's; StopContainer and ExecSync wait for their own timeout besides. */
+function deadlineMs(method: string, request: object, baseMs: number): number | undefined {
   const { timeoutSeconds } = request as { timeoutSeconds?: number };
   if (method === 'ExecSync' && !timeoutSeconds) return undefined;
   const ms = baseMs * (timeoutFactors[method] ?? 1) + (timeoutSeconds ?? 0) * 1000;
@@ -51,7 +57,7 @@ function deadlineMs(method: string, request: object, options: CriCallOptions, ba
 }
 
 /** Makes a client. No I/O until the first call; a broken connection is made anew by the next call. */
-export function createCriClient(config: CriClientConfig): CriClient {
+export function createCriClient({ clock }: CriClientDeps, config: CriClientConfig): CriClient {
   const socketPath = socketPathOf(config.endpoint);
   const baseMs = config.requestTimeoutMs ?? defaultTimeoutMs;
   const headers = { 'containerd-namespace': config.containerdNamespace ?? 'k8s.io' };
@@ -69,7 +75,8 @@ export function createCriClient(config: CriClientConfig): CriClient {
             yield* (await load()).stream({ service, method }, request, options);
           }
         : async (request: object, options: CriCallOptions = {}) => {
-            const timeoutMs = deadlineMs(method, request, options, baseMs);
+            const own = options.timeoutMs ?? deadlineMs(method, request, baseMs);
+            const timeoutMs = own === 0 ? undefined : own;
             return (await load()).unary({ service, method }, request, { ...options, timeoutMs });
           };
     }
@@ -82,13 +89,13 @@ export function createCriClient(config: CriClientConfig): CriClient {
     runtime,
     images,
     warm: async () => void (await load()),
-    events: (signal) => eventsOf({ runtime, containerd: () => createContainerdEvents(load, headers['containerd-namespace']), signal }),
+    events: (signal) => eventsOf({ runtime, containerd: createSettledEvents({ clock, runtime, source: createContainerdEvents(load, headers['containerd-namespace']) }), signal }),
   };
 }
 
 /** CRI's own events where the runtime has them, containerd's event service otherwise. */
 async function* eventsOf(from: {
-  runtime: CriRuntimeService; containerd: () => (signal: AbortSignal) => AsyncIterable<CriEvent>; signal: AbortSignal;
+  runtime: CriRuntimeService; containerd: (signal: AbortSignal) => AsyncIterable<CriEvent>; signal: AbortSignal;
 }): AsyncIterable<CriEvent> {
   try {
     for await (const event of from.runtime.getContainerEvents({}, { signal: from.signal })) {
@@ -98,5 +105,5 @@ async function* eventsOf(from: {
   } catch (error) {
     if (!isCriCode(error, 'Unimplemented')) throw error;
   }
-  yield* from.containerd()(from.signal);
+  yield* from.containerd(from.signal);
 }

@@ -96,7 +96,7 @@ export function createImageManager(deps: ImageManagerDeps, config: ImageManagerC
   const { images, clock, log, recorder } = deps;
   const puller = createImagePuller({ images, clock }, { maxParallel: config.maxParallelPulls ?? 5 });
   const backOff = new KeyedBackoff({ initialMs: config.backOffInitialMs ?? 10_000, maxMs: config.backOffMaxMs ?? 300_000 });
-  const lastFailures = new Map<string, string>();
+  const lastFailures = new Map<string, { readonly text: string; readonly atMs: number }>();
   const known = new Map<string, Image>();
 
   const inspect = async (name: string): Promise<Image | undefined> => {
@@ -141,7 +141,7 @@ export function createImageManager(deps: ImageManagerDeps, config: ImageManagerC
       const { reason, message } = pullFailure(shown, error);
       recorder.event(target, 'Warning', 'Failed', `Failed to pull image "${shown}": ${message}`);
       backOff.next(key, clock.nowMs());
-      lastFailures.set(key, `${reason}: ${message}`);
+      lastFailures.set(key, { text: `${reason}: ${message}`, atMs: clock.nowMs() });
       throw new ImageError(reason, message, { cause: error, retryAfterMs: backOff.getMs(key) });
     }
   };
@@ -181,9 +181,11 @@ export function createImageManager(deps: ImageManagerDeps, config: ImageManagerC
       }
       const key = `${need.pod.metadata.uid}_${reference.pullName}`;
       if (backOff.isInBackoffSinceUpdate(key, clock.nowMs())) {
-        const message = `Back-off pulling image "${shown}": ${lastFailures.get(key) ?? ''}`;
+        const failure = lastFailures.get(key);
+        const message = `Back-off pulling image "${shown}": ${failure?.text ?? ''}`;
         recorder.event(need.target, 'Normal', 'BackOff', message);
-        throw new ImageError('ImagePullBackOff', message, { retryAfterMs: backOff.getMs(key) });
+        const retryAfterMs = Math.max(0, (failure?.atMs ?? 0) + backOff.getMs(key) - clock.nowMs());
+        throw new ImageError('ImagePullBackOff', message, { retryAfterMs });
       }
       return pull(need, reference, key);
     },

@@ -36,9 +36,15 @@ export interface PodActions {
   readonly initContainersToStart: readonly Container[];
   readonly containersToStart: readonly Container[];
   readonly containersToKill: readonly ContainerKill[];
+  /** End and remove every container; the next pass starts the pod from its first init container in the same sandbox. */
+  readonly resetContainers: boolean;
 }
 
+/** The changes under way, and what they are computed from. */
 interface Draft {
+  readonly pod: Pod;
+  readonly podStatus: PodStatus;
+  readonly probes: ProbeResults;
   killPod: boolean;
   init: Container[];
   start: Container[];
@@ -103,8 +109,8 @@ function anyContainerCreated(pod: Pod, podStatus: PodStatus): boolean {
 }
 
 /** Restart of a running sidecar when its probes or spec ask for it. True when it was added. */
-function restartSidecar(container: Container, status: ContainerStatus, probes: ProbeResults, draft: Draft): boolean {
-  const kill = killOfRunning({ container, status, probes, kind: 'Init container' });
+function restartSidecar(container: Container, status: ContainerStatus, draft: Draft): boolean {
+  const kill = killOfRunning({ container, status, probes: draft.probes, kind: 'Init container' });
   if (kill === undefined) return false;
   draft.kill.push(kill);
   draft.init.push(container);
@@ -117,8 +123,8 @@ function sidecarStarted(container: Container, status: ContainerStatus, probes: P
 }
 
 /** A step for the last init container that has a status while the pod is not initialized. True when it is the last and done. */
-function advanceInit(of: { pod: Pod; index: number; status: ContainerStatus; probes: ProbeResults; draft: Draft }): boolean {
-  const { pod, index, status, probes, draft } = of;
+function advanceInit(index: number, status: ContainerStatus, draft: Draft): boolean {
+  const { pod, probes } = draft;
   const initContainers = pod.spec!.initContainers!;
   const container = initContainers[index]!;
   const proceed = (): boolean => {
@@ -128,7 +134,7 @@ function advanceInit(of: { pod: Pod; index: number; status: ContainerStatus; pro
     return false;
   };
   if (status.state === 'running') {
-    if (!isRestartable(container) || restartSidecar(container, status, probes, draft)) return false;
+    if (!isRestartable(container) || restartSidecar(container, status, draft)) return false;
     return sidecarStarted(container, status, probes) && proceed();
   }
   if (status.state === 'exited' && !isRestartable(container) && !isFailed(status)) return proceed();
@@ -147,9 +153,9 @@ function advanceInit(of: { pod: Pod; index: number; status: ContainerStatus; pro
 }
 
 /** Keeps a sidecar before the present point running. */
-function keepSidecar(container: Container, status: ContainerStatus | undefined, probes: ProbeResults, draft: Draft): void {
+function keepSidecar(container: Container, status: ContainerStatus | undefined, draft: Draft): void {
   if (status?.state === 'running') {
-    restartSidecar(container, status, probes, draft);
+    restartSidecar(container, status, draft);
     return;
   }
   if (status?.state === 'unknown') {
@@ -161,7 +167,8 @@ function keepSidecar(container: Container, status: ContainerStatus | undefined, 
 }
 
 /** Fills in init containers to start or kill; true when the pod is initialized. */
-function computeInit(pod: Pod, podStatus: PodStatus, probes: ProbeResults, draft: Draft): boolean {
+function computeInit(draft: Draft): boolean {
+  const { pod, podStatus } = draft;
   const initContainers = pod.spec?.initContainers ?? [];
   if (initContainers.length === 0) return true;
   let initialized = anyContainerCreated(pod, podStatus);
@@ -171,10 +178,10 @@ function computeInit(pod: Pod, podStatus: PodStatus, probes: ProbeResults, draft
     const container = initContainers[index]!;
     const status = findStatus(podStatus, container.name);
     if (passed) {
-      if (isRestartable(container)) keepSidecar(container, status, probes, draft);
+      if (isRestartable(container)) keepSidecar(container, status, draft);
     } else if (status !== undefined) {
       passed = true;
-      initialized = advanceInit({ pod, index, status, probes, draft });
+      initialized = advanceInit(index, status, draft);
     }
   }
   if (!passed) draft.init.push(initContainers[0]!);
@@ -184,7 +191,8 @@ function computeInit(pod: Pod, podStatus: PodStatus, probes: ProbeResults, draft
 }
 
 /** Fills in normal containers; false when none is to run any more. */
-function computeContainers(pod: Pod, podStatus: PodStatus, probes: ProbeResults, draft: Draft): boolean {
+function computeContainers(draft: Draft): boolean {
+  const { pod, podStatus, probes } = draft;
   let keep = 0;
   for (const container of pod.spec?.containers ?? []) {
     const status = findStatus(podStatus, container.name);
@@ -220,6 +228,8 @@ function wantsFullRestart(pod: Pod, podStatus: PodStatus): boolean {
   });
 }
 
+const nothing = { killPod: false, createSandbox: false, initContainersToStart: [], containersToStart: [], containersToKill: [] };
+
 /** The changes for one pod. */
 export function computePodActions(of: { pod: Pod; podStatus: PodStatus; probes: ProbeResults }): PodActions {
   const { pod, podStatus, probes } = of;
@@ -229,22 +239,20 @@ export function computePodActions(of: { pod: Pod; podStatus: PodStatus; probes: 
     const isNew = sandbox.attempt === 0 || podStatus.containers.length === 0;
     const never = (pod.spec?.containers ?? []).every((container) => !restartsOnFailure(pod, container) && container.restartPolicyRules === undefined);
     const plan = !isNew && never ? { create: false, init: [], start: [] } : startAfterSandbox(pod, podStatus);
-    return { ...base, killPod: true, createSandbox: plan.create, initContainersToStart: plan.init, containersToStart: plan.start, containersToKill: [] };
+    return { ...base, killPod: true, createSandbox: plan.create, initContainersToStart: plan.init, containersToStart: plan.start, containersToKill: [], resetContainers: false };
   }
   if (wantsFullRestart(pod, podStatus)) {
-    const { containers = [], initContainers = [] } = pod.spec ?? {};
-    const init = initContainers.slice(0, 1);
-    return { ...base, attempt: sandbox.attempt + 1, killPod: true, createSandbox: true, initContainersToStart: init, containersToStart: init.length > 0 ? [] : containers, containersToKill: [] };
+    return { ...base, ...nothing, resetContainers: true };
   }
   const ephemeral = (pod.spec?.ephemeralContainers ?? []).map(asContainer).filter((container) => findStatus(podStatus, container.name) === undefined);
-  const draft: Draft = { killPod: false, init: [], start: [], kill: [] };
-  const initialized = computeInit(pod, podStatus, probes, draft);
-  if (initialized && !draft.killPod && !computeContainers(pod, podStatus, probes, draft)) {
+  const draft: Draft = { pod, podStatus, probes, killPod: false, init: [], start: [], kill: [] };
+  const initialized = computeInit(draft);
+  if (initialized && !draft.killPod && !computeContainers(draft)) {
     draft.killPod = true;
     draft.init = [];
   }
   return {
     ...base, killPod: draft.killPod, createSandbox: false, ephemeralContainersToStart: ephemeral,
-    initContainersToStart: draft.init, containersToStart: draft.start, containersToKill: draft.kill,
+    initContainersToStart: draft.init, containersToStart: draft.start, containersToKill: draft.kill, resetContainers: false,
   };
 }

@@ -146,13 +146,11 @@ export async function makeEnvironment(context: Context): Promise<Environment> {
   });
   const result: Environment = {};
   for (const source of container.envFrom ?? []) await addSource(result, source, context);
-  const seen: Environment = {};
   for (const variable of container.env ?? []) {
     const value = variable.valueFrom === undefined
-      ? expand(variable.value ?? '', (name) => seen[name] ?? services[name])
+      ? expand(variable.value ?? '', (name) => (Object.hasOwn(result, name) ? result[name] : services[name]))
       : await referredValue(variable, context);
     if (value === undefined) continue;
-    seen[variable.name] = value;
     result[variable.name] = value;
   }
   return { ...services, ...result };

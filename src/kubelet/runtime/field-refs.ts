@@ -1,7 +1,7 @@
 /** Values of fieldRef and resourceFieldRef in the environment. Upstream: pkg/fieldpath, pkg/api/v1/resource (ExtractContainerResourceValue). */
 import type { Container, ObjectFieldSelector, Pod, ResourceFieldSelector } from '../../api/gen/core-v1.ts';
 import { findContainer } from './pod-facts.ts';
-import { quantityMilliValue, quantityValue } from './quantity-value.ts';
+import { quantityMilliValue, quantityValue } from '../../api/quantity.ts';
 
 /** What of the node shows in a pod's fields. */
 export interface NodeFacts {

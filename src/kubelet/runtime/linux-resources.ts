@@ -5,7 +5,7 @@ import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import type { LinuxContainerResources } from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
 import { isCriticalPod, isRestartable, qosClass } from './pod-facts.ts';
-import { quantityMilliValue, quantityValue } from './quantity-value.ts';
+import { quantityMilliValue, quantityValue } from '../../api/quantity.ts';
 
 const minShares = 2;
 const maxShares = 262_144;
@@ -46,7 +46,7 @@ export function oomScoreAdjust(pod: Pod, container: Container, memoryCapacityByt
   const qos = qosClass(pod);
   if (qos === 'Guaranteed') return -997;
   if (qos === 'BestEffort') return 1000;
-  const request = Math.max(quantityValue(container.resources?.requests?.['memory']), sidecarFloor(pod, container));
+  const request = Math.max(quantityValue(container.resources?.requests?.['memory'] ?? '0'), sidecarFloor(pod, container));
   const adjust = 1000 - Math.floor((1000 * request) / memoryCapacityBytes);
   if (adjust < 1000 + -997) return 1000 + -997;
   return adjust === 1000 ? adjust - 1 : adjust;
@@ -56,7 +56,7 @@ export function oomScoreAdjust(pod: Pod, container: Container, memoryCapacityByt
 function sidecarFloor(pod: Pod, container: Container): number {
   const sidecar = pod.spec?.initContainers?.some((init) => init.name === container.name && isRestartable(init));
   if (!sidecar) return 0;
-  const requests = (pod.spec?.containers ?? []).map((other) => quantityValue(other.resources?.requests?.['memory']));
+  const requests = (pod.spec?.containers ?? []).map((other) => quantityValue(other.resources?.requests?.['memory'] ?? '0'));
   return Math.min(...requests);
 }
 
@@ -86,10 +86,10 @@ export function linuxResources(of: {
 }): Init<LinuxContainerResources> {
   const { requests, limits, config } = of;
   const periodUs = config.cpuCfsQuotaPeriodUs ?? quotaPeriodUs;
-  const limit = quantityMilliValue(limits['cpu']);
-  const asked = requests['cpu'] === undefined && limits['cpu'] !== undefined ? limit : quantityMilliValue(requests['cpu']);
+  const limit = quantityMilliValue(limits['cpu'] ?? '0');
+  const asked = requests['cpu'] === undefined && limits['cpu'] !== undefined ? limit : quantityMilliValue(requests['cpu'] ?? '0');
   const quota = milliCpuToQuota(limit, periodUs);
-  const memory = quantityValue(limits['memory']);
+  const memory = quantityValue(limits['memory'] ?? '0');
   return {
     cpuShares: milliCpuToShares(asked),
     ...(memory === 0 ? {} : { memoryLimitInBytes: memory }),

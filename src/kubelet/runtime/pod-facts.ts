@@ -1,6 +1,6 @@
 /** Small facts computed from a pod's spec alone. Upstream: pkg/kubelet/util/format, apis/core/v1/helper/qos, kuberuntime/util. */
 import type { Container, EphemeralContainer, Pod, ResourceRequirements } from '../../api/gen/core-v1.ts';
-import { quantityMilliValue } from './quantity-value.ts';
+import { quantityMilliValue } from '../../api/quantity.ts';
 
 /** `name_namespace(uid)`, as upstream writes pods in messages. */
 export function podFullText(pod: Pod): string {
@@ -56,7 +56,7 @@ export function qosClass(pod: Pod): QosClass {
 
 function classOf(resources: readonly ResourceRequirements[]): QosClass {
   const computed = ['cpu', 'memory'] as const;
-  const set = (list: Readonly<Record<string, string>> | undefined, name: string): number => quantityMilliValue(list?.[name]);
+  const set = (list: Readonly<Record<string, string>> | undefined, name: string): number => quantityMilliValue(list?.[name] ?? '0');
   const any = resources.some((r) => computed.some((name) => set(r.requests, name) > 0 || set(r.limits, name) > 0));
   if (!any) return 'BestEffort';
   const guaranteed = resources.every((r) => computed.every((name) => {

@@ -68,7 +68,8 @@ function containerStatus(status: CriContainerStatus, podSandboxId: string, messa
     state: containerState(status.state),
     createdAtMs: status.createdAtMs,
     startedAtMs: status.startedAtMs,
-    finishedAtMs: exited ? status.finishedAtMs : 0,
+    // A process that ends at once has ended before the runtime notes its start.
+    finishedAtMs: exited ? Math.max(status.finishedAtMs, status.startedAtMs) : 0,
     exitCode: exited ? status.exitCode : 0,
     image: status.image?.userSpecifiedImage || status.image?.image || '',
     imageId: status.imageId || status.imageRef,

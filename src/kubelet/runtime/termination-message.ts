@@ -1,5 +1,6 @@
 /** Termination messages of containers: from their file, or from the end of their log. Upstream: kuberuntime_container.go (getTerminationMessage). */
 import type { ContainerStatus } from '../../cri/gen/cri-types.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Files } from '../../platform/files.ts';
 import { readLogTail } from '../logs/log-tail.ts';
 import { containerFacts } from './labels.ts';
@@ -7,6 +8,8 @@ import { containerFacts } from './labels.ts';
 const maxFileBytes = 4096;
 const maxLogBytes = 2048;
 const maxLogLines = 80;
+/** containerd may tell of the end a moment before the last lines are in the log. */
+const logRetriesMs = [0, 10, 40];
 
 /** Finds the message of a container that has exited. */
 export interface TerminationMessages {
@@ -24,7 +27,7 @@ async function readStart(files: Files, path: string): Promise<string> {
 }
 
 /** Makes the reader. */
-export function createTerminationMessages(files: Files): TerminationMessages {
+export function createTerminationMessages(files: Files, clock: Clock): TerminationMessages {
   const fromFile = async (status: ContainerStatus): Promise<string> => {
     const path = containerFacts(status.labels, status.annotations).terminationMessagePath;
     const mount = path === '' ? undefined : status.mounts.find((candidate) => candidate.containerPath === path);
@@ -38,7 +41,12 @@ export function createTerminationMessages(files: Files): TerminationMessages {
 
   const fromLog = async (status: ContainerStatus): Promise<string> => {
     try {
-      return await readLogTail({ files, path: status.logPath, maxLines: maxLogLines, maxBytes: maxLogBytes });
+      for (const waitMs of logRetriesMs) {
+        if (waitMs > 0) await clock.sleep(waitMs);
+        const text = await readLogTail({ files, path: status.logPath, maxLines: maxLogLines, maxBytes: maxLogBytes });
+        if (text !== '') return text;
+      }
+      return '';
     } catch (error) {
       return `Error on reading termination message from logs: ${error instanceof Error ? error.message : String(error)}`;
     }
