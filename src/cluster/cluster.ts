@@ -75,6 +75,7 @@ class RunningCluster implements Cluster {
   async start(): Promise<void> {
     const { progress } = this.#config;
     const signal = this.#lifetime.signal;
+    await this.#makeDirectories();
     // containerd takes as long to start as the control plane: both at once.
     const runtime = progress.phase('container runtime', () => this.#startRuntime(signal));
     runtime.catch(() => undefined); // Awaited below.
@@ -93,6 +94,12 @@ class RunningCluster implements Cluster {
     await this.#controllersEnd;
     await this.#controlPlane?.stop();
     await this.#store?.close();
+  }
+
+  async #makeDirectories(): Promise<void> {
+    const { instance } = this.#config;
+    const { files } = this.#platform;
+    for (const dir of [instance.logDir, instance.runDir, instance.kubeletRoot, instance.podLogsRoot, `${instance.dataDir}/manifests`]) await files.makeDir(dir, { mode: 0o750 });
   }
 
   async #startControlPlane(signal: AbortSignal): Promise<ControlPlane> {
