@@ -64,6 +64,8 @@ export interface KubeletCore {
   readonly podState: PodStateProvider;
   readonly directories: PodDirectories;
   readonly nodeIps: () => readonly string[];
+  /** Every pod source has been heard: pods not known now do not belong here. */
+  readonly sourcesReady: () => boolean;
 }
 
 /** What the kubelet is made from. Volumes and runtime are made with a view of the core, which they need and which needs them. */
@@ -109,7 +111,7 @@ export function createKubelet(deps: KubeletDeps, config: KubeletConfiguration): 
   const runtimeState = createRuntimeState(clock);
   const directories = createPodDirectories(platform.files, config.rootDirectory);
   const podState: PodStateProvider = lateBound(() => podWorkers);
-  const core: KubeletCore = { probeResults: results, pods: podManager, podState, directories, nodeIps: () => nodeIps };
+  const core: KubeletCore = { probeResults: results, pods: podManager, podState, directories, nodeIps: () => nodeIps, sourcesReady: () => sourcesReady.allReady() };
   const volumes = deps.volumes(core);
   const runtime = deps.runtime(core, volumes);
 

@@ -185,6 +185,7 @@ export function createFakeApi(now: () => string, firstUid = 1): FakeApi {
       api.requests.push({ method: request.method, path: request.path, query: request.query, body });
       try {
         api.intercept?.({ method: request.method, path: request.path, body });
+        if (request.path === '/api' || request.path === '/apis') return { kind: 'object', status: 200, headers: {}, object: discovery(request.path) };
         return answer(parsePath(request.path), request, body);
       } catch (error) {
         if (!(error instanceof StatusError)) throw error;
@@ -208,6 +209,22 @@ function parsePath(path: string): Target {
   const info = allResources.find((i) => i.group === group && i.resource === rest[0]);
   if (info === undefined) throw notFound({ group: '', resource: path }, '');
   return { info, namespace, name: rest[1], subresource: rest[2] };
+}
+
+/** Aggregated discovery of the stable built-in resources. */
+function discovery(path: string): object {
+  const served = allResources.filter((i) => (i.group === '') === (path === '/api') && !/alpha|beta/.test(i.version));
+  const items = [...Map.groupBy(served, (i) => i.group)].map(([name, infos]) => ({
+    metadata: { name },
+    versions: [...Map.groupBy(infos, (i) => i.version)].map(([version, resources]) => ({
+      version,
+      freshness: 'Current',
+      resources: resources.map((i) => ({
+        resource: i.resource, responseKind: { group: i.group, version: i.version, kind: i.kind }, scope: i.namespaced ? 'Namespaced' : 'Cluster', singularResource: i.singular, verbs: i.verbs,
+      })),
+    })),
+  }));
+  return { apiVersion: 'apidiscovery.k8s.io/v2', kind: 'APIGroupDiscoveryList', metadata: {}, items };
 }
 
 /** RFC 7386, and lists replaced: enough for the patches the tests send. */

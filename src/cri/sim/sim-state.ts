@@ -1,0 +1,43 @@
+/** What the parts of the simulated runtime share: its ports, its configuration, and everything that runs. */
+import type { Clock } from '../../platform/clock.ts';
+import type { Files } from '../../platform/files.ts';
+import type { Random } from '../../platform/random.ts';
+import type { CriEvent } from '../runtime-service.ts';
+import type { SimContainer } from './sim-container.ts';
+import type { Duration, SimImage } from './sim-image.ts';
+import type { SimImageStore } from './sim-images.ts';
+import type { SimSandbox } from './sim-sandbox.ts';
+
+/** What the runtime lives on. */
+export interface SimRuntimeDeps {
+  readonly clock: Clock;
+  readonly files: Files;
+  readonly random: Random;
+}
+
+/** What is simulated. */
+export interface SimRuntimeConfig {
+  readonly images?: readonly SimImage[];
+  /** Addresses of pods; the first is the gateway's. Default 10.244.0.0/16. */
+  readonly podCidr?: string;
+  /** RunPodSandbox takes so long. */
+  readonly sandboxStart?: Duration;
+  /** Images nobody described: `run` makes them plain containers that run for ever; `refuse` fails to pull them. Default run. */
+  readonly unknownImages?: 'run' | 'refuse';
+  /** Default true. */
+  readonly networkReady?: boolean;
+}
+
+/** Shared state of the services. */
+export interface SimState {
+  readonly deps: SimRuntimeDeps;
+  readonly config: SimRuntimeConfig;
+  readonly sandboxes: Map<string, SimSandbox>;
+  readonly containers: Map<string, SimContainer>;
+  readonly store: SimImageStore;
+  /** Starts so far per pod, container and image, for crashes that stop. */
+  readonly starts: Map<string, number>;
+  newId(): string;
+  allocateIp(): string;
+  emit(event: CriEvent): void;
+}

@@ -1,0 +1,263 @@
+/**
+ * The store's logic on one SQLite connection, synchronous; runs in the worker. A batch of writes is one transaction: its
+ * compares are checked one after the other, a lost one changes nothing and leaves the others alone, and the revision
+ * counter moves only when COMMIT, and so the fsync, has succeeded.
+ */
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { StoreError } from '../store.ts';
+import { compareKeys } from '../key-order.ts';
+import { storeErrorOf } from './errors.ts';
+import { KeyIndex, type LiveKey } from './key-index.ts';
+import {
+  pack,
+  type WireEntry,
+  type WireEvent,
+  type WireExpiry,
+  type WireRequests,
+  type WireWrite,
+  type WireWriteResult,
+} from './protocol.ts';
+import { openSchema } from './schema.ts';
+import * as sql from './statements.ts';
+
+type Ask<Op extends keyof WireRequests> = WireRequests[Op]['ask'];
+type Answer<Op extends keyof WireRequests> = WireRequests[Op]['answer'];
+
+/** Revisions compacted in one transaction: others must not wait long. */
+const compactionStep = 2_000;
+
+interface EntryRow {
+  readonly key: string;
+  readonly revision: number;
+  readonly created: number;
+  readonly value: Uint8Array | null;
+}
+
+/** The state of a batch while its transaction is open. */
+interface Batch {
+  readonly staged: Map<string, LiveKey | undefined>;
+  readonly values: Uint8Array[];
+  /** The last revision given out. */
+  revision: number;
+}
+
+/** An open database file. */
+export class StoreDatabase {
+  readonly #database: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+  readonly #index = new KeyIndex();
+  readonly #expiries = new Map<string, WireExpiry>();
+  #revision: number;
+  #compactedRevision: number;
+
+  /** Opens or makes the file. Throws `StoreError`. */
+  constructor(path: string) {
+    let opened: DatabaseSync | undefined;
+    try {
+      opened = new DatabaseSync(path, { timeout: 0 });
+      openSchema(opened);
+      this.#database = opened;
+      this.#compactedRevision = Number(this.#prepare(sql.selectCompacted).get()!['revision']);
+      this.#revision = this.#readRevision();
+      this.#readHistory();
+    } catch (error) {
+      opened?.close();
+      throw storeErrorOf(error, `opening ${path}`);
+    }
+  }
+
+  /** What the store must know at its start. */
+  opened(): Answer<'open'> {
+    const expiries = [...this.#expiries.values()];
+    this.#expiries.clear(); // from here on the store keeps them
+    return { revision: this.#revision, compactedRevision: this.#compactedRevision, expiries };
+  }
+
+  /** Applies a batch durably. A failed batch changes nothing. */
+  write(request: Ask<'write'>): Answer<'write'> {
+    const results: WireWriteResult[] = [];
+    const batch: Batch = { staged: new Map(), values: [], revision: this.#revision };
+    let at = 0;
+    this.#database.exec('BEGIN IMMEDIATE');
+    try {
+      for (const write of request.writes) {
+        const value = write.length === undefined ? undefined : request.values.subarray(at, (at += write.length));
+        results.push(this.#writeOne(write, value, batch));
+      }
+      this.#database.exec('COMMIT');
+    } catch (error) {
+      this.#abandon();
+      throw storeErrorOf(error, 'writing');
+    }
+    this.#index.apply(batch.staged);
+    this.#revision = batch.revision;
+    return { results, values: pack(batch.values) };
+  }
+
+  range(request: Ask<'range'>): Answer<'range'> {
+    const { start, end, revision = this.#revision } = request;
+    if (revision < this.#compactedRevision) throw compactedError(revision, this.#compactedRevision);
+    if (revision > this.#revision) throw futureError(revision, this.#revision);
+    const limit = request.limit < 0 ? Infinity : request.limit;
+    const rows = revision === this.#revision ? this.#rowsNow(start, end) : this.#rowsThen(start, end, revision);
+    const values: Uint8Array[] = [];
+    const entries: WireEntry[] = [];
+    let count = 0;
+    for (const row of rows) {
+      if (count++ < limit) entries.push(toWire(this.#row(row), values));
+    }
+    return { entries, values: pack(values), count, revision: this.#revision };
+  }
+
+  events(request: Ask<'events'>): Answer<'events'> {
+    const { start, end, afterRevision } = request;
+    if (afterRevision < this.#compactedRevision) throw compactedError(afterRevision, this.#compactedRevision);
+    const rows = this.#prepare(sql.selectEvents).all(afterRevision, start, end) as unknown as (EntryRow & {
+      readonly deleted: number;
+      readonly pRevision: number | null;
+      readonly pCreated: number | null;
+      readonly pValue: Uint8Array | null;
+    })[];
+    const values: Uint8Array[] = [];
+    const events = rows.map((row): WireEvent => {
+      const { key, deleted, pRevision, pCreated, pValue } = row;
+      const entry = toWire(row, values);
+      const previous =
+        pRevision === null
+          ? undefined
+          : toWire({ key, revision: pRevision, created: pCreated!, value: pValue }, values);
+      return { type: deleted === 1 ? 'delete' : 'put', entry, previous };
+    });
+    return { events, values: pack(values), revision: this.#revision };
+  }
+
+  /** One step towards compaction at `revision`; call again until the answer has reached it. */
+  compact(request: Ask<'compact'>): Answer<'compact'> {
+    if (request.revision > this.#revision) throw futureError(request.revision, this.#revision);
+    const from = this.#compactedRevision;
+    const to = Math.min(request.revision, from + compactionStep);
+    if (to <= from) return { compactedRevision: from };
+    this.#database.exec('BEGIN IMMEDIATE');
+    try {
+      this.#prepare(sql.deleteSuperseded).run(from, to);
+      this.#prepare(sql.deleteTombstones).run(from, to);
+      this.#prepare(sql.updateCompacted).run(to);
+      this.#database.exec('COMMIT');
+    } catch (error) {
+      this.#abandon();
+      throw storeErrorOf(error, 'compacting');
+    }
+    this.#compactedRevision = to;
+    return { compactedRevision: to };
+  }
+
+  status(): Answer<'status'> {
+    const size = this.#database
+      .prepare('SELECT page_count * page_size AS n FROM pragma_page_count, pragma_page_size')
+      .get();
+    return {
+      revision: this.#revision,
+      compactedRevision: this.#compactedRevision,
+      sizeBytes: Number(size!['n']),
+      keyCount: this.#index.size,
+    };
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #writeOne(write: WireWrite, value: Uint8Array | undefined, batch: Batch): WireWriteResult {
+    const { key, expectRevision } = write;
+    const live = batch.staged.has(key) ? batch.staged.get(key) : this.#index.get(key);
+    const entry = live === undefined ? undefined : toWire(this.#row(live.revision), batch.values);
+    const lost = expectRevision !== undefined && expectRevision !== (live?.revision ?? 0);
+    if (lost || (value === undefined && live === undefined)) return { revision: undefined, entry };
+    const revision = ++batch.revision;
+    const created = live?.created ?? revision;
+    const deleted = value === undefined ? 1 : 0;
+    const expires = write.expiresMs ?? null;
+    this.#prepare(sql.insertChange).run(revision, key, deleted, created, live?.revision ?? 0, expires, value ?? null);
+    batch.staged.set(key, value === undefined ? undefined : { revision, created });
+    return { revision, entry };
+  }
+
+  #row(revision: number): EntryRow {
+    const row = this.#prepare(sql.selectRow).get(revision) as unknown as EntryRow | undefined;
+    if (row === undefined) throw new StoreError('corrupt', `the store's file lacks revision ${revision}`);
+    return row;
+  }
+
+  /** Revisions of the entries in the range, in key order. */
+  *#rowsNow(start: string, end: string): IterableIterator<number> {
+    for (const key of this.#index.range(start, end)) yield this.#index.get(key)!.revision;
+  }
+
+  /** The same at an earlier revision: keys not changed since, and what the first change since found. */
+  #rowsThen(start: string, end: string, revision: number): number[] {
+    const at = new Map<string, number>();
+    for (const key of this.#index.range(start, end)) {
+      const live = this.#index.get(key)!;
+      if (live.revision <= revision) at.set(key, live.revision);
+    }
+    const seen = new Set<string>();
+    for (const row of this.#prepare(sql.selectUndone).iterate(revision, start, end)) {
+      const { key, previous } = row as unknown as { key: string; previous: number };
+      if (previous > 0 && !seen.has(key)) at.set(key, previous);
+      seen.add(key);
+    }
+    return [...at].sort(([a], [b]) => compareKeys(a, b)).map(([, found]) => found);
+  }
+
+  #readHistory(): void {
+    for (const raw of this.#prepare(sql.selectHistory).iterate()) {
+      const row = raw as unknown as {
+        revision: number;
+        key: string;
+        deleted: number;
+        created: number;
+        expires: number | null;
+      };
+      const { revision, key, created } = row;
+      this.#index.set(key, row.deleted === 1 ? undefined : { revision, created });
+      if (row.expires === null) this.#expiries.delete(key);
+      else this.#expiries.set(key, { key, revision, expiresMs: row.expires });
+    }
+  }
+
+  /** After a failure nothing of the batch may stay. */
+  #abandon(): void {
+    if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+  }
+
+  #readRevision(): number {
+    const last = Number(this.#prepare(sql.selectLastRevision).get()!['revision'] ?? 0);
+    return Math.max(1, last, this.#compactedRevision);
+  }
+
+  #prepare(text: string): StatementSync {
+    let statement = this.#statements.get(text);
+    if (statement === undefined) {
+      statement = this.#database.prepare(text);
+      this.#statements.set(text, statement);
+    }
+    return statement;
+  }
+}
+
+const noBytes = new Uint8Array();
+
+/** An empty value comes back as NULL. */
+function toWire(row: EntryRow, values: Uint8Array[]): WireEntry {
+  const value = row.value ?? noBytes;
+  values.push(value);
+  return { key: row.key, modRevision: row.revision, createRevision: row.created, length: value.byteLength };
+}
+
+function compactedError(revision: number, compactedRevision: number): StoreError {
+  return new StoreError('compacted', `revision ${revision} was compacted: the oldest kept is ${compactedRevision}`);
+}
+
+function futureError(revision: number, current: number): StoreError {
+  return new StoreError('futureRevision', `revision ${revision} is in the future: the store is at ${current}`);
+}
