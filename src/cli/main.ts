@@ -3,7 +3,7 @@
  * 2 wrong usage; every failure is one line on stderr.
  */
 import { Command, CommanderError } from 'commander';
-import { VERSION } from '../version.ts';
+import { VERSION } from '../base/version.ts';
 import { downCommand } from './down.ts';
 import { statusCommand } from './status.ts';
 import { upCommand } from './up.ts';

@@ -8,7 +8,7 @@ import { createCriClient, type CriClient } from '../cri/cri-client.ts';
 import { ensureClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';
-import { KUBERNETES_VERSION, VERSION } from '../version.ts';
+import { KUBERNETES_VERSION, VERSION } from '../base/version.ts';
 import type { ClusterOptions } from './cluster-options.ts';
 import type { ClusterStatus } from './cluster-status.ts';
 import { createInstanceContainerd } from './containerd.ts';
