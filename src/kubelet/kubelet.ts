@@ -180,6 +180,7 @@ export function createKubelet(deps: KubeletDeps, config: KubeletConfiguration): 
     pullSecrets: createPullSecrets({ client, recorder, log }),
     reconcileMirrorPod: createMirrorReconciler({ mirrorClient, node: nodeStatus.node, log }),
     isPodTerminationRequested: podState.isPodTerminationRequested,
+    holdEvents: (uid) => pleg.holdEvents(uid),
     generateStatus: createStatusGenerator({
       clock,
       recorder,
