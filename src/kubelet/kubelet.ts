@@ -17,7 +17,8 @@ import type { PodContainerManager } from './cgroups/pod-container-manager.ts';
 import { nodePodInformer, startApiserverSource } from './config/apiserver-source.ts';
 import { createPodConfig } from './config/pod-config.ts';
 import { createSourcesReady } from './config/sources-ready.ts';
-import { startStaticSources, type PreparePod } from './config/static-sources.ts';
+import type { PreparePod } from './config/static-pod.ts';
+import { startStaticSources } from './config/static-sources.ts';
 import { containersToDelete, deleteContainers } from './container-deletor.ts';
 import type { ContainerRuntime } from './container/runtime.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
@@ -180,6 +181,7 @@ export function createKubelet(deps: KubeletDeps, config: KubeletConfiguration): 
     pullSecrets: createPullSecrets({ client, recorder, log }),
     reconcileMirrorPod: createMirrorReconciler({ mirrorClient, node: nodeStatus.node, log }),
     isPodTerminationRequested: podState.isPodTerminationRequested,
+    holdEvents: (uid) => pleg.holdEvents(uid),
     generateStatus: createStatusGenerator({
       clock,
       recorder,
