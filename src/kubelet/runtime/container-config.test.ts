@@ -5,8 +5,8 @@ import type { ContainerConfig } from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
 import { image } from '../../cri/sim/sim-image.ts';
 import { expand } from './expansion.ts';
+import { podQosClass } from '../../api/pod-qos.ts';
 import { milliCpuToQuota, milliCpuToShares, oomScoreAdjust } from './linux-resources.ts';
-import { qosClass } from './pod-facts.ts';
 import { createRuntimeFixture, podOf, type FixtureWorld } from './runtime-fixture.ts';
 import { signalOf } from './stop-signal.ts';
 import { mountedAsResolved, resolveInside } from './subpath.ts';
@@ -133,7 +133,7 @@ describe('resources', () => {
 
   const scores: { about: string; resources: Container['resources']; expected: number; qos: string }[] = [
     { about: 'nothing asked', resources: {}, expected: 1000, qos: 'BestEffort' },
-    { about: 'all guaranteed', resources: { limits: { cpu: '1', memory: '1Gi' } }, expected: -997, qos: 'Guaranteed' },
+    { about: 'all guaranteed', resources: { limits: { cpu: '1', memory: '1Gi' }, requests: { cpu: '1', memory: '1Gi' } }, expected: -997, qos: 'Guaranteed' },
     { about: 'a little', resources: { requests: { memory: '1' } }, expected: 999, qos: 'Burstable' },
     { about: 'everything', resources: { requests: { memory: '4Gi' } }, expected: 3, qos: 'Burstable' },
   ];
@@ -141,7 +141,7 @@ describe('resources', () => {
     it(`${about}: ${qos}, ${expected}`, () => {
       const container = { ...base, ...(resources === undefined ? {} : { resources }) };
       const pod = podOf({ containers: [container] });
-      assert.equal(qosClass(pod), qos);
+      assert.equal(podQosClass(pod), qos);
       assert.equal(oomScoreAdjust(pod, container, 4 * 2 ** 30), expected);
     });
   }

@@ -220,6 +220,22 @@ describe('ending', () => {
     assert.equal(fixture.platform.clock.nowMs() - startMs, 7000);
   });
 
+  const hooks: { about: string; handler: object; fails: boolean }[] = [
+    { about: 'an HTTP request', handler: { httpGet: { port: 'web', path: '/hook' } }, fails: false },
+    { about: 'an HTTP request that is refused', handler: { httpGet: { port: 8080, path: '/no' } }, fails: true },
+    { about: 'an HTTP request nobody hears', handler: { httpGet: { port: 81 } }, fails: true },
+    { about: 'a TCP connection', handler: { tcpSocket: { port: 80 } }, fails: false },
+    { about: 'a port of no name', handler: { httpGet: { port: 'none' } }, fails: true },
+    { about: 'a pause', handler: { sleep: { seconds: 3 } }, fails: false },
+  ];
+  for (const { about, handler, fails } of hooks) {
+    it(`runs a postStart hook that is ${about}`, async () => {
+      const fixture = createRuntimeFixture({ images: [image('web:1', { http: ({ path }) => ({ status: path === '/hook' ? 200 : 404, body: path }) })] });
+      const pod = podOf({ containers: [{ ...web, ports: [{ name: 'web', containerPort: 80 }], lifecycle: { postStart: handler } }] });
+      assert.equal((await fixture.sync(pod)).steps.at(-1)!.reason, fails ? 'PostStartHookError' : undefined);
+    });
+  }
+
   it('kills a container whose postStart fails', async () => {
     const fixture = createRuntimeFixture({ images: [image('web:1', { exec: () => ({ exitCode: 1 }) })] });
     const pod = podOf({ containers: [{ ...web, lifecycle: { postStart: { exec: { command: ['warm'] } } } }] });
