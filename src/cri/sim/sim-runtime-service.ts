@@ -190,8 +190,8 @@ function containerCalls(state: SimState): ContainerCalls {
       await container.start();
       return {};
     },
-    async stopContainer({ containerId, timeoutSeconds = 0 }) {
-      await state.containers.get(containerId ?? '')?.stop(timeoutSeconds * 1000);
+    async stopContainer({ containerId, timeoutSeconds = 0 }, options) {
+      await state.containers.get(containerId ?? '')?.stop(timeoutSeconds * 1000, options?.signal);
       return {};
     },
     async removeContainer({ containerId }) {

@@ -209,6 +209,23 @@ describe('ending', () => {
     assert.ok(fixture.takeEvents().includes('Killing: Stopping container web'));
   });
 
+  it('can be hurried: a second kill runs no second hook and waits less', async () => {
+    const calls: string[][] = [];
+    const fixture = createRuntimeFixture({ images: [image('web:1', { onStop: 'ignored', exec: ({ command }) => (calls.push([...command]), { exitCode: 0, after: '20s' }) })] });
+    const pod = podOf({ containers: [{ ...web, lifecycle: { preStop: { exec: { command: ['drain'] } } } }] });
+    await fixture.sync(pod);
+    const runtimePod = await runningPod(fixture, pod);
+    const startMs = fixture.platform.clock.nowMs();
+    const first = new AbortController();
+    const slow = fixture.runtime.killPod({ pod, runtimePod, gracePeriodSeconds: 60, signal: first.signal }).catch((error: unknown) => error);
+    await fixture.platform.clock.advance(1000);
+    first.abort(new Error('hurry'));
+    assert.equal(((await fixture.drive(slow)) as Error).message, 'hurry');
+    await fixture.drive(fixture.runtime.killPod({ pod, runtimePod, gracePeriodSeconds: 5 }));
+    assert.deepEqual(calls, [['drain']]);
+    assert.equal(fixture.platform.clock.nowMs() - startMs, 1000 + 5000 + 2000);
+  });
+
   it('restores hooks and grace of an orphan from its labels', async () => {
     const calls: string[][] = [];
     const fixture = createRuntimeFixture({ images: [image('web:1', { onStop: 'ignored', exec: ({ command }) => (calls.push([...command]), { exitCode: 0 }) })] });

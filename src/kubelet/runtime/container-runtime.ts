@@ -152,6 +152,7 @@ function createContext(deps: ContainerRuntimeDeps, config: ContainerRuntimeConfi
       readHostResolvConf: async () => (config.resolvConf === '' ? '' : ((await optionalText(deps, config.resolvConf ?? '/etc/resolv.conf')) ?? '')),
     }),
     crashBackOff: createCrashBackOff(config.crashLoopBackOff ?? {}),
+    preStops: new Map(),
     containerConfig: {
       files, paths, subpaths, resources, clusterDomain, sources: environmentSources(deps, config),
       security: { seccompProfileRoot: `${config.rootDir}/seccomp`, seccompDefault: config.seccompDefault ?? false },
