@@ -56,8 +56,11 @@ export function createImageGc(deps: ImageGcDeps, config: ImageGcConfig): ImageGc
   const detect = async (): Promise<Image[]> => {
     const nowMs = clock.monotonicMs();
     const [{ images: all }, { containers }] = await Promise.all([images.listImages({}), runtime.listContainers({})]);
-    const used = new Set(containers.flatMap((container) => [container.imageId, container.imageRef, container.image?.image ?? '']));
-    const isUsed = (image: Image): boolean => [image.id, ...image.repoTags, ...image.repoDigests].some((name) => used.has(name));
+    const used = new Set(
+      containers.flatMap((container) => [container.imageId, container.imageRef, container.image?.image ?? '']),
+    );
+    const isUsed = (image: Image): boolean =>
+      [image.id, ...image.repoTags, ...image.repoDigests].some((name) => used.has(name));
     for (const id of seen.keys()) if (!all.some((image) => image.id === id)) seen.delete(id);
     for (const image of all) {
       const entry = seen.get(image.id) ?? { firstDetectedMs: nowMs, lastUsedMs: 0 };
@@ -65,8 +68,12 @@ export function createImageGc(deps: ImageGcDeps, config: ImageGcConfig): ImageGc
       seen.set(image.id, entry);
     }
     const entryOf = (image: Image): Seen => seen.get(image.id)!;
-    return all.filter((image) => !image.pinned && !isUsed(image))
-      .sort((a, b) => entryOf(a).lastUsedMs - entryOf(b).lastUsedMs || entryOf(a).firstDetectedMs - entryOf(b).firstDetectedMs);
+    return all
+      .filter((image) => !image.pinned && !isUsed(image))
+      .sort(
+        (a, b) =>
+          entryOf(a).lastUsedMs - entryOf(b).lastUsedMs || entryOf(a).firstDetectedMs - entryOf(b).firstDetectedMs,
+      );
   };
 
   const remove = async (image: Image): Promise<number> => {
