@@ -6,13 +6,11 @@ import type { CriImageService, CriRuntimeService, Image } from '../../cri/gen/cr
 import type { Clock } from '../../platform/clock.ts';
 import type { Files } from '../../platform/files.ts';
 import type { Log } from '../../platform/log.ts';
-import type { ImageManager } from './image-manager.ts';
 
 /** What collection needs. */
 export interface ImageGcDeps {
   readonly runtime: CriRuntimeService;
   readonly images: CriImageService;
-  readonly manager: Pick<ImageManager, 'forget'>;
   readonly files: Files;
   readonly clock: Clock;
   readonly log: Log;
@@ -78,7 +76,6 @@ export function createImageGc(deps: ImageGcDeps, config: ImageGcConfig): ImageGc
 
   const remove = async (image: Image): Promise<number> => {
     await images.removeImage({ image: { image: image.id } });
-    deps.manager.forget(image.id);
     seen.delete(image.id);
     return image.size;
   };

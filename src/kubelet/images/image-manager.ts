@@ -2,8 +2,8 @@
  * Makes sure an image is on the node before its container is created, by pull policy, with back-off. Upstream:
  * pkg/kubelet/images/image_manager.go.
  *
- * What is known of images is remembered: a pod whose image is there costs no call. Whoever finds the memory wrong (a
- * container cannot be created for want of its image) calls `forget`.
+ * Images are asked for each time, since a tag may be moved behind our back (an image loaded again under its name); pods
+ * that ask at the same time share the answer.
  */
 import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
 import type { EventRecorder, EventTarget } from '../../client/event-recorder.ts';
@@ -75,8 +75,6 @@ export interface ImageNeed {
 export interface ImageManager {
   /** The image as the runtime has it. Rejects with ImageError. */
   ensureImageExists(need: ImageNeed): Promise<Image>;
-  /** Forgets what was remembered of an image, by name or id. */
-  forget(image: string): void;
   /** Forgets the pod's back-off. */
   forgetPod(uid: string): void;
 }
@@ -114,14 +112,21 @@ export function createImageManager(deps: ImageManagerDeps, config: ImageManagerC
     maxMs: config.backOffMaxMs ?? 300_000,
   });
   const lastFailures = new Map<string, { readonly text: string; readonly atMs: number }>();
-  const known = new Map<string, Image>();
+  const asking = new Map<string, Promise<Image | undefined>>();
 
-  const inspect = async (name: string): Promise<Image | undefined> => {
-    const remembered = known.get(name);
-    if (remembered !== undefined) return remembered;
-    const { image } = await images.imageStatus({ image: { image: name } });
-    if (image !== undefined) known.set(name, image);
-    return image;
+  const inspect = (name: string): Promise<Image | undefined> => {
+    const inFlight = asking.get(name);
+    if (inFlight !== undefined) return inFlight;
+    const ask = async (): Promise<Image | undefined> => {
+      try {
+        return (await images.imageStatus({ image: { image: name } })).image;
+      } finally {
+        asking.delete(name);
+      }
+    };
+    const answer = ask();
+    asking.set(name, answer);
+    return answer;
   };
 
   const credentials = async (reference: ImageReference, secrets: readonly Secret[]) => {
@@ -149,7 +154,6 @@ export function createImageManager(deps: ImageManagerDeps, config: ImageManagerC
         signal: need.signal,
         ...(need.sandboxConfig === undefined ? {} : { sandboxConfig: need.sandboxConfig }),
       });
-      known.delete(reference.pullName);
       const image =
         (await inspect(reference.pullName)) ?? (await images.imageStatus({ image: { image: result.imageRef } })).image;
       if (image === undefined) throw new Error(`image ${shown} was pulled but the runtime does not have it`);
@@ -220,10 +224,6 @@ export function createImageManager(deps: ImageManagerDeps, config: ImageManagerC
         throw new ImageError('ImagePullBackOff', message, { retryAfterMs });
       }
       return pull(need, reference, key);
-    },
-    forget(image) {
-      for (const [name, value] of known)
-        if (name === image || value.id === image || value.repoTags.includes(image)) known.delete(name);
     },
     forgetPod(uid) {
       for (const key of [...lastFailures.keys()].filter((candidate) => candidate.startsWith(`${uid}_`))) {

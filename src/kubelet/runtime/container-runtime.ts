@@ -284,7 +284,6 @@ export function createContainerRuntime(deps: ContainerRuntimeDeps, config: Conta
     },
     async removeImage(id) {
       await images.removeImage({ image: { image: id } });
-      context.images.forget(id);
     },
     async updatePodCidr(podCidr) {
       await runtime.updateRuntimeConfig({ runtimeConfig: { networkConfig: { podCidr } } });

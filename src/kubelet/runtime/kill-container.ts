@@ -143,10 +143,10 @@ export async function killContainer(kill: KillContainer, context: RuntimeContext
       { containerId, timeoutSeconds: Math.max(graceSeconds, minimumGracePeriodSeconds) },
       { signal: kill.signal },
     );
-    context.preStops.delete(containerId);
   } catch (error) {
     if (!isCriCode(error, 'NotFound')) throw error;
   } finally {
+    if (!kill.signal?.aborted) context.preStops.delete(containerId);
     ordering?.containerTerminated(container.name);
   }
 }

@@ -197,6 +197,8 @@ export function createPodStatusReader({ runtime, clock, messages }: PodStatusDep
         runtime.listContainers({ filter: { labelSelector } }),
       ]);
       learnAll(items, containers);
+      const listed = new Set(containers.map((container) => container.id));
+      for (const [id, entry] of exited) if (entry.podUid === uid && !listed.has(id)) exited.delete(id);
       const [sandboxes, statuses] = await Promise.all([
         Promise.all(items.map(readSandbox)),
         Promise.all(containers.map((container) => readContainer(container, uid))),

@@ -4,7 +4,6 @@
  * Two CRI calls when all goes well. A failure carries upstream's reason, which becomes the container's waiting reason.
  */
 import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
-import { isCriCode } from '../../cri/cri-error.ts';
 import type { Image, PodSandboxConfig } from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
 import type { PodStatus } from '../container/runtime.ts';
@@ -121,8 +120,6 @@ async function create(start: StartContainer, context: RuntimeContext, image: Ima
     });
     return containerId;
   } catch (error) {
-    // The image may have been removed behind our back: look again next time.
-    context.images.forget(image.id);
     throw fail({ start, reason: 'CreateContainerError', error }, context);
   }
 }
@@ -164,7 +161,6 @@ export async function startContainer(start: StartContainer, context: RuntimeCont
   try {
     await context.cri.runtime.startContainer({ containerId });
   } catch (error) {
-    if (isCriCode(error, 'NotFound')) context.images.forget(image.id);
     throw fail({ start, reason: 'RunContainerError', error }, context);
   }
   context.recorder.event(target, 'Normal', 'Started', 'Container started');
