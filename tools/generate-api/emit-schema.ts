@@ -6,8 +6,14 @@ import type { FactField, Facts, FactType } from './facts.ts';
 
 /** Renders `src/api/gen/schema-data.json`. */
 export function emitSchema(facts: Facts): string {
-  const types = [...facts.types].filter(([, t]) => t.fields !== undefined || (t.scalar === 'object' && t.pbOnly === undefined));
-  const blocks = types.map(([name, type]) => renderType(name, type, facts).map((line) => JSON.stringify(line)).join(',\n'));
+  const types = [...facts.types].filter(
+    ([, t]) => t.fields !== undefined || (t.scalar === 'object' && t.pbOnly === undefined),
+  );
+  const blocks = types.map(([name, type]) =>
+    renderType(name, type, facts)
+      .map((line) => JSON.stringify(line))
+      .join(',\n'),
+  );
   return `[\n[${blocks.join('],\n\n[')}]\n]\n`;
 }
 

@@ -25,7 +25,11 @@ test('duplicate keys are named by path and the last wins', () => {
     ['{"a":"{\\"b\\":1,\\"b\\":2}"}', []],
   ];
   for (const [text, duplicates] of cases) {
-    assert.deepEqual(parseJson(text).duplicates, duplicates.map((path) => `duplicate field "${path}"`), text);
+    assert.deepEqual(
+      parseJson(text).duplicates,
+      duplicates.map((path) => `duplicate field "${path}"`),
+      text,
+    );
   }
   assert.deepEqual(parseJson('{"a":1,"a":2}').value, { a: 2 });
 });
@@ -64,11 +68,35 @@ test('nesting is limited, not fatal', () => {
 
 test('quantities become canonical', () => {
   const cases: [string, string | undefined][] = [
-    ['0', '0'], ['1', '1'], ['0.5', '500m'], ['1000m', '1'], ['1500m', '1500m'], ['1024Mi', '1Gi'], ['1.5Gi', '1536Mi'],
-    ['1000', '1k'], ['1e3', '1e3'], ['100Ki', '100Ki'], ['0.5Ki', '512'], ['1000Ki', '1000Ki'], ['-1', '-1'], ['+5', '5'],
-    ['0.0000000001', '1n'], ['5n', '5n'], ['1E', '1E'], ['1Ei', '1Ei'], ['100Ei', '9223372036854775807'],
-    ['', undefined], ['x', undefined], ['1.2.3', undefined], ['1 Gi', undefined], ['.', undefined], ['.5', '500m'], ['5.', '5'],
-    ['1.5Mi', '1536Ki'], ['2e-3', '2e-3'], ['-0', '0'],
+    ['0', '0'],
+    ['1', '1'],
+    ['0.5', '500m'],
+    ['1000m', '1'],
+    ['1500m', '1500m'],
+    ['1024Mi', '1Gi'],
+    ['1.5Gi', '1536Mi'],
+    ['1000', '1k'],
+    ['1e3', '1e3'],
+    ['100Ki', '100Ki'],
+    ['0.5Ki', '512'],
+    ['1000Ki', '1000Ki'],
+    ['-1', '-1'],
+    ['+5', '5'],
+    ['0.0000000001', '1n'],
+    ['5n', '5n'],
+    ['1E', '1E'],
+    ['1Ei', '1Ei'],
+    ['100Ei', '9223372036854775807'],
+    ['', undefined],
+    ['x', undefined],
+    ['1.2.3', undefined],
+    ['1 Gi', undefined],
+    ['.', undefined],
+    ['.5', '500m'],
+    ['5.', '5'],
+    ['1.5Mi', '1536Ki'],
+    ['2e-3', '2e-3'],
+    ['-0', '0'],
   ];
   for (const [text, want] of cases) assert.equal(canonicalQuantity(text), want, text);
 });

@@ -18,8 +18,18 @@ export function parseJson(text: string): ParsedJson {
   } catch {
     return parseSlowly(text);
   }
-  const inText = text.match(/(?<!\\)"\s*:/g)?.length ?? 0;
-  return countKeys(value, 0) === inText ? { value, duplicates: [] } : parseSlowly(text);
+  return countKeys(value, 0) === countKeyTokens(text) ? { value, duplicates: [] } : parseSlowly(text);
+}
+
+/** Unescaped quotes that a colon follows: every key of the text, and now and then something that only looks like one. */
+function countKeyTokens(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf(':'); at >= 0; at = text.indexOf(':', at + 1)) {
+    let before = at - 1;
+    while (before >= 0 && text.charCodeAt(before) <= 32) before--;
+    if (text.charCodeAt(before) === 0x22 && text.charCodeAt(before - 1) !== 0x5c) count++;
+  }
+  return count;
 }
 
 /** Keys of all objects within; every key token of the text is matched, so an equal count proves there was no duplicate. */

@@ -21,7 +21,10 @@ const plans = new WeakMap<StructSchema, PbPlan>();
 export function planOf(schema: StructSchema): PbPlan {
   const known = plans.get(schema);
   if (known !== undefined) return known;
-  const plan = build([...schema.fields.values()].filter((f) => f.pb.length > 0), 0);
+  const plan = build(
+    [...schema.fields.values()].filter((f) => f.pb.length > 0),
+    0,
+  );
   plans.set(schema, plan);
   return plan;
 }

@@ -130,7 +130,16 @@ function readValue(c: Context, type: TypeSchema, where: Where): unknown {
 }
 
 const wireTypes: Record<ScalarName, number> = {
-  string: 2, bytes: 2, quantity: 2, time: 2, microTime: 2, intOrString: 2, boolean: 0, int32: 0, int64: 0, double: 1,
+  string: 2,
+  bytes: 2,
+  quantity: 2,
+  time: 2,
+  microTime: 2,
+  intOrString: 2,
+  boolean: 0,
+  int32: 0,
+  int64: 0,
+  double: 1,
 };
 
 function readScalar(r: PbReader, scalar: ScalarName, { name, wireType }: Where): unknown {

@@ -5,10 +5,11 @@ import type { StructSchema } from '../schema/type-schema.ts';
 import { schemaOf } from '../schema/schema.ts';
 import { parseJson } from './json.ts';
 import { isObject, type JsonObject } from './own-property.ts';
+import { planOf } from './pb-plan.ts';
 import { PbError, PbReader } from './pb-reader.ts';
 import { PbWriter } from './pb-writer.ts';
 import { decodeMessage } from './protobuf-decode.ts';
-import { encodeMessage, writeStruct } from './protobuf-encode.ts';
+import { writeStruct } from './protobuf-encode.ts';
 
 export { PbError } from './pb-reader.ts';
 export { encodeMessage } from './protobuf-encode.ts';
@@ -57,7 +58,8 @@ function finishEnvelope(w: PbWriter, of: { apiVersion: string; kind: string }, c
 
 /** Unwraps an envelope; `raw` is a view of the input. Throws {@link PbError}. */
 export function decodeEnvelope(bytes: Uint8Array): Envelope {
-  if (!isProtobuf(bytes)) throw new PbError('provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]');
+  if (!isProtobuf(bytes))
+    throw new PbError('provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]');
   const r = new PbReader(bytes.subarray(4));
   const out: Envelope = { apiVersion: '', kind: '', raw: new Uint8Array(), contentEncoding: '', contentType: '' };
   while (r.at < r.end) {
@@ -80,8 +82,14 @@ function readTypeMeta(r: PbReader, out: Envelope): void {
   }
 }
 
-/** An object with its apiVersion and kind as an enveloped message. Throws {@link PbError}. */
+/**
+ * An object with its apiVersion and kind as an enveloped message. Throws {@link PbError}, also for kinds that have no
+ * protobuf form (Table, custom resources).
+ */
 export function encodeProtobuf(schema: StructSchema, object: JsonObject): Uint8Array {
+  if (planOf(schema).descending.length === 0 && schema.fields.size > 0) {
+    throw new PbError(`object ${schema.name} cannot be encoded to a protobuf message`);
+  }
   const w = new PbWriter(2048);
   const of = { apiVersion: String(object['apiVersion'] ?? ''), kind: String(object['kind'] ?? '') };
   return finishEnvelope(w, of, () => writeStruct(w, schema, object));
@@ -106,7 +114,8 @@ export function decodeProtobuf(bytes: Uint8Array, fallback?: { apiVersion: strin
     return isObject(value) ? value : { apiVersion, kind };
   }
   const schema = builtinSchema(apiVersion, kind);
-  if (schema === undefined) throw new PbError(`no kind "${kind}" is registered for version "${apiVersion}" in protobuf`);
+  if (schema === undefined)
+    throw new PbError(`no kind "${kind}" is registered for version "${apiVersion}" in protobuf`);
   return { apiVersion, kind, ...decodeRawMessage(schema, envelope.raw) };
 }
 

@@ -68,7 +68,8 @@ function decodeInteger(type: 'int32' | 'int64', value: unknown, report: (fault: 
     return value;
   }
   if (typeof value !== 'number') report({ mismatch: jsonKind(value) });
-  else if (!Number.isInteger(value) || (type === 'int32' && (value | 0) !== value)) report({ mismatch: `number ${value}` });
+  else if (!Number.isInteger(value) || (type === 'int32' && (value | 0) !== value))
+    report({ mismatch: `number ${value}` });
   return value === 0 ? 0 : value;
 }
 
@@ -105,7 +106,9 @@ function decodeTime(type: 'time' | 'microTime', value: unknown, report: (fault: 
   }
   const moment = parseMoment(value);
   if (moment === undefined) {
-    report({ text: `parsing time ${JSON.stringify(value)} as "${goLayouts[type]}": cannot parse ${JSON.stringify(value)} as "2006"` });
+    report({
+      text: `parsing time ${JSON.stringify(value)} as "${goLayouts[type]}": cannot parse ${JSON.stringify(value)} as "2006"`,
+    });
     return value;
   }
   if (type === 'time' && canonicalTime.test(value)) return value;

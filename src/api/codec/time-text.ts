@@ -19,7 +19,9 @@ function daysFromCivil(year: number, month: number, day: number): number {
   const era = Math.floor(y / 400);
   const yearOfEra = y - era * 400;
   const dayOfYear = Math.floor((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1;
-  return era * 146_097 + yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear - 719_468;
+  return (
+    era * 146_097 + yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear - 719_468
+  );
 }
 
 function civilFromDays(days: number): [number, number, number] {
@@ -43,13 +45,15 @@ function leap(year: number): boolean {
 export function parseMoment(text: string): Moment | undefined {
   const m = shape.exec(text);
   if (m === null) return undefined;
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = m.slice(1, 7).map(Number);
+  const [year, month, day] = [Number(m[1]), Number(m[2]), Number(m[3])];
+  const [hour, minute, second] = [Number(m[4]), Number(m[5]), Number(m[6])];
   const days = month === 2 && leap(year) ? 29 : (monthDays[month - 1] ?? 0);
   const [zoneHour, zoneMinute] = [Number(m[9] ?? 0), Number(m[10] ?? 0)];
-  if (day < 1 || day > days || hour > 23 || minute > 59 || second > 59 || zoneHour > 23 || zoneMinute > 59) return undefined;
+  if (day < 1 || day > days || hour > 23 || minute > 59 || second > 59 || zoneHour > 23 || zoneMinute > 59)
+    return undefined;
   const offset = (zoneHour * 60 + zoneMinute) * 60 * (m[8] === '-' ? -1 : 1);
   const seconds = daysFromCivil(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset;
-  return { seconds, nanos: Number((m[7] ?? '').padEnd(9, '0')) };
+  return { seconds, nanos: m[7] === undefined ? 0 : Number(m[7].padEnd(9, '0')) };
 }
 
 const pad = (n: number, width: number): string => String(n).padStart(width, '0');

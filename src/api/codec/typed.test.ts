@@ -19,7 +19,8 @@ function decode(text: string, options: DecodeOptions = {}, kind = deployment): R
 }
 
 test('unknown and duplicate fields, by mode', () => {
-  const text = '{"spec":{"foo":1,"replicas":1,"replicas":2,"template":{"spec":{"containers":[{"name":"a","nope":1}]}}},"bar":1}';
+  const text =
+    '{"spec":{"foo":1,"replicas":1,"replicas":2,"template":{"spec":{"containers":[{"name":"a","nope":1}]}}},"bar":1}';
   const messages = [
     'duplicate field "spec.replicas"',
     'unknown field "spec.foo"',
@@ -40,22 +41,47 @@ test('field names are case-sensitive', () => {
 
 test('type mismatches read as upstream', () => {
   const cases: [string, string][] = [
-    ['{"spec":{"replicas":"3"}}', 'json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32'],
-    ['{"spec":{"replicas":1.5}}', 'json: cannot unmarshal number 1.5 into Go struct field DeploymentSpec.spec.replicas of type int32'],
-    ['{"spec":{"replicas":99999999999}}', 'json: cannot unmarshal number 99999999999 into Go struct field DeploymentSpec.spec.replicas of type int32'],
-    ['{"spec":{"template":{"spec":{"containers":[{"name":5}]}}}}', 'json: cannot unmarshal number into Go struct field Container.spec.template.spec.containers.name of type string'],
-    ['{"spec":{"template":{"spec":{"containers":{}}}}}', 'json: cannot unmarshal object into Go struct field PodSpec.spec.template.spec.containers of type []v1.Container'],
+    [
+      '{"spec":{"replicas":"3"}}',
+      'json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32',
+    ],
+    [
+      '{"spec":{"replicas":1.5}}',
+      'json: cannot unmarshal number 1.5 into Go struct field DeploymentSpec.spec.replicas of type int32',
+    ],
+    [
+      '{"spec":{"replicas":99999999999}}',
+      'json: cannot unmarshal number 99999999999 into Go struct field DeploymentSpec.spec.replicas of type int32',
+    ],
+    [
+      '{"spec":{"template":{"spec":{"containers":[{"name":5}]}}}}',
+      'json: cannot unmarshal number into Go struct field Container.spec.template.spec.containers.name of type string',
+    ],
+    [
+      '{"spec":{"template":{"spec":{"containers":{}}}}}',
+      'json: cannot unmarshal object into Go struct field PodSpec.spec.template.spec.containers of type []v1.Container',
+    ],
     ['{"spec":[]}', 'json: cannot unmarshal array into Go struct field Deployment.spec of type v1.DeploymentSpec'],
-    ['{"metadata":{"labels":{"a":1}}}', 'json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels.a of type string'],
+    [
+      '{"metadata":{"labels":{"a":1}}}',
+      'json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels.a of type string',
+    ],
     ['[]', 'json: cannot unmarshal array into Go value of type v1.Deployment'],
-    ['{"spec":{"template":{"spec":{"containers":[{"resources":{"limits":{"cpu":"x"}}}]}}}}', "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"],
+    [
+      '{"spec":{"template":{"spec":{"containers":[{"resources":{"limits":{"cpu":"x"}}}]}}}}',
+      "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+    ],
   ];
   for (const [text, message] of cases) assert.throws(() => decode(text), { name: 'DecodeError', message }, text);
-  assert.throws(() => decode('{"data":{"a":"!"}}', {}, schema('', 'v1', 'Secret')), { message: 'illegal base64 data at input byte 0' });
+  assert.throws(() => decode('{"data":{"a":"!"}}', {}, schema('', 'v1', 'Secret')), {
+    message: 'illegal base64 data at input byte 0',
+  });
 });
 
 test('zero values: kept behind pointers, dropped by omitempty, written where Go always writes', () => {
-  const { object } = decode('{"spec":{"replicas":0,"paused":false,"minReadySeconds":0,"template":{"spec":{"containers":[{"stdin":false,"image":""}]}}}}');
+  const { object } = decode(
+    '{"spec":{"replicas":0,"paused":false,"minReadySeconds":0,"template":{"spec":{"containers":[{"stdin":false,"image":""}]}}}}',
+  );
   assert.deepEqual(object, {
     spec: {
       replicas: 0,
@@ -97,11 +123,20 @@ test('a long integer stays exact in an int64 field', () => {
 });
 
 test('the schema inside a CRD keeps its unions and is pruned without a word', () => {
-  const text = '{"spec":{"versions":[{"name":"v1","schema":{"openAPIV3Schema":{"type":"object","additionalProperties":true,"items":{"type":"string","nope":1}}}}]}}';
-  const { object, warnings } = decode(text, { mode: 'Warn' }, schema('apiextensions.k8s.io', 'v1', 'CustomResourceDefinition'));
+  const text =
+    '{"spec":{"versions":[{"name":"v1","schema":{"openAPIV3Schema":{"type":"object","additionalProperties":true,"items":{"type":"string","nope":1}}}}]}}';
+  const { object, warnings } = decode(
+    text,
+    { mode: 'Warn' },
+    schema('apiextensions.k8s.io', 'v1', 'CustomResourceDefinition'),
+  );
   assert.deepEqual(warnings, []);
   const [version] = (object['spec'] as { versions: { schema: { openAPIV3Schema: unknown } }[] }).versions;
-  assert.deepEqual(version?.schema.openAPIV3Schema, { type: 'object', additionalProperties: true, items: { type: 'string' } });
+  assert.deepEqual(version?.schema.openAPIV3Schema, {
+    type: 'object',
+    additionalProperties: true,
+    items: { type: 'string' },
+  });
 });
 
 test('the input is never changed and decoding is idempotent', () => {

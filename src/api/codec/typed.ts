@@ -96,6 +96,7 @@ function mismatch(kind: string, type: TypeSchema, context: Context): never {
 function decodeValue(type: TypeSchema, value: unknown, context: Context): unknown {
   switch (type.kind) {
     case 'scalar':
+      if (typeof value === 'string' && type.scalar === 'string') return value;
       return decodeScalar(type.scalar, value, (fault) => {
         if ('text' in fault) throw new DecodeError(fault.text);
         mismatch(fault.mismatch, type, context);
@@ -149,11 +150,14 @@ function decodeField(field: FieldSchema, item: unknown, { out, context }: { out:
   setOwn(out, field.name, decoded);
 }
 
-/** What Go's omitempty drops: false, 0, "", and lists and maps without elements; never structs. */
+/**
+ * What Go's omitempty drops: false, 0, "", and lists and maps without elements; never structs. IntOrString is a struct
+ * there, but its zero means unset wherever it is no pointer (a service port's target), so it is dropped here.
+ */
 export function isEmpty(type: TypeSchema, value: unknown): boolean {
   switch (type.kind) {
     case 'scalar':
-      if (type.scalar === 'quantity' || type.scalar === 'intOrString') return false;
+      if (type.scalar === 'quantity') return false;
       return value === '' || value === 0 || value === false;
     case 'list':
       return (value as unknown[]).length === 0;
@@ -195,7 +199,7 @@ function zeroOf(field: FieldSchema): unknown {
 function zeroScalar(scalar: string): unknown {
   if (scalar === 'string' || scalar === 'bytes') return '';
   if (scalar === 'boolean') return false;
-  return scalar === 'int32' || scalar === 'int64' || scalar === 'double' ? 0 : undefined;
+  return ['int32', 'int64', 'double', 'intOrString'].includes(scalar) ? 0 : undefined;
 }
 
 /** The struct as Go writes its zero value. */
@@ -211,7 +215,7 @@ export function zeroElement(type: TypeSchema): unknown {
   if (type.kind === 'list') return [];
   if (type.kind === 'map') return {};
   if (type.kind !== 'scalar') return null;
-  return type.scalar === 'quantity' ? '0' : type.scalar === 'intOrString' ? 0 : (zeroScalar(type.scalar) ?? null);
+  return type.scalar === 'quantity' ? '0' : (zeroScalar(type.scalar) ?? null);
 }
 
 function decodeList(type: ListSchema, value: unknown, context: Context): unknown[] {
@@ -219,7 +223,9 @@ function decodeList(type: ListSchema, value: unknown, context: Context): unknown
   const out: unknown[] = [];
   for (const item of value) {
     context.path.push(out.length);
-    out.push(item === null || item === undefined ? nullElement(type.items, context) : decodeValue(type.items, item, context));
+    out.push(
+      item === null || item === undefined ? nullElement(type.items, context) : decodeValue(type.items, item, context),
+    );
     context.path.pop();
   }
   return out;
@@ -248,6 +254,7 @@ function decodeAny(type: AnySchema, value: unknown, context: Context): unknown {
   const props = typeSchema('apiextensions.v1.JSONSchemaProps') as StructSchema;
   const quiet: Context = { path: context.path, strict: undefined, sparse: context.sparse, owner: context.owner };
   if (isObject(value)) return decodeStruct(props, value, quiet);
-  if (type.form === 'schemaOrArray' && Array.isArray(value)) return value.map((item) => decodeStruct(props, item, quiet));
+  if (type.form === 'schemaOrArray' && Array.isArray(value))
+    return value.map((item) => decodeStruct(props, item, quiet));
   return value;
 }

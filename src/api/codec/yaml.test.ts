@@ -25,7 +25,10 @@ test('anchors and merge keys', () => {
 });
 
 test('documents of a stream', () => {
-  assert.deepEqual(parseYamlDocuments('---\na: 1\n---\n# nothing\n---\nb: 2\n').map((d) => d.value), [{ a: 1 }, { b: 2 }]);
+  assert.deepEqual(
+    parseYamlDocuments('---\na: 1\n---\n# nothing\n---\nb: 2\n').map((d) => d.value),
+    [{ a: 1 }, { b: 2 }],
+  );
 });
 
 test('duplicate keys are named with their line', () => {

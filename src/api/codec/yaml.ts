@@ -35,7 +35,9 @@ function convert(document: Document, text: string): ParsedJson {
   if (error !== undefined) {
     const line = error.linePos?.[0].line;
     const reason = error.message.split(' at line')[0];
-    throw new YamlSyntaxError(`error converting YAML to JSON: yaml: ${line === undefined ? '' : `line ${line}: `}${reason}`);
+    throw new YamlSyntaxError(
+      `error converting YAML to JSON: yaml: ${line === undefined ? '' : `line ${line}: `}${reason}`,
+    );
   }
   const duplicates = findDuplicates(document, text);
   let value: unknown;
@@ -91,5 +93,11 @@ function shrink(value: unknown): unknown {
 
 /** YAML text with sorted keys, as upstream writes it. */
 export function stringifyYaml(value: unknown): string {
-  return stringify(value, { version: '1.1', sortMapEntries: true, lineWidth: 0, indentSeq: false, aliasDuplicateObjects: false });
+  return stringify(value, {
+    version: '1.1',
+    sortMapEntries: true,
+    lineWidth: 0,
+    indentSeq: false,
+    aliasDuplicateObjects: false,
+  });
 }

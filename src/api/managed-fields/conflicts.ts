@@ -33,7 +33,8 @@ export function describeConflicts(conflicts: readonly ManagerConflict[]): Confli
 }
 
 function printManager(m: Manager): string {
-  const name = JSON.stringify(m.manager) + (m.subresource === '' ? '' : ` with subresource ${JSON.stringify(m.subresource)}`);
+  const name =
+    JSON.stringify(m.manager) + (m.subresource === '' ? '' : ` with subresource ${JSON.stringify(m.subresource)}`);
   if (m.operation !== 'Update') return name;
   return `${name} using ${m.apiVersion}${m.time === undefined ? '' : ` at ${m.time}`}`;
 }

@@ -108,7 +108,11 @@ function compareItems(list: ListSchema, values: Pair<unknown>, [l, r]: Pair<read
     collector.add(element, simple ? compare(list.items, items[0], now?.[0]) : compareLeaf(items, now));
   }
   for (const [element, items] of after) {
-    if (!before.has(element)) collector.add(element, items.length === 1 ? compare(list.items, undefined, items[0]) : compareLeaf(undefined, items));
+    if (!before.has(element))
+      collector.add(
+        element,
+        items.length === 1 ? compare(list.items, undefined, items[0]) : compareLeaf(undefined, items),
+      );
   }
   return collector.result(values);
 }

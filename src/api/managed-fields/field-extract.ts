@@ -4,7 +4,7 @@ import { isObject } from '../codec/own-property.ts';
 import type { TypeSchema } from '../schema/type-schema.ts';
 import { elements, isMember, leaf, nodeOf, type FieldNode, type FieldSet } from './field-set.ts';
 import { childType, granularList, granularObject, isNamedField } from './field-shape.ts';
-import { itemsByElement } from './path-element.ts';
+import { inField, itemsByElement } from './path-element.ts';
 
 /** Options of {@link fieldSetOf}. */
 export interface ExtractOptions {
@@ -34,7 +34,7 @@ export function fieldSetOf(type: TypeSchema, value: unknown, options: ExtractOpt
   for (const key of Object.keys(value)) {
     const inner = value[key];
     if (inner === undefined) continue;
-    const set = fieldSetOf(childType(shape, key), inner, options);
+    const set = inField(key, () => fieldSetOf(childType(shape, key), inner, options));
     const empty = inner === null || (isObject(inner) && Object.keys(inner).length === 0);
     const node = empty || !isNamedField(shape, key) ? withSelf(set) : set;
     if (node !== undefined) children[`f:${key}`] = node;

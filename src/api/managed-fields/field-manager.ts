@@ -15,6 +15,8 @@ import { compare, exclude, isUnchanged, type Comparison } from './field-compare.
 import { fieldSetOf, withNamedFields } from './field-extract.ts';
 import { mergeApplied, removePaths } from './field-merge.ts';
 import { difference, intersection, recursiveDifference, sameSet, union, type FieldSet } from './field-set.ts';
+import { badRequest } from '../status-error.ts';
+import { ListKeyError } from './path-element.ts';
 import { identityOf, readManagers, withoutMetadata, writeManagers, type Manager, type Managers } from './managers.ts';
 
 /** What both operations need to know. */
@@ -48,7 +50,8 @@ const beforeFirstApply = 'before-first-apply';
 
 /**
  * Applies a configuration (decoded sparsely, with the schema's list keys in place) to the live object, or creates it when
- * there is none. Throws a ListKeyError for lists that cannot be merged. The result is canonical but not defaulted.
+ * there is none. Throws a StatusError (400) for a configuration that brings managed fields or lists without their keys.
+ * The result is canonical but not defaulted.
  */
 export function apply(live: JsonObject | undefined, applied: JsonObject, request: ApplyRequest): ApplyResult {
   const { schema, resetFields } = request;
@@ -57,10 +60,10 @@ export function apply(live: JsonObject | undefined, applied: JsonObject, request
   const me = managerOf(request, 'Apply');
   const id = identityOf(me);
   const last = managers.get(id);
-  const config = stripManaged(applied);
-  const set = withoutMetadata(recursiveDifference(fieldSetOf(schema, config), resetFields));
+  if (entriesOf(applied).length > 0) throw badRequest('metadata.managedFields must be nil');
+  const set = withoutMetadata(recursiveDifference(appliedFields(schema, applied), resetFields));
   const owners: Managers = new Map(managers).set(id, { ...me, fields: set });
-  const merged = mergeApplied(schema, base, config) as JsonObject;
+  const merged = mergeApplied(schema, base, stripManaged(applied)) as JsonObject;
   const pruned = prune(merged, { schema, last: last?.fields, owners });
   const comparison = exclude(compare(schema, base, pruned), resetFields);
   const conflicts = request.force ? [] : notAllowed(conflictsOf(owners, comparison, id), base, request);
@@ -74,9 +77,23 @@ export function apply(live: JsonObject | undefined, applied: JsonObject, request
   return { kind: 'applied', object: withManaged(object, managedFields), managedFields };
 }
 
+/** The fields a configuration names. */
+function appliedFields(schema: StructSchema, applied: JsonObject): FieldSet {
+  try {
+    return fieldSetOf(schema, stripManaged(applied));
+  } catch (error) {
+    if (!(error instanceof ListKeyError)) throw error;
+    const metadata = getOwn(applied, 'metadata');
+    const { namespace = '', name = '' } = (isObject(metadata) ? metadata : {}) as { namespace?: string; name?: string };
+    const object = `${namespace}/${name}; ${String(applied['apiVersion'])}, Kind=${String(applied['kind'])}`;
+    throw badRequest(`failed to create typed patch object (${object}): ${error.path}: ${error.message}`);
+  }
+}
+
 /**
  * The new object of an update, patch or create with its managed fields brought up to date. Managed fields the client sent
- * are taken as the starting point; a single empty entry resets them.
+ * are taken as the starting point; a single empty entry resets them. An object with lists that lack their keys cannot be
+ * compared: its managed fields stay as they were, as upstream leaves them.
  */
 export function trackUpdate(live: JsonObject | undefined, next: JsonObject, request: FieldManagerRequest): JsonObject {
   const { schema, resetFields } = request;
@@ -84,12 +101,15 @@ export function trackUpdate(live: JsonObject | undefined, next: JsonObject, requ
   const reset = sent.length === 1 && Object.keys(sent[0] as object).length === 0;
   const fromClient = reset || sent.length === 0 ? undefined : readManagers(sent);
   const known = live === undefined ? [] : entriesOf(live);
-  const managers = reset ? new Map<string, Manager>() : (fromClient ?? readManagers(known) ?? new Map<string, Manager>());
+  const managers = reset
+    ? new Map<string, Manager>()
+    : (fromClient ?? readManagers(known) ?? new Map<string, Manager>());
   const untracked = live !== undefined && managers.size === 0;
   if (untracked) return withManaged(next, []);
   const before = live ?? emptyObject(schema, next);
-  const comparison = exclude(compareObjects(schema, before, next), resetFields);
-  if (isUnchanged(comparison) && live !== undefined) return withManaged(next, fromClient === undefined ? known : writeManagers(managers));
+  const comparison = exclude(compareLeniently(schema, before, next), resetFields);
+  if (isUnchanged(comparison) && live !== undefined)
+    return withManaged(next, fromClient === undefined ? known : writeManagers(managers));
   return withManaged(next, writeManagers(own(managers, comparison, managerOf(request, 'Update'))));
 }
 
@@ -109,13 +129,23 @@ function managerOf(request: FieldManagerRequest, operation: 'Apply' | 'Update'):
 
 /** An object whose fields were never tracked belongs, before its first apply, to a manager that only ever updated it. */
 function managersForApply(live: JsonObject | undefined, base: JsonObject, request: ApplyRequest): Managers {
-  const managers = live === undefined ? new Map<string, Manager>() : (readManagers(entriesOf(live)) ?? new Map<string, Manager>());
+  const managers =
+    live === undefined ? new Map<string, Manager>() : (readManagers(entriesOf(live)) ?? new Map<string, Manager>());
   if (live === undefined || managers.size > 0) return managers;
   const everything = compareObjects(request.schema, emptyObject(request.schema, base), base);
   const fields = withoutMetadata(union(everything.added, everything.modified));
   if (fields === undefined) return managers;
   const before = { ...managerOf(request, 'Update'), manager: beforeFirstApply, subresource: '', fields };
   return managers.set(identityOf(before), before);
+}
+
+function compareLeniently(schema: StructSchema, before: JsonObject, after: JsonObject): Comparison {
+  try {
+    return compareObjects(schema, before, after);
+  } catch (error) {
+    if (error instanceof ListKeyError) return { added: undefined, removed: undefined, modified: undefined };
+    throw error;
+  }
 }
 
 function compareObjects(schema: StructSchema, before: JsonObject, after: JsonObject): Comparison {
@@ -153,14 +183,14 @@ interface Pruning {
 
 /** Removes what this applier owned, applies no longer, and nobody else owns. */
 function prune(merged: JsonObject, { schema, last, owners }: Pruning): JsonObject {
-  if (last === undefined) return merged;
+  let owned: FieldSet;
+  for (const { fields } of owners.values()) owned = union(owned, fields);
+  if (difference(last, owned) === undefined) return merged;
   const named = (set: FieldSet): FieldSet => withNamedFields(schema, set);
   const setOf = (object: unknown): FieldSet => named(fieldSetOf(schema, object, { lenient: true }));
   const remove = (set: FieldSet): JsonObject => (removePaths(schema, merged, set) ?? {}) as JsonObject;
   const mergedSet = setOf(merged);
   const lastSet = named(last);
-  let owned: FieldSet;
-  for (const { fields } of owners.values()) owned = union(owned, fields);
   const bare = removePaths(schema, merged, lastSet) ?? {};
   const withOwned = remove(difference(mergedSet, union(setOf(bare), named(owned))));
   return remove(intersection(difference(mergedSet, setOf(withOwned)), lastSet));

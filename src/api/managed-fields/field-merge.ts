@@ -17,49 +17,47 @@ export function mergeApplied(type: TypeSchema, live: unknown, applied: unknown):
   if (shape === undefined || !isObject(live) || !isObject(applied)) return applied;
   const out: JsonObject = { ...live };
   for (const key of Object.keys(applied)) {
-    setOwn(out, key, mergeApplied(childType(shape, key), Object.hasOwn(live, key) ? live[key] : undefined, applied[key]));
+    setOwn(
+      out,
+      key,
+      mergeApplied(childType(shape, key), Object.hasOwn(live, key) ? live[key] : undefined, applied[key]),
+    );
   }
   return out;
 }
 
-/** Applied items keep their order; items only the live list has stay where they stood between the shared ones. */
+/**
+ * Applied items keep their order. Items only the live list has stay before the shared item they preceded, as far as the
+ * applied order allows.
+ */
 function mergeItems(list: ListSchema, live: readonly unknown[], applied: readonly unknown[]): unknown[] {
-  const wanted = itemsByElement(list, applied, false);
-  const have = itemsByElement(list, live, true);
-  const liveItems = live.map((item) => ({ element: itemElement(list, item), item }));
+  const left = itemsByElement(list, live, true);
+  const right = itemsByElement(list, applied, false);
+  const [ls, rs] = [[...left.keys()], [...right.keys()]];
+  const shared = rs.filter((element) => left.has(element));
   const out: unknown[] = [];
-  let at = 0;
-  for (const [element, [item]] of wanted) {
-    const mine = have.get(element);
-    if (mine === undefined) {
-      at = copyLiveOnly(liveItems, at, { wanted, out });
-      out.push(item);
-      continue;
+  const take = (element: string): void => {
+    const [mine, ...repeated] = left.get(element) ?? [];
+    out.push(mergeApplied(list.items, mine, right.get(element)?.[0]), ...repeated);
+    if (shared[0] === element) shared.shift();
+  };
+  let [l, r] = [0, 0];
+  while (l < ls.length || r < rs.length) {
+    const [mine, theirs] = [ls[l], rs[r]];
+    if (mine !== undefined && mine === theirs) {
+      take(mine);
+      l++;
+      r++;
+    } else if (mine !== undefined && right.has(mine) && (theirs === undefined || shared[0] !== mine)) l++;
+    else if (mine !== undefined && !right.has(mine)) {
+      out.push(...(left.get(mine) ?? []));
+      l++;
+    } else {
+      if (theirs !== undefined) take(theirs);
+      r++;
     }
-    at = copyLiveOnly(liveItems, at, { wanted, out });
-    if (liveItems[at]?.element === element) at++;
-    out.push(mergeApplied(list.items, mine[0], item), ...mine.slice(1));
-  }
-  for (; at < liveItems.length; at++) {
-    const { element, item } = liveItems[at] as { element: string; item: unknown };
-    if (!wanted.has(element)) out.push(item);
   }
   return out;
-}
-
-interface Copying {
-  wanted: ReadonlyMap<string, unknown>;
-  out: unknown[];
-}
-
-/** Copies live-only items up to the next shared one; returns where that is. */
-function copyLiveOnly(items: readonly { element: string; item: unknown }[], from: number, { wanted, out }: Copying): number {
-  let at = from;
-  while (at < items.length && !wanted.has((items[at] as { element: string }).element)) {
-    out.push((items[at] as { item: unknown }).item);
-    at++;
-  }
-  return at;
 }
 
 /** The value without the paths of the set; containers that become empty go too. Undefined when nothing is left. */
@@ -67,7 +65,9 @@ export function removePaths(type: TypeSchema, value: unknown, set: FieldSet): un
   if (set === undefined) return value;
   const list = granularList(type);
   if (list !== undefined && Array.isArray(value)) {
-    const kept = value.map((item: unknown) => without(list.items, item, set[itemElement(list, item)])).filter((v) => v !== undefined);
+    const kept = value
+      .map((item: unknown) => without(list.items, item, set[itemElement(list, item)]))
+      .filter((v) => v !== undefined);
     return kept.length === 0 && value.length > 0 ? undefined : kept;
   }
   const shape = granularObject(type, value);

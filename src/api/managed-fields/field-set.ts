@@ -32,7 +32,8 @@ export function nodeOf(member: boolean, children: Record<string, FieldNode> | un
 
 /** The elements below a node. */
 export function elements(node: FieldNode): string[] {
-  return Object.keys(node).filter((key) => key !== self);
+  const keys = Object.keys(node);
+  return Object.hasOwn(node, self) ? keys.filter((key) => key !== self) : keys;
 }
 
 /** Reads a set from an API object's `fieldsV1`; anything malformed is the empty set. */
@@ -75,18 +76,20 @@ function subtract(a: FieldSet, b: FieldSet, recursive: boolean): FieldSet {
   if (a === undefined || b === undefined) return a;
   if (recursive && isMember(b)) return undefined;
   const member = isMember(a) && !isMember(b);
-  let children: Record<string, FieldNode> | undefined;
-  for (const key of elements(b)) {
+  const changes = new Map<string, FieldSet>();
+  for (const key in b) {
     const before = a[key];
     if (before === undefined || key === self) continue;
     const after = subtract(before, b[key], recursive);
-    if (after === before) continue;
-    children ??= childrenOf(a);
-    if (after === undefined) delete children[key];
-    else children[key] = after;
+    if (after !== before) changes.set(key, after);
   }
-  if (children === undefined && member === isMember(a)) return a;
-  return nodeOf(member, children ?? childrenOf(a));
+  if (changes.size === 0) return member === isMember(a) ? a : nodeOf(member, childrenOf(a));
+  const children: Record<string, FieldNode> = {};
+  for (const key of elements(a)) {
+    const node = changes.has(key) ? changes.get(key) : a[key];
+    if (node !== undefined) children[key] = node;
+  }
+  return nodeOf(member, children);
 }
 
 /** Paths of both sets. */
@@ -109,11 +112,12 @@ export function sameSet(a: FieldSet, b: FieldSet): boolean {
   return keys.length === elements(b).length && keys.every((key) => sameSet(a[key], b[key]));
 }
 
-/** The paths of a set as lists of elements, parents first. */
+/** The paths of a set as lists of elements, in upstream's order: those of a level, sorted, before the deeper ones. */
 export function pathsOf(set: FieldSet, prefix: readonly string[] = []): string[][] {
   if (set === undefined) return [];
-  const own = prefix.length > 0 && isMember(set) ? [[...prefix]] : [];
-  return [...own, ...elements(set).flatMap((key) => pathsOf(set[key], [...prefix, key]))];
+  const keys = elements(set).sort();
+  const here = keys.filter((key) => isMember(set[key] as FieldNode)).map((key) => [...prefix, key]);
+  return [...here, ...keys.flatMap((key) => pathsOf(set[key], [...prefix, key]))];
 }
 
 /** A set of plain field paths: `fieldsOf('status', 'metadata.name')`. */
@@ -121,7 +125,10 @@ export function fieldsOf(...paths: readonly string[]): FieldSet {
   let out: FieldSet;
   for (const path of paths) {
     const names = path.split('.').reverse();
-    out = union(out, names.reduce<FieldNode>((inner, name) => ({ [`f:${name}`]: inner }), leaf));
+    out = union(
+      out,
+      names.reduce<FieldNode>((inner, name) => ({ [`f:${name}`]: inner }), leaf),
+    );
   }
   return out;
 }

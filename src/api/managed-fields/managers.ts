@@ -31,7 +31,8 @@ export function readManagers(entries: readonly ManagedFieldsEntry[]): Managers |
   const out: Managers = new Map();
   for (const entry of entries) {
     const { operation, fieldsType } = entry;
-    if ((operation !== 'Apply' && operation !== 'Update') || (fieldsType ?? 'FieldsV1') !== 'FieldsV1') return undefined;
+    if ((operation !== 'Apply' && operation !== 'Update') || (fieldsType ?? 'FieldsV1') !== 'FieldsV1')
+      return undefined;
     const m: Manager = {
       manager: entry.manager ?? '',
       operation,
@@ -83,8 +84,18 @@ function capped(managers: Managers): Managers {
 
 /** Fields every object has and nobody owns. */
 const metadataFields = fieldsOf(
-  'apiVersion', 'kind', 'metadata', 'metadata.name', 'metadata.namespace', 'metadata.creationTimestamp', 'metadata.selfLink',
-  'metadata.uid', 'metadata.clusterName', 'metadata.generation', 'metadata.managedFields', 'metadata.resourceVersion',
+  'apiVersion',
+  'kind',
+  'metadata',
+  'metadata.name',
+  'metadata.namespace',
+  'metadata.creationTimestamp',
+  'metadata.selfLink',
+  'metadata.uid',
+  'metadata.clusterName',
+  'metadata.generation',
+  'metadata.managedFields',
+  'metadata.resourceVersion',
 );
 
 /** The set without the fields nobody owns. */

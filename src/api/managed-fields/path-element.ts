@@ -7,6 +7,18 @@ import type { ListSchema } from '../schema/type-schema.ts';
 /** A list that cannot be merged: an element lacks its key, or two share one. */
 export class ListKeyError extends Error {
   override readonly name = 'ListKeyError';
+  /** Where the list stands, as `.spec.containers`; filled in while the error travels up. */
+  path = '';
+}
+
+/** Runs `body`, which works on a field, and puts the field's name before the path of a ListKeyError. */
+export function inField<T>(name: string, body: () => T): T {
+  try {
+    return body();
+  } catch (error) {
+    if (error instanceof ListKeyError) error.path = `.${name}${error.path}`;
+    throw error;
+  }
 }
 
 /** The path element of a list's item. Absent keys take their default; throws {@link ListKeyError} without one. */
@@ -23,7 +35,9 @@ export function itemElement(list: ListSchema, item: unknown): string {
   }
   if (found === 0) {
     const [first = ''] = list.keys;
-    throw new ListKeyError(`associative list with keys has an element that omits key field ${JSON.stringify(first)} (and doesn't have default value)`);
+    throw new ListKeyError(
+      `associative list with keys has an element that omits key field ${JSON.stringify(first)} (and doesn't have default value)`,
+    );
   }
   return `k:${stringifyJson(keys)}`;
 }

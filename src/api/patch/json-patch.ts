@@ -24,9 +24,16 @@ interface Work {
 
 /** The document after the patch. Throws {@link PatchError}: 400 for a malformed patch, 422 when it does not apply. */
 export function jsonPatch(original: unknown, patch: unknown): unknown {
-  if (!Array.isArray(patch)) throw new PatchError(400, 'error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch');
+  if (!Array.isArray(patch))
+    throw new PatchError(
+      400,
+      'error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch',
+    );
   if (patch.length > maxOperations) {
-    throw new PatchError(413, `The allowed maximum operations in a JSON patch is ${maxOperations}, got ${patch.length}`);
+    throw new PatchError(
+      413,
+      `The allowed maximum operations in a JSON patch is ${maxOperations}, got ${patch.length}`,
+    );
   }
   const work: Work = { root: original, owned: new WeakSet() };
   for (const operation of patch) run(work, check(operation));
@@ -37,7 +44,8 @@ function check(operation: unknown): Operation {
   if (!isObject(operation)) throw new PatchError(400, 'error decoding patch: an operation is not an object');
   const { op, path, from } = operation;
   if (typeof op !== 'string') throw new PatchError(422, 'Unexpected kind: unknown');
-  if (typeof path !== 'string') throw new PatchError(422, `${op} operation failed to decode path: unable to decode path field: missing value`);
+  if (typeof path !== 'string')
+    throw new PatchError(422, `${op} operation failed to decode path: unable to decode path field: missing value`);
   if ((op === 'move' || op === 'copy') && typeof from !== 'string') {
     throw new PatchError(422, `${op} operation failed to decode from: unable to decode from field: missing value`);
   }
@@ -53,19 +61,14 @@ function run(work: Work, { op, path, from = '', value }: Operation): void {
     case 'replace':
       return replace(work, path, value ?? null);
     case 'move': {
-      const moved = find(work, from);
-      if (moved === undefined) throw missing(`move operation does not apply: doc is missing from path: ${from}`);
+      const moved = source(work, 'move', from);
       remove(work, 'move', from);
       return insert(work, 'move', { path, value: moved });
     }
-    case 'copy': {
-      const copied = find(work, from);
-      if (copied === undefined) throw missing(`copy operation does not apply: doc is missing from path: ${from}`);
-      return insert(work, 'copy', { path, value: structuredClone(copied) });
-    }
+    case 'copy':
+      return insert(work, 'copy', { path, value: structuredClone(source(work, 'copy', from)) });
     case 'test':
-      if (!equal(find(work, path) ?? null, value ?? null)) throw new PatchError(422, `testing value ${path} failed: test failed`);
-      return;
+      return test(work, path, value ?? null);
     default:
       throw new PatchError(422, `Unexpected kind: ${op}`);
   }
@@ -74,7 +77,10 @@ function run(work: Work, { op, path, from = '', value }: Operation): void {
 const missing = (text: string): PatchError => new PatchError(422, `${text}: missing value`);
 
 function steps(path: string): string[] {
-  return path.split('/').slice(1).map((s) => s.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return path
+    .split('/')
+    .slice(1)
+    .map((s) => s.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
 /** Index into a list of this length; negative counts from the end. */
@@ -94,6 +100,26 @@ function child(container: unknown, key: string): unknown {
 
 function find(work: Work, path: string): unknown {
   return steps(path).reduce<unknown>(child, work.root);
+}
+
+/** What `move` and `copy` take. */
+function source(work: Work, op: 'move' | 'copy', from: string): unknown {
+  const key = steps(from).at(-1) ?? '';
+  const parent = find(work, from.slice(0, from.lastIndexOf('/')));
+  if (!isContainer(parent)) throw missing(`${op} operation does not apply: doc is missing from path: ${from}`);
+  const value = child(parent, key);
+  if (value === undefined) {
+    const where = op === 'move' ? `path: '${key}'` : `from: '${from}'`;
+    throw missing(`error in ${op} for ${where}: unable to get nonexistent key: ${key}`);
+  }
+  return value;
+}
+
+function test(work: Work, path: string, wanted: unknown): void {
+  if (path !== '' && !isContainer(find(work, path.slice(0, path.lastIndexOf('/'))))) {
+    throw missing(`test operation does not apply: is missing path: ${path}`);
+  }
+  if (!equal(find(work, path) ?? null, wanted)) throw new PatchError(422, `testing value ${path} failed: test failed`);
 }
 
 function own(work: Work, container: Container): Container {
@@ -133,17 +159,28 @@ function insert(work: Work, op: string, { path, value }: { path: string; value: 
     return;
   }
   const at = parentOf(work, path);
-  if (at === undefined) throw missing(`${op} operation does not apply: doc is missing path: "${path}"`);
+  if (at === undefined) {
+    const target = op === 'add' ? `path: "${path}"` : `destination path: ${path}`;
+    throw missing(`${op} operation does not apply: doc is missing ${target}`);
+  }
   const { parent, key } = at;
   if (!Array.isArray(parent)) return setOwn(parent, key, value);
-  const index = key === '-' ? parent.length : key.startsWith('-') ? indexOf(key, parent.length + 1) : indexOf(key, parent.length);
-  if (index === undefined) throw new PatchError(422, `error in ${op} for path: '${path}': value was not a proper array index: '${key}': strconv.Atoi: parsing "${key}": invalid syntax`);
+  const index =
+    key === '-' ? parent.length : key.startsWith('-') ? indexOf(key, parent.length + 1) : indexOf(key, parent.length);
+  if (index === undefined)
+    throw new PatchError(
+      422,
+      `error in ${op} for path: '${path}': value was not a proper array index: '${key}': strconv.Atoi: parsing "${key}": invalid syntax`,
+    );
   if (index < 0 || index > parent.length) throw badIndex(op, path, key);
   parent.splice(index, 0, value);
 }
 
 function badIndex(op: string, path: string, key: string): PatchError {
-  return new PatchError(422, `error in ${op} for path: '${path}': Unable to access invalid index: ${key}: invalid index referenced`);
+  return new PatchError(
+    422,
+    `error in ${op} for path: '${path}': Unable to access invalid index: ${key}: invalid index referenced`,
+  );
 }
 
 function remove(work: Work, op: string, path: string): void {
@@ -156,7 +193,8 @@ function remove(work: Work, op: string, path: string): void {
     parent.splice(index, 1);
     return;
   }
-  if (!Object.hasOwn(parent, key)) throw missing(`error in ${op} for path: '${path}': Unable to remove nonexistent key: ${key}`);
+  if (!Object.hasOwn(parent, key))
+    throw missing(`error in ${op} for path: '${path}': Unable to remove nonexistent key: ${key}`);
   delete parent[key];
 }
 

@@ -29,7 +29,11 @@ function positions(items: readonly unknown[], keyOf: (item: unknown) => string):
 }
 
 /** Merges two lists keeping the order of each; `left` comes first only where the live list says so. */
-function interleave(left: readonly unknown[], right: readonly unknown[], at: (item: unknown) => number | undefined): unknown[] {
+function interleave(
+  left: readonly unknown[],
+  right: readonly unknown[],
+  at: (item: unknown) => number | undefined,
+): unknown[] {
   const out: unknown[] = [];
   let i = 0;
   for (const item of right) {
@@ -38,4 +42,20 @@ function interleave(left: readonly unknown[], right: readonly unknown[], at: (it
     out.push(item);
   }
   return [...out, ...left.slice(i)];
+}
+
+/** Whether the items are in the order wanted, with none that the order lacks. */
+export function followsOrder(
+  items: readonly unknown[],
+  order: readonly unknown[],
+  keyOf: (item: unknown) => string,
+): boolean {
+  const wanted = positions(order, keyOf);
+  let last = -1;
+  return items.every((item) => {
+    const at = wanted.get(keyOf(item)) ?? -1;
+    const ok = at > last;
+    last = at;
+    return ok;
+  });
 }

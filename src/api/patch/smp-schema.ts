@@ -24,9 +24,13 @@ export function fieldMeta(type: TypeSchema | undefined, key: string): PatchMeta 
   if (type?.kind === 'map') return elementMeta(type);
   if (type?.kind !== 'struct') return unknownMeta;
   const field = type.fields.get(key);
-  if (field !== undefined) return { type: field.type, strategies: field.patchStrategies, mergeKey: field.patchMergeKey };
+  if (field !== undefined)
+    return { type: field.type, strategies: field.patchStrategies, mergeKey: field.patchMergeKey };
   if (type.preserveUnknown) return unknownMeta;
-  throw new PatchError(400, `unable to find api field in struct ${shortName(type)} for the json field ${JSON.stringify(key)}`);
+  throw new PatchError(
+    500,
+    `unable to find api field in struct ${shortName(type)} for the json field ${JSON.stringify(key)}`,
+  );
 }
 
 const shortName = (struct: StructSchema): string => struct.name.slice(struct.name.lastIndexOf('.') + 1);

@@ -5,9 +5,10 @@
 import { isObject, setOwn, type JsonObject } from '../codec/own-property.ts';
 import type { StructSchema, TypeSchema } from '../schema/type-schema.ts';
 import { equal } from './json-patch.ts';
+import { goPrint } from './go-print.ts';
 import { PatchError } from './patch-error.ts';
 import { fieldMeta, type PatchMeta } from './smp-schema.ts';
-import { normalizeOrder } from './smp-order.ts';
+import { followsOrder, normalizeOrder } from './smp-order.ts';
 
 const directive = '$patch';
 const retainKeys = '$retainKeys';
@@ -25,7 +26,7 @@ function mergeObject(original: JsonObject, patch: JsonObject, type: TypeSchema |
     const kind = patch[directive];
     if (kind === 'replace') return withoutKey(patch, directive);
     if (kind === 'delete') return {};
-    if (kind !== 'merge') throw new PatchError(400, `Unknown patch type found: ${String(kind)}`);
+    if (kind !== 'merge') throw new PatchError(500, `Unknown patch type found: ${goPrint(patch)}`);
   }
   const out = Object.hasOwn(patch, retainKeys) ? retained(original, patch) : { ...original };
   const ordered = new Set<string>();
@@ -50,20 +51,25 @@ function withoutKey(object: JsonObject, key: string): JsonObject {
 /** The original without the fields `$retainKeys` does not name. */
 function retained(original: JsonObject, patch: JsonObject): JsonObject {
   const keep = patch[retainKeys];
-  if (!Array.isArray(keep)) throw new PatchError(422, 'wrong format for $retainKeys: it is not a list');
+  if (!Array.isArray(keep)) throw new PatchError(400, 'invalid patch format of retainKeys');
   const names = new Set(keep);
   for (const key of Object.keys(patch)) {
     if (!key.startsWith('$') && patch[key] !== null && !names.has(key)) {
-      throw new PatchError(422, `the $retainKeys list ${JSON.stringify(keep)} does not contain the key ${key} the patch sets`);
+      throw new PatchError(422, 'patch content does not match the $retainKeys list');
     }
   }
   return Object.fromEntries(Object.entries(original).filter(([key]) => names.has(key)));
 }
 
 function deletePrimitives(out: JsonObject, key: string, values: unknown): void {
-  if (!Array.isArray(values)) throw new PatchError(422, `invalid patch format of primitive list ${deletePrefix}${key}`);
+  if (!Array.isArray(values)) throw new PatchError(400, 'invalid patch format of primitive list');
   const list = Object.hasOwn(out, key) ? out[key] : undefined;
-  if (Array.isArray(list)) setOwn(out, key, list.filter((item) => !values.some((value) => equal(item, value))));
+  if (Array.isArray(list))
+    setOwn(
+      out,
+      key,
+      list.filter((item) => !values.some((value) => equal(item, value))),
+    );
 }
 
 interface Change {
@@ -96,7 +102,7 @@ const keyText = (value: unknown): string => (typeof value === 'object' ? JSON.st
 function mergeList(original: readonly unknown[], patch: readonly unknown[], meta: PatchMeta): unknown[] {
   const { mergeKey } = meta;
   if (!patch.concat(original).some(isObject)) return mergePrimitives(original, patch);
-  if (mergeKey === undefined) throw new PatchError(422, 'cannot merge lists without merge key');
+  if (mergeKey === undefined) throw new PatchError(500, 'cannot merge lists without merge key');
   const { kept, plain } = applySpecialElements(original, patch, mergeKey);
   if (kept === undefined) return plain.map(withoutDirectives);
   const itemType = meta.type?.kind === 'list' ? meta.type.items : undefined;
@@ -107,7 +113,11 @@ function mergeList(original: readonly unknown[], patch: readonly unknown[], meta
     if (at >= 0) merged[at] = mergeObject(merged[at] as JsonObject, item, itemType);
     else merged.push(withoutDirectives(item));
   }
-  return normalizeOrder(merged, { order: plain, server: original, keyOf: (item) => keyText((item as JsonObject)[mergeKey]) });
+  return normalizeOrder(merged, {
+    order: plain,
+    server: original,
+    keyOf: (item) => keyText((item as JsonObject)[mergeKey]),
+  });
 }
 
 function mergePrimitives(original: readonly unknown[], patch: readonly unknown[]): unknown[] {
@@ -127,16 +137,17 @@ function applySpecialElements(
   let kept: unknown[] | undefined = [...original];
   const plain: JsonObject[] = [];
   for (const item of patch) {
-    if (!isObject(item)) throw new PatchError(422, 'invalid patch format: a list of objects holds something else');
+    if (!isObject(item)) throw new PatchError(422, 'lists of lists are not supported');
     const special = item[directive];
     if (special === 'replace') kept = undefined;
     else if (!Object.hasOwn(item, mergeKey)) {
-      throw new PatchError(422, `map: ${JSON.stringify(item)} does not contain declared merge key: ${mergeKey}`);
+      throw new PatchError(500, `map: ${goPrint(item)} does not contain declared merge key: ${mergeKey}`);
     } else if (special === 'delete') {
       const text = keyText(item[mergeKey]);
       kept = kept?.filter((have) => !isObject(have) || keyText(have[mergeKey]) !== text);
-    } else if (special === undefined || special === 'merge') plain.push(special === undefined ? item : withoutKey(item, directive));
-    else throw new PatchError(400, `Unknown patch type found: ${String(special)}`);
+    } else if (special === undefined || special === 'merge')
+      plain.push(special === undefined ? item : withoutKey(item, directive));
+    else throw new PatchError(500, `Unknown patch type found: ${goPrint(item)}`);
   }
   return { kept, plain };
 }
@@ -151,11 +162,20 @@ interface Reorder {
 function reorder(out: JsonObject, key: string, { original, patch, type }: Reorder): void {
   const order = patch[orderPrefix + key];
   const merged = out[key];
-  if (!Array.isArray(order)) throw new PatchError(422, `invalid patch format of ${orderPrefix}${key}`);
+  if (!Array.isArray(order)) throw new PatchError(400, 'invalid patch format of setElementOrder list');
   if (!Array.isArray(merged) || !Object.hasOwn(out, key)) return;
   const { mergeKey } = fieldMeta(type, key);
   const server = Array.isArray(original[key]) ? (original[key] as unknown[]) : [];
   const keyOf = (item: unknown): string => keyText(isObject(item) && mergeKey !== undefined ? item[mergeKey] : item);
+  const set = patch[key];
+  const present = Array.isArray(set) ? set.filter((item) => !isObject(item) || item[directive] === undefined) : [];
+  if (!followsOrder(present, order, keyOf)) {
+    const name = orderPrefix + key;
+    throw new PatchError(
+      500,
+      `The order in patch list:\n${goPrint(present)}\n doesn't match ${name} list:\n${goPrint(order)}\n`,
+    );
+  }
   setOwn(out, key, normalizeOrder(merged, { order, server, keyOf }));
 }
 
@@ -166,7 +186,8 @@ function withoutDirectives(value: unknown): unknown {
   if (value[directive] === 'delete') return undefined;
   const out: JsonObject = {};
   for (const key of Object.keys(value)) {
-    if (key === directive || key === retainKeys || key.startsWith(orderPrefix) || key.startsWith(deletePrefix)) continue;
+    if (key === directive || key === retainKeys || key.startsWith(orderPrefix) || key.startsWith(deletePrefix))
+      continue;
     const inner = value[key] === null ? undefined : withoutDirectives(value[key]);
     if (inner !== undefined) setOwn(out, key, inner);
   }

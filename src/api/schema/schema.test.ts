@@ -41,5 +41,6 @@ test('inlined fields carry the path of protobuf numbers', () => {
 test('every type expands and every reference resolves', () => {
   const names = typeNames();
   assert.ok(names.length > 750);
-  for (const name of names) for (const field of (typeSchema(name) as StructSchema).fields.values()) assert.ok(field.type.kind);
+  for (const name of names)
+    for (const field of (typeSchema(name) as StructSchema).fields.values()) assert.ok(field.type.kind);
 });

@@ -29,7 +29,13 @@ const leaves = new Map<string, TypeSchema>([
 
 /** Kinds every group version serves besides its own; clients send them under any apiVersion. */
 const commonKinds = new Set([
-  'CreateOptions', 'DeleteOptions', 'GetOptions', 'ListOptions', 'PatchOptions', 'UpdateOptions', 'WatchEvent',
+  'CreateOptions',
+  'DeleteOptions',
+  'GetOptions',
+  'ListOptions',
+  'PatchOptions',
+  'UpdateOptions',
+  'WatchEvent',
 ]);
 
 interface Tables {
@@ -68,7 +74,10 @@ class BuiltinStruct implements StructSchema {
     const [name = '', ...marks] = head.split(' ');
     this.lines = lines;
     this.name = name;
-    const gvk = marks.find((m) => m.startsWith('='))?.slice(1).split('/');
+    const gvk = marks
+      .find((m) => m.startsWith('='))
+      ?.slice(1)
+      .split('/');
     if (gvk !== undefined) this.gvk = gvk as [string, string, string];
     this.atomic = atomic ?? marks.includes('atomic');
   }
@@ -81,7 +90,9 @@ class BuiltinStruct implements StructSchema {
 
 function fieldOf(line: string, owner: string): FieldSchema {
   const valuesAt = line.search(/ [vc]:/);
-  const [name = '', type = '', pb = '-', flags = '', ...marks] = (valuesAt < 0 ? line : line.slice(0, valuesAt)).split(' ');
+  const [name = '', type = '', pb = '-', flags = '', ...marks] = (valuesAt < 0 ? line : line.slice(0, valuesAt)).split(
+    ' ',
+  );
   const mark = (letter: string): string | undefined => marks.find((m) => m.startsWith(`${letter}:`))?.slice(2);
   const rawDefault = mark('d');
   return {
@@ -102,7 +113,8 @@ function fieldOf(line: string, owner: string): FieldSchema {
 }
 
 function resolve(type: string, owner: string): TypeSchema {
-  if (type.startsWith('[]')) return { kind: 'list', items: resolve(type.slice(2), owner), listType: 'atomic', keys: [] };
+  if (type.startsWith('[]'))
+    return { kind: 'list', items: resolve(type.slice(2), owner), listType: 'atomic', keys: [] };
   if (type.startsWith('map<string,')) return { kind: 'map', values: resolve(type.slice(11, -1), owner), atomic: false };
   const name = type.startsWith('.') ? owner.slice(0, owner.lastIndexOf('.')) + type : type;
   return typeSchema(name);

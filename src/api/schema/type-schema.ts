@@ -5,7 +5,16 @@
 
 /** Leaf types. `quantity`, `time`, `microTime` and `bytes` (base64) are strings in JSON. */
 export type ScalarName =
-  'string' | 'boolean' | 'int32' | 'int64' | 'double' | 'bytes' | 'quantity' | 'time' | 'microTime' | 'intOrString';
+  | 'string'
+  | 'boolean'
+  | 'int32'
+  | 'int64'
+  | 'double'
+  | 'bytes'
+  | 'quantity'
+  | 'time'
+  | 'microTime'
+  | 'intOrString';
 
 /** A leaf value. */
 export interface ScalarSchema {

@@ -28,7 +28,7 @@ export interface SimExec extends Exec {
   /** Installs (or replaces) a program, found by its whole path or by its base name. */
   program(name: string, program: SimProgram): void;
   /** Every start so far, oldest first. */
-  readonly invocations: readonly Invocation[];
+  readonly invocations: Invocation[];
   readonly daemons: readonly SimDaemon[];
 }
 

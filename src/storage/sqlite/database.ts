@@ -171,22 +171,16 @@ export class StoreDatabase {
     next: { revision: number; values: Uint8Array[] },
   ): WireWriteResult {
     const { key, expectRevision } = write;
-    const row = this.#prepare(sql.selectOne).get({ key }) as unknown as EntryRow | undefined;
+    const row = this.#prepare(sql.selectOne).get(key) as unknown as EntryRow | undefined;
     const entry = row === undefined ? undefined : toWire(row, next.values);
     const lost = expectRevision !== undefined && expectRevision !== (row?.revision ?? 0);
     if (lost || (value === undefined && row === undefined)) return { revision: undefined, entry };
     const { revision } = next;
     const created = row?.created ?? revision;
-    this.#prepare(sql.insertChange).run({
-      revision,
-      key,
-      deleted: value === undefined ? 1 : 0,
-      created,
-      previous: row?.revision ?? 0,
-      value: value ?? null,
-    });
-    if (value === undefined) this.#prepare(sql.deleteLive).run({ key });
-    else this.#prepare(sql.upsertLive).run({ key, revision, created, expires: write.expiresMs ?? null });
+    const previous = row?.revision ?? 0;
+    this.#prepare(sql.insertChange).run(revision, key, value === undefined ? 1 : 0, created, previous, value ?? null);
+    if (value === undefined) this.#prepare(sql.deleteLive).run(key);
+    else this.#prepare(sql.upsertLive).run(key, revision, created, write.expiresMs ?? null);
     return { revision, entry };
   }
 

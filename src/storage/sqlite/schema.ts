@@ -13,7 +13,9 @@ const formatVersion = 1;
 export function openSchema(database: DatabaseSync): void {
   // The lock is held for as long as the file is open: a second server must not start on it.
   database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
-  database.exec('PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 67108864');
+  database.exec(
+    'PRAGMA page_size = 8192; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 8000; PRAGMA journal_size_limit = 67108864',
+  );
   database.exec('BEGIN IMMEDIATE');
   try {
     const tables = Number(database.prepare('SELECT count(*) AS n FROM sqlite_schema').get()!['n']);

@@ -7,14 +7,14 @@ export const selectExpiries = 'SELECT key, revision, expires FROM live WHERE exp
 
 export const selectOne = `
   SELECT live.key, live.revision, live.created, change.value
-  FROM live JOIN change ON change.revision = live.revision WHERE live.key = :key`;
+  FROM live JOIN change ON change.revision = live.revision WHERE live.key = ?`;
 export const insertChange = `
   INSERT INTO change (revision, key, deleted, created, previous, value)
-  VALUES (:revision, :key, :deleted, :created, :previous, :value)`;
+  VALUES (?, ?, ?, ?, ?, ?)`;
 export const upsertLive = `
-  INSERT INTO live (key, revision, created, expires) VALUES (:key, :revision, :created, :expires)
+  INSERT INTO live (key, revision, created, expires) VALUES (?, ?, ?, ?)
   ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, created = excluded.created, expires = excluded.expires`;
-export const deleteLive = 'DELETE FROM live WHERE key = :key';
+export const deleteLive = 'DELETE FROM live WHERE key = ?';
 
 export const selectNow = `
   SELECT live.key, live.revision, live.created, change.value
