@@ -4,6 +4,12 @@ import { createContainerdSupervisor } from '../../src/cri/containerd/containerd-
 import { describeRuntime } from '../../src/cri/runtime-suite.ts';
 import { removeTestCgroups, startContainerd, testImageName, type ContainerdFixture } from './fixtures/containerd.ts';
 
+/** Whether a process runs; one that has ended and was not waited for does not. */
+async function isAlive(platform: ContainerdFixture['platform'], pid: number): Promise<boolean> {
+  const status = await platform.files.readText(`/proc/${pid}/status`).catch(() => 'State:\tX');
+  return !/^State:\t[XZ]/m.test(status);
+}
+
 const shell = (script: string) => ({ image: { image: testImageName }, command: ['/bin/sh', '-c', script] });
 
 describeRuntime('a real containerd', async () => {
@@ -75,8 +81,13 @@ describe('the supervisor of containerd', () => {
         .catch(() => platform.clock.sleep(20).then(() => undefined));
     assert.equal(status.status!.state, 'SANDBOX_READY');
     controller.abort();
+    const { info } = await client.runtime.podSandboxStatus({ podSandboxId, verbose: true });
+    const { pid: pause } = JSON.parse(info['info']!) as { pid: number };
+    assert.equal(platform.exec.kill(pause, 0), true);
+    // Even when the daemon is not there to be asked, nothing is left running.
+    platform.exec.kill((await latest).pid, 'SIGKILL');
     await supervisor.stop();
+    while (await isAlive(platform, pause)) await platform.clock.sleep(10);
     await assert.rejects(record(), { code: 'ENOENT' });
-    assert.equal(platform.exec.kill((await latest)!.pid, 0), false);
   });
 });

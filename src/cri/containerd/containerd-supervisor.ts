@@ -243,14 +243,24 @@ class Supervisor implements ContainerdSupervisor {
     );
   }
 
-  /** Shims are found by the socket they were told: they outlive containerd and are nobody's children. */
+  /**
+   * Shims are found by the socket they were told: they outlive containerd and are nobody's children. What they still run
+   * (containerd was not there to be asked) ends first: it would outlive them.
+   */
   async #endShims(): Promise<void> {
     const { exec, files } = this.#platform;
-    for (const name of await files.readDir('/proc')) {
-      if (!/^\d+$/.test(name)) continue;
-      const command = (await files.readText(`/proc/${name}/cmdline`).catch(() => '')).split('\0');
-      if (command[0]?.includes('containerd-shim') && command.includes(this.#config.options.socketPath))
-        exec.kill(Number(name), 'SIGKILL');
+    const read = (pid: number, file: string): Promise<string> => files.readText(`/proc/${pid}/${file}`).catch(() => '');
+    const pids = (await files.readDir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+    const shims = new Set<number>();
+    for (const pid of pids) {
+      const command = (await read(pid, 'cmdline')).split('\0');
+      if (command[0]?.includes('containerd-shim') && command.includes(this.#config.options.socketPath)) shims.add(pid);
     }
+    if (shims.size === 0) return;
+    for (const pid of pids) {
+      const parent = /^PPid:\s*(\d+)$/m.exec(await read(pid, 'status'))?.[1];
+      if (parent !== undefined && shims.has(Number(parent))) exec.kill(pid, 'SIGKILL');
+    }
+    for (const pid of shims) exec.kill(pid, 'SIGKILL');
   }
 }
