@@ -3,6 +3,7 @@ import type { Controller, ControllerDeps } from './controller.ts';
 import { createDeploymentController } from './deployment/deployment-controller.ts';
 import { createEndpointsController } from './endpoint/endpoints-controller.ts';
 import { createEndpointSliceController } from './endpointslice/endpointslice-controller.ts';
+import { createGarbageCollector } from './garbage-collector/garbage-collector.ts';
 import { createNamespaceController } from './namespace/namespace-controller.ts';
 import { createNodeIpamController } from './node-ipam/node-ipam-controller.ts';
 import { createNodeLifecycleController } from './node-lifecycle/node-lifecycle-controller.ts';
@@ -29,6 +30,7 @@ export const controllers: Readonly<Record<string, ControllerFactory>> = {
   'node-ipam-controller': createNodeIpamController,
   'node-lifecycle-controller': createNodeLifecycleController,
   'taint-eviction-controller': createTaintEvictionController,
+  'garbage-collector-controller': createGarbageCollector,
   'pod-garbage-collector-controller': createPodGarbageCollector,
 };
 

@@ -6,6 +6,7 @@
  * Ready=False on pods of nodes that are not ready. Differs on purpose: a node that is ready again loses its NoExecute
  * taint at once, not with the next round.
  */
+import { deepEqual } from '../../base/equal.ts';
 import { Leases, Nodes, Pods } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import { formatTime } from '../../api/time.ts';
@@ -53,7 +54,7 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
     let current = node;
     await retryOnConflict(clock, async () => {
       const taints = desiredTaints(current, wish, clock.nowMs());
-      if (taints === (current.spec?.taints ?? taints) || (taints.length === 0 && current.spec?.taints === undefined)) return;
+      if (deepEqual(taints, current.spec?.taints ?? [])) return;
       const patch = { metadata: { resourceVersion: current.metadata.resourceVersion }, spec: { taints: taints.length === 0 ? null : taints } };
       try {
         await nodeClient.patch({ name }, { type: 'merge', patch }, { signal });
