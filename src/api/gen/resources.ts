@@ -157,13 +157,7 @@ export const Nodes: ResourceInfo<coreV1.Node> = {
   namespaced: false,
   verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
   subresources: [
-    {
-      name: 'proxy',
-      group: '',
-      version: 'v1',
-      kind: 'NodeProxyOptions',
-      verbs: ['create', 'delete', 'get', 'patch', 'update'],
-    },
+    { name: 'proxy', group: '', version: 'v1', kind: 'NodeProxyOptions', verbs: ['create', 'delete', 'get', 'patch', 'update'] },
     { name: 'status', group: '', version: 'v1', kind: 'Node', verbs: ['get', 'patch', 'update'] },
   ],
   shortNames: ['no'],
@@ -222,13 +216,7 @@ export const Pods: ResourceInfo<coreV1.Pod> = {
     { name: 'exec', group: '', version: 'v1', kind: 'PodExecOptions', verbs: ['create', 'get'] },
     { name: 'log', group: '', version: 'v1', kind: 'Pod', verbs: ['get'] },
     { name: 'portforward', group: '', version: 'v1', kind: 'PodPortForwardOptions', verbs: ['create', 'get'] },
-    {
-      name: 'proxy',
-      group: '',
-      version: 'v1',
-      kind: 'PodProxyOptions',
-      verbs: ['create', 'delete', 'get', 'patch', 'update'],
-    },
+    { name: 'proxy', group: '', version: 'v1', kind: 'PodProxyOptions', verbs: ['create', 'delete', 'get', 'patch', 'update'] },
     { name: 'resize', group: '', version: 'v1', kind: 'Pod', verbs: ['get', 'patch', 'update'] },
     { name: 'status', group: '', version: 'v1', kind: 'Pod', verbs: ['get', 'patch', 'update'] },
   ],
@@ -329,13 +317,7 @@ export const Services: ResourceInfo<coreV1.Service> = {
   namespaced: true,
   verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
   subresources: [
-    {
-      name: 'proxy',
-      group: '',
-      version: 'v1',
-      kind: 'ServiceProxyOptions',
-      verbs: ['create', 'delete', 'get', 'patch', 'update'],
-    },
+    { name: 'proxy', group: '', version: 'v1', kind: 'ServiceProxyOptions', verbs: ['create', 'delete', 'get', 'patch', 'update'] },
     { name: 'status', group: '', version: 'v1', kind: 'Service', verbs: ['get', 'patch', 'update'] },
   ],
   shortNames: ['svc'],
@@ -398,33 +380,26 @@ export const ValidatingAdmissionPolicies: ResourceInfo<admissionregistrationV1.V
   namespaced: false,
   verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
   subresources: [
-    {
-      name: 'status',
-      group: 'admissionregistration.k8s.io',
-      version: 'v1',
-      kind: 'ValidatingAdmissionPolicy',
-      verbs: ['get', 'patch', 'update'],
-    },
+    { name: 'status', group: 'admissionregistration.k8s.io', version: 'v1', kind: 'ValidatingAdmissionPolicy', verbs: ['get', 'patch', 'update'] },
   ],
   shortNames: [],
   categories: ['api-extensions'],
 };
 
 /** validatingadmissionpolicybindings.admissionregistration.k8s.io v1 */
-export const ValidatingAdmissionPolicyBindings: ResourceInfo<admissionregistrationV1.ValidatingAdmissionPolicyBinding> =
-  {
-    group: 'admissionregistration.k8s.io',
-    version: 'v1',
-    resource: 'validatingadmissionpolicybindings',
-    kind: 'ValidatingAdmissionPolicyBinding',
-    listKind: 'ValidatingAdmissionPolicyBindingList',
-    singular: 'validatingadmissionpolicybinding',
-    namespaced: false,
-    verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
-    subresources: [],
-    shortNames: [],
-    categories: ['api-extensions'],
-  };
+export const ValidatingAdmissionPolicyBindings: ResourceInfo<admissionregistrationV1.ValidatingAdmissionPolicyBinding> = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  resource: 'validatingadmissionpolicybindings',
+  kind: 'ValidatingAdmissionPolicyBinding',
+  listKind: 'ValidatingAdmissionPolicyBindingList',
+  singular: 'validatingadmissionpolicybinding',
+  namespaced: false,
+  verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+  subresources: [],
+  shortNames: [],
+  categories: ['api-extensions'],
+};
 
 /** validatingwebhookconfigurations.admissionregistration.k8s.io v1 */
 export const ValidatingWebhookConfigurations: ResourceInfo<admissionregistrationV1.ValidatingWebhookConfiguration> = {
@@ -457,20 +432,19 @@ export const MutatingAdmissionPoliciesV1alpha1: ResourceInfo<admissionregistrati
 };
 
 /** mutatingadmissionpolicybindings.admissionregistration.k8s.io v1alpha1 */
-export const MutatingAdmissionPolicyBindingsV1alpha1: ResourceInfo<admissionregistrationV1alpha1.MutatingAdmissionPolicyBinding> =
-  {
-    group: 'admissionregistration.k8s.io',
-    version: 'v1alpha1',
-    resource: 'mutatingadmissionpolicybindings',
-    kind: 'MutatingAdmissionPolicyBinding',
-    listKind: 'MutatingAdmissionPolicyBindingList',
-    singular: 'mutatingadmissionpolicybinding',
-    namespaced: false,
-    verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
-    subresources: [],
-    shortNames: [],
-    categories: ['api-extensions'],
-  };
+export const MutatingAdmissionPolicyBindingsV1alpha1: ResourceInfo<admissionregistrationV1alpha1.MutatingAdmissionPolicyBinding> = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1alpha1',
+  resource: 'mutatingadmissionpolicybindings',
+  kind: 'MutatingAdmissionPolicyBinding',
+  listKind: 'MutatingAdmissionPolicyBindingList',
+  singular: 'mutatingadmissionpolicybinding',
+  namespaced: false,
+  verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+  subresources: [],
+  shortNames: [],
+  categories: ['api-extensions'],
+};
 
 /** mutatingadmissionpolicies.admissionregistration.k8s.io v1beta1 */
 export const MutatingAdmissionPoliciesV1beta1: ResourceInfo<admissionregistrationV1beta1.MutatingAdmissionPolicy> = {
@@ -488,20 +462,19 @@ export const MutatingAdmissionPoliciesV1beta1: ResourceInfo<admissionregistratio
 };
 
 /** mutatingadmissionpolicybindings.admissionregistration.k8s.io v1beta1 */
-export const MutatingAdmissionPolicyBindingsV1beta1: ResourceInfo<admissionregistrationV1beta1.MutatingAdmissionPolicyBinding> =
-  {
-    group: 'admissionregistration.k8s.io',
-    version: 'v1beta1',
-    resource: 'mutatingadmissionpolicybindings',
-    kind: 'MutatingAdmissionPolicyBinding',
-    listKind: 'MutatingAdmissionPolicyBindingList',
-    singular: 'mutatingadmissionpolicybinding',
-    namespaced: false,
-    verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
-    subresources: [],
-    shortNames: [],
-    categories: ['api-extensions'],
-  };
+export const MutatingAdmissionPolicyBindingsV1beta1: ResourceInfo<admissionregistrationV1beta1.MutatingAdmissionPolicyBinding> = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1beta1',
+  resource: 'mutatingadmissionpolicybindings',
+  kind: 'MutatingAdmissionPolicyBinding',
+  listKind: 'MutatingAdmissionPolicyBindingList',
+  singular: 'mutatingadmissionpolicybinding',
+  namespaced: false,
+  verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+  subresources: [],
+  shortNames: [],
+  categories: ['api-extensions'],
+};
 
 /** customresourcedefinitions.apiextensions.k8s.io v1 */
 export const CustomResourceDefinitions: ResourceInfo<apiextensionsV1.CustomResourceDefinition> = {
@@ -514,13 +487,7 @@ export const CustomResourceDefinitions: ResourceInfo<apiextensionsV1.CustomResou
   namespaced: false,
   verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
   subresources: [
-    {
-      name: 'status',
-      group: 'apiextensions.k8s.io',
-      version: 'v1',
-      kind: 'CustomResourceDefinition',
-      verbs: ['get', 'patch', 'update'],
-    },
+    { name: 'status', group: 'apiextensions.k8s.io', version: 'v1', kind: 'CustomResourceDefinition', verbs: ['get', 'patch', 'update'] },
   ],
   shortNames: ['crd', 'crds'],
   categories: ['api-extensions'],
@@ -537,13 +504,7 @@ export const APIServices: ResourceInfo<apiregistrationV1.APIService> = {
   namespaced: false,
   verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
   subresources: [
-    {
-      name: 'status',
-      group: 'apiregistration.k8s.io',
-      version: 'v1',
-      kind: 'APIService',
-      verbs: ['get', 'patch', 'update'],
-    },
+    { name: 'status', group: 'apiregistration.k8s.io', version: 'v1', kind: 'APIService', verbs: ['get', 'patch', 'update'] },
   ],
   shortNames: [],
   categories: ['api-extensions'],
@@ -736,13 +697,7 @@ export const HorizontalPodAutoscalersV1: ResourceInfo<autoscalingV1.HorizontalPo
   namespaced: true,
   verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
   subresources: [
-    {
-      name: 'status',
-      group: 'autoscaling',
-      version: 'v1',
-      kind: 'HorizontalPodAutoscaler',
-      verbs: ['get', 'patch', 'update'],
-    },
+    { name: 'status', group: 'autoscaling', version: 'v1', kind: 'HorizontalPodAutoscaler', verbs: ['get', 'patch', 'update'] },
   ],
   shortNames: ['hpa'],
   categories: ['all'],
@@ -759,13 +714,7 @@ export const HorizontalPodAutoscalers: ResourceInfo<autoscalingV2.HorizontalPodA
   namespaced: true,
   verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
   subresources: [
-    {
-      name: 'status',
-      group: 'autoscaling',
-      version: 'v2',
-      kind: 'HorizontalPodAutoscaler',
-      verbs: ['get', 'patch', 'update'],
-    },
+    { name: 'status', group: 'autoscaling', version: 'v2', kind: 'HorizontalPodAutoscaler', verbs: ['get', 'patch', 'update'] },
   ],
   shortNames: ['hpa'],
   categories: ['all'],
@@ -781,7 +730,9 @@ export const CronJobs: ResourceInfo<batchV1.CronJob> = {
   singular: 'cronjob',
   namespaced: true,
   verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
-  subresources: [{ name: 'status', group: 'batch', version: 'v1', kind: 'CronJob', verbs: ['get', 'patch', 'update'] }],
+  subresources: [
+    { name: 'status', group: 'batch', version: 'v1', kind: 'CronJob', verbs: ['get', 'patch', 'update'] },
+  ],
   shortNames: ['cj'],
   categories: ['all'],
 };
@@ -796,7 +747,9 @@ export const Jobs: ResourceInfo<batchV1.Job> = {
   singular: 'job',
   namespaced: true,
   verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
-  subresources: [{ name: 'status', group: 'batch', version: 'v1', kind: 'Job', verbs: ['get', 'patch', 'update'] }],
+  subresources: [
+    { name: 'status', group: 'batch', version: 'v1', kind: 'Job', verbs: ['get', 'patch', 'update'] },
+  ],
   shortNames: [],
   categories: ['all'],
 };
@@ -812,20 +765,8 @@ export const CertificateSigningRequests: ResourceInfo<certificatesV1.Certificate
   namespaced: false,
   verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
   subresources: [
-    {
-      name: 'approval',
-      group: 'certificates.k8s.io',
-      version: 'v1',
-      kind: 'CertificateSigningRequest',
-      verbs: ['get', 'patch', 'update'],
-    },
-    {
-      name: 'status',
-      group: 'certificates.k8s.io',
-      version: 'v1',
-      kind: 'CertificateSigningRequest',
-      verbs: ['get', 'patch', 'update'],
-    },
+    { name: 'approval', group: 'certificates.k8s.io', version: 'v1', kind: 'CertificateSigningRequest', verbs: ['get', 'patch', 'update'] },
+    { name: 'status', group: 'certificates.k8s.io', version: 'v1', kind: 'CertificateSigningRequest', verbs: ['get', 'patch', 'update'] },
   ],
   shortNames: ['csr'],
   categories: [],
@@ -872,13 +813,7 @@ export const PodCertificateRequests: ResourceInfo<certificatesV1beta1.PodCertifi
   namespaced: true,
   verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
   subresources: [
-    {
-      name: 'status',
-      group: 'certificates.k8s.io',
-      version: 'v1beta1',
-      kind: 'PodCertificateRequest',
-      verbs: ['get', 'patch', 'update'],
-    },
+    { name: 'status', group: 'certificates.k8s.io', version: 'v1beta1', kind: 'PodCertificateRequest', verbs: ['get', 'patch', 'update'] },
   ],
   shortNames: [],
   categories: [],
@@ -970,13 +905,7 @@ export const FlowSchemas: ResourceInfo<flowcontrolV1.FlowSchema> = {
   namespaced: false,
   verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
   subresources: [
-    {
-      name: 'status',
-      group: 'flowcontrol.apiserver.k8s.io',
-      version: 'v1',
-      kind: 'FlowSchema',
-      verbs: ['get', 'patch', 'update'],
-    },
+    { name: 'status', group: 'flowcontrol.apiserver.k8s.io', version: 'v1', kind: 'FlowSchema', verbs: ['get', 'patch', 'update'] },
   ],
   shortNames: [],
   categories: [],
@@ -993,13 +922,7 @@ export const PriorityLevelConfigurations: ResourceInfo<flowcontrolV1.PriorityLev
   namespaced: false,
   verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
   subresources: [
-    {
-      name: 'status',
-      group: 'flowcontrol.apiserver.k8s.io',
-      version: 'v1',
-      kind: 'PriorityLevelConfiguration',
-      verbs: ['get', 'patch', 'update'],
-    },
+    { name: 'status', group: 'flowcontrol.apiserver.k8s.io', version: 'v1', kind: 'PriorityLevelConfiguration', verbs: ['get', 'patch', 'update'] },
   ],
   shortNames: [],
   categories: [],
@@ -1016,13 +939,7 @@ export const StorageVersions: ResourceInfo<apiserverinternalV1alpha1.StorageVers
   namespaced: false,
   verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
   subresources: [
-    {
-      name: 'status',
-      group: 'internal.apiserver.k8s.io',
-      version: 'v1alpha1',
-      kind: 'StorageVersion',
-      verbs: ['get', 'patch', 'update'],
-    },
+    { name: 'status', group: 'internal.apiserver.k8s.io', version: 'v1alpha1', kind: 'StorageVersion', verbs: ['get', 'patch', 'update'] },
   ],
   shortNames: [],
   categories: [],
@@ -1101,13 +1018,7 @@ export const ServiceCIDRs: ResourceInfo<networkingV1.ServiceCIDR> = {
   namespaced: false,
   verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
   subresources: [
-    {
-      name: 'status',
-      group: 'networking.k8s.io',
-      version: 'v1',
-      kind: 'ServiceCIDR',
-      verbs: ['get', 'patch', 'update'],
-    },
+    { name: 'status', group: 'networking.k8s.io', version: 'v1', kind: 'ServiceCIDR', verbs: ['get', 'patch', 'update'] },
   ],
   shortNames: [],
   categories: [],
@@ -1139,13 +1050,7 @@ export const ServiceCIDRsV1beta1: ResourceInfo<networkingV1beta1.ServiceCIDR> = 
   namespaced: false,
   verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
   subresources: [
-    {
-      name: 'status',
-      group: 'networking.k8s.io',
-      version: 'v1beta1',
-      kind: 'ServiceCIDR',
-      verbs: ['get', 'patch', 'update'],
-    },
+    { name: 'status', group: 'networking.k8s.io', version: 'v1beta1', kind: 'ServiceCIDR', verbs: ['get', 'patch', 'update'] },
   ],
   shortNames: [],
   categories: [],
@@ -1269,13 +1174,7 @@ export const ResourceClaims: ResourceInfo<resourceV1.ResourceClaim> = {
   namespaced: true,
   verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
   subresources: [
-    {
-      name: 'status',
-      group: 'resource.k8s.io',
-      version: 'v1',
-      kind: 'ResourceClaim',
-      verbs: ['get', 'patch', 'update'],
-    },
+    { name: 'status', group: 'resource.k8s.io', version: 'v1', kind: 'ResourceClaim', verbs: ['get', 'patch', 'update'] },
   ],
   shortNames: [],
   categories: [],
@@ -1322,13 +1221,7 @@ export const DeviceTaintRulesV1alpha3: ResourceInfo<resourceV1alpha3.DeviceTaint
   namespaced: false,
   verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
   subresources: [
-    {
-      name: 'status',
-      group: 'resource.k8s.io',
-      version: 'v1alpha3',
-      kind: 'DeviceTaintRule',
-      verbs: ['get', 'patch', 'update'],
-    },
+    { name: 'status', group: 'resource.k8s.io', version: 'v1alpha3', kind: 'DeviceTaintRule', verbs: ['get', 'patch', 'update'] },
   ],
   shortNames: [],
   categories: [],
@@ -1345,13 +1238,7 @@ export const ResourcePoolStatusRequests: ResourceInfo<resourceV1alpha3.ResourceP
   namespaced: false,
   verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
   subresources: [
-    {
-      name: 'status',
-      group: 'resource.k8s.io',
-      version: 'v1alpha3',
-      kind: 'ResourcePoolStatusRequest',
-      verbs: ['get', 'patch', 'update'],
-    },
+    { name: 'status', group: 'resource.k8s.io', version: 'v1alpha3', kind: 'ResourcePoolStatusRequest', verbs: ['get', 'patch', 'update'] },
   ],
   shortNames: [],
   categories: [],
@@ -1383,13 +1270,7 @@ export const ResourceClaimsV1beta1: ResourceInfo<resourceV1beta1.ResourceClaim> 
   namespaced: true,
   verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
   subresources: [
-    {
-      name: 'status',
-      group: 'resource.k8s.io',
-      version: 'v1beta1',
-      kind: 'ResourceClaim',
-      verbs: ['get', 'patch', 'update'],
-    },
+    { name: 'status', group: 'resource.k8s.io', version: 'v1beta1', kind: 'ResourceClaim', verbs: ['get', 'patch', 'update'] },
   ],
   shortNames: [],
   categories: [],
@@ -1451,13 +1332,7 @@ export const DeviceTaintRules: ResourceInfo<resourceV1beta2.DeviceTaintRule> = {
   namespaced: false,
   verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
   subresources: [
-    {
-      name: 'status',
-      group: 'resource.k8s.io',
-      version: 'v1beta2',
-      kind: 'DeviceTaintRule',
-      verbs: ['get', 'patch', 'update'],
-    },
+    { name: 'status', group: 'resource.k8s.io', version: 'v1beta2', kind: 'DeviceTaintRule', verbs: ['get', 'patch', 'update'] },
   ],
   shortNames: [],
   categories: [],
@@ -1474,13 +1349,7 @@ export const ResourceClaimsV1beta2: ResourceInfo<resourceV1beta2.ResourceClaim> 
   namespaced: true,
   verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
   subresources: [
-    {
-      name: 'status',
-      group: 'resource.k8s.io',
-      version: 'v1beta2',
-      kind: 'ResourceClaim',
-      verbs: ['get', 'patch', 'update'],
-    },
+    { name: 'status', group: 'resource.k8s.io', version: 'v1beta2', kind: 'ResourceClaim', verbs: ['get', 'patch', 'update'] },
   ],
   shortNames: [],
   categories: [],
@@ -1542,13 +1411,7 @@ export const PodGroups: ResourceInfo<schedulingV1alpha2.PodGroup> = {
   namespaced: true,
   verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
   subresources: [
-    {
-      name: 'status',
-      group: 'scheduling.k8s.io',
-      version: 'v1alpha2',
-      kind: 'PodGroup',
-      verbs: ['get', 'patch', 'update'],
-    },
+    { name: 'status', group: 'scheduling.k8s.io', version: 'v1alpha2', kind: 'PodGroup', verbs: ['get', 'patch', 'update'] },
   ],
   shortNames: [],
   categories: [],
@@ -1640,13 +1503,7 @@ export const VolumeAttachments: ResourceInfo<storageV1.VolumeAttachment> = {
   namespaced: false,
   verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
   subresources: [
-    {
-      name: 'status',
-      group: 'storage.k8s.io',
-      version: 'v1',
-      kind: 'VolumeAttachment',
-      verbs: ['get', 'patch', 'update'],
-    },
+    { name: 'status', group: 'storage.k8s.io', version: 'v1', kind: 'VolumeAttachment', verbs: ['get', 'patch', 'update'] },
   ],
   shortNames: [],
   categories: [],
@@ -1693,13 +1550,7 @@ export const StorageVersionMigrations: ResourceInfo<storagemigrationV1beta1.Stor
   namespaced: false,
   verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
   subresources: [
-    {
-      name: 'status',
-      group: 'storagemigration.k8s.io',
-      version: 'v1beta1',
-      kind: 'StorageVersionMigration',
-      verbs: ['get', 'patch', 'update'],
-    },
+    { name: 'status', group: 'storagemigration.k8s.io', version: 'v1beta1', kind: 'StorageVersionMigration', verbs: ['get', 'patch', 'update'] },
   ],
   shortNames: [],
   categories: [],
