@@ -10,7 +10,14 @@ import type { KubernetesObject } from '../../api/object.ts';
 import { createWorkQueue, type WorkQueue } from '../../client/workqueue.ts';
 import { Lru } from '../../base/lru.ts';
 import { runPeriodically, type Controller, type ControllerDeps } from '../controller.ts';
-import { blockingDependents, FOREGROUND_FINALIZER, ORPHAN_FINALIZER, OwnerGraph, type GraphNode, type Identity } from './graph.ts';
+import {
+  blockingDependents,
+  FOREGROUND_FINALIZER,
+  ORPHAN_FINALIZER,
+  OwnerGraph,
+  type GraphNode,
+  type Identity,
+} from './graph.ts';
 import { createLiveObjects, NamespacedOwnerError, type LiveObjects } from './live-objects.ts';
 import { createResourceMonitors } from './resource-monitors.ts';
 
@@ -33,13 +40,22 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
     attemptToOrphan: (node) => orphanings.add(node.identity.uid),
     invalidReference(node, { apiVersion, kind, name, uid }) {
       const reference = `[${apiVersion}/${kind}, namespace: ${node.identity.namespace ?? ''}, name: ${name}, uid: ${uid}]`;
-      recorder.event(targetOf(node.identity), 'Warning', 'OwnerRefInvalidNamespace', `ownerRef ${reference} does not exist in namespace "${node.identity.namespace ?? ''}"`);
+      recorder.event(
+        targetOf(node.identity),
+        'Warning',
+        'OwnerRefInvalidNamespace',
+        `ownerRef ${reference} does not exist in namespace "${node.identity.namespace ?? ''}"`,
+      );
     },
   });
   const monitors = createResourceMonitors(deps, client, graph);
   const absentOwners = new Lru<string, true>(ABSENT_OWNERS);
 
-  async function work(queue: WorkQueue<string>, process: (uid: string) => Promise<void>, signal: AbortSignal): Promise<void> {
+  async function work(
+    queue: WorkQueue<string>,
+    process: (uid: string) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
     for (let uid = await queue.get(); uid !== undefined; uid = await queue.get()) {
       try {
         if (!signal.aborted) await process(uid);
@@ -82,18 +98,25 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
     const { solid, dangling, waiting } = await classify(live, node.identity, latest.metadata.ownerReferences ?? []);
     if (solid.length > 0) {
       const lost = new Set([...dangling, ...waiting].map((reference) => reference.uid));
-      if (lost.size > 0) await live.changeOwners(node.identity, (owners) => owners.filter((owner) => !lost.has(owner.uid)));
+      if (lost.size > 0)
+        await live.changeOwners(node.identity, (owners) => owners.filter((owner) => !lost.has(owner.uid)));
       return;
     }
     if (waiting.length > 0 && node.dependents.size > 0) {
       // A circle of foreground deletions would wait for itself for ever: stop blocking first.
       if ([...node.dependents].some((dependent) => dependent.deletingDependents)) {
-        await live.changeOwners(node.identity, (owners) => owners.map((owner) => (owner.blockOwnerDeletion === true ? { ...owner, blockOwnerDeletion: false } : owner)));
+        await live.changeOwners(node.identity, (owners) =>
+          owners.map((owner) => (owner.blockOwnerDeletion === true ? { ...owner, blockOwnerDeletion: false } : owner)),
+        );
       }
       return await live.remove(node.identity, 'Foreground');
     }
     const finalizers = latest.metadata.finalizers ?? [];
-    const policy = finalizers.includes(ORPHAN_FINALIZER) ? 'Orphan' : finalizers.includes(FOREGROUND_FINALIZER) ? 'Foreground' : 'Background';
+    const policy = finalizers.includes(ORPHAN_FINALIZER)
+      ? 'Orphan'
+      : finalizers.includes(FOREGROUND_FINALIZER)
+        ? 'Foreground'
+        : 'Background';
     log.debug('deleting an object without owners', { object: node.identity, policy });
     await live.remove(node.identity, policy);
   }
@@ -106,13 +129,21 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
     for (const reference of references) {
       const owner = await readOwner(live, dependent, reference);
       if (owner === undefined) dangling.push(reference);
-      else if (owner.metadata.deletionTimestamp !== undefined && (owner.metadata.finalizers ?? []).includes(FOREGROUND_FINALIZER)) waiting.push(reference);
+      else if (
+        owner.metadata.deletionTimestamp !== undefined &&
+        (owner.metadata.finalizers ?? []).includes(FOREGROUND_FINALIZER)
+      )
+        waiting.push(reference);
       else solid.push(reference);
     }
     return { solid, dangling, waiting };
   }
 
-  async function readOwner(live: LiveObjects, dependent: Identity, reference: OwnerReference): Promise<KubernetesObject | undefined> {
+  async function readOwner(
+    live: LiveObjects,
+    dependent: Identity,
+    reference: OwnerReference,
+  ): Promise<KubernetesObject | undefined> {
     const { apiVersion, kind, name, uid } = reference;
     const key = `${uid}/${dependent.namespace ?? ''}`;
     if (absentOwners.get(key) === true) return undefined;
@@ -124,9 +155,13 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
   async function attemptToOrphan(live: LiveObjects, uid: string): Promise<void> {
     const owner = graph.get(uid);
     if (owner === undefined) return;
-    await Promise.all([...owner.dependents].map((dependent) =>
-      live.changeOwners(dependent.identity, (owners) => (owners.some((r) => r.uid === uid) ? owners.filter((r) => r.uid !== uid) : owners)),
-    ));
+    await Promise.all(
+      [...owner.dependents].map((dependent) =>
+        live.changeOwners(dependent.identity, (owners) =>
+          owners.some((r) => r.uid === uid) ? owners.filter((r) => r.uid !== uid) : owners,
+        ),
+      ),
+    );
     await live.removeFinalizer(owner.identity, ORPHAN_FINALIZER);
   }
 
@@ -144,13 +179,18 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
   return {
     name: NAME,
     async start(signal) {
-      signal.addEventListener('abort', () => {
-        deletions.shutDown();
-        orphanings.shutDown();
-      }, { once: true });
+      signal.addEventListener(
+        'abort',
+        () => {
+          deletions.shutDown();
+          orphanings.shutDown();
+        },
+        { once: true },
+      );
       await firstSync(signal);
       const live = createLiveObjects({ client, monitors, clock }, signal);
-      const workers = (queue: WorkQueue<string>, process: (uid: string) => Promise<void>) => Array.from({ length: WORKERS }, () => work(queue, process, signal));
+      const workers = (queue: WorkQueue<string>, process: (uid: string) => Promise<void>) =>
+        Array.from({ length: WORKERS }, () => work(queue, process, signal));
       await Promise.all([
         ...workers(deletions, (uid) => attemptToDelete(live, uid)),
         ...workers(orphanings, (uid) => attemptToOrphan(live, uid)),

@@ -65,7 +65,14 @@ export class OwnerGraph {
     const identity = identityOf(object);
     let node = this.#nodes.get(identity.uid);
     if (node === undefined) {
-      node = { identity, owners: [], dependents: new Set(), virtual: false, beingDeleted: false, deletingDependents: false };
+      node = {
+        identity,
+        owners: [],
+        dependents: new Set(),
+        virtual: false,
+        beingDeleted: false,
+        deletingDependents: false,
+      };
       this.#nodes.set(identity.uid, node);
     } else if (node.virtual) {
       node.virtual = false;
@@ -110,7 +117,14 @@ export class OwnerGraph {
     if (owner === undefined) {
       const { apiVersion, kind, name, uid } = reference;
       const identity = { apiVersion, kind, name, uid, namespace: node.identity.namespace };
-      owner = { identity, owners: [], dependents: new Set(), virtual: true, beingDeleted: false, deletingDependents: false };
+      owner = {
+        identity,
+        owners: [],
+        dependents: new Set(),
+        virtual: true,
+        beingDeleted: false,
+        deletingDependents: false,
+      };
       this.#nodes.set(uid, owner);
       this.#listener.attemptToDelete(owner);
     } else if (!owner.virtual && isMisplaced(node.identity, owner.identity)) {
@@ -158,10 +172,18 @@ function isMisplaced(dependent: Identity, owner: Identity): boolean {
 /** The identity of an object. */
 export function identityOf(object: KubernetesObject): Identity {
   const { namespace, name = '', uid = '' } = object.metadata;
-  return { apiVersion: object.apiVersion ?? '', kind: object.kind ?? '', namespace: namespace === '' ? undefined : namespace, name, uid };
+  return {
+    apiVersion: object.apiVersion ?? '',
+    kind: object.kind ?? '',
+    namespace: namespace === '' ? undefined : namespace,
+    name,
+    uid,
+  };
 }
 
 /** Dependents that hold up the foreground deletion of `node`. */
 export function blockingDependents(node: GraphNode): GraphNode[] {
-  return [...node.dependents].filter((dependent) => dependent.owners.some((r) => r.uid === node.identity.uid && r.blockOwnerDeletion === true));
+  return [...node.dependents].filter((dependent) =>
+    dependent.owners.some((r) => r.uid === node.identity.uid && r.blockOwnerDeletion === true),
+  );
 }

@@ -23,17 +23,28 @@ export interface LiveObjects {
   /** Deletes exactly this object; gone already is fine. */
   remove(identity: Identity, policy: 'Orphan' | 'Background' | 'Foreground'): Promise<void>;
   /** Replaces the owner references; `change` gets the live ones and returns the same array to leave them. */
-  changeOwners(identity: Identity, change: (owners: readonly OwnerReference[]) => readonly OwnerReference[]): Promise<void>;
+  changeOwners(
+    identity: Identity,
+    change: (owners: readonly OwnerReference[]) => readonly OwnerReference[],
+  ): Promise<void>;
   removeFinalizer(identity: Identity, finalizer: string): Promise<void>;
 }
 
 /** Makes it over a client; all calls end with `signal`. */
-export function createLiveObjects(deps: { readonly client: Client; readonly monitors: ResourceMonitors; readonly clock: Clock }, signal: AbortSignal): LiveObjects {
-  function locate(identity: Identity): { resource: ResourceClient<KubernetesObject>; key: { namespace?: string; name: string } } {
+export function createLiveObjects(
+  deps: { readonly client: Client; readonly monitors: ResourceMonitors; readonly clock: Clock },
+  signal: AbortSignal,
+): LiveObjects {
+  function locate(identity: Identity): {
+    resource: ResourceClient<KubernetesObject>;
+    key: { namespace?: string; name: string };
+  } {
     const info = deps.monitors.resolve(identity.apiVersion, identity.kind);
     if (info === undefined) throw new Error(`no resource serves kind ${identity.kind} of ${identity.apiVersion}`);
     if (info.namespaced && identity.namespace === undefined) throw new NamespacedOwnerError(identity);
-    const key = info.namespaced ? { namespace: identity.namespace as string, name: identity.name } : { name: identity.name };
+    const key = info.namespaced
+      ? { namespace: identity.namespace as string, name: identity.name }
+      : { name: identity.name };
     return { resource: deps.client.resource(info), key };
   }
 
@@ -48,19 +59,26 @@ export function createLiveObjects(deps: { readonly client: Client; readonly moni
     }
   }
 
-  async function patchMetadata(identity: Identity, metadataOf: (live: KubernetesObject) => object | undefined): Promise<void> {
-    await retryOnConflict(deps.clock, async () => {
-      const live = await read(identity);
-      const metadata = live === undefined ? undefined : metadataOf(live);
-      if (live === undefined || metadata === undefined) return;
-      const found = locate(identity);
-      const patch = { metadata: { uid: identity.uid, resourceVersion: live.metadata.resourceVersion, ...metadata } };
-      try {
-        await found.resource.patch(found.key, { type: 'merge', patch }, { signal });
-      } catch (error) {
-        if (!isReason(error, 'NotFound')) throw error;
-      }
-    }, signal);
+  async function patchMetadata(
+    identity: Identity,
+    metadataOf: (live: KubernetesObject) => object | undefined,
+  ): Promise<void> {
+    await retryOnConflict(
+      deps.clock,
+      async () => {
+        const live = await read(identity);
+        const metadata = live === undefined ? undefined : metadataOf(live);
+        if (live === undefined || metadata === undefined) return;
+        const found = locate(identity);
+        const patch = { metadata: { uid: identity.uid, resourceVersion: live.metadata.resourceVersion, ...metadata } };
+        try {
+          await found.resource.patch(found.key, { type: 'merge', patch }, { signal });
+        } catch (error) {
+          if (!isReason(error, 'NotFound')) throw error;
+        }
+      },
+      signal,
+    );
   }
 
   return {
@@ -68,7 +86,11 @@ export function createLiveObjects(deps: { readonly client: Client; readonly moni
     async remove(identity, policy) {
       const found = locate(identity);
       try {
-        await found.resource.delete(found.key, { propagationPolicy: policy, preconditions: { uid: identity.uid }, signal });
+        await found.resource.delete(found.key, {
+          propagationPolicy: policy,
+          preconditions: { uid: identity.uid },
+          signal,
+        });
       } catch (error) {
         // A conflict means another object has the name now.
         if (!isReason(error, 'NotFound', 'Conflict')) throw error;

@@ -47,7 +47,13 @@ export function createResourceMonitors(deps: ControllerDeps, client: Client, gra
       deps.informers.start(signal);
     } else {
       const { clock, random } = deps.platform;
-      const made = createSharedInformer({ client: client.resource(info), options: {}, clock, random: random.fork(`gc/${groupResourceOf(info)}`), log });
+      const made = createSharedInformer({
+        client: client.resource(info),
+        options: {},
+        clock,
+        random: random.fork(`gc/${groupResourceOf(info)}`),
+        log,
+      });
       void made.run(term.signal);
       informer = made;
     }
@@ -71,7 +77,10 @@ export function createResourceMonitors(deps: ControllerDeps, client: Client, gra
     async sync(signal) {
       const { resources, stale } = await discoverResources(client, signal);
       const staleGroups = new Set(stale.map((gv) => (gv.includes('/') ? gv.slice(0, gv.indexOf('/')) : '')));
-      const watchable = resources.filter((info) => ['delete', 'list', 'watch'].every((verb) => info.verbs.includes(verb)) && !IGNORED.has(groupResourceOf(info)));
+      const watchable = resources.filter(
+        (info) =>
+          ['delete', 'list', 'watch'].every((verb) => info.verbs.includes(verb)) && !IGNORED.has(groupResourceOf(info)),
+      );
       byKind = new Map(resources.map((info) => [`${info.group}/${info.kind}`, info]));
       const served = new Map(watchable.map((info) => [`${groupResourceOf(info)}/${info.version}`, info]));
       for (const [key, monitor] of monitors) {
@@ -86,7 +95,9 @@ export function createResourceMonitors(deps: ControllerDeps, client: Client, gra
       for (const [key, info] of added) monitors.set(key, start(info, signal));
       // One resource that cannot be listed must not stop the collection of all others: owners are verified live anyway.
       const wait = linkedController(signal);
-      const cancel = deps.platform.clock.setTimer(SYNC_TIMEOUT_MS, () => wait.abort(new Error('some resources could not be listed in time')));
+      const cancel = deps.platform.clock.setTimer(SYNC_TIMEOUT_MS, () =>
+        wait.abort(new Error('some resources could not be listed in time')),
+      );
       await Promise.allSettled(added.map(([key]) => monitors.get(key)?.informer.waitForSync(wait.signal)));
       cancel();
       wait.dispose();
