@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { decodeProtobuf } from '../api/codec/protobuf.ts';
 import { startTestServer } from './testing-server.ts';
 
 const maps = '/api/v1/namespaces/default/configmaps';
@@ -56,6 +57,7 @@ test('patches of all four kinds', async () => {
   assert.deepEqual(applied.body.data, { b: '2', c: '3', d: '4' });
   const fresh = await send('PATCH', `${maps}/new?fieldManager=me`, 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\ndata: {x: why}\n', apply);
   assert.equal(fresh.status, 201, fresh.text);
+  assert.deepEqual(fresh.body.metadata.managedFields.map((entry: { manager: string; operation: string }) => [entry.manager, entry.operation]), [['me', 'Apply']]);
   const clash = await send('PATCH', `${maps}/new?fieldManager=other`, configMap('new', { x: 'z' }), apply);
   assert.equal(clash.status, 409);
   assert.match(clash.body.message, /Apply failed with 1 conflict: conflict with "me"/);
@@ -249,4 +251,17 @@ test('forms: table, bare metadata, YAML, protobuf', async () => {
   await send('DELETE', `${maps}/t`);
   const posted = await send('PUT', `${maps}/t`, bytes, { 'content-type': protobuf });
   assert.equal(posted.status, 404, 'config maps are not created by PUT');
+});
+
+test('bare metadata as protobuf, as metadata informers ask for it', async () => {
+  const { send } = await startTestServer();
+  await send('POST', maps, configMap('t'));
+  for (const [path, as] of [[maps, 'PartialObjectMetadataList'], [`${maps}/t`, 'PartialObjectMetadata']] as const) {
+    const answer = await send('GET', path, undefined, { accept: `application/vnd.kubernetes.protobuf;as=${as};v=v1;g=meta.k8s.io` });
+    assert.ok(answer.response.kind === 'bytes');
+    const object = decodeProtobuf(Buffer.concat(answer.response.chunks));
+    assert.equal(object['kind'], as);
+  }
+  const table = await send('GET', maps, undefined, { accept: 'application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io,application/json' });
+  assert.equal(table.body.kind, 'ConfigMapList', 'tables have no protobuf form');
 });

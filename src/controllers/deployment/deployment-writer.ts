@@ -37,7 +37,12 @@ export function createDeploymentWriter(client: Client, recorder: EventRecorder, 
       const updated = await sets.update({ ...set, metadata: { ...set.metadata, annotations }, spec }, { signal });
       if (before !== replicas) {
         const direction = before < replicas ? 'up' : 'down';
-        recorder.event(deployment, 'Normal', 'ScalingReplicaSet', `Scaled ${direction} replica set ${set.metadata.name} from ${before} to ${replicas}`);
+        recorder.event(
+          deployment,
+          'Normal',
+          'ScalingReplicaSet',
+          `Scaled ${direction} replica set ${set.metadata.name} from ${before} to ${replicas}`,
+        );
       }
       return updated;
     },
@@ -54,7 +59,11 @@ export function createDeploymentWriter(client: Client, recorder: EventRecorder, 
     },
     async annotate(deployment, annotations) {
       const { namespace = '', name = '' } = deployment.metadata;
-      return await deployments.patch({ namespace, name }, { type: 'merge', patch: { metadata: { annotations } } }, { signal });
+      return await deployments.patch(
+        { namespace, name },
+        { type: 'merge', patch: { metadata: { annotations } } },
+        { signal },
+      );
     },
     async updateStatus(deployment, status) {
       if (deepEqual(status, deployment.status)) return deployment;

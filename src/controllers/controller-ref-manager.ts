@@ -9,7 +9,7 @@ import type { KubernetesObject } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 import { isReason } from '../api/status-error.ts';
 import type { ResourceClient } from '../client/client.ts';
-import { controllerOf, newControllerReference } from './owner-references.ts';
+import { controllerOf, newControllerReference } from '../component-helpers/owner-references.ts';
 
 /** Who claims what. */
 export interface ClaimConfig<T extends KubernetesObject> {
@@ -23,7 +23,10 @@ export interface ClaimConfig<T extends KubernetesObject> {
 }
 
 /** Adopts matching orphans, releases what no longer matches, returns what is the owner's. */
-export async function claimObjects<T extends KubernetesObject>(config: ClaimConfig<T>, objects: readonly T[]): Promise<T[]> {
+export async function claimObjects<T extends KubernetesObject>(
+  config: ClaimConfig<T>,
+  objects: readonly T[],
+): Promise<T[]> {
   const claimed: T[] = [];
   let mayAdopt: Promise<void> | undefined;
   for (const object of objects) {
@@ -54,7 +57,8 @@ function judge<T extends KubernetesObject>(config: ClaimConfig<T>, object: T): '
 async function checkOwnerLives<T extends KubernetesObject>({ owner, readOwner }: ClaimConfig<T>): Promise<void> {
   const live = await readOwner();
   const { namespace, name, uid } = owner.metadata;
-  if (live.metadata.uid !== uid) throw new Error(`original ${namespace}/${name} is gone: got uid ${live.metadata.uid}, wanted ${uid}`);
+  if (live.metadata.uid !== uid)
+    throw new Error(`original ${namespace}/${name} is gone: got uid ${live.metadata.uid}, wanted ${uid}`);
   if (live.metadata.deletionTimestamp !== undefined) {
     throw new Error(`${namespace}/${name} has just been deleted at ${live.metadata.deletionTimestamp}`);
   }

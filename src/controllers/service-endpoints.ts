@@ -5,7 +5,7 @@ import { parseTime } from '../api/time.ts';
 import type { ObjectReference, Pod, Service, ServicePort } from '../api/gen/core-v1.ts';
 import type { Informer } from '../client/informer.ts';
 import { keyOfObject } from '../client/object-store.ts';
-import { isPodReady, isPodTerminal, podCondition } from './pods.ts';
+import { isPodReady, isPodTerminal, podCondition } from '../component-helpers/pods.ts';
 
 /** When the change that led to an endpoint update happened. */
 export const TRIGGER_TIME_ANNOTATION = 'endpoints.kubernetes.io/last-change-trigger-time';
@@ -48,7 +48,8 @@ export function findTargetPort(pod: Pod, port: ServicePort): number | undefined 
   const sidecars = (pod.spec?.initContainers ?? []).filter((container) => container.restartPolicy === 'Always');
   for (const container of [...(pod.spec?.containers ?? []), ...sidecars]) {
     for (const candidate of container.ports ?? []) {
-      if (candidate.name === target && (candidate.protocol ?? 'TCP') === (port.protocol ?? 'TCP')) return candidate.containerPort;
+      if (candidate.name === target && (candidate.protocol ?? 'TCP') === (port.protocol ?? 'TCP'))
+        return candidate.containerPort;
     }
   }
   return undefined;
@@ -63,21 +64,41 @@ export function endpointHostname(pod: Pod, service: Service): string | undefined
 /** The reference an endpoint has to its pod. */
 export function podTargetRef(pod: Pod): ObjectReference {
   const { namespace, name, uid } = pod.metadata;
-  return { kind: 'Pod', ...(namespace === undefined ? {} : { namespace }), ...(name === undefined ? {} : { name }), ...(uid === undefined ? {} : { uid }) };
+  return {
+    kind: 'Pod',
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(name === undefined ? {} : { name }),
+    ...(uid === undefined ? {} : { uid }),
+  };
 }
 
 /** A text that changes whenever the pod's part in endpoints changes. */
 function endpointFacts(pod: Pod): string {
   const { spec, status, metadata } = pod;
-  return JSON.stringify([podIps(pod), isPodReady(pod), isPodTerminal(pod), metadata.deletionTimestamp !== undefined, spec?.nodeName, spec?.hostname, spec?.subdomain, status?.hostIP, metadata.labels]);
+  return JSON.stringify([
+    podIps(pod),
+    isPodReady(pod),
+    isPodTerminal(pod),
+    metadata.deletionTimestamp !== undefined,
+    spec?.nodeName,
+    spec?.hostname,
+    spec?.subdomain,
+    status?.hostIP,
+    metadata.labels,
+  ]);
 }
 
 /** Calls `enqueue` with the keys of the Services a pod's change concerns, and of changed Services. */
-export function watchServicesAndPods(deps: { readonly services: Informer<Service>; readonly pods: Informer<Pod>; enqueue(key: string): void }): void {
+export function watchServicesAndPods(deps: {
+  readonly services: Informer<Service>;
+  readonly pods: Informer<Pod>;
+  enqueue(key: string): void;
+}): void {
   const { services, pods, enqueue } = deps;
   const enqueueFor = (pod: Pod): void => {
     for (const service of services.list(pod.metadata.namespace)) {
-      if (hasManagedEndpoints(service) && compileLabelMap(service.spec?.selector).matches(pod.metadata.labels)) enqueue(keyOfObject(service));
+      if (hasManagedEndpoints(service) && compileLabelMap(service.spec?.selector).matches(pod.metadata.labels))
+        enqueue(keyOfObject(service));
     }
   };
   services.addHandler({
@@ -124,7 +145,9 @@ export function createTriggerTimes(): TriggerTimes {
       }
       seen.set(key, now);
       // Seen for the first time (after a restart, say) nothing is known about what changed.
-      const changed = [...now].filter(([name, time]) => !(parseTime(time) <= parseTime(before?.get(name)))).map(([, time]) => time);
+      const changed = [...now]
+        .filter(([name, time]) => !(parseTime(time) <= parseTime(before?.get(name))))
+        .map(([, time]) => time);
       return changed.sort()[0];
     },
     forget: (key) => void seen.delete(key),

@@ -9,7 +9,7 @@ import type { ResourceInfo } from '../api/resource-info.ts';
 import { isReason } from '../api/status-error.ts';
 import type { Client } from '../client/client.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
-import { newControllerReference } from './owner-references.ts';
+import { newControllerReference } from '../component-helpers/owner-references.ts';
 
 /** Creates and deletes pods for owners of one kind. */
 export interface PodControl {
@@ -29,8 +29,11 @@ export function createPodControl(client: Client, recorder: EventRecorder): PodCo
         recorder.event(owner, 'Normal', 'SuccessfulCreate', `Created pod: ${created.metadata.name}`);
         return created;
       } catch (error) {
-        const terminating = isReason(error, 'Forbidden') && error.status.details?.causes?.some((c) => c.reason === 'NamespaceTerminating');
-        if (!signal.aborted && terminating !== true) recorder.event(owner, 'Warning', 'FailedCreate', `Error creating: ${messageOf(error)}`);
+        const terminating =
+          isReason(error, 'Forbidden') &&
+          error.status.details?.causes?.some((c) => c.reason === 'NamespaceTerminating');
+        if (!signal.aborted && terminating !== true)
+          recorder.event(owner, 'Warning', 'FailedCreate', `Error creating: ${messageOf(error)}`);
         throw error;
       }
     },
@@ -40,7 +43,8 @@ export function createPodControl(client: Client, recorder: EventRecorder): PodCo
         await pods.delete({ namespace, name }, { signal, ...(uid === undefined ? {} : { preconditions: { uid } }) });
         recorder.event(owner, 'Normal', 'SuccessfulDelete', `Deleted pod: ${name}`);
       } catch (error) {
-        if (!signal.aborted && !isReason(error, 'NotFound')) recorder.event(owner, 'Warning', 'FailedDelete', `Error deleting: ${messageOf(error)}`);
+        if (!signal.aborted && !isReason(error, 'NotFound'))
+          recorder.event(owner, 'Warning', 'FailedDelete', `Error deleting: ${messageOf(error)}`);
         throw error;
       }
     },

@@ -1,33 +1,52 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Deployments, Pods, ReplicaSets } from '../../api/gen/resources.ts';
-import type { Deployment, ReplicaSet } from '../../api/gen/apps-v1.ts';
-import type { Pod } from '../../api/gen/core-v1.ts';
-import { forbidden } from '../../api/status-error.ts';
-import { replicaSetFlavour } from '../replicaset/flavours.ts';
-import { createReplicaController } from '../replicaset/replicaset-controller.ts';
-import { startHarness, type Harness } from '../testing/harness.ts';
-import { createDeploymentController } from './deployment-controller.ts';
+import { Deployments, Pods, ReplicaSets } from '../api/gen/resources.ts';
+import type { Deployment, ReplicaSet } from '../api/gen/apps-v1.ts';
+import type { Pod } from '../api/gen/core-v1.ts';
+import { forbidden } from '../api/status-error.ts';
+import { replicaSetFlavour } from './replicaset/flavours.ts';
+import { createReplicaController } from './replicaset/replicaset-controller.ts';
+import { startHarness, type Harness } from './controllers-fixture.ts';
+import { createDeploymentController } from './deployment/deployment-controller.ts';
 
-const start = (): Harness => startHarness([(deps) => createReplicaController(deps, replicaSetFlavour), createDeploymentController]);
+const start = (): Harness =>
+  startHarness([(deps) => createReplicaController(deps, replicaSetFlavour), createDeploymentController]);
 
 function web(replicas: number, image = 'v1', spec: Partial<NonNullable<Deployment['spec']>> = {}): Deployment {
   return {
     metadata: { namespace: 'default', name: 'web', generation: 1 },
     spec: {
-      replicas, progressDeadlineSeconds: 600, revisionHistoryLimit: 10, selector: { matchLabels: { app: 'web' } },
-      template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image }] } }, ...spec,
+      replicas,
+      progressDeadlineSeconds: 600,
+      revisionHistoryLimit: 10,
+      selector: { matchLabels: { app: 'web' } },
+      template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image }] } },
+      ...spec,
     },
   };
 }
 const change = (h: Harness, spec: Partial<NonNullable<Deployment['spec']>>) =>
   h.api.modify<Deployment>(Deployments, 'default/web', (old) => ({
-    ...old, metadata: { ...old.metadata, generation: (old.metadata.generation ?? 1) + 1 }, spec: { ...old.spec, ...spec } as never,
+    ...old,
+    metadata: { ...old.metadata, generation: (old.metadata.generation ?? 1) + 1 },
+    spec: { ...old.spec, ...spec } as never,
   }));
-const template = (image: string) => ({ metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image }] } });
+const template = (image: string) => ({
+  metadata: { labels: { app: 'web' } },
+  spec: { containers: [{ name: 'c', image }] },
+});
 const deployment = (h: Harness) => h.api.objects(Deployments)[0] as Deployment;
-const sizes = (h: Harness) => Object.fromEntries(h.api.objects(ReplicaSets).map((set: ReplicaSet) => [set.spec?.template?.spec?.containers[0]?.image, set.spec?.replicas]));
-const images = (h: Harness) => h.pods().map((pod) => pod.spec?.containers[0]?.image).sort();
+const sizes = (h: Harness) =>
+  Object.fromEntries(
+    h.api
+      .objects(ReplicaSets)
+      .map((set: ReplicaSet) => [set.spec?.template?.spec?.containers[0]?.image, set.spec?.replicas]),
+  );
+const images = (h: Harness) =>
+  h
+    .pods()
+    .map((pod) => pod.spec?.containers[0]?.image)
+    .sort();
 const cond = (h: Harness, type: string) => deployment(h).status?.conditions?.find((c) => c.type === type);
 
 describe('deployment', () => {
@@ -41,11 +60,26 @@ describe('deployment', () => {
     assert.equal(set?.metadata.annotations?.['deployment.kubernetes.io/max-replicas'], '4');
     assert.equal(h.pods().length, 3);
     const { status, metadata } = deployment(h);
-    assert.deepEqual([status?.replicas, status?.updatedReplicas, status?.readyReplicas, status?.availableReplicas, status?.unavailableReplicas], [3, 3, 3, 3, 0]);
+    assert.deepEqual(
+      [
+        status?.replicas,
+        status?.updatedReplicas,
+        status?.readyReplicas,
+        status?.availableReplicas,
+        status?.unavailableReplicas,
+      ],
+      [3, 3, 3, 3, 0],
+    );
     assert.equal(metadata.annotations?.['deployment.kubernetes.io/revision'], '1');
-    assert.deepEqual([cond(h, 'Available')?.reason, cond(h, 'Progressing')?.reason], ['MinimumReplicasAvailable', 'NewReplicaSetAvailable']);
+    assert.deepEqual(
+      [cond(h, 'Available')?.reason, cond(h, 'Progressing')?.reason],
+      ['MinimumReplicasAvailable', 'NewReplicaSetAvailable'],
+    );
     assert.equal(cond(h, 'Progressing')?.message, `ReplicaSet "${set?.metadata.name}" has successfully progressed.`);
-    assert.ok(h.events().includes(`Normal ScalingReplicaSet Scaled up replica set ${set?.metadata.name} from 0 to 3`), h.events().join('\n'));
+    assert.ok(
+      h.events().includes(`Normal ScalingReplicaSet Scaled up replica set ${set?.metadata.name} from 0 to 3`),
+      h.events().join('\n'),
+    );
     await h.stop();
   });
 
@@ -91,7 +125,9 @@ describe('deployment', () => {
     await h.clock.advance(500); // Deleted, but terminating pods still run: the fake removes them at once, so look at the order.
     await h.run(1000);
     assert.deepEqual(images(h), ['v2', 'v2', 'v2']);
-    const order = h.api.requests.filter((r) => (r.method === 'DELETE' || r.method === 'POST') && r.path.includes('/pods')).map((r) => r.method);
+    const order = h.api.requests
+      .filter((r) => (r.method === 'DELETE' || r.method === 'POST') && r.path.includes('/pods'))
+      .map((r) => r.method);
     assert.deepEqual(order, ['POST', 'POST', 'POST', 'DELETE', 'DELETE', 'DELETE', 'POST', 'POST', 'POST']);
     await h.stop();
   });
@@ -102,14 +138,20 @@ describe('deployment', () => {
     await h.run(1000);
     change(h, { template: template('bad') });
     await h.run(70_000, { which: (pod) => pod.spec?.containers[0]?.image !== 'bad', stepMs: 1000 });
-    assert.deepEqual([cond(h, 'Progressing')?.status, cond(h, 'Progressing')?.reason], ['False', 'ProgressDeadlineExceeded']);
+    assert.deepEqual(
+      [cond(h, 'Progressing')?.status, cond(h, 'Progressing')?.reason],
+      ['False', 'ProgressDeadlineExceeded'],
+    );
     assert.deepEqual(sizes(h), { v1: 3, bad: 2 });
     await h.stop();
   });
 
   it('scales both sets in proportion in the middle of a rollout', async () => {
     const h = start();
-    h.api.seed(Deployments, web(10, 'v1', { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 3, maxUnavailable: 2 } } }));
+    h.api.seed(
+      Deployments,
+      web(10, 'v1', { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 3, maxUnavailable: 2 } } }),
+    );
     await h.run(1000);
     const onlyOld = { which: (pod: Pod) => pod.spec?.containers[0]?.image === 'v1' };
     change(h, { template: template('v2') });
@@ -156,12 +198,18 @@ describe('replicaset', () => {
 
   it('adopts matching orphans, releases what no longer matches, replaces what is lost', async () => {
     const h = start();
-    h.api.seed(Pods, { metadata: { namespace: 'default', name: 'orphan', labels: { app: 'web' } }, spec: { containers: [] } } as Pod);
+    h.api.seed(Pods, {
+      metadata: { namespace: 'default', name: 'orphan', labels: { app: 'web' } },
+      spec: { containers: [] },
+    } as Pod);
     h.api.seed(ReplicaSets, set(2));
     await h.run(500);
     assert.equal(h.pods().length, 2);
     assert.equal(h.pods().find((p) => p.metadata.name === 'orphan')?.metadata.ownerReferences?.[0]?.name, 'rs');
-    h.api.modify<Pod>(Pods, 'default/orphan', (old) => ({ ...old, metadata: { ...old.metadata, labels: { app: 'other' } } }));
+    h.api.modify<Pod>(Pods, 'default/orphan', (old) => ({
+      ...old,
+      metadata: { ...old.metadata, labels: { app: 'other' } },
+    }));
     await h.run(500);
     assert.equal(h.pods().length, 3);
     const victim = h.pods().find((p) => p.metadata.name !== 'orphan');
@@ -175,14 +223,18 @@ describe('replicaset', () => {
   it('reports why pods cannot be created, and tries few at a time', async () => {
     const h = start();
     h.api.intercept = ({ method, path }) => {
-      if (method === 'POST' && path.endsWith('/pods')) throw forbidden({ group: '', resource: 'pods' }, 'rs-x', 'exceeded quota: q');
+      if (method === 'POST' && path.endsWith('/pods'))
+        throw forbidden({ group: '', resource: 'pods' }, 'rs-x', 'exceeded quota: q');
     };
     h.api.seed(ReplicaSets, set(50));
     await h.clock.advance(4);
     assert.ok(h.api.requests.filter((r) => r.method === 'POST' && r.path.endsWith('/pods')).length <= 2);
     await h.clock.settle();
     const condition = h.api.objects(ReplicaSets)[0]?.status?.conditions?.[0];
-    assert.deepEqual([condition?.type, condition?.reason, condition?.message], ['ReplicaFailure', 'FailedCreate', 'pods "rs-x" is forbidden: exceeded quota: q']);
+    assert.deepEqual(
+      [condition?.type, condition?.reason, condition?.message],
+      ['ReplicaFailure', 'FailedCreate', 'pods "rs-x" is forbidden: exceeded quota: q'],
+    );
     h.api.intercept = undefined;
     await h.run(60_000, { stepMs: 1000 });
     assert.equal(h.pods().length, 50);

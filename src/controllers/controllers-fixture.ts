@@ -1,17 +1,17 @@
 /** Controllers against the small fake API on a virtual clock, with a stand-in for the node agents. For tests. */
-import { formatTime } from '../../api/time.ts';
-import { Events, Pods } from '../../api/gen/resources.ts';
-import type { Pod } from '../../api/gen/core-v1.ts';
-import { createEventBroadcaster } from '../../client/event-broadcaster.ts';
-import { createInProcessClient } from '../../client/in-process-transport.ts';
-import { createInformerFactory } from '../../client/informer-factory.ts';
-import { createFakeApi, type FakeApi } from '../../client/testing/fake-api.ts';
-import { createMemoryLog, type MemoryLog } from '../../platform/sim/log.ts';
-import { createMemoryMetrics } from '../../platform/sim/metrics.ts';
-import { createSeededRandom } from '../../platform/sim/random.ts';
-import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
-import { isPodActive } from '../../component-helpers/pods.ts';
-import type { Controller, ControllerDeps, ControllersConfig } from '../controller.ts';
+import { formatTime } from '../api/time.ts';
+import { Events, Pods } from '../api/gen/resources.ts';
+import type { Pod } from '../api/gen/core-v1.ts';
+import { createEventBroadcaster } from '../client/event-broadcaster.ts';
+import { createInProcessClient } from '../client/in-process-transport.ts';
+import { createInformerFactory } from '../client/informer-factory.ts';
+import { createFakeApi, type FakeApi } from '../client/testing/fake-api.ts';
+import { createMemoryLog, type MemoryLog } from '../platform/sim/log.ts';
+import { createMemoryMetrics } from '../platform/sim/metrics.ts';
+import { createSeededRandom } from '../platform/sim/random.ts';
+import { VirtualClock } from '../platform/sim/virtual-clock.ts';
+import { isPodActive } from '../component-helpers/pods.ts';
+import type { Controller, ControllerDeps, ControllersConfig } from './controller.ts';
 
 /** A running set-up. */
 export interface Harness {
@@ -39,7 +39,12 @@ export function startHarness(
   const random = createSeededRandom(1);
   const log = createMemoryLog();
   const clientFor = (name: string) =>
-    createInProcessClient({ handler: api.handler, clock, principal: { name: `system:serviceaccount:kube-system:${name}`, groups: [] }, userAgent: name });
+    createInProcessClient({
+      handler: api.handler,
+      clock,
+      principal: { name: `system:serviceaccount:kube-system:${name}`, groups: [] },
+      userAgent: name,
+    });
   const broadcaster = createEventBroadcaster({ client: clientFor('events'), clock, random, log });
   const informers = createInformerFactory({ client: clientFor('informers'), clock, random, log });
   const deps: ControllerDeps = {
@@ -65,7 +70,8 @@ export function startHarness(
       for (const pod of api.objects(Pods)) {
         const key = `${pod.metadata.namespace}/${pod.metadata.name}`;
         if (pod.metadata.deletionTimestamp !== undefined) api.remove(Pods, key);
-        else if (pod.status?.phase !== 'Running' && pod.status?.phase !== 'Failed' && which(pod)) api.modify<Pod>(Pods, key, (old) => ready(old, now()));
+        else if (pod.status?.phase !== 'Running' && pod.status?.phase !== 'Failed' && which(pod))
+          api.modify<Pod>(Pods, key, (old) => ready(old, now()));
       }
     },
     async run(ms, { which, stepMs = 100 } = {}) {
