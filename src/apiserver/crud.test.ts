@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeProtobuf } from '../api/codec/protobuf.ts';
-import { startTestServer } from './testing-server.ts';
+import { startTestServer } from './server-fixture.ts';
 
 const maps = '/api/v1/namespaces/default/configmaps';
 const podsPath = '/api/v1/namespaces/default/pods';
