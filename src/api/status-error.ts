@@ -68,7 +68,12 @@ function qualified(of: GroupResource): string {
 }
 
 function detailsOf(of: GroupResource, name: string, extra: Partial<StatusDetails> = {}): StatusDetails {
-  return { ...(name === '' ? {} : { name }), ...(of.group === '' ? {} : { group: of.group }), kind: of.resource, ...extra };
+  return {
+    ...(name === '' ? {} : { name }),
+    ...(of.group === '' ? {} : { group: of.group }),
+    kind: of.resource,
+    ...extra,
+  };
 }
 
 /** 404: `pods "web" not found`. */
@@ -152,7 +157,10 @@ export function invalid(of: { group: string; kind: string }, name: string, field
   const causes = fields.map((f) => ({ reason: f.reason, message: f.text, field: f.field }));
   const group = of.group === '' ? {} : { group: of.group };
   return failure(422, 'Invalid', `${about} "${name}" is invalid: ${list}`, {
-    ...(name === '' ? {} : { name }), ...group, kind: of.kind, causes,
+    ...(name === '' ? {} : { name }),
+    ...group,
+    kind: of.kind,
+    causes,
   });
 }
 

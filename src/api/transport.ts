@@ -53,9 +53,24 @@ export type ApiHeaders = Readonly<Record<string, string | readonly string[]>>;
 export type ApiResponse =
   | { readonly kind: 'object'; readonly status: number; readonly headers: ApiHeaders; readonly object: unknown }
   /** Batches arrive whole commit by whole commit; ends when the server ends the watch; `return()` stops it. */
-  | { readonly kind: 'watch'; readonly status: 200; readonly headers: ApiHeaders; readonly events: AsyncIterable<readonly ObjectEvent[]> }
-  | { readonly kind: 'bytes'; readonly status: number; readonly headers: ApiHeaders; readonly chunks: readonly Uint8Array[] }
-  | { readonly kind: 'stream'; readonly status: number; readonly headers: ApiHeaders; run(sink: ByteSink): Promise<void> }
+  | {
+      readonly kind: 'watch';
+      readonly status: 200;
+      readonly headers: ApiHeaders;
+      readonly events: AsyncIterable<readonly ObjectEvent[]>;
+    }
+  | {
+      readonly kind: 'bytes';
+      readonly status: number;
+      readonly headers: ApiHeaders;
+      readonly chunks: readonly Uint8Array[];
+    }
+  | {
+      readonly kind: 'stream';
+      readonly status: number;
+      readonly headers: ApiHeaders;
+      run(sink: ByteSink): Promise<void>;
+    }
   | { readonly kind: 'upgrade'; accept(socket: Duplex): Promise<void> };
 
 /** The API server as a function. Never throws. */

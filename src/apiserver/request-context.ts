@@ -6,9 +6,20 @@ import type { Principal } from '../api/transport.ts';
 
 /** Verbs of the API as authorization and admission name them. */
 export type ApiVerb =
-  | 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection' | 'proxy'
+  | 'get'
+  | 'list'
+  | 'watch'
+  | 'create'
+  | 'update'
+  | 'patch'
+  | 'delete'
+  | 'deletecollection'
+  | 'proxy'
   /** Non-resource requests carry the lower-case HTTP method instead. */
-  | 'head' | 'post' | 'put' | 'options';
+  | 'head'
+  | 'post'
+  | 'put'
+  | 'options';
 
 /** Parsed path and verb. */
 export interface RequestInfo {

@@ -90,7 +90,13 @@ export interface ResourceClient<T extends KubernetesObject> {
 export interface Client {
   resource<T extends KubernetesObject>(info: ResourceInfo<T>): ResourceClient<T>;
   /** Any request with raw path (and query): discovery, logs, version. Rejects on a status of 400 and above. */
-  raw(request: { method: string; path: string; body?: unknown; headers?: Readonly<Record<string, string>>; signal?: AbortSignal }): Promise<{ status: number; body: Uint8Array }>;
+  raw(request: {
+    method: string;
+    path: string;
+    body?: unknown;
+    headers?: Readonly<Record<string, string>>;
+    signal?: AbortSignal;
+  }): Promise<{ status: number; body: Uint8Array }>;
   /** Opens an upgraded connection (exec, attach, port-forward) where the transport can. */
   upgrade(request: { path: string; headers: Readonly<Record<string, string>>; signal?: AbortSignal }): Promise<Duplex>;
 }

@@ -36,6 +36,8 @@ export interface Cgroups {
   update(name: string, resources: CgroupResources): Promise<void>;
   /** Ends every process below, then removes the tree. No error when it is not there. */
   destroy(name: string): Promise<void>;
+  /** Moves a process into the cgroup, which must exist. */
+  addProcess(name: string, pid: number): Promise<void>;
   /** Pids of the cgroup and all below it. */
   pids(name: string): Promise<readonly number[]>;
   stats(name: string): Promise<CgroupStats>;

@@ -39,8 +39,18 @@ export type HttpHeaders = Readonly<Record<string, string | readonly string[]>>;
 
 /** One response. */
 export type HttpResponse =
-  | { readonly kind: 'bytes'; readonly status: number; readonly headers: HttpHeaders; readonly chunks: readonly Uint8Array[] }
-  | { readonly kind: 'stream'; readonly status: number; readonly headers: HttpHeaders; run(sink: ByteSink): Promise<void> }
+  | {
+      readonly kind: 'bytes';
+      readonly status: number;
+      readonly headers: HttpHeaders;
+      readonly chunks: readonly Uint8Array[];
+    }
+  | {
+      readonly kind: 'stream';
+      readonly status: number;
+      readonly headers: HttpHeaders;
+      run(sink: ByteSink): Promise<void>;
+    }
   | {
       /** Takes the raw connection; the handler writes the `101` (or refusal) head itself. HTTP/1.1 only. */
       readonly kind: 'upgrade';

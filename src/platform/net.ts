@@ -63,5 +63,11 @@ export interface Net {
   /** Asks for an upgrade; resolves with the plain answer when the peer refuses. */
   upgrade(call: HttpCall): Promise<HttpUpgrade | HttpAnswer>;
   /** Addresses of this host's interfaces. */
-  interfaces(): readonly { readonly name: string; readonly address: string; readonly family: 4 | 6; readonly internal: boolean; readonly cidr: string }[];
+  interfaces(): readonly {
+    readonly name: string;
+    readonly address: string;
+    readonly family: 4 | 6;
+    readonly internal: boolean;
+    readonly cidr: string;
+  }[];
 }

@@ -113,15 +113,16 @@ export interface Store {
   delete(request: DeleteRequest): Promise<WriteResult>;
   /** Watches [start, end) for changes after `afterRevision` (those at greater revisions). */
   watch(range: { start: string; end: string; afterRevision: number }, watcher: StoreWatcher): StoreWatch;
-  /** Forgets history before `revision`. Reads and watches from before then fail with `compacted`. */
+  /** Forgets history before `revision`, which itself stays readable. Reads at, and watches after, lower ones fail with `compacted`. */
   compact(revision: number): Promise<void>;
   status(): Promise<StoreStatus>;
   /** Finishes what was accepted, then closes. */
   close(): Promise<void>;
 }
 
-/** The end of the range of all keys that start with `prefix`. */
+/** The end of the range of all keys that start with `prefix`; of '' of all keys. `prefix` must not end in U+D7FF or U+FFFF. */
 export function prefixEnd(prefix: string): string {
+  if (prefix === '') return '\u{10ffff}';
   const last = prefix.charCodeAt(prefix.length - 1);
   return prefix.slice(0, -1) + String.fromCharCode(last + 1);
 }

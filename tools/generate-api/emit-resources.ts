@@ -92,11 +92,24 @@ function verbsOf(r: FactResource): string[] {
 const q = (s: string): string => `'${s}'`;
 const array = (s: string[]): string => `[${s.map(q).join(', ')}]`;
 
-function renderDescriptor(name: string, type: string, { top, all }: { top: FactResource; all: FactResource[] }): string {
+function renderDescriptor(
+  name: string,
+  type: string,
+  { top, all }: { top: FactResource; all: FactResource[] },
+): string {
   const subs = all
-    .filter((r) => r.subresource !== undefined && r.group === top.group && r.version === top.version && r.resource === top.resource)
+    .filter(
+      (r) =>
+        r.subresource !== undefined &&
+        r.group === top.group &&
+        r.version === top.version &&
+        r.resource === top.resource,
+    )
     .sort((a, b) => ((a.subresource ?? '') < (b.subresource ?? '') ? -1 : 1))
-    .map((r) => `    { name: ${q(r.subresource ?? '')}, group: ${q(r.kind[0])}, version: ${q(r.kind[1])}, kind: ${q(r.kind[2])}, verbs: ${array(verbsOf(r))} },\n`);
+    .map(
+      (r) =>
+        `    { name: ${q(r.subresource ?? '')}, group: ${q(r.kind[0])}, version: ${q(r.kind[1])}, kind: ${q(r.kind[2])}, verbs: ${array(verbsOf(r))} },\n`,
+    );
   const kind = top.kind[2];
   return `/** ${top.resource}${top.group === '' ? '' : '.' + top.group} ${top.version} */
 export const ${name}: ResourceInfo<${type}> = {

@@ -97,22 +97,28 @@ function tsType(type: string, ctx: Ctx): string {
 
 function renderType(name: string, facts: Facts, ctx: Ctx): string {
   const { symbol } = placeOf(name);
-  if (name === 'core.v1.List') return `export type List = ${refer('meta.v1.List', ctx)}<${refer('runtime.RawExtension', ctx)}>;\n`;
+  if (name === 'core.v1.List')
+    return `export type List = ${refer('meta.v1.List', ctx)}<${refer('runtime.RawExtension', ctx)}>;\n`;
   const type = facts.types.get(name) as FactType;
   const fixed = special[name];
   if (fixed !== undefined) return `/** ${fixed[0]} */\nexport type ${symbol} = ${fixed[1]};\n`;
-  if (type.fields === undefined) return `/** An object without fields of its own. */\nexport type ${symbol} = Record<string, unknown>;\n`;
+  if (type.fields === undefined)
+    return `/** An object without fields of its own. */\nexport type ${symbol} = Record<string, unknown>;\n`;
   const items = type.fields['items'];
   if (type.gvk !== undefined && items !== undefined && name.endsWith('List')) {
     return `export type ${symbol} = ${refer('meta.v1.List', ctx)}<${tsType(items.type.slice(2), ctx)}>;\n`;
   }
-  const heading = type.gvk === undefined ? '' : `/** ${[type.gvk[0], type.gvk[1]].filter(Boolean).join('/')} ${type.gvk[2]} */\n`;
+  const heading =
+    type.gvk === undefined ? '' : `/** ${[type.gvk[0], type.gvk[1]].filter(Boolean).join('/')} ${type.gvk[2]} */\n`;
   const lines = Object.entries(type.fields).map(([field, fact]) => renderField(field, fact, { type, ctx }));
   return `${heading}export interface ${symbol} {\n${lines.join('')}}\n`;
 }
 
 function renderField(name: string, fact: FactField, { type, ctx }: { type: FactType; ctx: Ctx }): string {
-  const doc = fact.values === undefined ? '' : `  /** ${fact.closed === true ? 'One of' : 'For example'}: ${fact.values.filter((v) => v !== '').join(', ')} */\n`;
+  const doc =
+    fact.values === undefined
+      ? ''
+      : `  /** ${fact.closed === true ? 'One of' : 'For example'}: ${fact.values.filter((v) => v !== '').join(', ')} */\n`;
   const always = fact.required === true || (type.gvk !== undefined && name === 'metadata');
   const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : `'${name}'`;
   return `${doc}  ${key}${always ? '' : '?'}: ${tsType(fact.type, ctx)};\n`;

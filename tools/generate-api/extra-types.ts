@@ -30,13 +30,28 @@ const extras: Record<string, Extra> = {
   'meta.v1.GroupVersion': { marks: gv },
   'meta.v1.GroupVersionKind': { marks: { ...gv, kind: '=' } },
   'meta.v1.GroupVersionResource': { marks: { ...gv, resource: '=' } },
-  'admission.v1.AdmissionReview': { gvk: ['admission.k8s.io', 'v1', 'AdmissionReview'], marks: { request: '*', response: '*' } },
+  'admission.v1.AdmissionReview': {
+    gvk: ['admission.k8s.io', 'v1', 'AdmissionReview'],
+    marks: { request: '*', response: '*' },
+  },
   'admission.v1.AdmissionRequest': {
-    marks: { uid: '!', kind: '!', resource: '!', operation: '!', userInfo: '!', requestKind: '*', requestResource: '*', dryRun: '*' },
+    marks: {
+      uid: '!',
+      kind: '!',
+      resource: '!',
+      operation: '!',
+      userInfo: '!',
+      requestKind: '*',
+      requestResource: '*',
+      dryRun: '*',
+    },
   },
   'admission.v1.AdmissionResponse': { marks: { uid: '!', allowed: '!', status: '*', patchType: '*' } },
   'apidiscovery.v2.APIGroupDiscovery': { gvk: ['apidiscovery.k8s.io', 'v2', 'APIGroupDiscovery'] },
-  'apidiscovery.v2.APIGroupDiscoveryList': { gvk: ['apidiscovery.k8s.io', 'v2', 'APIGroupDiscoveryList'], marks: { items: '!' } },
+  'apidiscovery.v2.APIGroupDiscoveryList': {
+    gvk: ['apidiscovery.k8s.io', 'v2', 'APIGroupDiscoveryList'],
+    marks: { items: '!' },
+  },
   'apidiscovery.v2.APIVersionDiscovery': { marks: { version: '!' } },
   'apidiscovery.v2.APIResourceDiscovery': {
     marks: { resource: '!', responseKind: '*', scope: '!', singularResource: '!', verbs: '!' },

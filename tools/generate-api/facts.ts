@@ -64,5 +64,16 @@ export function loadFacts(path: string): Facts {
   for (const [name, type] of Object.entries(extraTypes(raw.protoOnlyTypes))) {
     if (!types.has(name)) types.set(name, type);
   }
+  for (const type of types.values()) correctReferences(type);
+  const disk = types.get('core.v1.AzureDiskVolumeSource')?.fields?.['kind'];
+  if (disk !== undefined) disk.pointer = true;
   return { apiVersion: raw.apiVersion, types, protoOnly: raw.protoOnlyTypes, resources: raw.resources };
+}
+
+/** The facts lack `omitempty` on the apiVersion and kind of references, where it stands upstream unless required. */
+function correctReferences(type: FactType): void {
+  for (const name of ['apiVersion', 'kind']) {
+    const field = type.fields?.[name];
+    if (field?.pb !== undefined && field.required !== true) field.omitempty = true;
+  }
 }

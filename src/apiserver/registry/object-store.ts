@@ -13,13 +13,26 @@ export interface ObjectStore {
   get<T extends KubernetesObject>(info: ResourceInfo<T>, namespace: string, name: string): T | undefined;
   list<T extends KubernetesObject>(info: ResourceInfo<T>, namespace?: string): readonly T[];
   /** Calls back on every change, after the cache holds it; first with all that is there. */
-  onChange<T extends KubernetesObject>(info: ResourceInfo<T>, listener: (object: T | undefined, old: T | undefined) => void): () => void;
+  onChange<T extends KubernetesObject>(
+    info: ResourceInfo<T>,
+    listener: (object: T | undefined, old: T | undefined) => void,
+  ): () => void;
   /** Reads from the store itself (linearizable), for decisions that must not be stale. */
   getFresh<T extends KubernetesObject>(info: ResourceInfo<T>, namespace: string, name: string): Promise<T | undefined>;
   /** Compare-and-swap update with retries on conflict: `change` gets the newest object and returns a changed copy, or undefined to leave it. Strategy and validation of the main resource are not run. */
-  guaranteedUpdate<T extends KubernetesObject>(info: ResourceInfo<T>, namespace: string, name: string, change: (current: T) => T | undefined): Promise<T>;
+  guaranteedUpdate<T extends KubernetesObject>(
+    info: ResourceInfo<T>,
+    namespace: string,
+    name: string,
+    change: (current: T) => T | undefined,
+  ): Promise<T>;
   /** Creates straight in the store unless it exists; returns what is there. For bootstrap objects. */
   ensure<T extends KubernetesObject>(info: ResourceInfo<T>, object: T): Promise<T>;
   /** Deletes through the generic path (grace, finalizers, preconditions). */
-  delete(info: ResourceInfo, key: { namespace: string; name: string }, options: object, context: RequestContext): Promise<KubernetesObject>;
+  delete(
+    info: ResourceInfo,
+    key: { namespace: string; name: string },
+    options: object,
+    context: RequestContext,
+  ): Promise<KubernetesObject>;
 }

@@ -29,7 +29,12 @@ export interface ContainerStatus {
   /** Sandbox it belongs to. */
   readonly podSandboxId: string;
   /** Limits and requests as the runtime has them, if it tells. */
-  readonly resources?: { readonly cpuQuota?: number; readonly cpuPeriod?: number; readonly cpuShares?: number; readonly memoryLimitBytes?: number };
+  readonly resources?: {
+    readonly cpuQuota?: number;
+    readonly cpuPeriod?: number;
+    readonly cpuShares?: number;
+    readonly memoryLimitBytes?: number;
+  };
   readonly user?: { readonly uid: number; readonly gid: number; readonly supplementalGroups: readonly number[] };
 }
 
@@ -64,13 +69,25 @@ export interface RuntimePod {
   readonly name: string;
   readonly namespace: string;
   readonly createdAtMs: number;
-  readonly containers: readonly { readonly id: string; readonly name: string; readonly state: ContainerState; readonly hash: string }[];
+  readonly containers: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly state: ContainerState;
+    readonly hash: string;
+  }[];
   readonly sandboxes: readonly { readonly id: string; readonly state: ContainerState }[];
 }
 
 /** One step of a sync or kill, for events and the pod's status. Upstream: SyncResult. */
 export interface SyncStep {
-  readonly action: 'StartContainer' | 'KillContainer' | 'CreatePodSandbox' | 'ConfigPodSandbox' | 'KillPodSandbox' | 'InitContainer' | 'ResizePod';
+  readonly action:
+    | 'StartContainer'
+    | 'KillContainer'
+    | 'CreatePodSandbox'
+    | 'ConfigPodSandbox'
+    | 'KillPodSandbox'
+    | 'InitContainer'
+    | 'ResizePod';
   readonly target: string;
   /** Upstream's reason when it failed: CrashLoopBackOff, ErrImagePull, ImagePullBackOff, CreateContainerConfigError, RunContainerError … */
   readonly reason?: string;
@@ -127,20 +144,47 @@ export interface ContainerRuntime {
   getPods(all: boolean): Promise<readonly RuntimePod[]>;
   getPodStatus(uid: string, name: string, namespace: string): Promise<PodStatus>;
   /** The seven steps: compute changes; kill sandbox; kill containers; create sandbox; ephemeral, init, normal containers. */
-  syncPod(request: { pod: Pod; podStatus: PodStatus; pullSecrets: readonly Secret[]; signal: AbortSignal }): Promise<PodSyncResult>;
+  syncPod(request: {
+    pod: Pod;
+    podStatus: PodStatus;
+    pullSecrets: readonly Secret[];
+    signal: AbortSignal;
+  }): Promise<PodSyncResult>;
   /** Stops containers (preStop, TERM, grace, KILL) and then the sandbox. `pod` is absent for orphans: grace then comes from labels. */
-  killPod(request: { pod?: Pod; runtimePod: RuntimePod; gracePeriodSeconds?: number; reason?: string; signal?: AbortSignal }): Promise<PodSyncResult>;
+  killPod(request: {
+    pod?: Pod;
+    runtimePod: RuntimePod;
+    gracePeriodSeconds?: number;
+    reason?: string;
+    signal?: AbortSignal;
+  }): Promise<PodSyncResult>;
   /** Forgets back-off and caches of a pod that is gone. */
   forgetPod(uid: string): void;
   /** Removes dead containers and sandboxes beyond what the policy keeps; `evictNonDeleted` also those of finished pods. */
-  garbageCollect(policy: { minAgeMs: number; maxPerPodContainer: number; maxContainers: number }, options: { allSourcesReady: boolean; evictNonDeleted: boolean }): Promise<void>;
+  garbageCollect(
+    policy: { minAgeMs: number; maxPerPodContainer: number; maxContainers: number },
+    options: { allSourcesReady: boolean; evictNonDeleted: boolean },
+  ): Promise<void>;
   /** Removes one dead container (after ContainerDied, beyond the newest). */
   deleteContainer(id: string): Promise<void>;
   /** Runs a command to its end, for exec probes and hooks. `timeoutMs` 0: none; a timeout rejects with an error whose `code` is 'DEADLINE'. */
   execSync(containerId: string, command: readonly string[], timeoutMs: number): Promise<ContainerExecResult>;
   /** URLs of the runtime's streaming server. */
-  execUrl(request: { containerId: string; command: readonly string[]; stdin: boolean; stdout: boolean; stderr: boolean; tty: boolean }): Promise<string>;
-  attachUrl(request: { containerId: string; stdin: boolean; stdout: boolean; stderr: boolean; tty: boolean }): Promise<string>;
+  execUrl(request: {
+    containerId: string;
+    command: readonly string[];
+    stdin: boolean;
+    stdout: boolean;
+    stderr: boolean;
+    tty: boolean;
+  }): Promise<string>;
+  attachUrl(request: {
+    containerId: string;
+    stdin: boolean;
+    stdout: boolean;
+    stderr: boolean;
+    tty: boolean;
+  }): Promise<string>;
   portForwardUrl(request: { podSandboxId: string; ports: readonly number[] }): Promise<string>;
   /** Log file of a container (current or given id). */
   containerLogPath(containerId: string): Promise<string>;

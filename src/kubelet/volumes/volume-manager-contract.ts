@@ -27,5 +27,17 @@ export interface VolumeManager {
   /** Unique names of volumes in use, for node status. */
   volumesInUse(): readonly string[];
   /** Bytes used by the pod's volumes kept on the node's disk, by volume name. */
-  volumeStats(podUid: string): Promise<ReadonlyMap<string, { usedBytes: number; capacityBytes: number; availableBytes: number; inodes: number; inodesUsed: number; inodesFree: number }>>;
+  volumeStats(podUid: string): Promise<
+    ReadonlyMap<
+      string,
+      {
+        usedBytes: number;
+        capacityBytes: number;
+        availableBytes: number;
+        inodes: number;
+        inodesUsed: number;
+        inodesFree: number;
+      }
+    >
+  >;
 }

@@ -1,0 +1,176 @@
+// A JSON parser for the cases JSON.parse cannot serve: integers beyond 2^53 (kept as bigint), duplicate keys (reported
+// with their path) and upstream's error texts. Upstream: sigs.k8s.io/json. The last of duplicate keys wins, as there.
+
+import { setOwn, type JsonObject } from './own-property.ts';
+
+/** Deeper nesting than this is refused. Upstream's limit is 10,000; no real object comes near either. */
+export const maxDepth = 1000;
+
+/** Text that is not JSON; the message is what upstream says. */
+export class JsonSyntaxError extends Error {
+  override readonly name = 'JsonSyntaxError';
+}
+
+/** Result of {@link parseSlowly}. */
+export interface ParsedJson {
+  value: unknown;
+  /** One text per key that occurred twice in its object: `duplicate field "spec.containers[0].name"`. */
+  duplicates: string[];
+}
+
+interface State {
+  readonly text: string;
+  at: number;
+  depth: number;
+  readonly path: (string | number)[];
+  readonly duplicates: string[];
+}
+
+/** Parses one JSON value. Throws {@link JsonSyntaxError}. */
+export function parseSlowly(text: string): ParsedJson {
+  const s: State = { text, at: 0, depth: 0, path: [], duplicates: [] };
+  const value = parseValue(s);
+  skipSpace(s);
+  if (s.at < text.length) fail(s, 'after top-level value');
+  return { value, duplicates: s.duplicates };
+}
+
+/** `a.b[0].c` from path steps. */
+export function formatPath(path: readonly (string | number)[]): string {
+  let out = '';
+  for (const step of path) out += typeof step === 'number' ? `[${step}]` : out === '' ? step : `.${step}`;
+  return out;
+}
+
+function fail(s: State, where: string): never {
+  if (s.at >= s.text.length) throw new JsonSyntaxError('unexpected end of JSON input');
+  const c = String.fromCodePoint(s.text.codePointAt(s.at) ?? 0);
+  const quoted = c === "'" ? `'\\''` : c === '"' ? `'"'` : `'${JSON.stringify(c).slice(1, -1)}'`;
+  throw new JsonSyntaxError(`invalid character ${quoted} ${where}`);
+}
+
+function skipSpace(s: State): void {
+  for (;;) {
+    const c = s.text.charCodeAt(s.at);
+    if (c !== 32 && c !== 10 && c !== 13 && c !== 9) return;
+    s.at++;
+  }
+}
+
+function parseValue(s: State): unknown {
+  skipSpace(s);
+  const c = s.text[s.at];
+  if (c === '{') return nested(s, parseObject);
+  if (c === '[') return nested(s, parseArray);
+  if (c === '"') return parseString(s);
+  if (c === 't') return literal(s, 'true', true);
+  if (c === 'f') return literal(s, 'false', false);
+  if (c === 'n') return literal(s, 'null', null);
+  if (c === '-' || (c !== undefined && c >= '0' && c <= '9')) return parseNumber(s);
+  return fail(s, 'looking for beginning of value');
+}
+
+function nested<T>(s: State, parse: (s: State) => T): T {
+  if (++s.depth > maxDepth) throw new JsonSyntaxError('exceeded max depth');
+  s.at++;
+  const value = parse(s);
+  s.depth--;
+  return value;
+}
+
+function literal<T>(s: State, word: string, value: T): T {
+  for (let i = 0; i < word.length; i++, s.at++) {
+    if (s.text[s.at] !== word[i]) fail(s, `in literal ${word} (expecting '${word[i]}')`);
+  }
+  return value;
+}
+
+function parseObject(s: State): JsonObject {
+  const out: JsonObject = {};
+  skipSpace(s);
+  if (s.text[s.at] === '}') {
+    s.at++;
+    return out;
+  }
+  for (;;) {
+    skipSpace(s);
+    if (s.text[s.at] !== '"') fail(s, 'looking for beginning of object key string');
+    const key = parseString(s);
+    skipSpace(s);
+    if (s.text[s.at] !== ':') fail(s, 'after object key');
+    s.at++;
+    s.path.push(key);
+    if (Object.hasOwn(out, key)) s.duplicates.push(`duplicate field "${formatPath(s.path)}"`);
+    setOwn(out, key, parseValue(s));
+    s.path.pop();
+    skipSpace(s);
+    if (s.text[s.at] === '}') break;
+    if (s.text[s.at] !== ',') fail(s, 'after object key:value pair');
+    s.at++;
+  }
+  s.at++;
+  return out;
+}
+
+function parseArray(s: State): unknown[] {
+  const out: unknown[] = [];
+  skipSpace(s);
+  if (s.text[s.at] === ']') {
+    s.at++;
+    return out;
+  }
+  for (;;) {
+    s.path.push(out.length);
+    out.push(parseValue(s));
+    s.path.pop();
+    skipSpace(s);
+    if (s.text[s.at] === ']') break;
+    if (s.text[s.at] !== ',') fail(s, 'after array element');
+    s.at++;
+  }
+  s.at++;
+  return out;
+}
+
+const stringEnd = /["\\\u0000-\u001f]/g;
+
+function parseString(s: State): string {
+  const start = s.at;
+  s.at++;
+  for (;;) {
+    stringEnd.lastIndex = s.at;
+    const hit = stringEnd.exec(s.text);
+    s.at = hit === null ? s.text.length : hit.index;
+    if (hit === null || (hit[0] !== '"' && hit[0] !== '\\')) fail(s, 'in string literal');
+    if (hit[0] === '"') break;
+    s.at++;
+    skipEscape(s);
+  }
+  s.at++;
+  return JSON.parse(s.text.slice(start, s.at)) as string;
+}
+
+function skipEscape(s: State): void {
+  const c = s.text[s.at];
+  if (c === undefined || !'"\\/bfnrtu'.includes(c)) fail(s, 'in string escape code');
+  s.at++;
+  if (c !== 'u') return;
+  for (let i = 0; i < 4; i++, s.at++) {
+    if (!/[0-9a-fA-F]/.test(s.text[s.at] ?? '')) fail(s, 'in \\u hexadecimal character escape');
+  }
+}
+
+const numberText = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
+
+function parseNumber(s: State): number | bigint {
+  numberText.lastIndex = s.at;
+  const hit = numberText.exec(s.text);
+  if (hit === null) {
+    s.at++;
+    return fail(s, 'in numeric literal');
+  }
+  s.at += hit[0].length;
+  const value = Number(hit[0]);
+  const integer = hit[1] === undefined && hit[2] === undefined;
+  return integer && !Number.isSafeInteger(value) ? BigInt(hit[0]) : value;
+}

@@ -1,0 +1,58 @@
+// JSON text to values and back without losing anything: integers beyond 2^53 become bigint, duplicate keys are found,
+// `__proto__` stays a key. JSON.parse does the work for nearly every document; the slow parser only where it must.
+
+import { JsonSyntaxError, maxDepth, parseSlowly, type ParsedJson } from './json-parser.ts';
+
+/** Sixteen digits in a row may be an integer beyond 2^53; a backslash before a closing quote defeats the key count. */
+const needsSlowPath = /\d{16}|\\\\"/;
+
+/**
+ * Parses a JSON document. `duplicates` holds a text per key that occurred twice in its object (the last wins).
+ * Throws {@link JsonSyntaxError} with upstream's text.
+ */
+export function parseJson(text: string): ParsedJson {
+  if (needsSlowPath.test(text)) return parseSlowly(text);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return parseSlowly(text);
+  }
+  return countKeys(value, 0) === countKeyTokens(text) ? { value, duplicates: [] } : parseSlowly(text);
+}
+
+/** Unescaped quotes that a colon follows: every key of the text, and now and then something that only looks like one. */
+function countKeyTokens(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf(':'); at >= 0; at = text.indexOf(':', at + 1)) {
+    let before = at - 1;
+    while (before >= 0 && text.charCodeAt(before) <= 32) before--;
+    if (text.charCodeAt(before) === 0x22 && text.charCodeAt(before - 1) !== 0x5c) count++;
+  }
+  return count;
+}
+
+/** Keys of all objects within; every key token of the text is matched, so an equal count proves there was no duplicate. */
+function countKeys(value: unknown, depth: number): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  if (depth >= maxDepth) throw new JsonSyntaxError('exceeded max depth');
+  let count = 0;
+  if (Array.isArray(value)) {
+    for (const item of value) count += countKeys(item, depth + 1);
+    return count;
+  }
+  for (const key of Object.keys(value)) count += 1 + countKeys((value as Record<string, unknown>)[key], depth + 1);
+  return count;
+}
+
+const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
+
+/** JSON text of a value that may hold bigints. Undefined fields are left out. */
+export function stringifyJson(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    return JSON.stringify(value, (_, v: unknown) => (typeof v === 'bigint' ? rawJson(String(v)) : v));
+  }
+}

@@ -1,0 +1,29 @@
+// Own-property access for objects with keys from outside: `__proto__` is a key like any other and must neither be lost
+// nor change a prototype.
+
+/** A JSON object with unknown content. */
+export type JsonObject = { [key: string]: unknown };
+
+/** Sets `key` as an own property, whatever its name. */
+export function setOwn(target: JsonObject, key: string, value: unknown): void {
+  if (key === '__proto__') {
+    Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
+  } else {
+    target[key] = value;
+  }
+}
+
+/** The own property `key`, or undefined; never one inherited from Object. */
+export function getOwn(source: JsonObject, key: string): unknown {
+  return Object.hasOwn(source, key) ? source[key] : undefined;
+}
+
+/** True for objects that are neither null nor lists. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A shallow copy that keeps an own `__proto__` key a key. Spread does the same; `Object.assign` does not. */
+export function copyObject(source: JsonObject): JsonObject {
+  return { ...source };
+}

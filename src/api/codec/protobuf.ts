@@ -1,0 +1,145 @@
+// application/vnd.kubernetes.protobuf: the `k8s\0` envelope (runtime.Unknown) around a message, and the frames of a
+// watch. Upstream: apimachinery/pkg/runtime/serializer/protobuf. Custom resources have no protobuf form.
+
+import type { StructSchema } from '../schema/type-schema.ts';
+import { schemaOf } from '../schema/schema.ts';
+import { parseJson } from './json.ts';
+import { isObject, type JsonObject } from './own-property.ts';
+import { planOf } from './pb-plan.ts';
+import { PbError, PbReader } from './pb-reader.ts';
+import { PbWriter } from './pb-writer.ts';
+import { decodeMessage } from './protobuf-decode.ts';
+import { writeStruct } from './protobuf-encode.ts';
+
+export { PbError } from './pb-reader.ts';
+export { encodeMessage } from './protobuf-encode.ts';
+
+/** The media type of single objects and lists. */
+export const protobufMediaType = 'application/vnd.kubernetes.protobuf';
+/** The media type of watch streams. */
+export const protobufWatchMediaType = 'application/vnd.kubernetes.protobuf;stream=watch';
+
+const prefix = Uint8Array.of(0x6b, 0x38, 0x73, 0x00);
+
+/** What an envelope says about its content. */
+export interface Envelope {
+  apiVersion: string;
+  kind: string;
+  /** The message, or JSON text when `contentType` says so. */
+  raw: Uint8Array;
+  contentEncoding: string;
+  contentType: string;
+}
+
+/** Whether the bytes start an envelope. */
+export function isProtobuf(bytes: Uint8Array): boolean {
+  return bytes.length >= 4 && prefix.every((b, i) => bytes[i] === b);
+}
+
+/** Wraps an encoded message of the given kind. */
+export function encodeEnvelope(of: { apiVersion: string; kind: string }, raw: Uint8Array): Uint8Array {
+  const w = new PbWriter(raw.length + 128);
+  return finishEnvelope(w, of, () => w.raw(raw));
+}
+
+function finishEnvelope(w: PbWriter, of: { apiVersion: string; kind: string }, content: () => void): Uint8Array {
+  w.string(4, '');
+  w.string(3, '');
+  const before = w.length;
+  content();
+  w.message(2, before);
+  const meta = w.length;
+  w.string(2, of.kind);
+  w.string(1, of.apiVersion);
+  w.message(1, meta);
+  w.raw(prefix);
+  return w.finish();
+}
+
+/** Unwraps an envelope; `raw` is a view of the input. Throws {@link PbError}. */
+export function decodeEnvelope(bytes: Uint8Array): Envelope {
+  if (!isProtobuf(bytes))
+    throw new PbError('provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]');
+  const r = new PbReader(bytes.subarray(4));
+  const out: Envelope = { apiVersion: '', kind: '', raw: new Uint8Array(), contentEncoding: '', contentType: '' };
+  while (r.at < r.end) {
+    const tag = r.uint32();
+    if (tag === 10) r.message(() => readTypeMeta(r, out));
+    else if (tag === 18) out.raw = r.bytes();
+    else if (tag === 26) out.contentEncoding = r.string();
+    else if (tag === 34) out.contentType = r.string();
+    else r.skip(tag & 7);
+  }
+  return out;
+}
+
+function readTypeMeta(r: PbReader, out: Envelope): void {
+  while (r.at < r.end) {
+    const tag = r.uint32();
+    if (tag === 10) out.apiVersion = r.string();
+    else if (tag === 18) out.kind = r.string();
+    else r.skip(tag & 7);
+  }
+}
+
+/**
+ * An object with its apiVersion and kind as an enveloped message. Throws {@link PbError}, also for kinds that have no
+ * protobuf form (Table, custom resources).
+ */
+export function encodeProtobuf(schema: StructSchema, object: JsonObject): Uint8Array {
+  if (planOf(schema).descending.length === 0 && schema.fields.size > 0) {
+    throw new PbError(`object ${schema.name} cannot be encoded to a protobuf message`);
+  }
+  const w = new PbWriter(2048);
+  const of = { apiVersion: String(object['apiVersion'] ?? ''), kind: String(object['kind'] ?? '') };
+  return finishEnvelope(w, of, () => writeStruct(w, schema, object));
+}
+
+/** The schema of a built-in kind by apiVersion. */
+export function builtinSchema(apiVersion: string, kind: string): StructSchema | undefined {
+  const slash = apiVersion.indexOf('/');
+  return schemaOf(apiVersion.slice(0, Math.max(slash, 0)), apiVersion.slice(slash + 1), kind);
+}
+
+/**
+ * Decodes an enveloped built-in object into the JSON shape upstream gives it. `kind` and `apiVersion` of the envelope
+ * become the object's. A kind without a schema is refused. Throws {@link PbError} or a JsonSyntaxError.
+ */
+export function decodeProtobuf(bytes: Uint8Array, fallback?: { apiVersion: string; kind: string }): JsonObject {
+  const envelope = decodeEnvelope(bytes);
+  const apiVersion = envelope.apiVersion || (fallback?.apiVersion ?? '');
+  const kind = envelope.kind || (fallback?.kind ?? '');
+  if (envelope.contentType === 'application/json') {
+    const { value } = parseJson(Buffer.from(envelope.raw).toString('utf8'));
+    return isObject(value) ? value : { apiVersion, kind };
+  }
+  const schema = builtinSchema(apiVersion, kind);
+  if (schema === undefined)
+    throw new PbError(`no kind "${kind}" is registered for version "${apiVersion}" in protobuf`);
+  return { apiVersion, kind, ...decodeRawMessage(schema, envelope.raw) };
+}
+
+/** Decodes a bare message. */
+export function decodeRawMessage(schema: StructSchema, raw: Uint8Array): JsonObject {
+  return decodeMessage(schema, raw, (nested) => decodeProtobuf(nested));
+}
+
+/** One frame of a watch: a length of four bytes, then a WatchEvent whose object is an envelope. */
+export function encodeWatchFrame(type: string, objectEnvelope: Uint8Array): Uint8Array {
+  const w = new PbWriter(objectEnvelope.length + 64);
+  const before = w.length;
+  w.bytes(1, objectEnvelope);
+  w.message(2, before);
+  w.string(1, type);
+  const length = w.length;
+  w.raw(Uint8Array.of(length >>> 24, (length >>> 16) & 255, (length >>> 8) & 255, length & 255));
+  return w.finish();
+}
+
+/** The content of one watch frame, without its length. Throws {@link PbError}. */
+export function decodeWatchEvent(frame: Uint8Array): { type: string; object: JsonObject } {
+  const schema = schemaOf('', 'v1', 'WatchEvent');
+  if (schema === undefined) throw new Error('no schema for WatchEvent');
+  const { type, object } = decodeRawMessage(schema, frame);
+  return { type: String(type), object: isObject(object) ? object : {} };
+}

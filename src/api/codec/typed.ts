@@ -1,0 +1,260 @@
+// Gives a JSON value the shape its type has: checks types, prunes unknown fields, and (in the `go` shape) writes what
+// upstream's Go types would write back: dropped empty values, kept zeroes behind pointers, always-present structs.
+//
+// Upstream: decoding into Go structs with sigs.k8s.io/json in strict mode. On purpose different: absent required lists
+// become [] where Go writes null, absent required pointers and zero times stay absent, so that types hold at run time.
+
+import type { AnySchema, FieldSchema, ListSchema, MapSchema, StructSchema, TypeSchema } from '../schema/type-schema.ts';
+import { typeSchema } from '../schema/schema.ts';
+import { formatPath } from './json-parser.ts';
+import { isObject, setOwn, type JsonObject } from './own-property.ts';
+import { decodeScalar, goScalarNames, jsonKind } from './scalars.ts';
+
+/** What to do about unknown and duplicate fields: refuse, warn, or drop silently. */
+export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
+
+/** Options of {@link decodeTyped}. */
+export interface DecodeOptions {
+  /** Default `Ignore`. */
+  mode?: FieldValidation;
+  /** What the parser found wrong in a strict sense: a text per duplicate key. */
+  duplicates?: readonly string[];
+  /**
+   * `go` (default) is the canonical shape of a stored object. `sparse` only checks and prunes and keeps absent what is
+   * absent and zero what is zero: the shape of an apply configuration.
+   */
+  shape?: 'go' | 'sparse';
+}
+
+/** A decoded object and, in Warn mode, a warning per unknown or duplicate field. */
+export interface Decoded {
+  object: JsonObject;
+  warnings: string[];
+}
+
+/** A value that does not fit its type, or (Strict) unknown and duplicate fields. The message is upstream's. */
+export class DecodeError extends Error {
+  override readonly name = 'DecodeError';
+}
+
+/** Upstream stops collecting after this many. */
+const maxStrictErrors = 100;
+
+interface Context {
+  readonly path: (string | number)[];
+  readonly strict: string[] | undefined;
+  readonly sparse: boolean;
+  /** Name of the innermost struct, for type errors. */
+  owner: string;
+}
+
+/**
+ * Decodes a parsed JSON value as `schema`. Never changes the input; unchanged leaves are shared with it.
+ * Throws {@link DecodeError}.
+ */
+export function decodeTyped(schema: StructSchema, value: unknown, options: DecodeOptions = {}): Decoded {
+  const { mode = 'Ignore', duplicates = [], shape = 'go' } = options;
+  const strict = mode === 'Ignore' ? undefined : [...duplicates];
+  const context: Context = { path: [], strict, sparse: shape === 'sparse', owner: '' };
+  const object = decodeStruct(schema, value, context);
+  if (mode === 'Strict' && strict !== undefined && strict.length > 0) {
+    throw new DecodeError(`strict decoding error: ${strict.join(', ')}`);
+  }
+  return { object, warnings: strict ?? [] };
+}
+
+/** The canonical shape of an object made in this process: what decoding its own JSON would give. */
+export function canonicalize(schema: StructSchema, value: unknown): JsonObject {
+  return decodeTyped(schema, value).object;
+}
+
+/** Go's name of a struct, from `core.v1.PodSpec`: `PodSpec`. */
+const goStruct = (name: string): string => name.slice(name.lastIndexOf('.') + 1);
+
+/** Go's name of a type with its package: `v1.PodSpec`, `[]v1.Container`, `map[string]string`. */
+function goType(type: TypeSchema): string {
+  switch (type.kind) {
+    case 'scalar':
+      return goScalarNames[type.scalar];
+    case 'struct':
+      return type.name.split('.').slice(-2).join('.');
+    case 'list':
+      return `[]${goType(type.items)}`;
+    case 'map':
+      return `map[string]${goType(type.values)}`;
+    case 'any':
+      return 'map[string]interface {}';
+  }
+}
+
+function mismatch(kind: string, type: TypeSchema, context: Context): never {
+  const steps = context.path.filter((step) => typeof step === 'string');
+  const target = steps.length === 0 ? 'Go value' : `Go struct field ${context.owner}.${steps.join('.')}`;
+  throw new DecodeError(`json: cannot unmarshal ${kind} into ${target} of type ${goType(type)}`);
+}
+
+function decodeValue(type: TypeSchema, value: unknown, context: Context): unknown {
+  switch (type.kind) {
+    case 'scalar':
+      if (typeof value === 'string' && type.scalar === 'string') return value;
+      return decodeScalar(type.scalar, value, (fault) => {
+        if ('text' in fault) throw new DecodeError(fault.text);
+        mismatch(fault.mismatch, type, context);
+      });
+    case 'struct':
+      return decodeStruct(type, value, context);
+    case 'list':
+      return decodeList(type, value, context);
+    case 'map':
+      return decodeMap(type, value, context);
+    case 'any':
+      return decodeAny(type, value, context);
+  }
+}
+
+function decodeStruct(schema: StructSchema, value: unknown, context: Context): JsonObject {
+  if (!isObject(value)) mismatch(jsonKind(value), schema, context);
+  const outer = context.owner;
+  context.owner = goStruct(schema.name);
+  const out: JsonObject = {};
+  for (const key of Object.keys(value)) {
+    const field = schema.fields.get(key);
+    if (field === undefined) {
+      if (schema.preserveUnknown) setOwn(out, key, value[key]);
+      else unknownField(key, context);
+      continue;
+    }
+    const item = value[key];
+    if (item === undefined) continue;
+    context.path.push(key);
+    decodeField(field, item, { out, context });
+    context.path.pop();
+  }
+  if (!context.sparse) fillAlways(schema, out);
+  context.owner = outer;
+  return out;
+}
+
+function unknownField(key: string, context: Context): void {
+  if (context.strict === undefined || context.strict.length >= maxStrictErrors) return;
+  context.strict.push(`unknown field "${formatPath([...context.path, key])}"`);
+}
+
+function decodeField(field: FieldSchema, item: unknown, { out, context }: { out: JsonObject; context: Context }): void {
+  if (item === null) {
+    if (context.sparse || field.nullable) setOwn(out, field.name, null);
+    return;
+  }
+  const decoded = decodeValue(field.type, item, context);
+  if (!context.sparse && field.omitempty && !field.pointer && isEmpty(field.type, decoded)) return;
+  setOwn(out, field.name, decoded);
+}
+
+/**
+ * What Go's omitempty drops: false, 0, "", and lists and maps without elements; never structs. IntOrString is a struct
+ * there, but its zero means unset wherever it is no pointer (a service port's target), so it is dropped here.
+ */
+export function isEmpty(type: TypeSchema, value: unknown): boolean {
+  switch (type.kind) {
+    case 'scalar':
+      if (type.scalar === 'quantity') return false;
+      return value === '' || value === 0 || value === false;
+    case 'list':
+      return (value as unknown[]).length === 0;
+    case 'map':
+      return Object.keys(value as JsonObject).length === 0;
+    default:
+      return false;
+  }
+}
+
+const alwaysFields = new WeakMap<StructSchema, readonly FieldSchema[]>();
+
+/** The fields Go writes even when nothing was given. */
+function alwaysOf(schema: StructSchema): readonly FieldSchema[] {
+  let known = alwaysFields.get(schema);
+  if (known === undefined) {
+    known = [...schema.fields.values()].filter((f) => !f.pointer && zeroOf(f) !== undefined);
+    alwaysFields.set(schema, known);
+  }
+  return known;
+}
+
+/** Adds the fields Go writes although they were not given. */
+export function fillAlways(schema: StructSchema, out: JsonObject): void {
+  for (const field of alwaysOf(schema)) if (!Object.hasOwn(out, field.name)) setOwn(out, field.name, zeroOf(field));
+}
+
+/** The zero of an absent field, or undefined when the field stays absent. */
+function zeroOf(field: FieldSchema): unknown {
+  const { type } = field;
+  if (type.kind === 'struct') return zeroStruct(type);
+  if (type.kind === 'scalar' && type.scalar === 'quantity') return '0';
+  if (field.omitempty || field.pb.length === 0) return undefined;
+  if (type.kind === 'list') return [];
+  if (type.kind === 'map') return {};
+  return type.kind === 'scalar' ? zeroScalar(type.scalar) : undefined;
+}
+
+function zeroScalar(scalar: string): unknown {
+  if (scalar === 'string' || scalar === 'bytes') return '';
+  if (scalar === 'boolean') return false;
+  return ['int32', 'int64', 'double', 'intOrString'].includes(scalar) ? 0 : undefined;
+}
+
+/** The struct as Go writes its zero value. */
+export function zeroStruct(schema: StructSchema): JsonObject {
+  const out: JsonObject = {};
+  fillAlways(schema, out);
+  return out;
+}
+
+/** The zero of a list or map element that came as null. */
+export function zeroElement(type: TypeSchema): unknown {
+  if (type.kind === 'struct') return zeroStruct(type);
+  if (type.kind === 'list') return [];
+  if (type.kind === 'map') return {};
+  if (type.kind !== 'scalar') return null;
+  return type.scalar === 'quantity' ? '0' : (zeroScalar(type.scalar) ?? null);
+}
+
+function decodeList(type: ListSchema, value: unknown, context: Context): unknown[] {
+  if (!Array.isArray(value)) mismatch(jsonKind(value), type, context);
+  const out: unknown[] = [];
+  for (const item of value) {
+    context.path.push(out.length);
+    out.push(
+      item === null || item === undefined ? nullElement(type.items, context) : decodeValue(type.items, item, context),
+    );
+    context.path.pop();
+  }
+  return out;
+}
+
+function nullElement(type: TypeSchema, context: Context): unknown {
+  return context.sparse ? null : zeroElement(type);
+}
+
+function decodeMap(type: MapSchema, value: unknown, context: Context): JsonObject {
+  if (!isObject(value)) mismatch(jsonKind(value), type, context);
+  const out: JsonObject = {};
+  for (const key of Object.keys(value)) {
+    const item = value[key];
+    if (item === undefined) continue;
+    context.path.push(key);
+    setOwn(out, key, item === null ? nullElement(type.values, context) : decodeValue(type.values, item, context));
+    context.path.pop();
+  }
+  return out;
+}
+
+/** Unions inside a CRD's JSON schema are decoded by code of their own upstream, which drops unknown fields unreported. */
+function decodeAny(type: AnySchema, value: unknown, context: Context): unknown {
+  if (!type.form.startsWith('schemaOr')) return value;
+  const props = typeSchema('apiextensions.v1.JSONSchemaProps') as StructSchema;
+  const quiet: Context = { path: context.path, strict: undefined, sparse: context.sparse, owner: context.owner };
+  if (isObject(value)) return decodeStruct(props, value, quiet);
+  if (type.form === 'schemaOrArray' && Array.isArray(value))
+    return value.map((item) => decodeStruct(props, item, quiet));
+  return value;
+}

@@ -1,0 +1,407 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { JsonObject } from '../codec/own-property.ts';
+import { canonicalize, decodeTyped } from '../codec/typed.ts';
+import type { ManagedFieldsEntry } from '../gen/meta-v1.ts';
+import { schemaOf } from '../schema/schema.ts';
+import type { StructSchema } from '../schema/type-schema.ts';
+import { fieldSetOf } from './field-extract.ts';
+import { apply, trackUpdate, type ApplyResult } from './field-manager.ts';
+import { fieldsOf, formatFieldPath, pathsOf } from './field-set.ts';
+
+const deployment = schemaOf('apps', 'v1', 'Deployment') as StructSchema;
+const head = { apiVersion: 'apps/v1', kind: 'Deployment' };
+const common = {
+  schema: deployment,
+  apiVersion: 'apps/v1',
+  time: '2024-01-01T00:00:00Z',
+  resetFields: fieldsOf('status'),
+};
+
+function config(spec: object, metadata: object = {}): JsonObject {
+  return { ...head, metadata: { name: 'web', ...metadata }, spec };
+}
+
+function applyAs(manager: string, live: JsonObject | undefined, object: JsonObject, force = false): ApplyResult {
+  return apply(live, decodeTyped(deployment, object, { shape: 'sparse' }).object, { ...common, manager, force });
+}
+
+function applied(result: ApplyResult): JsonObject {
+  assert.equal(result.kind, 'applied', result.kind === 'conflict' ? result.message : '');
+  return result.kind === 'applied' ? result.object : {};
+}
+
+function updateAs(manager: string, live: JsonObject | undefined, object: JsonObject, more: object = {}): JsonObject {
+  return trackUpdate(live, canonicalize(deployment, object), { ...common, manager, ...more });
+}
+
+function ownedBy(object: JsonObject, manager: string): string[] {
+  const { managedFields = [] } = object['metadata'] as { managedFields?: ManagedFieldsEntry[] };
+  const entry = managedFields.filter((m) => m.manager === manager);
+  return entry.flatMap((m) => pathsOf(m.fieldsV1 as never).map(formatFieldPath));
+}
+
+const specOf = (object: JsonObject): JsonObject => object['spec'] as JsonObject;
+
+test('an applied configuration is owned as it was written', () => {
+  const object = applied(
+    applyAs(
+      'me',
+      undefined,
+      config(
+        {
+          replicas: 0,
+          template: { spec: { containers: [{ name: 'a', stdin: false, ports: [{ containerPort: 80 }] }] } },
+        },
+        { labels: { app: 'web' } },
+      ),
+    ),
+  );
+  assert.deepEqual(ownedBy(object, 'me').sort(), [
+    '.metadata.labels.app',
+    '.spec.replicas',
+    '.spec.template.spec.containers[name="a"]',
+    '.spec.template.spec.containers[name="a"].name',
+    '.spec.template.spec.containers[name="a"].ports[containerPort=80,protocol="TCP"]',
+    '.spec.template.spec.containers[name="a"].ports[containerPort=80,protocol="TCP"].containerPort',
+    '.spec.template.spec.containers[name="a"].stdin',
+  ]);
+  const [entry] = (object['metadata'] as { managedFields: ManagedFieldsEntry[] }).managedFields;
+  assert.deepEqual(
+    [entry?.operation, entry?.apiVersion, entry?.time, entry?.fieldsType],
+    ['Apply', 'apps/v1', common.time, 'FieldsV1'],
+  );
+});
+
+test('a conflict names the owner and the field, and force takes it over', () => {
+  const live = updateAs('kubectl', undefined, config({ replicas: 2 }));
+  const result = applyAs('me', live, config({ replicas: 3 }));
+  assert.equal(
+    result.kind === 'conflict' && result.message,
+    'Apply failed with 1 conflict: conflict with "kubectl" using apps/v1 at 2024-01-01T00:00:00Z: .spec.replicas',
+  );
+  assert.deepEqual(result.kind === 'conflict' && result.causes, [
+    {
+      reason: 'FieldManagerConflict',
+      message: 'conflict with "kubectl" using apps/v1 at 2024-01-01T00:00:00Z',
+      field: '.spec.replicas',
+    },
+  ]);
+  const forced = applied(applyAs('me', live, config({ replicas: 3 }), true));
+  assert.equal(specOf(forced)['replicas'], 3);
+  assert.deepEqual(ownedBy(forced, 'kubectl').includes('.spec.replicas'), false);
+  assert.deepEqual(ownedBy(forced, 'me'), ['.spec.replicas']);
+});
+
+test('several conflicts are listed by owner', () => {
+  const live = applied(applyAs('other', undefined, config({ replicas: 1, paused: true, minReadySeconds: 5 })));
+  const result = applyAs('me', live, config({ replicas: 2, minReadySeconds: 6 }));
+  assert.equal(
+    result.kind === 'conflict' && result.message,
+    'Apply failed with 2 conflicts: conflicts with "other":\n- .spec.minReadySeconds\n- .spec.replicas',
+  );
+});
+
+test('equal values are shared without conflict', () => {
+  const one = applied(applyAs('one', undefined, config({ replicas: 1 })));
+  const two = applied(applyAs('two', one, config({ replicas: 1 })));
+  assert.deepEqual([ownedBy(two, 'one'), ownedBy(two, 'two')], [['.spec.replicas'], ['.spec.replicas']]);
+  const dropped = applied(applyAs('one', two, config({})));
+  assert.equal(specOf(dropped)['replicas'], 1);
+  assert.deepEqual(ownedBy(dropped, 'one'), ['.spec']);
+  assert.equal(Object.hasOwn(specOf(applied(applyAs('two', dropped, config({})))), 'replicas'), false);
+});
+
+test('what is applied no longer is removed, what others own stays', () => {
+  const env = (...names: string[]): object => ({
+    template: { spec: { containers: [{ name: 'a', image: 'i', env: names.map((name) => ({ name, value: '1' })) }] } },
+  });
+  const first = applied(applyAs('me', undefined, config(env('X', 'Y'), { labels: { a: '1', b: '2' } })));
+  const other = applied(applyAs('other', first, config(env('Z'), { labels: { c: '3' } })));
+  const second = applied(applyAs('me', other, config(env('Y'), { labels: { b: '2' } })));
+  const [container] = (specOf(second)['template'] as { spec: { containers: { env: { name: string }[] }[] } }).spec
+    .containers;
+  assert.deepEqual(container?.env.map((e) => e.name).sort(), ['Y', 'Z']);
+  assert.deepEqual((second['metadata'] as { labels: object }).labels, { b: '2', c: '3' });
+});
+
+test('removing the last item of a container removes the container, and a whole list item goes with its defaults', () => {
+  const two = {
+    template: {
+      spec: {
+        containers: [
+          { name: 'a', image: 'i' },
+          { name: 'b', image: 'i' },
+        ],
+      },
+    },
+  };
+  const first = applied(applyAs('me', undefined, config(two, { labels: { a: '1' } })));
+  // A defaulter fills fields nobody owns.
+  const template = specOf(first)['template'] as { spec: { containers: object[] } };
+  const defaulted = {
+    ...first,
+    spec: {
+      ...specOf(first),
+      template: {
+        ...template,
+        spec: {
+          ...template.spec,
+          containers: template.spec.containers.map((c) => ({ ...c, imagePullPolicy: 'Always' })),
+        },
+      },
+    },
+  };
+  const second = applied(
+    applyAs('me', defaulted, config({ template: { spec: { containers: [{ name: 'a', image: 'i' }] } } })),
+  );
+  const containers = (specOf(second)['template'] as { spec: { containers: object[] } }).spec.containers;
+  assert.deepEqual(containers, [{ name: 'a', image: 'i', imagePullPolicy: 'Always', resources: {} }]);
+  assert.equal('labels' in (second['metadata'] as object), false);
+});
+
+test('applied items keep their order, live ones their place between them', () => {
+  const env = (names: string): object => ({
+    template: { spec: { containers: [{ name: 'a', env: [...names].map((name) => ({ name, value: '1' })) }] } },
+  });
+  const cases: [live: string, applied: string, merged: string][] = [
+    ['axb', 'ba', 'xba'],
+    ['axb', 'anb', 'axnb'],
+    ['xay', 'na', 'xnay'],
+    ['ab', 'ab', 'ab'],
+    ['x', 'ab', 'xab'],
+    ['abc', 'ca', 'bca'],
+  ];
+  for (const [live, mine, merged] of cases) {
+    const first = applied(applyAs('other', undefined, config(env(live))));
+    const template = specOf(applied(applyAs('me', first, config(env(mine)))))['template'];
+    const [container] = (template as { spec: { containers: { env: { name: string }[] }[] } }).spec.containers;
+    assert.equal(container?.env.map((e) => e.name).join(''), merged, `${live} and ${mine}`);
+  }
+});
+
+test('applying the same again changes nothing', () => {
+  const spec = {
+    replicas: 1,
+    paused: false,
+    template: { spec: { containers: [{ name: 'a', resources: { requests: { cpu: '1000m' } } }] } },
+  };
+  const live = applied(applyAs('me', undefined, config(spec)));
+  const again = apply(live, decodeTyped(deployment, config(spec), { shape: 'sparse' }).object, {
+    ...common,
+    manager: 'me',
+    force: false,
+    time: '2025-01-01T00:00:00Z',
+  });
+  assert.equal(applied(again), live);
+});
+
+test('an update owns what it added and changed', () => {
+  const created = updateAs(
+    'a',
+    undefined,
+    config({ replicas: 1, template: { spec: { containers: [{ name: 'c', image: 'i' }] } } }, { labels: { x: 'y' } }),
+  );
+  assert.deepEqual(ownedBy(created, 'a').sort(), [
+    '.metadata.labels',
+    '.metadata.labels.x',
+    '.spec.replicas',
+    '.spec.template.spec.containers[name="c"]',
+    '.spec.template.spec.containers[name="c"].image',
+    '.spec.template.spec.containers[name="c"].name',
+    '.spec.template.spec.containers[name="c"].resources',
+  ]);
+  const changed = updateAs('b', created, { ...created, spec: { ...specOf(created), replicas: 2 } });
+  assert.deepEqual(ownedBy(changed, 'b'), ['.spec.replicas']);
+  assert.equal(ownedBy(changed, 'a').includes('.spec.replicas'), false);
+  const removed = updateAs('b', changed, { ...changed, metadata: { ...(changed['metadata'] as object), labels: {} } });
+  assert.deepEqual(
+    ownedBy(removed, 'a').filter((p) => p.startsWith('.metadata')),
+    [],
+  );
+});
+
+test('an update without changes keeps entries and times; reset fields are not owned', () => {
+  const created = updateAs('a', undefined, config({ replicas: 1 }));
+  const same = updateAs('b', created, created, { time: '2030-01-01T00:00:00Z' });
+  assert.deepEqual(same['metadata'], created['metadata']);
+  const status = updateAs('b', created, { ...created, status: { replicas: 3 } });
+  assert.deepEqual(ownedBy(status, 'b'), []);
+});
+
+test('sub-resources are managers of their own', () => {
+  const created = updateAs('a', undefined, config({ replicas: 1 }));
+  const status = trackUpdate(
+    created,
+    { ...created, status: { replicas: 3 } },
+    { ...common, manager: 'a', subresource: 'status', resetFields: fieldsOf('spec') },
+  );
+  const entries = (status['metadata'] as { managedFields: ManagedFieldsEntry[] }).managedFields;
+  assert.deepEqual(
+    entries.map((e) => [e.manager, e.subresource]),
+    [
+      ['a', undefined],
+      ['a', 'status'],
+    ],
+  );
+});
+
+test('an object that was never tracked stays so until it is applied', () => {
+  const live = canonicalize(deployment, config({ replicas: 1 }, { uid: 'x' }));
+  const updated = updateAs('a', live, { ...live, spec: { ...specOf(live), replicas: 2 } });
+  assert.equal('managedFields' in (updated['metadata'] as object), false);
+  const result = applyAs('me', updated, config({ replicas: 3 }));
+  assert.match(
+    result.kind === 'conflict' ? result.message : '',
+    /conflict with "before-first-apply" using apps\/v1.*: \.spec\.replicas/,
+  );
+});
+
+test('kubectl takes over from its client-side apply', () => {
+  const annotation = JSON.stringify(config({ replicas: 1 }));
+  const live = updateAs(
+    'kubectl-client-side-apply',
+    undefined,
+    config({ replicas: 1 }, { annotations: { 'kubectl.kubernetes.io/last-applied-configuration': annotation } }),
+  );
+  assert.equal(applyAs('other', live, config({ replicas: 2 })).kind, 'conflict');
+  assert.equal(specOf(applied(applyAs('kubectl', live, config({ replicas: 2 }))))['replicas'], 2);
+});
+
+test('managed fields sent by a client are taken; one empty entry resets', () => {
+  const created = updateAs('a', undefined, config({ replicas: 1 }));
+  const entries = (created['metadata'] as { managedFields: ManagedFieldsEntry[] }).managedFields;
+  const renamed = updateAs('b', created, {
+    ...created,
+    metadata: { name: 'web', managedFields: entries.map((e) => ({ ...e, manager: 'z' })) },
+  });
+  assert.deepEqual(ownedBy(renamed, 'z'), ['.spec.replicas']);
+  const reset = updateAs('b', created, { ...created, metadata: { name: 'web', managedFields: [{}] } });
+  assert.equal('managedFields' in (reset['metadata'] as object), false);
+});
+
+test('at most ten updaters: the oldest become one', () => {
+  let live = updateAs('m0', undefined, config({ replicas: 0 }));
+  for (let i = 1; i < 15; i++) {
+    const metadata = live['metadata'] as { labels?: object };
+    const next = { ...live, metadata: { ...metadata, labels: { ...metadata.labels, [`l${i}`]: 'x' } } };
+    live = updateAs(`m${i}`, live, next, { time: `2024-01-01T00:00:${10 + i}Z` });
+  }
+  const entries = (live['metadata'] as { managedFields: ManagedFieldsEntry[] }).managedFields;
+  assert.equal(entries.length, 10);
+  assert.ok(ownedBy(live, 'ancient-changes').includes('.spec.replicas'));
+});
+
+test('lists without their keys, or with one key twice, are refused', () => {
+  const containers = (list: object[]): object =>
+    fieldSetOf(deployment, config({ template: { spec: { containers: list } } })) ?? {};
+  assert.throws(() => containers([{ image: 'x' }]), { name: 'ListKeyError', message: /omits key field "name"/ });
+  assert.throws(() => containers([{ name: 'a' }, { name: 'a' }]), {
+    name: 'ListKeyError',
+    message: /duplicate entries for key/,
+  });
+});
+
+test('atomic values are owned and replaced whole', () => {
+  const first = applied(
+    applyAs(
+      'me',
+      undefined,
+      config({
+        selector: { matchLabels: { a: '1' } },
+        template: { spec: { nodeSelector: { x: 'y' }, containers: [{ name: 'a', args: ['1'] }] } },
+      }),
+    ),
+  );
+  assert.ok(ownedBy(first, 'me').includes('.spec.selector'));
+  assert.ok(ownedBy(first, 'me').includes('.spec.template.spec.nodeSelector'));
+  const second = applied(
+    applyAs(
+      'me',
+      first,
+      config({ template: { spec: { nodeSelector: { z: 'y' }, containers: [{ name: 'a', args: ['2'] }] } } }),
+    ),
+  );
+  const spec = (specOf(second)['template'] as { spec: { nodeSelector: object } }).spec;
+  assert.deepEqual(spec.nodeSelector, { z: 'y' });
+  assert.equal('selector' in specOf(second), false);
+});
+
+test('refused configurations say why, and odd objects are updated all the same', () => {
+  const bad = config({ template: { spec: { containers: [{ image: 'x' }] } } });
+  assert.throws(() => applyAs('me', undefined, bad), {
+    name: 'StatusError',
+    message:
+      'failed to create typed patch object (/web; apps/v1, Kind=Deployment): .spec.template.spec.containers: associative list with keys has an element that omits key field "name" (and doesn\'t have default value)',
+  });
+  assert.throws(() => applyAs('me', undefined, config({}, { managedFields: [{ manager: 'x' }] })), {
+    message: 'metadata.managedFields must be nil',
+  });
+  const live = updateAs('a', undefined, config({ replicas: 1 }));
+  const odd = {
+    ...live,
+    spec: { ...specOf(live), template: { spec: { volumes: [{ emptyDir: {} }], topologySpreadConstraints: [{}] } } },
+  };
+  assert.deepEqual(trackUpdate(live, odd, { ...common, manager: 'b' })['metadata'] as object, live['metadata']);
+});
+
+test('a created deployment is owned as upstream records it', () => {
+  const labels = { app: 'web' };
+  const container = {
+    name: 'nginx',
+    image: 'nginx',
+    imagePullPolicy: 'Always',
+    terminationMessagePath: '/dev/termination-log',
+    terminationMessagePolicy: 'File',
+  };
+  const podSpec = {
+    containers: [container],
+    dnsPolicy: 'ClusterFirst',
+    restartPolicy: 'Always',
+    securityContext: {},
+    terminationGracePeriodSeconds: 30,
+  };
+  const created = updateAs(
+    'kubectl-create',
+    undefined,
+    config(
+      {
+        replicas: 1,
+        selector: { matchLabels: labels },
+        strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: '25%', maxUnavailable: '25%' } },
+        template: { metadata: { labels }, spec: podSpec },
+      },
+      { labels },
+    ),
+  );
+  const [entry] = (created['metadata'] as { managedFields: ManagedFieldsEntry[] }).managedFields;
+  const ownLabels = { 'f:labels': { '.': {}, 'f:app': {} } };
+  assert.deepEqual(entry?.fieldsV1, {
+    'f:metadata': ownLabels,
+    'f:spec': {
+      'f:replicas': {},
+      'f:selector': {},
+      'f:strategy': { 'f:rollingUpdate': { '.': {}, 'f:maxSurge': {}, 'f:maxUnavailable': {} }, 'f:type': {} },
+      'f:template': {
+        'f:metadata': ownLabels,
+        'f:spec': {
+          'f:containers': {
+            'k:{"name":"nginx"}': {
+              '.': {},
+              'f:image': {},
+              'f:imagePullPolicy': {},
+              'f:name': {},
+              'f:resources': {},
+              'f:terminationMessagePath': {},
+              'f:terminationMessagePolicy': {},
+            },
+          },
+          'f:dnsPolicy': {},
+          'f:restartPolicy': {},
+          'f:securityContext': {},
+          'f:terminationGracePeriodSeconds': {},
+        },
+      },
+    },
+  });
+});

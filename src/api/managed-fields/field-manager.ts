@@ -1,0 +1,256 @@
+// Server-side apply and the tracking of updates: who owns which field, what an apply removes, when it conflicts.
+// Upstream: structured-merge-diff/merge/update.go under apimachinery/pkg/util/managedfields. All functions are pure.
+//
+// Managers of other API versions of the kind are compared by the same paths: callers that store one version and convert
+// hand in objects and managed fields of one version.
+
+import { getOwn, isObject, setOwn, type JsonObject } from '../codec/own-property.ts';
+import { parseJson } from '../codec/json.ts';
+import { canonicalize, zeroStruct } from '../codec/typed.ts';
+import type { ManagedFieldsEntry } from '../gen/meta-v1.ts';
+import type { StructSchema } from '../schema/type-schema.ts';
+import { equal } from '../patch/json-patch.ts';
+import { describeConflicts, type ConflictReport, type ManagerConflict } from './conflicts.ts';
+import { compare, exclude, isUnchanged, type Comparison } from './field-compare.ts';
+import { fieldSetOf, withNamedFields } from './field-extract.ts';
+import { mergeApplied, removePaths } from './field-merge.ts';
+import { difference, intersection, recursiveDifference, sameSet, union, type FieldSet } from './field-set.ts';
+import { badRequest } from '../status-error.ts';
+import { ListKeyError } from './path-element.ts';
+import { identityOf, readManagers, withoutMetadata, writeManagers, type Manager, type Managers } from './managers.ts';
+
+/** What both operations need to know. */
+export interface FieldManagerRequest {
+  readonly schema: StructSchema;
+  /** The field manager's name. */
+  readonly manager: string;
+  /** Version the request speaks: `apps/v1`. */
+  readonly apiVersion: string;
+  /** Sub-resource the request goes to; empty or absent for the object itself. */
+  readonly subresource?: string;
+  /** Now, RFC 3339 in whole seconds. */
+  readonly time: string;
+  /** Fields this endpoint ignores (`status` on the object itself, everything else on its status): nobody gains them here. */
+  readonly resetFields?: FieldSet;
+}
+
+/** An apply. */
+export interface ApplyRequest extends FieldManagerRequest {
+  /** Take fields from their owners instead of failing. */
+  readonly force: boolean;
+}
+
+/** Result of {@link apply}: the object with its managed fields, or why not. */
+export type ApplyResult =
+  | { readonly kind: 'applied'; readonly object: JsonObject; readonly managedFields: ManagedFieldsEntry[] }
+  | ({ readonly kind: 'conflict' } & ConflictReport);
+
+const lastAppliedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration';
+const beforeFirstApply = 'before-first-apply';
+
+/**
+ * Applies a configuration (decoded sparsely, with the schema's list keys in place) to the live object, or creates it when
+ * there is none. Throws a StatusError (400) for a configuration that brings managed fields or lists without their keys.
+ * The result is canonical but not defaulted.
+ */
+export function apply(live: JsonObject | undefined, applied: JsonObject, request: ApplyRequest): ApplyResult {
+  const { schema, resetFields } = request;
+  const base = stripManaged(live ?? emptyObject(schema, applied));
+  const managers = managersForApply(live, base, request);
+  const me = managerOf(request, 'Apply');
+  const id = identityOf(me);
+  const last = managers.get(id);
+  if (entriesOf(applied).length > 0) throw badRequest('metadata.managedFields must be nil');
+  const set = withoutMetadata(recursiveDifference(appliedFields(schema, applied), resetFields));
+  const owners: Managers = new Map(managers).set(id, { ...me, fields: set });
+  const merged = mergeApplied(schema, base, stripManaged(applied)) as JsonObject;
+  const pruned = prune(merged, { schema, last: last?.fields, owners });
+  const comparison = exclude(compare(schema, base, pruned), resetFields);
+  const conflicts = request.force ? [] : notAllowed(conflictsOf(owners, comparison, id), base, request);
+  if (conflicts.length > 0) return { kind: 'conflict', ...describeConflicts(conflicts) };
+  const after = release(owners, comparison, id);
+  const object = canonicalize(schema, pruned);
+  if (live !== undefined && sameManagers(managers, after) && equal(object, base)) {
+    return { kind: 'applied', object: live, managedFields: entriesOf(live) };
+  }
+  const managedFields = writeManagers(after);
+  return { kind: 'applied', object: withManaged(object, managedFields), managedFields };
+}
+
+/** The fields a configuration names. */
+function appliedFields(schema: StructSchema, applied: JsonObject): FieldSet {
+  try {
+    return fieldSetOf(schema, stripManaged(applied));
+  } catch (error) {
+    if (!(error instanceof ListKeyError)) throw error;
+    const metadata = getOwn(applied, 'metadata');
+    const { namespace = '', name = '' } = (isObject(metadata) ? metadata : {}) as { namespace?: string; name?: string };
+    const object = `${namespace}/${name}; ${String(applied['apiVersion'])}, Kind=${String(applied['kind'])}`;
+    throw badRequest(`failed to create typed patch object (${object}): ${error.path}: ${error.message}`);
+  }
+}
+
+/**
+ * The new object of an update, patch or create with its managed fields brought up to date. Managed fields the client sent
+ * are taken as the starting point; a single empty entry resets them. An object with lists that lack their keys cannot be
+ * compared: its managed fields stay as they were, as upstream leaves them.
+ */
+export function trackUpdate(live: JsonObject | undefined, next: JsonObject, request: FieldManagerRequest): JsonObject {
+  const { schema, resetFields } = request;
+  const sent = entriesOf(next);
+  const reset = sent.length === 1 && Object.keys(sent[0] as object).length === 0;
+  const fromClient = reset || sent.length === 0 ? undefined : readManagers(sent);
+  const known = live === undefined ? [] : entriesOf(live);
+  const managers = reset
+    ? new Map<string, Manager>()
+    : (fromClient ?? readManagers(known) ?? new Map<string, Manager>());
+  const untracked = live !== undefined && managers.size === 0;
+  if (untracked) return withManaged(next, []);
+  const before = live ?? emptyObject(schema, next);
+  const comparison = exclude(compareLeniently(schema, before, next), resetFields);
+  if (isUnchanged(comparison) && live !== undefined)
+    return withManaged(next, fromClient === undefined ? known : writeManagers(managers));
+  return withManaged(next, writeManagers(own(managers, comparison, managerOf(request, 'Update'))));
+}
+
+/** Gives the updater what it added and changed, and takes that, and what is gone, from everyone. */
+function own(managers: Managers, comparison: Comparison, me: Manager): Managers {
+  const after = release(managers, comparison, '');
+  const gained = withoutMetadata(union(comparison.added, comparison.modified));
+  if (gained === undefined) return after;
+  const id = identityOf(me);
+  return after.set(id, { ...me, fields: union(after.get(id)?.fields, gained) });
+}
+
+function managerOf(request: FieldManagerRequest, operation: 'Apply' | 'Update'): Manager {
+  const { manager, apiVersion, subresource = '', time } = request;
+  return { manager, apiVersion, subresource, time, operation, fields: undefined };
+}
+
+/** An object whose fields were never tracked belongs, before its first apply, to a manager that only ever updated it. */
+function managersForApply(live: JsonObject | undefined, base: JsonObject, request: ApplyRequest): Managers {
+  const managers =
+    live === undefined ? new Map<string, Manager>() : (readManagers(entriesOf(live)) ?? new Map<string, Manager>());
+  if (live === undefined || managers.size > 0) return managers;
+  const everything = compareObjects(request.schema, emptyObject(request.schema, base), base);
+  const fields = withoutMetadata(union(everything.added, everything.modified));
+  if (fields === undefined) return managers;
+  const before = { ...managerOf(request, 'Update'), manager: beforeFirstApply, subresource: '', fields };
+  return managers.set(identityOf(before), before);
+}
+
+function compareLeniently(schema: StructSchema, before: JsonObject, after: JsonObject): Comparison {
+  try {
+    return compareObjects(schema, before, after);
+  } catch (error) {
+    if (error instanceof ListKeyError) return { added: undefined, removed: undefined, modified: undefined };
+    throw error;
+  }
+}
+
+function compareObjects(schema: StructSchema, before: JsonObject, after: JsonObject): Comparison {
+  if (entriesOf(before).length === 0 && entriesOf(after).length === 0) return compare(schema, before, after);
+  return compare(schema, stripManaged(before), stripManaged(after));
+}
+
+/** What the others own of what would be added or changed. */
+function conflictsOf(managers: Managers, { added, modified }: Comparison, me: string): ManagerConflict[] {
+  const changed = union(modified, added);
+  const out: ManagerConflict[] = [];
+  for (const [id, manager] of managers) {
+    const fields = id === me ? undefined : intersection(manager.fields, changed);
+    if (fields !== undefined) out.push({ manager, fields });
+  }
+  return out;
+}
+
+/** Takes changed and removed fields from all managers but `me`. */
+function release(managers: Managers, { added, removed, modified }: Comparison, me: string): Managers {
+  const gone = union(removed, union(modified, added));
+  const out: Managers = new Map();
+  for (const [id, manager] of managers) {
+    const fields = id === me ? manager.fields : difference(manager.fields, gone);
+    if (fields !== undefined) out.set(id, fields === manager.fields ? manager : { ...manager, fields });
+  }
+  return out;
+}
+
+interface Pruning {
+  schema: StructSchema;
+  last: FieldSet;
+  owners: Managers;
+}
+
+/** Removes what this applier owned, applies no longer, and nobody else owns. */
+function prune(merged: JsonObject, { schema, last, owners }: Pruning): JsonObject {
+  let owned: FieldSet;
+  for (const { fields } of owners.values()) owned = union(owned, fields);
+  if (difference(last, owned) === undefined) return merged;
+  const named = (set: FieldSet): FieldSet => withNamedFields(schema, set);
+  const setOf = (object: unknown): FieldSet => named(fieldSetOf(schema, object, { lenient: true }));
+  const remove = (set: FieldSet): JsonObject => (removePaths(schema, merged, set) ?? {}) as JsonObject;
+  const mergedSet = setOf(merged);
+  const lastSet = named(last);
+  const bare = removePaths(schema, merged, lastSet) ?? {};
+  const withOwned = remove(difference(mergedSet, union(setOf(bare), named(owned))));
+  return remove(intersection(difference(mergedSet, setOf(withOwned)), lastSet));
+}
+
+/** The conflicts left when kubectl takes over what its own client-side apply set, as the annotation records it. */
+function notAllowed(conflicts: ManagerConflict[], live: JsonObject, request: ApplyRequest): ManagerConflict[] {
+  if (request.manager !== 'kubectl' || conflicts.length === 0) return conflicts;
+  const allowed = lastAppliedFields(live, request.schema);
+  return conflicts
+    .map(({ manager, fields }) => ({ manager, fields: difference(fields, allowed) }))
+    .filter(({ fields }) => fields !== undefined);
+}
+
+function lastAppliedFields(live: JsonObject, schema: StructSchema): FieldSet {
+  const metadata = getOwn(live, 'metadata');
+  const annotations = isObject(metadata) ? getOwn(metadata, 'annotations') : undefined;
+  const text = isObject(annotations) ? getOwn(annotations, lastAppliedAnnotation) : undefined;
+  if (typeof text !== 'string') return undefined;
+  try {
+    return fieldSetOf(schema, parseJson(text).value);
+  } catch {
+    // An annotation that is no configuration of this kind allows nothing.
+    return undefined;
+  }
+}
+
+/** Whether two tables say the same but for the times. */
+function sameManagers(a: Managers, b: Managers): boolean {
+  if (a.size !== b.size) return false;
+  return [...a].every(([id, m]) => {
+    const other = b.get(id);
+    return other !== undefined && other.apiVersion === m.apiVersion && sameSet(other.fields, m.fields);
+  });
+}
+
+function emptyObject(schema: StructSchema, like: JsonObject): JsonObject {
+  return { apiVersion: like['apiVersion'], kind: like['kind'], ...zeroStruct(schema) };
+}
+
+function entriesOf(object: JsonObject): ManagedFieldsEntry[] {
+  const metadata = getOwn(object, 'metadata');
+  const entries = isObject(metadata) ? getOwn(metadata, 'managedFields') : undefined;
+  return Array.isArray(entries) ? (entries as ManagedFieldsEntry[]) : [];
+}
+
+/** The object without managed fields; the same object when it has none. */
+export function stripManaged(object: JsonObject): JsonObject {
+  const metadata = getOwn(object, 'metadata');
+  if (!isObject(metadata) || !Object.hasOwn(metadata, 'managedFields')) return object;
+  const rest = { ...metadata };
+  delete rest['managedFields'];
+  return { ...object, metadata: rest };
+}
+
+function withManaged(object: JsonObject, entries: readonly ManagedFieldsEntry[]): JsonObject {
+  const bare = stripManaged(object);
+  if (entries.length === 0) return bare;
+  const metadata = getOwn(bare, 'metadata');
+  const out = { ...bare };
+  setOwn(out, 'metadata', { ...(isObject(metadata) ? metadata : {}), managedFields: entries });
+  return out;
+}

@@ -1,0 +1,86 @@
+// Merging an applied object into a live one, and removing paths from an object. Pure. Upstream: TypedValue.Merge and
+// RemoveItems in structured-merge-diff.
+
+import { isObject, setOwn, type JsonObject } from '../codec/own-property.ts';
+import type { ListSchema, TypeSchema } from '../schema/type-schema.ts';
+import { isMember, type FieldSet } from './field-set.ts';
+import { childType, granularList, granularObject } from './field-shape.ts';
+import { itemElement, itemsByElement } from './path-element.ts';
+
+/** The live value with everything the applied one says. Throws a ListKeyError. */
+export function mergeApplied(type: TypeSchema, live: unknown, applied: unknown): unknown {
+  if (applied === undefined) return live;
+  if (live === undefined || live === null || applied === null) return applied;
+  const list = granularList(type);
+  if (list !== undefined && Array.isArray(live) && Array.isArray(applied)) return mergeItems(list, live, applied);
+  const shape = granularObject(type, live, applied);
+  if (shape === undefined || !isObject(live) || !isObject(applied)) return applied;
+  const out: JsonObject = { ...live };
+  for (const key of Object.keys(applied)) {
+    setOwn(
+      out,
+      key,
+      mergeApplied(childType(shape, key), Object.hasOwn(live, key) ? live[key] : undefined, applied[key]),
+    );
+  }
+  return out;
+}
+
+/**
+ * Applied items keep their order. Items only the live list has stay before the shared item they preceded, as far as the
+ * applied order allows.
+ */
+function mergeItems(list: ListSchema, live: readonly unknown[], applied: readonly unknown[]): unknown[] {
+  const left = itemsByElement(list, live, true);
+  const right = itemsByElement(list, applied, false);
+  const [ls, rs] = [[...left.keys()], [...right.keys()]];
+  const shared = rs.filter((element) => left.has(element));
+  const out: unknown[] = [];
+  const take = (element: string): void => {
+    const [mine, ...repeated] = left.get(element) ?? [];
+    out.push(mergeApplied(list.items, mine, right.get(element)?.[0]), ...repeated);
+    if (shared[0] === element) shared.shift();
+  };
+  let [l, r] = [0, 0];
+  while (l < ls.length || r < rs.length) {
+    const [mine, theirs] = [ls[l], rs[r]];
+    if (mine !== undefined && mine === theirs) {
+      take(mine);
+      l++;
+      r++;
+    } else if (mine !== undefined && right.has(mine) && (theirs === undefined || shared[0] !== mine)) l++;
+    else if (mine !== undefined && !right.has(mine)) {
+      out.push(...(left.get(mine) ?? []));
+      l++;
+    } else {
+      if (theirs !== undefined) take(theirs);
+      r++;
+    }
+  }
+  return out;
+}
+
+/** The value without the paths of the set; containers that become empty go too. Undefined when nothing is left. */
+export function removePaths(type: TypeSchema, value: unknown, set: FieldSet): unknown {
+  if (set === undefined) return value;
+  const list = granularList(type);
+  if (list !== undefined && Array.isArray(value)) {
+    const kept = value
+      .map((item: unknown) => without(list.items, item, set[itemElement(list, item)]))
+      .filter((v) => v !== undefined);
+    return kept.length === 0 && value.length > 0 ? undefined : kept;
+  }
+  const shape = granularObject(type, value);
+  if (shape === undefined || !isObject(value)) return value;
+  const out: JsonObject = {};
+  for (const key of Object.keys(value)) {
+    const kept = without(childType(shape, key), value[key], set[`f:${key}`]);
+    if (kept !== undefined) setOwn(out, key, kept);
+  }
+  return Object.keys(out).length === 0 && Object.keys(value).length > 0 ? undefined : out;
+}
+
+function without(type: TypeSchema, value: unknown, set: FieldSet): unknown {
+  if (set === undefined) return value;
+  return isMember(set) ? undefined : removePaths(type, value, set);
+}

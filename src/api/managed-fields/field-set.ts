@@ -1,0 +1,149 @@
+// Sets of field paths in the very form the API carries them (FieldsV1): nested objects keyed by path elements (`f:name`,
+// `k:{"name":"a"}`, `v:"x"`, `i:0`). An empty object is a path of the set; `.` says so where a path has longer ones below
+// it. No decoding, no encoding; all operations are pure and share what they do not change.
+// Upstream: structured-merge-diff/fieldpath.Set.
+
+/** A node of a set. */
+export type FieldNode = { readonly [element: string]: FieldNode };
+
+/** A set of paths; undefined is the empty set. */
+export type FieldSet = FieldNode | undefined;
+
+/** A path of the set with nothing below it. */
+export const leaf: FieldNode = Object.freeze({});
+
+const self = '.';
+
+/** Whether the path of this node is itself in the set. */
+export function isMember(node: FieldNode): boolean {
+  return Object.hasOwn(node, self) || isLeaf(node);
+}
+
+function isLeaf(node: FieldNode): boolean {
+  for (const _ in node) return false;
+  return true;
+}
+
+/** A node from its parts; undefined when nothing is in it. */
+export function nodeOf(member: boolean, children: Record<string, FieldNode> | undefined): FieldSet {
+  if (children === undefined || isLeaf(children)) return member ? leaf : undefined;
+  return member ? { [self]: leaf, ...children } : children;
+}
+
+/** The elements below a node. */
+export function elements(node: FieldNode): string[] {
+  const keys = Object.keys(node);
+  return Object.hasOwn(node, self) ? keys.filter((key) => key !== self) : keys;
+}
+
+/** Reads a set from an API object's `fieldsV1`; anything malformed is the empty set. */
+export function fromFieldsV1(fields: unknown): FieldSet {
+  const ok = typeof fields === 'object' && fields !== null && !Array.isArray(fields) && !isLeaf(fields as FieldNode);
+  return ok ? (fields as FieldNode) : undefined;
+}
+
+/** Paths of either set. */
+export function union(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === undefined || a === b) return b;
+  if (b === undefined) return a;
+  let children: Record<string, FieldNode> | undefined;
+  for (const key of elements(b)) {
+    const merged = union(a[key], b[key]);
+    if (merged !== a[key]) (children ??= childrenOf(a))[key] = merged as FieldNode;
+  }
+  const member = isMember(a) || isMember(b);
+  if (children === undefined && member === isMember(a)) return a;
+  return nodeOf(member, children ?? childrenOf(a));
+}
+
+function childrenOf(node: FieldNode): Record<string, FieldNode> {
+  const out: Record<string, FieldNode> = {};
+  for (const key of elements(node)) out[key] = node[key] as FieldNode;
+  return out;
+}
+
+/** Paths of `a` that are not in `b`. */
+export function difference(a: FieldSet, b: FieldSet): FieldSet {
+  return subtract(a, b, false);
+}
+
+/** Paths of `a` that are neither in `b` nor below a path of `b`. */
+export function recursiveDifference(a: FieldSet, b: FieldSet): FieldSet {
+  return subtract(a, b, true);
+}
+
+function subtract(a: FieldSet, b: FieldSet, recursive: boolean): FieldSet {
+  if (a === undefined || b === undefined) return a;
+  if (recursive && isMember(b)) return undefined;
+  const member = isMember(a) && !isMember(b);
+  const changes = new Map<string, FieldSet>();
+  for (const key in b) {
+    const before = a[key];
+    if (before === undefined || key === self) continue;
+    const after = subtract(before, b[key], recursive);
+    if (after !== before) changes.set(key, after);
+  }
+  if (changes.size === 0) return member === isMember(a) ? a : nodeOf(member, childrenOf(a));
+  const children: Record<string, FieldNode> = {};
+  for (const key of elements(a)) {
+    const node = changes.has(key) ? changes.get(key) : a[key];
+    if (node !== undefined) children[key] = node;
+  }
+  return nodeOf(member, children);
+}
+
+/** Paths of both sets. */
+export function intersection(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === undefined || b === undefined) return undefined;
+  if (a === b) return a;
+  const children: Record<string, FieldNode> = {};
+  for (const key of elements(a)) {
+    const both = intersection(a[key], b[key]);
+    if (both !== undefined) children[key] = both;
+  }
+  return nodeOf(isMember(a) && isMember(b), children);
+}
+
+/** Whether two sets hold the same paths. */
+export function sameSet(a: FieldSet, b: FieldSet): boolean {
+  if (a === b) return true;
+  if (a === undefined || b === undefined || isMember(a) !== isMember(b)) return false;
+  const keys = elements(a);
+  return keys.length === elements(b).length && keys.every((key) => sameSet(a[key], b[key]));
+}
+
+/** The paths of a set as lists of elements, in upstream's order: those of a level, sorted, before the deeper ones. */
+export function pathsOf(set: FieldSet, prefix: readonly string[] = []): string[][] {
+  if (set === undefined) return [];
+  const keys = elements(set).sort();
+  const here = keys.filter((key) => isMember(set[key] as FieldNode)).map((key) => [...prefix, key]);
+  return [...here, ...keys.flatMap((key) => pathsOf(set[key], [...prefix, key]))];
+}
+
+/** A set of plain field paths: `fieldsOf('status', 'metadata.name')`. */
+export function fieldsOf(...paths: readonly string[]): FieldSet {
+  let out: FieldSet;
+  for (const path of paths) {
+    const names = path.split('.').reverse();
+    out = union(
+      out,
+      names.reduce<FieldNode>((inner, name) => ({ [`f:${name}`]: inner }), leaf),
+    );
+  }
+  return out;
+}
+
+/** A path as upstream prints it: `.spec.containers[name="a"].image`. */
+export function formatFieldPath(path: readonly string[]): string {
+  return path.map(formatElement).join('');
+}
+
+function formatElement(element: string): string {
+  const rest = element.slice(2);
+  if (element.startsWith('f:')) return `.${rest}`;
+  if (element.startsWith('k:')) {
+    const keys = Object.entries(JSON.parse(rest) as Record<string, unknown>);
+    return `[${keys.map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(',')}]`;
+  }
+  return element.startsWith('v:') ? `[=${rest}]` : `[${rest}]`;
+}

@@ -1,0 +1,104 @@
+// metadata.managedFields as a table of managers and back, in upstream's identity and order.
+// Upstream: apimachinery/pkg/util/managedfields/internal (managedfields.go, capmanagers.go, stripmeta.go).
+
+import type { FieldsV1, ManagedFieldsEntry } from '../gen/meta-v1.ts';
+import { difference, fieldsOf, fromFieldsV1, union, type FieldSet } from './field-set.ts';
+
+/** Who owns which fields, and since when. */
+export interface Manager {
+  readonly manager: string;
+  readonly operation: 'Apply' | 'Update';
+  readonly apiVersion: string;
+  readonly subresource: string;
+  readonly time: string | undefined;
+  readonly fields: FieldSet;
+}
+
+/** Managers by identity; replaced, never changed. */
+export type Managers = Map<string, Manager>;
+
+/** Upstream keeps this many updaters; older ones are merged into one. */
+const maxUpdateManagers = 10;
+const ancient = 'ancient-changes';
+
+/** An applier is one manager whatever version it applies; an updater is one per version. */
+export function identityOf(m: Pick<Manager, 'manager' | 'operation' | 'apiVersion' | 'subresource'>): string {
+  return JSON.stringify([m.manager, m.operation, m.subresource, m.operation === 'Apply' ? '' : m.apiVersion]);
+}
+
+/** Reads the entries; undefined when one is malformed. */
+export function readManagers(entries: readonly ManagedFieldsEntry[]): Managers | undefined {
+  const out: Managers = new Map();
+  for (const entry of entries) {
+    const { operation, fieldsType } = entry;
+    if ((operation !== 'Apply' && operation !== 'Update') || (fieldsType ?? 'FieldsV1') !== 'FieldsV1')
+      return undefined;
+    const m: Manager = {
+      manager: entry.manager ?? '',
+      operation,
+      apiVersion: entry.apiVersion ?? '',
+      subresource: entry.subresource ?? '',
+      time: entry.time ?? undefined,
+      fields: fromFieldsV1(entry.fieldsV1),
+    };
+    out.set(identityOf(m), m);
+  }
+  return out;
+}
+
+/** Writes the entries: appliers first, then by time, name, version and sub-resource. Managers of nothing are left out. */
+export function writeManagers(managers: Managers): ManagedFieldsEntry[] {
+  const all = [...capped(managers).values()].filter((m) => m.fields !== undefined);
+  const key = (m: Manager): string[] => [m.operation, m.time ?? '', m.manager, m.apiVersion, m.subresource];
+  all.sort((a, b) => compareLists(key(a), key(b)));
+  return all.map((m) => ({
+    ...(m.manager === '' ? {} : { manager: m.manager }),
+    operation: m.operation,
+    apiVersion: m.apiVersion,
+    ...(m.time === undefined ? {} : { time: m.time }),
+    fieldsType: 'FieldsV1',
+    fieldsV1: m.fields as FieldsV1,
+    ...(m.subresource === '' ? {} : { subresource: m.subresource }),
+  }));
+}
+
+function compareLists(a: readonly string[], b: readonly string[]): number {
+  const at = a.findIndex((text, i) => text !== b[i]);
+  return at < 0 ? 0 : (a[at] as string) < (b[at] as string) ? -1 : 1;
+}
+
+/** Merges the oldest updaters into `ancient-changes` when there are too many. */
+function capped(managers: Managers): Managers {
+  const updaters = [...managers].filter(([, m]) => m.operation === 'Update' && m.subresource === '');
+  if (updaters.length <= maxUpdateManagers) return managers;
+  const out: Managers = new Map(managers);
+  updaters.sort(([, a], [, b]) => compareLists([a.time ?? '', a.manager], [b.time ?? '', b.manager]));
+  for (const [id, m] of updaters.slice(0, updaters.length - maxUpdateManagers + 1)) {
+    out.delete(id);
+    const bucket = { ...m, manager: ancient };
+    const before = out.get(identityOf(bucket));
+    out.set(identityOf(bucket), { ...bucket, fields: union(before?.fields, m.fields) });
+  }
+  return out;
+}
+
+/** Fields every object has and nobody owns. */
+const metadataFields = fieldsOf(
+  'apiVersion',
+  'kind',
+  'metadata',
+  'metadata.name',
+  'metadata.namespace',
+  'metadata.creationTimestamp',
+  'metadata.selfLink',
+  'metadata.uid',
+  'metadata.clusterName',
+  'metadata.generation',
+  'metadata.managedFields',
+  'metadata.resourceVersion',
+);
+
+/** The set without the fields nobody owns. */
+export function withoutMetadata(set: FieldSet): FieldSet {
+  return difference(set, metadataFields);
+}

@@ -1,0 +1,60 @@
+// The identity of list elements: by keys, or by value. Upstream: listItemToPathElement in structured-merge-diff/typed.
+
+import { isObject } from '../codec/own-property.ts';
+import { stringifyJson } from '../codec/json.ts';
+import type { ListSchema } from '../schema/type-schema.ts';
+
+/** A list that cannot be merged: an element lacks its key, or two share one. */
+export class ListKeyError extends Error {
+  override readonly name = 'ListKeyError';
+  /** Where the list stands, as `.spec.containers`; filled in while the error travels up. */
+  path = '';
+}
+
+/** Runs `body`, which works on a field, and puts the field's name before the path of a ListKeyError. */
+export function inField<T>(name: string, body: () => T): T {
+  try {
+    return body();
+  } catch (error) {
+    if (error instanceof ListKeyError) error.path = `.${name}${error.path}`;
+    throw error;
+  }
+}
+
+/** The path element of a list's item. Absent keys take their default; throws {@link ListKeyError} without one. */
+export function itemElement(list: ListSchema, item: unknown): string {
+  if (list.listType === 'set') return `v:${stringifyJson(item)}`;
+  if (!isObject(item)) throw new ListKeyError('associative list with keys may not have non-map elements');
+  const keys: Record<string, unknown> = {};
+  let found = 0;
+  for (const key of [...list.keys].sort()) {
+    const value = Object.hasOwn(item, key) ? item[key] : defaultOf(list, key);
+    if (value === undefined) continue;
+    keys[key] = value;
+    found++;
+  }
+  if (found === 0) {
+    const [first = ''] = list.keys;
+    throw new ListKeyError(
+      `associative list with keys has an element that omits key field ${JSON.stringify(first)} (and doesn't have default value)`,
+    );
+  }
+  return `k:${stringifyJson(keys)}`;
+}
+
+function defaultOf(list: ListSchema, key: string): unknown {
+  return list.items.kind === 'struct' ? list.items.fields.get(key)?.default : undefined;
+}
+
+/** The items of a list by path element, in order; several items may share an element only where `lenient`. */
+export function itemsByElement(list: ListSchema, items: readonly unknown[], lenient: boolean): Map<string, unknown[]> {
+  const out = new Map<string, unknown[]>();
+  for (const item of items) {
+    const element = itemElement(list, item);
+    const have = out.get(element);
+    if (have === undefined) out.set(element, [item]);
+    else if (lenient) have.push(item);
+    else throw new ListKeyError(`duplicate entries for key ${element.slice(2)}`);
+  }
+  return out;
+}

@@ -1,0 +1,31 @@
+// The types behind the built-in resources, for the makers of both OpenAPI versions.
+
+import { groupResourceOf, type ResourceInfo } from '../resource-info.ts';
+import { schemaOf } from '../schema/schema.ts';
+import { pathsOfResource, type PathFact, type ResourceTypes } from './operations.ts';
+
+/** The type name of a built-in kind. */
+export function builtinType(of: { group: string; version: string; kind: string }): string | undefined {
+  return schemaOf(of.group, of.version, of.kind)?.name;
+}
+
+/** Paths of a built-in resource. Throws for one without a schema. */
+export function builtinPaths(info: ResourceInfo): PathFact[] {
+  const object = builtinType(info);
+  if (object === undefined) throw new Error(`no schema for ${groupResourceOf(info)}`);
+  const list = schemaOf(info.group, info.version, info.listKind)?.name ?? object;
+  const types: ResourceTypes = { object, list, subresource: builtinType };
+  return pathsOfResource(info, types);
+}
+
+/** Types every operation of these paths names. */
+export function typesOfPaths(paths: readonly PathFact[]): Set<string> {
+  const out = new Set<string>(['meta.v1.Status', 'meta.v1.WatchEvent', 'meta.v1.APIResourceList', 'meta.v1.APIGroup']);
+  for (const { operations } of paths) {
+    for (const { body, result } of operations) {
+      if (body !== undefined) out.add(body);
+      if (result !== undefined) out.add(result);
+    }
+  }
+  return out;
+}

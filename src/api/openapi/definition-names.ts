@@ -1,0 +1,37 @@
+// The names OpenAPI documents give to types: `core.v1.Pod` is `io.k8s.api.core.v1.Pod`.
+
+import type { AnySchema, ScalarName } from '../schema/type-schema.ts';
+
+const prefixes: [string, string][] = [
+  ['meta.', 'io.k8s.apimachinery.pkg.apis.meta.'],
+  ['resource.Quantity', 'io.k8s.apimachinery.pkg.api.resource.Quantity'],
+  ['intstr.', 'io.k8s.apimachinery.pkg.util.intstr.'],
+  ['runtime.', 'io.k8s.apimachinery.pkg.runtime.'],
+  ['version.', 'io.k8s.apimachinery.pkg.version.'],
+  ['apiextensions.', 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.'],
+  ['apiregistration.', 'io.k8s.kube-aggregator.pkg.apis.apiregistration.'],
+];
+
+/** The definition name of a type. */
+export function definitionName(type: string): string {
+  for (const [short, long] of prefixes) if (type.startsWith(short)) return long + type.slice(short.length);
+  return `io.k8s.api.${type}`;
+}
+
+/** Scalars with a definition of their own. */
+export const scalarTypes: Partial<Record<ScalarName, string>> = {
+  quantity: 'resource.Quantity',
+  time: 'meta.v1.Time',
+  microTime: 'meta.v1.MicroTime',
+  intOrString: 'intstr.IntOrString',
+};
+
+/** Free-form types by form. */
+export const anyTypes: Record<AnySchema['form'], string> = {
+  object: 'runtime.RawExtension',
+  fieldsV1: 'meta.v1.FieldsV1',
+  json: 'apiextensions.v1.JSON',
+  schemaOrArray: 'apiextensions.v1.JSONSchemaPropsOrArray',
+  schemaOrBool: 'apiextensions.v1.JSONSchemaPropsOrBool',
+  schemaOrStringArray: 'apiextensions.v1.JSONSchemaPropsOrStringArray',
+};

@@ -1,0 +1,150 @@
+// OpenAPI schemas of types, from the schema tables. Version 2 and 3 differ in how a reference takes siblings and in the
+// forms of IntOrString and Quantity. Upstream: kube-openapi's builder over the generated definitions.
+
+import type { JsonObject } from '../codec/own-property.ts';
+import type { FieldSchema, ScalarName, StructSchema, TypeSchema } from '../schema/type-schema.ts';
+import { schemaOf, typeSchema } from '../schema/schema.ts';
+import { anyTypes, definitionName, scalarTypes } from './definition-names.ts';
+import { describeField, describeType } from './descriptions.ts';
+
+/** Which OpenAPI version a schema is for. */
+export type OpenApiVersion = 2 | 3;
+
+const primitives: Partial<Record<ScalarName, JsonObject>> = {
+  string: { type: 'string' },
+  boolean: { type: 'boolean' },
+  int32: { type: 'integer', format: 'int32' },
+  int64: { type: 'integer', format: 'int64' },
+  double: { type: 'number', format: 'double' },
+  bytes: { type: 'string', format: 'byte' },
+};
+
+function leafDefinition(type: string, version: OpenApiVersion): JsonObject | undefined {
+  const v3 = version === 3;
+  switch (type) {
+    case 'resource.Quantity':
+      return v3 ? { oneOf: [{ type: 'string' }, { type: 'number' }] } : { type: 'string' };
+    case 'intstr.IntOrString':
+      return v3
+        ? { format: 'int-or-string', oneOf: [{ type: 'integer' }, { type: 'string' }] }
+        : { type: 'string', format: 'int-or-string' };
+    case 'meta.v1.Time':
+    case 'meta.v1.MicroTime':
+      return { type: 'string', format: 'date-time' };
+    case 'runtime.RawExtension':
+    case 'meta.v1.FieldsV1':
+      return { type: 'object' };
+    default:
+      return type.startsWith('apiextensions.v1.JSON') && type !== 'apiextensions.v1.JSONSchemaProps' ? {} : undefined;
+  }
+}
+
+/** A reference to a type's definition. */
+export function refTo(type: string, version: OpenApiVersion): JsonObject {
+  return { $ref: `${version === 2 ? '#/definitions/' : '#/components/schemas/'}${definitionName(type)}` };
+}
+
+/** The definitions of the given types and all they refer to, by definition name, sorted. */
+export function definitionsFor(types: Iterable<string>, version: OpenApiVersion): JsonObject {
+  const found = new Map<string, JsonObject>();
+  const waiting = [...types];
+  for (let type = waiting.pop(); type !== undefined; type = waiting.pop()) {
+    if (found.has(type)) continue;
+    const referred: string[] = [];
+    found.set(type, definition(type, { version, refer: (name) => referred.push(name) }));
+    waiting.push(...referred);
+  }
+  const named = [...found].map(([type, schema]) => [definitionName(type), schema] as const);
+  return Object.fromEntries(named.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+interface Context {
+  version: OpenApiVersion;
+  /** Called with each type referred to. */
+  refer: (type: string) => void;
+}
+
+function definition(type: string, context: Context): JsonObject {
+  const description = describeType(type);
+  const head = description === undefined ? {} : { description };
+  const fixed = leafDefinition(type, context.version);
+  if (fixed !== undefined) return { ...head, ...fixed };
+  const struct = typeSchema(type) as StructSchema;
+  const out: JsonObject = { ...head, type: 'object' };
+  const properties: JsonObject = {};
+  const required: string[] = [];
+  for (const field of struct.fields.values()) {
+    properties[field.name] = property(field, struct, context);
+    if (field.required) required.push(field.name);
+  }
+  if (struct.fields.size > 0) out['properties'] = properties;
+  if (required.length > 0) out['required'] = required.sort();
+  if (struct.gvk !== undefined) {
+    const [group, version, kind] = struct.gvk;
+    if (schemaOf(group, version, kind) === struct) out['x-kubernetes-group-version-kind'] = [{ group, kind, version }];
+  }
+  if (struct.atomic) out['x-kubernetes-map-type'] = 'atomic';
+  return out;
+}
+
+function property(field: FieldSchema, struct: StructSchema, context: Context): JsonObject {
+  const extras: JsonObject = {};
+  const description = describeField(struct.name, field.name);
+  if (description !== undefined) extras['description'] = description;
+  if (field.default !== undefined) extras['default'] = field.default;
+  else if (field.type.kind === 'struct' && !field.pointer && context.version === 3) extras['default'] = {};
+  const { type } = field;
+  if (type.kind === 'list') {
+    extras['x-kubernetes-list-type'] = type.listType;
+    if (type.keys.length > 0) extras['x-kubernetes-list-map-keys'] = [...type.keys];
+  }
+  if (type.kind === 'map' && type.atomic) extras['x-kubernetes-map-type'] = 'atomic';
+  if (type.kind === 'struct' && type !== typeSchema(type.name))
+    extras['x-kubernetes-map-type'] = type.atomic ? 'atomic' : 'granular';
+  if (field.patchStrategies.length > 0) extras['x-kubernetes-patch-strategy'] = field.patchStrategies.join(',');
+  if (field.patchMergeKey !== undefined) extras['x-kubernetes-patch-merge-key'] = field.patchMergeKey;
+  const body = valueSchema(type, context);
+  if (field.closed) addEnum(body, field.values);
+  return withSiblings(body, extras, context.version);
+}
+
+function addEnum(body: JsonObject, values: readonly string[]): void {
+  if (body['type'] === 'string') body['enum'] = [...values];
+  else if (body['type'] === 'array') addEnum(body['items'] as JsonObject, values);
+}
+
+/** In version 3 a reference takes no siblings, so it goes into an allOf. */
+function withSiblings(body: JsonObject, extras: JsonObject, version: OpenApiVersion): JsonObject {
+  const { $ref } = body;
+  if ($ref === undefined || version === 2 || Object.keys(extras).length === 0) return { ...body, ...extras };
+  return { allOf: [{ $ref }], ...extras };
+}
+
+function valueSchema(type: TypeSchema, context: Context): JsonObject {
+  switch (type.kind) {
+    case 'scalar': {
+      const named = scalarTypes[type.scalar];
+      return named === undefined ? { ...primitives[type.scalar] } : reference(named, context);
+    }
+    case 'any':
+      return reference(anyTypes[type.form], context);
+    case 'struct':
+      return reference(type.name, context);
+    case 'list':
+      return { type: 'array', items: element(type.items, context) };
+    case 'map':
+      return { type: 'object', additionalProperties: element(type.values, context) };
+  }
+}
+
+function element(type: TypeSchema, context: Context): JsonObject {
+  const body = valueSchema(type, context);
+  return type.kind === 'struct'
+    ? withSiblings(body, context.version === 3 ? { default: {} } : {}, context.version)
+    : body;
+}
+
+function reference(type: string, context: Context): JsonObject {
+  context.refer(type);
+  return refTo(type, context.version);
+}

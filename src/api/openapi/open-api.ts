@@ -1,0 +1,107 @@
+// The OpenAPI documents of a server: built on first request, kept until the set of resources changes. The hash of a
+// built-in v3 document is that of what it is made from, so that the index, which every kubectl reads, builds none.
+
+import type { JsonObject } from '../codec/own-property.ts';
+import schemaData from '../gen/schema-data.json' with { type: 'json' };
+import type { ResourceInfo } from '../resource-info.ts';
+import { groupVersionRoot } from './operations.ts';
+import { buildV2, type V2Document } from './v2.ts';
+import { encodeV2 } from './v2-protobuf.ts';
+import { buildV3, type V3Document } from './v3.ts';
+
+/** What the documents are made of. */
+export interface OpenApiConfig {
+  /** What /version says: `v1.36.0`. */
+  readonly gitVersion: string;
+  /** The built-in resources served. */
+  readonly resources: readonly ResourceInfo[];
+  /** Ready-made v3 documents of other group versions (custom resources), by path without leading slash. */
+  readonly extraV3?: ReadonlyMap<string, V3Document>;
+  /** Paths and definitions of custom resources for v2. */
+  readonly extraV2?: { readonly paths: JsonObject; readonly definitions: JsonObject };
+}
+
+/** The documents. Texts and bytes are made once and shared by all readers. */
+export interface OpenApi {
+  /** The v3 index: `{ paths: { 'apis/apps/v1': { serverRelativeURL } } }`. */
+  v3Index(): JsonObject;
+  /** A v3 document's JSON text and its hash, by path without leading slash (`api/v1`), or undefined. */
+  v3(path: string): { readonly text: string; readonly hash: string } | undefined;
+  /** The v2 document, built anew: as an object it is too large to keep. */
+  v2(): V2Document;
+  /** The v2 document's JSON text and its hash. */
+  v2Text(): { readonly text: string; readonly hash: string };
+  /** The v2 document as kubectl wants it. */
+  v2Protobuf(): Uint8Array;
+}
+
+interface Text {
+  readonly text: string;
+  readonly hash: string;
+}
+
+/** Creates the documents' maker; nothing is built yet. Make a new one when the custom resources change. */
+export function createOpenApi(config: OpenApiConfig): OpenApi {
+  const { gitVersion, resources, extraV2, extraV3 = new Map<string, V3Document>() } = config;
+  const groups = new Map<string, ResourceInfo[]>();
+  for (const info of resources) {
+    const path = groupVersionRoot(info.group, info.version).slice(1);
+    groups.set(path, [...(groups.get(path) ?? []), info]);
+  }
+  const data = once(() => fingerprint(JSON.stringify(schemaData)));
+  const hashes = new Map<string, string | undefined>();
+  const hashOf = (path: string): string | undefined => {
+    if (!hashes.has(path)) hashes.set(path, makeHash(path));
+    return hashes.get(path);
+  };
+  const makeHash = (path: string): string | undefined => {
+    const extra = extraV3.get(path);
+    if (extra !== undefined) return fingerprint(JSON.stringify(extra));
+    const builtin = groups.get(path);
+    return builtin === undefined ? undefined : fingerprint(JSON.stringify([gitVersion, data(), builtin]));
+  };
+  const texts = new Map<string, string>();
+  const v3 = (path: string): Text | undefined => {
+    const hash = hashOf(path);
+    if (hash === undefined) return undefined;
+    const text = texts.get(path) ?? JSON.stringify(extraV3.get(path) ?? buildV3(groups.get(path) ?? [], gitVersion));
+    texts.set(path, text);
+    return { text, hash };
+  };
+  const v2 = (): V2Document => buildV2(resources, gitVersion, extraV2);
+  return {
+    v3,
+    v3Index: () => {
+      const names = [...new Set([...groups.keys(), ...extraV3.keys()])].sort();
+      const entry = (path: string): JsonObject => ({
+        serverRelativeURL: `/openapi/v3/${path}?hash=${hashOf(path) ?? ''}`,
+      });
+      return { paths: Object.fromEntries(names.map((path) => [path, entry(path)])) };
+    },
+    v2,
+    v2Text: once(() => textOf(v2())),
+    v2Protobuf: once(() => encodeV2(v2())),
+  };
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}
+
+function textOf(document: JsonObject): Text {
+  const text = JSON.stringify(document);
+  return { text, hash: fingerprint(text) };
+}
+
+/** FNV-1a in two 32-bit halves: names a version of a document, nothing more. */
+function fingerprint(text: string): string {
+  let a = 0x811c9dc5;
+  let b = 0x9dc5811c;
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    a = Math.imul(a ^ c, 0x01000193);
+    b = Math.imul(b ^ c, 0x85ebca6b);
+  }
+  return [a, b].map((half) => (half >>> 0).toString(16).padStart(8, '0').toUpperCase()).join('');
+}

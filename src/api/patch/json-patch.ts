@@ -1,0 +1,222 @@
+// JSON patch (RFC 6902) with the errors, negative indices and limits of the library upstream uses (evanphx/json-patch).
+// Pure: containers are copied once, when first changed; the rest is shared with the original.
+
+import { isObject, setOwn, type JsonObject } from '../codec/own-property.ts';
+import { PatchError } from './patch-error.ts';
+
+/** Upstream refuses patches with more operations. */
+const maxOperations = 10_000;
+
+type Container = JsonObject | unknown[];
+
+interface Operation {
+  op: string;
+  path: string;
+  from?: string;
+  value?: unknown;
+}
+
+interface Work {
+  root: unknown;
+  /** Containers made here, which may be changed in place. */
+  readonly owned: WeakSet<object>;
+}
+
+/** The document after the patch. Throws {@link PatchError}: 400 for a malformed patch, 422 when it does not apply. */
+export function jsonPatch(original: unknown, patch: unknown): unknown {
+  if (!Array.isArray(patch))
+    throw new PatchError(
+      400,
+      'error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch',
+    );
+  if (patch.length > maxOperations) {
+    throw new PatchError(
+      413,
+      `The allowed maximum operations in a JSON patch is ${maxOperations}, got ${patch.length}`,
+    );
+  }
+  const work: Work = { root: original, owned: new WeakSet() };
+  for (const operation of patch) run(work, check(operation));
+  return work.root;
+}
+
+function check(operation: unknown): Operation {
+  if (!isObject(operation)) throw new PatchError(400, 'error decoding patch: an operation is not an object');
+  const { op, path, from } = operation;
+  if (typeof op !== 'string') throw new PatchError(422, 'Unexpected kind: unknown');
+  if (typeof path !== 'string')
+    throw new PatchError(422, `${op} operation failed to decode path: unable to decode path field: missing value`);
+  if ((op === 'move' || op === 'copy') && typeof from !== 'string') {
+    throw new PatchError(422, `${op} operation failed to decode from: unable to decode from field: missing value`);
+  }
+  return operation as unknown as Operation;
+}
+
+function run(work: Work, { op, path, from = '', value }: Operation): void {
+  switch (op) {
+    case 'add':
+      return insert(work, 'add', { path, value: value ?? null });
+    case 'remove':
+      return remove(work, 'remove', path);
+    case 'replace':
+      return replace(work, path, value ?? null);
+    case 'move': {
+      const moved = source(work, 'move', from);
+      remove(work, 'move', from);
+      return insert(work, 'move', { path, value: moved });
+    }
+    case 'copy':
+      return insert(work, 'copy', { path, value: structuredClone(source(work, 'copy', from)) });
+    case 'test':
+      return test(work, path, value ?? null);
+    default:
+      throw new PatchError(422, `Unexpected kind: ${op}`);
+  }
+}
+
+const missing = (text: string): PatchError => new PatchError(422, `${text}: missing value`);
+
+function steps(path: string): string[] {
+  return path
+    .split('/')
+    .slice(1)
+    .map((s) => s.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+/** Index into a list of this length; negative counts from the end. */
+function indexOf(key: string, length: number): number | undefined {
+  if (!/^-?\d+$/.test(key)) return undefined;
+  const n = Number(key);
+  return n < 0 ? n + length : n;
+}
+
+function child(container: unknown, key: string): unknown {
+  if (Array.isArray(container)) {
+    const index = indexOf(key, container.length);
+    return index === undefined ? undefined : (container[index] as unknown);
+  }
+  return isObject(container) && Object.hasOwn(container, key) ? container[key] : undefined;
+}
+
+function find(work: Work, path: string): unknown {
+  return steps(path).reduce<unknown>(child, work.root);
+}
+
+/** What `move` and `copy` take. */
+function source(work: Work, op: 'move' | 'copy', from: string): unknown {
+  const key = steps(from).at(-1) ?? '';
+  const parent = find(work, from.slice(0, from.lastIndexOf('/')));
+  if (!isContainer(parent)) throw missing(`${op} operation does not apply: doc is missing from path: ${from}`);
+  const value = child(parent, key);
+  if (value === undefined) {
+    const where = op === 'move' ? `path: '${key}'` : `from: '${from}'`;
+    throw missing(`error in ${op} for ${where}: unable to get nonexistent key: ${key}`);
+  }
+  return value;
+}
+
+function test(work: Work, path: string, wanted: unknown): void {
+  if (path !== '' && !isContainer(find(work, path.slice(0, path.lastIndexOf('/'))))) {
+    throw missing(`test operation does not apply: is missing path: ${path}`);
+  }
+  if (!equal(find(work, path) ?? null, wanted)) throw new PatchError(422, `testing value ${path} failed: test failed`);
+}
+
+function own(work: Work, container: Container): Container {
+  if (work.owned.has(container)) return container;
+  const copy = Array.isArray(container) ? [...container] : { ...container };
+  work.owned.add(copy);
+  return copy;
+}
+
+const isContainer = (value: unknown): value is Container => typeof value === 'object' && value !== null;
+
+/** The container of a path's last step, ready to be changed, or undefined when the path leads nowhere. */
+function parentOf(work: Work, path: string): { parent: Container; key: string } | undefined {
+  const all = steps(path);
+  const key = all.pop();
+  if (key === undefined || !isContainer(work.root)) return undefined;
+  let parent = own(work, work.root);
+  work.root = parent;
+  for (const step of all) {
+    const next = child(parent, step);
+    if (!isContainer(next)) return undefined;
+    const owned = own(work, next);
+    put(parent, step, owned);
+    parent = owned;
+  }
+  return { parent, key };
+}
+
+function put(parent: Container, key: string, value: unknown): void {
+  if (Array.isArray(parent)) parent[indexOf(key, parent.length) ?? 0] = value;
+  else setOwn(parent, key, value);
+}
+
+function insert(work: Work, op: string, { path, value }: { path: string; value: unknown }): void {
+  if (path === '') {
+    work.root = value;
+    return;
+  }
+  const at = parentOf(work, path);
+  if (at === undefined) {
+    const target = op === 'add' ? `path: "${path}"` : `destination path: ${path}`;
+    throw missing(`${op} operation does not apply: doc is missing ${target}`);
+  }
+  const { parent, key } = at;
+  if (!Array.isArray(parent)) return setOwn(parent, key, value);
+  const index =
+    key === '-' ? parent.length : key.startsWith('-') ? indexOf(key, parent.length + 1) : indexOf(key, parent.length);
+  if (index === undefined)
+    throw new PatchError(
+      422,
+      `error in ${op} for path: '${path}': value was not a proper array index: '${key}': strconv.Atoi: parsing "${key}": invalid syntax`,
+    );
+  if (index < 0 || index > parent.length) throw badIndex(op, path, key);
+  parent.splice(index, 0, value);
+}
+
+function badIndex(op: string, path: string, key: string): PatchError {
+  return new PatchError(
+    422,
+    `error in ${op} for path: '${path}': Unable to access invalid index: ${key}: invalid index referenced`,
+  );
+}
+
+function remove(work: Work, op: string, path: string): void {
+  const at = parentOf(work, path);
+  if (at === undefined) throw missing(`${op} operation does not apply: doc is missing path: "${path}"`);
+  const { parent, key } = at;
+  if (Array.isArray(parent)) {
+    const index = indexOf(key, parent.length);
+    if (index === undefined || index < 0 || index >= parent.length) throw badIndex(op, path, key);
+    parent.splice(index, 1);
+    return;
+  }
+  if (!Object.hasOwn(parent, key))
+    throw missing(`error in ${op} for path: '${path}': Unable to remove nonexistent key: ${key}`);
+  delete parent[key];
+}
+
+function replace(work: Work, path: string, value: unknown): void {
+  if (path === '') {
+    work.root = value;
+    return;
+  }
+  const at = parentOf(work, path);
+  if (at === undefined) throw missing(`replace operation does not apply: doc is missing path: ${path}`);
+  const { parent, key } = at;
+  const index = Array.isArray(parent) ? (indexOf(key, parent.length) ?? -1) : -1;
+  const present = Array.isArray(parent) ? index >= 0 && index < parent.length : Object.hasOwn(parent, key);
+  if (!present) throw missing(`replace operation does not apply: doc is missing key: ${path}`);
+  put(parent, key, value);
+}
+
+/** Equality of JSON values; the order of keys does not matter. */
+export function equal(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, i) => equal(item, b[i]));
+  if (!isObject(a) || !isObject(b)) return false;
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && equal(a[key], b[key]));
+}

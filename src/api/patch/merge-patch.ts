@@ -1,0 +1,15 @@
+// JSON merge patch (RFC 7386): null removes, objects merge, anything else replaces. Pure: shares what it does not change.
+
+import { isObject, setOwn, type JsonObject } from '../codec/own-property.ts';
+
+/** The document after the patch. Neither argument is changed. */
+export function mergePatch(original: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch;
+  const out: JsonObject = isObject(original) ? { ...original } : {};
+  for (const key of Object.keys(patch)) {
+    const change = patch[key];
+    if (change === null) delete out[key];
+    else setOwn(out, key, mergePatch(Object.hasOwn(out, key) ? out[key] : undefined, change));
+  }
+  return out;
+}

@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { JsonObject } from '../codec/own-property.ts';
+import { schemaOf } from '../schema/schema.ts';
+import type { StructSchema } from '../schema/type-schema.ts';
+import { jsonPatch } from './json-patch.ts';
+import { mergePatch } from './merge-patch.ts';
+import { strategicMergePatch } from './strategic-merge-patch.ts';
+
+function freeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) {
+    Object.values(value).forEach(freeze);
+    Object.freeze(value);
+  }
+  return value;
+}
+
+test('JSON patch', () => {
+  const cases: [unknown, unknown[], unknown][] = [
+    [{ a: 1 }, [{ op: 'add', path: '/b', value: 2 }], { a: 1, b: 2 }],
+    [{ a: [1, 2] }, [{ op: 'add', path: '/a/1', value: 9 }], { a: [1, 9, 2] }],
+    [{ a: [1, 2] }, [{ op: 'add', path: '/a/-', value: 9 }], { a: [1, 2, 9] }],
+    [{ a: [1, 2] }, [{ op: 'remove', path: '/a/-1' }], { a: [1] }],
+    [
+      { a: { 'x/y': 1, '~': 2 } },
+      [
+        { op: 'remove', path: '/a/x~1y' },
+        { op: 'replace', path: '/a/~0', value: null },
+      ],
+      { a: { '~': null } },
+    ],
+    [{ a: { b: 1 } }, [{ op: 'move', from: '/a/b', path: '/c' }], { a: {}, c: 1 }],
+    [
+      { a: { b: [1] } },
+      [
+        { op: 'copy', from: '/a', path: '/c' },
+        { op: 'add', path: '/c/b/-', value: 2 },
+      ],
+      { a: { b: [1] }, c: { b: [1, 2] } },
+    ],
+    [{ a: { b: 1, c: 2 } }, [{ op: 'test', path: '/a', value: { c: 2, b: 1 } }], { a: { b: 1, c: 2 } }],
+    [{}, [{ op: 'test', path: '/a', value: null }], {}],
+    [{ a: 1 }, [{ op: 'replace', path: '', value: { b: 1 } }], { b: 1 }],
+  ];
+  for (const [original, patch, want] of cases)
+    assert.deepEqual(jsonPatch(freeze(original), freeze(patch)), want, JSON.stringify(patch));
+});
+
+test('JSON patches that do not apply', () => {
+  const cases: [unknown, unknown, string][] = [
+    [{ a: 1 }, [{ op: 'test', path: '/a', value: 2 }], 'testing value /a failed: test failed'],
+    [
+      {},
+      [{ op: 'add', path: '/a/b', value: 2 }],
+      'add operation does not apply: doc is missing path: "/a/b": missing value',
+    ],
+    [
+      {},
+      [{ op: 'remove', path: '/a' }],
+      "error in remove for path: '/a': Unable to remove nonexistent key: a: missing value",
+    ],
+    [
+      {},
+      [{ op: 'replace', path: '/a', value: 1 }],
+      'replace operation does not apply: doc is missing key: /a: missing value',
+    ],
+    [
+      { a: [] },
+      [{ op: 'add', path: '/a/5', value: 1 }],
+      "error in add for path: '/a/5': Unable to access invalid index: 5: invalid index referenced",
+    ],
+    [
+      {},
+      [{ op: 'copy', from: '/x', path: '/a' }],
+      "error in copy for from: '/x': unable to get nonexistent key: x: missing value",
+    ],
+    [
+      {},
+      [{ op: 'move', from: '/a/b', path: '/c' }],
+      'move operation does not apply: doc is missing from path: /a/b: missing value',
+    ],
+    [
+      { a: 1 },
+      [{ op: 'copy', from: '/a', path: '/b/c' }],
+      'copy operation does not apply: doc is missing destination path: /b/c: missing value',
+    ],
+    [
+      {},
+      [{ op: 'test', path: '/a/b', value: 1 }],
+      'test operation does not apply: is missing path: /a/b: missing value',
+    ],
+    [{}, [{ op: 'jump', path: '/a' }], 'Unexpected kind: jump'],
+    [
+      {},
+      [{ op: 'replace', path: '/constructor', value: 1 }],
+      'replace operation does not apply: doc is missing key: /constructor: missing value',
+    ],
+  ];
+  for (const [original, patch, message] of cases)
+    assert.throws(() => jsonPatch(original, patch), { name: 'PatchError', message });
+});
+
+test('merge patch', () => {
+  const cases: [unknown, unknown, unknown][] = [
+    [
+      { a: 1, b: { c: 1, d: 2 } },
+      { b: { c: null, e: 3 }, f: { g: null, h: 1 } },
+      { a: 1, b: { d: 2, e: 3 }, f: { h: 1 } },
+    ],
+    [{ a: [1] }, { a: [2] }, { a: [2] }],
+    [{ a: 1 }, { a: { b: 1 } }, { a: { b: 1 } }],
+    [1, {}, {}],
+  ];
+  for (const [original, patch, want] of cases) assert.deepEqual(mergePatch(freeze(original), freeze(patch)), want);
+});
+
+test('__proto__ never reaches a prototype', () => {
+  const evil = JSON.parse('{"metadata":{"annotations":{"__proto__":{"polluted":1}}}}') as JsonObject;
+  const pod = schemaOf('', 'v1', 'Pod') as StructSchema;
+  const results = [
+    mergePatch({ metadata: { annotations: {} } }, evil),
+    strategicMergePatch({ metadata: { annotations: { a: 'b' } } }, evil, pod),
+    jsonPatch({ metadata: { annotations: {} } }, [
+      { op: 'add', path: '/metadata/annotations/__proto__', value: { polluted: 1 } },
+    ]),
+  ];
+  for (const result of results) {
+    const { annotations } = (result as { metadata: { annotations: object } }).metadata;
+    assert.equal(Object.getPrototypeOf(annotations), Object.prototype);
+    assert.ok(Object.hasOwn(annotations, '__proto__'));
+  }
+  assert.throws(() => jsonPatch({ a: {} }, [{ op: 'add', path: '/a/__proto__/x', value: 1 }]), { name: 'PatchError' });
+  assert.equal(({} as { polluted?: number }).polluted, undefined);
+});
+
+const deployment = schemaOf('apps', 'v1', 'Deployment') as StructSchema;
+const spec = (containers: unknown[], more: object = {}): JsonObject => ({
+  spec: { template: { spec: { containers, ...more } } },
+});
+
+test('strategic merge patch', () => {
+  const a = { name: 'a', image: 'a:1', env: [{ name: 'X', value: '1' }] };
+  const b = { name: 'b', image: 'b:1' };
+  const cases: [string, JsonObject, JsonObject, JsonObject][] = [
+    [
+      'lists of objects merge by key',
+      spec([a, b]),
+      spec([{ name: 'b', image: 'b:2' }]),
+      spec([a, { name: 'b', image: 'b:2' }]),
+    ],
+    ['new elements go after what they follow', spec([a]), spec([{ name: 'n' }]), spec([{ name: 'n' }, a])],
+    ['$patch: delete removes an element', spec([a, b]), spec([{ name: 'a', $patch: 'delete' }]), spec([b])],
+    [
+      '$patch: replace replaces the list',
+      spec([a, b]),
+      spec([{ $patch: 'replace' }, { name: 'c' }]),
+      spec([{ name: 'c' }]),
+    ],
+    [
+      '$patch: replace replaces an object',
+      spec([a]),
+      { spec: { $patch: 'replace', replicas: 1 } },
+      { spec: { replicas: 1 } },
+    ],
+    ['null removes', spec([a]), spec([{ name: 'a', env: null }]), spec([{ name: 'a', image: 'a:1' }])],
+    [
+      'nested lists',
+      spec([a]),
+      spec([{ name: 'a', env: [{ name: 'Y', value: '2' }] }]),
+      spec([
+        {
+          ...a,
+          env: [
+            { name: 'Y', value: '2' },
+            { name: 'X', value: '1' },
+          ],
+        },
+      ]),
+    ],
+    [
+      '$setElementOrder orders what is there',
+      spec([a, b]),
+      { spec: { template: { spec: { '$setElementOrder/containers': [{ name: 'b' }, { name: 'a' }] } } } },
+      spec([b, a]),
+    ],
+    [
+      '$setElementOrder keeps server-only elements in place',
+      spec([{ name: 's' }, a, b]),
+      {
+        spec: {
+          template: {
+            spec: {
+              '$setElementOrder/containers': [{ name: 'b' }, { name: 'n' }, { name: 'a' }],
+              containers: [{ name: 'n' }],
+            },
+          },
+        },
+      },
+      spec([{ name: 's' }, b, { name: 'n' }, a]),
+    ],
+    [
+      'primitive lists merge',
+      { metadata: { finalizers: ['a'] } },
+      { metadata: { finalizers: ['b', 'a'] } },
+      { metadata: { finalizers: ['b', 'a'] } },
+    ],
+    [
+      '$deleteFromPrimitiveList',
+      { metadata: { finalizers: ['a', 'b'] } },
+      { metadata: { '$deleteFromPrimitiveList/finalizers': ['a'] } },
+      { metadata: { finalizers: ['b'] } },
+    ],
+    [
+      '$retainKeys drops the others',
+      { spec: { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1 } } } },
+      { spec: { strategy: { $retainKeys: ['type'], type: 'Recreate' } } },
+      { spec: { strategy: { type: 'Recreate' } } },
+    ],
+    [
+      'a volume changes its source',
+      spec([], { volumes: [{ name: 'v', emptyDir: {} }] }),
+      spec([], { volumes: [{ name: 'v', $retainKeys: ['name', 'hostPath'], hostPath: { path: '/x' } }] }),
+      spec([], { volumes: [{ name: 'v', hostPath: { path: '/x' } }] }),
+    ],
+    [
+      'atomic lists are replaced',
+      spec([{ name: 'a', args: ['1', '2'] }]),
+      spec([{ name: 'a', args: ['3'] }]),
+      spec([{ name: 'a', args: ['3'] }]),
+    ],
+    [
+      'directives do not survive in new values',
+      {},
+      spec([
+        {
+          name: 'a',
+          $patch: 'merge',
+          env: [
+            { name: 'X', $patch: 'delete' },
+            { name: 'Y', value: null },
+          ],
+        },
+      ]),
+      spec([{ name: 'a', env: [{ name: 'Y' }] }]),
+    ],
+    [
+      'ports merge by containerPort',
+      spec([{ name: 'a', ports: [{ containerPort: 80 }] }]),
+      spec([{ name: 'a', ports: [{ containerPort: 80, name: 'web' }] }]),
+      spec([{ name: 'a', ports: [{ containerPort: 80, name: 'web' }] }]),
+    ],
+  ];
+  for (const [name, original, patch, want] of cases) {
+    assert.deepEqual(strategicMergePatch(freeze(original), freeze(patch), deployment), want, name);
+  }
+});
+
+test('strategic merge patches that are refused', () => {
+  const cases: [JsonObject, JsonObject, string][] = [
+    [
+      { metadata: { finalizers: ['a'] } },
+      { metadata: { '$setElementOrder/finalizers': ['a', 'b'], finalizers: ['b', 'a'] } },
+      "The order in patch list:\n[b a]\n doesn't match $setElementOrder/finalizers list:\n[a b]\n",
+    ],
+    [spec([{ name: 'a' }]), spec([{ image: 'x' }]), 'map: map[image:x] does not contain declared merge key: name'],
+    [{}, { spec: { $patch: 'explode' } }, 'Unknown patch type found: map[$patch:explode]'],
+    [
+      { spec: { nope: {} } },
+      { spec: { nope: { a: 1 } } },
+      'unable to find api field in struct DeploymentSpec for the json field "nope"',
+    ],
+  ];
+  for (const [original, patch, message] of cases) {
+    const start = Object.keys(original).length === 0 ? { spec: {} } : original;
+    assert.throws(() => strategicMergePatch(start, patch, deployment), { name: 'PatchError', message });
+  }
+});

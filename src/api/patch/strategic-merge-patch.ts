@@ -1,0 +1,195 @@
+// Strategic merge patch: a merge patch that knows which lists merge by key, with directives ($patch, $retainKeys,
+// $deleteFromPrimitiveList, $setElementOrder). Upstream: apimachinery/pkg/util/strategicpatch. Pure: neither argument is
+// changed, and what the patch does not touch is shared.
+
+import { isObject, setOwn, type JsonObject } from '../codec/own-property.ts';
+import type { StructSchema, TypeSchema } from '../schema/type-schema.ts';
+import { equal } from './json-patch.ts';
+import { goPrint } from './go-print.ts';
+import { PatchError } from './patch-error.ts';
+import { fieldMeta, type PatchMeta } from './smp-schema.ts';
+import { followsOrder, normalizeOrder } from './smp-order.ts';
+
+const directive = '$patch';
+const retainKeys = '$retainKeys';
+const deletePrefix = '$deleteFromPrimitiveList/';
+const orderPrefix = '$setElementOrder/';
+
+/** The object after the patch. Throws {@link PatchError}. */
+export function strategicMergePatch(original: JsonObject, patch: unknown, schema: StructSchema): JsonObject {
+  if (!isObject(patch)) throw new PatchError(400, 'error decoding patch: the patch is not an object');
+  return mergeObject(original, patch, schema);
+}
+
+function mergeObject(original: JsonObject, patch: JsonObject, type: TypeSchema | undefined): JsonObject {
+  if (Object.hasOwn(patch, directive)) {
+    const kind = patch[directive];
+    if (kind === 'replace') return withoutKey(patch, directive);
+    if (kind === 'delete') return {};
+    if (kind !== 'merge') throw new PatchError(500, `Unknown patch type found: ${goPrint(patch)}`);
+  }
+  const out = Object.hasOwn(patch, retainKeys) ? retained(original, patch) : { ...original };
+  const ordered = new Set<string>();
+  for (const key of Object.keys(patch)) {
+    if (key.startsWith(orderPrefix)) ordered.add(key.slice(orderPrefix.length));
+  }
+  for (const key of Object.keys(patch)) {
+    if (key === directive || key === retainKeys || key.startsWith(orderPrefix)) continue;
+    if (key.startsWith(deletePrefix)) deletePrimitives(out, key.slice(deletePrefix.length), patch[key]);
+    else mergeField(out, key, { change: patch[key], type });
+  }
+  for (const key of ordered) reorder(out, key, { original, patch, type });
+  return out;
+}
+
+function withoutKey(object: JsonObject, key: string): JsonObject {
+  const out = { ...object };
+  delete out[key];
+  return out;
+}
+
+/** The original without the fields `$retainKeys` does not name. */
+function retained(original: JsonObject, patch: JsonObject): JsonObject {
+  const keep = patch[retainKeys];
+  if (!Array.isArray(keep)) throw new PatchError(400, 'invalid patch format of retainKeys');
+  const names = new Set(keep);
+  for (const key of Object.keys(patch)) {
+    if (!key.startsWith('$') && patch[key] !== null && !names.has(key)) {
+      throw new PatchError(422, 'patch content does not match the $retainKeys list');
+    }
+  }
+  return Object.fromEntries(Object.entries(original).filter(([key]) => names.has(key)));
+}
+
+function deletePrimitives(out: JsonObject, key: string, values: unknown): void {
+  if (!Array.isArray(values)) throw new PatchError(400, 'invalid patch format of primitive list');
+  const list = Object.hasOwn(out, key) ? out[key] : undefined;
+  if (Array.isArray(list))
+    setOwn(
+      out,
+      key,
+      list.filter((item) => !values.some((value) => equal(item, value))),
+    );
+}
+
+interface Change {
+  change: unknown;
+  type: TypeSchema | undefined;
+}
+
+function mergeField(out: JsonObject, key: string, { change, type }: Change): void {
+  if (change === null) {
+    delete out[key];
+    return;
+  }
+  const before = Object.hasOwn(out, key) ? out[key] : undefined;
+  const structured = typeof change === 'object';
+  const meta: PatchMeta | undefined = structured ? fieldMeta(type, key) : undefined;
+  if (isObject(change) && isObject(before) && meta?.strategies.includes('replace') !== true) {
+    setOwn(out, key, mergeObject(before, change, meta?.type));
+  } else if (Array.isArray(change) && Array.isArray(before) && meta?.strategies.includes('merge') === true) {
+    setOwn(out, key, mergeList(before, change, meta));
+  } else {
+    const value = withoutDirectives(change);
+    if (value === undefined) delete out[key];
+    else setOwn(out, key, value);
+  }
+}
+
+/** Upstream compares merge keys by their printed form. */
+const keyText = (value: unknown): string => (typeof value === 'object' ? JSON.stringify(value) : String(value));
+
+function mergeList(original: readonly unknown[], patch: readonly unknown[], meta: PatchMeta): unknown[] {
+  const { mergeKey } = meta;
+  if (!patch.concat(original).some(isObject)) return mergePrimitives(original, patch);
+  if (mergeKey === undefined) throw new PatchError(500, 'cannot merge lists without merge key');
+  const { kept, plain } = applySpecialElements(original, patch, mergeKey);
+  if (kept === undefined) return plain.map(withoutDirectives);
+  const itemType = meta.type?.kind === 'list' ? meta.type.items : undefined;
+  const merged = [...kept];
+  for (const item of plain) {
+    const text = keyText(item[mergeKey]);
+    const at = merged.findIndex((have) => isObject(have) && keyText(have[mergeKey]) === text);
+    if (at >= 0) merged[at] = mergeObject(merged[at] as JsonObject, item, itemType);
+    else merged.push(withoutDirectives(item));
+  }
+  return normalizeOrder(merged, {
+    order: plain,
+    server: original,
+    keyOf: (item) => keyText((item as JsonObject)[mergeKey]),
+  });
+}
+
+function mergePrimitives(original: readonly unknown[], patch: readonly unknown[]): unknown[] {
+  const merged = [...new Set([...original, ...patch])];
+  return normalizeOrder(merged, { order: patch, server: original, keyOf: keyText });
+}
+
+/**
+ * Elements with `$patch: delete` remove their match; one with `$patch: replace` makes the others the whole list, and
+ * then `kept` is undefined. `plain` are the patch's other elements.
+ */
+function applySpecialElements(
+  original: readonly unknown[],
+  patch: readonly unknown[],
+  mergeKey: string,
+): { kept: unknown[] | undefined; plain: JsonObject[] } {
+  let kept: unknown[] | undefined = [...original];
+  const plain: JsonObject[] = [];
+  for (const item of patch) {
+    if (!isObject(item)) throw new PatchError(422, 'lists of lists are not supported');
+    const special = item[directive];
+    if (special === 'replace') kept = undefined;
+    else if (!Object.hasOwn(item, mergeKey)) {
+      throw new PatchError(500, `map: ${goPrint(item)} does not contain declared merge key: ${mergeKey}`);
+    } else if (special === 'delete') {
+      const text = keyText(item[mergeKey]);
+      kept = kept?.filter((have) => !isObject(have) || keyText(have[mergeKey]) !== text);
+    } else if (special === undefined || special === 'merge')
+      plain.push(special === undefined ? item : withoutKey(item, directive));
+    else throw new PatchError(500, `Unknown patch type found: ${goPrint(item)}`);
+  }
+  return { kept, plain };
+}
+
+interface Reorder {
+  original: JsonObject;
+  patch: JsonObject;
+  type: TypeSchema | undefined;
+}
+
+/** Applies `$setElementOrder/<key>` to the merged list. */
+function reorder(out: JsonObject, key: string, { original, patch, type }: Reorder): void {
+  const order = patch[orderPrefix + key];
+  const merged = out[key];
+  if (!Array.isArray(order)) throw new PatchError(400, 'invalid patch format of setElementOrder list');
+  if (!Array.isArray(merged) || !Object.hasOwn(out, key)) return;
+  const { mergeKey } = fieldMeta(type, key);
+  const server = Array.isArray(original[key]) ? (original[key] as unknown[]) : [];
+  const keyOf = (item: unknown): string => keyText(isObject(item) && mergeKey !== undefined ? item[mergeKey] : item);
+  const set = patch[key];
+  const present = Array.isArray(set) ? set.filter((item) => !isObject(item) || item[directive] === undefined) : [];
+  if (!followsOrder(present, order, keyOf)) {
+    const name = orderPrefix + key;
+    throw new PatchError(
+      500,
+      `The order in patch list:\n${goPrint(present)}\n doesn't match ${name} list:\n${goPrint(order)}\n`,
+    );
+  }
+  setOwn(out, key, normalizeOrder(merged, { order, server, keyOf }));
+}
+
+/** A patch value that meets nothing to merge with: nulls and directives go; undefined means nothing is left to set. */
+function withoutDirectives(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
+  if (!isObject(value)) return value;
+  if (value[directive] === 'delete') return undefined;
+  const out: JsonObject = {};
+  for (const key of Object.keys(value)) {
+    if (key === directive || key === retainKeys || key.startsWith(orderPrefix) || key.startsWith(deletePrefix))
+      continue;
+    const inner = value[key] === null ? undefined : withoutDirectives(value[key]);
+    if (inner !== undefined) setOwn(out, key, inner);
+  }
+  return out;
+}

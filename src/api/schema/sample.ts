@@ -1,0 +1,74 @@
+// Random values of a type, from a seed: for tests that must hold for every kind.
+
+import type { JsonObject } from '../codec/own-property.ts';
+import { setOwn } from '../codec/own-property.ts';
+import type { AnySchema, ScalarName, StructSchema, TypeSchema } from './type-schema.ts';
+
+/** A sequence of numbers in [0, 1). */
+export type Draw = () => number;
+
+/** A generator of equal sequences for equal seeds (a 32-bit linear congruence is random enough for samples). */
+export function seededDraw(seed: number): Draw {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+function pick<T>(draw: Draw, choices: readonly T[]): T {
+  return choices[Math.floor(draw() * choices.length)] as T;
+}
+
+const scalars: Record<ScalarName, readonly unknown[]> = {
+  string: ['', 'a', 'ü€😀', 'x'.repeat(200), '__proto__'],
+  boolean: [true, false],
+  int32: [0, 1, -1, 2_147_483_647, -2_147_483_648, 300],
+  int64: [0, 1, -1, Number.MAX_SAFE_INTEGER, 9_007_199_254_740_993n, -9_223_372_036_854_775_808n],
+  double: [0, 1.5, -1e300],
+  bytes: ['', 'AA==', 'AAEC'],
+  quantity: ['0', '1', '500m', '1Gi', '1500Mi', '1e3'],
+  time: ['2024-02-29T23:59:59Z', '1969-12-31T00:00:00Z', '1970-01-01T00:00:00Z'],
+  microTime: ['2024-02-29T23:59:59.000001Z', '1970-01-01T00:00:00.000000Z'],
+  intOrString: [0, 80, '', 'http', '25%'],
+};
+
+const anything: Record<AnySchema['form'], readonly unknown[]> = {
+  object: [{}, { a: [1, null, { b: 'c' }] }],
+  fieldsV1: [{ 'f:spec': { 'f:replicas': {} } }],
+  json: ['x', 1, false, [1, 'a'], { a: {} }],
+  schemaOrArray: [{ type: 'string' }, [{ type: 'string' }, { type: 'integer' }]],
+  schemaOrBool: [true, false, { type: 'string' }],
+  schemaOrStringArray: [{ type: 'string' }, ['a', 'b']],
+};
+
+/** A value of the type; below `depth` levels only what must be there. */
+export function sampleOf(type: TypeSchema, draw: Draw, depth = 6): unknown {
+  switch (type.kind) {
+    case 'scalar':
+      return pick(draw, scalars[type.scalar]);
+    case 'any':
+      return pick(draw, anything[type.form]);
+    case 'list':
+      return Array.from({ length: depth <= 0 ? 0 : Math.floor(draw() * 3) }, () =>
+        sampleOf(type.items, draw, depth - 1),
+      );
+    case 'map': {
+      const out: JsonObject = {};
+      for (let i = Math.floor(draw() * 3); i > 0; i--)
+        setOwn(out, pick(draw, ['a', 'b/c', '__proto__', 'ü']), sampleOf(type.values, draw, depth - 1));
+      return out;
+    }
+    case 'struct':
+      return sampleStruct(type, draw, depth);
+  }
+}
+
+/** A value of a struct type. */
+export function sampleStruct(type: StructSchema, draw: Draw, depth = 6): JsonObject {
+  const out: JsonObject = {};
+  for (const field of type.fields.values()) {
+    if (depth > 0 && draw() < 0.5) setOwn(out, field.name, sampleOf(field.type, draw, depth - 1));
+  }
+  return out;
+}

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { applySchemaDefaults, pruneUnknown } from '../codec/prune.ts';
+import { decodeTyped } from '../codec/typed.ts';
+import type { JSONSchemaProps } from '../gen/apiextensions-v1.ts';
+import { fieldSetOf } from '../managed-fields/field-extract.ts';
+import { formatFieldPath, pathsOf } from '../managed-fields/field-set.ts';
+import { structuralSchema } from './structural.ts';
+
+const props: JSONSchemaProps = {
+  type: 'object',
+  properties: {
+    spec: {
+      type: 'object',
+      required: ['size'],
+      properties: {
+        size: { type: 'integer', default: 3 },
+        port: { 'x-kubernetes-int-or-string': true },
+        mode: { type: 'string', default: 'fast', nullable: true },
+        labels: { type: 'object', additionalProperties: { type: 'string' } },
+        items: {
+          type: 'array',
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['name'],
+          items: { type: 'object', properties: { name: { type: 'string' }, on: { type: 'boolean', default: true } } },
+        },
+        free: {
+          type: 'object',
+          'x-kubernetes-preserve-unknown-fields': true,
+          properties: { known: { type: 'object' } },
+        },
+        template: { type: 'object', 'x-kubernetes-embedded-resource': true, properties: { spec: { type: 'object' } } },
+      },
+    },
+  },
+};
+const schema = structuralSchema(props, { group: 'example.com', version: 'v1', kind: 'Widget' });
+
+test('unknown fields are pruned, down to where they are preserved', () => {
+  const input = {
+    apiVersion: 'example.com/v1',
+    kind: 'Widget',
+    metadata: { name: 'a', labels: { x: 'y' }, nope: 1 },
+    extra: 1,
+    spec: {
+      nope: 1,
+      labels: { any: 'thing' },
+      items: [{ name: 'a', nope: 1 }, { name: 'b' }],
+      free: { whatever: { deep: 1 }, known: { gone: 1 } },
+      template: { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec: { gone: 1 }, gone: 1 },
+    },
+  };
+  const before = structuredClone(input);
+  const { object, unknown } = pruneUnknown(schema, input);
+  assert.deepEqual(input, before);
+  assert.deepEqual(object['spec'], {
+    labels: { any: 'thing' },
+    items: [{ name: 'a' }, { name: 'b' }],
+    free: { whatever: { deep: 1 }, known: {} },
+    template: { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec: {} },
+  });
+  assert.deepEqual(
+    unknown,
+    [
+      'metadata.nope',
+      'extra',
+      'spec.nope',
+      'spec.items[0].nope',
+      'spec.free.known.gone',
+      'spec.template.spec.gone',
+      'spec.template.gone',
+    ].map((path) => `unknown field "${path}"`),
+  );
+  assert.equal(pruneUnknown(schema, object).object, object);
+});
+
+test('defaults fill what is absent, and null where null is not allowed', () => {
+  const { spec } = applySchemaDefaults(schema, {
+    spec: { size: null, mode: null, items: [{ name: 'a' }, { name: 'b', on: false }] },
+  }) as { spec: object };
+  assert.deepEqual(spec, {
+    size: 3,
+    mode: null,
+    items: [
+      { name: 'a', on: true },
+      { name: 'b', on: false },
+    ],
+  });
+  assert.deepEqual(applySchemaDefaults(schema, {}), {});
+});
+
+test('zero values of custom fields are kept by typed decoding', () => {
+  const { object } = decodeTyped(schema, { spec: { size: 0, port: 0, items: [], labels: {} } });
+  assert.deepEqual(object['spec'], { size: 0, port: 0, items: [], labels: {} });
+});
+
+test('list keys drive field sets', () => {
+  const set = fieldSetOf(schema, { spec: { size: 1, items: [{ name: 'a', on: true }], free: { x: { y: 1 } } } });
+  assert.deepEqual(pathsOf(set).map(formatFieldPath), [
+    '.spec.size',
+    '.spec.free.x',
+    '.spec.free.x.y',
+    '.spec.items[name="a"]',
+    '.spec.items[name="a"].name',
+    '.spec.items[name="a"].on',
+  ]);
+});
+
+test('without a schema everything is kept', () => {
+  const open = structuralSchema(undefined, { group: 'g', version: 'v1', kind: 'K' });
+  const object = { metadata: { name: 'a' }, spec: { a: { b: 1 } } };
+  assert.equal(pruneUnknown(open, object).object, object);
+});

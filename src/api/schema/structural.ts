@@ -1,0 +1,107 @@
+// A CRD's structural schema as a TypeSchema, so that pruning, patches, server-side apply and defaulting treat custom
+// resources by the very code that treats built-in kinds. Validation stays with the JSON schema itself.
+// Upstream: apiextensions-apiserver/pkg/apiserver/schema and its conversion for structured-merge-diff.
+
+import type { JSONSchemaProps } from '../gen/apiextensions-v1.ts';
+import { typeSchema } from './schema.ts';
+import type { FieldSchema, ListSchema, StructSchema, TypeSchema } from './type-schema.ts';
+
+/** Group, version and kind of a custom resource. */
+export interface CustomKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+const string: TypeSchema = { kind: 'scalar', scalar: 'string' };
+const anything: TypeSchema = { kind: 'any', form: 'json' };
+
+/** The schema of a custom resource from the `openAPIV3Schema` of its version; without one everything is kept. */
+export function structuralSchema(props: JSONSchemaProps | undefined, of: CustomKind): StructSchema {
+  const name = `${of.group}/${of.version}.${of.kind}`;
+  const root = structOf(props ?? { 'x-kubernetes-preserve-unknown-fields': true }, name);
+  const fields = new Map([...root.fields, ...resourceFields()]);
+  return { ...root, fields, gvk: [of.group, of.version, of.kind], embedded: false };
+}
+
+/** What every object has; its metadata is typed whatever the CRD says. */
+function resourceFields(): Map<string, FieldSchema> {
+  const plain = (name: string): [string, FieldSchema] => [name, fieldOf(name, string, { props: {}, required: false })];
+  const metadata = fieldOf('metadata', typeSchema('meta.v1.ObjectMeta'), { props: {}, required: false });
+  return new Map([plain('apiVersion'), plain('kind'), ['metadata', metadata]]);
+}
+
+function structOf(props: JSONSchemaProps, name: string): StructSchema {
+  const required = new Set(props.required);
+  const fields = new Map<string, FieldSchema>();
+  for (const [key, value] of Object.entries(props.properties ?? {})) {
+    fields.set(key, fieldOf(key, typeOf(value, `${name}.${key}`), { props: value, required: required.has(key) }));
+  }
+  const embedded = props['x-kubernetes-embedded-resource'] === true;
+  return {
+    kind: 'struct',
+    name,
+    fields: embedded ? new Map([...fields, ...resourceFields()]) : fields,
+    atomic: props['x-kubernetes-map-type'] === 'atomic',
+    preserveUnknown: props['x-kubernetes-preserve-unknown-fields'] === true,
+    embedded,
+  };
+}
+
+/** Custom fields are kept as given, zero or not, like pointers. */
+function fieldOf(name: string, type: TypeSchema, of: { props: JSONSchemaProps; required: boolean }): FieldSchema {
+  return {
+    name,
+    type,
+    required: of.required,
+    pointer: true,
+    omitempty: true,
+    nullable: of.props.nullable === true,
+    pb: [],
+    pbWrapped: false,
+    patchStrategies: [],
+    patchMergeKey: undefined,
+    default: of.props.default,
+    values: [],
+    closed: false,
+  };
+}
+
+function typeOf(props: JSONSchemaProps, name: string): TypeSchema {
+  if (props['x-kubernetes-int-or-string'] === true) return { kind: 'scalar', scalar: 'intOrString' };
+  switch (props.type) {
+    case 'object':
+      return objectOf(props, name);
+    case 'array':
+      return listOf(props, name);
+    case 'string':
+      return string;
+    case 'boolean':
+      return { kind: 'scalar', scalar: 'boolean' };
+    case 'integer':
+      return { kind: 'scalar', scalar: 'int64' };
+    case 'number':
+      return { kind: 'scalar', scalar: 'double' };
+    default:
+      return anything;
+  }
+}
+
+function objectOf(props: JSONSchemaProps, name: string): TypeSchema {
+  const { additionalProperties } = props;
+  if (additionalProperties === undefined || additionalProperties === false) return structOf(props, name);
+  const values = additionalProperties === true ? anything : typeOf(additionalProperties, `${name}.*`);
+  return { kind: 'map', values, atomic: props['x-kubernetes-map-type'] === 'atomic' };
+}
+
+function listOf(props: JSONSchemaProps, name: string): ListSchema {
+  const { items } = props;
+  const element = items === undefined || Array.isArray(items) ? anything : typeOf(items, `${name}[]`);
+  const listType = props['x-kubernetes-list-type'];
+  return {
+    kind: 'list',
+    items: element,
+    listType: listType === 'set' || listType === 'map' ? listType : 'atomic',
+    keys: props['x-kubernetes-list-map-keys'] ?? [],
+  };
+}

@@ -1,0 +1,33 @@
+/** All admission plugins, in upstream's order, and which are on by default. A new plugin: one folder and one line here. */
+import type { Random } from '../../platform/random.ts';
+import type { ObjectStore } from '../registry/object-store.ts';
+import type { AdmissionPlugin } from './contract.ts';
+import { createDefaultStorageClass } from './default-storage-class/default-storage-class.ts';
+import { createDefaultTolerationSeconds } from './default-toleration-seconds/default-toleration-seconds.ts';
+import { createNamespaceLifecycle } from './namespace-lifecycle/namespace-lifecycle.ts';
+import { createNodeRestriction } from './node-restriction/node-restriction.ts';
+import { createPriority } from './priority/priority.ts';
+import { createServiceAccount } from './service-account/service-account.ts';
+import { createTaintNodesByCondition } from './taint-nodes-by-condition/taint-nodes-by-condition.ts';
+
+/** What plugins may use. */
+export interface AdmissionDeps {
+  readonly objects: () => ObjectStore;
+  readonly random: Random;
+}
+
+/** Plugin factories in the order they run. */
+export const admissionPlugins: readonly ((deps: AdmissionDeps) => AdmissionPlugin)[] = [
+  (d) => createNamespaceLifecycle(d.objects),
+  (d) => createServiceAccount(d.objects, d.random),
+  (d) => createNodeRestriction(d.objects),
+  () => createTaintNodesByCondition(),
+  (d) => createPriority(d.objects),
+  () => createDefaultTolerationSeconds(),
+  (d) => createDefaultStorageClass(d.objects),
+];
+
+/** Makes all plugins. */
+export function createAdmissionPlugins(deps: AdmissionDeps): readonly AdmissionPlugin[] {
+  return admissionPlugins.map((create) => create(deps));
+}

@@ -1,0 +1,40 @@
+/**
+ * NamespaceLifecycle: nothing is created in a namespace that is absent or terminating, and the namespaces a cluster needs
+ * cannot be deleted. Upstream: plugin/namespace/lifecycle.
+ */
+import { Namespaces } from '../../../api/gen/resources.ts';
+import { forbidden, notFound, StatusError } from '../../../api/status-error.ts';
+import type { ObjectStore } from '../../registry/object-store.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
+
+const IMMORTAL: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);
+/** Reviews are answered, not stored: they may name a namespace that does not exist. */
+const REVIEWS: ReadonlySet<string> = new Set(['localsubjectaccessreviews']);
+
+/** Creates the plugin. */
+export function createNamespaceLifecycle(objects: () => ObjectStore): AdmissionPlugin {
+  return {
+    name: 'NamespaceLifecycle',
+    handles: (operation, resource) => (resource.resource === 'namespaces' && resource.group === '' ? operation === 'DELETE' : operation === 'CREATE' && resource.namespaced),
+    async mutate(attributes) {
+      if (attributes.operation === 'DELETE') return refuseImmortal(attributes);
+      if (REVIEWS.has(attributes.resource.resource)) return;
+      const store = objects();
+      const namespace = store.get(Namespaces, '', attributes.namespace) ?? (await store.getFresh(Namespaces, '', attributes.namespace));
+      if (namespace === undefined) throw notFound({ group: '', resource: 'namespaces' }, attributes.namespace);
+      if (namespace.metadata.deletionTimestamp !== undefined || namespace.status?.phase === 'Terminating') throw terminating(attributes);
+    },
+  };
+}
+
+function refuseImmortal(attributes: AdmissionAttributes): void {
+  if (IMMORTAL.has(attributes.name)) throw forbidden({ group: '', resource: 'namespaces' }, attributes.name, 'this namespace may not be deleted');
+}
+
+function terminating(attributes: AdmissionAttributes): StatusError {
+  const why = `unable to create new content in namespace ${attributes.namespace} because it is being terminated`;
+  const name = attributes.name === '' ? (attributes.object?.metadata.name ?? '') : attributes.name;
+  const error = forbidden(attributes.resource, name, why);
+  const cause = { reason: 'NamespaceTerminating', message: `namespace ${attributes.namespace} is being terminated`, field: 'metadata.namespace' };
+  return new StatusError({ ...error.status, details: { ...error.status.details, causes: [cause] } });
+}

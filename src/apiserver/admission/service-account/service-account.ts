@@ -1,0 +1,87 @@
+/**
+ * ServiceAccount: gives each pod its account, the account's pull secrets and the volume with its token. Mirror pods are
+ * left alone but may not name accounts, secrets or claims. Upstream: plugin/pkg/admission/serviceaccount.
+ */
+import type { Container, Pod, PodSpec, ServiceAccount, Volume } from '../../../api/gen/core-v1.ts';
+import { ServiceAccounts } from '../../../api/gen/resources.ts';
+import { forbidden } from '../../../api/status-error.ts';
+import type { Random } from '../../../platform/random.ts';
+import type { ObjectStore } from '../../registry/object-store.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
+
+const MIRROR = 'kubernetes.io/config.mirror';
+const MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
+/** A token is renewed by the kubelet well before: an hour and seven seconds, as upstream. */
+const TOKEN_SECONDS = 3607;
+
+/** Creates the plugin. */
+export function createServiceAccount(objects: () => ObjectStore, random: Random): AdmissionPlugin {
+  return {
+    name: 'ServiceAccount',
+    handles: (operation, resource, subresource) =>
+      operation === 'CREATE' && resource.group === '' && resource.resource === 'pods' && subresource === '',
+    async mutate(attributes) {
+      const pod = attributes.object as Pod;
+      const spec = pod.spec;
+      if (spec === undefined) return;
+      if (pod.metadata.annotations?.[MIRROR] !== undefined) return checkMirror(attributes, spec);
+      if ((spec.serviceAccountName ?? '') === '') spec.serviceAccountName = 'default';
+      spec.serviceAccount = spec.serviceAccountName ?? 'default';
+      const account = await find(objects(), attributes, spec.serviceAccountName ?? 'default');
+      if (automounts(account, spec)) mountToken(spec, random);
+      if ((spec.imagePullSecrets ?? []).length === 0 && (account.imagePullSecrets ?? []).length > 0) {
+        spec.imagePullSecrets = [...(account.imagePullSecrets ?? [])];
+      }
+    },
+  };
+}
+
+async function find(objects: ObjectStore, attributes: AdmissionAttributes, name: string): Promise<ServiceAccount> {
+  const account = objects.get(ServiceAccounts, attributes.namespace, name) ?? (await objects.getFresh(ServiceAccounts, attributes.namespace, name));
+  if (account !== undefined) return account;
+  throw refuse(attributes, `error looking up service account ${attributes.namespace}/${name}: serviceaccount "${name}" not found`);
+}
+
+/** The pod's word counts before the account's; the default is yes. */
+function automounts(account: ServiceAccount, spec: PodSpec): boolean {
+  return spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true;
+}
+
+function mountToken(spec: PodSpec, random: Random): void {
+  const mounts = (c: Container): boolean => (c.volumeMounts ?? []).some((m) => m.mountPath === MOUNT_PATH);
+  const needing = [...(spec.initContainers ?? []), ...spec.containers].filter((c) => !mounts(c));
+  if (needing.length === 0) return;
+  const name = `kube-api-access-${random.nameSuffix(5)}`;
+  for (const container of needing) {
+    container.volumeMounts = [...(container.volumeMounts ?? []), { name, readOnly: true, mountPath: MOUNT_PATH }];
+  }
+  spec.volumes = [...(spec.volumes ?? []), tokenVolume(name)];
+}
+
+function tokenVolume(name: string): Volume {
+  return {
+    name,
+    projected: {
+      defaultMode: 0o644,
+      sources: [
+        { serviceAccountToken: { expirationSeconds: TOKEN_SECONDS, path: 'token' } },
+        { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+        { downwardAPI: { items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }] } },
+      ],
+    },
+  };
+}
+
+function checkMirror(attributes: AdmissionAttributes, spec: PodSpec): void {
+  if ((spec.serviceAccountName ?? '') !== '') throw refuse(attributes, 'a mirror pod may not reference service accounts');
+  const volumes = spec.volumes ?? [];
+  if (volumes.some((v) => v.secret !== undefined)) throw refuse(attributes, 'a mirror pod may not reference secrets');
+  if (volumes.some((v) => v.persistentVolumeClaim !== undefined)) throw refuse(attributes, 'a mirror pod may not reference persistentvolumeclaims');
+  if (volumes.some((v) => v.projected?.sources?.some((s) => s.serviceAccountToken !== undefined) === true)) {
+    throw refuse(attributes, 'a mirror pod may not use ServiceAccountToken volume projections');
+  }
+}
+
+function refuse(attributes: AdmissionAttributes, why: string): Error {
+  return forbidden(attributes.resource, attributes.name === '' ? (attributes.object?.metadata.name ?? '') : attributes.name, why);
+}

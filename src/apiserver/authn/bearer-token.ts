@@ -1,0 +1,51 @@
+/**
+ * Bearer tokens: takes the token from the Authorization header and asks the token authenticators in order. A token
+ * nobody knows is a 401. Verdicts are cached briefly by the token's text, so that a busy client costs no signature check
+ * per request. Upstream: request/bearertoken and token/cache.
+ */
+import { Lru } from '../../base/lru.ts';
+import type { Principal } from '../../api/transport.ts';
+import { unauthorized } from '../../api/status-error.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Authenticator } from './contract.ts';
+
+/** Knows one kind of token. Undefined: not mine. Rejects when it is mine and no longer (or not yet) valid. */
+export interface TokenAuthenticator {
+  authenticateToken(token: string): Promise<Principal | undefined>;
+}
+
+const CACHE_MS = 10_000;
+const CACHE_SIZE = 4096;
+
+/** Authenticates `Authorization: Bearer …` through `kinds`, in order. */
+export function createBearerTokenAuthenticator(kinds: readonly TokenAuthenticator[], clock: Clock): Authenticator {
+  const cache = new Lru<string, { principal: Principal; untilMs: number }>(CACHE_SIZE);
+  return {
+    authenticate(request) {
+      const token = bearerToken(request.headers['authorization']);
+      if (token === undefined) return undefined;
+      const hit = cache.get(token);
+      if (hit !== undefined && hit.untilMs > clock.monotonicMs()) return hit.principal;
+      return verify(token, kinds).then((principal) => {
+        cache.set(token, { principal, untilMs: clock.monotonicMs() + CACHE_MS });
+        return principal;
+      });
+    },
+  };
+}
+
+function bearerToken(header: string | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  const [scheme, token] = header.trim().split(/ +/);
+  return scheme?.toLowerCase() === 'bearer' && token !== undefined && token !== '' ? token : undefined;
+}
+
+async function verify(token: string, kinds: readonly TokenAuthenticator[]): Promise<Principal> {
+  for (const kind of kinds) {
+    const principal = await kind.authenticateToken(token).catch(() => {
+      throw unauthorized();
+    });
+    if (principal !== undefined) return principal;
+  }
+  throw unauthorized();
+}

@@ -1,0 +1,206 @@
+/**
+ * Service-account tokens: JWTs signed by the cluster's key (ES256), bound to an account and optionally to a pod, node or
+ * secret, and checked against the living objects: a token dies with what it is bound to. The first key signs; all keys
+ * verify, so that keys rotate. Upstream: pkg/serviceaccount (claims, jwt, openidmetadata).
+ *
+ * jose is loaded at the first token.
+ */
+import type { JWTPayload } from 'jose';
+import type { Pod, ServiceAccount } from '../../api/gen/core-v1.ts';
+import { Nodes, Pods, Secrets, ServiceAccounts } from '../../api/gen/resources.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import type { ResourceInfo } from '../../api/resource-info.ts';
+import { unauthorized } from '../../api/status-error.ts';
+import type { Principal } from '../../api/transport.ts';
+import type { BasePlatform } from '../../platform/platform.ts';
+import type { ObjectStore } from '../registry/object-store.ts';
+import type { TokenAuthenticator } from './bearer-token.ts';
+
+/** A key of the token signer, as PEM. */
+export interface TokenKey {
+  /** PKCS#8 private key; absent for keys that only verify. */
+  readonly privateKeyPem?: string;
+  /** SPKI public key. */
+  readonly publicKeyPem: string;
+}
+
+/** What issuing and checking need. */
+export interface TokenDeps {
+  readonly platform: Pick<BasePlatform, 'clock' | 'random' | 'crypto'>;
+  /** Reads the accounts and bound objects. */
+  readonly objects: () => ObjectStore;
+}
+
+/** How tokens are made. */
+export interface TokenConfig {
+  readonly issuer: string;
+  /** Audiences the API server accepts; the first is granted when none is asked for. */
+  readonly audiences: readonly string[];
+  readonly keys: readonly TokenKey[];
+}
+
+/** What a token is asked for. */
+export interface TokenRequestInput {
+  readonly namespace: string;
+  readonly account: ServiceAccount;
+  readonly audiences?: readonly string[];
+  readonly expirationSeconds: number;
+  readonly bound?: { readonly kind: 'Pod' | 'Node' | 'Secret'; readonly name: string; readonly uid: string; readonly pod?: Pod };
+}
+
+/** Issues and checks service-account tokens. */
+export interface ServiceAccountTokens extends TokenAuthenticator {
+  issue(input: TokenRequestInput): Promise<{ readonly token: string; readonly expiresAtMs: number }>;
+  /** Checks a token for `audiences` (TokenReview). Undefined: not one of ours. */
+  review(token: string, audiences: readonly string[]): Promise<{ readonly principal: Principal; readonly audiences: readonly string[] } | undefined>;
+  /** The public keys as a JSON Web Key Set, for OIDC discovery. */
+  keySet(): Promise<{ readonly keys: readonly object[] }>;
+}
+
+interface Reference {
+  readonly name: string;
+  readonly uid: string;
+}
+interface Claims extends JWTPayload {
+  readonly 'kubernetes.io'?: {
+    readonly namespace?: string;
+    readonly serviceaccount?: Reference;
+    readonly pod?: Reference;
+    readonly node?: Reference;
+    readonly secret?: Reference;
+  };
+}
+
+/** Creates the issuer and checker. */
+export function createServiceAccountTokens(deps: TokenDeps, config: TokenConfig): ServiceAccountTokens {
+  const keys = lazyKeys(deps, config.keys);
+  const nowSeconds = (): number => Math.floor(deps.platform.clock.nowMs() / 1000);
+  const review: ServiceAccountTokens['review'] = async (token, audiences) => {
+    const claims = await verifyClaims(token, { keys, issuer: config.issuer, nowSeconds: nowSeconds() });
+    if (claims === undefined) return undefined;
+    const granted = [claims.aud ?? []].flat().filter((a) => audiences.includes(a));
+    if (granted.length === 0) throw unauthorized(`token audiences ${JSON.stringify([claims.aud ?? []].flat())} is invalid for the target audiences ${JSON.stringify(audiences)}`);
+    return { principal: principalOf(claims, deps.objects()), audiences: granted };
+  };
+  return {
+    review,
+    async authenticateToken(token) {
+      return (await review(token, config.audiences))?.principal;
+    },
+    issue: (input) => issueToken(input, { deps, config, keys, nowSeconds: nowSeconds() }),
+    async keySet() {
+      const jose = await import('jose');
+      const all = await keys();
+      return { keys: await Promise.all(all.map(async (k) => ({ ...(await jose.exportJWK(k.verify)), kid: k.id, alg: 'ES256', use: 'sig' }))) };
+    },
+  };
+}
+
+type LoadedKey = { readonly id: string; readonly verify: CryptoKeyLike; readonly sign: CryptoKeyLike | undefined };
+type CryptoKeyLike = Awaited<ReturnType<typeof import('jose').importSPKI>>;
+
+function lazyKeys(deps: TokenDeps, keys: readonly TokenKey[]): () => Promise<readonly LoadedKey[]> {
+  let loading: Promise<readonly LoadedKey[]> | undefined;
+  const load = async (): Promise<readonly LoadedKey[]> => {
+    const jose = await import('jose');
+    return Promise.all(
+      keys.map(async (k) => ({
+        id: deps.platform.crypto.sha256Hex(k.publicKeyPem.trim()).slice(0, 32),
+        verify: await jose.importSPKI(k.publicKeyPem, 'ES256', { extractable: true }),
+        sign: k.privateKeyPem === undefined ? undefined : await jose.importPKCS8(k.privateKeyPem, 'ES256'),
+      })),
+    );
+  };
+  return () => (loading ??= load());
+}
+
+async function issueToken(
+  input: TokenRequestInput,
+  using: { deps: TokenDeps; config: TokenConfig; keys: () => Promise<readonly LoadedKey[]>; nowSeconds: number },
+): Promise<{ token: string; expiresAtMs: number }> {
+  const jose = await import('jose');
+  const key = (await using.keys()).find((k) => k.sign !== undefined);
+  if (key?.sign === undefined) throw new Error('no private key to sign service-account tokens with');
+  const { name, uid } = input.account.metadata;
+  const bound = input.bound;
+  const node = bound?.pod?.spec?.nodeName;
+  const nodeUid = node === undefined ? undefined : using.deps.objects().get(Nodes, '', node)?.metadata.uid;
+  const details = {
+    namespace: input.namespace,
+    serviceaccount: { name, uid },
+    ...(bound === undefined ? {} : { [bound.kind.toLowerCase()]: { name: bound.name, uid: bound.uid } }),
+    ...(node !== undefined && nodeUid !== undefined ? { node: { name: node, uid: nodeUid } } : {}),
+  };
+  const expires = using.nowSeconds + input.expirationSeconds;
+  const audiences = input.audiences !== undefined && input.audiences.length > 0 ? [...input.audiences] : [...using.config.audiences.slice(0, 1)];
+  const token = await new jose.SignJWT({ 'kubernetes.io': details })
+    .setProtectedHeader({ alg: 'ES256', kid: key.id })
+    .setIssuer(using.config.issuer).setSubject(accountUser(input.namespace, name ?? '')).setAudience(audiences)
+    .setIssuedAt(using.nowSeconds).setNotBefore(using.nowSeconds).setExpirationTime(expires)
+    .setJti(using.deps.platform.random.uuid())
+    .sign(key.sign);
+  return { token, expiresAtMs: expires * 1000 };
+}
+
+async function verifyClaims(
+  token: string, using: { keys: () => Promise<readonly LoadedKey[]>; issuer: string; nowSeconds: number },
+): Promise<Claims | undefined> {
+  const jose = await import('jose');
+  let unverified: Claims;
+  try {
+    unverified = jose.decodeJwt(token);
+  } catch {
+    return undefined;
+  }
+  if (unverified.iss !== using.issuer) return undefined;
+  const id = jose.decodeProtectedHeader(token).kid;
+  const all = await using.keys();
+  for (const key of all.some((k) => k.id === id) ? all.filter((k) => k.id === id) : all) {
+    try {
+      const { payload } = await jose.jwtVerify(token, key.verify, {
+        issuer: using.issuer, algorithms: ['ES256'], currentDate: new Date(using.nowSeconds * 1000),
+      });
+      return payload as Claims;
+    } catch (error) {
+      if (error instanceof jose.errors.JWTExpired) throw unauthorized('service account token has expired');
+    }
+  }
+  throw unauthorized('invalid bearer token');
+}
+
+function principalOf(claims: Claims, objects: ObjectStore): Principal {
+  const details = claims['kubernetes.io'];
+  const namespace = details?.namespace ?? '';
+  const account = details?.serviceaccount;
+  if (details === undefined || account === undefined) throw unauthorized('the token names no service account');
+  requireLiving(objects, ServiceAccounts, namespace, account);
+  if (details.pod !== undefined) requireLiving(objects, Pods, namespace, details.pod);
+  if (details.secret !== undefined) requireLiving(objects, Secrets, namespace, details.secret);
+  if (details.pod === undefined && details.node !== undefined) requireLiving(objects, Nodes, '', details.node);
+  const extra: Record<string, readonly string[]> = {};
+  if (claims.jti !== undefined) extra['authentication.kubernetes.io/credential-id'] = [`JTI=${claims.jti}`];
+  for (const kind of ['pod', 'node'] as const) {
+    const reference = details[kind];
+    if (reference === undefined) continue;
+    extra[`authentication.kubernetes.io/${kind}-name`] = [reference.name];
+    extra[`authentication.kubernetes.io/${kind}-uid`] = [reference.uid];
+  }
+  return { ...accountPrincipal(namespace, account.name), uid: account.uid, extra };
+}
+
+function requireLiving<T extends KubernetesObject>(objects: ObjectStore, info: ResourceInfo<T>, namespace: string, reference: Reference): void {
+  const living = objects.get(info, info.namespaced ? namespace : '', reference.name);
+  if (living?.metadata.uid !== reference.uid) throw unauthorized(`the ${info.singular} the token is bound to is gone`);
+}
+
+function accountUser(namespace: string, name: string): string {
+  return `system:serviceaccount:${namespace}:${name}`;
+}
+
+/** The user a service account acts as. */
+export function accountPrincipal(namespace: string, name: string): Principal {
+  return {
+    name: accountUser(namespace, name),
+    groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'],
+  };
+}

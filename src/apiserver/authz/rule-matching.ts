@@ -1,0 +1,30 @@
+/** Whether an RBAC rule covers a request. Pure. Upstream: pkg/registry/rbac/validation/rule.go and apis/rbac helpers. */
+import type { PolicyRule } from '../../api/gen/rbac-v1.ts';
+import type { AuthorizationAttributes } from './contract.ts';
+
+/** Whether `rule` allows what is asked for. */
+export function ruleAllows(rule: PolicyRule, asked: AuthorizationAttributes): boolean {
+  if (!asked.isResourceRequest) {
+    return has(rule.verbs, asked.verb) && (rule.nonResourceURLs ?? []).some((pattern) => urlMatches(pattern, asked.path));
+  }
+  return (
+    has(rule.verbs, asked.verb) &&
+    has(rule.apiGroups, asked.apiGroup) &&
+    resourceMatches(rule.resources ?? [], asked.resource, asked.subresource) &&
+    (rule.resourceNames === undefined || rule.resourceNames.length === 0 || (asked.name !== '' && rule.resourceNames.includes(asked.name)))
+  );
+}
+
+function has(list: readonly string[] | undefined, value: string): boolean {
+  return list !== undefined && (list.includes(value) || list.includes('*'));
+}
+
+function resourceMatches(resources: readonly string[], resource: string, subresource: string): boolean {
+  const combined = subresource === '' ? resource : `${resource}/${subresource}`;
+  return resources.some((r) => r === '*' || r === combined || (subresource !== '' && r === `*/${subresource}`));
+}
+
+function urlMatches(pattern: string, path: string): boolean {
+  if (pattern === '*' || pattern === path) return true;
+  return pattern.endsWith('*') && path.startsWith(pattern.slice(0, -1).replace(/\*+$/, ''));
+}

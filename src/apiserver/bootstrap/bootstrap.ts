@@ -1,0 +1,63 @@
+/**
+ * Writes what a cluster is born with and repairs it at later starts. Runs after the watch cache is filled, before the
+ * server is ready. Idempotent; a second server doing the same at once does no harm.
+ */
+import { deepEqual } from '../../base/equal.ts';
+import {
+  ClusterRoleBindings, ClusterRoles, EndpointSlices, Endpoints, FlowSchemas, Namespaces, PriorityClasses,
+  PriorityLevelConfigurations, RoleBindings, Roles, Services,
+} from '../../api/gen/resources.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import type { ResourceInfo } from '../../api/resource-info.ts';
+import type { ObjectStore } from '../registry/object-store.ts';
+import { kubernetesEndpointSlice, kubernetesEndpoints, kubernetesService, type AdvertisedAddress } from './kubernetes-service.ts';
+import { bootstrapFlowSchemas, bootstrapNamespaces, bootstrapPriorityClasses, bootstrapPriorityLevels } from './objects.ts';
+import { bootstrapClusterRoleBindings, bootstrapClusterRoles, bootstrapNamespacedRoles } from './policy.ts';
+import { reconcileBootstrap } from './reconcile-policy.ts';
+
+/** Addresses the bootstrap objects carry. */
+export interface BootstrapConfig {
+  /** First address of the service range. */
+  readonly kubernetesServiceIp: string;
+  readonly advertised: readonly AdvertisedAddress[];
+}
+
+/** Creates and reconciles all bootstrap objects. */
+export async function bootstrapCluster(objects: ObjectStore, config: BootstrapConfig): Promise<void> {
+  await Promise.all(bootstrapNamespaces().map((n) => objects.ensure(Namespaces, n)));
+  const { roles, bindings } = bootstrapNamespacedRoles();
+  await Promise.all([
+    ...bootstrapClusterRoles().map((o) => reconcile(objects, ClusterRoles, o)),
+    ...bootstrapClusterRoleBindings().map((o) => reconcile(objects, ClusterRoleBindings, o)),
+    ...roles.map((o) => reconcile(objects, Roles, o)),
+    ...bindings.map((o) => reconcile(objects, RoleBindings, o)),
+    ...bootstrapPriorityClasses().map((o) => objects.ensure(PriorityClasses, o)),
+    ...bootstrapPriorityLevels().map((o) => objects.ensure(PriorityLevelConfigurations, o)),
+    ...bootstrapFlowSchemas().map((o) => objects.ensure(FlowSchemas, o)),
+  ]);
+  await publishKubernetesService(objects, config);
+}
+
+async function reconcile<T extends KubernetesObject>(objects: ObjectStore, info: ResourceInfo<T>, wanted: T): Promise<void> {
+  const { name = '', namespace = '' } = wanted.metadata;
+  const current = await objects.ensure(info, wanted);
+  if (reconcileBootstrap(current, wanted) === undefined) return;
+  await objects.guaranteedUpdate(info, namespace, name, (now) => reconcileBootstrap(now, wanted));
+}
+
+async function publishKubernetesService(objects: ObjectStore, config: BootstrapConfig): Promise<void> {
+  const targetPort = config.advertised[0]?.port ?? 443;
+  await replace(objects, Services, kubernetesService(config.kubernetesServiceIp, targetPort), (now, wanted) => ({ ...now, spec: { ...now.spec, ...wanted.spec } }));
+  await replace(objects, Endpoints, kubernetesEndpoints(config.advertised), (now, wanted) => ({ ...now, subsets: wanted.subsets ?? [] }));
+  await replace(objects, EndpointSlices, kubernetesEndpointSlice(config.advertised), (now, wanted) => ({ ...now, endpoints: wanted.endpoints, ports: wanted.ports ?? [] }));
+}
+
+async function replace<T extends KubernetesObject>(
+  objects: ObjectStore, info: ResourceInfo<T>, wanted: T, merge: (now: T, wanted: T) => T,
+): Promise<void> {
+  await objects.ensure(info, wanted);
+  await objects.guaranteedUpdate(info, wanted.metadata.namespace ?? '', wanted.metadata.name ?? '', (now) => {
+    const next = merge(now, wanted);
+    return deepEqual(next, now) ? undefined : next;
+  });
+}

@@ -1,0 +1,23 @@
+/** Brings an existing bootstrap role or binding up to date: adds what is missing, keeps what was added. Pure. Upstream: component-helpers rbac reconciliation. */
+import { deepEqual } from '../../base/equal.ts';
+import type { PolicyRule, Subject } from '../../api/gen/rbac-v1.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+
+type Reconcilable = KubernetesObject & { rules?: PolicyRule[]; subjects?: Subject[]; aggregationRule?: object };
+
+/** The changed copy, or undefined when nothing is missing or the object opted out. */
+export function reconcileBootstrap<T extends Reconcilable>(current: T, wanted: T): T | undefined {
+  if (current.metadata.annotations?.['rbac.authorization.kubernetes.io/autoupdate'] === 'false') return undefined;
+  const labels = { ...wanted.metadata.labels, ...current.metadata.labels };
+  const annotations = { ...wanted.metadata.annotations, ...current.metadata.annotations };
+  const next: T = { ...current, metadata: { ...current.metadata, labels, annotations } };
+  // Aggregated roles get their rules from the aggregation controller.
+  if (wanted.rules !== undefined && wanted.aggregationRule === undefined) next.rules = union(current.rules, wanted.rules);
+  if (wanted.subjects !== undefined) next.subjects = union(current.subjects, wanted.subjects);
+  return deepEqual(next, current) ? undefined : next;
+}
+
+function union<V>(current: readonly V[] | undefined, wanted: readonly V[]): V[] {
+  const missing = wanted.filter((w) => !(current ?? []).some((c) => deepEqual(c, w)));
+  return [...(current ?? []), ...missing];
+}

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SortedKeys } from './sorted-keys.ts';
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+test('keeps thousands of keys in order through insertions and removals', () => {
+  const keys = new SortedKeys(compare);
+  const model = new Set<string>();
+  for (let step = 0; step < 20_000; step++) {
+    const key = String((step * 7919) % 5003).padStart(4, '0');
+    if (step % 3 === 2) assert.equal(keys.delete(key), model.delete(key));
+    else {
+      assert.equal(keys.add(key), !model.has(key));
+      model.add(key);
+    }
+  }
+  const sorted = [...model].sort();
+  assert.equal(keys.size, sorted.length);
+  assert.deepEqual([...keys.range('', '~')], sorted);
+  assert.deepEqual(
+    [...keys.range('1000', '2000')],
+    sorted.filter((key) => key >= '1000' && key < '2000'),
+  );
+  assert.deepEqual([...keys.range('5', '4')], []);
+});

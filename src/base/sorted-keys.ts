@@ -1,0 +1,89 @@
+/**
+ * An ordered set of strings in chunks of a few hundred: inserting, removing, seeking and counting stay cheap at hundreds
+ * of thousands of keys, where one flat array would move megabytes per insertion.
+ */
+
+const maxChunk = 512;
+
+/** Strings in the order of `compare`. */
+export class SortedKeys {
+  readonly #compare: (a: string, b: string) => number;
+  readonly #chunks: string[][] = [];
+  #size = 0;
+
+  constructor(compare: (a: string, b: string) => number) {
+    this.#compare = compare;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** False when the key was there already. */
+  add(key: string): boolean {
+    if (this.#chunks.length === 0) {
+      this.#chunks.push([key]);
+      this.#size++;
+      return true;
+    }
+    const at = Math.min(this.#chunkFor(key), this.#chunks.length - 1);
+    const chunk = this.#chunks[at]!;
+    const index = this.#lowerBound(chunk, key);
+    if (chunk[index] === key) return false;
+    chunk.splice(index, 0, key);
+    this.#size++;
+    if (chunk.length > maxChunk) this.#chunks.splice(at + 1, 0, chunk.splice(maxChunk / 2));
+    return true;
+  }
+
+  /** False when the key was not there. */
+  delete(key: string): boolean {
+    const at = this.#chunkFor(key);
+    const chunk = this.#chunks[at];
+    if (chunk === undefined) return false;
+    const index = this.#lowerBound(chunk, key);
+    if (chunk[index] !== key) return false;
+    chunk.splice(index, 1);
+    this.#size--;
+    if (chunk.length === 0) this.#chunks.splice(at, 1);
+    return true;
+  }
+
+  /** Keys in [start, end) in order; do not change the set while iterating. */
+  *range(start: string, end: string): IterableIterator<string> {
+    let at = this.#chunkFor(start);
+    let index = at < this.#chunks.length ? this.#lowerBound(this.#chunks[at]!, start) : 0;
+    for (; at < this.#chunks.length; at++, index = 0) {
+      const chunk = this.#chunks[at]!;
+      const whole = this.#compare(chunk.at(-1)!, end) < 0;
+      for (; index < chunk.length; index++) {
+        const key = chunk[index]!;
+        if (!whole && this.#compare(key, end) >= 0) return;
+        yield key;
+      }
+    }
+  }
+
+  /** The first chunk whose last key is not before `key`; the number of chunks when there is none. */
+  #chunkFor(key: string): number {
+    let low = 0;
+    let high = this.#chunks.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#compare(this.#chunks[middle]!.at(-1)!, key) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #lowerBound(chunk: readonly string[], key: string): number {
+    let low = 0;
+    let high = chunk.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#compare(chunk[middle]!, key) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}

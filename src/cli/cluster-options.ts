@@ -1,0 +1,81 @@
+/** Options that name or shape a cluster, checked one by one with one clear line each. Shared by up, down and status. */
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import { cidrsOverlap, parseCidr } from '../base/cidr.ts';
+import type { ClusterOptions } from '../cluster/cluster-options.ts';
+import { UserError } from './usage-error.ts';
+
+/** Where a cluster lives unless said otherwise. */
+export const DEFAULT_DATA_DIR = '/var/lib/keelson';
+
+/** What `keelson up` was given, as commander hands it over. */
+export interface RawUpOptions {
+  readonly dataDir: string;
+  readonly httpsPort: string;
+  readonly store: string;
+  readonly clusterCidr?: string;
+  readonly serviceCidr?: string;
+  readonly clusterDomain: string;
+  readonly nodeName?: string;
+  readonly containerRuntimeEndpoint?: string;
+  readonly logLevel: string;
+  readonly detach?: boolean;
+  readonly runtimeConfig?: string;
+}
+
+/** Checks everything that can be checked without looking at the machine. Throws `UserError` with exit code 2. */
+export function parseUpOptions(raw: RawUpOptions): ClusterOptions {
+  const store = raw.store;
+  if (store !== 'sqlite' && store !== 'memory') throw usage(`--store: ${store} is neither sqlite nor memory`);
+  const clusterCidr = raw.clusterCidr === undefined ? undefined : range('--cluster-cidr', raw.clusterCidr);
+  const serviceCidr = raw.serviceCidr === undefined ? undefined : range('--service-cidr', raw.serviceCidr);
+  const [pods, services] = [clusterCidr, serviceCidr].map((text) => (text === undefined ? undefined : parseCidr(text)));
+  if (pods !== undefined && services !== undefined && cidrsOverlap(pods, services)) throw usage(`--cluster-cidr ${clusterCidr} and --service-cidr ${serviceCidr} overlap`);
+  const endpoint = raw.containerRuntimeEndpoint;
+  if (endpoint !== undefined && !endpoint.startsWith('unix:///')) throw usage(`--container-runtime-endpoint: ${endpoint} is not of the form unix:///path`);
+  return {
+    dataDir: resolve(raw.dataDir),
+    httpsPort: port('--https-port', raw.httpsPort),
+    store,
+    ...(clusterCidr === undefined ? {} : { clusterCidr }),
+    ...(serviceCidr === undefined ? {} : { serviceCidr }),
+    clusterDomain: dnsName('--cluster-domain', raw.clusterDomain),
+    nodeName: dnsName('--node-name', raw.nodeName ?? hostname().toLowerCase()),
+    ...(endpoint === undefined ? {} : { containerRuntimeEndpoint: endpoint }),
+    runtimeConfig: runtimeConfig(raw.runtimeConfig),
+  };
+}
+
+function usage(text: string): UserError {
+  return new UserError(text, 2);
+}
+
+function range(flag: string, text: string): string {
+  const cidr = parseCidr(text);
+  if (cidr === undefined) throw usage(`${flag}: ${text} is not an address range such as 10.42.0.0/16`);
+  return text;
+}
+
+function port(flag: string, text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < 1 || value > 65_535) throw usage(`${flag}: ${text} is not a port between 1 and 65535`);
+  return value;
+}
+
+function dnsName(flag: string, text: string): string {
+  if (text.length > 253 || !/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(text)) {
+    throw usage(`${flag}: ${text} must consist of lower case letters, digits, '-' and '.', and start and end with a letter or digit`);
+  }
+  return text;
+}
+
+/** `--runtime-config a/v1=true,b/v1beta1=false`, as upstream's. */
+function runtimeConfig(text: string | undefined): Record<string, boolean> {
+  const config: Record<string, boolean> = {};
+  for (const part of (text ?? '').split(',').filter((p) => p !== '')) {
+    const [key = '', value = 'true'] = part.split('=');
+    if (value !== 'true' && value !== 'false') throw usage(`--runtime-config: ${part} is not of the form group/version=true|false`);
+    config[key] = value === 'true';
+  }
+  return config;
+}

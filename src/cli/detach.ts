@@ -1,0 +1,65 @@
+/**
+ * `keelson up --detach`: starts the same command line without `--detach` in a session of its own, shows its progress and
+ * returns when its node is Ready. When the start fails, the reason comes from the process itself or from its log.
+ */
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ClusterOptions } from '../cluster/cluster-options.ts';
+import { controlLines, requestControl, type ProgressLine } from '../cluster/control-socket.ts';
+import { controlSocketName, instanceHash } from '../cluster/instance.ts';
+import { printProgress } from './progress.ts';
+import { UserError } from './usage-error.ts';
+
+const START_DEADLINE_MS = 180_000;
+
+/** Starts in the background; resolves to the exit code. */
+export async function runDetached(options: ClusterOptions, logLevel: string): Promise<number> {
+  const socket = controlSocketName(instanceHash(options.dataDir, (text) => createHash('sha256').update(text).digest('hex')));
+  const running = (await requestControl(socket, 'pid')) as { pid?: number } | undefined;
+  if (running !== undefined) throw new UserError(`another keelson runs on ${options.dataDir} (pid ${running.pid}); stop it first or use another --data-dir`);
+  const logFile = `${options.dataDir}/logs/keelson.log`;
+  const child = start(logFile, logLevel);
+  const exit = new Promise<number>((resolve) => child.on('exit', (code) => resolve(code ?? 1)));
+  const outcome = await Promise.race([follow(socket), exit.then(() => 'exited' as const), sleep(START_DEADLINE_MS, 'late' as const, { ref: false })]);
+  if (outcome === 'ready') {
+    child.unref();
+    return 0;
+  }
+  if (outcome === 'late') throw new UserError(`the cluster is not ready after ${START_DEADLINE_MS / 1000} s; see ${logFile}`);
+  const code = outcome === 'exited' ? await exit : 1;
+  throw new UserError(`${lastError(logFile)} (log: ${logFile})`, code === 2 ? 2 : 1);
+}
+
+function start(logFile: string, logLevel: string): ReturnType<typeof spawn> {
+  try {
+    mkdirSync(logFile.slice(0, logFile.lastIndexOf('/')), { recursive: true });
+  } catch (error) {
+    throw new UserError(`cannot use the data directory: ${(error as Error).message}`);
+  }
+  const log = openSync(logFile, 'a');
+  const args = process.argv.slice(1).filter((a) => a !== '--detach');
+  const child = spawn(process.execPath, args, { detached: true, stdio: ['ignore', log, log], env: { ...process.env, KEELSON_LOG_LEVEL: logLevel } });
+  closeSync(log);
+  return child;
+}
+
+/** Follows the progress through the control socket, once it is there. */
+async function follow(socket: string): Promise<'ready' | 'failed'> {
+  for (;;) {
+    for await (const line of controlLines(socket, 'progress')) {
+      const progress = line as Partial<ProgressLine> & { error?: string };
+      if (progress.phase !== undefined) printProgress(progress as ProgressLine);
+      if (progress.outcome !== undefined) return progress.outcome;
+    }
+    await sleep(15);
+  }
+}
+
+/** The last line a failing start wrote: its `keelson: …` line if there is one. */
+function lastError(logFile: string): string {
+  const lines = readFileSync(logFile, 'utf8').trim().split('\n');
+  const said = lines.findLast((line) => line.startsWith('keelson: '));
+  return (said ?? lines.at(-1) ?? 'the cluster did not start').replace(/^keelson: /, '');
+}

@@ -1,0 +1,46 @@
+/**
+ * The `keelson` command line. Each command is a file of its own, loaded when it is used. Exit codes: 0 done, 1 failed,
+ * 2 wrong usage; every failure is one line on stderr.
+ */
+import { Command, CommanderError } from 'commander';
+import { VERSION } from '../version.ts';
+import { downCommand } from './down.ts';
+import { statusCommand } from './status.ts';
+import { upCommand } from './up.ts';
+import { UserError } from './usage-error.ts';
+
+/** Every command. A new one: a file and a line here. */
+const commands: readonly (() => Command)[] = [upCommand, downCommand, statusCommand];
+
+function program(): Command {
+  const root = new Command('keelson').description('Kubernetes for Node.js').version(VERSION, '--version', 'print the version');
+  for (const command of commands) root.addCommand(command());
+  for (const command of [root, ...root.commands]) {
+    command.exitOverride().showSuggestionAfterError(true).configureOutput({ outputError: (text, write) => write(oneLine(text)) });
+  }
+  return root;
+}
+
+/** commander prints its suggestion on a line of its own. */
+function oneLine(text: string): string {
+  return `keelson: ${text.trim().replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')}\n`;
+}
+
+/** Runs one command line; resolves to the exit code. */
+export async function main(args: readonly string[]): Promise<number> {
+  try {
+    await program().parseAsync(args, { from: 'user' });
+    return Number(process.exitCode ?? 0);
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (error instanceof UserError) {
+      process.stderr.write(`keelson: ${error.message}\n`);
+      return error.exitCode;
+    }
+    process.stderr.write(`keelson: ${error instanceof Error ? error.message : String(error)}\n`);
+    if (process.env['KEELSON_DEBUG'] !== undefined) console.error(error);
+    return 1;
+  }
+}
+
+process.exitCode = await main(process.argv.slice(2));

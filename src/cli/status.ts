@@ -1,0 +1,45 @@
+/** `keelson status`: one screen about a running cluster, or JSON. */
+import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
+import { Command, Option } from 'commander';
+import type { ClusterStatus } from '../cluster/cluster-status.ts';
+import { requestControl } from '../cluster/control-socket.ts';
+import { controlSocketName, instanceHash } from '../cluster/instance.ts';
+import { DEFAULT_DATA_DIR } from './cluster-options.ts';
+import { UserError } from './usage-error.ts';
+
+/** The command. */
+export function statusCommand(): Command {
+  return new Command('status')
+    .description('show what a running cluster is doing')
+    .option('--data-dir <dir>', 'where the cluster keeps everything', DEFAULT_DATA_DIR)
+    .addOption(new Option('--output <format>', 'text or json').choices(['text', 'json']).default('text'))
+    .action(async (raw: { dataDir: string; output: string }) => {
+      const dataDir = resolve(raw.dataDir);
+      const hash = instanceHash(dataDir, (text) => createHash('sha256').update(text).digest('hex'));
+      const status = (await requestControl(controlSocketName(hash), 'status')) as ClusterStatus | undefined;
+      if (status === undefined) throw new UserError(`no cluster runs on ${dataDir} (keelson up --data-dir ${dataDir} starts it)`);
+      process.stdout.write(raw.output === 'json' ? `${JSON.stringify(status, undefined, 2)}\n` : statusScreen(status));
+    });
+}
+
+/** The screen. Pure. */
+export function statusScreen(status: ClusterStatus): string {
+  if (status.phase === 'starting') return `keelson is starting (pid ${status.pid})\n`;
+  const lines: (readonly [string, string])[] = [
+    ['keelson', `${status.version}, Kubernetes API ${status.kubernetesVersion}, pid ${status.pid}, up ${Math.round(status.uptimeSeconds)} s, ${mib(status.memoryBytes)}`],
+    ['server', status.server],
+    ['kubeconfig', status.kubeconfig],
+    ['components', status.components.map((c) => `${c.name} ${c.healthy ? 'ok' : `(${c.message})`}`).join(', ')],
+    ...status.nodes.map((n) => ['node', `${n.name} ${n.ready ? 'Ready' : `NotReady (${n.message})`}, kubelet ${n.kubeletVersion}, ${n.runtime}`] as const),
+    ['pods', Object.entries(status.podsByPhase).map(([phase, count]) => `${count} ${phase}`).join(', ') || 'none'],
+    ['ranges', `pods ${status.clusterCidr}, services ${status.serviceCidr}, domain ${status.clusterDomain}`],
+    ['containerd', status.containerdSocket],
+    ['store', `${status.store.kind}, revision ${status.store.revision}, ${status.store.keyCount} keys, ${mib(status.store.sizeBytes)}`],
+  ];
+  return lines.map(([name, value]) => `${name.padEnd(11)} ${value}\n`).join('');
+}
+
+function mib(bytes: number): string {
+  return `${(bytes / 1_048_576).toFixed(1)} MiB`;
+}

@@ -1,0 +1,29 @@
+/** What `keelson status` shows. */
+import type { StoreStatus } from '../storage/store.ts';
+
+/** One part of the cluster. */
+export interface ComponentStatus {
+  readonly name: string;
+  readonly healthy: boolean;
+  readonly message: string;
+}
+
+/** The whole picture of one instance. */
+export interface ClusterStatus {
+  readonly phase: 'starting' | 'running';
+  readonly pid: number;
+  readonly version: string;
+  readonly kubernetesVersion: string;
+  readonly uptimeSeconds: number;
+  readonly memoryBytes: number;
+  readonly server: string;
+  readonly kubeconfig: string;
+  readonly containerdSocket: string;
+  readonly clusterCidr: string;
+  readonly serviceCidr: string;
+  readonly clusterDomain: string;
+  readonly components: readonly ComponentStatus[];
+  readonly nodes: readonly { readonly name: string; readonly ready: boolean; readonly message: string; readonly kubeletVersion: string; readonly runtime: string }[];
+  readonly podsByPhase: Readonly<Record<string, number>>;
+  readonly store: StoreStatus;
+}

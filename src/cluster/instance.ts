@@ -1,0 +1,77 @@
+/**
+ * The instance: every name, socket, range and folder of one cluster on one machine, derived from its data directory, so
+ * that several clusters never meet. Pure; choosing ranges by looking at the machine is `choose-ranges.ts`.
+ */
+
+/** What the user decides. */
+export interface InstanceOptions {
+  /** Absolute path. */
+  readonly dataDir: string;
+  readonly nodeName: string;
+  readonly clusterCidr: string;
+  readonly serviceCidr: string;
+  readonly clusterDomain: string;
+  readonly httpsPort: number;
+}
+
+/** Everything derived. Device names are at most 15 characters long. */
+export interface Instance extends InstanceOptions {
+  /** Six hexadecimal characters that differ between instances of a machine. */
+  readonly hash: string;
+  readonly runDir: string;
+  readonly pkiDir: string;
+  readonly logDir: string;
+  readonly adminKubeconfig: string;
+  readonly storeFile: string;
+  readonly containerd: { readonly root: string; readonly state: string; readonly socket: string; readonly config: string; readonly log: string };
+  readonly cni: { readonly confDir: string; readonly networkName: string; readonly ipamDir: string };
+  readonly kubeletRoot: string;
+  readonly podLogsRoot: string;
+  /** Below each cgroup controller's mount. */
+  readonly cgroupRoot: string;
+  readonly bridge: string;
+  /** Carries the service range's route and the DNS address. */
+  readonly serviceDevice: string;
+  readonly nftTable: string;
+  /** Packet mark of this instance's service rules: one bit range apart from those of others. */
+  readonly masqueradeMark: number;
+  /** Abstract unix socket that is the lock and the control connection. */
+  readonly controlSocket: string;
+}
+
+/** Derives the instance. `sha256Hex` hashes the data directory's path. */
+export function deriveInstance(options: InstanceOptions, sha256Hex: (text: string) => string): Instance {
+  const hash = instanceHash(options.dataDir, sha256Hex);
+  const { dataDir } = options;
+  const runDir = `/run/keelson/${hash}`;
+  return {
+    ...options, hash, runDir,
+    pkiDir: `${dataDir}/pki`,
+    logDir: `${dataDir}/logs`,
+    adminKubeconfig: `${dataDir}/admin.kubeconfig`,
+    storeFile: `${dataDir}/state.db`,
+    containerd: {
+      root: `${dataDir}/containerd`, state: `${runDir}/containerd`, socket: `${runDir}/containerd.sock`,
+      config: `${dataDir}/containerd.toml`, log: `${dataDir}/logs/containerd.log`,
+    },
+    cni: { confDir: `${dataDir}/cni/net.d`, networkName: `keelson-${hash}`, ipamDir: `${dataDir}/cni/ipam` },
+    kubeletRoot: `${dataDir}/kubelet`,
+    podLogsRoot: `${dataDir}/logs/pods`,
+    cgroupRoot: `/keelson-${hash}`,
+    bridge: `kl${hash}`,
+    serviceDevice: `ks${hash}`,
+    nftTable: `keelson-${hash}`,
+    masqueradeMark: 0x4000_0000 | (Number.parseInt(hash.slice(0, 5), 16) & 0xf_fff0),
+    controlSocket: controlSocketName(hash),
+  };
+}
+
+/** The instance's hash alone, for commands that need no more. */
+export function instanceHash(dataDir: string, sha256Hex: (text: string) => string): string {
+  return sha256Hex(`keelson instance ${dataDir}`).slice(0, 6);
+}
+
+/** The control socket's (abstract) name. */
+export function controlSocketName(hash: string): string {
+  return `\0keelson-${hash}`;
+}

@@ -1,0 +1,22 @@
+/**
+ * The CNI configuration of this instance's pods: the `bridge` plugin with host-local addresses, or `ptp` where the kernel
+ * cannot run bridged traffic through netfilter (service rules would not see it). Pure. Host ports are the service proxy's,
+ * so no further plugin runs per pod.
+ */
+import type { Instance } from '../instance.ts';
+
+/** How pods are attached to the host. */
+export type Attachment = 'bridge' | 'ptp';
+
+/** Name of the configuration list's file. */
+export const CNI_FILE = '10-keelson.conflist';
+
+/** The configuration list for one node's pod range. */
+export function cniConfigList(instance: Instance, podCidr: string, attachment: Attachment): string {
+  const ipam = { type: 'host-local', ranges: [[{ subnet: podCidr }]], routes: [{ dst: podCidr.includes(':') ? '::/0' : '0.0.0.0/0' }], dataDir: instance.cni.ipamDir };
+  const plugin =
+    attachment === 'bridge'
+      ? { type: 'bridge', bridge: instance.bridge, isGateway: true, ipMasq: false, hairpinMode: true, ipam }
+      : { type: 'ptp', ipMasq: false, ipam };
+  return `${JSON.stringify({ cniVersion: '0.4.0', name: instance.cni.networkName, plugins: [plugin] }, undefined, 2)}\n`;
+}

@@ -1,0 +1,106 @@
+/**
+ * The node's side of the pod network: forwarding, the device that the service range is routed to, the rules of
+ * `pod-network-rules.ts`, accepts before foreign chains that drop forwarded traffic, and the CNI configuration once the
+ * node knows its pod range. Everything is removed by `remove`.
+ */
+import { formatIp, nthAddress, parseCidr } from '../../base/cidr.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { Instance } from '../instance.ts';
+import { CNI_FILE, cniConfigList, type Attachment } from './cni-config.ts';
+import { insertForwardAccepts, removeForwardAccepts } from './forward-accepts.ts';
+import { podNetworkRules, removePodNetworkRules } from './pod-network-rules.ts';
+
+/** The node's pod network. */
+export interface PodNetwork {
+  /** Devices, routes, rules. Idempotent. */
+  start(): Promise<void>;
+  /** Writes the CNI configuration; the runtime picks it up. Does nothing when it is there already. */
+  setPodCidr(podCidr: string): Promise<void>;
+  /** Removes all of it. Problems are returned, not thrown: the rest is removed all the same. */
+  remove(): Promise<readonly string[]>;
+}
+
+type Deps = Pick<Platform, 'exec' | 'files' | 'log'>;
+
+/** The tenth address of the service range: cluster DNS. */
+export function dnsAddress(serviceCidr: string): string {
+  return nthServiceAddress(serviceCidr, 10);
+}
+
+/** The first address of the service range: the `kubernetes` Service. */
+export function kubernetesServiceAddress(serviceCidr: string): string {
+  return nthServiceAddress(serviceCidr, 1);
+}
+
+function nthServiceAddress(serviceCidr: string, index: number): string {
+  const cidr = parseCidr(serviceCidr);
+  const address = cidr === undefined ? undefined : nthAddress(cidr, index);
+  if (address === undefined) throw new Error(`${serviceCidr} has no address number ${index}`);
+  return formatIp(address);
+}
+
+/** Creates it; nothing is touched before `start`. */
+export function createPodNetwork(deps: Deps, instance: Instance): PodNetwork {
+  return {
+    async start() {
+      await enableForwarding(deps);
+      await ensureServiceDevice(deps, instance);
+      await nft(deps, podNetworkRules(instance));
+      await insertForwardAccepts(deps, instance);
+    },
+    async setPodCidr(podCidr) {
+      const path = `${instance.cni.confDir}/${CNI_FILE}`;
+      const wanted = cniConfigList(instance, podCidr, await attachment(deps));
+      if ((await deps.files.exists(path)) && (await deps.files.readText(path)) === wanted) return;
+      await deps.files.makeDir(instance.cni.confDir);
+      await deps.files.writeFileAtomic(path, wanted);
+    },
+    remove: () => removeAll(deps, instance),
+  };
+}
+
+async function attachment({ files }: Deps): Promise<Attachment> {
+  return (await files.exists('/proc/sys/net/bridge/bridge-nf-call-iptables')) ? 'bridge' : 'ptp';
+}
+
+async function enableForwarding({ files }: Deps): Promise<void> {
+  const set = async (path: string, value: string): Promise<void> => {
+    if ((await files.exists(path)) && (await files.readText(path)).trim() !== value) await files.writeFile(path, value);
+  };
+  await set('/proc/sys/net/ipv4/ip_forward', '1');
+  await set('/proc/sys/net/bridge/bridge-nf-call-iptables', '1');
+}
+
+async function ensureServiceDevice(deps: Deps, instance: Instance): Promise<void> {
+  const { files } = deps;
+  const device = instance.serviceDevice;
+  if (!(await files.exists(`/sys/class/net/${device}`))) await must(deps, ['link', 'add', device, 'type', 'bridge']);
+  await must(deps, ['link', 'set', device, 'up']);
+  await must(deps, ['addr', 'replace', `${dnsAddress(instance.serviceCidr)}/32`, 'dev', device]);
+  await must(deps, ['route', 'replace', instance.serviceCidr, 'dev', device]);
+}
+
+async function must({ exec }: Deps, args: readonly string[]): Promise<void> {
+  const result = await exec.run('ip', args);
+  if (result.exitCode !== 0) throw new Error(`ip ${args.join(' ')}: ${result.stderr.trim()}`);
+}
+
+async function nft({ exec }: Deps, script: string): Promise<void> {
+  const result = await exec.run('nft', ['-f', '-'], { input: script });
+  if (result.exitCode !== 0) throw new Error(`nft: ${result.stderr.trim()}`);
+}
+
+async function removeAll(deps: Deps, instance: Instance): Promise<readonly string[]> {
+  const problems: string[] = [];
+  const attempt = async (work: () => Promise<unknown>): Promise<void> => {
+    await work().catch((error: unknown) => problems.push((error as Error).message));
+  };
+  await attempt(() => nft(deps, removePodNetworkRules(instance)));
+  await attempt(() => removeForwardAccepts(deps, instance));
+  for (const device of [instance.bridge, instance.serviceDevice]) {
+    if (await deps.files.exists(`/sys/class/net/${device}`)) await attempt(() => must(deps, ['link', 'del', device]));
+  }
+  await attempt(() => deps.files.remove(instance.cni.confDir));
+  await attempt(() => deps.files.remove(instance.cni.ipamDir));
+  return problems;
+}

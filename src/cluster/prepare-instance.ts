@@ -1,0 +1,61 @@
+/** Looks at the machine and the data directory before a start, and settles every choice. */
+import type { Platform } from '../platform/platform.ts';
+import type { ClusterOptions } from './cluster-options.ts';
+import { checkAgainst, readInstanceFile, writeInstanceFile, type InstanceFile } from './instance-file.ts';
+import { instanceHash, type InstanceOptions } from './instance.ts';
+import { checkPrograms, chooseRanges, foreignRoutes, portHolder, PreflightError } from './preflight.ts';
+
+const KUBELET_PORT = 10_250;
+
+/** The settled choices. */
+export interface PreparedInstance {
+  readonly instanceOptions: InstanceOptions;
+  readonly cniBinDirs: readonly string[];
+  readonly kubeletPort: number;
+}
+
+/** Checks and settles. Throws `PreflightError`. */
+export async function prepareInstance(platform: Platform, options: ClusterOptions): Promise<PreparedInstance> {
+  const { files, exec } = platform;
+  await makeDataDir(platform, options.dataDir);
+  const kept = await readInstanceFile(files, options.dataDir);
+  if (kept !== undefined) checkAgainst(kept, options, options.dataDir);
+  const cniBinDirs = await checkPrograms(files, options.containerRuntimeEndpoint === undefined);
+  const holder = await portHolder(files, options.httpsPort);
+  if (holder !== undefined) throw new PreflightError(`port ${options.httpsPort} is taken by ${holder}; choose another with --https-port`);
+  const ranges = kept ?? chooseRanges(options, await foreignRoutes(exec, ownDevices(platform, options.dataDir)));
+  const kubeletPort = await freePort(platform, kept?.kubeletPort ?? KUBELET_PORT);
+  const file: InstanceFile = {
+    format: 1, nodeName: options.nodeName, clusterCidr: ranges.clusterCidr, serviceCidr: ranges.serviceCidr,
+    clusterDomain: options.clusterDomain, httpsPort: options.httpsPort, kubeletPort,
+    ...(options.containerRuntimeEndpoint === undefined ? {} : { containerRuntimeEndpoint: options.containerRuntimeEndpoint }),
+  };
+  if (JSON.stringify(file) !== JSON.stringify(kept)) await writeInstanceFile(files, options.dataDir, file);
+  const { dataDir, nodeName, clusterDomain, httpsPort } = options;
+  return {
+    instanceOptions: { dataDir, nodeName, clusterDomain, httpsPort, clusterCidr: ranges.clusterCidr, serviceCidr: ranges.serviceCidr },
+    cniBinDirs, kubeletPort,
+  };
+}
+
+async function makeDataDir({ files }: Platform, dataDir: string): Promise<void> {
+  try {
+    await files.makeDir(dataDir, { mode: 0o700 });
+    const probe = `${dataDir}/.write-test`;
+    await files.writeFile(probe, '');
+    await files.remove(probe);
+  } catch (error) {
+    throw new PreflightError(`cannot use the data directory ${dataDir}: ${(error as Error).message}`);
+  }
+}
+
+function ownDevices({ crypto }: Platform, dataDir: string): string[] {
+  const hash = instanceHash(dataDir, (text) => crypto.sha256Hex(text));
+  return [`kl${hash}`, `ks${hash}`];
+}
+
+/** The kubelet's port may differ between instances of a machine: the Node object tells it. */
+async function freePort({ files }: Platform, wanted: number): Promise<number> {
+  for (let port = wanted; port < wanted + 200; port++) if ((await portHolder(files, port)) === undefined) return port;
+  throw new PreflightError(`no free port for the kubelet between ${wanted} and ${wanted + 199}`);
+}

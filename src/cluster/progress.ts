@@ -1,0 +1,41 @@
+/** Steps of a start-up with their durations, for whoever follows: the terminal, `--detach`, the log. */
+import type { Clock } from '../platform/clock.ts';
+import type { ProgressLine } from './control-socket.ts';
+
+/** Records steps and tells followers, also late ones, all of them. */
+export interface Progress {
+  phase<T>(name: string, work: () => T | Promise<T>): Promise<T>;
+  finish(outcome: 'ready' | 'failed', error?: string): void;
+  follow(listener: (line: ProgressLine) => void): () => void;
+  /** Finished steps, milliseconds since the start. */
+  lines(): readonly ProgressLine[];
+}
+
+/** Starts counting now. */
+export function createProgress(clock: Clock): Progress {
+  const startedMs = clock.monotonicMs();
+  const lines: ProgressLine[] = [];
+  const listeners = new Set<(line: ProgressLine) => void>();
+  const add = (line: Omit<ProgressLine, 'elapsedMs'>): void => {
+    const full = { ...line, elapsedMs: clock.monotonicMs() - startedMs };
+    lines.push(full);
+    for (const listener of listeners) listener(full);
+  };
+  return {
+    async phase(name, work) {
+      const result = await work();
+      add({ phase: name, done: true });
+      return result;
+    },
+    finish(outcome, error) {
+      if (lines.at(-1)?.outcome !== undefined) return;
+      add({ phase: outcome, done: outcome === 'ready', outcome, ...(error === undefined ? {} : { error }) });
+    },
+    follow(listener) {
+      for (const line of lines) listener(line);
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    lines: () => lines,
+  };
+}

@@ -1,0 +1,32 @@
+/** Host ports of pods, and whether they collide. Shared by scheduler and kubelet. Upstream: framework.HostPortInfo. */
+import type { Pod } from '../api/gen/core-v1.ts';
+
+/** One wanted host port. */
+export interface HostPort {
+  readonly ip: string;
+  readonly protocol: string;
+  readonly port: number;
+}
+
+const ANY = '0.0.0.0';
+const NONE: readonly HostPort[] = [];
+
+/** The host ports of a pod's containers and sidecars. */
+export function hostPortsOf(pod: Pod): readonly HostPort[] {
+  const spec = pod.spec;
+  if (spec === undefined) return NONE;
+  const sidecars = (spec.initContainers ?? []).filter((c) => c.restartPolicy === 'Always');
+  let found: HostPort[] | undefined;
+  for (const container of [...spec.containers, ...sidecars]) {
+    for (const port of container.ports ?? []) {
+      if ((port.hostPort ?? 0) === 0) continue;
+      (found ??= []).push({ ip: port.hostIP === undefined || port.hostIP === '' ? ANY : port.hostIP, protocol: port.protocol ?? 'TCP', port: port.hostPort ?? 0 });
+    }
+  }
+  return found ?? NONE;
+}
+
+/** Whether two host ports cannot be held at once. */
+export function hostPortsCollide(a: HostPort, b: HostPort): boolean {
+  return a.port === b.port && a.protocol === b.protocol && (a.ip === b.ip || a.ip === ANY || b.ip === ANY);
+}

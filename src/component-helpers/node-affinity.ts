@@ -1,0 +1,53 @@
+/**
+ * Whether a node satisfies a pod's node selector and required node affinity, and how well it meets the preferred terms.
+ * Shared by scheduler, kubelet and DaemonSet controller. Upstream: component-helpers/scheduling/corev1/nodeaffinity.
+ */
+import type { Node, NodeSelectorRequirement, NodeSelectorTerm, Pod } from '../api/gen/core-v1.ts';
+
+/** Whether the pod may run on the node as far as selectors go. */
+export function nodeSelectorMatches(pod: Pod, node: Node): boolean {
+  const labels = node.metadata.labels ?? {};
+  for (const [key, value] of Object.entries(pod.spec?.nodeSelector ?? {})) if (labels[key] !== value) return false;
+  const required = pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  return required === undefined || required.nodeSelectorTerms.some((term) => nodeSelectorTermMatches(term, node));
+}
+
+/** Whether one term matches: all of its requirements. A term without any matches nothing. */
+export function nodeSelectorTermMatches(term: NodeSelectorTerm, node: Node): boolean {
+  const expressions = term.matchExpressions ?? [];
+  const fields = term.matchFields ?? [];
+  if (expressions.length === 0 && fields.length === 0) return false;
+  const labels = node.metadata.labels ?? {};
+  return (
+    expressions.every((r) => requirementMatches(r, Object.hasOwn(labels, r.key) ? labels[r.key] : undefined)) &&
+    fields.every((r) => r.key === 'metadata.name' && requirementMatches(r, node.metadata.name))
+  );
+}
+
+function requirementMatches(requirement: NodeSelectorRequirement, value: string | undefined): boolean {
+  const values = requirement.values ?? [];
+  switch (requirement.operator) {
+    case 'In': return value !== undefined && values.includes(value);
+    case 'NotIn': return value === undefined || !values.includes(value);
+    case 'Exists': return value !== undefined;
+    case 'DoesNotExist': return value === undefined;
+    case 'Gt': return compares(value, values, (a, b) => a > b);
+    case 'Lt': return compares(value, values, (a, b) => a < b);
+    default: return false;
+  }
+}
+
+function compares(value: string | undefined, values: readonly string[], holds: (a: number, b: number) => boolean): boolean {
+  const [bound] = values;
+  if (value === undefined || values.length !== 1 || bound === undefined) return false;
+  return /^-?\d+$/.test(value) && /^-?\d+$/.test(bound) && holds(Number(value), Number(bound));
+}
+
+/** Sum of the weights of the preferred terms the node meets. */
+export function preferredNodeAffinityWeight(pod: Pod, node: Node): number {
+  let weight = 0;
+  for (const preferred of pod.spec?.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []) {
+    if (nodeSelectorTermMatches(preferred.preference, node)) weight += preferred.weight;
+  }
+  return weight;
+}

@@ -1,0 +1,116 @@
+/**
+ * What a pod asks for in all: containers and sidecars together, or the largest init container if that is more, plus
+ * overhead; pod-level requests replace the sum where they are given. Upstream: component-helpers/resource.PodRequests.
+ * Results are remembered per pod object, which is immutable.
+ */
+import type { Container, Pod, PodSpec } from '../api/gen/core-v1.ts';
+import { quantityMilliValue, quantityValue } from '../api/quantity.ts';
+
+/** Amounts of resources. Scalars are whole numbers of hugepages bytes or extended resources. */
+export interface ResourceAmounts {
+  milliCpu: number;
+  memoryBytes: number;
+  ephemeralBytes: number;
+  /** Absent when there are none: most pods ask for nothing of the kind. */
+  scalars?: Record<string, number>;
+}
+
+/** A pod's requests, and the same with upstream's assumptions for containers that ask for nothing (scoring only). */
+export interface PodRequests {
+  readonly requests: Readonly<ResourceAmounts>;
+  readonly nonZero: { readonly milliCpu: number; readonly memoryBytes: number };
+}
+
+/** Assumed for scoring where a container requests nothing. */
+const DEFAULT_MILLI_CPU = 100;
+const DEFAULT_MEMORY_BYTES = 200 * 1024 * 1024;
+
+type RequestList = Readonly<Record<string, string>> | undefined;
+
+const remembered = new WeakMap<Pod, PodRequests>();
+
+/** The requests of a pod. */
+export function podRequests(pod: Pod): PodRequests {
+  let found = remembered.get(pod);
+  if (found === undefined) remembered.set(pod, (found = compute(pod)));
+  return found;
+}
+
+function compute(pod: Pod): PodRequests {
+  const spec = pod.spec;
+  if (spec === undefined) return { requests: emptyAmounts(), nonZero: { milliCpu: 0, memoryBytes: 0 } };
+  const requests = total(spec, (c) => amountsOf(c.resources?.requests));
+  const assumed = total(spec, (c) => withDefaults(amountsOf(c.resources?.requests), c.resources?.requests));
+  return { requests, nonZero: { milliCpu: assumed.milliCpu, memoryBytes: assumed.memoryBytes } };
+}
+
+function withDefaults(amounts: ResourceAmounts, requests: RequestList): ResourceAmounts {
+  if (requests?.['cpu'] === undefined) amounts.milliCpu = DEFAULT_MILLI_CPU;
+  if (requests?.['memory'] === undefined) amounts.memoryBytes = DEFAULT_MEMORY_BYTES;
+  return amounts;
+}
+
+function total(spec: PodSpec, amounts: (container: Container) => ResourceAmounts): ResourceAmounts {
+  const sum = emptyAmounts();
+  for (const container of spec.containers) addAmounts(sum, amounts(container));
+  const sidecars = emptyAmounts();
+  const init = emptyAmounts();
+  for (const container of spec.initContainers ?? []) {
+    const own = amounts(container);
+    if (container.restartPolicy === 'Always') {
+      addAmounts(sum, own);
+      addAmounts(sidecars, own);
+      maxAmounts(init, sidecars);
+    } else {
+      addAmounts(own, sidecars);
+      maxAmounts(init, own);
+    }
+  }
+  maxAmounts(sum, init);
+  replaceWithPodLevel(sum, spec.resources?.requests);
+  addAmounts(sum, amountsOf(spec.overhead));
+  return sum;
+}
+
+function replaceWithPodLevel(sum: ResourceAmounts, podLevel: RequestList): void {
+  if (podLevel === undefined) return;
+  const given = amountsOf(podLevel);
+  if (podLevel['cpu'] !== undefined) sum.milliCpu = given.milliCpu;
+  if (podLevel['memory'] !== undefined) sum.memoryBytes = given.memoryBytes;
+  if (given.scalars !== undefined) sum.scalars = { ...sum.scalars, ...given.scalars };
+}
+
+/** Amounts of a request, limit, capacity or allocatable list. */
+export function amountsOf(list: RequestList): ResourceAmounts {
+  const amounts = emptyAmounts();
+  if (list === undefined) return amounts;
+  for (const [name, quantity] of Object.entries(list)) {
+    if (name === 'cpu') amounts.milliCpu = quantityMilliValue(quantity);
+    else if (name === 'memory') amounts.memoryBytes = quantityValue(quantity);
+    else if (name === 'ephemeral-storage') amounts.ephemeralBytes = quantityValue(quantity);
+    else if (name !== 'pods') (amounts.scalars ??= {})[name] = quantityValue(quantity);
+  }
+  return amounts;
+}
+
+/** Nothing of everything. */
+export function emptyAmounts(): ResourceAmounts {
+  return { milliCpu: 0, memoryBytes: 0, ephemeralBytes: 0 };
+}
+
+/** Adds in place; `sign` -1 takes away. */
+export function addAmounts(to: ResourceAmounts, more: Readonly<ResourceAmounts>, sign: 1 | -1 = 1): void {
+  to.milliCpu += sign * more.milliCpu;
+  to.memoryBytes += sign * more.memoryBytes;
+  to.ephemeralBytes += sign * more.ephemeralBytes;
+  if (more.scalars === undefined) return;
+  to.scalars ??= {};
+  for (const [name, value] of Object.entries(more.scalars)) to.scalars[name] = (to.scalars[name] ?? 0) + sign * value;
+}
+
+function maxAmounts(to: ResourceAmounts, other: Readonly<ResourceAmounts>): void {
+  to.milliCpu = Math.max(to.milliCpu, other.milliCpu);
+  to.memoryBytes = Math.max(to.memoryBytes, other.memoryBytes);
+  to.ephemeralBytes = Math.max(to.ephemeralBytes, other.ephemeralBytes);
+  for (const [name, value] of Object.entries(other.scalars ?? {})) (to.scalars ??= {})[name] = Math.max(to.scalars[name] ?? 0, value);
+}

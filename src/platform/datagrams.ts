@@ -1,0 +1,22 @@
+/** The port for what listens below HTTP: datagrams and plain streams. The cluster's DNS and health checks use it. */
+import type { Duplex } from './streams.ts';
+
+/** A host and a port. */
+export interface SocketAddress {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** An open datagram socket. */
+export interface DatagramSocket {
+  readonly local: SocketAddress;
+  /** Sends; errors of the network are not reported, as datagrams may be lost anyhow. */
+  send(data: Uint8Array, to: SocketAddress): void;
+  close(): Promise<void>;
+}
+
+/** Opens sockets. Both reject with Node's codes (EADDRINUSE, EACCES, EADDRNOTAVAIL). Port 0 chooses a free one. */
+export interface Datagrams {
+  openDatagrams(at: SocketAddress, onMessage: (data: Uint8Array, from: SocketAddress) => void): Promise<DatagramSocket>;
+  listenStreams(at: SocketAddress, onConnection: (connection: Duplex) => void): Promise<{ readonly local: SocketAddress; close(): Promise<void> }>;
+}

@@ -1,0 +1,87 @@
+/** Reading and removing cgroup directories through the file port: what version 1 and 2 do alike. */
+import type { Clock } from '../clock.ts';
+import type { Files } from '../files.ts';
+
+/** What the cgroup adapters need. */
+export interface CgroupDeps {
+  readonly files: Files;
+  readonly clock: Clock;
+  /** Sends SIGKILL; false when there is no such process. */
+  readonly kill: (pid: number) => boolean;
+}
+
+/** Names of the kernel's own files; telling them from directories by name spares a stat each. */
+const interfaceFile =
+  /^(tasks|notify_on_release|release_agent|(cgroup|cpu|cpuacct|cpuset|memory|io|blkio|pids|hugetlb|rdma|misc|devices|freezer|perf_event|irq|dmem)\.[a-z0-9_.]+)$/i;
+const removeTries = 200;
+const removeRetryMs = 25;
+
+/** Whether the error says that the file or directory (or the process) is gone. */
+export function isGone(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOENT' || code === 'ENODEV' || code === 'ESRCH';
+}
+
+/** The text of a cgroup file; '' when it, or the cgroup, is not there. */
+export async function readCgroupFile(files: Files, path: string): Promise<string> {
+  try {
+    return (await files.readText(path)).trim();
+  } catch (error) {
+    if (isGone(error)) return '';
+    throw error;
+  }
+}
+
+/** `name value` lines as numbers. */
+export function parseFlatKeyed(text: string): Map<string, number> {
+  return new Map(
+    text.split('\n').map((line) => {
+      const [name = '', value = '0'] = line.split(' ');
+      return [name, Number(value)];
+    }),
+  );
+}
+
+/** Directories directly below; none when the cgroup is not there. */
+export async function childDirectories(files: Files, path: string): Promise<string[]> {
+  const children: string[] = [];
+  try {
+    for (const name of await files.readDir(path)) {
+      if (!interfaceFile.test(name) && (await files.lstat(`${path}/${name}`)).kind === 'directory') children.push(name);
+    }
+  } catch (error) {
+    if (!isGone(error)) throw error;
+  }
+  return children;
+}
+
+/** Pids of the cgroup directory and all below it. */
+export async function pidsBelow(files: Files, path: string): Promise<number[]> {
+  const text = await readCgroupFile(files, `${path}/cgroup.procs`);
+  const pids = text === '' ? [] : text.split('\n').map(Number);
+  for (const child of await childDirectories(files, path)) pids.push(...(await pidsBelow(files, `${path}/${child}`)));
+  return pids;
+}
+
+/** Kills what is inside, then removes the directories from the bottom up, waiting for the processes to be gone. */
+export async function destroyTree(deps: CgroupDeps, path: string): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    for (const pid of await pidsBelow(deps.files, path)) if (pid > 0) deps.kill(pid);
+    try {
+      return await removeTree(deps.files, path);
+    } catch (error) {
+      const busy = (error as NodeJS.ErrnoException).code === 'EBUSY';
+      if (!busy || tries >= removeTries) throw error;
+      await deps.clock.sleep(removeRetryMs);
+    }
+  }
+}
+
+async function removeTree(files: Files, path: string): Promise<void> {
+  for (const child of await childDirectories(files, path)) await removeTree(files, `${path}/${child}`);
+  try {
+    await files.removeDir(path);
+  } catch (error) {
+    if (!isGone(error)) throw error;
+  }
+}

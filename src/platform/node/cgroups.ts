@@ -1,0 +1,49 @@
+/** The cgroup port of this machine: version 1 or 2, below the instance's root, with the names checked. */
+import { existsSync } from 'node:fs';
+import type { Cgroups } from '../cgroups.ts';
+import type { CgroupDeps } from './cgroup-files.ts';
+import { createCgroupsV1 } from './cgroups-v1.ts';
+import { createCgroupsV2, type CgroupHierarchy } from './cgroups-v2.ts';
+
+/** Where and how. */
+export interface CgroupOptions extends CgroupDeps {
+  /** The instance's root below the mount, e.g. `/keelson-ab12cd`. */
+  readonly root: string;
+  readonly version: 1 | 2;
+  /** Usually `/sys/fs/cgroup`. */
+  readonly mountRoot: string;
+}
+
+/** Version 2 when the unified hierarchy is mounted at the root; a hybrid machine works with version 1. */
+export function detectCgroupVersion(mountRoot = '/sys/fs/cgroup'): 1 | 2 {
+  return existsSync(`${mountRoot}/cgroup.controllers`) ? 2 : 1;
+}
+
+/** Makes the cgroup port; touches nothing before its first use. */
+export function createCgroups(options: CgroupOptions): Cgroups {
+  const { root, version, mountRoot } = options;
+  checkName(root);
+  const where = { root, mountRoot };
+  const hierarchy = version === 2 ? createCgroupsV2(options, where) : createCgroupsV1(options, where);
+  return { version, ...checked(hierarchy), criParent: (name) => (name === '/' ? root : `${root}${checkName(name)}`) };
+}
+
+/** A name with `..` would reach cgroups that are not ours. */
+function checkName(name: string): string {
+  if (name !== '/' && !/^(\/(?!\.{1,2}(\/|$))[^/\0]+)+$/.test(name))
+    throw new Error(`not a cgroup name: ${JSON.stringify(name)}`);
+  return name;
+}
+
+function checked(hierarchy: CgroupHierarchy): CgroupHierarchy {
+  return {
+    exists: async (name) => hierarchy.exists(checkName(name)),
+    create: async (name, resources) => hierarchy.create(checkName(name), resources),
+    update: async (name, resources) => hierarchy.update(checkName(name), resources),
+    destroy: async (name) => hierarchy.destroy(checkName(name)),
+    addProcess: async (name, pid) => hierarchy.addProcess(checkName(name), pid),
+    pids: async (name) => hierarchy.pids(checkName(name)),
+    stats: async (name) => hierarchy.stats(checkName(name)),
+    children: async (name) => hierarchy.children(checkName(name)),
+  };
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { createNodeExec } from './exec.ts';
+
+const exec = createNodeExec();
+after(() => exec.close());
+
+const sh = (script: string, options?: Parameters<typeof exec.run>[2]): ReturnType<typeof exec.run> =>
+  exec.run('/bin/sh', ['-c', script], options);
+
+test('brings both outputs, the exit code and the environment', async () => {
+  const result = await sh('cat; echo "$GREETING" >&2; pwd; exit 3', {
+    input: 'in',
+    env: { GREETING: 'hi' },
+    cwd: '/usr',
+  });
+  assert.deepEqual(result, { exitCode: 3, stdout: 'in/usr\n', stderr: 'hi\n', timedOut: false });
+  assert.equal((await sh('cat | wc -c', { input: new Uint8Array(1_000_000) })).stdout.trim(), '1000000');
+  assert.equal((await sh('kill -TERM $$')).exitCode, 143);
+  assert.equal((await exec.run('true', [], { input: 'x'.repeat(1_000_000) })).exitCode, 0);
+});
+
+test('a program that is not there is an error with its code', async () => {
+  await assert.rejects(exec.run('/no/such/program', []), { code: 'ENOENT' });
+  await assert.rejects(exec.run('/etc', []), { code: 'EACCES' });
+});
+
+test('the deadline and the signal end the whole process group', async () => {
+  const result = await sh('sleep 60 & echo started; wait', { timeoutMs: 100 });
+  assert.deepEqual(result, { exitCode: 137, stdout: 'started\n', stderr: '', timedOut: true });
+  const controller = new AbortController();
+  const call = sh('sleep 60', { signal: controller.signal });
+  controller.abort(new Error('not wanted'));
+  await assert.rejects(call, /not wanted/);
+});
+
+test('a child left behind with the output does not hold the answer for ever', async () => {
+  const result = await sh('sleep 30 & echo $!');
+  assert.equal(exec.kill(Number(result.stdout), 'SIGKILL'), true);
+});
+
+test('many at once', async () => {
+  const results = await Promise.all(Array.from({ length: 20 }, (_, index) => sh(`echo ${index}`)));
+  assert.deepEqual(
+    results.map(({ stdout }) => Number(stdout)),
+    Array.from({ length: 20 }, (_, index) => index),
+  );
+});
+
+test('daemons write to their log, have a session of their own and outlive the spawner', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'keelson-exec-'));
+  const own = createNodeExec();
+  const logFile = join(folder, 'log');
+  const pid = await own.startDaemon('/bin/sh', ['-c', 'echo up; exec sleep 60'], { logFile });
+  try {
+    await own.run('true', []);
+    own.close();
+    const session = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]!.split(' ')[3];
+    assert.equal(Number(session), pid);
+    assert.equal(exec.kill(pid, 0), true);
+    await sh(`until grep -q up ${logFile}; do sleep 0.01; done`, { timeoutMs: 10_000 });
+    assert.equal(await readFile(logFile, 'utf8'), 'up\n');
+  } finally {
+    exec.kill(pid, 'SIGKILL');
+    await rm(folder, { recursive: true });
+  }
+  assert.throws(() => exec.kill(0, 'SIGTERM'), RangeError);
+  assert.equal(exec.kill(2 ** 22 + 1, 0), false);
+});

@@ -1,0 +1,126 @@
+/**
+ * Programs, started through a small spawner process (see spawner.ts). The spawner starts with `start` or the first use,
+ * dies with this process, and is replaced when it dies alone; what it ran then fails with EPIPE.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { createDeferred, type Deferred } from '../../base/deferred.ts';
+import type { Exec, ExecOptions, ExecResult } from '../exec.ts';
+import type { SpawnerAnswer, SpawnerRequest } from './spawner-protocol.ts';
+
+const defaultTimeoutMs = 60_000;
+
+/** The process port with the life of its spawner. */
+export interface NodeExec extends Exec {
+  /** Starts the spawner now, while this process is small. */
+  start(): void;
+  /** Ends the spawner and what it runs; daemons stay. */
+  close(): void;
+}
+
+/** Makes the process port. */
+export function createNodeExec(): NodeExec {
+  return new SpawnerExec();
+}
+
+class SpawnerExec implements NodeExec {
+  #spawner: ChildProcess | undefined;
+  #nextId = 1;
+  readonly #pending = new Map<number, Deferred<SpawnerAnswer>>();
+
+  start(): void {
+    this.#connected();
+  }
+
+  close(): void {
+    this.#spawner?.disconnect();
+    this.#spawner = undefined;
+  }
+
+  async run(file: string, args: readonly string[], options: ExecOptions = {}): Promise<ExecResult> {
+    const { signal, input, env, cwd, timeoutMs = defaultTimeoutMs } = options;
+    signal?.throwIfAborted();
+    const id = this.#nextId++;
+    const onAbort = (): void => {
+      this.#spawner?.send({ kind: 'abort', id } satisfies SpawnerRequest);
+      this.#settle(id)?.reject(signal!.reason);
+    };
+    signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      const answer = await this.#ask({ kind: 'run', id, file, args, input, env, cwd, timeoutMs });
+      if (answer.kind !== 'ended') throw new Error(`spawner answered ${answer.kind}`);
+      const { exitCode, stdout, stderr, timedOut } = answer;
+      return { exitCode, stdout, stderr, timedOut };
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  async startDaemon(
+    file: string,
+    args: readonly string[],
+    options: Parameters<Exec['startDaemon']>[2],
+  ): Promise<number> {
+    const { env, cwd, logFile } = options;
+    const answer = await this.#ask({ kind: 'daemon', id: this.#nextId++, file, args, env, cwd, logFile });
+    if (answer.kind !== 'started') throw new Error(`spawner answered ${answer.kind}`);
+    return answer.pid;
+  }
+
+  kill(pid: number, signal: 'SIGTERM' | 'SIGKILL' | 'SIGHUP' | 0): boolean {
+    if (!Number.isInteger(pid) || pid <= 0) throw new RangeError(`not a pid: ${pid}`);
+    try {
+      return process.kill(pid, signal);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'ESRCH') return false;
+      if (code === 'EPERM' && signal === 0) return true;
+      throw error;
+    }
+  }
+
+  async #ask(request: SpawnerRequest): Promise<SpawnerAnswer> {
+    const deferred = createDeferred<SpawnerAnswer>();
+    this.#pending.set(request.id, deferred);
+    const spawner = this.#connected();
+    spawner.channel?.ref();
+    spawner.send(request, (error) => {
+      if (error) this.#settle(request.id)?.reject(error);
+    });
+    const answer = await deferred.promise;
+    if (answer.kind === 'failed') throw Object.assign(new Error(answer.message), { code: answer.code });
+    return answer;
+  }
+
+  #settle(id: number): Deferred<SpawnerAnswer> | undefined {
+    const deferred = this.#pending.get(id);
+    this.#pending.delete(id);
+    if (this.#pending.size === 0) this.#spawner?.channel?.unref();
+    return deferred;
+  }
+
+  #connected(): ChildProcess {
+    if (this.#spawner !== undefined) return this.#spawner;
+    const entry = fileURLToPath(new URL('./spawner.ts', import.meta.url));
+    const spawner = spawn(process.execPath, ['--max-semi-space-size=1', '--v8-pool-size=1', entry], {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      serialization: 'advanced',
+      detached: true,
+    });
+    this.#spawner = spawner;
+    spawner.unref();
+    spawner.channel?.unref();
+    spawner.on('message', (answer: SpawnerAnswer) => this.#settle(answer.id)?.resolve(answer));
+    spawner.on('error', (error) => this.#lost(spawner, error));
+    spawner.on('disconnect', () => {
+      this.#lost(spawner, Object.assign(new Error('the spawner process ended'), { code: 'EPIPE' }));
+    });
+    return spawner;
+  }
+
+  #lost(spawner: ChildProcess, error: Error): void {
+    if (this.#spawner === spawner) this.#spawner = undefined;
+    else if (this.#spawner !== undefined) return; // what waits now waits for the next one
+    for (const id of this.#pending.keys()) this.#settle(id)?.reject(error);
+  }
+}

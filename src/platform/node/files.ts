@@ -1,0 +1,152 @@
+/** The real file system. */
+import { constants, type Stats, watch as watchPath } from 'node:fs';
+import * as fs from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import type { FileHandle, Files, FileStat, FileWatch } from '../files.ts';
+
+/** Makes the file port of this process. */
+export function createNodeFiles(): Files {
+  let temporary = 0;
+  return {
+    readFile: (path) => fs.readFile(path),
+    readText: (path) => fs.readFile(path, 'utf8'),
+    writeFile: (path, data, options) => fs.writeFile(path, data, { mode: options?.mode ?? 0o666 }),
+    writeFileAtomic: (path, data, options) =>
+      writeAtomic({ path, data, mode: options?.mode ?? 0o644, suffix: `${process.pid}-${temporary++}` }),
+    open,
+    stat: async (path) => toFileStat(await fs.stat(path)),
+    lstat: async (path) => toFileStat(await fs.lstat(path)),
+    exists,
+    readDir: async (path) => (await fs.readdir(path)).sort(),
+    makeDir,
+    remove: (path) => fs.rm(path, { recursive: true, force: true }),
+    removeDir: (path) => fs.rmdir(path),
+    rename: (from, to) => fs.rename(from, to),
+    symlink: (target, path) => fs.symlink(target, path),
+    readLink: (path) => fs.readlink(path),
+    chmod: (path, mode) => fs.chmod(path, mode),
+    chown: (path, uid, gid) => fs.chown(path, uid, gid),
+    async statFileSystem(path) {
+      const stat = await fs.statfs(path);
+      return {
+        totalBytes: stat.blocks * stat.bsize,
+        availableBytes: stat.bavail * stat.bsize,
+        totalInodes: stat.files,
+        availableInodes: stat.ffree,
+      };
+    },
+    watch,
+  };
+}
+
+async function open(path: string, flags: 'r' | 'a'): Promise<FileHandle> {
+  const handle = await fs.open(path, flags === 'a' ? 'a+' : 'r');
+  return {
+    async read(offset, length) {
+      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(length), 0, length, offset);
+      return buffer.subarray(0, bytesRead);
+    },
+    append: (data) => handle.appendFile(data),
+    stat: async () => toFileStat(await handle.stat()),
+    sync: () => handle.sync(),
+    close: () => handle.close(),
+  };
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await fs.access(path, constants.F_OK);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return false;
+    throw error;
+  }
+}
+
+async function makeDir(path: string, options?: { mode?: number }): Promise<void> {
+  const created = await fs.mkdir(path, { recursive: true });
+  // mkdir's own mode is cut by the umask.
+  if (created !== undefined && options?.mode !== undefined) await fs.chmod(path, options.mode);
+}
+
+async function writeAtomic(request: {
+  path: string;
+  data: string | Uint8Array;
+  mode: number;
+  suffix: string;
+}): Promise<void> {
+  const folder = dirname(request.path);
+  const beside = join(folder, `.${basename(request.path)}.tmp-${request.suffix}`);
+  try {
+    const handle = await fs.open(beside, 'w', request.mode);
+    try {
+      await handle.chmod(request.mode);
+      await handle.writeFile(request.data);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await fs.rename(beside, request.path);
+  } catch (error) {
+    await fs.rm(beside, { force: true });
+    throw error;
+  }
+  const directory = await fs.open(folder, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+/** A file is watched through its directory: replacing it by a rename leaves a watch on the old file deaf. */
+function watch(path: string, onChange: () => void, onError: (error: Error) => void): FileWatch {
+  let stopped = false;
+  let close = (): void => undefined;
+  const fail = (error: Error): void => {
+    if (stopped) return;
+    stopped = true;
+    close();
+    onError(error);
+  };
+  const start = async (): Promise<void> => {
+    const isDirectory = (await fs.stat(path)).isDirectory();
+    if (stopped) return;
+    const name = basename(path);
+    const watcher = watchPath(isDirectory ? path : dirname(path), { persistent: false }, (_event, changed) => {
+      if (!stopped && (isDirectory || changed === null || changed === name)) onChange();
+    });
+    watcher.on('error', fail);
+    close = () => watcher.close();
+  };
+  start().catch(fail);
+  return {
+    stop() {
+      stopped = true;
+      close();
+    },
+  };
+}
+
+function toFileStat(stat: Stats): FileStat {
+  return {
+    kind: kindOf(stat),
+    sizeBytes: stat.size,
+    mode: stat.mode & 0o7777,
+    uid: stat.uid,
+    gid: stat.gid,
+    mtimeMs: stat.mtimeMs,
+    dev: stat.dev,
+    ino: stat.ino,
+  };
+}
+
+function kindOf(stat: Stats): FileStat['kind'] {
+  if (stat.isFile()) return 'file';
+  if (stat.isDirectory()) return 'directory';
+  if (stat.isSymbolicLink()) return 'symlink';
+  if (stat.isSocket()) return 'socket';
+  if (stat.isFIFO()) return 'fifo';
+  return stat.isBlockDevice() ? 'block' : 'char';
+}

@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict';
+import { connect as connectHttp2 } from 'node:http2';
+import { after, before, describe, test } from 'node:test';
+import type { HttpHandler, HttpRequest, HttpResponse, HttpServer } from '../http.ts';
+import type { HttpAnswer } from '../net.ts';
+import { createTestAuthority, type TestAuthority, type TestCertificate } from './certificates-fixture.ts';
+import { listenHttp } from './http-server.ts';
+import { createNodeNet } from './net.ts';
+
+const net = createNodeNet();
+after(() => net.close());
+
+const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
+
+async function readAll(answer: HttpAnswer): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of answer.body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+/** Answers with what it was asked; /stream streams, /upgrade switches, /limit reads at most 10 bytes. */
+const seenSignals: AbortSignal[] = [];
+const handler: HttpHandler = (request) => {
+  if (request.path === '/stream') return streamResponse(request);
+  if (request.path === '/upgrade') return upgradeResponse();
+  if (request.path === '/hang') {
+    seenSignals.push(request.signal);
+    return new Promise(() => undefined);
+  }
+  if (request.path === '/throw') throw new Error('broken handler');
+  return echo(request);
+};
+
+async function echo(request: HttpRequest): Promise<HttpResponse> {
+  const limit = request.path === '/limit' ? 10 : 100_000;
+  try {
+    const body = Buffer.from(await request.readBody(limit)).toString();
+    const { method, path, query, peerCertificate, wantsUpgrade } = request;
+    const seen = {
+      method,
+      path,
+      query,
+      body,
+      peer: peerCertificate?.commonName,
+      orgs: peerCertificate?.organizations,
+      wantsUpgrade,
+    };
+    return {
+      kind: 'bytes',
+      status: 200,
+      headers: { 'content-type': 'application/json', 'x-many': ['a', 'b'] },
+      chunks: [json(seen)],
+    };
+  } catch (error) {
+    return { kind: 'bytes', status: 413, headers: {}, chunks: [Buffer.from((error as Error).message)] };
+  }
+}
+
+function streamResponse(request: HttpRequest): HttpResponse {
+  return {
+    kind: 'stream',
+    status: 200,
+    headers: { 'content-type': 'text/plain' },
+    async run(sink) {
+      if (request.query === 'fail') {
+        await sink.write('partial');
+        throw new Error('cut');
+      }
+      for (let line = 0; line < 1000; line++) await sink.write(`line ${line}\n`);
+    },
+  };
+}
+
+function upgradeResponse(): HttpResponse {
+  return {
+    kind: 'upgrade',
+    async accept(socket) {
+      await socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: echo\r\nConnection: Upgrade\r\n\r\n');
+      for await (const chunk of socket.incoming) await socket.write(chunk);
+      await socket.end();
+    },
+  };
+}
+
+describe('plain HTTP/1.1', () => {
+  let server: HttpServer;
+  let base: string;
+  before(async () => {
+    server = await listenHttp({ host: '127.0.0.1', port: 0 }, handler);
+    base = `http://127.0.0.1:${server.port}`;
+  });
+  after(() => server.close(0));
+
+  test('passes raw path, query and body through', async () => {
+    const answer = await net.http({ method: 'POST', url: `${base}/a%2Fb/c?x=%20&y`, body: 'hello' });
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers['x-many'], 'a, b');
+    const text = await readAll(answer);
+    assert.equal(answer.headers['content-length'], String(text.length));
+    assert.deepEqual(JSON.parse(text), {
+      method: 'POST',
+      path: '/a%2Fb/c',
+      query: 'x=%20&y',
+      body: 'hello',
+      wantsUpgrade: false,
+    });
+  });
+
+  test('HEAD has the length and no body', async () => {
+    const answer = await net.http({ method: 'HEAD', url: `${base}/` });
+    assert.ok(Number(answer.headers['content-length']) > 0);
+    assert.equal(await readAll(answer), '');
+  });
+
+  test('bodies past the limit are refused, announced or not', async () => {
+    const announced = await net.http({ method: 'POST', url: `${base}/limit`, body: 'x'.repeat(11) });
+    assert.deepEqual([announced.status, await readAll(announced)], [413, 'request body exceeds 10 bytes']);
+    const headers = { 'transfer-encoding': 'chunked' };
+    const chunked = await net.http({ method: 'POST', url: `${base}/limit`, body: 'x'.repeat(11), headers });
+    assert.deepEqual([chunked.status, await readAll(chunked)], [413, 'request body exceeds 10 bytes']);
+    const fits = await net.http({ method: 'POST', url: `${base}/limit`, body: 'x'.repeat(10) });
+    assert.equal(fits.status, 200);
+    await readAll(fits);
+  });
+
+  test('streams arrive whole; a failed stream breaks off', async () => {
+    const text = await readAll(await net.http({ method: 'GET', url: `${base}/stream` }));
+    assert.equal(text.split('\n').length, 1001);
+    const failing = net.http({ method: 'GET', url: `${base}/stream?fail` }).then(readAll);
+    await assert.rejects(failing);
+  });
+
+  test('upgrades carry bytes both ways with half-close; others refuse them', async () => {
+    const headers = { upgrade: 'echo' };
+    const upgraded = await net.upgrade({ method: 'GET', url: `${base}/upgrade`, headers });
+    assert.ok('socket' in upgraded);
+    await upgraded.socket.write('ping');
+    await upgraded.socket.end();
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of upgraded.socket.incoming) chunks.push(chunk);
+    assert.equal(Buffer.concat(chunks).toString(), 'ping');
+    await upgraded.socket.closed;
+    const refused = await net.upgrade({ method: 'GET', url: `${base}/plain`, headers });
+    assert.ok(!('socket' in refused));
+    assert.equal(JSON.parse(await readAll(refused)).wantsUpgrade, true);
+    const notAsked = await net.http({ method: 'GET', url: `${base}/upgrade` });
+    assert.deepEqual([notAsked.status, await readAll(notAsked)], [400, 'you must request an upgrade\n']);
+  });
+
+  test('a client that leaves aborts the request', async () => {
+    const controller = new AbortController();
+    const call = net.http({ method: 'GET', url: `${base}/hang`, signal: controller.signal });
+    while (seenSignals.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    const aborted = new Promise((resolve) => seenSignals[0]!.addEventListener('abort', resolve));
+    controller.abort(new Error('left'));
+    await assert.rejects(call, /left/);
+    await aborted;
+    await assert.rejects(net.http({ method: 'GET', url: `${base}/hang`, timeoutMs: 20 }), { code: 'ETIMEDOUT' });
+  });
+
+  test('a handler that throws answers 500', async () => {
+    const answer = await net.http({ method: 'GET', url: `${base}/throw` });
+    assert.deepEqual([answer.status, await readAll(answer)], [500, 'Internal Server Error\n']);
+  });
+
+  test('errors carry codes', async () => {
+    await assert.rejects(listenHttp({ host: '127.0.0.1', port: server.port }, handler), { code: 'EADDRINUSE' });
+    const closing = await listenHttp({ host: '127.0.0.1', port: 0 }, handler);
+    const { port } = closing;
+    await closing.close(0);
+    await assert.rejects(net.http({ method: 'GET', url: `http://127.0.0.1:${port}/` }), { code: 'ECONNREFUSED' });
+    await assert.rejects(net.dial({ host: '127.0.0.1', port }), { code: 'ECONNREFUSED' });
+    await assert.rejects(net.dial({ unixPath: '/nowhere.sock' }), { code: 'ENOENT' });
+  });
+
+  test('close cuts requests that outlast the grace', async () => {
+    const own = await listenHttp({ host: '127.0.0.1', port: 0 }, handler);
+    seenSignals.length = 0;
+    const call = net.http({ method: 'GET', url: `http://127.0.0.1:${own.port}/hang` });
+    const cut = assert.rejects(call, { code: 'ECONNRESET' });
+    while (seenSignals.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await own.close(1);
+    await cut;
+  });
+});
+
+describe('TLS', () => {
+  let authority: TestAuthority;
+  let serverCert: TestCertificate;
+  let server: HttpServer;
+  let base: string;
+  before(async () => {
+    authority = await createTestAuthority('test CA');
+    serverCert = await authority.issue('CN=server', ['127.0.0.1', 'localhost']);
+    const tls = { ...serverCert, clientCaPem: authority.caPem };
+    server = await listenHttp({ host: '127.0.0.1', port: 0, tls }, handler);
+    base = `https://127.0.0.1:${server.port}`;
+  });
+  after(() => server.close(0));
+
+  test('knows verified client certificates and no others', async () => {
+    const caPem = authority.caPem;
+    const peer = async (tls: object): Promise<unknown> => {
+      const { peer: name, orgs } = JSON.parse(
+        await readAll(await net.http({ method: 'GET', url: base, tls: { caPem, ...tls } })),
+      );
+      return { name, orgs };
+    };
+    const admin = await authority.issue('CN=admin, O=system:masters, O=ops');
+    assert.deepEqual(await peer(admin), { name: 'admin', orgs: ['system:masters', 'ops'] });
+    assert.deepEqual(await peer({}), { name: undefined, orgs: undefined });
+    const stranger = await (await createTestAuthority('other CA')).issue('CN=admin, O=system:masters');
+    assert.deepEqual(await peer(stranger), { name: undefined, orgs: undefined });
+  });
+
+  test('clients verify the server', async () => {
+    const other = await createTestAuthority('other CA');
+    const call = net.http({ method: 'GET', url: base, tls: { caPem: other.caPem } });
+    await assert.rejects(call, { code: 'SELF_SIGNED_CERT_IN_CHAIN' });
+    const skipped = await net.http({ method: 'GET', url: base, tls: { insecureSkipVerify: true } });
+    assert.equal(skipped.status, 200);
+    await readAll(skipped);
+  });
+
+  test('serves HTTP/2 on the same port', async () => {
+    const admin = await authority.issue('CN=h2-admin, O=o');
+    const session = connectHttp2(base, { ca: authority.caPem, cert: admin.certPem, key: admin.keyPem });
+    const ask = (headers: Record<string, string>, body?: string): Promise<{ status: unknown; text: string }> =>
+      new Promise((resolve, reject) => {
+        const stream = session.request(headers);
+        let status: unknown;
+        let text = '';
+        stream.on('response', (head) => (status = head[':status']));
+        stream.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+        stream.on('close', () => (stream.rstCode === 0 ? resolve({ status, text }) : undefined)).on('error', reject);
+        stream.end(body);
+      });
+    const answer = await ask({ ':method': 'PUT', ':path': '/p?q=1' }, 'body');
+    assert.equal(answer.status, 200);
+    assert.deepEqual(JSON.parse(answer.text), {
+      method: 'PUT',
+      path: '/p',
+      query: 'q=1',
+      body: 'body',
+      peer: 'h2-admin',
+      orgs: ['o'],
+      wantsUpgrade: false,
+    });
+    const streams = await Promise.all(Array.from({ length: 20 }, () => ask({ ':path': '/stream' })));
+    for (const { text } of streams) assert.equal(text.split('\n').length, 1001);
+    assert.equal((await ask({ ':path': '/limit', ':method': 'POST' }, 'x'.repeat(11))).status, 413);
+    assert.equal((await ask({ ':path': '/upgrade' })).status, 501);
+    assert.equal((await ask({ ':path': '/throw' })).status, 500);
+    await assert.rejects(ask({ ':path': '/stream?fail' }));
+    await new Promise<void>((resolve) => session.close(resolve));
+  });
+
+  test('a new certificate serves new connections', async () => {
+    const fresh = await createTestAuthority('fresh CA');
+    const own = await listenHttp({ host: '127.0.0.1', port: 0, tls: serverCert }, handler);
+    const next = await fresh.issue('CN=server', ['127.0.0.1']);
+    own.setCertificate(next.certPem, next.keyPem);
+    const answer = await net.http({
+      method: 'GET',
+      url: `https://127.0.0.1:${own.port}/`,
+      tls: { caPem: fresh.caPem },
+    });
+    assert.equal(answer.status, 200);
+    await readAll(answer);
+    await own.close(0);
+  });
+});

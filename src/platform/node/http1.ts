@@ -1,0 +1,149 @@
+/** HTTP/1.1 requests and responses of node:http as the port's. The hot path makes one object per request and no closure. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import {
+  BodyTooLargeError,
+  type HttpHeaders,
+  type HttpRequest,
+  type HttpResponse,
+  type PeerCertificate,
+} from '../http.ts';
+import { CoalescingSink } from './streams.ts';
+import { verifiedPeer } from './tls.ts';
+
+const emptyBody: Promise<Uint8Array> = Promise.resolve(new Uint8Array());
+/** Answers up to this size are joined into one chunk: one write is cheaper than a copy of it. */
+const joinBytes = 256 * 1024;
+
+/** A request as node:http brought it. */
+export class Http1Request implements HttpRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly wantsUpgrade: boolean;
+  readonly #message: IncomingMessage;
+  readonly #response: ServerResponse | undefined;
+  #controller: AbortController | undefined;
+
+  constructor(message: IncomingMessage, response: ServerResponse | undefined) {
+    const target = originForm(message.url ?? '/');
+    const mark = target.indexOf('?');
+    this.method = message.method ?? 'GET';
+    this.path = mark < 0 ? target : target.slice(0, mark);
+    this.query = mark < 0 ? '' : target.slice(mark + 1);
+    this.headers = message.headers as Record<string, string | undefined>;
+    this.wantsUpgrade = response === undefined;
+    this.#message = message;
+    this.#response = response;
+  }
+
+  get remoteAddress(): string {
+    return plainAddress(this.#message.socket.remoteAddress);
+  }
+
+  get peerCertificate(): PeerCertificate | undefined {
+    return verifiedPeer(this.#message.socket);
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      const watched = this.#response ?? this.#message.socket;
+      if (watched.destroyed) this.#abort();
+      else watched.once('close', () => this.#abort());
+    }
+    return this.#controller.signal;
+  }
+
+  readBody(limitBytes: number): Promise<Uint8Array> {
+    const length = this.headers['content-length'];
+    if (length === undefined && this.headers['transfer-encoding'] === undefined) return emptyBody;
+    if (Number(length) > limitBytes) return Promise.reject(this.#tooLarge(limitBytes));
+    return this.#collect(limitBytes);
+  }
+
+  bodyStream(): AsyncIterable<Uint8Array> {
+    return this.#message;
+  }
+
+  async #collect(limitBytes: number): Promise<Uint8Array> {
+    const chunks: Uint8Array[] = [];
+    let length = 0;
+    const stream: AsyncIterable<Uint8Array> = this.#message.iterator({ destroyOnReturn: false });
+    for await (const chunk of stream) {
+      length += chunk.byteLength;
+      if (length > limitBytes) throw this.#tooLarge(limitBytes);
+      chunks.push(chunk);
+    }
+    return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length);
+  }
+
+  /** The rest of the body is not read: the connection cannot carry another request. */
+  #tooLarge(limitBytes: number): BodyTooLargeError {
+    if (this.#response !== undefined) this.#response.shouldKeepAlive = false;
+    return new BodyTooLargeError(limitBytes);
+  }
+
+  #abort(): void {
+    if (this.#response?.writableFinished) return;
+    this.#controller!.abort(Object.assign(new Error('the client went away'), { code: 'ECONNRESET' }));
+  }
+}
+
+/** Sends a response. `upgrade` responses never come here. */
+export function sendHttp1(response: ServerResponse, result: Exclude<HttpResponse, { kind: 'upgrade' }>): void {
+  if (response.destroyed) return;
+  if (result.kind === 'stream') return void sendStream(response, result);
+  let length = 0;
+  for (const chunk of result.chunks) length += chunk.byteLength;
+  response.writeHead(result.status, withLength(result, length));
+  if (result.chunks.length <= 1) {
+    response.end(result.chunks[0]);
+  } else if (length <= joinBytes) {
+    response.end(Buffer.concat(result.chunks, length));
+  } else {
+    response.cork();
+    for (const chunk of result.chunks) response.write(chunk);
+    response.end();
+    response.uncork();
+  }
+}
+
+type StreamResult = Extract<HttpResponse, { kind: 'stream' }>;
+
+async function sendStream(response: ServerResponse, result: StreamResult): Promise<void> {
+  response.on('error', () => undefined); // a client that left shows in the sink
+  response.writeHead(result.status, result.headers as NodeHeaders);
+  const sink = new CoalescingSink(response, () => response.flushHeaders());
+  try {
+    await result.run(sink);
+    await sink.end();
+  } catch {
+    // Too late for a status: cutting the connection tells the client that the answer is not whole.
+    response.destroy();
+  }
+}
+
+type NodeHeaders = Record<string, string | string[]>;
+
+function withLength(result: { readonly status: number; readonly headers: HttpHeaders }, length: number): NodeHeaders {
+  const { status, headers } = result;
+  if (headers['content-length'] !== undefined || status === 204 || status === 304 || status < 200) {
+    return headers as NodeHeaders;
+  }
+  return { ...(headers as NodeHeaders), 'content-length': String(length) };
+}
+
+/** `GET http://host/path` (as sent to proxies) means `/path`. */
+function originForm(target: string): string {
+  if (target.startsWith('/') || target === '*') return target;
+  const path = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*(.*)$/i.exec(target)?.[1];
+  if (path === undefined) return `/${target}`;
+  return path.startsWith('/') ? path : `/${path}`;
+}
+
+/** An IPv4 peer of a dual-stack socket in its own notation. */
+export function plainAddress(address: string | undefined): string {
+  if (address === undefined) return '';
+  return address.startsWith('::ffff:') ? address.slice(7) : address;
+}

@@ -1,0 +1,122 @@
+/** HTTP/2 streams of node:http2 as the port's requests and responses. No upgrades here: HTTP/2 has none. */
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import type { Socket } from 'node:net';
+import {
+  BodyTooLargeError,
+  type HttpHeaders,
+  type HttpRequest,
+  type HttpResponse,
+  type PeerCertificate,
+} from '../http.ts';
+import { plainAddress } from './http1.ts';
+import { CoalescingSink } from './streams.ts';
+import { verifiedPeer } from './tls.ts';
+
+/** A request as node:http2 brought it. */
+export class Http2Request implements HttpRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly wantsUpgrade = false;
+  readonly #stream: ServerHttp2Stream;
+  readonly #socket: Socket;
+  #controller: AbortController | undefined;
+
+  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, socket: Socket) {
+    const target = String(headers[':path'] ?? '/');
+    const mark = target.indexOf('?');
+    this.method = String(headers[':method'] ?? 'GET');
+    this.path = mark < 0 ? target : target.slice(0, mark);
+    this.query = mark < 0 ? '' : target.slice(mark + 1);
+    headers.host ??= headers[':authority'] as string | undefined;
+    this.headers = headers as Record<string, string | undefined>;
+    this.#stream = stream;
+    this.#socket = socket;
+  }
+
+  get remoteAddress(): string {
+    return plainAddress(this.#socket.remoteAddress);
+  }
+
+  get peerCertificate(): PeerCertificate | undefined {
+    return verifiedPeer(this.#socket);
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#stream.destroyed) this.#abort();
+      else this.#stream.once('close', () => this.#abort());
+    }
+    return this.#controller.signal;
+  }
+
+  async readBody(limitBytes: number): Promise<Uint8Array> {
+    if (Number(this.headers['content-length']) > limitBytes) throw new BodyTooLargeError(limitBytes);
+    if (this.#stream.readableEnded) return new Uint8Array();
+    const chunks: Uint8Array[] = [];
+    let length = 0;
+    const stream: AsyncIterable<Uint8Array> = this.#stream.iterator({ destroyOnReturn: false });
+    for await (const chunk of stream) {
+      length += chunk.byteLength;
+      if (length > limitBytes) throw new BodyTooLargeError(limitBytes);
+      chunks.push(chunk);
+    }
+    return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length);
+  }
+
+  bodyStream(): AsyncIterable<Uint8Array> {
+    return this.#stream;
+  }
+
+  #abort(): void {
+    if (this.#stream.writableFinished && this.#stream.rstCode === constants.NGHTTP2_NO_ERROR) return;
+    this.#controller!.abort(Object.assign(new Error('the client went away'), { code: 'ECONNRESET' }));
+  }
+}
+
+/** Sends a response. */
+export function sendHttp2(stream: ServerHttp2Stream, request: HttpRequest, result: HttpResponse): void {
+  if (stream.destroyed || stream.headersSent) return;
+  if (result.kind === 'upgrade') {
+    stream.respond({ ':status': 501 }, { endStream: true });
+  } else if (result.kind === 'stream') {
+    void sendStream(stream, result);
+  } else {
+    const whole = result.chunks.length === 1 ? result.chunks[0]! : Buffer.concat(result.chunks);
+    const bodiless =
+      request.method === 'HEAD' || result.status === 204 || result.status === 304 || whole.byteLength === 0;
+    const headers = headHeaders(result);
+    if (result.status !== 204 && result.status !== 304) headers['content-length'] ??= String(whole.byteLength);
+    stream.respond(headers, { endStream: bodiless });
+    if (!bodiless) stream.end(whole);
+  }
+}
+
+async function sendStream(stream: ServerHttp2Stream, result: Extract<HttpResponse, { kind: 'stream' }>): Promise<void> {
+  stream.respond(headHeaders(result));
+  const sink = new CoalescingSink(stream);
+  try {
+    await result.run(sink);
+    await sink.end();
+  } catch (error) {
+    // Too late for a status: resetting the stream tells the client that the answer is not whole. `close` would end it first.
+    if (!stream.destroyed) stream.destroy(error as Error);
+  }
+}
+
+/** Headers of the connection itself, which HTTP/2 forbids. */
+const connectionHeaders = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade']);
+
+function headHeaders(result: {
+  readonly status: number;
+  readonly headers: HttpHeaders;
+}): Record<string, string | number | string[]> {
+  const headers: Record<string, string | number | string[]> = { ':status': result.status };
+  for (const [name, value] of Object.entries(result.headers)) {
+    const lower = name.toLowerCase();
+    if (!connectionHeaders.has(lower)) headers[lower] = value as string | string[];
+  }
+  return headers;
+}

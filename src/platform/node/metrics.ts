@@ -1,0 +1,53 @@
+/** The real metrics registry, on prom-client, with the process's own metrics read only when somebody asks. */
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Metrics, MetricSpec } from '../metrics.ts';
+
+/** Makes an empty registry that knows this process. */
+export function createNodeMetrics(): Metrics {
+  const registry = new Registry();
+  addProcessMetrics(registry);
+  const existing = <T>(spec: MetricSpec, kind: abstract new (...args: never[]) => T): T | undefined => {
+    const metric: unknown = registry.getSingleMetric(spec.name);
+    if (metric !== undefined && !(metric instanceof kind)) throw new Error(`metric ${spec.name} is of another type`);
+    return metric;
+  };
+  return {
+    counter(spec) {
+      const counter = existing(spec, Counter<string>) ?? new Counter<string>(configOf(spec, registry));
+      return { inc: (labels = {}, by = 1) => counter.inc(labels, by) };
+    },
+    gauge(spec) {
+      const gauge = existing(spec, Gauge<string>) ?? new Gauge<string>(configOf(spec, registry));
+      return { set: (value, labels = {}) => gauge.set(labels, value), remove: (labels) => gauge.remove(labels) };
+    },
+    histogram(spec) {
+      const buckets = spec.buckets === undefined ? {} : { buckets: [...spec.buckets] };
+      const histogram =
+        existing(spec, Histogram<string>) ?? new Histogram<string>({ ...configOf(spec, registry), ...buckets });
+      return { observe: (value, labels = {}) => histogram.observe(labels, value) };
+    },
+    expose: () => registry.metrics(),
+  };
+}
+
+function configOf(
+  spec: MetricSpec,
+  registry: Registry,
+): { name: string; help: string; labelNames: string[]; registers: Registry[] } {
+  return { name: spec.name, help: spec.help, labelNames: [...(spec.labels ?? [])], registers: [registry] };
+}
+
+function addProcessMetrics(registry: Registry): void {
+  const add = (name: string, help: string, read: () => number): void => {
+    const gauge: Gauge = new Gauge({ name, help, registers: [registry], collect: () => gauge.set(read()) });
+  };
+  add('process_resident_memory_bytes', 'Resident memory size in bytes.', () => process.memoryUsage.rss());
+  add('process_cpu_seconds_total', 'Total user and system CPU time spent in seconds.', () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6;
+  });
+  add('process_start_time_seconds', 'Start time of the process since unix epoch in seconds.', () => {
+    return performance.timeOrigin / 1000;
+  });
+  add('nodejs_heap_size_used_bytes', 'Process heap size used in bytes.', () => process.memoryUsage().heapUsed);
+}

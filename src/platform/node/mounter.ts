@@ -1,0 +1,63 @@
+/**
+ * Mounts by the `mount` and `umount` programs, which know every file system's own helper, with a deadline: a hung server
+ * must not hang us. Upstream: k8s.io/mount-utils.
+ */
+import type { Exec, ExecResult } from '../exec.ts';
+import type { Files } from '../files.ts';
+import type { Mounter } from '../mounter.ts';
+import { parseMountInfo } from './mountinfo.ts';
+
+const deadlineMs = 120_000;
+
+/** Makes the mount port. */
+export function createNodeMounter(deps: { readonly files: Files; readonly exec: Exec }): Mounter {
+  const list = async (): ReturnType<Mounter['list']> =>
+    parseMountInfo(await deps.files.readText('/proc/self/mountinfo'));
+  const isMountPoint = async (path: string): Promise<boolean> => {
+    const wanted = trimSlash(path);
+    return (await list()).some((mount) => mount.path === wanted);
+  };
+  const program = async (name: string, args: readonly string[]): Promise<void> => {
+    const result = await deps.exec.run(name, args, { timeoutMs: deadlineMs, env: { LC_ALL: 'C' } });
+    if (result.exitCode !== 0) throw mountError(name, args, result);
+  };
+  return {
+    list,
+    isMountPoint,
+    async mount({ source, target, type, options = [] }) {
+      const typeArgs = type === undefined || type === '' ? [] : ['-t', type];
+      const bind = options.includes('bind') || options.includes('rbind');
+      // The kernel ignores other options in the first step of a bind mount.
+      const first = bind
+        ? options.filter((option) => option === 'bind' || option === 'rbind' || option === '_netdev')
+        : options;
+      const optionArgs = first.length === 0 ? [] : ['-o', first.join(',')];
+      await program('mount', [...typeArgs, ...optionArgs, '--', source, target]);
+      const second = bind ? options.filter((option) => !first.includes(option)) : [];
+      if (second.length === 0) return;
+      try {
+        await program('mount', ['-o', ['bind', 'remount', ...second].join(','), '--', source, target]);
+      } catch (error) {
+        await program('umount', ['--', target]); // writable where read-only was asked for must not stay
+        throw error;
+      }
+    },
+    async unmount(target, options = {}) {
+      try {
+        await program('umount', [...(options.lazy ? ['-l'] : []), '--', target]);
+      } catch (error) {
+        if (await isMountPoint(target)) throw error;
+      }
+    },
+  };
+}
+
+function trimSlash(path: string): string {
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+}
+
+function mountError(name: string, args: readonly string[], result: ExecResult): Error {
+  const reason = result.timedOut ? `timed out after ${deadlineMs / 1000} s` : `exit status ${result.exitCode}`;
+  const text = `${name} failed: ${reason}\narguments: ${args.join(' ')}\noutput: ${(result.stderr + result.stdout).trim()}`;
+  return Object.assign(new Error(text), { exitCode: result.exitCode });
+}

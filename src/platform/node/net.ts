@@ -1,0 +1,188 @@
+/** Dialling out: raw and TLS connections, and an HTTP/1.1 client that keeps connections alive per TLS identity. */
+import * as http from 'node:http';
+import * as https from 'node:https';
+import { connect, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { type ConnectionOptions, connect as connectTls } from 'node:tls';
+import { Lru } from '../../base/lru.ts';
+import type { Dial, HttpAnswer, HttpCall, HttpUpgrade, Net, TlsOptions } from '../net.ts';
+import type { Duplex } from '../streams.ts';
+import { duplexOf } from './streams.ts';
+
+/** TLS identities whose connections are kept. */
+const maxIdentities = 64;
+/** Below the 90 s after which servers like ours drop an idle connection. */
+const idleSocketMs = 60_000;
+
+/** The network port, and the end of its kept connections. */
+export interface NodeNet extends Net {
+  /** Closes idle connections; running calls go on. */
+  close(): void;
+}
+
+/** Makes the network port of this process. */
+export function createNodeNet(): NodeNet {
+  const plain = new http.Agent({ keepAlive: true, timeout: idleSocketMs });
+  const agents = new Lru<string, https.Agent>(maxIdentities, (_key, agent) => agent.destroy());
+  const agentFor = (call: HttpCall): http.Agent => {
+    if (!call.url.startsWith('https:')) return plain;
+    const key = JSON.stringify(call.tls ?? {});
+    let agent = agents.get(key);
+    if (agent === undefined) {
+      agent = new https.Agent({ keepAlive: true, timeout: idleSocketMs, ...tlsOptions(call.tls) });
+      agents.set(key, agent);
+    }
+    return agent;
+  };
+  return {
+    dial,
+    http: (call) => exchange(call, agentFor(call)),
+    upgrade: (call) => upgrade(call),
+    interfaces,
+    close() {
+      plain.destroy();
+      agents.clear();
+    },
+  };
+}
+
+function tlsOptions(tls: TlsOptions = {}): ConnectionOptions {
+  return {
+    ...(tls.certPem === undefined ? {} : { cert: tls.certPem }),
+    ...(tls.keyPem === undefined ? {} : { key: tls.keyPem }),
+    ...(tls.caPem === undefined ? {} : { ca: tls.caPem }),
+    ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
+    rejectUnauthorized: tls.insecureSkipVerify !== true,
+  };
+}
+
+async function dial(target: Dial): Promise<Duplex> {
+  target.signal?.throwIfAborted();
+  const where =
+    target.unixPath === undefined
+      ? { host: target.host ?? '127.0.0.1', port: target.port ?? 0 }
+      : { path: target.unixPath };
+  const socket: Socket =
+    target.tls === undefined
+      ? connect({ ...where, allowHalfOpen: true })
+      : connectTls({ ...where, ...tlsOptions(target.tls) });
+  await settled(socket, target, (resolve) =>
+    socket.once(target.tls === undefined ? 'connect' : 'secureConnect', resolve),
+  );
+  return duplexOf(socket);
+}
+
+/** Waits for `subscribe`'s event, the end of the connection, the deadline or the signal. */
+async function settled<T>(
+  stream: Socket | http.ClientRequest,
+  limits: { readonly timeoutMs?: number; readonly signal?: AbortSignal },
+  subscribe: (resolve: (value: T) => void) => void,
+): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const onAbort = (): void => void stream.destroy(asError(limits.signal!.reason));
+  const deadline =
+    limits.timeoutMs === undefined
+      ? undefined
+      : setTimeout(() => stream.destroy(timeoutError(limits.timeoutMs!)), limits.timeoutMs);
+  limits.signal?.addEventListener('abort', onAbort, { once: true });
+  stream.once('error', reject);
+  stream.once('close', () => reject(Object.assign(new Error('the connection was closed'), { code: 'ECONNRESET' })));
+  subscribe(resolve);
+  try {
+    return await promise;
+  } catch (error) {
+    throw limits.signal?.aborted ? limits.signal.reason : error;
+  } finally {
+    clearTimeout(deadline);
+    limits.signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+function startRequest(call: HttpCall, agent: http.Agent | false): http.ClientRequest {
+  call.signal?.throwIfAborted();
+  const url = new URL(call.url);
+  const secure = url.protocol === 'https:';
+  if (!secure && url.protocol !== 'http:') throw new TypeError(`not an HTTP URL: ${call.url}`);
+  const options: https.RequestOptions = {
+    method: call.method,
+    headers: call.headers === undefined ? {} : { ...call.headers },
+    agent,
+    ...(call.unixPath === undefined ? {} : { socketPath: call.unixPath }),
+    ...(secure ? tlsOptions(call.tls) : {}),
+  };
+  const request = secure ? https.request(url, options) : http.request(url, options);
+  request.on('error', () => undefined); // the waiting side has its own listener
+  return request;
+}
+
+async function exchange(call: HttpCall, agent: http.Agent): Promise<HttpAnswer> {
+  const request = startRequest(call, agent);
+  try {
+    const answer = settled<http.IncomingMessage>(request, call, (resolve) => request.once('response', resolve));
+    request.end(call.body);
+    return toAnswer(call, await answer);
+  } catch (error) {
+    // The server closed a kept connection just when it was taken: nothing of the request was seen.
+    const stale = request.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
+    if (stale && ['GET', 'HEAD', 'OPTIONS'].includes(call.method) && !call.signal?.aborted)
+      return exchange(call, agent);
+    throw error;
+  }
+}
+
+async function upgrade(call: HttpCall): Promise<HttpUpgrade | HttpAnswer> {
+  const headers = { connection: 'Upgrade', ...call.headers };
+  const request = startRequest({ ...call, headers }, false);
+  const answer = settled<HttpUpgrade | HttpAnswer>(request, call, (resolve) => {
+    request.once('upgrade', (message, socket, head) => {
+      if (head.length > 0) socket.unshift(head);
+      resolve({ status: 101, headers: flatHeaders(message), socket: duplexOf(socket) });
+    });
+    request.once('response', (message) => resolve(toAnswer(call, message)));
+  });
+  request.end(call.body);
+  return answer;
+}
+
+function toAnswer(call: HttpCall, message: http.IncomingMessage): HttpAnswer {
+  const onAbort = (): void => void message.destroy(asError(call.signal!.reason));
+  message.on('error', () => undefined); // shows to whoever reads the body
+  if (call.signal !== undefined) {
+    call.signal.addEventListener('abort', onAbort, { once: true });
+    message.once('close', () => call.signal!.removeEventListener('abort', onAbort));
+  }
+  return {
+    status: message.statusCode ?? 0,
+    headers: flatHeaders(message),
+    body: message,
+    cancel: () => void message.destroy(),
+  };
+}
+
+function flatHeaders(message: http.IncomingMessage): Record<string, string> {
+  const flat: Record<string, string> = {};
+  for (const [name, value] of Object.entries(message.headers)) {
+    if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return flat;
+}
+
+function interfaces(): ReturnType<Net['interfaces']> {
+  return Object.entries(networkInterfaces()).flatMap(([name, addresses]) =>
+    (addresses ?? []).map(({ address, family, internal, cidr }) => ({
+      name,
+      address,
+      family: family === 'IPv6' ? (6 as const) : (4 as const),
+      internal,
+      cidr: cidr ?? '',
+    })),
+  );
+}
+
+function timeoutError(timeoutMs: number): Error {
+  return Object.assign(new Error(`timed out after ${timeoutMs} ms`), { code: 'ETIMEDOUT' });
+}
+
+function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(String(reason));
+}

@@ -1,0 +1,68 @@
+/**
+ * The real platform: every port on this machine. Making it starts the spawner process (see exec.ts) while this process is
+ * small; nothing else is touched before it is used. `close` ends what the platform itself started.
+ */
+import type { Platform } from '../platform.ts';
+import { createCgroups, detectCgroupVersion } from './cgroups.ts';
+import { createNodeClock } from './clock.ts';
+import { createNodeCrypto } from './crypto.ts';
+import { createNodeExec, type NodeExec } from './exec.ts';
+import { createNodeFiles } from './files.ts';
+import { createNodeHost } from './host.ts';
+import { listenHttp } from './http-server.ts';
+import { createNodeLog, type NodeLogOptions } from './log.ts';
+import { createNodeMetrics } from './metrics.ts';
+import { createNodeMounter } from './mounter.ts';
+import { createNodeNet, type NodeNet } from './net.ts';
+import { createNodeRandom } from './random.ts';
+
+/** What differs between processes. */
+export interface NodePlatformOptions {
+  readonly log?: NodeLogOptions;
+  /** Below which all cgroups of this instance live, e.g. `/keelson-ab12cd`. Default `/keelson`. */
+  readonly cgroupRoot?: string;
+  /** Start the spawner at once. Default true; a command that runs no programs says false. */
+  readonly startSpawner?: boolean;
+}
+
+/** The platform and its end. */
+export interface NodePlatform extends Platform {
+  readonly exec: NodeExec;
+  readonly net: NodeNet;
+  /** Ends the spawner and kept connections. */
+  close(): void;
+}
+
+/** Makes the platform of this process. */
+export function createNodePlatform(options: NodePlatformOptions = {}): NodePlatform {
+  const exec = createNodeExec();
+  if (options.startSpawner !== false) exec.start();
+  const clock = createNodeClock();
+  const files = createNodeFiles();
+  const net = createNodeNet();
+  return {
+    clock,
+    random: createNodeRandom(),
+    crypto: createNodeCrypto(),
+    log: createNodeLog(options.log),
+    metrics: createNodeMetrics(),
+    files,
+    exec,
+    net,
+    listenHttp,
+    host: createNodeHost({ files }),
+    mounter: createNodeMounter({ files, exec }),
+    cgroups: createCgroups({
+      files,
+      clock,
+      kill: (pid) => exec.kill(pid, 'SIGKILL'),
+      root: options.cgroupRoot ?? '/keelson',
+      version: detectCgroupVersion(),
+      mountRoot: '/sys/fs/cgroup',
+    }),
+    close() {
+      exec.close();
+      net.close();
+    },
+  };
+}

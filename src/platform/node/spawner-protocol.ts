@@ -1,0 +1,37 @@
+/** What the process and its spawner say to each other over the child process's IPC channel. Types alone. */
+
+/** To the spawner. */
+export type SpawnerRequest =
+  | {
+      readonly kind: 'run';
+      readonly id: number;
+      readonly file: string;
+      readonly args: readonly string[];
+      readonly input: string | Uint8Array | undefined;
+      readonly env: Readonly<Record<string, string>> | undefined;
+      readonly cwd: string | undefined;
+      readonly timeoutMs: number;
+    }
+  | {
+      readonly kind: 'daemon';
+      readonly id: number;
+      readonly file: string;
+      readonly args: readonly string[];
+      readonly env: Readonly<Record<string, string>> | undefined;
+      readonly cwd: string | undefined;
+      readonly logFile: string;
+    }
+  | { readonly kind: 'abort'; readonly id: number };
+
+/** From the spawner. */
+export type SpawnerAnswer =
+  | {
+      readonly kind: 'ended';
+      readonly id: number;
+      readonly exitCode: number;
+      readonly stdout: string;
+      readonly stderr: string;
+      readonly timedOut: boolean;
+    }
+  | { readonly kind: 'started'; readonly id: number; readonly pid: number }
+  | { readonly kind: 'failed'; readonly id: number; readonly code: string; readonly message: string };

@@ -1,0 +1,120 @@
+/**
+ * The spawner: a small process that starts programs for a large one, because `spawn` blocks for as long as the process
+ * that calls it is large. Entry of its own; it lives as long as its IPC channel, and what it runs (but not what it
+ * started as a daemon) dies with it. Each program has its own process group, so that its children end with it.
+ */
+import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { constants } from 'node:os';
+import type { SpawnerAnswer, SpawnerRequest } from './spawner-protocol.ts';
+
+/** Output kept of each stream; the rest is dropped. */
+const maxOutputBytes = 16 * 1024 * 1024;
+/** How long output may stay open after the program ended, held by its own children. */
+const lingerMs = 1_000;
+
+type RunRequest = Extract<SpawnerRequest, { kind: 'run' }>;
+type DaemonRequest = Extract<SpawnerRequest, { kind: 'daemon' }>;
+
+const running = new Map<number, { readonly pid: number | undefined }>();
+
+function answer(message: SpawnerAnswer): void {
+  if (process.connected) process.send!(message);
+}
+
+function fail(id: number, error: unknown): void {
+  const { code, message } = error as NodeJS.ErrnoException;
+  answer({ kind: 'failed', id, code: code ?? 'EUNKNOWN', message });
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+function collect(stream: NodeJS.ReadableStream): () => string {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  stream.on('data', (chunk: Buffer) => {
+    if (length >= maxOutputBytes) return;
+    chunks.push(chunk.subarray(0, maxOutputBytes - length));
+    length += chunk.length;
+  });
+  return () => Buffer.concat(chunks).toString('utf8');
+}
+
+function run(request: RunRequest): void {
+  const { id } = request;
+  const env = request.env === undefined ? process.env : { ...process.env, ...request.env };
+  const child = spawn(request.file, request.args, { cwd: request.cwd, env, detached: true, stdio: 'pipe' });
+  running.set(id, { pid: child.pid });
+  let timedOut = false;
+  const deadline = setTimeout(() => {
+    timedOut = true;
+    killGroup(child.pid);
+  }, request.timeoutMs);
+  const stdout = collect(child.stdout);
+  const stderr = collect(child.stderr);
+  const finish = (exitCode: number): void => {
+    if (!running.delete(id)) return;
+    clearTimeout(deadline);
+    answer({ kind: 'ended', id, exitCode, stdout: stdout(), stderr: stderr(), timedOut });
+  };
+  child.once('error', (error) => {
+    if (child.pid !== undefined || !running.delete(id)) return;
+    clearTimeout(deadline);
+    fail(id, error);
+  });
+  child.once('exit', (code, signal) => {
+    const exitCode = code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
+    const linger = setTimeout(() => finish(exitCode), lingerMs);
+    child.once('close', () => {
+      clearTimeout(linger);
+      finish(exitCode);
+    });
+  });
+  // A program that does not read its input to the end breaks the pipe, which is its business.
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(request.input ?? '');
+}
+
+function startDaemon(request: DaemonRequest): void {
+  const { id } = request;
+  const log = openSync(request.logFile, 'a', 0o640);
+  try {
+    const env = request.env === undefined ? process.env : { ...process.env, ...request.env };
+    const child = spawn(request.file, request.args, {
+      cwd: request.cwd,
+      env,
+      detached: true,
+      stdio: ['ignore', log, log],
+    });
+    child.once('error', (error) => fail(id, error));
+    if (child.pid !== undefined) answer({ kind: 'started', id, pid: child.pid });
+    child.unref();
+  } finally {
+    closeSync(log);
+  }
+}
+
+process.on('message', (request: SpawnerRequest) => {
+  try {
+    if (request.kind === 'run') run(request);
+    else if (request.kind === 'daemon') startDaemon(request);
+    else killGroup(running.get(request.id)?.pid);
+  } catch (error) {
+    fail(request.id, error);
+  }
+});
+
+process.on('disconnect', () => {
+  for (const { pid } of running.values()) killGroup(pid);
+  process.exit(0);
+});
+
+// The terminal's signals are for the process that started this one, which then ends it by closing the channel.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);

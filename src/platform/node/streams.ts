@@ -1,0 +1,130 @@
+/** The port's byte streams over Node's: sinks with backpressure, coalescing sinks, sockets as duplexes. */
+import type { Duplex as NodeDuplex, Writable } from 'node:stream';
+import type { ByteSink, Duplex } from '../streams.ts';
+
+const done: Promise<void> = Promise.resolve();
+/** Coalesced bytes that are written without waiting for the end of the turn. */
+const flushBytes = 64 * 1024;
+
+/** A sink over a Node stream. What is written in one turn of the loop goes out in one write. */
+export class CoalescingSink implements ByteSink {
+  readonly #target: Writable;
+  /** Called when a turn ends with nothing written: lets response heads out. */
+  readonly #onEmptyFlush: (() => void) | undefined;
+  #chunks: Uint8Array[] = [];
+  #bytes = 0;
+  #scheduled = false;
+  #ending = false;
+  #blocked: Promise<void> | undefined;
+
+  constructor(target: Writable, onEmptyFlush?: () => void) {
+    this.#target = target;
+    this.#onEmptyFlush = onEmptyFlush;
+    if (onEmptyFlush !== undefined) this.#schedule();
+  }
+
+  write(chunk: Uint8Array | string): Promise<void> {
+    if (this.#ending || this.#target.destroyed || this.#target.errored) return Promise.reject(goneError(this.#target));
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    this.#chunks.push(bytes);
+    this.#bytes += bytes.byteLength;
+    if (this.#bytes >= flushBytes) this.#flush();
+    else this.#schedule();
+    return this.#blocked ?? done;
+  }
+
+  end(): Promise<void> {
+    if (this.#ending || this.#target.destroyed) return done;
+    this.#flush();
+    this.#ending = true;
+    return new Promise((resolve) => {
+      this.#target.once('close', resolve);
+      this.#target.end(() => resolve());
+    });
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      if (!this.#ending) this.#flush();
+    });
+  }
+
+  #flush(): void {
+    if (this.#target.destroyed) return;
+    if (this.#chunks.length === 0) return this.#onEmptyFlush?.();
+    const whole = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks, this.#bytes);
+    this.#chunks = [];
+    this.#bytes = 0;
+    if (!this.#target.write(whole) && this.#blocked === undefined) this.#blocked = this.#untilDrained();
+  }
+
+  #untilDrained(): Promise<void> {
+    const drained = untilDrained(this.#target);
+    const unblock = (): void => void (this.#blocked = undefined);
+    drained.then(unblock, unblock);
+    return drained;
+  }
+}
+
+/** Wraps a connected socket (or any Node duplex). The wrapper owns its errors. */
+export function duplexOf(socket: NodeDuplex): Duplex {
+  let destroyedHere = false;
+  const closed = new Promise<void>((resolve) => {
+    if (socket.closed) resolve();
+    else socket.once('close', () => resolve());
+  });
+  socket.on('error', () => undefined);
+  return {
+    write(chunk) {
+      if (socket.destroyed || socket.writableEnded) return Promise.reject(goneError(socket));
+      return socket.write(chunk) ? done : untilDrained(socket);
+    },
+    end() {
+      if (socket.destroyed || socket.writableEnded) return done;
+      return new Promise((resolve) => {
+        socket.once('close', resolve);
+        socket.end(() => resolve());
+      });
+    },
+    incoming: readIncoming(socket, () => destroyedHere),
+    destroy(error) {
+      destroyedHere = error === undefined;
+      socket.destroy(error);
+    },
+    closed,
+  };
+}
+
+async function* readIncoming(socket: NodeDuplex, destroyedHere: () => boolean): AsyncGenerator<Uint8Array> {
+  try {
+    yield* socket.iterator({ destroyOnReturn: false });
+  } catch (error) {
+    if (destroyedHere()) return;
+    const early = (error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE';
+    throw early ? goneError(socket) : error;
+  }
+}
+
+function untilDrained(target: Writable): Promise<void> {
+  const drained = new Promise<void>((resolve, reject) => {
+    const onDrain = (): void => {
+      target.off('close', onClose);
+      resolve();
+    };
+    const onClose = (): void => {
+      target.off('drain', onDrain);
+      reject(goneError(target));
+    };
+    target.once('drain', onDrain);
+    target.once('close', onClose);
+  });
+  drained.catch(() => undefined); // the writer may not wait
+  return drained;
+}
+
+function goneError(stream: Writable): Error {
+  return stream.errored ?? Object.assign(new Error('the connection is closed'), { code: 'ECONNRESET' });
+}

@@ -1,0 +1,27 @@
+/** The TLS peer's verified certificate, read once per connection. */
+import type { Socket } from 'node:net';
+import { type PeerCertificate as NodePeerCertificate, TLSSocket } from 'node:tls';
+import type { PeerCertificate } from '../http.ts';
+
+const peers = new WeakMap<TLSSocket, PeerCertificate | null>();
+
+/** The peer's certificate, when it gave one and the server's client CA vouches for it. */
+export function verifiedPeer(socket: Socket | TLSSocket): PeerCertificate | undefined {
+  if (!(socket instanceof TLSSocket)) return undefined;
+  let peer = peers.get(socket);
+  if (peer === undefined) {
+    peer = socket.authorized ? toPeer(socket.getPeerCertificate()) : null;
+    peers.set(socket, peer);
+  }
+  return peer ?? undefined;
+}
+
+function toPeer(certificate: NodePeerCertificate): PeerCertificate | null {
+  if (certificate.fingerprint256 === undefined) return null;
+  const { CN, O } = certificate.subject as { CN?: string | string[]; O?: string | string[] };
+  return {
+    commonName: [CN ?? ''].flat().at(-1)!,
+    organizations: [O ?? []].flat(),
+    fingerprint256: certificate.fingerprint256.replaceAll(':', '').toLowerCase(),
+  };
+}

@@ -1,0 +1,74 @@
+/** The cgroup port as a table: limits as they were set, processes and statistics as the test says. */
+import type { CgroupResources, Cgroups, CgroupStats } from '../cgroups.ts';
+
+/** One cgroup. */
+export interface SimCgroup {
+  resources: CgroupResources;
+  readonly pids: Set<number>;
+  stats: CgroupStats;
+}
+
+/** The cgroups of a simulated host. */
+export interface SimCgroups extends Cgroups {
+  /** By name; `/` is always there. */
+  readonly groups: ReadonlyMap<string, SimCgroup>;
+}
+
+const noUse: CgroupStats = {
+  cpuUsageNs: 0,
+  memoryUsageBytes: 0,
+  memoryWorkingSetBytes: 0,
+  memoryRssBytes: 0,
+  pageFaults: 0,
+  majorPageFaults: 0,
+  pids: 0,
+};
+
+/** Makes a host with the root cgroup alone. */
+export function createSimCgroups(root = '/keelson'): SimCgroups {
+  const groups = new Map<string, SimCgroup>();
+  const make = (): SimCgroup => ({ resources: {}, pids: new Set(), stats: noUse });
+  groups.set('/', make());
+  const find = (name: string): SimCgroup => {
+    const group = groups.get(name);
+    if (group === undefined) throw Object.assign(new Error(`ENOENT: no cgroup ${name}`), { code: 'ENOENT' });
+    return group;
+  };
+  const below = (name: string): string[] =>
+    [...groups.keys()].filter((key) => key === name || key.startsWith(name === '/' ? '/' : `${name}/`));
+  return {
+    version: 2,
+    groups,
+    exists: async (name) => groups.has(name),
+    async create(name, resources) {
+      const parts = name.split('/').slice(1);
+      for (let depth = 1; depth <= parts.length; depth++) {
+        const path = `/${parts.slice(0, depth).join('/')}`;
+        if (!groups.has(path)) groups.set(path, make());
+      }
+      const group = find(name);
+      group.resources = { ...group.resources, ...resources };
+    },
+    async update(name, resources) {
+      const group = find(name);
+      group.resources = { ...group.resources, ...resources };
+    },
+    async destroy(name) {
+      for (const path of below(name)) if (path !== '/') groups.delete(path);
+    },
+    async addProcess(name, pid) {
+      for (const group of groups.values()) group.pids.delete(pid);
+      find(name).pids.add(pid);
+    },
+    pids: async (name) => below(name).flatMap((path) => [...groups.get(path)!.pids]),
+    stats: async (name) => find(name).stats,
+    async children(name) {
+      const prefix = name === '/' ? '/' : `${name}/`;
+      return below(name).flatMap((path) => {
+        const rest = path.slice(prefix.length);
+        return path.startsWith(prefix) && rest !== '' && !rest.includes('/') ? [rest] : [];
+      });
+    },
+    criParent: (name) => (name === '/' ? root : `${root}${name}`),
+  };
+}

@@ -1,0 +1,42 @@
+/**
+ * Real hashing; real WebCrypto whose asynchronous operations hold virtual time still. Keys are random unless the caller
+ * makes them of seeded bytes.
+ */
+import type { Clock } from '../clock.ts';
+import type { CryptoPort } from '../crypto.ts';
+import { sha256Hex } from './sha256.ts';
+
+/** Makes the crypto port of a simulation. */
+export function createSimCrypto(clock: Clock): CryptoPort {
+  const real = globalThis.crypto;
+  const subtle = new Proxy(real.subtle, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target);
+      if (typeof member !== 'function') return member;
+      return async (...args: unknown[]): Promise<unknown> => {
+        const release = clock.holdBusy(`crypto.subtle.${String(name)}`);
+        try {
+          return await (member as (...all: unknown[]) => Promise<unknown>).apply(target, args);
+        } finally {
+          release();
+        }
+      };
+    },
+  });
+  const webcrypto = new Proxy(real, {
+    get(target, name) {
+      if (name === 'subtle') return subtle;
+      const member: unknown = Reflect.get(target, name, target);
+      return typeof member === 'function' ? member.bind(target) : member;
+    },
+  });
+  return {
+    sha256Hex,
+    timingSafeEqual(a, b) {
+      let difference = a.byteLength ^ b.byteLength;
+      for (let index = 0; index < a.byteLength; index++) difference |= a[index]! ^ (b[index] ?? 0);
+      return difference === 0;
+    },
+    webcrypto,
+  };
+}

@@ -1,0 +1,172 @@
+/** The file port in memory: deterministic, on virtual time, with watches. Whoever is there is root: modes are kept, not enforced. */
+import type { FileHandle, Files, FileWatch } from '../files.ts';
+import { fileError, FileTree } from './file-tree.ts';
+
+/** Files in memory. */
+export interface MemoryFiles extends Files {
+  /** Everything there, as text, by path; for comparing in tests. */
+  snapshot(): Record<string, string>;
+}
+
+/** What an in-memory file system needs, and its size. */
+export interface MemoryFilesOptions {
+  readonly nowMs: () => number;
+  /** Default 100 GiB. */
+  readonly totalBytes?: number;
+  /** Default a million. */
+  readonly totalInodes?: number;
+}
+
+interface Watch {
+  readonly path: string;
+  readonly onChange: () => void;
+  pending: boolean;
+}
+
+/** Makes an empty file system. */
+export function createMemoryFiles(options: MemoryFilesOptions): MemoryFiles {
+  const tree = new FileTree(options.nowMs);
+  const watches = new Set<Watch>();
+  tree.onChange = (path) => notify(watches, path);
+  const write = (path: string, data: string | Uint8Array, mode = 0o644): void =>
+    tree.setData(tree.fileForWriting(path, mode), toBytes(data), path);
+  return {
+    readFile: async (path) => readData(tree, path),
+    readText: async (path) => new TextDecoder().decode(readData(tree, path)),
+    writeFile: async (path, data, own) => write(path, data, own?.mode),
+    async writeFileAtomic(path, data, own) {
+      const beside = `${path}.tmp`;
+      write(beside, data, own?.mode ?? 0o644);
+      tree.rename(beside, path);
+    },
+    open: async (path, flags) => openHandle(tree, path, flags),
+    stat: async (path) => tree.stat(tree.find(path, 'stat')),
+    lstat: async (path) => tree.stat(tree.find(path, 'lstat', false)),
+    exists: async (path) => exists(tree, path),
+    async readDir(path) {
+      const node = tree.find(path, 'scandir');
+      if (node.kind !== 'directory') throw fileError('ENOTDIR', 'scandir', path);
+      return [...node.children.keys()].sort();
+    },
+    makeDir: async (path, own) => tree.makeDir(path, own?.mode ?? 0o755),
+    async remove(path) {
+      if (lexists(tree, path)) tree.unlink(path);
+    },
+    async removeDir(path) {
+      const node = tree.find(path, 'rmdir', false);
+      if (node.kind !== 'directory') throw fileError('ENOTDIR', 'rmdir', path);
+      if (node.children.size > 0) throw fileError('ENOTEMPTY', 'rmdir', path);
+      tree.unlink(path);
+    },
+    rename: async (from, to) => tree.rename(from, to),
+    symlink: async (target, path) => tree.symlink(target, path),
+    async readLink(path) {
+      const node = tree.find(path, 'readlink', false);
+      if (node.kind !== 'symlink') throw fileError('EINVAL', 'readlink', path);
+      return node.target;
+    },
+    chmod: async (path, mode) => void (tree.find(path, 'chmod').mode = mode),
+    async chown(path, uid, gid) {
+      Object.assign(tree.find(path, 'chown'), { uid, gid });
+    },
+    async statFileSystem(path) {
+      tree.find(path, 'statfs');
+      const { bytes, inodes } = tree.totals();
+      const { totalBytes = 100 * 2 ** 30, totalInodes = 1_000_000 } = options;
+      return { totalBytes, availableBytes: totalBytes - bytes, totalInodes, availableInodes: totalInodes - inodes };
+    },
+    watch: (path, onChange, onError) => addWatch({ tree, watches }, { path, onChange, onError }),
+    snapshot: () => snapshot(tree),
+  };
+}
+
+function addWatch(
+  files: { readonly tree: FileTree; readonly watches: Set<Watch> },
+  request: { readonly path: string; readonly onChange: () => void; readonly onError: (error: Error) => void },
+): FileWatch {
+  if (!exists(files.tree, request.path)) {
+    let stopped = false;
+    queueMicrotask(() => stopped || request.onError(fileError('ENOENT', 'watch', request.path)));
+    return { stop: () => void (stopped = true) };
+  }
+  const watch: Watch = { path: request.path, onChange: request.onChange, pending: false };
+  files.watches.add(watch);
+  return { stop: () => void files.watches.delete(watch) };
+}
+
+/** Changes of one turn come as one call, as they may on a real system. */
+function notify(watches: Set<Watch>, path: string): void {
+  for (const watch of watches) {
+    const concerned = path === watch.path || path.slice(0, path.lastIndexOf('/')) === watch.path;
+    if (!concerned || watch.pending) continue;
+    watch.pending = true;
+    queueMicrotask(() => {
+      watch.pending = false;
+      if (watches.has(watch)) watch.onChange();
+    });
+  }
+}
+
+function openHandle(tree: FileTree, path: string, flags: 'r' | 'a'): FileHandle {
+  const node = flags === 'a' ? tree.fileForWriting(path, 0o644) : tree.find(path, 'open');
+  if (flags === 'a') tree.onChange(path);
+  let open = true;
+  const check = (call: string): void => {
+    if (!open) throw fileError('EBADF', call, path);
+    if (node.kind === 'directory' && call !== 'fstat') throw fileError('EISDIR', call, path);
+  };
+  return {
+    async read(offset, length) {
+      check('read');
+      return node.data.slice(offset, offset + length);
+    },
+    async append(data) {
+      check('write');
+      if (flags !== 'a') throw fileError('EBADF', 'write', path);
+      tree.setData(node, Buffer.concat([node.data, toBytes(data)]), path);
+    },
+    async stat() {
+      check('fstat');
+      return tree.stat(node);
+    },
+    sync: async () => check('fsync'),
+    async close() {
+      open = false;
+    },
+  };
+}
+
+function readData(tree: FileTree, path: string): Uint8Array {
+  const node = tree.find(path, 'open');
+  if (node.kind === 'directory') throw fileError('EISDIR', 'read', path);
+  return node.data.slice();
+}
+
+function exists(tree: FileTree, path: string, followLast = true): boolean {
+  try {
+    tree.find(path, 'access', followLast);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function lexists(tree: FileTree, path: string): boolean {
+  return exists(tree, path, false);
+}
+
+function snapshot(tree: FileTree): Record<string, string> {
+  const all: Record<string, string> = {};
+  const visit = (node: typeof tree.root, path: string): void => {
+    if (node.kind === 'file') all[path] = new TextDecoder().decode(node.data);
+    else if (node.kind === 'symlink') all[path] = `-> ${node.target}`;
+    else if (node.children.size === 0 && path !== '') all[`${path}/`] = '';
+    for (const [name, child] of node.children) visit(child, `${path}/${name}`);
+  };
+  visit(tree.root, '');
+  return all;
+}
+
+function toBytes(data: string | Uint8Array): Uint8Array {
+  return typeof data === 'string' ? new TextEncoder().encode(data) : data.slice();
+}

@@ -1,0 +1,41 @@
+/** A host as the test describes it. */
+import type { Host, HostInfo } from '../host.ts';
+
+/** A host whose state can be changed while it runs. */
+export interface SimHost extends Host {
+  /** Memory in use; the rest of `memoryBytes` is available. */
+  memoryUsageBytes: number;
+  processes: number;
+}
+
+/** Four CPUs, 8 GiB, Linux on amd64, unless told otherwise. */
+export function createSimHost(facts: Partial<HostInfo> = {}): SimHost {
+  const info: HostInfo = {
+    hostname: 'sim-node',
+    machineId: '00000000000000000000000000000001',
+    systemUuid: '00000000-0000-0000-0000-000000000001',
+    bootId: '00000000-0000-0000-0000-0000000000b0',
+    kernelVersion: '6.12.0-sim',
+    osImage: 'Keelson simulated host',
+    operatingSystem: 'linux',
+    architecture: 'amd64',
+    cpuCount: 4,
+    memoryBytes: 8 * 2 ** 30,
+    swapBytes: 0,
+    pidMax: 4_194_304,
+    hugePages: [],
+    ...facts,
+  };
+  const host: SimHost = {
+    memoryUsageBytes: 2 ** 30,
+    processes: 100,
+    info: async () => info,
+    memory: async () => ({
+      availableBytes: info.memoryBytes - host.memoryUsageBytes,
+      usageBytes: host.memoryUsageBytes,
+      workingSetBytes: host.memoryUsageBytes,
+    }),
+    processCount: async () => host.processes,
+  };
+  return host;
+}

@@ -1,0 +1,184 @@
+/** Carries one HTTP call from a simulated client to a handler and its answer back, as the real adapters would. */
+import { Channel } from '../../base/channel.ts';
+import {
+  BodyTooLargeError,
+  type HttpHandler,
+  type HttpRequest,
+  type HttpResponse,
+  type PeerCertificate,
+} from '../http.ts';
+import type { HttpAnswer, HttpCall, HttpUpgrade } from '../net.ts';
+import type { ByteSink } from '../streams.ts';
+import { createDuplexPair } from './streams.ts';
+
+const streamCapacity = 16;
+const encoder = new TextEncoder();
+
+/** Who calls, and how. */
+export interface Caller {
+  readonly remoteAddress: string;
+  readonly peerCertificate: PeerCertificate | undefined;
+  readonly wantsUpgrade: boolean;
+}
+
+/** An answer, and when nothing of it is left to be aborted. */
+export interface Exchange {
+  readonly answer: HttpAnswer | HttpUpgrade;
+  readonly over: Promise<void>;
+}
+
+const over: Promise<void> = Promise.resolve();
+
+/** Calls the handler; the call's signal is the client going away. */
+export async function callHandler(handler: HttpHandler, call: HttpCall, caller: Caller): Promise<Exchange> {
+  const controller = new AbortController();
+  const leave = (): void => controller.abort(call.signal?.reason ?? goneError());
+  call.signal?.addEventListener('abort', leave, { once: true });
+  const response = await handler(toRequest(call, caller, controller.signal));
+  if (response.kind === 'bytes') return { answer: bytesAnswer(call, response), over };
+  if (response.kind === 'stream') return streamAnswer(response, controller);
+  const answer = caller.wantsUpgrade
+    ? await switchProtocols(response)
+    : plainAnswer(400, 'you must request an upgrade\n');
+  return { answer, over };
+}
+
+function toRequest(call: HttpCall, caller: Caller, signal: AbortSignal): HttpRequest {
+  const url = /^[a-z]+:\/\/([^/?#]*)([^?#]*)(?:\?([^#]*))?/i.exec(call.url);
+  const body = typeof call.body === 'string' ? encoder.encode(call.body) : (call.body ?? new Uint8Array());
+  const headers: Record<string, string> = { host: url?.[1] ?? '' };
+  if (body.byteLength > 0) headers['content-length'] = String(body.byteLength);
+  for (const [name, value] of Object.entries(call.headers ?? {})) headers[name.toLowerCase()] = value;
+  return {
+    method: call.method,
+    path: url?.[2] || '/',
+    query: url?.[3] ?? '',
+    headers,
+    remoteAddress: caller.remoteAddress,
+    ...(caller.peerCertificate === undefined ? {} : { peerCertificate: caller.peerCertificate }),
+    signal,
+    wantsUpgrade: caller.wantsUpgrade,
+    async readBody(limitBytes) {
+      if (body.byteLength > limitBytes) throw new BodyTooLargeError(limitBytes);
+      return body;
+    },
+    async *bodyStream() {
+      if (body.byteLength > 0) yield body;
+    },
+  };
+}
+
+type BytesResponse = Extract<HttpResponse, { kind: 'bytes' }>;
+type StreamResponse = Extract<HttpResponse, { kind: 'stream' }>;
+type UpgradeResponse = Extract<HttpResponse, { kind: 'upgrade' }>;
+
+function bytesAnswer(call: HttpCall, response: BytesResponse): HttpAnswer {
+  const length = response.chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0);
+  const chunks = call.method === 'HEAD' ? [] : response.chunks;
+  return {
+    status: response.status,
+    headers: { 'content-length': String(length), ...flatten(response) },
+    body: iterate(chunks),
+    cancel: () => undefined,
+  };
+}
+
+function plainAnswer(status: number, text: string): HttpAnswer {
+  return {
+    status,
+    headers: { 'content-type': 'text/plain; charset=utf-8' },
+    body: iterate([encoder.encode(text)]),
+    cancel: () => undefined,
+  };
+}
+
+function streamAnswer(response: StreamResponse, controller: AbortController): Exchange {
+  const channel = new Channel<Uint8Array>(streamCapacity);
+  let failure: unknown;
+  const sink: ByteSink = {
+    async write(chunk) {
+      if (controller.signal.aborted || channel.closed) throw goneError();
+      await channel.send(typeof chunk === 'string' ? encoder.encode(chunk) : chunk.slice());
+    },
+    end: async () => channel.close(),
+  };
+  controller.signal.addEventListener('abort', () => {
+    failure ??= controller.signal.reason;
+    channel.drain();
+    channel.close();
+  });
+  const ended = response.run(sink).then(
+    () => channel.close(),
+    (error: unknown) => {
+      failure ??= Object.assign(goneError(), { cause: error });
+      channel.close();
+    },
+  );
+  const answer: HttpAnswer = {
+    status: response.status,
+    headers: flatten(response),
+    body: readStream(channel, () => failure),
+    cancel: () => controller.abort(goneError()),
+  };
+  return { answer, over: ended };
+}
+
+async function* readStream(channel: Channel<Uint8Array>, failure: () => unknown): AsyncGenerator<Uint8Array> {
+  try {
+    yield* channel;
+    if (failure() !== undefined) throw failure();
+  } finally {
+    channel.close(); // a reader that stops early is a client that left
+  }
+}
+
+/** The handler writes its own head; it is read back as a client does. */
+async function switchProtocols(response: UpgradeResponse): Promise<HttpAnswer | HttpUpgrade> {
+  const [client, server] = createDuplexPair();
+  response.accept(server).catch((error: unknown) => server.destroy(error as Error));
+  const incoming = client.incoming[Symbol.asyncIterator]();
+  let received: Uint8Array = new Uint8Array();
+  for (;;) {
+    const end = Buffer.from(received).indexOf('\r\n\r\n');
+    if (end >= 0) {
+      const head = parseHead(Buffer.from(received.subarray(0, end)).toString('latin1'));
+      const rest = resume(received.subarray(end + 4), incoming);
+      if (head.status === 101) return { status: 101, headers: head.headers, socket: { ...client, incoming: rest } };
+      return { ...head, body: rest, cancel: () => client.destroy() };
+    }
+    const next = await incoming.next();
+    if (next.done) throw goneError();
+    received = Buffer.concat([received, next.value]);
+  }
+}
+
+function parseHead(text: string): { status: number; headers: Record<string, string> } {
+  const [first = '', ...lines] = text.split('\r\n');
+  const headers: Record<string, string> = {};
+  for (const line of lines) {
+    const colon = line.indexOf(':');
+    headers[line.slice(0, colon).toLowerCase()] = line.slice(colon + 1).trim();
+  }
+  return { status: Number(first.split(' ')[1]), headers };
+}
+
+async function* resume(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  if (first.byteLength > 0) yield first;
+  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
+}
+
+async function* iterate(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* chunks;
+}
+
+function flatten(response: BytesResponse | StreamResponse): Record<string, string> {
+  const flat: Record<string, string> = {};
+  for (const [name, value] of Object.entries(response.headers)) {
+    flat[name.toLowerCase()] = typeof value === 'string' ? value : value.join(', ');
+  }
+  return flat;
+}
+
+function goneError(): Error {
+  return Object.assign(new Error('the connection is closed'), { code: 'ECONNRESET' });
+}

@@ -1,0 +1,171 @@
+/**
+ * A simulated network: hosts with addresses, HTTP handlers and raw listeners on their ports and unix paths. There are no
+ * sockets: a call runs the handler. Calls that meet nobody fail with ECONNREFUSED, cut-off hosts with EHOSTUNREACH.
+ */
+import type { Clock } from '../clock.ts';
+import type { HttpHandler, ListenHttp, PeerCertificate } from '../http.ts';
+import type { Dial, HttpAnswer, HttpCall, HttpUpgrade, Net } from '../net.ts';
+import type { Duplex } from '../streams.ts';
+import { callHandler, type Exchange } from './http-exchange.ts';
+import { createDuplexPair } from './streams.ts';
+
+/** What listens on a port or path. */
+type Listener = { readonly http: HttpHandler } | { readonly raw: (socket: Duplex) => void };
+
+/** What several simulated hosts share. */
+export interface SimNetwork {
+  readonly clock: Clock;
+  /** Host names and their addresses. */
+  readonly names: Map<string, string>;
+  /** Whether a host may reach an address; all may unless this says otherwise. */
+  reachable: (fromAddress: string, toAddress: string) => boolean;
+  /** Tells who a client certificate (PEM) belongs to; nobody unless this says otherwise. */
+  verifyPeer: (certPem: string) => PeerCertificate | undefined;
+  readonly listeners: Map<string, Listener>;
+}
+
+/** The network as one host sees it. */
+export interface SimNet extends Net {
+  /** Opens an HTTP server; a `ListenHttp`. */
+  readonly listenHttp: ListenHttp;
+  /** Opens an HTTP server on a unix path of this host. Returns how to close it. */
+  listenUnix(path: string, handler: HttpHandler): () => void;
+  /** Accepts raw connections on a port of this host. Returns how to close it. */
+  listenRaw(port: number, accept: (socket: Duplex) => void): () => void;
+}
+
+const loopback = new Set(['127.0.0.1', 'localhost', '::1', '[::1]', '0.0.0.0', '::', '[::]']);
+const firstFreePort = 40_000;
+
+/** Makes a network without hosts. */
+export function createSimNetwork(clock: Clock): SimNetwork {
+  return { clock, names: new Map(), reachable: () => true, verifyPeer: () => undefined, listeners: new Map() };
+}
+
+/** Joins a host with these addresses (the first is its own in calls) to the network. */
+export function createSimNet(network: SimNetwork, addresses: readonly string[]): SimNet {
+  const own = addresses[0] ?? '127.0.0.1';
+  const keyOf = (host: string, port: number): string =>
+    loopback.has(host) || addresses.includes(host) ? `${own}:${port}` : `${network.names.get(host) ?? host}:${port}`;
+  const register = (key: string, listener: Listener): (() => void) => {
+    if (network.listeners.has(key)) throw coded('EADDRINUSE', `listen EADDRINUSE: address already in use ${key}`);
+    network.listeners.set(key, listener);
+    return () => void (network.listeners.get(key) === listener && network.listeners.delete(key));
+  };
+  const find = (target: { unixPath?: string | undefined; host: string; port: number }): Listener => {
+    const key = target.unixPath === undefined ? keyOf(target.host, target.port) : `${own}|${target.unixPath}`;
+    const address = key.slice(0, key.lastIndexOf(':'));
+    if (target.unixPath === undefined && address !== own && !network.reachable(own, address)) {
+      throw coded('EHOSTUNREACH', `connect EHOSTUNREACH ${key}`);
+    }
+    const listener = network.listeners.get(key);
+    if (listener !== undefined) return listener;
+    throw target.unixPath === undefined
+      ? coded('ECONNREFUSED', `connect ECONNREFUSED ${key}`)
+      : coded('ENOENT', `connect ENOENT ${target.unixPath}`);
+  };
+  const call = (request: HttpCall, wantsUpgrade: boolean): Promise<HttpAnswer | HttpUpgrade> =>
+    withDeadline(network.clock, request, async (limited) => {
+      const url = new URL(request.url);
+      const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
+      const listener = find({ unixPath: request.unixPath, host: url.hostname, port });
+      if (!('http' in listener)) throw coded('ECONNRESET', 'the peer does not speak HTTP');
+      const peerCertificate = request.tls?.certPem === undefined ? undefined : network.verifyPeer(request.tls.certPem);
+      return callHandler(listener.http, limited, { remoteAddress: own, peerCertificate, wantsUpgrade });
+    });
+  return {
+    http: (request) => call(request, false) as Promise<HttpAnswer>,
+    upgrade: (request) => call(request, true),
+    async dial(target: Dial) {
+      target.signal?.throwIfAborted();
+      const listener = find({ unixPath: target.unixPath, host: target.host ?? '127.0.0.1', port: target.port ?? 0 });
+      const [client, server] = createDuplexPair();
+      if ('raw' in listener) listener.raw(server);
+      return client;
+    },
+    interfaces: () => interfacesOf(addresses),
+    listenUnix: (path, handler) => register(`${own}|${path}`, { http: handler }),
+    listenRaw: (port, accept) => register(`${own}:${port}`, { raw: accept }),
+    async listenHttp(options, handler) {
+      let port = options.port || firstFreePort;
+      while (options.port === 0 && network.listeners.has(keyOf('localhost', port))) port++;
+      const running = new Set<AbortController>();
+      const close = register(keyOf('localhost', port), { http: tracked(handler, running) });
+      return {
+        port,
+        setCertificate: () => undefined,
+        async close() {
+          close();
+          for (const controller of running) controller.abort(coded('ECONNRESET', 'the server was closed'));
+        },
+      };
+    },
+  };
+}
+
+/** Requests that are still running when the server closes are aborted. */
+function tracked(handler: HttpHandler, running: Set<AbortController>): HttpHandler {
+  return async (request) => {
+    const controller = new AbortController();
+    const onAbort = (): void => controller.abort(request.signal.reason);
+    request.signal.addEventListener('abort', onAbort, { once: true });
+    running.add(controller);
+    const response = await handler({ ...request, signal: controller.signal });
+    if (response.kind !== 'stream') {
+      running.delete(controller);
+      return response;
+    }
+    const run = async (sink: Parameters<typeof response.run>[0]): Promise<void> => {
+      try {
+        await response.run(sink);
+      } finally {
+        running.delete(controller);
+      }
+    };
+    return { ...response, run };
+  };
+}
+
+async function withDeadline(
+  clock: Clock,
+  call: HttpCall,
+  start: (call: HttpCall) => Promise<Exchange>,
+): Promise<HttpAnswer | HttpUpgrade> {
+  call.signal?.throwIfAborted();
+  const controller = new AbortController();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const stop = (reason: unknown): void => {
+    controller.abort(reason);
+    reject(reason);
+  };
+  const onAbort = (): void => stop(call.signal!.reason);
+  const unhook = (): void => call.signal?.removeEventListener('abort', onAbort);
+  call.signal?.addEventListener('abort', onAbort, { once: true });
+  const cancel =
+    call.timeoutMs === undefined
+      ? undefined
+      : clock.setTimer(call.timeoutMs, () => stop(coded('ETIMEDOUT', `timed out after ${call.timeoutMs} ms`)));
+  try {
+    const { answer, over } = await Promise.race([start({ ...call, signal: controller.signal }), promise]);
+    promise.catch(() => undefined); // aborted later, the answer's body says so
+    void over.then(unhook);
+    return answer;
+  } catch (error) {
+    unhook();
+    throw error;
+  } finally {
+    cancel?.();
+  }
+}
+
+function interfacesOf(addresses: readonly string[]): ReturnType<Net['interfaces']> {
+  const outer = addresses.map((address, index) => {
+    const family = address.includes(':') ? (6 as const) : (4 as const);
+    return { name: `eth${index}`, address, family, internal: false, cidr: `${address}/${family === 4 ? 24 : 64}` };
+  });
+  return [{ name: 'lo', address: '127.0.0.1', family: 4, internal: true, cidr: '127.0.0.1/8' }, ...outer];
+}
+
+function coded(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
+}

@@ -1,0 +1,65 @@
+/** SHA-256 in plain TypeScript, synchronous, for simulations, which import nothing of Node. FIPS 180-4. */
+
+const k = new Uint32Array(64);
+const initial = new Uint32Array(8);
+fillConstants();
+
+/** The constants are the first 32 bits of the fractions of cube and square roots of the first primes. */
+function fillConstants(): void {
+  let count = 0;
+  for (let candidate = 2; count < 64; candidate++) {
+    if (!isPrime(candidate)) continue;
+    if (count < 8) initial[count] = fraction(Math.sqrt(candidate));
+    k[count++] = fraction(Math.cbrt(candidate));
+  }
+}
+
+function isPrime(candidate: number): boolean {
+  for (let divisor = 2; divisor * divisor <= candidate; divisor++) if (candidate % divisor === 0) return false;
+  return true;
+}
+
+function fraction(root: number): number {
+  return Math.floor((root - Math.floor(root)) * 2 ** 32);
+}
+
+/** The hash as lower-case hexadecimal. */
+export function sha256Hex(data: string | Uint8Array): string {
+  const message = typeof data === 'string' ? new TextEncoder().encode(data) : data;
+  const padded = new Uint8Array(Math.ceil((message.byteLength + 9) / 64) * 64);
+  padded.set(message);
+  padded[message.byteLength] = 0x80;
+  const view = new DataView(padded.buffer);
+  view.setBigUint64(padded.byteLength - 8, BigInt(message.byteLength) * 8n);
+  const state = initial.slice();
+  const words = new Uint32Array(64);
+  for (let at = 0; at < padded.byteLength; at += 64) {
+    for (let index = 0; index < 16; index++) words[index] = view.getUint32(at + index * 4);
+    compress(state, words);
+  }
+  return [...state].map((word) => word.toString(16).padStart(8, '0')).join('');
+}
+
+function rotate(word: number, by: number): number {
+  return (word >>> by) | (word << (32 - by));
+}
+
+function compress(state: Uint32Array, words: Uint32Array): void {
+  for (let index = 16; index < 64; index++) {
+    const early = words[index - 15]!;
+    const late = words[index - 2]!;
+    const s0 = rotate(early, 7) ^ rotate(early, 18) ^ (early >>> 3);
+    const s1 = rotate(late, 17) ^ rotate(late, 19) ^ (late >>> 10);
+    words[index] = words[index - 16]! + s0 + words[index - 7]! + s1;
+  }
+  let [a, b, c, d, e, f, g, h] = state as unknown as [number, number, number, number, number, number, number, number];
+  for (let index = 0; index < 64; index++) {
+    const sum1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25);
+    const choice = (e & f) ^ (~e & g);
+    const first = (h + sum1 + choice + k[index]! + words[index]!) | 0;
+    const sum0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22);
+    const majority = (a & b) ^ (a & c) ^ (b & c);
+    [h, g, f, e, d, c, b, a] = [g, f, e, (d + first) | 0, c, b, a, (first + sum0 + majority) | 0];
+  }
+  for (const [index, value] of [a, b, c, d, e, f, g, h].entries()) state[index] = state[index]! + value;
+}

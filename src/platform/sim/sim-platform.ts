@@ -1,0 +1,69 @@
+/**
+ * A whole platform in memory, on virtual time, repeatable from a seed: what unit tests and simulations hand to components.
+ * Several hosts share one clock and one network.
+ */
+import type { HostInfo } from '../host.ts';
+import type { Platform } from '../platform.ts';
+import type { Random } from '../random.ts';
+import { createSimCgroups, type SimCgroups } from './cgroups.ts';
+import { createSimCrypto } from './crypto.ts';
+import { createSimExec, type SimExec } from './exec.ts';
+import { createMemoryFiles, type MemoryFiles } from './files.ts';
+import { createSimHost, type SimHost } from './host.ts';
+import { createMemoryLog, type MemoryLog } from './log.ts';
+import { createMemoryMetrics, type MemoryMetrics } from './metrics.ts';
+import { createSimMounter, type SimMounter } from './mounter.ts';
+import { createSimNet, createSimNetwork, type SimNet, type SimNetwork } from './net.ts';
+import { createSeededRandom } from './random.ts';
+import { VirtualClock } from './virtual-clock.ts';
+
+/** What differs between simulated hosts. */
+export interface SimPlatformOptions {
+  /** Default 1. */
+  readonly seed?: number | string;
+  /** Wall-clock start of a new clock. */
+  readonly startMs?: number;
+  readonly host?: Partial<HostInfo>;
+  /** Default `10.0.0.1`. Must differ between hosts of one network. */
+  readonly addresses?: readonly string[];
+  /** The clock and network of another host, to be beside it. */
+  readonly beside?: SimPlatform;
+}
+
+/** A platform whose every part can be moved and looked at. */
+export interface SimPlatform extends Platform {
+  readonly clock: VirtualClock;
+  readonly random: Random;
+  readonly log: MemoryLog;
+  readonly metrics: MemoryMetrics;
+  readonly files: MemoryFiles;
+  readonly exec: SimExec;
+  readonly net: SimNet;
+  readonly network: SimNetwork;
+  readonly host: SimHost;
+  readonly mounter: SimMounter;
+  readonly cgroups: SimCgroups;
+}
+
+/** Makes a simulated host. */
+export function createSimPlatform(options: SimPlatformOptions = {}): SimPlatform {
+  const clock =
+    options.beside?.clock ?? new VirtualClock(options.startMs === undefined ? {} : { startMs: options.startMs });
+  const network = options.beside?.network ?? createSimNetwork(clock);
+  const net = createSimNet(network, options.addresses ?? ['10.0.0.1']);
+  return {
+    clock,
+    random: createSeededRandom(options.seed ?? 1),
+    crypto: createSimCrypto(clock),
+    log: createMemoryLog(),
+    metrics: createMemoryMetrics(),
+    files: createMemoryFiles({ nowMs: () => clock.nowMs() }),
+    exec: createSimExec(clock),
+    net,
+    network,
+    listenHttp: net.listenHttp,
+    host: createSimHost(options.host),
+    mounter: createSimMounter(),
+    cgroups: createSimCgroups(),
+  };
+}

@@ -1,0 +1,55 @@
+/** From the chosen node to the bound pod: Reserve, Permit, PreBind, Bind, PostBind, with everything taken back on failure. Upstream: schedule_one.go (bindingCycle). */
+import type { Pod } from '../api/gen/core-v1.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { CycleState } from './framework/plugin.ts';
+import type { Profile } from './framework/profile.ts';
+import { failed, type Status } from './framework/status.ts';
+
+/** What is to be bound. */
+export interface BindingInput {
+  readonly profile: Profile;
+  readonly state: CycleState;
+  readonly pod: Pod;
+  readonly nodeName: string;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+}
+
+/** Runs the Reserve point; on a rejection what was reserved is given back. */
+export function reserve({ profile, state, pod, nodeName }: BindingInput): Status | undefined {
+  for (const plugin of profile.plugins) {
+    const status = plugin.reserve?.(state, pod, nodeName);
+    if (status === undefined) continue;
+    unreserve({ profile, state, pod, nodeName });
+    return status;
+  }
+  return undefined;
+}
+
+/** Gives back, in reverse order. */
+export function unreserve({ profile, state, pod, nodeName }: Pick<BindingInput, 'profile' | 'state' | 'pod' | 'nodeName'>): void {
+  for (const plugin of profile.plugins.toReversed()) plugin.unreserve?.(state, pod, nodeName);
+}
+
+/** Permit, PreBind, Bind and PostBind. */
+export async function bind(input: BindingInput): Promise<Status | undefined> {
+  const { profile, state, pod, nodeName, signal } = input;
+  for (const plugin of profile.plugins) {
+    const permit = plugin.permit?.(state, pod, nodeName);
+    if (permit?.status !== undefined && permit.status.code !== 'wait') return permit.status;
+    if (permit?.status?.code === 'wait') return failed(plugin.name, new Error('waiting plugins are not supported yet'));
+  }
+  for (const plugin of profile.plugins) {
+    const status = await plugin.preBind?.(state, pod, nodeName, signal);
+    if (status !== undefined) return status;
+  }
+  for (const plugin of profile.plugins) {
+    if (plugin.bind === undefined) continue;
+    const status = await plugin.bind(state, pod, nodeName, signal);
+    if (status?.code === 'skip') continue;
+    if (status !== undefined) return status;
+    for (const after of profile.plugins) after.postBind?.(state, pod, nodeName);
+    return undefined;
+  }
+  return failed('Bind', new Error('no bind plugin took the pod'));
+}

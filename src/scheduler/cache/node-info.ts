@@ -1,0 +1,74 @@
+/**
+ * A node with the pods on it, added up. The cache owns and changes these; a scheduling cycle sees the snapshot's list and
+ * reads only. Upstream: framework.NodeInfo.
+ */
+import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import { hostPortsOf, type HostPort } from '../../component-helpers/host-ports.ts';
+import { addAmounts, amountsOf, emptyAmounts, podRequests, type ResourceAmounts } from '../../component-helpers/pod-resources.ts';
+import { quantityValue } from '../../api/quantity.ts';
+
+/** What a cycle sees of the cluster. */
+export interface Snapshot {
+  /** Interleaved over zones. */
+  readonly nodes: readonly NodeInfo[];
+  byName(name: string): NodeInfo | undefined;
+}
+
+/** One node. */
+export class NodeInfo {
+  readonly name: string;
+  node: Node;
+  readonly pods = new Map<string, Pod>();
+  allocatable: ResourceAmounts = emptyAmounts();
+  allowedPods = 0;
+  readonly requested: ResourceAmounts = emptyAmounts();
+  nonZeroMilliCpu = 0;
+  nonZeroMemoryBytes = 0;
+  /** Empty for most nodes. */
+  readonly usedPorts: HostPort[] = [];
+  /** Raised at every change. */
+  generation = 0;
+  /** Sum of sizes of images by name, for ImageLocality. */
+  images: ReadonlyMap<string, number> = new Map();
+
+  constructor(node: Node) {
+    this.name = node.metadata.name ?? '';
+    this.node = node;
+    this.setNode(node);
+  }
+
+  /** Takes over a new version of the Node object. */
+  setNode(node: Node): void {
+    this.node = node;
+    this.allocatable = amountsOf(node.status?.allocatable);
+    const pods = node.status?.allocatable?.['pods'];
+    this.allowedPods = pods === undefined ? 0 : quantityValue(pods);
+    this.images = new Map((node.status?.images ?? []).flatMap((image) => (image.names ?? []).map((name) => [name, image.sizeBytes ?? 0] as const)));
+    this.generation++;
+  }
+
+  /** Counts a pod in. The uid must be new. */
+  addPod(pod: Pod): void {
+    this.pods.set(pod.metadata.uid ?? '', pod);
+    this.#count(pod, 1);
+    this.usedPorts.push(...hostPortsOf(pod));
+  }
+
+  /** Counts a pod out; false when it was not here. */
+  removePod(uid: string): boolean {
+    const pod = this.pods.get(uid);
+    if (pod === undefined) return false;
+    this.pods.delete(uid);
+    this.#count(pod, -1);
+    if (hostPortsOf(pod).length > 0) this.usedPorts.splice(0, this.usedPorts.length, ...[...this.pods.values()].flatMap((p) => hostPortsOf(p)));
+    return true;
+  }
+
+  #count(pod: Pod, sign: 1 | -1): void {
+    const { requests, nonZero } = podRequests(pod);
+    addAmounts(this.requested, requests, sign);
+    this.nonZeroMilliCpu += sign * nonZero.milliCpu;
+    this.nonZeroMemoryBytes += sign * nonZero.memoryBytes;
+    this.generation++;
+  }
+}

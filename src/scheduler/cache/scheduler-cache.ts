@@ -1,0 +1,112 @@
+/**
+ * The scheduler's picture of nodes and the pods on them, including pods it has bound but not yet seen bound (assumed).
+ * An assumed pod is confirmed by the informer, or forgotten when binding fails. Upstream: scheduler/backend/cache.
+ */
+import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import { NodeInfo, type Snapshot } from './node-info.ts';
+
+/** The cache. All methods are synchronous; the scheduling loop and the informers share one thread. */
+export interface SchedulerCache {
+  addNode(node: Node): void;
+  updateNode(node: Node): void;
+  removeNode(name: string): void;
+  /** A pod seen with a node: confirms an assumed one. */
+  addPod(pod: Pod): void;
+  updatePod(pod: Pod): void;
+  removePod(pod: Pod): void;
+  /** Counts the pod on the node before it is bound. */
+  assume(pod: Pod, nodeName: string): void;
+  /** Takes an assumption back. */
+  forget(uid: string): void;
+  isAssumed(uid: string): boolean;
+  /** The node of a known pod. */
+  nodeOf(uid: string): string | undefined;
+  snapshot(): Snapshot;
+  nodeCount(): number;
+}
+
+interface Placed {
+  readonly node: string;
+  readonly assumed: boolean;
+}
+
+/** Creates an empty cache. */
+export function createSchedulerCache(): SchedulerCache {
+  const nodes = new Map<string, NodeInfo>();
+  const placed = new Map<string, Placed>();
+  /** Pods that arrived before their node. */
+  const orphans = new Map<string, Map<string, Pod>>();
+  let order: NodeInfo[] | undefined;
+
+  const put = (pod: Pod, nodeName: string, assumed: boolean): void => {
+    const uid = pod.metadata.uid ?? '';
+    take(uid);
+    placed.set(uid, { node: nodeName, assumed });
+    const info = nodes.get(nodeName);
+    if (info !== undefined) info.addPod(pod);
+    else (orphans.get(nodeName) ?? orphans.set(nodeName, new Map()).get(nodeName))?.set(uid, pod);
+  };
+  const take = (uid: string): void => {
+    const at = placed.get(uid);
+    if (at === undefined) return;
+    placed.delete(uid);
+    nodes.get(at.node)?.removePod(uid);
+    orphans.get(at.node)?.delete(uid);
+  };
+  const setNode = (node: Node): void => {
+    const name = node.metadata.name ?? '';
+    const known = nodes.get(name);
+    if (known !== undefined) {
+      if (zoneOf(known.node) !== zoneOf(node)) order = undefined;
+      return known.setNode(node);
+    }
+    const info = new NodeInfo(node);
+    for (const pod of orphans.get(name)?.values() ?? []) info.addPod(pod);
+    orphans.delete(name);
+    nodes.set(name, info);
+    order = undefined;
+  };
+  const seen = (pod: Pod): void => put(pod, pod.spec?.nodeName ?? '', false);
+  return {
+    addNode: setNode,
+    updateNode: setNode,
+    removeNode(name) {
+      const info = nodes.get(name);
+      if (info === undefined) return;
+      if (info.pods.size > 0) orphans.set(name, new Map(info.pods));
+      nodes.delete(name);
+      order = undefined;
+    },
+    addPod: seen,
+    updatePod: seen,
+    removePod: (pod) => take(pod.metadata.uid ?? ''),
+    assume: (pod, nodeName) => put(pod, nodeName, true),
+    forget(uid) {
+      if (placed.get(uid)?.assumed === true) take(uid);
+    },
+    isAssumed: (uid) => placed.get(uid)?.assumed === true,
+    nodeOf: (uid) => placed.get(uid)?.node,
+    snapshot: () => ({ nodes: (order ??= interleaveZones([...nodes.values()])), byName: (name) => nodes.get(name) }),
+    nodeCount: () => nodes.size,
+  };
+}
+
+function zoneOf(node: Node): string {
+  const labels = node.metadata.labels ?? {};
+  return `${labels['topology.kubernetes.io/region'] ?? ''}:${labels['topology.kubernetes.io/zone'] ?? ''}`;
+}
+
+/** One node of each zone in turn, so that a sample of nodes spans all zones. Upstream: nodeTree. */
+function interleaveZones(all: readonly NodeInfo[]): NodeInfo[] {
+  const zones = Map.groupBy(all, (info) => zoneOf(info.node));
+  if (zones.size <= 1) return [...all];
+  const lists = [...zones.values()];
+  const result: NodeInfo[] = [];
+  for (let i = 0; result.length < all.length; i++) {
+    for (const list of lists) {
+      const info = list[i];
+      if (info !== undefined) result.push(info);
+    }
+  }
+  return result;
+}

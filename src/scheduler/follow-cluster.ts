@@ -1,0 +1,99 @@
+/** Feeds the cache and the queue from the informers, and turns changes into the events that wake waiting pods. Upstream: eventhandlers.go. */
+import type { Node, Pod } from '../api/gen/core-v1.ts';
+import { deepEqual } from '../base/equal.ts';
+import type { Informer } from '../client/informer.ts';
+import type { SchedulerCache } from './cache/scheduler-cache.ts';
+import type { ClusterEvent } from './queue/cluster-event.ts';
+import type { SchedulingQueue } from './queue/scheduling-queue.ts';
+
+/** What is followed and fed. */
+export interface FollowDeps {
+  readonly nodes: Informer<Node>;
+  readonly pods: Informer<Pod>;
+  readonly cache: SchedulerCache;
+  readonly queue: SchedulingQueue;
+  /** Whether a pod names this scheduler. */
+  readonly ownPods: (pod: Pod) => boolean;
+}
+
+/** Registers the handlers; the result waits for the first lists. */
+export function followCluster(deps: FollowDeps): (signal: AbortSignal) => Promise<void> {
+  followNodes(deps);
+  followPods(deps);
+  return async (signal) => {
+    await deps.nodes.waitForSync(signal);
+    await deps.pods.waitForSync(signal);
+  };
+}
+
+function followNodes({ nodes, cache, queue }: FollowDeps): void {
+  nodes.addHandler({
+    onAdd(node) {
+      cache.addNode(node);
+      queue.notify('node/add', undefined, node);
+    },
+    onUpdate(old, node) {
+      cache.updateNode(node);
+      for (const event of nodeChanges(old, node)) queue.notify(event, old, node);
+    },
+    onDelete(node) {
+      cache.removeNode(node.metadata.name ?? '');
+      queue.notify('node/delete', node, undefined);
+    },
+  });
+}
+
+/** What about a node changed, as far as scheduling cares. Pure. */
+export function nodeChanges(old: Node, node: Node): ClusterEvent[] {
+  const changes: ClusterEvent[] = [];
+  if (!deepEqual(old.status?.allocatable, node.status?.allocatable)) changes.push('node/update-allocatable');
+  if (!deepEqual(old.metadata.labels, node.metadata.labels)) changes.push('node/update-label');
+  if (!deepEqual(old.spec?.taints, node.spec?.taints) || old.spec?.unschedulable !== node.spec?.unschedulable) changes.push('node/update-taint');
+  const conditions = (n: Node): unknown => n.status?.conditions?.map((c) => [c.type, c.status]);
+  if (!deepEqual(conditions(old), conditions(node))) changes.push('node/update-condition');
+  return changes;
+}
+
+function followPods({ pods, cache, queue, ownPods }: FollowDeps): void {
+  const assigned = (pod: Pod): boolean => (pod.spec?.nodeName ?? '') !== '' && !isFinished(pod);
+  const pending = (pod: Pod): boolean => (pod.spec?.nodeName ?? '') === '' && !isFinished(pod) && ownPods(pod);
+  const leave = (pod: Pod): void => {
+    if (assigned(pod)) {
+      cache.removePod(pod);
+      queue.notify('assigned-pod/delete', pod, undefined);
+    } else {
+      cache.forget(pod.metadata.uid ?? '');
+      queue.remove(pod.metadata.uid ?? '');
+    }
+  };
+  pods.addHandler({
+    onAdd(pod) {
+      if (assigned(pod)) {
+        cache.addPod(pod);
+        queue.notify('assigned-pod/add', undefined, pod);
+      } else if (pending(pod)) queue.add(pod);
+    },
+    onUpdate(old, pod) {
+      if (old.metadata.uid !== pod.metadata.uid) leave(old);
+      if (assigned(pod)) {
+        if (!assigned(old)) queue.remove(pod.metadata.uid ?? '');
+        cache.updatePod(pod);
+        if (!assigned(old)) queue.notify('assigned-pod/add', undefined, pod);
+        else if (old.spec !== pod.spec || old.metadata.labels !== pod.metadata.labels) queue.notify('assigned-pod/update', old, pod);
+      } else if (assigned(old)) leave(old);
+      else if (pending(pod) && !cache.isAssumed(pod.metadata.uid ?? '') && schedulingPartChanged(old, pod)) queue.update(old, pod);
+      else if (isFinished(pod)) queue.remove(pod.metadata.uid ?? '');
+    },
+    onDelete: leave,
+  });
+}
+
+/** Status updates of a waiting pod (our own condition) are no reason to try again. */
+function schedulingPartChanged(old: Pod, pod: Pod): boolean {
+  const part = (p: Pod): unknown => [p.spec, p.metadata.labels, p.metadata.annotations, p.metadata.deletionTimestamp];
+  return !deepEqual(part(old), part(pod));
+}
+
+function isFinished(pod: Pod): boolean {
+  return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
+}

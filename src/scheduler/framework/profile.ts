@@ -1,0 +1,77 @@
+/** A profile: the plugins of one scheduler name, and how a pod passes through them. Pure but for the plugins. Upstream: frameworkImpl. */
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
+import type { CycleState, SchedulerPlugin } from './plugin.ts';
+import type { Status } from './status.ts';
+
+/** Plugins with their score weights. */
+export interface Profile {
+  readonly schedulerName: string;
+  readonly plugins: readonly SchedulerPlugin[];
+  readonly weights: Readonly<Record<string, number>>;
+}
+
+/** Either a rejection of the pod as a whole, or the nodes worth a look and the plugins that filter. */
+export interface PreFiltered {
+  readonly rejection?: Status;
+  readonly nodeNames?: ReadonlySet<string>;
+  readonly filters: readonly SchedulerPlugin[];
+}
+
+/** Runs the PreFilter point. Plugins that skip have no say in filtering. */
+export function runPreFilter(profile: Profile, state: CycleState, input: { pod: Pod; snapshot: Snapshot }): PreFiltered {
+  let nodeNames: ReadonlySet<string> | undefined;
+  const skipped = new Set<SchedulerPlugin>();
+  for (const plugin of profile.plugins) {
+    const result = plugin.preFilter?.(state, input.pod, input.snapshot);
+    if (result === undefined) continue;
+    if ('code' in result) {
+      if (result.code !== 'skip') return { rejection: result, filters: [] };
+      skipped.add(plugin);
+    } else if (result.nodeNames !== undefined) {
+      nodeNames = nodeNames === undefined ? result.nodeNames : nodeNames.intersection(result.nodeNames);
+    }
+  }
+  const filters = profile.plugins.filter((p) => p.filter !== undefined && !skipped.has(p));
+  return { filters, ...(nodeNames === undefined ? {} : { nodeNames }) };
+}
+
+/** Runs the Filter point on one node: the first rejection counts. */
+export function runFilters(filters: readonly SchedulerPlugin[], state: CycleState, input: { pod: Pod; node: NodeInfo }): Status | undefined {
+  for (const plugin of filters) {
+    const status = plugin.filter?.(state, input.pod, input.node);
+    if (status !== undefined) return status;
+  }
+  return undefined;
+}
+
+/** A node with its weighted score, and the parts for the explanation. */
+export interface NodeScore {
+  readonly node: NodeInfo;
+  readonly total: number;
+}
+
+/** Runs PreScore, Score and normalization on the feasible nodes. Order as given. */
+export function runScores(profile: Profile, state: CycleState, input: { pod: Pod; nodes: readonly NodeInfo[] }): NodeScore[] {
+  const { pod, nodes } = input;
+  const totals = new Float64Array(nodes.length);
+  for (const plugin of profile.plugins) {
+    const weight = profile.weights[plugin.name] ?? 0;
+    if (plugin.score === undefined || weight === 0) continue;
+    if (plugin.preScore?.(state, pod, nodes)?.code === 'skip') continue;
+    const scores = new Float64Array(nodes.length);
+    for (let i = 0; i < nodes.length; i++) scores[i] = plugin.score(state, pod, nodes[i] as NodeInfo);
+    plugin.normalize?.(state, pod, scores);
+    for (let i = 0; i < nodes.length; i++) totals[i] = (totals[i] ?? 0) + weight * (scores[i] ?? 0);
+  }
+  return nodes.map((node, i) => ({ node, total: totals[i] ?? 0 }));
+}
+
+/** Scales scores so that the greatest is 100; `reverse` turns the order. Upstream: helper.DefaultNormalizeScore. */
+export function normalizeToHundred(scores: Float64Array, reverse: boolean): void {
+  const greatest = scores.reduce((a, b) => Math.max(a, b), 0);
+  for (let i = 0; i < scores.length; i++) {
+    const scaled = greatest === 0 ? 0 : Math.floor((100 * (scores[i] ?? 0)) / greatest);
+    scores[i] = greatest === 0 ? (reverse ? 100 : 0) : reverse ? 100 - scaled : scaled;
+  }
+}

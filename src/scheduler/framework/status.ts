@@ -1,0 +1,26 @@
+/** Verdicts of plugins. Upstream: framework.Status. */
+
+/** Why a pod does not go on. `undefined` in place of a Status means success. */
+export interface Status {
+  /** `unresolvable`: preemption would not help either. `wait` and `pending` come from Permit and PreEnqueue. `skip`: this plugin has no part in this pod. */
+  readonly code: 'unschedulable' | 'unresolvable' | 'error' | 'wait' | 'skip' | 'pending';
+  /** In upstream's words: they end up in the pod's condition. */
+  readonly reasons: readonly string[];
+  readonly plugin: string;
+  readonly cause?: unknown;
+}
+
+/** A rejection that other nodes, or other pods' leaving, could lift. */
+export function unschedulable(plugin: string, ...reasons: readonly string[]): Status {
+  return { code: 'unschedulable', reasons, plugin };
+}
+
+/** A rejection that only a change of node or pod could lift. */
+export function unresolvable(plugin: string, ...reasons: readonly string[]): Status {
+  return { code: 'unresolvable', reasons, plugin };
+}
+
+/** A failure of the plugin itself. */
+export function failed(plugin: string, cause: unknown): Status {
+  return { code: 'error', reasons: [cause instanceof Error ? cause.message : String(cause)], plugin, cause };
+}

@@ -1,0 +1,15 @@
+/** NodeName: a pod that names its node runs there or nowhere. Upstream: plugins/nodename. */
+import type { SchedulerPlugin } from '../../framework/plugin.ts';
+import { unresolvable } from '../../framework/status.ts';
+
+/** Creates the plugin. */
+export function createNodeName(): SchedulerPlugin {
+  return {
+    name: 'NodeName',
+    filter(_state, pod, info) {
+      const wanted = pod.spec?.nodeName ?? '';
+      return wanted === '' || wanted === info.name ? undefined : unresolvable('NodeName', "node(s) didn't match the requested node name");
+    },
+    events: [{ event: 'node/add' }],
+  };
+}

@@ -1,0 +1,19 @@
+/** NodePorts: the host ports a pod wants are free. Upstream: plugins/nodeports. */
+import { hostPortsCollide, hostPortsOf } from '../../../component-helpers/host-ports.ts';
+import type { SchedulerPlugin } from '../../framework/plugin.ts';
+import { unschedulable } from '../../framework/status.ts';
+
+const NAME = 'NodePorts';
+
+/** Creates the plugin. */
+export function createNodePorts(): SchedulerPlugin {
+  return {
+    name: NAME,
+    preFilter: (_state, pod) => (hostPortsOf(pod).length === 0 ? { code: 'skip', reasons: [], plugin: NAME } : undefined),
+    filter(_state, pod, info) {
+      const collides = hostPortsOf(pod).some((wanted) => info.usedPorts.some((used) => hostPortsCollide(wanted, used)));
+      return collides ? unschedulable(NAME, "node(s) didn't have free ports for the requested pod ports") : undefined;
+    },
+    events: [{ event: 'assigned-pod/delete' }, { event: 'node/add' }],
+  };
+}

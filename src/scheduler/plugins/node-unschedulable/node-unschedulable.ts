@@ -1,0 +1,21 @@
+/** NodeUnschedulable: cordoned nodes take only pods that tolerate the unschedulable taint. Upstream: plugins/nodeunschedulable. */
+import type { Node } from '../../../api/gen/core-v1.ts';
+import { toleratesTaint } from '../../../api/taints-tolerations.ts';
+import type { SchedulerPlugin } from '../../framework/plugin.ts';
+import { unresolvable } from '../../framework/status.ts';
+
+const TAINT = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
+
+/** Creates the plugin. */
+export function createNodeUnschedulable(): SchedulerPlugin {
+  const open = (_pod: unknown, _old: unknown, node: unknown): boolean => (node as Node).spec?.unschedulable !== true;
+  return {
+    name: 'NodeUnschedulable',
+    filter(_state, pod, info) {
+      if (info.node.spec?.unschedulable !== true) return undefined;
+      const tolerated = (pod.spec?.tolerations ?? []).some((t) => toleratesTaint(t, TAINT));
+      return tolerated ? undefined : unresolvable('NodeUnschedulable', 'node(s) were unschedulable');
+    },
+    events: [{ event: 'node/add', hint: open }, { event: 'node/update-taint', hint: open }],
+  };
+}

@@ -1,0 +1,10 @@
+/** PrioritySort: higher priority first, then who waits longer. Upstream: plugins/queuesort. */
+import type { SchedulerPlugin } from '../../framework/plugin.ts';
+
+/** Creates the plugin. */
+export function createPrioritySort(): SchedulerPlugin {
+  return {
+    name: 'PrioritySort',
+    less: (a, b) => (b.pod.spec?.priority ?? 0) - (a.pod.spec?.priority ?? 0) || a.queuedAtMs - b.queuedAtMs,
+  };
+}

@@ -1,0 +1,15 @@
+/** SchedulingGates: a pod with gates is not looked at until they are all gone. Upstream: plugins/schedulinggates. */
+import type { SchedulerPlugin } from '../../framework/plugin.ts';
+
+/** Creates the plugin. */
+export function createSchedulingGates(): SchedulerPlugin {
+  return {
+    name: 'SchedulingGates',
+    preEnqueue(pod) {
+      const gates = (pod.spec?.schedulingGates ?? []).map((g) => g.name);
+      if (gates.length === 0) return undefined;
+      return { code: 'unresolvable', plugin: 'SchedulingGates', reasons: [`waiting for scheduling gates: [${gates.join(' ')}]`] };
+    },
+    events: [{ event: 'pod/update' }],
+  };
+}

@@ -1,0 +1,37 @@
+/** TaintToleration: untolerated NoSchedule and NoExecute taints filter, PreferNoSchedule ones score. Upstream: plugins/tainttoleration. */
+import type { Node, Pod, Taint, Toleration } from '../../../api/gen/core-v1.ts';
+import { toleratesTaint } from '../../../api/taints-tolerations.ts';
+import { normalizeToHundred } from '../../framework/profile.ts';
+import type { SchedulerPlugin } from '../../framework/plugin.ts';
+import { unresolvable } from '../../framework/status.ts';
+
+const NAME = 'TaintToleration';
+
+/** Creates the plugin. */
+export function createTaintToleration(): SchedulerPlugin {
+  const helps = (pod: Pod, _old: unknown, node: unknown): boolean => untolerated(pod, node as Node) === undefined;
+  return {
+    name: NAME,
+    filter(_state, pod, info) {
+      const taint = untolerated(pod, info.node);
+      return taint === undefined ? undefined : unresolvable(NAME, `node(s) had untolerated taint(s)`);
+    },
+    score(_state, pod, info) {
+      const tolerations = (pod.spec?.tolerations ?? []).filter((t) => (t.effect ?? '') === '' || t.effect === 'PreferNoSchedule');
+      return (info.node.spec?.taints ?? []).filter((t) => t.effect === 'PreferNoSchedule' && !tolerated(tolerations, t)).length;
+    },
+    normalize: (_state, _pod, scores) => normalizeToHundred(scores, true),
+    events: [{ event: 'node/add', hint: helps }, { event: 'node/update-taint', hint: helps }, { event: 'pod/update' }],
+  };
+}
+
+function untolerated(pod: Pod, node: Node): Taint | undefined {
+  const taints = node.spec?.taints;
+  if (taints === undefined || taints.length === 0) return undefined;
+  const tolerations = pod.spec?.tolerations ?? [];
+  return taints.find((t) => (t.effect === 'NoSchedule' || t.effect === 'NoExecute') && !tolerated(tolerations, t));
+}
+
+function tolerated(tolerations: readonly Toleration[], taint: Taint): boolean {
+  return tolerations.some((t) => toleratesTaint(t, taint));
+}

@@ -1,0 +1,231 @@
+/**
+ * The scheduling queue: pods ready to be tried (by the profile's sort), pods in back-off, and pods that wait for an event
+ * that could help them. An event wakes only the pods whose rejecting plugins asked for it. Events that arrive while a
+ * pod is being tried are remembered until its verdict is in, so none is missed. Upstream: scheduler/backend/queue.
+ */
+import { Heap } from '../../base/heap.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { QueuedPod, SchedulerPlugin } from '../framework/plugin.ts';
+import type { Status } from '../framework/status.ts';
+import type { ClusterEvent } from './cluster-event.ts';
+
+/** Upstream's defaults: 1 s doubling to 10 s; five minutes at most without a try. */
+export interface QueueConfig {
+  readonly initialBackoffMs: number;
+  readonly maxBackoffMs: number;
+  readonly maxUnschedulableMs: number;
+}
+
+/** What the queue needs. */
+export interface QueueDeps {
+  readonly clock: Clock;
+  readonly less: (a: QueuedPod, b: QueuedPod) => number;
+  /** Who may hold a pod out altogether. */
+  readonly preEnqueue: (pod: Pod) => Status | undefined;
+  readonly plugins: readonly SchedulerPlugin[];
+}
+
+/** The queue. */
+export interface SchedulingQueue {
+  add(pod: Pod): void;
+  /** A changed pod that is not bound: tried again if the change could help. */
+  update(old: Pod | undefined, pod: Pod): void;
+  remove(uid: string): void;
+  /** The next pod to try; undefined when there is none now (wait for `onReady`). The pod is in flight until `done` or `requeue`. */
+  pop(): QueuedPod | undefined;
+  /** The pod is bound or gone. */
+  done(uid: string): void;
+  /** The pod could not be placed; `rejectedBy` names the plugins, empty after an error. */
+  requeue(pod: QueuedPod, rejectedBy: ReadonlySet<string>): void;
+  /** Something happened in the cluster. */
+  notify(event: ClusterEvent, oldObject?: unknown, newObject?: unknown): void;
+  /** Called whenever `pop` may have something again. */
+  onReady(listener: () => void): void;
+  counts(): { readonly active: number; readonly backoff: number; readonly unschedulable: number; readonly gated: number };
+  stop(): void;
+}
+
+interface Entry {
+  pod: Pod;
+  attempts: number;
+  readonly queuedAtMs: number;
+  rejectedBy: ReadonlySet<string>;
+  /** When back-off ends, or when it was set aside. */
+  atMs: number;
+}
+interface HappenedEvent {
+  readonly event: ClusterEvent;
+  readonly oldObject: unknown;
+  readonly newObject: unknown;
+}
+
+/** Creates the queue. */
+export function createSchedulingQueue(deps: QueueDeps, config: QueueConfig): SchedulingQueue {
+  return new Queue(deps, config);
+}
+
+const uidOf = (pod: Pod): string => pod.metadata.uid ?? '';
+
+class Queue implements SchedulingQueue {
+  readonly #deps: QueueDeps;
+  readonly #config: QueueConfig;
+  readonly #active: Heap<Entry>;
+  readonly #backoff: Heap<Entry>;
+  readonly #unschedulable = new Map<string, Entry>();
+  readonly #gated = new Map<string, Entry>();
+  /** In flight: events since the pod was popped. */
+  readonly #inFlight = new Map<string, { entry: Entry; events: HappenedEvent[]; latest: Pod | undefined }>();
+  #ready: () => void = () => undefined;
+  #cancelBackoff: () => void = () => undefined;
+  readonly #cancelFlush: () => void;
+
+  constructor(deps: QueueDeps, config: QueueConfig) {
+    this.#deps = deps;
+    this.#config = config;
+    this.#active = new Heap((e) => uidOf(e.pod), (a, b) => deps.less(a, b) < 0);
+    this.#backoff = new Heap((e) => uidOf(e.pod), (a, b) => a.atMs < b.atMs);
+    this.#cancelFlush = deps.clock.setTicker(30_000, () => this.#flushOld());
+  }
+
+  add(pod: Pod): void {
+    const uid = uidOf(pod);
+    if (this.#find(uid) !== undefined || this.#inFlight.has(uid)) return this.update(undefined, pod);
+    this.#enqueue({ pod, attempts: 0, queuedAtMs: this.#deps.clock.monotonicMs(), rejectedBy: new Set(), atMs: 0 });
+  }
+
+  update(old: Pod | undefined, pod: Pod): void {
+    const uid = uidOf(pod);
+    const flying = this.#inFlight.get(uid);
+    if (flying !== undefined) {
+      flying.latest = pod;
+      flying.events.push({ event: 'pod/update', oldObject: old, newObject: pod });
+      return;
+    }
+    const entry = this.#find(uid);
+    if (entry === undefined) return this.add(pod);
+    const waiting = this.#unschedulable.has(uid) || this.#gated.has(uid);
+    this.#drop(uid);
+    entry.pod = pod;
+    if (!waiting) return this.#enqueue(entry);
+    const gated = entry.rejectedBy.size === 0;
+    if (gated || this.#helps(entry, { event: 'pod/update', oldObject: old, newObject: pod })) this.#enqueue(entry);
+    else this.#unschedulable.set(uid, entry);
+  }
+
+  remove(uid: string): void {
+    this.#drop(uid);
+    this.#inFlight.delete(uid);
+  }
+
+  pop(): QueuedPod | undefined {
+    const entry = this.#active.pop();
+    if (entry === undefined) return undefined;
+    entry.attempts++;
+    this.#inFlight.set(uidOf(entry.pod), { entry, events: [], latest: undefined });
+    return entry;
+  }
+
+  done(uid: string): void {
+    this.#inFlight.delete(uid);
+  }
+
+  requeue(queued: QueuedPod, rejectedBy: ReadonlySet<string>): void {
+    const uid = uidOf(queued.pod);
+    const flying = this.#inFlight.get(uid);
+    if (flying === undefined) return; // Deleted meanwhile.
+    this.#inFlight.delete(uid);
+    const { entry, events, latest } = flying;
+    if (latest !== undefined) entry.pod = latest;
+    entry.rejectedBy = rejectedBy;
+    if (rejectedBy.size === 0 || events.some((e) => this.#helps(entry, e))) return this.#toBackoff(entry);
+    entry.atMs = this.#deps.clock.monotonicMs();
+    this.#unschedulable.set(uid, entry);
+  }
+
+  notify(event: ClusterEvent, oldObject?: unknown, newObject?: unknown): void {
+    const happened: HappenedEvent = { event, oldObject, newObject };
+    for (const flying of this.#inFlight.values()) flying.events.push(happened);
+    for (const [uid, entry] of this.#unschedulable) {
+      if (!this.#helps(entry, happened)) continue;
+      this.#unschedulable.delete(uid);
+      this.#toBackoff(entry);
+    }
+  }
+
+  onReady(listener: () => void): void {
+    this.#ready = listener;
+  }
+
+  counts(): { active: number; backoff: number; unschedulable: number; gated: number } {
+    return { active: this.#active.size, backoff: this.#backoff.size, unschedulable: this.#unschedulable.size, gated: this.#gated.size };
+  }
+
+  stop(): void {
+    this.#cancelBackoff();
+    this.#cancelFlush();
+  }
+
+  #find(uid: string): Entry | undefined {
+    return this.#active.get(uid) ?? this.#backoff.get(uid) ?? this.#unschedulable.get(uid) ?? this.#gated.get(uid);
+  }
+
+  #drop(uid: string): void {
+    this.#active.remove(uid);
+    this.#backoff.remove(uid);
+    this.#unschedulable.delete(uid);
+    this.#gated.delete(uid);
+  }
+
+  #enqueue(entry: Entry): void {
+    const held = this.#deps.preEnqueue(entry.pod);
+    if (held !== undefined) {
+      this.#gated.set(uidOf(entry.pod), entry);
+      return;
+    }
+    this.#active.set(entry);
+    this.#ready();
+  }
+
+  /** Back-off counts from the last try; a pod whose back-off is over is ready at once. */
+  #toBackoff(entry: Entry): void {
+    const { initialBackoffMs, maxBackoffMs } = this.#config;
+    const delayMs = Math.min(initialBackoffMs * 2 ** Math.max(0, entry.attempts - 1), maxBackoffMs);
+    entry.atMs = this.#deps.clock.monotonicMs() + delayMs;
+    this.#backoff.set(entry);
+    this.#armBackoff();
+  }
+
+  #armBackoff(): void {
+    this.#cancelBackoff();
+    const next = this.#backoff.peek();
+    if (next === undefined) return;
+    this.#cancelBackoff = this.#deps.clock.setTimer(Math.max(0, next.atMs - this.#deps.clock.monotonicMs()), () => this.#backoffOver());
+  }
+
+  #backoffOver(): void {
+    const now = this.#deps.clock.monotonicMs();
+    for (let next = this.#backoff.peek(); next !== undefined && next.atMs <= now; next = this.#backoff.peek()) {
+      this.#backoff.pop();
+      this.#enqueue(next);
+    }
+    this.#armBackoff();
+  }
+
+  #helps(entry: Entry, { event, oldObject, newObject }: HappenedEvent): boolean {
+    if (event === 'forced') return true;
+    return this.#deps.plugins.some(
+      (plugin) => entry.rejectedBy.has(plugin.name) &&
+        (plugin.events ?? []).some((wanted) => wanted.event === event && (wanted.hint === undefined || wanted.hint(entry.pod, oldObject, newObject))),
+    );
+  }
+
+  #flushOld(): void {
+    const before = this.#deps.clock.monotonicMs() - this.#config.maxUnschedulableMs;
+    for (const [uid, entry] of this.#unschedulable) {
+      if (entry.atMs > before) continue;
+      this.#unschedulable.delete(uid);
+      this.#toBackoff(entry);
+    }
+  }
+}

@@ -1,0 +1,24 @@
+/** Writes why a pod waits into its PodScheduled condition; nothing is written when it already says so. */
+import type { Pod, PodCondition } from '../api/gen/core-v1.ts';
+import { Pods } from '../api/gen/resources.ts';
+import { isReason } from '../api/status-error.ts';
+import { formatTime } from '../api/time.ts';
+import type { Client } from '../client/client.ts';
+import type { Clock } from '../platform/clock.ts';
+
+/** Patches the condition. A pod that is gone is no error. */
+export async function reportUnschedulable(client: Client, pod: Pod, report: { message: string; clock: Clock }): Promise<void> {
+  const { name = '', namespace = '', uid } = pod.metadata;
+  const current = pod.status?.conditions?.find((c) => c.type === 'PodScheduled');
+  if (current?.status === 'False' && current.reason === 'Unschedulable' && current.message === report.message) return;
+  const condition: PodCondition = {
+    type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: report.message,
+    lastTransitionTime: current?.status === 'False' ? (current.lastTransitionTime ?? formatTime(report.clock.nowMs())) : formatTime(report.clock.nowMs()),
+  };
+  const patch = { metadata: { uid }, status: { conditions: [condition] } };
+  try {
+    await client.resource(Pods).patch({ namespace, name }, { type: 'strategic', patch }, { subresource: 'status' });
+  } catch (error) {
+    if (!isReason(error, 'NotFound', 'Conflict')) throw error;
+  }
+}

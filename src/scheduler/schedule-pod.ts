@@ -1,0 +1,85 @@
+/**
+ * One scheduling cycle: from a pod and a snapshot to the best node, or to the reasons why there is none. Pure but for the
+ * plugins and the random choice among equals. Looks at a sample of a large cluster, as upstream does. Upstream:
+ * schedule_one.go (schedulePod, findNodesThatFitPod).
+ */
+import type { Pod } from '../api/gen/core-v1.ts';
+import type { Random } from '../platform/random.ts';
+import type { NodeInfo, Snapshot } from './cache/node-info.ts';
+import type { Diagnosis } from './fit-error.ts';
+import type { CycleState } from './framework/plugin.ts';
+import { runFilters, runPreFilter, runScores, type NodeScore, type Profile } from './framework/profile.ts';
+import type { Status } from './framework/status.ts';
+
+/** The chosen node, or why there is none. */
+export type ScheduleResult =
+  | { readonly node: string; readonly scores: readonly NodeScore[]; readonly statuses: ReadonlyMap<string, Status> }
+  | { readonly node: undefined; readonly diagnosis: Diagnosis };
+
+/** What a cycle works with. `startAt` is where the last cycle stopped looking; it is moved on. */
+export interface ScheduleInput {
+  readonly profile: Profile;
+  readonly pod: Pod;
+  readonly snapshot: Snapshot;
+  readonly random: Random;
+  readonly cursor: { startAt: number };
+}
+
+const MIN_FEASIBLE = 100;
+
+/** How many feasible nodes are enough. Upstream: numFeasibleNodesToFind with percentageOfNodesToScore 0. */
+export function feasibleNodesToFind(nodeCount: number): number {
+  if (nodeCount < MIN_FEASIBLE) return nodeCount;
+  const percentage = Math.max(5, 50 - Math.floor(nodeCount / 125));
+  return Math.max(MIN_FEASIBLE, Math.floor((nodeCount * percentage) / 100));
+}
+
+/** Runs the cycle up to the choice of a node. */
+export function schedulePod(input: ScheduleInput, state: CycleState): ScheduleResult {
+  const { profile, pod, snapshot } = input;
+  const nodeCount = snapshot.nodes.length;
+  const pre = runPreFilter(profile, state, { pod, snapshot });
+  if (pre.rejection !== undefined) return { node: undefined, diagnosis: { nodeCount, statuses: new Map(), preFilter: pre.rejection } };
+  const statuses = new Map<string, Status>();
+  const feasible: NodeInfo[] = [];
+  const nominated = pod.status?.nominatedNodeName;
+  const nominatedInfo = nominated === undefined ? undefined : snapshot.byName(nominated);
+  if (nominatedInfo !== undefined && runFilters(pre.filters, state, { pod, node: nominatedInfo }) === undefined) feasible.push(nominatedInfo);
+  else findFeasible(input, state, { pre, statuses, feasible });
+  if (feasible.length === 0) return { node: undefined, diagnosis: { nodeCount, statuses } };
+  const [only] = feasible;
+  if (feasible.length === 1 && only !== undefined) return { node: only.name, scores: [], statuses };
+  const scores = runScores(profile, state, { pod, nodes: feasible });
+  return { node: chooseBest(scores, input.random), scores, statuses };
+}
+
+function findFeasible(
+  { pod, snapshot, cursor }: ScheduleInput, state: CycleState,
+  found: { pre: ReturnType<typeof runPreFilter>; statuses: Map<string, Status>; feasible: NodeInfo[] },
+): void {
+  const { pre, statuses, feasible } = found;
+  const named = pre.nodeNames;
+  const nodes = named === undefined ? snapshot.nodes : [...named].flatMap((name) => snapshot.byName(name) ?? []);
+  const enough = named === undefined ? feasibleNodesToFind(nodes.length) : nodes.length;
+  let looked = 0;
+  for (; looked < nodes.length && feasible.length < enough; looked++) {
+    const node = nodes[(cursor.startAt + looked) % nodes.length] as NodeInfo;
+    const status = runFilters(pre.filters, state, { pod, node });
+    if (status === undefined) feasible.push(node);
+    else statuses.set(node.name, status);
+  }
+  if (named === undefined && nodes.length > 0) cursor.startAt = (cursor.startAt + looked) % nodes.length;
+}
+
+/** The node of the highest score; among equals a random one. */
+function chooseBest(scores: readonly NodeScore[], random: Random): string {
+  let best = scores[0] as NodeScore;
+  let equals = 1;
+  for (const candidate of scores.slice(1)) {
+    if (candidate.total > best.total) {
+      best = candidate;
+      equals = 1;
+    } else if (candidate.total === best.total && random.int(++equals) === 0) best = candidate;
+  }
+  return best.node.name;
+}

@@ -1,0 +1,103 @@
+/** The versions of every key, and the changes in revision order, since the last compaction. */
+import { SortedKeys } from '../../base/sorted-keys.ts';
+import { compareKeys } from '../key-order.ts';
+import type { StoredEntry, StoreEvent } from '../store.ts';
+
+interface Version {
+  readonly revision: number;
+  /** Undefined: deleted at this revision. */
+  readonly entry: StoredEntry | undefined;
+}
+
+/** Multi-version key-value data. */
+export class History {
+  revision = 1;
+  compactedRevision = 0;
+  sizeBytes = 0;
+  liveKeys = 0;
+  readonly #keys = new SortedKeys(compareKeys);
+  readonly #versions = new Map<string, Version[]>();
+  /** Event i has revision `#firstRevision + i`: every revision is one change. */
+  #events: StoreEvent[] = [];
+
+  /** The newest entry of the key. */
+  latest(key: string): StoredEntry | undefined {
+    return this.#versions.get(key)?.at(-1)?.entry;
+  }
+
+  /** The entry of the key as of a revision. */
+  at(key: string, revision: number): StoredEntry | undefined {
+    return this.#versions.get(key)?.findLast((version) => version.revision <= revision)?.entry;
+  }
+
+  /** Keys in [start, end) that have any version, in byte order. */
+  keys(start: string, end: string): Iterable<string> {
+    return end === '' ? [start] : this.#keys.range(start, end);
+  }
+
+  /** Writes (or, without a value, deletes) at the next revision. */
+  apply(key: string, value: Uint8Array | undefined): StoreEvent {
+    const previous = this.latest(key);
+    const revision = ++this.revision;
+    const createRevision = previous?.createRevision ?? revision;
+    const entry = value === undefined ? undefined : { key, value, modRevision: revision, createRevision };
+    this.#append(key, { revision, entry });
+    this.liveKeys += (entry === undefined ? 0 : 1) - (previous === undefined ? 0 : 1);
+    const event: StoreEvent = {
+      type: value === undefined ? 'delete' : 'put',
+      key,
+      revision,
+      createRevision,
+      ...(value === undefined ? {} : { value }),
+      ...(previous === undefined ? {} : { previous }),
+    };
+    this.#events.push(event);
+    return event;
+  }
+
+  /** Changes in [start, end) after a revision. */
+  eventsAfter(revision: number, inRange: (key: string) => boolean): StoreEvent[] {
+    const skip = Math.max(0, revision - this.#eventsBase());
+    return this.#events.slice(skip).filter((event) => inRange(event.key));
+  }
+
+  /** Drops what is needed only for reads before `revision`. */
+  compact(revision: number): void {
+    const count = revision - this.#eventsBase();
+    const dropped = this.#events.slice(0, count);
+    this.#events = this.#events.slice(count);
+    this.compactedRevision = revision;
+    for (const key of new Set(dropped.map((event) => event.key))) this.#compactKey(key, revision);
+  }
+
+  /** The revision just before the first event kept. */
+  #eventsBase(): number {
+    return this.revision - this.#events.length;
+  }
+
+  #append(key: string, version: Version): void {
+    const versions = this.#versions.get(key);
+    if (versions === undefined) {
+      this.#versions.set(key, [version]);
+      this.#keys.add(key);
+    } else {
+      versions.push(version);
+    }
+    this.sizeBytes += sizeOf(key, version);
+  }
+
+  #compactKey(key: string, revision: number): void {
+    const versions = this.#versions.get(key);
+    if (versions === undefined) return;
+    const lastKept = versions.findLastIndex((version) => version.revision <= revision);
+    const from = lastKept >= 0 && versions[lastKept]!.entry === undefined ? lastKept + 1 : Math.max(0, lastKept);
+    for (const version of versions.splice(0, from)) this.sizeBytes -= sizeOf(key, version);
+    if (versions.length > 0) return;
+    this.#versions.delete(key);
+    this.#keys.delete(key);
+  }
+}
+
+function sizeOf(key: string, version: Version): number {
+  return key.length + (version.entry?.value.byteLength ?? 0);
+}

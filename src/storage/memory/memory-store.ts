@@ -1,0 +1,152 @@
+/**
+ * The store of tests and of `--store memory`: everything in memory, gone with the process, otherwise as the contract says.
+ * Each write is a commit of its own; writes take effect inside the call and are delivered before they resolve.
+ */
+import type { Clock } from '../../platform/clock.ts';
+import { ExpiryQueue } from '../expiry-queue.ts';
+import { inRange } from '../key-order.ts';
+import {
+  type DeleteRequest,
+  type PutRequest,
+  type RangeRequest,
+  type RangeResult,
+  type Store,
+  type StoredEntry,
+  StoreError,
+  type StoreStatus,
+  type StoreWatch,
+  type StoreWatcher,
+  type WriteResult,
+} from '../store.ts';
+import { WatchHub, type WatchRange } from '../watch-hub.ts';
+import { History } from './history.ts';
+
+/** Makes an empty store; `clock` is for keys with a time to live. */
+export function createMemoryStore(deps: { readonly clock: Clock }): Store {
+  return new MemoryStore(deps.clock);
+}
+
+class MemoryStore implements Store {
+  readonly #clock: Clock;
+  readonly #history = new History();
+  readonly #hub = new WatchHub();
+  readonly #expiries: ExpiryQueue;
+  #closed = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#expiries = new ExpiryQueue(clock, async (due) => {
+      for (const { key, revision } of due) await this.delete({ key, expectRevision: revision });
+    });
+  }
+
+  async get(key: string): Promise<StoredEntry | undefined> {
+    this.#checkOpen();
+    return this.#history.latest(key);
+  }
+
+  async range(request: RangeRequest): Promise<RangeResult> {
+    this.#checkOpen();
+    const history = this.#history;
+    const at = request.revision ?? history.revision;
+    if (at > history.revision) throw futureRevision(at, history.revision);
+    if (at < history.compactedRevision) throw compacted(at, history.compactedRevision);
+    const limit = request.countOnly ? 0 : request.limit || Infinity;
+    const entries: StoredEntry[] = [];
+    let count = 0;
+    for (const key of history.keys(request.start, request.end)) {
+      const entry = at === history.revision ? history.latest(key) : history.at(key, at);
+      if (entry === undefined) continue;
+      if (count++ < limit) entries.push(entry);
+    }
+    return { entries, count, revision: history.revision };
+  }
+
+  async put(request: PutRequest): Promise<WriteResult> {
+    this.#checkOpen();
+    const lost = this.#lostCompare(request);
+    if (lost !== undefined) return lost;
+    const written = this.#write(request.key, request.value);
+    if (request.ttlSeconds === undefined) {
+      this.#expiries.clear(request.key);
+    } else {
+      const dueWallMs = this.#clock.nowMs() + request.ttlSeconds * 1000;
+      this.#expiries.set({ key: request.key, revision: this.#history.revision, dueWallMs });
+    }
+    return written;
+  }
+
+  async delete(request: DeleteRequest): Promise<WriteResult> {
+    this.#checkOpen();
+    const lost = this.#lostCompare(request);
+    if (lost !== undefined) return lost;
+    if (this.#history.latest(request.key) === undefined) return { ok: false };
+    this.#expiries.clear(request.key);
+    return this.#write(request.key, undefined);
+  }
+
+  watch(range: WatchRange, watcher: StoreWatcher): StoreWatch {
+    const backlog = this.#hub.add(range, watcher);
+    if (this.#closed) {
+      backlog.fail(closed());
+    } else if (range.afterRevision < this.#history.compactedRevision) {
+      backlog.fail(compacted(range.afterRevision, this.#history.compactedRevision));
+    } else {
+      const events = this.#history.eventsAfter(range.afterRevision, (key) => inRange(key, range.start, range.end));
+      backlog.begin({ events, revision: this.#history.revision });
+    }
+    return backlog;
+  }
+
+  async compact(revision: number): Promise<void> {
+    this.#checkOpen();
+    if (revision > this.#history.revision) throw futureRevision(revision, this.#history.revision);
+    if (revision > this.#history.compactedRevision) this.#history.compact(revision);
+  }
+
+  async status(): Promise<StoreStatus> {
+    this.#checkOpen();
+    const { revision, compactedRevision, sizeBytes, liveKeys } = this.#history;
+    return { kind: 'memory', revision, compactedRevision, sizeBytes, keyCount: liveKeys };
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#expiries.close();
+    this.#hub.failAll(closed());
+  }
+
+  #write(key: string, value: Uint8Array | undefined): Promise<WriteResult> {
+    const event = this.#history.apply(key, value);
+    const { revision, previous } = event;
+    return new Promise((resolve) => {
+      this.#hub.publish({ events: [event], revision }, () =>
+        resolve(previous === undefined ? { ok: true, revision } : { ok: true, revision, previous }),
+      );
+    });
+  }
+
+  #lostCompare(request: DeleteRequest): WriteResult | undefined {
+    if (request.expectRevision === undefined) return undefined;
+    const current = this.#history.latest(request.key);
+    if ((current?.modRevision ?? 0) === request.expectRevision) return undefined;
+    return current === undefined ? { ok: false } : { ok: false, current };
+  }
+
+  #checkOpen(): void {
+    if (this.#closed) throw closed();
+  }
+}
+
+function closed(): StoreError {
+  return new StoreError('closed', 'the store is closed');
+}
+
+function compacted(revision: number, compactedRevision: number): StoreError {
+  return new StoreError('compacted', `revision ${revision} was compacted: the oldest kept is ${compactedRevision}`);
+}
+
+function futureRevision(revision: number, current: number): StoreError {
+  return new StoreError('futureRevision', `revision ${revision} is in the future: the store is at ${current}`);
+}

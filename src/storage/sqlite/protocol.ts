@@ -1,0 +1,105 @@
+/**
+ * What the store and its worker say to each other. Values travel packed in one transferred buffer per message: a clone of
+ * a small view would copy the whole pool it lies in. Types and packing alone.
+ */
+import type { StoreError } from '../store.ts';
+
+/** A write; without a length it is a deletion. */
+export interface WireWrite {
+  readonly key: string;
+  /** Of the value, in the packed buffer. */
+  readonly length: number | undefined;
+  readonly expectRevision: number | undefined;
+  /** Wall-clock milliseconds at which the key goes away. */
+  readonly expiresMs: number | undefined;
+}
+
+/** An entry; its value is the next `length` bytes of the packed buffer. */
+export interface WireEntry {
+  readonly key: string;
+  readonly modRevision: number;
+  readonly createRevision: number;
+  readonly length: number;
+}
+
+/** A write's outcome. `entry` is what was there before (ok) or what is there now (lost compare). */
+export interface WireWriteResult {
+  /** Undefined: the compare was lost, or there was nothing to delete. */
+  readonly revision: number | undefined;
+  readonly entry: WireEntry | undefined;
+}
+
+/** A change; its value and its previous value follow each other in the packed buffer. */
+export interface WireEvent {
+  readonly type: 'put' | 'delete';
+  readonly entry: WireEntry;
+  readonly previous: WireEntry | undefined;
+}
+
+/** A key with a time to live, as found when opening. */
+export interface WireExpiry {
+  readonly key: string;
+  readonly revision: number;
+  readonly expiresMs: number;
+}
+
+/** A range of keys, `end` exclusive. */
+export interface WireRange {
+  readonly start: string;
+  readonly end: string;
+}
+
+/** What can be asked. */
+export interface WireRequests {
+  open: {
+    ask: { readonly path: string };
+    answer: { revision: number; compactedRevision: number; expiries: WireExpiry[] };
+  };
+  write: {
+    ask: { readonly writes: readonly WireWrite[]; readonly values: Uint8Array };
+    answer: { results: WireWriteResult[]; values: Uint8Array };
+  };
+  range: {
+    ask: WireRange & { readonly limit: number; readonly revision: number | undefined };
+    answer: { entries: WireEntry[]; values: Uint8Array; count: number; revision: number };
+  };
+  events: {
+    ask: WireRange & { readonly afterRevision: number };
+    answer: { events: WireEvent[]; values: Uint8Array; revision: number };
+  };
+  compact: { ask: { readonly revision: number }; answer: { compactedRevision: number } };
+  status: { ask: object; answer: { revision: number; compactedRevision: number; sizeBytes: number; keyCount: number } };
+  close: { ask: object; answer: object };
+}
+
+/** Names of what can be asked. */
+export type WireOperation = keyof WireRequests;
+
+/** A question with its number. */
+export type WireCall = {
+  [Op in WireOperation]: { readonly id: number; readonly op: Op; readonly ask: WireRequests[Op]['ask'] };
+}[WireOperation];
+
+/** The answer to the question of that number. */
+export type WireReply =
+  | { readonly id: number; readonly answer: object }
+  | { readonly id: number; readonly error: { readonly code: StoreError['code']; readonly message: string } };
+
+/** Joins values into one buffer. */
+export function pack(values: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  let total = 0;
+  for (const value of values) total += value.byteLength;
+  const packed = new Uint8Array(total);
+  let at = 0;
+  for (const value of values) {
+    packed.set(value, at);
+    at += value.byteLength;
+  }
+  return packed;
+}
+
+/** Takes values off a packed buffer one after the other, as copies: an entry must not keep its neighbours in memory. */
+export function unpacker(packed: Uint8Array): (length: number) => Uint8Array {
+  let at = 0;
+  return (length) => packed.slice(at, (at += length));
+}

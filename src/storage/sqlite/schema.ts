@@ -1,0 +1,60 @@
+/**
+ * The tables. `change` is the history, one row per revision, appended; `live` says which row is a key's newest. There is
+ * no index of the history by key: the state at an earlier revision is the present one with the later changes taken back,
+ * which each row's `previous` makes possible.
+ */
+import type { DatabaseSync } from 'node:sqlite';
+
+/** Marks a file as a Keelson store ("Keel"). */
+const applicationId = 0x4b65656c;
+const formatVersion = 1;
+
+/** Opens the tables, making them in an empty file. Throws when the file is another program's or of a later version. */
+export function openSchema(database: DatabaseSync): void {
+  // The lock is held for as long as the file is open: a second server must not start on it.
+  database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
+  database.exec(
+    'PRAGMA page_size = 8192; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 8000; PRAGMA journal_size_limit = 67108864',
+  );
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    const tables = Number(database.prepare('SELECT count(*) AS n FROM sqlite_schema').get()!['n']);
+    if (tables === 0) createTables(database);
+    else checkTables(database);
+    database.exec('COMMIT');
+  } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+function createTables(database: DatabaseSync): void {
+  database.exec(`
+    PRAGMA application_id = ${applicationId};
+    PRAGMA user_version = ${formatVersion};
+    CREATE TABLE change (
+      revision INTEGER PRIMARY KEY,
+      key TEXT NOT NULL,
+      deleted INTEGER NOT NULL,
+      created INTEGER NOT NULL,
+      previous INTEGER NOT NULL,
+      value BLOB
+    );
+    CREATE TABLE live (
+      key TEXT PRIMARY KEY,
+      revision INTEGER NOT NULL,
+      created INTEGER NOT NULL,
+      expires INTEGER
+    ) WITHOUT ROWID;
+    CREATE TABLE compaction (revision INTEGER NOT NULL);
+    INSERT INTO compaction VALUES (0);
+  `);
+}
+
+function checkTables(database: DatabaseSync): void {
+  const read = (name: string): number => Number(database.prepare(`PRAGMA ${name}`).get()![name]);
+  if (read('application_id') !== applicationId) throw new Error('the file is a database of another program');
+  const version = read('user_version');
+  if (version !== formatVersion)
+    throw new Error(`the store has format ${version}, this version reads ${formatVersion}`);
+}

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, describe, test } from 'node:test';
+import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
+import { describeStore } from '../store-suite.ts';
+import { type Store, StoreError } from '../store.ts';
+import { storeErrorOf } from './errors.ts';
+import { createSqliteStore } from './sqlite-store.ts';
+
+let folder: string;
+let files = 0;
+before(async () => (folder = await mkdtemp(join(tmpdir(), 'keelson-sqlite-'))));
+after(() => rm(folder, { recursive: true }));
+const newPath = (): string => join(folder, `store-${files++}.db`);
+
+const openStore = (path: string): Promise<Store> =>
+  createSqliteStore({ path, platform: { clock: new VirtualClock() } });
+
+describeStore('sqlite store', async () => {
+  const path = newPath();
+  const clock = new VirtualClock();
+  const store = await createSqliteStore({ path, platform: { clock } });
+  return {
+    store,
+    clock,
+    async reopen() {
+      await store.close();
+      return createSqliteStore({ path, platform: { clock } });
+    },
+  };
+});
+
+describe('a file that cannot be used', () => {
+  const hasCode = (code: StoreError['code'], text: RegExp) => (error: unknown) =>
+    error instanceof StoreError && error.code === code && text.test(error.message);
+
+  test('is no database', async () => {
+    const path = newPath();
+    await writeFile(path, 'this is certainly not a database, '.repeat(100));
+    await assert.rejects(openStore(path), hasCode('corrupt', /restore the file from a backup/));
+    assert.match(await readFile(path, 'utf8'), /^this is/);
+  });
+
+  test('is of another program, or of a later version', async () => {
+    const path = newPath();
+    const other = new DatabaseSync(path);
+    other.exec('CREATE TABLE t (x)');
+    other.close();
+    await assert.rejects(openStore(path), hasCode('unavailable', /another program/));
+    const later = newPath();
+    await (await openStore(later)).close();
+    const database = new DatabaseSync(later);
+    database.exec('PRAGMA user_version = 99');
+    database.close();
+    await assert.rejects(openStore(later), hasCode('unavailable', /format 99/));
+  });
+
+  test('is open elsewhere', async () => {
+    const path = newPath();
+    const store = await openStore(path);
+    await assert.rejects(openStore(path), hasCode('unavailable', /another process has the store open/));
+    await store.put({ key: 'a', value: new Uint8Array([1]) });
+    await store.close();
+  });
+
+  test('has no directory', async () => {
+    await assert.rejects(openStore(join(folder, 'none', 'store.db')), hasCode('unavailable', /unable to open/));
+  });
+
+  test('was damaged in the middle', async () => {
+    const path = newPath();
+    const store = await openStore(path);
+    const value = new Uint8Array(1000).fill(7);
+    await Promise.all(Array.from({ length: 2000 }, (_, index) => store.put({ key: `key-${index}`, value })));
+    await store.close();
+    const handle = await open(path, 'r+');
+    for (let page = 2; page < 400; page++) await handle.write(Buffer.alloc(4096, 0xff), 0, 4096, page * 4096);
+    await handle.close();
+    const readEverything = async (): Promise<void> => {
+      const damaged = await openStore(path);
+      try {
+        await damaged.range({ start: '', end: '\u{10ffff}' });
+      } finally {
+        await damaged.close();
+      }
+    };
+    await assert.rejects(readEverything(), hasCode('corrupt', /malformed/));
+  });
+});
+
+test("result codes become the store's errors", () => {
+  const cases: [number, string, StoreError['code']][] = [
+    [5, 'writing', 'unavailable'],
+    [13, 'writing', 'full'],
+    [11, 'range', 'corrupt'],
+    [26, 'opening x', 'corrupt'],
+    [10 | (4 << 8), 'writing', 'unknownOutcome'],
+    [10, 'range', 'unavailable'],
+    [14, 'opening x', 'unavailable'],
+  ];
+  for (const [errcode, doing, code] of cases) {
+    assert.equal(storeErrorOf(Object.assign(new Error('text'), { errcode }), doing).code, code, String(errcode));
+  }
+});

@@ -1,0 +1,270 @@
+/**
+ * The default store: one SQLite file behind a worker thread, with group commit. Writes that arrive while a batch is being
+ * synced form the next batch, so that many writers share one fsync; nothing is acknowledged, or shown to a watcher,
+ * before it is on disk. A write resolves after its event was delivered. Upstream counterpart: etcd, kine.
+ */
+import { createDeferred, type Deferred } from '../../base/deferred.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { ExpiryQueue } from '../expiry-queue.ts';
+import {
+  type DeleteRequest,
+  type PutRequest,
+  type RangeRequest,
+  type RangeResult,
+  type Store,
+  type StoredEntry,
+  StoreError,
+  type StoreEvent,
+  type StoreStatus,
+  type StoreWatch,
+  type StoreWatcher,
+  type WriteResult,
+} from '../store.ts';
+import { type Backlog, WatchHub, type WatchRange } from '../watch-hub.ts';
+import { pack, unpacker, type WireEntry, type WireRequests } from './protocol.ts';
+import { WorkerClient } from './worker-client.ts';
+
+/** Where the store is and what it needs. */
+export interface SqliteStoreOptions {
+  /** The database file; its directory must exist. */
+  readonly path: string;
+  readonly platform: { readonly clock: Clock };
+  /** A write that takes longer rejects with `unknownOutcome`. Default 30 s. */
+  readonly writeTimeoutMs?: number;
+}
+
+/** A batch holds at most so many writes, and about so many bytes. */
+const maxBatchWrites = 2_000;
+const maxBatchBytes = 16 * 1024 * 1024;
+
+interface PendingWrite {
+  readonly key: string;
+  readonly value: Uint8Array | undefined;
+  readonly expectRevision: number | undefined;
+  readonly expiresMs: number | undefined;
+  readonly deferred: Deferred<WriteResult>;
+}
+
+/** Opens (or makes) the store. Rejects with `StoreError` corrupt, unavailable (locked, no access) or full. */
+export async function createSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  const client = new WorkerClient(options.platform.clock);
+  try {
+    const opened = await client.call('open', { path: options.path });
+    return new SqliteStore(client, options, opened);
+  } catch (error) {
+    await client.ended();
+    throw error;
+  }
+}
+
+class SqliteStore implements Store {
+  readonly #client: WorkerClient;
+  readonly #clock: Clock;
+  readonly #writeTimeoutMs: number;
+  readonly #hub = new WatchHub();
+  readonly #expiries: ExpiryQueue;
+  #queue: PendingWrite[] = [];
+  #inFlight: Promise<void> | undefined;
+  /** What the hub has been given. */
+  #publishedRevision: number;
+  #closing: Promise<void> | undefined;
+
+  constructor(client: WorkerClient, options: SqliteStoreOptions, opened: WireRequests['open']['answer']) {
+    this.#client = client;
+    this.#clock = options.platform.clock;
+    this.#writeTimeoutMs = options.writeTimeoutMs ?? 30_000;
+    this.#publishedRevision = opened.revision;
+    this.#expiries = new ExpiryQueue(this.#clock, async (due) => {
+      await Promise.all(due.map(({ key, revision }) => this.delete({ key, expectRevision: revision })));
+    });
+    for (const { key, revision, expiresMs } of opened.expiries)
+      this.#expiries.set({ key, revision, dueWallMs: expiresMs });
+    client.onLost = (error) => {
+      this.#expiries.close();
+      this.#hub.failAll(error);
+    };
+  }
+
+  async get(key: string): Promise<StoredEntry | undefined> {
+    return (await this.range({ start: key, end: '' })).entries[0];
+  }
+
+  async range(request: RangeRequest): Promise<RangeResult> {
+    this.#checkOpen();
+    const { start, end, revision } = request;
+    const limit = request.countOnly ? 0 : request.limit || -1;
+    const answer = await this.#client.call('range', { start, end: endOf(start, end), limit, revision });
+    const take = unpacker(answer.values);
+    return {
+      entries: answer.entries.map((entry) => toEntry(entry, take)),
+      count: answer.count,
+      revision: answer.revision,
+    };
+  }
+
+  put(request: PutRequest): Promise<WriteResult> {
+    const { key, value, expectRevision, ttlSeconds } = request;
+    const expiresMs = ttlSeconds === undefined ? undefined : Math.ceil(this.#clock.nowMs() + ttlSeconds * 1000);
+    return this.#enqueue({ key, value, expectRevision, expiresMs });
+  }
+
+  delete(request: DeleteRequest): Promise<WriteResult> {
+    const { key, expectRevision } = request;
+    return this.#enqueue({ key, value: undefined, expectRevision, expiresMs: undefined });
+  }
+
+  watch(range: WatchRange, watcher: StoreWatcher): StoreWatch {
+    const backlog = this.#hub.add(range, watcher);
+    if (this.#closing !== undefined) backlog.fail(closedError());
+    else if (range.afterRevision >= this.#publishedRevision)
+      backlog.begin({ events: [], revision: this.#publishedRevision });
+    else void this.#replay(range, backlog);
+    return backlog;
+  }
+
+  async compact(revision: number): Promise<void> {
+    for (;;) {
+      this.#checkOpen();
+      const { compactedRevision } = await this.#client.call('compact', { revision });
+      if (compactedRevision >= revision) return;
+    }
+  }
+
+  async status(): Promise<StoreStatus> {
+    this.#checkOpen();
+    return { kind: 'sqlite', ...(await this.#client.call('status', {})) };
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#expiries.close();
+    while (this.#inFlight !== undefined) await this.#inFlight;
+    this.#hub.failAll(closedError());
+    try {
+      await this.#client.call('close', {});
+    } finally {
+      await this.#client.ended();
+    }
+  }
+
+  #checkOpen(): void {
+    if (this.#closing !== undefined) throw closedError();
+  }
+
+  #enqueue(write: Omit<PendingWrite, 'deferred'>): Promise<WriteResult> {
+    if (this.#closing !== undefined) return Promise.reject(closedError());
+    const deferred = createDeferred<WriteResult>();
+    this.#queue.push({ ...write, deferred });
+    // What is written in this turn goes together.
+    this.#inFlight ??= Promise.resolve().then(() => this.#drain());
+    return deferred.promise;
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#queue.length > 0) await this.#commit(this.#takeBatch());
+    this.#inFlight = undefined;
+  }
+
+  #takeBatch(): PendingWrite[] {
+    let bytes = 0;
+    let count = 0;
+    for (const { value } of this.#queue) {
+      bytes += value?.byteLength ?? 0;
+      if (count > 0 && (bytes > maxBatchBytes || count >= maxBatchWrites)) break;
+      count++;
+    }
+    if (count < this.#queue.length) return this.#queue.splice(0, count);
+    const batch = this.#queue;
+    this.#queue = [];
+    return batch;
+  }
+
+  async #commit(batch: readonly PendingWrite[]): Promise<void> {
+    const writes = batch.map(({ key, value, expectRevision, expiresMs }) => ({
+      key,
+      length: value?.byteLength,
+      expectRevision,
+      expiresMs,
+    }));
+    const values = pack(batch.flatMap(({ value }) => value ?? []));
+    const finish = (answer: WireRequests['write']['answer']): void => this.#finish(batch, answer);
+    try {
+      finish(await this.#client.call('write', { writes, values }, { deadlineMs: this.#writeTimeoutMs, late: finish }));
+    } catch (error) {
+      for (const { deferred } of batch) deferred.reject(error);
+    }
+  }
+
+  /** Delivers a committed batch, then resolves its writers. */
+  #finish(batch: readonly PendingWrite[], answer: WireRequests['write']['answer']): void {
+    const take = unpacker(answer.values);
+    const events: StoreEvent[] = [];
+    const results = answer.results.map(({ revision, entry: wire }, index): WriteResult => {
+      const entry = wire === undefined ? undefined : toEntry(wire, take);
+      if (revision === undefined) return entry === undefined ? { ok: false } : { ok: false, current: entry };
+      const write = batch[index]!;
+      events.push(toEvent(write, revision, entry));
+      if (write.expiresMs === undefined) this.#expiries.clear(write.key);
+      else this.#expiries.set({ key: write.key, revision, dueWallMs: write.expiresMs });
+      return entry === undefined ? { ok: true, revision } : { ok: true, revision, previous: entry };
+    });
+    const resolveAll = (): void => {
+      for (const [index, { deferred }] of batch.entries()) deferred.resolve(results[index]!);
+    };
+    const last = events.at(-1);
+    if (last === undefined) return resolveAll();
+    this.#publishedRevision = last.revision;
+    this.#hub.publish({ events, revision: last.revision }, resolveAll);
+  }
+
+  async #replay(range: WatchRange, backlog: Backlog): Promise<void> {
+    const { start, end, afterRevision } = range;
+    try {
+      const answer = await this.#client.call('events', { start, end: endOf(start, end), afterRevision });
+      const take = unpacker(answer.values);
+      const events = answer.events.map(({ type, entry: wire, previous }): StoreEvent => {
+        const entry = toEntry(wire, take);
+        return {
+          type,
+          key: entry.key,
+          revision: entry.modRevision,
+          createRevision: entry.createRevision,
+          ...(type === 'delete' ? {} : { value: entry.value }),
+          ...(previous === undefined ? {} : { previous: toEntry(previous, take) }),
+        };
+      });
+      backlog.begin({ events, revision: answer.revision });
+    } catch (error) {
+      backlog.fail(error as Error);
+    }
+  }
+}
+
+function endOf(start: string, end: string): string {
+  return end === '' ? `${start}\0` : end;
+}
+
+function toEntry(wire: WireEntry, take: (length: number) => Uint8Array): StoredEntry {
+  const { key, modRevision, createRevision, length } = wire;
+  return { key, value: take(length), modRevision, createRevision };
+}
+
+function toEvent(write: PendingWrite, revision: number, previous: StoredEntry | undefined): StoreEvent {
+  const { key, value } = write;
+  return {
+    type: value === undefined ? 'delete' : 'put',
+    key,
+    revision,
+    createRevision: previous?.createRevision ?? revision,
+    ...(value === undefined ? {} : { value }),
+    ...(previous === undefined ? {} : { previous }),
+  };
+}
+
+function closedError(): StoreError {
+  return new StoreError('closed', 'the store is closed');
+}

@@ -1,0 +1,100 @@
+/** The worker thread seen from the store: numbered calls, deadlines, and its end. Virtual time stands still for each call. */
+import { Worker } from 'node:worker_threads';
+import { createDeferred, type Deferred } from '../../base/deferred.ts';
+import type { CancelTimer, Clock, ReleaseBusy } from '../../platform/clock.ts';
+import { StoreError } from '../store.ts';
+import type { WireOperation, WireReply, WireRequests } from './protocol.ts';
+
+interface Call {
+  readonly deferred: Deferred<object>;
+  readonly release: ReleaseBusy;
+  readonly cancelDeadline: CancelTimer;
+}
+
+/** Calls the worker. */
+export class WorkerClient {
+  readonly #worker = new Worker(new URL('./worker.ts', import.meta.url), { name: 'keelson-store' });
+  readonly #clock: Clock;
+  readonly #calls = new Map<number, Call>();
+  #nextId = 1;
+  #gone: StoreError | undefined;
+  /** Called once when the worker ends without having been asked to. */
+  onLost: (error: StoreError) => void = () => undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#worker.on('message', (reply: WireReply) => this.#onReply(reply));
+    this.#worker.on('error', (error) => this.#lost(error));
+    this.#worker.on('exit', () => this.#lost(new Error('the worker ended')));
+    this.#worker.unref();
+  }
+
+  /** Asks; rejects with `StoreError`. Past the deadline the answer still comes to `late`, if given. */
+  call<Op extends WireOperation>(
+    op: Op,
+    ask: WireRequests[Op]['ask'],
+    limits: CallLimits<Op> = {},
+  ): Promise<WireRequests[Op]['answer']> {
+    if (this.#gone !== undefined) return Promise.reject(this.#gone);
+    const id = this.#nextId++;
+    const deferred = createDeferred<object>();
+    const { late, deadlineMs = Infinity } = limits;
+    const cancelDeadline = this.#clock.setTimer(deadlineMs, () => {
+      deferred.reject(new StoreError('unknownOutcome', `no answer from the store's worker within ${deadlineMs} ms`));
+    });
+    this.#calls.set(id, { deferred, release: this.#clock.holdBusy(`store ${op}`), cancelDeadline });
+    if (this.#calls.size === 1) this.#worker.ref();
+    if (late !== undefined)
+      deferred.promise.catch(() => this.#calls.has(id) && this.#replaceLate(id, late as (answer: object) => void));
+    const { values } = ask as { values?: Uint8Array<ArrayBuffer> };
+    this.#worker.postMessage({ id, op, ask }, values === undefined ? [] : [values.buffer]);
+    return deferred.promise as Promise<WireRequests[Op]['answer']>;
+  }
+
+  /** Waits for the thread to end after `close`. */
+  async ended(): Promise<void> {
+    this.#gone = new StoreError('closed', 'the store is closed');
+    await this.#worker.terminate();
+  }
+
+  #replaceLate(id: number, late: (answer: object) => void): void {
+    const deferred = createDeferred<object>();
+    deferred.promise.then(late, () => undefined); // the writers were told that the outcome is unknown
+    this.#calls.set(id, { ...this.#calls.get(id)!, deferred });
+  }
+
+  #onReply(reply: WireReply): void {
+    const call = this.#take(reply.id);
+    if (call === undefined) return;
+    if ('answer' in reply) call.deferred.resolve(reply.answer);
+    else call.deferred.reject(new StoreError(reply.error.code, reply.error.message));
+  }
+
+  #take(id: number): Call | undefined {
+    const call = this.#calls.get(id);
+    if (call === undefined) return undefined;
+    this.#calls.delete(id);
+    call.cancelDeadline();
+    // Released after what the answer sets off has begun, so that virtual time cannot slip in between.
+    call.deferred.promise.then(call.release, call.release);
+    if (this.#calls.size === 0) this.#worker.unref();
+    return call;
+  }
+
+  #lost(cause: Error): void {
+    if (this.#gone !== undefined) return;
+    this.#gone = new StoreError('unavailable', `the store's worker failed: ${cause.message}`, { cause });
+    for (const id of this.#calls.keys()) {
+      this.#take(id)?.deferred.reject(new StoreError('unknownOutcome', this.#gone.message, { cause }));
+    }
+    this.onLost(this.#gone);
+  }
+}
+
+/** Limits of one call. */
+export interface CallLimits<Op extends WireOperation> {
+  /** After so long the call rejects with `unknownOutcome`. Default: never. */
+  readonly deadlineMs?: number;
+  /** Gets an answer that comes after the deadline. */
+  readonly late?: (answer: WireRequests[Op]['answer']) => void;
+}

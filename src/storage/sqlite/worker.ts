@@ -1,0 +1,49 @@
+/** The worker thread of the SQLite store: answers one question after the other on its one connection. */
+import { parentPort } from 'node:worker_threads';
+import { StoreError } from '../store.ts';
+import { StoreDatabase } from './database.ts';
+import { storeErrorOf } from './errors.ts';
+import type { WireCall, WireReply } from './protocol.ts';
+
+const port = parentPort!;
+let database: StoreDatabase | undefined;
+
+function answer(call: WireCall): object {
+  if (call.op === 'open') {
+    database = new StoreDatabase(call.ask.path);
+    return database.opened();
+  }
+  if (database === undefined) throw new StoreError('closed', 'the store is not open');
+  switch (call.op) {
+    case 'write':
+      return database.write(call.ask);
+    case 'range':
+      return database.range(call.ask);
+    case 'events':
+      return database.events(call.ask);
+    case 'compact':
+      return database.compact(call.ask);
+    case 'status':
+      return database.status();
+    case 'close':
+      database.close();
+      database = undefined;
+      return {};
+  }
+}
+
+function reply(call: WireCall): WireReply {
+  try {
+    return { id: call.id, answer: answer(call) };
+  } catch (error) {
+    const { code, message } = storeErrorOf(error, call.op);
+    return { id: call.id, error: { code, message } };
+  }
+}
+
+port.on('message', (call: WireCall) => {
+  const message = reply(call);
+  const values = 'answer' in message ? (message.answer as { values?: Uint8Array<ArrayBuffer> }).values : undefined;
+  port.postMessage(message, values === undefined ? [] : [values.buffer]);
+  if (call.op === 'close') port.close();
+});

@@ -1,0 +1,180 @@
+/**
+ * Delivers commits to watchers, for stores that hold their watchers in this process.
+ *
+ * Invariants: a watcher gets every change of its range once, in revision order, whole commits together; a commit made
+ * from inside a watcher's callback is delivered after the present one has reached everybody; nothing is delivered from
+ * inside `add` or after `stop`. A watcher that throws is a broken invariant: the others are served, then it is thrown.
+ */
+import { compareKeys } from './key-order.ts';
+import type { StoreEvent, StoreWatch, StoreWatcher } from './store.ts';
+
+/** Changes that became visible together. */
+export interface Commit {
+  readonly events: readonly StoreEvent[];
+  /** The store's revision after them. */
+  readonly revision: number;
+}
+
+/** A watch's range and where it starts. */
+export interface WatchRange {
+  readonly start: string;
+  readonly end: string;
+  readonly afterRevision: number;
+}
+
+interface Entry {
+  readonly start: string;
+  /** Exclusive. */
+  readonly end: string;
+  readonly watcher: StoreWatcher;
+  /** Commits that arrived before the backlog; undefined once live. */
+  held: Commit[] | undefined;
+  seenRevision: number;
+  /** Off the list: only what was delivered before and the error that took it off are still to come. */
+  stopped: boolean;
+  /** Stopped by its owner or told of the end: no callback any more. */
+  silent: boolean;
+  batch: StoreEvent[] | undefined;
+}
+
+/** What a store fills in for a new watcher. */
+export interface Backlog extends StoreWatch {
+  /** Hands over the changes since the start, up to `commit.revision`; later commits follow. */
+  begin(commit: Commit): void;
+  /** Ends the watch with an error. */
+  fail(error: Error): void;
+}
+
+/** The watchers of one store. */
+export class WatchHub {
+  /** Sorted by start. */
+  #entries: Entry[] = [];
+  /** The greatest end among the entries up to each index: lets a look-up stop early. */
+  #reach: string[] = [];
+  readonly #queue: { readonly commit: Commit; readonly delivered: () => void }[] = [];
+  #delivering = false;
+
+  get size(): number {
+    return this.#entries.length;
+  }
+
+  /** Registers a watcher, which receives nothing before `begin`. */
+  add(range: WatchRange, watcher: StoreWatcher): Backlog {
+    const entry: Entry = {
+      start: range.start,
+      end: range.end === '' ? `${range.start}\0` : range.end,
+      watcher,
+      held: [],
+      seenRevision: range.afterRevision,
+      stopped: false,
+      silent: false,
+      batch: undefined,
+    };
+    this.#entries = [...this.#entries, entry].sort((a, b) => compareKeys(a.start, b.start));
+    this.#index();
+    return {
+      begin: (commit) => this.#begin(entry, commit),
+      fail: (error) => this.#fail(entry, error),
+      stop: () => {
+        entry.silent = true;
+        this.#remove(entry);
+      },
+    };
+  }
+
+  /** Delivers a commit to everyone it concerns, then calls `delivered`. Synchronous unless a delivery is under way. */
+  publish(commit: Commit, delivered: () => void): void {
+    this.#queue.push({ commit, delivered });
+    if (this.#delivering) return;
+    this.#delivering = true;
+    try {
+      for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
+        this.#deliver(next.commit);
+        next.delivered();
+      }
+    } finally {
+      this.#delivering = false;
+    }
+  }
+
+  /** Ends all watches with an error. */
+  failAll(error: Error): void {
+    for (const entry of this.#entries) this.#fail(entry, error);
+  }
+
+  #deliver(commit: Commit): void {
+    for (const event of commit.events) {
+      for (let at = this.#lastStartingBefore(event.key); at >= 0; at--) {
+        if (compareKeys(this.#reach[at]!, event.key) <= 0) break;
+        const entry = this.#entries[at]!;
+        if (compareKeys(entry.end, event.key) > 0) (entry.batch ??= []).push(event);
+      }
+    }
+    for (const entry of this.#entries) {
+      const events = entry.batch ?? [];
+      entry.batch = undefined;
+      const own: Commit = { events, revision: commit.revision };
+      if (entry.held === undefined) hand(entry, own);
+      else entry.held.push(own);
+    }
+  }
+
+  #begin(entry: Entry, backlog: Commit): void {
+    queueMicrotask(() => {
+      hand(entry, backlog);
+      // A callback may commit more, which is held as well: the list may grow while it is walked.
+      for (const commit of entry.held ?? []) hand(entry, commit);
+      entry.held = undefined;
+    });
+  }
+
+  #fail(entry: Entry, error: Error): void {
+    if (entry.stopped) return;
+    this.#remove(entry);
+    queueMicrotask(() => {
+      if (entry.silent) return;
+      entry.silent = true;
+      entry.watcher.onError(error);
+    });
+  }
+
+  #remove(entry: Entry): void {
+    if (entry.stopped) return;
+    entry.stopped = true;
+    this.#entries = this.#entries.filter((other) => other !== entry);
+    this.#index();
+  }
+
+  #index(): void {
+    let reach = '';
+    this.#reach = this.#entries.map(({ end }) => (reach = compareKeys(end, reach) > 0 ? end : reach));
+  }
+
+  #lastStartingBefore(key: string): number {
+    let low = 0;
+    let high = this.#entries.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (compareKeys(this.#entries[middle]!.start, key) <= 0) low = middle + 1;
+      else high = middle;
+    }
+    return low - 1;
+  }
+}
+
+function hand(entry: Entry, commit: Commit): void {
+  if (entry.silent || commit.revision < entry.seenRevision) return;
+  const events =
+    (commit.events[0]?.revision ?? Infinity) > entry.seenRevision
+      ? commit.events
+      : commit.events.filter((event) => event.revision > entry.seenRevision);
+  entry.seenRevision = commit.revision;
+  try {
+    if (events.length > 0) entry.watcher.onEvents(events, commit.revision);
+    else entry.watcher.onProgress?.(commit.revision);
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
+}

@@ -1,0 +1,7 @@
+/** The version of this package, and of the Kubernetes API it speaks. */
+
+/** Keelson's own version, as in package.json (a test compares them). */
+export const VERSION = '0.1.0';
+
+/** The Kubernetes version whose API is served. */
+export const KUBERNETES_VERSION = 'v1.36.0';

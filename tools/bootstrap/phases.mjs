@@ -1,0 +1,59 @@
+// Timed set-up phases and the running of programs, for the bootstrap.
+// Plain JavaScript for Node >= 20: it runs before anything is installed.
+// A program's output is held back and shown only when the program fails.
+import { spawn } from 'node:child_process';
+
+/** A failure whose message is all the user needs: printed without a stack, exit code 1. */
+export class SetupError extends Error {}
+
+/**
+ * Collects what was done and how long it took.
+ * @param {{ log?: (line: string) => void, now?: () => number }} [options] `now` in milliseconds
+ */
+export function createPhases({ log = (line) => console.error(line), now = () => performance.now() } = {}) {
+  /** @type {{ name: string, result: string, durationMs: number }[]} */
+  const done = [];
+  return {
+    done,
+    /** Runs `work`; it returns what it did in a few words, or '' when there was nothing to do (then nothing is printed). */
+    async run(name, work) {
+      const startedMs = now();
+      const result = await work((line) => log(`· ${name}: ${line}`));
+      if (result === '') return;
+      const durationMs = now() - startedMs;
+      done.push({ name, result, durationMs });
+      log(`✓ ${name}: ${result} (${formatSeconds(durationMs)})`);
+    },
+  };
+}
+
+/** Milliseconds as seconds with one decimal: `3.2 s`. */
+export function formatSeconds(durationMs) {
+  return `${(durationMs / 1000).toFixed(1)} s`;
+}
+
+/**
+ * Runs a program to its end and returns its standard output.
+ * @param {string} program
+ * @param {string[]} args
+ * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, allowExitCodes?: number[] }} [options]
+ * @throws SetupError with the program's whole output when it cannot start or exits with another code than 0 or an allowed one
+ */
+export function runProgram(program, args, { cwd, env, allowExitCodes = [] } = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    let stdout = '';
+    child.stdout.setEncoding('utf8').on('data', (text) => {
+      output += text;
+      stdout += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text) => (output += text));
+    child.on('error', (error) => reject(new SetupError(`cannot run ${program}: ${error.message}`)));
+    child.on('close', (code, signal) => {
+      if (code === 0 || allowExitCodes.includes(code)) return resolve(stdout);
+      const how = signal ? `was killed by ${signal}` : `failed with exit code ${code}`;
+      reject(new SetupError(`${output.trimEnd()}\n${[program, ...args].join(' ')} ${how}`));
+    });
+  });
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, readFileSync, renameSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+import { build } from './build.ts';
+import { plantTree, type PlantedTree } from './planted-tree.ts';
+import { repositoryRoot } from './repository.ts';
+
+const main = `
+import { pathToFileURL } from 'node:url';
+const lazy = await import('./lazy.ts');
+const worker = new URL('../storage/sqlite/worker.ts', import.meta.url);
+console.log(JSON.stringify([import.meta.url.replace(/.*\\//, ''), lazy.answer, worker.href.replace(/.*\\//, '')]));
+`;
+
+function plant(): PlantedTree {
+  const tree = plantTree({
+    'package.json': '{"type":"module"}',
+    'src/cli/main.ts': main,
+    'src/cli/lazy.ts': 'export const answer: number = 42;\n',
+    'src/storage/sqlite/worker.ts': 'export const worker: boolean = true;\n',
+  });
+  cpSync(join(repositoryRoot, 'bin'), join(tree.root, 'bin'), { recursive: true });
+  return tree;
+}
+
+function start(root: string): unknown {
+  return JSON.parse(execFileSync(process.execPath, [join(root, 'bin/keelson')], { encoding: 'utf8' }));
+}
+
+test('the launcher runs the bundle of these sources, else the sources', async () => {
+  using tree = plant();
+  assert.deepEqual(start(tree.root), ['main.ts', 42, 'worker.ts']);
+  assert.match(await build(tree.root), /^\d+ files$/);
+  assert.deepEqual(start(tree.root), ['main.js', 42, 'sqlite-worker.js']);
+  assert.ok(existsSync(join(tree.root, 'dist/sqlite-worker.js')));
+
+  tree.write('src/cli/lazy.test.ts', '// tests are no part of a build\n');
+  assert.deepEqual(start(tree.root), ['main.js', 42, 'sqlite-worker.js']);
+  tree.write('src/cli/lazy.ts', 'export const answer: number = 43;\n');
+  assert.deepEqual(start(tree.root), ['main.ts', 43, 'worker.ts']);
+  assert.match(await build(tree.root), /^\d+ files$/);
+  assert.deepEqual(start(tree.root), ['main.js', 43, 'sqlite-worker.js']);
+});
+
+test('an installed package has no sources and runs its bundle', async () => {
+  using tree = plant();
+  await build(tree.root);
+  renameSync(join(tree.root, 'src'), join(tree.root, 'gone'));
+  assert.deepEqual(start(tree.root), ['main.js', 42, 'sqlite-worker.js']);
+  renameSync(join(tree.root, 'dist'), join(tree.root, 'gone-dist'));
+  const { status, stderr } = spawnSync(process.execPath, [join(tree.root, 'bin/keelson')], { encoding: 'utf8' });
+  assert.equal(status, 1);
+  assert.match(stderr, /^keelson: neither .* is there\n$/);
+});
+
+test('a second build has nothing to do; touched but equal sources only renew the record', async () => {
+  using tree = plant();
+  await build(tree.root);
+  assert.equal(await build(tree.root), '');
+  const record = readFileSync(join(tree.root, 'dist/build.json'), 'utf8');
+  utimesSync(join(tree.root, 'src/cli/main.ts'), 1, 1);
+  assert.deepEqual(start(tree.root), ['main.ts', 42, 'worker.ts']);
+  assert.equal(await build(tree.root), '');
+  assert.notEqual(readFileSync(join(tree.root, 'dist/build.json'), 'utf8'), record);
+  assert.deepEqual(start(tree.root), ['main.js', 42, 'sqlite-worker.js']);
+});
+
+test('what cannot be built says why', async () => {
+  using empty = plantTree({});
+  await assert.rejects(build(empty.root), /^Error: nothing to build: src\/cli\/main\.ts is not there$/);
+  using tree = plant();
+  tree.write('src/cli/lazy.ts', "export const answer = new URL('./other.ts', import.meta.url);\n");
+  await assert.rejects(
+    build(tree.root),
+    /src\/cli\/lazy\.ts starts \.\/other\.ts, which is no entry in tools\/build\.ts/,
+  );
+  tree.write('src/cli/lazy.ts', "export { answer } from 'no-such-package';\n");
+  await assert.rejects(build(tree.root), /no-such-package/);
+  assert.deepEqual(existsSync(join(tree.root, 'dist/build.json')), false);
+});

@@ -1,0 +1,148 @@
+// `npm run build`: bundles the sources into dist/, one file per entry and a chunk for each part that loads on demand.
+// Skips the work when the sources are those of the last build. dist/build.json holds what bin/keelson compares.
+//
+// Worker and process files are found as `new URL('./worker.ts', import.meta.url)` in the sources; the build points such
+// an address at the entry's bundle, and fails when the file is no entry below.
+import { createHash } from 'node:crypto';
+import { existsSync, globSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join, relative, resolve } from 'node:path';
+
+import { rolldown, type Plugin } from 'rolldown';
+
+import { isMain, repositoryRoot } from './repository.ts';
+
+/** Bundles and the sources they start from. Those but `main` are left out when their source is not there. */
+export const entries: Readonly<Record<string, string>> = {
+  main: 'src/cli/main.ts',
+  'sqlite-worker': 'src/storage/sqlite/worker.ts',
+  spawner: 'src/platform/node/spawner.ts',
+  dns: 'src/dns/main.ts',
+};
+
+/** What is recorded of a build: of which contents, and the cheap fingerprint of the files that held them. */
+interface BuildRecord {
+  readonly contents: string;
+  readonly fingerprint: string;
+}
+
+const { sourceFingerprint } = createRequire(import.meta.url)('../bin/fingerprint.cjs') as {
+  sourceFingerprint(folder: string): string;
+};
+
+/**
+ * Builds the checkout at `root`, if needed.
+ * @returns what was done, in a few words; '' when the last build is of these sources
+ * @throws Error with a clear message when the main source is missing or the bundler fails
+ */
+export async function build(root: string): Promise<string> {
+  const main = join(root, entries['main'] ?? '');
+  if (!existsSync(main)) throw new Error(`nothing to build: ${relative(root, main)} is not there`);
+  const dist = join(root, 'dist');
+  const record: BuildRecord = { contents: contentsHash(root), fingerprint: sourceFingerprint(join(root, 'src')) };
+  const last = lastBuild(dist);
+  if (last?.contents === record.contents) {
+    if (last.fingerprint !== record.fingerprint) writeRecord(dist, record);
+    return '';
+  }
+  rmSync(join(dist, 'build.json'), { force: true });
+  const files = await bundle(root, dist);
+  removeOldFiles(dist, new Set(files));
+  writeRecord(dist, record);
+  return `${files.length} files`;
+}
+
+// A process that runs from an earlier build may yet load a chunk of it: those go only after a day.
+function removeOldFiles(dist: string, current: ReadonlySet<string>): void {
+  const keptMs = 24 * 3600 * 1000;
+  for (const name of readdirSync(dist)) {
+    const path = join(dist, name);
+    if (!current.has(name) && Date.now() - statSync(path).mtimeMs > keptMs) rmSync(path, { recursive: true });
+  }
+}
+
+function lastBuild(dist: string): BuildRecord | undefined {
+  const path = join(dist, 'build.json');
+  if (!existsSync(path) || !existsSync(join(dist, 'main.js'))) return undefined;
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as BuildRecord;
+  } catch {
+    return undefined; // a torn record means a build that did not end
+  }
+}
+
+function writeRecord(dist: string, record: BuildRecord): void {
+  writeFileSync(join(dist, 'build.json'), `${JSON.stringify(record)}\n`);
+}
+
+function contentsHash(root: string): string {
+  const hash = createHash('sha256');
+  const sources = globSync('src/**/*', { cwd: root, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
+    .map((entry) => join(entry.parentPath, entry.name));
+  const others = [join(root, 'package-lock.json'), import.meta.filename].filter((path) => existsSync(path));
+  for (const path of [...sources, ...others].sort()) {
+    hash
+      .update(`${relative(root, path)}\0`)
+      .update(readFileSync(path))
+      .update('\0');
+  }
+  return hash.digest('hex');
+}
+
+async function bundle(root: string, dist: string): Promise<string[]> {
+  const present = Object.entries(entries).filter(([, source]) => existsSync(join(root, source)));
+  const build = await rolldown({
+    cwd: root,
+    input: Object.fromEntries(present.map(([name, source]) => [name, join(root, source)])),
+    platform: 'node',
+    tsconfig: false,
+    plugins: [entryAddresses(root)],
+    onLog(level, log, handle) {
+      if (log.code === 'UNRESOLVED_IMPORT') throw new Error(log.message);
+      if (log.code !== 'CIRCULAR_DEPENDENCY' && log.code !== 'EVAL') handle(level, log);
+    },
+  });
+  try {
+    const { output } = await build.write({
+      dir: dist,
+      format: 'esm',
+      entryFileNames: '[name].js',
+      chunkFileNames: '[name]-[hash].js',
+      comments: false,
+    });
+    return output.map(({ fileName }) => fileName);
+  } finally {
+    await build.close();
+  }
+}
+
+/** Rewrites the addresses of worker files from sources to bundles; all bundles and chunks stand in one folder. */
+export function entryAddresses(root: string): Plugin {
+  const bySource = new Map(Object.entries(entries).map(([name, source]) => [join(root, source), name]));
+  const address = /new URL\(\s*(['"])(\.{1,2}\/[^'"]+\.ts)\1\s*,\s*import\.meta\.url\s*\)/g;
+  return {
+    name: 'entry-addresses',
+    transform(code, id) {
+      if (!id.startsWith(join(root, 'src')) || !code.includes('import.meta.url')) return null;
+      return code.replace(address, (_match, _quote, path: string) => {
+        const name = bySource.get(resolve(id, '..', path));
+        if (name === undefined)
+          throw new Error(`${relative(root, id)} starts ${path}, which is no entry in tools/build.ts`);
+        return `new URL('./${name}.js', import.meta.url)`;
+      });
+    },
+  };
+}
+
+if (isMain(import.meta.url)) {
+  const startedMs = performance.now();
+  try {
+    const result = await build(repositoryRoot);
+    const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
+    console.log(result === '' ? 'dist/ is up to date' : `dist/: ${result} in ${seconds} s`);
+  } catch (error) {
+    console.error((error as Error).message);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,20 @@
+// The kubectl programs that tests drive: the fetched one of Keelson's version (`npm test` brings it) and the machine's.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { findProgram } from './host-files.ts';
+import { repositoryRoot } from './repository.ts';
+
+/** The kubectl to use when one is enough: 1.36 if it was fetched, else the machine's. @throws when there is none */
+export function kubectlProgram(): string {
+  const [first] = kubectlPrograms();
+  if (first === undefined) throw new Error('no kubectl: run "npm test", which fetches it');
+  return first;
+}
+
+/** Every kubectl there is: the fetched one first, then the machine's. */
+export function kubectlPrograms(): string[] {
+  const fetched = join(repositoryRoot, '.cache/kubectl-1.36/kubectl');
+  const own = findProgram('kubectl');
+  return [...(existsSync(fetched) ? [fetched] : []), ...(own === undefined ? [] : [own])];
+}

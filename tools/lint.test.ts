@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+import { plantTree } from './planted-tree.ts';
+import { repositoryRoot } from './repository.ts';
+
+interface LintReport {
+  readonly number_of_files: number;
+  readonly diagnostics: readonly { code: string; filename: string }[];
+}
+
+function lint(files: Record<string, string>): { found: string[]; fileCount: number } {
+  const config = readFileSync(join(repositoryRoot, '.oxlintrc.json'), 'utf8');
+  using tree = plantTree({ ...files, '.oxlintrc.json': config });
+  const program = join(repositoryRoot, 'node_modules/oxlint/bin/oxlint');
+  const { stdout } = spawnSync(process.execPath, [program, '--format=json', '.'], { cwd: tree.root, encoding: 'utf8' });
+  const report = JSON.parse(stdout) as LintReport;
+  const found = report.diagnostics.map(({ code, filename }) => `${filename} ${/\((.*)\)/.exec(code)?.[1] ?? code}`);
+  return { found: found.sort(), fileCount: report.number_of_files };
+}
+
+/** Statements that the product may not contain, each with the rule that finds it. */
+const banned: Record<string, string> = {
+  'export const a = Date.now();': 'no-restricted-globals',
+  'export const a = new Date(0);': 'no-restricted-globals',
+  'export const a = performance.now();': 'no-restricted-globals',
+  'export const a = setTimeout(() => 1, 1);': 'no-restricted-globals',
+  'export const a = setInterval(() => 1, 1);': 'no-restricted-globals',
+  'export const a = setImmediate(() => 1);': 'no-restricted-globals',
+  "export const a = fetch('http://localhost');": 'no-restricted-globals',
+  'export const a = globalThis.setTimeout;': 'no-restricted-properties',
+  'export const a = globalThis.Date;': 'no-restricted-properties',
+  'export const a = Math.random();': 'no-restricted-properties',
+  'export const { random } = Math;': 'no-restricted-properties',
+  'export const a = crypto.randomUUID();': 'no-restricted-properties',
+  "export const a = process.env['HOME'];": 'no-restricted-properties',
+  'export const a = AbortSignal.timeout(1);': 'no-restricted-properties',
+  'export const a = (): never => process.exit(1);': 'no-restricted-properties',
+  "console.log('x');": 'no-console',
+  'const a = 1;\nexport default a;': 'no-default-export',
+  'export const a: any = 1;': 'no-explicit-any',
+  'export const a = (b: number, c: number, d: number, e: number): number => b + c + d + e;': 'max-params',
+  'export function a(): void {\n  try {\n    a();\n  } catch {}\n}': 'no-empty',
+};
+
+test('each banned thing is found in the product, and time and timers also in its tests', () => {
+  const statements = Object.entries(banned);
+  const files = Object.fromEntries(statements.map(([text], index) => [`src/kubelet/f${index}.ts`, `${text}\n`]));
+  const { found, fileCount } = lint({
+    ...files,
+    'src/kubelet/z.test.ts': 'setTimeout(() => 1, 1);\n',
+    'test/sim/z.test.ts': 'setTimeout(() => 1, 1);\n',
+  });
+  const expected = statements.map(([, rule], index) => `src/kubelet/f${index}.ts ${rule}`);
+  expected.push('src/kubelet/z.test.ts no-restricted-globals', 'test/sim/z.test.ts no-restricted-globals');
+  assert.deepEqual(found, expected.sort());
+  assert.equal(fileCount, statements.length + 2);
+});
+
+test('the real adapters, the command line, the tools and integration tests may have time and environment', () => {
+  const text = "export const a = [Date.now(), setTimeout(() => 1, 1), process.env['HOME'], Math.random()];\n";
+  const paths = [
+    'src/platform/node/clock.ts',
+    'src/cli/main.ts',
+    'tools/x.ts',
+    'test/integration/x.test.ts',
+    'bench/x.ts',
+  ];
+  const { found, fileCount } = lint(Object.fromEntries(paths.map((path) => [path, text])));
+  assert.deepEqual(found, []);
+  assert.equal(fileCount, paths.length);
+});
+
+test('files over 400 lines are found, blank lines and comments not counted', () => {
+  const lines = (count: number): string => `${'export {};\n'.repeat(count)}${'\n// more\n'.repeat(50)}`;
+  const { found } = lint({ 'src/api/a.ts': lines(400), 'src/api/b.ts': lines(401), 'src/api/gen/c.ts': lines(500) });
+  assert.deepEqual(found, ['src/api/b.ts max-lines']);
+});

@@ -1,0 +1,108 @@
+// `npm test`: runs the stages in order, stops at the first that fails, and ends with a table of times and the totals
+// of all test runs as a line of their own: `N passed, N failed`. A check that fails before any test ran counts as one failure.
+//
+//   node tools/run-tests.ts [STAGE...]
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { isMain, repositoryRoot } from './repository.ts';
+import type { TestTotals } from './run-tests/reporter.ts';
+import { chooseStages, testFiles, type Stage } from './run-tests/stages.ts';
+
+/** How one stage ended. */
+export interface StageResult {
+  readonly name: string;
+  readonly outcome: 'passed' | 'failed' | 'not run';
+  readonly durationMs: number;
+  readonly totals?: TestTotals;
+}
+
+/** The closing lines: a table of the stages, then the totals. */
+export function closingText(results: readonly StageResult[]): string {
+  const width = Math.max(...results.map(({ name }) => name.length));
+  const marks = { passed: '✓', failed: '✖', 'not run': '-' };
+  const lines = results.map(({ name, outcome, durationMs, totals }) => {
+    const time = outcome === 'not run' ? 'not run' : `${(durationMs / 1000).toFixed(1)} s`;
+    const counts = totals ? `  ${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped` : '';
+    return `${marks[outcome]} ${name.padEnd(width)} ${time.padStart(8)}${counts}`;
+  });
+  const { passed, failed } = sumTotals(results);
+  return [...lines, `${passed} passed, ${failed} failed`].join('\n');
+}
+
+/** The totals over all stages; a failed stage without a failed test counts as one failure. */
+export function sumTotals(results: readonly StageResult[]): { passed: number; failed: number } {
+  let passed = 0;
+  let failed = 0;
+  for (const { outcome, totals } of results) {
+    passed += totals?.passed ?? 0;
+    failed += Math.max(totals?.failed ?? 0, outcome === 'failed' ? 1 : 0);
+  }
+  return { passed, failed };
+}
+
+async function runStage(stage: Stage): Promise<StageResult> {
+  const startedMs = performance.now();
+  console.log(`▶ ${stage.name}`);
+  const folder = mkdtempSync(join(tmpdir(), 'keelson-totals-'));
+  const totalsPath = join(folder, 'totals.json');
+  try {
+    if (stage.isTestRun && testFiles(stage, repositoryRoot).length === 0) {
+      console.error(`  no test files for ${stage.name}: a stage that checks nothing fails`);
+      return { name: stage.name, outcome: 'failed', durationMs: 0 };
+    }
+    let passed = true;
+    for (const command of stage.commands) passed = (await runNode(command, totalsPath)) && passed;
+    const totals = stage.isTestRun ? readTotals(totalsPath) : undefined;
+    const outcome = passed && (!stage.isTestRun || totals !== undefined) ? 'passed' : 'failed';
+    return { name: stage.name, outcome, durationMs: performance.now() - startedMs, ...(totals && { totals }) };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function readTotals(path: string): TestTotals | undefined {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as TestTotals;
+  } catch {
+    return undefined; // node:test died before its summary
+  }
+}
+
+function runNode(args: readonly string[], totalsPath: string): Promise<boolean> {
+  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+  const env = {
+    ...process.env,
+    KEELSON_TEST_TOTALS: totalsPath,
+    NODE_COMPILE_CACHE: join(repositoryRoot, '.cache', 'compile'),
+  };
+  const child = spawn(process.execPath, args, { cwd: repositoryRoot, env, stdio: ['ignore', 'inherit', 'inherit'] });
+  const forward = (signal: NodeJS.Signals): void => void child.kill(signal);
+  const signals: NodeJS.Signals[] = ['SIGINT', 'SIGTERM'];
+  for (const signal of signals) process.on(signal, forward);
+  child.on('error', reject);
+  child.on('exit', (code) => {
+    for (const signal of signals) process.off(signal, forward);
+    resolve(code === 0);
+  });
+  return promise;
+}
+
+async function main(names: readonly string[]): Promise<number> {
+  const results: StageResult[] = [];
+  for (const stage of chooseStages(names)) {
+    const stopped = results.some(({ outcome }) => outcome === 'failed');
+    results.push(stopped ? { name: stage.name, outcome: 'not run', durationMs: 0 } : await runStage(stage));
+  }
+  console.log(`\n${closingText(results)}`);
+  return results.every(({ outcome }) => outcome === 'passed') ? 0 : 1;
+}
+
+if (isMain(import.meta.url)) {
+  process.exitCode = await main(process.argv.slice(2)).catch((error: Error) => {
+    console.error(error.message);
+    return 1;
+  });
+}

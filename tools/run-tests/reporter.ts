@@ -1,0 +1,68 @@
+// The reporter of the test stages: says nothing of what passes, prints each failed test with its error, at the end what
+// the files with failures wrote, and leaves the totals as JSON in the file that KEELSON_TEST_TOTALS names.
+import { writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { TestEvent } from 'node:test/reporters';
+import { inspect } from 'node:util';
+
+/** What one run of node:test came to. Suites are not counted. */
+export interface TestTotals {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+type Counts = Record<string, number>;
+
+/** node:test's reporter interface: events in, text out. */
+export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+  const outputs = new Map<string, string>();
+  const failedFiles = new Set<string>();
+  const startedMs = performance.now();
+  for await (const { type, data } of events) {
+    const given = (data as { file?: string } | undefined)?.file;
+    const file = given === undefined ? undefined : resolve(given);
+    if (type === 'test:stdout' || type === 'test:stderr') {
+      outputs.set(file ?? '', `${outputs.get(file ?? '') ?? ''}${data.message}`);
+    } else if (type === 'test:fail') {
+      failedFiles.add(file ?? '');
+      if (isOwnFailure(data.details.error)) yield failureText(data);
+    } else if (type === 'test:summary' && file === undefined) {
+      for (const failed of failedFiles) yield outputText(failed, outputs.get(failed));
+      yield summaryText(data.counts as unknown as Counts, performance.now() - startedMs);
+    } else if (type === 'test:summary' && data.success) {
+      outputs.delete(file ?? '');
+    }
+  }
+}
+
+function outputText(file: string, text: string | undefined): string {
+  return text === undefined ? '' : `  output of ${file}:\n${indent(text)}\n`;
+}
+
+// A suite or file fails with its tests; only the test itself is worth a report.
+function isOwnFailure(error: unknown): boolean {
+  const failureType = (error as { failureType?: string } | undefined)?.failureType;
+  return failureType !== 'subtestsFailed' && failureType !== 'cancelledByParent';
+}
+
+function failureText(data: { name: string; file?: string; line?: number; details: { error: Error } }): string {
+  const error = (data.details.error.cause as Error | undefined) ?? data.details.error;
+  return `✖ ${data.name} (${data.file ?? '?'}:${data.line ?? 0})\n${indent(inspect(error, { colors: false, depth: 8 }))}\n`;
+}
+
+function summaryText(counts: Counts, durationMs: number): string {
+  const totals: TestTotals = {
+    passed: counts['passed'] ?? 0,
+    failed: (counts['failed'] ?? 0) + (counts['cancelled'] ?? 0),
+    skipped: (counts['skipped'] ?? 0) + (counts['todo'] ?? 0),
+  };
+  const path = process.env['KEELSON_TEST_TOTALS'];
+  if (path !== undefined) writeFileSync(path, JSON.stringify(totals));
+  const skipped = totals.skipped > 0 ? `, ${totals.skipped} skipped` : '';
+  return `  ${totals.passed} tests passed, ${totals.failed} failed${skipped} in ${(durationMs / 1000).toFixed(1)} s\n`;
+}
+
+function indent(text: string): string {
+  return text.trimEnd().replace(/^/gm, '    ');
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+import { plantTree } from '../planted-tree.ts';
+import { repositoryRoot } from '../repository.ts';
+import { closingText, sumTotals, type StageResult } from '../run-tests.ts';
+import { chooseStages, stages, testFiles } from './stages.ts';
+
+const results: StageResult[] = [
+  { name: 'types', outcome: 'passed', durationMs: 1234 },
+  { name: 'unit', outcome: 'passed', durationMs: 20_000, totals: { passed: 10, failed: 0, skipped: 1 } },
+  { name: 'sim', outcome: 'failed', durationMs: 500, totals: { passed: 3, failed: 2, skipped: 0 } },
+  { name: 'integration', outcome: 'not run', durationMs: 0 },
+];
+
+test('the closing lines end with the totals on a line of their own', () => {
+  assert.deepEqual(closingText(results).split('\n'), [
+    '✓ types          1.2 s',
+    '✓ unit          20.0 s  10 passed, 0 failed, 1 skipped',
+    '✖ sim            0.5 s  3 passed, 2 failed, 0 skipped',
+    '- integration  not run',
+    '13 passed, 2 failed',
+  ]);
+});
+
+test('a stage that fails without a failed test counts as one failure', () => {
+  assert.deepEqual(sumTotals([{ name: 'lint', outcome: 'failed', durationMs: 1 }]), { passed: 0, failed: 1 });
+});
+
+test('stages are chosen by name and keep their order', () => {
+  const names = (wanted: string[]): string[] => chooseStages(wanted).map(({ name }) => name);
+  assert.deepEqual(names([]), ['types', 'lint', 'layers', 'knip', 'unit', 'sim', 'integration']);
+  assert.deepEqual(names(['unit', 'types']), ['types', 'unit']);
+  assert.throws(() => chooseStages(['units']), /no stage "units"; there are: types, /);
+});
+
+test('the unit stage finds the tests of the tools, and an empty tree has none', () => {
+  const unit = stages.find(({ name }) => name === 'unit')!;
+  const files = testFiles(unit, repositoryRoot);
+  assert.ok(files.includes('tools/tar.test.ts') && files.includes('tools/bootstrap/bootstrap.test.mjs'));
+  using tree = plantTree({});
+  assert.deepEqual(testFiles(unit, tree.root), []);
+});
+
+test('the reporter shows failures with what their file wrote, hides the rest, and leaves the totals', () => {
+  const header = "import { describe, it, test } from 'node:test';\nimport assert from 'node:assert/strict';\n";
+  using tree = plantTree({
+    'good.test.mjs': `${header}console.log('noise of the good');\ntest('good', () => {});\ntest('later', { skip: true }, () => {});\n`,
+    'bad.test.mjs': `${header}console.log('noise of the bad');\ndescribe('suite', () => { it('fails', () => assert.equal(1, 2)); });\n`,
+  });
+  tree.write('crash.test.mjs', "console.error('last words');\nthrow new Error('crashed');\n");
+  const totals = join(tree.root, 'totals.json');
+  const reporter = join(repositoryRoot, 'tools/run-tests/reporter.ts');
+  const args = ['--test', `--test-reporter=${reporter}`, '--test-reporter-destination=stdout', '*.test.mjs'];
+  const { NODE_TEST_CONTEXT: _context, ...env } = process.env;
+  const { stdout, status } = spawnSync(process.execPath, args, {
+    cwd: tree.root,
+    env: { ...env, KEELSON_TEST_TOTALS: totals },
+    encoding: 'utf8',
+  });
+  assert.equal(status, 1);
+  assert.deepEqual(JSON.parse(readFileSync(totals, 'utf8')), { passed: 1, failed: 2, skipped: 1 });
+  assert.match(stdout, /✖ fails \(.*bad\.test\.mjs:4\)/);
+  assert.match(stdout, /1 !== 2/);
+  assert.match(stdout, /noise of the bad/);
+  assert.doesNotMatch(stdout, /noise of the good/);
+  assert.match(stdout, /✖ crash\.test\.mjs [^]*last words/);
+  assert.equal(stdout.match(/✖/g)?.length, 2, 'neither the suite nor the file is reported beside its test');
+});
