@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeProtobuf } from '../api/codec/protobuf.ts';
-import { startTestServer } from './testing-server.ts';
+import { startTestServer } from './server-fixture.ts';
 
 const maps = '/api/v1/namespaces/default/configmaps';
 const podsPath = '/api/v1/namespaces/default/pods';
@@ -82,6 +82,10 @@ test('refusals carry upstream\'s codes and texts', async () => {
     ['name in body', 'PUT', `${maps}/there`, configMap('other'), {}, 400, /^the name of the object \(other\) does not match the name on the URL \(there\)$/],
     ['patch type', 'PATCH', `${maps}/there`, {}, {}, 415, /application\/apply-patch\+yaml/],
     ['broken patch', 'PATCH', `${maps}/there`, '{', { 'content-type': 'application/merge-patch+json' }, 400, /error decoding patch/],
+    ['strategic patch of an unknown field', 'PATCH', `${maps}/there`, { spec: { x: 1 } }, { 'content-type': 'application/strategic-merge-patch+json' }, 400, /unable to find api field in struct ConfigMap/],
+    ['json patch that does not fit', 'PATCH', `${maps}/there`, [{ op: 'remove', path: '/data/none' }], { 'content-type': 'application/json-patch+json' }, 422, /./],
+    ['patch to a wrong type', 'PATCH', `${maps}/there`, { data: { a: 1 } }, { 'content-type': 'application/merge-patch+json' }, 422, /patch: Invalid value: .*cannot unmarshal number/],
+    ['patch of the name', 'PATCH', `${maps}/there`, { metadata: { name: 'other' } }, { 'content-type': 'application/merge-patch+json' }, 422, /metadata\.name: Invalid value: "other": field is immutable/],
     ['apply without manager', 'PATCH', `${maps}/there`, {}, { 'content-type': 'application/apply-patch+yaml' }, 422, /fieldManager: Required value: is required for apply patch/],
     ['unknown resource', 'GET', '/api/v1/frobs', undefined, {}, 404, /^the server could not find the requested resource$/],
     ['unknown group', 'GET', '/apis/foo.io/v1/bars', undefined, {}, 404, /could not find/],

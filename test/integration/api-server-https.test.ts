@@ -11,7 +11,7 @@ import { createApiServer, type ApiServer } from '../../src/apiserver/api-server.
 import { createHttpHandler } from '../../src/apiserver/http-adapter.ts';
 import { versionInfo } from '../../src/apiserver/routes/server-info.ts';
 import { createServerStorage } from '../../src/apiserver/server-storage.ts';
-import { testDefinitions } from '../../src/apiserver/testing-server.ts';
+import { testDefinitions } from '../../src/apiserver/server-fixture.ts';
 import type { HttpServer } from '../../src/platform/http.ts';
 import { createTestAuthority } from '../../src/platform/node/certificates-fixture.ts';
 import { listenHttp } from '../../src/platform/node/http-server.ts';

@@ -89,7 +89,7 @@ export interface TestAnswer {
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
   readonly text: string;
   /** The body as JSON. */
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  // oxlint-disable-next-line typescript/no-explicit-any -- assertions read any field
   readonly body: any;
   readonly response: ApiResponse;
 }
@@ -125,6 +125,7 @@ export async function startTestServer(parts: Partial<ApiServerDeps> = {}, config
     const principal = { name: 'admin', groups: ['system:masters', 'system:authenticated'] };
     return { method, path: bare, query, ...common, principal, signal: new AbortController().signal, ...more };
   };
+  // oxlint-disable-next-line max-params -- reads like a request line
   const send: TestServer['send'] = async (method, path, body, headers = {}) => {
     const bytes = body instanceof Uint8Array || typeof body === 'string' ? Buffer.from(body) : body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     const apiBody: ApiRequest['body'] = bytes === undefined ? { kind: 'none' } : { kind: 'bytes', read: async () => bytes, stream: async function* () { yield bytes; } };
