@@ -100,8 +100,7 @@ function chooseContainer(deps: ContainerLogDeps, of: { pod: Pod; containerName: 
   }
   // In back-off the last run is what there is to see.
   const waiting = reported.waiting;
-  const cannotPull = waiting === 'ErrImagePull' || waiting === 'ImagePullBackOff';
-  if (ran[0] !== undefined && !cannotPull) return ran[0];
+  if (ran[0] !== undefined) return ran[0];
   if (waiting === 'ErrImagePull') throw new ServerError(400, `container ${about} is waiting to start: image can't be pulled`);
   if (waiting === 'ImagePullBackOff') throw new ServerError(400, `container ${about} is waiting to start: trying and failing to pull image`);
   throw new ServerError(400, waiting === undefined ? `container ${about} is not available` : `container ${about} is waiting to start: ${waiting}`);
