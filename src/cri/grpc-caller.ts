@@ -5,7 +5,7 @@
  * Invariants: every rejection is a `CriError` except an abort by the caller, which rejects with the signal's reason.
  */
 import type { DescMethod, DescMethodStreaming, DescMethodUnary, FileRegistry } from '@bufbuild/protobuf';
-import { Code, ConnectError, type Transport } from '@connectrpc/connect';
+import { ConnectError, type Transport } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import type { CriCallOptions } from './call-options.ts';
 import { CriError, grpcCodes } from './cri-error.ts';
@@ -35,11 +35,15 @@ export interface GrpcCallerConfig {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The CriError for whatever connect threw. */
+/** Node's codes of a connection that cannot be made or breaks. */
+const connectionCodes: ReadonlySet<unknown> = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'EACCES', 'ERR_HTTP2_STREAM_ERROR', 'ERR_HTTP2_SESSION_ERROR', 'ERR_HTTP2_GOAWAY_SESSION']);
+
+/** The CriError for whatever connect threw. A broken connection is Unavailable, whatever connect calls it. */
 function toCriError(error: unknown): CriError {
   const connect = ConnectError.from(error);
-  const refused = connect.code === Code.Unknown && connect.cause instanceof Error && 'code' in connect.cause;
-  return new CriError(refused ? 'Unavailable' : (grpcCodes[connect.code] ?? 'Unknown'), connect.rawMessage, { cause: error });
+  const { cause } = connect;
+  const broken = cause instanceof Error && 'code' in cause && connectionCodes.has(cause.code);
+  return new CriError(broken ? 'Unavailable' : (grpcCodes[connect.code] ?? 'Unknown'), connect.rawMessage, { cause: error });
 }
 
 async function* single(request: object): AsyncIterable<object> {

@@ -83,8 +83,8 @@ export class SimContainer {
     else this.#behave();
   }
 
-  /** Sends the stop signal, waits, kills. Resolves when the process has ended. */
-  async stop(graceMs: number): Promise<void> {
+  /** Sends the stop signal, waits, kills. Resolves when the process has ended; an abort ends the waiting alone. */
+  async stop(graceMs: number, signal?: AbortSignal): Promise<void> {
     if (this.state !== 'CONTAINER_RUNNING') return;
     const { clock } = this.#deps;
     const { onStop, run } = this.init.image;
@@ -94,10 +94,12 @@ export class SimContainer {
       this.#later(durationMs(after), () => void this.exit(code));
     }
     if (graceMs > 0) {
-      const waiting = linkedController(this.#life.signal);
+      const waiting = linkedController(this.#life.signal, signal);
       await Promise.race([this.#ended.promise, clock.sleep(graceMs, waiting.signal).catch(() => undefined)]);
       waiting.abort();
       waiting.dispose();
+      // Whoever waited went away: the process has had its signal and lives on.
+      signal?.throwIfAborted();
     }
     await this.exit(137);
   }

@@ -84,6 +84,8 @@ export interface SimImageSpec {
   readonly logs?: readonly (string | SimLogLine)[];
   readonly exec?: (call: SimExecCall) => SimExecResult;
   readonly http?: (call: SimHttpCall) => SimHttpAnswer;
+  /** Ports `http` listens on from the start of the container on. Default 80 and 8080. */
+  readonly ports?: readonly number[];
   /** Written to the termination message file at the end. */
   readonly terminationMessage?: string;
   /** A whole program; its result is the exit code. Takes the place of `exits`, `logs` and `onStop`. */

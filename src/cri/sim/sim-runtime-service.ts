@@ -4,6 +4,7 @@ import type {
   Container, ContainerStats, ContainerStatus, CriRuntimeService, PodSandbox, PodSandboxStatus,
 } from '../gen/cri-types.ts';
 import { SimContainer } from './sim-container.ts';
+import { openPorts } from './sim-http.ts';
 import { durationMs } from './sim-image.ts';
 import type { SimSandbox } from './sim-sandbox.ts';
 import type { SimState } from './sim-state.ts';
@@ -152,9 +153,19 @@ function newContainer(state: SimState, sandbox: SimSandbox, config: SimContainer
   const id = state.newId();
   const { logDirectory = '' } = sandbox.config;
   const logPath = logDirectory === '' || !config.logPath ? '' : `${logDirectory}/${config.logPath}`;
-  return new SimContainer({
+  let closePorts = (): void => undefined;
+  const container: SimContainer = new SimContainer({
     id, config, image, logPath, sandboxId: sandbox.id, imageId: state.store.idOf(image), podIp: sandbox.ip, crashes: starts < (image.crashes?.times ?? 0),
-  }, { ...state.deps, onChange: (type, exitCode) => state.emit({ containerId: id, type, ...(exitCode === undefined ? {} : { exitCode }) }) });
+  }, {
+    ...state.deps,
+    onChange(type, exitCode) {
+      const { listen, clock } = state.deps;
+      if (type === 'stopped') closePorts();
+      else if (listen !== undefined) closePorts = openPorts(container, clock, listen);
+      state.emit({ containerId: id, type, ...(exitCode === undefined ? {} : { exitCode }) });
+    },
+  });
+  return container;
 }
 
 function containerCalls(state: SimState): ContainerCalls {
@@ -179,8 +190,8 @@ function containerCalls(state: SimState): ContainerCalls {
       await container.start();
       return {};
     },
-    async stopContainer({ containerId, timeoutSeconds = 0 }) {
-      await state.containers.get(containerId ?? '')?.stop(timeoutSeconds * 1000);
+    async stopContainer({ containerId, timeoutSeconds = 0 }, options) {
+      await state.containers.get(containerId ?? '')?.stop(timeoutSeconds * 1000, options?.signal);
       return {};
     },
     async removeContainer({ containerId }) {

@@ -209,6 +209,23 @@ describe('ending', () => {
     assert.ok(fixture.takeEvents().includes('Killing: Stopping container web'));
   });
 
+  it('can be hurried: a second kill runs no second hook and waits less', async () => {
+    const calls: string[][] = [];
+    const fixture = createRuntimeFixture({ images: [image('web:1', { onStop: 'ignored', exec: ({ command }) => (calls.push([...command]), { exitCode: 0, after: '20s' }) })] });
+    const pod = podOf({ containers: [{ ...web, lifecycle: { preStop: { exec: { command: ['drain'] } } } }] });
+    await fixture.sync(pod);
+    const runtimePod = await runningPod(fixture, pod);
+    const startMs = fixture.platform.clock.nowMs();
+    const first = new AbortController();
+    const slow = fixture.runtime.killPod({ pod, runtimePod, gracePeriodSeconds: 60, signal: first.signal }).catch((error: unknown) => error);
+    await fixture.platform.clock.advance(1000);
+    first.abort(new Error('hurry'));
+    assert.equal(((await fixture.drive(slow)) as Error).message, 'hurry');
+    await fixture.drive(fixture.runtime.killPod({ pod, runtimePod, gracePeriodSeconds: 5 }));
+    assert.deepEqual(calls, [['drain']]);
+    assert.equal(fixture.platform.clock.nowMs() - startMs, 1000 + 5000 + 2000);
+  });
+
   it('restores hooks and grace of an orphan from its labels', async () => {
     const calls: string[][] = [];
     const fixture = createRuntimeFixture({ images: [image('web:1', { onStop: 'ignored', exec: ({ command }) => (calls.push([...command]), { exitCode: 0 }) })] });
@@ -219,6 +236,22 @@ describe('ending', () => {
     assert.deepEqual(calls, [['drain']]);
     assert.equal(fixture.platform.clock.nowMs() - startMs, 7000);
   });
+
+  const hooks: { about: string; handler: object; fails: boolean }[] = [
+    { about: 'an HTTP request', handler: { httpGet: { port: 'web', path: '/hook' } }, fails: false },
+    { about: 'an HTTP request that is refused', handler: { httpGet: { port: 8080, path: '/no' } }, fails: true },
+    { about: 'an HTTP request nobody hears', handler: { httpGet: { port: 81 } }, fails: true },
+    { about: 'a TCP connection', handler: { tcpSocket: { port: 80 } }, fails: false },
+    { about: 'a port of no name', handler: { httpGet: { port: 'none' } }, fails: true },
+    { about: 'a pause', handler: { sleep: { seconds: 3 } }, fails: false },
+  ];
+  for (const { about, handler, fails } of hooks) {
+    it(`runs a postStart hook that is ${about}`, async () => {
+      const fixture = createRuntimeFixture({ images: [image('web:1', { http: ({ path }) => ({ status: path === '/hook' ? 200 : 404, body: path }) })] });
+      const pod = podOf({ containers: [{ ...web, ports: [{ name: 'web', containerPort: 80 }], lifecycle: { postStart: handler } }] });
+      assert.equal((await fixture.sync(pod)).steps.at(-1)!.reason, fails ? 'PostStartHookError' : undefined);
+    });
+  }
 
   it('kills a container whose postStart fails', async () => {
     const fixture = createRuntimeFixture({ images: [image('web:1', { exec: () => ({ exitCode: 1 }) })] });

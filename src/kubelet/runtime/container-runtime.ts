@@ -18,7 +18,7 @@ import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
 import type { ContainerConfigDeps } from './container-config.ts';
 import { createCrashBackOff, type CrashBackOffConfig } from './crash-back-off.ts';
 import type { NodeFacts } from './field-refs.ts';
-import { garbageCollect, type PodStateProvider } from './garbage-collection.ts';
+import { garbageCollect, type PodContentState } from './garbage-collection.ts';
 import { killPod } from './kill-pod.ts';
 import type { LinuxResourceConfig } from './linux-resources.ts';
 import type { RuntimePaths } from './paths.ts';
@@ -37,7 +37,7 @@ export interface ContainerRuntimeDeps {
   readonly podContainers: PodContainerManager;
   readonly probeResults: ProbeResults;
   /** What the core knows of pods, for garbage collection. */
-  readonly podStates: PodStateProvider;
+  readonly podStates: PodContentState;
   /** Services of all namespaces, from an informer. */
   services(): readonly Service[];
   /** Reject with a NotFound StatusError when there is no such object. */
@@ -51,6 +51,7 @@ export interface ContainerRuntimeDeps {
 
 /** Configuration of the manager. */
 export interface ContainerRuntimeConfig extends RuntimePaths {
+  /** Read anew at each use: its fields may be getters. */
   readonly node: NodeFacts;
   readonly resources: LinuxResourceConfig;
   readonly clusterDomain: string;
@@ -151,6 +152,7 @@ function createContext(deps: ContainerRuntimeDeps, config: ContainerRuntimeConfi
       readHostResolvConf: async () => (config.resolvConf === '' ? '' : ((await optionalText(deps, config.resolvConf ?? '/etc/resolv.conf')) ?? '')),
     }),
     crashBackOff: createCrashBackOff(config.crashLoopBackOff ?? {}),
+    preStops: new Map(),
     containerConfig: {
       files, paths, subpaths, resources, clusterDomain, sources: environmentSources(deps, config),
       security: { seccompProfileRoot: `${config.rootDir}/seccomp`, seccompDefault: config.seccompDefault ?? false },

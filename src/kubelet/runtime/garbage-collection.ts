@@ -12,12 +12,16 @@ import { containerFacts } from './labels.ts';
 import { parsePodLogDir } from './paths.ts';
 import type { RuntimeContext } from './runtime-context.ts';
 
-/** What the kubelet's core tells of pods. */
-export interface PodStateProvider {
-  /** The pod's object is gone: everything of it may go. */
-  isPodDeleted(uid: string): boolean;
-  /** The pod will not run again: its sandboxes and, on eviction, its containers may go. */
+/** What the kubelet's core tells of pods; its pod workers are one. */
+export interface PodContentState {
+  /** The pod was deleted or evicted: everything of it may go. */
   shouldPodContentBeRemoved(uid: string): boolean;
+  /** All its containers have stopped for good: on eviction they may go too. */
+  shouldPodRuntimeBeRemoved(uid: string): boolean;
+}
+
+function isGone(uid: string, options: Options, pods: PodContentState): boolean {
+  return pods.shouldPodContentBeRemoved(uid) || (options.evictNonDeleted && pods.shouldPodRuntimeBeRemoved(uid));
 }
 
 type Policy = Parameters<ContainerRuntime['garbageCollect']>[0];
@@ -76,11 +80,11 @@ function groupByContainer(dead: readonly DeadContainer[]): DeadContainer[][] {
 }
 
 /** Chooses the dead containers to remove; each group is newest first. */
-export function containersToRemove(of: { dead: readonly DeadContainer[]; policy: Policy; options: Options; pods: PodStateProvider }): DeadContainer[] {
+export function containersToRemove(of: { dead: readonly DeadContainer[]; policy: Policy; options: Options; pods: PodContentState }): DeadContainer[] {
   const { dead, policy, options, pods } = of;
   const remove: DeadContainer[] = [];
   let groups = groupByContainer(dead);
-  const gone = (uid: string): boolean => options.evictNonDeleted ? pods.shouldPodContentBeRemoved(uid) : pods.isPodDeleted(uid);
+  const gone = (uid: string): boolean => isGone(uid, options, pods);
   if (options.allSourcesReady) {
     for (const group of groups) if (gone(group[0]!.podUid)) remove.push(...group);
     groups = groups.filter((group) => !gone(group[0]!.podUid));
@@ -131,17 +135,27 @@ async function removePodLogs(gone: (uid: string) => boolean, context: RuntimeCon
   }
 }
 
+/** Removals at the same time: enough to keep the runtime busy, few enough to leave it to starting pods. */
+const parallelRemovals = 4;
+
+async function forEach<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const rest = items.values();
+  await Promise.all(Array.from({ length: parallelRemovals }, async () => {
+    for (const item of rest) await work(item);
+  }));
+}
+
 /** One pass over containers, sandboxes and logs, in this order. Single failures are logged and left for the next pass. */
-export async function garbageCollect(of: { policy: Policy; options: Options; pods: PodStateProvider }, context: RuntimeContext): Promise<void> {
+export async function garbageCollect(of: { policy: Policy; options: Options; pods: PodContentState }, context: RuntimeContext): Promise<void> {
   const { policy, options, pods } = of;
   const { runtime } = context.cri;
-  const gone = (uid: string): boolean => options.evictNonDeleted ? pods.shouldPodContentBeRemoved(uid) : pods.isPodDeleted(uid);
+  const gone = (uid: string): boolean => isGone(uid, options, pods);
   const { containers } = await runtime.listContainers({});
   const dead = deadContainers(containers, context.clock.nowMs(), policy.minAgeMs);
-  for (const { container } of containersToRemove({ dead, policy, options, pods })) await removeContainer(container, context);
+  await forEach(containersToRemove({ dead, policy, options, pods }), ({ container }) => removeContainer(container, context));
   const [left, { items }] = await Promise.all([runtime.listContainers({}), runtime.listPodSandbox({})]);
   const inUse = new Set(left.containers.map((container) => container.podSandboxId));
   const kubelet = items.filter((sandbox) => containerFacts(sandbox.labels, {}).podUid !== '');
-  for (const sandbox of sandboxesToRemove(kubelet, inUse, gone)) await removeSandbox(sandbox, context);
-  if (options.allSourcesReady) await removePodLogs((uid) => pods.isPodDeleted(uid), context);
+  await forEach(sandboxesToRemove(kubelet, inUse, gone), (sandbox) => removeSandbox(sandbox, context));
+  if (options.allSourcesReady) await removePodLogs((uid) => pods.shouldPodContentBeRemoved(uid), context);
 }

@@ -36,6 +36,7 @@ async function killContainers(kill: KillPod, context: RuntimeContext): Promise<S
       await killContainer({ pod, container, containerId: id, message: '', reason: '', gracePeriodSeconds: kill.gracePeriodSeconds, ordering, signal: kill.signal }, context);
       return { action: 'KillContainer', target: name };
     } catch (error) {
+      kill.signal?.throwIfAborted();
       ordering?.containerTerminated(name);
       return { action: 'KillContainer', target: name, reason: 'KillContainerError', message: messageOf(error) };
     }
@@ -52,7 +53,7 @@ async function stopSandbox(id: string, target: string, context: RuntimeContext):
   }
 }
 
-/** Ends the pod. Never rejects: what failed stands in the steps and the error. */
+/** Ends the pod. Rejects only when aborted; what failed stands in the steps and the error. */
 export async function killPod(kill: KillPod, context: RuntimeContext): Promise<PodSyncResult> {
   const { runtimePod } = kill;
   const containers = await killContainers(kill, context);

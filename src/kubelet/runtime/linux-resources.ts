@@ -4,7 +4,8 @@
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import type { LinuxContainerResources } from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
-import { isCriticalPod, isRestartable, qosClass } from './pod-facts.ts';
+import { isCriticalPod, isRestartable } from './pod-facts.ts';
+import { podQosClass } from '../../api/pod-qos.ts';
 import { quantityMilliValue, quantityValue } from '../../api/quantity.ts';
 
 const minShares = 2;
@@ -43,7 +44,7 @@ export function milliCpuToQuota(milliCpu: number, periodUs: number = quotaPeriod
 /** The out-of-memory score adjustment: -997 for guaranteed and critical pods, 1000 for best effort, by memory share between. */
 export function oomScoreAdjust(pod: Pod, container: Container, memoryCapacityBytes: number): number {
   if (isCriticalPod(pod)) return -997;
-  const qos = qosClass(pod);
+  const qos = podQosClass(pod);
   if (qos === 'Guaranteed') return -997;
   if (qos === 'BestEffort') return 1000;
   const request = Math.max(quantityValue(container.resources?.requests?.['memory'] ?? '0'), sidecarFloor(pod, container));

@@ -35,6 +35,8 @@ export interface RuntimeContext {
   readonly reader: PodStatusReader;
   readonly subpaths: Subpaths;
   readonly crashBackOff: CrashBackOff;
+  /** preStop hooks that run or have run, by container id, until the container has stopped. */
+  readonly preStops: Map<string, Promise<void>>;
   readonly containerConfig: ContainerConfigDeps;
   readonly paths: RuntimePaths;
   readonly resources: LinuxResourceConfig;

@@ -38,7 +38,7 @@ export function fixtureDeps(cri: CriRuntime, platform: Platform, world: FixtureW
     volumes: { mountedVolumes: () => world.volumes } as unknown as ContainerRuntimeDeps['volumes'],
     podContainers: { criParent: (pod: Pod) => `/kubepods/pod${pod.metadata.uid}` } as ContainerRuntimeDeps['podContainers'],
     probeResults: { get: (type: ProbeType, id: string) => world.probes.get(`${type}/${id}`) },
-    podStates: { isPodDeleted: (uid) => world.deleted.has(uid), shouldPodContentBeRemoved: (uid) => world.deleted.has(uid) },
+    podStates: { shouldPodContentBeRemoved: (uid) => world.deleted.has(uid), shouldPodRuntimeBeRemoved: (uid) => world.deleted.has(uid) },
     services: () => world.services(),
     async getConfigMap(namespace, name) {
       const data = world.configMaps.get(name);
@@ -84,7 +84,15 @@ export interface RuntimeFixture {
 /** Makes the fixture. */
 export function createRuntimeFixture(sim: SimRuntimeConfig = {}, config: Partial<ContainerRuntimeConfig> = {}): RuntimeFixture {
   const platform = createSimPlatform();
-  const cri = createSimRuntime(platform, sim);
+  const { listeners } = platform.network;
+  const cri = createSimRuntime({
+    ...platform,
+    listen(address, port, handler) {
+      const key = `${address}:${port}`;
+      listeners.set(key, { http: handler });
+      return () => void listeners.delete(key);
+    },
+  }, sim);
   const world = createWorld();
   const runtime = createContainerRuntime(fixtureDeps(cri, platform, world), { ...fixtureConfig('/var'), ...config });
   const drive = <T>(work: Promise<T>): Promise<T> => platform.clock.drive(work);

@@ -127,8 +127,9 @@ export function sandboxSecurityContext(pod: Pod): Init<LinuxSandboxSecurityConte
   return {
     privileged,
     namespaceOptions: namespaceOptions(pod),
-    // The sandbox's own program needs nothing: it always runs under the runtime's default profile.
-    seccomp: { profileType: privileged ? 'Unconfined' : 'RuntimeDefault' },
+    // Differs from upstream: the sandbox's program is a few bytes of our own that wait for signals and read nothing, and
+    // loading a filter for it takes a sixth of a sandbox's start. Containers have their own profiles.
+    seccomp: { profileType: 'Unconfined' },
     supplementalGroups: supplementalGroups(pod),
     supplementalGroupsPolicy: context?.supplementalGroupsPolicy === 'Strict' ? 'Strict' : 'Merge',
     ...(context?.runAsUser === undefined ? {} : { runAsUser: int64(context.runAsUser) }),
