@@ -1,6 +1,5 @@
 /** Network policies, IP addresses, service ranges. Upstream: apis/networking/validation. */
-import { formatIp, parseCidr, parseIp } from '../../base/cidr.ts';
-import { cidrContains } from '../../base/cidr.ts';
+import { cidrContains, formatIp, parseCidr, parseIp } from '../../base/cidr.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 import type { IPAddress, IPBlock, NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort, ServiceCIDR } from '../gen/networking-v1.ts';

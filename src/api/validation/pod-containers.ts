@@ -1,8 +1,7 @@
 /** Containers of all three sorts. Upstream: apis/core/validation validateContainers, validateInitContainers, validateEphemeralContainers. */
 import type { Field } from '../field-error.ts';
 import type { Container, ContainerPort, EphemeralContainer, PodSpec, Volume } from '../gen/core-v1.ts';
-import { isDns1123Label, isPortName, isPortNumber } from '../names.ts';
-import { isIp } from '../names.ts';
+import { isDns1123Label, isIp, isPortName, isPortNumber } from '../names.ts';
 import { validateChoice, validateOptionalChoice } from './common.ts';
 import { validateEnv, validateEnvFrom } from './pod-environment.ts';
 import { validateLifecycle, validateProbe } from './pod-probes.ts';

@@ -11,8 +11,9 @@ import { keepAllBut, kindStrategy, specOf, type KindRules } from '../../kind-str
 import type { SelectableFields, Strategy } from '../../resource-definition.ts';
 
 /** Makes keys of matchLabelKeys part of the selector, with the pod's own values. */
-function mergeLabelKeys(pod: Pod, selector: LabelSelector | undefined, keys: readonly string[], operator: 'In' | 'NotIn'): void {
+function mergeLabelKeys(pod: Pod, selector: LabelSelector | undefined, added: { keys: readonly string[] | undefined; operator: 'In' | 'NotIn' }): void {
   if (selector === undefined) return;
+  const { keys = [], operator } = added;
   for (const key of keys) {
     const value = pod.metadata.labels?.[key];
     if (value !== undefined) (selector.matchExpressions ??= []).push({ key, operator, values: [value] });
@@ -26,11 +27,11 @@ function mergeSelectorKeys(pod: Pod, spec: PodSpec): void {
       ...(affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map((weighted) => weighted.podAffinityTerm),
     ];
     for (const term of terms) {
-      mergeLabelKeys(pod, term.labelSelector, term.matchLabelKeys ?? [], 'In');
-      mergeLabelKeys(pod, term.labelSelector, term.mismatchLabelKeys ?? [], 'NotIn');
+      mergeLabelKeys(pod, term.labelSelector, { keys: term.matchLabelKeys, operator: 'In' });
+      mergeLabelKeys(pod, term.labelSelector, { keys: term.mismatchLabelKeys, operator: 'NotIn' });
     }
   }
-  for (const constraint of spec.topologySpreadConstraints ?? []) mergeLabelKeys(pod, constraint.labelSelector, constraint.matchLabelKeys ?? [], 'In');
+  for (const constraint of spec.topologySpreadConstraints ?? []) mergeLabelKeys(pod, constraint.labelSelector, { keys: constraint.matchLabelKeys, operator: 'In' });
 }
 
 function initialStatus(pod: Pod): PodStatus {
