@@ -1,0 +1,156 @@
+/**
+ * The client inside the server's own process: calls the API handler directly, passing objects instead of bytes, through
+ * the same filters as everybody else. Authentication is replaced by the given principal; authorization is not skipped.
+ */
+import { linkedController } from '../base/abort.ts';
+import { internalError } from '../api/status-error.ts';
+import type { ApiBody, ApiHandler, ApiHeaders, ApiRequest, ApiResponse, Principal } from '../api/transport.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Duplex } from '../platform/streams.ts';
+import type { Client, WatchEvent } from './client.ts';
+import { createMemoryDuplexPair } from './memory-duplex.ts';
+import { createTransportClient, decodeErrorBody, errorOfAnswer, type ClientTransport, type TransportAnswer, type TransportRequest } from './transport-client.ts';
+import { readAnswerHead } from './upgrade-head.ts';
+
+/** Who calls whom. */
+export interface InProcessClientDeps {
+  readonly handler: ApiHandler;
+  readonly principal: Principal;
+  readonly clock: Clock;
+  /** Also the default field manager, up to its first slash. */
+  readonly userAgent: string;
+}
+
+/** Makes a client that calls `handler` as `principal`. Objects it returns are shared: never mutate them. */
+export function createInProcessClient(deps: InProcessClientDeps): Client {
+  return createTransportClient(createInProcessTransport(deps), deps.clock);
+}
+
+function createInProcessTransport(deps: InProcessClientDeps): ClientTransport {
+  const send = (request: TransportRequest, mode: { wantsObjects: boolean; wantsUpgrade?: boolean; signal: AbortSignal }) =>
+    deps.handler(toApiRequest(deps, request, mode));
+
+  return {
+    async call(request) {
+      return toAnswer(await send(request, { wantsObjects: true, signal: request.signal ?? new AbortController().signal }));
+    },
+    watch: (request) => watchInProcess(request, (signal) => send(request, { wantsObjects: true, signal })),
+    async raw(request) {
+      const response = await send(request, { wantsObjects: false, signal: request.signal ?? new AbortController().signal });
+      return await toRawAnswer(response);
+    },
+    async upgrade(request) {
+      const signal = request.signal ?? new AbortController().signal;
+      const response = await send(request, { wantsObjects: false, wantsUpgrade: true, signal });
+      return await openUpgrade(response);
+    },
+  };
+}
+
+function toApiRequest(
+  deps: InProcessClientDeps,
+  request: TransportRequest,
+  mode: { readonly wantsObjects: boolean; readonly wantsUpgrade?: boolean; readonly signal: AbortSignal },
+): ApiRequest {
+  return {
+    method: request.method,
+    path: request.path,
+    query: request.query,
+    headers: {
+      'user-agent': deps.userAgent,
+      accept: 'application/json',
+      ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...request.headers,
+    },
+    remoteAddress: '127.0.0.1',
+    principal: deps.principal,
+    wantsObjects: mode.wantsObjects,
+    wantsUpgrade: mode.wantsUpgrade ?? false,
+    body: toApiBody(request.body),
+    signal: mode.signal,
+  };
+}
+
+function toApiBody(body: unknown): ApiBody {
+  if (body === undefined) return { kind: 'none' };
+  if (!(body instanceof Uint8Array)) return { kind: 'object', object: body };
+  return {
+    kind: 'bytes',
+    read: () => Promise.resolve(body),
+    async *stream() {
+      yield body;
+    },
+  };
+}
+
+function plainHeaders(headers: ApiHeaders): Record<string, string> {
+  const plain: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    plain[name.toLowerCase()] = typeof value === 'string' ? value : value.join(', ');
+  }
+  return plain;
+}
+
+async function toAnswer(response: ApiResponse): Promise<TransportAnswer> {
+  if (response.kind === 'object') {
+    return { status: response.status, headers: plainHeaders(response.headers), object: response.object };
+  }
+  const raw = await toRawAnswer(response);
+  return { status: raw.status, headers: raw.headers, object: decodeErrorBody(raw.body) };
+}
+
+async function toRawAnswer(response: ApiResponse): Promise<{ status: number; headers: Record<string, string>; body: Uint8Array }> {
+  switch (response.kind) {
+    case 'object':
+      return { status: response.status, headers: plainHeaders(response.headers), body: Buffer.from(JSON.stringify(response.object), 'utf8') };
+    case 'bytes':
+      return { status: response.status, headers: plainHeaders(response.headers), body: Buffer.concat(response.chunks) };
+    case 'stream': {
+      const chunks: Uint8Array[] = [];
+      await response.run({
+        write(chunk) {
+          chunks.push(typeof chunk === 'string' ? Buffer.from(chunk, 'utf8') : chunk);
+          return Promise.resolve();
+        },
+        end: () => Promise.resolve(),
+      });
+      return { status: response.status, headers: plainHeaders(response.headers), body: Buffer.concat(chunks) };
+    }
+    case 'watch':
+    case 'upgrade':
+      throw internalError(`the API handler answered a plain request with a response of kind ${response.kind}`);
+  }
+}
+
+async function* watchInProcess(
+  request: TransportRequest,
+  send: (signal: AbortSignal) => ApiResponse | Promise<ApiResponse>,
+): AsyncGenerator<readonly WatchEvent<unknown>[]> {
+  request.signal?.throwIfAborted();
+  const stop = linkedController(request.signal);
+  try {
+    const response = await send(stop.signal);
+    if (response.kind !== 'watch') {
+      const answer = await toAnswer(response);
+      throw errorOfAnswer(answer.status, answer.object);
+    }
+    yield* response.events as AsyncIterable<readonly WatchEvent<unknown>[]>;
+  } finally {
+    stop.abort(new Error('watch stopped'));
+    stop.dispose();
+  }
+}
+
+async function openUpgrade(response: ApiResponse): Promise<Duplex> {
+  if (response.kind !== 'upgrade') {
+    const answer = await toAnswer(response);
+    throw errorOfAnswer(answer.status >= 400 ? answer.status : 400, answer.object);
+  }
+  const [ours, theirs] = createMemoryDuplexPair();
+  response.accept(theirs).catch((error: unknown) => theirs.destroy(error instanceof Error ? error : new Error(String(error))));
+  const head = await readAnswerHead(ours);
+  if (head.status === 101) return head.socket;
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of head.socket.incoming) chunks.push(chunk);
+  throw errorOfAnswer(head.status, decodeErrorBody(Buffer.concat(chunks)));
+}

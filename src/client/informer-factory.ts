@@ -1,0 +1,51 @@
+/** Makes informers and shares those of equal selection and projection. Upstream: client-go SharedInformerFactory. */
+import type { KubernetesObject } from '../api/object.ts';
+import { groupResourceOf, type ResourceInfo } from '../api/resource-info.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Log } from '../platform/log.ts';
+import type { Random } from '../platform/random.ts';
+import type { Client } from './client.ts';
+import type { Informer, InformerFactory, InformerOptions } from './informer.ts';
+import { createSharedInformer, type SharedInformer } from './shared-informer.ts';
+
+/** What the factory's informers are made from. */
+export interface InformerFactoryDeps {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/** Makes a factory; nothing runs before `start`. */
+export function createInformerFactory(deps: InformerFactoryDeps): InformerFactory {
+  const informers = new Map<string, SharedInformer<KubernetesObject>>();
+  const started = new Set<string>();
+  const log = deps.log.child('informer');
+
+  return {
+    informer<T extends KubernetesObject>(info: ResourceInfo<T>, options: InformerOptions<T> = {}): Informer<T> {
+      const key = shareKey(info, options);
+      const existing = informers.get(key);
+      if (existing !== undefined) return existing as unknown as Informer<T>;
+      const random = deps.random.fork(`informer/${key}`);
+      const made = createSharedInformer({ client: deps.client.resource(info), options, clock: deps.clock, random, log });
+      informers.set(key, made as unknown as SharedInformer<KubernetesObject>);
+      return made;
+    },
+    start(signal) {
+      for (const [key, informer] of informers) {
+        if (started.has(key)) continue;
+        started.add(key);
+        void informer.run(signal);
+      }
+    },
+    async waitForSync(signal) {
+      await Promise.all([...started].map((key) => informers.get(key)?.waitForSync(signal)));
+    },
+  };
+}
+
+function shareKey<T>(info: ResourceInfo, options: InformerOptions<T>): string {
+  const { namespace = '', labelSelector = '', fieldSelector = '', projection } = options;
+  return JSON.stringify([groupResourceOf(info), info.version, namespace, labelSelector, fieldSelector, projection?.name ?? '']);
+}

@@ -1,0 +1,141 @@
+/**
+ * Keeps a target in step with a resource on the server: list, then watch from there, for ever. Upstream: client-go
+ * tools/cache.Reflector.
+ *
+ * Invariants: the target sees changes in revision order; after a broken watch it resumes at the last revision seen; after
+ * 410 it lists anew; failures back off from 0.8 s to 30 s with jitter, and so do watches that end at once.
+ */
+import { createBackoff } from '../base/backoff.ts';
+import { isReason, StatusError } from '../api/status-error.ts';
+import type { KubernetesObject } from '../api/object.ts';
+import type { Status } from '../api/gen/meta-v1.ts';
+import { apiVersionOf, groupResourceOf } from '../api/resource-info.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Log } from '../platform/log.ts';
+import type { Random } from '../platform/random.ts';
+import type { ListOptions, ResourceClient, WatchEvent } from './client.ts';
+
+/** What the reflector feeds. Calls come one after another and must not throw. */
+export interface ReflectorTarget<T> {
+  /** The whole content as of `revision`. */
+  replace(items: readonly T[], revision: string): void;
+  apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T, revision: string): void;
+  /** Nothing of ours changed up to `revision`. */
+  bookmark(revision: string): void;
+}
+
+/** What to reflect, from where, into what. */
+export interface ReflectorDeps<T extends KubernetesObject> {
+  readonly client: ResourceClient<T>;
+  readonly target: ReflectorTarget<T>;
+  readonly selection: Pick<ListOptions, 'namespace' | 'labelSelector' | 'fieldSelector'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+const BACKOFF = { initialMs: 800, maxMs: 30_000, factor: 2, jitter: 1 } as const;
+const BACKOFF_RESET_MS = 120_000;
+const MIN_WATCH_TIMEOUT_SECONDS = 300;
+const SHORT_WATCH_MS = 1000;
+
+/** Runs until the signal aborts; never rejects. */
+export async function runReflector<T extends KubernetesObject>(deps: ReflectorDeps<T>, signal: AbortSignal): Promise<void> {
+  const backoff = createBackoff(BACKOFF, () => deps.random.next());
+  let lastFailureMs = Number.NEGATIVE_INFINITY;
+  // '0' asks for any data the server has in memory; '' for the newest, after the server refused an older revision.
+  let listFrom = '0';
+  let revision: string | undefined;
+  while (!signal.aborted) {
+    try {
+      revision ??= await listAll(deps, listFrom, signal);
+      revision = await watchOnce(deps, revision, signal);
+      continue;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof WatchEnded) revision = error.revision;
+      if (isExpired(error instanceof WatchEnded ? error.cause : error)) {
+        revision = undefined;
+        listFrom = '';
+      }
+      report(deps, error);
+    }
+    const nowMs = deps.clock.monotonicMs();
+    if (nowMs - lastFailureMs > BACKOFF_RESET_MS) backoff.reset();
+    lastFailureMs = nowMs;
+    await deps.clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
+  }
+}
+
+/** A watch that broke after `revision`. */
+class WatchEnded extends Error {
+  readonly revision: string;
+  constructor(revision: string, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.name = 'WatchEnded';
+    this.revision = revision;
+  }
+}
+
+function isExpired(error: unknown): boolean {
+  return isReason(error, 'Expired', 'Gone') || (error instanceof StatusError && error.code === 410);
+}
+
+function report<T extends KubernetesObject>(deps: ReflectorDeps<T>, error: unknown): void {
+  const fields = { resource: groupResourceOf(deps.client.info), err: error };
+  if (error instanceof WatchEnded && error.cause === undefined) deps.log.debug('watch ended at once', fields);
+  else if (isExpired(error instanceof WatchEnded ? error.cause : error)) deps.log.info('watch expired, listing anew', fields);
+  else deps.log.warn('failed to list or watch', fields);
+}
+
+/** The server's list items bear no kind; cached objects do, so that references to them can be made. */
+function withKind<T extends KubernetesObject>(deps: ReflectorDeps<T>, object: T): T {
+  if (object.kind !== undefined && object.apiVersion !== undefined) return object;
+  const { info } = deps.client;
+  return { apiVersion: apiVersionOf(info), kind: info.kind, ...object };
+}
+
+async function listAll<T extends KubernetesObject>(deps: ReflectorDeps<T>, from: string, signal: AbortSignal): Promise<string> {
+  const items: T[] = [];
+  let options: ListOptions = { ...deps.selection, signal, ...(from === '' ? {} : { resourceVersion: from }) };
+  for (;;) {
+    const page = await deps.client.list(options);
+    for (const item of page.items) items.push(withKind(deps, item));
+    if (page.metadata.continue === undefined || page.metadata.continue === '') {
+      const revision = page.metadata.resourceVersion ?? '0';
+      deps.target.replace(items, revision);
+      return revision;
+    }
+    options = { ...deps.selection, signal, continue: page.metadata.continue };
+  }
+}
+
+/** Watches until the server ends it; resolves with the last revision. Rejects with `WatchEnded` on anything to back off from. */
+async function watchOnce<T extends KubernetesObject>(deps: ReflectorDeps<T>, from: string, signal: AbortSignal): Promise<string> {
+  const startMs = deps.clock.monotonicMs();
+  let revision = from;
+  let events = 0;
+  const timeoutSeconds = Math.floor(MIN_WATCH_TIMEOUT_SECONDS * (1 + deps.random.next()));
+  try {
+    const watch = deps.client.watch({ ...deps.selection, resourceVersion: from, allowWatchBookmarks: true, timeoutSeconds, signal });
+    for await (const batch of watch) {
+      if (signal.aborted) return revision;
+      for (const event of batch) {
+        revision = applyEvent(deps, event);
+        events++;
+      }
+    }
+  } catch (error) {
+    throw new WatchEnded(revision, error);
+  }
+  if (events === 0 && deps.clock.monotonicMs() - startMs < SHORT_WATCH_MS) throw new WatchEnded(revision, undefined);
+  return revision;
+}
+
+function applyEvent<T extends KubernetesObject>(deps: ReflectorDeps<T>, event: WatchEvent<T>): string {
+  if (event.type === 'ERROR') throw new StatusError(event.object as unknown as Status);
+  const revision = event.object.metadata.resourceVersion ?? '';
+  if (event.type === 'BOOKMARK') deps.target.bookmark(revision);
+  else deps.target.apply(event.type, withKind(deps, event.object), revision);
+  return revision;
+}

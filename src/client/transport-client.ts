@@ -1,0 +1,192 @@
+/**
+ * The typed client over any transport: turns verbs into requests and answers into objects or `StatusError`s. The
+ * transports differ only in how a request travels. Upstream: client-go rest.RESTClient with the dynamic client.
+ *
+ * A 429 or 5xx answer with a `retry-after` header is retried, ten times at most, as upstream's client does.
+ */
+import type { KubernetesObject, ObjectList } from '../api/object.ts';
+import type { ResourceInfo } from '../api/resource-info.ts';
+import { statusFailure, StatusError, type StatusReason } from '../api/status-error.ts';
+import type { Status } from '../api/gen/meta-v1.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Duplex } from '../platform/streams.ts';
+import type { Client, DeleteOptions, ListOptions, ObjectKey, Patch, ResourceClient, WatchEvent, WatchOptions, WriteOptions } from './client.ts';
+import { collectionPath, deleteBody, listQuery, objectPath, watchQuery, writeQuery } from './request-path.ts';
+
+/** One request as a transport carries it. */
+export interface TransportRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  /** Lower-case names. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A plain object (sent as JSON by network transports) or raw bytes. */
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+/** A decoded answer. Errors come as a status of 400 and above. */
+export interface TransportAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly object: unknown;
+}
+
+/** What a transport does. Rejections are connection errors or the signal's reason, never API errors. */
+export interface ClientTransport {
+  call(request: TransportRequest): Promise<TransportAnswer>;
+  /** Rejects (in the first iteration) with a StatusError when the server refuses the watch. */
+  watch(request: TransportRequest): AsyncIterable<readonly WatchEvent<unknown>[]>;
+  raw(request: TransportRequest): Promise<{ status: number; headers: Readonly<Record<string, string>>; body: Uint8Array }>;
+  /** Rejects with a StatusError when the server does not switch protocols. */
+  upgrade(request: TransportRequest): Promise<Duplex>;
+}
+
+const MAX_RETRIES = 10;
+const PATCH_MEDIA_TYPES = {
+  json: 'application/json-patch+json',
+  merge: 'application/merge-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+  apply: 'application/apply-patch+yaml',
+} as const;
+
+const REASON_OF_CODE: Readonly<Record<number, StatusReason>> = {
+  400: 'BadRequest', 401: 'Unauthorized', 403: 'Forbidden', 404: 'NotFound', 405: 'MethodNotAllowed', 406: 'NotAcceptable',
+  409: 'Conflict', 410: 'Gone', 413: 'RequestEntityTooLarge', 415: 'UnsupportedMediaType', 422: 'Invalid',
+  429: 'TooManyRequests', 500: 'InternalError', 503: 'ServiceUnavailable', 504: 'Timeout',
+};
+
+function isStatus(object: unknown): object is Status {
+  return typeof object === 'object' && object !== null && (object as { kind?: unknown }).kind === 'Status';
+}
+
+/** The error an answer of status 400 and above stands for: its Status, or one made from code and text. */
+export function errorOfAnswer(status: number, body: unknown): StatusError {
+  if (isStatus(body)) return new StatusError(body.code === undefined ? { ...body, code: status } : body);
+  const text = typeof body === 'string' && body.trim() !== '' ? body.trim() : 'unknown';
+  return statusFailure(status, REASON_OF_CODE[status] ?? (status >= 500 ? 'InternalError' : ''), text);
+}
+
+/** Decodes an error body that may or may not be JSON. */
+export function decodeErrorBody(bytes: Uint8Array): unknown {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function retryAfterMs(answer: { status: number; headers: Readonly<Record<string, string>> }): number | undefined {
+  if (answer.status !== 429 && answer.status < 500) return undefined;
+  const seconds = Number(answer.headers['retry-after']);
+  return Number.isInteger(seconds) && seconds > 0 ? seconds * 1000 : undefined;
+}
+
+/** Makes a client over a transport. */
+export function createTransportClient(transport: ClientTransport, clock: Clock): Client {
+  async function call<T>(request: TransportRequest): Promise<T> {
+    for (let attempt = 0; ; attempt++) {
+      request.signal?.throwIfAborted();
+      const answer = await transport.call(request);
+      if (answer.status < 400) return answer.object as T;
+      const delayMs = retryAfterMs(answer);
+      if (delayMs === undefined || attempt >= MAX_RETRIES) throw errorOfAnswer(answer.status, answer.object);
+      await clock.sleep(delayMs, request.signal);
+    }
+  }
+
+  return {
+    resource: (info) => createResourceClient(info, { call, transport }),
+    async raw(request) {
+      const [path = '', query = ''] = splitOnce(request.path, '?');
+      const answer = await transport.raw({ ...request, path, query });
+      if (answer.status >= 400) throw errorOfAnswer(answer.status, decodeErrorBody(answer.body));
+      return { status: answer.status, body: answer.body };
+    },
+    upgrade(request) {
+      const [path = '', query = ''] = splitOnce(request.path, '?');
+      return transport.upgrade({ method: 'GET', ...request, path, query });
+    },
+  };
+}
+
+function splitOnce(text: string, separator: string): [string, string] {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + separator.length)];
+}
+
+function signalOf(options: { readonly signal?: AbortSignal } | undefined): { signal?: AbortSignal } {
+  return options?.signal === undefined ? {} : { signal: options.signal };
+}
+
+function keyOf(object: KubernetesObject): ObjectKey {
+  const { namespace, name } = object.metadata;
+  return { name: name ?? '', ...(namespace === undefined ? {} : { namespace }) };
+}
+
+interface ResourceClientDeps {
+  readonly transport: ClientTransport;
+  call<T>(request: TransportRequest): Promise<T>;
+}
+
+function createResourceClient<T extends KubernetesObject>(info: ResourceInfo<T>, deps: ResourceClientDeps): ResourceClient<T> {
+  const { call } = deps;
+  const write = (method: string, path: string, body: unknown, options: WriteOptions = {}): Promise<T> =>
+    call<T>({ method, path, query: writeQuery(options), body, ...signalOf(options) });
+
+  return {
+    info,
+    get: (key, options) =>
+      call<T>({
+        method: 'GET',
+        path: objectPath(info, key),
+        query: listQuery(options?.resourceVersion === undefined ? {} : { resourceVersion: options.resourceVersion }),
+        ...signalOf(options),
+      }),
+    list: (options = {}) =>
+      call<ObjectList<T>>({ method: 'GET', path: collectionPath(info, options.namespace), query: listQuery(options), ...signalOf(options) }),
+    watch: (options: WatchOptions) =>
+      deps.transport.watch({
+        method: 'GET',
+        path: collectionPath(info, options.namespace),
+        query: watchQuery(options),
+        ...signalOf(options),
+      }) as AsyncIterable<readonly WatchEvent<T>[]>,
+    create: (object, options) => write('POST', collectionPath(info, object.metadata.namespace), object, options),
+    update: (object, options) => write('PUT', objectPath(info, keyOf(object), options?.subresource), object, options),
+    updateStatus: (object, options) => write('PUT', objectPath(info, keyOf(object), 'status'), object, options),
+    patch: (key, patch, options = {}) => call<T>(patchRequest(info, { key, patch, options })),
+    delete: (key: ObjectKey, options: DeleteOptions = {}) =>
+      call({ method: 'DELETE', path: objectPath(info, key), query: '', body: deleteBody(options), ...signalOf(options) }),
+    deleteCollection: (options) =>
+      call({
+        method: 'DELETE',
+        path: collectionPath(info, options.namespace),
+        query: listQuery(options as ListOptions),
+        body: deleteBody(options),
+        ...signalOf(options),
+      }),
+    getSubresource: <S>(key: ObjectKey, subresource: string, options?: { signal?: AbortSignal }) =>
+      call<S>({ method: 'GET', path: objectPath(info, key, subresource), query: '', ...signalOf(options) }),
+    createSubresource: <S>(key: ObjectKey, subresource: string, body: object, options: WriteOptions = {}) =>
+      call<S>({ method: 'POST', path: objectPath(info, key, subresource), query: writeQuery(options), body, ...signalOf(options) }),
+  };
+}
+
+function patchRequest(
+  info: ResourceInfo,
+  of: { readonly key: ObjectKey; readonly patch: Patch; readonly options: WriteOptions },
+): TransportRequest {
+  const { patch, options } = of;
+  const body = patch.type === 'json' ? patch.operations : patch.type === 'apply' ? patch.object : patch.patch;
+  const extra = patch.type === 'apply' ? { fieldManager: patch.fieldManager, force: patch.force } : {};
+  return {
+    method: 'PATCH',
+    path: objectPath(info, of.key, options.subresource),
+    query: writeQuery(options, extra),
+    headers: { 'content-type': PATCH_MEDIA_TYPES[patch.type] },
+    body,
+    ...signalOf(options),
+  };
+}

@@ -1,0 +1,58 @@
+/** Metrics of work queues under upstream's names (component-base metrics/prometheus/workqueue). */
+import type { Clock } from '../platform/clock.ts';
+import type { Metrics } from '../platform/metrics.ts';
+
+/** Called by the queue as keys move. */
+export interface WorkqueueMetrics<K> {
+  added(key: K): void;
+  depth(waiting: number): void;
+  started(key: K, waiting: number): void;
+  finished(key: K): void;
+  retried(): void;
+}
+
+const NONE: WorkqueueMetrics<never> = {
+  added: () => undefined,
+  depth: () => undefined,
+  started: () => undefined,
+  finished: () => undefined,
+  retried: () => undefined,
+};
+const BUCKETS = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10];
+
+/** Metrics of the queue `name`; does nothing without a registry. */
+export function createWorkqueueMetrics<K>(name: string, clock: Clock, metrics: Metrics | undefined): WorkqueueMetrics<K> {
+  if (metrics === undefined) return NONE as unknown as WorkqueueMetrics<K>;
+  const labels = { name };
+  const spec = (metric: string, help: string) => ({ name: `workqueue_${metric}`, help, labels: ['name'] });
+  const depth = metrics.gauge(spec('depth', 'Current depth of workqueue'));
+  const adds = metrics.counter(spec('adds_total', 'Total number of adds handled by workqueue'));
+  const retries = metrics.counter(spec('retries_total', 'Total number of retries handled by workqueue'));
+  const latency = metrics.histogram({ ...spec('queue_duration_seconds', 'How long in seconds an item stays in workqueue before being requested'), buckets: BUCKETS });
+  const work = metrics.histogram({ ...spec('work_duration_seconds', 'How long in seconds processing an item from workqueue takes.'), buckets: BUCKETS });
+  const addedAtMs = new Map<K, number>();
+  const startedAtMs = new Map<K, number>();
+  const secondsSince = (times: Map<K, number>, key: K): number | undefined => {
+    const atMs = times.get(key);
+    times.delete(key);
+    return atMs === undefined ? undefined : (clock.monotonicMs() - atMs) / 1000;
+  };
+  return {
+    added(key) {
+      adds.inc(labels);
+      if (!addedAtMs.has(key)) addedAtMs.set(key, clock.monotonicMs());
+    },
+    depth: (waiting) => depth.set(waiting, labels),
+    started(key, waiting) {
+      depth.set(waiting, labels);
+      const waited = secondsSince(addedAtMs, key);
+      if (waited !== undefined) latency.observe(waited, labels);
+      startedAtMs.set(key, clock.monotonicMs());
+    },
+    finished(key) {
+      const took = secondsSince(startedAtMs, key);
+      if (took !== undefined) work.observe(took, labels);
+    },
+    retried: () => retries.inc(labels),
+  };
+}
