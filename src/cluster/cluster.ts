@@ -117,7 +117,7 @@ class RunningCluster implements Cluster {
     await progress.phase('API server', () => controlPlane.start(signal));
     const server = `https://127.0.0.1:${instance.httpsPort}`;
     await platform.files.writeFileAtomic(instance.adminKubeconfig, kubeconfigYaml({ server, caPem: pki.ca.certPem, ...pki.admin, user: 'admin', cluster: 'keelson' }), { mode: 0o600 });
-    this.#nodeServices = await startNodeServices({ platform, controlPlane, pki, instance, kubeletPort: this.#config.kubeletPort }, signal);
+    this.#nodeServices = startNodeServices({ platform, controlPlane, pki, instance, kubeletPort: this.#config.kubeletPort }, signal);
     return controlPlane;
   }
 

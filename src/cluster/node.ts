@@ -140,7 +140,7 @@ function volumeManager(parts: Parts, core: KubeletCore): VolumeManager {
     {
       platform, client, objects, recorder,
       requestToken: (namespace, name, request) => accounts.createSubresource<TokenRequest>({ namespace, name }, 'token', request),
-      podsLister: () => core.pods.getPods().filter((pod) => !core.podState.shouldPodRuntimeBeRemoved(pod.metadata.uid ?? '')),
+      podsLister: core.podsWithRuntime,
       sourcesReady: core.sourcesReady,
       node: () => facts,
     },
@@ -155,10 +155,7 @@ function containerRuntime(parts: Parts, made: { core: KubeletCore; volumes: Volu
   return createContainerRuntime(
     {
       cri, platform, recorder, volumes, podContainers, probeResults: core.probeResults,
-      podStates: {
-        isPodDeleted: (uid) => core.pods.getPodByUid(uid) === undefined,
-        shouldPodContentBeRemoved: (uid) => core.podState.shouldPodContentBeRemoved(uid),
-      },
+      podStates: core.podState,
       services: () => services.list(),
       getConfigMap: (namespace, name) => client.resource(ConfigMaps).get({ namespace, name }),
       getSecret: (namespace, name) => client.resource(Secrets).get({ namespace, name }),
