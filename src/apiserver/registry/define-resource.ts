@@ -26,6 +26,8 @@ export interface DefinitionParts<T extends KubernetesObject> {
   readonly scale?: ScaleAccess<T>;
   readonly conversion?: ResourceDefinition<T>['conversion'];
   readonly ttlSeconds?: number;
+  readonly defaultPropagation?: 'Orphan';
+  readonly returnsDeleted?: boolean;
 }
 
 /** Stable versions are served by default, alpha and beta ones only when asked for. */

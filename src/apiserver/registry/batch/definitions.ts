@@ -31,6 +31,7 @@ export const batchDefinitions: readonly ResourceDefinition[] = [
       emptyStatus: {}, generationOf: specOf, defaults: setJobDefaults, prepareForCreate: generateSelector, validate: validateJob, validateUpdate: validateJobUpdate,
     },
     printer: jobPrinter,
+    defaultPropagation: 'Orphan',
     selectableFields: ({ status }) => ({ 'status.successful': String(status?.succeeded ?? 0) }),
   }),
   defineResource(CronJobs, {

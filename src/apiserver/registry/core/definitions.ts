@@ -67,6 +67,7 @@ function workloadDefinitions(): ResourceDefinition[] {
       rules: { emptyStatus: { replicas: 0 }, generationOf: specOf, defaults: setReplicationControllerDefaults, validate: validateReplicationController },
       prefix: 'controllers',
       printer: replicationControllerPrinter,
+      defaultPropagation: 'Orphan',
       selectableFields: ({ status }) => ({ 'status.replicas': String(status?.replicas ?? 0) }),
       scale: {
         read: ({ spec, status }) => ({

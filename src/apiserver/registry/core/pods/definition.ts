@@ -16,6 +16,7 @@ export function podDefinitions({ objects, platform, kubeletConnector }: Registry
   return [
     defineResource(Pods, {
       strategy: podStrategy,
+      returnsDeleted: true,
       printer: podPrinter,
       selectableFields: podSelectableFields,
       objectSubresources: {
