@@ -33,16 +33,13 @@ export function validateSelectedTemplate(template: PodTemplateSpec | undefined, 
   validatePodTemplateSpec(template, field);
 }
 
-/** Pods of controllers that replace them always restart. */
-export function validateAlwaysRestarts(template: PodTemplateSpec | undefined, field: Field): void {
+/** Pods of controllers that replace them always restart and have no deadline; `kind` as upstream's text names it. */
+export function validateAlwaysRestarts(template: PodTemplateSpec | undefined, kind: string, field: Field): void {
   const spec = template?.spec;
   if (spec === undefined) return;
-  if (spec.restartPolicy !== 'Always' && (spec.restartPolicy ?? '') !== '') field.at('spec').at('restartPolicy').notSupported(spec.restartPolicy, ['Always']);
-  if (spec.activeDeadlineSeconds !== undefined) field.at('spec').at('activeDeadlineSeconds').forbidden('activeDeadlineSeconds in ' + kindOf(field) + ' is not Supported');
-}
-
-function kindOf(field: Field): string {
-  return field.path.startsWith('spec.template') ? 'ReplicaSet' : 'controller';
+  const place = field.at('spec');
+  if (spec.restartPolicy !== 'Always' && (spec.restartPolicy ?? '') !== '') place.at('restartPolicy').notSupported(spec.restartPolicy, ['Always']);
+  if (spec.activeDeadlineSeconds !== undefined) place.at('activeDeadlineSeconds').forbidden(`activeDeadlineSeconds in ${kind} is not Supported`);
 }
 
 function templateMatches(selector: LabelSelector | undefined, template: PodTemplateSpec | undefined, sound: boolean): boolean {
@@ -81,7 +78,7 @@ export function validateDeployment(deployment: Deployment, field: Field): void {
   validateNonnegative(spec.replicas, place.at('replicas'));
   const sound = validateWorkloadSelector(spec.selector, 'deployment', place.at('selector'));
   validateSelectedTemplate(spec.template, templateMatches(spec.selector, spec.template, sound), place.at('template'));
-  validateAlwaysRestarts(spec.template, place.at('template'));
+  validateAlwaysRestarts(spec.template, 'ReplicaSet', place.at('template'));
   validateDeploymentStrategy(spec.strategy ?? {}, place.at('strategy'));
   validateNonnegative(spec.minReadySeconds, place.at('minReadySeconds'));
   validateNonnegative(spec.revisionHistoryLimit, place.at('revisionHistoryLimit'));
@@ -106,7 +103,7 @@ export function validateReplicaSet(replicaSet: ReplicaSet, field: Field): void {
   validateNonnegative(spec.minReadySeconds, place.at('minReadySeconds'));
   const sound = validateWorkloadSelector(spec.selector, 'deployment', place.at('selector'));
   validateSelectedTemplate(spec.template, templateMatches(spec.selector, spec.template, sound), place.at('template'));
-  validateAlwaysRestarts(spec.template, place.at('template'));
+  validateAlwaysRestarts(spec.template, 'ReplicaSet', place.at('template'));
 }
 
 /** The selector of a replica set never changes. */
@@ -123,7 +120,7 @@ export function validateReplicationController(controller: ReplicationController,
   if (Object.keys(selector ?? {}).length === 0) place.at('selector').required();
   validateNonnegative(replicas, place.at('replicas'));
   validateSelectedTemplate(template, compileLabelMap(selector).matches(template?.metadata?.labels), place.at('template'));
-  validateAlwaysRestarts(template, place.at('template'));
+  validateAlwaysRestarts(template, 'ReplicationController', place.at('template'));
 }
 
 function validateDaemonSetStrategy(strategy: DaemonSetUpdateStrategy, field: Field): void {
@@ -154,7 +151,7 @@ export function validateDaemonSet(daemonSet: DaemonSet, field: Field): void {
   if (spec === undefined) return place.required();
   const sound = validateWorkloadSelector(spec.selector, 'daemonset', place.at('selector'));
   validateSelectedTemplate(spec.template, templateMatches(spec.selector, spec.template, sound), place.at('template'));
-  validateAlwaysRestarts(spec.template, place.at('template'));
+  validateAlwaysRestarts(spec.template, 'DaemonSet', place.at('template'));
   validateNonnegative(spec.minReadySeconds, place.at('minReadySeconds'));
   validateDaemonSetStrategy(spec.updateStrategy ?? {}, place.at('updateStrategy'));
   validateNonnegative(spec.revisionHistoryLimit, place.at('revisionHistoryLimit'));

@@ -4,7 +4,7 @@ import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 import type { EndpointAddress, Endpoints, EndpointSubset, LimitRange, LimitRangeItem, Namespace, PodTemplate, ResourceQuota } from '../gen/core-v1.ts';
 import { FIELD_IMMUTABLE_TEXT } from '../meta-validation.ts';
-import { isDns1035Label, isDns1123Label, isIp, isPortNumber, isQualifiedName } from '../names.ts';
+import { isDns1123Label, isIp, isPortNumber, isQualifiedName } from '../names.ts';
 import { compareQuantities, quantityAsFloat, tryParseQuantity } from '../quantity.ts';
 import { validateChoice, validateNonnegativeQuantity } from './common.ts';
 import { validatePodTemplateSpec } from './pod-template.ts';
@@ -142,9 +142,4 @@ export function validateResourceQuota(quota: ResourceQuota, field: Field): void 
 export function validateResourceQuotaUpdate(quota: ResourceQuota, old: ResourceQuota, field: Field): void {
   validateResourceQuota(quota, field);
   if (!deepEqual(quota.spec?.scopes ?? [], old.spec?.scopes ?? [])) field.at('spec').at('scopes').invalid(quota.spec?.scopes ?? [], FIELD_IMMUTABLE_TEXT);
-}
-
-/** A name that is a DNS-1035 label, for references to services. */
-export function validateServiceName(name: string, field: Field): void {
-  field.complain(name, isDns1035Label(name));
 }

@@ -52,7 +52,7 @@ export function validateStatefulSet(statefulSet: StatefulSet, field: Field): voi
   const sound = validateWorkloadSelector(spec.selector, 'statefulset', place.at('selector'));
   const matches = !sound || spec.template === undefined || compileLabelSelector(spec.selector).matches(spec.template.metadata?.labels);
   validateSelectedTemplate(withClaims(spec), matches, place.at('template'));
-  validateAlwaysRestarts(spec.template, place.at('template'));
+  validateAlwaysRestarts(spec.template, 'StatefulSet', place.at('template'));
 }
 
 /** The template as its pods will be: with a volume per claim, so that mounts of claims are known. */
