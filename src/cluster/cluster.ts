@@ -138,7 +138,7 @@ class RunningCluster implements Cluster {
     const node = await createClusterNode({ platform, client: controlPlane.clientFor(identity, 'kubelet'), cri, network, instance, kubeletPort });
     this.#node = node;
     await node.start(signal);
-    await this.#nodeServices?.serveKubelet(node.kubelet, cri);
+    await this.#nodeServices?.serveKubelet(node, cri);
   }
 
   async #nodeReady(controlPlane: ControlPlane, signal: AbortSignal): Promise<void> {

@@ -6,7 +6,6 @@ import type { Principal } from '../api/transport.ts';
 import { createInformerFactory } from '../client/informer-factory.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { CriClient } from '../cri/cri-client.ts';
-import type { Kubelet } from '../kubelet/kubelet.ts';
 import { createDelegatedAuth } from '../kubelet/server/delegated-auth.ts';
 import { createKubeletServer } from '../kubelet/server/kubelet-server.ts';
 import { createStatsProvider } from '../kubelet/stats/create-stats-provider.ts';
@@ -17,6 +16,7 @@ import type { ComponentStatus } from './cluster-status.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { createDnsDaemon, type DnsDaemon } from './dns-daemon.ts';
 import type { Instance } from './instance.ts';
+import type { ClusterNode } from './node.ts';
 
 /** What they are made from. */
 export interface NodeServicesDeps {
@@ -30,7 +30,7 @@ export interface NodeServicesDeps {
 /** The running services. */
 export interface NodeServices {
   /** Opens the kubelet's server. */
-  serveKubelet(kubelet: Kubelet, cri: CriClient): Promise<void>;
+  serveKubelet(node: ClusterNode, cri: CriClient): Promise<void>;
   status(): readonly ComponentStatus[];
   /** Ends this process's part. */
   stop(): Promise<void>;
@@ -47,8 +47,8 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
   const dnsRunning = dns.start(signal);
   let server: HttpServer | undefined;
   return {
-    async serveKubelet(kubelet, cri) {
-      server = await openKubeletServer(deps, kubelet, cri);
+    async serveKubelet(node, cri) {
+      server = await openKubeletServer(deps, node, cri);
     },
     status: () => [
       { name: 'proxy', healthy: proxy.healthy(), message: proxy.healthy() ? '' : 'service rules are not in place' },
@@ -74,7 +74,7 @@ function serviceProxy(platform: Platform, instance: Instance, controlPlane: Cont
   return proxy;
 }
 
-function openKubeletServer({ platform, controlPlane, pki, instance, kubeletPort }: NodeServicesDeps, kubelet: Kubelet, cri: CriClient): Promise<HttpServer> {
+function openKubeletServer({ platform, controlPlane, pki, instance, kubeletPort }: NodeServicesDeps, { kubelet, podContainers }: ClusterNode, cri: CriClient): Promise<HttpServer> {
   const identity: Principal = { name: `system:node:${instance.nodeName}`, groups: ['system:nodes', 'system:authenticated'] };
   const auth = createDelegatedAuth(
     { client: controlPlane.clientFor(identity, 'kubelet'), platform },
@@ -82,7 +82,10 @@ function openKubeletServer({ platform, controlPlane, pki, instance, kubeletPort 
   );
   const handler = createKubeletServer({
     host: kubelet.host, runtime: kubelet.runtime, auth, platform,
-    stats: createStatsProvider({ platform, cri, host: kubelet.host, volumes: kubelet.volumes }, { kubeletRoot: instance.kubeletRoot }),
+    stats: createStatsProvider(
+      { platform, cri, host: kubelet.host, volumes: kubelet.volumes, podCgroups: podContainers },
+      { kubeletRoot: instance.kubeletRoot, podLogsDir: instance.podLogsRoot },
+    ),
     probeMetrics: async () => (await platform.metrics.expose()).split('\n').filter((line) => /prober_/.test(line)).join('\n'),
   });
   return platform.listenHttp({ host: '0.0.0.0', port: kubeletPort, tls: { ...pki.kubeletServer, clientCaPem: pki.ca.certPem } }, handler);

@@ -40,6 +40,7 @@ export interface NodeDeps {
 /** A node. */
 export interface ClusterNode {
   readonly kubelet: Kubelet;
+  readonly podContainers: PodContainerManager;
   readonly informers: InformerFactory;
   /** Resolves once the kubelet's main loop runs. */
   start(signal: AbortSignal): Promise<void>;
@@ -69,10 +70,10 @@ export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
     objects: createObjectCache({ client, platform }),
     config: kubeletConfig(deps),
   };
-  const kubelet = assembleKubelet(parts);
+  const { kubelet, podContainers } = assembleKubelet(parts);
   followPodCidr(parts);
   return {
-    kubelet, informers: parts.informers,
+    kubelet, podContainers, informers: parts.informers,
     async start(signal) {
       events.start(signal);
       parts.informers.start(signal);
@@ -85,11 +86,11 @@ export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
   };
 }
 
-function assembleKubelet(parts: Parts): Kubelet {
+function assembleKubelet(parts: Parts): { kubelet: Kubelet; podContainers: PodContainerManager } {
   const { platform, client, recorder, informers } = parts;
   let core: KubeletCore | undefined;
   const podContainers = podContainerManager(parts, () => core?.pods.getPods() ?? []);
-  return createKubelet(
+  const kubelet = createKubelet(
     {
       platform, client, recorder, informers, preparePod, podContainers,
       volumes: (made) => volumeManager(parts, (core = made)),
@@ -97,6 +98,7 @@ function assembleKubelet(parts: Parts): Kubelet {
     },
     parts.config,
   );
+  return { kubelet, podContainers };
 }
 
 function kubeletConfig({ instance, kubeletPort }: NodeDeps): KubeletConfiguration {
