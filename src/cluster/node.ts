@@ -37,10 +37,13 @@ export interface NodeDeps {
   readonly kubeletPort: number;
 }
 
+/** Pods' cgroups, to make and to find. */
+type NodeCgroups = ReturnType<typeof createPodContainerManager>;
+
 /** A node. */
 export interface ClusterNode {
   readonly kubelet: Kubelet;
-  readonly podContainers: PodContainerManager;
+  readonly podContainers: NodeCgroups;
   readonly informers: InformerFactory;
   /** Resolves once the kubelet's main loop runs. */
   start(signal: AbortSignal): Promise<void>;
@@ -86,7 +89,7 @@ export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
   };
 }
 
-function assembleKubelet(parts: Parts): { kubelet: Kubelet; podContainers: PodContainerManager } {
+function assembleKubelet(parts: Parts): { kubelet: Kubelet; podContainers: NodeCgroups } {
   const { platform, client, recorder, informers } = parts;
   let core: KubeletCore | undefined;
   const podContainers = podContainerManager(parts, () => core?.pods.getPods() ?? []);
@@ -110,7 +113,7 @@ function kubeletConfig({ instance, kubeletPort }: NodeDeps): KubeletConfiguratio
   };
 }
 
-function podContainerManager({ platform, recorder, host }: Parts, activePods: () => ReturnType<KubeletCore['pods']['getPods']>): PodContainerManager {
+function podContainerManager({ platform, recorder, host }: Parts, activePods: () => ReturnType<KubeletCore['pods']['getPods']>): NodeCgroups {
   return createPodContainerManager(
     { cgroups: platform.cgroups, platform, recorder, activePods, nodeAllocatable: async () => ({ milliCpu: host.cpuCount * 1000, memoryBytes: host.memoryBytes }) },
     {
