@@ -226,7 +226,7 @@ async function report(space: Space, logFile: string): Promise<string> {
 /** The end of a log without what only debugging needs. */
 function tail(file: string): string {
   if (!existsSync(file)) return '';
-  return readFileSync(file, 'utf8').trim().split('\n').slice(-25).join('\n');
+  return readFileSync(file, 'utf8').trim().split('\n').slice(-15).map((line) => line.slice(0, 300)).join('\n');
 }
 
 function listOf(args: Args): readonly string[] {
