@@ -44,9 +44,9 @@ interface Running {
 
 async function runLocked(options: ClusterOptions, { platform, lock, progress }: Running): Promise<number> {
   const stopped = waitForSignal();
-  let running: Cluster | undefined;
+  const running: { cluster?: Cluster } = {};
   lock.serve({
-    status: async () => running?.status() ?? { phase: 'starting', pid: process.pid },
+    status: async () => running.cluster?.status() ?? { phase: 'starting', pid: process.pid },
     progress: (send) => progress.follow(send),
     stop: stopped.trigger,
   });
@@ -55,7 +55,7 @@ async function runLocked(options: ClusterOptions, { platform, lock, progress }: 
   const instance = deriveInstance(prepared.instanceOptions, (text) => platform.crypto.sha256Hex(text));
   const { createCluster } = await import('../cluster/cluster.ts');
   const cluster = createCluster(platform, { instance, options, cniBinDirs: prepared.cniBinDirs, kubeletPort: prepared.kubeletPort, progress });
-  running = cluster;
+  running.cluster = cluster;
   try {
     await Promise.race([cluster.start(), stopped.promise]);
     if (!stopped.happened()) progress.finish('ready');

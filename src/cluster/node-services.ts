@@ -40,7 +40,7 @@ const PROXY: Principal = { name: 'system:kube-proxy', groups: ['system:authentic
 
 /** Starts the proxy and, once it has its address, DNS. */
 export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): NodeServices {
-  const { platform, controlPlane, instance } = deps;
+  const { platform, instance } = deps;
   const proxy = serviceProxy(deps, signal);
   const running = proxy.start(signal);
   const dns: DnsDaemon = createDnsDaemon(platform, instance, deps.pki);
