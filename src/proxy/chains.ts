@@ -5,8 +5,11 @@
  * A chain's name says what is in it: a chain of a known name never needs rewriting.
  */
 
+import type { Protocol } from './service-map.ts';
+
 /** Which endpoints a chain picks from, and how. */
 export interface Pick {
+  readonly protocol: Protocol;
   /** By destination address and port, or by port alone (node ports). */
   readonly scope: 'address' | 'node';
   readonly list: 'cluster' | 'local';
@@ -49,6 +52,7 @@ export function pickChain(pick: Pick, context: ChainContext): Chain {
   const name = [
     pick.scope === 'node' ? 'node' : 'pick',
     ...(pick.list === 'local' ? ['local'] : []),
+    ...(pick.affinitySeconds > 0 ? [] : [pick.protocol]),
     String(pick.count),
     ...(pick.affinitySeconds > 0 ? ['sticky', String(pick.affinitySeconds)] : []),
     ...(pick.masquerade ? ['masq'] : []),
@@ -65,13 +69,17 @@ function ipOf(family: 4 | 6): 'ip' | 'ip6' {
   return family === 4 ? 'ip' : 'ip6';
 }
 
+/**
+ * A key with a random number needs a `typeof` map, and nft 1.0.6 takes a rule that reads a `typeof` map of a port only where
+ * it knows the protocol of that port, unless the map is made in the same transaction: hence a map per protocol.
+ */
 function plainRules(pick: Pick, { family, mark }: ChainContext): string[] {
   const ip = ipOf(family);
-  const map = pick.scope === 'address' ? 'endpoints' : 'nodeport-endpoints';
+  const map = `${pick.scope === 'address' ? 'endpoints' : 'nodeport-endpoints'}-${pick.protocol}`;
   const offset = pick.list === 'local' ? ` offset ${LOCAL_SLOT}` : '';
   return [
     ...(pick.masquerade ? [markRule(mark)] : []),
-    `dnat ${ip} to ${destination(pick.scope, ip)} . numgen random mod ${pick.count}${offset} map @${map}`,
+    `meta l4proto ${pick.protocol} dnat ${ip} to ${destination(pick.scope, ip)} . numgen random mod ${pick.count}${offset} map @${map}`,
   ];
 }
 
@@ -115,7 +123,7 @@ export function localPolicyChain(cluster: Pick, localCount: number, context: Cha
   const fromPods = pickChain(cluster, context);
   const fromHere = pickChain({ ...cluster, masquerade: true }, context);
   const local = localCount === 0 ? undefined : pickChain({ ...cluster, list: 'local', count: localCount }, context);
-  const name = ['policy', cluster.scope, String(cluster.count), String(localCount), ...(cluster.affinitySeconds > 0 ? ['sticky', String(cluster.affinitySeconds)] : [])].join('-');
+  const name = ['policy', cluster.scope, cluster.protocol, String(cluster.count), String(localCount), ...(cluster.affinitySeconds > 0 ? ['sticky', String(cluster.affinitySeconds)] : [])].join('-');
   return {
     name,
     rules: [

@@ -12,7 +12,7 @@ import { packedSlots, stickySlots, type Slot } from './slots.ts';
 
 /** The maps and sets whose elements follow objects. */
 export type SetName =
-  | 'services' | 'nodeports' | 'endpoints' | 'nodeport-endpoints' | 'sticky-endpoints' | 'sticky-nodeport-endpoints'
+  | 'services' | 'nodeports' | `endpoints-${Protocol}` | `nodeport-endpoints-${Protocol}` | 'sticky-endpoints' | 'sticky-nodeport-endpoints'
   | 'no-endpoints' | 'no-endpoint-nodeports' | 'firewalled' | 'allowed-sources' | 'hairpin';
 
 /** One element; `value` is '' in a set. `chain` is the chain a verdict goes to, where that is made on demand. */
@@ -84,7 +84,7 @@ function internalElements(frontend: Frontend, context: PortContext, into: Elemen
     into.push(unavailable(frontend, port.internalLocal && slots.cluster.length > 0 ? DROP : REFUSE));
     return;
   }
-  const pick: Pick = { scope: frontend.scope, list: 'cluster', count: wanted.length, affinitySeconds: port.affinitySeconds, masquerade: false };
+  const pick: Pick = { scope: frontend.scope, list: 'cluster', count: wanted.length, affinitySeconds: port.affinitySeconds, protocol: port.protocol, masquerade: false };
   into.push(taken(frontend, pickChain(pick, context.chains)));
   pushSlots({ frontend, pick, context }, wanted, into);
 }
@@ -92,7 +92,7 @@ function internalElements(frontend: Frontend, context: PortContext, into: Elemen
 function externalElements(frontend: Frontend, context: PortContext, into: Element[]): void {
   const { port, slots } = context;
   if (slots.cluster.length === 0 && slots.local.length === 0) return void into.push(unavailable(frontend, REFUSE));
-  const pick: Pick = { scope: frontend.scope, list: 'cluster', count: slots.cluster.length, affinitySeconds: port.affinitySeconds, masquerade: true };
+  const pick: Pick = { scope: frontend.scope, list: 'cluster', count: slots.cluster.length, affinitySeconds: port.affinitySeconds, protocol: port.protocol, masquerade: true };
   if (!port.externalLocal) {
     into.push(taken(frontend, pickChain(pick, context.chains)));
     return pushSlots({ frontend, pick, context }, slots.cluster, into);
@@ -119,9 +119,13 @@ function pushSlots({ frontend, pick, context }: { frontend: Frontend; pick: Pick
     for (const [i, { endpoint }] of slots.entries()) into.push({ set, key: `${frontend.key} . 0x${stickyMark(pick, i, context.chains.mark).toString(16)}`, value: endpoint });
     return;
   }
-  const set = frontend.scope === 'address' ? 'endpoints' : 'nodeport-endpoints';
+  const set = endpointsMap(pick);
   const first = pick.list === 'local' ? LOCAL_SLOT : 0;
   for (const [i, { endpoint }] of slots.entries()) into.push({ set, key: `${frontend.key} . ${first + i}`, value: endpoint });
+}
+
+function endpointsMap({ scope, protocol }: Pick): SetName {
+  return scope === 'address' ? `endpoints-${protocol}` : `nodeport-endpoints-${protocol}`;
 }
 
 function firewallElements(port: ServicePortView, into: Element[]): void {
@@ -142,9 +146,9 @@ export function hostPortElements(pod: Pod, chains: ChainContext): readonly Eleme
     if (family !== chains.family) continue;
     const anywhere = hostIp === '' || hostIp === '0.0.0.0' || hostIp === '::';
     const frontend: Frontend = anywhere ? { scope: 'node', key: `${protocol} . ${hostPort}` } : { scope: 'address', key: `${hostIp} . ${protocol} . ${hostPort}` };
-    const pick: Pick = { scope: frontend.scope, list: 'cluster', count: 1, affinitySeconds: 0, masquerade: false };
+    const pick: Pick = { scope: frontend.scope, list: 'cluster', count: 1, affinitySeconds: 0, protocol, masquerade: false };
     elements.push(taken(frontend, pickChain(pick, chains)));
-    elements.push({ set: anywhere ? 'nodeport-endpoints' : 'endpoints', key: `${frontend.key} . 0`, value: `${podIp} . ${containerPort}` });
+    elements.push({ set: endpointsMap(pick), key: `${frontend.key} . 0`, value: `${podIp} . ${containerPort}` });
   }
   if (elements.length > 0) elements.push(hairpinOf(podIp));
   return elements;

@@ -13,6 +13,7 @@
 import { affinityMapOf, AFFINITY_MAP, clientKey, type Chain } from './chains.ts';
 import type { Element, SetName } from './desired-rules.ts';
 import type { Changes } from './rule-book.ts';
+import type { Protocol } from './service-map.ts';
 
 /** What a table is made for. */
 export interface TableConfig {
@@ -67,21 +68,28 @@ export function changeScript(config: TableConfig, changes: Changes): string {
 function setTypes({ family }: TableConfig): Record<SetName, string> {
   const ip = family === 4 ? 'ip' : 'ip6';
   const address = family === 4 ? 'ipv4_addr' : 'ipv6_addr';
-  const slot = 'numgen random mod 65535';
-  const target = `${ip} daddr . th dport`;
+  const target = `${address} . inet_service`;
   return {
     services: `type ${address} . inet_proto . inet_service : verdict`,
     nodeports: 'type inet_proto . inet_service : verdict',
-    endpoints: `typeof ${ip} daddr . meta l4proto . th dport . ${slot} : ${target}`,
-    'nodeport-endpoints': `typeof meta l4proto . th dport . ${slot} : ${target}`,
-    'sticky-endpoints': `typeof ${ip} daddr . meta l4proto . th dport . meta mark : ${target}`,
-    'sticky-nodeport-endpoints': `typeof meta l4proto . th dport . meta mark : ${target}`,
+    ...endpointMaps(ip, 'tcp'),
+    ...endpointMaps(ip, 'udp'),
+    ...endpointMaps(ip, 'sctp'),
+    'sticky-endpoints': `type ${address} . inet_proto . inet_service . mark : ${target}`,
+    'sticky-nodeport-endpoints': `type inet_proto . inet_service . mark : ${target}`,
     'no-endpoints': `type ${address} . inet_proto . inet_service : verdict`,
     'no-endpoint-nodeports': 'type inet_proto . inet_service : verdict',
     firewalled: `type ${address} . inet_proto . inet_service`,
     'allowed-sources': `typeof ${ip} daddr . meta l4proto . th dport . ${ip} saddr\n flags interval`,
     hairpin: `type ${address} . ${address}`,
   };
+}
+
+/** Why one per protocol: see `plainRules` in chains.ts. */
+function endpointMaps<P extends Protocol>(ip: 'ip' | 'ip6', protocol: P): Record<`endpoints-${P}` | `nodeport-endpoints-${P}`, string> {
+  const key = 'meta l4proto . th dport . numgen random mod 65535';
+  const target = `${ip} daddr . ${protocol} dport`;
+  return { [`endpoints-${protocol}`]: `typeof ${ip} daddr . ${key} : ${target}`, [`nodeport-endpoints-${protocol}`]: `typeof ${key} : ${target}` } as never;
 }
 
 function isMap(set: string): boolean {
