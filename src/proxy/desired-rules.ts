@@ -5,14 +5,14 @@
 import type { Pod } from '../api/gen/core-v1.ts';
 import { parseIp } from '../base/cidr.ts';
 import { hostPortsOf } from '../component-helpers/host-ports.ts';
-import { localPolicyChain, LOCAL_SLOT, pickChain, stickyMark, type Chain, type ChainContext, type Pick } from './chains.ts';
+import { localPolicyChain, pickChain, slotMark, type Chain, type ChainContext, type Pick } from './chains.ts';
 import type { Endpoint } from './endpoints.ts';
 import type { Protocol, ServicePortView } from './service-map.ts';
 import { packedSlots, stickySlots } from './slots.ts';
 
 /** The maps and sets whose elements follow objects. */
 export type SetName =
-  | 'services' | 'nodeports' | 'endpoints' | 'nodeport-endpoints' | 'sticky-endpoints' | 'sticky-nodeport-endpoints'
+  | 'services' | 'nodeports' | 'endpoints' | 'nodeport-endpoints'
   | 'no-endpoints' | 'no-endpoint-nodeports' | 'firewalled' | 'allowed-sources' | 'hairpin';
 
 /** One element; `value` is '' in a set. `chain` is the chain a verdict goes to, where that is made on demand. */
@@ -100,7 +100,7 @@ function externalElements(frontend: Frontend, context: PortContext, into: Elemen
   const unmasked = { ...pick, masquerade: false };
   into.push(taken(frontend, localPolicyChain(unmasked, slots.local.length, context.chains)));
   pushSlots({ frontend, pick: unmasked, context }, slots.cluster, into);
-  if (port.affinitySeconds > 0) pushSlots({ frontend, pick, context }, slots.cluster, into);
+  pushSlots({ frontend, pick, context }, slots.cluster, into);
   pushSlots({ frontend, pick: { ...unmasked, list: 'local' }, context }, slots.local, into);
 }
 
@@ -114,14 +114,8 @@ function unavailable(frontend: Frontend, verdict: string): Element {
 
 /** One element per slot, in the map that the pick's chain reads. */
 function pushSlots({ frontend, pick, context }: { frontend: Frontend; pick: Pick; context: PortContext }, slots: readonly string[], into: Element[]): void {
-  if (pick.affinitySeconds > 0) {
-    const set = frontend.scope === 'address' ? 'sticky-endpoints' : 'sticky-nodeport-endpoints';
-    for (const [i, value] of slots.entries()) into.push({ set, key: `${frontend.key} . 0x${stickyMark(pick, i, context.chains.mark).toString(16)}`, value });
-    return;
-  }
   const set = frontend.scope === 'address' ? 'endpoints' : 'nodeport-endpoints';
-  const first = pick.list === 'local' ? LOCAL_SLOT : 0;
-  for (const [i, value] of slots.entries()) into.push({ set, key: `${frontend.key} . ${first + i}`, value });
+  for (const [i, value] of slots.entries()) into.push({ set, key: `${frontend.key} . 0x${slotMark(pick, i, context.chains.mark).toString(16)}`, value });
 }
 
 function firewallElements(port: ServicePortView, into: Element[]): void {
@@ -144,7 +138,7 @@ export function hostPortElements(pod: Pod, chains: ChainContext): readonly Eleme
     const frontend: Frontend = anywhere ? { scope: 'node', key: `${protocol} . ${hostPort}` } : { scope: 'address', key: `${hostIp} . ${protocol} . ${hostPort}` };
     const pick: Pick = { scope: frontend.scope, list: 'cluster', count: 1, affinitySeconds: 0, masquerade: false };
     elements.push(taken(frontend, pickChain(pick, chains)));
-    elements.push({ set: anywhere ? 'nodeport-endpoints' : 'endpoints', key: `${frontend.key} . 0`, value: `${podIp} . ${containerPort}` });
+    elements.push({ set: anywhere ? 'nodeport-endpoints' : 'endpoints', key: `${frontend.key} . 0x${slotMark(pick, 0, chains.mark).toString(16)}`, value: `${podIp} . ${containerPort}` });
   }
   if (elements.length > 0) elements.push(hairpinOf(podIp));
   return elements;

@@ -10,7 +10,7 @@
  * - `nat-postrouting`: hairpin, traffic from outside the cluster to cluster addresses, and marked connections take this
  *   node's address.
  */
-import { affinityMapOf, AFFINITY_MAP, clientKey, type Chain } from './chains.ts';
+import { affinityMapOf, AFFINITY_MAP, clientType, type Chain } from './chains.ts';
 import type { Element, SetName } from './desired-rules.ts';
 import type { Changes } from './rule-book.ts';
 
@@ -63,24 +63,25 @@ export function changeScript(config: TableConfig, changes: Changes): string {
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
 
+/** `type`, never `typeof`: nft 1.0.6 cannot read back rules that look up maps of the latter kind. */
 function setTypes({ family }: TableConfig): Record<SetName, string> {
-  const ip = family === 4 ? 'ip' : 'ip6';
-  const address = family === 4 ? 'ipv4_addr' : 'ipv6_addr';
-  const slot = 'numgen random mod 65535';
-  const target = `${ip} daddr . th dport`;
+  const address = addressType(family);
+  const target = `${address} . inet_service`;
   return {
     services: `type ${address} . inet_proto . inet_service : verdict`,
     nodeports: 'type inet_proto . inet_service : verdict',
-    endpoints: `typeof ${ip} daddr . meta l4proto . th dport . ${slot} : ${target}`,
-    'nodeport-endpoints': `typeof meta l4proto . th dport . ${slot} : ${target}`,
-    'sticky-endpoints': `typeof ${ip} daddr . meta l4proto . th dport . meta mark : ${target}`,
-    'sticky-nodeport-endpoints': `typeof meta l4proto . th dport . meta mark : ${target}`,
+    endpoints: `type ${address} . inet_proto . inet_service . mark : ${target}`,
+    'nodeport-endpoints': `type inet_proto . inet_service . mark : ${target}`,
     'no-endpoints': `type ${address} . inet_proto . inet_service : verdict`,
     'no-endpoint-nodeports': 'type inet_proto . inet_service : verdict',
     firewalled: `type ${address} . inet_proto . inet_service`,
-    'allowed-sources': `typeof ${ip} daddr . meta l4proto . th dport . ${ip} saddr\n flags interval`,
+    'allowed-sources': `type ${address} . inet_proto . inet_service . ${address}\n flags interval`,
     hairpin: `type ${address} . ${address}`,
   };
+}
+
+function addressType(family: 4 | 6): string {
+  return family === 4 ? 'ipv4_addr' : 'ipv6_addr';
 }
 
 function isMap(set: string): boolean {
@@ -93,7 +94,7 @@ function declarations(config: TableConfig): string[] {
 }
 
 function affinityMap(name: string, family: 4 | 6): string {
-  return `map ${name} {\n typeof ${clientKey(family)} : meta mark\n size 65536\n flags dynamic,timeout\n timeout 3h\n}`;
+  return `map ${name} {\n type ${clientType(family)} : mark\n size 65536\n flags dynamic,timeout\n timeout 3h\n}`;
 }
 
 const BASE_CHAINS: Readonly<Record<string, string>> = {
