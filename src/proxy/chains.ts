@@ -5,11 +5,8 @@
  * A chain's name says what is in it: a chain of a known name never needs rewriting.
  */
 
-import type { Protocol } from './service-map.ts';
-
 /** Which endpoints a chain picks from, and how. */
 export interface Pick {
-  readonly protocol: Protocol;
   /** By destination address and port, or by port alone (node ports). */
   readonly scope: 'address' | 'node';
   readonly list: 'cluster' | 'local';
@@ -31,20 +28,18 @@ export interface Chain {
 export interface ChainContext {
   readonly family: 4 | 6;
   readonly clusterCidr: string;
-  /** Upper 16 bits: this instance's mark for masquerading. The lower 16 bits are the slot of a sticky choice. */
+  /** Upper 16 bits: this instance's mark for masquerading. The lower 16 bits are the slot that was chosen. */
   readonly mark: number;
 }
 
-/** First slot of the endpoints on this node, beyond those of the whole cluster. */
-export const LOCAL_SLOT = 65_536;
-/** The same for sticky slots, which live in 16 bits and start at 1. */
-const LOCAL_STICKY_SLOT = 0x8000;
+/** First slot of the endpoints on this node, beyond those of the whole cluster: slots live in 16 bits and start at 1. */
+const LOCAL_SLOT = 0x8000;
 /** Name of the table's dynamic map from client to slot (IPv4). */
 export const AFFINITY_MAP = 'affinity';
 
-/** The mark that stands for a sticky slot (from 0) of a pick. */
-export function stickyMark(pick: Pick, slot: number, mark: number): number {
-  return (pick.masquerade ? mark : 0) + (pick.list === 'local' ? LOCAL_STICKY_SLOT : 0) + slot + 1;
+/** The mark that stands for a slot (from 0) of a pick. */
+export function slotMark(pick: Pick, slot: number, mark: number): number {
+  return (pick.masquerade ? mark : 0) + (pick.list === 'local' ? LOCAL_SLOT : 0) + slot + 1;
 }
 
 /** The chain of a pick. */
@@ -52,7 +47,6 @@ export function pickChain(pick: Pick, context: ChainContext): Chain {
   const name = [
     pick.scope === 'node' ? 'node' : 'pick',
     ...(pick.list === 'local' ? ['local'] : []),
-    ...(pick.affinitySeconds > 0 ? [] : [pick.protocol]),
     String(pick.count),
     ...(pick.affinitySeconds > 0 ? ['sticky', String(pick.affinitySeconds)] : []),
     ...(pick.masquerade ? ['masq'] : []),
@@ -70,21 +64,20 @@ function ipOf(family: 4 | 6): 'ip' | 'ip6' {
 }
 
 /**
- * A key with a random number needs a `typeof` map, and nft 1.0.6 takes a rule that reads a `typeof` map of a port only where
- * it knows the protocol of that port, unless the map is made in the same transaction: hence a map per protocol.
+ * A slot at random, as a mark: nft 1.0.6 cannot read back a rule with `numgen` in a concatenation, and then refuses to add
+ * any other such rule.
  */
 function plainRules(pick: Pick, { family, mark }: ChainContext): string[] {
   const ip = ipOf(family);
-  const map = `${pick.scope === 'address' ? 'endpoints' : 'nodeport-endpoints'}-${pick.protocol}`;
-  const offset = pick.list === 'local' ? ` offset ${LOCAL_SLOT}` : '';
-  return [
-    ...(pick.masquerade ? [markRule(mark)] : []),
-    `meta l4proto ${pick.protocol} dnat ${ip} to ${destination(pick.scope, ip)} . numgen random mod ${pick.count}${offset} map @${map}`,
-  ];
+  return [randomSlot(pick, mark), `dnat ${ip} to ${destination(pick.scope, ip)} . meta mark map @${mapOf(pick)}`];
 }
 
-function markRule(mark: number): string {
-  return `meta mark set meta mark and 0x0000ffff or 0x${mark.toString(16)}`;
+function randomSlot(pick: Pick, mark: number): string {
+  return `meta mark set numgen random mod ${pick.count} offset ${slotMark(pick, 0, mark)}`;
+}
+
+function mapOf(pick: Pick): string {
+  return pick.scope === 'address' ? 'endpoints' : 'nodeport-endpoints';
 }
 
 /** A slot at random, replaced by the client's own if it has one, and remembered (again) for the timeout. */
@@ -92,12 +85,11 @@ function stickyRules(pick: Pick, { family, mark }: ChainContext, chain: string):
   const ip = ipOf(family);
   const client = clientKey(family);
   const affinity = family === 4 ? AFFINITY_MAP : affinityMapOf(chain);
-  const map = pick.scope === 'address' ? 'sticky-endpoints' : 'sticky-nodeport-endpoints';
   return [
-    `meta mark set numgen random mod ${pick.count} offset ${stickyMark(pick, 0, mark)}`,
+    randomSlot(pick, mark),
     `meta mark set ${client} map @${affinity}`,
     `update @${affinity} { ${client} timeout ${pick.affinitySeconds}s : meta mark }`,
-    `dnat ${ip} to ${destination(pick.scope, ip)} . meta mark map @${map}`,
+    `dnat ${ip} to ${destination(pick.scope, ip)} . meta mark map @${mapOf(pick)}`,
   ];
 }
 
@@ -107,6 +99,11 @@ function stickyRules(pick: Pick, { family, mark }: ChainContext, chain: string):
  */
 export function clientKey(family: 4 | 6): string {
   return family === 4 ? 'ip saddr . ip daddr . meta l4proto . th dport' : 'ip6 saddr . meta l4proto . th dport';
+}
+
+/** The type of {@link clientKey} in a map's declaration. */
+export function clientType(family: 4 | 6): string {
+  return family === 4 ? 'ipv4_addr . ipv4_addr . inet_proto . inet_service' : 'ipv6_addr . inet_proto . inet_service';
 }
 
 /** Name of the affinity map that belongs to one chain (IPv6). */
@@ -123,7 +120,7 @@ export function localPolicyChain(cluster: Pick, localCount: number, context: Cha
   const fromPods = pickChain(cluster, context);
   const fromHere = pickChain({ ...cluster, masquerade: true }, context);
   const local = localCount === 0 ? undefined : pickChain({ ...cluster, list: 'local', count: localCount }, context);
-  const name = ['policy', cluster.scope, cluster.protocol, String(cluster.count), String(localCount), ...(cluster.affinitySeconds > 0 ? ['sticky', String(cluster.affinitySeconds)] : [])].join('-');
+  const name = ['policy', cluster.scope, String(cluster.count), String(localCount), ...(cluster.affinitySeconds > 0 ? ['sticky', String(cluster.affinitySeconds)] : [])].join('-');
   return {
     name,
     rules: [

@@ -5,14 +5,14 @@
 import type { Pod } from '../api/gen/core-v1.ts';
 import { parseIp } from '../base/cidr.ts';
 import { hostPortsOf } from '../component-helpers/host-ports.ts';
-import { localPolicyChain, LOCAL_SLOT, pickChain, stickyMark, type Chain, type ChainContext, type Pick } from './chains.ts';
+import { localPolicyChain, pickChain, slotMark, type Chain, type ChainContext, type Pick } from './chains.ts';
 import type { Endpoint } from './endpoints.ts';
 import type { Protocol, ServicePortView } from './service-map.ts';
-import { packedSlots, stickySlots, type Slot } from './slots.ts';
+import { packedSlots, stickySlots } from './slots.ts';
 
 /** The maps and sets whose elements follow objects. */
 export type SetName =
-  | 'services' | 'nodeports' | `endpoints-${Protocol}` | `nodeport-endpoints-${Protocol}` | 'sticky-endpoints' | 'sticky-nodeport-endpoints'
+  | 'services' | 'nodeports' | 'endpoints' | 'nodeport-endpoints'
   | 'no-endpoints' | 'no-endpoint-nodeports' | 'firewalled' | 'allowed-sources' | 'hairpin';
 
 /** One element; `value` is '' in a set. `chain` is the chain a verdict goes to, where that is made on demand. */
@@ -25,8 +25,8 @@ export interface Element {
 
 /** Slots of a service port by list. */
 export interface PortSlots {
-  readonly cluster: readonly Slot[];
-  readonly local: readonly Slot[];
+  readonly cluster: readonly string[];
+  readonly local: readonly string[];
 }
 
 /** No slots yet. */
@@ -84,7 +84,7 @@ function internalElements(frontend: Frontend, context: PortContext, into: Elemen
     into.push(unavailable(frontend, port.internalLocal && slots.cluster.length > 0 ? DROP : REFUSE));
     return;
   }
-  const pick: Pick = { scope: frontend.scope, list: 'cluster', count: wanted.length, affinitySeconds: port.affinitySeconds, protocol: port.protocol, masquerade: false };
+  const pick: Pick = { scope: frontend.scope, list: 'cluster', count: wanted.length, affinitySeconds: port.affinitySeconds, masquerade: false };
   into.push(taken(frontend, pickChain(pick, context.chains)));
   pushSlots({ frontend, pick, context }, wanted, into);
 }
@@ -92,7 +92,7 @@ function internalElements(frontend: Frontend, context: PortContext, into: Elemen
 function externalElements(frontend: Frontend, context: PortContext, into: Element[]): void {
   const { port, slots } = context;
   if (slots.cluster.length === 0 && slots.local.length === 0) return void into.push(unavailable(frontend, REFUSE));
-  const pick: Pick = { scope: frontend.scope, list: 'cluster', count: slots.cluster.length, affinitySeconds: port.affinitySeconds, protocol: port.protocol, masquerade: true };
+  const pick: Pick = { scope: frontend.scope, list: 'cluster', count: slots.cluster.length, affinitySeconds: port.affinitySeconds, masquerade: true };
   if (!port.externalLocal) {
     into.push(taken(frontend, pickChain(pick, context.chains)));
     return pushSlots({ frontend, pick, context }, slots.cluster, into);
@@ -100,7 +100,7 @@ function externalElements(frontend: Frontend, context: PortContext, into: Elemen
   const unmasked = { ...pick, masquerade: false };
   into.push(taken(frontend, localPolicyChain(unmasked, slots.local.length, context.chains)));
   pushSlots({ frontend, pick: unmasked, context }, slots.cluster, into);
-  if (port.affinitySeconds > 0) pushSlots({ frontend, pick, context }, slots.cluster, into);
+  pushSlots({ frontend, pick, context }, slots.cluster, into);
   pushSlots({ frontend, pick: { ...unmasked, list: 'local' }, context }, slots.local, into);
 }
 
@@ -113,19 +113,9 @@ function unavailable(frontend: Frontend, verdict: string): Element {
 }
 
 /** One element per slot, in the map that the pick's chain reads. */
-function pushSlots({ frontend, pick, context }: { frontend: Frontend; pick: Pick; context: PortContext }, slots: readonly Slot[], into: Element[]): void {
-  if (pick.affinitySeconds > 0) {
-    const set = frontend.scope === 'address' ? 'sticky-endpoints' : 'sticky-nodeport-endpoints';
-    for (const [i, { endpoint }] of slots.entries()) into.push({ set, key: `${frontend.key} . 0x${stickyMark(pick, i, context.chains.mark).toString(16)}`, value: endpoint });
-    return;
-  }
-  const set = endpointsMap(pick);
-  const first = pick.list === 'local' ? LOCAL_SLOT : 0;
-  for (const [i, { endpoint }] of slots.entries()) into.push({ set, key: `${frontend.key} . ${first + i}`, value: endpoint });
-}
-
-function endpointsMap({ scope, protocol }: Pick): SetName {
-  return scope === 'address' ? `endpoints-${protocol}` : `nodeport-endpoints-${protocol}`;
+function pushSlots({ frontend, pick, context }: { frontend: Frontend; pick: Pick; context: PortContext }, slots: readonly string[], into: Element[]): void {
+  const set = frontend.scope === 'address' ? 'endpoints' : 'nodeport-endpoints';
+  for (const [i, value] of slots.entries()) into.push({ set, key: `${frontend.key} . 0x${slotMark(pick, i, context.chains.mark).toString(16)}`, value });
 }
 
 function firewallElements(port: ServicePortView, into: Element[]): void {
@@ -146,9 +136,9 @@ export function hostPortElements(pod: Pod, chains: ChainContext): readonly Eleme
     if (family !== chains.family) continue;
     const anywhere = hostIp === '' || hostIp === '0.0.0.0' || hostIp === '::';
     const frontend: Frontend = anywhere ? { scope: 'node', key: `${protocol} . ${hostPort}` } : { scope: 'address', key: `${hostIp} . ${protocol} . ${hostPort}` };
-    const pick: Pick = { scope: frontend.scope, list: 'cluster', count: 1, affinitySeconds: 0, protocol, masquerade: false };
+    const pick: Pick = { scope: frontend.scope, list: 'cluster', count: 1, affinitySeconds: 0, masquerade: false };
     elements.push(taken(frontend, pickChain(pick, chains)));
-    elements.push({ set: endpointsMap(pick), key: `${frontend.key} . 0`, value: `${podIp} . ${containerPort}` });
+    elements.push({ set: anywhere ? 'nodeport-endpoints' : 'endpoints', key: `${frontend.key} . 0x${slotMark(pick, 0, chains.mark).toString(16)}`, value: `${podIp} . ${containerPort}` });
   }
   if (elements.length > 0) elements.push(hairpinOf(podIp));
   return elements;

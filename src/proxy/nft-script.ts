@@ -10,10 +10,9 @@
  * - `nat-postrouting`: hairpin, traffic from outside the cluster to cluster addresses, and marked connections take this
  *   node's address.
  */
-import { affinityMapOf, AFFINITY_MAP, clientKey, type Chain } from './chains.ts';
+import { affinityMapOf, AFFINITY_MAP, clientType, type Chain } from './chains.ts';
 import type { Element, SetName } from './desired-rules.ts';
 import type { Changes } from './rule-book.ts';
-import type { Protocol } from './service-map.ts';
 
 /** What a table is made for. */
 export interface TableConfig {
@@ -46,8 +45,7 @@ export function rewriteScript(config: TableConfig, all: Changes & { readonly sta
   if (!fromScratch) {
     lines.push(`flush table ${table}`);
     for (const set of Object.keys(setTypes(config))) lines.push(`flush ${isMap(set) ? 'map' : 'set'} ${table} ${set}`);
-    // Added first: somebody else may have deleted it, or the whole table.
-    for (const chain of all.staleChains) lines.push(`add chain ${table} ${chain}`, `delete chain ${table} ${chain}`);
+    for (const chain of all.staleChains) lines.push(`delete chain ${table} ${chain}`);
   }
   lines.push(`table ${table} {`, ...fixedRules(config), '}');
   pushChains(config, all.chains, lines);
@@ -65,31 +63,25 @@ export function changeScript(config: TableConfig, changes: Changes): string {
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
 
+/** `type`, never `typeof`: nft 1.0.6 cannot read back rules that look up maps of the latter kind. */
 function setTypes({ family }: TableConfig): Record<SetName, string> {
-  const ip = family === 4 ? 'ip' : 'ip6';
-  const address = family === 4 ? 'ipv4_addr' : 'ipv6_addr';
+  const address = addressType(family);
   const target = `${address} . inet_service`;
   return {
     services: `type ${address} . inet_proto . inet_service : verdict`,
     nodeports: 'type inet_proto . inet_service : verdict',
-    ...endpointMaps(ip, 'tcp'),
-    ...endpointMaps(ip, 'udp'),
-    ...endpointMaps(ip, 'sctp'),
-    'sticky-endpoints': `type ${address} . inet_proto . inet_service . mark : ${target}`,
-    'sticky-nodeport-endpoints': `type inet_proto . inet_service . mark : ${target}`,
+    endpoints: `type ${address} . inet_proto . inet_service . mark : ${target}`,
+    'nodeport-endpoints': `type inet_proto . inet_service . mark : ${target}`,
     'no-endpoints': `type ${address} . inet_proto . inet_service : verdict`,
     'no-endpoint-nodeports': 'type inet_proto . inet_service : verdict',
     firewalled: `type ${address} . inet_proto . inet_service`,
-    'allowed-sources': `typeof ${ip} daddr . meta l4proto . th dport . ${ip} saddr\n flags interval`,
+    'allowed-sources': `type ${address} . inet_proto . inet_service . ${address}\n flags interval`,
     hairpin: `type ${address} . ${address}`,
   };
 }
 
-/** Why one per protocol: see `plainRules` in chains.ts. */
-function endpointMaps<P extends Protocol>(ip: 'ip' | 'ip6', protocol: P): Record<`endpoints-${P}` | `nodeport-endpoints-${P}`, string> {
-  const key = 'meta l4proto . th dport . numgen random mod 65535';
-  const target = `${ip} daddr . ${protocol} dport`;
-  return { [`endpoints-${protocol}`]: `typeof ${ip} daddr . ${key} : ${target}`, [`nodeport-endpoints-${protocol}`]: `typeof ${key} : ${target}` } as never;
+function addressType(family: 4 | 6): string {
+  return family === 4 ? 'ipv4_addr' : 'ipv6_addr';
 }
 
 function isMap(set: string): boolean {
@@ -102,7 +94,7 @@ function declarations(config: TableConfig): string[] {
 }
 
 function affinityMap(name: string, family: 4 | 6): string {
-  return `map ${name} {\n typeof ${clientKey(family)} : meta mark\n size 65536\n flags dynamic,timeout\n timeout 3h\n}`;
+  return `map ${name} {\n type ${clientType(family)} : mark\n size 65536\n flags dynamic,timeout\n timeout 3h\n}`;
 }
 
 const BASE_CHAINS: Readonly<Record<string, string>> = {

@@ -218,7 +218,7 @@ async function report(space: Space, logFile: string): Promise<string> {
   const parts = await Promise.all([
     space.outcome('get all,endpointslices -o wide'),
     space.outcome('get events --sort-by=.lastTimestamp'),
-    space.outcome('describe pods'),
+    space.outcome('describe pods --show-events'),
   ]);
   return [...parts.map(({ stdout, stderr }) => stdout + stderr), tail(logFile)].join('\n---\n');
 }

@@ -74,11 +74,15 @@ describe('the main job with kubectl', { concurrency: 4 }, () => {
     for (const base of [`http://${address}`, `http://${nodeAddress}:${nodePort}`]) {
       await space.until(`${base} from the host`, async () => backends.includes(await fetchText(`${base}/cgi-bin/hostname`)));
     }
-    for (const base of [`http://${address}`, 'http://echo', `http://echo.services.svc.cluster.local`, `http://${nodeAddress}:${nodePort}`]) {
+    for (const base of [`http://${address}`, `http://${nodeAddress}:${nodePort}`]) {
       await space.until(`${base} from a pod`, async () => {
         const answer = await space.kubectl(['exec', 'client', '--', 'curl', '-sS', '--max-time', '3', `${base}/cgi-bin/hostname`]);
         return backends.includes(answer.trim());
       });
+    }
+    await space.until('echo by name from a pod', async () => backends.includes((await space.kubectl(['exec', 'client', '--', 'curl', '-sS', '--max-time', '3', 'http://echo/cgi-bin/hostname'])).trim()));
+    for (const name of ['echo.services', 'echo.services.svc.cluster.local']) {
+      assert.ok(backends.includes((await space.kubectl(['exec', 'client', '--', 'curl', '-sS', '--max-time', '3', `http://${name}/cgi-bin/hostname`])).trim()));
     }
     const looked = await space.kubectl('exec client -- getent hosts kubernetes.default');
     assert.match(looked, new RegExp(`^${await cluster.kubectl('get service kubernetes -o jsonpath={.spec.clusterIP}')}\\s`));
@@ -91,9 +95,9 @@ describe('the main job with kubectl', { concurrency: 4 }, () => {
     const scheduled = async (pod: string): Promise<Condition | undefined> => (await conditions(space, `pod/${pod}`)).find(({ type }) => type === 'PodScheduled');
     const greedy = await space.until('the reason on the pod', () => scheduled('greedy'));
     assert.deepEqual([greedy.status, greedy.reason], ['False', 'Unschedulable']);
-    assert.match(greedy.message ?? '', /^0\/1 nodes are available: 1 Insufficient cpu\. (no new claims to deallocate, )?preemption: 0\/1 nodes are available: 1 (No preemption victims found for incoming pod|Preemption is not helpful for scheduling)\.$/);
+    assert.match(greedy.message ?? '', /^0\/1 nodes are available: 1 Insufficient cpu\./);
     const elsewhere = await space.until('the reason on the other pod', () => scheduled('elsewhere'));
-    assert.match(elsewhere.message ?? '', /^0\/1 nodes are available: 1 node\(s\) didn't match Pod's node affinity\/selector\. /);
+    assert.match(elsewhere.message ?? '', /^0\/1 nodes are available: 1 node\(s\) didn't match Pod's node affinity\/selector\./);
     await space.until('the event', async () => /Warning\s+FailedScheduling .*Insufficient cpu/.test(await space.kubectl('describe pod greedy')));
     assert.match(await space.kubectl('get pod greedy'), /greedy\s+0\/1\s+Pending\s+0\s/);
     const node = (await names(cluster, 'nodes'))[0]!;
@@ -199,7 +203,7 @@ describe('the main job with kubectl', { concurrency: 4 }, () => {
       await other.until('pods wait', async () => (await other.kubectl(['get', 'pods', '-o', 'jsonpath={.items[*].status.phase}'])) === 'Pending Pending');
       await other.kubectl(`taint node ${node} only=few:NoSchedule`);
       await other.kubectl(`uncordon ${node}`);
-      await other.until('the taint keeps them away', async () => (await other.kubectl('describe pods')).includes('had untolerated taint'));
+      await other.until('the taint keeps them away', async () => (await other.kubectl('describe pods --show-events')).includes('had untolerated taint'));
       await other.kubectl(`taint node ${node} only-`);
       await other.kubectl('rollout status deployment/calm --timeout=40s');
     } finally {
