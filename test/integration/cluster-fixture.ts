@@ -54,6 +54,8 @@ export interface Space {
 /** A running cluster. */
 export interface TestCluster extends ClusterPlace, Space {
   readonly kubeconfig: string;
+  /** A namespace that is there, through another kubectl. */
+  with(kubectl: string, namespace: string): Space;
   /** Creates a namespace and waits for its service account, as a user's next command would need it. */
   space(name: string): Promise<Space>;
   /** `keelson up --detach` again, on the same place. */
@@ -147,11 +149,13 @@ function createTestCluster(place: ClusterPlace, { flags = [], kubectl = kubectlP
   const kubeconfig = join(dataDir, 'admin.kubeconfig');
   const home = `${dataDir}-home`;
   const env = { ...process.env, KUBECONFIG: kubeconfig, HOME: home };
-  const spaceOf = (namespace: string): Space => createSpace({ namespace, kubectl, env, logFile: join(dataDir, 'logs/keelson.log') });
+  const logFile = join(dataDir, 'logs/keelson.log');
+  const spaceOf = (namespace: string): Space => createSpace({ namespace, kubectl, env, logFile });
   return {
     ...place,
     ...spaceOf('default'),
     kubeconfig,
+    with: (other, namespace) => createSpace({ namespace, kubectl: other, env, logFile }),
     async space(name) {
       const space = spaceOf(name);
       await space.kubectl(['create', 'namespace', name]);
@@ -161,7 +165,7 @@ function createTestCluster(place: ClusterPlace, { flags = [], kubectl = kubectlP
     async up() {
       mkdirSync(home, { recursive: true });
       const { code, stdout, stderr } = await keelson([...upArgs(place), '--detach', ...flags]);
-      assert.equal(code, 0, `keelson up: ${stdout}${stderr}\n${tail(join(dataDir, 'logs/keelson.log'))}`);
+      assert.equal(code, 0, `keelson up: ${stdout}${stderr}\n${tail(logFile)}`);
     },
     async pid() {
       const { stdout } = await keelson(['status', '--data-dir', dataDir, '--output', 'json']);
