@@ -6,6 +6,7 @@ import type { Platform } from '../platform.ts';
 import { createCgroups, detectCgroupVersion } from './cgroups.ts';
 import { createNodeClock } from './clock.ts';
 import { createNodeCrypto } from './crypto.ts';
+import { createNodeDatagrams } from './datagrams.ts';
 import { createNodeExec, type NodeExec } from './exec.ts';
 import { createNodeFiles } from './files.ts';
 import { createNodeHost } from './host.ts';
@@ -49,6 +50,7 @@ export function createNodePlatform(options: NodePlatformOptions = {}): NodePlatf
     files,
     exec,
     net,
+    datagrams: createNodeDatagrams(),
     listenHttp,
     host: createNodeHost({ files }),
     mounter: createNodeMounter({ files, exec }),

@@ -1,0 +1,65 @@
+/** UDP sockets and plain TCP listeners of this machine. */
+import { createSocket } from 'node:dgram';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import type { Datagrams } from '../datagrams.ts';
+import { duplexOf } from './streams.ts';
+
+/** Asked of the kernel, which may give less: bursts must not be lost while this process is busy elsewhere. */
+const receiveBufferBytes = 2 * 1024 * 1024;
+
+/** Makes the port. */
+export function createNodeDatagrams(): Datagrams {
+  return { openDatagrams, listenStreams };
+}
+
+const openDatagrams: Datagrams['openDatagrams'] = async (at, onMessage) => {
+  const socket = createSocket({ type: at.address.includes(':') ? 'udp6' : 'udp4', recvBufferSize: receiveBufferBytes });
+  await new Promise<void>((resolve, reject) => {
+    socket.once('error', reject);
+    socket.bind({ address: at.address, port: at.port, exclusive: true }, () => {
+      socket.off('error', reject);
+      resolve();
+    });
+  });
+  socket.on('error', () => undefined); // datagrams may be lost anyhow
+  socket.on('message', onMessage);
+  const { address, port } = socket.address();
+  let open = true;
+  const ignore = (): void => undefined;
+  return {
+    local: { address, port },
+    send(data, to) {
+      if (open) socket.send(data, to.port, to.address, ignore);
+    },
+    close() {
+      if (!open) return Promise.resolve();
+      open = false;
+      return new Promise((resolve) => socket.close(() => resolve()));
+    },
+  };
+};
+
+const listenStreams: Datagrams['listenStreams'] = async (at, onConnection) => {
+  const sockets = new Set<Socket>();
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    onConnection(duplexOf(socket));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host: at.address, port: at.port, backlog: 511 }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  server.on('error', () => undefined); // a connection that could not be accepted, for want of descriptors
+  const { address, port } = server.address() as AddressInfo;
+  return {
+    local: { address, port },
+    close() {
+      for (const socket of sockets) socket.destroy();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+};
