@@ -8,7 +8,7 @@ import { hostPortsOf } from '../component-helpers/host-ports.ts';
 import { localPolicyChain, pickChain, slotMark, type Chain, type ChainContext, type Pick } from './chains.ts';
 import type { Endpoint } from './endpoints.ts';
 import type { Protocol, ServicePortView } from './service-map.ts';
-import { packedSlots, stickySlots } from './slots.ts';
+import { packedSlots, stickySlots, type Slot } from './slots.ts';
 
 /** The maps and sets whose elements follow objects. */
 export type SetName =
@@ -25,8 +25,8 @@ export interface Element {
 
 /** Slots of a service port by list. */
 export interface PortSlots {
-  readonly cluster: readonly string[];
-  readonly local: readonly string[];
+  readonly cluster: readonly Slot[];
+  readonly local: readonly Slot[];
 }
 
 /** No slots yet. */
@@ -113,9 +113,9 @@ function unavailable(frontend: Frontend, verdict: string): Element {
 }
 
 /** One element per slot, in the map that the pick's chain reads. */
-function pushSlots({ frontend, pick, context }: { frontend: Frontend; pick: Pick; context: PortContext }, slots: readonly string[], into: Element[]): void {
+function pushSlots({ frontend, pick, context }: { frontend: Frontend; pick: Pick; context: PortContext }, slots: readonly Slot[], into: Element[]): void {
   const set = frontend.scope === 'address' ? 'endpoints' : 'nodeport-endpoints';
-  for (const [i, value] of slots.entries()) into.push({ set, key: `${frontend.key} . 0x${slotMark(pick, i, context.chains.mark).toString(16)}`, value });
+  for (const [i, { endpoint }] of slots.entries()) into.push({ set, key: `${frontend.key} . 0x${slotMark(pick, i, context.chains.mark).toString(16)}`, value: endpoint });
 }
 
 function firewallElements(port: ServicePortView, into: Element[]): void {

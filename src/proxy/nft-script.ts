@@ -45,7 +45,8 @@ export function rewriteScript(config: TableConfig, all: Changes & { readonly sta
   if (!fromScratch) {
     lines.push(`flush table ${table}`);
     for (const set of Object.keys(setTypes(config))) lines.push(`flush ${isMap(set) ? 'map' : 'set'} ${table} ${set}`);
-    for (const chain of all.staleChains) lines.push(`delete chain ${table} ${chain}`);
+    // Added first: somebody else may have deleted it, or the whole table.
+    for (const chain of all.staleChains) lines.push(`add chain ${table} ${chain}`, `delete chain ${table} ${chain}`);
   }
   lines.push(`table ${table} {`, ...fixedRules(config), '}');
   pushChains(config, all.chains, lines);

@@ -3,7 +3,7 @@
  * key, the one that came first holds it and the other takes over when it goes. Pure memory: no I/O.
  */
 import type { Chain } from './chains.ts';
-import type { Element, SetName } from './desired-rules.ts';
+import type { Element } from './desired-rules.ts';
 
 interface Claim {
   readonly owner: string;
