@@ -24,11 +24,17 @@ export function createInformerFactory(deps: InformerFactoryDeps): InformerFactor
 
   return {
     informer<T extends KubernetesObject>(info: ResourceInfo<T>, options: InformerOptions<T> = {}): Informer<T> {
-      const key = shareKey(info, options as InformerOptions<never>);
+      const key = shareKey(info, options);
       const existing = informers.get(key);
       if (existing !== undefined) return existing as unknown as Informer<T>;
       const random = deps.random.fork(`informer/${key}`);
-      const made = createSharedInformer({ client: deps.client.resource(info), options, clock: deps.clock, random, log });
+      const made = createSharedInformer({
+        client: deps.client.resource(info),
+        options,
+        clock: deps.clock,
+        random,
+        log,
+      });
       informers.set(key, made as unknown as SharedInformer<KubernetesObject>);
       return made;
     },
@@ -45,7 +51,14 @@ export function createInformerFactory(deps: InformerFactoryDeps): InformerFactor
   };
 }
 
-function shareKey(info: ResourceInfo, options: InformerOptions<never>): string {
+function shareKey<T>(info: ResourceInfo, options: InformerOptions<T>): string {
   const { namespace = '', labelSelector = '', fieldSelector = '', projection } = options;
-  return JSON.stringify([groupResourceOf(info), info.version, namespace, labelSelector, fieldSelector, projection?.name ?? '']);
+  return JSON.stringify([
+    groupResourceOf(info),
+    info.version,
+    namespace,
+    labelSelector,
+    fieldSelector,
+    projection?.name ?? '',
+  ]);
 }

@@ -2,6 +2,7 @@
 import type { Cgroups } from './cgroups.ts';
 import type { Clock } from './clock.ts';
 import type { CryptoPort } from './crypto.ts';
+import type { Datagrams } from './datagrams.ts';
 import type { Exec } from './exec.ts';
 import type { Files } from './files.ts';
 import type { Host } from './host.ts';
@@ -27,6 +28,7 @@ export interface Platform extends BasePlatform {
   readonly exec: Exec;
   readonly net: Net;
   readonly listenHttp: ListenHttp;
+  readonly datagrams: Datagrams;
   readonly host: Host;
   readonly mounter: Mounter;
   readonly cgroups: Cgroups;

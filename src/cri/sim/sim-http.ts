@@ -10,12 +10,21 @@ function handlerOf(container: SimContainer, port: number, clock: Clock): HttpHan
     const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, value ?? '']));
     const uptimeMs = clock.nowMs() - container.startedAtMs;
     const answer = container.init.image.http!({ method: request.method, path: request.path, headers, port, uptimeMs });
-    return { kind: 'bytes', status: answer.status, headers: answer.headers ?? {}, chunks: [Buffer.from(answer.body ?? '')] };
+    return {
+      kind: 'bytes',
+      status: answer.status,
+      headers: answer.headers ?? {},
+      chunks: [Buffer.from(answer.body ?? '')],
+    };
   };
 }
 
 /** Opens the ports of a container that has just started; gives how to close them. */
-export function openPorts(container: SimContainer, clock: Clock, listen: (address: string, port: number, handler: HttpHandler) => () => void): () => void {
+export function openPorts(
+  container: SimContainer,
+  clock: Clock,
+  listen: (address: string, port: number, handler: HttpHandler) => () => void,
+): () => void {
   const { image, podIp } = container.init;
   if (image.http === undefined || podIp === '') return () => undefined;
   const closes = (image.ports ?? defaultPorts).map((port) => listen(podIp, port, handlerOf(container, port, clock)));

@@ -118,6 +118,7 @@ export function durationMs(duration: Duration | undefined): number {
   if (typeof duration === 'number') return duration;
   if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(duration)) throw new Error(`not a duration: ${duration}`);
   let total = 0;
-  for (const [, number, unit] of duration.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)) total += Number(number) * units[unit!]!;
+  for (const [, number, unit] of duration.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g))
+    total += Number(number) * units[unit!]!;
   return total;
 }

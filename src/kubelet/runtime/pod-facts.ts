@@ -32,7 +32,8 @@ export function findContainer(pod: Pod, name: string): Container | undefined {
 export function containerFieldPath(pod: Pod, name: string): string {
   const spec = pod.spec;
   if (spec?.initContainers?.some((container) => container.name === name)) return `spec.initContainers{${name}}`;
-  if (spec?.ephemeralContainers?.some((container) => container.name === name)) return `spec.ephemeralContainers{${name}}`;
+  if (spec?.ephemeralContainers?.some((container) => container.name === name))
+    return `spec.ephemeralContainers{${name}}`;
   return `spec.containers{${name}}`;
 }
 

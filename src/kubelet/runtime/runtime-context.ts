@@ -48,7 +48,15 @@ export interface RuntimeContext {
 /** The target of events about one container of a pod. */
 export function containerTarget(pod: Pod, container: Pick<Container, 'name'>): EventTarget {
   const { name, namespace, uid, resourceVersion } = pod.metadata;
-  return { apiVersion: 'v1', kind: 'Pod', name, namespace, uid, resourceVersion, fieldPath: containerFieldPath(pod, container.name) };
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    name,
+    namespace,
+    uid,
+    resourceVersion,
+    fieldPath: containerFieldPath(pod, container.name),
+  };
 }
 
 /** The target of events about a pod. */

@@ -6,6 +6,7 @@ import type { Platform } from '../platform.ts';
 import { createCgroups, detectCgroupVersion } from './cgroups.ts';
 import { createNodeClock } from './clock.ts';
 import { createNodeCrypto } from './crypto.ts';
+import { createNodeDatagrams } from './datagrams.ts';
 import { createNodeExec, type NodeExec } from './exec.ts';
 import { createNodeFiles } from './files.ts';
 import { createNodeHost } from './host.ts';
@@ -50,6 +51,7 @@ export function createNodePlatform(options: NodePlatformOptions = {}): NodePlatf
     exec,
     net,
     listenHttp,
+    datagrams: createNodeDatagrams(),
     host: createNodeHost({ files }),
     mounter: createNodeMounter({ files, exec }),
     cgroups: createCgroups({

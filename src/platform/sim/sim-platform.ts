@@ -7,6 +7,7 @@ import type { Platform } from '../platform.ts';
 import type { Random } from '../random.ts';
 import { createSimCgroups, type SimCgroups } from './cgroups.ts';
 import { createSimCrypto } from './crypto.ts';
+import { createSimDatagrams } from './datagrams.ts';
 import { createSimExec, type SimExec } from './exec.ts';
 import { createMemoryFiles, type MemoryFiles } from './files.ts';
 import { createSimHost, type SimHost } from './host.ts';
@@ -50,7 +51,8 @@ export function createSimPlatform(options: SimPlatformOptions = {}): SimPlatform
   const clock =
     options.beside?.clock ?? new VirtualClock(options.startMs === undefined ? {} : { startMs: options.startMs });
   const network = options.beside?.network ?? createSimNetwork(clock);
-  const net = createSimNet(network, options.addresses ?? ['10.0.0.1']);
+  const addresses = options.addresses ?? ['10.0.0.1'];
+  const net = createSimNet(network, addresses);
   return {
     clock,
     random: createSeededRandom(options.seed ?? 1),
@@ -62,6 +64,7 @@ export function createSimPlatform(options: SimPlatformOptions = {}): SimPlatform
     net,
     network,
     listenHttp: net.listenHttp,
+    datagrams: createSimDatagrams({ network, net, address: addresses[0] ?? '127.0.0.1' }),
     host: createSimHost(options.host),
     mounter: createSimMounter(),
     cgroups: createSimCgroups(),

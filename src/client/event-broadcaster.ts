@@ -1,0 +1,176 @@
+/**
+ * Records events and sends them behind the caller's back: to the API through the correlator, and to the log. Upstream:
+ * client-go tools/record EventBroadcaster.
+ *
+ * Invariants: recording never throws and never waits; at most 1000 events wait, further ones are dropped and counted in
+ * the log; connection failures are retried 12 times, refusals by the server are not.
+ */
+import { Channel } from '../base/channel.ts';
+import { formatTime } from '../api/time.ts';
+import { Events } from '../api/gen/resources.ts';
+import { isReason, StatusError } from '../api/status-error.ts';
+import type { Event } from '../api/gen/core-v1.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Log } from '../platform/log.ts';
+import type { Random } from '../platform/random.ts';
+import type { Client } from './client.ts';
+import { createEventCorrelator, type EventCorrelator } from './event-correlator.ts';
+import type { EventRecorder } from './event-recorder.ts';
+import { referenceOfTarget } from './object-reference.ts';
+
+const QUEUE_LENGTH = 1000;
+const MAX_TRIES = 12;
+const RETRY_MS = 10_000;
+
+/** What a broadcaster needs. */
+export interface EventBroadcasterDeps {
+  /** Sends to the API; absent: to the log alone. */
+  readonly client?: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/** Makes recorders and sends what they record. */
+export interface EventBroadcaster {
+  /** A recorder whose events name `component` (and `host`, the node's name for node agents) as their source. */
+  recorderFor(component: string, host?: string): EventRecorder;
+  /** Sends until the signal aborts; events recorded before wait. */
+  start(signal: AbortSignal): void;
+}
+
+/** Makes a broadcaster. One per process: its event names are unique. */
+export function createEventBroadcaster(deps: EventBroadcasterDeps): EventBroadcaster {
+  const queue = new Channel<Event>(QUEUE_LENGTH);
+  const correlator = createEventCorrelator(deps.clock);
+  const log = deps.log.child('events');
+  const nextStamp = createStamps(deps.clock);
+  let dropped = 0;
+
+  function record(event: Event): void {
+    logEvent(log, event);
+    if (deps.client === undefined) return;
+    if (queue.trySend(event)) return;
+    dropped++;
+    if ((dropped & (dropped - 1)) === 0) log.warn('event queue is full, events are dropped', { dropped });
+  }
+
+  return {
+    recorderFor: (component, host) => ({
+      // oxlint-disable-next-line max-params -- the shape of upstream's recorder, used everywhere
+      event(target, type, reason, message) {
+        const involvedObject = referenceOfTarget(target);
+        const now = formatTime(deps.clock.nowMs());
+        record({
+          apiVersion: 'v1',
+          kind: 'Event',
+          metadata: {
+            name: `${involvedObject.name ?? ''}.${nextStamp()}`,
+            namespace: involvedObject.namespace ?? 'default',
+          },
+          involvedObject,
+          reason,
+          message,
+          source: host === undefined ? { component } : { component, host },
+          firstTimestamp: now,
+          lastTimestamp: now,
+          count: 1,
+          type,
+          reportingComponent: component,
+          reportingInstance: host ?? '',
+        });
+      },
+    }),
+    start(signal) {
+      const { client } = deps;
+      if (client === undefined) return;
+      signal.addEventListener('abort', () => queue.close(), { once: true });
+      void sendAll({ ...deps, client, log, correlator }, queue, signal);
+    },
+  };
+}
+
+/** Hexadecimal nanoseconds, never the same twice. */
+function createStamps(clock: Clock): () => string {
+  let last = 0n;
+  return () => {
+    const now = BigInt(Math.round(clock.nowMs() * 1000)) * 1000n;
+    last = now > last ? now : last + 1n;
+    return last.toString(16);
+  };
+}
+
+function logEvent(log: Log, event: Event): void {
+  const about = event.involvedObject;
+  log.debug('event occurred', {
+    object: about.namespace === undefined ? about.name : `${about.namespace}/${about.name}`,
+    kind: about.kind,
+    type: event.type,
+    reason: event.reason,
+    message: event.message,
+  });
+}
+
+interface Sender {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly correlator: EventCorrelator;
+}
+
+async function sendAll(sender: Sender, queue: Channel<Event>, signal: AbortSignal): Promise<void> {
+  for await (const event of queue) {
+    if (signal.aborted) return;
+    const result = sender.correlator.correlate(event);
+    if (result.action !== 'drop') await sendWithRetries(sender, result, signal);
+  }
+}
+
+async function sendWithRetries(
+  sender: Sender,
+  result: { readonly action: 'create' | 'patch'; readonly event: Event },
+  signal: AbortSignal,
+): Promise<void> {
+  for (let attempt = 1; !signal.aborted; attempt++) {
+    try {
+      sender.correlator.stored(await send(sender.client, result, signal));
+      return;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof StatusError) {
+        const namespaceGone =
+          isReason(error, 'Forbidden') &&
+          error.status.details?.causes?.some((c) => c.reason === 'NamespaceTerminating');
+        if (namespaceGone === true)
+          sender.log.debug('server rejected event', { event: result.event.metadata.name, err: error });
+        else sender.log.warn('server rejected event', { event: result.event.metadata.name, err: error });
+        return;
+      }
+      if (attempt >= MAX_TRIES) {
+        sender.log.error('unable to send event, giving up', { event: result.event.metadata.name, err: error });
+        return;
+      }
+    }
+    // The first delay is random, so that clients do not hammer a server that comes back.
+    const delayMs = attempt === 1 ? RETRY_MS * sender.random.next() : RETRY_MS;
+    await sender.clock.sleep(delayMs, signal).catch(() => undefined);
+  }
+}
+
+async function send(
+  client: Client,
+  { action, event }: { readonly action: 'create' | 'patch'; readonly event: Event },
+  signal: AbortSignal,
+): Promise<Event> {
+  const events = client.resource(Events);
+  if (action === 'create') return await events.create(event, { signal });
+  try {
+    const patch = { count: event.count, lastTimestamp: event.lastTimestamp, message: event.message };
+    const key = { namespace: event.metadata.namespace ?? 'default', name: event.metadata.name ?? '' };
+    return await events.patch(key, { type: 'strategic', patch }, { signal });
+  } catch (error) {
+    if (!isReason(error, 'NotFound')) throw error;
+    return await events.create(event, { signal });
+  }
+}

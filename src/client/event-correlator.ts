@@ -1,0 +1,115 @@
+/**
+ * Decides what becomes of an event before it is sent: combined with similar ones, counted up on the one sent before, or
+ * dropped as spam. Upstream: client-go tools/record EventCorrelator with its defaults.
+ */
+import { Lru } from '../base/lru.ts';
+import { formatTime } from '../api/time.ts';
+import type { Event } from '../api/gen/core-v1.ts';
+import type { Clock } from '../platform/clock.ts';
+import { createTokenBucket, type TokenBucket } from './rate-limiter.ts';
+
+const CACHE_ENTRIES = 4096;
+const AGGREGATE_AFTER = 10;
+const AGGREGATE_WINDOW_MS = 600_000;
+const SPAM_BURST = 25;
+const SPAM_PER_SECOND = 1 / 300;
+
+/** What to do with an event. */
+export type CorrelationResult =
+  | { readonly action: 'create'; readonly event: Event }
+  /** The same event was sent before: raise the count of `event.metadata.name`. */
+  | { readonly action: 'patch'; readonly event: Event }
+  | { readonly action: 'drop' };
+
+/** Correlates the events of one process. */
+export interface EventCorrelator {
+  correlate(event: Event): CorrelationResult;
+  /** Tells what the server stored, so that the next one counts from there. */
+  stored(event: Event): void;
+}
+
+interface Aggregate {
+  readonly localKeys: Set<string>;
+  lastMs: number;
+}
+interface Observation {
+  readonly count: number;
+  readonly firstTimestamp: string | undefined;
+  readonly name: string;
+}
+
+/** Makes a correlator with empty memory. */
+export function createEventCorrelator(clock: Clock): EventCorrelator {
+  const aggregates = new Lru<string, Aggregate>(CACHE_ENTRIES);
+  const observations = new Lru<string, Observation>(CACHE_ENTRIES);
+  const buckets = new Lru<string, TokenBucket>(CACHE_ENTRIES);
+
+  function aggregate(event: Event): { event: Event; key: string } {
+    const groupKey = aggregateKey(event);
+    const nowMs = clock.monotonicMs();
+    let record = aggregates.get(groupKey);
+    if (record === undefined || nowMs - record.lastMs > AGGREGATE_WINDOW_MS)
+      record = { localKeys: new Set(), lastMs: nowMs };
+    record.localKeys.add(event.message ?? '');
+    record.lastMs = nowMs;
+    aggregates.set(groupKey, record);
+    if (record.localKeys.size < AGGREGATE_AFTER) return { event, key: eventKey(event) };
+    const [oldest] = record.localKeys;
+    record.localKeys.delete(oldest as string);
+    const combined = { ...event, message: `(combined from similar events): ${event.message ?? ''}` };
+    return { event: combined, key: groupKey };
+  }
+
+  function passesSpamFilter(event: Event): boolean {
+    const key = spamKey(event);
+    let bucket = buckets.get(key);
+    if (bucket === undefined) {
+      bucket = createTokenBucket(clock, { perSecond: SPAM_PER_SECOND, burst: SPAM_BURST });
+      buckets.set(key, bucket);
+    }
+    return bucket.tryTake();
+  }
+
+  return {
+    correlate(original) {
+      const { event, key } = aggregate(original);
+      const last = observations.get(key);
+      const count = (last?.count ?? 0) + 1;
+      const now = formatTime(clock.nowMs());
+      const observed: Event =
+        last === undefined
+          ? { ...event, count }
+          : {
+              ...event,
+              metadata: { ...event.metadata, name: last.name },
+              firstTimestamp: last.firstTimestamp ?? now,
+              lastTimestamp: now,
+              count,
+            };
+      observations.set(key, { count, firstTimestamp: observed.firstTimestamp, name: observed.metadata.name ?? '' });
+      if (!passesSpamFilter(observed)) return { action: 'drop' };
+      return { action: last === undefined ? 'create' : 'patch', event: observed };
+    },
+    stored(event) {
+      observations.set(eventKey(event), {
+        count: event.count ?? 1,
+        firstTimestamp: event.firstTimestamp,
+        name: event.metadata.name ?? '',
+      });
+    },
+  };
+}
+
+function spamKey({ source, involvedObject: about }: Event): string {
+  return [source?.component, source?.host, about.kind, about.namespace, about.name, about.uid, about.apiVersion].join(
+    '\u0000',
+  );
+}
+
+function aggregateKey(event: Event): string {
+  return [spamKey(event), event.type, event.reason, event.reportingComponent, event.reportingInstance].join('\u0000');
+}
+
+function eventKey(event: Event): string {
+  return [aggregateKey(event), event.involvedObject.fieldPath, event.message].join('\u0000');
+}

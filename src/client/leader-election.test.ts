@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Leases } from '../api/gen/resources.ts';
+import { serviceUnavailable } from '../api/status-error.ts';
+import { createMemoryLog } from '../platform/sim/log.ts';
+import { createSeededRandom } from '../platform/sim/random.ts';
+import { VirtualClock } from '../platform/sim/virtual-clock.ts';
+import { createInProcessClient } from './in-process-transport.ts';
+import { runLeaderElection } from './leader-election.ts';
+import { createFakeApi } from './testing/fake-api.ts';
+
+function setUp() {
+  const clock = new VirtualClock();
+  const api = createFakeApi(() => '2026-01-01T00:00:00Z');
+  const client = createInProcessClient({
+    handler: api.handler,
+    clock,
+    principal: { name: 'a', groups: [] },
+    userAgent: 'test',
+  });
+  const leading: string[] = [];
+  const run = (identity: string) => {
+    const stop = new AbortController();
+    const deps = { client, clock, random: createSeededRandom(identity), log: createMemoryLog() };
+    const ended = runLeaderElection(
+      deps,
+      {
+        namespace: 'kube-system',
+        name: 'test',
+        identity,
+        lead: (signal) => {
+          leading.push(identity);
+          return new Promise((resolve) =>
+            signal.addEventListener(
+              'abort',
+              () => {
+                leading.splice(leading.indexOf(identity), 1);
+                resolve();
+              },
+              { once: true },
+            ),
+          );
+        },
+      },
+      stop.signal,
+    );
+    return { stop, ended };
+  };
+  const holder = () => api.objects(Leases)[0]?.spec?.holderIdentity;
+  return { clock, api, run, leading, holder };
+}
+
+describe('leader election', () => {
+  it('has one leader; a clean stop hands over soon', async () => {
+    const { clock, run, leading, holder } = setUp();
+    const a = run('a');
+    await clock.settle();
+    const b = run('b');
+    await clock.advance(60_000);
+    assert.deepEqual(leading, ['a']);
+    a.stop.abort(new Error('bye'));
+    await a.ended;
+    assert.equal(holder(), '');
+    await clock.advance(5000);
+    assert.deepEqual([leading, holder()], [['b'], 'b']);
+    b.stop.abort(new Error('bye'));
+    await b.ended;
+  });
+
+  it('waits a whole lease duration by its own clock for a holder that fell silent', async () => {
+    const { clock, api, run, leading } = setUp();
+    // Renewed, by the holder's word, long ago: clocks may differ, so this says nothing.
+    api.seed(Leases, {
+      metadata: { namespace: 'kube-system', name: 'test' },
+      spec: {
+        holderIdentity: 'dead',
+        leaseDurationSeconds: 15,
+        renewTime: '2020-01-01T00:00:00.000000Z',
+        leaseTransitions: 3,
+      },
+    });
+    const b = run('b');
+    await clock.advance(14_000);
+    assert.deepEqual(leading, []);
+    await clock.advance(7000);
+    assert.deepEqual(leading, ['b']);
+    assert.equal(api.objects(Leases)[0]?.spec?.leaseTransitions, 4);
+    b.stop.abort(new Error('bye'));
+    await b.ended;
+  });
+
+  it('stops leading when it cannot renew for ten seconds', async () => {
+    const { clock, api, run, leading } = setUp();
+    const a = run('a');
+    await clock.advance(5000);
+    api.intercept = () => {
+      throw serviceUnavailable('down');
+    };
+    await clock.advance(8000);
+    assert.deepEqual(leading, ['a']);
+    await clock.advance(5000);
+    assert.deepEqual(leading, []);
+    await clock.drive(a.ended);
+  });
+});

@@ -1,0 +1,38 @@
+/** What a node's status, labels and taints say. Upstream: component-helpers/node, controller/util/node. */
+import type { Node, NodeCondition, Taint } from '../api/gen/core-v1.ts';
+
+const REGION = 'topology.kubernetes.io/region';
+const ZONE = 'topology.kubernetes.io/zone';
+
+/** The condition of this type. */
+export function nodeCondition(node: Node, type: string): NodeCondition | undefined {
+  return node.status?.conditions?.find((condition) => condition.type === type);
+}
+
+/** Whether the Ready condition is True. */
+export function isNodeReady(node: Node): boolean {
+  return nodeCondition(node, 'Ready')?.status === 'True';
+}
+
+/** `region:\0:zone` of a node, '' when it names neither. Upstream: GetZoneKey. */
+export function zoneKeyOf(node: Node): string {
+  const labels = node.metadata.labels ?? {};
+  const region = labels[REGION] ?? labels['failure-domain.beta.kubernetes.io/region'] ?? '';
+  const zone = labels[ZONE] ?? labels['failure-domain.beta.kubernetes.io/zone'] ?? '';
+  return region === '' && zone === '' ? '' : `${region}:\u0000:${zone}`;
+}
+
+/** The zone of a node, if it names one. */
+export function zoneOf(node: Node): string | undefined {
+  return node.metadata.labels?.[ZONE];
+}
+
+/** Whether two taints are the same (key and effect). */
+export function sameTaint(a: Pick<Taint, 'key' | 'effect'>, b: Pick<Taint, 'key' | 'effect'>): boolean {
+  return a.key === b.key && a.effect === b.effect;
+}
+
+/** Whether the node bears the taint. */
+export function hasTaint(node: Node, taint: Pick<Taint, 'key' | 'effect'>): boolean {
+  return (node.spec?.taints ?? []).some((other) => sameTaint(other, taint));
+}

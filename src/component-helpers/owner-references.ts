@@ -1,0 +1,26 @@
+/** Owner references: who controls an object. Upstream: metav1 controller_ref. */
+import type { OwnerReference } from '../api/gen/meta-v1.ts';
+import type { KubernetesObject } from '../api/object.ts';
+import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
+
+/** The reference of the managing controller, if there is one. */
+export function controllerOf(object: KubernetesObject): OwnerReference | undefined {
+  return object.metadata.ownerReferences?.find((reference) => reference.controller === true);
+}
+
+/** Whether `owner` (by uid) is the managing controller of `object`. */
+export function isControlledBy(object: KubernetesObject, owner: KubernetesObject): boolean {
+  return controllerOf(object)?.uid === owner.metadata.uid;
+}
+
+/** The reference that makes `owner` the managing controller. */
+export function newControllerReference(owner: KubernetesObject, info: ResourceInfo): OwnerReference {
+  return {
+    apiVersion: apiVersionOf(info),
+    kind: info.kind,
+    name: owner.metadata.name ?? '',
+    uid: owner.metadata.uid ?? '',
+    controller: true,
+    blockOwnerDeletion: true,
+  };
+}

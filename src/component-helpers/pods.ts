@@ -1,0 +1,55 @@
+/** What a pod's status says. Upstream: api/v1/pod util, controller.FilterActivePods. */
+import { parseTime } from '../api/time.ts';
+import type { Pod, PodCondition } from '../api/gen/core-v1.ts';
+
+/** The condition of this type. */
+export function podCondition(pod: Pod, type: string): PodCondition | undefined {
+  return pod.status?.conditions?.find((condition) => condition.type === type);
+}
+
+/** Whether the Ready condition is True. */
+export function isPodReady(pod: Pod): boolean {
+  return podCondition(pod, 'Ready')?.status === 'True';
+}
+
+/** Milliseconds until the pod will have been ready for `minReadySeconds`: 0 when it is available, undefined when not ready. */
+export function msUntilAvailable(pod: Pod, minReadySeconds: number, nowMs: number): number | undefined {
+  const ready = podCondition(pod, 'Ready');
+  if (ready?.status !== 'True') return undefined;
+  if (minReadySeconds === 0) return 0;
+  const sinceMs = parseTime(ready.lastTransitionTime);
+  if (Number.isNaN(sinceMs)) return undefined;
+  return Math.max(0, sinceMs + minReadySeconds * 1000 - nowMs);
+}
+
+/** Whether the pod has been ready for `minReadySeconds`. */
+export function isPodAvailable(pod: Pod, minReadySeconds: number, nowMs: number): boolean {
+  return msUntilAvailable(pod, minReadySeconds, nowMs) === 0;
+}
+
+/** Succeeded or Failed: no container will run again. */
+export function isPodTerminal(pod: Pod): boolean {
+  return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
+}
+
+/** Neither finished nor being deleted. */
+export function isPodActive(pod: Pod): boolean {
+  return !isPodTerminal(pod) && pod.metadata.deletionTimestamp === undefined;
+}
+
+/** Being deleted and not finished yet. */
+export function isPodTerminating(pod: Pod): boolean {
+  return !isPodTerminal(pod) && pod.metadata.deletionTimestamp !== undefined;
+}
+
+/** `conditions` with `condition` set; the same array when nothing but heartbeat times would change. */
+export function withPodCondition(
+  conditions: readonly PodCondition[] | undefined,
+  condition: PodCondition,
+): PodCondition[] {
+  const old = conditions?.find((other) => other.type === condition.type);
+  const kept = old !== undefined && old.status === condition.status && old.lastTransitionTime !== undefined;
+  const next = kept ? { ...condition, lastTransitionTime: old.lastTransitionTime as string } : condition;
+  if (old === undefined) return [...(conditions ?? []), next];
+  return (conditions ?? []).map((other) => (other === old ? next : other));
+}

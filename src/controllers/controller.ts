@@ -1,0 +1,138 @@
+/**
+ * The common shape of controllers and the loop most of them are: informers put keys in a queue, workers sync one key at a
+ * time, failures come back later. Upstream: the Run/worker/syncHandler pattern of pkg/controller.
+ */
+import { isReason } from '../api/status-error.ts';
+import type { Client } from '../client/client.ts';
+import type { EventRecorder } from '../client/event-recorder.ts';
+import type { Informer, InformerFactory } from '../client/informer.ts';
+import { createWorkQueue, type WorkQueue } from '../client/workqueue.ts';
+import type { BasePlatform } from '../platform/platform.ts';
+
+/** A control loop. Constructing one adds its handlers to the shared informers and does nothing else. */
+export interface Controller {
+  /** Upstream's name in `--controllers`. */
+  readonly name: string;
+  /** Waits for the caches, then works until the signal aborts. Resolves when its last work has ended; never rejects. */
+  start(signal: AbortSignal): Promise<void>;
+}
+
+/** Settings of all controllers; defaults are upstream's. */
+export interface ControllersConfig {
+  /** Ranges of pod addresses; one range per node is cut from each. Empty: node IPAM does nothing. */
+  readonly clusterCidrs?: readonly string[];
+  readonly nodeCidrMaskSizeIpv4?: number;
+  readonly nodeCidrMaskSizeIpv6?: number;
+  /** Ranges never given to nodes: the service ranges. */
+  readonly serviceCidrs?: readonly string[];
+  /** CA bundle published in every namespace as `kube-root-ca.crt`. */
+  readonly rootCaPem?: string;
+  readonly nodeMonitorGracePeriodMs?: number;
+  readonly nodeMonitorPeriodMs?: number;
+  readonly terminatedPodGcThreshold?: number;
+}
+
+/** What every controller is made from. */
+export interface ControllerDeps {
+  /** A client that acts as the controller's own service account (`system:serviceaccount:kube-system:<account>`). */
+  clientFor(account: string): Client;
+  readonly informers: InformerFactory;
+  readonly platform: BasePlatform;
+  recorderFor(component: string): EventRecorder;
+  readonly config: ControllersConfig;
+}
+
+/** A keyed loop before its handlers are attached. */
+export interface KeyedLoop extends Controller {
+  readonly queue: WorkQueue<string>;
+}
+
+/** What a keyed loop does. */
+export interface KeyedLoopConfig {
+  readonly name: string;
+  /** Upstream's queue name, for metrics. Default: the controller's name. */
+  readonly queueName?: string;
+  readonly workers: number;
+  /** Caches that must be filled before the first sync. */
+  readonly informers: readonly Informer<never>[];
+  /** Brings the object of this key one step closer. Rejecting means: again, later. */
+  sync(key: string, signal: AbortSignal): Promise<void>;
+  /** After this many failures in a row a key is dropped until something changes. Default: never. */
+  readonly maxRetries?: number;
+}
+
+/** Makes a keyed loop. */
+export function createKeyedLoop(deps: ControllerDeps, config: KeyedLoopConfig): KeyedLoop {
+  const { clock, metrics } = deps.platform;
+  const queue = createWorkQueue<string>({ name: config.queueName ?? config.name, clock, metrics });
+  const log = deps.platform.log.child(config.name);
+
+  async function work(signal: AbortSignal): Promise<void> {
+    for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
+      try {
+        if (!signal.aborted) await config.sync(key, signal);
+        queue.forget(key);
+      } catch (error) {
+        if (!signal.aborted) onFailure(key, error);
+      } finally {
+        queue.done(key);
+      }
+    }
+  }
+  function onFailure(key: string, error: unknown): void {
+    const retries = queue.numRequeues(key);
+    if (config.maxRetries !== undefined && retries >= config.maxRetries) {
+      log.error('dropping key out of the queue', { key, err: error });
+      return queue.forget(key);
+    }
+    if (isReason(error, 'Conflict')) log.debug('sync conflicted, again', { key, err: error });
+    else log.warn('sync failed, again later', { key, retries, err: error });
+    queue.addRateLimited(key);
+  }
+
+  return {
+    name: config.name,
+    queue,
+    async start(signal) {
+      signal.addEventListener('abort', () => queue.shutDown(), { once: true });
+      try {
+        await Promise.all(config.informers.map((informer) => informer.waitForSync(signal)));
+      } catch {
+        return; // Aborted before the caches were filled.
+      }
+      await Promise.all(Array.from({ length: config.workers }, () => work(signal)));
+    },
+  };
+}
+
+/** Lets informers of any kind stand in one list. */
+export function informerList(
+  ...informers: readonly { waitForSync(signal?: AbortSignal): Promise<void> }[]
+): readonly Informer<never>[] {
+  return informers as unknown as readonly Informer<never>[];
+}
+
+/** Runs `round` at once and then after every `periodMs` until the signal aborts; failures are logged. Never rejects. */
+export async function runPeriodically(
+  deps: ControllerDeps,
+  task: { readonly name: string; readonly periodMs: number; round(signal: AbortSignal): Promise<void> },
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await task.round(signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      deps.platform.log.child(task.name).warn('round failed', { err: error });
+    }
+    await deps.platform.clock.sleep(task.periodMs, signal).catch(() => undefined);
+  }
+}
+
+/** Whether a create failed because its namespace is going away: nothing to retry. */
+export function isNamespaceTerminating(error: unknown): boolean {
+  return (
+    isReason(error, 'Forbidden') &&
+    (error.status.details?.causes ?? []).some((cause) => cause.reason === 'NamespaceTerminating')
+  );
+}

@@ -1,0 +1,63 @@
+/** Annotations that carry a Deployment's history on its ReplicaSets. Pure. Upstream: controller/deployment/util. */
+import type { Deployment, ReplicaSet } from '../../api/gen/apps-v1.ts';
+
+export const REVISION = 'deployment.kubernetes.io/revision';
+export const REVISION_HISTORY = 'deployment.kubernetes.io/revision-history';
+export const DESIRED_REPLICAS = 'deployment.kubernetes.io/desired-replicas';
+export const MAX_REPLICAS = 'deployment.kubernetes.io/max-replicas';
+
+const NOT_COPIED = new Set([
+  'kubectl.kubernetes.io/last-applied-configuration',
+  REVISION,
+  REVISION_HISTORY,
+  DESIRED_REPLICAS,
+  MAX_REPLICAS,
+  'deprecated.deployment.rollback.to',
+]);
+const MAX_HISTORY_LENGTH = 2000;
+
+/** The revision of a set; 0 when it has none. */
+export function revisionOf(set: ReplicaSet): number {
+  const number = Number(set.metadata.annotations?.[REVISION] ?? '0');
+  return Number.isInteger(number) ? number : 0;
+}
+
+/** The highest revision among the sets. */
+export function maxRevision(sets: readonly ReplicaSet[]): number {
+  return Math.max(0, ...sets.map(revisionOf));
+}
+
+/** The annotations a new (or again new) ReplicaSet of the Deployment bears; `old` when they are right already. */
+export function newSetAnnotations(
+  deployment: Deployment,
+  old: Record<string, string>,
+  newRevision: number,
+): Record<string, string> {
+  const next = { ...old };
+  for (const [name, value] of Object.entries(deployment.metadata.annotations ?? {})) {
+    if (!NOT_COPIED.has(name)) next[name] = value;
+  }
+  const oldRevision = old[REVISION] ?? '';
+  if (!(Number(oldRevision === '' ? '0' : oldRevision) < newRevision)) return next;
+  next[REVISION] = String(newRevision);
+  if (oldRevision !== '') next[REVISION_HISTORY] = appendHistory(old[REVISION_HISTORY], oldRevision);
+  return next;
+}
+
+function appendHistory(history: string | undefined, revision: string): string {
+  const entries = (history ?? '') === '' ? [] : (history as string).split(',');
+  entries.push(revision);
+  while (entries.length > 1 && entries.join(',').length > MAX_HISTORY_LENGTH) entries.shift();
+  return entries.join(',');
+}
+
+/** The annotations with the Deployment's size noted; the same object when noted already. */
+export function withSizeAnnotations(
+  annotations: Record<string, string> | undefined,
+  desired: number,
+  max: number,
+): Record<string, string> {
+  const old = annotations ?? {};
+  if (old[DESIRED_REPLICAS] === String(desired) && old[MAX_REPLICAS] === String(max)) return old;
+  return { ...old, [DESIRED_REPLICAS]: String(desired), [MAX_REPLICAS]: String(max) };
+}

@@ -1,0 +1,167 @@
+/**
+ * Rolls Deployments out over ReplicaSets. Upstream: pkg/controller/deployment.
+ *
+ * Watches: Deployments, ReplicaSets, pods (for Recreate). Writes alone: Deployment status and revision annotation, its
+ * ReplicaSets. Each sync makes one step and relies on the change it causes to be called again.
+ */
+import { Deployments, Pods, ReplicaSets } from '../../api/gen/resources.ts';
+import { compileLabelSelector } from '../../api/label-selector.ts';
+import type { Deployment, ReplicaSet } from '../../api/gen/apps-v1.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { keyOfObject, parseKey } from '../../client/object-store.ts';
+import { claimObjects } from '../controller-ref-manager.ts';
+import { controllerOf } from '../../component-helpers/owner-references.ts';
+import { isPodTerminal } from '../../component-helpers/pods.ts';
+import { withCondition } from '../../component-helpers/workload-conditions.ts';
+import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
+import { createDeploymentWriter, type DeploymentWriter } from './deployment-writer.ts';
+import { resolveSets, type Rollout, type SetsContext } from './new-replica-set.ts';
+import { desiredAnnotation, isRolling, replicasOf, statusSum } from './replica-math.ts';
+import { activeSets, splitSets } from './replica-sets.ts';
+import { cleanUpHistory, rollOnce, scaleOnly, scaleToZero } from './rollout.ts';
+import {
+  calculateStatus,
+  condition,
+  deadlineCheckMs,
+  hasProgressDeadline,
+  isComplete,
+  progressing,
+  rolloutStatus,
+} from './status.ts';
+import { watchSets } from './set-events.ts';
+
+const ACCOUNT = 'deployment-controller';
+const WORKERS = 5;
+
+/** Makes the Deployment controller. */
+export function createDeploymentController(deps: ControllerDeps): Controller {
+  const { clock } = deps.platform;
+  const client = deps.clientFor(ACCOUNT);
+  const recorder = deps.recorderFor(ACCOUNT);
+  const deployments = deps.informers.informer(Deployments);
+  const sets = deps.informers.informer(ReplicaSets);
+  const pods = deps.informers.informer(Pods);
+  const nowMs = (): number => clock.nowMs();
+
+  const loop = createKeyedLoop(deps, {
+    name: 'deployment-controller',
+    queueName: 'deployment',
+    workers: WORKERS,
+    informers: informerList(deployments, sets, pods),
+    sync,
+    maxRetries: 15,
+  });
+
+  async function setsOf(deployment: Deployment, signal: AbortSignal): Promise<ReplicaSet[]> {
+    const selector = compileLabelSelector(deployment.spec?.selector);
+    const key = parseKey(keyOfObject(deployment));
+    return await claimObjects(
+      {
+        owner: deployment,
+        ownerInfo: Deployments,
+        matches: (set) => selector.matches(set.metadata.labels),
+        client: client.resource(ReplicaSets),
+        readOwner: () => client.resource(Deployments).get(key, { signal }),
+        signal,
+      },
+      sets.list(deployment.metadata.namespace),
+    );
+  }
+
+  async function sync(key: string, signal: AbortSignal): Promise<void> {
+    const cached = deployments.get(parseKey(key));
+    if (cached === undefined) return;
+    const writer = createDeploymentWriter(client, recorder, signal);
+    if (compileLabelSelector(cached.spec?.selector).isEverything) {
+      writer.warn(cached, 'SelectingAll', 'This deployment is selecting all pods. A non-empty selector is required.');
+      await writer.updateStatus(cached, { ...cached.status, observedGeneration: cached.metadata.generation ?? 0 });
+      return;
+    }
+    const owned = await setsOf(cached, signal);
+    const context: SetsContext = { writer, nowMs };
+    if (cached.metadata.deletionTimestamp !== undefined) {
+      await writer.updateStatus(cached, calculateStatus(cached, splitSets(cached, owned), nowMs()));
+      return;
+    }
+    const deployment = await notePause(writer, cached);
+    if (deployment.spec?.paused === true || isScalingEvent(deployment, owned))
+      return await scaleAndReport(context, deployment, owned);
+    if (isRolling(deployment)) await roll(context, deployment, owned);
+    else await recreate(context, deployment, owned);
+  }
+
+  /** Pause and resume show in the Progressing condition, so that the deadline does not run meanwhile. */
+  async function notePause(writer: DeploymentWriter, deployment: Deployment): Promise<Deployment> {
+    const current = progressing(deployment.status);
+    if (!hasProgressDeadline(deployment) || current?.reason === 'ProgressDeadlineExceeded') return deployment;
+    const paused = deployment.spec?.paused === true;
+    if (paused === (current?.reason === 'DeploymentPaused')) return deployment;
+    const fields = paused
+      ? { reason: 'DeploymentPaused', message: 'Deployment is paused' }
+      : { reason: 'DeploymentResumed', message: 'Deployment is resumed' };
+    const conditions = withCondition(
+      deployment.status?.conditions,
+      condition({ type: 'Progressing', status: 'Unknown', ...fields }, nowMs()),
+    );
+    return await writer.updateStatus(deployment, { ...deployment.status, conditions });
+  }
+
+  function isScalingEvent(deployment: Deployment, owned: readonly ReplicaSet[]): boolean {
+    return activeSets(owned).some((set) => {
+      const noted = desiredAnnotation(set);
+      return noted !== undefined && noted !== replicasOf(deployment);
+    });
+  }
+
+  async function scaleAndReport(
+    context: SetsContext,
+    deployment: Deployment,
+    owned: readonly ReplicaSet[],
+  ): Promise<void> {
+    const rollout = await resolveSets(context, { deployment, sets: owned, create: false });
+    await scaleOnly(context.writer, rollout);
+    if (deployment.spec?.paused === true) await cleanUpHistory(context.writer, rollout);
+    await context.writer.updateStatus(rollout.deployment, calculateStatus(rollout.deployment, rollout, nowMs()));
+  }
+
+  async function roll(context: SetsContext, deployment: Deployment, owned: readonly ReplicaSet[]): Promise<void> {
+    const rollout = await resolveSets(context, { deployment, sets: owned, create: true });
+    const moved = await rollOnce(context.writer, rollout);
+    if (!moved && isComplete(rollout.deployment, rollout.deployment.status ?? {}))
+      await cleanUpHistory(context.writer, rollout);
+    await report(context, rollout);
+  }
+
+  async function recreate(context: SetsContext, deployment: Deployment, owned: readonly ReplicaSet[]): Promise<void> {
+    let rollout = await resolveSets(context, { deployment, sets: owned, create: false });
+    if (await scaleToZero(context.writer, rollout.deployment, rollout.oldSets)) return await report(context, rollout);
+    if (oldPodsRun(rollout)) return await report(context, rollout);
+    if (rollout.newSet === undefined)
+      rollout = await resolveSets(context, { deployment: rollout.deployment, sets: owned, create: true });
+    const newSet = rollout.newSet as ReplicaSet;
+    if (replicasOf(newSet) !== replicasOf(deployment))
+      await context.writer.scale(rollout.deployment, newSet, replicasOf(deployment));
+    if (isComplete(rollout.deployment, rollout.deployment.status ?? {})) await cleanUpHistory(context.writer, rollout);
+    await report(context, rollout);
+  }
+
+  function oldPodsRun({ deployment, newSet, oldSets }: Rollout): boolean {
+    if (statusSum(oldSets, 'replicas') > 0) return true;
+    const uids = new Set(oldSets.map((set) => set.metadata.uid));
+    return pods.list(deployment.metadata.namespace).some((pod: Pod) => {
+      const owner = controllerOf(pod)?.uid;
+      return owner !== undefined && owner !== newSet?.metadata.uid && uids.has(owner) && !isPodTerminal(pod);
+    });
+  }
+
+  async function report(context: SetsContext, rollout: Rollout): Promise<void> {
+    const { deployment } = rollout;
+    const status = rolloutStatus(deployment, rollout, nowMs());
+    const written = await context.writer.updateStatus(deployment, status);
+    const checkMs = deadlineCheckMs(written, status, nowMs());
+    if (checkMs !== undefined) loop.queue.addAfter(keyOfObject(deployment), checkMs);
+  }
+
+  watchSets({ deployments, sets, pods, enqueue: (key) => loop.queue.add(key) });
+  return loop;
+}

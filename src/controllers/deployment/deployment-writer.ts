@@ -1,0 +1,75 @@
+/** All writes of the Deployment controller in one place: the thin part. Upstream: controller/deployment sync. */
+import { deepEqual } from '../../base/equal.ts';
+import { Deployments, ReplicaSets } from '../../api/gen/resources.ts';
+import { isReason } from '../../api/status-error.ts';
+import type { Deployment, DeploymentStatus, ReplicaSet } from '../../api/gen/apps-v1.ts';
+import type { Client } from '../../client/client.ts';
+import type { EventRecorder } from '../../client/event-recorder.ts';
+import { withSizeAnnotations } from './annotations.ts';
+import { maxSurge, replicasOf } from './replica-math.ts';
+
+/** Writes Deployments and their ReplicaSets. */
+export interface DeploymentWriter {
+  /** Sets the size (and notes the Deployment's). Returns the set as it is then; no write when nothing changes. */
+  scale(deployment: Deployment, set: ReplicaSet, replicas: number): Promise<ReplicaSet>;
+  updateSet(set: ReplicaSet): Promise<ReplicaSet>;
+  createSet(set: ReplicaSet): Promise<ReplicaSet>;
+  getSet(namespace: string, name: string): Promise<ReplicaSet>;
+  /** Deletes; gone already is fine. */
+  deleteSet(set: ReplicaSet): Promise<void>;
+  annotate(deployment: Deployment, annotations: Record<string, string>): Promise<Deployment>;
+  updateStatus(deployment: Deployment, status: DeploymentStatus): Promise<Deployment>;
+  warn(deployment: Deployment, reason: string, message: string): void;
+  note(deployment: Deployment, reason: string, message: string): void;
+}
+
+/** Makes a writer whose calls end with `signal`. */
+export function createDeploymentWriter(client: Client, recorder: EventRecorder, signal: AbortSignal): DeploymentWriter {
+  const sets = client.resource(ReplicaSets);
+  const deployments = client.resource(Deployments);
+  return {
+    async scale(deployment, set, replicas) {
+      const desired = replicasOf(deployment);
+      const before = replicasOf(set);
+      const annotations = withSizeAnnotations(set.metadata.annotations, desired, desired + maxSurge(deployment));
+      if (before === replicas && annotations === set.metadata.annotations) return set;
+      const spec = { ...set.spec, replicas } as NonNullable<ReplicaSet['spec']>;
+      const updated = await sets.update({ ...set, metadata: { ...set.metadata, annotations }, spec }, { signal });
+      if (before !== replicas) {
+        const direction = before < replicas ? 'up' : 'down';
+        recorder.event(
+          deployment,
+          'Normal',
+          'ScalingReplicaSet',
+          `Scaled ${direction} replica set ${set.metadata.name} from ${before} to ${replicas}`,
+        );
+      }
+      return updated;
+    },
+    updateSet: (set) => sets.update(set, { signal }),
+    createSet: (set) => sets.create(set, { signal }),
+    getSet: (namespace, name) => sets.get({ namespace, name }, { signal }),
+    async deleteSet(set) {
+      const { namespace = '', name = '', uid } = set.metadata;
+      try {
+        await sets.delete({ namespace, name }, { signal, ...(uid === undefined ? {} : { preconditions: { uid } }) });
+      } catch (error) {
+        if (!isReason(error, 'NotFound')) throw error;
+      }
+    },
+    async annotate(deployment, annotations) {
+      const { namespace = '', name = '' } = deployment.metadata;
+      return await deployments.patch(
+        { namespace, name },
+        { type: 'merge', patch: { metadata: { annotations } } },
+        { signal },
+      );
+    },
+    async updateStatus(deployment, status) {
+      if (deepEqual(status, deployment.status)) return deployment;
+      return await deployments.updateStatus({ ...deployment, status }, { signal });
+    },
+    warn: (deployment, reason, message) => recorder.event(deployment, 'Warning', reason, message),
+    note: (deployment, reason, message) => recorder.event(deployment, 'Normal', reason, message),
+  };
+}

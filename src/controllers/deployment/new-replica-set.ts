@@ -1,0 +1,187 @@
+/**
+ * Finds, refreshes or creates the ReplicaSet of a Deployment's present template, and numbers its revision. Upstream:
+ * controller/deployment sync.getNewReplicaSet.
+ */
+import { deepEqual } from '../../base/equal.ts';
+import { Deployments } from '../../api/gen/resources.ts';
+import { isReason } from '../../api/status-error.ts';
+import type { Deployment, DeploymentCondition, ReplicaSet } from '../../api/gen/apps-v1.ts';
+import { computePodTemplateHash } from '../../component-helpers/pod-template-hash.ts';
+import { controllerOf, newControllerReference } from '../../component-helpers/owner-references.ts';
+import { withCondition } from '../../component-helpers/workload-conditions.ts';
+import { isNamespaceTerminating } from '../controller.ts';
+import { maxRevision, newSetAnnotations, REVISION, withSizeAnnotations } from './annotations.ts';
+import type { DeploymentWriter } from './deployment-writer.ts';
+import { maxSurge, newSetReplicas, replicasOf } from './replica-math.ts';
+import { equalIgnoringHash, HASH_LABEL, splitSets, type SetsOfDeployment } from './replica-sets.ts';
+import { condition, hasProgressDeadline, progressing } from './status.ts';
+
+/** A Deployment as last written, and its sets. */
+export interface Rollout extends SetsOfDeployment {
+  readonly deployment: Deployment;
+}
+
+/** What is needed to look after the sets. */
+export interface SetsContext {
+  readonly writer: DeploymentWriter;
+  readonly nowMs: () => number;
+}
+
+/** Splits the sets, brings the new one's annotations up to date, and creates it when `create` is set and it is missing. */
+export async function resolveSets(
+  context: SetsContext,
+  of: { readonly deployment: Deployment; readonly sets: readonly ReplicaSet[]; readonly create: boolean },
+): Promise<Rollout> {
+  const split = splitSets(of.deployment, of.sets);
+  const revision = maxRevision(split.oldSets) + 1;
+  if (split.newSet !== undefined) return await refresh(context, { ...split, deployment: of.deployment }, revision);
+  if (!of.create) return { ...split, deployment: of.deployment };
+  return await createNewSet(context, { ...split, deployment: of.deployment }, revision);
+}
+
+async function refresh(context: SetsContext, rollout: Rollout, revision: number): Promise<Rollout> {
+  const { deployment } = rollout;
+  let newSet = rollout.newSet as ReplicaSet;
+  const annotations = newSetAnnotations(deployment, newSet.metadata.annotations ?? {}, revision);
+  const minReadySeconds = deployment.spec?.minReadySeconds ?? 0;
+  if (
+    !deepEqual(annotations, newSet.metadata.annotations ?? {}) ||
+    (newSet.spec?.minReadySeconds ?? 0) !== minReadySeconds
+  ) {
+    const spec = { ...newSet.spec, minReadySeconds } as NonNullable<ReplicaSet['spec']>;
+    newSet = await context.writer.updateSet({ ...newSet, metadata: { ...newSet.metadata, annotations }, spec });
+  }
+  const found = { reason: 'FoundNewReplicaSet', message: `Found new replica set "${newSet.metadata.name}"` };
+  const isNew = hasProgressDeadline(deployment) && progressing(deployment.status) === undefined;
+  return {
+    ...rollout,
+    newSet,
+    deployment: await noteRevision(context, deployment, { newSet, ...(isNew ? { found } : {}) }),
+  };
+}
+
+/** Copies the set's revision to the Deployment and notes the event of the rollout in the Progressing condition. */
+async function noteRevision(
+  { writer, nowMs }: SetsContext,
+  deployment: Deployment,
+  {
+    newSet,
+    found,
+  }: { readonly newSet: ReplicaSet; readonly found?: { readonly reason: string; readonly message: string } },
+): Promise<Deployment> {
+  let current = deployment;
+  const revision = newSet.metadata.annotations?.[REVISION];
+  if (revision !== undefined && current.metadata.annotations?.[REVISION] !== revision) {
+    current = await writer.annotate(current, { [REVISION]: revision });
+  }
+  if (found === undefined) return current;
+  return await setProgress(writer, current, condition({ type: 'Progressing', status: 'True', ...found }, nowMs()));
+}
+
+async function setProgress(
+  writer: DeploymentWriter,
+  deployment: Deployment,
+  progress: DeploymentCondition,
+): Promise<Deployment> {
+  return await writer.updateStatus(deployment, {
+    ...deployment.status,
+    conditions: withCondition(deployment.status?.conditions, progress),
+  });
+}
+
+function buildNewSet(rollout: Rollout, revision: number): ReplicaSet {
+  const { deployment } = rollout;
+  const spec = deployment.spec as NonNullable<Deployment['spec']>;
+  const hash = computePodTemplateHash(spec.template, deployment.status?.collisionCount);
+  const labels = { ...spec.template.metadata?.labels, [HASH_LABEL]: hash };
+  const set: ReplicaSet = {
+    apiVersion: 'apps/v1',
+    kind: 'ReplicaSet',
+    metadata: {
+      name: `${deployment.metadata.name}-${hash}`,
+      namespace: deployment.metadata.namespace ?? '',
+      ownerReferences: [newControllerReference(deployment, Deployments)],
+      labels,
+    },
+    spec: {
+      replicas: 0,
+      ...(spec.minReadySeconds === undefined ? {} : { minReadySeconds: spec.minReadySeconds }),
+      selector: { ...spec.selector, matchLabels: { ...spec.selector.matchLabels, [HASH_LABEL]: hash } },
+      template: { ...spec.template, metadata: { ...spec.template.metadata, labels } },
+    },
+  };
+  const replicas = newSetReplicas(deployment, [...rollout.oldSets, set], set);
+  const desired = replicasOf(deployment);
+  const annotations = withSizeAnnotations(
+    newSetAnnotations(deployment, {}, revision),
+    desired,
+    desired + maxSurge(deployment),
+  );
+  return {
+    ...set,
+    metadata: { ...set.metadata, annotations },
+    spec: { ...set.spec, replicas } as NonNullable<ReplicaSet['spec']>,
+  };
+}
+
+async function createNewSet(context: SetsContext, rollout: Rollout, revision: number): Promise<Rollout> {
+  const { writer } = context;
+  const { deployment } = rollout;
+  const wanted = buildNewSet(rollout, revision);
+  let newSet: ReplicaSet;
+  let existed = false;
+  try {
+    newSet = await writer.createSet(wanted);
+  } catch (error) {
+    const existing = isReason(error, 'AlreadyExists') ? await sameSet(context, deployment, wanted) : undefined;
+    if (existing === undefined) return await reportFailure(context, { deployment, wanted }, error);
+    newSet = existing;
+    existed = true;
+  }
+  const { name } = newSet.metadata;
+  if (!existed && replicasOf(newSet) > 0) {
+    writer.note(deployment, 'ScalingReplicaSet', `Scaled up replica set ${name} from 0 to ${replicasOf(newSet)}`);
+  }
+  const found = { reason: 'NewReplicaSetCreated', message: `Created new replica set "${name}"` };
+  const note = !existed && hasProgressDeadline(deployment);
+  return {
+    ...rollout,
+    newSet,
+    deployment: await noteRevision(context, deployment, { newSet, ...(note ? { found } : {}) }),
+  };
+}
+
+/** The set of that name when it is ours with the same template (the cache was behind); undefined after a hash collision. */
+async function sameSet(
+  { writer }: SetsContext,
+  deployment: Deployment,
+  wanted: ReplicaSet,
+): Promise<ReplicaSet | undefined> {
+  const existing = await writer.getSet(wanted.metadata.namespace ?? '', wanted.metadata.name ?? '');
+  const ours = controllerOf(existing)?.uid === deployment.metadata.uid;
+  if (ours && equalIgnoringHash(existing.spec?.template, deployment.spec?.template)) return existing;
+  const collisionCount = (deployment.status?.collisionCount ?? 0) + 1;
+  await writer.updateStatus(deployment, { ...deployment.status, collisionCount });
+  return undefined;
+}
+
+async function reportFailure(
+  { writer, nowMs }: SetsContext,
+  { deployment, wanted }: { readonly deployment: Deployment; readonly wanted: ReplicaSet },
+  error: unknown,
+): Promise<never> {
+  // After a collision the next round computes another hash; a dying namespace ends the matter by itself.
+  if (!isReason(error, 'AlreadyExists') && !isNamespaceTerminating(error)) {
+    const reason = 'ReplicaSetCreateError';
+    const message = `Failed to create new replica set "${wanted.metadata.name}": ${(error as Error).message}`;
+    if (hasProgressDeadline(deployment)) {
+      await setProgress(
+        writer,
+        deployment,
+        condition({ type: 'Progressing', status: 'False', reason, message }, nowMs()),
+      );
+    }
+    writer.warn(deployment, reason, message);
+  }
+  throw error;
+}

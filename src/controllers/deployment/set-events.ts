@@ -1,0 +1,54 @@
+/** Which Deployments a change of ReplicaSets and pods concerns. Upstream: DeploymentController's handlers. */
+import { compileLabelSelector } from '../../api/label-selector.ts';
+import type { Deployment, ReplicaSet } from '../../api/gen/apps-v1.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Informer } from '../../client/informer.ts';
+import { keyOfObject } from '../../client/object-store.ts';
+import { controllerOf } from '../../component-helpers/owner-references.ts';
+
+/** Attaches the handlers. */
+export function watchSets(deps: {
+  readonly deployments: Informer<Deployment>;
+  readonly sets: Informer<ReplicaSet>;
+  readonly pods: Informer<Pod>;
+  enqueue(key: string): void;
+}): void {
+  const { deployments, sets, enqueue } = deps;
+
+  function enqueueOwner(set: ReplicaSet | undefined): void {
+    const reference = set === undefined ? undefined : controllerOf(set);
+    if (set === undefined || reference?.kind !== 'Deployment') return;
+    const owner = deployments.get({ namespace: set.metadata.namespace ?? '', name: reference.name });
+    if (owner?.metadata.uid === reference.uid) enqueue(keyOfObject(owner));
+  }
+  function enqueueMatching(set: ReplicaSet): void {
+    for (const deployment of deployments.list(set.metadata.namespace)) {
+      if (compileLabelSelector(deployment.spec?.selector).matches(set.metadata.labels))
+        enqueue(keyOfObject(deployment));
+    }
+  }
+
+  deployments.addHandler({
+    onAdd: (deployment) => enqueue(keyOfObject(deployment)),
+    onUpdate: (_, deployment) => enqueue(keyOfObject(deployment)),
+    onDelete: (deployment) => enqueue(keyOfObject(deployment)),
+  });
+  sets.addHandler({
+    onAdd: (set) => (controllerOf(set) === undefined ? enqueueMatching(set) : enqueueOwner(set)),
+    onUpdate(old, set) {
+      const moved = controllerOf(old)?.uid !== controllerOf(set)?.uid;
+      if (moved) enqueueOwner(old);
+      if (controllerOf(set) !== undefined) enqueueOwner(set);
+      else if (moved || old.metadata.labels !== set.metadata.labels) enqueueMatching(set);
+    },
+    onDelete: enqueueOwner,
+  });
+  // Recreate waits for the last old pod to go.
+  deps.pods.addHandler({
+    onDelete(pod) {
+      const reference = controllerOf(pod);
+      if (reference?.kind !== 'ReplicaSet') return;
+      enqueueOwner(sets.get({ namespace: pod.metadata.namespace ?? '', name: reference.name }));
+    },
+  });
+}

@@ -1,0 +1,184 @@
+/**
+ * Keeps the number of pods of ReplicaSets and ReplicationControllers. Upstream: pkg/controller/replicaset.
+ *
+ * Watches: its kind and pods. Writes alone: its kind's status, pods' owner references to it, and its pods' creation and
+ * deletion. Invariant: between doing something and seeing it in the cache (expectations), it does nothing more.
+ */
+import { deepEqual } from '../../base/equal.ts';
+import { Pods } from '../../api/gen/resources.ts';
+import { isReason } from '../../api/status-error.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { keyOfObject, parseKey } from '../../client/object-store.ts';
+import { retryOnConflict } from '../../client/retry-on-conflict.ts';
+import { claimObjects } from '../controller-ref-manager.ts';
+import { Expectations } from '../../component-helpers/expectations.ts';
+import { controllerOf } from '../../component-helpers/owner-references.ts';
+import { createPodControl, podFromTemplate, slowStartBatch } from '../pod-control.ts';
+import { isPodActive, isPodTerminating } from '../../component-helpers/pods.ts';
+import {
+  createKeyedLoop,
+  informerList,
+  isNamespaceTerminating,
+  type Controller,
+  type ControllerDeps,
+} from '../controller.ts';
+import type { ReplicaFlavour, ReplicaOwner } from './flavours.ts';
+import { planReplicas, type ReplicaPlan } from './plan.ts';
+import { watchPods, PODS_BY_CONTROLLER, orphansOf } from './pod-events.ts';
+import { calculateStatus, nextAvailabilityMs } from './status.ts';
+
+const WORKERS = 5;
+
+/** Makes the controller of one of the two kinds. */
+export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFlavour): Controller {
+  const { clock } = deps.platform;
+  const client = deps.clientFor(flavour.account);
+  const owners = deps.informers.informer(flavour.info);
+  const pods = deps.informers.informer(Pods);
+  const podClient = client.resource(Pods);
+  const ownerClient = client.resource(flavour.info);
+  const podControl = createPodControl(client, deps.recorderFor(flavour.account));
+  const expectations = new Expectations(clock);
+
+  /** Active pods of all owners with the same controller: siblings by a Deployment. */
+  function siblingsOf(owner: ReplicaOwner): Pod[] {
+    const controller = controllerOf(owner);
+    const related =
+      controller === undefined
+        ? [owner]
+        : owners.list(owner.metadata.namespace).filter((other) => controllerOf(other)?.uid === controller.uid);
+    return related.flatMap((other) => pods.byIndex(PODS_BY_CONTROLLER, other.metadata.uid ?? '')).filter(isPodActive);
+  }
+
+  async function createPods(
+    owner: ReplicaOwner,
+    key: string,
+    work: { readonly count: number; readonly signal: AbortSignal },
+  ): Promise<unknown> {
+    const { count, signal } = work;
+    const pod = podFromTemplate(owner.spec?.template ?? {}, owner, flavour.info);
+    expectations.expectCreations(key, count);
+    const result = await slowStartBatch(count, async () => {
+      try {
+        await podControl.create(owner, pod, signal);
+      } catch (error) {
+        // The namespace is going away and the owner with it: as good as created.
+        if (!isNamespaceTerminating(error)) throw error;
+      }
+    });
+    for (let missed = count - result.successes; missed > 0; missed--) expectations.creationObserved(key);
+    return result.error;
+  }
+
+  async function deletePods(
+    owner: ReplicaOwner,
+    key: string,
+    work: { readonly victims: readonly Pod[]; readonly signal: AbortSignal },
+  ): Promise<unknown> {
+    const { victims, signal } = work;
+    expectations.expectDeletions(
+      key,
+      victims.map((pod) => pod.metadata.uid ?? ''),
+    );
+    const failures: unknown[] = [];
+    await Promise.all(
+      victims.map(async (pod) => {
+        try {
+          await podControl.remove(owner, pod, signal);
+        } catch (error) {
+          expectations.deletionObserved(key, pod.metadata.uid ?? '');
+          if (!isReason(error, 'NotFound')) failures.push(error);
+        }
+      }),
+    );
+    return failures[0];
+  }
+
+  async function apply(owner: ReplicaOwner, plan: ReplicaPlan, signal: AbortSignal): Promise<unknown> {
+    const key = keyOfObject(owner);
+    if (plan.action === 'create') return await createPods(owner, key, { count: plan.count, signal });
+    if (plan.action === 'delete') return await deletePods(owner, key, { victims: plan.pods, signal });
+    return undefined;
+  }
+
+  async function writeStatus(
+    owner: ReplicaOwner,
+    input: { readonly pods: readonly Pod[]; readonly terminating: number; readonly failure: unknown },
+    signal: AbortSignal,
+  ): Promise<void> {
+    let current = owner;
+    await retryOnConflict(
+      clock,
+      async () => {
+        const status = calculateStatus({
+          owner: current,
+          pods: input.pods,
+          nowMs: clock.nowMs(),
+          failure: input.failure,
+          ...(flavour.countsTerminating ? { terminating: input.terminating } : {}),
+        });
+        // The generation synced is the one read at first, not one that came meanwhile.
+        if (owner.metadata.generation !== undefined) status.observedGeneration = owner.metadata.generation;
+        if (deepEqual(status, current.status)) return;
+        try {
+          await ownerClient.updateStatus({ ...current, status }, { signal });
+        } catch (error) {
+          if (isReason(error, 'Conflict')) current = await ownerClient.get(parseKey(keyOfObject(owner)), { signal });
+          throw error;
+        }
+      },
+      signal,
+    );
+  }
+
+  const loop = createKeyedLoop(deps, {
+    name: flavour.name,
+    queueName: flavour.queueName,
+    workers: WORKERS,
+    informers: informerList(owners, pods),
+    sync,
+  });
+
+  async function sync(key: string, signal: AbortSignal): Promise<void> {
+    const owner = owners.get(parseKey(key));
+    if (owner === undefined) return expectations.forget(key);
+    const needsSync = expectations.satisfied(key);
+    const selector = flavour.selectorOf(owner);
+    const owned = pods.byIndex(PODS_BY_CONTROLLER, owner.metadata.uid ?? '');
+    const candidates = [...owned, ...pods.byIndex(PODS_BY_CONTROLLER, orphansOf(owner.metadata.namespace ?? ''))];
+    const active = await claimObjects(
+      {
+        owner,
+        ownerInfo: flavour.info,
+        matches: (pod) => selector.matches(pod.metadata.labels),
+        client: podClient,
+        readOwner: () => ownerClient.get(parseKey(key), { signal }),
+        signal,
+      },
+      candidates.filter(isPodActive),
+    );
+    let failure: unknown;
+    if (needsSync && owner.metadata.deletionTimestamp === undefined) {
+      const context = { siblings: () => siblingsOf(owner), nowMs: clock.nowMs() };
+      failure = await apply(owner, planReplicas(owner.spec?.replicas ?? 1, active, context), signal);
+    }
+    await writeStatus(owner, { pods: active, terminating: owned.filter(isPodTerminating).length, failure }, signal);
+    if (failure !== undefined) throw failure;
+    const waitMs = nextAvailabilityMs(active, owner.spec?.minReadySeconds ?? 0, clock.nowMs());
+    if (waitMs !== undefined) loop.queue.addAfter(key, waitMs);
+  }
+
+  owners.addHandler({
+    onAdd: (owner) => loop.queue.add(keyOfObject(owner)),
+    onUpdate(old, owner) {
+      if (old.metadata.uid !== owner.metadata.uid) expectations.forget(keyOfObject(old));
+      loop.queue.add(keyOfObject(owner));
+    },
+    onDelete(owner) {
+      expectations.forget(keyOfObject(owner));
+      loop.queue.add(keyOfObject(owner));
+    },
+  });
+  watchPods({ pods, owners, flavour, expectations, enqueue: (key) => loop.queue.add(key) });
+  return loop;
+}
