@@ -186,6 +186,21 @@ describe('streams from kubectl to containerd', () => {
     assert.deepEqual(texts, ['<typed>\n', 'err\n']);
   });
 
+  it('the JavaScript client over WebSockets: a terminal', limit, async () => {
+    const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+    let text = '';
+    stdout.on('data', (chunk) => (text += String(chunk)));
+    const status = new Promise<k8s.V1Status>((resolve, reject) => {
+      new k8s.Exec(clientConfig()).exec('default', 'web', 'main', ['/bin/sh', '-c', 'read line; echo "<$line>"; /bin/busybox stty size'], stdout, null, stdin, true, resolve).then((socket) => {
+        // Channel 4 carries the size of the terminal.
+        (socket as { send(data: Buffer): void }).send(Buffer.concat([Buffer.from([4]), Buffer.from('{"Width":111,"Height":37}')]));
+        stdin.write('typed\n');
+      }, reject);
+    });
+    assert.equal((await status).status, 'Success');
+    assert.match(text, /<typed>\r\n37 111\r\n$/);
+  });
+
   it('the JavaScript client over WebSockets: port-forward', limit, async () => {
     const server = createServer((socket) => socket.end('hello\n'));
     await once(server.listen(0, '127.0.0.1'), 'listening');
