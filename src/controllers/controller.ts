@@ -77,6 +77,8 @@ export function createKeyedLoop(deps: ControllerDeps, config: KeyedLoopConfig): 
       } finally {
         queue.done(key);
       }
+      // In-process calls resolve without the loop turning: a busy queue must not keep I/O and timers waiting.
+      await clock.yield();
     }
   }
   function onFailure(key: string, error: unknown): void {

@@ -68,7 +68,7 @@ describe('deployment', () => {
         status?.availableReplicas,
         status?.unavailableReplicas,
       ],
-      [3, 3, 3, 3, 0],
+      [3, 3, 3, 3, undefined],
     );
     assert.equal(metadata.annotations?.['deployment.kubernetes.io/revision'], '1');
     assert.deepEqual(
@@ -247,7 +247,7 @@ describe('replicaset', () => {
     h.api.seed(ReplicaSets, { ...set(1), spec: { ...set(1).spec, minReadySeconds: 30 } as never });
     await h.run(2000);
     const status = () => h.api.objects(ReplicaSets)[0]?.status;
-    assert.deepEqual([status()?.readyReplicas, status()?.availableReplicas], [1, 0]);
+    assert.deepEqual([status()?.readyReplicas, status()?.availableReplicas], [1, undefined]);
     await h.clock.advance(30_000);
     assert.deepEqual([status()?.readyReplicas, status()?.availableReplicas], [1, 1]);
     await h.stop();

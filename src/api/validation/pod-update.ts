@@ -106,8 +106,10 @@ export function validatePodStatusUpdate(pod: Pod, old: Pod, field: Field): void 
     for (const [index, status] of (pod.status?.[kind] ?? []).entries()) {
       const before = (old.status?.[kind] ?? []).find((other) => other.name === status.name);
       const restarts = old.spec?.restartPolicy === 'OnFailure' && before?.state?.terminated?.exitCode !== 0;
-      const sidecar = (old.spec?.initContainers ?? []).some((container) => container.name === status.name && container.restartPolicy !== undefined);
-      if (before?.state?.terminated !== undefined && status.state?.terminated === undefined && !restarts && !sidecar) {
+      const containers = [...(old.spec?.initContainers ?? []), ...(old.spec?.containers ?? [])];
+      // Sidecars and containers with rules of their own restart whatever the pod says.
+      const ownPolicy = containers.some((container) => container.name === status.name && container.restartPolicy !== undefined);
+      if (before?.state?.terminated !== undefined && status.state?.terminated === undefined && !restarts && !ownPolicy) {
         place.at(kind).item(index).at('state').forbidden('may not be transitioned to non-terminated state');
       }
     }

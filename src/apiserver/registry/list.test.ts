@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Binding, Event, Pod, Service } from '../../api/gen/core-v1.ts';
+import type { Binding, Event, Namespace, Pod, Service, ServiceAccount } from '../../api/gen/core-v1.ts';
 import type { Eviction, PodDisruptionBudget } from '../../api/gen/policy-v1.ts';
-import { allResources, ComponentStatuses, PodDisruptionBudgets, Pods, SelfSubjectRulesReviews, Services, TokenReviews } from '../../api/gen/resources.ts';
+import { allResources, CertificateSigningRequests, ComponentStatuses, Namespaces, PodDisruptionBudgets, Pods, SelfSubjectRulesReviews,
+  ServiceAccounts, Services, TokenReviews } from '../../api/gen/resources.ts';
+import type { TokenRequest } from '../../api/gen/authentication-v1.ts';
+import type { CertificateSigningRequest } from '../../api/gen/certificates-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { apiVersionOf, type ResourceInfo } from '../../api/resource-info.ts';
 import { formatTime } from '../../api/time.ts';
@@ -267,4 +270,57 @@ test('events and autoscalers convert both ways', () => {
   const asV1 = v1.conversion!.fromStored(stored) as unknown as { spec: { targetCPUUtilizationPercentage: number } };
   assert.equal(asV1.spec.targetCPUUtilizationPercentage, 50);
   assert.deepEqual(v1.conversion!.toStored(asV1 as unknown as KubernetesObject), stored);
+});
+
+test('a namespace goes when its finalizers are gone', () => {
+  const { strategy, objectSubresources } = setUp().find(Namespaces);
+  const namespace: Namespace = { metadata: { name: 'n' } };
+  strategy.applyDefaults!(namespace);
+  strategy.prepareForCreate!(namespace, context);
+  assert.deepEqual(namespace.spec, { finalizers: ['kubernetes'] });
+  assert.deepEqual(namespace.metadata.labels, { 'kubernetes.io/metadata.name': 'n' });
+  const doomed = structuredClone(namespace);
+  assert.equal(strategy.gracefulDeletionSeconds!(doomed, undefined), 0);
+  assert.equal(doomed.status!.phase, 'Terminating');
+  assert.equal(strategy.blocksDeletion!(doomed), true);
+  const plain: Namespace = { ...doomed, spec: {} };
+  strategy.prepareForUpdate!(plain, doomed, context);
+  assert.deepEqual(plain.spec, { finalizers: ['kubernetes'] }, 'only finalize may take them off');
+  const finalized: Namespace = { ...doomed, spec: { finalizers: [] } };
+  objectSubresources!['finalize']!.strategy.prepareForUpdate!(finalized, doomed, context);
+  assert.equal(strategy.blocksDeletion!(finalized), false);
+});
+
+test('a signing request records who asked, and only approval judges', () => {
+  const { strategy, objectSubresources } = setUp().find(CertificateSigningRequests);
+  const request: CertificateSigningRequest = { metadata: { name: 'r' }, spec: { request: '', signerName: 'a.b/c', username: 'root', groups: ['system:masters'] } };
+  strategy.prepareForCreate!(request, context);
+  assert.equal(request.spec.username, 'ann');
+  assert.deepEqual(request.spec.groups, ['g']);
+  const approve = (): CertificateSigningRequest => ({ ...structuredClone(request), status: { conditions: [{ type: 'Approved', status: 'True' }] } });
+  const byStatus = approve();
+  objectSubresources!['status']!.strategy.prepareForUpdate!(byStatus, request, context);
+  assert.deepEqual((byStatus.status!.conditions ?? []).filter(({ type }) => type === 'Approved'), []);
+  const byApproval = approve();
+  objectSubresources!['approval']!.strategy.prepareForUpdate!(byApproval, request, context);
+  assert.equal(byApproval.status!.conditions![0]!.type, 'Approved');
+  assert.ok(byApproval.status!.conditions![0]!.lastTransitionTime);
+});
+
+test('tokens of service accounts', async () => {
+  const { objects, find } = setUp({ issueServiceAccountToken: async (order) => ({ token: `for ${order.serviceAccount.metadata.name} on ${order.node?.name}`, expiresAtMs: 0 }) });
+  objects.put(ServiceAccounts, { metadata: { name: 'sa', namespace: 'd' } } as ServiceAccount);
+  objects.put(Pods, { metadata: { name: 'p', namespace: 'd', uid: 'u' }, spec: { containers: [], serviceAccountName: 'sa', nodeName: 'n1' } } as Pod);
+  objects.put(Pods, { metadata: { name: 'q', namespace: 'd', uid: 'w' }, spec: { containers: [], serviceAccountName: 'other' } } as Pod);
+  const ask = (spec: TokenRequest['spec']) => {
+    const body: TokenRequest = { metadata: {}, spec: spec! };
+    return find(ServiceAccounts).createSubresources!['token']!.create({ namespace: 'd', name: 'sa', body, dryRun: false, context }) as Promise<TokenRequest>;
+  };
+  const bound = (name: string, uid = '') => ({ boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name, uid } });
+  const answer = await ask(bound('p', 'u'));
+  assert.equal(answer.status!.token, 'for sa on n1');
+  assert.equal(answer.spec!.expirationSeconds, 3600);
+  await assert.rejects(ask({ expirationSeconds: 5 }), /may not specify a duration less than 10 minutes/);
+  await assert.rejects(ask(bound('q')), /cannot bind token for serviceaccount "sa" to pod running with different serviceaccount name\./);
+  await assert.rejects(ask(bound('p', 'old')), /does not match the UID in record/);
 });

@@ -14,7 +14,6 @@ import {
   proportionalSizes,
   replicasOf,
   specReplicas,
-  statusSum,
 } from './replica-math.ts';
 import { activeOrLatest, activeSets, allOf } from './replica-sets.ts';
 
@@ -53,7 +52,10 @@ export function planScaleDown(rollout: Rollout): Map<ReplicaSet, number> {
     sizes.set(set, replicasOf(set) - count);
     cleaned += count;
   }
-  let healthy = statusSum(allOf(rollout), 'availableReplicas') - minAvailable;
+  // A set scaled down a moment ago still reports the pods it is losing: they must not count as spare. Upstream counts them.
+  const lasting = (set: ReplicaSet): number =>
+    Math.min(set.status?.availableReplicas ?? 0, sizes.get(set) ?? replicasOf(set));
+  let healthy = allOf(rollout).reduce((sum, set) => sum + lasting(set), 0) - minAvailable;
   for (const set of oldSets) {
     const size = sizes.get(set) ?? replicasOf(set);
     const count = Math.min(size, healthy);

@@ -69,6 +69,7 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
       } finally {
         queue.done(uid);
       }
+      await clock.yield();
     }
   }
 

@@ -4,7 +4,6 @@
  * Watches: its kind and pods. Writes alone: its kind's status, pods' owner references to it, and its pods' creation and
  * deletion. Invariant: between doing something and seeing it in the cache (expectations), it does nothing more.
  */
-import { deepEqual } from '../../base/equal.ts';
 import { Pods } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
@@ -15,6 +14,7 @@ import { Expectations } from '../../component-helpers/expectations.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { createPodControl, podFromTemplate, slowStartBatch } from '../pod-control.ts';
 import { isPodActive, isPodTerminating } from '../../component-helpers/pods.ts';
+import { equalStatus } from '../../component-helpers/wire-equality.ts';
 import {
   createKeyedLoop,
   informerList,
@@ -119,7 +119,7 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
         });
         // The generation synced is the one read at first, not one that came meanwhile.
         if (owner.metadata.generation !== undefined) status.observedGeneration = owner.metadata.generation;
-        if (deepEqual(status, current.status)) return;
+        if (equalStatus(status, current.status)) return;
         try {
           await ownerClient.updateStatus({ ...current, status }, { signal });
         } catch (error) {

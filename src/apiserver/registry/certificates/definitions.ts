@@ -46,7 +46,8 @@ const isVerdict = (condition: CertificateSigningRequestCondition) => condition.t
 function keepVerdict(draft: CertificateSigningRequest, old: CertificateSigningRequest): void {
   const verdict = (old.status?.conditions ?? []).filter(isVerdict);
   const others = (draft.status?.conditions ?? []).filter((condition) => !isVerdict(condition));
-  if (verdict.length + others.length > 0) draft.status = { ...draft.status, conditions: [...verdict, ...others] };
+  const { conditions: _judged, ...status } = draft.status ?? {};
+  draft.status = verdict.length + others.length === 0 ? status : { ...status, conditions: [...verdict, ...others] };
 }
 
 const requestFields: SelectableFields<CertificateSigningRequest> = ({ spec }) => ({ 'spec.signerName': spec?.signerName ?? '' });

@@ -67,7 +67,8 @@ export function tokenSubresource(objects: ObjectStore, issue: IssueServiceAccoun
       const request: TokenRequest = { ...given, metadata: { ...given.metadata, name, namespace }, spec };
       validate(request);
       const bound = boundObject(objects, account, request);
-      if (dryRun) return { ...request, status: { token: 'fake token', expirationTimestamp: formatTime(0) } };
+      // A dry run signs nothing: it would be a working credential.
+      if (dryRun) return request;
       const { token, expiresAtMs } = await issue({ serviceAccount: account, request, ...bound });
       return { ...request, status: { token, expirationTimestamp: formatTime(expiresAtMs) } };
     },
