@@ -4,7 +4,7 @@
  * alike. Made in one order: cgroups, then kubelet, which makes volumes and runtime with a view of itself.
  */
 import type { TokenRequest } from '../api/gen/authentication-v1.ts';
-import { ConfigMaps, Nodes, RuntimeClasses, Secrets, ServiceAccounts, Services } from '../api/gen/resources.ts';
+import { Nodes, RuntimeClasses, ServiceAccounts, Services } from '../api/gen/resources.ts';
 import type { Client } from '../client/client.ts';
 import { createEventBroadcaster, type EventBroadcaster } from '../client/event-broadcaster.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
@@ -154,7 +154,7 @@ function volumeManager(parts: Parts, core: KubeletCore): VolumeManager {
 }
 
 function containerRuntime(parts: Parts, made: { core: KubeletCore; volumes: VolumeManager; podContainers: PodContainerManager }): ContainerRuntime {
-  const { platform, client, cri, recorder, informers, host, instance, config } = parts;
+  const { platform, client, cri, objects, recorder, informers, host, instance, config } = parts;
   const { core, volumes, podContainers } = made;
   const services = informers.informer(Services);
   return createContainerRuntime(
@@ -162,8 +162,8 @@ function containerRuntime(parts: Parts, made: { core: KubeletCore; volumes: Volu
       cri, platform, recorder, volumes, podContainers, probeResults: core.probeResults,
       podStates: core.podState,
       services: () => services.list(),
-      getConfigMap: (namespace, name) => client.resource(ConfigMaps).get({ namespace, name }),
-      getSecret: (namespace, name) => client.resource(Secrets).get({ namespace, name }),
+      getConfigMap: (namespace, name) => objects.get('ConfigMap', namespace, name),
+      getSecret: (namespace, name) => objects.get('Secret', namespace, name),
       runtimeHandler: async (name) => (await client.resource(RuntimeClasses).get({ name })).handler,
     },
     {
