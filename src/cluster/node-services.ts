@@ -40,8 +40,8 @@ const PROXY: Principal = { name: 'system:kube-proxy', groups: ['system:authentic
 
 /** Starts the proxy and, once it has its address, DNS. */
 export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): NodeServices {
-  const { platform, controlPlane, instance } = deps;
-  const proxy = serviceProxy(platform, instance, controlPlane, signal);
+  const { platform, instance } = deps;
+  const proxy = serviceProxy(deps, signal);
   const running = proxy.start(signal);
   const dns: DnsDaemon = createDnsDaemon(platform, instance, deps.pki);
   const dnsRunning = dns.start(signal);
@@ -66,7 +66,7 @@ function proxyConfig(instance: Instance): Parameters<typeof createServiceProxy>[
   return { nodeName, nftTable, clusterCidr, serviceCidr, masqueradeMark, mode: 'nftables' };
 }
 
-function serviceProxy(platform: Platform, instance: Instance, controlPlane: ControlPlane, signal: AbortSignal): ServiceProxy {
+function serviceProxy({ platform, instance, controlPlane }: NodeServicesDeps, signal: AbortSignal): ServiceProxy {
   const client = controlPlane.clientFor(PROXY, 'kube-proxy');
   const informers = createInformerFactory({ client, clock: platform.clock, random: platform.random, log: platform.log });
   const proxy = createServiceProxy({ informers, platform }, proxyConfig(instance));

@@ -47,13 +47,13 @@ async function reconcile<T extends KubernetesObject>(objects: ObjectStore, info:
 
 async function publishKubernetesService(objects: ObjectStore, config: BootstrapConfig): Promise<void> {
   const targetPort = config.advertised[0]?.port ?? 443;
-  await replace(objects, Services, kubernetesService(config.kubernetesServiceIp, targetPort), (now, wanted) => ({ ...now, spec: { ...now.spec, ...wanted.spec } }));
-  await replace(objects, Endpoints, kubernetesEndpoints(config.advertised), (now, wanted) => ({ ...now, subsets: wanted.subsets ?? [] }));
-  await replace(objects, EndpointSlices, kubernetesEndpointSlice(config.advertised), (now, wanted) => ({ ...now, endpoints: wanted.endpoints, ports: wanted.ports ?? [] }));
+  await replace(objects, { info: Services, wanted: kubernetesService(config.kubernetesServiceIp, targetPort) }, (now, wanted) => ({ ...now, spec: { ...now.spec, ...wanted.spec } }));
+  await replace(objects, { info: Endpoints, wanted: kubernetesEndpoints(config.advertised) }, (now, wanted) => ({ ...now, subsets: wanted.subsets ?? [] }));
+  await replace(objects, { info: EndpointSlices, wanted: kubernetesEndpointSlice(config.advertised) }, (now, wanted) => ({ ...now, endpoints: wanted.endpoints, ports: wanted.ports ?? [] }));
 }
 
 async function replace<T extends KubernetesObject>(
-  objects: ObjectStore, info: ResourceInfo<T>, wanted: T, merge: (now: T, wanted: T) => T,
+  objects: ObjectStore, { info, wanted }: { info: ResourceInfo<T>; wanted: T }, merge: (now: T, wanted: T) => T,
 ): Promise<void> {
   await objects.ensure(info, wanted);
   await objects.guaranteedUpdate(info, wanted.metadata.namespace ?? '', wanted.metadata.name ?? '', (now) => {
