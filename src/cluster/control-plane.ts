@@ -8,7 +8,7 @@ import { createApiServer, type ApiServer } from '../apiserver/api-server.ts';
 import { anonymousAuthenticator } from '../apiserver/authn/anonymous.ts';
 import { createBearerTokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
 import { clientCertificateAuthenticator } from '../apiserver/authn/client-certificate.ts';
-import { accountPrincipal, createServiceAccountTokens, type ServiceAccountTokens } from '../apiserver/authn/service-account-tokens.ts';
+import { createServiceAccountTokens, type ServiceAccountTokens } from '../apiserver/authn/service-account-tokens.ts';
 import { createNodeAuthorizer } from '../apiserver/authz/node-authorizer.ts';
 import { createRbacAuthorizer, privilegedGroupAuthorizer } from '../apiserver/authz/rbac-authorizer.ts';
 import { bootstrapCluster } from '../apiserver/bootstrap/bootstrap.ts';
@@ -17,15 +17,12 @@ import { createHttpHandler } from '../apiserver/http-adapter.ts';
 import { createServerStorage } from '../apiserver/server-storage.ts';
 import type { Principal } from '../api/transport.ts';
 import type { Client } from '../client/client.ts';
-import { createEventBroadcaster } from '../client/event-broadcaster.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
-import { createInformerFactory } from '../client/informer-factory.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
-import { runControllers } from '../controllers/list.ts';
 import type { HttpServer, ListenHttp, ListenOptions } from '../platform/http.ts';
 import type { Platform } from '../platform/platform.ts';
-import { createScheduler } from '../scheduler/scheduler.ts';
 import type { Store } from '../storage/store.ts';
+import { runBuiltInControllers, startBuiltInScheduler } from './built-in-clients.ts';
 import type { Instance } from './instance.ts';
 import { kubernetesServiceAddress } from './network/pod-network.ts';
 import { createRegistry } from './registry-services.ts';
@@ -68,8 +65,6 @@ export interface ControlPlane {
 }
 
 const ADMIN: Principal = { name: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] };
-const SCHEDULER: Principal = { name: 'system:kube-scheduler', groups: ['system:authenticated'] };
-const CONTROLLER_MANAGER: Principal = { name: 'system:kube-controller-manager', groups: ['system:authenticated'] };
 
 /** Puts the control plane together; nothing runs before `start`. */
 export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
@@ -116,8 +111,8 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       listening.push(opened);
       return opened;
     },
-    runControllers: (signal, names) => runBuiltIns({ platform, instance, pki, clientFor }, signal, names),
-    startScheduler: (signal) => startScheduler({ platform, clientFor }, signal),
+    runControllers: (signal, names) => runBuiltInControllers({ platform, clientFor }, { instance, rootCaPem: pki.ca.certPem, ...(names && { names }) }, signal),
+    startScheduler: (signal) => startBuiltInScheduler({ platform, clientFor }, signal),
     async stop() {
       await Promise.all(listening.splice(0).map((opened) => opened.close(500)));
       stopRegistry();
@@ -126,44 +121,6 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       await server.stop();
     },
   };
-}
-
-interface BuiltInDeps {
-  readonly platform: Platform;
-  readonly instance: Instance;
-  readonly pki: ControlPlanePki;
-  readonly clientFor: ControlPlane['clientFor'];
-}
-
-async function runBuiltIns({ platform, instance, pki, clientFor }: BuiltInDeps, signal: AbortSignal, names?: readonly string[]): Promise<void> {
-  const manager = clientFor(CONTROLLER_MANAGER, 'kube-controller-manager');
-  const events = createEventBroadcaster(sourcesOf(platform, manager));
-  events.start(signal);
-  await runControllers(
-    {
-      platform, informers: createInformerFactory(sourcesOf(platform, manager)),
-      clientFor: (account) => clientFor(accountPrincipal('kube-system', account), `kube-controller-manager/${account}`),
-      recorderFor: (component) => events.recorderFor(component),
-      config: { clusterCidrs: [instance.clusterCidr], serviceCidrs: [instance.serviceCidr], rootCaPem: pki.ca.certPem },
-    },
-    signal,
-    names,
-  );
-}
-
-async function startScheduler({ platform, clientFor }: Pick<BuiltInDeps, 'platform' | 'clientFor'>, signal: AbortSignal): Promise<void> {
-  const client = clientFor(SCHEDULER, 'kube-scheduler');
-  const events = createEventBroadcaster(sourcesOf(platform, client));
-  events.start(signal);
-  const scheduler = createScheduler(
-    { client, informers: createInformerFactory(sourcesOf(platform, client)), recorder: events.recorderFor('default-scheduler'), platform },
-    { schedulerName: 'default-scheduler' },
-  );
-  await scheduler.start(signal);
-}
-
-function sourcesOf({ clock, random, log }: Platform, client: Client): Parameters<typeof createInformerFactory>[0] {
-  return { client, clock, random, log };
 }
 
 function versionInfo(): Parameters<typeof createApiServer>[1]['version'] {
