@@ -4,6 +4,7 @@
  */
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../base/version.ts';
+import { dnsServerCommand } from './dns-server.ts';
 import { downCommand } from './down.ts';
 import { statusCommand } from './status.ts';
 import { upCommand } from './up.ts';
@@ -15,6 +16,7 @@ const commands: readonly (() => Command)[] = [upCommand, downCommand, statusComm
 function program(): Command {
   const root = new Command('keelson').description('Kubernetes for Node.js').version(VERSION, '--version', 'print the version');
   for (const command of commands) root.addCommand(command());
+  root.addCommand(dnsServerCommand(), { hidden: true });
   for (const command of [root, ...root.commands]) {
     command.exitOverride().showSuggestionAfterError(true).configureOutput({ outputError: (text, write) => write(oneLine(text)) });
   }
