@@ -15,9 +15,6 @@ import { UserError } from './usage-error.ts';
 
 /** Runs until stopped; resolves to the exit code. */
 export async function runForeground(options: ClusterOptions, level: 'debug' | 'info' | 'warn' | 'error'): Promise<number> {
-  if (process.getuid?.() !== 0) {
-    throw new UserError('real pods need root (containerd, network devices, mounts, cgroups); --simulate gives a control plane with a simulated node to any user');
-  }
   const { createHash } = await import('node:crypto');
   const hash = instanceHash(options.dataDir, (text) => createHash('sha256').update(text).digest('hex'));
   const lock = await acquireControlLock(controlSocketName(hash), options.dataDir).catch((error: unknown) => {

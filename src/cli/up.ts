@@ -1,6 +1,7 @@
 /** `keelson up`: the whole cluster in one process, in the foreground or behind. */
 import { Command, Option } from 'commander';
 import { DEFAULT_DATA_DIR, parseUpOptions, type RawUpOptions } from './cluster-options.ts';
+import { UserError } from './usage-error.ts';
 
 /** The command. */
 export function upCommand(): Command {
@@ -19,6 +20,7 @@ export function upCommand(): Command {
     .option('--detach', 'return when the node is Ready and leave the cluster running')
     .action(async (raw: RawUpOptions) => {
       const options = parseUpOptions(raw);
+      checkPrivileges();
       if (raw.detach === true) {
         const { runDetached } = await import('./detach.ts');
         process.exitCode = await runDetached(options, raw.logLevel);
@@ -27,4 +29,9 @@ export function upCommand(): Command {
         process.exitCode = await runForeground(options, raw.logLevel as 'info');
       }
     });
+}
+
+function checkPrivileges(): void {
+  if (process.getuid?.() === 0) return;
+  throw new UserError('real pods need root (containerd, network devices, mounts, cgroups); --simulate gives a control plane with a simulated node to any user');
 }

@@ -17,6 +17,7 @@ import type { Instance } from './instance.ts';
 import { kubeconfigYaml } from './kubeconfig.ts';
 import { createPodNetwork, kubernetesServiceAddress } from './network/pod-network.ts';
 import { createClusterNode, nodePrincipal, type ClusterNode } from './node.ts';
+import type { PortReservation } from './port-reservation.ts';
 import type { Progress } from './progress.ts';
 import { openStore } from './open-store.ts';
 import { startNodeServices, type NodeServices } from './node-services.ts';
@@ -26,7 +27,7 @@ export interface ClusterConfig {
   readonly instance: Instance;
   readonly options: ClusterOptions;
   readonly cniBinDirs: readonly string[];
-  readonly kubeletPort: number;
+  readonly kubeletPort: PortReservation;
   readonly progress: Progress;
 }
 
@@ -58,6 +59,7 @@ class RunningCluster implements Cluster {
   #store: Store | undefined;
   #controlPlane: ControlPlane | undefined;
   #controllersEnd: Promise<void> = Promise.resolve();
+  #runtimeStarted: Promise<void> = Promise.resolve();
   #node: ClusterNode | undefined;
   #nodeServices: NodeServices | undefined;
 
@@ -77,7 +79,7 @@ class RunningCluster implements Cluster {
     await this.#makeDirectories();
     // containerd takes as long to start as the control plane: both at once.
     const runtime = progress.phase('container runtime', () => this.#startRuntime(signal));
-    runtime.catch(() => undefined); // Awaited below.
+    this.#runtimeStarted = runtime.then(() => undefined, () => undefined); // Its failure is awaited below.
     const controlPlane = await this.#startControlPlane(signal);
     const running = Promise.all([controlPlane.runControllers(signal), controlPlane.startScheduler(signal)]);
     this.#controllersEnd = running.then(
@@ -97,6 +99,7 @@ class RunningCluster implements Cluster {
     await this.#controllersEnd;
     await this.#controlPlane?.stop();
     await this.#store?.close();
+    await this.#runtimeStarted; // Nothing is started behind the back of who waits for the end.
   }
 
   async #makeDirectories(): Promise<void> {
@@ -123,7 +126,7 @@ class RunningCluster implements Cluster {
     });
     const server = `https://127.0.0.1:${instance.httpsPort}`;
     await platform.files.writeFileAtomic(instance.adminKubeconfig, kubeconfigYaml({ server, caPem: pki.ca.certPem, ...pki.admin, user: 'admin', cluster: 'keelson' }), { mode: 0o600 });
-    this.#nodeServices = startNodeServices({ platform, controlPlane, pki, instance, kubeletPort: this.#config.kubeletPort }, signal);
+    this.#nodeServices = startNodeServices({ platform, controlPlane, pki, instance, kubeletPort: this.#config.kubeletPort.port }, signal);
     return controlPlane;
   }
 
@@ -140,9 +143,10 @@ class RunningCluster implements Cluster {
     const { instance, kubeletPort } = this.#config;
     const network = createPodNetwork(platform, instance);
     await network.start();
-    const node = await createClusterNode({ platform, client: controlPlane.clientFor(nodePrincipal(instance.nodeName), 'kubelet'), cri, network, instance, kubeletPort });
+    const node = await createClusterNode({ platform, client: controlPlane.clientFor(nodePrincipal(instance.nodeName), 'kubelet'), cri, network, instance, kubeletPort: kubeletPort.port });
     this.#node = node;
     await node.start(signal);
+    await kubeletPort.release();
     await this.#nodeServices?.serveKubelet(node, cri);
   }
 
