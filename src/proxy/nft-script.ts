@@ -64,22 +64,25 @@ export function changeScript(config: TableConfig, changes: Changes): string {
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
 
-function setTypes({ family }: TableConfig): Record<SetName, string> {
-  const ip = family === 4 ? 'ip' : 'ip6';
+function setTypes({ family }: TableConfig): Readonly<Partial<Record<SetName, string>>> {
   const address = family === 4 ? 'ipv4_addr' : 'ipv6_addr';
-  const slot = 'numgen random mod 65535';
-  const target = `${ip} daddr . th dport`;
+  const port = 'inet_proto . inet_service';
+  const target = `${address} . inet_service`;
+  // A random number has no type of its own: it can be part of a key only by example, which breaks IPv6 (see chains.ts).
+  const byNumber = {
+    endpoints: 'typeof ip daddr . meta l4proto . th dport . numgen random mod 65535 : ip daddr . th dport',
+    'nodeport-endpoints': 'typeof meta l4proto . th dport . numgen random mod 65535 : ip daddr . th dport',
+  };
   return {
-    services: `type ${address} . inet_proto . inet_service : verdict`,
-    nodeports: 'type inet_proto . inet_service : verdict',
-    endpoints: `typeof ${ip} daddr . meta l4proto . th dport . ${slot} : ${target}`,
-    'nodeport-endpoints': `typeof meta l4proto . th dport . ${slot} : ${target}`,
-    'sticky-endpoints': `typeof ${ip} daddr . meta l4proto . th dport . meta mark : ${target}`,
-    'sticky-nodeport-endpoints': `typeof meta l4proto . th dport . meta mark : ${target}`,
-    'no-endpoints': `type ${address} . inet_proto . inet_service : verdict`,
-    'no-endpoint-nodeports': 'type inet_proto . inet_service : verdict',
-    firewalled: `type ${address} . inet_proto . inet_service`,
-    'allowed-sources': `typeof ${ip} daddr . meta l4proto . th dport . ${ip} saddr\n flags interval`,
+    services: `type ${address} . ${port} : verdict`,
+    nodeports: `type ${port} : verdict`,
+    ...(family === 4 ? byNumber : {}),
+    'marked-endpoints': `type ${address} . ${port} . mark : ${target}`,
+    'marked-nodeport-endpoints': `type ${port} . mark : ${target}`,
+    'no-endpoints': `type ${address} . ${port} : verdict`,
+    'no-endpoint-nodeports': `type ${port} : verdict`,
+    firewalled: `type ${address} . ${port}`,
+    'allowed-sources': `type ${address} . ${port} . ${address}\n flags interval`,
     hairpin: `type ${address} . ${address}`,
   };
 }
