@@ -42,7 +42,7 @@ export function parseUpOptions(raw: RawUpOptions): ClusterOptions {
     clusterDomain: dnsName('--cluster-domain', raw.clusterDomain),
     nodeName: dnsName('--node-name', raw.nodeName ?? hostname().toLowerCase()),
     ...(endpoint === undefined ? {} : { containerRuntimeEndpoint: endpoint }),
-    runtimeConfig: runtimeConfig(raw.runtimeConfig),
+    runtimeConfig: raw.runtimeConfig ?? '',
   };
 }
 
@@ -67,15 +67,4 @@ function dnsName(flag: string, text: string): string {
     throw usage(`${flag}: ${text} must consist of lower case letters, digits, '-' and '.', and start and end with a letter or digit`);
   }
   return text;
-}
-
-/** `--runtime-config a/v1=true,b/v1beta1=false`, as upstream's. */
-function runtimeConfig(text: string | undefined): Record<string, boolean> {
-  const config: Record<string, boolean> = {};
-  for (const part of (text ?? '').split(',').filter((p) => p !== '')) {
-    const [key = '', value = 'true'] = part.split('=');
-    if (value !== 'true' && value !== 'false') throw usage(`--runtime-config: ${part} is not of the form group/version=true|false`);
-    config[key] = value === 'true';
-  }
-  return config;
 }

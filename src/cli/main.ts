@@ -3,7 +3,8 @@
  * 2 wrong usage; every failure is one line on stderr.
  */
 import { Command, CommanderError } from 'commander';
-import { VERSION } from '../version.ts';
+import { VERSION } from '../base/version.ts';
+import { dnsServerCommand } from './dns-server.ts';
 import { downCommand } from './down.ts';
 import { statusCommand } from './status.ts';
 import { upCommand } from './up.ts';
@@ -15,6 +16,7 @@ const commands: readonly (() => Command)[] = [upCommand, downCommand, statusComm
 function program(): Command {
   const root = new Command('keelson').description('Kubernetes for Node.js').version(VERSION, '--version', 'print the version');
   for (const command of commands) root.addCommand(command());
+  root.addCommand(dnsServerCommand(), { hidden: true });
   for (const command of [root, ...root.commands]) {
     command.exitOverride().showSuggestionAfterError(true).configureOutput({ outputError: (text, write) => write(oneLine(text)) });
   }
@@ -28,6 +30,8 @@ function oneLine(text: string): string {
 
 /** Runs one command line; resolves to the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
+  // The clock's timers keep no process alive; a command in progress does.
+  const alive = setInterval(() => undefined, 0x7fff_ffff);
   try {
     await program().parseAsync(args, { from: 'user' });
     return Number(process.exitCode ?? 0);
@@ -40,6 +44,8 @@ export async function main(args: readonly string[]): Promise<number> {
     process.stderr.write(`keelson: ${error instanceof Error ? error.message : String(error)}\n`);
     if (process.env['KEELSON_DEBUG'] !== undefined) console.error(error);
     return 1;
+  } finally {
+    clearInterval(alive);
   }
 }
 

@@ -8,5 +8,6 @@ export interface ClusterOptions {
   readonly clusterDomain: string;
   readonly nodeName: string;
   readonly containerRuntimeEndpoint?: string;
-  readonly runtimeConfig: Readonly<Record<string, boolean>>;
+  /** As `--runtime-config`. */
+  readonly runtimeConfig: string;
 }

@@ -1,8 +1,19 @@
 /** All controllers under upstream's names. To add one: a folder and a line. */
 import type { Controller, ControllerDeps } from './controller.ts';
+import { createClusterRoleAggregationController } from './clusterrole-aggregation/clusterrole-aggregation-controller.ts';
 import { createDeploymentController } from './deployment/deployment-controller.ts';
+import { createEndpointsController } from './endpoint/endpoints-controller.ts';
+import { createEndpointSliceController } from './endpointslice/endpointslice-controller.ts';
+import { createGarbageCollector } from './garbage-collector/garbage-collector.ts';
+import { createNamespaceController } from './namespace/namespace-controller.ts';
+import { createNodeIpamController } from './node-ipam/node-ipam-controller.ts';
+import { createNodeLifecycleController } from './node-lifecycle/node-lifecycle-controller.ts';
+import { createPodGarbageCollector } from './pod-garbage-collector/pod-gc.ts';
 import { replicaSetFlavour, replicationControllerFlavour } from './replicaset/flavours.ts';
 import { createReplicaController } from './replicaset/replicaset-controller.ts';
+import { createRootCaPublisher } from './root-ca-certificate-publisher/root-ca-publisher.ts';
+import { createServiceAccountsController } from './serviceaccount/serviceaccounts-controller.ts';
+import { createTaintEvictionController } from './taint-eviction/taint-eviction-controller.ts';
 
 /** Makes a controller; nothing runs before its `start`. */
 export type ControllerFactory = (deps: ControllerDeps) => Controller;
@@ -12,13 +23,28 @@ export const controllers: Readonly<Record<string, ControllerFactory>> = {
   'replicaset-controller': (deps) => createReplicaController(deps, replicaSetFlavour),
   'replicationcontroller-controller': (deps) => createReplicaController(deps, replicationControllerFlavour),
   'deployment-controller': createDeploymentController,
+  'endpointslice-controller': createEndpointSliceController,
+  'endpoints-controller': createEndpointsController,
+  'namespace-controller': createNamespaceController,
+  'serviceaccount-controller': createServiceAccountsController,
+  'root-ca-certificate-publisher-controller': createRootCaPublisher,
+  'node-ipam-controller': createNodeIpamController,
+  'node-lifecycle-controller': createNodeLifecycleController,
+  'taint-eviction-controller': createTaintEvictionController,
+  'garbage-collector-controller': createGarbageCollector,
+  'clusterrole-aggregation-controller': createClusterRoleAggregationController,
+  'pod-garbage-collector-controller': createPodGarbageCollector,
 };
 
 /**
  * Makes the named controllers (all by default), starts the informers and then the controllers. Resolves when all have
  * ended after the signal's abort.
  */
-export async function runControllers(deps: ControllerDeps, signal: AbortSignal, names: readonly string[] = Object.keys(controllers)): Promise<void> {
+export async function runControllers(
+  deps: ControllerDeps,
+  signal: AbortSignal,
+  names: readonly string[] = Object.keys(controllers),
+): Promise<void> {
   const made = names.map((name) => {
     const factory = controllers[name];
     if (factory === undefined) throw new Error(`"${name}" is not in the list of known controllers`);

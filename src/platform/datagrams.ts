@@ -18,5 +18,8 @@ export interface DatagramSocket {
 /** Opens sockets. Both reject with Node's codes (EADDRINUSE, EACCES, EADDRNOTAVAIL). Port 0 chooses a free one. */
 export interface Datagrams {
   openDatagrams(at: SocketAddress, onMessage: (data: Uint8Array, from: SocketAddress) => void): Promise<DatagramSocket>;
-  listenStreams(at: SocketAddress, onConnection: (connection: Duplex) => void): Promise<{ readonly local: SocketAddress; close(): Promise<void> }>;
+  listenStreams(
+    at: SocketAddress,
+    onConnection: (connection: Duplex) => void,
+  ): Promise<{ readonly local: SocketAddress; close(): Promise<void> }>;
 }

@@ -16,6 +16,7 @@ export interface ExecResult {
 /** What to run. */
 export interface ExecOptions {
   readonly input?: string | Uint8Array;
+  /** Added to this process's environment. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   /** Ends the program with SIGKILL after so long. Default 60 s. */

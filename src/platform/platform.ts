@@ -27,8 +27,8 @@ export interface Platform extends BasePlatform {
   readonly files: Files;
   readonly exec: Exec;
   readonly net: Net;
-  readonly datagrams: Datagrams;
   readonly listenHttp: ListenHttp;
+  readonly datagrams: Datagrams;
   readonly host: Host;
   readonly mounter: Mounter;
   readonly cgroups: Cgroups;

@@ -32,24 +32,14 @@ export interface ChainContext {
   readonly mark: number;
 }
 
-/** First slot of the endpoints on this node, beyond those of the whole cluster. */
-export const LOCAL_SLOT = 65_536;
-/** The same for slots in marks, which have 16 bits and start at 1. */
-const LOCAL_MARK = 0x8000;
+/** First slot of the endpoints on this node, beyond those of the whole cluster: slots have 16 bits and start at 1. */
+const LOCAL_SLOT = 0x8000;
 /** Name of the table's dynamic map from client to slot (IPv4). */
 export const AFFINITY_MAP = 'affinity';
 
-/**
- * Whether the slot travels in the packet's mark. It must with session affinity; with IPv6 it does always, since nft 1.0.6
- * cannot use an IPv6 map declared by `typeof` (as keys with a random number need) once it is in the kernel.
- */
-export function choosesByMark(pick: Pick, { family }: { readonly family: 4 | 6 }): boolean {
-  return pick.affinitySeconds > 0 || family === 6;
-}
-
 /** The mark that stands for a slot (from 0) of a pick. */
 export function slotMark(pick: Pick, slot: number, mark: number): number {
-  return (pick.masquerade ? mark : 0) + (pick.list === 'local' ? LOCAL_MARK : 0) + slot + 1;
+  return (pick.masquerade ? mark : 0) + (pick.list === 'local' ? LOCAL_SLOT : 0) + slot + 1;
 }
 
 /** Chains made before: thousands of services share a handful. */
@@ -61,7 +51,7 @@ export function pickChain(pick: Pick, context: ChainContext): Chain {
   if (known === undefined) made.set(context, (known = new Map()));
   const name = pickName(pick);
   let chain = known.get(name);
-  if (chain === undefined) known.set(name, (chain = { name, needs: [], rules: choosesByMark(pick, context) ? markRules(pick, context, name) : numberRules(pick, context) }));
+  if (chain === undefined) known.set(name, (chain = { name, needs: [], rules: pickRules(pick, context, name) }));
   return chain;
 }
 
@@ -84,26 +74,15 @@ function ipOf(family: 4 | 6): 'ip' | 'ip6' {
   return family === 4 ? 'ip' : 'ip6';
 }
 
-function numberRules(pick: Pick, { family, mark }: ChainContext): string[] {
-  const ip = ipOf(family);
-  const map = pick.scope === 'address' ? 'endpoints' : 'nodeport-endpoints';
-  const offset = pick.list === 'local' ? ` offset ${LOCAL_SLOT}` : '';
-  return [
-    ...(pick.masquerade ? [markRule(mark)] : []),
-    `dnat ${ip} to ${destination(pick.scope, ip)} . numgen random mod ${pick.count}${offset} map @${map}`,
-  ];
-}
-
-function markRule(mark: number): string {
-  return `meta mark set meta mark and 0x0000ffff or 0x${mark.toString(16)}`;
-}
-
-/** A slot at random; with affinity replaced by the client's own if it has one, and remembered (again) for the timeout. */
-function markRules(pick: Pick, { family, mark }: ChainContext, chain: string): string[] {
+/**
+ * A slot at random; with affinity replaced by the client's own if it has one, and remembered (again) for the timeout. The
+ * slot travels as a mark: nft 1.0.6 cannot read back a rule with `numgen` in a concatenation, and then refuses to add others.
+ */
+function pickRules(pick: Pick, { family, mark }: ChainContext, chain: string): string[] {
   const ip = ipOf(family);
   const client = clientKey(family);
   const affinity = family === 4 ? AFFINITY_MAP : affinityMapOf(chain);
-  const map = pick.scope === 'address' ? 'marked-endpoints' : 'marked-nodeport-endpoints';
+  const map = pick.scope === 'address' ? 'endpoints' : 'nodeport-endpoints';
   const sticky = [`meta mark set ${client} map @${affinity}`, `update @${affinity} { ${client} timeout ${pick.affinitySeconds}s : meta mark }`];
   return [
     `meta mark set numgen random mod ${pick.count} offset ${slotMark(pick, 0, mark)}`,
@@ -118,6 +97,11 @@ function markRules(pick: Pick, { family, mark }: ChainContext, chain: string): s
  */
 export function clientKey(family: 4 | 6): string {
   return family === 4 ? 'ip saddr . ip daddr . meta l4proto . th dport' : 'ip6 saddr';
+}
+
+/** The type of {@link clientKey} in a map's declaration. */
+export function clientType(family: 4 | 6): string {
+  return family === 4 ? 'ipv4_addr . ipv4_addr . inet_proto . inet_service' : 'ipv6_addr';
 }
 
 /** Name of the affinity map that belongs to one chain (IPv6). */

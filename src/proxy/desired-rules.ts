@@ -5,14 +5,14 @@
 import type { Pod } from '../api/gen/core-v1.ts';
 import { parseIp } from '../base/cidr.ts';
 import { hostPortsOf } from '../component-helpers/host-ports.ts';
-import { choosesByMark, localPolicyChain, LOCAL_SLOT, pickChain, slotMark, type Chain, type ChainContext, type Pick } from './chains.ts';
+import { localPolicyChain, pickChain, slotMark, type Chain, type ChainContext, type Pick } from './chains.ts';
 import type { Endpoint } from './endpoints.ts';
 import type { Protocol, ServicePortView } from './service-map.ts';
 import { packedSlots, stickySlots, type Slot } from './slots.ts';
 
 /** The maps and sets whose elements follow objects. */
 export type SetName =
-  | 'services' | 'nodeports' | 'endpoints' | 'nodeport-endpoints' | 'marked-endpoints' | 'marked-nodeport-endpoints'
+  | 'services' | 'nodeports' | 'endpoints' | 'nodeport-endpoints'
   | 'no-endpoints' | 'no-endpoint-nodeports' | 'firewalled' | 'allowed-sources' | 'hairpin';
 
 /** One element; `value` is '' in a set. `chain` is the chain a verdict goes to, where that is made on demand. */
@@ -106,7 +106,7 @@ function externalElements(frontend: Frontend, context: PortContext, into: Elemen
   const unmasked = { ...pick, masquerade: false };
   into.push(taken(frontend, localPolicyChain(unmasked, slots.local.length, context.chains)));
   pushSlots({ frontend, pick: unmasked, context }, slots.cluster, into);
-  if (choosesByMark(pick, context.chains)) pushSlots({ frontend, pick, context }, slots.cluster, into);
+  pushSlots({ frontend, pick, context }, slots.cluster, into);
   pushSlots({ frontend, pick: { ...unmasked, list: 'local' }, context }, slots.local, into);
 }
 
@@ -124,15 +124,8 @@ function pushSlots({ frontend, pick, context }: { frontend: Frontend; pick: Pick
 }
 
 function pushTargets({ frontend, pick, chains }: { frontend: Frontend; pick: Pick; chains: ChainContext }, targets: readonly string[], into: Element[]): void {
-  const byAddress = frontend.scope === 'address';
-  if (choosesByMark(pick, chains)) {
-    const set = byAddress ? 'marked-endpoints' : 'marked-nodeport-endpoints';
-    for (const [i, to] of targets.entries()) into.push(element(set, `${frontend.key} . 0x${slotMark(pick, i, chains.mark).toString(16)}`, to));
-    return;
-  }
-  const set = byAddress ? 'endpoints' : 'nodeport-endpoints';
-  const first = pick.list === 'local' ? LOCAL_SLOT : 0;
-  for (const [i, to] of targets.entries()) into.push(element(set, `${frontend.key} . ${first + i}`, to));
+  const set = frontend.scope === 'address' ? 'endpoints' : 'nodeport-endpoints';
+  for (const [i, to] of targets.entries()) into.push(element(set, `${frontend.key} . 0x${slotMark(pick, i, chains.mark).toString(16)}`, to));
 }
 
 function firewallElements(port: ServicePortView, into: Element[]): void {

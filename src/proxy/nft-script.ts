@@ -10,7 +10,7 @@
  * - `nat-postrouting`: hairpin, traffic from outside the cluster to cluster addresses, and marked connections take this
  *   node's address.
  */
-import { affinityMapOf, AFFINITY_MAP, clientKey, type Chain } from './chains.ts';
+import { affinityMapOf, AFFINITY_MAP, clientType, type Chain } from './chains.ts';
 import type { Element, SetName } from './desired-rules.ts';
 import type { Changes } from './rule-book.ts';
 
@@ -64,21 +64,16 @@ export function changeScript(config: TableConfig, changes: Changes): string {
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
 
-function setTypes({ family }: TableConfig): Readonly<Partial<Record<SetName, string>>> {
+/** `type`, never `typeof`: nft 1.0.6 cannot read back rules that look up maps of the latter kind. */
+function setTypes({ family }: TableConfig): Readonly<Record<SetName, string>> {
   const address = family === 4 ? 'ipv4_addr' : 'ipv6_addr';
   const port = 'inet_proto . inet_service';
   const target = `${address} . inet_service`;
-  // A random number has no type of its own: it can be part of a key only by example, which breaks IPv6 (see chains.ts).
-  const byNumber = {
-    endpoints: 'typeof ip daddr . meta l4proto . th dport . numgen random mod 65535 : ip daddr . th dport',
-    'nodeport-endpoints': 'typeof meta l4proto . th dport . numgen random mod 65535 : ip daddr . th dport',
-  };
   return {
     services: `type ${address} . ${port} : verdict`,
     nodeports: `type ${port} : verdict`,
-    ...(family === 4 ? byNumber : {}),
-    'marked-endpoints': `type ${address} . ${port} . mark : ${target}`,
-    'marked-nodeport-endpoints': `type ${port} . mark : ${target}`,
+    endpoints: `type ${address} . ${port} . mark : ${target}`,
+    'nodeport-endpoints': `type ${port} . mark : ${target}`,
     'no-endpoints': `type ${address} . ${port} : verdict`,
     'no-endpoint-nodeports': `type ${port} : verdict`,
     firewalled: `type ${address} . ${port}`,
@@ -97,7 +92,7 @@ function declarations(config: TableConfig): string[] {
 }
 
 function affinityMap(name: string, family: 4 | 6): string {
-  return `map ${name} {\n typeof ${clientKey(family)} : meta mark\n size 65536\n flags dynamic,timeout\n timeout 3h\n}`;
+  return `map ${name} {\n type ${clientType(family)} : mark\n size 65536\n flags dynamic,timeout\n timeout 3h\n}`;
 }
 
 const BASE_CHAINS: Readonly<Record<string, string>> = {

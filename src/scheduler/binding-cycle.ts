@@ -40,12 +40,12 @@ export async function bind(input: BindingInput): Promise<Status | undefined> {
     if (permit?.status?.code === 'wait') return failed(plugin.name, new Error('waiting plugins are not supported yet'));
   }
   for (const plugin of profile.plugins) {
-    const status = await plugin.preBind?.(state, pod, nodeName, signal);
+    const status = await plugin.preBind?.(state, pod, { nodeName, signal });
     if (status !== undefined) return status;
   }
   for (const plugin of profile.plugins) {
     if (plugin.bind === undefined) continue;
-    const status = await plugin.bind(state, pod, nodeName, signal);
+    const status = await plugin.bind(state, pod, { nodeName, signal });
     if (status?.code === 'skip') continue;
     if (status !== undefined) return status;
     for (const after of profile.plugins) after.postBind?.(state, pod, nodeName);

@@ -45,7 +45,10 @@ function record(store: Store, range: { start: string; end: string; afterRevision
     wake = Promise.withResolvers<void>();
   };
   const until = async (condition: () => boolean): Promise<void> => {
-    while (!condition()) await wake.promise;
+    while (!condition()) {
+      if (errors.length > 0) throw errors[0]!;
+      await wake.promise;
+    }
   };
   const watch = store.watch(range, {
     onEvents(events, at) {
@@ -75,7 +78,7 @@ function record(store: Store, range: { start: string; end: string; afterRevision
     events: (count) => until(() => batches.flat().length >= count),
     seen: (at) => until(() => revision >= at),
     failed: async () => {
-      await until(() => errors.length > 0);
+      while (errors.length === 0) await wake.promise;
       return errors[0]!;
     },
   };

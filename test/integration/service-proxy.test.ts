@@ -159,7 +159,7 @@ describe('service proxy', { skip }, () => {
     assert.equal(network.udp('b', '10.43.0.24', 53, 4000), 'a 10.42.0.3');
     assert.equal(network.udp('outside', NODE_IP, 30053, 4000), 'a 10.42.0.1');
     api.modify<EndpointSlice>(EndpointSlices, 'default/names-x', () => slice('names', ['b'], 'UDP'));
-    await until((rules) => rules.includes('10.43.0.24 . udp . 53 . 0 : 10.42.0.3'));
+    await until((rules) => rules.includes('10.43.0.24 . udp . 53 . 0x00000001 : 10.42.0.3'));
     for (let tries = 0; network.udp('outside', NODE_IP, 30053, 4000) !== 'b 10.42.0.1'; tries++) {
       assert.ok(tries < 10, 'the flow stayed');
       await platform.clock.sleep(20);

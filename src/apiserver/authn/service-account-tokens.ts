@@ -6,13 +6,14 @@
  * jose is loaded at the first token.
  */
 import type { JWTPayload } from 'jose';
-import type { Pod, ServiceAccount } from '../../api/gen/core-v1.ts';
+import type { ServiceAccount } from '../../api/gen/core-v1.ts';
 import { Nodes, Pods, Secrets, ServiceAccounts } from '../../api/gen/resources.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import { unauthorized } from '../../api/status-error.ts';
 import type { Principal } from '../../api/transport.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
+import type { Random } from '../../platform/random.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { TokenAuthenticator } from './bearer-token.ts';
 
@@ -39,13 +40,20 @@ export interface TokenConfig {
   readonly keys: readonly TokenKey[];
 }
 
+/** An object by name and uid. */
+export interface Reference {
+  readonly name: string;
+  readonly uid: string;
+}
+
 /** What a token is asked for. */
 export interface TokenRequestInput {
   readonly namespace: string;
   readonly account: ServiceAccount;
   readonly audiences?: readonly string[];
   readonly expirationSeconds: number;
-  readonly bound?: { readonly kind: 'Pod' | 'Node' | 'Secret'; readonly name: string; readonly uid: string; readonly pod?: Pod };
+  /** `node`: where a bound pod runs. */
+  readonly bound?: Reference & { readonly kind: string; readonly node?: { readonly name: string; readonly uid?: string } };
 }
 
 /** Issues and checks service-account tokens. */
@@ -57,10 +65,6 @@ export interface ServiceAccountTokens extends TokenAuthenticator {
   keySet(): Promise<{ readonly keys: readonly object[] }>;
 }
 
-interface Reference {
-  readonly name: string;
-  readonly uid: string;
-}
 interface Claims extends JWTPayload {
   readonly 'kubernetes.io'?: {
     readonly namespace?: string;
@@ -87,7 +91,7 @@ export function createServiceAccountTokens(deps: TokenDeps, config: TokenConfig)
     async authenticateToken(token) {
       return (await review(token, config.audiences))?.principal;
     },
-    issue: (input) => issueToken(input, { deps, config, keys, nowSeconds: nowSeconds() }),
+    issue: (input) => issueToken(input, { random: deps.platform.random, config, keys, nowSeconds: nowSeconds() }),
     async keySet() {
       const jose = await import('jose');
       const all = await keys();
@@ -116,20 +120,18 @@ function lazyKeys(deps: TokenDeps, keys: readonly TokenKey[]): () => Promise<rea
 
 async function issueToken(
   input: TokenRequestInput,
-  using: { deps: TokenDeps; config: TokenConfig; keys: () => Promise<readonly LoadedKey[]>; nowSeconds: number },
+  using: { random: Random; config: TokenConfig; keys: () => Promise<readonly LoadedKey[]>; nowSeconds: number },
 ): Promise<{ token: string; expiresAtMs: number }> {
   const jose = await import('jose');
   const key = (await using.keys()).find((k) => k.sign !== undefined);
   if (key?.sign === undefined) throw new Error('no private key to sign service-account tokens with');
   const { name, uid } = input.account.metadata;
   const bound = input.bound;
-  const node = bound?.pod?.spec?.nodeName;
-  const nodeUid = node === undefined ? undefined : using.deps.objects().get(Nodes, '', node)?.metadata.uid;
   const details = {
     namespace: input.namespace,
     serviceaccount: { name, uid },
     ...(bound === undefined ? {} : { [bound.kind.toLowerCase()]: { name: bound.name, uid: bound.uid } }),
-    ...(node !== undefined && nodeUid !== undefined ? { node: { name: node, uid: nodeUid } } : {}),
+    ...(bound?.node === undefined ? {} : { node: bound.node }),
   };
   const expires = using.nowSeconds + input.expirationSeconds;
   const audiences = input.audiences !== undefined && input.audiences.length > 0 ? [...input.audiences] : [...using.config.audiences.slice(0, 1)];
@@ -137,7 +139,7 @@ async function issueToken(
     .setProtectedHeader({ alg: 'ES256', kid: key.id })
     .setIssuer(using.config.issuer).setSubject(accountUser(input.namespace, name ?? '')).setAudience(audiences)
     .setIssuedAt(using.nowSeconds).setNotBefore(using.nowSeconds).setExpirationTime(expires)
-    .setJti(using.deps.platform.random.uuid())
+    .setJti(using.random.uuid())
     .sign(key.sign);
   return { token, expiresAtMs: expires * 1000 };
 }

@@ -4,6 +4,7 @@
  */
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
+import type { StructSchema } from '../../api/schema/type-schema.ts';
 import type { FieldCause } from '../../api/status-error.ts';
 import type { TableColumnDefinition } from '../../api/gen/meta-v1.ts';
 import type { ApiRequest, ApiResponse } from '../../api/transport.ts';
@@ -97,6 +98,14 @@ export interface ScaleAccess<T extends KubernetesObject> {
 /** One resource, complete. */
 export interface ResourceDefinition<T extends KubernetesObject = KubernetesObject> {
   readonly info: ResourceInfo<T>;
+  /** The schema of its objects, where it is not a built-in kind's. */
+  readonly schema?: StructSchema;
+  /** Among versions that share a prefix: what is stored. Default: the first without `conversion`. */
+  readonly storageVersion?: boolean;
+  /** What becomes of dependents when a DELETE does not say. Default Background; jobs and replication controllers: Orphan. */
+  readonly defaultPropagation?: 'Background' | 'Orphan';
+  /** DELETE answers with the object instead of a Status even when it is gone (pods, …). */
+  readonly returnsDeleted?: boolean;
   /** Served by default, or only by `--runtime-config`. */
   readonly enabledByDefault: boolean;
   /** Store key prefix with trailing slash, as upstream's etcd layout: `/registry/pods/`, `/registry/minions/`. Resources of equal prefix share storage (versions of one kind). */

@@ -6,10 +6,12 @@ import { after, before, describe, test } from 'node:test';
 import type { Log } from '../log.ts';
 import { createNodeClock } from './clock.ts';
 import { createNodeCrypto } from './crypto.ts';
+import { createNodeDatagrams } from './datagrams.ts';
 import { createNodeFiles } from './files.ts';
 import { createNodeHost, parseMeminfo, parseOsRelease } from './host.ts';
 import { createNodeLog, type NodeLogOptions } from './log.ts';
 import { createNodeMetrics } from './metrics.ts';
+import { createNodeNet } from './net.ts';
 import { createNodeRandom } from './random.ts';
 
 let folder: string;
@@ -205,4 +207,36 @@ test('host facts', async () => {
   );
   assert.equal(parseOsRelease(''), 'Linux');
   assert.equal(parseMeminfo('MemTotal:       24 kB\nHugePages_Total:       3\n').get('MemTotal'), 24_576);
+});
+
+test('datagrams and plain streams', async () => {
+  const datagrams = createNodeDatagrams();
+  const loopback = { address: '127.0.0.1', port: 0 };
+  const received = Promise.withResolvers<string>();
+  const client = await datagrams.openDatagrams(loopback, (data) => received.resolve(Buffer.from(data).toString()));
+  const server = await datagrams.openDatagrams(loopback, (data, from) => server.send(data, from));
+  client.send(Buffer.from('echo'), server.local);
+  assert.equal(await received.promise, 'echo');
+  await assert.rejects(
+    datagrams.openDatagrams(server.local, () => undefined),
+    { code: 'EADDRINUSE' },
+  );
+  await Promise.all([client.close(), server.close()]);
+  const listener = await datagrams.listenStreams(loopback, (connection) => {
+    void (async () => {
+      for await (const chunk of connection.incoming) await connection.write(chunk);
+      await connection.end();
+    })();
+  });
+  await assert.rejects(
+    datagrams.listenStreams(listener.local, () => undefined),
+    { code: 'EADDRINUSE' },
+  );
+  const dialled = await createNodeNet().dial({ host: '127.0.0.1', port: listener.local.port });
+  await dialled.write('over TCP');
+  await dialled.end();
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of dialled.incoming) chunks.push(chunk);
+  assert.equal(Buffer.concat(chunks).toString(), 'over TCP');
+  await listener.close();
 });

@@ -50,8 +50,8 @@ export function createNodePlatform(options: NodePlatformOptions = {}): NodePlatf
     files,
     exec,
     net,
-    datagrams: createNodeDatagrams(),
     listenHttp,
+    datagrams: createNodeDatagrams(),
     host: createNodeHost({ files }),
     mounter: createNodeMounter({ files, exec }),
     cgroups: createCgroups({

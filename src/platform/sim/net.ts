@@ -3,6 +3,7 @@
  * sockets: a call runs the handler. Calls that meet nobody fail with ECONNREFUSED, cut-off hosts with EHOSTUNREACH.
  */
 import type { Clock } from '../clock.ts';
+import type { SocketAddress } from '../datagrams.ts';
 import type { HttpHandler, ListenHttp, PeerCertificate } from '../http.ts';
 import type { Dial, HttpAnswer, HttpCall, HttpUpgrade, Net } from '../net.ts';
 import type { Duplex } from '../streams.ts';
@@ -22,6 +23,8 @@ export interface SimNetwork {
   /** Tells who a client certificate (PEM) belongs to; nobody unless this says otherwise. */
   verifyPeer: (certPem: string) => PeerCertificate | undefined;
   readonly listeners: Map<string, Listener>;
+  /** Open datagram sockets by address and port, and what takes their datagrams. */
+  readonly datagrams: Map<string, (data: Uint8Array, from: SocketAddress) => void>;
 }
 
 /** The network as one host sees it. */
@@ -39,7 +42,14 @@ const firstFreePort = 40_000;
 
 /** Makes a network without hosts. */
 export function createSimNetwork(clock: Clock): SimNetwork {
-  return { clock, names: new Map(), reachable: () => true, verifyPeer: () => undefined, listeners: new Map() };
+  return {
+    clock,
+    names: new Map(),
+    reachable: () => true,
+    verifyPeer: () => undefined,
+    listeners: new Map(),
+    datagrams: new Map(),
+  };
 }
 
 /** Joins a host with these addresses (the first is its own in calls) to the network. */

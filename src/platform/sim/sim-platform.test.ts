@@ -256,4 +256,26 @@ describe('network', () => {
     await raw.end();
     assert.equal(await readAll(raw.incoming), 'ABC');
   });
+
+  test('datagrams arrive or are lost', async () => {
+    const one = createSimPlatform({ addresses: ['10.0.0.1'] });
+    const two = createSimPlatform({ addresses: ['10.0.0.2'], beside: one });
+    const seen: string[] = [];
+    const server = await one.datagrams.openDatagrams({ address: '0.0.0.0', port: 53 }, (data, from) => {
+      seen.push(`${Buffer.from(data).toString()} from ${from.address}`);
+    });
+    const client = await two.datagrams.openDatagrams({ address: '0.0.0.0', port: 0 }, () => undefined);
+    client.send(Buffer.from('query'), { address: '10.0.0.1', port: 53 });
+    client.send(Buffer.from('lost'), { address: '10.0.0.1', port: 54 });
+    await one.clock.settle();
+    assert.deepEqual(seen, ['query from 10.0.0.2']);
+    await assert.rejects(
+      one.datagrams.openDatagrams({ address: '10.0.0.1', port: 53 }, () => undefined),
+      { code: 'EADDRINUSE' },
+    );
+    await server.close();
+    client.send(Buffer.from('late'), { address: '10.0.0.1', port: 53 });
+    await one.clock.settle();
+    assert.equal(seen.length, 1);
+  });
 });

@@ -28,6 +28,12 @@ export interface PostFilterResult {
   readonly nominatedNode?: string;
 }
 
+/** Where a pod is being bound, and until when. */
+export interface BindTarget {
+  readonly nodeName: string;
+  readonly signal: AbortSignal;
+}
+
 /** One plugin. Methods of the filter and score points must be pure and synchronous: they run per node. */
 export interface SchedulerPlugin {
   readonly name: string;
@@ -48,9 +54,9 @@ export interface SchedulerPlugin {
   reserve?(state: CycleState, pod: Pod, nodeName: string): Status | undefined;
   unreserve?(state: CycleState, pod: Pod, nodeName: string): void;
   permit?(state: CycleState, pod: Pod, nodeName: string): { readonly status?: Status; readonly timeoutMs?: number };
-  preBind?(state: CycleState, pod: Pod, nodeName: string, signal: AbortSignal): Promise<Status | undefined>;
+  preBind?(state: CycleState, pod: Pod, target: BindTarget): Promise<Status | undefined>;
   /** `skip` passes on to the next binder. */
-  bind?(state: CycleState, pod: Pod, nodeName: string, signal: AbortSignal): Promise<Status | undefined>;
+  bind?(state: CycleState, pod: Pod, target: BindTarget): Promise<Status | undefined>;
   postBind?(state: CycleState, pod: Pod, nodeName: string): void;
   /** Events that may make a pod this plugin rejected schedulable; `hint` looks closer. */
   readonly events?: readonly { readonly event: ClusterEvent; hint?(pod: Pod, oldObject: unknown, newObject: unknown): boolean }[];

@@ -5,12 +5,14 @@
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { StoreError } from '../store.ts';
+import { compareKeys } from '../key-order.ts';
 import { storeErrorOf } from './errors.ts';
+import { KeyIndex, type LiveKey } from './key-index.ts';
 import {
   pack,
   type WireEntry,
   type WireEvent,
-  type WireRange,
+  type WireExpiry,
   type WireRequests,
   type WireWrite,
   type WireWriteResult,
@@ -31,10 +33,20 @@ interface EntryRow {
   readonly value: Uint8Array | null;
 }
 
+/** The state of a batch while its transaction is open. */
+interface Batch {
+  readonly staged: Map<string, LiveKey | undefined>;
+  readonly values: Uint8Array[];
+  /** The last revision given out. */
+  revision: number;
+}
+
 /** An open database file. */
 export class StoreDatabase {
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
+  readonly #index = new KeyIndex();
+  readonly #expiries = new Map<string, WireExpiry>();
   #revision: number;
   #compactedRevision: number;
 
@@ -47,6 +59,7 @@ export class StoreDatabase {
       this.#database = opened;
       this.#compactedRevision = Number(this.#prepare(sql.selectCompacted).get()!['revision']);
       this.#revision = this.#readRevision();
+      this.#readHistory();
     } catch (error) {
       opened?.close();
       throw storeErrorOf(error, `opening ${path}`);
@@ -55,62 +68,51 @@ export class StoreDatabase {
 
   /** What the store must know at its start. */
   opened(): Answer<'open'> {
-    const rows = this.#prepare(sql.selectExpiries).all() as unknown as {
-      key: string;
-      revision: number;
-      expires: number;
-    }[];
-    const expiries = rows.map(({ key, revision, expires }) => ({ key, revision, expiresMs: expires }));
+    const expiries = [...this.#expiries.values()];
+    this.#expiries.clear(); // from here on the store keeps them
     return { revision: this.#revision, compactedRevision: this.#compactedRevision, expiries };
   }
 
   /** Applies a batch durably. A failed batch changes nothing. */
   write(request: Ask<'write'>): Answer<'write'> {
     const results: WireWriteResult[] = [];
-    const values: Uint8Array[] = [];
-    let revision = this.#revision;
+    const batch: Batch = { staged: new Map(), values: [], revision: this.#revision };
     let at = 0;
     this.#database.exec('BEGIN IMMEDIATE');
     try {
       for (const write of request.writes) {
         const value = write.length === undefined ? undefined : request.values.subarray(at, (at += write.length));
-        const result = this.#writeOne(write, value, { revision: revision + 1, values });
-        revision = result.revision ?? revision;
-        results.push(result);
+        results.push(this.#writeOne(write, value, batch));
       }
       this.#database.exec('COMMIT');
     } catch (error) {
       this.#abandon();
       throw storeErrorOf(error, 'writing');
     }
-    this.#revision = revision;
-    return { results, values: pack(values) };
+    this.#index.apply(batch.staged);
+    this.#revision = batch.revision;
+    return { results, values: pack(batch.values) };
   }
 
   range(request: Ask<'range'>): Answer<'range'> {
-    const { start, end, limit, revision } = request;
-    if (revision !== undefined && revision < this.#compactedRevision)
-      throw compactedError(revision, this.#compactedRevision);
-    if (revision !== undefined && revision > this.#revision) throw futureError(revision, this.#revision);
-    const now = revision === undefined || revision === this.#revision;
-    const bounds = { start, end, ...(now ? {} : { revision: revision! }) };
-    const select = this.#prepare(now ? sql.selectNow : sql.selectThen);
-    const rows = limit === 0 ? [] : (select.all({ ...bounds, limit }) as unknown as EntryRow[]);
-    const whole = limit < 0 || rows.length < limit;
-    const count = whole && limit !== 0 ? rows.length : this.#count(now ? sql.countNow : sql.countThen, bounds);
+    const { start, end, revision = this.#revision } = request;
+    if (revision < this.#compactedRevision) throw compactedError(revision, this.#compactedRevision);
+    if (revision > this.#revision) throw futureError(revision, this.#revision);
+    const limit = request.limit < 0 ? Infinity : request.limit;
+    const rows = revision === this.#revision ? this.#rowsNow(start, end) : this.#rowsThen(start, end, revision);
     const values: Uint8Array[] = [];
-    const entries = rows.map((row) => toWire(row, values));
+    const entries: WireEntry[] = [];
+    let count = 0;
+    for (const row of rows) {
+      if (count++ < limit) entries.push(toWire(this.#row(row), values));
+    }
     return { entries, values: pack(values), count, revision: this.#revision };
   }
 
   events(request: Ask<'events'>): Answer<'events'> {
     const { start, end, afterRevision } = request;
     if (afterRevision < this.#compactedRevision) throw compactedError(afterRevision, this.#compactedRevision);
-    const rows = this.#prepare(sql.selectEvents).all({
-      start,
-      end,
-      revision: afterRevision,
-    }) as unknown as (EntryRow & {
+    const rows = this.#prepare(sql.selectEvents).all(afterRevision, start, end) as unknown as (EntryRow & {
       readonly deleted: number;
       readonly pRevision: number | null;
       readonly pCreated: number | null;
@@ -137,9 +139,9 @@ export class StoreDatabase {
     if (to <= from) return { compactedRevision: from };
     this.#database.exec('BEGIN IMMEDIATE');
     try {
-      this.#prepare(sql.deleteSuperseded).run({ from, to });
-      this.#prepare(sql.deleteTombstones).run({ from, to });
-      this.#prepare(sql.updateCompacted).run({ to });
+      this.#prepare(sql.deleteSuperseded).run(from, to);
+      this.#prepare(sql.deleteTombstones).run(from, to);
+      this.#prepare(sql.updateCompacted).run(to);
       this.#database.exec('COMMIT');
     } catch (error) {
       this.#abandon();
@@ -157,7 +159,7 @@ export class StoreDatabase {
       revision: this.#revision,
       compactedRevision: this.#compactedRevision,
       sizeBytes: Number(size!['n']),
-      keyCount: this.#count(sql.countAll, {}),
+      keyCount: this.#index.size,
     };
   }
 
@@ -165,23 +167,62 @@ export class StoreDatabase {
     this.#database.close();
   }
 
-  #writeOne(
-    write: WireWrite,
-    value: Uint8Array | undefined,
-    next: { revision: number; values: Uint8Array[] },
-  ): WireWriteResult {
+  #writeOne(write: WireWrite, value: Uint8Array | undefined, batch: Batch): WireWriteResult {
     const { key, expectRevision } = write;
-    const row = this.#prepare(sql.selectOne).get(key) as unknown as EntryRow | undefined;
-    const entry = row === undefined ? undefined : toWire(row, next.values);
-    const lost = expectRevision !== undefined && expectRevision !== (row?.revision ?? 0);
-    if (lost || (value === undefined && row === undefined)) return { revision: undefined, entry };
-    const { revision } = next;
-    const created = row?.created ?? revision;
-    const previous = row?.revision ?? 0;
-    this.#prepare(sql.insertChange).run(revision, key, value === undefined ? 1 : 0, created, previous, value ?? null);
-    if (value === undefined) this.#prepare(sql.deleteLive).run(key);
-    else this.#prepare(sql.upsertLive).run(key, revision, created, write.expiresMs ?? null);
+    const live = batch.staged.has(key) ? batch.staged.get(key) : this.#index.get(key);
+    const entry = live === undefined ? undefined : toWire(this.#row(live.revision), batch.values);
+    const lost = expectRevision !== undefined && expectRevision !== (live?.revision ?? 0);
+    if (lost || (value === undefined && live === undefined)) return { revision: undefined, entry };
+    const revision = ++batch.revision;
+    const created = live?.created ?? revision;
+    const deleted = value === undefined ? 1 : 0;
+    const expires = write.expiresMs ?? null;
+    this.#prepare(sql.insertChange).run(revision, key, deleted, created, live?.revision ?? 0, expires, value ?? null);
+    batch.staged.set(key, value === undefined ? undefined : { revision, created });
     return { revision, entry };
+  }
+
+  #row(revision: number): EntryRow {
+    const row = this.#prepare(sql.selectRow).get(revision) as unknown as EntryRow | undefined;
+    if (row === undefined) throw new StoreError('corrupt', `the store's file lacks revision ${revision}`);
+    return row;
+  }
+
+  /** Revisions of the entries in the range, in key order. */
+  *#rowsNow(start: string, end: string): IterableIterator<number> {
+    for (const key of this.#index.range(start, end)) yield this.#index.get(key)!.revision;
+  }
+
+  /** The same at an earlier revision: keys not changed since, and what the first change since found. */
+  #rowsThen(start: string, end: string, revision: number): number[] {
+    const at = new Map<string, number>();
+    for (const key of this.#index.range(start, end)) {
+      const live = this.#index.get(key)!;
+      if (live.revision <= revision) at.set(key, live.revision);
+    }
+    const seen = new Set<string>();
+    for (const row of this.#prepare(sql.selectUndone).iterate(revision, start, end)) {
+      const { key, previous } = row as unknown as { key: string; previous: number };
+      if (previous > 0 && !seen.has(key)) at.set(key, previous);
+      seen.add(key);
+    }
+    return [...at].sort(([a], [b]) => compareKeys(a, b)).map(([, found]) => found);
+  }
+
+  #readHistory(): void {
+    for (const raw of this.#prepare(sql.selectHistory).iterate()) {
+      const row = raw as unknown as {
+        revision: number;
+        key: string;
+        deleted: number;
+        created: number;
+        expires: number | null;
+      };
+      const { revision, key, created } = row;
+      this.#index.set(key, row.deleted === 1 ? undefined : { revision, created });
+      if (row.expires === null) this.#expiries.delete(key);
+      else this.#expiries.set(key, { key, revision, expiresMs: row.expires });
+    }
   }
 
   /** After a failure nothing of the batch may stay. */
@@ -192,10 +233,6 @@ export class StoreDatabase {
   #readRevision(): number {
     const last = Number(this.#prepare(sql.selectLastRevision).get()!['revision'] ?? 0);
     return Math.max(1, last, this.#compactedRevision);
-  }
-
-  #count(text: string, bounds: Partial<WireRange> & { revision?: number }): number {
-    return Number(this.#prepare(text).get(bounds)!['n']);
   }
 
   #prepare(text: string): StatementSync {

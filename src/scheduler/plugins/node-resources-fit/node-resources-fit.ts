@@ -64,13 +64,14 @@ export function insufficient(wanted: ResourceAmounts, info: NodeInfo): { reason:
   const { allocatable, requested } = info;
   const lacks: { reason: string; never: boolean }[] = [];
   if (info.pods.size + 1 > info.allowedPods) lacks.push({ reason: 'Too many pods', never: false });
-  const check = (name: string, amount: number, capacity: number, used: number): void => {
+  const check = (name: string, amountIn: (amounts: ResourceAmounts) => number): void => {
+    const [amount, capacity, used] = [amountIn(wanted), amountIn(allocatable), amountIn(requested)];
     if (amount > 0 && amount > capacity - used) lacks.push({ reason: `Insufficient ${name}`, never: amount > capacity });
   };
-  check('cpu', wanted.milliCpu, allocatable.milliCpu, requested.milliCpu);
-  check('memory', wanted.memoryBytes, allocatable.memoryBytes, requested.memoryBytes);
-  check('ephemeral-storage', wanted.ephemeralBytes, allocatable.ephemeralBytes, requested.ephemeralBytes);
-  for (const [name, amount] of Object.entries(wanted.scalars ?? {})) check(name, amount, allocatable.scalars?.[name] ?? 0, requested.scalars?.[name] ?? 0);
+  check('cpu', (a) => a.milliCpu);
+  check('memory', (a) => a.memoryBytes);
+  check('ephemeral-storage', (a) => a.ephemeralBytes);
+  for (const name of Object.keys(wanted.scalars ?? {})) check(name, (a) => a.scalars?.[name] ?? 0);
   return lacks;
 }
 

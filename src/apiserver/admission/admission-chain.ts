@@ -1,0 +1,31 @@
+/** Runs admission plugins in order: first all that change, later all that judge. Upstream: apiserver/pkg/admission.chainAdmissionHandler. */
+import type { AdmissionAttributes, AdmissionPlugin } from './contract.ts';
+
+/** The plugins in the order they run. */
+export class AdmissionChain {
+  readonly #plugins: readonly AdmissionPlugin[];
+
+  constructor(plugins: readonly AdmissionPlugin[]) {
+    this.#plugins = plugins;
+  }
+
+  /** Lets the plugins change the draft. Throws or rejects with what a plugin refuses. */
+  mutate(attributes: AdmissionAttributes): void | Promise<void> {
+    return this.#run(attributes, 'mutate', 0);
+  }
+
+  /** Lets the plugins judge the object as it will be stored. */
+  validate(attributes: AdmissionAttributes): void | Promise<void> {
+    return this.#run(attributes, 'validate', 0);
+  }
+
+  #run(attributes: AdmissionAttributes, step: 'mutate' | 'validate', from: number): void | Promise<void> {
+    const { operation, resource, subresource } = attributes;
+    for (let index = from; index < this.#plugins.length; index++) {
+      const plugin = this.#plugins[index]!;
+      if (plugin[step] === undefined || !plugin.handles(operation, resource, subresource)) continue;
+      const pending = plugin[step](attributes);
+      if (pending instanceof Promise) return pending.then(() => this.#run(attributes, step, index + 1));
+    }
+  }
+}

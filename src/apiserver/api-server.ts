@@ -1,0 +1,191 @@
+/**
+ * The API server, composed: storage, resources, filters and routes behind one handler. Upstream: the generic API server.
+ *
+ * `createServerStorage` comes first; authorizers, admission plugins and resource definitions are made of its `objects`,
+ * then this. Construction does nothing; `start` reads the store and resolves when the caches are full; `stop` ends watches.
+ */
+import type { Info } from '../api/gen/version.ts';
+import { apiVersionOf } from '../api/resource-info.ts';
+import type { ApiHandler } from '../api/transport.ts';
+import type { BasePlatform } from '../platform/platform.ts';
+import { AdmissionChain } from './admission/admission-chain.ts';
+import type { AdmissionPlugin } from './admission/contract.ts';
+import type { Authenticator } from './authn/contract.ts';
+import type { Authorizer } from './authz/contract.ts';
+import { COMPACTION_PERIOD_MS, startCompaction } from './compaction.ts';
+import { discoveryRoutes } from './discovery/discovery-routes.ts';
+import { RunningWatches } from './endpoints/watch.ts';
+import { MaxInFlight } from './filters/max-in-flight.ts';
+import type { ResourceKey } from './generic-registry/resource-registry.ts';
+import type { RegistryServices } from './generic-registry/services.ts';
+import { type AuditRecord, createHandler } from './handler.ts';
+import { type NonResourceRoute, RouteTable } from './non-resource-routes.ts';
+import type { ObjectStore } from './registry/object-store.ts';
+import type { ResourceDefinition } from './registry/resource-definition.ts';
+import { RequestMetrics } from './request-metrics.ts';
+import { type HealthCheck, healthRoutes } from './routes/health.ts';
+import { type CustomOpenApi, openApiRoutes } from './routes/openapi.ts';
+import { serverInfoRoutes } from './routes/server-info.ts';
+import { isServed, parseRuntimeConfig } from './runtime-config.ts';
+import type { ServerStorage } from './server-storage.ts';
+
+/** What the server is made of. */
+export interface ApiServerDeps {
+  readonly storage: ServerStorage;
+  readonly platform: BasePlatform;
+  readonly definitions: readonly ResourceDefinition[];
+  readonly authenticators: readonly Authenticator[];
+  readonly authorizers: readonly Authorizer[];
+  /** In the order they run. */
+  readonly admission: readonly AdmissionPlugin[];
+  /** Further paths: key sets, debugging. */
+  readonly routes?: readonly NonResourceRoute[];
+  /** Further health checks. */
+  readonly healthChecks?: readonly HealthCheck[];
+  readonly customOpenApi?: () => CustomOpenApi;
+  readonly audit?: (record: AuditRecord) => void;
+}
+
+/** How it behaves. */
+export interface ApiServerConfig {
+  readonly version: Info;
+  /** `host:port` clients reach the server at. */
+  readonly serverAddress: string;
+  /** As `--runtime-config`. */
+  readonly runtimeConfig?: string;
+  /** Default 400. */
+  readonly maxRequestsInFlight?: number;
+  /** Default 200. */
+  readonly maxMutatingRequestsInFlight?: number;
+  /** Default five minutes; 0: never. */
+  readonly compactionPeriodMs?: number;
+}
+
+/** A server. */
+export interface ApiServer {
+  /** Serves requests of the network (through `createHttpHandler`) and of the process. */
+  readonly handler: ApiHandler;
+  readonly objects: ObjectStore;
+  /** Reads the store and starts watching it. Resolves when requests can be served; rejects when the store cannot be read. */
+  start(signal: AbortSignal): Promise<void>;
+  /** Ends watches and timers. The store is its owner's to close. */
+  stop(): Promise<void>;
+  /** Whether requests can be served. */
+  ready(): boolean;
+  /** Adds or replaces resources at run time; those of one prefix together. Resolves when they are served. */
+  addDefinitions(definitions: readonly ResourceDefinition[]): Promise<void>;
+  /** Takes resources off and ends their watches; their objects stay in the store. */
+  removeDefinitions(keys: readonly ResourceKey[]): void;
+}
+
+/** Constructs the server. Throws for a malformed runtime config. */
+export function createApiServer(deps: ApiServerDeps, config: ApiServerConfig): ApiServer {
+  return new GenericApiServer(deps, config);
+}
+
+class GenericApiServer implements ApiServer {
+  readonly handler: ApiHandler;
+  readonly objects: ObjectStore;
+  readonly #deps: ApiServerDeps;
+  readonly #config: ApiServerConfig;
+  readonly #services: RegistryServices;
+  readonly #watches = new RunningWatches();
+  readonly #serves: (definition: ResourceDefinition) => boolean;
+  readonly #stops: (() => void)[] = [];
+  #started = false;
+
+  constructor(deps: ApiServerDeps, config: ApiServerConfig) {
+    const { storage, platform, definitions } = deps;
+    this.#deps = deps;
+    this.#config = config;
+    this.objects = storage.objects;
+    const runtime = parseRuntimeConfig(config.runtimeConfig ?? '');
+    this.#serves = (definition) => isServed(runtime, definition);
+    const { clock, random } = platform;
+    const log = platform.log.child('apiserver');
+    const admission = new AdmissionChain(deps.admission);
+    this.#services = { store: storage.store, hub: storage.hub, admission, clock, random: random.fork('apiserver'), log };
+    storage.registry.add(definitions, this.#services, this.#serves);
+    const inFlight = new MaxInFlight({ readOnly: config.maxRequestsInFlight ?? 400, mutating: config.maxMutatingRequestsInFlight ?? 200 });
+    const metrics = new RequestMetrics(inFlight);
+    this.handler = createHandler({
+      clock,
+      log,
+      registry: storage.registry,
+      routes: this.#routes(metrics),
+      authenticators: deps.authenticators,
+      authorizers: deps.authorizers,
+      admission,
+      watches: this.#watches,
+      inFlight,
+      metrics,
+      ...(deps.audit === undefined ? {} : { audit: deps.audit }),
+    });
+  }
+
+  #routes(metrics: RequestMetrics): RouteTable {
+    const { storage, platform, customOpenApi } = this.#deps;
+    const { version, serverAddress } = this.#config;
+    const { registry } = storage;
+    const routes = new RouteTable();
+    const groupVersionPaths = (): string[] =>
+      [...registry.served].map(({ info }) => (info.group === '' ? `/api/${info.version}` : `/apis/${apiVersionOf(info)}`));
+    routes.add([
+      ...discoveryRoutes({ registry, crypto: platform.crypto, serverAddress }),
+      ...openApiRoutes({ registry, gitVersion: version.gitVersion, ...(customOpenApi === undefined ? {} : { custom: customOpenApi }) }),
+      ...healthRoutes(() => this.#healthChecks()),
+      ...serverInfoRoutes({ version, metrics: platform.metrics, ownMetrics: () => metrics.expose(this.#watches.size), routes, groupVersionPaths }),
+      ...(this.#deps.routes ?? []),
+    ]);
+    return routes;
+  }
+
+  #healthChecks(): HealthCheck[] {
+    const store = (): string | undefined => (this.#deps.storage.hub.healthy ? undefined : 'the watch on the store is down');
+    return [
+      { name: 'ping', check: () => undefined },
+      { name: 'log', check: () => undefined },
+      { name: 'etcd', check: store },
+      { name: 'informer-sync', check: () => (this.#started ? undefined : 'caches are not filled'), endpoints: ['readyz'] },
+      ...(this.#deps.healthChecks ?? []),
+    ];
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const { storage } = this.#deps;
+    signal.throwIfAborted();
+    await storage.hub.start();
+    this.#stops.push(storage.hub.onReset(() => this.#watches.endAll()));
+    const periodMs = this.#config.compactionPeriodMs ?? COMPACTION_PERIOD_MS;
+    if (periodMs > 0) {
+      const { store, clock, log } = this.#services;
+      this.#stops.push(startCompaction({ store, clock, log, revision: () => storage.hub.revision }, periodMs));
+    }
+    this.#started = true;
+  }
+
+  async stop(): Promise<void> {
+    this.#started = false;
+    for (const stop of this.#stops.splice(0)) stop();
+    this.#watches.endAll();
+    this.#deps.storage.hub.stop();
+  }
+
+  ready(): boolean {
+    return this.#started && this.#deps.storage.hub.healthy;
+  }
+
+  async addDefinitions(definitions: readonly ResourceDefinition[]): Promise<void> {
+    const { hub, registry } = this.#deps.storage;
+    const prefixes = new Set(definitions.map((definition) => definition.storagePrefix).filter((prefix) => prefix !== ''));
+    if (this.#started) for (const prefix of prefixes) await hub.load(prefix);
+    registry.add(definitions, this.#services, this.#serves);
+  }
+
+  removeDefinitions(keys: readonly ResourceKey[]): void {
+    const { registry } = this.#deps.storage;
+    const gone = keys.map((key) => registry.known(key)).filter((store) => store !== undefined);
+    registry.remove(keys);
+    for (const store of gone) this.#watches.endAll(store);
+  }
+}

@@ -1,0 +1,101 @@
+/** Serves discovery. Documents are made once per set of resources. Aggregated discovery carries an ETag. */
+import { noSuchPath } from '../../api/status-error.ts';
+import type { ApiResponse } from '../../api/transport.ts';
+import type { CryptoPort } from '../../platform/crypto.ts';
+import type { ResourceRegistry } from '../generic-registry/resource-registry.ts';
+import { parseAccept } from '../negotiation.ts';
+import type { NonResourceRoute } from '../non-resource-routes.ts';
+import type { RequestScope } from '../request-scope.ts';
+import { CACHE_CONTROL, objectResponse } from '../responses.ts';
+import { aggregated, apiGroup, apiGroupList, apiResourceList, apiVersions } from './documents.ts';
+import { type GroupEntry, groupResources } from './groups.ts';
+
+/** What discovery needs. */
+export interface DiscoveryDeps {
+  readonly registry: ResourceRegistry;
+  readonly crypto: CryptoPort;
+  /** `host:port` clients reach this server at. */
+  readonly serverAddress: string;
+}
+
+interface Aggregate {
+  readonly bytes: Uint8Array;
+  readonly etag: string;
+}
+
+class DiscoveryCache {
+  readonly #deps: DiscoveryDeps;
+  #groups: readonly GroupEntry[] | undefined;
+  readonly #aggregates = new Map<string, Aggregate>();
+
+  constructor(deps: DiscoveryDeps) {
+    this.#deps = deps;
+    deps.registry.onChange(() => {
+      this.#groups = undefined;
+      this.#aggregates.clear();
+    });
+  }
+
+  get groups(): readonly GroupEntry[] {
+    this.#groups ??= groupResources([...this.#deps.registry.served].map((store) => store.info));
+    return this.#groups;
+  }
+
+  aggregate(core: boolean, version: string): Aggregate {
+    const key = `${core} ${version}`;
+    let found = this.#aggregates.get(key);
+    if (found === undefined) {
+      const text = JSON.stringify(aggregated(this.groups, { core, version }));
+      found = { bytes: Buffer.from(text), etag: `"${this.#deps.crypto.sha256Hex(text).toUpperCase()}"` };
+      this.#aggregates.set(key, found);
+    }
+    return found;
+  }
+}
+
+/** The version of aggregated discovery the client prefers over the legacy form, if any. */
+function aggregatedVersion(scope: RequestScope): string | undefined {
+  for (const { type, params } of parseAccept(scope.request.headers['accept'] ?? '')) {
+    if (type !== 'application/json') continue;
+    const { g, v, as } = params;
+    if (as === undefined) return undefined;
+    if (g === 'apidiscovery.k8s.io' && as === 'APIGroupDiscoveryList' && (v === 'v2' || v === 'v2beta1')) return v;
+  }
+  return undefined;
+}
+
+function root(cache: DiscoveryCache, scope: RequestScope, { core, legacy }: { core: boolean; legacy: () => object }): ApiResponse {
+  const version = aggregatedVersion(scope);
+  if (version === undefined) return objectResponse(scope.request, { object: legacy(), headers: { vary: 'Accept' } });
+  const { bytes, etag } = cache.aggregate(core, version);
+  const contentType = `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
+  const headers = { 'content-type': contentType, 'cache-control': CACHE_CONTROL, etag, vary: 'Accept' };
+  if (scope.request.headers['if-none-match'] === etag) return { kind: 'bytes', status: 304, headers, chunks: [] };
+  return { kind: 'bytes', status: 200, headers, chunks: [bytes] };
+}
+
+/** Routes `/api` and `/apis` and what is below them outside the resources. */
+export function discoveryRoutes(deps: DiscoveryDeps): NonResourceRoute[] {
+  const cache = new DiscoveryCache(deps);
+  const list = (scope: RequestScope, group: string, version: string): ApiResponse => {
+    const entry = cache.groups.find((one) => one.group === group)?.versions.find((one) => one.version === version);
+    if (entry === undefined) throw noSuchPath();
+    return objectResponse(scope.request, { object: apiResourceList(group, entry) });
+  };
+  const below = (scope: RequestScope): ApiResponse => {
+    const [, , group = '', version, ...rest] = scope.request.path.split('/');
+    const entry = cache.groups.find((one) => one.group === group);
+    if (entry === undefined || rest.some((part) => part !== '')) throw noSuchPath();
+    if (version === undefined || version === '') return objectResponse(scope.request, { object: { kind: 'APIGroup', apiVersion: 'v1', ...apiGroup(entry) } });
+    return list(scope, group, version);
+  };
+  return [
+    { path: '/api', serve: (scope) => root(cache, scope, { core: true, legacy: () => apiVersions(deps.serverAddress) }) },
+    { path: '/api/v1', serve: (scope) => list(scope, '', 'v1') },
+    { path: '/apis', prefix: true, serve: (scope) => (isRoot(scope) ? root(cache, scope, { core: false, legacy: () => apiGroupList(cache.groups) }) : below(scope)) },
+  ];
+}
+
+function isRoot(scope: RequestScope): boolean {
+  return scope.request.path === '/apis' || scope.request.path === '/apis/';
+}

@@ -1,0 +1,63 @@
+/** Groups and versions in upstream's order of preference. Upstream: the aggregator's group priorities. */
+import type { ResourceInfo } from '../../api/resource-info.ts';
+
+/** Groups upstream ranks, the first first; others follow by name. */
+const ranked = [
+  'apiregistration.k8s.io', 'apps', 'events.k8s.io', 'authentication.k8s.io', 'authorization.k8s.io', 'autoscaling', 'batch',
+  'certificates.k8s.io', 'networking.k8s.io', 'policy', 'rbac.authorization.k8s.io', 'storage.k8s.io', 'admissionregistration.k8s.io',
+  'apiextensions.k8s.io', 'scheduling.k8s.io', 'coordination.k8s.io', 'node.k8s.io', 'discovery.k8s.io', 'flowcontrol.apiserver.k8s.io',
+  'internal.apiserver.k8s.io', 'resource.k8s.io', 'storagemigration.k8s.io',
+];
+
+/** One version of a group with its resources. */
+export interface VersionEntry {
+  readonly version: string;
+  readonly resources: readonly ResourceInfo[];
+}
+
+/** One group; versions by preference. */
+export interface GroupEntry {
+  readonly group: string;
+  readonly versions: readonly VersionEntry[];
+}
+
+function rank(group: string): number {
+  const index = ranked.indexOf(group);
+  return index < 0 ? ranked.length : index;
+}
+
+function parseVersion(version: string): readonly [number, number, number] {
+  const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version);
+  if (match === null) return [-1, 0, 0];
+  const stage = match[2] === undefined ? 2 : match[2] === 'beta' ? 1 : 0;
+  return [stage, Number(match[1]), Number(match[3] ?? 0)];
+}
+
+/** Kube-aware order: stable before beta before alpha, then the higher number first. */
+export function compareVersions(a: string, b: string): number {
+  const [x, y] = [parseVersion(a), parseVersion(b)];
+  for (const index of [0, 1, 2] as const) if (x[index] !== y[index]) return y[index] - x[index];
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Groups what is served; the core group ('') first. */
+export function groupResources(infos: Iterable<ResourceInfo>): GroupEntry[] {
+  const groups = new Map<string, Map<string, ResourceInfo[]>>();
+  for (const info of infos) {
+    const versions = groups.get(info.group) ?? new Map<string, ResourceInfo[]>();
+    groups.set(info.group, versions);
+    const resources = versions.get(info.version) ?? [];
+    versions.set(info.version, resources);
+    resources.push(info);
+  }
+  const entries = [...groups].map(([group, versions]) => ({
+    group,
+    versions: [...versions]
+      .map(([version, resources]) => ({ version, resources: resources.toSorted((a, b) => (a.resource < b.resource ? -1 : 1)) }))
+      .sort((a, b) => compareVersions(a.version, b.version)),
+  }));
+  return entries.sort((a, b) => {
+    if (a.group === '' || b.group === '') return a.group === '' ? -1 : 1;
+    return rank(a.group) - rank(b.group) || (a.group < b.group ? -1 : 1);
+  });
+}

@@ -1,0 +1,90 @@
+/** Chooses the verb's handler for a request on a resource. Upstream: the routes endpoints/installer.go registers. */
+import { methodNotAllowed, noSuchPath } from '../api/status-error.ts';
+import type { ApiResponse } from '../api/transport.ts';
+import type { AdmissionChain } from './admission/admission-chain.ts';
+import type { Call } from './endpoints/endpoint.ts';
+import { serveGet } from './endpoints/get.ts';
+import { serveList } from './endpoints/list.ts';
+import { servePatch } from './endpoints/patch.ts';
+import { serveScale } from './endpoints/scale.ts';
+import { serveCreateSubresource, serveVirtual } from './endpoints/sub-and-virtual.ts';
+import { type RunningWatches, serveWatch } from './endpoints/watch.ts';
+import { serveCreate, serveDelete, serveDeleteCollection, serveUpdate } from './endpoints/write-verbs.ts';
+import type { GenericStore } from './generic-registry/generic-store.ts';
+import type { RequestScope } from './request-scope.ts';
+
+/** What dispatching needs. */
+export interface DispatchDeps {
+  readonly admission: AdmissionChain;
+  readonly watches: RunningWatches;
+}
+
+const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
+
+/** Whether the path's shape fits the resource's scope. */
+function checkScope(store: GenericStore, scope: RequestScope): void {
+  const { namespace, name, verb, resource } = scope.info;
+  if (store.info.namespaced) {
+    if (namespace !== '') return;
+    if (name !== '' && verb !== 'list' && verb !== 'watch' && verb !== 'deletecollection') throw noSuchPath();
+    if (verb === 'create' || verb === 'deletecollection') throw methodNotAllowed(store.groupResource, verb);
+  } else if (namespace !== '' && resource !== 'namespaces') {
+    throw noSuchPath();
+  }
+}
+
+/** Serves a request on a resource. Throws or rejects with StatusErrors. */
+export function dispatch(store: GenericStore, scope: RequestScope, deps: DispatchDeps): ApiResponse | Promise<ApiResponse> {
+  checkScope(store, scope);
+  if (!methods.has(scope.request.method)) throw methodNotAllowed(store.groupResource, scope.request.method.toLowerCase());
+  const { subresource, verb } = scope.info;
+  const call: Call = { store, scope, subresource, admission: deps.admission };
+  if (subresource !== '') return serveSubresource(call);
+  const { virtual } = store.definition;
+  if (virtual !== undefined) return serveVirtual(call, virtual);
+  if (!store.info.verbs.includes(verb)) throw methodNotAllowed(store.groupResource, verb);
+  if (scope.info.name === '' && (verb === 'update' || verb === 'patch')) throw methodNotAllowed(store.groupResource, verb);
+  if (scope.info.name !== '' && verb === 'create') throw methodNotAllowed(store.groupResource, verb);
+  switch (verb) {
+    case 'get':
+      return serveGet(call);
+    case 'list':
+      return serveList(call);
+    case 'watch':
+      return serveWatch(call, deps.watches);
+    case 'create':
+      return serveCreate(call);
+    case 'update':
+      return serveUpdate(call);
+    case 'patch':
+      return servePatch(call);
+    case 'delete':
+      return serveDelete(call);
+    case 'deletecollection':
+      return serveDeleteCollection(call);
+    default:
+      throw methodNotAllowed(store.groupResource, verb);
+  }
+}
+
+function serveSubresource(call: Call): ApiResponse | Promise<ApiResponse> {
+  const { store, scope, subresource } = call;
+  const { definition, groupResource } = store;
+  const { verb } = scope.info;
+  const connect = definition.connectSubresources?.[subresource];
+  if (connect !== undefined) {
+    if (!connect.methods.includes(scope.request.method)) throw methodNotAllowed(groupResource, verb);
+    return connect.serve(scope.request, scope);
+  }
+  const create = definition.createSubresources?.[subresource];
+  if (create !== undefined) return serveCreateSubresource(call, create);
+  if (subresource === 'scale' && definition.scale !== undefined) return serveScale(call, definition.scale);
+  const sub = definition.objectSubresources?.[subresource];
+  if (sub === undefined) throw noSuchPath();
+  const allowed = store.info.subresources.find((one) => one.name === subresource)?.verbs;
+  if (allowed !== undefined && !allowed.includes(verb)) throw methodNotAllowed(groupResource, verb);
+  if (verb === 'get') return serveGet(call);
+  if (verb === 'update') return serveUpdate(call);
+  if (verb === 'patch') return servePatch(call);
+  throw methodNotAllowed(groupResource, verb);
+}

@@ -1,0 +1,126 @@
+/** Decodes request bodies: JSON, YAML or protobuf into the canonical shape of the expected kind. Upstream: the decoders of endpoints/handlers. */
+import { parseJson } from '../../api/codec/json.ts';
+import { JsonSyntaxError } from '../../api/codec/json-parser.ts';
+import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
+import { decodeProtobuf, PbError } from '../../api/codec/protobuf.ts';
+import { DecodeError, decodeTyped, type FieldValidation } from '../../api/codec/typed.ts';
+import type { StructSchema } from '../../api/schema/type-schema.ts';
+import { badRequest, unsupportedMediaType } from '../../api/status-error.ts';
+import type { ApiRequest } from '../../api/transport.ts';
+import { contentSerialization, type Serialization } from '../negotiation.ts';
+import type { RequestScope } from '../request-scope.ts';
+
+/** As upstream: 3 MiB. */
+export const MAX_BODY_BYTES = 3 * 1024 * 1024;
+
+/** The kind a body must be. */
+export interface ExpectedKind {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly schema: StructSchema;
+}
+
+/** The body's bytes. Rejects with BodyTooLargeError. */
+export function readBytes(request: ApiRequest): Promise<Uint8Array> {
+  return request.body.kind === 'bytes' ? request.body.read(MAX_BODY_BYTES) : Promise.resolve(new Uint8Array());
+}
+
+/** The serialization of the request's body. Throws 415. */
+export function bodySerialization(request: ApiRequest): Serialization {
+  const found = contentSerialization(request.headers['content-type']);
+  if (found === undefined) {
+    throw unsupportedMediaType(
+      'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf',
+    );
+  }
+  return found;
+}
+
+interface Parsed {
+  readonly value: unknown;
+  readonly duplicates: readonly string[];
+}
+
+/** The first bytes of a body, for error texts. */
+function summary(bytes: Uint8Array): string {
+  const text = Buffer.from(bytes.subarray(0, 30)).toString('utf8');
+  return bytes.length > 30 ? `${text} ...` : text;
+}
+
+async function parseBody(bytes: Uint8Array, serialization: Serialization, expected: ExpectedKind): Promise<Parsed> {
+  try {
+    if (serialization === 'protobuf') {
+      return { value: decodeProtobuf(bytes, { apiVersion: expected.apiVersion, kind: expected.kind }), duplicates: [] };
+    }
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+    if (serialization === 'json') return parseJson(text);
+    const { parseYaml } = await import('../../api/codec/yaml.ts');
+    return parseYaml(text);
+  } catch (error) {
+    if (error instanceof PbError || error instanceof JsonSyntaxError || (error as Error).name === 'YamlSyntaxError') {
+      const why = `couldn't get version/kind; json parse error: ${(error as Error).message}`;
+      const text = serialization === 'json' ? why : (error as Error).message;
+      throw badRequest(`the object provided is unrecognized (must be of type ${expected.kind}): ${text} (${summary(bytes)})`);
+    }
+    throw error;
+  }
+}
+
+/** Checks kind and version of a parsed body against what the endpoint takes; absent ones are filled in. */
+function checkKind(value: JsonObject, expected: ExpectedKind): void {
+  const { apiVersion, kind } = value;
+  if (typeof apiVersion === 'string' && apiVersion !== '' && apiVersion !== expected.apiVersion) {
+    throw badRequest(`the API version in the data (${apiVersion}) does not match the expected API version (${expected.apiVersion})`);
+  }
+  if (typeof kind === 'string' && kind !== '' && kind !== expected.kind) {
+    const version = expected.apiVersion.slice(expected.apiVersion.indexOf('/') + 1);
+    throw badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${expected.kind}: converting (${version}.${kind}) to (${expected.kind}): unknown conversion`);
+  }
+}
+
+/** Gives a parsed value the canonical shape of its kind; a fresh object. Throws 400. */
+export function shapeObject(
+  value: unknown,
+  expected: ExpectedKind,
+  options: { mode: FieldValidation; duplicates: readonly string[]; scope: RequestScope; shape?: 'go' | 'sparse' },
+): JsonObject {
+  if (!isObject(value)) {
+    throw badRequest(`the object provided is unrecognized (must be of type ${expected.kind}): couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct`);
+  }
+  checkKind(value, expected);
+  const { mode, duplicates, scope, shape = 'go' } = options;
+  try {
+    const { object, warnings } = decodeTyped(expected.schema, value, { mode, duplicates, shape });
+    for (const text of warnings) scope.addWarning(text);
+    object['apiVersion'] = expected.apiVersion;
+    object['kind'] = expected.kind;
+    return object;
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    const version = expected.apiVersion.slice(expected.apiVersion.indexOf('/') + 1);
+    throw badRequest(`${expected.kind} in version ${JSON.stringify(version)} cannot be handled as a ${expected.kind}: ${error.message}`);
+  }
+}
+
+/** Reads and decodes the body. Rejects with 400, 413 and 415. */
+export async function readObject(scope: RequestScope, expected: ExpectedKind, mode: FieldValidation): Promise<JsonObject> {
+  const { request } = scope;
+  if (request.body.kind === 'object') return shapeObject(request.body.object, expected, { mode: 'Ignore', duplicates: [], scope });
+  const serialization = bodySerialization(request);
+  const bytes = await readBytes(request);
+  const { value, duplicates } = await parseBody(bytes, serialization, expected);
+  return shapeObject(value, expected, { mode, duplicates, scope });
+}
+
+/** Reads a body of options; undefined when there is none. */
+export async function readOptions(scope: RequestScope, expected: ExpectedKind): Promise<JsonObject | undefined> {
+  const { request } = scope;
+  if (request.body.kind === 'none') return undefined;
+  if (request.body.kind === 'object') return request.body.object as JsonObject;
+  const bytes = await readBytes(request);
+  if (bytes.length === 0) return undefined;
+  const { value, duplicates } = await parseBody(bytes, bodySerialization(request), expected);
+  const given = isObject(value) ? value : {};
+  const apiVersion = typeof given['apiVersion'] === 'string' && given['apiVersion'] !== '' ? given['apiVersion'] : expected.apiVersion;
+  return shapeObject(value, { ...expected, apiVersion }, { mode: 'Ignore', duplicates, scope, shape: 'sparse' });
+}

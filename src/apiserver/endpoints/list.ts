@@ -1,0 +1,121 @@
+/**
+ * LIST. JSON is made by putting the cells' bytes one after another, yielding every 2 ms. Upstream:
+ * endpoints/handlers.ListResource.
+ */
+import { stringifyJson } from '../../api/codec/json.ts';
+import type { ListMeta } from '../../api/gen/meta-v1.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import { schemaOf } from '../../api/schema/schema.ts';
+import type { StructSchema } from '../../api/schema/type-schema.ts';
+import { badRequest } from '../../api/status-error.ts';
+import type { ApiResponse } from '../../api/transport.ts';
+import { decodeContinue } from '../generic-registry/continue-token.ts';
+import { type ListPage, type ListRequest, listCells } from '../generic-registry/list.ts';
+import { selectionOf } from '../generic-registry/selection.ts';
+import { type MediaForm, negotiate } from '../negotiation.ts';
+import { warningHeaders } from '../responses.ts';
+import type { Call } from './endpoint.ts';
+import { checkListOptions, intParam, revisionParam } from './options.ts';
+import { includeObjectOf, partialMetadataList, tableOf } from './table.ts';
+import { encodeObject, headersFor, isPretty } from './write-object.ts';
+
+const listForms = ['Table', 'PartialObjectMetadataList'];
+const chunkBytes = 256 * 1024;
+const yieldEveryMs = 2;
+const comma = Buffer.from(',');
+
+/** What the query asks for. Throws 400 and 422. */
+export function listRequestOf({ store, scope }: Call): ListRequest {
+  const { params, info } = scope;
+  checkListOptions(params, false);
+  const token = params.get('continue') ?? '';
+  const revision = revisionParam(params);
+  if (token !== '' && revision !== undefined && revision !== 0) {
+    throw badRequest('specifying resource version is not allowed when using continue');
+  }
+  const limit = Math.max(0, intParam(params, 'limit') ?? 0);
+  const match = params.get('resourceVersionMatch') ?? '';
+  const exact = revision !== undefined && revision > 0 && (match === 'Exact' || (match === '' && limit > 0));
+  return {
+    namespace: info.namespace,
+    selection: selectionOf(store, params.get('labelSelector') ?? '', params.get('fieldSelector') ?? ''),
+    limit,
+    continue: token === '' ? undefined : decodeContinue(token),
+    exactRevision: exact ? revision : undefined,
+    minRevision: exact ? 0 : (revision ?? 0),
+  };
+}
+
+function metaOf(page: ListPage): ListMeta {
+  return {
+    resourceVersion: String(page.revision),
+    ...(page.continueToken === undefined ? {} : { continue: page.continueToken }),
+    ...(page.remaining === undefined ? {} : { remainingItemCount: page.remaining }),
+  };
+}
+
+/** Serves LIST. */
+export async function serveList(call: Call): Promise<ApiResponse> {
+  const { store, scope } = call;
+  const { info } = store;
+  const page = await listCells(store, listRequestOf(call));
+  const metadata = metaOf(page);
+  const head = { kind: info.listKind, apiVersion: store.apiVersion, metadata };
+  if (scope.request.wantsObjects) {
+    const object = { ...head, items: page.cells.map((cell) => store.object(cell)) };
+    return { kind: 'object', status: 200, headers: warningHeaders(scope.warnings), object };
+  }
+  const custom = store.definition.schema !== undefined;
+  const form = negotiate(scope.request.headers['accept'], { as: listForms, protobuf: !custom, stream: false });
+  const headers = headersFor(form, scope);
+  if (form.key === 'json' && !isPretty(scope)) {
+    return { kind: 'bytes', status: 200, headers, chunks: await joinCells(call, head, page) };
+  }
+  const objects = page.cells.map((cell) => store.object(cell));
+  return writeList(call, { form, objects, metadata, schema: custom ? undefined : schemaOf(info.group, info.version, info.listKind) });
+}
+
+/** The answer with a list made of objects. */
+export async function writeList(
+  { store, scope }: Call,
+  list: { form: MediaForm; objects: readonly KubernetesObject[]; metadata: ListMeta; schema: StructSchema | undefined },
+): Promise<ApiResponse> {
+  const { form, objects, metadata } = list;
+  const { clock } = store.services;
+  let shaped: object = { kind: store.info.listKind, apiVersion: store.apiVersion, metadata, items: objects };
+  let { schema } = list;
+  if (form.as === 'Table') {
+    const include = includeObjectOf(scope.params);
+    shaped = tableOf(objects, { printer: store.definition.printer, version: form.asVersion, include, nowMs: clock.nowMs(), metadata });
+    schema = schemaOf('meta.k8s.io', form.asVersion, 'Table');
+  } else if (form.as !== undefined) {
+    shaped = partialMetadataList(objects, metadata, form.asVersion);
+    schema = schemaOf('meta.k8s.io', form.asVersion, 'PartialObjectMetadataList');
+  }
+  const bytes = await encodeObject(shaped, form, { schema, pretty: isPretty(scope) });
+  return { kind: 'bytes', status: 200, headers: headersFor(form, scope), chunks: [bytes] };
+}
+
+async function joinCells({ store }: Call, head: object, page: ListPage): Promise<Uint8Array[]> {
+  const { clock } = store.services;
+  const chunks: Uint8Array[] = [];
+  let pending: Uint8Array[] = [Buffer.from(`${stringifyJson(head).slice(0, -1)},"items":[`)];
+  let pendingBytes = 0;
+  let sinceMs = clock.monotonicMs();
+  for (let index = 0; index < page.cells.length; index++) {
+    const bytes = store.json(page.cells[index]!);
+    if (index > 0) pending.push(comma);
+    pending.push(bytes);
+    pendingBytes += bytes.length;
+    if (pendingBytes < chunkBytes) continue;
+    chunks.push(Buffer.concat(pending));
+    pending = [];
+    pendingBytes = 0;
+    if (clock.monotonicMs() - sinceMs <= yieldEveryMs) continue;
+    await clock.yield();
+    sinceMs = clock.monotonicMs();
+  }
+  pending.push(Buffer.from(']}\n'));
+  chunks.push(Buffer.concat(pending));
+  return chunks;
+}

@@ -1,0 +1,65 @@
+/** Sub-resources one POSTs a body to (binding, eviction, token), and resources without storage (reviews). */
+import type { KubernetesObject } from '../../api/object.ts';
+import { schemaOf } from '../../api/schema/schema.ts';
+import { methodNotAllowed, noSuchPath } from '../../api/status-error.ts';
+import { apiVersionOf } from '../../api/resource-info.ts';
+import type { ApiResponse } from '../../api/transport.ts';
+import { settleNamespace } from '../generic-registry/create.ts';
+import { admissionAttributes } from '../generic-registry/write.ts';
+import { negotiate } from '../negotiation.ts';
+import type { CreateSubresource, VirtualResource } from '../registry/resource-definition.ts';
+import { readObject } from './body.ts';
+import type { Call } from './endpoint.ts';
+import { writeList } from './list.ts';
+import { fieldValidationOf } from './options.ts';
+import { writeAny, writeObject } from './write-object.ts';
+import { expectedOf, writeRequestOf } from './write-verbs.ts';
+
+/** Serves POST on a sub-resource. */
+export async function serveCreateSubresource(call: Call, handler: CreateSubresource): Promise<ApiResponse> {
+  const { store, scope, subresource } = call;
+  const { name, namespace, verb } = scope.info;
+  if (verb !== 'create') throw methodNotAllowed(store.groupResource, verb);
+  const sub = store.info.subresources.find((one) => one.name === subresource);
+  const schema = sub && schemaOf(sub.group, sub.version, sub.kind);
+  if (sub === undefined || schema === undefined) throw noSuchPath();
+  const request = writeRequestOf(call, 'CreateOptions');
+  const mode = fieldValidationOf(scope.params, 'CreateOptions');
+  const body = (await readObject(scope, { apiVersion: apiVersionOf(sub), kind: sub.kind, schema }, mode)) as unknown as KubernetesObject;
+  settleNamespace(store, body, namespace);
+  const attributes = admissionAttributes(store, request, { operation: 'CREATE', subresource, namespace, name, object: body });
+  await store.services.admission.mutate(attributes);
+  await store.services.admission.validate(attributes);
+  const result = await handler.create({ namespace, name, body, dryRun: request.dryRun, context: scope });
+  return await writeAny(scope, 201, result);
+}
+
+/** Serves a resource without storage. */
+export async function serveVirtual(call: Call, virtual: VirtualResource): Promise<ApiResponse> {
+  const { store, scope } = call;
+  const { name, namespace, verb } = scope.info;
+  if (verb === 'create' && virtual.create !== undefined) {
+    const request = writeRequestOf(call, 'CreateOptions');
+    const mode = fieldValidationOf(scope.params, 'CreateOptions');
+    const draft = (await readObject(scope, expectedOf(call), mode)) as unknown as KubernetesObject;
+    store.definition.strategy.applyDefaults?.(draft);
+    settleNamespace(store, draft, namespace);
+    const attributes = admissionAttributes(store, request, { operation: 'CREATE', subresource: '', namespace, name: '', object: draft });
+    await store.services.admission.mutate(attributes);
+    await store.services.admission.validate(attributes);
+    return await writeAny(scope, 201, await virtual.create(draft, scope, namespace));
+  }
+  if (verb === 'get' && virtual.get !== undefined) return await writeObject(store, scope, { status: 200, object: await virtual.get(name, scope) });
+  if (verb === 'list' && virtual.list !== undefined) return await listVirtual(call, await virtual.list(scope));
+  throw methodNotAllowed(store.groupResource, verb);
+}
+
+async function listVirtual(call: Call, objects: readonly KubernetesObject[]): Promise<ApiResponse> {
+  const { store, scope } = call;
+  if (scope.request.wantsObjects) {
+    return { kind: 'object', status: 200, headers: {}, object: { kind: store.info.listKind, apiVersion: store.apiVersion, metadata: {}, items: objects } };
+  }
+  const form = negotiate(scope.request.headers['accept'], { as: ['Table', 'PartialObjectMetadataList'], protobuf: true, stream: false });
+  const { group, version, listKind } = store.info;
+  return await writeList(call, { form, objects, metadata: {}, schema: schemaOf(group, version, listKind) });
+}

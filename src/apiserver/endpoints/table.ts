@@ -1,0 +1,62 @@
+/** Objects as tables and as bare metadata, as `kubectl get` asks for them. Upstream: endpoints/handlers/response.go, the table convertor. */
+import type { ListMeta, TableColumnDefinition } from '../../api/gen/meta-v1.ts';
+import { ageOf } from '../../api/age.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import { badRequest } from '../../api/status-error.ts';
+import type { Printer } from '../registry/resource-definition.ts';
+
+const defaultPrinter: Printer<KubernetesObject> = {
+  columns: [
+    { name: 'Name', type: 'string', format: 'name', priority: 0, description: 'Name must be unique within a namespace.' },
+    { name: 'Age', type: 'string', format: '', priority: 0, description: 'Time since the object was created.' },
+  ],
+  cells: (object, nowMs) => [object.metadata.name, ageOf(object.metadata.creationTimestamp, nowMs)],
+};
+
+/** How much of each object a row carries. */
+export type IncludeObject = 'None' | 'Metadata' | 'Object';
+
+/** Reads `includeObject`. Throws 400. */
+export function includeObjectOf(params: URLSearchParams): IncludeObject {
+  const value = params.get('includeObject') ?? '';
+  if (value === '') return 'Metadata';
+  if (value !== 'None' && value !== 'Metadata' && value !== 'Object') {
+    throw badRequest(`unrecognized includeObject value: ${JSON.stringify(value)}`);
+  }
+  return value;
+}
+
+/** Metadata alone, under meta.k8s.io. */
+export function partialMetadata(object: KubernetesObject, version: string): object {
+  return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}`, metadata: object.metadata };
+}
+
+/** A list of bare metadata. */
+export function partialMetadataList(objects: readonly KubernetesObject[], metadata: ListMeta, version: string): object {
+  const items = objects.map((object) => partialMetadata(object, version));
+  return { kind: 'PartialObjectMetadataList', apiVersion: `meta.k8s.io/${version}`, metadata, items };
+}
+
+/** What a table is made of. */
+export interface TableRequest {
+  readonly printer: Printer<KubernetesObject> | undefined;
+  readonly version: string;
+  readonly include: IncludeObject;
+  readonly nowMs: number;
+  readonly metadata: ListMeta;
+  /** Later events of a watch repeat no columns. */
+  readonly withoutColumns?: boolean;
+}
+
+/** A table of objects. */
+export function tableOf(objects: readonly KubernetesObject[], request: TableRequest): object {
+  const { printer = defaultPrinter, version, include, nowMs } = request;
+  const rows = objects.map((object) => ({ cells: printer.cells(object, nowMs), object: rowObject(object, include, version) }));
+  const columnDefinitions: readonly TableColumnDefinition[] | null = request.withoutColumns === true ? null : printer.columns;
+  return { kind: 'Table', apiVersion: `meta.k8s.io/${version}`, metadata: request.metadata, columnDefinitions, rows };
+}
+
+function rowObject(object: KubernetesObject, include: IncludeObject, version: string): object | null {
+  if (include === 'None') return null;
+  return include === 'Object' ? object : partialMetadata(object, version);
+}

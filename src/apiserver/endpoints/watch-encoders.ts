@@ -1,0 +1,85 @@
+/** How watch events are written: objects, JSON lines, protobuf frames, tables, bare metadata. */
+import { stringifyJson } from '../../api/codec/json.ts';
+import type { JsonObject } from '../../api/codec/own-property.ts';
+import { builtinSchema, encodeProtobuf, encodeWatchFrame } from '../../api/codec/protobuf.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import type { ObjectEvent } from '../../api/transport.ts';
+import type { GenericStore } from '../generic-registry/generic-store.ts';
+import type { MediaForm } from '../negotiation.ts';
+import type { CacheEvent } from '../watch-cache/cache-event.ts';
+import type { RevisionCell } from '../watch-cache/revision-cell.ts';
+import type { WatchEncoder, WatchEventType } from '../watch-cache/watcher.ts';
+import { type IncludeObject, partialMetadata, tableOf } from './table.ts';
+
+/** Annotation of the bookmark that ends the initial events. */
+const initialEventsEnd = 'k8s.io/initial-events-end';
+const lineEnd = Buffer.from('}\n');
+
+function bookmarkObject(store: GenericStore, revision: number, isEnd: boolean): KubernetesObject {
+  const annotations = isEnd ? { annotations: { [initialEventsEnd]: 'true' } } : {};
+  return { kind: store.info.kind, apiVersion: store.apiVersion, metadata: { resourceVersion: String(revision), ...annotations } };
+}
+
+/** Events for callers in this process. */
+export function objectEncoder(store: GenericStore): WatchEncoder<ObjectEvent> {
+  return {
+    event: (type, cell) => ({ type, object: store.object(cell) }),
+    bookmark: (revision, isEnd) => ({ type: 'BOOKMARK', object: bookmarkObject(store, revision, isEnd) }),
+    error: (status) => ({ type: 'ERROR', object: status }),
+  };
+}
+
+function shared(source: CacheEvent | undefined, key: string, make: () => Uint8Array): Uint8Array {
+  if (source === undefined) return make();
+  source.frames ??= new Map();
+  let frame = source.frames.get(key);
+  if (frame === undefined) source.frames.set(key, (frame = make()));
+  return frame;
+}
+
+const starts = new Map<WatchEventType, Buffer>();
+
+function lineStart(type: WatchEventType): Buffer {
+  let start = starts.get(type);
+  if (start === undefined) starts.set(type, (start = Buffer.from(`{"type":"${type}","object":`)));
+  return start;
+}
+
+function jsonLine(type: WatchEventType, json: Uint8Array): Uint8Array {
+  return Buffer.concat([lineStart(type), json, lineEnd]);
+}
+
+function jsonOf(object: unknown): Uint8Array {
+  return Buffer.from(stringifyJson(object));
+}
+
+/** Events in the form a network client takes. Tables carry their columns in the first event only. */
+export function frameEncoder(store: GenericStore, form: MediaForm, include: IncludeObject): WatchEncoder<Uint8Array> {
+  const write = form.serialization === 'protobuf' ? protobufFrame : (type: WatchEventType, object: object) => jsonLine(type, jsonOf(object));
+  const plainJson = form.key === 'json';
+  let columnsSent = false;
+  const shape = (object: KubernetesObject): object => {
+    if (form.as === 'PartialObjectMetadata') return partialMetadata(object, form.asVersion);
+    if (form.as !== 'Table') return object;
+    const { resourceVersion = '' } = object.metadata;
+    const withoutColumns = columnsSent;
+    columnsSent = true;
+    const { printer } = store.definition;
+    return tableOf([object], { printer, version: form.asVersion, include, nowMs: store.services.clock.nowMs(), metadata: { resourceVersion }, withoutColumns });
+  };
+  const make = (type: WatchEventType, cell: RevisionCell): Uint8Array =>
+    plainJson ? jsonLine(type, store.json(cell)) : write(type, shape(store.object(cell)));
+  const key = (type: WatchEventType): string => `${store.apiVersion} ${form.key} ${type}`;
+  return {
+    event: (type, cell, source) => (form.as === 'Table' ? make(type, cell) : shared(source, key(type), () => make(type, cell))),
+    bookmark: (revision, isEnd) => write('BOOKMARK', shape(bookmarkObject(store, revision, isEnd))),
+    error: (status) => write('ERROR', status),
+  };
+}
+
+function protobufFrame(type: WatchEventType, object: object): Uint8Array {
+  const { apiVersion = '', kind = '' } = object as { apiVersion?: string; kind?: string };
+  const schema = builtinSchema(apiVersion, kind);
+  if (schema === undefined) throw new Error(`no protobuf form of ${apiVersion} ${kind}`);
+  return encodeWatchFrame(type, encodeProtobuf(schema, object as JsonObject));
+}

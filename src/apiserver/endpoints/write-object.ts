@@ -1,0 +1,91 @@
+/** Writes one object in the form the client takes. */
+import { stringifyJson } from '../../api/codec/json.ts';
+import type { JsonObject } from '../../api/codec/own-property.ts';
+import { encodeProtobuf } from '../../api/codec/protobuf.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import type { StructSchema } from '../../api/schema/type-schema.ts';
+import { schemaOf } from '../../api/schema/schema.ts';
+import type { ApiHeaders, ApiResponse } from '../../api/transport.ts';
+import type { GenericStore } from '../generic-registry/generic-store.ts';
+import { type MediaForm, mediaTypeOf, negotiate } from '../negotiation.ts';
+import { isTrue } from '../request-info.ts';
+import type { RequestScope } from '../request-scope.ts';
+import { CACHE_CONTROL, jsonHeaders, warningHeaders } from '../responses.ts';
+import type { RevisionCell } from '../watch-cache/revision-cell.ts';
+import { includeObjectOf, partialMetadata, tableOf } from './table.ts';
+
+const objectForms = ['Table', 'PartialObjectMetadata'];
+
+/** The form for one object of a store. Throws 406. */
+export function objectForm(store: GenericStore, scope: RequestScope): MediaForm {
+  return negotiate(scope.request.headers['accept'], { as: objectForms, protobuf: store.definition.schema === undefined, stream: false });
+}
+
+/** Headers of an answer. */
+export function headersFor(form: MediaForm, scope: RequestScope, contentType = mediaTypeOf[form.serialization]): ApiHeaders {
+  if (contentType === 'application/json' && scope.warnings.length === 0) return jsonHeaders;
+  return { 'content-type': contentType, 'cache-control': CACHE_CONTROL, ...warningHeaders(scope.warnings) };
+}
+
+/** Whether the client wants indented JSON. */
+export function isPretty(scope: RequestScope): boolean {
+  return scope.params.has('pretty') && isTrue(scope.params.get('pretty'));
+}
+
+/** Encodes any object whose kind has `schema`. YAML loads its library on first use. */
+export async function encodeObject(object: object, form: MediaForm, { schema, pretty }: { schema: StructSchema | undefined; pretty: boolean }): Promise<Uint8Array> {
+  if (form.serialization === 'yaml') {
+    const { stringifyYaml } = await import('../../api/codec/yaml.ts');
+    return Buffer.from(stringifyYaml(object));
+  }
+  if (form.serialization === 'protobuf' && schema !== undefined) return encodeProtobuf(schema, object as JsonObject);
+  return Buffer.from(`${pretty ? JSON.stringify(object, null, 2) : stringifyJson(object)}\n`);
+}
+
+/** What is to be written: a stored cell, or an object that is stored nowhere. A cell is decoded only when the form needs it. */
+export type Written =
+  | { readonly status: number; readonly cell: RevisionCell }
+  | { readonly status: number; readonly cell?: undefined; readonly object: KubernetesObject };
+
+/** The answer that carries a stored object. At once for JSON and in-process callers. */
+export function writeObject(store: GenericStore, scope: RequestScope, written: Written): ApiResponse | Promise<ApiResponse> {
+  const { status, cell } = written;
+  const object = (): KubernetesObject => (written.cell === undefined ? written.object : store.object(written.cell));
+  if (scope.request.wantsObjects) return { kind: 'object', status, headers: warningHeaders(scope.warnings), object: object() };
+  const form = objectForm(store, scope);
+  if (cell !== undefined && form.key === 'json' && !isPretty(scope)) {
+    return { kind: 'bytes', status, headers: headersFor(form, scope), chunks: [store.json(cell)] };
+  }
+  return writeForm(store, scope, { form, status, object: object() });
+}
+
+async function writeForm(
+  store: GenericStore,
+  scope: RequestScope,
+  { form, status, object }: { form: MediaForm; status: number; object: KubernetesObject },
+): Promise<ApiResponse> {
+  const shaped = shape(store, scope, { form, object });
+  const schema = form.as === undefined ? store.schema : schemaOf('meta.k8s.io', form.asVersion, form.as);
+  const bytes = await encodeObject(shaped, form, { schema, pretty: isPretty(scope) });
+  return { kind: 'bytes', status, headers: headersFor(form, scope), chunks: [bytes] };
+}
+
+function shape(store: GenericStore, scope: RequestScope, { form, object }: { form: MediaForm; object: KubernetesObject }): object {
+  if (form.as === 'PartialObjectMetadata') return partialMetadata(object, form.asVersion);
+  if (form.as !== 'Table') return object;
+  const { resourceVersion } = object.metadata;
+  const metadata = resourceVersion === undefined ? {} : { resourceVersion };
+  const include = includeObjectOf(scope.params);
+  return tableOf([object], { printer: store.definition.printer, version: form.asVersion, include, nowMs: store.services.clock.nowMs(), metadata });
+}
+
+/** The answer that carries any object of a built-in kind (Scale, Status, reviews). */
+export async function writeAny(scope: RequestScope, status: number, object: { apiVersion?: string; kind?: string }): Promise<ApiResponse> {
+  if (scope.request.wantsObjects) return { kind: 'object', status, headers: warningHeaders(scope.warnings), object };
+  const form = negotiate(scope.request.headers['accept'], { as: [], protobuf: true, stream: false });
+  const { apiVersion = '', kind = '' } = object;
+  const slash = apiVersion.indexOf('/');
+  const schema = schemaOf(apiVersion.slice(0, Math.max(slash, 0)), apiVersion.slice(slash + 1), kind);
+  const bytes = await encodeObject(object, form, { schema, pretty: isPretty(scope) });
+  return { kind: 'bytes', status, headers: headersFor(form, scope), chunks: [bytes] };
+}

@@ -1,0 +1,119 @@
+/** POST, PUT and DELETE of objects and of those sub-resources that are stored with them. Upstream: endpoints/handlers. */
+import type { DeleteOptions, Status } from '../../api/gen/meta-v1.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import { schemaOf } from '../../api/schema/schema.ts';
+import { badRequest } from '../../api/status-error.ts';
+import type { ApiResponse } from '../../api/transport.ts';
+import { createObject } from '../generic-registry/create.ts';
+import { deleteObject, deleteObjects } from '../generic-registry/delete.ts';
+import { listCells } from '../generic-registry/list.ts';
+import { updateObject } from '../generic-registry/update.ts';
+import type { WriteOutcome, WriteRequest } from '../generic-registry/write.ts';
+import { negotiate } from '../negotiation.ts';
+import { type ExpectedKind, readObject, readOptions } from './body.ts';
+import type { Call } from './endpoint.ts';
+import { listRequestOf, writeList } from './list.ts';
+import { checkDeleteOptions, deleteOptionsOfQuery, dryRunOf, fieldValidationOf, managerOf } from './options.ts';
+import { writeAny, writeObject } from './write-object.ts';
+
+/** What the body must be. */
+export function expectedOf({ store }: Call): ExpectedKind {
+  return { apiVersion: store.apiVersion, kind: store.info.kind, schema: store.schema };
+}
+
+/** The common part of a write. Throws 422 for bad options. */
+export function writeRequestOf({ scope }: Call, kind: string): WriteRequest {
+  const dryRun = scope.request.query !== '' && dryRunOf(scope.params, kind);
+  const manager = managerOf(scope, kind);
+  const options = { kind, apiVersion: 'meta.k8s.io/v1', fieldManager: manager, ...(dryRun ? { dryRun: ['All'] } : {}) };
+  return { context: scope, dryRun, manager, options };
+}
+
+/** Answers with what a write left. */
+export function writeOutcome(call: Call, outcome: WriteOutcome): ApiResponse | Promise<ApiResponse> {
+  const status = outcome.created ? 201 : 200;
+  const { cell, object } = outcome;
+  return writeObject(call.store, call.scope, cell === undefined ? { status, object } : { status, cell });
+}
+
+/** Serves POST on a collection. */
+export async function serveCreate(call: Call): Promise<ApiResponse> {
+  const { store, scope } = call;
+  const request = writeRequestOf(call, 'CreateOptions');
+  const mode = fieldValidationOf(scope.params, 'CreateOptions');
+  const draft = (await readObject(scope, expectedOf(call), mode)) as unknown as KubernetesObject;
+  store.definition.strategy.applyDefaults?.(draft);
+  const outcome = await createObject(store, draft, { ...request, namespace: scope.info.namespace });
+  return await writeOutcome(call, outcome);
+}
+
+/** Throws 400 when the body names another object than the path. */
+export function checkName(object: KubernetesObject, { name, namespace }: { name: string; namespace: string }): void {
+  const given = object.metadata.name ?? '';
+  if (given !== name) throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
+  const inside = object.metadata.namespace ?? '';
+  if (namespace !== '' && inside !== '' && inside !== namespace) {
+    throw badRequest(`the namespace of the object (${inside}) does not match the namespace on the request (${namespace})`);
+  }
+}
+
+/** Serves PUT. */
+export async function serveUpdate(call: Call): Promise<ApiResponse> {
+  const { store, scope, subresource } = call;
+  const { name, namespace } = scope.info;
+  const request = writeRequestOf(call, 'UpdateOptions');
+  const mode = fieldValidationOf(scope.params, 'UpdateOptions');
+  const body = (await readObject(scope, expectedOf(call), mode)) as unknown as KubernetesObject;
+  checkName(body, { name, namespace });
+  store.definition.strategy.applyDefaults?.(body);
+  // The strategy changes the draft; only an update without resourceVersion can be run again and needs a fresh one.
+  const mayRepeat = !body.metadata.resourceVersion;
+  const next = (): KubernetesObject => (mayRepeat ? structuredClone(body) : body);
+  const outcome = await updateObject(store, { ...request, name, namespace, subresource, next, retriesConflicts: false });
+  return await writeOutcome(call, outcome);
+}
+
+async function deleteOptions(call: Call): Promise<DeleteOptions> {
+  const schema = schemaOf('meta.k8s.io', 'v1', 'DeleteOptions') ?? schemaOf('', 'v1', 'DeleteOptions');
+  if (schema === undefined) throw new Error('no schema for DeleteOptions');
+  const body = await readOptions(call.scope, { apiVersion: 'meta.k8s.io/v1', kind: 'DeleteOptions', schema });
+  const options = { ...deleteOptionsOfQuery(call.scope.params), ...body } as DeleteOptions;
+  checkDeleteOptions(options);
+  return options;
+}
+
+function deleteRequestOf(call: Call, options: DeleteOptions): WriteRequest & { options: DeleteOptions } {
+  const dryRun = (options.dryRun ?? []).length > 0;
+  return { context: call.scope, dryRun, manager: managerOf(call.scope, 'DeleteOptions'), options };
+}
+
+/** Serves DELETE of one object. */
+export async function serveDelete(call: Call): Promise<ApiResponse> {
+  const { store, scope } = call;
+  const { name, namespace } = scope.info;
+  const options = await deleteOptions(call);
+  const { object, removed } = await deleteObject(store, { ...deleteRequestOf(call, options), name, namespace });
+  if (!removed || store.definition.returnsDeleted === true) return await writeObject(store, scope, { status: 200, object });
+  const { group, resource } = store.info;
+  const details = { name, ...(group === '' ? {} : { group }), kind: resource, uid: object.metadata.uid! };
+  const status: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
+  return await writeAny(scope, 200, status);
+}
+
+/** Serves DELETE of a collection; answers with what was there. */
+export async function serveDeleteCollection(call: Call): Promise<ApiResponse> {
+  const { store, scope } = call;
+  const options = await deleteOptions(call);
+  const page = await listCells(store, { ...listRequestOf(call), limit: 0 });
+  const objects = page.cells.map((cell) => store.object(cell));
+  const names = objects.map(({ metadata }) => ({ namespace: metadata.namespace ?? '', name: metadata.name ?? '' }));
+  await deleteObjects(store, names, deleteRequestOf(call, options));
+  const metadata = { resourceVersion: String(page.revision) };
+  if (scope.request.wantsObjects) {
+    return { kind: 'object', status: 200, headers: {}, object: { kind: store.info.listKind, apiVersion: store.apiVersion, metadata, items: objects } };
+  }
+  const custom = store.definition.schema !== undefined;
+  const form = negotiate(scope.request.headers['accept'], { as: ['Table', 'PartialObjectMetadataList'], protobuf: !custom, stream: false });
+  const schema = custom ? undefined : schemaOf(store.info.group, store.info.version, store.info.listKind);
+  return await writeList(call, { form, objects, metadata, schema });
+}

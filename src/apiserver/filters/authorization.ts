@@ -1,0 +1,65 @@
+/** Asks the authorizers in order; nobody's consent is a refusal. Upstream: endpoints/filters.WithAuthorization. */
+import { forbidden, type StatusError } from '../../api/status-error.ts';
+import type { Principal } from '../../api/transport.ts';
+import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from '../authz/contract.ts';
+import type { RequestInfo } from '../request-context.ts';
+
+/** The attributes of a request. */
+export function attributesOf(user: Principal, info: RequestInfo): AuthorizationAttributes {
+  return {
+    user,
+    verb: info.verb,
+    isResourceRequest: info.isResourceRequest,
+    apiGroup: info.apiGroup,
+    apiVersion: info.apiVersion,
+    namespace: info.namespace,
+    resource: info.resource,
+    subresource: info.subresource,
+    name: info.name,
+    path: info.path,
+    ...(info.labelSelector === undefined ? {} : { labelSelector: info.labelSelector }),
+    ...(info.fieldSelector === undefined ? {} : { fieldSelector: info.fieldSelector }),
+  };
+}
+
+/** The refusal, in upstream's words. */
+export function forbiddenError(attributes: AuthorizationAttributes, reason: string): StatusError {
+  const who = `User ${JSON.stringify(attributes.user.name)} cannot ${attributes.verb}`;
+  const why = reason === '' ? '' : `: ${reason}`;
+  if (!attributes.isResourceRequest) {
+    return forbidden({ group: '', resource: '' }, '', `${who} path ${JSON.stringify(attributes.path)}${why}`);
+  }
+  const { apiGroup, resource, subresource, namespace } = attributes;
+  const what = subresource === '' ? resource : `${resource}/${subresource}`;
+  const where = namespace === '' ? 'at the cluster scope' : `in the namespace ${JSON.stringify(namespace)}`;
+  const text = `${who} resource ${JSON.stringify(what)} in API group ${JSON.stringify(apiGroup)} ${where}${why}`;
+  return forbidden({ group: apiGroup, resource }, attributes.name, text);
+}
+
+/** The union of the authorizers: the first that has an opinion decides. Answers at once when they all do. */
+export function decide(
+  authorizers: readonly Authorizer[],
+  attributes: AuthorizationAttributes,
+): AuthorizationDecision | Promise<AuthorizationDecision> {
+  const reasons: string[] = [];
+  for (let index = 0; index < authorizers.length; index++) {
+    const verdict = authorizers[index]!.authorize(attributes);
+    if (verdict instanceof Promise) return decideLater(verdict, authorizers.slice(index + 1), { attributes, reasons });
+    if (verdict.decision !== 'noOpinion') return verdict;
+    if (verdict.reason !== '') reasons.push(verdict.reason);
+  }
+  return { decision: 'noOpinion', reason: reasons.join(', ') };
+}
+
+async function decideLater(
+  first: Promise<AuthorizationDecision>,
+  rest: readonly Authorizer[],
+  { attributes, reasons }: { attributes: AuthorizationAttributes; reasons: string[] },
+): Promise<AuthorizationDecision> {
+  const verdict = await first;
+  if (verdict.decision !== 'noOpinion') return verdict;
+  if (verdict.reason !== '') reasons.push(verdict.reason);
+  const later = await decide(rest, attributes);
+  if (later.decision !== 'noOpinion') return later;
+  return { decision: 'noOpinion', reason: [...reasons, ...(later.reason === '' ? [] : [later.reason])].join(', ') };
+}

@@ -1,0 +1,121 @@
+/**
+ * CREATE: names, system fields, admission, strategy, validation, allocation, compare-and-swap against nothing. Upstream:
+ * rest.BeforeCreate and genericregistry.Store.Create.
+ */
+import { Field } from '../../api/field-error.ts';
+import { validateObjectMeta } from '../../api/meta-validation.ts';
+import { nameIsDnsSubdomain } from '../../api/names.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import { alreadyExists, badRequest, type FieldCause, invalid } from '../../api/status-error.ts';
+import { trackFields } from './field-tracking.ts';
+import type { GenericStore } from './generic-store.ts';
+import { admissionAttributes, nowText, putObject, type WriteOutcome, type WriteRequest } from './write.ts';
+
+const suffixLength = 5;
+const maxNameLength = 63;
+/** As upstream since 1.32. */
+const nameAttempts = 8;
+
+/** Takes the request's namespace where the object names none. Throws 400 when they differ. */
+export function settleNamespace(store: GenericStore, object: KubernetesObject, requested: string): void {
+  const namespace = store.info.namespaced ? requested : '';
+  const given = object.metadata.namespace ?? '';
+  if (given === namespace) return;
+  if (given !== '' && namespace !== '') {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  }
+  if (namespace === '') delete object.metadata.namespace;
+  else object.metadata.namespace = namespace;
+}
+
+function generateName(store: GenericStore, prefix: string): string {
+  return prefix.slice(0, maxNameLength - suffixLength) + store.services.random.nameSuffix(suffixLength);
+}
+
+function fillSystemFields(store: GenericStore, draft: KubernetesObject): void {
+  const { metadata } = draft;
+  metadata.uid = store.services.random.uuid();
+  metadata.creationTimestamp = nowText(store);
+  delete metadata.deletionTimestamp;
+  delete metadata.deletionGracePeriodSeconds;
+  delete metadata.selfLink;
+  delete metadata.resourceVersion;
+  draft.apiVersion = store.apiVersion;
+  draft.kind = store.info.kind;
+}
+
+/** Field errors of metadata and of the strategy. */
+function validateNew(store: GenericStore, draft: KubernetesObject, request: WriteRequest): FieldCause[] {
+  const { strategy } = store.definition;
+  const field = Field.named('metadata');
+  const validateName = strategy.validateName?.bind(strategy) ?? nameIsDnsSubdomain;
+  validateObjectMeta(draft.metadata, { namespaced: store.info.namespaced, validateName }, field);
+  return [...field.errors, ...strategy.validate(draft, request.context)];
+}
+
+/** A create. */
+export interface CreateRequest extends WriteRequest {
+  readonly namespace: string;
+  /** Managed fields are already in the draft (apply). */
+  readonly tracksFields?: boolean;
+}
+
+/** Creates the object. `draft` is private and decoded; rejects with StatusErrors. */
+export async function createObject(
+  store: GenericStore,
+  draft: KubernetesObject,
+  request: CreateRequest,
+): Promise<WriteOutcome> {
+  const { strategy } = store.definition;
+  const { admission } = store.services;
+  if (draft.metadata.resourceVersion) throw badRequest('resourceVersion should not be set on objects to be created');
+  settleNamespace(store, draft, request.namespace);
+  const about = { operation: 'CREATE', subresource: '', namespace: request.namespace, name: draft.metadata.name ?? '', object: draft } as const;
+  const attributes = admissionAttributes(store, request, about);
+  const mutating = admission.mutate(attributes);
+  if (mutating !== undefined) await mutating;
+  strategy.applyDefaults?.(draft);
+  fillSystemFields(store, draft);
+  const prefix = draft.metadata.name ? '' : (draft.metadata.generateName ?? '');
+  if (prefix !== '') draft.metadata.name = generateName(store, prefix);
+  strategy.prepareForCreate?.(draft, request.context);
+  const errors = validateNew(store, draft, request);
+  if (errors.length > 0) throw invalid({ group: store.info.group, kind: store.info.kind }, draft.metadata.name ?? '', errors);
+  for (const text of strategy.warnings?.(draft, undefined) ?? []) request.context.addWarning(text);
+  const judging = admission.validate(attributes);
+  if (judging !== undefined) await judging;
+  return await allocateAndStore(store, draft, { ...request, prefix });
+}
+
+async function allocateAndStore(
+  store: GenericStore,
+  draft: KubernetesObject,
+  request: CreateRequest & { prefix: string },
+): Promise<WriteOutcome> {
+  const { strategy } = store.definition;
+  const taken = strategy.allocate === undefined ? undefined : await strategy.allocate(draft, undefined, request.dryRun);
+  let stored = false;
+  try {
+    const outcome = await storeNew(store, draft, request);
+    stored = !request.dryRun;
+    return outcome;
+  } finally {
+    if (stored) taken?.commit();
+    else taken?.rollback();
+  }
+}
+
+async function storeNew(store: GenericStore, draft: KubernetesObject, request: CreateRequest & { prefix: string }): Promise<WriteOutcome> {
+  const tracked = request.tracksFields === true ? draft : trackFields(store, { live: undefined, next: draft, manager: request.manager, subresource: '' });
+  for (let attempt = 1; ; attempt++) {
+    const name = draft.metadata.name ?? '';
+    const object = attempt === 1 ? tracked : { ...tracked, metadata: { ...tracked.metadata, name } };
+    const key = store.keyOf({ namespace: draft.metadata.namespace ?? '', name });
+    const taken = store.cache.get(key) !== undefined;
+    if (!taken && request.dryRun) return { object, created: true };
+    const outcome = taken ? undefined : await putObject(store, { key, object, expect: 0, created: true });
+    if (outcome !== undefined && !('lost' in outcome)) return outcome;
+    if (request.prefix === '' || attempt === nameAttempts) throw alreadyExists(store.groupResource, name);
+    draft.metadata.name = generateName(store, request.prefix);
+  }
+}

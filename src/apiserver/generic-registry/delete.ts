@@ -1,0 +1,76 @@
+/** DELETE of one object and of collections. Upstream: genericregistry.Store.Delete and DeleteCollection. */
+import type { DeleteOptions } from '../../api/gen/meta-v1.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import { conflict, isReason, notFound } from '../../api/status-error.ts';
+import type { RevisionCell } from '../watch-cache/revision-cell.ts';
+import { planDeletion } from './deletion.ts';
+import type { GenericStore, ObjectName } from './generic-store.ts';
+import { removeObject } from './remove.ts';
+import { admissionAttributes, putObject, type WriteRequest } from './write.ts';
+
+/** A delete. */
+export interface DeleteRequest extends WriteRequest, ObjectName {
+  readonly options: DeleteOptions;
+}
+
+/** What is left: the object as it is now, or as it was last. */
+export interface DeleteOutcome {
+  readonly object: KubernetesObject;
+  /** True when it is gone. */
+  readonly removed: boolean;
+}
+
+const maxAttempts = 50;
+const collectionWorkers = 8;
+
+/** Deletes one object. Rejects with 404, 409 and what admission refuses. */
+export async function deleteObject(store: GenericStore, request: DeleteRequest): Promise<DeleteOutcome> {
+  const key = store.keyOf(request);
+  let current = store.cache.get(key);
+  for (let attempt = 1; ; attempt++) {
+    if (current === undefined) throw notFound(store.groupResource, request.name);
+    const outcome = await tryDelete(store, request, { key, current });
+    if (!('lost' in outcome)) return outcome;
+    if (attempt === maxAttempts) throw conflict(store.groupResource, request.name);
+    current = outcome.current;
+  }
+}
+
+async function tryDelete(
+  store: GenericStore,
+  request: DeleteRequest,
+  { key, current }: { key: string; current: RevisionCell },
+): Promise<DeleteOutcome | { lost: true; current: RevisionCell | undefined }> {
+  const old = store.object(current);
+  const plan = planDeletion(store, old, { options: request.options, nowMs: store.services.clock.nowMs() });
+  const about = { operation: 'DELETE', subresource: '', namespace: request.namespace, name: request.name, oldObject: old } as const;
+  const attributes = admissionAttributes(store, request, about);
+  const mutating = store.services.admission.mutate(attributes);
+  if (mutating !== undefined) await mutating;
+  const judging = store.services.admission.validate(attributes);
+  if (judging !== undefined) await judging;
+  if (plan.kind === 'pending') return { object: old, removed: false };
+  if (plan.kind === 'mark') {
+    if (request.dryRun) return { object: plan.object, removed: false };
+    const outcome = await putObject(store, { key, object: plan.object, expect: current.revision, created: false });
+    return 'lost' in outcome ? outcome : { object: outcome.object, removed: false };
+  }
+  const outcome = await removeObject(store, { key, current, object: old, request });
+  return 'lost' in outcome ? outcome : { object: outcome.object, removed: true };
+}
+
+/** Deletes the given objects, several at a time; one that is gone meanwhile is no error. Rejects with the first error. */
+export async function deleteObjects(store: GenericStore, names: readonly ObjectName[], request: WriteRequest & { options: DeleteOptions }): Promise<void> {
+  let next = 0;
+  const work = async (): Promise<void> => {
+    while (next < names.length) {
+      const name = names[next++]!;
+      try {
+        await deleteObject(store, { ...request, ...name });
+      } catch (error) {
+        if (!isReason(error, 'NotFound')) throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(collectionWorkers, names.length) }, work));
+}

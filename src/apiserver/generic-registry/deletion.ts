@@ -1,0 +1,94 @@
+/**
+ * What a DELETE does to an object, decided without touching the store. Upstream: rest.BeforeDelete,
+ * deletionFinalizersForGarbageCollection, markAsDeleting.
+ */
+import type { DeleteOptions } from '../../api/gen/meta-v1.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import { conflict } from '../../api/status-error.ts';
+import { formatTime, parseTime } from '../../api/time.ts';
+import type { GenericStore } from './generic-store.ts';
+
+/** What is to be done. */
+export type DeletionPlan =
+  /** Deletion is under way already and the request changes nothing. */
+  | { readonly kind: 'pending' }
+  /** The object is marked (or marked anew) and stays. */
+  | { readonly kind: 'mark'; readonly object: KubernetesObject }
+  /** The object goes now. */
+  | { readonly kind: 'remove' };
+
+const ORPHAN = 'orphan';
+const FOREGROUND = 'foregroundDeletion';
+
+/** Throws 409 when a precondition does not hold. */
+export function checkPreconditions(store: GenericStore, object: KubernetesObject, options: DeleteOptions): void {
+  const { uid, resourceVersion } = options.preconditions ?? {};
+  const { metadata } = object;
+  const name = metadata.name ?? '';
+  if (uid !== undefined && uid !== metadata.uid) {
+    throw conflict(store.groupResource, name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`);
+  }
+  if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
+    const text = `ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${metadata.resourceVersion}`;
+    throw conflict(store.groupResource, name, `Precondition failed: ${text}`);
+  }
+}
+
+function propagation(store: GenericStore, finalizers: readonly string[], options: DeleteOptions): string {
+  if (options.orphanDependents !== undefined) return options.orphanDependents ? 'Orphan' : 'Background';
+  if (options.propagationPolicy !== undefined) return options.propagationPolicy;
+  if (finalizers.includes(ORPHAN)) return 'Orphan';
+  if (finalizers.includes(FOREGROUND)) return 'Foreground';
+  return store.definition.defaultPropagation ?? 'Background';
+}
+
+function finalizersAfter(store: GenericStore, finalizers: readonly string[], options: DeleteOptions): readonly string[] {
+  const policy = propagation(store, finalizers, options);
+  const wanted = policy === 'Orphan' ? ORPHAN : policy === 'Foreground' ? FOREGROUND : '';
+  const kept = finalizers.filter((finalizer) => finalizer === wanted || (finalizer !== ORPHAN && finalizer !== FOREGROUND));
+  return wanted === '' || kept.includes(wanted) ? kept : [...kept, wanted];
+}
+
+/** Marks a private copy. */
+function mark(next: KubernetesObject, how: { deleteAt: string; graceSeconds: number; finalizers: readonly string[] }): KubernetesObject {
+  const first = next.metadata.deletionTimestamp === undefined;
+  next.metadata.deletionTimestamp = how.deleteAt;
+  next.metadata.deletionGracePeriodSeconds = how.graceSeconds;
+  if (how.finalizers.length > 0) next.metadata.finalizers = [...how.finalizers];
+  else delete next.metadata.finalizers;
+  if (first && (next.metadata.generation ?? 0) > 0) next.metadata.generation = next.metadata.generation! + 1;
+  return next;
+}
+
+/** Decides. `nowMs` is wall time. Throws 409 for failed preconditions. */
+export function planDeletion(store: GenericStore, object: KubernetesObject, { options, nowMs }: { options: DeleteOptions; nowMs: number }): DeletionPlan {
+  checkPreconditions(store, object, options);
+  const { strategy } = store.definition;
+  const { metadata } = object;
+  const asked = options.gracePeriodSeconds === undefined ? undefined : options.gracePeriodSeconds < 0 ? 1 : options.gracePeriodSeconds;
+  const before = metadata.finalizers ?? [];
+  if (metadata.deletionTimestamp !== undefined && (metadata.deletionGracePeriodSeconds ?? 0) > 0) {
+    return shorten(object, asked);
+  }
+  const already = metadata.deletionTimestamp !== undefined;
+  const draft = structuredClone(object);
+  const grace = already ? 0 : (strategy.gracefulDeletionSeconds?.(draft, asked) ?? 0);
+  const finalizers = finalizersAfter(store, before, options);
+  const blocked = finalizers.length > 0 || strategy.blocksDeletion?.(object) === true;
+  if (grace === 0 && !blocked) return { kind: 'remove' };
+  const unchanged = finalizers.length === before.length && finalizers.every((finalizer) => before.includes(finalizer));
+  if (already && unchanged) return { kind: 'pending' };
+  const deleteAt = already ? metadata.deletionTimestamp! : formatTime(nowMs + grace * 1000);
+  return { kind: 'mark', object: mark(draft, { deleteAt, graceSeconds: grace, finalizers }) };
+}
+
+/** A second DELETE may only shorten the grace period. */
+function shorten(object: KubernetesObject, asked: number | undefined): DeletionPlan {
+  const { metadata } = object;
+  const grace = metadata.deletionGracePeriodSeconds!;
+  if (asked === undefined || asked >= grace) return { kind: 'pending' };
+  const finalizers = metadata.finalizers ?? [];
+  if (asked === 0 && finalizers.length === 0) return { kind: 'remove' };
+  const startMs = parseTime(metadata.deletionTimestamp) - grace * 1000;
+  return { kind: 'mark', object: mark(structuredClone(object), { deleteAt: formatTime(startMs + asked * 1000), graceSeconds: asked, finalizers }) };
+}

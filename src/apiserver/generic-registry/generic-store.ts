@@ -1,0 +1,133 @@
+/**
+ * One resource's storage as the verbs use it: keys, the cache, conversion between the served and the stored version.
+ * Upstream: genericregistry.Store. The verbs themselves stand beside this file.
+ */
+import type { FieldSelector } from '../../api/field-selector.ts';
+import type { JsonObject } from '../../api/codec/own-property.ts';
+import { stringifyJson } from '../../api/codec/json.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import { apiVersionOf, type ResourceInfo } from '../../api/resource-info.ts';
+import { schemaOf } from '../../api/schema/schema.ts';
+import type { StructSchema } from '../../api/schema/type-schema.ts';
+import { type GroupResource, notFound } from '../../api/status-error.ts';
+import type { ResourceDefinition } from '../registry/resource-definition.ts';
+import type { RevisionCell } from '../watch-cache/revision-cell.ts';
+import { WatchCache } from '../watch-cache/watch-cache.ts';
+import type { RegistryServices } from './services.ts';
+
+/** Names one object; namespace '' for cluster-scoped ones. */
+export interface ObjectName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Fields of objects that selectors may name. */
+export type FieldsOf = Readonly<Record<string, string>>;
+
+/** One resource in one version over its storage. */
+export class GenericStore {
+  readonly definition: ResourceDefinition;
+  readonly services: RegistryServices;
+  readonly info: ResourceInfo;
+  readonly apiVersion: string;
+  /** For error texts. */
+  readonly groupResource: GroupResource;
+  readonly cache: WatchCache;
+  /** The definition whose version is stored. */
+  readonly stored: ResourceDefinition;
+  #schema: StructSchema | undefined;
+
+  constructor(definition: ResourceDefinition, stored: ResourceDefinition, services: RegistryServices) {
+    this.definition = definition;
+    this.stored = stored;
+    this.services = services;
+    this.info = definition.info;
+    this.apiVersion = apiVersionOf(definition.info);
+    this.groupResource = { group: definition.info.group, resource: definition.info.resource };
+    const { storagePrefix } = definition;
+    this.cache = storagePrefix === '' ? new WatchCache('') : services.hub.cache(storagePrefix);
+  }
+
+  /** The schema of the served version. */
+  get schema(): StructSchema {
+    const { group, version, kind } = this.info;
+    this.#schema ??= this.definition.schema ?? schemaOf(group, version, kind);
+    if (this.#schema === undefined) throw new Error(`no schema for ${this.apiVersion} ${kind}`);
+    return this.#schema;
+  }
+
+  /** The store's key of an object. */
+  keyOf({ namespace, name }: ObjectName): string {
+    const { storagePrefix } = this.definition;
+    return this.info.namespaced ? `${storagePrefix}${namespace}/${name}` : storagePrefix + name;
+  }
+
+  /** The key prefix of a list; namespace '' means all. */
+  prefixOf(namespace: string): string {
+    const { storagePrefix } = this.definition;
+    return this.info.namespaced && namespace !== '' ? `${storagePrefix}${namespace}/` : storagePrefix;
+  }
+
+  /** The newest cell of an object. Throws 404. */
+  cell(of: ObjectName): RevisionCell {
+    const cell = this.cache.get(this.keyOf(of));
+    if (cell === undefined) throw notFound(this.groupResource, of.name);
+    return cell;
+  }
+
+  /** The object of a cell in the served version. */
+  object(cell: RevisionCell): KubernetesObject {
+    const { definition, stored } = this;
+    if (definition === stored) return cell.object();
+    return cell.view(this.apiVersion, () => {
+      const object = cell.object();
+      if (object.apiVersion === this.apiVersion) return object;
+      const { conversion } = definition;
+      const converted = conversion === undefined ? object : conversion.fromStored(object);
+      return { ...converted, apiVersion: this.apiVersion, kind: this.info.kind };
+    });
+  }
+
+  /** The JSON text of a cell in the served version. */
+  json(cell: RevisionCell): Uint8Array {
+    if (this.definition === this.stored) return cell.json();
+    return cell.view(`${this.apiVersion} json`, () => Buffer.from(stringifyJson(this.object(cell))));
+  }
+
+  /** An object of the served version as it is stored. */
+  toStored(object: KubernetesObject): KubernetesObject {
+    if (this.definition === this.stored) return object;
+    const { conversion } = this.definition;
+    const { info } = this.stored;
+    const converted = conversion === undefined ? object : conversion.toStored(object);
+    return { ...converted, apiVersion: apiVersionOf(info), kind: info.kind };
+  }
+
+  /** What field selectors see of a cell. */
+  fields(cell: RevisionCell): FieldsOf {
+    return cell.view(`${this.apiVersion} fields`, () => this.fieldsOf(this.object(cell)));
+  }
+
+  /** What field selectors see of an object. */
+  fieldsOf(object: KubernetesObject): FieldsOf {
+    const base: Record<string, string> = { 'metadata.name': object.metadata.name ?? '' };
+    if (this.info.namespaced) base['metadata.namespace'] = object.metadata.namespace ?? '';
+    return { ...base, ...this.definition.selectableFields?.(object) };
+  }
+
+  /** The first field of the selector this resource does not know, if any. */
+  unknownField(selector: FieldSelector): string | undefined {
+    let known: FieldsOf | undefined;
+    for (const { field } of selector) {
+      if (field === 'metadata.name' || (field === 'metadata.namespace' && this.info.namespaced)) continue;
+      known ??= this.definition.selectableFields?.(this.emptyObject()) ?? {};
+      if (!Object.hasOwn(known, field)) return field;
+    }
+    return undefined;
+  }
+
+  /** The zero object, canonical. */
+  emptyObject(): KubernetesObject {
+    return { apiVersion: this.apiVersion, kind: this.info.kind, metadata: {}, spec: {}, status: {} } as KubernetesObject & JsonObject;
+  }
+}

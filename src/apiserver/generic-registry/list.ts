@@ -1,0 +1,177 @@
+/**
+ * LIST: at the newest revision, not older than one, or exactly at one; in pages that all show the first page's revision.
+ * Upstream: Store.List with the cacher.
+ */
+import { expired, statusFailure, StatusError, timeout } from '../../api/status-error.ts';
+import { prefixEnd, StoreError } from '../../storage/store.ts';
+import { compareKeys } from '../../storage/key-order.ts';
+import { RevisionCell } from '../watch-cache/revision-cell.ts';
+import { type ContinueToken, encodeContinue } from './continue-token.ts';
+import type { GenericStore } from './generic-store.ts';
+import { type Selection, selects } from './selection.ts';
+
+/** What to list. */
+export interface ListRequest {
+  /** '' for all. */
+  readonly namespace: string;
+  readonly selection: Selection;
+  /** 0: no limit. */
+  readonly limit: number;
+  readonly continue: ContinueToken | undefined;
+  /** Exactly as of this revision; undefined: newest. */
+  readonly exactRevision: number | undefined;
+  /** At least as new as this. */
+  readonly minRevision: number;
+}
+
+/** One page. */
+export interface ListPage {
+  readonly cells: readonly RevisionCell[];
+  readonly revision: number;
+  readonly continueToken?: string;
+  readonly remaining?: number;
+}
+
+/** How long a list waits for a revision that is yet to come. */
+const freshnessTimeoutMs = 3000;
+const yieldEveryMs = 2;
+
+const expiredContinue =
+  'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.';
+const expiredList = 'The resourceVersion for the provided list is too old.';
+
+/** Waits until the caches have reached a revision. Rejects with 504 when they do not. */
+export async function waitUntilFresh(store: GenericStore, revision: number): Promise<void> {
+  const { hub } = store.services;
+  if (hub.revision >= revision || (await hub.waitFor(revision, freshnessTimeoutMs))) return;
+  const { status } = timeout(`Too large resource version: ${revision}, current: ${hub.revision}`);
+  const causes = [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }];
+  throw new StatusError({ ...status, details: { causes, retryAfterSeconds: 1 } });
+}
+
+async function cellsAt(store: GenericStore, under: string, revision: number): Promise<readonly RevisionCell[]> {
+  const { hub } = store.services;
+  if (revision === hub.revision) return store.cache.list(under);
+  const kept = store.cache.snapshot(under, revision);
+  if (kept !== undefined) return kept;
+  const range = await store.services.store.range({ start: under, end: prefixEnd(under), revision });
+  return range.entries.map((entry) => new RevisionCell(entry.key, entry.modRevision, entry.value));
+}
+
+interface Source {
+  readonly cells: readonly RevisionCell[];
+  readonly revision: number;
+  readonly from: number;
+}
+
+function indexFrom(cells: readonly RevisionCell[], key: string): number {
+  let low = 0;
+  let high = cells.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (compareKeys(cells[middle]!.key, key) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+async function sourceOf(store: GenericStore, request: ListRequest, under: string): Promise<Source> {
+  const token = request.continue;
+  if (token !== undefined) {
+    const key = under + token.start;
+    const current = store.services.hub.revision;
+    if (token.revision < 0) {
+      const cells = store.cache.list(under);
+      return { cells, revision: current, from: indexFrom(cells, key) };
+    }
+    const cells = await readExact(store, { under, revision: token.revision, onExpired: () => expiredPage(token) });
+    return { cells, revision: token.revision, from: indexFrom(cells, key) };
+  }
+  const { exactRevision } = request;
+  if (exactRevision === undefined) {
+    if (store.services.hub.revision < request.minRevision) await waitUntilFresh(store, request.minRevision);
+    return { cells: store.cache.list(under), revision: store.services.hub.revision, from: 0 };
+  }
+  await waitUntilFresh(store, exactRevision);
+  const cells = await readExact(store, { under, revision: exactRevision, onExpired: () => expired(expiredList) });
+  return { cells, revision: exactRevision, from: 0 };
+}
+
+function expiredPage(token: ContinueToken): StatusError {
+  const { status } = statusFailure(410, 'Expired', expiredContinue);
+  return new StatusError({ ...status, metadata: { continue: encodeContinue({ revision: -1, start: token.start }) } });
+}
+
+async function readExact(
+  store: GenericStore,
+  { under, revision, onExpired }: { under: string; revision: number; onExpired: () => StatusError },
+): Promise<readonly RevisionCell[]> {
+  try {
+    return await cellsAt(store, under, revision);
+  } catch (error) {
+    if (error instanceof StoreError && error.code === 'compacted') throw onExpired();
+    if (error instanceof StoreError && error.code === 'futureRevision') throw expired(expiredList);
+    throw error;
+  }
+}
+
+/** Lists. Rejects with 400, 410 and 504. */
+export async function listCells(store: GenericStore, request: ListRequest): Promise<ListPage> {
+  const under = store.prefixOf(request.namespace);
+  const single = await listSingle(store, request);
+  if (single !== undefined) return single;
+  const { cells, revision, from } = await sourceOf(store, request, under);
+  const { selection, limit } = request;
+  if (selection.isEverything) {
+    const end = limit === 0 ? cells.length : Math.min(cells.length, from + limit);
+    const page = from === 0 && end === cells.length ? cells : cells.slice(from, end);
+    return finish(store, { under, revision, cells, page, end, counts: true });
+  }
+  const { page, end } = await select(store, selection, { cells, from, limit });
+  return finish(store, { under, revision, cells, page, end, counts: false });
+}
+
+/** A list of the newest that can hold one name only. */
+async function listSingle(store: GenericStore, request: ListRequest): Promise<ListPage | undefined> {
+  const { selection, namespace, exactRevision, minRevision } = request;
+  if (selection.name === undefined || exactRevision !== undefined || request.continue !== undefined) return undefined;
+  if (store.info.namespaced && namespace === '') return undefined;
+  await waitUntilFresh(store, minRevision);
+  const cell = store.cache.get(store.keyOf({ namespace, name: selection.name }));
+  const cells = cell !== undefined && selects(store, selection, cell) ? [cell] : [];
+  return { cells, revision: store.services.hub.revision };
+}
+
+async function select(
+  store: GenericStore,
+  selection: Selection,
+  { cells, from, limit }: { cells: readonly RevisionCell[]; from: number; limit: number },
+): Promise<{ page: RevisionCell[]; end: number }> {
+  const { clock } = store.services;
+  const page: RevisionCell[] = [];
+  let sinceMs = clock.monotonicMs();
+  let index = from;
+  for (; index < cells.length; index++) {
+    if (selects(store, selection, cells[index]!)) {
+      if (limit > 0 && page.length === limit) break;
+      page.push(cells[index]!);
+    }
+    if ((index & 63) === 63 && clock.monotonicMs() - sinceMs > yieldEveryMs) {
+      await clock.yield();
+      sinceMs = clock.monotonicMs();
+    }
+  }
+  return { page, end: index };
+}
+
+function finish(
+  store: GenericStore,
+  list: { under: string; revision: number; cells: readonly RevisionCell[]; page: readonly RevisionCell[]; end: number; counts: boolean },
+): ListPage {
+  const { under, revision, cells, page, end } = list;
+  const last = page.at(-1);
+  if (end >= cells.length || last === undefined) return { cells: page, revision };
+  store.cache.keepSnapshot(under, revision, cells);
+  const continueToken = encodeContinue({ revision, start: `${last.key.slice(under.length)}\0` });
+  return { cells: page, revision, continueToken, ...(list.counts ? { remaining: cells.length - end } : {}) };
+}

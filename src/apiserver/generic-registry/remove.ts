@@ -1,0 +1,30 @@
+/** Takes an object out of the store, with what follows. */
+import type { KubernetesObject } from '../../api/object.ts';
+import type { RevisionCell } from '../watch-cache/revision-cell.ts';
+import { RevisionCell as Cell } from '../watch-cache/revision-cell.ts';
+import type { GenericStore } from './generic-store.ts';
+import type { LostWrite, WriteOutcome } from './write.ts';
+
+/** Whether an update removes the last thing that kept a marked object. Upstream: ShouldDeleteDuringUpdate. */
+export function shouldDeleteDuringUpdate(store: GenericStore, object: KubernetesObject, old: KubernetesObject): boolean {
+  if (old.metadata.deletionTimestamp === undefined || (object.metadata.finalizers ?? []).length > 0) return false;
+  if (store.definition.strategy.blocksDeletion?.(object) === true) return false;
+  return (old.metadata.deletionGracePeriodSeconds ?? 0) === 0;
+}
+
+/** Removes the object if it still is what `current` says; the outcome's object is what was removed. */
+export async function removeObject(
+  store: GenericStore,
+  what: { key: string; current: RevisionCell; object: KubernetesObject; request: { dryRun: boolean } },
+): Promise<WriteOutcome | LostWrite> {
+  const { key, current, object, request } = what;
+  if (request.dryRun) return { object, created: false };
+  const result = await store.services.store.delete({ key, expectRevision: current.revision });
+  if (!result.ok) {
+    return { lost: true, current: result.current && new Cell(key, result.current.modRevision, result.current.value) };
+  }
+  const gone = { ...object, metadata: { ...object.metadata, resourceVersion: String(result.revision) } };
+  const after = store.definition.strategy.afterDelete?.(gone);
+  if (after !== undefined) await after;
+  return { object: gone, created: false };
+}

@@ -1,0 +1,75 @@
+/** All resources this server serves, by group, version and name. Definitions come and go at run time (custom resources). */
+import type { ResourceInfo } from '../../api/resource-info.ts';
+import type { ResourceDefinition } from '../registry/resource-definition.ts';
+import { GenericStore } from './generic-store.ts';
+import type { RegistryServices } from './services.ts';
+
+/** Names a resource in a version. */
+export type ResourceKey = Pick<ResourceInfo, 'group' | 'version' | 'resource'>;
+
+function textOf({ group, version, resource }: ResourceKey): string {
+  return `${group}/${version}/${resource}`;
+}
+
+/** The definition whose version is stored, among those that share a prefix. */
+function storedOf(definitions: readonly ResourceDefinition[]): ResourceDefinition {
+  return definitions.find((one) => one.storageVersion === true) ?? definitions.find((one) => one.conversion === undefined) ?? definitions[0]!;
+}
+
+/** The resources. */
+export class ResourceRegistry {
+  readonly #stores = new Map<string, GenericStore>();
+  readonly #served = new Set<GenericStore>();
+  readonly #listeners = new Set<() => void>();
+
+  /** Stores of the served resources, in the order they were added. */
+  get served(): Iterable<GenericStore> {
+    return this.#served;
+  }
+
+  /** The served resource of a path. */
+  find(group: string, version: string, resource: string): GenericStore | undefined {
+    const store = this.#stores.get(`${group}/${version}/${resource}`);
+    return store !== undefined && this.#served.has(store) ? store : undefined;
+  }
+
+  /** A resource, served or not. */
+  known(key: ResourceKey): GenericStore | undefined {
+    return this.#stores.get(textOf(key));
+  }
+
+  /** Adds definitions; those for which `isServed` is false can be stored but have no path. */
+  add(definitions: readonly ResourceDefinition[], services: RegistryServices, isServed: (definition: ResourceDefinition) => boolean): GenericStore[] {
+    const added: GenericStore[] = [];
+    for (const definition of definitions) {
+      const { storagePrefix } = definition;
+      const stored = storagePrefix === '' ? definition : storedOf(definitions.filter((one) => one.storagePrefix === storagePrefix));
+      const store = new GenericStore(definition, stored, services);
+      this.remove([definition.info]);
+      this.#stores.set(textOf(definition.info), store);
+      if (isServed(definition)) this.#served.add(store);
+      added.push(store);
+    }
+    for (const listener of this.#listeners) listener();
+    return added;
+  }
+
+  /** Takes resources off. */
+  remove(keys: readonly ResourceKey[]): void {
+    let changed = false;
+    for (const key of keys) {
+      const store = this.#stores.get(textOf(key));
+      if (store === undefined) continue;
+      this.#stores.delete(textOf(key));
+      this.#served.delete(store);
+      changed = true;
+    }
+    if (changed) for (const listener of this.#listeners) listener();
+  }
+
+  /** Called whenever the set of resources changed. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+}

@@ -1,0 +1,60 @@
+/** Label and field selectors of a request, checked against the resource. Upstream: storage.SelectionPredicate. */
+import { type FieldSelector, FieldSelectorError, matchesFields, parseFieldSelector } from '../../api/field-selector.ts';
+import type { LabelMatcher } from '../../api/label-selector.ts';
+import { everything } from '../../api/label-selector.ts';
+import { LabelSelectorParseError, parseLabelSelector } from '../../api/label-selector-parser.ts';
+import { badRequest } from '../../api/status-error.ts';
+import type { RevisionCell } from '../watch-cache/revision-cell.ts';
+import type { GenericStore } from './generic-store.ts';
+
+/** What is selected. */
+export interface Selection {
+  readonly labels: LabelMatcher;
+  readonly fields: FieldSelector;
+  readonly isEverything: boolean;
+  /** The name the field selector demands, if it does. */
+  readonly name: string | undefined;
+}
+
+/** Selects all. */
+export const selectAll: Selection = { labels: everything, fields: [], isEverything: true, name: undefined };
+
+function parseLabels(text: string): LabelMatcher {
+  try {
+    return parseLabelSelector(text);
+  } catch (error) {
+    if (error instanceof LabelSelectorParseError) throw badRequest(error.message);
+    throw error;
+  }
+}
+
+function parseFields(text: string): FieldSelector {
+  try {
+    return parseFieldSelector(text);
+  } catch (error) {
+    if (error instanceof FieldSelectorError) throw badRequest(error.message);
+    throw error;
+  }
+}
+
+/** Parses and checks the selectors. Throws 400. */
+export function selectionOf(store: GenericStore, labelText: string, fieldText: string): Selection {
+  if (labelText === '' && fieldText === '') return selectAll;
+  const labels = labelText === '' ? everything : parseLabels(labelText);
+  const fields = fieldText === '' ? [] : parseFields(fieldText);
+  const unknown = store.unknownField(fields);
+  if (unknown !== undefined) {
+    const { group, version, kind } = store.info;
+    const gvk = `${group === '' ? '' : group}/${version}, Kind=${kind}`;
+    throw badRequest(`Unable to find "${gvk}" that match label selector "${labelText}", field selector "${fieldText}": field label not supported: ${unknown}`);
+  }
+  const name = fields.find(({ field, operator }) => field === 'metadata.name' && operator === '=')?.value;
+  return { labels, fields, isEverything: labels.isEverything && fields.length === 0, name };
+}
+
+/** Whether a cell is selected. */
+export function selects(store: GenericStore, selection: Selection, cell: RevisionCell): boolean {
+  if (selection.isEverything) return true;
+  if (!selection.labels.isEverything && !selection.labels.matches(store.object(cell).metadata.labels)) return false;
+  return selection.fields.length === 0 || matchesFields(selection.fields, store.fields(cell));
+}

@@ -1,0 +1,17 @@
+/** What the generic stores share. */
+import type { Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
+import type { Random } from '../../platform/random.ts';
+import type { Store } from '../../storage/store.ts';
+import type { AdmissionChain } from '../admission/admission-chain.ts';
+import type { CacheHub } from '../watch-cache/cache-hub.ts';
+
+/** Shared by all resources of one server. */
+export interface RegistryServices {
+  readonly store: Store;
+  readonly hub: CacheHub;
+  readonly admission: AdmissionChain;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}

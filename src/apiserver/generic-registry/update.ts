@@ -1,0 +1,190 @@
+/**
+ * UPDATE of an object or one of its sub-resources: optimistic lock, strategy, validation, admission, compare-and-swap,
+ * and the deletion of a marked object whose last finalizer went. Upstream: rest.BeforeUpdate, Store.Update.
+ *
+ * `next` computes the new object from the newest one; it runs again when another writer was faster and the request does
+ * not insist on a revision.
+ */
+import { equal } from '../../api/patch/json-patch.ts';
+import { stripManaged } from '../../api/managed-fields/field-manager.ts';
+import type { JsonObject } from '../../api/codec/own-property.ts';
+import { Field } from '../../api/field-error.ts';
+import { validateObjectMetaUpdate } from '../../api/meta-validation.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import { conflict, invalid, notFound } from '../../api/status-error.ts';
+import type { Strategy } from '../registry/resource-definition.ts';
+import type { RevisionCell } from '../watch-cache/revision-cell.ts';
+import { createObject, settleNamespace } from './create.ts';
+import { trackFields } from './field-tracking.ts';
+import type { GenericStore, ObjectName } from './generic-store.ts';
+import { removeObject, shouldDeleteDuringUpdate } from './remove.ts';
+import { admissionAttributes, type LostWrite, putObject, type WriteOutcome, type WriteRequest } from './write.ts';
+
+/** An update. */
+export interface UpdateRequest extends WriteRequest, ObjectName {
+  /** '' for the object itself. */
+  readonly subresource: string;
+  /** Makes the new object, a private draft, from the newest one; absent when there is none. */
+  next(current: KubernetesObject | undefined): KubernetesObject | Promise<KubernetesObject>;
+  /** Creates the object when it is not there (apply). PUT does so only where the strategy allows it. */
+  readonly createMissing?: boolean;
+  /** True for patches: a lost race is run again unless the patch itself names a resourceVersion. */
+  readonly retriesConflicts: boolean;
+  /** Managed fields are already in what `next` returns. */
+  readonly tracksFields?: boolean;
+  /** Name fields are managed under, when it is not `subresource` (scale). */
+  readonly trackedSubresource?: string;
+}
+
+/** As upstream's patch retries. */
+const maxPatchAttempts = 5;
+const maxAttempts = 50;
+
+/** The strategy of the object or sub-resource. */
+function strategyOf(store: GenericStore, subresource: string): Strategy<KubernetesObject> {
+  if (subresource === '' || subresource === 'scale') return store.definition.strategy;
+  const found = store.definition.objectSubresources?.[subresource];
+  if (found === undefined) throw new Error(`no sub-resource ${subresource} of ${store.info.resource}`);
+  return found.strategy;
+}
+
+/** Updates (or, where allowed, creates). Rejects with StatusErrors. */
+export async function updateObject(store: GenericStore, request: UpdateRequest): Promise<WriteOutcome> {
+  const key = store.keyOf(request);
+  let current = store.cache.get(key);
+  for (let attempt = 1; ; attempt++) {
+    if (current === undefined) return await createMissing(store, request);
+    const outcome = await tryUpdate(store, request, { key, current });
+    if (!('lost' in outcome)) return outcome;
+    const insists = outcome.insists || attempt >= (request.retriesConflicts ? maxPatchAttempts : maxAttempts);
+    if (insists && outcome.current !== undefined) throw conflict(store.groupResource, request.name);
+    current = outcome.current;
+  }
+}
+
+async function createMissing(store: GenericStore, request: UpdateRequest): Promise<WriteOutcome> {
+  const allowed = request.createMissing === true || (!request.retriesConflicts && store.definition.strategy.allowCreateOnUpdate === true);
+  if (!allowed || request.subresource !== '') throw notFound(store.groupResource, request.name);
+  const draft = await request.next(undefined);
+  if (draft.metadata.uid && request.createMissing === true) throw notFound(store.groupResource, request.name);
+  delete draft.metadata.resourceVersion;
+  return await createObject(store, draft, request);
+}
+
+interface Attempt {
+  readonly key: string;
+  readonly current: RevisionCell;
+}
+
+type Tried = WriteOutcome | (LostWrite & { readonly insists: boolean });
+
+async function tryUpdate(store: GenericStore, request: UpdateRequest, { key, current }: Attempt): Promise<Tried> {
+  const old = store.object(current);
+  const strategy = strategyOf(store, request.subresource);
+  const made = request.next(old);
+  const draft = made instanceof Promise ? await made : made;
+  const insists = checkRevision(store, request, { draft, old, strategy });
+  checkUid(store, key, { draft, old });
+  carryOver(store, draft, { old, request });
+  const about = { operation: 'UPDATE', subresource: request.subresource, namespace: request.namespace, name: request.name, object: draft, oldObject: old } as const;
+  const attributes = admissionAttributes(store, request, about);
+  const mutating = store.services.admission.mutate(attributes);
+  if (mutating !== undefined) await mutating;
+  strategy.applyDefaults?.(draft);
+  strategy.prepareForUpdate?.(draft, old, request.context);
+  const field = Field.named('metadata');
+  validateObjectMetaUpdate(draft.metadata, old.metadata, field);
+  const errors = [...field.errors, ...strategy.validateUpdate(draft, old, request.context)];
+  if (errors.length > 0) throw invalid({ group: store.info.group, kind: store.info.kind }, request.name, errors);
+  for (const text of strategy.warnings?.(draft, old) ?? []) request.context.addWarning(text);
+  const judging = store.services.admission.validate(attributes);
+  if (judging !== undefined) await judging;
+  const outcome = await storeChange(store, request, { key, current, old, draft, strategy });
+  return 'lost' in outcome ? { ...outcome, insists } : outcome;
+}
+
+/** Whether the request insists on the revision it read. Throws 409 when that is not the newest, 422 when it must name one. */
+function checkRevision(
+  store: GenericStore,
+  request: UpdateRequest,
+  { draft, old, strategy }: { draft: KubernetesObject; old: KubernetesObject; strategy: Strategy<KubernetesObject> },
+): boolean {
+  const given = draft.metadata.resourceVersion ?? '';
+  const newest = old.metadata.resourceVersion;
+  if (given === '' || given === '0') {
+    if (request.retriesConflicts || strategy.allowUnconditionalUpdate === true) {
+      draft.metadata.resourceVersion = newest!;
+      return false;
+    }
+    const text = 'Invalid value: 0: must be specified for an update';
+    const cause = { reason: 'FieldValueInvalid', field: 'metadata.resourceVersion', text };
+    throw invalid({ group: store.info.group, kind: store.info.kind }, request.name, [cause]);
+  }
+  if (given !== newest) throw conflict(store.groupResource, request.name);
+  return !request.retriesConflicts;
+}
+
+function checkUid(store: GenericStore, key: string, { draft, old }: { draft: KubernetesObject; old: KubernetesObject }): void {
+  const given = draft.metadata.uid;
+  if (given === undefined || given === '' || given === old.metadata.uid) return;
+  const why = `Precondition failed: UID in precondition: ${given}, UID in object meta: ${old.metadata.uid}`;
+  const text = `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`;
+  throw conflict(store.groupResource, old.metadata.name ?? '', text);
+}
+
+/** System fields no updater sets. */
+function carryOver(store: GenericStore, draft: KubernetesObject, { old, request }: { old: KubernetesObject; request: UpdateRequest }): void {
+  settleNamespace(store, draft, request.namespace);
+  const { metadata } = draft;
+  const from = old.metadata;
+  metadata.uid = from.uid!;
+  metadata.creationTimestamp = from.creationTimestamp!;
+  if (from.generation === undefined) delete metadata.generation;
+  else metadata.generation = from.generation;
+  if (from.deletionTimestamp === undefined) {
+    delete metadata.deletionTimestamp;
+    delete metadata.deletionGracePeriodSeconds;
+  } else {
+    metadata.deletionTimestamp = from.deletionTimestamp;
+    if (from.deletionGracePeriodSeconds === undefined) delete metadata.deletionGracePeriodSeconds;
+    else metadata.deletionGracePeriodSeconds = from.deletionGracePeriodSeconds;
+  }
+  delete metadata.selfLink;
+  draft.apiVersion = store.apiVersion;
+  draft.kind = store.info.kind;
+}
+
+interface Ready extends Attempt {
+  readonly old: KubernetesObject;
+  readonly draft: KubernetesObject;
+  readonly strategy: Strategy<KubernetesObject>;
+}
+
+/** Whether nothing but managed fields differs. */
+function isSame(a: KubernetesObject, b: KubernetesObject): boolean {
+  return equal(stripManaged(a as unknown as JsonObject), stripManaged(b as unknown as JsonObject));
+}
+
+async function storeChange(store: GenericStore, request: UpdateRequest, ready: Ready): Promise<WriteOutcome | LostWrite> {
+  const { key, current, old, draft, strategy } = ready;
+  const taken = strategy.allocate === undefined ? undefined : await strategy.allocate(draft, old, request.dryRun);
+  let written = false;
+  try {
+    const subresource = request.trackedSubresource ?? request.subresource;
+    const object = request.tracksFields === true ? draft : trackFields(store, { live: old, next: draft, manager: request.manager, subresource });
+    if (shouldDeleteDuringUpdate(store, object, old)) {
+      const removed = await removeObject(store, { key, current, object, request });
+      written = !request.dryRun && !('lost' in removed);
+      return removed;
+    }
+    const same = request.tracksFields === true ? equal(object, old) : isSame(object, old);
+    if (same) return { object: old, cell: current, created: false };
+    if (request.dryRun) return { object, created: false };
+    const outcome = await putObject(store, { key, object, expect: current.revision, created: false });
+    written = !('lost' in outcome);
+    return outcome;
+  } finally {
+    if (written) taken?.commit();
+    else taken?.rollback();
+  }
+}

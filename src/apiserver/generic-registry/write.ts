@@ -1,0 +1,91 @@
+/** Compare-and-swap writes of objects, and what the verbs that write have in common. */
+import type { KubernetesObject } from '../../api/object.ts';
+import { formatTime } from '../../api/time.ts';
+import type { AdmissionAttributes, AdmissionOperation } from '../admission/contract.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { RevisionCell } from '../watch-cache/revision-cell.ts';
+import { encodeStored, RevisionCell as Cell, withResourceVersion } from '../watch-cache/revision-cell.ts';
+import type { GenericStore, ObjectName } from './generic-store.ts';
+
+/** What every write knows of its request. */
+export interface WriteRequest {
+  readonly context: RequestContext;
+  readonly dryRun: boolean;
+  /** Field manager's name. */
+  readonly manager: string;
+  /** Options of the verb (CreateOptions …), for admission. */
+  readonly options: object;
+}
+
+/** What a write left behind. */
+export interface WriteOutcome {
+  readonly object: KubernetesObject;
+  /** The cell that holds it; absent for dry runs. */
+  readonly cell?: RevisionCell;
+  readonly created: boolean;
+}
+
+/** A write that lost its compare. */
+export interface LostWrite {
+  readonly lost: true;
+  /** What is there now, if anything. */
+  readonly current: RevisionCell | undefined;
+}
+
+/** A write to be tried. `expect` 0: the object must not exist. */
+export interface PutObject {
+  readonly key: string;
+  readonly object: KubernetesObject;
+  readonly expect: number;
+  readonly created: boolean;
+}
+
+/** Stores an object of the served version. */
+export async function putObject(store: GenericStore, put: PutObject): Promise<WriteOutcome | LostWrite> {
+  const stored = store.toStored(put.object);
+  const { ttlSeconds } = store.definition;
+  const value = encodeStored(stored);
+  const result = await store.services.store.put({
+    key: put.key,
+    value,
+    expectRevision: put.expect,
+    ...(ttlSeconds === undefined ? {} : { ttlSeconds }),
+  });
+  if (!result.ok) {
+    const { current } = result;
+    return { lost: true, current: current && new Cell(put.key, current.modRevision, current.value) };
+  }
+  const object = withResourceVersion(put.object, result.revision);
+  let cell = store.cache.get(put.key);
+  if (cell?.revision !== result.revision) cell = new Cell(put.key, result.revision, value);
+  cell.adopt(stored === put.object ? object : withResourceVersion(stored, result.revision));
+  return { object: store.definition === store.stored ? cell.object() : object, cell, created: put.created };
+}
+
+const secondTexts = { second: Number.NaN, text: '' };
+
+/** Now, as metadata spells it. The text of the running second is kept. */
+export function nowText(store: GenericStore): string {
+  const nowMs = store.services.clock.nowMs();
+  const second = Math.floor(nowMs / 1000);
+  if (second !== secondTexts.second) {
+    secondTexts.second = second;
+    secondTexts.text = formatTime(nowMs);
+  }
+  return secondTexts.text;
+}
+
+/** The attributes admission sees. */
+export function admissionAttributes(
+  store: GenericStore,
+  request: WriteRequest,
+  of: ObjectName & {
+    operation: AdmissionOperation;
+    subresource: string;
+    object?: KubernetesObject;
+    oldObject?: KubernetesObject;
+  },
+): AdmissionAttributes {
+  const { context, dryRun, options } = request;
+  return { ...of, resource: store.info as AdmissionAttributes['resource'], options, dryRun, context };
+}

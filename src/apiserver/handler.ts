@@ -1,0 +1,157 @@
+/**
+ * The API server as a function: the chain of filters around every request. Upstream: server.DefaultBuildHandlerChain.
+ *
+ * Order: request info, authentication (skipped for callers inside the process), impersonation, places in flight,
+ * authorization, then the resource or route. Whatever goes wrong becomes a Status; what is no StatusError is a bug, logged
+ * with its stack and answered with 500. Nothing here waits unless a step must: a cached GET is answered in the same turn.
+ */
+import { noSuchPath, methodNotAllowed } from '../api/status-error.ts';
+import type { ApiHandler, ApiRequest, ApiResponse, Principal } from '../api/transport.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Log } from '../platform/log.ts';
+import type { Authenticator } from './authn/contract.ts';
+import type { Authorizer } from './authz/contract.ts';
+import { dispatch, type DispatchDeps } from './dispatch.ts';
+import { authenticate } from './filters/authentication.ts';
+import { attributesOf, decide, forbiddenError } from './filters/authorization.ts';
+import { impersonate, wantsImpersonation } from './filters/impersonation.ts';
+import { isLongRunning, type MaxInFlight } from './filters/max-in-flight.ts';
+import type { ResourceRegistry } from './generic-registry/resource-registry.ts';
+import type { RouteTable } from './non-resource-routes.ts';
+import { noParams, parseRequestInfo } from './request-info.ts';
+import type { RequestMetrics } from './request-metrics.ts';
+import { RequestScope } from './request-scope.ts';
+import { errorResponse, statusOf } from './responses.ts';
+
+/** One request and its answer, for whoever records them (audit). */
+export interface AuditRecord {
+  readonly scope: RequestScope;
+  readonly status: number;
+  readonly durationMs: number;
+}
+
+/** What the handler needs. */
+export interface HandlerDeps extends DispatchDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly registry: ResourceRegistry;
+  readonly routes: RouteTable;
+  readonly authenticators: readonly Authenticator[];
+  readonly authorizers: readonly Authorizer[];
+  readonly inFlight: MaxInFlight;
+  readonly metrics: RequestMetrics;
+  /** Called after each answer's head is known. */
+  readonly audit?: (record: AuditRecord) => void;
+}
+
+const nobody: Principal = { name: '', groups: [] };
+
+interface Served {
+  readonly request: ApiRequest;
+  readonly startMs: number;
+  scope: RequestScope;
+}
+
+/** Makes the handler. */
+export function createHandler(deps: HandlerDeps): ApiHandler {
+  return (request) => {
+    const served: Served = { request, startMs: deps.clock.monotonicMs(), scope: undefined as unknown as RequestScope };
+    try {
+      const params = request.query === '' ? noParams : new URLSearchParams(request.query);
+      const info = parseRequestInfo({ method: request.method, path: request.path, params });
+      served.scope = new RequestScope({ request, info, params, user: request.principal ?? nobody });
+      const answer = identify(deps, served, { info, params });
+      if (!(answer instanceof Promise)) return finish(deps, served, answer);
+      return answer.then(
+        (response) => finish(deps, served, response),
+        (error: unknown) => fail(deps, served, error),
+      );
+    } catch (error) {
+      return fail(deps, served, error);
+    }
+  };
+}
+
+type Answer = ApiResponse | Promise<ApiResponse>;
+
+function identify(deps: HandlerDeps, served: Served, parts: Pick<RequestScope, 'info' | 'params'>): Answer {
+  const { request } = served;
+  const as = (user: Principal): Answer => {
+    served.scope = new RequestScope({ request, ...parts, user });
+    if (!wantsImpersonation(request)) return admit(deps, served.scope);
+    return impersonate(request, user, deps.authorizers).then((other) => {
+      served.scope = new RequestScope({ request, ...parts, user: other });
+      return admit(deps, served.scope);
+    });
+  };
+  if (request.principal !== undefined) return as(request.principal);
+  const user = authenticate(deps.authenticators, request);
+  return user instanceof Promise ? user.then(as) : as(user);
+}
+
+function admit(deps: HandlerDeps, scope: RequestScope): Answer {
+  if (isLongRunning(scope)) return authorize(deps, scope);
+  const leave = deps.inFlight.enter(scope);
+  let answer: Answer;
+  try {
+    answer = authorize(deps, scope);
+  } catch (error) {
+    leave();
+    throw error;
+  }
+  if (answer instanceof Promise) return answer.finally(leave);
+  leave();
+  return answer;
+}
+
+function authorize(deps: HandlerDeps, scope: RequestScope): Answer {
+  const attributes = attributesOf(scope.user, scope.info);
+  const verdict = decide(deps.authorizers, attributes);
+  if (verdict instanceof Promise) {
+    return verdict.then((later) => {
+      if (later.decision !== 'allow') throw forbiddenError(attributes, later.reason);
+      return serve(deps, scope);
+    });
+  }
+  if (verdict.decision !== 'allow') throw forbiddenError(attributes, verdict.reason);
+  return serve(deps, scope);
+}
+
+function serve(deps: HandlerDeps, scope: RequestScope): Answer {
+  const { info, request } = scope;
+  if (info.isResourceRequest) {
+    const store = deps.registry.find(info.apiGroup, info.apiVersion, info.resource);
+    if (store !== undefined) return dispatch(store, scope, deps);
+  }
+  const route = deps.routes.find(request.path);
+  if (route === undefined) throw noSuchPath();
+  const methods = route.methods ?? ['GET', 'HEAD'];
+  if (!methods.includes(request.method)) throw methodNotAllowed({ group: '', resource: request.path }, request.method);
+  return route.serve(scope);
+}
+
+function isKnown(deps: HandlerDeps, scope: RequestScope): boolean {
+  const { info } = scope;
+  if (info.isResourceRequest) return deps.registry.find(info.apiGroup, info.apiVersion, info.resource) !== undefined;
+  return deps.routes.find(info.path) !== undefined;
+}
+
+function record(deps: HandlerDeps, served: Served, status: number): void {
+  if (served.scope === undefined) return;
+  const durationMs = deps.clock.monotonicMs() - served.startMs;
+  const known = status !== 401 && status !== 403 && isKnown(deps, served.scope);
+  deps.metrics.observe(served.scope, { code: status, seconds: durationMs / 1000, known });
+  deps.audit?.({ scope: served.scope, status, durationMs });
+}
+
+function finish(deps: HandlerDeps, served: Served, response: ApiResponse): ApiResponse {
+  record(deps, served, response.kind === 'upgrade' ? 101 : response.status);
+  return response;
+}
+
+function fail(deps: HandlerDeps, served: Served, error: unknown): ApiResponse {
+  const status = statusOf(error, deps.log);
+  if (status.code === 429) deps.metrics.terminated();
+  record(deps, served, status.code ?? 500);
+  return errorResponse(served.request, status, served.scope?.warnings ?? []);
+}

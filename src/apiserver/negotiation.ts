@@ -1,0 +1,106 @@
+/**
+ * Chooses the form of a response from the Accept header. Upstream: endpoints/handlers/negotiation.
+ *
+ * Not offered: CBOR, and gzip (zlib would have to run on the thread pool, which a hung volume can block; clients on
+ * loopback and in-cluster networks gain nothing from it).
+ */
+import { Lru } from '../base/lru.ts';
+import { notAcceptable } from '../api/status-error.ts';
+
+/** Encodings of the wire. */
+export type Serialization = 'json' | 'yaml' | 'protobuf';
+
+/** The form a response takes. */
+export interface MediaForm {
+  readonly serialization: Serialization;
+  /** Kind the objects are turned into. */
+  readonly as?: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
+  /** Version of meta.k8s.io for `as`. */
+  readonly asVersion: string;
+  /** Names the form: equal keys give equal bytes. */
+  readonly key: string;
+}
+
+/** What an endpoint can turn its objects into. */
+export interface FormOffer {
+  readonly as: readonly string[];
+  readonly protobuf: boolean;
+  /** Watches: YAML cannot be streamed. */
+  readonly stream: boolean;
+}
+
+const serializations: Readonly<Record<string, Serialization>> = {
+  'application/json': 'json',
+  'application/yaml': 'yaml',
+  'application/vnd.kubernetes.protobuf': 'protobuf',
+};
+const plainTypes = Object.keys(serializations);
+const streamTypes = ['application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch'];
+
+/** The Content-Type of each serialization. */
+export const mediaTypeOf: Readonly<Record<Serialization, string>> = {
+  json: 'application/json',
+  yaml: 'application/yaml',
+  protobuf: 'application/vnd.kubernetes.protobuf',
+};
+
+/** One clause of an Accept header. */
+export interface AcceptClause {
+  readonly type: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly quality: number;
+}
+
+/** Clauses, the preferred first. */
+export function parseAccept(header: string): AcceptClause[] {
+  const clauses = header.split(',').map((text) => {
+    const [type = '', ...rest] = text.split(';').map((part) => part.trim());
+    const params: Record<string, string> = {};
+    for (const part of rest) {
+      const at = part.indexOf('=');
+      if (at > 0) params[part.slice(0, at).toLowerCase()] = part.slice(at + 1).replaceAll('"', '');
+    }
+    const quality = params['q'] === undefined ? 1 : Number(params['q']);
+    return { type: type.toLowerCase(), params, quality };
+  });
+  return clauses.filter((clause) => clause.quality > 0).sort((a, b) => b.quality - a.quality);
+}
+
+function matches(clause: AcceptClause, offer: FormOffer): MediaForm | undefined {
+  const any = clause.type === '*/*' || clause.type === 'application/*' || clause.type === '';
+  const serialization = any ? 'json' : serializations[clause.type];
+  if (serialization === undefined) return undefined;
+  if (serialization === 'protobuf' && !offer.protobuf) return undefined;
+  if (serialization === 'yaml' && offer.stream) return undefined;
+  const { as, v = 'v1', g = '' } = clause.params;
+  if (as === undefined) return { serialization, asVersion: '', key: serialization };
+  if (serialization === 'protobuf' && as === 'Table') return undefined;
+  if (g !== 'meta.k8s.io' || (v !== 'v1' && v !== 'v1beta1') || !offer.as.includes(as)) return undefined;
+  return { serialization, as: as as NonNullable<MediaForm['as']>, asVersion: v, key: `${serialization};${as};${v}` };
+}
+
+const json: MediaForm = { serialization: 'json', asVersion: '', key: 'json' };
+const remembered = new Lru<string, MediaForm>(256);
+
+/** The form to answer in. Throws 406. */
+export function negotiate(accept: string | undefined, offer: FormOffer): MediaForm {
+  if (accept === undefined || accept === '' || accept === '*/*' || accept === 'application/json') return json;
+  const cacheKey = `${offer.as.length} ${offer.protobuf} ${offer.stream} ${accept}`;
+  const known = remembered.get(cacheKey);
+  if (known !== undefined) return known;
+  for (const clause of parseAccept(accept)) {
+    const form = matches(clause, offer);
+    if (form === undefined) continue;
+    if (accept.length < 512) remembered.set(cacheKey, form);
+    return form;
+  }
+  const types = (offer.stream ? streamTypes : plainTypes).filter((type) => offer.protobuf || !type.includes('protobuf'));
+  throw notAcceptable(`only the following media types are accepted: ${types.join(', ')}`);
+}
+
+/** The serialization of a body from its Content-Type; undefined when it is none of ours. */
+export function contentSerialization(contentType: string | undefined): Serialization | undefined {
+  if (contentType === undefined || contentType === '') return 'json';
+  const end = contentType.indexOf(';');
+  return serializations[(end < 0 ? contentType : contentType.slice(0, end)).trim().toLowerCase()];
+}

@@ -1,0 +1,31 @@
+/** One request as the handlers see it: the contract's context with the query, the body and the warnings. */
+import type { ApiRequest, Principal } from '../api/transport.ts';
+import type { RequestContext, RequestInfo } from './request-context.ts';
+
+/** A request being served. */
+export class RequestScope implements RequestContext {
+  readonly request: ApiRequest;
+  readonly info: RequestInfo;
+  readonly params: URLSearchParams;
+  readonly user: Principal;
+  readonly warnings: string[] = [];
+
+  constructor(parts: { request: ApiRequest; info: RequestInfo; params: URLSearchParams; user: Principal }) {
+    this.request = parts.request;
+    this.info = parts.info;
+    this.params = parts.params;
+    this.user = parts.user;
+  }
+
+  get signal(): AbortSignal {
+    return this.request.signal;
+  }
+
+  get userAgent(): string {
+    return this.request.headers['user-agent'] ?? '';
+  }
+
+  addWarning(text: string): void {
+    if (!this.warnings.includes(text)) this.warnings.push(text);
+  }
+}

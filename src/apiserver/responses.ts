@@ -1,0 +1,84 @@
+/** Turns errors and plain objects into responses. Upstream: endpoints/handlers/responsewriters. */
+import type { Status } from '../api/gen/meta-v1.ts';
+import { stringifyJson } from '../api/codec/json.ts';
+import { internalError, StatusError } from '../api/status-error.ts';
+import type { ApiHeaders, ApiRequest, ApiResponse } from '../api/transport.ts';
+import { StoreError } from '../storage/store.ts';
+import { BodyTooLargeError } from '../platform/http.ts';
+import type { Log } from '../platform/log.ts';
+import { builtinSchema, encodeProtobuf } from '../api/codec/protobuf.ts';
+import type { JsonObject } from '../api/codec/own-property.ts';
+
+/** Sent with every answer of the API, as upstream. */
+export const CACHE_CONTROL = 'no-cache, private';
+
+/** Headers of an answer in JSON; shared. */
+export const jsonHeaders: ApiHeaders = { 'content-type': 'application/json', 'cache-control': CACHE_CONTROL };
+
+/** The Warning headers for some texts. */
+export function warningHeaders(warnings: readonly string[]): ApiHeaders {
+  if (warnings.length === 0) return {};
+  return {
+    warning: warnings.map((text) => {
+      const oneLine = text.replaceAll(/[\r\n\t]+/g, ' ').replaceAll('\\', '\\\\').replaceAll('"', '\\"');
+      return `299 - "${oneLine}"`;
+    }),
+  };
+}
+
+/** The Status of any error; what is not an API error is a bug, logged with its stack. */
+export function statusOf(error: unknown, log: Log): Status {
+  if (error instanceof StatusError) return error.status;
+  if (error instanceof BodyTooLargeError) {
+    return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: `Request entity too large: limit is 3145728`, reason: 'RequestEntityTooLarge', code: 413 };
+  }
+  if (error instanceof StoreError) return storeStatus(error);
+  log.error('request failed', { err: error });
+  return internalError(error instanceof Error ? error.message : String(error)).status;
+}
+
+function storeStatus(error: StoreError): Status {
+  const base = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' };
+  switch (error.code) {
+    case 'unknownOutcome':
+      return { ...base, reason: 'Timeout', code: 504, message: `Timeout: ${error.message}` };
+    case 'unavailable':
+    case 'closed':
+      return { ...base, reason: 'ServiceUnavailable', code: 503, message: error.message };
+    default:
+      return internalError(error.message).status;
+  }
+}
+
+/** An answer that is an object of its own (a Status, a discovery document), in the form the client takes. */
+export function objectResponse(request: ApiRequest, answer: { status?: number; object: object; headers?: ApiHeaders }): ApiResponse {
+  const { status = 200, object, headers = {} } = answer;
+  if (request.wantsObjects) return { kind: 'object', status, headers: { ...headers }, object };
+  const accept = request.headers['accept'] ?? '';
+  const { apiVersion = '', kind = '' } = object as { apiVersion?: string; kind?: string };
+  if (accept.startsWith('application/vnd.kubernetes.protobuf')) {
+    const schema = builtinSchema(apiVersion, kind);
+    if (schema !== undefined) {
+      const bytes = encodeProtobuf(schema, object as JsonObject);
+      return { kind: 'bytes', status, headers: { ...jsonHeaders, 'content-type': 'application/vnd.kubernetes.protobuf', ...headers }, chunks: [bytes] };
+    }
+  }
+  const text = request.query.includes('pretty=') ? JSON.stringify(object, null, 2) : stringifyJson(object);
+  return { kind: 'bytes', status, headers: { ...jsonHeaders, ...headers }, chunks: [Buffer.from(`${text}\n`)] };
+}
+
+/** The answer to a failed request. */
+export function errorResponse(request: ApiRequest, status: Status, warnings: readonly string[] = []): ApiResponse {
+  const retry = status.details?.retryAfterSeconds;
+  const headers: ApiHeaders = {
+    ...warningHeaders(warnings),
+    ...(retry === undefined ? {} : { 'retry-after': String(retry) }),
+  };
+  return objectResponse(request, { status: status.code ?? 500, object: status, headers });
+}
+
+/** A plain-text answer. */
+export function textResponse(status: number, text: string, headers: ApiHeaders = {}): ApiResponse {
+  const all = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': CACHE_CONTROL, 'x-content-type-options': 'nosniff', ...headers };
+  return { kind: 'bytes', status, headers: all, chunks: [Buffer.from(text)] };
+}

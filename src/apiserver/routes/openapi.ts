@@ -1,0 +1,82 @@
+/** `/openapi/v2` and `/openapi/v3`. Upstream: kube-openapi's handlers. */
+import { createOpenApi, type OpenApi } from '../../api/openapi/open-api.ts';
+import { noSuchPath, notAcceptable } from '../../api/status-error.ts';
+import type { ApiHeaders, ApiResponse } from '../../api/transport.ts';
+import type { ResourceRegistry } from '../generic-registry/resource-registry.ts';
+import { parseAccept } from '../negotiation.ts';
+import type { NonResourceRoute } from '../non-resource-routes.ts';
+import type { RequestScope } from '../request-scope.ts';
+import { CACHE_CONTROL } from '../responses.ts';
+
+/** Ready-made documents of custom resources. */
+export type CustomOpenApi = Pick<Parameters<typeof createOpenApi>[0], 'extraV2' | 'extraV3'>;
+
+/** What the routes need. */
+export interface OpenApiDeps {
+  readonly registry: ResourceRegistry;
+  readonly gitVersion: string;
+  /** Asked whenever the set of resources changed. */
+  readonly custom?: () => CustomOpenApi;
+}
+
+const v2Types: readonly { readonly type: string; readonly protobuf: boolean }[] = [
+  { type: 'application/json', protobuf: false },
+  { type: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf', protobuf: true },
+  { type: 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf', protobuf: true },
+];
+
+function isCurrent(scope: RequestScope, etag: string): boolean {
+  return scope.request.headers['if-none-match'] === etag;
+}
+
+function answer(scope: RequestScope, headers: ApiHeaders, bytes: () => Uint8Array): ApiResponse {
+  const etag = String(headers['etag']);
+  if (isCurrent(scope, etag)) return { kind: 'bytes', status: 304, headers, chunks: [] };
+  return { kind: 'bytes', status: 200, headers, chunks: [bytes()] };
+}
+
+function serveV2(openApi: OpenApi, scope: RequestScope): ApiResponse {
+  const accept = scope.request.headers['accept'] ?? '';
+  const clauses = accept === '' ? [{ type: 'application/json', params: {} }] : parseAccept(accept);
+  for (const { type } of clauses) {
+    const match = type === '*/*' || type === 'application/*' ? v2Types[0] : v2Types.find((one) => one.type === type);
+    if (match === undefined) continue;
+    const { text, hash } = openApi.v2Text();
+    const headers = { 'content-type': match.type, etag: `"${hash}"`, vary: 'Accept', 'cache-control': CACHE_CONTROL };
+    return answer(scope, headers, () => (match.protobuf ? openApi.v2Protobuf() : Buffer.from(text)));
+  }
+  throw notAcceptable(`only the following media types are accepted: ${v2Types.map(({ type }) => type).join(', ')}`);
+}
+
+function serveV3(openApi: OpenApi, scope: RequestScope): ApiResponse {
+  const path = scope.request.path.slice('/openapi/v3'.length).replaceAll(/^\/+|\/+$/g, '');
+  if (path === '') {
+    const bytes = Buffer.from(JSON.stringify(openApi.v3Index()));
+    return { kind: 'bytes', status: 200, headers: { 'content-type': 'application/json', 'cache-control': CACHE_CONTROL }, chunks: [bytes] };
+  }
+  const document = openApi.v3(path);
+  if (document === undefined) throw noSuchPath();
+  const asked = scope.params.get('hash');
+  if (asked !== null && asked !== document.hash) {
+    return { kind: 'bytes', status: 301, headers: { location: `/openapi/v3/${path}?hash=${document.hash}` }, chunks: [] };
+  }
+  // A document under its hash never changes: clients may keep it.
+  const caching = asked === null ? CACHE_CONTROL : 'public, immutable';
+  const headers = { 'content-type': 'application/json', etag: `"${document.hash}"`, vary: 'Accept', 'cache-control': caching };
+  return answer(scope, headers, () => Buffer.from(document.text));
+}
+
+/** The OpenAPI routes. Documents are built on first request and anew when the resources change. */
+export function openApiRoutes({ registry, gitVersion, custom }: OpenApiDeps): NonResourceRoute[] {
+  let current: OpenApi | undefined;
+  registry.onChange(() => (current = undefined));
+  const get = (): OpenApi => {
+    const resources = [...registry.served].filter((store) => store.definition.schema === undefined).map((store) => store.info);
+    current ??= createOpenApi({ gitVersion, resources, ...custom?.() });
+    return current;
+  };
+  return [
+    { path: '/openapi/v2', serve: (scope) => serveV2(get(), scope) },
+    { path: '/openapi/v3', prefix: true, serve: (scope) => serveV3(get(), scope) },
+  ];
+}

@@ -1,0 +1,59 @@
+/** `/version`, `/metrics` and `/`, the list of paths. */
+import type { Info } from '../../api/gen/version.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+import type { NonResourceRoute, RouteTable } from '../non-resource-routes.ts';
+import { objectResponse, textResponse } from '../responses.ts';
+
+/** The version of Kubernetes whose API is served. */
+export const KUBERNETES_MINOR = '36';
+
+/** What `/version` answers, for a build of Keelson. `gitVersion` stays parseable as semantic version by every client. */
+export function versionInfo(build: { keelsonVersion: string; gitCommit?: string; buildDate?: string; platform?: string }): Info {
+  return {
+    major: '1',
+    minor: KUBERNETES_MINOR,
+    emulationMajor: '1',
+    emulationMinor: KUBERNETES_MINOR,
+    minCompatibilityMajor: '1',
+    minCompatibilityMinor: '35',
+    gitVersion: `v1.${KUBERNETES_MINOR}.0+keelson-${build.keelsonVersion}`,
+    gitCommit: build.gitCommit ?? '',
+    gitTreeState: 'clean',
+    buildDate: build.buildDate ?? '1970-01-01T00:00:00Z',
+    goVersion: 'none',
+    compiler: 'v8',
+    platform: build.platform ?? 'linux/amd64',
+  };
+}
+
+/** What the routes need. */
+export interface ServerInfoDeps {
+  readonly version: Info;
+  readonly metrics: Metrics;
+  /** Metrics of the server's own, as Prometheus text. */
+  readonly ownMetrics: () => string;
+  readonly routes: RouteTable;
+  /** Group versions served, as paths. */
+  readonly groupVersionPaths: () => readonly string[];
+}
+
+/** The routes. */
+export function serverInfoRoutes(deps: ServerInfoDeps): NonResourceRoute[] {
+  return [
+    { path: '/version', serve: (scope) => objectResponse(scope.request, { object: deps.version }) },
+    {
+      path: '/metrics',
+      serve: async () => {
+        const text = (await deps.metrics.expose()) + deps.ownMetrics();
+        return textResponse(200, text, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' });
+      },
+    },
+    {
+      path: '/',
+      serve: (scope) => {
+        const paths = [...new Set([...deps.routes.paths().filter((path) => path !== '/'), ...deps.groupVersionPaths()])].sort();
+        return objectResponse(scope.request, { object: { paths } });
+      },
+    },
+  ];
+}

@@ -1,0 +1,27 @@
+/**
+ * The part of the API server that everything else of it stands on: store, caches, registry of resources and the object
+ * store over them. Made before the server, because authorizers, admission plugins and resource definitions use it.
+ */
+import type { BasePlatform } from '../platform/platform.ts';
+import type { Store } from '../storage/store.ts';
+import { createCachedObjectStore } from './generic-registry/cached-object-store.ts';
+import { ResourceRegistry } from './generic-registry/resource-registry.ts';
+import type { ObjectStore } from './registry/object-store.ts';
+import { CacheHub } from './watch-cache/cache-hub.ts';
+
+/** What everything stands on. */
+export interface ServerStorage {
+  readonly store: Store;
+  readonly hub: CacheHub;
+  readonly registry: ResourceRegistry;
+  /** Finds nothing before the server has started; listeners hear of everything then. */
+  readonly objects: ObjectStore;
+}
+
+/** Constructs it; nothing is read yet. */
+export function createServerStorage(deps: { readonly store: Store; readonly platform: BasePlatform }): ServerStorage {
+  const { store, platform } = deps;
+  const hub = new CacheHub({ store, clock: platform.clock, log: platform.log.child('watch-cache') });
+  const registry = new ResourceRegistry();
+  return { store, hub, registry, objects: createCachedObjectStore(registry) };
+}

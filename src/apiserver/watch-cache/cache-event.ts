@@ -1,0 +1,66 @@
+/** A change as the watch cache hands it on, and the ring that remembers changes for watches that resume. */
+import type { RevisionCell } from './revision-cell.ts';
+
+/** One change of one object. */
+export interface CacheEvent {
+  readonly key: string;
+  readonly revision: number;
+  /** The new state; for a deletion the last state under the deletion's revision. */
+  readonly cell: RevisionCell;
+  /** What was there before; absent when the object is new. */
+  readonly previous: RevisionCell | undefined;
+  readonly deleted: boolean;
+  readonly atMs: number;
+  /** Encoded forms, shared by all watchers while the change is handed out; dropped afterwards. */
+  frames: Map<string, Uint8Array> | undefined;
+}
+
+/** Changes stay at least this long (upstream: 75 s) unless there are too many. */
+const keepMs = 75_000;
+/** So many stay whatever their age. */
+const keepCount = 256;
+const maxCount = 20_000;
+
+/** Changes of one resource in revision order; the oldest fall out. */
+export class EventRing {
+  #events: CacheEvent[] = [];
+  #head = 0;
+  /** Everything after this revision is remembered. */
+  #since: number;
+
+  constructor(since: number) {
+    this.#since = since;
+  }
+
+  /** The revision after which nothing is missing. */
+  get since(): number {
+    return this.#since;
+  }
+
+  push(event: CacheEvent): void {
+    this.#events.push(event);
+    for (let held = this.#events.length - this.#head; held > keepCount; held--) {
+      const oldest = this.#events[this.#head]!;
+      if (held <= maxCount && event.atMs - oldest.atMs < keepMs) break;
+      this.#since = oldest.revision;
+      this.#events[this.#head++] = undefined as unknown as CacheEvent;
+    }
+    if (this.#head > 1024 && this.#head * 2 > this.#events.length) {
+      this.#events = this.#events.slice(this.#head);
+      this.#head = 0;
+    }
+  }
+
+  /** Changes after `revision`, or undefined when some of them are forgotten. */
+  after(revision: number): CacheEvent[] | undefined {
+    if (revision < this.#since) return undefined;
+    let low = this.#head;
+    let high = this.#events.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#events[middle]!.revision <= revision) low = middle + 1;
+      else high = middle;
+    }
+    return this.#events.slice(low);
+  }
+}

@@ -1,0 +1,208 @@
+/**
+ * Feeds all watch caches from one watch on the store. One range read at start fills them all; a prefix added later (a
+ * custom resource) is read by itself. Upstream has a reflector per resource.
+ *
+ * Invariants: `revision` never goes back and all caches stand at it; a write by this process is in the caches before the
+ * store resolves it, so its writer reads it at once.
+ *
+ * With a store shared by several servers (etcd) a list without resourceVersion would have to ask the store for its
+ * revision first; `Store.status()` is there for it.
+ */
+import type { Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
+import { prefixEnd, type Store, StoreError, type StoreEvent, type StoreWatch } from '../../storage/store.ts';
+import { WatchCache } from './watch-cache.ts';
+
+/** Root of all keys. */
+export const REGISTRY_PREFIX = '/registry/';
+
+const restartMs = 1000;
+
+interface Waiter {
+  readonly revision: number;
+  readonly wake: () => void;
+}
+
+/** What the hub needs. */
+export interface CacheHubDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** All caches. */
+export class CacheHub {
+  readonly #deps: CacheHubDeps;
+  readonly #caches = new Map<string, WatchCache>();
+  /** Changes that arrive while a prefix is being read. */
+  readonly #loading = new Map<string, StoreEvent[]>();
+  readonly #resetListeners = new Set<() => void>();
+  #waiters: Waiter[] = [];
+  #revision = 0;
+  #watch: StoreWatch | undefined;
+  #stopped = true;
+  #cancelRestart: (() => void) | undefined;
+
+  constructor(deps: CacheHubDeps) {
+    this.#deps = deps;
+  }
+
+  /** The revision all caches stand at. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** True between a successful start and stop, while the store's watch runs. */
+  get healthy(): boolean {
+    return this.#watch !== undefined;
+  }
+
+  /** The cache of a prefix, made when it is new; before `start` only, or followed by `load`. */
+  cache(prefix: string): WatchCache {
+    let cache = this.#caches.get(prefix);
+    if (cache === undefined) this.#caches.set(prefix, (cache = new WatchCache(prefix)));
+    return cache;
+  }
+
+  /** Reads everything, then watches. */
+  async start(): Promise<void> {
+    this.#stopped = false;
+    const range = await this.#deps.store.range({ start: REGISTRY_PREFIX, end: prefixEnd(REGISTRY_PREFIX) });
+    if (this.#stopped) return;
+    const byCache = new Map([...this.#caches.values()].map((cache) => [cache, [] as (typeof range.entries)[number][]]));
+    for (const entry of range.entries) {
+      const cache = this.#cacheOf(entry.key);
+      if (cache !== undefined) byCache.get(cache)!.push(entry);
+    }
+    for (const [cache, entries] of byCache) cache.load(entries, range.revision);
+    this.#startWatch(range.revision);
+    this.#advance(range.revision);
+  }
+
+  #startWatch(afterRevision: number): void {
+    const range = { start: REGISTRY_PREFIX, end: prefixEnd(REGISTRY_PREFIX), afterRevision };
+    this.#watch = this.#deps.store.watch(range, {
+      onEvents: (events, revision) => this.#onEvents(events, revision),
+      onProgress: (revision) => this.#advance(revision),
+      onError: (error) => this.#onError(error),
+    });
+  }
+
+  /** Reads one prefix while the rest goes on. For definitions added at run time. */
+  async load(prefix: string): Promise<WatchCache> {
+    const cache = this.cache(prefix);
+    if (cache.loaded || this.#stopped) return cache;
+    const pending: StoreEvent[] = [];
+    this.#loading.set(prefix, pending);
+    try {
+      const range = await this.#deps.store.range({ start: prefix, end: prefixEnd(prefix) });
+      cache.load(range.entries, range.revision);
+      cache.apply(pending.filter((event) => event.revision > range.revision), this.#deps.clock.monotonicMs());
+    } finally {
+      this.#loading.delete(prefix);
+    }
+    return cache;
+  }
+
+  /** Forgets a prefix. Its objects stay in the store. */
+  drop(prefix: string): void {
+    this.#caches.delete(prefix);
+  }
+
+  #cacheOf(key: string): WatchCache | undefined {
+    const second = key.indexOf('/', REGISTRY_PREFIX.length);
+    const short = this.#caches.get(key.slice(0, second + 1));
+    if (short !== undefined) return short;
+    return this.#caches.get(key.slice(0, key.indexOf('/', second + 1) + 1));
+  }
+
+  #onEvents(events: readonly StoreEvent[], revision: number): void {
+    const nowMs = this.#deps.clock.monotonicMs();
+    const previous = this.#revision;
+    this.#revision = revision;
+    if (events.length === 1) this.#apply(this.#cacheOf(events[0]!.key), events, nowMs);
+    else {
+      const byCache = new Map<WatchCache, StoreEvent[]>();
+      for (const event of events) {
+        const cache = this.#cacheOf(event.key);
+        if (cache === undefined) continue;
+        const list = byCache.get(cache);
+        if (list === undefined) byCache.set(cache, [event]);
+        else list.push(event);
+      }
+      for (const [cache, list] of byCache) this.#apply(cache, list, nowMs);
+    }
+    if (revision > previous) this.#wakeWaiters();
+  }
+
+  #apply(cache: WatchCache | undefined, events: readonly StoreEvent[], nowMs: number): void {
+    if (cache === undefined) return;
+    const pending = this.#loading.get(cache.prefix);
+    if (pending !== undefined) pending.push(...events);
+    else if (cache.loaded) cache.apply(events, nowMs);
+  }
+
+  #advance(revision: number): void {
+    if (revision <= this.#revision) return;
+    this.#revision = revision;
+    this.#wakeWaiters();
+  }
+
+  #wakeWaiters(): void {
+    if (this.#waiters.length === 0) return;
+    const ready = this.#waiters.filter((waiter) => waiter.revision <= this.#revision);
+    this.#waiters = this.#waiters.filter((waiter) => waiter.revision > this.#revision);
+    for (const waiter of ready) waiter.wake();
+  }
+
+  /** Resolves true once the caches have reached a revision, false after `timeoutMs`. */
+  async waitFor(revision: number, timeoutMs: number): Promise<boolean> {
+    if (this.#revision >= revision) return true;
+    return await new Promise<boolean>((resolve) => {
+      const cancel = this.#deps.clock.setTimer(timeoutMs, () => {
+        this.#waiters = this.#waiters.filter((other) => other !== waiter);
+        resolve(false);
+      });
+      const waiter: Waiter = {
+        revision,
+        wake: () => {
+          cancel();
+          resolve(true);
+        },
+      };
+      this.#waiters.push(waiter);
+    });
+  }
+
+  /** Called when the caches were rebuilt with a gap: every running watch must end. */
+  onReset(listener: () => void): () => void {
+    this.#resetListeners.add(listener);
+    return () => void this.#resetListeners.delete(listener);
+  }
+
+  #onError(error: Error): void {
+    this.#watch = undefined;
+    if (this.#stopped) return;
+    for (const listener of this.#resetListeners) listener();
+    if (error instanceof StoreError && error.code === 'closed') return;
+    this.#deps.log.error('watch on the store ended; reading everything again', { err: error });
+    this.#scheduleRestart();
+  }
+
+  #scheduleRestart(): void {
+    this.#cancelRestart = this.#deps.clock.setTimer(restartMs, () => {
+      this.start().catch((error: unknown) => {
+        this.#deps.log.error('reading the store failed', { err: error });
+        if (!this.#stopped) this.#scheduleRestart();
+      });
+    });
+  }
+
+  /** Ends the store's watch. */
+  stop(): void {
+    this.#stopped = true;
+    this.#cancelRestart?.();
+    this.#watch?.stop();
+    this.#watch = undefined;
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * One revision of one stored object, shared by every reader: the stored bytes, the JSON text with the resourceVersion
+ * spliced in, and the decoded object, each made when first asked for. Upstream has no counterpart: it decodes on arrival
+ * and encodes per reader.
+ *
+ * Invariant: a stored value is `{"kind":…,"apiVersion":…,"metadata":{…` without resourceVersion, which is known only
+ * after the commit. Values of another layout (foreign writers) are decoded and written anew. Cells and what they return
+ * never change.
+ */
+import type { KubernetesObject } from '../../api/object.ts';
+import { parseJson, stringifyJson } from '../../api/codec/json.ts';
+
+const metadataKey = Buffer.from('"metadata":{');
+/** kind and apiVersion, which come first, are shorter than this. */
+const headLimit = 512;
+
+/** Stored bytes of an object: kind, apiVersion and metadata first, no resourceVersion. */
+export function encodeStored(object: KubernetesObject): Uint8Array {
+  const { kind, apiVersion, metadata, ...rest } = object;
+  const { resourceVersion: _, ...meta } = metadata;
+  return Buffer.from(stringifyJson({ kind, apiVersion, metadata: meta, ...rest }));
+}
+
+/** The object with another resourceVersion; everything else is shared. */
+export function withResourceVersion<T extends KubernetesObject>(object: T, revision: number): T {
+  return { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } };
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+interface Spliced {
+  readonly json: Buffer;
+  /** Where the resourceVersion stands, and how long its text is. */
+  readonly cut: number;
+  readonly length: number;
+}
+
+function splice(value: Buffer, revision: number): Spliced | undefined {
+  const at = value.subarray(0, headLimit).indexOf(metadataKey);
+  if (at < 0) return undefined;
+  const cut = at + metadataKey.length;
+  const inserted = `"resourceVersion":"${revision}"${value[cut] === 0x7d ? '' : ','}`;
+  const { length } = inserted;
+  const json = Buffer.allocUnsafe(value.length + length);
+  value.copy(json, 0, 0, cut);
+  json.write(inserted, cut, 'latin1');
+  value.copy(json, cut + length, cut);
+  return { json, cut, length };
+}
+
+/** One revision of one object. */
+export class RevisionCell {
+  readonly key: string;
+  /** Revision of the change that made this state: the resourceVersion. */
+  readonly revision: number;
+  #value: Buffer | undefined;
+  #spliced: Spliced | undefined;
+  #object: KubernetesObject | undefined;
+  #views: Map<string, unknown> | undefined;
+
+  constructor(key: string, revision: number, value: Uint8Array) {
+    this.key = key;
+    this.revision = revision;
+    this.#value = asBuffer(value);
+  }
+
+  /** JSON text with the resourceVersion. From the first call on it replaces the stored bytes in memory. */
+  json(): Buffer {
+    if (this.#spliced === undefined) {
+      this.#spliced = splice(this.#value!, this.revision) ?? { json: Buffer.from(stringifyJson(this.object())), cut: 0, length: -1 };
+      this.#value = undefined;
+    }
+    return this.#spliced.json;
+  }
+
+  /** The object, with its resourceVersion. Shared: never change it. */
+  object(): KubernetesObject {
+    if (this.#object === undefined) {
+      const { value } = parseJson((this.#spliced?.json ?? this.#value!).toString('utf8'));
+      const object = value as KubernetesObject;
+      object.metadata.resourceVersion = String(this.revision);
+      this.#object = object;
+    }
+    return this.#object;
+  }
+
+  /** Spares the decoding when the writer still has the object. It must be what the bytes say, with resourceVersion. */
+  adopt(object: KubernetesObject): void {
+    this.#object ??= object;
+  }
+
+  /** Another form of this revision (an older API version, selectable fields), made once. */
+  view<V>(name: string, make: () => V): V {
+    this.#views ??= new Map();
+    if (!this.#views.has(name)) this.#views.set(name, make());
+    return this.#views.get(name) as V;
+  }
+
+  /** The same state under a later revision: what watchers see when an object goes away. */
+  at(revision: number): RevisionCell {
+    const cell = new RevisionCell(this.key, revision, this.#stored());
+    if (this.#object !== undefined) cell.adopt(withResourceVersion(this.#object, revision));
+    return cell;
+  }
+
+  #stored(): Uint8Array {
+    if (this.#value !== undefined) return this.#value;
+    const { json, cut, length } = this.#spliced!;
+    if (length < 0) return encodeStored(this.object());
+    return Buffer.concat([json.subarray(0, cut), json.subarray(cut + length)]);
+  }
+}

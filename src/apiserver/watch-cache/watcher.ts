@@ -1,0 +1,130 @@
+/**
+ * One watch: picks from the cache's changes what its selection concerns, turns entering and leaving the selection into
+ * ADDED and DELETED, adds bookmarks, and hands everything to a sink in order. Upstream: cacher's cacheWatcher.
+ *
+ * Invariants: nothing before or at the start revision is sent after the initial state; a sink that falls too far behind
+ * ends the watch, never the server. Frames are encoded once per change and form and shared by all watchers.
+ */
+import type { Clock } from '../../platform/clock.ts';
+import type { CacheEvent } from './cache-event.ts';
+import type { RevisionCell } from './revision-cell.ts';
+
+/** Types of watch events. */
+export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+
+/** Takes the events of a watch; `T` is a frame of bytes or an object event. */
+export interface WatchSink<T> {
+  /** Events of one commit. False: too far behind, the watch ends. */
+  push(items: readonly T[]): boolean;
+  /** No more events. */
+  end(): void;
+}
+
+/** How events are written. */
+export interface WatchEncoder<T> {
+  /** Names the form; undefined: nothing is shared between watchers. */
+  event(type: WatchEventType, cell: RevisionCell, source: CacheEvent | undefined): T;
+  bookmark(revision: number, initialEventsEnd: boolean): T;
+  error(status: object): T;
+}
+
+/** A watch's parameters. */
+export interface WatcherConfig<T> {
+  readonly sink: WatchSink<T>;
+  readonly encoder: WatchEncoder<T>;
+  /** Whether a cell is selected; called for both sides of a change. */
+  readonly selects: (cell: RevisionCell) => boolean;
+  readonly selectsAll: boolean;
+  /** Key prefix (one namespace), or a whole key. */
+  readonly under: string;
+  readonly bookmarks: boolean;
+  readonly timeoutMs: number;
+}
+
+const bookmarkPeriodMs = 60_000;
+
+/** A running watch. */
+export class Watcher<T> {
+  readonly #config: WatcherConfig<T>;
+  readonly #clock: Clock;
+  readonly #cancels: (() => void)[] = [];
+  #after = 0;
+  #ended = false;
+
+  constructor(config: WatcherConfig<T>, clock: Clock) {
+    this.#config = config;
+    this.#clock = clock;
+  }
+
+  /** True once nothing more is sent. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** Sends what is there already as ADDED; `bookmark`: marks its end. */
+  sendInitial(cells: readonly RevisionCell[], revision: number, bookmark: boolean): void {
+    const { encoder, selects, selectsAll } = this.#config;
+    const items: T[] = [];
+    for (const cell of cells) if (selectsAll || selects(cell)) items.push(encoder.event('ADDED', cell, undefined));
+    if (bookmark) items.push(encoder.bookmark(revision, true));
+    this.#after = revision;
+    this.#push(items);
+  }
+
+  /** Sends missed changes and goes on after `revision`. */
+  resume(missed: readonly CacheEvent[], revision: number): void {
+    this.onEvents(missed);
+    this.#after = Math.max(this.#after, revision);
+  }
+
+  /** Starts bookmarks and the time limit. `listen` registers with the cache and returns how to leave it. */
+  start(listen: (listener: (events: readonly CacheEvent[]) => void) => () => void, currentRevision: () => number): void {
+    if (this.#ended) return;
+    this.#cancels.push(listen((events) => this.onEvents(events)));
+    this.#cancels.push(this.#clock.setTimer(this.#config.timeoutMs, () => this.end()));
+    if (!this.#config.bookmarks) return;
+    const beat = (): void => this.#push([this.#config.encoder.bookmark(Math.max(currentRevision(), this.#after), false)]);
+    this.#cancels.push(this.#clock.setTicker(bookmarkPeriodMs, beat));
+  }
+
+  /** Takes in changes. */
+  onEvents(events: readonly CacheEvent[]): void {
+    if (this.#ended) return;
+    const items: T[] = [];
+    for (const event of events) {
+      if (event.revision <= this.#after || !event.key.startsWith(this.#config.under)) continue;
+      const item = this.#pick(event);
+      if (item !== undefined) items.push(item);
+    }
+    if (items.length > 0) this.#push(items);
+  }
+
+  #pick(event: CacheEvent): T | undefined {
+    const { encoder, selects, selectsAll } = this.#config;
+    const { cell, previous, deleted } = event;
+    const now = !deleted && (selectsAll || selects(cell));
+    const before = previous !== undefined && (selectsAll || selects(previous));
+    if (now) return encoder.event(before ? 'MODIFIED' : 'ADDED', cell, event);
+    if (!before) return undefined;
+    return encoder.event('DELETED', deleted ? cell : previous.at(event.revision), deleted ? event : undefined);
+  }
+
+  #push(items: readonly T[]): void {
+    if (this.#ended || items.length === 0) return;
+    if (!this.#config.sink.push(items)) this.end();
+  }
+
+  /** Sends an ERROR and ends. */
+  fail(status: object): void {
+    this.#push([this.#config.encoder.error(status)]);
+    this.end();
+  }
+
+  /** Ends. Idempotent. */
+  end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    for (const cancel of this.#cancels.splice(0)) cancel();
+    this.#config.sink.end();
+  }
+}

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ObjectEvent } from '../api/transport.ts';
+import type { ByteSink } from '../platform/streams.ts';
+import { startTestServer, type TestServer } from './server-fixture.ts';
+
+const maps = '/api/v1/namespaces/default/configmaps';
+const named = (name: string, labels: Record<string, string> = {}) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, labels } });
+
+interface Line {
+  type: string;
+  object: { kind: string; metadata: { name?: string; resourceVersion: string; annotations?: Record<string, string> }; code?: number; message?: string };
+}
+
+/** Opens a watch over bytes and collects its lines. */
+async function watch({ server, request }: TestServer, query: string): Promise<{ lines: Line[]; done: Promise<void>; stop: () => void }> {
+  const stop = new AbortController();
+  const response = await server.handler(request('GET', `${maps}?watch=1${query}`, { signal: stop.signal }));
+  assert.equal(response.kind, 'stream');
+  const lines: Line[] = [];
+  let rest = '';
+  const sink: ByteSink = {
+    write: async (chunk) => {
+      rest += Buffer.from(chunk).toString('utf8');
+      const parts = rest.split('\n');
+      rest = parts.pop() ?? '';
+      for (const part of parts) lines.push(JSON.parse(part) as Line);
+    },
+    end: async () => undefined,
+  };
+  return { lines, done: response.kind === 'stream' ? response.run(sink) : Promise.resolve(), stop: () => stop.abort() };
+}
+
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const shown = (lines: readonly Line[]): string[] => lines.map(({ type, object }) => `${type} ${object.metadata.name ?? ''}`.trim());
+
+test('a watch without version starts with what is there', async () => {
+  const server = await startTestServer();
+  await server.send('POST', maps, named('a'));
+  const { lines, done, stop } = await watch(server, '');
+  const b = await server.send('POST', maps, named('b'));
+  await server.send('PUT', `${maps}/b`, { ...b.body, data: { x: '1' } });
+  await server.send('DELETE', `${maps}/a`);
+  await settle();
+  assert.deepEqual(shown(lines), ['ADDED a', 'ADDED b', 'MODIFIED b', 'DELETED a']);
+  const versions = lines.map((line) => Number(line.object.metadata.resourceVersion));
+  assert.deepEqual(versions, versions.toSorted((x, y) => x - y));
+  stop();
+  await done;
+});
+
+test('a watch resumes after a version, and misses nothing', async () => {
+  const server = await startTestServer();
+  const a = await server.send('POST', maps, named('a'));
+  await server.send('POST', maps, named('b'));
+  const { lines, done, stop } = await watch(server, `&resourceVersion=${a.body.metadata.resourceVersion}`);
+  await server.send('POST', maps, named('c'));
+  await settle();
+  assert.deepEqual(shown(lines), ['ADDED b', 'ADDED c']);
+  stop();
+  await done;
+});
+
+test('entering and leaving the selection', async () => {
+  const server = await startTestServer();
+  const made = await server.send('POST', maps, named('m', { app: 'x' }));
+  const { lines, done, stop } = await watch(server, '&labelSelector=app%3Dx');
+  const out = await server.send('PUT', `${maps}/m`, { ...made.body, metadata: { ...made.body.metadata, labels: { app: 'y' } } });
+  await server.send('POST', maps, named('other'));
+  await server.send('PUT', `${maps}/m`, { ...out.body, metadata: { ...out.body.metadata, labels: { app: 'x' } } });
+  await settle();
+  assert.deepEqual(shown(lines), ['ADDED m', 'DELETED m', 'ADDED m']);
+  assert.equal(lines[1]!.object.metadata.resourceVersion, out.body.metadata.resourceVersion, 'the version of the change that took it out');
+  stop();
+  await done;
+});
+
+test('a version too old is an ERROR event with 410', async () => {
+  const server = await startTestServer();
+  const first = await server.send('POST', maps, named('n'));
+  for (let i = 0; i < 400; i++) {
+    server.platform.clock.jumpWall(0);
+    await server.send('PATCH', `${maps}/n`, { data: { i: String(i) } }, { 'content-type': 'application/merge-patch+json' });
+    if (i === 300) await server.platform.clock.advance(80_000);
+  }
+  const { lines, done } = await watch(server, `&resourceVersion=${first.body.metadata.resourceVersion}`);
+  await done;
+  assert.deepEqual([lines.length, lines[0]!.type, lines[0]!.object.code], [1, 'ERROR', 410]);
+  assert.match(lines[0]!.object.message ?? '', /^too old resource version: /);
+});
+
+test('sendInitialEvents ends with an annotated bookmark; bookmarks follow each minute; the time limit ends it', async () => {
+  const server = await startTestServer();
+  await server.send('POST', maps, named('a'));
+  const query = '&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=90';
+  const { lines, done } = await watch(server, query);
+  await settle();
+  assert.deepEqual(shown(lines), ['ADDED a', 'BOOKMARK']);
+  assert.deepEqual(lines[1]!.object.metadata.annotations, { 'k8s.io/initial-events-end': 'true' });
+  await server.platform.clock.advance(91_000);
+  await done;
+  assert.deepEqual(shown(lines), ['ADDED a', 'BOOKMARK', 'BOOKMARK']);
+});
+
+test('a watch inside the process gets objects in batches', async () => {
+  const { server, request, send } = await startTestServer();
+  const stop = new AbortController();
+  const response = await server.handler(request('GET', `${maps}?watch=true`, { wantsObjects: true, signal: stop.signal }));
+  assert.ok(response.kind === 'watch');
+  await send('POST', maps, named('a'));
+  const seen: ObjectEvent[] = [];
+  for await (const batch of response.events) {
+    seen.push(...batch);
+    stop.abort();
+  }
+  assert.deepEqual(seen.map((event) => event.type), ['ADDED']);
+  const direct = await server.handler(request('GET', `${maps}/a`, { wantsObjects: true }));
+  assert.ok(direct.kind === 'object');
+  assert.equal(direct.object, seen[0]!.object, 'one object for all readers');
+});
+
+test('bad watch options are refused', async () => {
+  const { send } = await startTestServer();
+  for (const query of ['&sendInitialEvents=true', '&resourceVersionMatch=Exact&resourceVersion=1', '&fieldSelector=a=b', '&timeoutSeconds=x']) {
+    const { status } = await send('GET', `${maps}?watch=1${query}`);
+    assert.ok(status === 422 || status === 400, query);
+  }
+  const yaml = await send('GET', `${maps}?watch=1`, undefined, { accept: 'application/yaml' });
+  assert.equal(yaml.status, 406);
+});
+
+test('stopping the server ends its watches', async () => {
+  const server = await startTestServer();
+  const { done } = await watch(server, '');
+  await server.server.stop();
+  await done;
+});

@@ -1,0 +1,136 @@
+/**
+ * The control plane in one process: store, API server, controllers, scheduler. Components talk to the server in-process,
+ * each under its own identity, through the same filters as everybody else.
+ */
+import { VERSION, KUBERNETES_VERSION } from '../base/version.ts';
+import { createAdmissionPlugins } from '../apiserver/admission/list.ts';
+import { createApiServer, type ApiServer } from '../apiserver/api-server.ts';
+import { anonymousAuthenticator } from '../apiserver/authn/anonymous.ts';
+import { createBearerTokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
+import { clientCertificateAuthenticator } from '../apiserver/authn/client-certificate.ts';
+import { createServiceAccountTokens, type ServiceAccountTokens } from '../apiserver/authn/service-account-tokens.ts';
+import { createNodeAuthorizer } from '../apiserver/authz/node-authorizer.ts';
+import { createRbacAuthorizer, privilegedGroupAuthorizer } from '../apiserver/authz/rbac-authorizer.ts';
+import { bootstrapCluster, keepKubernetesService } from '../apiserver/bootstrap/bootstrap.ts';
+import { componentRoles } from '../apiserver/bootstrap/component-roles.ts';
+import { createHttpHandler } from '../apiserver/http-adapter.ts';
+import { createServerStorage } from '../apiserver/server-storage.ts';
+import type { Principal } from '../api/transport.ts';
+import type { Client } from '../client/client.ts';
+import { createInProcessClient } from '../client/in-process-transport.ts';
+import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
+import type { HttpServer, ListenHttp, ListenOptions } from '../platform/http.ts';
+import type { Platform } from '../platform/platform.ts';
+import type { Store } from '../storage/store.ts';
+import { runBuiltInControllers, startBuiltInScheduler } from './built-in-clients.ts';
+import type { Instance } from './instance.ts';
+import { kubernetesServiceAddress } from './network/pod-network.ts';
+import { createRegistry } from './registry-services.ts';
+
+/** What the control plane is made from. */
+export interface ControlPlaneDeps {
+  readonly platform: Platform;
+  readonly store: Store;
+  readonly pki: ControlPlanePki;
+  readonly instance: Instance;
+  /** Address of this machine that pods can reach. */
+  readonly hostAddress: string;
+  readonly runtimeConfig: string;
+  /** Takes the place of the token service it is given: simulation makes its results arrive in a repeatable order. */
+  readonly wrapTokens?: (tokens: ServiceAccountTokens) => ServiceAccountTokens;
+}
+
+/** Certificates and keys the control plane itself uses; those it serves with are given to `serve`. */
+export interface ControlPlanePki extends Pick<ClusterPki, 'kubeletClient' | 'serviceAccount'> {
+  readonly ca: Pick<ClusterPki['ca'], 'certPem'>;
+}
+
+/** The running control plane. */
+export interface ControlPlane {
+  readonly server: ApiServer;
+  /** A client that acts as this user. */
+  clientFor(principal: Principal, userAgent: string): Client;
+  /** The administrator's client. */
+  readonly admin: Client;
+  readonly tokens: ServiceAccountTokens;
+  /** Store read, bootstrap objects written. */
+  start(signal: AbortSignal): Promise<void>;
+  /** Opens a port; `stop` closes it. */
+  serve(options: ListenOptions, listen?: ListenHttp): Promise<HttpServer>;
+  /** Controllers (all unless named); resolves when they have ended after the abort. */
+  runControllers(signal: AbortSignal, names?: readonly string[]): Promise<void>;
+  /** Resolves once the scheduler runs. */
+  startScheduler(signal: AbortSignal): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const ADMIN: Principal = { name: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] };
+
+/** Puts the control plane together; nothing runs before `start`. */
+export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
+  const { platform, store, pki, instance } = deps;
+  const { clock } = platform;
+  const storage = createServerStorage({ store, platform });
+  const objects = () => storage.objects;
+  const issuer = `https://kubernetes.default.svc.${instance.clusterDomain}`;
+  const ownTokens = createServiceAccountTokens(
+    { platform, objects },
+    { issuer, audiences: [issuer], keys: [{ privateKeyPem: pki.serviceAccount.privateKeyPem, publicKeyPem: pki.serviceAccount.publicKeyPem }] },
+  );
+  const tokens = deps.wrapTokens?.(ownTokens) ?? ownTokens;
+  const rbac = createRbacAuthorizer(storage.objects);
+  const nodes = createNodeAuthorizer(storage.objects, componentRoles['system:node']?.rules ?? []);
+  const authorizers = [privilegedGroupAuthorizer, nodes, rbac];
+  const registry = createRegistry({ platform, objects: storage.objects, tokens, rbac, authorizers, instance, kubeletClient: pki.kubeletClient, caPem: pki.ca.certPem });
+  const server = createApiServer(
+    {
+      storage, platform, definitions: registry.definitions,
+      authenticators: [clientCertificateAuthenticator, createBearerTokenAuthenticator([tokens], clock), anonymousAuthenticator],
+      authorizers,
+      admission: createAdmissionPlugins({ objects, random: platform.random.fork('admission') }),
+      routes: registry.routes,
+    },
+    { version: versionInfo(), serverAddress: `${deps.hostAddress}:${instance.httpsPort}`, runtimeConfig: deps.runtimeConfig },
+  );
+  const clientFor = (principal: Principal, userAgent: string): Client => createInProcessClient({ handler: server.handler, principal, clock, userAgent });
+  const listening: HttpServer[] = [];
+  let stopRegistry = (): void => undefined;
+  let stopKeeping = (): void => undefined;
+  return {
+    server, clientFor, tokens,
+    admin: clientFor(ADMIN, 'keelson'),
+    async start(signal) {
+      await server.start(signal);
+      stopRegistry = registry.start();
+      const born = {
+        kubernetesServiceIp: kubernetesServiceAddress(instance.serviceCidr),
+        advertised: [{ ip: deps.hostAddress, port: instance.httpsPort }],
+      };
+      await bootstrapCluster(storage.objects, born);
+      stopKeeping = keepKubernetesService(storage.objects, born, (err) => platform.log.error('cannot restore the kubernetes Service', { err }));
+    },
+    async serve(options, listen = platform.listenHttp) {
+      const opened = await listen(options, createHttpHandler(server.handler, platform.random.fork('audit-ids')));
+      listening.push(opened);
+      return opened;
+    },
+    runControllers: (signal, names) => runBuiltInControllers({ platform, clientFor }, { instance, rootCaPem: pki.ca.certPem, ...(names && { names }) }, signal),
+    startScheduler: (signal) => startBuiltInScheduler({ platform, clientFor }, signal),
+    async stop() {
+      await Promise.all(listening.splice(0).map((opened) => opened.close(500)));
+      stopKeeping();
+      stopRegistry();
+      rbac.stop();
+      nodes.stop();
+      await server.stop();
+    },
+  };
+}
+
+function versionInfo(): Parameters<typeof createApiServer>[1]['version'] {
+  const [major = '1', minor = '36'] = KUBERNETES_VERSION.slice(1).split('.');
+  return {
+    major, minor, gitVersion: `${KUBERNETES_VERSION}+keelson${VERSION}`, gitCommit: '', gitTreeState: 'clean', buildDate: '1970-01-01T00:00:00Z',
+    goVersion: 'none', compiler: `node ${process.versions.node}`, platform: `linux/${process.arch === 'x64' ? 'amd64' : process.arch}`,
+  };
+}

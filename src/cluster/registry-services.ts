@@ -1,0 +1,84 @@
+/** Gives the resource definitions what they need of the server around them, and the routes that go with it. */
+import type { Principal } from '../api/transport.ts';
+import type { ServiceAccountTokens } from '../apiserver/authn/service-account-tokens.ts';
+import type { Authorizer } from '../apiserver/authz/contract.ts';
+import type { RbacAuthorizer } from '../apiserver/authz/rbac-authorizer.ts';
+import { decide } from '../apiserver/filters/authorization.ts';
+import type { NonResourceRoute } from '../apiserver/non-resource-routes.ts';
+import { ServiceAllocator } from '../apiserver/registry/core/services/service-allocator.ts';
+import { createResourceDefinitions } from '../apiserver/registry/list.ts';
+import type { ObjectStore } from '../apiserver/registry/object-store.ts';
+import type { ResourceDefinition } from '../apiserver/registry/resource-definition.ts';
+import type { IssueServiceAccountToken, RegistryServices } from '../apiserver/registry/services.ts';
+import { createKubeletConnector } from '../apiserver/streaming/kubelet-connector.ts';
+import type { KeyPairPem } from '../component-helpers/pki/certificates.ts';
+import type { Platform } from '../platform/platform.ts';
+import type { Instance } from './instance.ts';
+import { tokenRoutes } from './token-routes.ts';
+
+/** What the services are made from. */
+export interface RegistryDeps {
+  readonly platform: Platform;
+  readonly objects: ObjectStore;
+  readonly tokens: ServiceAccountTokens;
+  readonly rbac: RbacAuthorizer;
+  readonly authorizers: readonly Authorizer[];
+  readonly instance: Instance;
+  /** The API server's identity towards kubelets, and who signed theirs. */
+  readonly kubeletClient: KeyPairPem;
+  readonly caPem: string;
+}
+
+/** Everything served. */
+export interface Registry {
+  readonly definitions: readonly ResourceDefinition[];
+  readonly routes: readonly NonResourceRoute[];
+  /** Fills allocators from what is stored and lets them follow it. Call when the caches are full. Returns what ends it. */
+  start(): () => void;
+}
+
+/** Makes the definitions. */
+export function createRegistry(deps: RegistryDeps): Registry {
+  const { platform, objects, tokens, rbac, instance } = deps;
+  const serviceAllocator = new ServiceAllocator({ objects, random: platform.random.fork('allocator') }, { serviceClusterIpRanges: [instance.serviceCidr] });
+  const services: RegistryServices = {
+    objects, platform, serviceAllocator,
+    authorizer: { authorize: (attributes) => decide(deps.authorizers, attributes) },
+    issueServiceAccountToken: issuer(tokens),
+    authenticateToken: async (token, audiences) => {
+      const reviewed = await tokens.review(token, audiences);
+      return reviewed === undefined ? undefined : { user: userInfo(reviewed.principal), audiences: reviewed.audiences };
+    },
+    rulesFor: async (user, namespace) => {
+      const rules = rbac.rulesFor(user, namespace);
+      return {
+        resourceRules: rules.filter((r) => r.nonResourceURLs === undefined).map(({ verbs, apiGroups, resources, resourceNames }) => ({ verbs, ...(apiGroups && { apiGroups }), ...(resources && { resources }), ...(resourceNames && { resourceNames }) })),
+        nonResourceRules: rules.flatMap(({ verbs, nonResourceURLs }) => (nonResourceURLs === undefined ? [] : [{ verbs, nonResourceURLs }])),
+        incomplete: false,
+      };
+    },
+    kubeletConnector: createKubeletConnector({ net: platform.net, objects, random: platform.random, crypto: platform.crypto, kubeletTls: () => ({ ...deps.kubeletClient, caPem: deps.caPem }) }),
+  };
+  return {
+    definitions: createResourceDefinitions(services),
+    routes: tokenRoutes(tokens, `https://kubernetes.default.svc.${instance.clusterDomain}`),
+    start: () => serviceAllocator.start(),
+  };
+}
+
+function issuer(tokens: ServiceAccountTokens): IssueServiceAccountToken {
+  return (order) => {
+    const { serviceAccount, bound } = order;
+    const { audiences, expirationSeconds = 3600 } = order.request.spec ?? {};
+    return tokens.issue({
+      namespace: serviceAccount.metadata.namespace ?? '', account: serviceAccount,
+      expirationSeconds, ...(audiences === undefined ? {} : { audiences }),
+      ...(bound === undefined ? {} : { bound: { ...bound, ...(order.node === undefined ? {} : { node: order.node }) } }),
+    });
+  };
+}
+
+function userInfo(principal: Principal): { username: string; uid?: string; groups: string[]; extra?: Record<string, string[]> } {
+  const extra = principal.extra === undefined ? undefined : Object.fromEntries(Object.entries(principal.extra).map(([k, v]) => [k, [...v]]));
+  return { username: principal.name, groups: [...principal.groups], ...(principal.uid === undefined ? {} : { uid: principal.uid }), ...(extra === undefined ? {} : { extra }) };
+}

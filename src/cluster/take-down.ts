@@ -1,0 +1,85 @@
+/**
+ * `keelson down`: ends everything of one instance and leaves the machine as it was. Each step is tried whatever became of
+ * the others; what could not be done is returned as lines for the user. Only what bears the instance's names is touched.
+ */
+import { createCgroups, detectCgroupVersion } from '../platform/node/cgroups.ts';
+import type { Platform } from '../platform/platform.ts';
+import { createInstanceContainerd } from './containerd.ts';
+import { requestControl } from './control-socket.ts';
+import { readInstanceFile, type InstanceFile } from './instance-file.ts';
+import { deriveInstance, type Instance } from './instance.ts';
+import { createPodNetwork } from './network/pod-network.ts';
+import { removeNodeServices } from './node-services.ts';
+
+/** What is to be taken down. */
+export interface TakeDownOptions {
+  readonly dataDir: string;
+  readonly deleteData: boolean;
+}
+
+const STOP_TIMEOUT_MS = 60_000;
+
+/** Takes down; resolves to the problems met. Nothing there is no problem. */
+export async function takeDown(platform: Platform, options: TakeDownOptions): Promise<readonly string[]> {
+  const { files } = platform;
+  if (!(await files.exists(options.dataDir))) return [];
+  const file = await readInstanceFile(files, options.dataDir);
+  const problems: string[] = [];
+  const step = async (what: string, work: () => Promise<readonly string[] | void>): Promise<void> => {
+    try {
+      problems.push(...((await work()) ?? []));
+    } catch (error) {
+      problems.push(`${what}: ${(error as Error).message}`);
+    }
+  };
+  if (file !== undefined) await takeDownInstance(platform, instanceOf(platform, file, options.dataDir), { file, step });
+  if (options.deleteData && problems.length === 0) await step('data', () => files.remove(options.dataDir));
+  return problems;
+}
+
+function instanceOf(platform: Platform, file: InstanceFile, dataDir: string): Instance {
+  const { nodeName, clusterCidr, serviceCidr, clusterDomain, httpsPort } = file;
+  return deriveInstance({ dataDir, nodeName, clusterCidr, serviceCidr, clusterDomain, httpsPort }, (text) => platform.crypto.sha256Hex(text));
+}
+
+type Step = (what: string, work: () => Promise<readonly string[] | void>) => Promise<void>;
+
+async function takeDownInstance(platform: Platform, instance: Instance, { file, step }: { file: InstanceFile; step: Step }): Promise<void> {
+  const { files } = platform;
+  await step('stop', () => stopKeelson(platform, instance));
+  await step('services', () => removeNodeServices(platform, instance));
+  if (file.containerRuntimeEndpoint === undefined && (await files.exists(instance.containerd.config))) {
+    await step('containerd', () => createInstanceContainerd(platform, instance, []).stop());
+  }
+  await step('mounts', () => unmountAll(platform, [instance.kubeletRoot, instance.containerd.root, instance.runDir]));
+  await step('network', () => createPodNetwork(platform, instance).remove());
+  await step('cgroups', () => removeCgroups(platform, instance));
+  await step('pods', () => files.remove(`${instance.kubeletRoot}/pods`));
+  await step('run directory', () => files.remove(instance.runDir));
+}
+
+/** Asks the running process to stop and waits for its end. */
+async function stopKeelson({ clock }: Platform, instance: Instance): Promise<void> {
+  const answer = (await requestControl(instance.controlSocket, 'stop')) as { pid?: number } | undefined;
+  if (answer === undefined) return;
+  const deadlineMs = clock.monotonicMs() + STOP_TIMEOUT_MS;
+  while ((await requestControl(instance.controlSocket, 'pid')) !== undefined) {
+    if (clock.monotonicMs() > deadlineMs) throw new Error(`keelson (pid ${answer.pid}) does not stop`);
+    await clock.sleep(50);
+  }
+}
+
+/** Unmounts what is mounted below these directories, the deepest first. */
+async function unmountAll({ mounter }: Platform, roots: readonly string[]): Promise<void> {
+  const below = (path: string): boolean => roots.some((root) => path === root || path.startsWith(`${root}/`));
+  const mounts = (await mounter.list()).map((m) => m.path).filter(below);
+  for (const path of mounts.sort((a, b) => b.length - a.length)) await mounter.unmount(path, { lazy: true });
+}
+
+async function removeCgroups(platform: Platform, instance: Instance): Promise<void> {
+  const cgroups = createCgroups({
+    files: platform.files, clock: platform.clock, kill: (pid) => platform.exec.kill(pid, 'SIGKILL'),
+    root: instance.cgroupRoot, version: detectCgroupVersion(), mountRoot: '/sys/fs/cgroup',
+  });
+  await cgroups.destroy('/');
+}

@@ -1,0 +1,138 @@
+/**
+ * Keeps the v1 Endpoints of Services with selectors. Upstream: pkg/controller/endpoint.
+ *
+ * Watches: Services, pods, Endpoints. Writes alone: the Endpoints named like such Services.
+ */
+import { deepEqual } from '../../base/equal.ts';
+import { Endpoints, Pods, Services } from '../../api/gen/resources.ts';
+import { isReason } from '../../api/status-error.ts';
+import type { Endpoints as EndpointsObject, Service } from '../../api/gen/core-v1.ts';
+import { keyOfObject, parseKey } from '../../client/object-store.ts';
+import {
+  createTriggerTimes,
+  hasManagedEndpoints,
+  HEADLESS_LABEL,
+  isServiceIpSet,
+  selectedPods,
+  TRIGGER_TIME_ANNOTATION,
+  watchServicesAndPods,
+} from '../service-endpoints.ts';
+import {
+  createKeyedLoop,
+  informerList,
+  isNamespaceTerminating,
+  type Controller,
+  type ControllerDeps,
+} from '../controller.ts';
+import { canonicalSubsets, subsetsOf } from './subsets.ts';
+
+const ACCOUNT = 'endpoint-controller';
+const WORKERS = 5;
+const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity';
+const MANAGED_BY = 'endpoints.kubernetes.io/managed-by';
+
+/** Makes the Endpoints controller. */
+export function createEndpointsController(deps: ControllerDeps): Controller {
+  const client = deps.clientFor(ACCOUNT).resource(Endpoints);
+  const recorder = deps.recorderFor(ACCOUNT);
+  const services = deps.informers.informer(Services);
+  const pods = deps.informers.informer(Pods);
+  const endpoints = deps.informers.informer(Endpoints);
+  const triggers = createTriggerTimes();
+
+  const loop = createKeyedLoop(deps, {
+    name: 'endpoints-controller',
+    queueName: 'endpoint',
+    workers: WORKERS,
+    informers: informerList(services, pods, endpoints),
+    sync,
+    maxRetries: 15,
+  });
+
+  async function sync(key: string, signal: AbortSignal): Promise<void> {
+    const service = services.get(parseKey(key));
+    if (service === undefined) return await removeOurs(key, signal);
+    if (!hasManagedEndpoints(service)) return;
+    const selected = selectedPods(service, pods);
+    const current = endpoints.get(parseKey(key));
+    const next = desired(service, {
+      current,
+      ...subsetsOf(service, selected),
+      triggerTime: triggers.since(service, selected),
+    });
+    if (next === undefined) return;
+    try {
+      const written =
+        current === undefined ? await client.create(next, { signal }) : await client.update(next, { signal });
+      await endpoints.waitForRevision(written.metadata.resourceVersion ?? '', signal);
+    } catch (error) {
+      if (isNamespaceTerminating(error)) return;
+      const verb = current === undefined ? 'Create' : 'Update';
+      if (!signal.aborted && !isReason(error, 'Conflict', 'AlreadyExists')) {
+        const message = `Failed to ${verb.toLowerCase()} endpoint ${key}: ${(error as Error).message}`;
+        recorder.event(current ?? service, 'Warning', `FailedTo${verb}Endpoint`, message);
+      }
+      throw error;
+    }
+  }
+
+  /** Only what we made: hand-made Endpoints without a Service stay. */
+  async function removeOurs(key: string, signal: AbortSignal): Promise<void> {
+    triggers.forget(key);
+    const current = endpoints.get(parseKey(key));
+    if (current?.metadata.labels?.[MANAGED_BY] !== ACCOUNT) return;
+    try {
+      await client.delete(parseKey(key), { signal });
+    } catch (error) {
+      if (!isReason(error, 'NotFound')) throw error;
+    }
+  }
+
+  watchServicesAndPods({ services, pods, enqueue: (key) => loop.queue.add(key) });
+  endpoints.addHandler({
+    // At start, Endpoints of Services deleted meanwhile must go.
+    onAdd: (object) => loop.queue.add(keyOfObject(object)),
+    onUpdate: (_, object) => loop.queue.add(keyOfObject(object)),
+    onDelete: (object) => loop.queue.add(keyOfObject(object)),
+  });
+  return loop;
+}
+
+interface Desired {
+  readonly current: EndpointsObject | undefined;
+  readonly subsets: NonNullable<EndpointsObject['subsets']>;
+  readonly truncated: boolean;
+  readonly triggerTime: string | undefined;
+}
+
+/** The object to write; undefined when the present one is right. */
+function desired(service: Service, { current, subsets, truncated, triggerTime }: Desired): EndpointsObject | undefined {
+  const labels: Record<string, string> = { ...service.metadata.labels };
+  if (isServiceIpSet(service)) delete labels[HEADLESS_LABEL];
+  else labels[HEADLESS_LABEL] = '';
+  labels[MANAGED_BY] = ACCOUNT;
+  const capacityRight = (current?.metadata.annotations?.[OVER_CAPACITY] === 'truncated') === truncated;
+  if (
+    current !== undefined &&
+    capacityRight &&
+    deepEqual(current.metadata.labels ?? {}, labels) &&
+    deepEqual(canonicalSubsets(current.subsets), canonicalSubsets(subsets))
+  )
+    return undefined;
+  const { [TRIGGER_TIME_ANNOTATION]: _, [OVER_CAPACITY]: __, ...annotations } = current?.metadata.annotations ?? {};
+  if (triggerTime !== undefined) annotations[TRIGGER_TIME_ANNOTATION] = triggerTime;
+  if (truncated) annotations[OVER_CAPACITY] = 'truncated';
+  const { namespace = '', name = '' } = service.metadata;
+  return {
+    apiVersion: 'v1',
+    kind: 'Endpoints',
+    metadata: {
+      ...current?.metadata,
+      namespace,
+      name,
+      labels,
+      ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
+    },
+    subsets,
+  };
+}

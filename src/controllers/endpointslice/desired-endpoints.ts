@@ -1,0 +1,100 @@
+/** The endpoints a Service should have, grouped by their ports. Pure. Upstream: endpointslice reconciler, podToEndpoint. */
+import type { Endpoint, EndpointPort } from '../../api/gen/discovery-v1.ts';
+import type { Node, Pod, Service } from '../../api/gen/core-v1.ts';
+import { zoneOf } from '../../component-helpers/nodes.ts';
+import { isPodReady } from '../../component-helpers/pods.ts';
+import { canBeEndpoint, endpointHostname, findTargetPort, podIpsOfFamily, podTargetRef } from '../service-endpoints.ts';
+
+/** Address type of slices. */
+export type AddressType = 'IPv4' | 'IPv6';
+
+/** Endpoints that share the same ports. */
+export interface PortGroup {
+  readonly ports: readonly EndpointPort[];
+  readonly endpoints: Endpoint[];
+}
+
+/** The address types of a Service, its primary family first. */
+export function addressTypesOf(service: Service): AddressType[] {
+  const families = service.spec?.ipFamilies ?? [];
+  return families.length > 0 ? (families as AddressType[]) : ['IPv4'];
+}
+
+/** Groups the Service's pods of one address type by the ports they offer; the key is {@link portsKey}. */
+export function desiredGroups(
+  service: Service,
+  pods: readonly Pod[],
+  of: { readonly type: AddressType; readonly nodeOf: (name: string) => Node | undefined },
+): Map<string, PortGroup> {
+  const groups = new Map<string, PortGroup>();
+  for (const pod of pods) {
+    if (!canBeEndpoint(pod, true)) continue;
+    const addresses = podIpsOfFamily(pod, of.type === 'IPv4' ? 4 : 6);
+    if (addresses.length === 0) continue;
+    const ports = portsOf(service, pod);
+    const key = portsKey(ports);
+    let group = groups.get(key);
+    if (group === undefined) groups.set(key, (group = { ports, endpoints: [] }));
+    group.endpoints.push(endpointOf(service, pod, { addresses, node: of.nodeOf(pod.spec?.nodeName ?? '') }));
+  }
+  return groups;
+}
+
+/** Identifies a set of ports whatever their order. */
+export function portsKey(ports: readonly EndpointPort[]): string {
+  return ports
+    .map((port) => JSON.stringify([port.name ?? '', port.protocol ?? 'TCP', port.port, port.appProtocol]))
+    .sort()
+    .join();
+}
+
+function portsOf(service: Service, pod: Pod): EndpointPort[] {
+  const ports: EndpointPort[] = [];
+  for (const port of service.spec?.ports ?? []) {
+    const number = findTargetPort(pod, port);
+    if (number === undefined) continue;
+    const { appProtocol } = port;
+    ports.push({
+      name: port.name ?? '',
+      port: number,
+      protocol: port.protocol ?? 'TCP',
+      ...(appProtocol === undefined ? {} : { appProtocol }),
+    });
+  }
+  return ports;
+}
+
+function endpointOf(
+  service: Service,
+  pod: Pod,
+  of: { readonly addresses: string[]; readonly node: Node | undefined },
+): Endpoint {
+  const serving = isPodReady(pod);
+  const terminating = pod.metadata.deletionTimestamp !== undefined;
+  const ready = service.spec?.publishNotReadyAddresses === true || (serving && !terminating);
+  const nodeName = pod.spec?.nodeName;
+  const zone = of.node === undefined ? undefined : zoneOf(of.node);
+  const hostname = endpointHostname(pod, service);
+  const hints = hintsOf(service, { zone, nodeName });
+  return {
+    addresses: of.addresses,
+    conditions: { ready, serving, terminating },
+    ...(hostname === undefined ? {} : { hostname }),
+    targetRef: podTargetRef(pod),
+    ...(nodeName === undefined ? {} : { nodeName }),
+    ...(zone === undefined ? {} : { zone }),
+    ...(hints === undefined ? {} : { hints }),
+  };
+}
+
+function hintsOf(
+  service: Service,
+  at: { readonly zone: string | undefined; readonly nodeName: string | undefined },
+): Endpoint['hints'] {
+  const wish = service.spec?.trafficDistribution;
+  if (wish !== 'PreferClose' && wish !== 'PreferSameZone' && wish !== 'PreferSameNode') return undefined;
+  const forZones = at.zone === undefined ? {} : { forZones: [{ name: at.zone }] };
+  const forNodes = wish === 'PreferSameNode' && at.nodeName !== undefined ? { forNodes: [{ name: at.nodeName }] } : {};
+  const hints = { ...forZones, ...forNodes };
+  return Object.keys(hints).length === 0 ? undefined : hints;
+}

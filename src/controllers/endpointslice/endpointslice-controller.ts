@@ -1,0 +1,137 @@
+/**
+ * Keeps the EndpointSlices of Services with selectors. Upstream: pkg/controller/endpointslice.
+ *
+ * Watches: Services, pods, nodes (for zones), EndpointSlices. Writes alone: the slices labelled as managed by it. After a
+ * write it waits until its cache shows it, so that it never acts twice on what it has done.
+ */
+import { EndpointSlices, Nodes, Pods, Services } from '../../api/gen/resources.ts';
+import { isReason } from '../../api/status-error.ts';
+import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
+import type { Service } from '../../api/gen/core-v1.ts';
+import { keyOfObject, parseKey } from '../../client/object-store.ts';
+import { zoneOf } from '../../component-helpers/nodes.ts';
+import { createTriggerTimes, hasManagedEndpoints, selectedPods, watchServicesAndPods } from '../service-endpoints.ts';
+import {
+  createKeyedLoop,
+  informerList,
+  isNamespaceTerminating,
+  type Controller,
+  type ControllerDeps,
+} from '../controller.ts';
+import { addressTypesOf, desiredGroups } from './desired-endpoints.ts';
+import { MANAGED_BY_LABEL, MANAGER, planSlices, SERVICE_NAME_LABEL, type SlicePlan } from './slice-plan.ts';
+
+const ACCOUNT = 'endpointslice-controller';
+const WORKERS = 5;
+const BY_SERVICE = 'managed-by-service';
+
+function serviceKeyOf(slice: EndpointSlice): string | undefined {
+  const labels = slice.metadata.labels ?? {};
+  if (labels[MANAGED_BY_LABEL] !== MANAGER || labels[SERVICE_NAME_LABEL] === undefined) return undefined;
+  return `${slice.metadata.namespace}/${labels[SERVICE_NAME_LABEL]}`;
+}
+
+/** Makes the EndpointSlice controller. */
+export function createEndpointSliceController(deps: ControllerDeps): Controller {
+  const client = deps.clientFor(ACCOUNT).resource(EndpointSlices);
+  const recorder = deps.recorderFor('endpoint-slice-controller');
+  const services = deps.informers.informer(Services);
+  const pods = deps.informers.informer(Pods);
+  const nodes = deps.informers.informer(Nodes);
+  const slices = deps.informers.informer(EndpointSlices);
+  const triggers = createTriggerTimes();
+  slices.addIndex(BY_SERVICE, (slice) => {
+    const key = serviceKeyOf(slice);
+    return key === undefined ? [] : [key];
+  });
+
+  const loop = createKeyedLoop(deps, {
+    name: 'endpointslice-controller',
+    queueName: 'endpoint_slice',
+    workers: WORKERS,
+    informers: informerList(services, pods, nodes, slices),
+    sync,
+    maxRetries: 15,
+  });
+
+  async function sync(key: string, signal: AbortSignal): Promise<void> {
+    const service = services.get(parseKey(key));
+    // The slices of a deleted Service go by owner reference.
+    if (service === undefined) return triggers.forget(key);
+    if (!hasManagedEndpoints(service) || service.metadata.deletionTimestamp !== undefined) return;
+    const selected = selectedPods(service, pods);
+    const triggerTime = triggers.since(service, selected);
+    const existing = slices.byIndex(BY_SERVICE, key).filter((slice) => slice.metadata.deletionTimestamp === undefined);
+    const types = addressTypesOf(service);
+    for (const type of types) {
+      const groups = desiredGroups(service, selected, {
+        type,
+        nodeOf: (name) => (name === '' ? undefined : nodes.get({ name })),
+      });
+      const ofType = existing.filter((slice) => slice.addressType === type);
+      await apply(service, planSlices({ service, type, existing: ofType, groups, triggerTime }), signal);
+    }
+    const obsolete = existing.filter((slice) => !(types as string[]).includes(slice.addressType));
+    await apply(service, { create: [], update: [], remove: obsolete }, signal);
+  }
+
+  async function apply(service: Service, plan: SlicePlan, signal: AbortSignal): Promise<void> {
+    const written: (string | undefined)[] = [];
+    try {
+      for (const slice of plan.create) written.push((await client.create(slice, { signal })).metadata.resourceVersion);
+      for (const slice of plan.update) written.push((await client.update(slice, { signal })).metadata.resourceVersion);
+      for (const slice of plan.remove) await remove(slice, signal);
+    } catch (error) {
+      if (isNamespaceTerminating(error)) return;
+      if (!signal.aborted && !isReason(error, 'Conflict')) {
+        recorder.event(
+          service,
+          'Warning',
+          'FailedToUpdateEndpointSlices',
+          `Error updating Endpoint Slices for Service ${service.metadata.namespace}/${service.metadata.name}: ${(error as Error).message}`,
+        );
+      }
+      throw error;
+    } finally {
+      for (const revision of written) if (revision !== undefined) await slices.waitForRevision(revision, signal);
+    }
+  }
+
+  async function remove(slice: EndpointSlice, signal: AbortSignal): Promise<void> {
+    try {
+      const { uid } = slice.metadata;
+      await client.delete(parseKey(keyOfObject(slice)), {
+        signal,
+        ...(uid === undefined ? {} : { preconditions: { uid } }),
+      });
+    } catch (error) {
+      if (!isReason(error, 'NotFound')) throw error;
+    }
+  }
+
+  watchServicesAndPods({ services, pods, enqueue: (key) => loop.queue.add(key) });
+  const onSlice = (slice: EndpointSlice): void => {
+    const key = serviceKeyOf(slice);
+    if (key !== undefined) loop.queue.add(key);
+  };
+  slices.addHandler({
+    onAdd: onSlice,
+    onUpdate(old, slice) {
+      onSlice(old);
+      onSlice(slice);
+    },
+    onDelete: onSlice,
+  });
+  const enqueueAll = (): void => {
+    for (const service of services.list()) loop.queue.add(keyOfObject(service));
+  };
+  nodes.addHandler({
+    onAdd(node) {
+      if (zoneOf(node) !== undefined) enqueueAll();
+    },
+    onUpdate(old, node) {
+      if (zoneOf(old) !== zoneOf(node)) enqueueAll();
+    },
+  });
+  return loop;
+}

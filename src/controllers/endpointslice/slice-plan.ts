@@ -1,0 +1,161 @@
+/**
+ * Fits desired endpoints into EndpointSlices with as few writes as possible. Pure. Upstream: endpointslice
+ * reconciler.reconcileByPortMapping.
+ *
+ * Slices keep the endpoints they hold; what is new goes to slices that must be written anyway, then to ones with room,
+ * then to new slices. A Service without endpoints keeps one empty slice per address type.
+ */
+import { deepEqual } from '../../base/equal.ts';
+import { Services } from '../../api/gen/resources.ts';
+import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/gen/discovery-v1.ts';
+import type { Service } from '../../api/gen/core-v1.ts';
+import { newControllerReference } from '../../component-helpers/owner-references.ts';
+import { HEADLESS_LABEL, isServiceIpSet, TRIGGER_TIME_ANNOTATION } from '../service-endpoints.ts';
+import { portsKey, type AddressType, type PortGroup } from './desired-endpoints.ts';
+
+export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
+export const MANAGED_BY_LABEL = 'endpointslice.kubernetes.io/managed-by';
+export const MANAGER = 'endpointslice-controller.k8s.io';
+const MAX_ENDPOINTS_PER_SLICE = 100;
+const RESERVED_LABELS = new Set([SERVICE_NAME_LABEL, MANAGED_BY_LABEL, HEADLESS_LABEL]);
+
+/** What to write. */
+export interface SlicePlan {
+  readonly create: EndpointSlice[];
+  readonly update: EndpointSlice[];
+  readonly remove: EndpointSlice[];
+}
+
+/** What the plan is made from: the slices are those of this address type. */
+export interface SlicePlanInput {
+  readonly service: Service;
+  readonly type: AddressType;
+  readonly existing: readonly EndpointSlice[];
+  readonly groups: ReadonlyMap<string, PortGroup>;
+  readonly triggerTime: string | undefined;
+}
+
+/** Labels all slices of the Service bear. */
+export function sliceLabels(service: Service): Record<string, string> {
+  const labels: Record<string, string> = {};
+  for (const [name, value] of Object.entries(service.metadata.labels ?? {})) {
+    if (!RESERVED_LABELS.has(name)) labels[name] = value;
+  }
+  if (!isServiceIpSet(service)) labels[HEADLESS_LABEL] = '';
+  labels[SERVICE_NAME_LABEL] = service.metadata.name ?? '';
+  labels[MANAGED_BY_LABEL] = MANAGER;
+  return labels;
+}
+
+/** Plans the writes for one address type. */
+export function planSlices(input: SlicePlanInput): SlicePlan {
+  const plan: SlicePlan = { create: [], update: [], remove: [] };
+  const byPorts = Map.groupBy(input.existing, (slice) => portsKey(slice.ports ?? []));
+  for (const [key, group] of input.groups) planGroup(input, plan, { group, slices: byPorts.get(key) ?? [] });
+  const obsolete = [...byPorts].filter(([key]) => !input.groups.has(key)).flatMap(([, slices]) => slices);
+  if (input.groups.size > 0) plan.remove.push(...obsolete);
+  else planPlaceholder(input, plan, obsolete);
+  return plan;
+}
+
+function planPlaceholder(input: SlicePlanInput, plan: SlicePlan, slices: readonly EndpointSlice[]): void {
+  const keep = slices.find((slice) => (slice.ports ?? []).length === 0) ?? slices[0];
+  if (keep === undefined) plan.create.push(newSlice(input, { ports: [], endpoints: [] }));
+  else {
+    const next = withContent(input, keep, { ports: [], endpoints: [] });
+    if (next !== keep) plan.update.push(next);
+    plan.remove.push(...slices.filter((slice) => slice !== keep));
+  }
+}
+
+interface Filled {
+  readonly slice: EndpointSlice;
+  readonly endpoints: Endpoint[];
+  changed: boolean;
+}
+
+function planGroup(
+  input: SlicePlanInput,
+  plan: SlicePlan,
+  of: { readonly group: PortGroup; readonly slices: readonly EndpointSlice[] },
+): void {
+  const wanted = new Map(of.group.endpoints.map((endpoint) => [identity(endpoint), endpoint]));
+  const filled: Filled[] = of.slices.map((slice) => keepWanted(input, slice, wanted));
+  const left = [...wanted.values()];
+  const withRoom = filled.filter((f) => f.endpoints.length < MAX_ENDPOINTS_PER_SLICE);
+  // Those to be written anyway first, then the fullest: the fewest writes and slices.
+  withRoom.sort((a, b) => Number(b.changed) - Number(a.changed) || b.endpoints.length - a.endpoints.length);
+  for (const target of withRoom) {
+    if (left.length === 0) break;
+    target.endpoints.push(...left.splice(0, MAX_ENDPOINTS_PER_SLICE - target.endpoints.length));
+    target.changed = true;
+  }
+  for (const { slice, endpoints, changed } of filled) {
+    if (endpoints.length === 0) plan.remove.push(slice);
+    else if (changed) plan.update.push(withContent(input, slice, { ports: of.group.ports, endpoints }));
+  }
+  while (left.length > 0) {
+    plan.create.push(newSlice(input, { ports: of.group.ports, endpoints: left.splice(0, MAX_ENDPOINTS_PER_SLICE) }));
+  }
+}
+
+/** Takes the endpoints a slice holds out of `wanted`. */
+function keepWanted(input: SlicePlanInput, slice: EndpointSlice, wanted: Map<string, Endpoint>): Filled {
+  const endpoints: Endpoint[] = [];
+  let changed = !deepEqual(slice.metadata.labels ?? {}, sliceLabels(input.service));
+  for (const endpoint of slice.endpoints ?? []) {
+    const key = identity(endpoint);
+    const want = wanted.get(key);
+    if (want === undefined) {
+      changed = true;
+      continue;
+    }
+    wanted.delete(key);
+    endpoints.push(want);
+    if (!deepEqual(endpoint, want)) changed = true;
+  }
+  return { slice, endpoints, changed };
+}
+
+function identity(endpoint: Endpoint): string {
+  return JSON.stringify([endpoint.targetRef?.uid, endpoint.targetRef?.name, [...endpoint.addresses].sort()]);
+}
+
+interface Content {
+  readonly ports: readonly EndpointPort[];
+  readonly endpoints: readonly Endpoint[];
+}
+
+function newSlice(input: SlicePlanInput, content: Content): EndpointSlice {
+  const { service } = input;
+  return {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: {
+      namespace: service.metadata.namespace ?? '',
+      generateName: `${service.metadata.name}-`,
+      labels: sliceLabels(service),
+      ownerReferences: [newControllerReference(service, Services)],
+      ...(input.triggerTime === undefined ? {} : { annotations: { [TRIGGER_TIME_ANNOTATION]: input.triggerTime } }),
+    },
+    addressType: input.type,
+    endpoints: [...content.endpoints],
+    ports: [...content.ports],
+  };
+}
+
+/** The slice with this content; the same object when it has it already. */
+function withContent(input: SlicePlanInput, slice: EndpointSlice, content: Content): EndpointSlice {
+  const labels = sliceLabels(input.service);
+  const same =
+    deepEqual(slice.endpoints ?? [], content.endpoints) && portsKey(slice.ports ?? []) === portsKey(content.ports);
+  if (same && deepEqual(slice.metadata.labels ?? {}, labels)) return slice;
+  const { [TRIGGER_TIME_ANNOTATION]: _, ...annotations } = slice.metadata.annotations ?? {};
+  if (input.triggerTime !== undefined) annotations[TRIGGER_TIME_ANNOTATION] = input.triggerTime;
+  return {
+    ...slice,
+    metadata: { ...slice.metadata, labels, annotations },
+    endpoints: [...content.endpoints],
+    ports: [...content.ports],
+  };
+}

@@ -1,0 +1,66 @@
+/** Equal subnets cut from one range, and which are taken. Upstream: controller/nodeipam/ipam/cidrset. */
+import { cidrsOverlap, formatCidr, nthSubnet, parseCidr, type Cidr } from '../../base/cidr.ts';
+
+/** A range and its subnets. */
+export class CidrSet {
+  readonly #cluster: Cidr;
+  readonly #mask: number;
+  readonly #count: number;
+  readonly #taken = new Set<number>();
+  #next = 0;
+
+  /** Throws on a range that is none, or a mask that does not fit it. */
+  constructor(clusterCidr: string, nodeMask: { readonly ipv4: number; readonly ipv6: number }) {
+    const cluster = parseCidr(clusterCidr);
+    if (cluster === undefined) throw new Error(`invalid cluster CIDR ${JSON.stringify(clusterCidr)}`);
+    const mask = cluster.family === 4 ? nodeMask.ipv4 : nodeMask.ipv6;
+    // Upstream's limit: more subnets than that do not fit a map in memory.
+    if (mask < cluster.prefixLength || mask - cluster.prefixLength > 16) {
+      throw new Error(
+        `node CIDR mask size /${mask} does not fit the cluster CIDR ${clusterCidr} (at most 16 bits between them)`,
+      );
+    }
+    this.#cluster = cluster;
+    this.#mask = mask;
+    this.#count = 2 ** (mask - cluster.prefixLength);
+  }
+
+  get family(): 4 | 6 {
+    return this.#cluster.family;
+  }
+
+  /** The next free subnet, counting on from the last one given; undefined when all are taken. */
+  allocate(): string | undefined {
+    for (let step = 0; step < this.#count; step++) {
+      const index = (this.#next + step) % this.#count;
+      if (this.#taken.has(index)) continue;
+      this.#taken.add(index);
+      this.#next = (index + 1) % this.#count;
+      return formatCidr(nthSubnet(this.#cluster, this.#mask, index) as Cidr);
+    }
+    return undefined;
+  }
+
+  /** Marks all subnets that overlap the range as taken. */
+  occupy(cidr: string): void {
+    for (const index of this.#indicesOf(cidr)) this.#taken.add(index);
+  }
+
+  /** Gives the subnets of the range back. */
+  release(cidr: string): void {
+    for (const index of this.#indicesOf(cidr)) this.#taken.delete(index);
+  }
+
+  #indicesOf(text: string): number[] {
+    const cidr = parseCidr(text);
+    if (cidr === undefined || !cidrsOverlap(cidr, this.#cluster)) return [];
+    const indices: number[] = [];
+    const shift = BigInt((this.family === 4 ? 32 : 128) - this.#mask);
+    const first = cidr.base < this.#cluster.base ? 0 : Number((cidr.base - this.#cluster.base) >> shift);
+    for (let index = first; index < this.#count; index++) {
+      if (!cidrsOverlap(nthSubnet(this.#cluster, this.#mask, index) as Cidr, cidr)) break;
+      indices.push(index);
+    }
+    return indices;
+  }
+}

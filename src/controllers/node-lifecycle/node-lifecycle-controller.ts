@@ -1,0 +1,193 @@
+/**
+ * Notices nodes that fell silent, says so in their conditions and on their pods, and taints nodes by their conditions.
+ * Upstream: pkg/controller/nodelifecycle (evictions by NoExecute taints are the taint-eviction controller's).
+ *
+ * Watches: nodes, leases in kube-node-lease, pods. Writes alone: Unknown conditions of silent nodes, the condition taints,
+ * Ready=False on pods of nodes that are not ready. Differs on purpose: a node that is ready again loses its NoExecute
+ * taint at once, not with the next round.
+ */
+import { deepEqual } from '../../base/equal.ts';
+import { Leases, Nodes, Pods } from '../../api/gen/resources.ts';
+import { isReason } from '../../api/status-error.ts';
+import { formatTime } from '../../api/time.ts';
+import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import { createTokenBucket, type TokenBucket } from '../../client/rate-limiter.ts';
+import { retryOnConflict } from '../../client/retry-on-conflict.ts';
+import { isNodeReady, nodeCondition, zoneKeyOf } from '../../component-helpers/nodes.ts';
+import { isPodReady, withPodCondition } from '../../component-helpers/pods.ts';
+import { createKeyedLoop, informerList, runPeriodically, type Controller, type ControllerDeps } from '../controller.ts';
+import { observeNode, silentConditions, type NodeHealth } from './health.ts';
+import { desiredTaints, noExecuteFor, type NoExecuteWish } from './node-taints.ts';
+import { zoneRates } from './zones.ts';
+
+const ACCOUNT = 'node-controller';
+const NAME = 'node-lifecycle-controller';
+const BY_NODE = 'node-name';
+const DEFAULT_GRACE_MS = 50_000;
+const STARTUP_GRACE_MS = 60_000;
+const MONITOR_PERIOD_MS = 5000;
+
+/** Makes the node lifecycle controller. */
+export function createNodeLifecycleController(deps: ControllerDeps): Controller {
+  const { clock } = deps.platform;
+  const client = deps.clientFor(ACCOUNT);
+  const nodeClient = client.resource(Nodes);
+  const recorder = deps.recorderFor(ACCOUNT);
+  const log = deps.platform.log.child(NAME);
+  const nodes = deps.informers.informer(Nodes);
+  const pods = deps.informers.informer(Pods);
+  const leases = deps.informers.informer(Leases, { namespace: 'kube-node-lease' });
+  pods.addIndex(BY_NODE, (pod) => [pod.spec?.nodeName ?? '']);
+  const health = new Map<string, NodeHealth>();
+  const buckets = new Map<string, TokenBucket>();
+
+  const loop = createKeyedLoop(deps, {
+    name: NAME,
+    queueName: 'node_lifecycle_controller',
+    workers: 4,
+    informers: informerList(nodes, pods, leases),
+    sync,
+  });
+
+  /** Condition taints follow the node's status at once. */
+  async function sync(name: string, signal: AbortSignal): Promise<void> {
+    const node = nodes.get({ name });
+    if (node !== undefined) await writeTaints(node, isNodeReady(node) ? 'clear' : 'keep', signal);
+  }
+
+  async function writeTaints(node: Node, wish: NoExecuteWish, signal: AbortSignal): Promise<void> {
+    const name = node.metadata.name ?? '';
+    let current = node;
+    await retryOnConflict(
+      clock,
+      async () => {
+        const taints = desiredTaints(current, wish, clock.nowMs());
+        if (deepEqual(taints, current.spec?.taints ?? [])) return;
+        const patch = {
+          metadata: { resourceVersion: current.metadata.resourceVersion },
+          spec: { taints: taints.length === 0 ? null : taints },
+        };
+        try {
+          await nodeClient.patch({ name }, { type: 'merge', patch }, { signal });
+        } catch (error) {
+          if (isReason(error, 'NotFound')) return;
+          if (isReason(error, 'Conflict')) current = await nodeClient.get({ name }, { signal });
+          throw error;
+        }
+      },
+      signal,
+    );
+  }
+
+  async function round(signal: AbortSignal): Promise<void> {
+    const all = nodes.list();
+    const names = new Set(all.map((node) => node.metadata.name ?? ''));
+    for (const name of health.keys()) if (!names.has(name)) health.delete(name);
+    const judged: Node[] = [];
+    for (const node of all) {
+      try {
+        judged.push(await judge(node, signal));
+      } catch (error) {
+        if (!isReason(error, 'NotFound')) judged.push(node);
+        if (!signal.aborted) log.warn('monitoring a node failed', { node: node.metadata.name, err: error });
+      }
+    }
+    await taintForEviction(judged, signal);
+  }
+
+  /** Updates the conditions of a silent node and tells its pods; returns the node as it then is. */
+  async function judge(node: Node, signal: AbortSignal): Promise<Node> {
+    const name = node.metadata.name ?? '';
+    const lease = leases.get({ namespace: 'kube-node-lease', name });
+    const nowMs = clock.monotonicMs();
+    const heard = observeNode(health.get(name), node, { lease, nowMs });
+    health.set(name, heard);
+    const graceMs =
+      nodeCondition(node, 'Ready') === undefined
+        ? STARTUP_GRACE_MS
+        : (deps.config.nodeMonitorGracePeriodMs ?? DEFAULT_GRACE_MS);
+    let current = node;
+    if (nowMs - heard.heardMs > graceMs) {
+      const conditions = silentConditions(node, clock.nowMs());
+      if (conditions !== (node.status?.conditions ?? conditions) || node.status?.conditions === undefined) {
+        log.info('node has not been updated, marking it Unknown', { node: name, silentMs: nowMs - heard.heardMs });
+        current = await nodeClient.updateStatus({ ...node, status: { ...node.status, conditions } }, { signal });
+      }
+    }
+    await tellPods(current, isNodeReady(node), signal);
+    return current;
+  }
+
+  async function tellPods(node: Node, wasReady: boolean, signal: AbortSignal): Promise<void> {
+    const name = node.metadata.name ?? '';
+    if (isNodeReady(node) || nodeCondition(node, 'Ready') === undefined) return;
+    if (wasReady) recorder.event(node, 'Normal', 'NodeNotReady', `Node ${name} status is now: NodeNotReady`);
+    // Every round, not only on the change: nothing is lost when a write fails or we restart.
+    for (const pod of pods.byIndex(BY_NODE, name)) if (isPodReady(pod)) await markNotReady(pod, signal);
+  }
+
+  async function markNotReady(pod: Pod, signal: AbortSignal): Promise<void> {
+    const condition = {
+      ...pod.status?.conditions?.find((c) => c.type === 'Ready'),
+      type: 'Ready',
+      status: 'False',
+      lastTransitionTime: formatTime(clock.nowMs()),
+    };
+    try {
+      await client
+        .resource(Pods)
+        .updateStatus(
+          { ...pod, status: { ...pod.status, conditions: withPodCondition(pod.status?.conditions, condition) } },
+          { signal },
+        );
+      recorder.event(pod, 'Warning', 'NodeNotReady', 'Node is not ready');
+    } catch (error) {
+      // The next round sees the pod as it is then.
+      if (!isReason(error, 'NotFound', 'Conflict')) throw error;
+    }
+  }
+
+  /** NoExecute taints, as fast as each zone's state allows; none when every zone is down. */
+  async function taintForEviction(all: readonly Node[], signal: AbortSignal): Promise<void> {
+    const { rates, allDown } = zoneRates(all);
+    for (const [zone, rate] of rates) bucketOf(zone).setRate(rate);
+    for (const node of all) {
+      const key = noExecuteFor(node);
+      if (key === undefined || nodeCondition(node, 'Ready') === undefined) continue;
+      if (allDown) await writeTaints(node, 'clear', signal);
+      else if (mayTaint(node, rates.get(zoneKeyOf(node)) ?? 0)) await writeTaints(node, key, signal);
+    }
+  }
+  function mayTaint(node: Node, rate: number): boolean {
+    // A taint that is there may always be exchanged for the other.
+    const tainted = (node.spec?.taints ?? []).some(
+      (taint) => taint.effect === 'NoExecute' && /not-ready|unreachable/.test(taint.key),
+    );
+    return tainted || (rate > 0 && bucketOf(zoneKeyOf(node)).tryTake());
+  }
+  function bucketOf(zone: string): TokenBucket {
+    let bucket = buckets.get(zone);
+    if (bucket === undefined) buckets.set(zone, (bucket = createTokenBucket(clock, { perSecond: 0.1, burst: 1 })));
+    return bucket;
+  }
+
+  nodes.addHandler({
+    onAdd: (node) => loop.queue.add(node.metadata.name ?? ''),
+    onUpdate: (_, node) => loop.queue.add(node.metadata.name ?? ''),
+    onDelete: (node) => void health.delete(node.metadata.name ?? ''),
+  });
+  return {
+    name: NAME,
+    async start(signal) {
+      const monitor = async (): Promise<void> => {
+        await Promise.all([nodes, pods, leases].map((informer) => informer.waitForSync(signal)));
+        await runPeriodically(
+          deps,
+          { name: NAME, periodMs: deps.config.nodeMonitorPeriodMs ?? MONITOR_PERIOD_MS, round },
+          signal,
+        );
+      };
+      await Promise.all([loop.start(signal), monitor().catch(() => undefined)]);
+    },
+  };
+}

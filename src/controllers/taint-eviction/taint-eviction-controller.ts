@@ -1,0 +1,114 @@
+/**
+ * Evicts pods that do not tolerate their node's NoExecute taints, at once or after their tolerationSeconds. Upstream:
+ * pkg/controller/tainteviction.
+ *
+ * Watches: pods, nodes. Deletes pods. A pod's clock starts when the taint is first seen and stops when it is gone.
+ */
+import { Nodes, Pods } from '../../api/gen/resources.ts';
+import { isReason } from '../../api/status-error.ts';
+import { toleratesTaint } from '../../api/taints-tolerations.ts';
+import { formatTime } from '../../api/time.ts';
+import type { Node, Pod, Taint, Toleration } from '../../api/gen/core-v1.ts';
+import { keyOfObject, parseKey } from '../../client/object-store.ts';
+import { withPodCondition } from '../../component-helpers/pods.ts';
+import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
+
+const ACCOUNT = 'node-controller';
+const NAME = 'taint-eviction-controller';
+const BY_NODE = 'node-name';
+
+/** Milliseconds the tolerations grant against these taints: 0 none, Infinity for ever. */
+export function toleratedMs(taints: readonly Taint[], tolerations: readonly Toleration[]): number {
+  const used: Toleration[] = [];
+  for (const taint of taints) {
+    const bearing = tolerations.filter((toleration) => toleratesTaint(toleration, taint));
+    if (bearing.length === 0) return 0;
+    used.push(...bearing);
+  }
+  const limits = used.map((toleration) => toleration.tolerationSeconds).filter((seconds) => seconds !== undefined);
+  return limits.length === 0 ? Number.POSITIVE_INFINITY : Math.max(0, Math.min(...(limits as number[]))) * 1000;
+}
+
+/** Makes the taint eviction controller. */
+export function createTaintEvictionController(deps: ControllerDeps): Controller {
+  const { clock } = deps.platform;
+  const client = deps.clientFor(ACCOUNT).resource(Pods);
+  const recorder = deps.recorderFor(NAME);
+  const pods = deps.informers.informer(Pods);
+  const nodes = deps.informers.informer(Nodes);
+  pods.addIndex(BY_NODE, (pod) => [pod.spec?.nodeName ?? '']);
+  /** Pods whose time runs: when it began by the monotonic clock. */
+  const running = new Map<string, { readonly uid: string; readonly sinceMs: number }>();
+  const loop = createKeyedLoop(deps, {
+    name: NAME,
+    queueName: 'noexec_taint_pod',
+    workers: 8,
+    informers: informerList(pods, nodes),
+    sync,
+  });
+
+  async function sync(key: string, signal: AbortSignal): Promise<void> {
+    const pod = pods.get(parseKey(key));
+    const node = pod === undefined ? undefined : nodes.get({ name: pod.spec?.nodeName ?? '' });
+    if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return void running.delete(key);
+    const taints = (node?.spec?.taints ?? []).filter((taint) => taint.effect === 'NoExecute');
+    const limitMs = taints.length === 0 ? Number.POSITIVE_INFINITY : toleratedMs(taints, pod.spec?.tolerations ?? []);
+    if (limitMs === Number.POSITIVE_INFINITY) return cancel(key, pod);
+    const nowMs = clock.monotonicMs();
+    const uid = pod.metadata.uid ?? '';
+    let clockOf = running.get(key);
+    if (clockOf?.uid !== uid) running.set(key, (clockOf = { uid, sinceMs: nowMs }));
+    const leftMs = clockOf.sinceMs + limitMs - nowMs;
+    if (leftMs > 0) return loop.queue.addAfter(key, leftMs);
+    await evict(pod, signal);
+    running.delete(key);
+  }
+
+  function cancel(key: string, pod: Pod): void {
+    if (running.delete(key)) recorder.event(pod, 'Normal', 'TaintManagerEviction', `Cancelling deletion of Pod ${key}`);
+  }
+
+  async function evict(pod: Pod, signal: AbortSignal): Promise<void> {
+    const { namespace = '', name = '', uid } = pod.metadata;
+    recorder.event(pod, 'Normal', 'TaintManagerEviction', `Marking for deletion Pod ${namespace}/${name}`);
+    const condition = {
+      type: 'DisruptionTarget',
+      status: 'True',
+      reason: 'DeletionByTaintManager',
+      message: 'Taint manager: deleting due to NoExecute taint',
+      lastTransitionTime: formatTime(clock.nowMs()),
+    };
+    try {
+      const patch = { metadata: { uid }, status: { conditions: withPodCondition(pod.status?.conditions, condition) } };
+      await client.patch({ namespace, name }, { type: 'strategic', patch }, { subresource: 'status', signal });
+      await client.delete({ namespace, name }, { signal, ...(uid === undefined ? {} : { preconditions: { uid } }) });
+    } catch (error) {
+      if (!isReason(error, 'NotFound')) throw error;
+    }
+  }
+
+  const enqueueNode = (node: Node): void => {
+    for (const pod of pods.byIndex(BY_NODE, node.metadata.name ?? '')) loop.queue.add(keyOfObject(pod));
+  };
+  const noExecuteText = (node: Node): string =>
+    JSON.stringify((node.spec?.taints ?? []).filter((taint) => taint.effect === 'NoExecute'));
+  nodes.addHandler({
+    onAdd: enqueueNode,
+    onUpdate(old, node) {
+      if (noExecuteText(old) !== noExecuteText(node)) enqueueNode(node);
+    },
+  });
+  pods.addHandler({
+    onAdd: (pod) => loop.queue.add(keyOfObject(pod)),
+    onUpdate(old, pod) {
+      if (old.spec === pod.spec && old.metadata.deletionTimestamp === pod.metadata.deletionTimestamp) return;
+      if (
+        old.spec?.nodeName !== pod.spec?.nodeName ||
+        JSON.stringify(old.spec?.tolerations) !== JSON.stringify(pod.spec?.tolerations)
+      )
+        loop.queue.add(keyOfObject(pod));
+    },
+    onDelete: (pod) => void running.delete(keyOfObject(pod)),
+  });
+  return loop;
+}

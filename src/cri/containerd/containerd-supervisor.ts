@@ -1,0 +1,266 @@
+/**
+ * Runs Keelson's own containerd: starts it in a session of its own, adopts the one an earlier Keelson left, replaces one of
+ * another configuration, restarts it when it dies, and takes everything down at the end. It outlives Keelson otherwise.
+ *
+ * Which daemon is ours stands in a file beside its state: pid, and hash of the configuration it was started with.
+ */
+import type { Platform } from '../../platform/platform.ts';
+import { createBackoff } from '../../base/backoff.ts';
+import { createCriClient, type CriClient } from '../cri-client.ts';
+import { buildPauseImage, pauseImageName } from '../pause-image.ts';
+import { containerdConfig, type ContainerdOptions } from './containerd-config.ts';
+import { importImage } from './image-import.ts';
+
+/** What the supervisor works with. */
+export interface ContainerdSupervisorDeps {
+  readonly platform: Pick<Platform, 'clock' | 'crypto' | 'exec' | 'files' | 'host' | 'log'>;
+}
+
+/** Where and how containerd runs. */
+export interface ContainerdSupervisorConfig {
+  readonly options: Omit<ContainerdOptions, 'sandboxImage' | 'restrictOomScoreAdj'> & {
+    /** Default: the built-in image. */
+    readonly sandboxImage?: string;
+    /** Default: whether this process lacks CAP_SYS_RESOURCE. */
+    readonly restrictOomScoreAdj?: boolean;
+  };
+  /** Default `containerd`, from the PATH. */
+  readonly binary?: string;
+  readonly configFile: string;
+  readonly logFile: string;
+  /** How long it may take to answer. Default 30 s. */
+  readonly readyTimeoutMs?: number;
+  /** How often its process is looked after. Default 1 s. */
+  readonly checkPeriodMs?: number;
+}
+
+/** The supervisor. */
+export interface ContainerdSupervisor {
+  /** A client of the daemon; usable once `start` has resolved. */
+  readonly client: CriClient;
+  /** Resolves when the daemon answers and has the sandbox image. Supervision ends when the signal aborts; the daemon stays. */
+  start(signal: AbortSignal): Promise<void>;
+  /** Removes all pods, ends the daemon and its shims. For `down`, not for a restart of Keelson. */
+  stop(): Promise<void>;
+}
+
+interface DaemonRecord {
+  readonly pid: number;
+  readonly configHash: string;
+}
+
+const capSysResource = 24;
+
+/** Whether this process has CAP_SYS_RESOURCE, by /proc/self/status; true where that cannot be read. */
+export function hasSysResource(procStatus: string): boolean {
+  const match = /^CapEff:\s*([0-9a-f]+)$/m.exec(procStatus);
+  return match === null || ((BigInt(`0x${match[1]}`) >> BigInt(capSysResource)) & 1n) === 1n;
+}
+
+/** Makes the supervisor. Nothing runs before `start`. */
+export function createContainerdSupervisor(
+  deps: ContainerdSupervisorDeps,
+  config: ContainerdSupervisorConfig,
+): ContainerdSupervisor {
+  return new Supervisor(deps, config);
+}
+
+class Supervisor implements ContainerdSupervisor {
+  readonly client: CriClient;
+  readonly #platform: ContainerdSupervisorDeps['platform'];
+  readonly #config: ContainerdSupervisorConfig;
+  readonly #backOff = createBackoff({ initialMs: 500, maxMs: 30_000 });
+  #pid = 0;
+  #restarting = false;
+  #stopWatching: () => void = () => undefined;
+
+  constructor({ platform }: ContainerdSupervisorDeps, config: ContainerdSupervisorConfig) {
+    this.#platform = platform;
+    this.#config = config;
+    this.client = createCriClient(platform, { endpoint: config.options.socketPath });
+  }
+
+  get #recordFile(): string {
+    return `${this.#config.options.rootDir}/keelson-daemon.json`;
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const { crypto, log } = this.#platform;
+    const text = containerdConfig(await this.#options());
+    const configHash = crypto.sha256Hex(text);
+    const record = await this.#readRecord();
+    if (
+      record !== undefined &&
+      record.configHash === configHash &&
+      (await this.#isOurs(record.pid)) &&
+      (await this.#answers())
+    ) {
+      log.info('adopted the running containerd', { pid: record.pid });
+      this.#pid = record.pid;
+    } else {
+      if (record !== undefined && (await this.#isOurs(record.pid))) await this.#end(record.pid);
+      await this.#launch(text, configHash, signal);
+    }
+    await this.#ensureSandboxImage(signal);
+    this.#watch(text, configHash, signal);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopWatching();
+    const record = this.#pid > 0 ? { pid: this.#pid } : await this.#readRecord();
+    const alive = record !== undefined && (await this.#isOurs(record.pid));
+    if (alive && (await this.#answers())) await this.#removePods();
+    if (alive) await this.#end(record.pid);
+    await this.#endShims();
+    await this.#platform.files.remove(this.#recordFile);
+    this.#pid = 0;
+  }
+
+  async #options(): Promise<ContainerdOptions> {
+    const { options } = this.#config;
+    const { files } = this.#platform;
+    const restrict =
+      options.restrictOomScoreAdj ?? !hasSysResource(await files.readText('/proc/self/status').catch(() => ''));
+    return { ...options, sandboxImage: options.sandboxImage ?? pauseImageName, restrictOomScoreAdj: restrict };
+  }
+
+  async #readRecord(): Promise<DaemonRecord | undefined> {
+    const { files } = this.#platform;
+    if (!(await files.exists(this.#recordFile))) return undefined;
+    try {
+      return JSON.parse(await files.readText(this.#recordFile)) as DaemonRecord;
+    } catch {
+      // Cut short by a crash: as if it were not there.
+      return undefined;
+    }
+  }
+
+  /** Whether the pid is a process started with our configuration file: pids are reused. */
+  async #isOurs(pid: number): Promise<boolean> {
+    if (!(pid > 0) || !this.#platform.exec.kill(pid, 0)) return false;
+    const command = await this.#platform.files.readText(`/proc/${pid}/cmdline`).catch(() => '');
+    return command.split('\0').includes(this.#config.configFile);
+  }
+
+  async #answers(): Promise<boolean> {
+    try {
+      await this.client.runtime.version({}, { timeoutMs: 2000 });
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  async #launch(text: string, configHash: string, signal: AbortSignal): Promise<void> {
+    const { clock, exec, files, log } = this.#platform;
+    const { options, binary = 'containerd', configFile, logFile, readyTimeoutMs = 30_000 } = this.#config;
+    for (const directory of [options.rootDir, options.stateDir, options.cniConfDir, options.registryConfigDir])
+      await files.makeDir(directory, { mode: 0o711 });
+    await files.writeFileAtomic(configFile, text);
+    const loading = this.client.warm();
+    this.#pid = await exec.startDaemon(binary, ['--config', configFile], { logFile });
+    await files.writeFileAtomic(
+      this.#recordFile,
+      JSON.stringify({ pid: this.#pid, configHash } satisfies DaemonRecord),
+    );
+    await loading;
+    const deadlineMs = clock.monotonicMs() + readyTimeoutMs;
+    while (!(await files.exists(options.socketPath)) || !(await this.#answers())) {
+      signal.throwIfAborted();
+      if (!exec.kill(this.#pid, 0)) throw new Error(`containerd ended while it started; see ${logFile}`);
+      if (clock.monotonicMs() > deadlineMs)
+        throw new Error(`containerd did not answer within ${readyTimeoutMs} ms; see ${logFile}`);
+      await clock.sleep(10, signal);
+    }
+    log.info('containerd runs', { pid: this.#pid });
+  }
+
+  async #ensureSandboxImage(signal: AbortSignal): Promise<void> {
+    const { clock, crypto, host } = this.#platform;
+    if (this.#config.options.sandboxImage !== undefined) return;
+    const { images } = this.client;
+    if ((await images.imageStatus({ image: { image: pauseImageName } })).image !== undefined) return;
+    const image = buildPauseImage((await host.info()).architecture, (data) => crypto.sha256Hex(data));
+    await importImage(
+      { socketPath: this.#config.options.socketPath, clock, images },
+      { name: pauseImageName, image, pinned: true, signal },
+    );
+  }
+
+  #watch(text: string, configHash: string, signal: AbortSignal): void {
+    const { clock, exec, log } = this.#platform;
+    const cancel = clock.setTicker(this.#config.checkPeriodMs ?? 1000, () => {
+      if (this.#restarting || exec.kill(this.#pid, 0)) return;
+      log.warn('containerd ended; it is started again', { pid: this.#pid });
+      this.#restarting = true;
+      void this.#restart(text, configHash, signal).finally(() => {
+        this.#restarting = false;
+      });
+    });
+    this.#stopWatching = cancel;
+    signal.addEventListener('abort', cancel, { once: true });
+  }
+
+  async #restart(text: string, configHash: string, signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#platform;
+    try {
+      const record = await this.#readRecord();
+      const replaced =
+        record !== undefined &&
+        record.pid !== this.#pid &&
+        record.configHash === configHash &&
+        (await this.#isOurs(record.pid));
+      // Another process of this instance may have been quicker; two daemons must not share one root.
+      if (replaced) this.#pid = record.pid;
+      else await this.#launch(text, configHash, signal);
+      this.#backOff.reset();
+    } catch (error) {
+      if (signal.aborted) return;
+      log.error('containerd cannot be started', { err: error });
+      await clock.sleep(this.#backOff.nextMs(), signal).catch(() => undefined);
+    }
+  }
+
+  async #end(pid: number): Promise<void> {
+    const { clock, exec } = this.#platform;
+    exec.kill(pid, 'SIGTERM');
+    for (let waited = 0; waited < 10_000 && exec.kill(pid, 0); waited += 20) await clock.sleep(20);
+    if (exec.kill(pid, 0)) exec.kill(pid, 'SIGKILL');
+  }
+
+  async #removePods(): Promise<void> {
+    const { runtime } = this.client;
+    const { items } = await runtime.listPodSandbox({});
+    await Promise.all(
+      items.map(async ({ id }) => {
+        try {
+          await runtime.stopPodSandbox({ podSandboxId: id });
+          await runtime.removePodSandbox({ podSandboxId: id });
+        } catch (error) {
+          this.#platform.log.warn('pod sandbox cannot be removed', { podSandboxId: id, err: error });
+        }
+      }),
+    );
+  }
+
+  /**
+   * Shims are found by the socket they were told: they outlive containerd and are nobody's children. What they still run
+   * (containerd was not there to be asked) ends first: it would outlive them.
+   */
+  async #endShims(): Promise<void> {
+    const { exec, files } = this.#platform;
+    const read = (pid: number, file: string): Promise<string> => files.readText(`/proc/${pid}/${file}`).catch(() => '');
+    const pids = (await files.readDir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+    const shims = new Set<number>();
+    for (const pid of pids) {
+      const command = (await read(pid, 'cmdline')).split('\0');
+      if (command[0]?.includes('containerd-shim') && command.includes(this.#config.options.socketPath)) shims.add(pid);
+    }
+    if (shims.size === 0) return;
+    for (const pid of pids) {
+      const parent = /^PPid:\s*(\d+)$/m.exec(await read(pid, 'status'))?.[1];
+      if (parent !== undefined && shims.has(Number(parent))) exec.kill(pid, 'SIGKILL');
+    }
+    for (const pid of shims) exec.kill(pid, 'SIGKILL');
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * Puts an image built in memory into containerd through its content and image services. Upstream: `ctr images import`.
+ *
+ * Blobs carry a garbage-collection root label until the image refers to them; a blob or image that is already there is
+ * left as it is, an image name that points elsewhere is moved.
+ */
+import type { Clock } from '../../platform/clock.ts';
+import { formatTime } from '../../api/time.ts';
+import { isCriCode } from '../cri-error.ts';
+import type { GrpcCaller } from '../grpc-caller.ts';
+import type { OciBlob, OciImage } from '../oci-image.ts';
+import type { ProtobufTable } from '../protobuf-table.ts';
+import type { CriImageService } from '../gen/cri-types.ts';
+
+const contentTable = {
+  package: 'containerd.services.content.v1',
+  enums: { WriteAction: 'STAT WRITE COMMIT' },
+  messages: {
+    WriteContentRequest:
+      'action:1:WriteAction ref:2:string total:3:int64 expected:4:string offset:5:int64 data:6:bytes labels:7:map<string,string>',
+    WriteContentResponse: 'action:1:WriteAction offset:4:int64 total:5:int64 digest:6:string',
+  },
+  services: { Content: { Write: 'stream WriteContentRequest stream WriteContentResponse' } },
+} as const satisfies ProtobufTable;
+
+const imagesTable = {
+  package: 'containerd.services.images.v1',
+  enums: {},
+  messages: {
+    Descriptor: 'media_type:1:string digest:2:string size:3:int64',
+    Image: 'name:1:string labels:2:map<string,string> target:3:Descriptor',
+    CreateImageRequest: 'image:1:Image',
+    CreateImageResponse: 'image:1:Image',
+    UpdateImageRequest: 'image:1:Image',
+    UpdateImageResponse: 'image:1:Image',
+  },
+  services: {
+    Images: { Create: 'CreateImageRequest CreateImageResponse', Update: 'UpdateImageRequest UpdateImageResponse' },
+  },
+} as const satisfies ProtobufTable;
+
+/** What an import needs. */
+export interface ImageImportDeps {
+  readonly socketPath: string;
+  /** Namespace of containerd; CRI's is `k8s.io`. */
+  readonly namespace?: string;
+  readonly clock: Clock;
+  /** Asked until CRI has noticed the image. */
+  readonly images: CriImageService;
+}
+
+/** Which image under which name. */
+export interface ImageImport {
+  readonly name: string;
+  readonly image: OciImage;
+  /** Never removed by image garbage collection. */
+  readonly pinned?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+async function writeBlob(caller: GrpcCaller, blob: OciBlob, labels: Readonly<Record<string, string>>): Promise<void> {
+  const request = {
+    action: 'COMMIT',
+    ref: `keelson-${blob.digest}`,
+    total: blob.data.length,
+    expected: blob.digest,
+    offset: 0,
+    data: blob.data,
+    labels,
+  };
+  const method = { service: 'containerd.services.content.v1.Content', method: 'Write' };
+  try {
+    for await (const answer of caller.stream(method, request, {})) void answer;
+  } catch (error) {
+    if (!isCriCode(error, 'AlreadyExists')) throw error;
+  }
+}
+
+async function putImage(caller: GrpcCaller, { name, image, pinned }: ImageImport): Promise<void> {
+  const labels = { 'io.cri-containerd.image': 'managed', ...(pinned ? { 'io.cri-containerd.pinned': 'pinned' } : {}) };
+  const { mediaType, digest, data } = image.manifest;
+  const request = { image: { name, labels, target: { mediaType, digest, size: data.length } } };
+  const service = 'containerd.services.images.v1.Images';
+  try {
+    await caller.unary({ service, method: 'Create' }, request, {});
+  } catch (error) {
+    if (!isCriCode(error, 'AlreadyExists')) throw error;
+    await caller.unary({ service, method: 'Update' }, request, {});
+  }
+}
+
+/** Imports an image and resolves when CRI lists it. Rejects with CriError, or when CRI has not seen it after ten seconds. */
+export async function importImage(deps: ImageImportDeps, request: ImageImport): Promise<void> {
+  const { createGrpcCaller } = await import('../grpc-caller.ts');
+  const headers = { 'containerd-namespace': deps.namespace ?? 'k8s.io' };
+  const caller = createGrpcCaller({ socketPath: deps.socketPath, tables: [contentTable, imagesTable], headers });
+  const { image } = request;
+  const root = { 'containerd.io/gc.root': formatTime(deps.clock.nowMs()) };
+  const children = Object.fromEntries(
+    [image.config, ...image.layers].map((blob, index) => [`containerd.io/gc.ref.content.${index}`, blob.digest]),
+  );
+  for (const blob of [...image.layers, image.config]) await writeBlob(caller, blob, root);
+  await writeBlob(caller, image.manifest, { ...root, ...children });
+  await putImage(caller, request);
+  for (let attempt = 0; attempt < 200; attempt++) {
+    const found = await deps.images.imageStatus({ image: { image: request.name } }, request);
+    if (found.image !== undefined) return;
+    await deps.clock.sleep(attempt < 20 ? 5 : 50, request.signal);
+  }
+  throw new Error(`image ${request.name} was imported but CRI does not list it`);
+}

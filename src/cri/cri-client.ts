@@ -1,0 +1,124 @@
+/**
+ * The CRI client: both services of a runtime behind a unix socket, and its events. gRPC is loaded at the first call, or
+ * earlier by `warm()`. Upstream: cri-client.
+ */
+import type { CriCallOptions } from './call-options.ts';
+import { createContainerdEvents, eventsTable } from './containerd-events.ts';
+import type { Clock } from '../platform/clock.ts';
+import { createSettledEvents } from './settled-events.ts';
+import { isCriCode } from './cri-error.ts';
+import type { GrpcCaller } from './grpc-caller.ts';
+import { criTable } from './gen/cri-table.ts';
+import type { ContainerEventType, CriImageService, CriRuntimeService } from './gen/cri-types.ts';
+import type { CriEvent, CriRuntime } from './runtime-service.ts';
+
+/** Configuration of the client. */
+export interface CriClientConfig {
+  /** `unix:///run/containerd/containerd.sock` or a bare path. */
+  readonly endpoint: string;
+  /** Deadline of calls without one of their own. Upstream's default is two minutes. */
+  readonly requestTimeoutMs?: number;
+  /** Namespace of containerd that holds the CRI's containers, for its own event service. */
+  readonly containerdNamespace?: string;
+}
+
+/** What the client needs of the platform. */
+export interface CriClientDeps {
+  readonly clock: Clock;
+}
+
+/** The client; `warm` loads gRPC ahead of the first call. */
+export interface CriClient extends CriRuntime {
+  warm(): Promise<void>;
+}
+
+const defaultTimeoutMs = 120_000;
+/** Methods that may take longer than the default: a sandbox twice as long, a pull until the caller aborts. */
+const timeoutFactors: Readonly<Record<string, number>> = { RunPodSandbox: 2, StopPodSandbox: 2, PullImage: 0 };
+
+const eventTypes: Readonly<Record<ContainerEventType, CriEvent['type']>> = {
+  CONTAINER_CREATED_EVENT: 'created',
+  CONTAINER_STARTED_EVENT: 'started',
+  CONTAINER_STOPPED_EVENT: 'stopped',
+  CONTAINER_DELETED_EVENT: 'deleted',
+};
+
+/** The socket's path of a CRI endpoint. Throws when it is none. */
+export function socketPathOf(endpoint: string): string {
+  if (endpoint.startsWith('/')) return endpoint;
+  if (endpoint.startsWith('unix:')) return endpoint.slice('unix:'.length).replace(/^\/\/+/, '/');
+  throw new Error(`CRI endpoint ${endpoint}: only unix sockets are supported`);
+}
+
+/** Deadline of one call: the method's; StopContainer and ExecSync wait for their own timeout besides. */
+function deadlineMs(method: string, request: object, baseMs: number): number | undefined {
+  const { timeoutSeconds } = request as { timeoutSeconds?: number };
+  if (method === 'ExecSync' && !timeoutSeconds) return undefined;
+  const ms = baseMs * (timeoutFactors[method] ?? 1) + (timeoutSeconds ?? 0) * 1000;
+  return ms === 0 ? undefined : ms;
+}
+
+/** Makes a client. No I/O until the first call; a broken connection is made anew by the next call. */
+export function createCriClient({ clock }: CriClientDeps, config: CriClientConfig): CriClient {
+  const socketPath = socketPathOf(config.endpoint);
+  const baseMs = config.requestTimeoutMs ?? defaultTimeoutMs;
+  const headers = { 'containerd-namespace': config.containerdNamespace ?? 'k8s.io' };
+  let caller: Promise<GrpcCaller> | undefined;
+  const load = (): Promise<GrpcCaller> =>
+    (caller ??= import('./grpc-caller.ts').then((module) =>
+      module.createGrpcCaller({ socketPath, tables: [criTable, eventsTable], headers }),
+    ));
+
+  const serviceOf = (name: keyof typeof criTable.services): Record<string, unknown> => {
+    const service = `${criTable.package}.${name}`;
+    const methods: Record<string, unknown> = {};
+    for (const [method, types] of Object.entries(criTable.services[name])) {
+      const local = method.charAt(0).toLowerCase() + method.slice(1);
+      methods[local] = types.includes(' stream ')
+        ? async function* (request: object, options: CriCallOptions = {}) {
+            yield* (await load()).stream({ service, method }, request, options);
+          }
+        : async (request: object, options: CriCallOptions = {}) => {
+            const own = options.timeoutMs ?? deadlineMs(method, request, baseMs);
+            const timeoutMs = own === 0 ? undefined : own;
+            return (await load()).unary({ service, method }, request, { ...options, timeoutMs });
+          };
+    }
+    return methods;
+  };
+
+  const runtime = serviceOf('RuntimeService') as unknown as CriRuntimeService;
+  const images = serviceOf('ImageService') as unknown as CriImageService;
+  return {
+    runtime,
+    images,
+    warm: async () => void (await load()),
+    events: (signal) =>
+      eventsOf({
+        runtime,
+        containerd: createSettledEvents({
+          clock,
+          runtime,
+          source: createContainerdEvents(load, headers['containerd-namespace']),
+        }),
+        signal,
+      }),
+  };
+}
+
+/** CRI's own events where the runtime has them, containerd's event service otherwise. */
+async function* eventsOf(from: {
+  runtime: CriRuntimeService;
+  containerd: (signal: AbortSignal) => AsyncIterable<CriEvent>;
+  signal: AbortSignal;
+}): AsyncIterable<CriEvent> {
+  try {
+    for await (const event of from.runtime.getContainerEvents({}, { signal: from.signal })) {
+      yield { containerId: event.containerId, type: eventTypes[event.containerEventType] };
+    }
+    return;
+  } catch (error) {
+    if (!isCriCode(error, 'Unimplemented')) throw error;
+  }
+  yield* from.containerd(from.signal);
+}

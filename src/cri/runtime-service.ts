@@ -1,0 +1,27 @@
+/**
+ * The two CRI services as the kubelet uses them, implemented by `cri-client.ts` (a real runtime) and `sim/` (a simulated
+ * one). Upstream: cri-api's RuntimeService and ImageManagerService.
+ *
+ * All calls reject with `CriError`, or with the signal's reason when the caller aborts.
+ */
+import type { CriImageService, CriRuntimeService } from './gen/cri-types.ts';
+
+/** A change of a container or sandbox as the runtime's event stream told it; only a wake-up. */
+export interface CriEvent {
+  /** Id of the container, or of the sandbox when it is the sandbox's own process. */
+  readonly containerId: string;
+  readonly type: 'created' | 'started' | 'stopped' | 'deleted';
+  /** Present when type is `stopped` and the stream told it. */
+  readonly exitCode?: number;
+}
+
+/** A runtime: both services and its events. */
+export interface CriRuntime {
+  readonly runtime: CriRuntimeService;
+  readonly images: CriImageService;
+  /**
+   * Events from now on until aborted. The first `next()` subscribes. Throws CriError when the stream breaks: relist and
+   * subscribe anew.
+   */
+  events(signal: AbortSignal): AsyncIterable<CriEvent>;
+}

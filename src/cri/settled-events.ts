@@ -1,0 +1,80 @@
+/**
+ * Holds back `stopped` until CRI tells the same: containerd publishes an exit before its CRI plugin has taken note of it, and
+ * whoever lists at once would still see the container run, and then hear no more.
+ */
+import { Channel } from '../base/channel.ts';
+import type { Clock } from '../platform/clock.ts';
+import { isCriCode } from './cri-error.ts';
+import type { CriRuntimeService } from './gen/cri-types.ts';
+import type { CriEvent } from './runtime-service.ts';
+
+/** A source of events and the service to ask. */
+export interface SettledEventsDeps {
+  readonly clock: Clock;
+  readonly runtime: CriRuntimeService;
+  source(signal: AbortSignal): AsyncIterable<CriEvent>;
+}
+
+/** Waits between questions; after the last the event passes all the same, for the periodic relist to correct. */
+const waitsMs = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 500];
+
+async function hasStopped(runtime: CriRuntimeService, id: string): Promise<boolean> {
+  try {
+    const { status } = await runtime.containerStatus({ containerId: id });
+    return status?.state !== 'CONTAINER_RUNNING';
+  } catch (error) {
+    if (!isCriCode(error, 'NotFound')) throw error;
+  }
+  try {
+    const { status } = await runtime.podSandboxStatus({ podSandboxId: id });
+    return status?.state !== 'SANDBOX_READY';
+  } catch (error) {
+    if (isCriCode(error, 'NotFound')) return true;
+    throw error;
+  }
+}
+
+/** Events in the order they settle. Ends and fails as the source does. */
+export function createSettledEvents({
+  clock,
+  runtime,
+  source,
+}: SettledEventsDeps): (signal: AbortSignal) => AsyncIterable<CriEvent> {
+  const settle = async (event: CriEvent, signal: AbortSignal): Promise<void> => {
+    try {
+      for (const waitMs of waitsMs) {
+        if (waitMs > 0) await clock.sleep(waitMs, signal);
+        if (await hasStopped(runtime, event.containerId)) return;
+      }
+    } catch {
+      // The runtime went away or the reader did: the event is only a wake-up, it must not be lost.
+    }
+  };
+
+  return async function* (signal) {
+    const channel = new Channel<CriEvent>();
+    let failure: unknown;
+    const pending = new Set<Promise<void>>();
+    const pump = async (): Promise<void> => {
+      try {
+        for await (const event of source(signal)) {
+          if (event.type !== 'stopped') {
+            channel.trySend(event);
+            continue;
+          }
+          const settling = settle(event, signal)
+            .then(() => void channel.trySend(event))
+            .finally(() => pending.delete(settling));
+          pending.add(settling);
+        }
+      } catch (error) {
+        failure = error;
+      }
+      await Promise.all(pending);
+      channel.close();
+    };
+    void pump();
+    yield* channel;
+    if (failure !== undefined) throw failure;
+  };
+}

@@ -1,0 +1,178 @@
+/** One simulated container: its state, its process and its log. Time and files come from the ports. */
+import type { Clock } from '../../platform/clock.ts';
+import type { Files } from '../../platform/files.ts';
+import { formatTime } from '../../api/time.ts';
+import { linkedController } from '../../base/abort.ts';
+import { createDeferred, type Deferred } from '../../base/deferred.ts';
+import type { ContainerConfig, ContainerState } from '../gen/cri-types.ts';
+import type { Init } from '../call-options.ts';
+import { durationMs, type SimExit, type SimImage } from './sim-image.ts';
+
+/** What a container lives in. */
+export interface SimContainerDeps {
+  readonly clock: Clock;
+  readonly files: Files;
+  /** Told of every change of state. */
+  onChange(type: 'started' | 'stopped', exitCode?: number): void;
+}
+
+/** Facts given at creation. */
+export interface SimContainerInit {
+  readonly id: string;
+  readonly sandboxId: string;
+  readonly config: Init<ContainerConfig>;
+  readonly image: SimImage;
+  readonly imageId: string;
+  readonly podIp: string;
+  /** Absolute; '' when the sandbox has no log directory. */
+  readonly logPath: string;
+  /** Whether this start is one of those the image crashes in. */
+  readonly crashes: boolean;
+}
+
+/** A log timestamp with nanoseconds. */
+function timestamp(nowMs: number): string {
+  const nanos = String(Math.round((nowMs % 1000) * 1e6)).padStart(9, '0');
+  return `${formatTime(nowMs).slice(0, -1)}.${nanos}Z`;
+}
+
+/** A container of the simulated runtime. */
+export class SimContainer {
+  readonly init: SimContainerInit;
+  readonly createdAtMs: number;
+  state: ContainerState = 'CONTAINER_CREATED';
+  startedAtMs = 0;
+  finishedAtMs = 0;
+  exitCode = 0;
+  reason = '';
+  readonly #deps: SimContainerDeps;
+  readonly #ended: Deferred<void> = createDeferred<void>();
+  readonly #life = new AbortController();
+  readonly #stop = new AbortController();
+  #writes: Promise<void> = Promise.resolve();
+
+  constructor(init: SimContainerInit, deps: SimContainerDeps) {
+    this.init = init;
+    this.#deps = deps;
+    this.createdAtMs = deps.clock.nowMs();
+  }
+
+  /** Environment of the process. */
+  get environment(): Record<string, string> {
+    return Object.fromEntries((this.init.config.envs ?? []).map(({ key = '', value = '' }) => [key, value]));
+  }
+
+  /** Resolves when the process has ended. */
+  get ended(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  /** Starts the process. */
+  async start(): Promise<void> {
+    const { clock, files } = this.#deps;
+    const { image, logPath } = this.init;
+    await clock.sleep(durationMs(image.start));
+    if (logPath !== '') {
+      await files.makeDir(logPath.slice(0, logPath.lastIndexOf('/')));
+      await files.writeFile(logPath, '');
+    }
+    this.state = 'CONTAINER_RUNNING';
+    this.startedAtMs = clock.nowMs();
+    this.#deps.onChange('started');
+    if (image.run !== undefined && !this.init.crashes) void this.#run(image.run);
+    else this.#behave();
+  }
+
+  /** Sends the stop signal, waits, kills. Resolves when the process has ended; an abort ends the waiting alone. */
+  async stop(graceMs: number, signal?: AbortSignal): Promise<void> {
+    if (this.state !== 'CONTAINER_RUNNING') return;
+    const { clock } = this.#deps;
+    const { onStop, run } = this.init.image;
+    this.#stop.abort(new Error('stopped'));
+    if (run === undefined && onStop !== 'ignored') {
+      const { after, code = 0 } = onStop ?? {};
+      this.#later(durationMs(after), () => void this.exit(code));
+    }
+    if (graceMs > 0) {
+      const waiting = linkedController(this.#life.signal, signal);
+      await Promise.race([this.#ended.promise, clock.sleep(graceMs, waiting.signal).catch(() => undefined)]);
+      waiting.abort();
+      waiting.dispose();
+      // Whoever waited went away: the process has had its signal and lives on.
+      signal?.throwIfAborted();
+    }
+    await this.exit(137);
+  }
+
+  /** Ends the process now. Nothing happens when it has ended. */
+  async exit(code: number, reason?: string): Promise<void> {
+    if (this.state === 'CONTAINER_EXITED') return;
+    const { clock } = this.#deps;
+    const wasRunning = this.state === 'CONTAINER_RUNNING';
+    this.state = 'CONTAINER_EXITED';
+    this.exitCode = code;
+    this.reason = reason ?? (code === 0 ? 'Completed' : 'Error');
+    this.finishedAtMs = clock.nowMs();
+    this.#life.abort(new Error('ended'));
+    if (wasRunning && this.init.image.terminationMessage !== undefined)
+      await this.#writeMessage(this.init.image.terminationMessage);
+    await this.#writes;
+    this.#ended.resolve();
+    this.#deps.onChange('stopped', code);
+  }
+
+  /** Appends a line to the log. */
+  log(line: string, stream: 'stdout' | 'stderr' = 'stdout'): void {
+    const { files, clock } = this.#deps;
+    if (this.init.logPath === '' || this.state !== 'CONTAINER_RUNNING') return;
+    const text = `${timestamp(clock.nowMs())} ${stream} F ${line}\n`;
+    this.#writes = this.#writes.then(async () => {
+      const handle = await files.open(this.init.logPath, 'a');
+      await handle.append(text);
+      await handle.close();
+    });
+  }
+
+  #later(delayMs: number, action: () => void): void {
+    this.#deps.clock.sleep(delayMs, this.#life.signal).then(action, () => undefined);
+  }
+
+  #behave(): void {
+    const { image, crashes } = this.init;
+    for (const entry of image.logs ?? []) {
+      const { after, line, stream } =
+        typeof entry === 'string' ? ({ line: entry } as { after?: number; line: string; stream?: 'stdout' }) : entry;
+      if (durationMs(after) === 0) this.log(line, stream);
+      else this.#later(durationMs(after), () => this.log(line, stream));
+    }
+    const exit: SimExit | undefined = crashes ? image.crashes : image.exits;
+    if (exit !== undefined) this.#later(durationMs(exit.after), () => void this.exit(exit.code, exit.reason));
+  }
+
+  async #run(run: NonNullable<SimImage['run']>): Promise<void> {
+    const { config, podIp } = this.init;
+    const { clock } = this.#deps;
+    const process = {
+      args: [...(config.command ?? []), ...(config.args ?? [])],
+      environment: this.environment,
+      podIp,
+      stopped: this.#stop.signal,
+      sleep: (duration: number | string) => clock.sleep(durationMs(duration), this.#life.signal),
+      log: (line: string, stream?: 'stdout' | 'stderr') => this.log(line, stream),
+      terminationMessage: (text: string) => void (this.#writes = this.#writes.then(() => this.#writeMessage(text))),
+    };
+    try {
+      await this.exit(await run(process));
+    } catch (error) {
+      if (this.state !== 'CONTAINER_RUNNING') return;
+      this.log(error instanceof Error ? (error.stack ?? error.message) : String(error), 'stderr');
+      await this.exit(1);
+    }
+  }
+
+  async #writeMessage(text: string): Promise<void> {
+    const path = this.init.config.annotations?.['io.kubernetes.container.terminationMessagePath'];
+    const mount = this.init.config.mounts?.find((candidate) => candidate.containerPath === path);
+    if (mount?.hostPath !== undefined) await this.#deps.files.writeFile(mount.hostPath, text);
+  }
+}

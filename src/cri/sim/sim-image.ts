@@ -1,0 +1,124 @@
+/**
+ * Describes what containers of a simulated image do: how long they take to start, when they end, what they log and answer.
+ *
+ * `image('web', { start: '2s', http: … })` reads as the scenario it stands for. Durations are milliseconds or Go-like
+ * texts (`1m30s`, `250ms`).
+ */
+
+/** Milliseconds, or a text such as `2s`. */
+export type Duration = number | string;
+
+/** How a process ends. */
+export interface SimExit {
+  readonly code: number;
+  /** After its start. */
+  readonly after: Duration;
+  /** Default: Completed or Error by the code. */
+  readonly reason?: string;
+}
+
+/** A line written after the start. */
+export interface SimLogLine {
+  readonly after?: Duration;
+  readonly line: string;
+  readonly stream?: 'stdout' | 'stderr';
+}
+
+/** A command run inside a container. */
+export interface SimExecCall {
+  readonly command: readonly string[];
+  readonly containerName: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** Its result; it takes `after`. */
+export interface SimExecResult {
+  readonly exitCode: number;
+  readonly stdout?: string;
+  readonly stderr?: string;
+  readonly after?: Duration;
+}
+
+/** An HTTP request to a container's port. */
+export interface SimHttpCall {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly port: number;
+  /** Since the container's start. */
+  readonly uptimeMs: number;
+}
+
+/** The answer to one. */
+export interface SimHttpAnswer {
+  readonly status: number;
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What a program written for the simulation can do. */
+export interface SimProcess {
+  readonly args: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly podIp: string;
+  /** Aborts when the process is told to stop. */
+  readonly stopped: AbortSignal;
+  sleep(duration: Duration): Promise<void>;
+  log(line: string, stream?: 'stdout' | 'stderr'): void;
+  /** Writes the termination message. */
+  terminationMessage(text: string): void;
+}
+
+/** The behaviour of an image's containers. Everything has a plain default: starts at once, runs for ever, stops at once. */
+export interface SimImageSpec {
+  /** StartContainer takes so long. */
+  readonly start?: Duration;
+  /** Ends by itself. */
+  readonly exits?: SimExit;
+  /** Ends so in the first `times` starts of each pod's container, and behaves as otherwise described after them. */
+  readonly crashes?: SimExit & { readonly times: number };
+  /** StartContainer fails with this message. */
+  readonly startError?: string;
+  /** Reaction to the stop signal; 'ignored' waits for the kill. Default: ends at once with 0. */
+  readonly onStop?: 'ignored' | { readonly after?: Duration; readonly code?: number };
+  readonly logs?: readonly (string | SimLogLine)[];
+  readonly exec?: (call: SimExecCall) => SimExecResult;
+  readonly http?: (call: SimHttpCall) => SimHttpAnswer;
+  /** Ports `http` listens on from the start of the container on. Default 80 and 8080. */
+  readonly ports?: readonly number[];
+  /** Written to the termination message file at the end. */
+  readonly terminationMessage?: string;
+  /** A whole program; its result is the exit code. Takes the place of `exits`, `logs` and `onStop`. */
+  readonly run?: (process: SimProcess) => Promise<number>;
+  /** Pulling takes so long, or fails with this message. Images that are not `present` must be pulled. */
+  readonly pull?: { readonly after?: Duration; readonly error?: string };
+  /** On the node from the start. Default true. */
+  readonly present?: boolean;
+  readonly sizeBytes?: number;
+  /** Numeric user the image runs as. */
+  readonly uid?: number;
+  readonly username?: string;
+}
+
+/** An image by name. */
+export interface SimImage extends SimImageSpec {
+  readonly name: string;
+}
+
+/** Describes an image. A name without a tag means `latest`. */
+export function image(name: string, spec: SimImageSpec = {}): SimImage {
+  return { ...spec, name: /[:@]/.test(name.slice(name.lastIndexOf('/') + 1)) ? name : `${name}:latest` };
+}
+
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** Milliseconds of a duration. Throws on a text that is none. */
+export function durationMs(duration: Duration | undefined): number {
+  if (duration === undefined) return 0;
+  if (typeof duration === 'number') return duration;
+  if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(duration)) throw new Error(`not a duration: ${duration}`);
+  let total = 0;
+  for (const [, number, unit] of duration.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g))
+    total += Number(number) * units[unit!]!;
+  return total;
+}

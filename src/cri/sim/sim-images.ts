@@ -1,0 +1,111 @@
+/** Images of the simulated runtime, and its image service. */
+import type { Clock } from '../../platform/clock.ts';
+import { fnv64a } from '../../base/fnv.ts';
+import { CriError } from '../cri-error.ts';
+import type { CriImageService, Image } from '../gen/cri-types.ts';
+import { durationMs, image as describe, type SimImage } from './sim-image.ts';
+
+const defaultSizeBytes = 10_000_000;
+/** The mount point of the simulated image file system. */
+export const simImageFs = '/var/lib/containerd';
+
+/** Images by name, described and present. */
+export interface SimImageStore {
+  readonly service: CriImageService;
+  /** Adds or replaces a description; `present` as it says. */
+  add(image: SimImage): void;
+  /** The description of a present image by name or id; undefined when it is not there. */
+  find(nameOrId: string): SimImage | undefined;
+  idOf(image: SimImage): string;
+}
+
+function imageId(name: string): string {
+  const part = fnv64a(name).toString(16).padStart(16, '0');
+  return `sha256:${part.repeat(4)}`;
+}
+
+function imageOf(image: SimImage): Image {
+  const { name, sizeBytes = defaultSizeBytes, uid, username = '' } = image;
+  return {
+    id: imageId(name),
+    repoTags: [name],
+    repoDigests: [],
+    size: sizeBytes,
+    username,
+    pinned: false,
+    ...(username !== '' ? {} : { uid: { value: uid ?? 0 } }),
+  };
+}
+
+/** Makes the store. */
+export function createSimImages(
+  deps: { readonly clock: Clock },
+  config: { images?: readonly SimImage[]; unknownImages?: 'run' | 'refuse' },
+): SimImageStore {
+  const known = new Map<string, SimImage>();
+  const present = new Set<string>();
+  const add = (image: SimImage): void => {
+    known.set(image.name, image);
+    if (image.present === false) present.delete(image.name);
+    else present.add(image.name);
+  };
+  for (const image of config.images ?? []) add(image);
+
+  const find = (nameOrId: string): SimImage | undefined => {
+    const name = nameOrId.startsWith('sha256:')
+      ? [...present].find((candidate) => imageId(candidate) === nameOrId)
+      : describe(nameOrId).name;
+    return name !== undefined && present.has(name) ? known.get(name) : undefined;
+  };
+
+  const service: CriImageService = {
+    async listImages({ filter }) {
+      const wanted = filter?.image?.image;
+      const images = [...present].map((name) => imageOf(known.get(name)!));
+      return {
+        images:
+          wanted === undefined || wanted === ''
+            ? images
+            : images.filter(({ repoTags, id }) => repoTags.includes(wanted) || id === wanted),
+      };
+    },
+    // eslint-disable-next-line require-yield -- the shape of a stream that only fails
+    async *streamImages() {
+      throw new CriError('Unimplemented', 'method StreamImages not implemented');
+    },
+    async imageStatus({ image }) {
+      const found = find(image?.image ?? '');
+      return { info: {}, ...(found === undefined ? {} : { image: imageOf(found) }) };
+    },
+    async pullImage({ image }, options) {
+      const name = describe(image?.image ?? '').name;
+      const described = known.get(name) ?? (config.unknownImages === 'refuse' ? undefined : describe(name));
+      await deps.clock.sleep(durationMs(described?.pull?.after), options?.signal);
+      if (described === undefined)
+        throw new CriError(
+          'NotFound',
+          `failed to pull and unpack image "${name}": failed to resolve reference "${name}": ${name}: not found`,
+        );
+      if (described.pull?.error !== undefined) throw new CriError('Unknown', described.pull.error);
+      known.set(name, described);
+      present.add(name);
+      return { imageRef: imageId(name) };
+    },
+    async removeImage({ image }) {
+      const found = find(image?.image ?? '');
+      if (found !== undefined) present.delete(found.name);
+      return {};
+    },
+    async imageFsInfo() {
+      const used = [...present].reduce((sum, name) => sum + (known.get(name)!.sizeBytes ?? defaultSizeBytes), 0);
+      const usage = {
+        timestampMs: deps.clock.nowMs(),
+        fsId: { mountpoint: simImageFs },
+        usedBytes: { value: used },
+        inodesUsed: { value: present.size * 1000 },
+      };
+      return { imageFilesystems: [usage], containerFilesystems: [] };
+    },
+  };
+  return { service, add, find, idOf: (image) => imageId(image.name) };
+}

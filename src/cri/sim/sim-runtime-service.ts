@@ -1,0 +1,306 @@
+/** The runtime service of the simulated runtime. */
+import { CriError } from '../cri-error.ts';
+import type { CriRuntimeService } from '../gen/cri-types.ts';
+import { SimContainer } from './sim-container.ts';
+import { openPorts } from './sim-http.ts';
+import { durationMs } from './sim-image.ts';
+import type { SimSandbox } from './sim-sandbox.ts';
+import { containerStats, containerStatus, describeContainer, describeSandbox, sandboxStatus } from './sim-status.ts';
+import type { SimState } from './sim-state.ts';
+
+type Labels = Readonly<Record<string, string>>;
+
+function unimplemented(method: string): never {
+  throw new CriError('Unimplemented', `method ${method} not implemented`);
+}
+
+function matches(labels: Labels, selector: Labels | undefined): boolean {
+  return Object.entries(selector ?? {}).every(([key, value]) => labels[key] === value);
+}
+
+function sandboxOf(state: SimState, id: string | undefined): SimSandbox {
+  const sandbox = state.sandboxes.get(id ?? '');
+  if (sandbox === undefined) throw new CriError('NotFound', `an error occurred when try to find sandbox: not found`);
+  return sandbox;
+}
+
+function containerOf(state: SimState, id: string | undefined): SimContainer {
+  const container = state.containers.get(id ?? '');
+  if (container === undefined)
+    throw new CriError('NotFound', `an error occurred when try to find container "${id}": not found`);
+  return container;
+}
+
+type SandboxCalls = Pick<
+  CriRuntimeService,
+  'runPodSandbox' | 'stopPodSandbox' | 'removePodSandbox' | 'podSandboxStatus' | 'listPodSandbox'
+>;
+
+function sandboxCalls(state: SimState): SandboxCalls {
+  const { clock } = state.deps;
+  const containersOf = (id: string): SimContainer[] =>
+    [...state.containers.values()].filter((container) => container.init.sandboxId === id);
+  const stop = async (sandbox: SimSandbox): Promise<void> => {
+    await Promise.all(containersOf(sandbox.id).map((container) => container.stop(0)));
+    if (!sandbox.ready) return;
+    sandbox.ready = false;
+    sandbox.ip = '';
+    state.emit({ containerId: sandbox.id, type: 'stopped', exitCode: 137 });
+  };
+  return {
+    async runPodSandbox({ config = {}, runtimeHandler = '' }, options) {
+      await clock.sleep(durationMs(state.config.sandboxStart), options?.signal);
+      const { uid, attempt = 0 } = config.metadata ?? {};
+      const taken = [...state.sandboxes.values()].some(
+        ({ config: other }) => other.metadata?.uid === uid && (other.metadata?.attempt ?? 0) === attempt,
+      );
+      if (taken)
+        throw new CriError('Unknown', `failed to reserve sandbox name: name is reserved for ${uid} attempt ${attempt}`);
+      const hostNetwork = config.linux?.securityContext?.namespaceOptions?.network === 'NODE';
+      const id = state.newId();
+      state.sandboxes.set(id, {
+        id,
+        config,
+        runtimeHandler,
+        hostNetwork,
+        createdAtMs: clock.nowMs(),
+        ready: true,
+        ip: hostNetwork ? '' : state.allocateIp(),
+      });
+      state.emit({ containerId: id, type: 'created' });
+      state.emit({ containerId: id, type: 'started' });
+      return { podSandboxId: id };
+    },
+    async stopPodSandbox({ podSandboxId }) {
+      const sandbox = state.sandboxes.get(podSandboxId ?? '');
+      if (sandbox !== undefined) await stop(sandbox);
+      return {};
+    },
+    async removePodSandbox({ podSandboxId }) {
+      const sandbox = state.sandboxes.get(podSandboxId ?? '');
+      if (sandbox === undefined) return {};
+      await stop(sandbox);
+      for (const container of containersOf(sandbox.id)) state.containers.delete(container.init.id);
+      state.sandboxes.delete(sandbox.id);
+      state.emit({ containerId: sandbox.id, type: 'deleted' });
+      return {};
+    },
+    async podSandboxStatus({ podSandboxId }) {
+      return {
+        status: sandboxStatus(sandboxOf(state, podSandboxId)),
+        info: {},
+        containersStatuses: [],
+        timestampMs: 0,
+      };
+    },
+    async listPodSandbox({ filter = {} }) {
+      const wanted = filter.state?.state;
+      const items = [...state.sandboxes.values()]
+        .map(describeSandbox)
+        .filter(
+          (sandbox) =>
+            (!filter.id || sandbox.id === filter.id) &&
+            (filter.state === undefined || sandbox.state === (wanted ?? 'SANDBOX_READY')) &&
+            matches(sandbox.labels, filter.labelSelector),
+        );
+      return { items };
+    },
+  };
+}
+
+type ContainerCalls = Pick<
+  CriRuntimeService,
+  | 'createContainer'
+  | 'startContainer'
+  | 'stopContainer'
+  | 'removeContainer'
+  | 'listContainers'
+  | 'containerStatus'
+  | 'updateContainerResources'
+  | 'reopenContainerLog'
+  | 'execSync'
+>;
+
+function newContainer(state: SimState, sandbox: SimSandbox, config: SimContainer['init']['config']): SimContainer {
+  const wanted = config.image?.image ?? '';
+  const image = state.store.find(wanted);
+  if (image === undefined) throw new CriError('NotFound', `failed to resolve image "${wanted}": not found`);
+  const key = `${sandbox.config.metadata?.uid}/${config.metadata?.name}/${image.name}`;
+  const starts = state.starts.get(key) ?? 0;
+  state.starts.set(key, starts + 1);
+  const id = state.newId();
+  const { logDirectory = '' } = sandbox.config;
+  const logPath = logDirectory === '' || !config.logPath ? '' : `${logDirectory}/${config.logPath}`;
+  let closePorts = (): void => undefined;
+  const container: SimContainer = new SimContainer(
+    {
+      id,
+      config,
+      image,
+      logPath,
+      sandboxId: sandbox.id,
+      imageId: state.store.idOf(image),
+      podIp: sandbox.ip,
+      crashes: starts < (image.crashes?.times ?? 0),
+    },
+    {
+      ...state.deps,
+      onChange(type, exitCode) {
+        const { listen, clock } = state.deps;
+        if (type === 'stopped') closePorts();
+        else if (listen !== undefined) closePorts = openPorts(container, clock, listen);
+        state.emit({ containerId: id, type, ...(exitCode === undefined ? {} : { exitCode }) });
+      },
+    },
+  );
+  return container;
+}
+
+function containerCalls(state: SimState): ContainerCalls {
+  const { clock, files } = state.deps;
+  return {
+    async createContainer({ podSandboxId, config = {} }) {
+      const sandbox = sandboxOf(state, podSandboxId);
+      if (!sandbox.ready) throw new CriError('Unknown', `sandbox container "${podSandboxId}" is not running`);
+      const container = newContainer(state, sandbox, config);
+      state.containers.set(container.init.id, container);
+      state.emit({ containerId: container.init.id, type: 'created' });
+      return { containerId: container.init.id };
+    },
+    async startContainer({ containerId }) {
+      const container = containerOf(state, containerId);
+      if (container.state !== 'CONTAINER_CREATED')
+        throw new CriError('Unknown', `container is in ${container.state} state`);
+      const { startError } = container.init.image;
+      if (startError !== undefined) {
+        await container.exit(128, 'StartError');
+        throw new CriError('Unknown', startError);
+      }
+      await container.start();
+      return {};
+    },
+    async stopContainer({ containerId, timeoutSeconds = 0 }, options) {
+      await state.containers.get(containerId ?? '')?.stop(timeoutSeconds * 1000, options?.signal);
+      return {};
+    },
+    async removeContainer({ containerId }) {
+      const container = state.containers.get(containerId ?? '');
+      if (container === undefined) return {};
+      await container.stop(0);
+      state.containers.delete(container.init.id);
+      state.emit({ containerId: container.init.id, type: 'deleted' });
+      return {};
+    },
+    async listContainers({ filter = {} }) {
+      const wanted = filter.state?.state;
+      const containers = [...state.containers.values()]
+        .map(describeContainer)
+        .filter(
+          (container) =>
+            (!filter.id || container.id === filter.id) &&
+            (!filter.podSandboxId || container.podSandboxId === filter.podSandboxId) &&
+            (filter.state === undefined || container.state === (wanted ?? 'CONTAINER_CREATED')) &&
+            matches(container.labels, filter.labelSelector),
+        );
+      return { containers };
+    },
+    async containerStatus({ containerId }) {
+      return { status: containerStatus(containerOf(state, containerId)), info: {} };
+    },
+    async updateContainerResources({ containerId }) {
+      containerOf(state, containerId);
+      return {};
+    },
+    async reopenContainerLog({ containerId }) {
+      const container = containerOf(state, containerId);
+      if (container.state !== 'CONTAINER_RUNNING') throw new CriError('Unknown', 'container is not running');
+      if (container.init.logPath !== '' && !(await files.exists(container.init.logPath)))
+        await files.writeFile(container.init.logPath, '');
+      return {};
+    },
+    async execSync({ containerId, cmd = [], timeoutSeconds = 0 }) {
+      const container = containerOf(state, containerId);
+      if (container.state !== 'CONTAINER_RUNNING')
+        throw new CriError('Unknown', `container is in ${container.state} state`);
+      const { exec } = container.init.image;
+      const call = {
+        command: cmd,
+        containerName: container.init.config.metadata?.name ?? '',
+        environment: container.environment,
+      };
+      const { exitCode, stdout = '', stderr = '', after } = exec?.(call) ?? { exitCode: 0 };
+      const takesMs = durationMs(after);
+      const limitMs = timeoutSeconds > 0 ? timeoutSeconds * 1000 : Number.POSITIVE_INFINITY;
+      await clock.sleep(Math.min(takesMs, limitMs));
+      if (takesMs > limitMs)
+        throw new CriError(
+          'DeadlineExceeded',
+          `failed to exec in container: timeout ${timeoutSeconds}s exceeded: context deadline exceeded`,
+        );
+      return { exitCode, stdout: Buffer.from(stdout), stderr: Buffer.from(stderr) };
+    },
+  };
+}
+
+/** Makes the service. Streaming (exec, attach, port-forward) is above what a runtime without sockets can do. */
+export function createSimRuntimeService(state: SimState): CriRuntimeService {
+  const { clock } = state.deps;
+  const networkCondition = () => {
+    const ready = state.config.networkReady !== false && state.network.podCidr !== undefined;
+    const why = ready ? { reason: '', message: '' } : { reason: 'NetworkPluginNotReady', message: 'Network plugin returns error: cni plugin not initialized' };
+    return { type: 'NetworkReady', status: ready, ...why };
+  };
+  return {
+    ...sandboxCalls(state),
+    ...containerCalls(state),
+    version: async () => ({
+      version: '0.1.0',
+      runtimeName: 'simulated',
+      runtimeVersion: '1.0.0',
+      runtimeApiVersion: 'v1',
+    }),
+    status: async () => ({
+      status: { conditions: [{ type: 'RuntimeReady', status: true, reason: '', message: '' }, networkCondition()] },
+      info: {},
+      runtimeHandlers: [{ name: '', features: { recursiveReadOnlyMounts: false, userNamespaces: false } }],
+    }),
+    async updateRuntimeConfig({ runtimeConfig }) {
+      const podCidr = runtimeConfig?.networkConfig?.podCidr;
+      if (podCidr && state.config.networkReady === 'with-range') state.network.podCidr = podCidr;
+      return {};
+    },
+    runtimeConfig: async () => ({ linux: { cgroupDriver: 'CGROUPFS' } }),
+    updatePodSandboxResources: async () => ({}),
+    containerStats: async ({ containerId }) => ({
+      stats: containerStats(containerOf(state, containerId), clock.nowMs()),
+    }),
+    async listContainerStats({ filter = {} }) {
+      const all = [...state.containers.values()].filter(
+        (container) =>
+          (!filter.id || container.init.id === filter.id) &&
+          (!filter.podSandboxId || container.init.sandboxId === filter.podSandboxId) &&
+          matches(container.init.config.labels ?? {}, filter.labelSelector),
+      );
+      return { stats: all.map((container) => containerStats(container, clock.nowMs())) };
+    },
+    exec: async () => unimplemented('Exec'),
+    attach: async () => unimplemented('Attach'),
+    portForward: async () => unimplemented('PortForward'),
+    podSandboxStats: async () => unimplemented('PodSandboxStats'),
+    listPodSandboxStats: async () => unimplemented('ListPodSandboxStats'),
+    checkpointContainer: async () => unimplemented('CheckpointContainer'),
+    listMetricDescriptors: async () => unimplemented('ListMetricDescriptors'),
+    listPodSandboxMetrics: async () => unimplemented('ListPodSandboxMetrics'),
+    streamPodSandboxes: () => refuse('StreamPodSandboxes'),
+    streamContainers: () => refuse('StreamContainers'),
+    streamContainerStats: () => refuse('StreamContainerStats'),
+    streamPodSandboxStats: () => refuse('StreamPodSandboxStats'),
+    streamPodSandboxMetrics: () => refuse('StreamPodSandboxMetrics'),
+    getContainerEvents: () => refuse('GetContainerEvents'),
+  };
+}
+
+/** A stream that fails at its first value. */
+function refuse(method: string): AsyncIterable<never> {
+  return { [Symbol.asyncIterator]: () => ({ next: async () => unimplemented(method) }) };
+}

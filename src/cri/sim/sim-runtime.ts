@@ -1,0 +1,147 @@
+/**
+ * A container runtime made of timers: sandboxes, containers, images and events behind the same interfaces as a real one,
+ * on the ports, so that whole clusters run under virtual time. What the kubelet can observe is kept faithful: states,
+ * times, exit codes, errors by code, logs in CRI's format.
+ */
+import { nthAddress, formatIp, parseCidr } from '../../base/cidr.ts';
+import { Channel } from '../../base/channel.ts';
+import { CriError } from '../cri-error.ts';
+import type { CriImageService, CriRuntimeService } from '../gen/cri-types.ts';
+import type { CriEvent, CriRuntime } from '../runtime-service.ts';
+import { createSimImages, type SimImageStore } from './sim-images.ts';
+import { createSimRuntimeService } from './sim-runtime-service.ts';
+import type { SimContainer } from './sim-container.ts';
+import type { SimHttpAnswer, SimHttpCall } from './sim-image.ts';
+import type { SimSandbox } from './sim-sandbox.ts';
+import type { SimRuntimeConfig, SimRuntimeDeps, SimState } from './sim-state.ts';
+
+/** The runtime and the hands of the test on it. */
+export interface SimRuntime extends CriRuntime {
+  /** All state, for assertions. */
+  readonly sandboxes: ReadonlyMap<string, SimSandbox>;
+  readonly containers: ReadonlyMap<string, SimContainer>;
+  readonly store: SimImageStore;
+  /** Ends a container's process, as a crash does. */
+  crash(containerId: string, code: number, reason?: string): Promise<void>;
+  /** Loses a sandbox with its network, as a rebooted machine does. */
+  loseSandbox(sandboxId: string): Promise<void>;
+  /** The next calls of a method fail with this error; undefined lets them pass again. */
+  failCalls(method: keyof CriRuntimeService | keyof CriImageService, error: CriError | undefined): void;
+  /** Breaks every subscription to events, as a restart of the runtime does. */
+  breakEvents(): void;
+  /** An HTTP request to a pod's address; undefined when nothing listens there. */
+  http(ip: string, call: Omit<SimHttpCall, 'uptimeMs'>): SimHttpAnswer | undefined;
+  /** Number of calls per method so far. */
+  readonly calls: ReadonlyMap<string, number>;
+}
+
+function createAddresses(network: { readonly podCidr: string | undefined }, state: () => Iterable<SimSandbox>): () => string {
+  let next = 2;
+  return () => {
+    const cidr = parseCidr(network.podCidr ?? '');
+    if (cidr === undefined) throw new CriError('Unknown', 'failed to setup network for sandbox: cni plugin not initialized');
+    const used = new Set([...state()].map((sandbox) => sandbox.ip));
+    for (;;) {
+      const address = nthAddress(cidr, next++);
+      if (address === undefined) next = 2;
+      else if (!used.has(formatIp(address))) return formatIp(address);
+    }
+  };
+}
+
+/** Counts and fails calls of a service, in front of its methods. */
+function instrument<T extends object>(
+  service: T,
+  calls: Map<string, number>,
+  failures: ReadonlyMap<string, CriError>,
+): T {
+  const entries = Object.entries(service).map(([name, method]) => [
+    name,
+    (...args: unknown[]) => {
+      calls.set(name, (calls.get(name) ?? 0) + 1);
+      const failure = failures.get(name);
+      if (failure !== undefined) return Promise.reject(failure);
+      return (method as (...values: unknown[]) => unknown)(...args);
+    },
+  ]);
+  return Object.fromEntries(entries) as T;
+}
+
+/** Makes the runtime. */
+export function createSimRuntime(deps: SimRuntimeDeps, config: SimRuntimeConfig = {}): SimRuntime {
+  const random = deps.random.fork('sim-runtime');
+  const sandboxes = new Map<string, SimSandbox>();
+  const containers = new Map<string, SimContainer>();
+  const subscriptions = new Set<Channel<CriEvent>>();
+  const calls = new Map<string, number>();
+  const failures = new Map<string, CriError>();
+  const store = createSimImages(deps, config);
+  const network = { podCidr: config.networkReady === 'with-range' ? undefined : (config.podCidr ?? '10.244.0.0/16') };
+  const state: SimState = {
+    deps,
+    network,
+    config,
+    sandboxes,
+    containers,
+    store,
+    starts: new Map(),
+    newId: () => Buffer.from(random.bytes(32)).toString('hex'),
+    allocateIp: createAddresses(network, () => sandboxes.values()),
+    emit(event) {
+      for (const subscription of subscriptions) subscription.trySend(event);
+    },
+  };
+
+  async function* events(signal: AbortSignal): AsyncIterable<CriEvent> {
+    signal.throwIfAborted();
+    const channel = new Channel<CriEvent>();
+    subscriptions.add(channel);
+    const onAbort = (): void => channel.close();
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      yield* channel;
+      signal.throwIfAborted();
+      throw new CriError('Unavailable', 'event stream closed');
+    } finally {
+      subscriptions.delete(channel);
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  const service = createSimRuntimeService(state);
+  return {
+    runtime: instrument(service, calls, failures),
+    images: instrument(store.service, calls, failures),
+    events,
+    sandboxes,
+    containers,
+    store,
+    calls,
+    async crash(containerId, code, reason) {
+      await containers.get(containerId)?.exit(code, reason);
+    },
+    async loseSandbox(sandboxId) {
+      const sandbox = sandboxes.get(sandboxId);
+      if (sandbox === undefined) return;
+      sandbox.ready = false;
+      for (const container of containers.values())
+        if (container.init.sandboxId === sandboxId) await container.exit(255);
+      state.emit({ containerId: sandboxId, type: 'stopped', exitCode: 255 });
+    },
+    failCalls(method, error) {
+      if (error === undefined) failures.delete(method);
+      else failures.set(method, error);
+    },
+    breakEvents() {
+      for (const subscription of [...subscriptions]) subscription.close();
+    },
+    http(ip, call) {
+      for (const container of containers.values()) {
+        const { http } = container.init.image;
+        if (container.init.podIp !== ip || container.state !== 'CONTAINER_RUNNING' || http === undefined) continue;
+        return http({ ...call, uptimeMs: deps.clock.nowMs() - container.startedAtMs });
+      }
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,48 @@
+/** What the parts of the simulated runtime share: its ports, its configuration, and everything that runs. */
+import type { Clock } from '../../platform/clock.ts';
+import type { HttpHandler } from '../../platform/http.ts';
+import type { Files } from '../../platform/files.ts';
+import type { Random } from '../../platform/random.ts';
+import type { CriEvent } from '../runtime-service.ts';
+import type { SimContainer } from './sim-container.ts';
+import type { Duration, SimImage } from './sim-image.ts';
+import type { SimImageStore } from './sim-images.ts';
+import type { SimSandbox } from './sim-sandbox.ts';
+
+/** What the runtime lives on. */
+export interface SimRuntimeDeps {
+  readonly clock: Clock;
+  readonly files: Files;
+  readonly random: Random;
+  /** Makes a pod's HTTP port reachable in the simulated network; gives how to close it. Without it only `SimRuntime.http` reaches pods. */
+  listen?(address: string, port: number, handler: HttpHandler): () => void;
+}
+
+/** What is simulated. */
+export interface SimRuntimeConfig {
+  readonly images?: readonly SimImage[];
+  /** Addresses of pods; the first is the gateway's. Default 10.244.0.0/16. */
+  readonly podCidr?: string;
+  /** RunPodSandbox takes so long. */
+  readonly sandboxStart?: Duration;
+  /** Images nobody described: `run` makes them plain containers that run for ever; `refuse` fails to pull them. Default run. */
+  readonly unknownImages?: 'run' | 'refuse';
+  /** Default true; 'with-range': as soon as the kubelet tells the node's range, from which pods then get their addresses. */
+  readonly networkReady?: boolean | 'with-range';
+}
+
+/** Shared state of the services. */
+export interface SimState {
+  readonly deps: SimRuntimeDeps;
+  readonly config: SimRuntimeConfig;
+  readonly sandboxes: Map<string, SimSandbox>;
+  readonly containers: Map<string, SimContainer>;
+  readonly store: SimImageStore;
+  /** Starts so far per pod, container and image, for crashes that stop. */
+  readonly starts: Map<string, number>;
+  newId(): string;
+  /** Where pods' addresses come from; undefined: there is no network yet. */
+  readonly network: { podCidr: string | undefined };
+  allocateIp(): string;
+  emit(event: CriEvent): void;
+}

@@ -1,0 +1,153 @@
+/** Tables of admission. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Node, Pod, PodSpec } from '../api/gen/core-v1.ts';
+import { canAdmitPod, type AdmissionInput } from './admission.ts';
+import { podRequests } from './pod-requests.ts';
+
+const node: Node = {
+  metadata: { name: 'n', labels: { disk: 'ssd', 'kubernetes.io/os': 'linux', cores: '4' } },
+  spec: {
+    taints: [
+      { key: 'gone', effect: 'NoExecute' },
+      { key: 'busy', effect: 'NoSchedule' },
+    ],
+  },
+  status: { allocatable: { cpu: '2', memory: '1Gi', pods: '3' } },
+};
+const bears = [{ key: 'gone', operator: 'Exists' }];
+
+function pod(spec: Partial<PodSpec>, annotations?: Record<string, string>): Pod {
+  return {
+    metadata: { name: 'p', ...(annotations === undefined ? {} : { annotations }) },
+    spec: { containers: [{ name: 'app' }], tolerations: bears, ...spec },
+  };
+}
+
+const requests = (cpu: string): Partial<PodSpec> => ({
+  containers: [{ name: 'app', resources: { requests: { cpu } } }],
+});
+const required = (key: string, operator: string, values?: string[]): Partial<PodSpec> => ({
+  affinity: {
+    nodeAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: {
+        nodeSelectorTerms: [{ matchExpressions: [{ key, operator, ...(values === undefined ? {} : { values }) }] }],
+      },
+    },
+  },
+});
+const hostPort = (port: number, hostIP?: string): Partial<PodSpec> => ({
+  containers: [
+    { name: 'app', ports: [{ containerPort: 80, hostPort: port, ...(hostIP === undefined ? {} : { hostIP }) }] },
+  ],
+});
+
+interface Case {
+  readonly name: string;
+  readonly pod: Pod;
+  readonly active?: readonly Pod[];
+  readonly unsafe?: readonly string[];
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+const cases: readonly Case[] = [
+  { name: 'a plain pod', pod: pod({}) },
+  { name: 'enough cpu', pod: pod(requests('1500m')), active: [pod(requests('500m'))] },
+  {
+    name: 'too little cpu',
+    pod: pod(requests('1501m')),
+    active: [pod(requests('500m'))],
+    reason: 'OutOfcpu',
+    message: "Node didn't have enough resource: cpu, requested: 1501, used: 500, capacity: 2000",
+  },
+  {
+    name: 'too many pods',
+    pod: pod({}),
+    active: [pod({}), pod({}), pod({})],
+    reason: 'OutOfpods',
+    message: "Node didn't have enough resource: pods, requested: 1, used: 3, capacity: 3",
+  },
+  { name: 'selector', pod: pod({ nodeSelector: { disk: 'ssd' } }) },
+  {
+    name: 'selector not met',
+    pod: pod({ nodeSelector: { disk: 'hdd' } }),
+    reason: 'NodeAffinity',
+    message: "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector",
+  },
+  { name: 'affinity In', pod: pod(required('disk', 'In', ['hdd', 'ssd'])) },
+  { name: 'affinity NotIn', pod: pod(required('disk', 'NotIn', ['ssd'])), reason: 'NodeAffinity' },
+  { name: 'affinity Exists', pod: pod(required('nope', 'Exists')), reason: 'NodeAffinity' },
+  { name: 'affinity Gt', pod: pod(required('cores', 'Gt', ['3'])) },
+  { name: 'affinity Lt', pod: pod(required('cores', 'Lt', ['4'])), reason: 'NodeAffinity' },
+  { name: 'untolerated NoExecute', pod: pod({ tolerations: [] }), reason: 'TaintToleration' },
+  {
+    name: 'static pods bear all taints',
+    pod: pod({ tolerations: [], nodeSelector: { disk: 'hdd' } }, { 'kubernetes.io/config.source': 'file' }),
+  },
+  { name: 'host port taken', pod: pod(hostPort(80)), active: [pod(hostPort(80, '10.0.0.1'))], reason: 'NodePorts' },
+  { name: 'host port on another address', pod: pod(hostPort(80, '10.0.0.2')), active: [pod(hostPort(80, '10.0.0.1'))] },
+  { name: 'another system', pod: pod({ os: { name: 'windows' } }), reason: 'PodOSNotSupported' },
+  {
+    name: 'safe sysctl',
+    pod: pod({ securityContext: { sysctls: [{ name: 'net/ipv4/tcp_syncookies', value: '1' }] } }),
+  },
+  {
+    name: 'unsafe sysctl',
+    pod: pod({ securityContext: { sysctls: [{ name: 'net.core.somaxconn', value: '1' }] } }),
+    reason: 'SysctlForbidden',
+    message: 'forbidden sysctl: "net.core.somaxconn" not allowlisted',
+  },
+  {
+    name: 'unsafe sysctl that is allowed',
+    pod: pod({ securityContext: { sysctls: [{ name: 'net.core.somaxconn', value: '1' }] } }),
+    unsafe: ['net.core.*'],
+  },
+  {
+    name: 'sysctl of the host',
+    pod: pod({ hostNetwork: true, securityContext: { sysctls: [{ name: 'net.ipv4.tcp_syncookies', value: '1' }] } }),
+    reason: 'SysctlForbidden',
+  },
+];
+
+describe('admission', () => {
+  for (const { name, pod: given, active = [], unsafe = [], reason, message } of cases) {
+    it(name, () => {
+      const input: AdmissionInput = {
+        pod: given,
+        node,
+        activePods: active,
+        operatingSystem: 'linux',
+        allowedUnsafeSysctls: unsafe,
+      };
+      const result = canAdmitPod(input);
+      assert.equal(result.admit ? undefined : result.reason, reason);
+      if (message !== undefined) assert.equal(result.admit ? undefined : result.message, message);
+    });
+  }
+
+  it('needs the node only for what is about the node', () => {
+    const input: AdmissionInput = {
+      pod: pod(requests('1000')),
+      node: undefined,
+      activePods: [],
+      operatingSystem: 'linux',
+      allowedUnsafeSysctls: [],
+    };
+    assert.equal(canAdmitPod(input).admit, true);
+  });
+
+  it('sums containers and sidecars, or takes the largest step of initialization', () => {
+    const cpu = (name: string, value: string, restartPolicy?: string) => ({
+      name,
+      resources: { requests: { cpu: value } },
+      ...(restartPolicy === undefined ? {} : { restartPolicy }),
+    });
+    const spec: PodSpec = {
+      initContainers: [cpu('i1', '3'), cpu('s', '500m', 'Always'), cpu('i2', '3')],
+      containers: [cpu('a', '1'), { name: 'b', resources: { limits: { cpu: '1', memory: '1Mi' } } }],
+      overhead: { cpu: '100m' },
+    };
+    assert.deepEqual(podRequests({ metadata: {}, spec }), { cpu: '3600m', memory: '1Mi' });
+  });
+});

@@ -1,0 +1,145 @@
+/**
+ * Whether the node takes a pod: a last look at what the scheduler decided, and the only one for static pods. Pure.
+ * Upstream: pkg/kubelet/lifecycle/predicate.go, pkg/kubelet/sysctl, pkg/kubelet/lifecycle/handlers.go.
+ */
+import type { Node, Pod } from '../api/gen/core-v1.ts';
+import {
+  addQuantities,
+  compareQuantities,
+  quantityMilliValue,
+  quantityValue,
+  subtractQuantities,
+} from '../api/quantity.ts';
+import { findUntoleratedTaint } from '../api/taints-tolerations.ts';
+import { podRequests } from './pod-requests.ts';
+import { matchesNodeSelection } from './node-selection.ts';
+import { forbiddenSysctl } from './sysctls.ts';
+import { isStaticPod } from './types/pod-update.ts';
+
+/** A verdict; reason and message go to the pod's status. */
+export type AdmissionResult =
+  | { readonly admit: true }
+  | { readonly admit: false; readonly reason: string; readonly message: string };
+
+/** What admission looks at. */
+export interface AdmissionInput {
+  readonly pod: Pod;
+  /** The node as registered; undefined before that: then only what needs no node is checked. */
+  readonly node: Node | undefined;
+  readonly activePods: readonly Pod[];
+  readonly operatingSystem: string;
+  readonly allowedUnsafeSysctls: readonly string[];
+}
+
+const ADMIT: AdmissionResult = { admit: true };
+
+function reject(reason: string, message: string): AdmissionResult {
+  return { admit: false, reason, message };
+}
+
+function checkOs({ pod, operatingSystem }: AdmissionInput): AdmissionResult {
+  const wanted = pod.spec?.os?.name;
+  if (wanted !== undefined && wanted !== '' && wanted !== operatingSystem) {
+    return reject('PodOSNotSupported', "Failed to admit pod as the OS field doesn't match node OS");
+  }
+  const label = pod.spec?.nodeSelector?.['kubernetes.io/os'];
+  if (label !== undefined && label !== operatingSystem) {
+    return reject(
+      'PodOSSelectorNodeLabelDoesNotMatch',
+      "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
+    );
+  }
+  return ADMIT;
+}
+
+function checkSysctls({ pod, allowedUnsafeSysctls }: AdmissionInput): AdmissionResult {
+  const problem = forbiddenSysctl(pod, allowedUnsafeSysctls);
+  return problem === undefined ? ADMIT : reject('SysctlForbidden', problem);
+}
+
+/** In the unit of upstream's message: milli for cpu, whole units otherwise. */
+function messageValue(resource: string, quantity: string): number {
+  return resource === 'cpu' ? quantityMilliValue(quantity) : quantityValue(quantity);
+}
+
+function checkResources({ pod, node, activePods }: AdmissionInput): AdmissionResult {
+  const allocatable = node?.status?.allocatable;
+  if (allocatable === undefined) return ADMIT;
+  const maxPods = allocatable['pods'];
+  if (maxPods !== undefined && activePods.length + 1 > quantityValue(maxPods)) {
+    const text = `Node didn't have enough resource: pods, requested: 1, used: ${activePods.length}, capacity: ${quantityValue(maxPods)}`;
+    return reject('OutOfpods', text);
+  }
+  const used = activePods.map(podRequests);
+  for (const [resource, requested] of Object.entries(podRequests(pod))) {
+    const capacity = allocatable[resource];
+    // Extended resources the node does not have are the device plugins' business.
+    if (capacity === undefined && resource.includes('/')) continue;
+    if (compareQuantities(requested, '0') <= 0) continue;
+    const inUse = used.reduce((sum, requests) => addQuantities(sum, requests[resource] ?? '0'), '0');
+    if (compareQuantities(requested, subtractQuantities(capacity ?? '0', inUse)) <= 0) continue;
+    const values = [requested, inUse, capacity ?? '0'].map((quantity) => messageValue(resource, quantity));
+    return reject(
+      `OutOf${resource}`,
+      `Node didn't have enough resource: ${resource}, requested: ${values[0]}, used: ${values[1]}, capacity: ${values[2]}`,
+    );
+  }
+  return ADMIT;
+}
+
+function checkAffinity({ pod, node }: AdmissionInput): AdmissionResult {
+  if (node === undefined || isStaticPod(pod) || matchesNodeSelection(pod, node)) return ADMIT;
+  return reject('NodeAffinity', "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector");
+}
+
+function hostPorts(pod: Pod): readonly string[] {
+  const containers = [
+    ...(pod.spec?.containers ?? []),
+    ...(pod.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always'),
+  ];
+  return containers.flatMap(({ ports }) =>
+    (ports ?? []).flatMap((port) => {
+      const number = port.hostPort ?? (pod.spec?.hostNetwork === true ? port.containerPort : 0);
+      return number > 0
+        ? [
+            `${port.protocol ?? 'TCP'}/${number}/${port.hostIP === undefined || port.hostIP === '0.0.0.0' ? '' : port.hostIP}`,
+          ]
+        : [];
+    }),
+  );
+}
+
+function portsConflict(a: string, b: string): boolean {
+  const [protocolA, numberA, ipA] = a.split('/');
+  const [protocolB, numberB, ipB] = b.split('/');
+  return protocolA === protocolB && numberA === numberB && (ipA === '' || ipB === '' || ipA === ipB);
+}
+
+function checkPorts({ pod, activePods }: AdmissionInput): AdmissionResult {
+  const wanted = hostPorts(pod);
+  if (wanted.length === 0) return ADMIT;
+  const taken = activePods.flatMap(hostPorts);
+  if (!wanted.some((port) => taken.some((other) => portsConflict(port, other)))) return ADMIT;
+  return reject('NodePorts', "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports");
+}
+
+/** Static pods are let in whatever the taints; a NoExecute taint refuses all others that do not bear it. */
+function checkTaints({ pod, node }: AdmissionInput): AdmissionResult {
+  if (node === undefined || isStaticPod(pod)) return ADMIT;
+  const taint = findUntoleratedTaint(
+    node.spec?.taints ?? [],
+    pod.spec?.tolerations ?? [],
+    ({ effect }) => effect === 'NoExecute',
+  );
+  if (taint === undefined) return ADMIT;
+  return reject('TaintToleration', `Predicate TaintToleration failed: node(s) had untolerated taint(s)`);
+}
+
+/** The first reason against the pod, or none. */
+export function canAdmitPod(input: AdmissionInput): AdmissionResult {
+  for (const check of [checkOs, checkSysctls, checkResources, checkAffinity, checkPorts, checkTaints]) {
+    const result = check(input);
+    if (!result.admit) return result;
+  }
+  return ADMIT;
+}

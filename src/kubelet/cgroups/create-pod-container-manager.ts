@@ -1,0 +1,182 @@
+/**
+ * The cgroups of pods, of QoS classes and of all pods together. Upstream: pkg/kubelet/cm (container_manager_linux,
+ * node_container_manager_linux, qos_container_manager_linux, pod_container_manager_linux).
+ *
+ * `/kubepods` holds all pods to the node's allocatable resources; guaranteed pods are its children, the others those of
+ * `/kubepods/burstable` (shares: the sum of their requests) and `/kubepods/besteffort` (the least there is).
+ */
+import { KeyedMutex } from '../../base/keyed-mutex.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { podQosClass } from '../../api/pod-qos.ts';
+import { podRequests } from '../../component-helpers/pod-resources.ts';
+import type { EventRecorder, EventTarget } from '../../client/event-recorder.ts';
+import type { Cgroups } from '../../platform/cgroups.ts';
+import type { BasePlatform } from '../../platform/platform.ts';
+import { milliCpuToShares } from '../runtime/linux-resources.ts';
+import type { PodContainerManager } from './pod-container-manager.ts';
+import { minCpuShares, resourceConfigForPod, type PodResourceOptions } from './pod-resource-config.ts';
+
+/** What all pods together may use: capacity less what is reserved for the system, without eviction thresholds. */
+export interface NodeAllocatable {
+  readonly milliCpu: number;
+  readonly memoryBytes: number;
+  readonly pids?: number;
+}
+
+/** What the manager needs. */
+export interface PodContainerManagerDeps {
+  readonly cgroups: Cgroups;
+  readonly platform: Pick<BasePlatform, 'clock' | 'log'>;
+  readonly nodeAllocatable: () => Promise<NodeAllocatable>;
+  /** Pods that run or may run, for the shares of the burstable class. */
+  readonly activePods: () => readonly Pod[];
+  readonly recorder?: EventRecorder;
+  /** The node, for events. */
+  readonly nodeRef?: EventTarget;
+}
+
+/** How cgroups are used. Upstream's names. */
+export interface PodContainerManagerConfig extends PodResourceOptions {
+  /** Below the instance's root; `/` is upstream's default. */
+  readonly cgroupRoot: string;
+  /** False: pods get no cgroups of their own. */
+  readonly cgroupsPerQos: boolean;
+  /** Upstream's list; `pods` limits `/kubepods`, `none` or nothing does not. */
+  readonly enforceNodeAllocatable: readonly string[];
+}
+
+/** Names of cgroups below the instance's root, for statistics. */
+export interface PodCgroups {
+  /** Holds all pods; undefined when pods have no cgroups of their own. */
+  readonly rootName: string | undefined;
+  cgroupName(pod: Pod): string | undefined;
+}
+
+const qosPeriodMs = 60_000;
+const podPrefix = 'pod';
+
+/** Makes the manager; no cgroup is touched before `start`. */
+export function createPodContainerManager(deps: PodContainerManagerDeps, config: PodContainerManagerConfig): PodContainerManager & PodCgroups {
+  return config.cgroupsPerQos ? new QosPodContainers(deps, config) : withoutPodCgroups(deps, config);
+}
+
+class QosPodContainers implements PodContainerManager, PodCgroups {
+  readonly #deps: PodContainerManagerDeps;
+  readonly #config: PodContainerManagerConfig;
+  readonly rootName: string;
+  readonly #parents: Readonly<Record<ReturnType<typeof podQosClass>, string>>;
+  readonly #mutex = new KeyedMutex();
+  #burstableShares = 0;
+
+  constructor(deps: PodContainerManagerDeps, config: PodContainerManagerConfig) {
+    this.#deps = deps;
+    this.#config = config;
+    this.rootName = `${config.cgroupRoot === '/' ? '' : config.cgroupRoot}/kubepods`;
+    this.#parents = { Guaranteed: this.rootName, Burstable: `${this.rootName}/burstable`, BestEffort: `${this.rootName}/besteffort` };
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const { cgroups, platform } = this.#deps;
+    await cgroups.create(this.rootName, {});
+    await cgroups.create(this.#parents.BestEffort, { cpuShares: minCpuShares });
+    await cgroups.create(this.#parents.Burstable, {});
+    await this.#updateQos();
+    await this.#enforceAllocatable();
+    const cancel = platform.clock.setTicker(qosPeriodMs, () => {
+      this.#updateQos().catch((error: unknown) => platform.log.error('Failed to reserve QoS requests', { err: error }));
+    });
+    signal.addEventListener('abort', cancel, { once: true });
+  }
+
+  async ensurePodCgroup(pod: Pod): Promise<void> {
+    const name = this.cgroupName(pod);
+    await this.#mutex.run(podUid(pod), async () => {
+      if (await this.#deps.cgroups.exists(name)) return;
+      await this.#updateQos();
+      await this.#deps.cgroups.create(name, resourceConfigForPod(pod, this.#config));
+    });
+  }
+
+  async updatePodCgroup(pod: Pod): Promise<void> {
+    await this.#mutex.run(podUid(pod), () => this.#deps.cgroups.update(this.cgroupName(pod), resourceConfigForPod(pod, this.#config)));
+    await this.#updateQos();
+  }
+
+  podCgroupExists(pod: Pod): Promise<boolean> {
+    return this.#deps.cgroups.exists(this.cgroupName(pod));
+  }
+
+  criParent(pod: Pod): string {
+    return this.#deps.cgroups.criParent(this.cgroupName(pod));
+  }
+
+  async destroyPodCgroup(uid: string): Promise<void> {
+    await this.#mutex.run(uid, async () => {
+      for (const parent of Object.values(this.#parents)) {
+        const name = `${parent}/${podPrefix}${uid}`;
+        if (await this.#deps.cgroups.exists(name)) await this.#deps.cgroups.destroy(name);
+      }
+    });
+    await this.#updateQos();
+  }
+
+  async podUids(): Promise<readonly string[]> {
+    const uids = new Set<string>();
+    for (const parent of Object.values(this.#parents)) {
+      for (const child of await this.#deps.cgroups.children(parent)) {
+        if (child.startsWith(podPrefix)) uids.add(child.slice(podPrefix.length));
+      }
+    }
+    return [...uids].sort();
+  }
+
+  cgroupName(pod: Pod): string {
+    return `${this.#parents[podQosClass(pod)]}/${podPrefix}${podUid(pod)}`;
+  }
+
+  async #updateQos(): Promise<void> {
+    let milliCpu = 0;
+    for (const pod of this.#deps.activePods()) {
+      if (podQosClass(pod) === 'Burstable') milliCpu += podRequests(pod).requests.milliCpu;
+    }
+    const shares = milliCpuToShares(milliCpu);
+    if (shares === this.#burstableShares) return;
+    await this.#deps.cgroups.update(this.#parents.Burstable, { cpuShares: shares });
+    this.#burstableShares = shares;
+  }
+
+  async #enforceAllocatable(): Promise<void> {
+    if (!this.#config.enforceNodeAllocatable.includes('pods')) return;
+    const { recorder, nodeRef } = this.#deps;
+    const { milliCpu, memoryBytes, pids } = await this.#deps.nodeAllocatable();
+    const limits = { cpuShares: milliCpuToShares(milliCpu), memoryMaxBytes: memoryBytes, ...(pids === undefined ? {} : { pidsMax: pids }) };
+    try {
+      await this.#deps.cgroups.update(this.rootName, limits);
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      const message = `Failed to update Node Allocatable Limits "${this.rootName}": ${text}`;
+      if (nodeRef !== undefined) recorder?.event(nodeRef, 'Warning', 'FailedNodeAllocatableEnforcement', message);
+      throw new Error(message, { cause: error });
+    }
+    if (nodeRef !== undefined) recorder?.event(nodeRef, 'Normal', 'NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
+  }
+}
+
+function podUid(pod: Pod): string {
+  return pod.metadata.uid ?? '';
+}
+
+/** Containers lie directly below the root; there is nothing to make, limit or remove per pod. */
+function withoutPodCgroups({ cgroups }: PodContainerManagerDeps, { cgroupRoot }: PodContainerManagerConfig): PodContainerManager & PodCgroups {
+  return {
+    rootName: undefined,
+    cgroupName: () => undefined,
+    start: () => cgroups.create(cgroupRoot, {}),
+    ensurePodCgroup: () => Promise.resolve(),
+    updatePodCgroup: () => Promise.resolve(),
+    podCgroupExists: () => Promise.resolve(true),
+    criParent: () => cgroups.criParent(cgroupRoot),
+    destroyPodCgroup: () => Promise.resolve(),
+    podUids: () => Promise.resolve([]),
+  };
+}

@@ -1,0 +1,70 @@
+/** Static pods from a URL, asked every 20 s. Upstream: pkg/kubelet/config/http.go. */
+import type { Platform } from '../../platform/platform.ts';
+import type { KubeletConfiguration } from '../kubelet-configuration.ts';
+import type { PodConfigSource } from './pod-config.ts';
+import { podsOfManifest, staticPodOf, type PreparePod } from './static-pod.ts';
+
+const TIMEOUT_MS = 10_000;
+
+/** What it needs. */
+export interface HttpSourceDeps {
+  readonly platform: Platform;
+  readonly sink: PodConfigSource;
+  readonly preparePod: PreparePod;
+  readonly parse: (text: string) => Promise<unknown>;
+}
+
+/** Asks until the signal aborts. What was read last stands while the URL does not answer. */
+export function startHttpSource(deps: HttpSourceDeps, config: KubeletConfiguration, signal: AbortSignal): void {
+  const { platform } = deps;
+  const log = platform.log.child('http-source');
+  const url = config.staticPodUrl;
+  let lastText: string | undefined;
+  let failures = 0;
+
+  async function fetchText(): Promise<string> {
+    const answer = await platform.net.http({
+      method: 'GET',
+      url,
+      headers: config.staticPodUrlHeaders,
+      timeoutMs: TIMEOUT_MS,
+      signal,
+    });
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of answer.body) chunks.push(chunk);
+    if (answer.status !== 200) throw new Error(`${url}: ${answer.status}`);
+    const text = Buffer.concat(chunks).toString();
+    if (text === '') throw new Error(`zero-length data received from ${url}`);
+    return text;
+  }
+
+  async function extractFromUrl(): Promise<void> {
+    try {
+      const text = await fetchText();
+      failures = 0;
+      if (text === lastText) return;
+      const origin = {
+        source: 'http' as const,
+        location: url,
+        nodeName: config.nodeName,
+        nowMs: platform.clock.nowMs(),
+        sha256Hex: platform.crypto.sha256Hex,
+      };
+      const pods = podsOfManifest(await deps.parse(text)).map((manifest) =>
+        deps.preparePod(staticPodOf(manifest, origin)),
+      );
+      lastText = text;
+      deps.sink.set(pods);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (failures < 3) log.warn('Failed to read pods from URL', { url, err: error });
+      if (failures === 3)
+        log.error('Failed to read pods from URL, dropping verbosity of this message to V(4)', { url, err: error });
+      failures++;
+    }
+  }
+
+  void extractFromUrl();
+  const cancel = platform.clock.setTicker(config.httpCheckFrequencyMs, () => void extractFromUrl());
+  signal.addEventListener('abort', cancel, { once: true });
+}

@@ -1,0 +1,138 @@
+/**
+ * Merges the pod sources into one stream of ADD, UPDATE, REMOVE, DELETE and RECONCILE. Upstream: pkg/kubelet/config/config.go.
+ *
+ * Each source either sets its full list or tells single changes; what a change means is decided here by comparing with
+ * what the source said before. The first set of a source always sends a message, even an empty ADD, by which the sync
+ * loop learns that the source was heard.
+ */
+import { deepEqual } from '../../base/equal.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import {
+  CONFIG_FIRST_SEEN_ANNOTATION,
+  CONFIG_HASH_ANNOTATION,
+  CONFIG_MIRROR_ANNOTATION,
+  CONFIG_SOURCE_ANNOTATION,
+  podUid,
+  type PodOperation,
+  type PodSource,
+  type PodUpdate,
+} from '../types/pod-update.ts';
+
+/** Where a source puts what it sees. */
+export interface PodConfigSource {
+  /** The whole set: what is not in it any more is removed. */
+  set(pods: readonly Pod[]): void;
+  upsert(pod: Pod): void;
+  remove(uid: string): void;
+}
+
+/** The merger. */
+export interface PodConfig {
+  /** Registers a source; do so for all before any sends. */
+  source(name: PodSource): PodConfigSource;
+  sources(): readonly PodSource[];
+}
+
+const LOCAL_ANNOTATIONS: readonly string[] = [
+  CONFIG_SOURCE_ANNOTATION,
+  CONFIG_MIRROR_ANNOTATION,
+  CONFIG_FIRST_SEEN_ANNOTATION,
+  CONFIG_HASH_ANNOTATION,
+];
+
+function foreignAnnotations(pod: Pod): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(pod.metadata.annotations ?? {}).filter(([key]) => !LOCAL_ANNOTATIONS.includes(key)),
+  );
+}
+
+/** Whether the kubelet has to act on the difference, status aside. */
+function differSemantically(a: Pod, b: Pod): boolean {
+  return !(
+    deepEqual(a.spec, b.spec) &&
+    deepEqual(a.metadata.labels ?? {}, b.metadata.labels ?? {}) &&
+    a.metadata.deletionTimestamp === b.metadata.deletionTimestamp &&
+    a.metadata.deletionGracePeriodSeconds === b.metadata.deletionGracePeriodSeconds &&
+    deepEqual(foreignAnnotations(a), foreignAnnotations(b))
+  );
+}
+
+/** What a change from one version of a pod to the next asks for; undefined: nothing. */
+export function classifyChange(before: Pod, after: Pod): PodOperation | undefined {
+  if (!differSemantically(before, after)) return deepEqual(before.status, after.status) ? undefined : 'RECONCILE';
+  return after.metadata.deletionTimestamp === undefined ? 'UPDATE' : 'DELETE';
+}
+
+/** A static pod keeps the time it was first seen. */
+function withFirstSeen(before: Pod, after: Pod): Pod {
+  const seen = before.metadata.annotations?.[CONFIG_FIRST_SEEN_ANNOTATION];
+  if (seen === undefined || after.metadata.annotations?.[CONFIG_FIRST_SEEN_ANNOTATION] === seen) return after;
+  return {
+    ...after,
+    metadata: {
+      ...after.metadata,
+      annotations: { ...after.metadata.annotations, [CONFIG_FIRST_SEEN_ANNOTATION]: seen },
+    },
+  };
+}
+
+/** Makes a merger that sends to `configCh`. */
+export function createPodConfig(configCh: (update: PodUpdate) => void): PodConfig {
+  const names: PodSource[] = [];
+
+  function source(name: PodSource): PodConfigSource {
+    const known = new Map<string, Pod>();
+    let seen = false;
+    names.push(name);
+
+    function send(op: PodOperation, pods: readonly Pod[]): void {
+      configCh({ op, source: name, pods });
+    }
+
+    /** Takes the version over; returns what it means. */
+    function note(given: Pod): { op: PodOperation | undefined; pod: Pod } {
+      const before = known.get(podUid(given));
+      const pod = before === undefined ? given : withFirstSeen(before, given);
+      known.set(podUid(pod), pod);
+      return { op: before === undefined ? 'ADD' : classifyChange(before, pod), pod };
+    }
+
+    return {
+      set(pods) {
+        const byOperation: Record<'REMOVE' | 'ADD' | 'UPDATE' | 'DELETE' | 'RECONCILE', Pod[]> = {
+          REMOVE: [],
+          ADD: [],
+          UPDATE: [],
+          DELETE: [],
+          RECONCILE: [],
+        };
+        const wanted = new Set(pods.map(podUid));
+        for (const [uid, pod] of [...known]) {
+          if (wanted.has(uid)) continue;
+          known.delete(uid);
+          byOperation.REMOVE.push(pod);
+        }
+        for (const pod of pods) {
+          const noted = note(pod);
+          if (noted.op !== undefined && noted.op !== 'SET') byOperation[noted.op].push(noted.pod);
+        }
+        for (const op of ['REMOVE', 'ADD', 'UPDATE', 'DELETE', 'RECONCILE'] as const) {
+          if (byOperation[op].length > 0 || (op === 'ADD' && !seen)) send(op, byOperation[op]);
+        }
+        seen = true;
+      },
+      upsert(pod) {
+        const noted = note(pod);
+        if (noted.op !== undefined) send(noted.op, [noted.pod]);
+      },
+      remove(uid) {
+        const pod = known.get(uid);
+        if (pod === undefined) return;
+        known.delete(uid);
+        send('REMOVE', [pod]);
+      },
+    };
+  }
+
+  return { source, sources: () => names };
+}

@@ -1,0 +1,130 @@
+/**
+ * Frees disk space by removing images no container uses, oldest use first. Upstream: image_gc_manager.go.
+ */
+import type { EventRecorder, EventTarget } from '../../client/event-recorder.ts';
+import type { CriImageService, CriRuntimeService, Image } from '../../cri/gen/cri-types.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Files } from '../../platform/files.ts';
+import type { Log } from '../../platform/log.ts';
+
+/** What collection needs. */
+export interface ImageGcDeps {
+  readonly runtime: CriRuntimeService;
+  readonly images: CriImageService;
+  readonly files: Files;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly recorder: EventRecorder;
+  /** The node, for events. */
+  readonly nodeRef: EventTarget;
+}
+
+/** When to collect and how far. */
+export interface ImageGcConfig {
+  /** Collect at this use of the disk, in percent. Default 85; 100 never collects. */
+  readonly highThresholdPercent?: number;
+  /** Collect down to this. Default 80. */
+  readonly lowThresholdPercent?: number;
+  /** Images younger than this stay. Default 2 min. */
+  readonly minAgeMs?: number;
+  /** Images not used for so long go whatever the disk's use; 0: never. */
+  readonly maxAgeMs?: number;
+}
+
+/** Collects images. */
+export interface ImageGc {
+  /** One pass. Rejects when not enough could be freed. */
+  garbageCollect(): Promise<void>;
+  /** Removes all unused images, for eviction. Resolves to the bytes freed. */
+  deleteUnusedImages(): Promise<number>;
+}
+
+interface Seen {
+  readonly firstDetectedMs: number;
+  lastUsedMs: number;
+}
+
+/** Makes a collector. Ages count from when it first saw an image. */
+export function createImageGc(deps: ImageGcDeps, config: ImageGcConfig): ImageGc {
+  const { runtime, images, clock, log, recorder, nodeRef } = deps;
+  const { highThresholdPercent = 85, lowThresholdPercent = 80, minAgeMs = 120_000, maxAgeMs = 0 } = config;
+  const seen = new Map<string, Seen>();
+
+  /** Unused images, the longest unused first; records what is in use now. */
+  const detect = async (): Promise<Image[]> => {
+    const nowMs = clock.monotonicMs();
+    const [{ images: all }, { containers }] = await Promise.all([images.listImages({}), runtime.listContainers({})]);
+    const used = new Set(
+      containers.flatMap((container) => [container.imageId, container.imageRef, container.image?.image ?? '']),
+    );
+    const isUsed = (image: Image): boolean =>
+      [image.id, ...image.repoTags, ...image.repoDigests].some((name) => used.has(name));
+    for (const id of seen.keys()) if (!all.some((image) => image.id === id)) seen.delete(id);
+    for (const image of all) {
+      const entry = seen.get(image.id) ?? { firstDetectedMs: nowMs, lastUsedMs: 0 };
+      if (isUsed(image)) entry.lastUsedMs = nowMs;
+      seen.set(image.id, entry);
+    }
+    const entryOf = (image: Image): Seen => seen.get(image.id)!;
+    return all
+      .filter((image) => !image.pinned && !isUsed(image))
+      .sort(
+        (a, b) =>
+          entryOf(a).lastUsedMs - entryOf(b).lastUsedMs || entryOf(a).firstDetectedMs - entryOf(b).firstDetectedMs,
+      );
+  };
+
+  const remove = async (image: Image): Promise<number> => {
+    await images.removeImage({ image: { image: image.id } });
+    seen.delete(image.id);
+    return image.size;
+  };
+
+  const free = async (wantedBytes: number, ageMs: number): Promise<number> => {
+    let freed = 0;
+    for (const image of await detect()) {
+      if (freed >= wantedBytes) break;
+      if (clock.monotonicMs() - seen.get(image.id)!.firstDetectedMs < ageMs) continue;
+      try {
+        freed += await remove(image);
+      } catch (error) {
+        log.warn('image cannot be removed', { image: image.id, err: error });
+      }
+    }
+    return freed;
+  };
+
+  const removeAged = async (): Promise<void> => {
+    if (maxAgeMs === 0) return;
+    for (const image of await detect()) {
+      const entry = seen.get(image.id)!;
+      if (clock.monotonicMs() - Math.max(entry.lastUsedMs, entry.firstDetectedMs) > maxAgeMs) await remove(image);
+    }
+  };
+
+  return {
+    async garbageCollect() {
+      await removeAged();
+      const mountpoint = (await images.imageFsInfo({})).imageFilesystems[0]?.fsId?.mountpoint;
+      if (mountpoint === undefined) throw new Error('the runtime tells no file system of images');
+      const { totalBytes, availableBytes } = await deps.files.statFileSystem(mountpoint);
+      if (totalBytes === 0) {
+        recorder.event(nodeRef, 'Warning', 'InvalidDiskCapacity', 'invalid capacity 0 on image filesystem');
+        throw new Error('invalid capacity 0 on image filesystem');
+      }
+      const usePercent = 100 - Math.floor((availableBytes * 100) / totalBytes);
+      if (usePercent < highThresholdPercent) {
+        await detect();
+        return;
+      }
+      const wanted = Math.floor((totalBytes * (100 - lowThresholdPercent)) / 100) - availableBytes;
+      const freed = await free(wanted, minAgeMs);
+      if (freed < wanted) {
+        const message = `Failed to garbage collect required amount of images. Attempted to free ${wanted} bytes, but only found ${freed} bytes eligible to free.`;
+        recorder.event(nodeRef, 'Warning', 'FreeDiskSpaceFailed', message);
+        throw new Error(message);
+      }
+    },
+    deleteUnusedImages: () => free(Number.POSITIVE_INFINITY, 0),
+  };
+}

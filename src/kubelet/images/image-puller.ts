@@ -1,0 +1,129 @@
+/**
+ * Pulls images: several at a time, each at most once at a time. Upstream: parallel_image_puller.go; the sharing of one
+ * pull by all pods that wait for the same image with the same credentials is ours.
+ */
+import type { CriImageService, PodSandboxConfig } from '../../cri/gen/cri-types.ts';
+import type { Init } from '../../cri/call-options.ts';
+import { isCriCode } from '../../cri/cri-error.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { abortable } from '../../base/abort.ts';
+import type { PullCredential } from './pull-credentials.ts';
+
+/** One pull. */
+export interface PullRequest {
+  readonly image: string;
+  /** Tried in order; empty: without. */
+  readonly credentials: readonly PullCredential[];
+  readonly sandboxConfig?: Init<PodSandboxConfig>;
+  readonly signal: AbortSignal;
+}
+
+/** How a pull went: the runtime's id of the image, and times. */
+export interface PullResult {
+  readonly imageRef: string;
+  readonly pullMs: number;
+  readonly waitedMs: number;
+}
+
+/** Pulls images. */
+export interface ImagePuller {
+  /** Rejects with the runtime's error of the last credentials tried. A pull goes on while anyone waits for it. */
+  pull(request: PullRequest): Promise<PullResult>;
+}
+
+interface Flight {
+  readonly result: Promise<{ imageRef: string; startedMs: number; endedMs: number }>;
+  readonly controller: AbortController;
+  waiting: number;
+}
+
+/** Makes a puller. `maxParallel` pulls run at a time, the others wait in order. */
+export function createImagePuller(
+  deps: { images: CriImageService; clock: Clock },
+  config: { maxParallel: number },
+): ImagePuller {
+  const { images, clock } = deps;
+  const flights = new Map<string, Flight>();
+  const queue: (() => void)[] = [];
+  let running = 0;
+
+  const acquire = async (): Promise<void> => {
+    if (running < config.maxParallel) {
+      running++;
+      return;
+    }
+    await new Promise<void>((resolve) => queue.push(resolve));
+  };
+  const release = (): void => {
+    const next = queue.shift();
+    if (next === undefined) running--;
+    else next();
+  };
+
+  const attempt = async (
+    request: PullRequest,
+    credential: PullCredential | undefined,
+    signal: AbortSignal,
+  ): Promise<string> => {
+    const { imageRef } = await images.pullImage(
+      {
+        image: { image: request.image, userSpecifiedImage: request.image },
+        ...(credential === undefined ? {} : { auth: credential }),
+        ...(request.sandboxConfig === undefined ? {} : { sandboxConfig: request.sandboxConfig }),
+      },
+      { signal, timeoutMs: 0 },
+    );
+    return imageRef;
+  };
+
+  const fly = async (request: PullRequest, signal: AbortSignal) => {
+    await acquire();
+    try {
+      const startedMs = clock.monotonicMs();
+      const tries: readonly (PullCredential | undefined)[] =
+        request.credentials.length > 0 ? request.credentials : [undefined];
+      let failure: unknown;
+      for (const credential of tries) {
+        signal.throwIfAborted();
+        try {
+          return { imageRef: await attempt(request, credential, signal), startedMs, endedMs: clock.monotonicMs() };
+        } catch (error) {
+          failure = error;
+          if (isCriCode(error, 'Unavailable')) break;
+        }
+      }
+      throw failure;
+    } finally {
+      release();
+    }
+  };
+
+  return {
+    async pull(request) {
+      const askedMs = clock.monotonicMs();
+      const key = JSON.stringify([request.image, request.credentials]);
+      let flight = flights.get(key);
+      if (flight === undefined) {
+        const controller = new AbortController();
+        const started: Flight = { controller, waiting: 0, result: fly(request, controller.signal) };
+        const clear = (): void => {
+          if (flights.get(key) === started) flights.delete(key);
+        };
+        started.result.then(clear, clear);
+        flights.set(key, started);
+        flight = started;
+      }
+      flight.waiting++;
+      try {
+        const { imageRef, startedMs, endedMs } = await abortable(flight.result, request.signal);
+        return { imageRef, pullMs: endedMs - startedMs, waitedMs: endedMs - askedMs };
+      } finally {
+        flight.waiting--;
+        if (flight.waiting === 0) {
+          flight.controller.abort(new Error('nobody waits for the image any more'));
+          if (flights.get(key) === flight) flights.delete(key);
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,62 @@
+/** Image names: `[host[:port]/]path[:tag][@digest]`. Upstream: pkg/util/parsers, distribution/reference. */
+
+/** A parsed image name. */
+export interface ImageReference {
+  /** Registry host with port, `docker.io` when none was given. */
+  readonly registry: string;
+  /** Path in the registry, with `library/` before Docker's own. */
+  readonly path: string;
+  readonly tag?: string;
+  readonly digest?: string;
+  /** The name to pull: as given, with `:latest` when it has neither tag nor digest. */
+  readonly pullName: string;
+}
+
+const component = '[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*';
+const host =
+  '(?:(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])(?:\\.(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]))*|\\[[a-fA-F0-9:]+\\])(?::[0-9]+)?';
+const pattern = new RegExp(
+  `^(?:(${host})/)?(${component}(?:/${component})*)(?::(\\w[\\w.-]{0,127}))?(?:@([A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?$`,
+);
+const maxNameChars = 255;
+
+/** Thrown for what is not an image name. */
+export class InvalidImageNameError extends Error {
+  constructor(image: string, why: string) {
+    super(`couldn't parse image name "${image}": ${why}`);
+    this.name = 'InvalidImageNameError';
+  }
+}
+
+/** Parses an image name. Throws InvalidImageNameError. */
+export function parseImageReference(image: string): ImageReference {
+  if (/^[a-f0-9]{64}$/.test(image))
+    throw new InvalidImageNameError(image, 'invalid repository name, cannot specify 64-byte hexadecimal strings');
+  const match = pattern.exec(image);
+  if (match === null) {
+    const upper = pattern.test(image.toLowerCase());
+    throw new InvalidImageNameError(image, upper ? 'repository name must be lowercase' : 'invalid reference format');
+  }
+  let [, registry, path] = match as unknown as [string, string | undefined, string];
+  const [, , , tag, digest] = match;
+  // `library/nginx` has no host: a host has a dot or a port, or is localhost.
+  if (
+    registry !== undefined &&
+    !/[.:]/.test(registry) &&
+    registry !== 'localhost' &&
+    registry.toLowerCase() === registry
+  ) {
+    path = `${registry}/${path}`;
+    registry = undefined;
+  }
+  const docker = registry === undefined || registry === 'docker.io' || registry === 'index.docker.io';
+  if (path.length > maxNameChars)
+    throw new InvalidImageNameError(image, 'repository name must not be more than 255 characters');
+  return {
+    registry: docker ? 'docker.io' : registry!,
+    path: docker && !path.includes('/') ? `library/${path}` : path,
+    ...(tag === undefined ? {} : { tag }),
+    ...(digest === undefined ? {} : { digest }),
+    pullName: tag === undefined && digest === undefined ? `${image}:latest` : image,
+  };
+}

@@ -1,0 +1,130 @@
+/**
+ * Runs postStart and preStop hooks: a command, an HTTP request, a TCP connection or a pause. Upstream:
+ * pkg/kubelet/lifecycle/handlers.go.
+ */
+import type { Container, HTTPGetAction, LifecycleHandler, Pod } from '../../api/gen/core-v1.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Net } from '../../platform/net.ts';
+import type { ContainerExecResult } from '../container/runtime.ts';
+import { podFullText } from '../runtime/pod-facts.ts';
+
+/** What hooks need. */
+export interface HookDeps {
+  readonly clock: Clock;
+  readonly net: Net;
+  execSync(containerId: string, command: readonly string[], timeoutMs: number): Promise<ContainerExecResult>;
+  /** The pod's address now; '' when it has none. */
+  podIp(pod: Pod): Promise<string>;
+}
+
+/** One hook to run. */
+export interface HookRun {
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly containerId: string;
+  readonly handler: LifecycleHandler;
+  readonly signal?: AbortSignal;
+}
+
+/** Runs hooks. */
+export interface HookRunner {
+  /** Resolves when the hook has succeeded; rejects with upstream's message. */
+  run(hook: HookRun): Promise<void>;
+}
+
+const maxBodyChars = 10 * 1024;
+const hookTimeoutMs = 30_000;
+
+/** The number of a port given by number or by name. Throws when the container has no such port. */
+export function resolvePort(port: string | number, container: Container): number {
+  const number = typeof port === 'number' ? port : Number(port);
+  if (Number.isInteger(number)) {
+    if (number < 1 || number > 65_535) throw new Error(`invalid port number: ${number}`);
+    return number;
+  }
+  const named = container.ports?.find((candidate) => candidate.name === port);
+  if (named === undefined) throw new Error(`couldn't find port: "${port}" in container: "${container.name}"`);
+  return named.containerPort;
+}
+
+function urlOf(action: HTTPGetAction, host: string, port: number): string {
+  const scheme = (action.scheme ?? 'HTTP').toLowerCase();
+  const authority = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  const path = action.path ?? '';
+  return `${scheme}://${authority}${path.startsWith('/') ? path : `/${path}`}`;
+}
+
+async function bodyText(body: AsyncIterable<Uint8Array>): Promise<string> {
+  let text = '';
+  for await (const chunk of body) {
+    text += Buffer.from(chunk).toString('utf8');
+    if (text.length > maxBodyChars) return text.slice(0, maxBodyChars);
+  }
+  return text;
+}
+
+/** Makes a runner. */
+export function createHookRunner(deps: HookDeps): HookRunner {
+  const exec = async ({ handler, container, pod, containerId }: HookRun): Promise<void> => {
+    const command = handler.exec!.command ?? [];
+    const result = await deps.execSync(containerId, command, 0);
+    if (result.exitCode === 0) return;
+    const output = Buffer.concat([result.stdout, result.stderr]).toString('utf8');
+    throw new Error(
+      `Exec lifecycle hook (${command.join(' ')}) for Container "${container.name}" in Pod "${podFullText(pod)}" failed - error: command '${command.join(' ')}' exited with ${result.exitCode}: ${output}, message: ${JSON.stringify(output)}`,
+    );
+  };
+
+  const http = async ({ handler, container, pod, signal }: HookRun): Promise<void> => {
+    const action = handler.httpGet!;
+    const host = action.host || (await deps.podIp(pod));
+    if (host === '') throw new Error('failed to find networking container: no pod address');
+    const url = urlOf(action, host, resolvePort(action.port, container));
+    const headers = Object.fromEntries((action.httpHeaders ?? []).map(({ name, value }) => [name, value]));
+    const fail = (why: string): Error =>
+      new Error(
+        `HTTP lifecycle hook (${action.path ?? ''}) for Container "${container.name}" in Pod "${podFullText(pod)}" failed - error: ${why}`,
+      );
+    const call = {
+      method: 'GET',
+      url,
+      headers: { 'user-agent': 'kube-lifecycle/1.36', accept: '*/*', ...headers },
+      tls: { insecureSkipVerify: true },
+      timeoutMs: hookTimeoutMs,
+      signal,
+    };
+    let answer;
+    try {
+      answer = await deps.net.http(call);
+    } catch (error) {
+      throw fail(error instanceof Error ? error.message : String(error));
+    }
+    const body = await bodyText(answer.body);
+    answer.cancel();
+    if (answer.status >= 400) throw fail(`HTTP status ${answer.status}, message: ${JSON.stringify(body)}`);
+  };
+
+  const tcp = async ({ handler, container, pod, signal }: HookRun): Promise<void> => {
+    const action = handler.tcpSocket!;
+    const host = action.host || (await deps.podIp(pod));
+    const port = resolvePort(action.port, container);
+    const connection = await deps.net.dial({
+      host,
+      port,
+      timeoutMs: hookTimeoutMs,
+      ...(signal === undefined ? {} : { signal }),
+    });
+    connection.destroy();
+  };
+
+  return {
+    async run(hook) {
+      const { handler } = hook;
+      if (handler.exec !== undefined) await exec(hook);
+      else if (handler.httpGet !== undefined) await http(hook);
+      else if (handler.tcpSocket !== undefined) await tcp(hook);
+      else if (handler.sleep !== undefined) await deps.clock.sleep(handler.sleep.seconds * 1000, hook.signal);
+      else throw new Error(`invalid handler: ${JSON.stringify(handler)}`);
+    },
+  };
+}

@@ -1,0 +1,117 @@
+/**
+ * Rotates container logs by size and count. Upstream: pkg/kubelet/logs/container_log_manager.go.
+ *
+ * The newest rotated file stays readable as it is, for a reader that follows; older ones are compressed by upstream, here
+ * they are kept as they are. A rotation whose reopen fails is undone, so that nothing is written into a file nobody reads.
+ */
+import type { CriRuntimeService } from '../../cri/gen/cri-types.ts';
+import { isCriCode } from '../../cri/cri-error.ts';
+import { formatTime } from '../../api/time.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Files } from '../../platform/files.ts';
+import type { Log } from '../../platform/log.ts';
+
+/** What rotation needs. */
+export interface LogManagerDeps {
+  readonly runtime: CriRuntimeService;
+  readonly files: Files;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Limits. */
+export interface LogManagerConfig {
+  /** Upstream's containerLogMaxSize. Default 10 MiB; negative: no rotation. */
+  readonly maxSizeBytes?: number;
+  /** Files per container, the current one included. Default 5, at least 2. */
+  readonly maxFiles?: number;
+  /** How often logs are looked at. Default 10 s. */
+  readonly periodMs?: number;
+}
+
+/** Rotates logs. */
+export interface ContainerLogManager {
+  /** Looks at all logs periodically until aborted. */
+  start(signal: AbortSignal): void;
+  /** One look at all running containers. Failures are logged and tried again next time. */
+  rotateLogs(): Promise<void>;
+}
+
+/** `20260102-030405`, which sorts by time. */
+function rotationSuffix(nowMs: number): string {
+  return formatTime(nowMs).replace(/[-:Z]/g, '').replace('T', '-');
+}
+
+function splitPath(path: string): { directory: string; name: string } {
+  const slash = path.lastIndexOf('/');
+  return { directory: path.slice(0, slash), name: path.slice(slash + 1) };
+}
+
+/** Makes the manager. */
+export function createContainerLogManager(deps: LogManagerDeps, config: LogManagerConfig): ContainerLogManager {
+  const { runtime, files, clock, log } = deps;
+  const { maxSizeBytes = 10 * 2 ** 20, maxFiles = 5, periodMs = 10_000 } = config;
+  if (maxFiles < 2) throw new Error(`containerLogMaxFiles must be at least 2, got ${maxFiles}`);
+
+  /** Keeps the newest rotated files, with room for the one to come. */
+  const removeExcess = async (path: string): Promise<void> => {
+    const { directory, name } = splitPath(path);
+    const rotated = (await files.readDir(directory)).filter((candidate) => candidate.startsWith(`${name}.`)).sort();
+    const excess = rotated.length - (maxFiles - 2);
+    for (const old of rotated.slice(0, Math.max(0, excess))) await files.remove(`${directory}/${old}`);
+  };
+
+  const rotate = async (id: string, path: string): Promise<void> => {
+    await removeExcess(path);
+    const rotated = `${path}.${rotationSuffix(clock.nowMs())}`;
+    await files.rename(path, rotated);
+    try {
+      await runtime.reopenContainerLog({ containerId: id });
+    } catch (error) {
+      await files.rename(rotated, path);
+      throw error;
+    }
+  };
+
+  const look = async (id: string): Promise<void> => {
+    const { status } = await runtime.containerStatus({ containerId: id });
+    if (status === undefined || status.logPath === '') return;
+    if (!(await files.exists(status.logPath))) {
+      // A rotation was cut short between rename and reopen.
+      await runtime.reopenContainerLog({ containerId: id });
+      return;
+    }
+    const { sizeBytes } = await files.stat(status.logPath);
+    if (sizeBytes >= maxSizeBytes) await rotate(id, status.logPath);
+  };
+
+  const rotateLogs = async (): Promise<void> => {
+    if (maxSizeBytes < 0) return;
+    const { containers } = await runtime.listContainers({ filter: { state: { state: 'CONTAINER_RUNNING' } } });
+    for (const { id } of containers) {
+      try {
+        await look(id);
+      } catch (error) {
+        if (!isCriCode(error, 'NotFound'))
+          log.error('container log cannot be rotated', { containerId: id, err: error });
+      }
+    }
+  };
+
+  return {
+    rotateLogs,
+    start(signal) {
+      let busy = false;
+      const cancel = clock.setTicker(periodMs, () => {
+        if (busy) return;
+        busy = true;
+        rotateLogs()
+          .catch((error: unknown) => log.error('container logs cannot be rotated', { err: error }))
+          .finally(() => {
+            busy = false;
+          });
+      });
+      signal.addEventListener('abort', cancel, { once: true });
+    },
+  };
+}

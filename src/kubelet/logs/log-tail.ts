@@ -1,0 +1,51 @@
+/** Finds and reads the end of a log file without reading the whole. Upstream: pkg/util/tail. */
+import type { FileHandle, Files } from '../../platform/files.ts';
+import { parseLogLine } from './cri-log.ts';
+
+const blockBytes = 16 * 1024;
+const newline = 0x0a;
+
+/** Offset of the start of the last `lines` lines; the whole file when it has fewer. */
+export async function tailOffset(handle: FileHandle, sizeBytes: number, lines: number): Promise<number> {
+  if (lines <= 0) return sizeBytes;
+  let remaining = lines;
+  for (let end = sizeBytes; end > 0;) {
+    const start = Math.max(0, end - blockBytes);
+    const block = await handle.read(start, end - start);
+    for (let at = block.length - 1; at >= 0; at--) {
+      // The newline that ends the file belongs to its last line.
+      if (block[at] === newline && start + at !== sizeBytes - 1 && --remaining === 0) return start + at + 1;
+    }
+    end = start;
+  }
+  return 0;
+}
+
+/** The contents of the last entries of a CRI log: at most `maxLines` lines and `maxBytes` bytes, the newest ones. */
+export async function readLogTail(of: {
+  files: Files;
+  path: string;
+  maxLines: number;
+  maxBytes: number;
+}): Promise<string> {
+  const handle = await of.files.open(of.path, 'r');
+  try {
+    const { sizeBytes } = await handle.stat();
+    const offset = await tailOffset(handle, sizeBytes, of.maxLines);
+    // Each entry has a head of at most some fifty bytes before its content.
+    const from = Math.max(offset, sizeBytes - of.maxBytes - of.maxLines * 64);
+    const bytes = await handle.read(from, sizeBytes - from);
+    let text = '';
+    for (let at = 0; at < bytes.length;) {
+      const next = bytes.indexOf(newline, at);
+      const end = next < 0 ? bytes.length : next;
+      const entry = parseLogLine(bytes.subarray(at, end));
+      if (entry !== undefined) text += Buffer.from(entry.content).toString('utf8') + (entry.partial ? '' : '\n');
+      at = end + 1;
+    }
+    const encoded = Buffer.from(text);
+    return encoded.length <= of.maxBytes ? text : encoded.subarray(encoded.length - of.maxBytes).toString('utf8');
+  } finally {
+    await handle.close();
+  }
+}

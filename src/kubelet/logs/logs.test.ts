@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createRuntimeFixture, podOf } from '../runtime/runtime-fixture.ts';
+import { image } from '../../cri/sim/sim-image.ts';
+import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
+import type { ByteSink } from '../../platform/streams.ts';
+import { createContainerLogManager } from './container-log-manager.ts';
+import { parseTime } from '../../api/time.ts';
+import { formatLogEntry, parseLogLine } from './cri-log.ts';
+import { readLogTail } from './log-tail.ts';
+import { readContainerLog, type ReadLogOptions } from './read-container-log.ts';
+
+const path = '/log/0.log';
+const entry = (
+  second: number,
+  content: string,
+  options: { stream?: 'stdout' | 'stderr'; partial?: boolean } = {},
+): string =>
+  formatLogEntry({
+    timestamp: `2026-01-01T00:00:${String(second).padStart(2, '0')}.000000001Z`,
+    stream: options.stream ?? 'stdout',
+    partial: options.partial ?? false,
+    content,
+  });
+
+function textSink(): ByteSink & { text: string } {
+  return {
+    text: '',
+    async write(chunk) {
+      this.text += Buffer.from(chunk as Uint8Array).toString();
+    },
+    async end() {},
+  };
+}
+
+async function read(text: string, options: ReadLogOptions): Promise<string> {
+  const { files, clock } = createSimPlatform();
+  await files.makeDir('/log');
+  await files.writeFile(path, text);
+  const sink = textSink();
+  await readContainerLog({ path, sink, signal: new AbortController().signal }, options, {
+    files,
+    clock,
+    isRunning: async () => false,
+  });
+  return sink.text;
+}
+
+describe('the CRI log format', () => {
+  const cases: { line: string; expected: [string, boolean, string] | undefined }[] = [
+    { line: '2026-01-01T00:00:00Z stdout F hello world', expected: ['stdout', false, 'hello world'] },
+    { line: '2026-01-01T00:00:00Z stderr P part', expected: ['stderr', true, 'part'] },
+    { line: '2026-01-01T00:00:00Z stdout F:x:y tags', expected: ['stdout', false, 'tags'] },
+    { line: '2026-01-01T00:00:00Z stdout F', expected: ['stdout', false, ''] },
+    { line: '2026-01-01T00:00:00Z other F x', expected: undefined },
+    { line: 'nonsense', expected: undefined },
+  ];
+  for (const { line, expected } of cases) {
+    it(JSON.stringify(line), () => {
+      const parsed = parseLogLine(Buffer.from(line));
+      assert.deepEqual(parsed && [parsed.stream, parsed.partial, Buffer.from(parsed.content).toString()], expected);
+    });
+  }
+});
+
+describe('reading a log', () => {
+  const three = entry(1, 'one') + entry(2, 'two', { stream: 'stderr' }) + entry(3, 'three');
+  const cases: { about: string; options: ReadLogOptions; text?: string; expected: string }[] = [
+    { about: 'everything', options: {}, expected: 'one\ntwo\nthree\n' },
+    { about: 'the tail', options: { tailLines: 2 }, expected: 'two\nthree\n' },
+    { about: 'no lines', options: { tailLines: 0 }, expected: '' },
+    { about: 'more lines than there are', options: { tailLines: 9 }, expected: 'one\ntwo\nthree\n' },
+    { about: 'a limit', options: { limitBytes: 6 }, expected: 'one\ntw' },
+    { about: 'since', options: { sinceMs: parseTime('2026-01-01T00:00:02Z') }, expected: 'two\nthree\n' },
+    { about: 'one stream', options: { stream: 'Stderr' }, expected: 'two\n' },
+    {
+      about: 'timestamps',
+      options: { timestamps: true, tailLines: 1 },
+      expected: '2026-01-01T00:00:03.000000001Z three\n',
+    },
+    {
+      about: 'partial lines',
+      options: { timestamps: true },
+      text: entry(1, 'a', { partial: true }) + entry(1, 'b'),
+      expected: '2026-01-01T00:00:01.000000001Z ab\n',
+    },
+    { about: 'damage', options: {}, text: `garbage\n${entry(1, 'fine')}`, expected: 'fine\n' },
+    {
+      about: 'a cut last line',
+      options: {},
+      text: entry(1, 'fine') + entry(2, 'cut').slice(0, -1),
+      expected: 'fine\ncut\n',
+    },
+  ];
+  for (const { about, options, text, expected } of cases) {
+    it(about, async () => assert.equal(await read(text ?? three, options), expected));
+  }
+
+  it('finds the tail across blocks', async () => {
+    const lines = Array.from({ length: 3000 }, (_, index) => entry(1, `line ${index}`)).join('');
+    assert.equal(
+      await read(lines, { tailLines: 1500 }),
+      Array.from({ length: 1500 }, (_, index) => `line ${index + 1500}\n`).join(''),
+    );
+  });
+
+  it('takes the end of a log as a message', async () => {
+    const { files } = createSimPlatform();
+    await files.makeDir('/log');
+    await files.writeFile(path, three);
+    assert.equal(await readLogTail({ files, path, maxLines: 2, maxBytes: 2048 }), 'two\nthree\n');
+    assert.equal(await readLogTail({ files, path, maxLines: 80, maxBytes: 4 }), 'ree\n');
+  });
+});
+
+describe('following', () => {
+  it('passes on what is written, through a rotation, until the container ends', async () => {
+    const platform = createSimPlatform();
+    const { files, clock } = platform;
+    await files.makeDir('/log');
+    await files.writeFile(path, entry(1, 'old'));
+    let running = true;
+    const sink = textSink();
+    const done = readContainerLog(
+      { path, sink, signal: new AbortController().signal },
+      { follow: true, tailLines: 0 },
+      { files, clock, isRunning: async () => running },
+    );
+    await clock.advance(10);
+    const append = async (text: string): Promise<void> => {
+      const handle = await files.open(path, 'a');
+      await handle.append(text);
+      await handle.close();
+    };
+    await append(entry(2, 'new'));
+    await clock.advance(10);
+    assert.equal(sink.text, 'new\n');
+    await append(entry(3, 'last of the old file'));
+    await files.rename(path, `${path}.1`);
+    await files.writeFile(path, entry(4, 'first of the new'));
+    await clock.advance(2000);
+    running = false;
+    await clock.drive(done);
+    assert.equal(sink.text, 'new\nlast of the old file\nfirst of the new\n');
+  });
+});
+
+describe('rotation', () => {
+  it('renames by time, reopens, and keeps so many files', async () => {
+    const fixture = createRuntimeFixture({ images: [image('web:1')] });
+    await fixture.sync(podOf({ containers: [{ name: 'web', image: 'web:1' }] }));
+    const { files, clock, log } = fixture.platform;
+    const manager = createContainerLogManager(
+      { runtime: fixture.cri.runtime, files, clock, log },
+      { maxSizeBytes: 10, maxFiles: 3 },
+    );
+    const directory = '/var/logs/pods/default_web_uid-1/web';
+    for (let round = 0; round < 4; round++) {
+      await files.writeFile(`${directory}/0.log`, `round ${round}, long enough`);
+      await fixture.drive(manager.rotateLogs());
+      await clock.advance(1000);
+    }
+    const names = await files.readDir(directory);
+    assert.equal(names.length, 3);
+    assert.equal(await files.readText(`${directory}/${names[2]}`), 'round 3, long enough');
+    assert.equal(await files.readText(`${directory}/0.log`), '');
+  });
+
+  it('is undone when the runtime cannot reopen', async () => {
+    const fixture = createRuntimeFixture({ images: [image('web:1')] });
+    await fixture.sync(podOf({ containers: [{ name: 'web', image: 'web:1' }] }));
+    const { CriError } = await import('../../cri/cri-error.ts');
+    fixture.cri.failCalls('reopenContainerLog', new CriError('Unavailable', 'gone'));
+    const { files, clock, log } = fixture.platform;
+    const manager = createContainerLogManager(
+      { runtime: fixture.cri.runtime, files, clock, log },
+      { maxSizeBytes: 10 },
+    );
+    const current = '/var/logs/pods/default_web_uid-1/web/0.log';
+    await files.writeFile(current, 'more than ten bytes');
+    await fixture.drive(manager.rotateLogs());
+    assert.equal(await files.readText(current), 'more than ten bytes');
+  });
+});

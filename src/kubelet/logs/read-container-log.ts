@@ -1,0 +1,218 @@
+/**
+ * Reads a container's log for `kubectl logs`: tail, since, limit, timestamps, one stream or both, and following it while the
+ * container runs. Upstream: cri-client/pkg/logs (ReadLogs).
+ *
+ * Following survives rotation: when the file at the path becomes another one, the rest of the old one is read first.
+ */
+import type { ByteSink } from '../../platform/streams.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { FileHandle, Files } from '../../platform/files.ts';
+import { parseTime } from '../../api/time.ts';
+import { parseLogLine, type LogEntry } from './cri-log.ts';
+import { tailOffset } from './log-tail.ts';
+
+/** What to read. Limits count content, not the log's own heads. */
+export interface ReadLogOptions {
+  readonly follow?: boolean;
+  /** Only the last lines; undefined: all. */
+  readonly tailLines?: number;
+  /** Ends after so many bytes. */
+  readonly limitBytes?: number;
+  /** Only entries at or after this wall-clock time. */
+  readonly sinceMs?: number;
+  /** Puts the time before each line. */
+  readonly timestamps?: boolean;
+  /** Default All. */
+  readonly stream?: 'All' | 'Stdout' | 'Stderr';
+}
+
+/** What reading works with. */
+export interface ReadLogDeps {
+  readonly files: Files;
+  readonly clock: Clock;
+  /** Whether the container still runs; asked only while following. */
+  isRunning(): Promise<boolean>;
+}
+
+const newline = 0x0a;
+const blockBytes = 64 * 1024;
+/** A line longer than this is not the runtime's: it is dropped, not gathered for ever. */
+const maxLineBytes = 1024 * 1024;
+/** Followed files are looked at so often even when no change was told. */
+const pollMs = 1000;
+
+/** Turns entries into what the client sees; knows the limit and where a partial line stands. */
+class EntryWriter {
+  readonly #sink: ByteSink;
+  readonly #options: ReadLogOptions;
+  #remaining: number;
+  #midLine = false;
+  #batch: Uint8Array[] = [];
+
+  constructor(sink: ByteSink, options: ReadLogOptions) {
+    this.#sink = sink;
+    this.#options = options;
+    this.#remaining = options.limitBytes ?? Number.POSITIVE_INFINITY;
+  }
+
+  get full(): boolean {
+    return this.#remaining <= 0;
+  }
+
+  add(entry: LogEntry): void {
+    const { stream = 'All', sinceMs, timestamps } = this.#options;
+    if (stream !== 'All' && entry.stream !== stream.toLowerCase()) return;
+    if (sinceMs !== undefined && parseTime(entry.timestamp) < sinceMs) return;
+    if (timestamps && !this.#midLine) this.#put(Buffer.from(`${entry.timestamp} `));
+    this.#put(entry.content);
+    if (!entry.partial) this.#put(Buffer.from('\n'));
+    this.#midLine = entry.partial;
+  }
+
+  async flush(): Promise<void> {
+    if (this.#batch.length === 0) return;
+    const chunk = this.#batch.length === 1 ? this.#batch[0]! : Buffer.concat(this.#batch);
+    this.#batch = [];
+    await this.#sink.write(chunk);
+  }
+
+  #put(bytes: Uint8Array): void {
+    if (this.full || bytes.length === 0) return;
+    const piece = bytes.length <= this.#remaining ? bytes : bytes.subarray(0, this.#remaining);
+    this.#remaining -= piece.length;
+    this.#batch.push(piece);
+  }
+}
+
+/** Reads whole lines from an offset on; keeps the start of a line that is not finished. */
+class LineReader {
+  readonly handle: FileHandle;
+  #offset: number;
+  #rest: Uint8Array = new Uint8Array();
+  #skipping = false;
+
+  constructor(handle: FileHandle, offset: number) {
+    this.handle = handle;
+    this.#offset = offset;
+  }
+
+  get offset(): number {
+    return this.#offset;
+  }
+
+  /** The next lines; undefined at the present end. */
+  async next(): Promise<Uint8Array[] | undefined> {
+    const block = await this.handle.read(this.#offset, blockBytes);
+    if (block.length === 0) return undefined;
+    this.#offset += block.length;
+    const bytes = this.#rest.length === 0 ? block : Buffer.concat([this.#rest, block]);
+    const lines: Uint8Array[] = [];
+    let at = 0;
+    for (let end = bytes.indexOf(newline); end >= 0; end = bytes.indexOf(newline, at)) {
+      if (!this.#skipping) lines.push(bytes.subarray(at, end));
+      this.#skipping = false;
+      at = end + 1;
+    }
+    this.#rest = bytes.subarray(at);
+    if (this.#rest.length > maxLineBytes) {
+      this.#rest = new Uint8Array();
+      this.#skipping = true;
+    }
+    return lines;
+  }
+
+  /** What stands after the last newline: the last line of a log that was cut off. */
+  takeRest(): Uint8Array | undefined {
+    const rest = this.#rest;
+    this.#rest = new Uint8Array();
+    return rest.length === 0 ? undefined : rest;
+  }
+}
+
+function addLines(lines: readonly Uint8Array[], writer: EntryWriter): void {
+  for (const line of lines) {
+    const entry = parseLogLine(line);
+    if (entry !== undefined) writer.add(entry);
+  }
+}
+
+/** Writes everything there is now. */
+async function drain(reader: LineReader, writer: EntryWriter): Promise<void> {
+  for (let lines = await reader.next(); lines !== undefined && !writer.full; lines = await reader.next()) {
+    addLines(lines, writer);
+    await writer.flush();
+  }
+}
+
+/** Whether the path now holds another file than the one that is open, or the open one was cut. */
+async function wasReplaced(files: Files, path: string, reader: LineReader): Promise<boolean> {
+  const [opened, now] = await Promise.all([reader.handle.stat(), files.stat(path).catch(() => undefined)]);
+  if (now === undefined) return false;
+  return now.ino !== opened.ino || now.dev !== opened.dev || now.sizeBytes < reader.offset;
+}
+
+/** Resolves at a change of the file, after a while, or when aborted. */
+async function untilChange(of: { files: Files; clock: Clock; path: string; signal: AbortSignal }): Promise<void> {
+  const wake = new AbortController();
+  const directory = of.path.slice(0, of.path.lastIndexOf('/'));
+  const watch = of.files.watch(
+    directory,
+    () => wake.abort(),
+    () => undefined,
+  );
+  await of.clock.sleep(pollMs, AbortSignal.any([wake.signal, of.signal])).catch(() => undefined);
+  watch.stop();
+}
+
+async function follow(of: {
+  reader: LineReader;
+  writer: EntryWriter;
+  path: string;
+  deps: ReadLogDeps;
+  signal: AbortSignal;
+}): Promise<LineReader> {
+  const { writer, path, deps, signal } = of;
+  let { reader } = of;
+  while (!signal.aborted && !writer.full) {
+    const running = await deps.isRunning();
+    await drain(reader, writer);
+    if (await wasReplaced(deps.files, path, reader)) {
+      const next = new LineReader(await deps.files.open(path, 'r'), 0);
+      // What was written between the last look and the rotation.
+      await drain(reader, writer);
+      await reader.handle.close();
+      reader = next;
+      continue;
+    }
+    if (!running || writer.full) break;
+    await untilChange({ files: deps.files, clock: deps.clock, path, signal });
+  }
+  return reader;
+}
+
+/**
+ * Writes the log at `path` to the sink, and ends when it is over: at the end of the file, or with `follow` when the
+ * container has ended, the limit is reached or the signal aborts. Rejects when the file cannot be read or the sink fails.
+ */
+export async function readContainerLog(
+  of: { path: string; sink: ByteSink; signal: AbortSignal },
+  options: ReadLogOptions,
+  deps: ReadLogDeps,
+): Promise<void> {
+  const { path, sink, signal } = of;
+  const handle = await deps.files.open(path, 'r');
+  const writer = new EntryWriter(sink, options);
+  let reader = new LineReader(handle, 0);
+  try {
+    const { sizeBytes } = await handle.stat();
+    const { tailLines } = options;
+    if (tailLines !== undefined) reader = new LineReader(handle, await tailOffset(handle, sizeBytes, tailLines));
+    await drain(reader, writer);
+    if (options.follow) reader = await follow({ reader, writer, path, deps, signal });
+    const rest = reader.takeRest();
+    if (rest !== undefined && !writer.full) addLines([rest], writer);
+    await writer.flush();
+  } finally {
+    await reader.handle.close();
+  }
+}

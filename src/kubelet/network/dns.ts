@@ -1,0 +1,147 @@
+/**
+ * The resolver configuration of pods by dnsPolicy. Upstream: pkg/kubelet/network/dns.
+ */
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { EventRecorder } from '../../client/event-recorder.ts';
+
+/** A resolver configuration, as CRI's DNSConfig. */
+export interface DnsConfig {
+  readonly servers: readonly string[];
+  readonly searches: readonly string[];
+  readonly options: readonly string[];
+}
+
+/** Cluster settings and where the host's own configuration comes from. */
+export interface DnsConfigurerDeps {
+  readonly clusterDns: readonly string[];
+  /** `cluster.local`; '' when there is no cluster domain. */
+  readonly clusterDomain: string;
+  /** The host's resolv.conf; '' when pods are to have none. Read anew for each pod: hosts change networks. */
+  readHostResolvConf(): Promise<string>;
+  readonly recorder: EventRecorder;
+}
+
+/** Makes resolver configurations. */
+export interface DnsConfigurer {
+  /** The configuration of a pod; records events when limits cut something off. */
+  podDns(pod: Pod): Promise<DnsConfig>;
+}
+
+const maxServers = 3;
+const maxSearches = 32;
+const maxSearchChars = 2048;
+const clusterOptions = ['ndots:5'];
+
+/** Parses resolv.conf: nameserver lines, the last search line, the last options line. */
+export function parseResolvConf(text: string): DnsConfig {
+  const servers: string[] = [];
+  let searches: string[] = [];
+  let options: string[] = [];
+  for (const line of text.split('\n')) {
+    const trimmed = line.replace(/[#;].*$/, '').trim();
+    const [keyword, ...fields] = trimmed.split(/\s+/);
+    if (keyword === 'nameserver' && fields[0] !== undefined) servers.push(fields[0]);
+    else if (keyword === 'search') searches = fields.map((field) => (field === '.' ? field : field.replace(/\.$/, '')));
+    else if (keyword === 'options') options = fields;
+  }
+  return { servers, searches, options };
+}
+
+/** The text containers see as /etc/resolv.conf. */
+export function formatResolvConf(config: DnsConfig): string {
+  const lines = config.servers.map((server) => `nameserver ${server}`);
+  if (config.searches.length > 0) lines.unshift(`search ${config.searches.join(' ')}`);
+  if (config.options.length > 0) lines.push(`options ${config.options.join(' ')}`);
+  return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
+}
+
+/** Options by name, the later over the earlier, in order of first appearance. */
+function mergeOptions(existing: readonly string[], added: readonly { name?: string; value?: string }[]): string[] {
+  const byName = new Map<string, string>();
+  for (const option of existing) byName.set(option.split(':')[0]!, option);
+  for (const { name = '', value } of added)
+    byName.set(name, value === undefined || value === '' ? name : `${name}:${value}`);
+  return [...byName.values()];
+}
+
+function withPodConfig(base: DnsConfig, pod: Pod): DnsConfig {
+  const own = pod.spec?.dnsConfig;
+  if (own === undefined) return base;
+  return {
+    servers: [...new Set([...base.servers, ...(own.nameservers ?? [])])],
+    searches: [...new Set([...base.searches, ...(own.searches ?? [])])],
+    options: mergeOptions(base.options, own.options ?? []),
+  };
+}
+
+/** Cuts a configuration to what resolvers take; the second value is what to tell the pod's owner. */
+export function applyLimits(config: DnsConfig): { config: DnsConfig; warnings: readonly string[] } {
+  const warnings: string[] = [];
+  const servers = config.servers.slice(0, maxServers);
+  if (servers.length < config.servers.length) {
+    warnings.push(
+      `Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: ${servers.join(' ')}`,
+    );
+  }
+  const searches: string[] = [];
+  let chars = -1;
+  for (const search of config.searches.slice(0, maxSearches)) {
+    chars += search.length + 1;
+    if (chars > maxSearchChars) break;
+    searches.push(search);
+  }
+  if (searches.length < config.searches.length) {
+    warnings.push(
+      `Search Line limits were exceeded, some search paths have been omitted, the applied search line is: ${searches.join(' ')}`,
+    );
+  }
+  return { config: { servers, searches, options: config.options }, warnings };
+}
+
+type PodDnsType = 'cluster' | 'host' | 'none';
+
+function dnsType(pod: Pod): PodDnsType {
+  const policy = pod.spec?.dnsPolicy ?? 'ClusterFirst';
+  if (policy === 'None') return 'none';
+  if (policy === 'ClusterFirstWithHostNet') return 'cluster';
+  if (policy === 'ClusterFirst') return pod.spec?.hostNetwork ? 'host' : 'cluster';
+  if (policy === 'Default') return 'host';
+  throw new Error(`invalid DNSPolicy=${policy}`);
+}
+
+/** Makes the configurer. */
+export function createDnsConfigurer(deps: DnsConfigurerDeps): DnsConfigurer {
+  const cluster = (pod: Pod, host: DnsConfig): DnsConfig => {
+    const { clusterDomain, clusterDns } = deps;
+    const own =
+      clusterDomain === ''
+        ? []
+        : [`${pod.metadata.namespace}.svc.${clusterDomain}`, `svc.${clusterDomain}`, clusterDomain];
+    return { servers: clusterDns, searches: [...new Set([...own, ...host.searches])], options: clusterOptions };
+  };
+
+  const base = async (pod: Pod): Promise<DnsConfig> => {
+    const type = dnsType(pod);
+    if (type === 'none') return { servers: [], searches: [], options: [] };
+    const host = parseResolvConf(await deps.readHostResolvConf());
+    if (type === 'cluster' && deps.clusterDns.length > 0) return cluster(pod, host);
+    if (type === 'cluster') {
+      deps.recorder.event(
+        pod,
+        'Warning',
+        'MissingClusterDNS',
+        `pod: "${pod.metadata.name}_${pod.metadata.namespace}(${pod.metadata.uid})". kubelet does not have ClusterDNS IP configured and cannot create Pod using "${pod.spec?.dnsPolicy}" policy. Falling back to "Default" policy.`,
+      );
+    }
+    // Without a server of the host's, the local one is meant; an empty list would make the runtime copy the host's file.
+    return host.servers.length > 0 ? host : { ...host, servers: ['127.0.0.1'] };
+  };
+
+  return {
+    async podDns(pod) {
+      const { config, warnings } = applyLimits(withPodConfig(await base(pod), pod));
+      for (const warning of warnings) deps.recorder.event(pod, 'Warning', 'DNSConfigForming', warning);
+      return config;
+    },
+  };
+}

@@ -1,0 +1,85 @@
+/** What node status is made from, collected once per update: all I/O is here, the setters are pure. Upstream: the getters handed to pkg/kubelet/nodestatus setters. */
+import type { Platform } from '../../platform/platform.ts';
+import type { FileSystemStat } from '../../platform/files.ts';
+import type { HostInfo } from '../../platform/host.ts';
+import type { ContainerRuntime, ContainerRuntimeStatus, NodeImage } from '../container/runtime.ts';
+import type { KubeletConfiguration } from '../kubelet-configuration.ts';
+
+/** Pressures told by the eviction manager, when there is one. */
+export interface NodePressure {
+  readonly memory: boolean;
+  readonly disk: boolean;
+  readonly pid: boolean;
+}
+
+/** A snapshot of the node. */
+export interface NodeFacts {
+  readonly config: KubeletConfiguration;
+  readonly nowMs: number;
+  readonly nodeIps: readonly string[];
+  readonly host: HostInfo;
+  readonly rootFs: FileSystemStat | undefined;
+  /** Undefined when the runtime does not answer. */
+  readonly runtime: ContainerRuntimeStatus | undefined;
+  readonly images: readonly NodeImage[];
+  readonly volumesInUse: readonly string[];
+  readonly runtimeErrors: readonly string[];
+  readonly networkErrors: readonly string[];
+  readonly pressure: NodePressure;
+}
+
+/** Where facts come from. */
+export interface NodeFactsDeps {
+  readonly platform: Platform;
+  readonly runtime: ContainerRuntime;
+  readonly nodeIps: () => readonly string[];
+  readonly volumesInUse: () => readonly string[];
+  readonly runtimeErrors: () => readonly string[];
+  readonly networkErrors: () => readonly string[];
+  readonly pressure: () => NodePressure;
+}
+
+async function orUndefined<T>(promise: Promise<T>): Promise<T | undefined> {
+  try {
+    return await promise;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Collects a snapshot. What cannot be read is absent; the setters then leave it out and Ready says why. */
+export async function collectNodeFacts(deps: NodeFactsDeps, config: KubeletConfiguration): Promise<NodeFacts> {
+  const { platform } = deps;
+  const [host, rootFs, runtime, images] = await Promise.all([
+    platform.host.info(),
+    orUndefined(platform.files.statFileSystem(config.rootDirectory)),
+    orUndefined(deps.runtime.status()),
+    orUndefined(deps.runtime.images()),
+  ]);
+  return {
+    config,
+    nowMs: platform.clock.nowMs(),
+    nodeIps: deps.nodeIps(),
+    host,
+    rootFs,
+    runtime,
+    images: images ?? [],
+    volumesInUse: deps.volumesInUse(),
+    runtimeErrors: deps.runtimeErrors(),
+    networkErrors: deps.networkErrors(),
+    pressure: deps.pressure(),
+  };
+}
+
+/** Addresses of the node: as configured, else the first global ones of its interfaces. */
+export function findNodeIps(platform: Pick<Platform, 'net'>, configured: readonly string[]): readonly string[] {
+  if (configured.length > 0) return configured;
+  const usable = platform.net
+    .interfaces()
+    .filter(({ internal, address }) => !internal && !/^(169\.254\.|fe80:)/i.test(address));
+  const own =
+    usable.find(({ family, name }) => family === 4 && /^(e|wl|bond)/.test(name)) ??
+    usable.find(({ family }) => family === 4) ??
+    usable[0];
+  return own === undefined ? ['127.0.0.1'] : [own.address];
+}

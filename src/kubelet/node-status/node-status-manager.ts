@@ -1,0 +1,194 @@
+/**
+ * Registers the node and keeps its status in the API: at once when something changed, else every 5 minutes. Upstream:
+ * syncNodeStatus, registerWithAPIServer and tryUpdateNodeStatus in pkg/kubelet/kubelet_node_status.go.
+ *
+ * One update runs at a time; a trigger during one causes one more. Upstream only looks every 10 s.
+ */
+import { createBackoff } from '../../base/backoff.ts';
+import { deepEqual } from '../../base/equal.ts';
+import type { Node, NodeStatus } from '../../api/gen/core-v1.ts';
+import { Nodes } from '../../api/gen/resources.ts';
+import { isReason } from '../../api/status-error.ts';
+import type { Client } from '../../client/client.ts';
+import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { CancelTimer } from '../../platform/clock.ts';
+import type { KubeletConfiguration } from '../kubelet-configuration.ts';
+import { strategicDiff } from '../status/status-patch.ts';
+import { collectNodeFacts, type NodeFacts, type NodeFactsDeps } from './node-facts.ts';
+import { initialNode, reconcileExistingNode } from './registration.ts';
+import { applyNodeStatusSetters } from './setters.ts';
+
+/** The manager. */
+export interface NodeStatusManager {
+  start(signal: AbortSignal): void;
+  /** Looks now whether something changed. */
+  trigger(): void;
+  /** The newest Node object known; undefined before registration. */
+  node(): Node | undefined;
+  /** Told by the informer. */
+  nodeSeen(node: Node): void;
+  /** The Node object was deleted: it is registered anew. */
+  nodeGone(): void;
+  /** Resolves at the first status that was written. */
+  readonly registered: Promise<void>;
+}
+
+/** What it needs. */
+export interface NodeStatusManagerDeps extends NodeFactsDeps {
+  readonly client: Client;
+  readonly recorder: EventRecorder;
+  readonly onPodCidr: (cidr: string) => void;
+}
+
+const MERGE_KEYS = { conditions: 'type' };
+
+function withoutHeartbeats(status: NodeStatus): NodeStatus {
+  return { ...status, conditions: (status.conditions ?? []).map(({ lastHeartbeatTime: _beat, ...rest }) => rest) };
+}
+
+/** Whether the status says something new. */
+export function nodeStatusHasChanged(before: NodeStatus, after: NodeStatus): boolean {
+  return !deepEqual(withoutHeartbeats(before), withoutHeartbeats(after));
+}
+
+/** The patch of a node's status. Addresses are replaced whole: several may bear one type. */
+export function nodeStatusPatch(before: NodeStatus, after: NodeStatus): object | undefined {
+  const { addresses: oldAddresses, ...old } = before;
+  const { addresses, ...rest } = after;
+  const changes = strategicDiff(old as Record<string, unknown>, rest as Record<string, unknown>, MERGE_KEYS);
+  if (!deepEqual(oldAddresses ?? [], addresses ?? []))
+    changes['addresses'] = [{ $patch: 'replace' }, ...(addresses ?? [])];
+  return Object.keys(changes).length === 0 ? undefined : { status: changes };
+}
+
+/** Makes a manager. */
+export function createNodeStatusManager(deps: NodeStatusManagerDeps, config: KubeletConfiguration): NodeStatusManager {
+  const { clock } = deps.platform;
+  const log = deps.platform.log.child('node-status');
+  const nodes = deps.client.resource(Nodes);
+  const backoff = createBackoff({ initialMs: 100, maxMs: 7_000 });
+  const registered = Promise.withResolvers<void>();
+  let current: Node | undefined;
+  let isRegistered = !config.registerNode;
+  let lastReportMs = Number.NEGATIVE_INFINITY;
+  let running: AbortSignal | undefined;
+  let updating = false;
+  let again = false;
+  let cancelTimer: CancelTimer | undefined;
+  let podCidr = '';
+  let lastReady: string | undefined;
+
+  function take(node: Node): void {
+    if (
+      current !== undefined &&
+      current.metadata.uid === node.metadata.uid &&
+      Number(node.metadata.resourceVersion) < Number(current.metadata.resourceVersion)
+    )
+      return;
+    current = node;
+    const cidr = node.spec?.podCIDRs?.join(',') ?? node.spec?.podCIDR ?? '';
+    if (cidr !== '' && cidr !== podCidr) {
+      podCidr = cidr;
+      deps.onPodCidr(cidr);
+    }
+  }
+
+  async function register(facts: NodeFacts): Promise<void> {
+    const wanted = initialNode(facts, applyNodeStatusSetters({}, facts));
+    try {
+      take(await nodes.create(wanted));
+      log.info('Successfully registered node', { node: config.nodeName });
+    } catch (error) {
+      if (!isReason(error, 'AlreadyExists')) throw error;
+      let existing = await nodes.get({ name: config.nodeName });
+      const patch = reconcileExistingNode(facts, existing);
+      if (patch !== undefined) existing = await nodes.patch({ name: config.nodeName }, { type: 'strategic', patch });
+      take(existing);
+      log.info('Node was previously registered', { node: config.nodeName });
+    }
+    isRegistered = true;
+  }
+
+  async function update(): Promise<void> {
+    const facts = await collectNodeFacts(deps, config);
+    if (!isRegistered) await register(facts);
+    // An informer's copy may lag; a patch against it still only carries what differs from what is wanted.
+    const node = current ?? (await nodes.get({ name: config.nodeName }));
+    take(node);
+    const status = applyNodeStatusSetters(node.status ?? {}, facts);
+    const changed = nodeStatusHasChanged(node.status ?? {}, status);
+    const nowMs = clock.monotonicMs();
+    if (changed || nowMs - lastReportMs >= config.nodeStatusReportFrequencyMs) await report(node, status);
+    recordReadiness(node, status);
+    registered.resolve();
+  }
+
+  async function report(node: Node, status: NodeStatus): Promise<void> {
+    const patch = nodeStatusPatch(node.status ?? {}, status);
+    if (patch !== undefined) {
+      take(
+        await nodes.patch(
+          { name: config.nodeName },
+          { type: 'strategic', patch },
+          { subresource: 'status', fieldManager: 'kubelet' },
+        ),
+      );
+    }
+    lastReportMs = clock.monotonicMs();
+  }
+
+  function recordReadiness(node: Node, status: NodeStatus): void {
+    const ready = status.conditions?.find(({ type }) => type === 'Ready')?.status;
+    if (ready === lastReady) return;
+    lastReady = ready;
+    const target = { apiVersion: 'v1', kind: 'Node', name: config.nodeName, uid: node.metadata.uid ?? config.nodeName };
+    const reason = ready === 'True' ? 'NodeReady' : 'NodeNotReady';
+    deps.recorder.event(target, 'Normal', reason, `Node ${config.nodeName} status is now: ${reason}`);
+  }
+
+  async function loop(): Promise<void> {
+    updating = true;
+    cancelTimer?.();
+    let delayMs = config.nodeStatusUpdateFrequencyMs;
+    do {
+      again = false;
+      try {
+        await update();
+        backoff.reset();
+      } catch (error) {
+        if (isReason(error, 'NotFound')) {
+          // Someone deleted the node: register anew.
+          isRegistered = !config.registerNode;
+          current = undefined;
+        }
+        log.error('Unable to update node status, will retry', { node: config.nodeName, err: error });
+        delayMs = Math.min(backoff.nextMs(), config.nodeStatusUpdateFrequencyMs);
+      }
+    } while (again && running?.aborted === false);
+    updating = false;
+    if (running?.aborted === false) cancelTimer = clock.setTimer(delayMs, () => void loop());
+  }
+
+  function trigger(): void {
+    if (running === undefined || running.aborted) return;
+    if (updating) again = true;
+    else void loop();
+  }
+
+  return {
+    registered: registered.promise,
+    start(signal) {
+      running = signal;
+      signal.addEventListener('abort', () => cancelTimer?.(), { once: true });
+      void loop();
+    },
+    trigger,
+    node: () => current,
+    nodeSeen: take,
+    nodeGone() {
+      isRegistered = !config.registerNode;
+      current = undefined;
+      trigger();
+    },
+  };
+}

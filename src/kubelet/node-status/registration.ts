@@ -1,0 +1,58 @@
+/**
+ * The Node object the kubelet registers, and what it puts right on one that exists. Pure. Upstream: initialNode and
+ * tryRegisterWithAPIServer in pkg/kubelet/kubelet_node_status.go.
+ */
+import type { Node, NodeStatus } from '../../api/gen/core-v1.ts';
+import type { NodeFacts } from './node-facts.ts';
+
+/** By it the attach-detach controller knows that it, not the kubelet, attaches volumes. */
+const CONTROLLER_MANAGED_ATTACH = 'volumes.kubernetes.io/controller-managed-attach-detach';
+
+/** Labels every node has. */
+export function wellKnownLabels({ config, host }: NodeFacts): Record<string, string> {
+  return {
+    'beta.kubernetes.io/arch': host.architecture,
+    'beta.kubernetes.io/os': host.operatingSystem,
+    'kubernetes.io/arch': host.architecture,
+    'kubernetes.io/hostname': config.nodeName,
+    'kubernetes.io/os': host.operatingSystem,
+  };
+}
+
+/** The Node to create. */
+export function initialNode(facts: NodeFacts, status: NodeStatus): Node {
+  const { config } = facts;
+  const taints = [...config.registerWithTaints];
+  if (!config.registerSchedulable) taints.push({ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' });
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: {
+      name: config.nodeName,
+      labels: { ...wellKnownLabels(facts), ...config.nodeLabels },
+      annotations: { [CONTROLLER_MANAGED_ATTACH]: 'true' },
+    },
+    spec: {
+      ...(taints.length === 0 ? {} : { taints }),
+      ...(config.registerSchedulable ? {} : { unschedulable: true }),
+      ...(config.providerId === '' ? {} : { providerID: config.providerId }),
+    },
+    status,
+  };
+}
+
+/** A merge patch that gives an existing Node its labels and annotation; undefined when it has them. */
+export function reconcileExistingNode(facts: NodeFacts, node: Node): object | undefined {
+  const wanted = { ...wellKnownLabels(facts), ...facts.config.nodeLabels };
+  const labels = Object.fromEntries(
+    Object.entries(wanted).filter(([key, value]) => node.metadata.labels?.[key] !== value),
+  );
+  const annotated = node.metadata.annotations?.[CONTROLLER_MANAGED_ATTACH] === 'true';
+  if (annotated && Object.keys(labels).length === 0) return undefined;
+  return {
+    metadata: {
+      ...(Object.keys(labels).length === 0 ? {} : { labels }),
+      ...(annotated ? {} : { annotations: { [CONTROLLER_MANAGED_ATTACH]: 'true' } }),
+    },
+  };
+}

@@ -1,0 +1,236 @@
+/**
+ * Node status, one small pure setter per part. Upstream: pkg/kubelet/nodestatus/setters.go. Each takes the status so far
+ * and returns it with its part set; conditions keep their transition time while their status stays.
+ */
+import { KUBERNETES_VERSION } from '../kubernetes-version.ts';
+import type { NodeAddress, NodeCondition, NodeStatus } from '../../api/gen/core-v1.ts';
+import { compareQuantities, quantityFromValue, quantityValue, subtractQuantities } from '../../api/quantity.ts';
+import { formatTime } from '../../api/time.ts';
+import type { NodeFacts } from './node-facts.ts';
+
+/** Sets one part. */
+export type NodeStatusSetter = (status: NodeStatus, facts: NodeFacts) => NodeStatus;
+
+const MAX_NAMES_PER_IMAGE = 5;
+
+/** Addresses: InternalIP each, then Hostname. */
+export const setAddresses: NodeStatusSetter = (status, { nodeIps, config }) => {
+  const addresses: NodeAddress[] = nodeIps.map((address) => ({ address, type: 'InternalIP' }));
+  return { ...status, addresses: [...addresses, { address: config.nodeName, type: 'Hostname' }] };
+};
+
+function hugePageName(pageSizeBytes: number): string {
+  return `hugepages-${quantityFromValue(pageSizeBytes, 'BinarySI')}`;
+}
+
+function capacityOf({ host, rootFs, config }: NodeFacts): Record<string, string> {
+  const capacity: Record<string, string> = { cpu: String(host.cpuCount) };
+  if (rootFs !== undefined) capacity['ephemeral-storage'] = quantityFromValue(rootFs.totalBytes, 'BinarySI');
+  for (const { pageSizeBytes, count } of host.hugePages) {
+    capacity[hugePageName(pageSizeBytes)] = quantityFromValue(pageSizeBytes * count, 'BinarySI');
+  }
+  capacity['memory'] = quantityFromValue(host.memoryBytes, 'BinarySI');
+  capacity['pods'] = String(config.maxPods);
+  return capacity;
+}
+
+/** An eviction threshold in the resource's unit: a quantity, or a share of the capacity. */
+function thresholdOf(threshold: string | undefined, capacity: string): string {
+  if (threshold === undefined) return '0';
+  if (!threshold.endsWith('%')) return threshold;
+  return quantityFromValue(Math.floor((quantityValue(capacity) * Number(threshold.slice(0, -1))) / 100), 'BinarySI');
+}
+
+/** What pods may use: capacity less reservations and hard eviction thresholds, never below zero. */
+function allocatableOf(capacity: Readonly<Record<string, string>>, { config }: NodeFacts): Record<string, string> {
+  const thresholds: Readonly<Record<string, string | undefined>> = {
+    memory: config.evictionHard['memory.available'],
+    'ephemeral-storage': config.evictionHard['nodefs.available'],
+  };
+  const allocatable: Record<string, string> = {};
+  for (const [name, total] of Object.entries(capacity)) {
+    let left = total;
+    for (const reserved of [
+      config.systemReserved[name],
+      config.kubeReserved[name],
+      thresholdOf(thresholds[name], total),
+    ]) {
+      if (reserved !== undefined && reserved !== '0') left = subtractQuantities(left, reserved);
+    }
+    allocatable[name] = compareQuantities(left, '0') < 0 ? '0' : left;
+  }
+  // Huge pages are taken out of the memory.
+  for (const [name, value] of Object.entries(capacity)) {
+    if (name.startsWith('hugepages-') && value !== '0')
+      allocatable['memory'] = subtractQuantities(allocatable['memory']!, value);
+  }
+  return allocatable;
+}
+
+/** Capacity and allocatable. Extended resources that others put there stay. */
+export const setMachineInfo: NodeStatusSetter = (status, facts) => {
+  const capacity = capacityOf(facts);
+  const extended = (resources: Readonly<Record<string, string>> | undefined): Record<string, string> =>
+    Object.fromEntries(Object.entries(resources ?? {}).filter(([name]) => name.includes('/')));
+  return {
+    ...status,
+    capacity: { ...extended(status.capacity), ...capacity },
+    allocatable: { ...extended(status.allocatable), ...allocatableOf(capacity, facts) },
+  };
+};
+
+/** nodeInfo. */
+export const setVersionInfo: NodeStatusSetter = (status, { host, runtime }) => ({
+  ...status,
+  nodeInfo: {
+    architecture: host.architecture,
+    bootID: host.bootId,
+    containerRuntimeVersion:
+      runtime === undefined
+        ? (status.nodeInfo?.containerRuntimeVersion ?? '')
+        : `${runtime.runtimeName}://${runtime.runtimeVersion}`,
+    kernelVersion: host.kernelVersion,
+    kubeProxyVersion: '',
+    kubeletVersion: KUBERNETES_VERSION,
+    machineID: host.machineId,
+    operatingSystem: host.operatingSystem,
+    osImage: host.osImage,
+    ...(host.swapBytes > 0 ? { swap: { capacity: host.swapBytes } } : {}),
+    systemUUID: host.systemUuid,
+  },
+});
+
+/** The port of the kubelet's server. */
+export const setDaemonEndpoints: NodeStatusSetter = (status, { config }) => ({
+  ...status,
+  daemonEndpoints: { kubeletEndpoint: { Port: config.port } },
+});
+
+/** The largest images, with up to five names each. */
+export const setImages: NodeStatusSetter = (status, { images, config }) => {
+  const limit = config.nodeStatusMaxImages < 0 ? images.length : config.nodeStatusMaxImages;
+  const largest = [...images].sort((a, b) => b.sizeBytes - a.sizeBytes).slice(0, limit);
+  return {
+    ...status,
+    images: largest.map(({ repoDigests, repoTags, sizeBytes }) => ({
+      names: [...repoDigests, ...repoTags].slice(0, MAX_NAMES_PER_IMAGE),
+      sizeBytes,
+    })),
+  };
+};
+
+/** Handlers of the runtime and what they can do. */
+export const setRuntimeHandlers: NodeStatusSetter = (status, { runtime }) => {
+  if (runtime === undefined) return status;
+  const runtimeHandlers = runtime.runtimeHandlers.map(({ name, features }) => ({
+    name,
+    features: {
+      ...(features['recursiveReadOnlyMounts'] === undefined
+        ? {}
+        : { recursiveReadOnlyMounts: features['recursiveReadOnlyMounts'] }),
+      ...(features['userNamespaces'] === undefined ? {} : { userNamespaces: features['userNamespaces'] }),
+    },
+  }));
+  return runtimeHandlers.length === 0 ? status : { ...status, runtimeHandlers };
+};
+
+/** Unique names of mounted volumes, for the attach-detach controller. */
+export const setVolumesInUse: NodeStatusSetter = (status, { volumesInUse }) => {
+  const { volumesInUse: _before, ...rest } = status;
+  return volumesInUse.length === 0 ? rest : { ...rest, volumesInUse: [...volumesInUse].sort() };
+};
+
+function withCondition(
+  status: NodeStatus,
+  given: Omit<NodeCondition, 'lastHeartbeatTime' | 'lastTransitionTime'>,
+  nowMs: number,
+): NodeStatus {
+  const now = formatTime(nowMs);
+  const before = status.conditions?.find(({ type }) => type === given.type);
+  const kept = before?.status === given.status ? before.lastTransitionTime : undefined;
+  const condition: NodeCondition = { ...given, lastHeartbeatTime: now, lastTransitionTime: kept ?? now };
+  const conditions = status.conditions ?? [];
+  return {
+    ...status,
+    conditions:
+      before === undefined
+        ? [...conditions, condition]
+        : conditions.map((known) => (known === before ? condition : known)),
+  };
+}
+
+function pressureSetter(of: {
+  type: string;
+  has: (facts: NodeFacts) => boolean;
+  good: readonly [string, string];
+  bad: readonly [string, string];
+}): NodeStatusSetter {
+  return (status, facts) => {
+    const pressed = of.has(facts);
+    const [reason, message] = pressed ? of.bad : of.good;
+    return withCondition(status, { type: of.type, status: pressed ? 'True' : 'False', reason, message }, facts.nowMs);
+  };
+}
+
+/** MemoryPressure. */
+export const setMemoryPressure = pressureSetter({
+  type: 'MemoryPressure',
+  has: ({ pressure }) => pressure.memory,
+  good: ['KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
+  bad: ['KubeletHasInsufficientMemory', 'kubelet has insufficient memory available'],
+});
+
+/** DiskPressure. */
+export const setDiskPressure = pressureSetter({
+  type: 'DiskPressure',
+  has: ({ pressure }) => pressure.disk,
+  good: ['KubeletHasNoDiskPressure', 'kubelet has no disk pressure'],
+  bad: ['KubeletHasDiskPressure', 'kubelet has disk pressure'],
+});
+
+/** PIDPressure. */
+export const setPidPressure = pressureSetter({
+  type: 'PIDPressure',
+  has: ({ pressure }) => pressure.pid,
+  good: ['KubeletHasSufficientPID', 'kubelet has sufficient PID available'],
+  bad: ['KubeletHasInsufficientPID', 'kubelet has insufficient PID available'],
+});
+
+/** Ready: the runtime and the network are up and the capacity is known. */
+export const setReady: NodeStatusSetter = (status, facts) => {
+  const problems = [...facts.runtimeErrors, ...facts.networkErrors];
+  const missing = ['cpu', 'memory', 'pods', 'ephemeral-storage'].filter(
+    (name) => status.capacity?.[name] === undefined,
+  );
+  if (missing.length > 0) problems.push(`missing node capacity for resources: ${missing.join(', ')}`);
+  const condition =
+    problems.length === 0
+      ? { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' }
+      : {
+          type: 'Ready',
+          status: 'False',
+          reason: 'KubeletNotReady',
+          message: problems.length === 1 ? problems[0]! : `[${problems.join(', ')}]`,
+        };
+  return withCondition(status, condition, facts.nowMs);
+};
+
+/** All setters, in upstream's order. */
+export const NODE_STATUS_SETTERS: readonly NodeStatusSetter[] = [
+  setAddresses,
+  setMachineInfo,
+  setVersionInfo,
+  setDaemonEndpoints,
+  setImages,
+  setRuntimeHandlers,
+  setMemoryPressure,
+  setDiskPressure,
+  setPidPressure,
+  setReady,
+  setVolumesInUse,
+];
+
+/** The status with every part set. */
+export function applyNodeStatusSetters(status: NodeStatus, facts: NodeFacts): NodeStatus {
+  return NODE_STATUS_SETTERS.reduce((so, setter) => setter(so, facts), status);
+}

@@ -1,0 +1,72 @@
+/**
+ * Drives the generator by the runtime's own event stream: each event wakes an inspection of its pod at once. Upstream:
+ * pkg/kubelet/pleg/evented.go.
+ *
+ * Events are wake-ups only; the state is always read anew, so a lost or doubled event does no harm. While the stream is
+ * healthy the relist is only a safety net (every minute); when it breaks, the relist runs once a second until the stream
+ * is back, beginning with one relist to catch up. Upstream drops events when its channel of 1000 is full; here the
+ * stream is drained as fast as it comes and pods are coalesced.
+ */
+import { createBackoff } from '../../base/backoff.ts';
+import type { BasePlatform } from '../../platform/platform.ts';
+import type { ContainerRuntime } from '../container/runtime.ts';
+import type { PodLifecycleEventGenerator } from './generic-pleg.ts';
+
+/** Relist periods, milliseconds. */
+export interface EventedPlegConfig {
+  /** With a healthy stream. Default 60 s. */
+  readonly healthyRelistPeriodMs: number;
+  /** Without. Default 1 s. */
+  readonly brokenRelistPeriodMs: number;
+}
+
+/** Subscribes to the runtime's events and keeps subscribing until the signal aborts. */
+export function startEventedPleg(
+  deps: { platform: BasePlatform; runtime: ContainerRuntime; pleg: PodLifecycleEventGenerator },
+  config: EventedPlegConfig,
+  signal: AbortSignal,
+): Promise<void> {
+  const { pleg, runtime } = deps;
+  const { clock } = deps.platform;
+  const log = deps.platform.log.child('evented-pleg');
+  const random = deps.platform.random.fork('evented-pleg');
+  const backoff = createBackoff({ initialMs: 100, maxMs: 5_000, jitter: 0.2 }, () => random.next());
+
+  async function consume(): Promise<void> {
+    let subscribed = false;
+    for await (const event of runtime.events(signal)) {
+      if (!subscribed) {
+        subscribed = true;
+        backoff.reset();
+        pleg.setRelistPeriod(config.healthyRelistPeriodMs);
+      }
+      if (event.podUid !== '') pleg.noteRuntimeEvent(event.podUid);
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!signal.aborted) {
+      let alive = true;
+      const attempt = consume();
+      // The subscription has no acknowledgement of its own: a stream that stays open for a while counts as healthy.
+      const cancel = clock.setTimer(config.brokenRelistPeriodMs, () => {
+        void pleg.relist().then(() => {
+          if (alive) pleg.setRelistPeriod(config.healthyRelistPeriodMs);
+        });
+      });
+      let broken: unknown = new Error('the event stream ended');
+      try {
+        await attempt;
+      } catch (error) {
+        broken = error;
+      }
+      alive = false;
+      cancel();
+      if (signal.aborted) return;
+      log.warn('Evented PLEG: the stream of container events broke, relisting meanwhile', { err: broken });
+      pleg.setRelistPeriod(config.brokenRelistPeriodMs);
+      await clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
+    }
+  }
+  return run();
+}

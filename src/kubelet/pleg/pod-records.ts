@@ -1,0 +1,89 @@
+/**
+ * What the PLEG last saw of each pod, and the events between two sightings. Pure. Upstream: podRecords and
+ * computeEvents in pkg/kubelet/pleg/generic.go.
+ */
+import type { ContainerState, PodStatus, RuntimePod } from '../container/runtime.ts';
+
+/** What happened to a container (or sandbox) of a pod. */
+export type PodLifecycleEventType =
+  | 'ContainerStarted'
+  | 'ContainerDied'
+  | 'ContainerRemoved'
+  | 'ContainerChanged'
+  | 'PodSync';
+
+/** A change the sync loop should know of. */
+export interface PodLifecycleEvent {
+  /** Uid of the pod. */
+  readonly id: string;
+  readonly type: PodLifecycleEventType;
+  /** Id of the container or sandbox; empty for PodSync. */
+  readonly data: string;
+}
+
+/** State of a container as far as events go. */
+export type PlegContainerState = 'running' | 'exited' | 'unknown' | 'non-existent';
+
+/** One sighting of one pod. */
+export interface PodRecord {
+  readonly uid: string;
+  readonly name: string;
+  readonly namespace: string;
+  /** By container or sandbox id. */
+  readonly containers: ReadonlyMap<string, PlegContainerState>;
+}
+
+function plegState(state: ContainerState): PlegContainerState {
+  return state === 'running' || state === 'exited' ? state : 'unknown';
+}
+
+/** A record from a listing. */
+export function recordOfRuntimePod(pod: RuntimePod): PodRecord {
+  const containers = new Map<string, PlegContainerState>();
+  for (const container of [...pod.containers, ...pod.sandboxes])
+    containers.set(container.id, plegState(container.state));
+  return { uid: pod.uid, name: pod.name, namespace: pod.namespace, containers };
+}
+
+/** A record from an inspection; undefined when the runtime knows nothing of the pod. */
+export function recordOfPodStatus(status: PodStatus): PodRecord | undefined {
+  const containers = new Map<string, PlegContainerState>();
+  for (const container of status.containers) containers.set(container.id, plegState(container.state));
+  for (const sandbox of status.sandboxes) containers.set(sandbox.id, sandbox.ready ? 'running' : 'exited');
+  return containers.size === 0
+    ? undefined
+    : { uid: status.uid, name: status.name, namespace: status.namespace, containers };
+}
+
+function eventTypes(before: PlegContainerState, after: PlegContainerState): readonly PodLifecycleEventType[] {
+  if (before === after) return [];
+  switch (after) {
+    case 'running':
+      return ['ContainerStarted'];
+    case 'exited':
+      return ['ContainerDied'];
+    case 'unknown':
+      return ['ContainerChanged'];
+    case 'non-existent':
+      // The death of one that had exited was told already.
+      return before === 'exited' ? ['ContainerRemoved'] : ['ContainerDied', 'ContainerRemoved'];
+  }
+}
+
+/** Events that lead from one sighting to the next. */
+export function computeEvents(
+  before: PodRecord | undefined,
+  after: PodRecord | undefined,
+): readonly PodLifecycleEvent[] {
+  const id = after?.uid ?? before?.uid ?? '';
+  const ids = new Set([...(before?.containers.keys() ?? []), ...(after?.containers.keys() ?? [])]);
+  const events: PodLifecycleEvent[] = [];
+  for (const containerId of ids) {
+    const types = eventTypes(
+      before?.containers.get(containerId) ?? 'non-existent',
+      after?.containers.get(containerId) ?? 'non-existent',
+    );
+    for (const type of types) events.push({ id, type, data: containerId });
+  }
+  return events;
+}

@@ -1,0 +1,46 @@
+/** A pod's directories under the kubelet's root. Upstream: pkg/kubelet/kubelet_getters.go, makePodDataDirs. */
+import type { Files } from '../platform/files.ts';
+
+/** Paths and their making. */
+export interface PodDirectories {
+  podsDir(): string;
+  podDir(uid: string): string;
+  podVolumesDir(uid: string): string;
+  podEtcHostsPath(uid: string): string;
+  podContainerDir(uid: string, containerName: string): string;
+  /** Makes the pod's directories; cheap when done before. */
+  makePodDataDirs(uid: string): Promise<void>;
+  /** Uids that have a directory. */
+  listPodUids(): Promise<readonly string[]>;
+  /** Removes the pod's directory with everything in it. Only when nothing is mounted below. */
+  removePodDir(uid: string): Promise<void>;
+}
+
+const PARTS = ['volumes', 'plugins', 'containers'] as const;
+
+/** Directories below `rootDir`. */
+export function createPodDirectories(files: Files, rootDir: string): PodDirectories {
+  const made = new Set<string>();
+  const podsDir = `${rootDir}/pods`;
+  const podDir = (uid: string): string => `${podsDir}/${uid}`;
+  return {
+    podsDir: () => podsDir,
+    podDir,
+    podVolumesDir: (uid) => `${podDir(uid)}/volumes`,
+    podEtcHostsPath: (uid) => `${podDir(uid)}/etc-hosts`,
+    podContainerDir: (uid, containerName) => `${podDir(uid)}/containers/${containerName}`,
+    async makePodDataDirs(uid) {
+      if (made.has(uid)) return;
+      await files.makeDir(podDir(uid), { mode: 0o750 });
+      await Promise.all(PARTS.map((part) => files.makeDir(`${podDir(uid)}/${part}`, { mode: 0o750 })));
+      made.add(uid);
+    },
+    async listPodUids() {
+      return (await files.exists(podsDir)) ? files.readDir(podsDir) : [];
+    },
+    async removePodDir(uid) {
+      made.delete(uid);
+      await files.remove(podDir(uid));
+    },
+  };
+}

@@ -1,0 +1,56 @@
+/**
+ * Static pods of one full name run one after another, in the order they came: a changed manifest is a new pod with a new
+ * uid, which waits until the old one has terminated. Upstream: startedStaticPodsByFullname and
+ * waitingToStartStaticPodsByFullname in pkg/kubelet/pod_workers.go.
+ */
+
+/** Who may start. */
+export interface StaticPodOrder {
+  /** Lines up. */
+  wait(fullName: string, uid: string): void;
+  /** Whether this uid may start now; if so it holds the name until `release`. `gone` tells who in the line will not start any more. */
+  allowStart(fullName: string, uid: string, gone: (uid: string) => boolean): boolean;
+  /** The uid no longer runs; returns the next in line to try. */
+  release(fullName: string, uid: string): string | undefined;
+  /** Uid that runs under the name now. */
+  started(fullName: string): string | undefined;
+  isWaiting(fullName: string): boolean;
+}
+
+/** Makes an empty order. */
+export function createStaticPodOrder(): StaticPodOrder {
+  const startedByFullName = new Map<string, string>();
+  const waitingByFullName = new Map<string, string[]>();
+
+  function leave(fullName: string, uid: string): void {
+    const left = (waitingByFullName.get(fullName) ?? []).filter((waiting) => waiting !== uid);
+    if (left.length === 0) waitingByFullName.delete(fullName);
+    else waitingByFullName.set(fullName, left);
+  }
+
+  return {
+    wait(fullName, uid) {
+      const line = waitingByFullName.get(fullName) ?? [];
+      if (!line.includes(uid)) waitingByFullName.set(fullName, [...line, uid]);
+    },
+    allowStart(fullName, uid, gone) {
+      const started = startedByFullName.get(fullName);
+      if (started !== undefined) return started === uid;
+      for (const waiting of waitingByFullName.get(fullName) ?? []) {
+        if (waiting === uid) break;
+        if (!gone(waiting)) return false;
+        leave(fullName, waiting);
+      }
+      leave(fullName, uid);
+      startedByFullName.set(fullName, uid);
+      return true;
+    },
+    release(fullName, uid) {
+      leave(fullName, uid);
+      if (startedByFullName.get(fullName) === uid) startedByFullName.delete(fullName);
+      return startedByFullName.has(fullName) ? undefined : waitingByFullName.get(fullName)?.[0];
+    },
+    started: (fullName) => startedByFullName.get(fullName),
+    isWaiting: (fullName) => waitingByFullName.has(fullName),
+  };
+}

@@ -1,0 +1,47 @@
+/** Secrets with registry credentials that a pod names. Upstream: getPullSecretsForPod in pkg/kubelet/kubelet_pods.go. */
+import type { Pod, Secret } from '../api/gen/core-v1.ts';
+import { Secrets } from '../api/gen/resources.ts';
+import type { Client } from '../client/client.ts';
+import type { EventRecorder } from '../client/event-recorder.ts';
+import type { Log } from '../platform/log.ts';
+import { podFields, podNamespace } from './types/pod-update.ts';
+
+/** Reads them. */
+export interface PullSecrets {
+  /** Those that can be read; the others are told of in an event, and the pull is tried without. */
+  forPod(pod: Pod): Promise<readonly Secret[]>;
+}
+
+/** Reads pull secrets from the API server at each sync that needs them. */
+export function createPullSecrets(deps: { client: Client; recorder: EventRecorder; log: Log }): PullSecrets {
+  const secrets = deps.client.resource(Secrets);
+  return {
+    async forPod(pod) {
+      const names = (pod.spec?.imagePullSecrets ?? []).flatMap(({ name }) =>
+        name === undefined || name === '' ? [] : [name],
+      );
+      if (names.length === 0) return [];
+      const failed: string[] = [];
+      const found = await Promise.all(
+        names.map(async (name) => {
+          try {
+            return await secrets.get({ namespace: podNamespace(pod), name });
+          } catch (error) {
+            failed.push(name);
+            deps.log.warn('Unable to retrieve pull secret, the image pull may not succeed.', {
+              ...podFields(pod),
+              secret: name,
+              err: error,
+            });
+            return undefined;
+          }
+        }),
+      );
+      if (failed.length > 0) {
+        const message = `Unable to retrieve some image pull secrets (${failed.join(', ')}); attempting to pull the image may not succeed.`;
+        deps.recorder.event(pod, 'Warning', 'FailedToRetrieveImagePullSecret', message);
+      }
+      return found.filter((secret) => secret !== undefined);
+    },
+  };
+}

@@ -1,0 +1,147 @@
+/** What a container is made from. Upstream: kuberuntime_container.go (generateContainerConfig), kubelet_pods.go (GenerateRunContainerOptions). */
+import type { Container, Pod } from '../../api/gen/core-v1.ts';
+import type { ContainerConfig, Image, Mount } from '../../cri/gen/cri-types.ts';
+import type { Init } from '../../cri/call-options.ts';
+import type { Files } from '../../platform/files.ts';
+import type { MountedVolume } from '../volumes/volume-manager-contract.ts';
+import { ContainerConfigError, makeEnvironment, type EnvironmentSources } from './environment.ts';
+import { expand } from './expansion.ts';
+import { containerAnnotations, containerLabels } from './labels.ts';
+import { containerResources, type LinuxResourceConfig } from './linux-resources.ts';
+import { blockDevices, hostsFileMount, terminationMessageMount, volumeMounts } from './mounts.ts';
+import { containerDir, containerLogFile, type RuntimePaths } from './paths.ts';
+import { containerSecurityContext, verifyRunAsNonRoot, type SecurityConfig } from './security-context.ts';
+import { signalOf } from './stop-signal.ts';
+import type { Subpaths } from './subpath.ts';
+
+/** What device plugins and resource drivers add to a container. */
+export interface ContainerDevices {
+  readonly devices: readonly {
+    readonly hostPath: string;
+    readonly containerPath: string;
+    readonly permissions: string;
+  }[];
+  readonly mounts: readonly { readonly hostPath: string; readonly containerPath: string; readonly readOnly: boolean }[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly cdiDevices: readonly string[];
+}
+
+/** Everything that stays the same from container to container. */
+export interface ContainerConfigDeps {
+  readonly files: Files;
+  readonly paths: RuntimePaths;
+  readonly sources: EnvironmentSources;
+  readonly subpaths: Subpaths;
+  readonly security: SecurityConfig;
+  readonly resources: LinuxResourceConfig;
+  readonly clusterDomain: string;
+  /** A short name not used before, for files made per start. */
+  uniqueName(): string;
+  recursiveReadOnlySupported(pod: Pod): boolean;
+  /** Devices allocated to the container. */
+  devices?(pod: Pod, container: Container): ContainerDevices | undefined;
+}
+
+/** One container to configure. */
+export interface ContainerConfigInput {
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly restartCount: number;
+  readonly podIps: readonly string[];
+  /** The image as it is on the node. */
+  readonly image: Image;
+  /** What the runtime is asked to run: the image's id. */
+  readonly imageRef: string;
+  readonly volumes: ReadonlyMap<string, MountedVolume>;
+  readonly imageVolumes: ReadonlyMap<string, string>;
+  /** Container whose processes an ephemeral container sees. */
+  readonly targetId?: string;
+}
+
+/** Where the pod's containers log below the pod's log directory. */
+export function containerLogPath(input: Pick<ContainerConfigInput, 'container' | 'restartCount'>): string {
+  return containerLogFile(input.container.name, input.restartCount);
+}
+
+async function mountsOf(
+  input: ContainerConfigInput,
+  deps: ContainerConfigDeps,
+  environment: Record<string, string>,
+): Promise<Init<Mount>[]> {
+  const { pod, container, podIps } = input;
+  const { files, paths, clusterDomain } = deps;
+  const mounts = await volumeMounts({
+    pod,
+    container,
+    environment,
+    volumes: input.volumes,
+    imageVolumes: input.imageVolumes,
+    subpaths: deps.subpaths,
+    recursiveReadOnlySupported: deps.recursiveReadOnlySupported(pod),
+  });
+  const extra = [
+    await hostsFileMount({ pod, container, podIps, clusterDomain, files, paths }),
+    await terminationMessageMount({
+      container,
+      files,
+      unique: deps.uniqueName(),
+      directory: containerDir(paths, pod.metadata.uid ?? '', container.name),
+    }),
+  ];
+  return [...mounts, ...extra.filter((mount) => mount !== undefined)];
+}
+
+/** The configuration for CreateContainer. Rejects with ContainerConfigError when the pod cannot be run as it stands now. */
+export async function containerConfig(
+  input: ContainerConfigInput,
+  deps: ContainerConfigDeps,
+): Promise<Init<ContainerConfig>> {
+  const { pod, container, image } = input;
+  const { uid, username } = image;
+  const user = { ...(uid === undefined ? {} : { imageUid: uid.value }), imageUsername: username };
+  const refused = verifyRunAsNonRoot({ pod, container, ...user });
+  if (refused !== undefined) throw new ContainerConfigError(refused);
+  const devices = deps.devices?.(pod, container);
+  const environment = {
+    ...(await makeEnvironment({ pod, container, podIps: input.podIps, sources: deps.sources })),
+    ...devices?.environment,
+  };
+  const lookup = (name: string): string | undefined =>
+    Object.hasOwn(environment, name) ? environment[name] : undefined;
+  const target = input.targetId === undefined ? {} : { targetId: input.targetId };
+  return {
+    metadata: { name: container.name, attempt: input.restartCount },
+    image: { image: input.imageRef, userSpecifiedImage: container.image ?? '' },
+    command: (container.command ?? []).map((text) => expand(text, lookup)),
+    args: (container.args ?? []).map((text) => expand(text, lookup)),
+    workingDir: container.workingDir ?? '',
+    envs: Object.entries(environment).map(([key, value]) => ({ key, value })),
+    labels: containerLabels(container, pod),
+    annotations: containerAnnotations({
+      container,
+      pod,
+      restartCount: input.restartCount,
+      deviceAnnotations: devices?.annotations,
+    }),
+    mounts: [
+      ...(await mountsOf(input, deps, environment)),
+      ...(devices?.mounts ?? []).map((mount) => ({
+        hostPath: mount.hostPath,
+        containerPath: mount.containerPath,
+        readonly: mount.readOnly,
+      })),
+    ],
+    devices: [...blockDevices(container, input.volumes), ...(devices?.devices ?? [])],
+    CDIDevices: (devices?.cdiDevices ?? []).map((name) => ({ name })),
+    logPath: containerLogPath(input),
+    stdin: container.stdin ?? false,
+    stdinOnce: container.stdinOnce ?? false,
+    tty: container.tty ?? false,
+    stopSignal: signalOf(container.lifecycle?.stopSignal),
+    linux: {
+      resources: containerResources(pod, container, deps.resources),
+      securityContext: containerSecurityContext({ pod, container, config: deps.security, ...user, ...target }),
+    },
+  };
+}

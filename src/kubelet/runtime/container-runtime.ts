@@ -1,0 +1,293 @@
+/**
+ * The container runtime manager over CRI: puts its parts together. Upstream: pkg/kubelet/kuberuntime.
+ *
+ * Construction does no I/O and starts nothing; there is nothing to stop.
+ */
+import type { ConfigMap, Pod, Secret, Service } from '../../api/gen/core-v1.ts';
+import type { EventRecorder } from '../../client/event-recorder.ts';
+import { isCriCode } from '../../cri/cri-error.ts';
+import type { CriRuntime } from '../../cri/runtime-service.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { PodContainerManager } from '../cgroups/pod-container-manager.ts';
+import type { ContainerRuntime, ContainerRuntimeStatus, RuntimeEvent } from '../container/runtime.ts';
+import { createImageManager, type ImageManagerConfig } from '../images/image-manager.ts';
+import { createHookRunner } from '../lifecycle/hooks.ts';
+import { createDnsConfigurer } from '../network/dns.ts';
+import type { ProbeResults } from '../prober/results.ts';
+import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
+import type { ContainerConfigDeps } from './container-config.ts';
+import { createCrashBackOff, type CrashBackOffConfig } from './crash-back-off.ts';
+import type { NodeFacts } from './field-refs.ts';
+import { garbageCollect, type PodContentState } from './garbage-collection.ts';
+import { killPod } from './kill-pod.ts';
+import type { LinuxResourceConfig } from './linux-resources.ts';
+import type { RuntimePaths } from './paths.ts';
+import { createPodStatusReader } from './pod-status.ts';
+import type { RuntimeContext } from './runtime-context.ts';
+import { createSubpaths, resolveInside } from './subpath.ts';
+import { syncPod } from './sync-pod.ts';
+import { createTerminationMessages } from './termination-message.ts';
+
+/** What the manager works with. */
+export interface ContainerRuntimeDeps {
+  readonly cri: CriRuntime;
+  readonly platform: Pick<Platform, 'clock' | 'random' | 'files' | 'mounter' | 'net' | 'log'>;
+  readonly recorder: EventRecorder;
+  readonly volumes: VolumeManager;
+  readonly podContainers: PodContainerManager;
+  readonly probeResults: ProbeResults;
+  /** What the core knows of pods, for garbage collection. */
+  readonly podStates: PodContentState;
+  /** Services of all namespaces, from an informer. */
+  services(): readonly Service[];
+  /** Reject with a NotFound StatusError when there is no such object. */
+  getConfigMap(namespace: string, name: string): Promise<ConfigMap>;
+  getSecret(namespace: string, name: string): Promise<Secret>;
+  /** CRI's handler of a RuntimeClass. Rejects when there is no such class. */
+  runtimeHandler?(runtimeClassName: string): Promise<string>;
+  /** Device plugins' and resource drivers' share in containers. */
+  devices?: ContainerConfigDeps['devices'];
+}
+
+/** Configuration of the manager. */
+export interface ContainerRuntimeConfig extends RuntimePaths {
+  /** Read anew at each use: its fields may be getters. */
+  readonly node: NodeFacts;
+  readonly resources: LinuxResourceConfig;
+  readonly clusterDomain: string;
+  readonly clusterDns: readonly string[];
+  /** The host's resolver configuration for pods; '' gives pods of policy Default none. Default /etc/resolv.conf. */
+  readonly resolvConf?: string;
+  readonly seccompDefault?: boolean;
+  readonly crashLoopBackOff?: CrashBackOffConfig;
+  readonly images?: ImageManagerConfig;
+}
+
+function streamingRequest<T extends object>(request: T & { readonly command?: readonly string[] }) {
+  const { command, ...rest } = request;
+  return command === undefined ? rest : { ...rest, cmd: command };
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}
+
+/** Undefined where the file is not there. */
+async function optionalText(deps: ContainerRuntimeDeps, path: string): Promise<string | undefined> {
+  try {
+    return await deps.platform.files.readText(path);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+/** A command of a probe or hook did not end in time. */
+export class ExecTimeoutError extends Error {
+  readonly code = 'DEADLINE';
+
+  constructor(command: readonly string[], timeoutMs: number, options?: ErrorOptions) {
+    super(`command "${command.join(' ')}" timed out after ${timeoutMs} ms`, options);
+    this.name = 'ExecTimeoutError';
+  }
+}
+
+async function execSync(cri: CriRuntime, exec: { containerId: string; command: readonly string[]; timeoutMs: number }) {
+  const { containerId, command, timeoutMs } = exec;
+  try {
+    const timeoutSeconds = Math.ceil(timeoutMs / 1000);
+    const { exitCode, stdout, stderr } = await cri.runtime.execSync({ containerId, cmd: command, timeoutSeconds });
+    return { exitCode, stdout, stderr };
+  } catch (error) {
+    const timedOut =
+      isCriCode(error, 'DeadlineExceeded') || (isCriCode(error, 'Unknown') && /timeout .* exceeded/.test(error.detail));
+    if (timedOut) throw new ExecTimeoutError(command, timeoutMs, { cause: error });
+    throw error;
+  }
+}
+
+function environmentSources(
+  deps: ContainerRuntimeDeps,
+  config: ContainerRuntimeConfig,
+): ContainerConfigDeps['sources'] {
+  const { files } = deps.platform;
+  return {
+    getConfigMap: (namespace, name) => deps.getConfigMap(namespace, name),
+    getSecret: (namespace, name) => deps.getSecret(namespace, name),
+    services: () => deps.services(),
+    async readVolumeFile(pod, volumeName, path) {
+      const volume = deps.volumes.mountedVolumes(pod.metadata.uid ?? '').get(volumeName);
+      if (volume === undefined || !(await files.exists(`${volume.hostPath}/${path}`))) return undefined;
+      return optionalText(deps, await resolveInside(files, volume.hostPath, path));
+    },
+    node: config.node,
+    recorder: deps.recorder,
+  };
+}
+
+interface Handlers {
+  recursiveReadOnly: ReadonlySet<string>;
+}
+
+function createContext(deps: ContainerRuntimeDeps, config: ContainerRuntimeConfig, handlers: Handlers): RuntimeContext {
+  const { cri, recorder, platform } = deps;
+  const { clock, files, mounter, net } = platform;
+  const log = platform.log.child('kuberuntime');
+  const random = platform.random.fork('kuberuntime');
+  const paths: RuntimePaths = { rootDir: config.rootDir, podLogsDir: config.podLogsDir };
+  const subpaths = createSubpaths({ files, mounter, paths });
+  const reader = createPodStatusReader({
+    runtime: cri.runtime,
+    clock,
+    messages: createTerminationMessages(files, clock),
+  });
+  const { clusterDomain, resources } = config;
+  return {
+    cri,
+    clock,
+    files,
+    log,
+    recorder,
+    paths,
+    subpaths,
+    reader,
+    resources,
+    clusterDomain,
+    volumes: deps.volumes,
+    podContainers: deps.podContainers,
+    probeResults: deps.probeResults,
+    images: createImageManager(
+      {
+        images: cri.images,
+        clock,
+        log,
+        recorder,
+        nodeDockerConfig: () => optionalText(deps, `${config.rootDir}/config.json`),
+      },
+      config.images ?? {},
+    ),
+    hooks: createHookRunner({
+      clock,
+      net,
+      execSync: (containerId, command, timeoutMs) => execSync(cri, { containerId, command, timeoutMs }),
+      async podIp(pod) {
+        const { uid = '', name = '', namespace = '' } = pod.metadata;
+        return pod.spec?.hostNetwork
+          ? (config.node.hostIps[0] ?? '')
+          : ((await reader.getPodStatus(uid, name, namespace)).ips[0] ?? '');
+      },
+    }),
+    dns: createDnsConfigurer({
+      clusterDns: config.clusterDns,
+      clusterDomain,
+      recorder,
+      readHostResolvConf: async () =>
+        config.resolvConf === '' ? '' : ((await optionalText(deps, config.resolvConf ?? '/etc/resolv.conf')) ?? ''),
+    }),
+    crashBackOff: createCrashBackOff(config.crashLoopBackOff ?? {}),
+    preStops: new Map(),
+    containerConfig: {
+      files,
+      paths,
+      subpaths,
+      resources,
+      clusterDomain,
+      sources: environmentSources(deps, config),
+      security: { seccompProfileRoot: `${config.rootDir}/seccomp`, seccompDefault: config.seccompDefault ?? false },
+      uniqueName: () => random.nameSuffix(8),
+      recursiveReadOnlySupported: (pod) => handlers.recursiveReadOnly.has(pod.spec?.runtimeClassName ?? ''),
+      ...(deps.devices === undefined ? {} : { devices: deps.devices }),
+    },
+    runtimeHandler: (pod: Pod) => {
+      const name = pod.spec?.runtimeClassName;
+      if (!name) return Promise.resolve('');
+      if (deps.runtimeHandler === undefined)
+        return Promise.reject(new Error(`failed to get sandbox runtime: no RuntimeClass "${name}"`));
+      return deps.runtimeHandler(name);
+    },
+  };
+}
+
+async function runtimeStatus(cri: CriRuntime, handlers: Handlers): Promise<ContainerRuntimeStatus> {
+  const [version, { status, runtimeHandlers }] = await Promise.all([cri.runtime.version({}), cri.runtime.status({})]);
+  const condition = (type: string) => status?.conditions.find((candidate) => candidate.type === type);
+  const bad = (status?.conditions ?? []).filter((candidate) => !candidate.status);
+  handlers.recursiveReadOnly = new Set(
+    runtimeHandlers.filter((handler) => handler.features?.recursiveReadOnlyMounts).map((handler) => handler.name),
+  );
+  return {
+    runtimeReady: condition('RuntimeReady')?.status ?? false,
+    networkReady: condition('NetworkReady')?.status ?? false,
+    message: bad.map(({ type, reason, message }) => `${type}=false reason:${reason} message:${message}`).join(', '),
+    runtimeName: version.runtimeName,
+    runtimeVersion: version.runtimeVersion,
+    runtimeHandlers: runtimeHandlers.map(({ name, features }) => ({
+      name,
+      features: {
+        recursiveReadOnlyMounts: features?.recursiveReadOnlyMounts ?? false,
+        userNamespaces: features?.userNamespaces ?? false,
+      },
+    })),
+  };
+}
+
+async function* runtimeEvents(context: RuntimeContext, signal: AbortSignal): AsyncIterable<RuntimeEvent> {
+  const { cri, reader } = context;
+  for await (const event of cri.events(signal)) {
+    if (reader.podUidOf(event.containerId) === undefined) await reader.getPods(true);
+    const podUid = reader.podUidOf(event.containerId);
+    // Unknown even to a fresh listing: not a pod's, or already removed and then of no more interest.
+    if (podUid !== undefined && podUid !== '') yield { ...event, podUid };
+  }
+}
+
+/** Makes the manager. */
+export function createContainerRuntime(deps: ContainerRuntimeDeps, config: ContainerRuntimeConfig): ContainerRuntime {
+  const { cri } = deps;
+  const handlers: Handlers = { recursiveReadOnly: new Set() };
+  const context = createContext(deps, config, handlers);
+  const { runtime, images } = cri;
+  return {
+    status: () => runtimeStatus(cri, handlers),
+    getPods: (all) => context.reader.getPods(all),
+    getPodStatus: (uid, name, namespace) => context.reader.getPodStatus(uid, name, namespace),
+    syncPod: (request) => syncPod(request, context),
+    killPod: (request) => killPod(request, context),
+    forgetPod(uid) {
+      context.reader.forgetPod(uid);
+      context.images.forgetPod(uid);
+      context.crashBackOff.forget(`${uid}/`);
+    },
+    garbageCollect: (policy, options) => garbageCollect({ policy, options, pods: deps.podStates }, context),
+    async deleteContainer(containerId) {
+      await runtime.removeContainer({ containerId });
+    },
+    execSync: (containerId, command, timeoutMs) => execSync(cri, { containerId, command, timeoutMs }),
+    execUrl: async (request) => (await runtime.exec(streamingRequest(request))).url,
+    attachUrl: async (request) => (await runtime.attach(request)).url,
+    portForwardUrl: async ({ podSandboxId, ports }) => (await runtime.portForward({ podSandboxId, port: ports })).url,
+    async containerLogPath(containerId) {
+      return (await runtime.containerStatus({ containerId })).status?.logPath ?? '';
+    },
+    async reopenContainerLog(containerId) {
+      await runtime.reopenContainerLog({ containerId });
+    },
+    async images() {
+      const list = (await images.listImages({})).images;
+      return list.map(({ id, repoTags, repoDigests, size, pinned }) => ({
+        id,
+        repoTags,
+        repoDigests,
+        sizeBytes: size,
+        pinned,
+      }));
+    },
+    async removeImage(id) {
+      await images.removeImage({ image: { image: id } });
+    },
+    async updatePodCidr(podCidr) {
+      await runtime.updateRuntimeConfig({ runtimeConfig: { networkConfig: { podCidr } } });
+    },
+    events: (signal) => runtimeEvents(context, signal),
+  };
+}

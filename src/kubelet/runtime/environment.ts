@@ -1,0 +1,178 @@
+/**
+ * A container's environment: envFrom, env with references, service variables. Upstream: kubelet_pods.go
+ * (makeEnvironmentVariables).
+ *
+ * Order decides: services first, then envFrom, then env, each over the one before; `$(NAME)` sees what stands before it
+ * and the services.
+ */
+import type { ConfigMap, Container, EnvFromSource, EnvVar, Pod, Secret, Service } from '../../api/gen/core-v1.ts';
+import { isReason } from '../../api/status-error.ts';
+import type { EventRecorder } from '../../client/event-recorder.ts';
+import { expand } from './expansion.ts';
+import { podFieldValue, resourceFieldValue, type NodeFacts } from './field-refs.ts';
+import { serviceEnvironment } from './service-env.ts';
+
+/** Reads what the environment refers to. Getters reject with a StatusError when there is no such object. */
+export interface EnvironmentSources {
+  getConfigMap(namespace: string, name: string): Promise<ConfigMap>;
+  getSecret(namespace: string, name: string): Promise<Secret>;
+  /** Services of all namespaces as last seen. */
+  services(): readonly Service[];
+  /** Reads a file inside a mounted volume of the pod, for fileKeyRef; undefined when it is not there. */
+  readVolumeFile(pod: Pod, volumeName: string, path: string): Promise<string | undefined>;
+  readonly node: NodeFacts;
+  readonly recorder: EventRecorder;
+}
+
+/** A container cannot be configured yet; its message becomes the waiting state's under CreateContainerConfigError. */
+export class ContainerConfigError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'ContainerConfigError';
+  }
+}
+
+type Environment = Record<string, string>;
+
+interface Context {
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly podIps: readonly string[];
+  readonly sources: EnvironmentSources;
+}
+
+/** The object, or undefined when it is optional and not there. */
+async function optional<T>(read: Promise<T>, isOptional: boolean | undefined): Promise<T | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    if (isReason(error, 'NotFound') && isOptional) return undefined;
+    throw new ContainerConfigError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+function decodeSecret(value: string): string {
+  return Buffer.from(value, 'base64').toString('utf8');
+}
+
+/** Since v1.34 any printable ASCII but `=` may stand in a variable's name. */
+function isVariableName(name: string): boolean {
+  return name !== '' && /^[\x20-\x3c\x3e-\x7e]+$/.test(name);
+}
+
+async function addSource(into: Environment, source: EnvFromSource, context: Context): Promise<void> {
+  const { pod, sources } = context;
+  const namespace = pod.metadata.namespace ?? '';
+  const add = (entries: [string, string][], origin: string): void => {
+    const invalid: string[] = [];
+    for (const [key, value] of entries) {
+      const name = `${source.prefix ?? ''}${key}`;
+      if (isVariableName(name)) into[name] = value;
+      else invalid.push(name);
+    }
+    if (invalid.length === 0) return;
+    const keys = invalid.sort().join(', ');
+    sources.recorder.event(
+      pod,
+      'Warning',
+      'InvalidEnvironmentVariableNames',
+      `Keys [${keys}] from the EnvFrom ${origin} were skipped since they are considered invalid environment variable names.`,
+    );
+  };
+  if (source.configMapRef !== undefined) {
+    const { name = '' } = source.configMapRef;
+    const map = await optional(sources.getConfigMap(namespace, name), source.configMapRef.optional);
+    add(Object.entries(map?.data ?? {}), `configMap ${namespace}/${name}`);
+  } else if (source.secretRef !== undefined) {
+    const { name = '' } = source.secretRef;
+    const secret = await optional(sources.getSecret(namespace, name), source.secretRef.optional);
+    add(
+      Object.entries(secret?.data ?? {}).map(([key, value]): [string, string] => [key, decodeSecret(value)]),
+      `secret ${namespace}/${name}`,
+    );
+  }
+}
+
+async function keyValue(variable: EnvVar, context: Context): Promise<string | undefined> {
+  const { pod, sources } = context;
+  const namespace = pod.metadata.namespace ?? '';
+  const from = variable.valueFrom!;
+  if (from.configMapKeyRef !== undefined) {
+    const { name = '', key, optional: isOptional } = from.configMapKeyRef;
+    const map = await optional(sources.getConfigMap(namespace, name), isOptional);
+    const value = map?.data?.[key];
+    if (value === undefined && !isOptional)
+      throw new ContainerConfigError(`couldn't find key ${key} in ConfigMap ${namespace}/${name}`);
+    return value;
+  }
+  const { name = '', key, optional: isOptional } = from.secretKeyRef!;
+  const secret = await optional(sources.getSecret(namespace, name), isOptional);
+  const value = secret?.data?.[key];
+  if (value === undefined && !isOptional)
+    throw new ContainerConfigError(`couldn't find key ${key} in Secret ${namespace}/${name}`);
+  return value === undefined ? undefined : decodeSecret(value);
+}
+
+/** A variable of an env file: `KEY=value` lines, comments and blank lines skipped, quotes around the value taken off. */
+function envFileValue(text: string, key: string): string | undefined {
+  for (const line of text.split('\n')) {
+    const match = /^\s*([^#=\s][^=]*?)\s*=\s*(.*?)\s*$/.exec(line);
+    if (match?.[1] === key) return match[2]!.replace(/^(['"])(.*)\1$/, '$2');
+  }
+  return undefined;
+}
+
+async function fileValue(variable: EnvVar, context: Context): Promise<string | undefined> {
+  const { volumeName, path, key, optional: isOptional } = variable.valueFrom!.fileKeyRef!;
+  const text = await context.sources.readVolumeFile(context.pod, volumeName, path);
+  const value = text === undefined ? undefined : envFileValue(text, key);
+  if (value === undefined && !isOptional) {
+    throw new ContainerConfigError(
+      text === undefined
+        ? `couldn't find file ${path} in volume ${volumeName}`
+        : `environment variable key ${key} not found in file ${path} of volume ${volumeName}`,
+    );
+  }
+  return value;
+}
+
+async function referredValue(variable: EnvVar, context: Context): Promise<string | undefined> {
+  const from = variable.valueFrom!;
+  const {
+    pod,
+    container,
+    podIps,
+    sources: { node },
+  } = context;
+  try {
+    if (from.fieldRef !== undefined) return podFieldValue({ selector: from.fieldRef, pod, podIps, node });
+    if (from.resourceFieldRef !== undefined)
+      return resourceFieldValue({ selector: from.resourceFieldRef, pod, container, node });
+  } catch (error) {
+    throw new ContainerConfigError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+  if (from.configMapKeyRef !== undefined || from.secretKeyRef !== undefined) return keyValue(variable, context);
+  if (from.fileKeyRef !== undefined) return fileValue(variable, context);
+  throw new ContainerConfigError(`environment variable ${variable.name}: valueFrom names no source`);
+}
+
+/** The whole environment. Rejects with ContainerConfigError when something required is not there. */
+export async function makeEnvironment(context: Context): Promise<Environment> {
+  const { pod, container, sources } = context;
+  const services = serviceEnvironment({
+    services: sources.services(),
+    namespace: pod.metadata.namespace ?? '',
+    enableServiceLinks: pod.spec?.enableServiceLinks ?? true,
+  });
+  const result: Environment = {};
+  for (const source of container.envFrom ?? []) await addSource(result, source, context);
+  for (const variable of container.env ?? []) {
+    const value =
+      variable.valueFrom === undefined
+        ? expand(variable.value ?? '', (name) => (Object.hasOwn(result, name) ? result[name] : services[name]))
+        : await referredValue(variable, context);
+    if (value === undefined) continue;
+    result[variable.name] = value;
+  }
+  return { ...services, ...result };
+}

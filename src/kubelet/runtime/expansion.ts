@@ -1,0 +1,50 @@
+/**
+ * `$(NAME)` references in commands, arguments and environment values. `$$` is a literal dollar; what cannot be resolved
+ * stays as written. Upstream: third_party/forked/golang/expansion.
+ */
+
+/** Replaces references; `lookup` gives undefined for unknown names. */
+export function expand(text: string, lookup: (name: string) => string | undefined): string {
+  if (!text.includes('$')) return text;
+  let out = '';
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at]!;
+    if (char !== '$' || at + 1 >= text.length) {
+      out += char;
+      continue;
+    }
+    const next = text[at + 1]!;
+    if (next === '$') {
+      out += '$';
+      at++;
+    } else if (next !== '(') {
+      out += `$${next}`;
+      at++;
+    } else {
+      const end = text.indexOf(')', at + 2);
+      if (end < 0) {
+        out += '$(';
+        at++;
+      } else {
+        const name = text.slice(at + 2, end);
+        out += lookup(name) ?? `$(${name})`;
+        at = end;
+      }
+    }
+  }
+  return out;
+}
+
+/** Replaces references and reports the first name that has no value, for subPathExpr. */
+export function expandStrict(
+  text: string,
+  lookup: (name: string) => string | undefined,
+): { text: string; missing?: string } {
+  let missing: string | undefined;
+  const result = expand(text, (name) => {
+    const value = lookup(name);
+    if (value === undefined) missing ??= name;
+    return value;
+  });
+  return missing === undefined ? { text: result } : { text: result, missing };
+}

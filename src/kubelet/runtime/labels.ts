@@ -1,0 +1,109 @@
+/**
+ * Labels and annotations that tie sandboxes and containers to pods. They are the kubelet's memory across restarts: what is
+ * needed to kill a container after its pod is gone from the API stands here. Upstream: kuberuntime/labels.go, kubelettypes.
+ */
+import type { Container, Lifecycle, Pod } from '../../api/gen/core-v1.ts';
+import { containerHash } from './container-hash.ts';
+
+export const podNameLabel = 'io.kubernetes.pod.name';
+export const podNamespaceLabel = 'io.kubernetes.pod.namespace';
+export const podUidLabel = 'io.kubernetes.pod.uid';
+export const containerNameLabel = 'io.kubernetes.container.name';
+
+const hashAnnotation = 'io.kubernetes.container.hash';
+const restartCountAnnotation = 'io.kubernetes.container.restartCount';
+const messagePathAnnotation = 'io.kubernetes.container.terminationMessagePath';
+const messagePolicyAnnotation = 'io.kubernetes.container.terminationMessagePolicy';
+const preStopAnnotation = 'io.kubernetes.container.preStopHandler';
+const portsAnnotation = 'io.kubernetes.container.ports';
+const podGraceAnnotation = 'io.kubernetes.pod.terminationGracePeriod';
+const podDeletionGraceAnnotation = 'io.kubernetes.pod.deletionGracePeriod';
+
+type Texts = Readonly<Record<string, string>>;
+
+/** What a container's labels and annotations tell, with the zero values upstream assumes for what is missing. */
+export interface ContainerFacts {
+  readonly podName: string;
+  readonly podNamespace: string;
+  readonly podUid: string;
+  readonly containerName: string;
+  readonly hash: string;
+  readonly restartCount: number;
+  readonly terminationMessagePath: string;
+  readonly terminationMessagePolicy: string;
+  readonly preStop?: Lifecycle['preStop'];
+  readonly podTerminationGracePeriodSeconds?: number;
+  readonly podDeletionGracePeriodSeconds?: number;
+}
+
+/** Labels of a sandbox: the pod's own and the three that name it. */
+export function podLabels(pod: Pod): Texts {
+  return { ...pod.metadata.labels, ...podIdentity(pod) };
+}
+
+/** Labels of a container. */
+export function containerLabels(container: Container, pod: Pod): Texts {
+  return { ...podIdentity(pod), [containerNameLabel]: container.name };
+}
+
+function podIdentity(pod: Pod): Record<string, string> {
+  const { name = '', namespace = '', uid = '' } = pod.metadata;
+  return { [podNameLabel]: name, [podNamespaceLabel]: namespace, [podUidLabel]: uid };
+}
+
+/** Annotations of a container. */
+export function containerAnnotations(of: {
+  container: Container;
+  pod: Pod;
+  restartCount: number;
+  deviceAnnotations?: Texts;
+}): Texts {
+  const { container, pod } = of;
+  const annotations: Record<string, string> = {
+    ...of.deviceAnnotations,
+    [hashAnnotation]: containerHash(container),
+    [restartCountAnnotation]: String(of.restartCount),
+    [messagePathAnnotation]: container.terminationMessagePath ?? '',
+    [messagePolicyAnnotation]: container.terminationMessagePolicy ?? 'File',
+  };
+  const { deletionGracePeriodSeconds } = pod.metadata;
+  if (deletionGracePeriodSeconds !== undefined)
+    annotations[podDeletionGraceAnnotation] = String(deletionGracePeriodSeconds);
+  const grace = pod.spec?.terminationGracePeriodSeconds;
+  if (grace !== undefined) annotations[podGraceAnnotation] = String(grace);
+  if (container.lifecycle?.preStop !== undefined)
+    annotations[preStopAnnotation] = JSON.stringify(container.lifecycle.preStop);
+  if (container.ports !== undefined && container.ports.length > 0)
+    annotations[portsAnnotation] = JSON.stringify(container.ports);
+  return annotations;
+}
+
+/** Reads both back. Damaged values read as absent: they can only come from another program. */
+export function containerFacts(labels: Texts, annotations: Texts): ContainerFacts {
+  const integer = (key: string): number | undefined => {
+    const text = annotations[key];
+    return text !== undefined && /^-?\d+$/.test(text) ? Number(text) : undefined;
+  };
+  return {
+    podName: labels[podNameLabel] ?? '',
+    podNamespace: labels[podNamespaceLabel] ?? '',
+    podUid: labels[podUidLabel] ?? '',
+    containerName: labels[containerNameLabel] ?? '',
+    hash: annotations[hashAnnotation] ?? '',
+    restartCount: integer(restartCountAnnotation) ?? 0,
+    terminationMessagePath: annotations[messagePathAnnotation] ?? '',
+    terminationMessagePolicy: annotations[messagePolicyAnnotation] ?? '',
+    preStop: parsePreStop(annotations[preStopAnnotation]),
+    podTerminationGracePeriodSeconds: integer(podGraceAnnotation),
+    podDeletionGracePeriodSeconds: integer(podDeletionGraceAnnotation),
+  };
+}
+
+function parsePreStop(text: string | undefined): Lifecycle['preStop'] {
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text) as Lifecycle['preStop'];
+  } catch {
+    return undefined;
+  }
+}

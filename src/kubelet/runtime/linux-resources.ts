@@ -1,0 +1,157 @@
+/**
+ * Requests and limits as CRI's Linux resources. Upstream: kuberuntime_container_linux.go, cm/helpers_linux.go, qos/policy.go.
+ */
+import type { Container, Pod } from '../../api/gen/core-v1.ts';
+import type { LinuxContainerResources } from '../../cri/gen/cri-types.ts';
+import type { Init } from '../../cri/call-options.ts';
+import { isCriticalPod, isRestartable } from './pod-facts.ts';
+import { podQosClass } from '../../api/pod-qos.ts';
+import { quantityMilliValue, quantityValue } from '../../api/quantity.ts';
+
+const minShares = 2;
+const maxShares = 262_144;
+const sharesPerCpu = 1024;
+const quotaPeriodUs = 100_000;
+const minQuotaUs = 1000;
+const hugePagePrefix = 'hugepages-';
+
+/** What the node's configuration and hardware add. */
+export interface LinuxResourceConfig {
+  readonly cgroupVersion: 1 | 2;
+  readonly memoryCapacityBytes: number;
+  /** Limits are enforced by quota. Default true. */
+  readonly cpuCfsQuota?: boolean;
+  readonly cpuCfsQuotaPeriodUs?: number;
+  /** Ends all processes of a container that ran out of memory, not one. Upstream's default: false on the node, true in v2. */
+  readonly singleProcessOomKill?: boolean;
+  /** The kernel has memory.swap.max: containers then get no swap. */
+  readonly swapController?: boolean;
+  /** Sizes of huge pages the node has, e.g. `2MB`. */
+  readonly hugePageSizes?: readonly string[];
+}
+
+/** CPU shares of a request in thousandths. */
+export function milliCpuToShares(milliCpu: number): number {
+  if (milliCpu === 0) return minShares;
+  return Math.min(Math.max(Math.floor((milliCpu * sharesPerCpu) / 1000), minShares), maxShares);
+}
+
+/** Quota in microseconds per period of a limit in thousandths; 0: none. */
+export function milliCpuToQuota(milliCpu: number, periodUs: number = quotaPeriodUs): number {
+  return milliCpu === 0 ? 0 : Math.max(Math.floor((milliCpu * periodUs) / 1000), minQuotaUs);
+}
+
+/** The out-of-memory score adjustment: -997 for guaranteed and critical pods, 1000 for best effort, by memory share between. */
+export function oomScoreAdjust(pod: Pod, container: Container, memoryCapacityBytes: number): number {
+  if (isCriticalPod(pod)) return -997;
+  const qos = podQosClass(pod);
+  if (qos === 'Guaranteed') return -997;
+  if (qos === 'BestEffort') return 1000;
+  const request = Math.max(
+    quantityValue(container.resources?.requests?.['memory'] ?? '0'),
+    sidecarFloor(pod, container),
+  );
+  const adjust = 1000 - Math.floor((1000 * request) / memoryCapacityBytes);
+  if (adjust < 1000 + -997) return 1000 + -997;
+  return adjust === 1000 ? adjust - 1 : adjust;
+}
+
+/** A sidecar is not killed before the normal containers: it counts as if it asked for no less than the smallest of them. */
+function sidecarFloor(pod: Pod, container: Container): number {
+  const sidecar = pod.spec?.initContainers?.some((init) => init.name === container.name && isRestartable(init));
+  if (!sidecar) return 0;
+  const requests = (pod.spec?.containers ?? []).map((other) =>
+    quantityValue(other.resources?.requests?.['memory'] ?? '0'),
+  );
+  return Math.min(...requests);
+}
+
+/** `2Mi` → `2MB`, as cgroup files spell page sizes. */
+function pageSizeText(bytes: number): string {
+  const units = ['B', 'KB', 'MB', 'GB', 'TB'];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return `${value}${units[unit]}`;
+}
+
+function hugePageLimits(limits: Readonly<Record<string, string>>, sizes: readonly string[]) {
+  const wanted = new Map(sizes.map((size) => [size, 0]));
+  for (const [name, quantity] of Object.entries(limits)) {
+    if (name.startsWith(hugePagePrefix))
+      wanted.set(pageSizeText(quantityValue(name.slice(hugePagePrefix.length))), quantityValue(quantity));
+  }
+  return [...wanted].map(([pageSize, limit]) => ({ pageSize, limit }));
+}
+
+/** CPU and memory of one set of requests and limits. */
+export function linuxResources(of: {
+  requests: Readonly<Record<string, string>>;
+  limits: Readonly<Record<string, string>>;
+  config: LinuxResourceConfig;
+}): Init<LinuxContainerResources> {
+  const { requests, limits, config } = of;
+  const periodUs = config.cpuCfsQuotaPeriodUs ?? quotaPeriodUs;
+  const limit = quantityMilliValue(limits['cpu'] ?? '0');
+  const asked =
+    requests['cpu'] === undefined && limits['cpu'] !== undefined ? limit : quantityMilliValue(requests['cpu'] ?? '0');
+  const quota = milliCpuToQuota(limit, periodUs);
+  const memory = quantityValue(limits['memory'] ?? '0');
+  return {
+    cpuShares: milliCpuToShares(asked),
+    ...(memory === 0 ? {} : { memoryLimitInBytes: memory }),
+    ...(config.cpuCfsQuota === false || quota === 0 ? {} : { cpuQuota: quota, cpuPeriod: periodUs }),
+  };
+}
+
+/** All of a container's resources. Swap is never granted beyond the memory limit. */
+export function containerResources(
+  pod: Pod,
+  container: Container,
+  config: LinuxResourceConfig,
+): Init<LinuxContainerResources> {
+  const { requests = {}, limits = {} } = container.resources ?? {};
+  const base = linuxResources({ requests, limits, config });
+  const unified: Record<string, string> = {};
+  if (config.cgroupVersion === 2) {
+    if (config.singleProcessOomKill !== true) unified['memory.oom.group'] = '1';
+    if (config.swapController) unified['memory.swap.max'] = '0';
+  }
+  return {
+    ...base,
+    oomScoreAdj: oomScoreAdjust(pod, container, config.memoryCapacityBytes),
+    hugepageLimits: hugePageLimits(limits, config.hugePageSizes ?? []),
+    ...(config.cgroupVersion === 2 ? { unified } : {}),
+  };
+}
+
+function sum(lists: readonly Readonly<Record<string, string>>[]): Record<string, string> {
+  const total: Record<string, number> = {};
+  for (const list of lists) {
+    for (const [name, quantity] of Object.entries(list))
+      total[name] = (total[name] ?? 0) + quantityMilliValue(quantity);
+  }
+  return Object.fromEntries(Object.entries(total).map(([name, milli]) => [name, `${milli}m`]));
+}
+
+/** Overhead and summed resources of a pod, for runtimes that size a virtual machine by them. */
+export function sandboxResources(
+  pod: Pod,
+  config: LinuxResourceConfig,
+): { overhead: Init<LinuxContainerResources>; resources: Init<LinuxContainerResources> } {
+  const sidecars = (pod.spec?.initContainers ?? []).filter(isRestartable);
+  const running = [...(pod.spec?.containers ?? []), ...sidecars];
+  const overhead = pod.spec?.overhead;
+  const allLimited = (name: string): boolean =>
+    running.every((container) => container.resources?.limits?.[name] !== undefined);
+  const limits = Object.fromEntries(
+    Object.entries(sum(running.map((c) => c.resources?.limits ?? {}))).filter(([name]) => allLimited(name)),
+  );
+  return {
+    overhead: overhead === undefined ? {} : linuxResources({ requests: overhead, limits: overhead, config }),
+    resources: linuxResources({ requests: sum(running.map((c) => c.resources?.requests ?? {})), limits, config }),
+  };
+}

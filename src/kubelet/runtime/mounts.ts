@@ -1,0 +1,156 @@
+/**
+ * A container's mounts: its volumes, /etc/hosts and the file for its termination message. Upstream: kubelet_pods.go
+ * (makeMounts), kuberuntime_container.go (makeMounts).
+ */
+import type { Container, Pod, VolumeMount } from '../../api/gen/core-v1.ts';
+import type { Device, Mount, MountPropagation } from '../../cri/gen/cri-types.ts';
+import type { Init } from '../../cri/call-options.ts';
+import type { Files } from '../../platform/files.ts';
+import type { MountedVolume } from '../volumes/volume-manager-contract.ts';
+import { ContainerConfigError } from './environment.ts';
+import { expandStrict } from './expansion.ts';
+import { hostNetworkHostsFile, managedHostsFile } from '../network/hosts-file.ts';
+import { hostsFilePath, type RuntimePaths } from './paths.ts';
+import type { Subpaths } from './subpath.ts';
+
+/** What mounts are made from. */
+export interface MountContext {
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly volumes: ReadonlyMap<string, MountedVolume>;
+  /** Image references of the pod's image volumes, by volume name. */
+  readonly imageVolumes: ReadonlyMap<string, string>;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly subpaths: Subpaths;
+  /** The runtime can make mounts below a mount read-only too. */
+  readonly recursiveReadOnlySupported: boolean;
+}
+
+const propagations: Readonly<Record<string, MountPropagation>> = {
+  None: 'PROPAGATION_PRIVATE',
+  HostToContainer: 'PROPAGATION_HOST_TO_CONTAINER',
+  Bidirectional: 'PROPAGATION_BIDIRECTIONAL',
+};
+/** The termination message file may grow only so far; the reader takes no more. */
+const terminationFileMode = 0o666;
+
+function recursiveReadOnly(mount: VolumeMount, context: MountContext): boolean {
+  const wish = mount.recursiveReadOnly ?? 'Disabled';
+  if (wish === 'Disabled') return false;
+  if (!mount.readOnly)
+    throw new ContainerConfigError(
+      `failed to resolve recursive read-only mode: volume "${mount.name}" requested recursive read-only mode, but it is not read-only`,
+    );
+  if (context.recursiveReadOnlySupported) return true;
+  if (wish === 'IfPossible') return false;
+  throw new ContainerConfigError(
+    `failed to resolve recursive read-only mode: volume "${mount.name}" requested recursive read-only mode, but it is not supported by the runtime`,
+  );
+}
+
+function subPathOf(mount: VolumeMount, context: MountContext): string {
+  if (!mount.subPathExpr) return mount.subPath ?? '';
+  const { text, missing } = expandStrict(mount.subPathExpr, (name) => context.environment[name]);
+  if (missing !== undefined) throw new ContainerConfigError(`missing value for "${missing}"`);
+  return text;
+}
+
+function containerPath(mountPath: string): string {
+  return mountPath.startsWith('/') ? mountPath : `/${mountPath}`;
+}
+
+async function volumeMount(mount: VolumeMount, mountIndex: number, context: MountContext): Promise<Init<Mount>> {
+  const { pod, container } = context;
+  const image = context.imageVolumes.get(mount.name);
+  const subPath = subPathOf(mount, context);
+  const target = containerPath(mount.mountPath);
+  if (image !== undefined) return { containerPath: target, image: { image }, imageSubPath: subPath, readonly: true };
+  const volume = context.volumes.get(mount.name);
+  if (volume === undefined) {
+    throw new ContainerConfigError(`cannot find volume "${mount.name}" to mount into container "${container.name}"`);
+  }
+  const hostPath =
+    subPath === ''
+      ? volume.hostPath
+      : await context.subpaths
+          .prepare({
+            podUid: pod.metadata.uid ?? '',
+            volumeName: mount.name,
+            volumePath: volume.hostPath,
+            subPath,
+            containerName: container.name,
+            mountIndex,
+          })
+          .catch((error: unknown) => {
+            throw new ContainerConfigError(
+              `failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}"`,
+              { cause: error },
+            );
+          });
+  return {
+    containerPath: target,
+    hostPath,
+    readonly: (mount.readOnly ?? false) || volume.readOnly,
+    recursiveReadOnly: recursiveReadOnly(mount, context),
+    selinuxRelabel: volume.selinuxRelabel,
+    propagation: propagations[mount.mountPropagation ?? 'None'] ?? 'PROPAGATION_PRIVATE',
+  };
+}
+
+/** Mounts of the container's volumes, in the order of its spec. Rejects with ContainerConfigError when one is missing. */
+export async function volumeMounts(context: MountContext): Promise<Init<Mount>[]> {
+  const mounts: Init<Mount>[] = [];
+  for (const [index, mount] of (context.container.volumeMounts ?? []).entries())
+    mounts.push(await volumeMount(mount, index, context));
+  return mounts;
+}
+
+/** Block volumes as devices. */
+export function blockDevices(container: Container, volumes: ReadonlyMap<string, MountedVolume>): Init<Device>[] {
+  return (container.volumeDevices ?? []).map((device) => {
+    const volume = volumes.get(device.name);
+    if (volume === undefined || !volume.block)
+      throw new ContainerConfigError(`cannot find device "${device.name}" for container "${container.name}"`);
+    return { containerPath: device.devicePath, hostPath: volume.hostPath, permissions: volume.readOnly ? 'r' : 'mrw' };
+  });
+}
+
+/** Writes the pod's hosts file and gives its mount; undefined when the container mounts its own or the pod has no address yet. */
+export async function hostsFileMount(of: {
+  pod: Pod;
+  container: Container;
+  podIps: readonly string[];
+  clusterDomain: string;
+  files: Files;
+  paths: RuntimePaths;
+}): Promise<Init<Mount> | undefined> {
+  const { pod, container, podIps, files } = of;
+  const hostNetwork = pod.spec?.hostNetwork ?? false;
+  const own = (container.volumeMounts ?? []).some((mount) => mount.mountPath.replace(/\/+$/, '') === '/etc/hosts');
+  if (own || (podIps.length === 0 && !hostNetwork)) return undefined;
+  const path = hostsFilePath(of.paths, pod.metadata.uid ?? '');
+  const content = hostNetwork
+    ? hostNetworkHostsFile(await files.readText('/etc/hosts').catch(() => ''), pod)
+    : managedHostsFile({ pod, podIps, clusterDomain: of.clusterDomain });
+  await files.makeDir(path.slice(0, path.lastIndexOf('/')), { mode: 0o750 });
+  await files.writeFile(path, content, { mode: 0o644 });
+  return { containerPath: '/etc/hosts', hostPath: path, readonly: false, selinuxRelabel: true };
+}
+
+/** Makes the file the container may write its termination message to, and its mount; undefined when it wants none. */
+export async function terminationMessageMount(of: {
+  container: Container;
+  directory: string;
+  unique: string;
+  files: Files;
+}): Promise<Init<Mount> | undefined> {
+  const { container, directory, files } = of;
+  const target = container.terminationMessagePath ?? '';
+  if (target === '') return undefined;
+  const hostPath = `${directory}/${of.unique}`;
+  await files.makeDir(directory, { mode: 0o750 });
+  await files.writeFile(hostPath, '', { mode: terminationFileMode });
+  // The mode given at creation is cut by the umask; the container's user may be anyone.
+  await files.chmod(hostPath, terminationFileMode);
+  return { containerPath: target, hostPath, selinuxRelabel: true };
+}

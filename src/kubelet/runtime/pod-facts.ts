@@ -1,0 +1,52 @@
+/** Small facts computed from a pod's spec alone. Upstream: pkg/kubelet/util/format, kuberuntime/util. */
+import type { Container, EphemeralContainer, Pod } from '../../api/gen/core-v1.ts';
+
+/** `name_namespace(uid)`, as upstream writes pods in messages. */
+export function podFullText(pod: Pod): string {
+  const { name, namespace, uid } = pod.metadata;
+  return `${name}_${namespace}(${uid})`;
+}
+
+/** Whether an init container is a sidecar, restarted for as long as the pod lives. */
+export function isRestartable(container: Container): boolean {
+  return container.restartPolicy === 'Always';
+}
+
+/** An ephemeral container with the fields every container has. */
+export function asContainer(container: EphemeralContainer): Container {
+  return container as Container;
+}
+
+/** All containers in start order: init, normal, ephemeral. */
+export function allContainers(pod: Pod): readonly Container[] {
+  const { initContainers = [], containers = [], ephemeralContainers = [] } = pod.spec ?? {};
+  return [...initContainers, ...containers, ...ephemeralContainers.map(asContainer)];
+}
+
+/** The spec of a container by name, of any kind. */
+export function findContainer(pod: Pod, name: string): Container | undefined {
+  return allContainers(pod).find((container) => container.name === name);
+}
+
+/** `spec.containers{web}`, the event's field path of a container. */
+export function containerFieldPath(pod: Pod, name: string): string {
+  const spec = pod.spec;
+  if (spec?.initContainers?.some((container) => container.name === name)) return `spec.initContainers{${name}}`;
+  if (spec?.ephemeralContainers?.some((container) => container.name === name))
+    return `spec.ephemeralContainers{${name}}`;
+  return `spec.containers{${name}}`;
+}
+
+/** Static pods whose object exists only on this node are marked so by their source. */
+export function isStaticPod(pod: Pod): boolean {
+  const source = pod.metadata.annotations?.['kubernetes.io/config.source'];
+  return source !== undefined && source !== 'api';
+}
+
+/** Priority above which a pod counts as critical to the system. */
+const systemCriticalPriority = 2_000_000_000;
+
+/** Static pods and pods of system priority. Upstream: types.IsCriticalPod. */
+export function isCriticalPod(pod: Pod): boolean {
+  return isStaticPod(pod) || (pod.spec?.priority ?? 0) >= systemCriticalPriority;
+}

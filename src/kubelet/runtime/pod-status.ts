@@ -1,0 +1,227 @@
+/**
+ * Reads pods from the runtime: the cheap listing for PLEG and the full status of one pod. Upstream: kuberuntime_manager.go
+ * (GetPods, GetPodStatus), kuberuntime_container.go (getPodContainerStatuses).
+ *
+ * A container that has exited never changes again: its status, message included, is read once and kept until the
+ * container is gone.
+ */
+import type {
+  CriRuntimeService,
+  Container as CriContainer,
+  ContainerStatus as CriContainerStatus,
+  PodSandbox,
+  PodSandboxStatus,
+} from '../../cri/gen/cri-types.ts';
+import { isCriCode } from '../../cri/cri-error.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { ContainerState, ContainerStatus, PodStatus, RuntimePod, SandboxStatus } from '../container/runtime.ts';
+import { containerFacts, podUidLabel } from './labels.ts';
+import type { TerminationMessages } from './termination-message.ts';
+
+/** What reading needs. */
+export interface PodStatusDeps {
+  readonly runtime: CriRuntimeService;
+  readonly clock: Clock;
+  readonly messages: TerminationMessages;
+}
+
+/** Reads pods. */
+export interface PodStatusReader {
+  getPods(all: boolean): Promise<readonly RuntimePod[]>;
+  getPodStatus(uid: string, name: string, namespace: string): Promise<PodStatus>;
+  /** Pod uid of a container or sandbox seen in a listing; undefined when it was not. */
+  podUidOf(id: string): string | undefined;
+  /** Remembers an id made after the last listing. */
+  learn(id: string, podUid: string): void;
+  /** Forgets what was kept of a pod. */
+  forgetPod(uid: string): void;
+}
+
+/** CRI's state in our words. */
+export function containerState(state: CriContainer['state']): ContainerState {
+  switch (state) {
+    case 'CONTAINER_CREATED':
+      return 'created';
+    case 'CONTAINER_RUNNING':
+      return 'running';
+    case 'CONTAINER_EXITED':
+      return 'exited';
+    case 'CONTAINER_UNKNOWN':
+      return 'unknown';
+  }
+}
+
+function sandboxIps(status: PodSandboxStatus): string[] {
+  const { ip = '', additionalIps = [] } = status.network ?? {};
+  return [ip, ...additionalIps.map((other) => other.ip)].filter((address) => address !== '');
+}
+
+function sandboxStatus(status: PodSandboxStatus): SandboxStatus {
+  return {
+    id: status.id,
+    ready: status.state === 'SANDBOX_READY',
+    attempt: status.metadata?.attempt ?? 0,
+    createdAtMs: status.createdAtMs,
+    ips: sandboxIps(status),
+    networkNamespace: status.linux?.namespaces?.options?.network === 'NODE' ? 'node' : 'pod',
+  };
+}
+
+function containerStatus(status: CriContainerStatus, podSandboxId: string, message: string): ContainerStatus {
+  const facts = containerFacts(status.labels, status.annotations);
+  const exited = status.state === 'CONTAINER_EXITED';
+  const limits = status.resources?.linux;
+  const user = status.user?.linux;
+  return {
+    id: status.id,
+    name: facts.containerName,
+    state: containerState(status.state),
+    createdAtMs: status.createdAtMs,
+    startedAtMs: status.startedAtMs,
+    // A process that ends at once has ended before the runtime notes its start.
+    finishedAtMs: exited ? Math.max(status.finishedAtMs, status.startedAtMs) : 0,
+    exitCode: exited ? status.exitCode : 0,
+    image: status.image?.userSpecifiedImage || status.image?.image || '',
+    imageId: status.imageId || status.imageRef,
+    imageRef: status.imageRef,
+    hash: facts.hash,
+    restartCount: facts.restartCount,
+    reason: status.reason,
+    message,
+    podSandboxId,
+    ...(limits === undefined
+      ? {}
+      : {
+          resources: {
+            cpuQuota: limits.cpuQuota,
+            cpuPeriod: limits.cpuPeriod,
+            cpuShares: limits.cpuShares,
+            memoryLimitBytes: limits.memoryLimitInBytes,
+          },
+        }),
+    ...(user === undefined
+      ? {}
+      : { user: { uid: user.uid, gid: user.gid, supplementalGroups: user.supplementalGroups } }),
+  };
+}
+
+interface PodDraft {
+  uid: string;
+  name: string;
+  namespace: string;
+  createdAtMs: number;
+  containers: RuntimePod['containers'][number][];
+  sandboxes: RuntimePod['sandboxes'][number][];
+}
+
+function groupByPod(sandboxes: readonly PodSandbox[], containers: readonly CriContainer[]): Map<string, PodDraft> {
+  const pods = new Map<string, PodDraft>();
+  const draftOf = (uid: string, name: string, namespace: string): PodDraft => {
+    const draft = pods.get(uid) ?? { uid, name, namespace, createdAtMs: 0, containers: [], sandboxes: [] };
+    pods.set(uid, draft);
+    return draft;
+  };
+  for (const sandbox of sandboxes) {
+    const { uid = '', name = '', namespace = '' } = sandbox.metadata ?? {};
+    if (sandbox.labels[podUidLabel] === undefined) continue;
+    const draft = draftOf(uid, name, namespace);
+    draft.createdAtMs = Math.max(draft.createdAtMs, sandbox.createdAtMs);
+    draft.sandboxes.push({ id: sandbox.id, state: sandbox.state === 'SANDBOX_READY' ? 'running' : 'exited' });
+  }
+  for (const container of containers) {
+    const facts = containerFacts(container.labels, container.annotations);
+    if (facts.podUid === '') continue;
+    draftOf(facts.podUid, facts.podName, facts.podNamespace).containers.push({
+      id: container.id,
+      name: facts.containerName,
+      state: containerState(container.state),
+      hash: facts.hash,
+    });
+  }
+  return pods;
+}
+
+/** Makes a reader. */
+export function createPodStatusReader({ runtime, clock, messages }: PodStatusDeps): PodStatusReader {
+  const exited = new Map<string, { podUid: string; status: ContainerStatus }>();
+  const podUids = new Map<string, string>();
+
+  const learnAll = (sandboxes: readonly PodSandbox[], containers: readonly CriContainer[]): void => {
+    for (const sandbox of sandboxes) podUids.set(sandbox.id, sandbox.metadata?.uid ?? '');
+    for (const container of containers) podUids.set(container.id, container.labels[podUidLabel] ?? '');
+  };
+
+  const readContainer = async (container: CriContainer, uid: string): Promise<ContainerStatus | undefined> => {
+    const known = exited.get(container.id);
+    if (known !== undefined) return known.status;
+    try {
+      const { status } = await runtime.containerStatus({ containerId: container.id });
+      if (status === undefined) return undefined;
+      const result = containerStatus(status, container.podSandboxId, await messages.messageOf(status));
+      if (result.state === 'exited') exited.set(container.id, { podUid: uid, status: result });
+      return result;
+    } catch (error) {
+      // Removed between listing and asking.
+      if (isCriCode(error, 'NotFound')) return undefined;
+      throw error;
+    }
+  };
+
+  const readSandbox = async (sandbox: PodSandbox): Promise<SandboxStatus | undefined> => {
+    try {
+      const { status } = await runtime.podSandboxStatus({ podSandboxId: sandbox.id });
+      return status === undefined ? undefined : sandboxStatus(status);
+    } catch (error) {
+      if (isCriCode(error, 'NotFound')) return undefined;
+      throw error;
+    }
+  };
+
+  return {
+    async getPods(all) {
+      const ready = all ? {} : { filter: { state: { state: 'SANDBOX_READY' as const } } };
+      const running = all ? {} : { filter: { state: { state: 'CONTAINER_RUNNING' as const } } };
+      const [{ items }, { containers }] = await Promise.all([
+        runtime.listPodSandbox(ready),
+        runtime.listContainers(running),
+      ]);
+      if (all) podUids.clear();
+      learnAll(items, containers);
+      return [...groupByPod(items, containers).values()].sort((a, b) => b.createdAtMs - a.createdAtMs);
+    },
+    async getPodStatus(uid, name, namespace) {
+      const observedAtMs = clock.monotonicMs();
+      const labelSelector = { [podUidLabel]: uid };
+      const [{ items }, { containers }] = await Promise.all([
+        runtime.listPodSandbox({ filter: { labelSelector } }),
+        runtime.listContainers({ filter: { labelSelector } }),
+      ]);
+      learnAll(items, containers);
+      const listed = new Set(containers.map((container) => container.id));
+      for (const [id, entry] of exited) if (entry.podUid === uid && !listed.has(id)) exited.delete(id);
+      const [sandboxes, statuses] = await Promise.all([
+        Promise.all(items.map(readSandbox)),
+        Promise.all(containers.map((container) => readContainer(container, uid))),
+      ]);
+      const found = sandboxes
+        .filter((sandbox) => sandbox !== undefined)
+        .sort((a, b) => b.attempt - a.attempt || b.createdAtMs - a.createdAtMs);
+      const newest = found[0];
+      return {
+        uid,
+        name,
+        namespace,
+        observedAtMs,
+        sandboxes: found,
+        ips: newest?.ready ? newest.ips : [],
+        containers: statuses.filter((status) => status !== undefined).sort((a, b) => b.createdAtMs - a.createdAtMs),
+      };
+    },
+    podUidOf: (id) => podUids.get(id),
+    learn: (id, podUid) => void podUids.set(id, podUid),
+    forgetPod(uid) {
+      for (const [id, entry] of exited) if (entry.podUid === uid) exited.delete(id);
+      for (const [id, podUid] of podUids) if (podUid === uid) podUids.delete(id);
+    },
+  };
+}

@@ -1,0 +1,72 @@
+/** The parts the runtime manager is made of, shared by its operations. */
+import type { EventRecorder, EventTarget } from '../../client/event-recorder.ts';
+import type { Container, Pod } from '../../api/gen/core-v1.ts';
+import type { CriRuntime } from '../../cri/runtime-service.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Files } from '../../platform/files.ts';
+import type { Log } from '../../platform/log.ts';
+import type { PodContainerManager } from '../cgroups/pod-container-manager.ts';
+import type { ImageManager } from '../images/image-manager.ts';
+import type { HookRunner } from '../lifecycle/hooks.ts';
+import type { DnsConfigurer } from '../network/dns.ts';
+import type { ProbeResults } from '../prober/results.ts';
+import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
+import type { ContainerConfigDeps } from './container-config.ts';
+import type { CrashBackOff } from './crash-back-off.ts';
+import type { LinuxResourceConfig } from './linux-resources.ts';
+import type { RuntimePaths } from './paths.ts';
+import { containerFieldPath } from './pod-facts.ts';
+import type { PodStatusReader } from './pod-status.ts';
+import type { Subpaths } from './subpath.ts';
+
+/** Everything an operation may use. */
+export interface RuntimeContext {
+  readonly cri: CriRuntime;
+  readonly clock: Clock;
+  readonly files: Files;
+  readonly log: Log;
+  readonly recorder: EventRecorder;
+  readonly images: ImageManager;
+  readonly hooks: HookRunner;
+  readonly dns: DnsConfigurer;
+  readonly volumes: VolumeManager;
+  readonly podContainers: PodContainerManager;
+  readonly probeResults: ProbeResults;
+  readonly reader: PodStatusReader;
+  readonly subpaths: Subpaths;
+  readonly crashBackOff: CrashBackOff;
+  /** preStop hooks that run or have run, by container id, until the container has stopped. */
+  readonly preStops: Map<string, Promise<void>>;
+  readonly containerConfig: ContainerConfigDeps;
+  readonly paths: RuntimePaths;
+  readonly resources: LinuxResourceConfig;
+  readonly clusterDomain: string;
+  /** CRI's runtime handler for the pod's RuntimeClass; rejects when there is no such class. */
+  runtimeHandler(pod: Pod): Promise<string>;
+}
+
+/** The target of events about one container of a pod. */
+export function containerTarget(pod: Pod, container: Pick<Container, 'name'>): EventTarget {
+  const { name, namespace, uid, resourceVersion } = pod.metadata;
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    name,
+    namespace,
+    uid,
+    resourceVersion,
+    fieldPath: containerFieldPath(pod, container.name),
+  };
+}
+
+/** The target of events about a pod. */
+export function podTarget(pod: Pod): EventTarget {
+  const { name, namespace, uid, resourceVersion } = pod.metadata;
+  return { apiVersion: 'v1', kind: 'Pod', name, namespace, uid, resourceVersion };
+}
+
+/** An error's message; for CRI errors the runtime's own words. */
+export function messageOf(error: unknown): string {
+  if (error instanceof Error && 'detail' in error && typeof error.detail === 'string') return error.detail;
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,54 @@
+/** Environment variables of services, docker-link style included. Upstream: pkg/kubelet/envvars, kubelet_pods.go (getServiceEnvVarMap). */
+import type { Service } from '../../api/gen/core-v1.ts';
+
+function variableName(text: string): string {
+  return text.toUpperCase().replaceAll('-', '_');
+}
+
+function portVariables(service: Service): Record<string, string> {
+  const prefix = `${variableName(service.metadata.name ?? '')}_PORT`;
+  const ip = service.spec?.clusterIP ?? '';
+  const host = ip.includes(':') ? `[${ip}]` : ip;
+  const variables: Record<string, string> = {};
+  (service.spec?.ports ?? []).forEach((port, index) => {
+    const protocol = (port.protocol ?? 'TCP').toLowerCase();
+    const url = `${protocol}://${host}:${port.port}`;
+    if (index === 0) variables[prefix] = url;
+    const portPrefix = `${prefix}_${port.port}_${protocol.toUpperCase()}`;
+    variables[portPrefix] = url;
+    variables[`${portPrefix}_PROTO`] = protocol;
+    variables[`${portPrefix}_PORT`] = String(port.port);
+    variables[`${portPrefix}_ADDR`] = ip;
+  });
+  return variables;
+}
+
+/** Variables of one service with a cluster address: FOO_SERVICE_HOST, FOO_SERVICE_PORT, FOO_PORT_80_TCP … */
+export function serviceVariables(service: Service): Record<string, string> {
+  const prefix = `${variableName(service.metadata.name ?? '')}_SERVICE`;
+  const ports = service.spec?.ports ?? [];
+  const variables: Record<string, string> = { [`${prefix}_HOST`]: service.spec?.clusterIP ?? '' };
+  if (ports.length > 0) variables[`${prefix}_PORT`] = String(ports[0]!.port);
+  for (const port of ports) {
+    if (port.name) variables[`${prefix}_PORT_${variableName(port.name)}`] = String(port.port);
+  }
+  return { ...variables, ...portVariables(service) };
+}
+
+/** Variables of all services a pod sees: those of its namespace when links are enabled, and the API's master service always. */
+export function serviceEnvironment(of: {
+  services: readonly Service[];
+  namespace: string;
+  enableServiceLinks: boolean;
+}): Record<string, string> {
+  const seen = new Map<string, Service>();
+  for (const service of of.services) {
+    const { name = '', namespace } = service.metadata;
+    const ip = service.spec?.clusterIP;
+    if (ip === undefined || ip === '' || ip === 'None') continue;
+    const master = namespace === 'default' && name === 'kubernetes';
+    if (namespace === of.namespace && (of.enableServiceLinks || master)) seen.set(name, service);
+    else if (master && !seen.has(name)) seen.set(name, service);
+  }
+  return Object.assign({}, ...[...seen.values()].map(serviceVariables)) as Record<string, string>;
+}

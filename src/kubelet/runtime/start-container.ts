@@ -1,0 +1,169 @@
+/**
+ * Starts one container: image, configuration, create, start, postStart. Upstream: kuberuntime_container.go (startContainer).
+ *
+ * Two CRI calls when all goes well. A failure carries upstream's reason, which becomes the container's waiting reason.
+ */
+import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
+import type { Image, PodSandboxConfig } from '../../cri/gen/cri-types.ts';
+import type { Init } from '../../cri/call-options.ts';
+import type { PodStatus } from '../container/runtime.ts';
+import { ImageError } from '../images/image-manager.ts';
+import { findStatus } from './compute-pod-actions.ts';
+import { containerConfig } from './container-config.ts';
+import { killContainer } from './kill-container.ts';
+import { podLogDir, podLogIdentity } from './paths.ts';
+import { containerTarget, messageOf, type RuntimeContext } from './runtime-context.ts';
+
+/** Where and what to start. */
+export interface StartContainer {
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly podStatus: PodStatus;
+  readonly sandboxId: string;
+  readonly sandboxConfig: Init<PodSandboxConfig>;
+  readonly podIps: readonly string[];
+  readonly pullSecrets: readonly Secret[];
+  readonly imageVolumes: ReadonlyMap<string, string>;
+  /** Container an ephemeral one joins, by name. */
+  readonly targetName?: string;
+  readonly signal: AbortSignal;
+}
+
+/** A container could not be started. */
+export class StartContainerError extends Error {
+  readonly reason: string;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(reason: string, message: string, options?: ErrorOptions & { retryAfterMs?: number | undefined }) {
+    super(message, options);
+    this.name = 'StartContainerError';
+    this.reason = reason;
+    this.retryAfterMs = options?.retryAfterMs;
+  }
+}
+
+function fail(
+  of: { start: StartContainer; reason: string; error: unknown },
+  context: RuntimeContext,
+): StartContainerError {
+  const { start, reason, error } = of;
+  const message = messageOf(error);
+  context.recorder.event(containerTarget(start.pod, start.container), 'Warning', 'Failed', `Error: ${message}`);
+  return new StartContainerError(reason, message, { cause: error });
+}
+
+async function pull(start: StartContainer, context: RuntimeContext): Promise<Image> {
+  const { pod, container, pullSecrets, sandboxConfig, signal } = start;
+  try {
+    return await context.images.ensureImageExists({
+      pod,
+      container,
+      pullSecrets,
+      sandboxConfig,
+      signal,
+      target: containerTarget(pod, container),
+    });
+  } catch (error) {
+    if (!(error instanceof ImageError)) throw error;
+    context.recorder.event(containerTarget(pod, container), 'Warning', 'Failed', `Error: ${error.reason}`);
+    throw new StartContainerError(error.reason, error.message, { cause: error, retryAfterMs: error.retryAfterMs });
+  }
+}
+
+/** The number of this start: after the newest status, or after the logs left from before the statuses were removed. */
+async function restartCountOf(start: StartContainer, context: RuntimeContext): Promise<number> {
+  const status = findStatus(start.podStatus, start.container.name);
+  if (status !== undefined) return status.restartCount + 1;
+  if (start.podStatus.sandboxes.length === 0) return 0;
+  const directory = `${podLogDir(context.paths, podLogIdentity(start.pod))}/${start.container.name}`;
+  if (!(await context.files.exists(directory))) return 0;
+  const counts = (await context.files.readDir(directory))
+    .map((name) => /^(\d+)\.log/.exec(name)?.[1])
+    .filter((text) => text !== undefined);
+  return counts.length === 0 ? 0 : Math.max(...counts.map(Number)) + 1;
+}
+
+function targetIdOf(start: StartContainer): string | undefined {
+  if (start.targetName === undefined || start.targetName === '') return undefined;
+  const status = findStatus(start.podStatus, start.targetName);
+  if (status === undefined) throw new Error(`unable to find target container ${start.targetName}`);
+  return status.id;
+}
+
+async function create(start: StartContainer, context: RuntimeContext, image: Image): Promise<string> {
+  const { pod, container, sandboxConfig } = start;
+  let config;
+  try {
+    const targetId = targetIdOf(start);
+    config = await containerConfig(
+      {
+        pod,
+        container,
+        image,
+        imageRef: image.id,
+        podIps: start.podIps,
+        restartCount: await restartCountOf(start, context),
+        volumes: context.volumes.mountedVolumes(pod.metadata.uid ?? ''),
+        imageVolumes: start.imageVolumes,
+        ...(targetId === undefined ? {} : { targetId }),
+      },
+      context.containerConfig,
+    );
+  } catch (error) {
+    throw fail({ start, reason: 'CreateContainerConfigError', error }, context);
+  }
+  try {
+    const { containerId } = await context.cri.runtime.createContainer({
+      podSandboxId: start.sandboxId,
+      config,
+      sandboxConfig,
+    });
+    return containerId;
+  } catch (error) {
+    throw fail({ start, reason: 'CreateContainerError', error }, context);
+  }
+}
+
+async function postStart(start: StartContainer, context: RuntimeContext, containerId: string): Promise<void> {
+  const handler = start.container.lifecycle?.postStart;
+  if (handler === undefined) return;
+  const { pod, container, signal } = start;
+  try {
+    await context.hooks.run({ pod, container, containerId, handler, signal });
+  } catch (error) {
+    context.log.error('postStart hook failed', {
+      pod: pod.metadata.name,
+      namespace: pod.metadata.namespace,
+      container: container.name,
+      err: error,
+    });
+    // The hook's own message may hold secrets: it goes to the log and the pod's owner, not into events.
+    context.recorder.event(containerTarget(pod, container), 'Warning', 'FailedPostStartHook', 'PostStartHook failed');
+    await killContainer(
+      { pod, container, containerId, message: 'FailedPostStartHook', reason: 'FailedPostStartHook', signal },
+      context,
+    ).catch((killError: unknown) =>
+      context.log.error('container cannot be killed after its hook failed', { containerId, err: killError }),
+    );
+    throw new StartContainerError('PostStartHookError', messageOf(error), { cause: error });
+  }
+}
+
+/** Starts the container; resolves to its id. Rejects with StartContainerError, or the signal's reason. */
+export async function startContainer(start: StartContainer, context: RuntimeContext): Promise<string> {
+  const { pod, container, signal } = start;
+  const target = containerTarget(pod, container);
+  const image = await pull(start, context);
+  signal.throwIfAborted();
+  const containerId = await create(start, context, image);
+  context.reader.learn(containerId, pod.metadata.uid ?? '');
+  context.recorder.event(target, 'Normal', 'Created', 'Container created');
+  try {
+    await context.cri.runtime.startContainer({ containerId });
+  } catch (error) {
+    throw fail({ start, reason: 'RunContainerError', error }, context);
+  }
+  context.recorder.event(target, 'Normal', 'Started', 'Container started');
+  await postStart(start, context, containerId);
+  return containerId;
+}

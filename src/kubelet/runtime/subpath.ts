@@ -1,0 +1,155 @@
+/**
+ * Sub-paths of volumes, safe against a container that swaps a directory for a symbolic link meanwhile. Upstream:
+ * pkg/volume/util/subpath.
+ *
+ * The path is resolved inside the volume, bind-mounted, and then the kernel is asked what was mounted: anything but the
+ * resolved path of the same file system is unmounted again and refused. Upstream opens component by component instead,
+ * which Node cannot.
+ */
+import type { Files } from '../../platform/files.ts';
+import type { Mounter } from '../../platform/mounter.ts';
+import { subpathsDir, type RuntimePaths } from './paths.ts';
+
+/** What is needed of the machine. */
+export interface SubpathDeps {
+  readonly files: Files;
+  readonly mounter: Mounter;
+  readonly paths: RuntimePaths;
+}
+
+/** Which sub-path of which volume for which mount of a container. */
+export interface SubpathRequest {
+  readonly podUid: string;
+  readonly volumeName: string;
+  /** The volume on the host. */
+  readonly volumePath: string;
+  readonly subPath: string;
+  readonly containerName: string;
+  /** Index of the mount in the container's spec. */
+  readonly mountIndex: number;
+}
+
+const maxLinks = 255;
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}
+
+/** Resolves symbolic links below `root`; a path that leaves it is an error. Components that do not exist are made directories. */
+export async function resolveInside(files: Files, root: string, subPath: string): Promise<string> {
+  const pending = subPath.split('/').filter((part) => part !== '' && part !== '.');
+  if (subPath.startsWith('/') || pending.includes('..'))
+    throw new Error(`subPath "${subPath}" must be a relative path without ".."`);
+  const done: string[] = [];
+  let links = 0;
+  while (pending.length > 0) {
+    const part = pending.shift()!;
+    if (part === '.' || part === '') continue;
+    if (part === '..') {
+      if (done.pop() === undefined) throw new Error(`subPath "${subPath}" leaves the volume`);
+      continue;
+    }
+    const path = [root, ...done, part].join('/');
+    const stat = await files.lstat(path).catch((error: unknown) => {
+      if (hasCode(error, 'ENOENT')) return undefined;
+      throw error;
+    });
+    if (stat === undefined) await files.makeDir(path, { mode: 0o755 });
+    if (stat?.kind !== 'symlink') {
+      done.push(part);
+      continue;
+    }
+    if (++links > maxLinks) throw new Error(`subPath "${subPath}": too many symbolic links`);
+    const target = await files.readLink(path);
+    if (target.startsWith('/')) {
+      if (target !== root && !target.startsWith(`${root}/`)) throw new Error(`subPath "${subPath}" leaves the volume`);
+      done.length = 0;
+      pending.unshift(...target.slice(root.length).split('/'));
+    } else pending.unshift(...target.split('/'));
+  }
+  return [root, ...done].join('/');
+}
+
+interface MountInfo {
+  readonly device: string;
+  readonly root: string;
+  readonly path: string;
+}
+
+function unescapeOctal(text: string): string {
+  return text.replace(/\\(\d{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
+}
+
+async function mountInfos(files: Files): Promise<readonly MountInfo[] | undefined> {
+  const text = await files.readText('/proc/self/mountinfo').catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  });
+  return text
+    ?.split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const fields = line.split(' ');
+      return { device: fields[2] ?? '', root: unescapeOctal(fields[3] ?? ''), path: unescapeOctal(fields[4] ?? '') };
+    });
+}
+
+/** Whether what is mounted at `target` is exactly `source`, by the kernel's own account. */
+export function mountedAsResolved(infos: readonly MountInfo[], source: string, target: string): boolean {
+  const mounted = infos.findLast((info) => info.path === target);
+  const holds = (info: MountInfo): boolean =>
+    info.path === '/' || source === info.path || source.startsWith(`${info.path}/`);
+  const holder = infos
+    .filter((info) => info.path !== target && holds(info))
+    .sort((a, b) => b.path.length - a.path.length)[0];
+  if (mounted === undefined || holder === undefined || mounted.device !== holder.device) return false;
+  const below = holder.path === '/' ? source : source.slice(holder.path.length);
+  const expected = `${holder.root === '/' ? '' : holder.root}${below}`;
+  return mounted.root === (expected === '' ? '/' : expected);
+}
+
+/** Prepares and removes the bind mounts. */
+export interface Subpaths {
+  /** Resolves to the host path to hand to the runtime. Rejects when the path leaves the volume. */
+  prepare(request: SubpathRequest): Promise<string>;
+  /** Unmounts and removes everything of a pod; no error when there is nothing. Call once its containers are gone. */
+  cleanPod(podUid: string): Promise<void>;
+}
+
+/** Makes the sub-path manager. */
+export function createSubpaths({ files, mounter, paths }: SubpathDeps): Subpaths {
+  const verify = async (source: string, target: string): Promise<void> => {
+    const infos = await mountInfos(files);
+    if (infos === undefined || mountedAsResolved(infos, source, target)) return;
+    await mounter.unmount(target, { lazy: true });
+    throw new Error(`subpath ${source} was changed while it was mounted`);
+  };
+
+  const makeTarget = async (source: string, target: string): Promise<void> => {
+    const stat = await files.stat(source);
+    if (stat.kind === 'directory') await files.makeDir(target, { mode: 0o750 });
+    else {
+      await files.makeDir(target.slice(0, target.lastIndexOf('/')), { mode: 0o750 });
+      if (!(await files.exists(target))) await files.writeFile(target, '', { mode: 0o640 });
+    }
+  };
+
+  return {
+    async prepare(request) {
+      const source = await resolveInside(files, request.volumePath, request.subPath);
+      const target = `${subpathsDir(paths, request.podUid)}/${request.volumeName}/${request.containerName}/${request.mountIndex}`;
+      if (await mounter.isMountPoint(target)) await mounter.unmount(target);
+      await makeTarget(source, target);
+      await mounter.mount({ source, target, options: ['bind'] });
+      await verify(source, target);
+      return target;
+    },
+    async cleanPod(podUid) {
+      const root = subpathsDir(paths, podUid);
+      if (!(await files.exists(root))) return;
+      const mounts = (await mounter.list()).filter((mount) => mount.path.startsWith(`${root}/`));
+      for (const mount of mounts.toReversed()) await mounter.unmount(mount.path);
+      await files.remove(root);
+    },
+  };
+}

@@ -1,0 +1,315 @@
+/**
+ * Brings one pod to its specification in seven steps: compute changes, kill the sandbox, kill containers, create a sandbox,
+ * start ephemeral, init and normal containers. Upstream: kuberuntime_manager.go (SyncPod).
+ *
+ * A new pod costs RunPodSandbox, PodSandboxStatus (for its addresses; not in the host's network), CreateContainer and
+ * StartContainer, no more. One pod is synced by one caller at a time.
+ */
+import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
+import type { PodSandboxConfig } from '../../cri/gen/cri-types.ts';
+import type { Init } from '../../cri/call-options.ts';
+import { isCriCode } from '../../cri/cri-error.ts';
+import type { PodStatus, PodSyncResult, SyncStep } from '../container/runtime.ts';
+import { computePodActions, type PodActions } from './compute-pod-actions.ts';
+import { containerHash } from './container-hash.ts';
+import { goDuration } from './crash-back-off.ts';
+import { killContainer } from './kill-container.ts';
+import { killPod, runningPodOf } from './kill-pod.ts';
+import { isRestartable, podFullText } from './pod-facts.ts';
+import { containerTarget, messageOf, podTarget, type RuntimeContext } from './runtime-context.ts';
+import { sandboxConfig } from './sandbox-config.ts';
+import { startContainer, StartContainerError } from './start-container.ts';
+
+/** What to sync. */
+export interface SyncPod {
+  readonly pod: Pod;
+  readonly podStatus: PodStatus;
+  readonly pullSecrets: readonly Secret[];
+  readonly signal: AbortSignal;
+}
+
+/** One pass over a pod: what to sync, by what means, and how far it has come. */
+interface Pass extends SyncPod {
+  readonly actions: PodActions;
+  readonly context: RuntimeContext;
+  readonly steps: SyncStep[];
+  retryAfterMs?: number;
+}
+
+interface Sandbox {
+  readonly id: string;
+  readonly config: Init<PodSandboxConfig>;
+  readonly ips: readonly string[];
+}
+
+function finish({ steps, retryAfterMs }: Pass): PodSyncResult {
+  const failed = steps.filter((step) => step.reason !== undefined);
+  const texts = failed.map(
+    (step) => `failed to "${step.action}" for "${step.target}" with ${step.reason}: "${step.message}"`,
+  );
+  const error = texts.length === 0 ? undefined : new Error(texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`);
+  return { steps, ...(error === undefined ? {} : { error }), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+}
+
+function retryWithin(pass: Pass, afterMs: number | undefined): void {
+  if (afterMs !== undefined) pass.retryAfterMs = Math.min(pass.retryAfterMs ?? Number.POSITIVE_INFINITY, afterMs);
+}
+
+async function removeContainer(id: string, context: RuntimeContext): Promise<void> {
+  try {
+    await context.cri.runtime.removeContainer({ containerId: id });
+  } catch (error) {
+    if (!isCriCode(error, 'NotFound')) context.log.warn('container cannot be removed', { containerId: id, err: error });
+  }
+}
+
+/** Removes init containers of earlier runs, so that statuses of a new run are not taken for theirs. `keepNewest` keeps one per name. */
+async function pruneInitContainers(pass: Pass, keepNewest: boolean): Promise<void> {
+  for (const container of pass.pod.spec?.initContainers ?? []) {
+    const ended = pass.podStatus.containers.filter(
+      (status) => status.name === container.name && (status.state === 'exited' || status.state === 'unknown'),
+    );
+    for (const status of keepNewest ? ended.slice(1) : ended) await removeContainer(status.id, pass.context);
+  }
+}
+
+async function killUnwanted(pass: Pass): Promise<boolean> {
+  const { pod, signal, actions, context } = pass;
+  for (const { id, name, container, message, reason } of actions.containersToKill) {
+    try {
+      await killContainer({ pod, container, containerId: id, message, reason, signal }, context);
+      pass.steps.push({ action: 'KillContainer', target: name });
+    } catch (error) {
+      pass.steps.push({
+        action: 'KillContainer',
+        target: name,
+        reason: 'KillContainerError',
+        message: messageOf(error),
+      });
+      return false;
+    }
+  }
+  if (actions.initContainersToStart.length > 0) await pruneInitContainers(pass, true);
+  return true;
+}
+
+async function configOf({ pod, actions, context }: Pass): Promise<Init<PodSandboxConfig>> {
+  return sandboxConfig({
+    pod,
+    attempt: actions.attempt,
+    dns: await context.dns.podDns(pod),
+    cgroupParent: context.podContainers.criParent(pod),
+    clusterDomain: context.clusterDomain,
+    paths: context.paths,
+    resources: context.resources,
+  });
+}
+
+async function createSandbox(pass: Pass): Promise<Sandbox> {
+  const { pod, context } = pass;
+  const { runtime } = context.cri;
+  const config = await configOf(pass);
+  await context.files.makeDir(config.logDirectory!, { mode: 0o755 });
+  const { podSandboxId } = await runtime.runPodSandbox({ config, runtimeHandler: await context.runtimeHandler(pod) });
+  context.reader.learn(podSandboxId, pod.metadata.uid ?? '');
+  if (pod.spec?.hostNetwork) return { id: podSandboxId, config, ips: context.containerConfig.sources.node.hostIps };
+  const { status } = await runtime.podSandboxStatus({ podSandboxId });
+  const { ip = '', additionalIps = [] } = status?.network ?? {};
+  return {
+    id: podSandboxId,
+    config,
+    ips: [ip, ...additionalIps.map((other) => other.ip)].filter((address) => address !== ''),
+  };
+}
+
+async function ensureSandbox(pass: Pass): Promise<Sandbox | undefined> {
+  const { pod, podStatus, actions, context } = pass;
+  const target = podFullText(pod);
+  if (!actions.createSandbox) {
+    try {
+      const config = await configOf(pass);
+      const ips = pod.spec?.hostNetwork ? context.containerConfig.sources.node.hostIps : podStatus.ips;
+      return { id: actions.sandboxId!, config, ips };
+    } catch (error) {
+      pass.steps.push({
+        action: 'ConfigPodSandbox',
+        target,
+        reason: 'ConfigPodSandboxError',
+        message: messageOf(error),
+      });
+      return undefined;
+    }
+  }
+  try {
+    const sandbox = await createSandbox(pass);
+    pass.steps.push({ action: 'CreatePodSandbox', target });
+    return sandbox;
+  } catch (error) {
+    const message = `Failed to create sandbox for pod "${target}": ${error instanceof Error ? error.message : String(error)}`;
+    // While the pod is being deleted the sandbox may well have been refused on purpose.
+    if (pod.metadata.deletionTimestamp === undefined) {
+      context.recorder.event(
+        podTarget(pod),
+        'Warning',
+        'FailedCreatePodSandBox',
+        `Failed to create pod sandbox: ${error instanceof Error ? error.message : String(error)}`,
+      );
+    }
+    pass.steps.push({ action: 'CreatePodSandbox', target, reason: 'CreatePodSandboxError', message });
+    return undefined;
+  }
+}
+
+/** Whether the container must still wait after it crashed; records the failed step and event if so, counts the restart if not. */
+function isHeldBack(pass: Pass, container: Container): boolean {
+  const { pod, podStatus, context } = pass;
+  const last = podStatus.containers.find((status) => status.name === container.name && status.state === 'exited');
+  if (last === undefined) return false;
+  const key = `${pod.metadata.uid}/${container.name}/${containerHash(container)}`;
+  const nowMs = context.clock.nowMs();
+  const remainingMs = context.crashBackOff.remainingMs(key, last.finishedAtMs, nowMs);
+  if (remainingMs === 0) {
+    context.crashBackOff.next(key, last.finishedAtMs, nowMs);
+    return false;
+  }
+  const text = podFullText(pod);
+  context.recorder.event(
+    containerTarget(pod, container),
+    'Warning',
+    'BackOff',
+    `Back-off restarting failed container ${container.name} in pod ${text}`,
+  );
+  pass.steps.push({
+    action: 'StartContainer',
+    target: container.name,
+    reason: 'CrashLoopBackOff',
+    message: `back-off ${goDuration(context.crashBackOff.delayMs(key))} restarting failed container=${container.name} pod=${text}`,
+  });
+  retryWithin(pass, remainingMs);
+  return true;
+}
+
+/** Image volumes are pulled like images; a failure holds back the containers that mount them. */
+async function imageVolumesOf(pass: Pass, sandbox: Sandbox): Promise<ReadonlyMap<string, string>> {
+  const refs = new Map<string, string>();
+  for (const volume of pass.pod.spec?.volumes ?? []) {
+    if (volume.image === undefined) continue;
+    const { reference, pullPolicy } = volume.image;
+    const image = await pass.context.images.ensureImageExists({
+      pod: pass.pod,
+      container: { image: reference, imagePullPolicy: pullPolicy },
+      target: podTarget(pass.pod),
+      pullSecrets: pass.pullSecrets,
+      sandboxConfig: sandbox.config,
+      signal: pass.signal,
+    });
+    refs.set(volume.name, image.id);
+  }
+  return refs;
+}
+
+async function startOne(
+  pass: Pass,
+  of: { sandbox: Sandbox; container: Container; targetName?: string },
+): Promise<boolean> {
+  const { sandbox, container } = of;
+  const { pod, podStatus, pullSecrets, signal, context } = pass;
+  if (isHeldBack(pass, container)) return false;
+  try {
+    signal.throwIfAborted();
+    const imageVolumes = await imageVolumesOf(pass, sandbox);
+    await startContainer(
+      {
+        pod,
+        container,
+        podStatus,
+        pullSecrets,
+        signal,
+        imageVolumes,
+        sandboxId: sandbox.id,
+        sandboxConfig: sandbox.config,
+        podIps: sandbox.ips,
+        ...(of.targetName === undefined ? {} : { targetName: of.targetName }),
+      },
+      context,
+    );
+    pass.steps.push({ action: 'StartContainer', target: container.name });
+    return true;
+  } catch (error) {
+    if (signal.aborted) throw error;
+    const known = error instanceof StartContainerError || (error instanceof Error && 'reason' in error);
+    const reason = known ? String((error as StartContainerError).reason) : 'RunContainerError';
+    if (error instanceof StartContainerError) retryWithin(pass, error.retryAfterMs);
+    pass.steps.push({ action: 'StartContainer', target: container.name, reason, message: messageOf(error) });
+    return false;
+  }
+}
+
+/** Steps 5 to 7: ephemeral, init and normal containers, one after the other. */
+async function startContainers(pass: Pass, sandbox: Sandbox): Promise<void> {
+  const { actions } = pass;
+  for (const container of actions.ephemeralContainersToStart) {
+    const targetName = pass.pod.spec?.ephemeralContainers?.find(
+      (candidate) => candidate.name === container.name,
+    )?.targetContainerName;
+    await startOne(pass, { sandbox, container, ...(targetName === undefined ? {} : { targetName }) });
+  }
+  for (const container of actions.initContainersToStart) {
+    const started = await startOne(pass, { sandbox, container });
+    // A sidecar that fails to restart must not keep the others down; a failed init container ends the pass.
+    if (!started && !isRestartable(container)) return;
+  }
+  for (const container of actions.containersToStart) await startOne(pass, { sandbox, container });
+}
+
+/** A container's rules asked for a restart of all: ends and removes them, and asks for another pass at once. */
+async function resetContainers(pass: Pass): Promise<void> {
+  const { pod, podStatus, signal, context } = pass;
+  const killed = await killPod({ pod, runtimePod: { ...runningPodOf(podStatus), sandboxes: [] }, signal }, context);
+  pass.steps.push(...killed.steps);
+  if (killed.error !== undefined) return;
+  for (const status of podStatus.containers) await removeContainer(status.id, context);
+  retryWithin(pass, 0);
+}
+
+/** Steps 2 and 3. False when the pass ends here. */
+async function killFirst(pass: Pass): Promise<boolean> {
+  const { pod, podStatus, signal, actions, context } = pass;
+  if (!actions.killPod) return killUnwanted(pass);
+  const runtimePod = runningPodOf(podStatus);
+  if (runtimePod.containers.length > 0 || runtimePod.sandboxes.length > 0) {
+    const killed = await killPod({ pod, runtimePod, signal }, context);
+    pass.steps.push(...killed.steps);
+    if (killed.error !== undefined) return false;
+  }
+  if (actions.createSandbox) await pruneInitContainers(pass, false);
+  return true;
+}
+
+/** Syncs the pod. Rejects only when aborted; what failed stands in the result. */
+export async function syncPod(sync: SyncPod, context: RuntimeContext): Promise<PodSyncResult> {
+  const { pod, podStatus, signal } = sync;
+  const actions = computePodActions({ pod, podStatus, probes: context.probeResults });
+  const pass: Pass = { ...sync, actions, context, steps: [] };
+  if (actions.resetContainers) {
+    await resetContainers(pass);
+    return finish(pass);
+  }
+  if (actions.createSandbox && actions.sandboxId !== undefined) {
+    context.recorder.event(
+      podTarget(pod),
+      'Normal',
+      'SandboxChanged',
+      'Pod sandbox changed, it will be killed and re-created.',
+    );
+  }
+  if (!(await killFirst(pass))) return finish(pass);
+  const starts =
+    actions.ephemeralContainersToStart.length + actions.initContainersToStart.length + actions.containersToStart.length;
+  if (!actions.createSandbox && (actions.killPod || starts === 0)) return finish(pass);
+  signal.throwIfAborted();
+  const sandbox = await ensureSandbox(pass);
+  if (sandbox === undefined) return finish(pass);
+  await startContainers(pass, sandbox);
+  return finish(pass);
+}

@@ -1,0 +1,44 @@
+/**
+ * The order a pod's containers end in: normal ones at once, each sidecar after all normal ones and all later sidecars.
+ * Upstream: kuberuntime_termination_order.go.
+ */
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { createDeferred, type Deferred } from '../../base/deferred.ts';
+import { isRestartable } from './pod-facts.ts';
+
+/** Makes containers wait for their turn. */
+export interface TerminationOrdering {
+  /** Resolves at the container's turn, at the latest after `graceSeconds`; to the seconds waited. */
+  waitForTurn(name: string, graceSeconds: number): Promise<number>;
+  /** Tells that a container has ended. */
+  containerTerminated(name: string): void;
+}
+
+/** The ordering of one pod; `running` names the containers that are still to end. */
+export function createTerminationOrdering(pod: Pod, running: readonly string[], clock: Clock): TerminationOrdering {
+  const ended = new Map<string, Deferred<void>>(running.map((name) => [name, createDeferred<void>()]));
+  const sidecars = (pod.spec?.initContainers ?? []).filter(isRestartable).map((container) => container.name);
+  const normal = (pod.spec?.containers ?? []).map((container) => container.name);
+
+  const before = (name: string): readonly string[] => {
+    const index = sidecars.indexOf(name);
+    return index < 0 ? [] : [...normal, ...sidecars.slice(index + 1)];
+  };
+
+  return {
+    async waitForTurn(name, graceSeconds) {
+      const waits = before(name)
+        .map((other) => ended.get(other)?.promise)
+        .filter((promise) => promise !== undefined);
+      if (waits.length === 0 || graceSeconds <= 0) return 0;
+      const startMs = clock.monotonicMs();
+      const controller = new AbortController();
+      const timeUp = clock.sleep(graceSeconds * 1000, controller.signal).catch(() => undefined);
+      await Promise.race([Promise.all(waits), timeUp]);
+      controller.abort();
+      return Math.floor((clock.monotonicMs() - startMs) / 1000);
+    },
+    containerTerminated: (name) => ended.get(name)?.resolve(),
+  };
+}

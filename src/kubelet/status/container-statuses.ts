@@ -1,0 +1,165 @@
+/**
+ * API container statuses from what the runtime shows, what was reported before and why containers failed to start. Pure.
+ * Upstream: convertToAPIContainerStatuses in pkg/kubelet/kubelet_pods.go.
+ */
+import type { Container, ContainerState, ContainerStatus, EphemeralContainer, Pod } from '../../api/gen/core-v1.ts';
+import { formatTime } from '../../api/time.ts';
+import type { ContainerStatus as RuntimeContainerStatus, PodStatus as RuntimePodStatus } from '../container/runtime.ts';
+import type { StartReason } from './reason-cache.ts';
+import { findContainerStatus, shouldContainerBeRestarted } from './restart-policy.ts';
+
+/** What container statuses are made from. */
+export interface ContainerStatusesInput {
+  readonly pod: Pod;
+  readonly runtimeStatus: RuntimePodStatus;
+  readonly previous: readonly ContainerStatus[];
+  readonly containers: readonly (Container | EphemeralContainer)[];
+  readonly kind: 'container' | 'init' | 'ephemeral';
+  /** Scheme of container ids: `containerd`. */
+  readonly runtimeName: string;
+  readonly startReason: (containerName: string) => StartReason | undefined;
+}
+
+/** What is said of a container that vanished. */
+export const STATUS_UNKNOWN_REASON = 'ContainerStatusUnknown';
+
+/** Statuses in the order of the spec. */
+export function generateContainerStatuses(input: ContainerStatusesInput): ContainerStatus[] {
+  return input.containers.map((container) => statusOf(container, input));
+}
+
+function statusOf(container: Container | EphemeralContainer, input: ContainerStatusesInput): ContainerStatus {
+  const previous = input.previous.find((candidate) => candidate.name === container.name);
+  const seen = input.runtimeStatus.containers.filter((candidate) => candidate.name === container.name);
+  const newest = seen[0];
+  let status = newest === undefined ? statusOfMissing(container, previous, input) : convert(newest, previous, input);
+  if (newest !== undefined) {
+    const before = seen[1] === undefined ? previous?.lastState : convert(seen[1], undefined, input).state;
+    if (before !== undefined) status = { ...status, lastState: before };
+  }
+  status = withResources(container, status);
+  return withStartReason(container, status, input);
+}
+
+function statusOfMissing(
+  container: Container | EphemeralContainer,
+  previous: ContainerStatus | undefined,
+  input: ContainerStatusesInput,
+): ContainerStatus {
+  if (previous?.state?.terminated !== undefined) return previous;
+  const initializing = input.kind === 'container' && (input.pod.spec?.initContainers ?? []).length > 0;
+  const status: ContainerStatus = {
+    name: container.name,
+    image: container.image ?? '',
+    imageID: '',
+    state: { waiting: { reason: initializing ? 'PodInitializing' : 'ContainerCreating' } },
+    lastState: previous?.lastState ?? {},
+    ready: false,
+    restartCount: previous?.restartCount ?? 0,
+    started: false,
+  };
+  if (previous?.state?.running === undefined || status.lastState?.terminated !== undefined) return status;
+  // It ran and is gone without a trace: it must not look as if it had never started.
+  return {
+    ...status,
+    lastState: {
+      terminated: {
+        reason: STATUS_UNKNOWN_REASON,
+        message: 'The container could not be located when the pod was deleted.  The container used to be Running',
+        exitCode: 137,
+      },
+    },
+    restartCount: status.restartCount + (input.pod.metadata.deletionTimestamp === undefined ? 1 : 0),
+  };
+}
+
+function timeField<K extends string>(name: K, timeMs: number): Partial<Record<K, string>> {
+  return timeMs > 0 ? ({ [name]: formatTime(timeMs) } as Partial<Record<K, string>>) : {};
+}
+
+function stateOf(
+  seen: RuntimeContainerStatus,
+  previous: ContainerStatus | undefined,
+  containerID: string,
+): ContainerState {
+  switch (seen.state) {
+    case 'running':
+      return { running: timeField('startedAt', seen.startedAtMs) };
+    case 'created':
+      return { waiting: {} };
+    case 'exited':
+      return {
+        terminated: {
+          containerID,
+          exitCode: seen.exitCode,
+          ...timeField('finishedAt', seen.finishedAtMs),
+          ...(seen.message === '' ? {} : { message: seen.message }),
+          ...(seen.reason === '' ? {} : { reason: seen.reason }),
+          ...timeField('startedAt', seen.startedAtMs),
+        },
+      };
+    case 'unknown':
+      if (previous?.state?.running === undefined) return { waiting: {} };
+      return {
+        terminated: {
+          reason: STATUS_UNKNOWN_REASON,
+          message: 'The container could not be located when the pod was terminated',
+          exitCode: 137,
+        },
+      };
+  }
+}
+
+function convert(
+  seen: RuntimeContainerStatus,
+  previous: ContainerStatus | undefined,
+  input: ContainerStatusesInput,
+): ContainerStatus {
+  const containerID = `${input.runtimeName}://${seen.id}`;
+  const status: ContainerStatus = {
+    containerID,
+    image: seen.image,
+    imageID: seen.imageRef === '' ? seen.imageId : seen.imageRef,
+    lastState: {},
+    name: seen.name,
+    ready: false,
+    restartCount: seen.restartCount,
+    started: false,
+    state: stateOf(seen, previous, containerID),
+  };
+  if (previous?.volumeMounts !== undefined) status.volumeMounts = previous.volumeMounts;
+  if (seen.user !== undefined) {
+    const { uid, gid, supplementalGroups } = seen.user;
+    status.user = { linux: { uid, gid, supplementalGroups: [...supplementalGroups] } };
+  }
+  return status;
+}
+
+/** Requests and limits in force. Without in-place resize in progress they are the spec's. */
+function withResources(container: Container | EphemeralContainer, status: ContainerStatus): ContainerStatus {
+  const resources = container.resources;
+  if (status.state?.running === undefined || resources === undefined) return status;
+  return {
+    ...status,
+    ...(resources.requests === undefined ? {} : { allocatedResources: resources.requests }),
+    resources,
+  };
+}
+
+/** A container that waits for its next start says why. */
+function withStartReason(
+  container: Container | EphemeralContainer,
+  status: ContainerStatus,
+  input: ContainerStatusesInput,
+): ContainerStatus {
+  if (input.kind === 'init') {
+    const newest = findContainerStatus(input.runtimeStatus, container.name);
+    if (newest?.state === 'exited' && newest.exitCode === 0) return status;
+  }
+  if (!shouldContainerBeRestarted(container, input.pod, input.runtimeStatus)) return status;
+  const why = input.startReason(container.name);
+  if (why === undefined) return status;
+  const waiting = { ...(why.message === '' ? {} : { message: why.message }), reason: why.reason };
+  const lastState = status.state?.terminated === undefined ? status.lastState : { terminated: status.state.terminated };
+  return { ...status, ...(lastState === undefined ? {} : { lastState }), state: { waiting } };
+}

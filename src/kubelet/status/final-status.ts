@@ -1,0 +1,61 @@
+/** The last status of a pod whose work is over. Pure. Upstream: TerminatePod in pkg/kubelet/status/status_manager.go. */
+import type { ContainerStatus, Pod, PodStatus } from '../../api/gen/core-v1.ts';
+import { isStaticPod, isTerminalPhase } from '../types/pod-update.ts';
+import { STATUS_UNKNOWN_REASON } from './container-statuses.ts';
+import { isRestartableInitContainer } from './restart-policy.ts';
+
+function ended(status: ContainerStatus): ContainerStatus {
+  if (status.state?.terminated !== undefined) return status;
+  const message = 'The container could not be located when the pod was terminated';
+  return {
+    ...status,
+    ready: false,
+    started: false,
+    state: { terminated: { reason: STATUS_UNKNOWN_REASON, message, exitCode: 137 } },
+  };
+}
+
+/** Whether the pod got past its init containers. */
+function hasPodInitialized(pod: Pod, status: PodStatus): boolean {
+  const initContainers = pod.spec?.initContainers ?? [];
+  if (initContainers.length === 0) return true;
+  const regularStarted = (status.containerStatuses ?? []).some(
+    (container) =>
+      container.state?.running !== undefined ||
+      container.state?.terminated !== undefined ||
+      container.lastState?.terminated !== undefined,
+  );
+  if (regularStarted) return true;
+  const last = initContainers.at(-1)!;
+  const lastStatus = status.initContainerStatuses?.find(({ name }) => name === last.name);
+  if (isRestartableInitContainer(last)) return lastStatus?.started === true;
+  return lastStatus?.state?.terminated?.exitCode === 0 || lastStatus?.lastState?.terminated?.exitCode === 0;
+}
+
+/** Init containers up to the last that shows any trace of having run. */
+function startedInitCount(statuses: readonly ContainerStatus[]): number {
+  return (
+    statuses.findLastIndex(
+      (status) =>
+        status.state?.running !== undefined ||
+        status.state?.terminated !== undefined ||
+        status.lastState?.terminated !== undefined,
+    ) + 1
+  );
+}
+
+/** `status` with no container left running and a terminal phase (static pods keep theirs: they start again). */
+export function finalPodStatus(pod: Pod, status: PodStatus): PodStatus {
+  const init = status.initContainerStatuses;
+  const started = startedInitCount(init ?? []);
+  const containers = hasPodInitialized(pod, status) ? status.containerStatuses?.map(ended) : status.containerStatuses;
+  const phase = isTerminalPhase(status.phase) || isStaticPod(pod) ? status.phase : 'Failed';
+  return {
+    ...status,
+    ...(phase === undefined ? {} : { phase }),
+    ...(containers === undefined ? {} : { containerStatuses: containers }),
+    ...(init === undefined
+      ? {}
+      : { initContainerStatuses: init.map((container, index) => (index < started ? ended(container) : container)) }),
+  };
+}

@@ -1,0 +1,121 @@
+/**
+ * Rules between an old and a new pod status. Pure. Upstream: mergePodStatus, updateLastTransitionTime, normalizeStatus,
+ * checkContainerStateTransition in pkg/kubelet/status/status_manager.go.
+ */
+import { deepEqual } from '../../base/equal.ts';
+import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../api/gen/core-v1.ts';
+import { isKubeletCondition, isTerminalPhase } from '../types/pod-update.ts';
+import { containersReadyCondition, podReadyCondition } from './conditions.ts';
+import { isRestartableInitContainer, restartsAfterExit } from './restart-policy.ts';
+
+/** The new status with each condition's transition time: kept while its status stays, else `now`. */
+export function withTransitionTimes(status: PodStatus, old: PodStatus, now: string): PodStatus {
+  const conditions = (status.conditions ?? []).map((condition): PodCondition => {
+    if (!isKubeletCondition(condition.type) && condition.type !== 'DisruptionTarget') return condition;
+    const before = old.conditions?.find((candidate) => candidate.type === condition.type);
+    const kept = before !== undefined && before.status === condition.status ? before.lastTransitionTime : undefined;
+    return { ...condition, lastTransitionTime: kept ?? now };
+  });
+  return { ...status, conditions };
+}
+
+/** The status to write over what the API holds: others' conditions stay, a terminal phase waits until nothing runs. */
+export function mergePodStatus(pod: Pod, status: PodStatus, couldHaveRunningContainers: boolean): PodStatus {
+  const old = pod.status ?? {};
+  const becomesTerminal = !isTerminalPhase(old.phase) && isTerminalPhase(status.phase);
+  const foreign = (old.conditions ?? []).filter((condition) => !isKubeletCondition(condition.type));
+  const own = (status.conditions ?? []).filter((condition) => isKubeletCondition(condition.type));
+  const disruption = status.conditions?.find((condition) => condition.type === 'DisruptionTarget');
+  let conditions = [...foreign, ...own];
+  if (becomesTerminal && !couldHaveRunningContainers && disruption !== undefined) {
+    conditions = [...conditions.filter((condition) => condition.type !== 'DisruptionTarget'), disruption];
+  }
+  let merged: PodStatus = { ...status, conditions };
+  for (const field of ['resourceClaimStatuses', 'nominatedNodeName'] as const) {
+    const { [field]: _dropped, ...rest } = merged;
+    merged = old[field] === undefined ? rest : { ...rest, [field]: old[field] };
+  }
+  if (becomesTerminal && couldHaveRunningContainers) merged = withPhaseOf(merged, old);
+  return isTerminalPhase(merged.phase) ? withoutReady(pod, merged) : merged;
+}
+
+function withPhaseOf(status: PodStatus, old: PodStatus): PodStatus {
+  const { phase: _phase, reason: _reason, message: _message, ...rest } = status;
+  return {
+    ...rest,
+    ...(old.phase === undefined ? {} : { phase: old.phase }),
+    ...(old.reason === undefined ? {} : { reason: old.reason }),
+    ...(old.message === undefined ? {} : { message: old.message }),
+  };
+}
+
+/** A pod of terminal phase is not ready, whatever the last probe said. */
+function withoutReady(pod: Pod, status: PodStatus): PodStatus {
+  const ready =
+    status.conditions?.some((c) => (c.type === 'Ready' || c.type === 'ContainersReady') && c.status === 'True') ===
+    true;
+  if (!ready) return status;
+  const input = {
+    pod,
+    statuses: [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])],
+    phase: status.phase!,
+  };
+  const replaced = [containersReadyCondition(input), podReadyCondition(input, [])];
+  const conditions = (status.conditions ?? []).map((condition) => {
+    const replacement = replaced.find((candidate) => candidate.type === condition.type);
+    return replacement === undefined ? condition : { ...condition, ...replacement };
+  });
+  return { ...status, conditions };
+}
+
+/** What the kubelet owns of a status, for comparing the API's copy with the cache. */
+function ownPart(status: PodStatus): PodStatus {
+  const { resourceClaimStatuses: _claims, nominatedNodeName: _nominated, ...rest } = status;
+  const own = (status.conditions ?? []).filter((condition) => isKubeletCondition(condition.type));
+  return { ...rest, conditions: own.sort((a, b) => (a.type < b.type ? -1 : 1)) };
+}
+
+function withoutEmpty(value: unknown): unknown {
+  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map(withoutEmpty);
+  if (value === null || typeof value !== 'object') return value === '' ? undefined : value;
+  const entries = Object.entries(value).map(([name, field]) => [name, withoutEmpty(field)] as const);
+  const kept = entries.filter(([, field]) => field !== undefined);
+  return kept.length === 0 ? undefined : Object.fromEntries(kept);
+}
+
+/** Whether both say the same as far as the kubelet writes it; empty and absent are one. */
+export function isStatusEqualByKubelet(a: PodStatus, b: PodStatus): boolean {
+  return deepEqual(withoutEmpty(ownPart(a)), withoutEmpty(ownPart(b)));
+}
+
+function illegalTransition(
+  old: readonly ContainerStatus[],
+  now: readonly ContainerStatus[],
+  mayRestart: (name: string, exitCode: number) => boolean,
+): string | undefined {
+  for (const before of old) {
+    const ended = before.state?.terminated;
+    const after = now.find((candidate) => candidate.name === before.name);
+    if (ended === undefined || after === undefined || after.state?.terminated !== undefined) continue;
+    if (!mayRestart(before.name, ended.exitCode))
+      return `terminated container ${before.name} attempted illegal transition to non-terminated state`;
+  }
+  return undefined;
+}
+
+/** Why the new status must not replace the old one: a container that may not restart cannot come back to life. */
+export function checkContainerStateTransition(pod: Pod, old: PodStatus, status: PodStatus): string | undefined {
+  if ((pod.spec?.restartPolicy ?? 'Always') === 'Always') return undefined;
+  const containers = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
+  const mayRestart = (name: string, exitCode: number): boolean => {
+    const container = containers.find((candidate) => candidate.name === name);
+    return container === undefined || restartsAfterExit(container, pod, exitCode);
+  };
+  const sidecars = new Set((pod.spec?.initContainers ?? []).filter(isRestartableInitContainer).map(({ name }) => name));
+  const initMayRestart = (name: string, exitCode: number): boolean =>
+    sidecars.has(name) || (exitCode !== 0 && mayRestart(name, exitCode));
+  return (
+    illegalTransition(old.containerStatuses ?? [], status.containerStatuses ?? [], mayRestart) ??
+    illegalTransition(old.initContainerStatuses ?? [], status.initContainerStatuses ?? [], initMayRestart)
+  );
+}

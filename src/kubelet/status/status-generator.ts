@@ -1,0 +1,55 @@
+/** Status generation wired to what the kubelet knows. Upstream: the receiver side of generateAPIPodStatus. */
+import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
+import { podQosClass } from '../../api/pod-qos.ts';
+import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { DEADLINE_EXCEEDED, untilActiveDeadlineMs } from '../active-deadline.ts';
+import type { PodStatus as RuntimePodStatus } from '../container/runtime.ts';
+import type { ProbeManager } from '../prober/prober-manager.ts';
+import { podUid } from '../types/pod-update.ts';
+import { generateApiPodStatus } from './generate.ts';
+import type { ReasonCache } from './reason-cache.ts';
+import type { StatusManager } from './status-manager.ts';
+
+/** Makes the status of a pod from what the runtime shows now. */
+export type GenerateStatus = (pod: Pod, runtimeStatus: RuntimePodStatus, podIsTerminal: boolean) => PodStatus;
+
+/** What it is wired to. */
+export interface StatusGeneratorDeps {
+  readonly clock: Clock;
+  readonly recorder: EventRecorder;
+  readonly statusManager: StatusManager;
+  readonly probeManager: ProbeManager;
+  readonly reasonCache: ReasonCache;
+  readonly nodeIps: readonly string[];
+  readonly runtimeName: () => string;
+}
+
+/** Makes the generator. A pod past its active deadline is told so once in an event. */
+export function createStatusGenerator(deps: StatusGeneratorDeps): GenerateStatus {
+  return (pod, runtimeStatus, podIsTerminal) => {
+    const previous = deps.statusManager.getPodStatus(podUid(pod)) ?? pod.status ?? {};
+    const leftMs = untilActiveDeadlineMs(pod, previous, deps.clock.nowMs());
+    const evict = leftMs !== undefined && leftMs <= 0 ? DEADLINE_EXCEEDED : undefined;
+    if (
+      evict !== undefined &&
+      previous.reason !== evict.reason &&
+      previous.phase !== 'Succeeded' &&
+      previous.phase !== 'Failed'
+    ) {
+      deps.recorder.event(pod, 'Normal', evict.reason, evict.message);
+    }
+    return generateApiPodStatus({
+      pod,
+      runtimeStatus,
+      previous,
+      podIsTerminal,
+      runtimeName: deps.runtimeName(),
+      nodeIps: deps.nodeIps,
+      qosClass: podQosClass(pod),
+      startReason: (containerName) => deps.reasonCache.get(podUid(pod), containerName),
+      evict,
+      applyProbes: deps.probeManager.updatePodStatus,
+    });
+  };
+}

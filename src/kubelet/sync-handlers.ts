@@ -1,0 +1,139 @@
+/**
+ * What to do with the messages of the sync loop: keeps the pod manager, admits new pods, wakes pod workers. Upstream:
+ * HandlePodAdditions, HandlePodUpdates, HandlePodRemoves, HandlePodReconcile and HandlePodSyncs in pkg/kubelet/kubelet.go.
+ */
+import type { Pod, PodStatus } from '../api/gen/core-v1.ts';
+import { parseTime } from '../api/time.ts';
+import type { EventRecorder } from '../client/event-recorder.ts';
+import type { BasePlatform } from '../platform/platform.ts';
+import type { AdmissionResult } from './admission.ts';
+import type { SyncHandler } from './kubelet-sync-loop.ts';
+import type { PodManager } from './pod/pod-manager.ts';
+import type { PodWorkers } from './pod-workers/pod-syncer.ts';
+import type { StatusManager } from './status/status-manager.ts';
+import { isTerminalPhase, podFields, podUid, type SyncPodType } from './types/pod-update.ts';
+
+/** What the handlers need. */
+export interface SyncHandlersDeps {
+  readonly platform: BasePlatform;
+  readonly recorder: EventRecorder;
+  readonly podManager: PodManager;
+  readonly podWorkers: PodWorkers;
+  readonly statusManager: StatusManager;
+  readonly allSourcesReady: () => boolean;
+  /** Whether the node takes the pod beside the active ones. */
+  readonly canAdmitPod: (pod: Pod, activePods: readonly Pod[]) => AdmissionResult;
+  readonly qosClassOf: (pod: Pod) => string;
+  readonly handlePodCleanups: () => Promise<void>;
+}
+
+/** Pods that hold resources: neither ended nor known to have stopped. Upstream: filterOutInactivePods. */
+export function activePods(pods: readonly Pod[], deps: Pick<SyncHandlersDeps, 'podWorkers' | 'statusManager'>): Pod[] {
+  return pods.filter((pod) => {
+    const uid = podUid(pod);
+    if (deps.podWorkers.isPodKnownTerminated(uid)) return false;
+    const status = deps.statusManager.getPodStatus(uid) ?? pod.status;
+    const ended = isTerminalPhase(status?.phase) || isTerminalPhase(pod.status?.phase);
+    return !ended || deps.podWorkers.isPodTerminationRequested(uid);
+  });
+}
+
+/** Makes the handlers. */
+export function createSyncHandlers(deps: SyncHandlersDeps): SyncHandler {
+  const { podManager, podWorkers, statusManager } = deps;
+  const log = deps.platform.log.child('kubelet');
+  const nowMs = (): number => deps.platform.clock.monotonicMs();
+
+  /** Wakes the pod's worker; a mirror's change concerns its static pod. Formerly dispatchWork. */
+  function dispatchWork(given: Pod, updateType: SyncPodType, startTimeMs?: number): void {
+    const { pod, mirrorPod, wasMirror } = podManager.getPodAndMirrorPod(given);
+    if (pod === undefined) {
+      log.debug('Unable to find pod for mirror pod, skipping', podFields(given));
+      return;
+    }
+    podWorkers.updatePod({ pod, mirrorPod, updateType: wasMirror ? 'update' : updateType, startTimeMs });
+  }
+
+  function rejectPod(pod: Pod, reason: string, message: string): void {
+    deps.recorder.event(pod, 'Warning', reason, message);
+    const generation = pod.metadata.generation;
+    const status: PodStatus = {
+      ...(generation === undefined ? {} : { observedGeneration: generation }),
+      qosClass: pod.status?.qosClass ?? deps.qosClassOf(pod),
+      phase: 'Failed',
+      reason,
+      message: `Pod was rejected: ${message}`,
+    };
+    statusManager.setPodStatus(pod, status);
+  }
+
+  /** A pod that does not fit is refused here and never reaches a worker. */
+  function admit(pod: Pod): boolean {
+    const uid = podUid(pod);
+    if (podWorkers.isPodTerminationRequested(uid) || isTerminalPhase(pod.status?.phase)) return true;
+    if (pod.metadata.deletionTimestamp !== undefined) return true;
+    const others = activePods(podManager.getPods(), deps).filter((other) => podUid(other) !== uid);
+    const result = deps.canAdmitPod(pod, others);
+    if (!result.admit) rejectPod(pod, result.reason, result.message);
+    return result.admit;
+  }
+
+  function removePod(given: Pod): void {
+    podManager.removePod(given);
+    const { pod, mirrorPod, wasMirror } = podManager.getPodAndMirrorPod(given);
+    if (wasMirror) {
+      if (pod !== undefined)
+        podWorkers.updatePod({ pod, mirrorPod: undefined, updateType: 'update', startTimeMs: nowMs() });
+      return;
+    }
+    if (!deps.allSourcesReady()) {
+      log.error('Failed to delete pod', {
+        ...podFields(given),
+        err: 'skipping delete because sources are not ready yet',
+      });
+      return;
+    }
+    podWorkers.updatePod({ pod: given, mirrorPod, updateType: 'kill', startTimeMs: nowMs() });
+  }
+
+  return {
+    handlePodAdditions(pods) {
+      const startedMs = nowMs();
+      const byAge = [...pods].sort(
+        (a, b) => (parseTime(a.metadata.creationTimestamp) || 0) - (parseTime(b.metadata.creationTimestamp) || 0),
+      );
+      for (const pod of byAge) {
+        podManager.addPod(pod);
+        const { wasMirror } = podManager.getPodAndMirrorPod(pod);
+        if (wasMirror || admit(pod)) dispatchWork(pod, 'create', startedMs);
+      }
+    },
+    handlePodUpdates(pods) {
+      const startedMs = nowMs();
+      for (const pod of pods) {
+        podManager.updatePod(pod);
+        dispatchWork(pod, 'update', startedMs);
+        statusManager.podChanged(pod);
+      }
+    },
+    handlePodRemoves(pods) {
+      for (const pod of pods) removePod(pod);
+    },
+    handlePodReconcile(pods) {
+      for (const pod of pods) {
+        podManager.updatePod(pod);
+        // A status changed by others: readiness gates may now hold, and our own fields are put right again.
+        if ((pod.spec?.readinessGates ?? []).length > 0) dispatchWork(pod, 'sync', nowMs());
+        statusManager.podChanged(pod);
+      }
+    },
+    handlePodSyncs(pods) {
+      for (const given of pods) {
+        const { pod, mirrorPod, wasMirror } = podManager.getPodAndMirrorPod(given);
+        if (wasMirror || pod === undefined) continue;
+        podWorkers.updatePod({ pod, mirrorPod, updateType: 'sync', startTimeMs: nowMs() });
+      }
+    },
+    handlePodCleanups: deps.handlePodCleanups,
+  };
+}

@@ -1,0 +1,185 @@
+/**
+ * One sync of a running pod: reports its status, prepares its surroundings (cgroup, mirror, directories, volumes, probes)
+ * and lets the runtime do the seven steps. Upstream: (*Kubelet).SyncPod in pkg/kubelet/kubelet.go.
+ *
+ * Differs: after the runtime has acted, the pod is looked at again and its status reported at once; upstream waits for
+ * the next relist and sync. Waiting reasons of containers that failed to start are so reported without delay.
+ */
+import type { Pod, PodStatus } from '../api/gen/core-v1.ts';
+import type { EventRecorder } from '../client/event-recorder.ts';
+import type { BasePlatform } from '../platform/platform.ts';
+import { untilActiveDeadlineMs } from './active-deadline.ts';
+import type { PodContainerManager } from './cgroups/pod-container-manager.ts';
+import type { ContainerRuntime, PodStatus as RuntimePodStatus, PodSyncResult } from './container/runtime.ts';
+import { killPod, runningPodOf } from './kill-pod.ts';
+import type { RuntimeState } from './node-status/runtime-state.ts';
+import type { ObservationStamp, PodCache } from './pod-cache.ts';
+import type { PodDirectories } from './pod-directories.ts';
+import { PodSyncError, type PodSyncer, type SyncPodOutcome } from './pod-workers/pod-syncer.ts';
+import { NETWORK_NOT_READY_MESSAGE } from './pod-workers/pod-workers.ts';
+import type { ProbeManager } from './prober/prober-manager.ts';
+import type { PullSecrets } from './pull-secrets.ts';
+import type { ReasonCache } from './status/reason-cache.ts';
+import type { StatusManager } from './status/status-manager.ts';
+import { isHostNetworkPod, isTerminalPhase, podFields, podName, podNamespace, podUid } from './types/pod-update.ts';
+import type { VolumeManager } from './volumes/volume-manager-contract.ts';
+
+/** What the syncs of a pod use. */
+export interface SyncPodDeps {
+  readonly platform: BasePlatform;
+  readonly recorder: EventRecorder;
+  readonly runtime: ContainerRuntime;
+  readonly podCache: PodCache;
+  readonly podContainers: PodContainerManager;
+  readonly volumes: VolumeManager;
+  readonly directories: PodDirectories;
+  readonly statusManager: StatusManager;
+  readonly probeManager: ProbeManager;
+  readonly reasonCache: ReasonCache;
+  readonly runtimeState: RuntimeState;
+  readonly pullSecrets: PullSecrets;
+  readonly reconcileMirrorPod: (pod: Pod, mirrorPod: Pod | undefined) => Promise<void>;
+  readonly isPodTerminationRequested: (uid: string) => boolean;
+  /** Upstream has none: while the runtime works for the pod, its events need no inspections of their own. */
+  readonly holdEvents: (uid: string) => () => void;
+  /** Wired status generation. */
+  readonly generateStatus: (pod: Pod, runtimeStatus: RuntimePodStatus, podIsTerminal: boolean) => PodStatus;
+}
+
+/** Reasons that only say "not yet": the sync itself went well. */
+const BACK_OFF_REASONS: ReadonlySet<string> = new Set(['CrashLoopBackOff', 'ImagePullBackOff']);
+
+type SyncPodRequest = Parameters<PodSyncer['syncPod']>[0];
+
+/** Makes the sync. */
+export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
+  const log = deps.platform.log.child('sync-pod');
+
+  function report(pod: Pod, podStatus: RuntimePodStatus): PodStatus {
+    const status = deps.generateStatus(pod, podStatus, false);
+    deps.statusManager.setPodStatus(pod, status);
+    return status;
+  }
+
+  function checkNetwork(pod: Pod): void {
+    const problems = deps.runtimeState.networkErrors();
+    if (problems.length === 0 || isHostNetworkPod(pod)) return;
+    const message = `${NETWORK_NOT_READY_MESSAGE}: ${problems.join(', ')}`;
+    deps.recorder.event(pod, 'Warning', 'NetworkNotReady', message);
+    throw new Error(message);
+  }
+
+  /** A running pod whose cgroup vanished is ended first, so that its containers come back under the right limits. */
+  async function ensureCgroup(pod: Pod, podStatus: RuntimePodStatus, signal: AbortSignal): Promise<void> {
+    if (deps.isPodTerminationRequested(podUid(pod)) || (await deps.podContainers.podCgroupExists(pod))) return;
+    if (podStatus.containers.some((container) => container.state === 'running')) {
+      try {
+        await killPod(deps.runtime, { pod, runtimePod: runningPodOf(podStatus), signal });
+        if (pod.spec?.restartPolicy === 'Never') return;
+      } catch (error) {
+        log.error('KillPod failed', { ...podFields(pod), err: error });
+      }
+    }
+    try {
+      await deps.podContainers.ensurePodCgroup(pod);
+    } catch (error) {
+      deps.recorder.event(
+        pod,
+        'Warning',
+        'FailedCreatePodContainer',
+        `unable to ensure pod container exists: ${textOf(error)}`,
+      );
+      throw new Error(
+        `failed to ensure that the pod: ${podUid(pod)} cgroups exist and are correctly applied: ${textOf(error)}`,
+        { cause: error },
+      );
+    }
+  }
+
+  async function makeDirectories(pod: Pod): Promise<void> {
+    try {
+      await deps.directories.makePodDataDirs(podUid(pod));
+    } catch (error) {
+      deps.recorder.event(
+        pod,
+        'Warning',
+        'FailedToMakePodDataDirectories',
+        `error making pod data directories: ${textOf(error)}`,
+      );
+      throw error;
+    }
+  }
+
+  async function waitForVolumes(pod: Pod, signal: AbortSignal): Promise<void> {
+    try {
+      await deps.volumes.waitForAttachAndMount(pod, signal);
+    } catch (error) {
+      if (!signal.aborted) {
+        const text = textOf(error);
+        const message = text.startsWith('Unable to') ? text : `Unable to attach or mount volumes: ${text}`;
+        deps.recorder.event(pod, 'Warning', 'FailedMount', message);
+      }
+      throw error;
+    }
+  }
+
+  /** Looks at what the runtime made of it and reports that. */
+  async function reportAfter(pod: Pod, result: PodSyncResult, signal: AbortSignal): Promise<number> {
+    const actedAt = deps.podCache.now();
+    deps.reasonCache.update(podUid(pod), result);
+    try {
+      const identity = { uid: podUid(pod), name: podName(pod), namespace: podNamespace(pod) };
+      const seen = await deps.podCache.getNewerThan(identity, actedAt, signal);
+      if (!deps.isPodTerminationRequested(podUid(pod))) report(pod, seen);
+    } catch (error) {
+      if (!signal.aborted) log.warn('Could not look at the pod after its sync', { ...podFields(pod), err: error });
+    }
+    return actedAt;
+  }
+
+  /** Lets the runtime do its steps; if it did any, what came of them is looked at and reported. */
+  async function act(
+    request: Parameters<ContainerRuntime['syncPod']>[0],
+  ): Promise<{ result: PodSyncResult; actedAt: ObservationStamp | undefined }> {
+    const release = deps.holdEvents(podUid(request.pod));
+    try {
+      const result = await deps.runtime.syncPod(request);
+      const acted = result.steps.length > 0 || result.error !== undefined;
+      return { result, actedAt: acted ? await reportAfter(request.pod, result, request.signal) : undefined };
+    } finally {
+      release();
+    }
+  }
+
+  return async (request: SyncPodRequest): Promise<SyncPodOutcome> => {
+    const { pod, mirrorPod, podStatus, signal } = request;
+    const status = report(pod, podStatus);
+    if (isTerminalPhase(status.phase)) return { terminal: true };
+    checkNetwork(pod);
+    await ensureCgroup(pod, podStatus, signal);
+    await deps.reconcileMirrorPod(pod, mirrorPod);
+    await makeDirectories(pod);
+    await waitForVolumes(pod, signal);
+    const pullSecrets = await deps.pullSecrets.forPod(pod);
+    signal.throwIfAborted();
+    deps.probeManager.addPod(pod);
+    const { result, actedAt } = await act({ pod, podStatus, pullSecrets, signal });
+    const failed =
+      result.error !== undefined &&
+      !result.steps.every((step) => step.reason === undefined || BACK_OFF_REASONS.has(step.reason));
+    const onlyUnexplained = result.error !== undefined && result.steps.every((step) => step.reason === undefined);
+    if (failed || onlyUnexplained) {
+      throw new PodSyncError(textOf(result.error), { cause: result.error, retryAfterMs: result.retryAfterMs });
+    }
+    const deadlineMs = untilActiveDeadlineMs(pod, status, deps.platform.clock.nowMs());
+    const retryAfterMs = Math.min(
+      result.retryAfterMs ?? Infinity,
+      deadlineMs === undefined ? Infinity : Math.max(deadlineMs, 0),
+    );
+    return { terminal: false, actedAt, ...(retryAfterMs === Infinity ? {} : { retryAfterMs }) };
+  };
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,147 @@
+/**
+ * Projects a set of files into a directory so that readers see the old set or the new one, never a mixture. Upstream:
+ * pkg/volume/util/atomic_writer.go.
+ *
+ * Layout: the files lie in a time-stamped directory, `..data` links to it, and each top name links through `..data`. A
+ * change writes a new directory and swaps `..data` by one rename; inotify users rely on exactly this.
+ */
+import { formatTime } from '../../api/time.ts';
+import type { Files } from '../../platform/files.ts';
+
+/** One file of the set. */
+export interface ProjectedFile {
+  readonly data: Uint8Array;
+  readonly mode: number;
+  /** Owner, when it must not be root. */
+  readonly fsUser?: number;
+}
+
+/** The whole set, by relative path. */
+export type Payload = ReadonlyMap<string, ProjectedFile>;
+
+/** What to write where. */
+export interface AtomicWriteRequest {
+  readonly files: Files;
+  /** Exists already. */
+  readonly targetDir: string;
+  readonly payload: Payload;
+  readonly nowMs: number;
+  /** Makes time-stamped names unique. */
+  readonly suffix: string;
+  /** Sets ownership of the new directory before it becomes visible. */
+  readonly setPermissions?: (dir: string) => Promise<void>;
+}
+
+const dataLink = '..data';
+const newDataLink = '..data_tmp';
+const maxPathLength = 4096;
+const maxNameLength = 255;
+
+/** Complains about a path that would leave the volume or collide with the writer's own names. */
+export function validatePayloadPath(path: string): void {
+  if (path === '') throw new Error('invalid path: path must not be empty: ""');
+  if (path.startsWith('/')) throw new Error(`invalid path: must be relative path: ${path}`);
+  if (path.length > maxPathLength) throw new Error(`invalid path: must be less than or equal to ${maxPathLength} characters`);
+  const parts = path.split('/');
+  for (const part of parts) {
+    if (part === '..') throw new Error(`invalid path: must not contain '..': ${path}`);
+    if (part.length > maxNameLength) throw new Error(`invalid path: filenames must be less than or equal to ${maxNameLength} characters`);
+  }
+  if (parts[0]!.startsWith('..')) throw new Error(`invalid path: must not start with '..': ${path}`);
+}
+
+/** Brings the directory to the payload. Resolves to false when it was there already and nothing was touched. */
+export async function writeAtomically(request: AtomicWriteRequest): Promise<boolean> {
+  const { files, targetDir, payload } = request;
+  for (const path of payload.keys()) validatePayloadPath(path);
+  const current = await readLinkIfAny(files, `${targetDir}/${dataLink}`);
+  const written = current === undefined ? [] : await filesBelow(files, `${targetDir}/${current}`, '');
+  const stale = written.filter((path) => !payload.has(path));
+  if (current !== undefined && stale.length === 0 && (await isUpToDate(request, current, new Set(written)))) {
+    await linkTopNames(files, targetDir, payload);
+    return false;
+  }
+  const stamped = `..${formatTime(request.nowMs).slice(0, 19).replaceAll(/[-T:]/g, '_')}.${request.suffix}`;
+  await writeStamped(request, `${targetDir}/${stamped}`);
+  await request.setPermissions?.(`${targetDir}/${stamped}`);
+  await files.remove(`${targetDir}/${newDataLink}`);
+  await files.symlink(stamped, `${targetDir}/${newDataLink}`);
+  await files.rename(`${targetDir}/${newDataLink}`, `${targetDir}/${dataLink}`);
+  await linkTopNames(files, targetDir, payload);
+  await removeStaleNames(request, stamped);
+  return true;
+}
+
+async function isUpToDate(request: AtomicWriteRequest, current: string, written: ReadonlySet<string>): Promise<boolean> {
+  const { files, targetDir, payload } = request;
+  for (const [path, file] of payload) {
+    if (!written.has(path)) return false;
+    const data = await files.readFile(`${targetDir}/${current}/${path}`);
+    if (Buffer.compare(data, file.data) !== 0) return false;
+    // Group permissions may have been added for the fsGroup.
+    const { mode } = await files.lstat(`${targetDir}/${current}/${path}`);
+    if ((mode & file.mode) !== file.mode) return false;
+  }
+  return true;
+}
+
+async function writeStamped(request: AtomicWriteRequest, dir: string): Promise<void> {
+  const { files, payload } = request;
+  await files.makeDir(dir, { mode: 0o755 });
+  for (const [path, file] of payload) {
+    const full = `${dir}/${path}`;
+    const parent = full.slice(0, full.lastIndexOf('/'));
+    if (parent !== dir) await files.makeDir(parent, { mode: 0o755 });
+    await files.writeFile(full, file.data, { mode: file.mode });
+    await files.chmod(full, file.mode); // the mode of creation is cut by the umask
+    if (file.fsUser !== undefined) await files.chown(full, file.fsUser, (await files.lstat(full)).gid);
+  }
+}
+
+function topNames(payload: Payload): Set<string> {
+  return new Set([...payload.keys()].map((path) => path.split('/')[0]!));
+}
+
+async function linkTopNames(files: Files, targetDir: string, payload: Payload): Promise<void> {
+  const present = new Set(await files.readDir(targetDir));
+  for (const name of topNames(payload)) if (!present.has(name)) await files.symlink(`${dataLink}/${name}`, `${targetDir}/${name}`);
+}
+
+/** Names that are ours and no longer lead anywhere, and earlier time-stamped directories, a killed process's too. */
+async function removeStaleNames(request: AtomicWriteRequest, stamped: string): Promise<void> {
+  const { files, targetDir } = request;
+  const wanted = topNames(request.payload);
+  for (const name of await files.readDir(targetDir)) {
+    if (name === dataLink || name === stamped || wanted.has(name)) continue;
+    const path = `${targetDir}/${name}`;
+    const isOurs = name.startsWith('..') || (await readLinkIfAny(files, path))?.startsWith(`${dataLink}/`) === true;
+    if (isOurs) await files.remove(path);
+  }
+}
+
+async function filesBelow(files: Files, dir: string, prefix: string): Promise<string[]> {
+  const found: string[] = [];
+  let names: string[];
+  try {
+    names = await files.readDir(dir);
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ENOENT') return [];
+    throw error;
+  }
+  for (const name of names) {
+    const { kind } = await files.lstat(`${dir}/${name}`);
+    if (kind === 'directory') found.push(...(await filesBelow(files, `${dir}/${name}`, `${prefix}${name}/`)));
+    else found.push(`${prefix}${name}`);
+  }
+  return found;
+}
+
+async function readLinkIfAny(files: Files, path: string): Promise<string | undefined> {
+  try {
+    return await files.readLink(path);
+  } catch (error) {
+    const { code } = error as { code?: string };
+    if (code === 'ENOENT' || code === 'EINVAL' || code === 'ENOTDIR') return undefined;
+    throw error;
+  }
+}

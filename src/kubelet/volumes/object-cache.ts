@@ -1,0 +1,184 @@
+/**
+ * ConfigMaps and Secrets the node's pods refer to, kept up to date by one watch per object for as long as a pod names it.
+ * Upstream: pkg/kubelet/util/manager (watch_based_manager.go).
+ *
+ * Invariants: an object named by several pods is watched once; an immutable object is read once and not watched; `get`
+ * never answers with an error of its own making: NotFound comes from the server or from the complete list of a watch.
+ * Differs: the first `get` reads the object directly beside the starting watch, so that the server's own error (not yet
+ * authorized, not there) shows at once instead of after a time-out.
+ */
+import type { ConfigMap, Pod, Secret } from '../../api/gen/core-v1.ts';
+import { ConfigMaps, Secrets } from '../../api/gen/resources.ts';
+import type { ResourceInfo } from '../../api/resource-info.ts';
+import { isReason, notFound } from '../../api/status-error.ts';
+import type { Client } from '../../client/client.ts';
+import { runReflector } from '../../client/reflector.ts';
+import type { BasePlatform } from '../../platform/platform.ts';
+import { podReferences, referenceKey, type ObjectReference, type ReferencedKind } from './object-references.ts';
+
+/** Objects by kind. */
+export interface ReferencedObjects {
+  ConfigMap: ConfigMap;
+  Secret: Secret;
+}
+
+/** Reads referenced objects and tells of their changes. */
+export interface ObjectCache {
+  /** The newest known state. Rejects with upstream's NotFound (`configmap "x" not found`), or the server's error. */
+  get<K extends ReferencedKind>(kind: K, namespace: string, name: string): Promise<ReferencedObjects[K]>;
+  /** Calls back after a referenced object appeared, changed or went. Returns the end of it. */
+  onChange(listener: (reference: ObjectReference) => void): () => void;
+  /** Holds what the pod refers to; call again when its spec changed. */
+  registerPod(pod: Pod): void;
+  /** Lets go of what the pod held. */
+  unregisterPod(podUid: string): void;
+}
+
+/** A cache that must be ended. */
+export interface WatchingObjectCache extends ObjectCache {
+  /** Objects watched or held now. */
+  readonly size: number;
+  stop(): void;
+}
+
+/** What the cache needs. */
+export interface ObjectCacheDeps {
+  readonly client: Client;
+  readonly platform: Pick<BasePlatform, 'clock' | 'random' | 'log'>;
+}
+
+const kinds: { readonly [K in ReferencedKind]: ResourceInfo<ReferencedObjects[K]> } = { ConfigMap: ConfigMaps, Secret: Secrets };
+
+type Referenced = ConfigMap | Secret;
+
+/** Makes a cache; nothing is read before a pod registers or `get` is called. */
+export function createObjectCache(deps: ObjectCacheDeps): WatchingObjectCache {
+  const entries = new Map<string, CachedObject>();
+  const byPod = new Map<string, readonly string[]>();
+  const listeners = new Set<(reference: ObjectReference) => void>();
+  const changed = (reference: ObjectReference): void => {
+    for (const listener of listeners) listener(reference);
+  };
+  const release = (keys: readonly string[]): void => {
+    for (const key of keys) {
+      const entry = entries.get(key);
+      if (entry === undefined || --entry.holders > 0) continue;
+      entry.stop();
+      entries.delete(key);
+    }
+  };
+  return {
+    get size() {
+      return entries.size;
+    },
+    async get<K extends ReferencedKind>(kind: K, namespace: string, name: string): Promise<ReferencedObjects[K]> {
+      const reference = { kind, namespace, name };
+      const entry = entries.get(referenceKey(reference));
+      return (await (entry ?? new CachedObject(deps, reference, changed)).get()) as ReferencedObjects[K];
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    registerPod(pod) {
+      const uid = pod.metadata.uid ?? '';
+      const references = podReferences(pod);
+      for (const reference of references) {
+        const key = referenceKey(reference);
+        let entry = entries.get(key);
+        if (entry === undefined) entries.set(key, (entry = new CachedObject(deps, reference, changed)));
+        entry.holders++;
+        entry.start();
+      }
+      release(byPod.get(uid) ?? []);
+      byPod.set(uid, references.map(referenceKey));
+    },
+    unregisterPod(podUid) {
+      release(byPod.get(podUid) ?? []);
+      byPod.delete(podUid);
+    },
+    stop() {
+      for (const entry of entries.values()) entry.stop();
+    },
+  };
+}
+
+/** One object, read directly until its watch has synced. */
+class CachedObject {
+  holders = 0;
+  readonly #deps: ObjectCacheDeps;
+  readonly #reference: ObjectReference;
+  readonly #changed: (reference: ObjectReference) => void;
+  readonly #watch = new AbortController();
+  #started = false;
+  #synced = false;
+  #object: Referenced | undefined;
+  #reading: Promise<Referenced> | undefined;
+
+  constructor(deps: ObjectCacheDeps, reference: ObjectReference, changed: (reference: ObjectReference) => void) {
+    this.#deps = deps;
+    this.#reference = reference;
+    this.#changed = changed;
+  }
+
+  async get(): Promise<Referenced> {
+    if (!this.#synced) return (this.#reading ??= this.#read().finally(() => (this.#reading = undefined)));
+    if (this.#object === undefined) throw this.#notFound();
+    return this.#object;
+  }
+
+  start(): void {
+    if (this.#started) return;
+    this.#started = true;
+    const { clock, random, log } = this.#deps.platform;
+    const { kind, namespace, name } = this.#reference;
+    void runReflector<Referenced>(
+      {
+        client: this.#deps.client.resource(kinds[kind] as ResourceInfo<Referenced>),
+        selection: { namespace, fieldSelector: `metadata.name=${name}` },
+        target: {
+          replace: (items) => this.#set(items.find((item) => item.metadata.name === name)),
+          apply: (type, object) => this.#set(type === 'DELETED' ? undefined : object),
+          bookmark: () => undefined,
+        },
+        clock,
+        random: random.fork(`object-cache/${referenceKey(this.#reference)}`),
+        log,
+      },
+      this.#watch.signal,
+    );
+  }
+
+  stop(): void {
+    this.#watch.abort(new Error('no pod refers to the object any more'));
+  }
+
+  #set(object: Referenced | undefined): void {
+    // What a direct read has told already, presence or absence, is no news.
+    const same = this.#object?.metadata.resourceVersion === object?.metadata.resourceVersion;
+    this.#synced = true;
+    this.#object = object;
+    if (object?.immutable === true) this.stop();
+    if (!same) this.#changed(this.#reference);
+  }
+
+  async #read(): Promise<Referenced> {
+    const { kind, namespace, name } = this.#reference;
+    try {
+      const read = await this.#deps.client.resource(kinds[kind] as ResourceInfo<Referenced>).get({ namespace, name });
+      if (!this.#synced) this.#object = read;
+      return this.#object ?? read;
+    } catch (error) {
+      if (!isReason(error, 'NotFound')) throw error;
+      if (this.#object !== undefined) return this.#object;
+      throw this.#notFound(error);
+    }
+  }
+
+  /** Upstream's object managers name the kind in lower case and singular. */
+  #notFound(cause?: unknown): Error {
+    const error = notFound({ group: '', resource: this.#reference.kind.toLowerCase() }, this.#reference.name);
+    if (cause !== undefined) error.cause = cause;
+    return error;
+  }
+}

@@ -1,0 +1,25 @@
+/** A ConfigMap's keys as files. Upstream: pkg/volume/configmap. */
+import type { ConfigMap } from '../../../../api/gen/core-v1.ts';
+import { isReason } from '../../../../api/status-error.ts';
+import { configMapPayload, defaultFileMode } from '../../projected-content.ts';
+import type { VolumePlugin } from '../../volume-plugin.ts';
+import { writeContent } from '../../write-content.ts';
+
+export const configMapPlugin: VolumePlugin = {
+  name: 'kubernetes.io/configmap',
+  supports: (source) => source.configMap !== undefined,
+  place: 'disk',
+  ownsContent: true,
+  live: true,
+  async setUp(request, deps) {
+    const { name = '', items, defaultMode = defaultFileMode, optional = false } = request.spec.source.configMap!;
+    let configMap: ConfigMap;
+    try {
+      configMap = await deps.objects.get('ConfigMap', request.pod.metadata.namespace ?? '', name);
+    } catch (error) {
+      if (!optional || !isReason(error, 'NotFound')) throw error;
+      configMap = { metadata: {} };
+    }
+    return writeContent(request, configMapPayload(configMap, { items, defaultMode, optional }), deps);
+  },
+};

@@ -1,0 +1,63 @@
+/** What every kind of volume must do: come about, come about again without harm, and leave nothing but what was not ours. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Volume } from '../../../api/gen/core-v1.ts';
+import type { SimPlatform } from '../../../platform/sim/sim-platform.ts';
+import { createVolumeFixture, fixtureRoot, podWith, type VolumeFixture } from '../volume-fixture.ts';
+
+/** A volume of the kind. */
+export interface PluginCase {
+  /** Source in the pod, without name. */
+  readonly source: Omit<Volume, 'name'>;
+  readonly prepare?: (fixture: VolumeFixture) => Promise<void> | void;
+  readonly readOnly: boolean;
+  /** Paths (of the whole host) that must be there when the volume is ready, and what they hold; '' for directories. */
+  readonly content?: Readonly<Record<string, string>>;
+  /** Mounts beside the node's tmpfs. */
+  readonly mounts?: readonly { readonly source: string; readonly type: string; readonly options: readonly string[] }[];
+}
+
+function ownMounts(platform: SimPlatform): object[] {
+  return platform.mounter.mounts
+    .filter(({ path }) => path !== `${fixtureRoot}/memory-volumes`)
+    .map(({ source, type, options }) => ({ source, type, options }));
+}
+
+/** Registers the tests of one kind. */
+export function testPlugin(name: string, of: PluginCase): void {
+  test(`${name}: ready, again, gone`, async (t) => {
+    const fixture = createVolumeFixture();
+    t.after(() => fixture.stop());
+    await of.prepare?.(fixture);
+    const before = fixture.platform.files.snapshot();
+    const pod = podWith([{ name: 'vol', ...of.source }]);
+    fixture.pods = [pod];
+    fixture.start();
+    const signal = new AbortController().signal;
+    await fixture.manager.waitForAttachAndMount(pod, signal);
+    const mounted = fixture.manager.mountedVolumes('uid-1').get('vol')!;
+    assert.equal(mounted.readOnly, of.readOnly);
+    const { files, clock } = fixture.platform;
+    const check = async (): Promise<void> => {
+      assert.deepEqual(ownMounts(fixture.platform), of.mounts ?? []);
+      for (const [path, text] of Object.entries(of.content ?? {})) {
+        const full = path.replace('<volume>', mounted.hostPath);
+        if (text === '') assert.equal((await files.stat(full)).kind, 'directory', full);
+        else assert.equal(await files.readText(full), text, full);
+      }
+    };
+    await check();
+    // A restarted kubelet knows nothing of it and does it all again.
+    const again = createVolumeFixture(fixture.platform);
+    t.after(() => again.stop());
+    await of.prepare?.(again);
+    await again.manager.waitForAttachAndMount(pod, signal);
+    await check();
+    await fixture.manager.waitForUnmount(pod, signal);
+    assert.deepEqual(ownMounts(fixture.platform), []);
+    await clock.settle();
+    const left = Object.keys(fixture.platform.files.snapshot()).filter((path) => !path.startsWith(fixtureRoot));
+    assert.deepEqual(left.sort(), Object.keys(before).sort());
+    assert.deepEqual((await files.readDir(`${fixtureRoot}/pods/uid-1/volumes`).catch(() => [])), []);
+  });
+}

@@ -1,0 +1,141 @@
+/** Every kind of volume through the shared suite, and the rules of each. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { HostPathVolumeSource, Pod, Volume } from '../../../api/gen/core-v1.ts';
+import { ConfigMaps, Secrets } from '../../../api/gen/resources.ts';
+import { base64, createVolumeFixture, podWith } from '../volume-fixture.ts';
+import { volumePlugins } from './list.ts';
+import { testPlugin, type PluginCase } from './plugin-suite.ts';
+
+const key = { namespace: 'default', name: 'thing' };
+const signal = new AbortController().signal;
+
+const cases: Readonly<Record<string, PluginCase>> = {
+  'kubernetes.io/configmap': {
+    source: { configMap: { name: 'thing', items: [{ key: 'a', path: 'deep/er/a' }, { key: 'bin', path: 'bin' }] } },
+    prepare: ({ client }) => client.put(ConfigMaps, { metadata: key, data: { a: 'A', unused: 'x' }, binaryData: { bin: base64('B') } } as never),
+    readOnly: true,
+    content: { '<volume>/deep/er/a': 'A', '<volume>/bin': 'B' },
+  },
+  'kubernetes.io/secret': {
+    source: { secret: { secretName: 'thing' } },
+    prepare: ({ client }) => client.put(Secrets, { metadata: key, data: { password: base64('P') } } as never),
+    readOnly: true,
+    content: { '<volume>/password': 'P' },
+  },
+  'kubernetes.io/downward-api': {
+    source: { downwardAPI: { items: [{ path: 'name', fieldRef: { fieldPath: 'metadata.name' } }] } },
+    readOnly: true,
+    content: { '<volume>/name': 'web' },
+  },
+  'kubernetes.io/projected': {
+    source: { projected: { sources: [{ configMap: { name: 'thing' } }, { secret: { name: 'none', optional: true } }] } },
+    prepare: ({ client }) => client.put(ConfigMaps, { metadata: key, data: { 'ca.crt': 'CA' } } as never),
+    readOnly: true,
+    content: { '<volume>/ca.crt': 'CA' },
+  },
+  'kubernetes.io/empty-dir': { source: { emptyDir: {} }, readOnly: false, content: { '<volume>': '' } },
+  'kubernetes.io/host-path': {
+    source: { hostPath: { path: '/data', type: 'Directory' } },
+    prepare: async ({ platform }) => {
+      await platform.files.makeDir('/data');
+      await platform.files.writeFile('/data/file', 'kept');
+    },
+    readOnly: false,
+    content: { '/data/file': 'kept' },
+  },
+  'kubernetes.io/nfs': {
+    source: { nfs: { server: 'fd00::1', path: '/export', readOnly: true } },
+    readOnly: true,
+    mounts: [{ source: '[fd00::1]:/export', type: 'nfs', options: ['ro'] }],
+  },
+};
+
+for (const plugin of volumePlugins) {
+  const of = cases[plugin.name];
+  if (of !== undefined) testPlugin(plugin.name, of);
+  // Only persistent volumes have this source; it is tested through a claim.
+  else assert.equal(plugin.name, 'kubernetes.io/local-volume');
+}
+
+testPlugin('empty-dir in memory', {
+  source: { emptyDir: { medium: 'Memory' } }, readOnly: false, mounts: [{ source: 'tmpfs', type: 'tmpfs', options: [`size=${8 * 2 ** 30}`] }],
+});
+
+test('the size of memory volumes is the least of node, pod and volume', async (t) => {
+  const limited = (limit: string | undefined): NonNullable<Pod['spec']> => ({
+    containers: [{ name: 'app', volumeMounts: [{ name: 'mem', mountPath: '/m' }], ...(limit === undefined ? {} : { resources: { limits: { memory: limit } } }) }],
+  });
+  for (const [sizeLimit, podLimit, expected] of [
+    ['1Mi', undefined, 2 ** 20], [undefined, '4Mi', 2 ** 22], ['8Mi', '4Mi', 2 ** 22], ['1Mi', '4Mi', 2 ** 20], [undefined, undefined, 8 * 2 ** 30],
+  ] as const) {
+    const fixture = createVolumeFixture();
+    t.after(() => fixture.stop());
+    const volume: Volume = { name: 'mem', emptyDir: { medium: 'Memory', ...(sizeLimit === undefined ? {} : { sizeLimit }) } };
+    await fixture.manager.waitForAttachAndMount(podWith([volume], { spec: limited(podLimit) }), signal);
+    assert.deepEqual(fixture.platform.mounter.mounts[0]!.options, [`size=${expected}`]);
+  }
+});
+
+test('huge pages', async (t) => {
+  const fixture = createVolumeFixture();
+  t.after(() => fixture.stop());
+  const containers = [{ name: 'app', volumeMounts: [{ name: 'huge', mountPath: '/m' }], resources: { limits: { 'hugepages-2Mi': '4Mi' } } }];
+  await fixture.manager.waitForAttachAndMount(podWith([{ name: 'huge', emptyDir: { medium: 'HugePages' } }], { spec: { containers } }), signal);
+  const { type, options } = fixture.platform.mounter.mounts[0]!;
+  assert.deepEqual({ type, options }, { type: 'hugetlbfs', options: ['pagesize=2M'] });
+});
+
+/** The FailedMount event a volume leads to. */
+async function failureOf(volume: Volume, prepare?: PluginCase['prepare']): Promise<string | undefined> {
+  const fixture = createVolumeFixture();
+  await prepare?.(fixture);
+  const controller = new AbortController();
+  const wait = fixture.manager.waitForAttachAndMount(podWith([volume]), controller.signal).catch(() => undefined);
+  await fixture.platform.clock.settle();
+  controller.abort(new Error('seen enough'));
+  await wait;
+  fixture.stop();
+  return fixture.events[0]?.replace(/^Warning FailedMount MountVolume.SetUp failed for volume "vol" : /, '');
+}
+
+test('host path types, in upstream\'s words', async () => {
+  const cases: readonly (readonly [HostPathVolumeSource, string | undefined])[] = [
+    [{ path: '/nowhere' }, undefined],
+    [{ path: '/nowhere', type: 'Directory' }, 'hostPath type check failed: /nowhere is not a directory'],
+    [{ path: '/f', type: 'Directory' }, 'hostPath type check failed: /f is not a directory'],
+    [{ path: '/f', type: 'DirectoryOrCreate' }, 'hostPath type check failed: /f is not a directory'],
+    [{ path: '/new', type: 'DirectoryOrCreate' }, undefined],
+    [{ path: '/nowhere', type: 'File' }, 'hostPath type check failed: /nowhere is not a file'],
+    [{ path: '/f', type: 'File' }, undefined],
+    [{ path: '/new', type: 'FileOrCreate' }, undefined],
+    [{ path: '/f', type: 'Socket' }, 'hostPath type check failed: /f is not a socket file'],
+    [{ path: '/f', type: 'CharDevice' }, 'hostPath type check failed: /f is not a character device'],
+    [{ path: '/f', type: 'BlockDevice' }, 'hostPath type check failed: /f is not a block device'],
+    [{ path: '/a/../b' }, 'path "/a/../b" contains ".."'],
+  ];
+  for (const [hostPath, expected] of cases) {
+    assert.equal(await failureOf({ name: 'vol', hostPath }, ({ platform }) => platform.files.writeFile('/f', '')), expected, JSON.stringify(hostPath));
+  }
+});
+
+test('a path on a hung file system is looked at by a program with a deadline', async () => {
+  const failure = await failureOf({ name: 'vol', hostPath: { path: '/net/x', type: 'Directory' } }, async ({ platform }) => {
+    await platform.mounter.mount({ source: 'server:/', target: '/net', type: 'nfs4' });
+    platform.exec.program('stat', () => ({ timedOut: true, exitCode: 137 }));
+  });
+  assert.equal(failure, '/net/x did not answer in 5 s: the nfs4 file system at /net hangs');
+});
+
+test('keys that are not there', async () => {
+  const items = [{ key: 'no', path: 'no' }];
+  const put: PluginCase['prepare'] = ({ client }) => {
+    client.put(ConfigMaps, { metadata: key } as never);
+    client.put(Secrets, { metadata: key } as never);
+  };
+  assert.equal(await failureOf({ name: 'vol', configMap: { name: 'thing', items } }, put), 'configmap references non-existent config key: no');
+  assert.equal(await failureOf({ name: 'vol', secret: { secretName: 'thing', items } }, put), 'references non-existent secret key: no');
+  assert.equal(await failureOf({ name: 'vol', secret: { secretName: 'other' } }, put), 'secret "other" not found');
+  assert.equal(await failureOf({ name: 'vol', configMap: { name: 'thing', items, optional: true } }, put), undefined);
+  assert.equal(await failureOf({ name: 'vol', configMap: { name: 'thing', items: [{ key: 'no', path: '../up' }], optional: false } }, ({ client }) => client.put(ConfigMaps, { metadata: key, data: { no: 'x' } } as never)), "invalid path: must not contain '..': ../up");
+});

@@ -1,0 +1,110 @@
+/** Several sources in one directory, service-account tokens among them. Upstream: pkg/volume/projected. */
+import type { Pod, ServiceAccountTokenProjection, VolumeProjection } from '../../../../api/gen/core-v1.ts';
+import { isReason } from '../../../../api/status-error.ts';
+import type { Payload, ProjectedFile } from '../../atomic-writer.ts';
+import { configMapPayload, defaultFileMode, downwardPayload, secretPayload } from '../../projected-content.ts';
+import type { SetUpRequest, SetUpResult, VolumePlugin, VolumePluginDeps } from '../../volume-plugin.ts';
+import { fsGroupOf } from '../../volume-ownership.ts';
+import { writeContent } from '../../write-content.ts';
+
+const defaultTokenSeconds = 3600;
+const tokenMode = 0o600;
+
+export const projectedPlugin: VolumePlugin = {
+  name: 'kubernetes.io/projected',
+  supports: (source) => source.projected !== undefined,
+  place: 'memory',
+  ownsContent: true,
+  live: true,
+  setUp: setUpProjected,
+};
+
+interface Collected {
+  readonly files: Payload;
+  readonly refreshAfterMs?: number;
+}
+
+async function setUpProjected(request: SetUpRequest, deps: VolumePluginDeps): Promise<SetUpResult> {
+  const { sources = [], defaultMode = defaultFileMode } = request.spec.source.projected!;
+  const files = new Map<string, ProjectedFile>();
+  const errors: string[] = [];
+  let refreshAfterMs = Number.POSITIVE_INFINITY;
+  for (const source of sources) {
+    try {
+      const collected = await collect(source, { pod: request.pod, defaultMode, deps });
+      for (const [path, file] of collected.files) files.set(path, file);
+      refreshAfterMs = Math.min(refreshAfterMs, collected.refreshAfterMs ?? Number.POSITIVE_INFINITY);
+    } catch (error) {
+      errors.push(error instanceof Error ? error.message : String(error));
+    }
+  }
+  if (errors.length > 0) throw new Error(errors.length === 1 ? errors[0]! : `[${errors.join(', ')}]`);
+  const result = await writeContent(request, files, deps);
+  return Number.isFinite(refreshAfterMs) ? { ...result, refreshAfterMs } : result;
+}
+
+interface Context {
+  readonly pod: Pod;
+  readonly defaultMode: number;
+  readonly deps: VolumePluginDeps;
+}
+
+async function collect(source: VolumeProjection, context: Context): Promise<Collected> {
+  const { pod, defaultMode, deps } = context;
+  const namespace = pod.metadata.namespace ?? '';
+  if (source.configMap !== undefined) {
+    const { name = '', items, optional = false } = source.configMap;
+    const configMap = await orEmpty(deps.objects.get('ConfigMap', namespace, name), optional);
+    return { files: configMapPayload(configMap, { items, defaultMode, optional }) };
+  }
+  if (source.secret !== undefined) {
+    const { name = '', items, optional = false } = source.secret;
+    const secret = await orEmpty(deps.objects.get('Secret', namespace, name), optional);
+    return { files: secretPayload(secret, { items, defaultMode, optional }) };
+  }
+  if (source.downwardAPI !== undefined) {
+    return { files: downwardPayload({ items: source.downwardAPI.items, pod, node: deps.node(), defaultMode }) };
+  }
+  if (source.serviceAccountToken !== undefined) return collectToken(source.serviceAccountToken, context);
+  throw new Error(`projected volume source ${Object.keys(source).join(', ') || '(none)'} is not supported yet`);
+}
+
+async function orEmpty<T extends { metadata: object }>(read: Promise<T>, optional: boolean): Promise<T> {
+  try {
+    return await read;
+  } catch (error) {
+    if (optional && isReason(error, 'NotFound')) return { metadata: {} } as T;
+    throw error;
+  }
+}
+
+async function collectToken(source: ServiceAccountTokenProjection, context: Context): Promise<Collected> {
+  const { pod, deps } = context;
+  const { name = '', namespace = '', uid = '' } = pod.metadata;
+  const token = await deps.tokens.get(namespace, pod.spec?.serviceAccountName ?? '', {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    metadata: {},
+    spec: {
+      ...(source.audience === undefined || source.audience === '' ? {} : { audiences: [source.audience] }),
+      expirationSeconds: source.expirationSeconds ?? defaultTokenSeconds,
+      boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name, uid },
+    },
+  });
+  const fsUser = commonUser(pod);
+  const restricted = fsUser !== undefined || fsGroupOf(pod).fsGroup !== undefined;
+  const file: ProjectedFile = {
+    data: Buffer.from(token.token),
+    mode: restricted ? tokenMode : context.defaultMode,
+    ...(fsUser === undefined ? {} : { fsUser }),
+  };
+  return { files: new Map([[source.path, file]]), refreshAfterMs: token.refreshAfterMs };
+}
+
+/** The user all containers run as, when it is one and known. Upstream: util.FsUserFrom. */
+function commonUser(pod: Pod): number | undefined {
+  const spec = pod.spec;
+  const containers = [...(spec?.initContainers ?? []), ...(spec?.containers ?? []), ...(spec?.ephemeralContainers ?? [])];
+  const users = new Set(containers.map((container) => container.securityContext?.runAsUser ?? spec?.securityContext?.runAsUser));
+  return users.size === 1 ? [...users][0] : undefined;
+}

@@ -1,0 +1,25 @@
+/** A Secret's keys as files in memory. Upstream: pkg/volume/secret. */
+import type { Secret } from '../../../../api/gen/core-v1.ts';
+import { isReason } from '../../../../api/status-error.ts';
+import { defaultFileMode, secretPayload } from '../../projected-content.ts';
+import type { VolumePlugin } from '../../volume-plugin.ts';
+import { writeContent } from '../../write-content.ts';
+
+export const secretPlugin: VolumePlugin = {
+  name: 'kubernetes.io/secret',
+  supports: (source) => source.secret !== undefined,
+  place: 'memory',
+  ownsContent: true,
+  live: true,
+  async setUp(request, deps) {
+    const { secretName = '', items, defaultMode = defaultFileMode, optional = false } = request.spec.source.secret!;
+    let secret: Secret;
+    try {
+      secret = await deps.objects.get('Secret', request.pod.metadata.namespace ?? '', secretName);
+    } catch (error) {
+      if (!optional || !isReason(error, 'NotFound')) throw error;
+      secret = { metadata: {} };
+    }
+    return writeContent(request, secretPayload(secret, { items, defaultMode, optional }), deps);
+  },
+};

@@ -1,0 +1,201 @@
+/**
+ * The volumes of one pod: which it wants, which are ready, and the work in between. Upstream: the desired and actual state
+ * of world and the reconciler of pkg/kubelet/volumemanager, for one pod.
+ *
+ * Invariants: a volume is worked on by one task at a time, and once more when something changed meanwhile; a volume that
+ * was ready stays so while bringing it up to date fails. Differs: nothing polls; work starts on a changed pod, a changed
+ * object, an expiring token or the end of a back-off.
+ */
+import { createBackoff, type Backoff } from '../../base/backoff.ts';
+import { deepEqual } from '../../base/equal.ts';
+import type { Pod, Volume } from '../../api/gen/core-v1.ts';
+import type { CancelTimer, Clock } from '../../platform/clock.ts';
+import type { ObjectReference } from './object-references.ts';
+import { referenceKey, volumeReferences } from './object-references.ts';
+import type { MountedVolume } from './volume-manager-contract.ts';
+import type { SetUpResult } from './volume-plugin.ts';
+import { usedVolumeNames, VolumeProcessingError } from './volume-resolution.ts';
+
+const backoffShape = { initialMs: 500, maxMs: 122_000 } as const;
+
+/** A volume made ready. */
+export interface ReadyVolume extends SetUpResult {
+  /** Set up again when the pod or what it refers to changes. */
+  readonly live: boolean;
+  /** Where its own content lies, when it has any; `large`: written by the pod. */
+  readonly content?: { readonly path: string; readonly large: boolean };
+  readonly uniqueName: string;
+}
+
+/** What works on the volumes. */
+export interface PodVolumesDeps {
+  readonly clock: Clock;
+  setUp(pod: Pod, volume: Volume): Promise<ReadyVolume>;
+  /** Tells of a failure: events and log. */
+  failed(pod: Pod, error: unknown): void;
+}
+
+interface Entry {
+  readonly volume: Volume;
+  readonly references: ReadonlySet<string>;
+  readonly backoff: Backoff;
+  ready?: ReadyVolume;
+  error?: unknown;
+  working: boolean;
+  again: boolean;
+  cancelTimer?: CancelTimer;
+}
+
+/** State of one pod. */
+export class PodVolumes {
+  readonly #deps: PodVolumesDeps;
+  readonly #entries = new Map<string, Entry>();
+  readonly #listeners = new Set<() => void>();
+  #pod: Pod;
+  #stopped = false;
+
+  constructor(deps: PodVolumesDeps, pod: Pod) {
+    this.#deps = deps;
+    this.#pod = pod;
+    this.#addWanted(pod);
+  }
+
+  get pod(): Pod {
+    return this.#pod;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Being taken down. */
+  get stopped(): boolean {
+    return this.#stopped;
+  }
+
+  /** Takes over a newer version of the pod; retries what could not be processed. */
+  update(pod: Pod): void {
+    const old = this.#pod;
+    this.#pod = pod;
+    const showsChange = !deepEqual(shownFields(old), shownFields(pod));
+    for (const entry of this.#entries.values()) {
+      const refused = entry.ready === undefined && entry.error instanceof VolumeProcessingError;
+      if (refused) delete entry.error;
+      if (refused || (showsChange && entry.ready?.live === true)) this.#work(entry);
+    }
+    this.#addWanted(pod);
+  }
+
+  /** An object changed that volumes may be made from. */
+  objectChanged(reference: ObjectReference): void {
+    const key = referenceKey(reference);
+    for (const entry of this.#entries.values()) if (entry.references.has(key)) this.#work(entry);
+  }
+
+  /** Volumes that are ready. */
+  mounted(): ReadonlyMap<string, MountedVolume> {
+    const mounted = new Map<string, MountedVolume>();
+    for (const [name, { ready }] of this.#entries) {
+      if (ready === undefined) continue;
+      const { hostPath, readOnly, selinuxRelabel, block = false } = ready;
+      mounted.set(name, { name, hostPath, readOnly, selinuxRelabel, block });
+    }
+    return mounted;
+  }
+
+  /** Ready volumes with all that is known of them. */
+  ready(): ReadonlyMap<string, ReadyVolume> {
+    return new Map([...this.#entries].flatMap(([name, { ready }]) => (ready === undefined ? [] : [[name, ready] as const])));
+  }
+
+  /** All volumes ready and up to date, or as much so as can be. */
+  get settled(): boolean {
+    return [...this.#entries.values()].every((entry) => entry.ready !== undefined && !entry.working);
+  }
+
+  /** Volumes that are not ready; those whose claim or kind stands in the way; what those say. */
+  problems(): { readonly unmounted: readonly string[]; readonly unprocessed: readonly string[]; readonly texts: readonly string[] } {
+    const missing = [...this.#entries].filter(([, { ready }]) => ready === undefined);
+    const refused = missing.filter(([, { error }]) => error instanceof VolumeProcessingError);
+    return {
+      unmounted: missing.map(([name]) => name).sort(),
+      unprocessed: refused.map(([name]) => name).sort(),
+      texts: refused.map(([, { error }]) => (error as Error).message),
+    };
+  }
+
+  /** Calls back after every change of state. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Starts nothing more; resolves when what runs has ended. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const entry of this.#entries.values()) entry.cancelTimer?.();
+    while ([...this.#entries.values()].some(({ working }) => working)) {
+      await new Promise<void>((resolve) => {
+        const off = this.onChange(() => {
+          off();
+          resolve();
+        });
+      });
+    }
+  }
+
+  #addWanted(pod: Pod): void {
+    const { mounted, devices } = usedVolumeNames(pod);
+    for (const volume of pod.spec?.volumes ?? []) {
+      if (this.#entries.has(volume.name) || (!mounted.has(volume.name) && !devices.has(volume.name))) continue;
+      const references = new Set(volumeReferences(pod.metadata.namespace ?? '', volume).map(referenceKey));
+      const entry: Entry = { volume, references, backoff: createBackoff(backoffShape), working: false, again: false };
+      this.#entries.set(volume.name, entry);
+      this.#work(entry);
+    }
+  }
+
+  #work(entry: Entry): void {
+    if (this.#stopped) return;
+    if (entry.working) entry.again = true;
+    else void this.#setUp(entry);
+  }
+
+  async #setUp(entry: Entry): Promise<void> {
+    entry.working = true;
+    entry.cancelTimer?.();
+    let retryMs: number | undefined;
+    try {
+      do {
+        entry.again = false;
+        retryMs = await this.#attempt(entry);
+      } while (entry.again && !this.#stopped);
+    } finally {
+      entry.working = false;
+    }
+    if (retryMs !== undefined && !this.#stopped) entry.cancelTimer = this.#deps.clock.setTimer(retryMs, () => this.#work(entry));
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  /** Resolves to when it must be done again, in milliseconds. */
+  async #attempt(entry: Entry): Promise<number | undefined> {
+    const pod = this.#pod;
+    try {
+      const ready = await this.#deps.setUp(pod, entry.volume);
+      entry.ready = ready;
+      delete entry.error;
+      entry.backoff.reset();
+      return ready.refreshAfterMs;
+    } catch (error) {
+      entry.error = error;
+      if (!entry.again && !this.#stopped) this.#deps.failed(pod, error);
+      return entry.backoff.nextMs();
+    }
+  }
+}
+
+/** What of a pod can show in its volumes. */
+function shownFields(pod: Pod): object {
+  const { labels = {}, annotations = {}, generation = 0 } = pod.metadata;
+  return { labels, annotations, generation };
+}

@@ -1,0 +1,75 @@
+/**
+ * Files made from ConfigMaps, Secrets and the pod's own fields. Shared by the config map, secret, downward API and projected
+ * volumes. Upstream: MakePayload in pkg/volume/{configmap,secret}, CollectData in pkg/volume/downwardapi.
+ */
+import type { ConfigMap, DownwardAPIVolumeFile, KeyToPath, Pod, Secret } from '../../api/gen/core-v1.ts';
+import { findContainer } from '../runtime/pod-facts.ts';
+import { podFieldValue, resourceFieldValue, type NodeFacts } from '../runtime/field-refs.ts';
+import type { Payload, ProjectedFile } from './atomic-writer.ts';
+
+/** What to take from an object and how. */
+export interface KeySelection {
+  readonly items: readonly KeyToPath[] | undefined;
+  readonly defaultMode: number;
+  readonly optional: boolean;
+}
+
+/** The default of `defaultMode`. */
+export const defaultFileMode = 0o644;
+
+function select(contents: ReadonlyMap<string, Uint8Array>, selection: KeySelection, missing: (key: string) => string): Map<string, ProjectedFile> {
+  const payload = new Map<string, ProjectedFile>();
+  const { items = [], defaultMode, optional } = selection;
+  if (items.length === 0) {
+    for (const [key, data] of contents) payload.set(key, { data, mode: defaultMode });
+    return payload;
+  }
+  for (const item of items) {
+    const data = contents.get(item.key);
+    if (data !== undefined) payload.set(normalized(item.path), { data, mode: item.mode ?? defaultMode });
+    else if (!optional) throw new Error(missing(item.key));
+  }
+  return payload;
+}
+
+function normalized(path: string): string {
+  return path.split('/').filter((part) => part !== '' && part !== '.').join('/');
+}
+
+/** Files of a config map. Throws upstream's error when a key that is asked for is not there. */
+export function configMapPayload(configMap: ConfigMap, selection: KeySelection): Payload {
+  const contents = new Map<string, Uint8Array>();
+  for (const [key, text] of Object.entries(configMap.data ?? {})) contents.set(key, Buffer.from(text));
+  for (const [key, data] of Object.entries(configMap.binaryData ?? {})) contents.set(key, Buffer.from(data, 'base64'));
+  return select(contents, selection, (key) => `configmap references non-existent config key: ${key}`);
+}
+
+/** Files of a secret. */
+export function secretPayload(secret: Secret, selection: KeySelection): Payload {
+  const contents = new Map<string, Uint8Array>();
+  for (const [key, data] of Object.entries(secret.data ?? {})) contents.set(key, Buffer.from(data, 'base64'));
+  return select(contents, selection, (key) => `references non-existent secret key: ${key}`);
+}
+
+/** Files of the pod's own fields. */
+export function downwardPayload(of: {
+  readonly items: readonly DownwardAPIVolumeFile[] | undefined;
+  readonly pod: Pod;
+  readonly node: NodeFacts;
+  readonly defaultMode: number;
+}): Payload {
+  const payload = new Map<string, ProjectedFile>();
+  for (const item of of.items ?? []) {
+    payload.set(normalized(item.path), { data: Buffer.from(downwardText(item, of.pod, of.node)), mode: item.mode ?? of.defaultMode });
+  }
+  return payload;
+}
+
+function downwardText(item: DownwardAPIVolumeFile, pod: Pod, node: NodeFacts): string {
+  if (item.fieldRef !== undefined) return podFieldValue({ selector: item.fieldRef, pod, podIps: [], node });
+  const selector = item.resourceFieldRef;
+  if (selector === undefined) throw new Error(`downward API file ${item.path} names neither a field nor a resource`);
+  const container = findContainer(pod, selector.containerName ?? '');
+  if (container === undefined) throw new Error(`container ${selector.containerName ?? ''} not found`);
+  return resourceFieldValue({ selector, pod, container, node });
+}

@@ -1,0 +1,81 @@
+/**
+ * Tokens of service accounts, asked for once per use and kept until they should be renewed. Upstream:
+ * pkg/kubelet/token/token_manager.go.
+ *
+ * A token is renewed after 80 % of its life or 24 hours, whichever is first, and goes on being used when renewal fails as
+ * long as it is valid.
+ */
+import type { TokenRequest } from '../../api/gen/authentication-v1.ts';
+import { parseTime } from '../../api/time.ts';
+import type { BasePlatform } from '../../platform/platform.ts';
+
+/** Creates a token of a service account at the API server (`serviceaccounts/token`). */
+export type TokenRequester = (namespace: string, serviceAccount: string, request: TokenRequest) => Promise<TokenRequest>;
+
+/** A token and when to ask again. */
+export interface ServiceAccountToken {
+  readonly token: string;
+  /** From now until `get` would ask for a new one. */
+  readonly refreshAfterMs: number;
+}
+
+/** Asks for tokens and keeps them. */
+export interface ServiceAccountTokens {
+  /** A token fit for use. Rejects with the server's error when there is none that is still valid. */
+  get(namespace: string, serviceAccount: string, request: TokenRequest): Promise<ServiceAccountToken>;
+  /** Forgets the tokens bound to a service account or pod with this uid. */
+  forget(boundUid: string): void;
+}
+
+const maxAgeMs = 24 * 3_600_000;
+const maxJitterMs = 10_000;
+const renewShare = 0.8;
+const retryAfterMs = 10_000;
+
+interface Kept {
+  readonly token: string;
+  readonly boundUid: string;
+  readonly expiresAtMs: number;
+  readonly renewAtMs: number;
+}
+
+/** Makes an empty keeper of tokens. */
+export function createServiceAccountTokens(deps: {
+  readonly platform: Pick<BasePlatform, 'clock' | 'random' | 'log'>;
+  readonly requestToken: TokenRequester;
+}): ServiceAccountTokens {
+  const { clock, log } = deps.platform;
+  const random = deps.platform.random.fork('token-manager');
+  const kept = new Map<string, Kept>();
+
+  async function ask(namespace: string, serviceAccount: string, request: TokenRequest): Promise<Kept> {
+    const answer = await deps.requestToken(namespace, serviceAccount, request);
+    const token = answer.status?.token;
+    const expiresAtMs = parseTime(answer.status?.expirationTimestamp);
+    if (token === undefined || Number.isNaN(expiresAtMs)) throw new Error(`failed to fetch token: the answer for service account ${namespace}/${serviceAccount} has no token`);
+    const nowMs = clock.nowMs();
+    const lifeMs = answer.spec?.expirationSeconds === undefined ? expiresAtMs - nowMs : answer.spec.expirationSeconds * 1000;
+    const renewAtMs = Math.min(expiresAtMs - lifeMs * (1 - renewShare), nowMs + maxAgeMs) - random.next() * maxJitterMs;
+    return { token, expiresAtMs, renewAtMs, boundUid: request.spec?.boundObjectRef?.uid ?? '' };
+  }
+
+  return {
+    async get(namespace, serviceAccount, request) {
+      const key = JSON.stringify([namespace, serviceAccount, request.spec]);
+      const old = kept.get(key);
+      if (old !== undefined && clock.nowMs() < old.renewAtMs) return { token: old.token, refreshAfterMs: old.renewAtMs - clock.nowMs() };
+      try {
+        const fresh = await ask(namespace, serviceAccount, request);
+        kept.set(key, fresh);
+        return { token: fresh.token, refreshAfterMs: Math.max(retryAfterMs, fresh.renewAtMs - clock.nowMs()) };
+      } catch (error) {
+        if (old === undefined || clock.nowMs() >= old.expiresAtMs) throw error;
+        log.error('Couldn\'t update token', { serviceAccount: `${namespace}/${serviceAccount}`, err: error });
+        return { token: old.token, refreshAfterMs: retryAfterMs };
+      }
+    },
+    forget(boundUid) {
+      for (const [key, entry] of kept) if (entry.boundUid === boundUid) kept.delete(key);
+    },
+  };
+}

@@ -1,0 +1,81 @@
+/** A volume manager on a simulated host, for tests. */
+import type { Pod, Volume } from '../../api/gen/core-v1.ts';
+import { formatTime } from '../../api/time.ts';
+import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
+import { createFakeClient, type FakeClient } from './client-fixture.ts';
+import { createObjectCache, type WatchingObjectCache } from './object-cache.ts';
+import type { VolumeManager } from './volume-manager-contract.ts';
+import { createVolumeManager } from './volume-manager.ts';
+
+/** The kubelet's root of the fixture. */
+export const fixtureRoot = '/var/lib/kubelet';
+
+/** All parts of it. */
+export interface VolumeFixture {
+  readonly platform: SimPlatform;
+  readonly client: FakeClient;
+  readonly objects: WatchingObjectCache;
+  readonly manager: VolumeManager;
+  readonly events: string[];
+  /** Tokens asked for: `audience/expirationSeconds`. */
+  readonly tokenRequests: string[];
+  /** Makes token requests fail while set. */
+  tokenError: Error | undefined;
+  pods: Pod[];
+  sourcesReady: boolean;
+  start(): void;
+  stop(): void;
+}
+
+/** Makes the fixture; the manager is not started. */
+export function createVolumeFixture(platform: SimPlatform = createSimPlatform()): VolumeFixture {
+  const client = createFakeClient();
+  const objects = createObjectCache({ client, platform });
+  const controller = new AbortController();
+  const events: string[] = [];
+  const tokenRequests: string[] = [];
+  const manager = createVolumeManager(
+    {
+      platform,
+      client,
+      objects,
+      recorder: { event: (_target, ...texts) => void events.push(texts.join(' ')) },
+      async requestToken(_namespace, serviceAccount, request) {
+        if (fixture.tokenError !== undefined) throw fixture.tokenError;
+        const { expirationSeconds = 0, audiences = [] } = request.spec ?? {};
+        tokenRequests.push(`${serviceAccount}/${audiences.join()}/${expirationSeconds}/${request.spec?.boundObjectRef?.uid ?? ''}`);
+        const expirationTimestamp = formatTime(platform.clock.nowMs() + expirationSeconds * 1000);
+        return { ...request, status: { token: `token-${tokenRequests.length}`, expirationTimestamp } };
+      },
+      podsLister: () => fixture.pods,
+      sourcesReady: () => fixture.sourcesReady,
+      node: () => ({ nodeName: 'node-1', hostIps: ['10.0.0.1'], allocatable: { cpu: '4', memory: '8Gi' } }),
+    },
+    { kubeletRoot: fixtureRoot },
+  );
+  const fixture: VolumeFixture = {
+    platform, client, objects, manager, events, tokenRequests, tokenError: undefined, pods: [], sourcesReady: true,
+    start: () => manager.start(controller.signal),
+    stop() {
+      controller.abort(new Error('the test is over'));
+      objects.stop();
+    },
+  };
+  return fixture;
+}
+
+/** A pod whose one container mounts all the volumes. */
+export function podWith(volumes: readonly Volume[], change: { spec?: Pod['spec']; metadata?: Pod['metadata'] } = {}): Pod {
+  const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/mnt/${name}` }));
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'web', namespace: 'default', uid: 'uid-1', ...change.metadata },
+    spec: { serviceAccountName: 'robot', ...change.spec, containers: [{ name: 'app', volumeMounts, ...change.spec?.containers?.[0] }], volumes: [...volumes] },
+  };
+}
+
+/** Base64 of a text. */
+export function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}

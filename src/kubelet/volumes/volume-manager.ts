@@ -1,0 +1,178 @@
+/**
+ * Keeps volumes mounted for the pods that need them and takes them down with the pods. Upstream:
+ * pkg/kubelet/volumemanager.
+ *
+ * Invariants: while a pod's volumes are taken down nothing of it is set up; until the disk has been looked through at start
+ * every pod may have volumes. Differs: pods come in by `waitForAttachAndMount` and go by `waitForUnmount`; a slow sweep
+ * catches those whose end was missed and those an earlier process left.
+ */
+import type { Pod, Volume } from '../../api/gen/core-v1.ts';
+import type { Client } from '../../client/client.ts';
+import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { NodeFacts } from '../runtime/field-refs.ts';
+import { createMemoryVolumes } from './memory-volumes.ts';
+import type { ObjectCache } from './object-cache.ts';
+import { PodVolumes, type ReadyVolume } from './pod-volumes.ts';
+import { createServiceAccountTokens, type TokenRequester } from './service-account-tokens.ts';
+import { createVolumeSetUp, VolumeSetUpError } from './volume-set-up.ts';
+import type { VolumeManager } from './volume-manager-contract.ts';
+import { createVolumePaths } from './volume-paths.ts';
+import { podsWithVolumes, tearDownPodVolumes } from './volume-teardown.ts';
+import { measureVolume } from './volume-usage.ts';
+import { waitForPodVolumes } from './wait-for-volumes.ts';
+
+/** What the manager needs. */
+export interface VolumeManagerDeps {
+  readonly platform: Pick<Platform, 'clock' | 'random' | 'files' | 'mounter' | 'exec' | 'host' | 'log'>;
+  readonly client: Client;
+  readonly objects: ObjectCache;
+  readonly requestToken: TokenRequester;
+  readonly recorder: EventRecorder;
+  /** Pods whose volumes must stay: all that run or end, none that ended. */
+  readonly podsLister: () => readonly Pod[];
+  /** Whether `podsLister` knows the pods of every source; nothing is swept before. */
+  readonly sourcesReady: () => boolean;
+  readonly node: () => NodeFacts;
+}
+
+/** Where the volumes lie. */
+export interface VolumeManagerConfig {
+  /** Upstream's --root-dir, `/var/lib/kubelet`. */
+  readonly kubeletRoot: string;
+}
+
+const sweepPeriodMs = 5000;
+const teardownTimeoutMs = 123_000;
+const teardownRetryMs = 500;
+
+/** Makes the manager; nothing is read or mounted before `start` or the first pod. */
+export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManagerConfig): VolumeManager {
+  const { platform, objects, recorder } = deps;
+  const { clock } = platform;
+  const log = platform.log.child('volume-manager');
+  const paths = createVolumePaths(config.kubeletRoot);
+  const tokens = createServiceAccountTokens({ platform, requestToken: deps.requestToken });
+  const plugins = { platform: { ...platform, random: platform.random.fork('volumes') }, objects, tokens, node: deps.node };
+  const setUp = createVolumeSetUp({ client: deps.client, plugins, paths, ensureMemory: createMemoryVolumes(platform, paths) });
+  const pods = new Map<string, PodVolumes>();
+  /** Found on disk at start and not taken down yet. */
+  const leftovers = new Set<string>();
+  const teardowns = new Map<string, Promise<void>>();
+  let missing = new Set<string>();
+  let lookedThrough = false;
+
+  function failed(pod: Pod, error: unknown): void {
+    const text = error instanceof Error ? error.message : String(error);
+    log.warn('Volume is not ready', { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, podUID: pod.metadata.uid, err: error });
+    if (error instanceof VolumeSetUpError) recorder.event(pod, 'Warning', 'FailedMount', text);
+  }
+
+  function tearDown(uid: string): Promise<void> {
+    let running = teardowns.get(uid);
+    if (running === undefined) {
+      running = tearDownNow(uid).finally(() => teardowns.delete(uid));
+      teardowns.set(uid, running);
+    }
+    return running;
+  }
+
+  async function tearDownNow(uid: string): Promise<void> {
+    const volumes = pods.get(uid);
+    await volumes?.stop();
+    if (volumes === undefined || volumes.size > 0 || leftovers.has(uid)) await tearDownPodVolumes(platform, paths, uid);
+    pods.delete(uid);
+    leftovers.delete(uid);
+    objects.unregisterPod(uid);
+    tokens.forget(uid);
+  }
+
+  async function lookThroughDisk(): Promise<void> {
+    for (const uid of await podsWithVolumes(platform, paths)) if (!pods.has(uid)) leftovers.add(uid);
+    lookedThrough = true;
+  }
+
+  async function sweep(): Promise<void> {
+    if (!lookedThrough) await lookThroughDisk();
+    if (!deps.sourcesReady()) return;
+    const wanted = new Set(deps.podsLister().map((pod) => pod.metadata.uid ?? ''));
+    const gone = new Set([...pods.keys(), ...leftovers].filter((uid) => !wanted.has(uid)));
+    // Seen missing twice: a pod on its way from its source to the list is not swept.
+    const sure = [...gone].filter((uid) => missing.has(uid) && !teardowns.has(uid));
+    missing = gone;
+    for (const uid of sure) {
+      await tearDown(uid).catch((error: unknown) => log.error('Cannot take down the volumes of a pod that is gone', { podUID: uid, err: error }));
+    }
+  }
+
+  function startSweeping(signal: AbortSignal): void {
+    let sweeping = false;
+    const run = async (): Promise<void> => {
+      if (sweeping) return;
+      sweeping = true;
+      try {
+        await sweep();
+      } catch (error) {
+        log.error('Cannot look through the pods\' directories', { err: error });
+      } finally {
+        sweeping = false;
+      }
+    };
+    const cancel = clock.setTicker(sweepPeriodMs, () => void run());
+    signal.addEventListener('abort', cancel, { once: true });
+    void run();
+  }
+
+  function volumesOf(pod: Pod): PodVolumes {
+    const uid = pod.metadata.uid ?? '';
+    objects.registerPod(pod);
+    let volumes = pods.get(uid);
+    if (volumes === undefined || volumes.stopped) {
+      volumes = new PodVolumes({ clock, failed, setUp: (current: Pod, volume: Volume): Promise<ReadyVolume> => setUp(current, volume) }, pod);
+      pods.set(uid, volumes);
+    } else if (volumes.pod !== pod) {
+      volumes.update(pod);
+    }
+    return volumes;
+  }
+
+  async function unmount(pod: Pod, signal: AbortSignal): Promise<void> {
+    const uid = pod.metadata.uid ?? '';
+    const deadlineMs = clock.monotonicMs() + teardownTimeoutMs;
+    for (;;) {
+      try {
+        return await tearDown(uid);
+      } catch (error) {
+        const text = error instanceof Error ? error.message : String(error);
+        log.warn('Cannot take down volumes', { podUID: uid, err: error });
+        if (clock.monotonicMs() >= deadlineMs) throw new Error(`mounted volumes=[${[...(pods.get(uid)?.ready().keys() ?? [])].join(' ')}]: ${text}`, { cause: error });
+      }
+      await clock.sleep(teardownRetryMs, signal);
+    }
+  }
+
+  return {
+    start(signal) {
+      const off = objects.onChange((reference) => {
+        for (const volumes of pods.values()) volumes.objectChanged(reference);
+      });
+      signal.addEventListener('abort', off, { once: true });
+      startSweeping(signal);
+    },
+    async waitForAttachAndMount(pod, signal) {
+      await teardowns.get(pod.metadata.uid ?? '');
+      await waitForPodVolumes(clock, volumesOf(pod), signal);
+    },
+    waitForUnmount: unmount,
+    mountedVolumes: (podUid) => pods.get(podUid)?.mounted() ?? new Map(),
+    podHasVolumes: (podUid) => !lookedThrough || leftovers.has(podUid) || teardowns.has(podUid) || (pods.get(podUid)?.size ?? 0) > 0,
+    volumesInUse: () => [...pods.values()].flatMap((volumes) => [...volumes.ready().values()].flatMap(({ uniqueName }) => (uniqueName === '' ? [] : [uniqueName]))).sort(),
+    async volumeStats(podUid) {
+      const stats = new Map<string, Awaited<ReturnType<typeof measureVolume>>>();
+      for (const [name, { content }] of pods.get(podUid)?.ready() ?? []) {
+        if (content !== undefined) stats.set(name, await measureVolume(platform, content.path, content.large));
+      }
+      return stats;
+    },
+  };
+}

@@ -1,0 +1,70 @@
+/**
+ * Brings one volume of a pod about: finds what is behind it, chooses its place, lets the plugin work. Upstream:
+ * GenerateMountVolumeFunc in pkg/volume/util/operationexecutor.
+ */
+import type { Pod, Volume } from '../../api/gen/core-v1.ts';
+import type { Client } from '../../client/client.ts';
+import type { Files } from '../../platform/files.ts';
+import type { ReadyVolume } from './pod-volumes.ts';
+import type { VolumePaths } from './volume-paths.ts';
+import type { VolumePluginDeps } from './volume-plugin.ts';
+import { resolveVolume, type ResolvedVolume } from './volume-resolution.ts';
+
+/** A plugin failed; the message is upstream's, as events show it. */
+export class VolumeSetUpError extends Error {
+  constructor(displayName: string, cause: unknown) {
+    super(`MountVolume.SetUp failed for volume "${displayName}" : ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    this.name = 'VolumeSetUpError';
+  }
+}
+
+/** What it needs. */
+export interface VolumeSetUpDeps {
+  readonly client: Client;
+  readonly plugins: VolumePluginDeps;
+  readonly paths: VolumePaths;
+  /** Sees to the node's tmpfs. */
+  readonly ensureMemory: () => Promise<void>;
+}
+
+/** Makes the function. It rejects with VolumeProcessingError or VolumeSetUpError. */
+export function createVolumeSetUp(deps: VolumeSetUpDeps): (pod: Pod, volume: Volume) => Promise<ReadyVolume> {
+  return async (pod, volume) => {
+    const resolved = await resolveVolume(deps.client, pod, volume);
+    try {
+      return await setUp(deps, pod, resolved);
+    } catch (error) {
+      throw new VolumeSetUpError(resolved.displayName, error);
+    }
+  };
+}
+
+async function setUp(deps: VolumeSetUpDeps, pod: Pod, { spec, plugin, displayName }: ResolvedVolume): Promise<ReadyVolume> {
+  const uid = pod.metadata.uid ?? '';
+  const dir = deps.paths.volumeDir(uid, plugin.name, displayName);
+  const medium = spec.source.emptyDir?.medium ?? '';
+  const uniqueName = spec.persistentVolume === undefined ? '' : `${plugin.name}/${displayName}`;
+  if (plugin.place === 'memory') {
+    await deps.ensureMemory();
+    const memoryDir = deps.paths.memoryVolumeDir(uid, plugin.name, displayName);
+    const result = await plugin.setUp({ pod, spec, dir: memoryDir }, deps.plugins);
+    await linkTo(deps.plugins.platform.files, dir, memoryDir);
+    return { ...result, live: plugin.live, uniqueName, content: { path: memoryDir, large: false } };
+  }
+  const result = await plugin.setUp({ pod, spec, dir }, deps.plugins);
+  const content = plugin.ownsContent ? { content: { path: dir, large: spec.source.emptyDir !== undefined && medium === '' } } : {};
+  return { ...result, live: plugin.live, uniqueName, ...content };
+}
+
+/** The path people and tools look for leads to where the volume is. */
+async function linkTo(files: Files, path: string, target: string): Promise<void> {
+  try {
+    if ((await files.readLink(path)) === target) return;
+    await files.remove(path);
+  } catch (error) {
+    const { code } = error as { code?: string };
+    if (code !== 'ENOENT') throw error;
+  }
+  await files.makeDir(path.slice(0, path.lastIndexOf('/')), { mode: 0o750 });
+  await files.symlink(target, path);
+}

@@ -1,0 +1,79 @@
+/**
+ * Takes down everything of a pod's volumes, known or left by an earlier process: unmounts what is mounted below its
+ * directories, then removes what is ours. Upstream: UnmountVolume, pkg/kubelet/volumemanager/reconciler/reconstruct.go and
+ * cleanupOrphanedPodDirs.
+ *
+ * Invariant: nothing is removed recursively while a mount lies below it, and only content that is the volume's own; the
+ * rest must be an empty mount point or it stays.
+ */
+import type { Platform } from '../../platform/platform.ts';
+import type { MountPoint } from '../../platform/mounter.ts';
+import { mayHang } from './host-path-check.ts';
+import { volumePlugins } from './plugins/list.ts';
+import { escapePluginName, type VolumePaths } from './volume-paths.ts';
+
+type TeardownPlatform = Pick<Platform, 'files' | 'mounter'>;
+
+const ownContent: ReadonlySet<string> = new Set(volumePlugins.filter(({ ownsContent }) => ownsContent).map(({ name }) => escapePluginName(name)));
+
+/** Rejects when something cannot be unmounted or removed; calling again goes on where it stopped. */
+export async function tearDownPodVolumes(platform: TeardownPlatform, paths: VolumePaths, podUid: string): Promise<void> {
+  const { files } = platform;
+  await unmountBelow(platform, [paths.podDir(podUid), paths.memoryPodDir(podUid)]);
+  const volumesDir = paths.volumesDir(podUid);
+  for (const plugin of await entries(files, volumesDir)) {
+    for (const name of await entries(files, `${volumesDir}/${plugin}`)) await removeVolume(files, plugin, `${volumesDir}/${plugin}/${name}`);
+    await files.removeDir(`${volumesDir}/${plugin}`);
+  }
+  await files.remove(paths.memoryPodDir(podUid));
+}
+
+/** Uids that have volumes on disk, in memory, or mounts below their directory. */
+export async function podsWithVolumes(platform: TeardownPlatform, paths: VolumePaths): Promise<ReadonlySet<string>> {
+  const { files, mounter } = platform;
+  const found = new Set(await entries(files, paths.memoryRoot));
+  for (const uid of await entries(files, paths.podsDir)) {
+    for (const plugin of await entries(files, paths.volumesDir(uid))) {
+      if ((await entries(files, `${paths.volumesDir(uid)}/${plugin}`)).length > 0) found.add(uid);
+    }
+  }
+  for (const { path } of await mounter.list()) {
+    if (path.startsWith(`${paths.podsDir}/`)) found.add(path.slice(paths.podsDir.length + 1).split('/')[0]!);
+  }
+  return found;
+}
+
+async function unmountBelow(platform: TeardownPlatform, roots: readonly string[]): Promise<void> {
+  const isBelow = ({ path }: MountPoint): boolean => roots.some((root) => path === root || path.startsWith(`${root}/`));
+  const find = async (): Promise<readonly MountPoint[]> => (await platform.mounter.list()).filter(isBelow);
+  // Later mounts may lie on or below earlier ones.
+  for (const mount of (await find()).toReversed()) await unmount(platform, mount);
+  const left = await find();
+  if (left.length > 0) throw new Error(`still mounted: ${left.map(({ path }) => path).join(', ')}`);
+}
+
+/** A server that is gone never lets go of its mount; taken out of the tree it harms nobody. */
+async function unmount({ mounter }: TeardownPlatform, { path, type }: MountPoint): Promise<void> {
+  try {
+    await mounter.unmount(path);
+  } catch (error) {
+    if (!mayHang(type)) throw error;
+    await mounter.unmount(path, { lazy: true });
+  }
+}
+
+async function removeVolume(files: Platform['files'], plugin: string, path: string): Promise<void> {
+  const { kind } = await files.lstat(path);
+  if (kind !== 'directory' || ownContent.has(plugin)) await files.remove(path);
+  else await files.removeDir(path);
+}
+
+async function entries(files: Platform['files'], dir: string): Promise<string[]> {
+  try {
+    return await files.readDir(dir);
+  } catch (error) {
+    const { code } = error as { code?: string };
+    if (code === 'ENOENT' || code === 'ENOTDIR') return [];
+    throw error;
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * Space and inodes a volume's directory uses. Upstream: pkg/volume/metrics_du.go, util/fs.
+ *
+ * A program counts what a pod may have filled with a million files; without it, or for content we wrote ourselves, a walk
+ * does, one call at a time.
+ */
+import type { Platform } from '../../platform/platform.ts';
+
+/** Use of one directory, and the file system it lies on. */
+export interface VolumeUsage {
+  readonly usedBytes: number;
+  readonly capacityBytes: number;
+  readonly availableBytes: number;
+  readonly inodes: number;
+  readonly inodesUsed: number;
+  readonly inodesFree: number;
+}
+
+type UsagePlatform = Pick<Platform, 'files' | 'exec'>;
+
+const duDeadlineMs = 60_000;
+const blockBytes = 4096;
+
+/** Measures `path`. `large`: made by the pod, so counted by `du`. */
+export async function measureVolume(platform: UsagePlatform, path: string, large: boolean): Promise<VolumeUsage> {
+  const used = (large ? await byProgram(platform, path) : undefined) ?? (await byWalk(platform.files, path));
+  const system = await platform.files.statFileSystem(path);
+  return {
+    usedBytes: used.bytes,
+    inodesUsed: used.inodes,
+    capacityBytes: system.totalBytes,
+    availableBytes: system.availableBytes,
+    inodes: system.totalInodes,
+    inodesFree: system.availableInodes,
+  };
+}
+
+interface Used {
+  readonly bytes: number;
+  readonly inodes: number;
+}
+
+async function byProgram({ exec }: UsagePlatform, path: string): Promise<Used | undefined> {
+  const count = async (...options: string[]): Promise<number | undefined> => {
+    const args = ['--summarize', '--one-file-system', ...options, '--', path];
+    const result = await exec.run('du', args, { timeoutMs: duDeadlineMs, env: { LC_ALL: 'C' } });
+    if (result.timedOut) throw new Error(`du ${path} took longer than ${duDeadlineMs / 1000} s`);
+    // Files that went while it counted make it complain, and it still prints the sum.
+    const match = /^(\d+)\t/.exec(result.stdout);
+    return match === null ? undefined : Number(match[1]);
+  };
+  try {
+    const bytes = await count('--block-size=1');
+    const inodes = await count('--inodes');
+    return bytes === undefined || inodes === undefined ? undefined : { bytes, inodes };
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function byWalk(files: Platform['files'], path: string): Promise<Used> {
+  try {
+    const stat = await files.lstat(path);
+    let bytes = Math.ceil(stat.sizeBytes / blockBytes) * blockBytes;
+    let inodes = 1;
+    if (stat.kind === 'directory') {
+      for (const name of await files.readDir(path)) {
+        const below = await byWalk(files, `${path}/${name}`);
+        bytes += below.bytes;
+        inodes += below.inodes;
+      }
+    }
+    return { bytes, inodes };
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ENOENT') return { bytes: 0, inodes: 0 };
+    throw error;
+  }
+}

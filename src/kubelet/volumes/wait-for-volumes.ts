@@ -1,0 +1,35 @@
+/** Waiting for a pod's volumes, and saying what is missing. Upstream: WaitForAttachAndMount. */
+import type { Clock } from '../../platform/clock.ts';
+import type { PodVolumes } from './pod-volumes.ts';
+
+/** Upstream's podAttachAndMountTimeout: two minutes and three seconds. */
+const timeoutMs = 123_000;
+
+/** Resolves when all are ready. Rejects at once when a volume cannot be processed, after the time-out, or on abort. */
+export async function waitForPodVolumes(clock: Clock, volumes: PodVolumes, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  if (volumes.settled) return;
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const check = (): void => {
+    if (volumes.settled) resolve();
+    else if (volumes.problems().texts.length > 0) reject(missingVolumes(volumes, ''));
+  };
+  const off = volumes.onChange(check);
+  const cancel = clock.setTimer(timeoutMs, () => reject(missingVolumes(volumes, 'context deadline exceeded')));
+  const onAbort = (): void => reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    check();
+    await promise;
+  } finally {
+    off();
+    cancel();
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+function missingVolumes(volumes: PodVolumes, why: string): Error {
+  const { unmounted, unprocessed, texts } = volumes.problems();
+  const reasons = [...texts, ...(why === '' ? [] : [why])].join('; ');
+  return new Error(`unmounted volumes=[${unmounted.join(' ')}], unattached volumes=[], failed to process volumes=[${unprocessed.join(' ')}]: ${reasons}`);
+}

@@ -1,0 +1,24 @@
+/** Brings a payload into a volume's directory, owned as the pod asks. The last step of every volume with live content. */
+import type { Payload } from './atomic-writer.ts';
+import { writeAtomically } from './atomic-writer.ts';
+import { fsGroupOf, setVolumeOwnership } from './volume-ownership.ts';
+import type { SetUpRequest, SetUpResult, VolumePluginDeps } from './volume-plugin.ts';
+
+/** Creates the directory, writes what changed, and answers that the volume is ready and read-only for containers. */
+export async function writeContent(request: SetUpRequest, payload: Payload, deps: VolumePluginDeps): Promise<SetUpResult> {
+  const { files, clock, random } = deps.platform;
+  const { dir, pod } = request;
+  const { fsGroup } = fsGroupOf(pod);
+  const own = (path: string): Promise<void> => setVolumeOwnership({ files, path, fsGroup, readOnly: false });
+  await files.makeDir(dir, { mode: 0o777 });
+  const changed = await writeAtomically({
+    files,
+    targetDir: dir,
+    payload,
+    nowMs: clock.nowMs(),
+    suffix: String(random.int(1_000_000_000)).padStart(9, '0'),
+    setPermissions: own,
+  });
+  if (changed && fsGroup !== undefined) await own(dir);
+  return { hostPath: dir, readOnly: true, selinuxRelabel: true };
+}
