@@ -11,7 +11,8 @@ const cluster = ['apiserver', 'controllers', 'scheduler', 'kubelet', 'proxy', 'd
 const layers = {
   base: [],
   platform: base,
-  api: base,
+  // Ports' types alone: a request on its way through a process (transport.ts) carries streams and peer certificates.
+  api: ['platform', ...base],
   storage: api,
   client: api,
   cri: api,

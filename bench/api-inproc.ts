@@ -1,6 +1,6 @@
 /**
  * What the API server's own code costs: GET, POST, LIST and watch events through the handler, without network and disk.
- * Run: node bench/api-inproc.ts [seconds per row]
+ * Run: node bench/api-inproc.ts [seconds per row] [first word of a row]
  */
 import { ConfigMaps } from '../src/api/gen/resources.ts';
 import type { ApiRequest, ApiResponse } from '../src/api/transport.ts';
@@ -12,6 +12,7 @@ import { createNodePlatform } from '../src/platform/node/node-platform.ts';
 import { createMemoryStore } from '../src/storage/memory/memory-store.ts';
 
 const seconds = Number(process.argv[2] ?? 2);
+const only = process.argv[3];
 const platform = createNodePlatform();
 const { clock } = platform;
 const storage = createServerStorage({ store: createMemoryStore({ clock }), platform });
@@ -49,6 +50,7 @@ function check(response: ApiResponse, status: number): void {
 }
 
 async function measure(name: string, unit: number, once: (index: number) => Promise<void> | void): Promise<void> {
+  if (only !== undefined && !name.startsWith(only)) return;
   for (let index = 0; index < 2000 / unit; index++) await once(index);
   const start = clock.monotonicMs();
   let count = 0;

@@ -1,8 +1,8 @@
 /** How long ago, for people: `5s`, `3m20s`, `2d4h`. Upstream: apimachinery/pkg/util/duration. */
 import { parseTime } from './time.ts';
 
-function pair(major: number, majorUnit: string, minor: number, minorUnit: string): string {
-  return minor === 0 ? `${major}${majorUnit}` : `${major}${majorUnit}${minor}${minorUnit}`;
+function pair(major: number, minor: number, units: string): string {
+  return minor === 0 ? `${major}${units[0]}` : `${major}${units[0]}${minor}${units[1]}`;
 }
 
 /** A duration with about two significant digits; finer near zero. */
@@ -12,16 +12,16 @@ export function humanDuration(durationMs: number): string {
   if (seconds < 0) return '0s';
   if (seconds < 120) return `${seconds}s`;
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 10) return pair(minutes, 'm', seconds % 60, 's');
+  if (minutes < 10) return pair(minutes, seconds % 60, 'ms');
   if (minutes < 180) return `${minutes}m`;
   const hours = Math.floor(minutes / 60);
-  if (hours < 8) return pair(hours, 'h', minutes % 60, 'm');
+  if (hours < 8) return pair(hours, minutes % 60, 'hm');
   if (hours < 48) return `${hours}h`;
   const days = Math.floor(hours / 24);
-  if (hours < 192) return pair(days, 'd', hours % 24, 'h');
+  if (hours < 192) return pair(days, hours % 24, 'dh');
   if (days < 730) return `${days}d`;
   const years = Math.floor(days / 365);
-  return days < 2920 ? pair(years, 'y', days % 365, 'd') : `${years}y`;
+  return days < 2920 ? pair(years, days % 365, 'yd') : `${years}y`;
 }
 
 /** The age column: time since an RFC 3339 text, `<unknown>` without one. */

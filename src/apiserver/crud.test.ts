@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startTestServer } from './testing-server.ts';
+import { decodeProtobuf } from '../api/codec/protobuf.ts';
+import { startTestServer } from './server-fixture.ts';
 
 const maps = '/api/v1/namespaces/default/configmaps';
 const podsPath = '/api/v1/namespaces/default/pods';
@@ -56,6 +57,7 @@ test('patches of all four kinds', async () => {
   assert.deepEqual(applied.body.data, { b: '2', c: '3', d: '4' });
   const fresh = await send('PATCH', `${maps}/new?fieldManager=me`, 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\ndata: {x: why}\n', apply);
   assert.equal(fresh.status, 201, fresh.text);
+  assert.deepEqual(fresh.body.metadata.managedFields.map((entry: { manager: string; operation: string }) => [entry.manager, entry.operation]), [['me', 'Apply']]);
   const clash = await send('PATCH', `${maps}/new?fieldManager=other`, configMap('new', { x: 'z' }), apply);
   assert.equal(clash.status, 409);
   assert.match(clash.body.message, /Apply failed with 1 conflict: conflict with "me"/);
@@ -80,6 +82,10 @@ test('refusals carry upstream\'s codes and texts', async () => {
     ['name in body', 'PUT', `${maps}/there`, configMap('other'), {}, 400, /^the name of the object \(other\) does not match the name on the URL \(there\)$/],
     ['patch type', 'PATCH', `${maps}/there`, {}, {}, 415, /application\/apply-patch\+yaml/],
     ['broken patch', 'PATCH', `${maps}/there`, '{', { 'content-type': 'application/merge-patch+json' }, 400, /error decoding patch/],
+    ['strategic patch of an unknown field', 'PATCH', `${maps}/there`, { spec: { x: 1 } }, { 'content-type': 'application/strategic-merge-patch+json' }, 400, /unable to find api field in struct ConfigMap/],
+    ['json patch that does not fit', 'PATCH', `${maps}/there`, [{ op: 'remove', path: '/data/none' }], { 'content-type': 'application/json-patch+json' }, 422, /./],
+    ['patch to a wrong type', 'PATCH', `${maps}/there`, { data: { a: 1 } }, { 'content-type': 'application/merge-patch+json' }, 422, /patch: Invalid value: .*cannot unmarshal number/],
+    ['patch of the name', 'PATCH', `${maps}/there`, { metadata: { name: 'other' } }, { 'content-type': 'application/merge-patch+json' }, 422, /metadata\.name: Invalid value: "other": field is immutable/],
     ['apply without manager', 'PATCH', `${maps}/there`, {}, { 'content-type': 'application/apply-patch+yaml' }, 422, /fieldManager: Required value: is required for apply patch/],
     ['unknown resource', 'GET', '/api/v1/frobs', undefined, {}, 404, /^the server could not find the requested resource$/],
     ['unknown group', 'GET', '/apis/foo.io/v1/bars', undefined, {}, 404, /could not find/],
@@ -249,4 +255,17 @@ test('forms: table, bare metadata, YAML, protobuf', async () => {
   await send('DELETE', `${maps}/t`);
   const posted = await send('PUT', `${maps}/t`, bytes, { 'content-type': protobuf });
   assert.equal(posted.status, 404, 'config maps are not created by PUT');
+});
+
+test('bare metadata as protobuf, as metadata informers ask for it', async () => {
+  const { send } = await startTestServer();
+  await send('POST', maps, configMap('t'));
+  for (const [path, as] of [[maps, 'PartialObjectMetadataList'], [`${maps}/t`, 'PartialObjectMetadata']] as const) {
+    const answer = await send('GET', path, undefined, { accept: `application/vnd.kubernetes.protobuf;as=${as};v=v1;g=meta.k8s.io` });
+    assert.ok(answer.response.kind === 'bytes');
+    const object = decodeProtobuf(Buffer.concat(answer.response.chunks));
+    assert.equal(object['kind'], as);
+  }
+  const table = await send('GET', maps, undefined, { accept: 'application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io,application/json' });
+  assert.equal(table.body.kind, 'ConfigMapList', 'tables have no protobuf form');
 });

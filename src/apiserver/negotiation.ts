@@ -74,6 +74,7 @@ function matches(clause: AcceptClause, offer: FormOffer): MediaForm | undefined 
   if (serialization === 'yaml' && offer.stream) return undefined;
   const { as, v = 'v1', g = '' } = clause.params;
   if (as === undefined) return { serialization, asVersion: '', key: serialization };
+  if (serialization === 'protobuf' && as === 'Table') return undefined;
   if (g !== 'meta.k8s.io' || (v !== 'v1' && v !== 'v1beta1') || !offer.as.includes(as)) return undefined;
   return { serialization, as: as as NonNullable<MediaForm['as']>, asVersion: v, key: `${serialization};${as};${v}` };
 }

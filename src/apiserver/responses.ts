@@ -51,7 +51,8 @@ function storeStatus(error: StoreError): Status {
 }
 
 /** An answer that is an object of its own (a Status, a discovery document), in the form the client takes. */
-export function objectResponse(request: ApiRequest, status: number, object: object, headers: ApiHeaders = {}): ApiResponse {
+export function objectResponse(request: ApiRequest, answer: { status?: number; object: object; headers?: ApiHeaders }): ApiResponse {
+  const { status = 200, object, headers = {} } = answer;
   if (request.wantsObjects) return { kind: 'object', status, headers: { ...headers }, object };
   const accept = request.headers['accept'] ?? '';
   const { apiVersion = '', kind = '' } = object as { apiVersion?: string; kind?: string };
@@ -73,7 +74,7 @@ export function errorResponse(request: ApiRequest, status: Status, warnings: rea
     ...warningHeaders(warnings),
     ...(retry === undefined ? {} : { 'retry-after': String(retry) }),
   };
-  return objectResponse(request, status.code ?? 500, status, headers);
+  return objectResponse(request, { status: status.code ?? 500, object: status, headers });
 }
 
 /** A plain-text answer. */

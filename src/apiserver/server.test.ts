@@ -4,7 +4,7 @@ import type { Principal } from '../api/transport.ts';
 import { forbidden } from '../api/status-error.ts';
 import type { AdmissionPlugin } from './admission/contract.ts';
 import { parseRequestInfo } from './request-info.ts';
-import { startTestServer } from './testing-server.ts';
+import { startTestServer } from './server-fixture.ts';
 
 test('request lines', () => {
   const cases: [string, string, string][] = [

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ObjectEvent } from '../api/transport.ts';
 import type { ByteSink } from '../platform/streams.ts';
-import { startTestServer, type TestServer } from './testing-server.ts';
+import { startTestServer, type TestServer } from './server-fixture.ts';
 
 const maps = '/api/v1/namespaces/default/configmaps';
 const named = (name: string, labels: Record<string, string> = {}) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, labels } });

@@ -3,7 +3,7 @@
  * 2 wrong usage; every failure is one line on stderr.
  */
 import { Command, CommanderError } from 'commander';
-import { VERSION } from '../version.ts';
+import { VERSION } from '../base/version.ts';
 import { downCommand } from './down.ts';
 import { statusCommand } from './status.ts';
 import { upCommand } from './up.ts';
@@ -28,6 +28,8 @@ function oneLine(text: string): string {
 
 /** Runs one command line; resolves to the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
+  // The clock's timers keep no process alive; a command in progress does.
+  const alive = setInterval(() => undefined, 0x7fff_ffff);
   try {
     await program().parseAsync(args, { from: 'user' });
     return Number(process.exitCode ?? 0);
@@ -40,6 +42,8 @@ export async function main(args: readonly string[]): Promise<number> {
     process.stderr.write(`keelson: ${error instanceof Error ? error.message : String(error)}\n`);
     if (process.env['KEELSON_DEBUG'] !== undefined) console.error(error);
     return 1;
+  } finally {
+    clearInterval(alive);
   }
 }
 

@@ -21,9 +21,15 @@ export interface Discovered {
 export async function discoverResources(client: Client, signal?: AbortSignal): Promise<Discovered> {
   const found: Discovered = { resources: [], stale: [] };
   for (const path of ['/api', '/apis']) {
-    const answer = await client.raw({ method: 'GET', path, headers: { accept: ACCEPT }, ...(signal === undefined ? {} : { signal }) });
+    const answer = await client.raw({
+      method: 'GET',
+      path,
+      headers: { accept: ACCEPT },
+      ...(signal === undefined ? {} : { signal }),
+    });
     const list = JSON.parse(Buffer.from(answer.body).toString('utf8')) as APIGroupDiscoveryList;
-    if (list.kind !== 'APIGroupDiscoveryList') throw new Error(`the server does not serve aggregated discovery at ${path}`);
+    if (list.kind !== 'APIGroupDiscoveryList')
+      throw new Error(`the server does not serve aggregated discovery at ${path}`);
     for (const group of list.items) addGroup(found, group);
   }
   return found;
@@ -45,7 +51,11 @@ function addGroup(found: Discovered, group: APIGroupDiscoveryList['items'][numbe
   }
 }
 
-function builtIn(group: string, version: string, { resource, responseKind }: APIResourceDiscovery): ResourceInfo<KubernetesObject> | undefined {
+function builtIn(
+  group: string,
+  version: string,
+  { resource, responseKind }: APIResourceDiscovery,
+): ResourceInfo<KubernetesObject> | undefined {
   const info = allResources.find((i) => i.group === group && i.version === version && i.resource === resource);
   return info?.kind === responseKind?.kind ? (info as ResourceInfo<KubernetesObject>) : undefined;
 }

@@ -57,13 +57,17 @@ export function createEventBroadcaster(deps: EventBroadcasterDeps): EventBroadca
 
   return {
     recorderFor: (component, host) => ({
+      // oxlint-disable-next-line max-params -- the shape of upstream's recorder, used everywhere
       event(target, type, reason, message) {
         const involvedObject = referenceOfTarget(target);
         const now = formatTime(deps.clock.nowMs());
         record({
           apiVersion: 'v1',
           kind: 'Event',
-          metadata: { name: `${involvedObject.name ?? ''}.${nextStamp()}`, namespace: involvedObject.namespace ?? 'default' },
+          metadata: {
+            name: `${involvedObject.name ?? ''}.${nextStamp()}`,
+            namespace: involvedObject.namespace ?? 'default',
+          },
           involvedObject,
           reason,
           message,
@@ -135,8 +139,11 @@ async function sendWithRetries(
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof StatusError) {
-        const namespaceGone = isReason(error, 'Forbidden') && error.status.details?.causes?.some((c) => c.reason === 'NamespaceTerminating');
-        if (namespaceGone === true) sender.log.debug('server rejected event', { event: result.event.metadata.name, err: error });
+        const namespaceGone =
+          isReason(error, 'Forbidden') &&
+          error.status.details?.causes?.some((c) => c.reason === 'NamespaceTerminating');
+        if (namespaceGone === true)
+          sender.log.debug('server rejected event', { event: result.event.metadata.name, err: error });
         else sender.log.warn('server rejected event', { event: result.event.metadata.name, err: error });
         return;
       }

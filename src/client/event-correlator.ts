@@ -48,7 +48,8 @@ export function createEventCorrelator(clock: Clock): EventCorrelator {
     const groupKey = aggregateKey(event);
     const nowMs = clock.monotonicMs();
     let record = aggregates.get(groupKey);
-    if (record === undefined || nowMs - record.lastMs > AGGREGATE_WINDOW_MS) record = { localKeys: new Set(), lastMs: nowMs };
+    if (record === undefined || nowMs - record.lastMs > AGGREGATE_WINDOW_MS)
+      record = { localKeys: new Set(), lastMs: nowMs };
     record.localKeys.add(event.message ?? '');
     record.lastMs = nowMs;
     aggregates.set(groupKey, record);
@@ -90,13 +91,19 @@ export function createEventCorrelator(clock: Clock): EventCorrelator {
       return { action: last === undefined ? 'create' : 'patch', event: observed };
     },
     stored(event) {
-      observations.set(eventKey(event), { count: event.count ?? 1, firstTimestamp: event.firstTimestamp, name: event.metadata.name ?? '' });
+      observations.set(eventKey(event), {
+        count: event.count ?? 1,
+        firstTimestamp: event.firstTimestamp,
+        name: event.metadata.name ?? '',
+      });
     },
   };
 }
 
 function spamKey({ source, involvedObject: about }: Event): string {
-  return [source?.component, source?.host, about.kind, about.namespace, about.name, about.uid, about.apiVersion].join('\u0000');
+  return [source?.component, source?.host, about.kind, about.namespace, about.name, about.uid, about.apiVersion].join(
+    '\u0000',
+  );
 }
 
 function aggregateKey(event: Event): string {

@@ -12,12 +12,24 @@ import { createFakeApi } from './testing/fake-api.ts';
 function setUp() {
   const clock = new VirtualClock();
   const api = createFakeApi(() => '2026-01-01T00:00:00Z');
-  const client = createInProcessClient({ handler: api.handler, clock, principal: { name: 'a', groups: [] }, userAgent: 'test' });
+  const client = createInProcessClient({
+    handler: api.handler,
+    clock,
+    principal: { name: 'a', groups: [] },
+    userAgent: 'test',
+  });
   const broadcaster = createEventBroadcaster({ client, clock, random: createSeededRandom(1), log: createMemoryLog() });
   const stop = new AbortController();
   broadcaster.start(stop.signal);
   const pod = api.seed(Pods, { metadata: { namespace: 'default', name: 'web' }, spec: { containers: [] } } as Pod);
-  return { clock, api, pod, stop, recorder: broadcaster.recorderFor('kubelet', 'node-1'), events: () => api.objects(Events) };
+  return {
+    clock,
+    api,
+    pod,
+    stop,
+    recorder: broadcaster.recorderFor('kubelet', 'node-1'),
+    events: () => api.objects(Events),
+  };
 }
 
 describe('events', () => {
@@ -29,7 +41,12 @@ describe('events', () => {
     const [first, second] = events();
     assert.match(first?.metadata.name ?? '', /^web\.[0-9a-f]{16}$/);
     assert.deepEqual(first?.involvedObject, {
-      kind: 'Pod', namespace: 'default', name: 'web', uid: pod.metadata.uid, apiVersion: 'v1', resourceVersion: pod.metadata.resourceVersion,
+      kind: 'Pod',
+      namespace: 'default',
+      name: 'web',
+      uid: pod.metadata.uid,
+      apiVersion: 'v1',
+      resourceVersion: pod.metadata.resourceVersion,
     });
     assert.deepEqual(first?.source, { component: 'kubelet', host: 'node-1' });
     assert.deepEqual([first?.count, first?.type, first?.firstTimestamp], [1, 'Normal', '2026-01-01T00:00:00Z']);
@@ -44,7 +61,10 @@ describe('events', () => {
       await clock.advance(1000);
     }
     assert.equal(events().length, 1);
-    assert.deepEqual([events()[0]?.count, events()[0]?.firstTimestamp, events()[0]?.lastTimestamp], [3, '2026-01-01T00:00:00Z', '2026-01-01T00:00:02Z']);
+    assert.deepEqual(
+      [events()[0]?.count, events()[0]?.firstTimestamp, events()[0]?.lastTimestamp],
+      [3, '2026-01-01T00:00:00Z', '2026-01-01T00:00:02Z'],
+    );
     stop.abort();
   });
 

@@ -9,7 +9,14 @@ import type { Clock } from '../platform/clock.ts';
 import type { Duplex } from '../platform/streams.ts';
 import type { Client, WatchEvent } from './client.ts';
 import { createMemoryDuplexPair } from './memory-duplex.ts';
-import { createTransportClient, decodeErrorBody, errorOfAnswer, type ClientTransport, type TransportAnswer, type TransportRequest } from './transport-client.ts';
+import {
+  createTransportClient,
+  decodeErrorBody,
+  errorOfAnswer,
+  type ClientTransport,
+  type TransportAnswer,
+  type TransportRequest,
+} from './transport-client.ts';
 import { readAnswerHead } from './upgrade-head.ts';
 
 /** Who calls whom. */
@@ -27,16 +34,23 @@ export function createInProcessClient(deps: InProcessClientDeps): Client {
 }
 
 function createInProcessTransport(deps: InProcessClientDeps): ClientTransport {
-  const send = (request: TransportRequest, mode: { wantsObjects: boolean; wantsUpgrade?: boolean; signal: AbortSignal }) =>
-    deps.handler(toApiRequest(deps, request, mode));
+  const send = (
+    request: TransportRequest,
+    mode: { wantsObjects: boolean; wantsUpgrade?: boolean; signal: AbortSignal },
+  ) => deps.handler(toApiRequest(deps, request, mode));
 
   return {
     async call(request) {
-      return toAnswer(await send(request, { wantsObjects: true, signal: request.signal ?? new AbortController().signal }));
+      return toAnswer(
+        await send(request, { wantsObjects: true, signal: request.signal ?? new AbortController().signal }),
+      );
     },
     watch: (request) => watchInProcess(request, (signal) => send(request, { wantsObjects: true, signal })),
     async raw(request) {
-      const response = await send(request, { wantsObjects: false, signal: request.signal ?? new AbortController().signal });
+      const response = await send(request, {
+        wantsObjects: false,
+        signal: request.signal ?? new AbortController().signal,
+      });
       return await toRawAnswer(response);
     },
     async upgrade(request) {
@@ -99,10 +113,16 @@ async function toAnswer(response: ApiResponse): Promise<TransportAnswer> {
   return { status: raw.status, headers: raw.headers, object: decodeErrorBody(raw.body) };
 }
 
-async function toRawAnswer(response: ApiResponse): Promise<{ status: number; headers: Record<string, string>; body: Uint8Array }> {
+async function toRawAnswer(
+  response: ApiResponse,
+): Promise<{ status: number; headers: Record<string, string>; body: Uint8Array }> {
   switch (response.kind) {
     case 'object':
-      return { status: response.status, headers: plainHeaders(response.headers), body: Buffer.from(JSON.stringify(response.object), 'utf8') };
+      return {
+        status: response.status,
+        headers: plainHeaders(response.headers),
+        body: Buffer.from(JSON.stringify(response.object), 'utf8'),
+      };
     case 'bytes':
       return { status: response.status, headers: plainHeaders(response.headers), body: Buffer.concat(response.chunks) };
     case 'stream': {
@@ -147,7 +167,9 @@ async function openUpgrade(response: ApiResponse): Promise<Duplex> {
     throw errorOfAnswer(answer.status >= 400 ? answer.status : 400, answer.object);
   }
   const [ours, theirs] = createMemoryDuplexPair();
-  response.accept(theirs).catch((error: unknown) => theirs.destroy(error instanceof Error ? error : new Error(String(error))));
+  response
+    .accept(theirs)
+    .catch((error: unknown) => theirs.destroy(error instanceof Error ? error : new Error(String(error))));
   const head = await readAnswerHead(ours);
   if (head.status === 101) return head.socket;
   const chunks: Uint8Array[] = [];

@@ -28,7 +28,13 @@ export function createInformerFactory(deps: InformerFactoryDeps): InformerFactor
       const existing = informers.get(key);
       if (existing !== undefined) return existing as unknown as Informer<T>;
       const random = deps.random.fork(`informer/${key}`);
-      const made = createSharedInformer({ client: deps.client.resource(info), options, clock: deps.clock, random, log });
+      const made = createSharedInformer({
+        client: deps.client.resource(info),
+        options,
+        clock: deps.clock,
+        random,
+        log,
+      });
       informers.set(key, made as unknown as SharedInformer<KubernetesObject>);
       return made;
     },
@@ -47,5 +53,12 @@ export function createInformerFactory(deps: InformerFactoryDeps): InformerFactor
 
 function shareKey<T>(info: ResourceInfo, options: InformerOptions<T>): string {
   const { namespace = '', labelSelector = '', fieldSelector = '', projection } = options;
-  return JSON.stringify([groupResourceOf(info), info.version, namespace, labelSelector, fieldSelector, projection?.name ?? '']);
+  return JSON.stringify([
+    groupResourceOf(info),
+    info.version,
+    namespace,
+    labelSelector,
+    fieldSelector,
+    projection?.name ?? '',
+  ]);
 }

@@ -11,12 +11,20 @@ import { createInformerFactory } from './informer-factory.ts';
 import type { InformerHandler } from './informer.ts';
 import { createFakeApi } from './testing/fake-api.ts';
 
-const pod = (name: string, nodeName = 'n1'): Pod => ({ metadata: { namespace: 'default', name }, spec: { containers: [], nodeName } });
+const pod = (name: string, nodeName = 'n1'): Pod => ({
+  metadata: { namespace: 'default', name },
+  spec: { containers: [], nodeName },
+});
 
 function setUp() {
   const clock = new VirtualClock();
   const api = createFakeApi(() => '2026-01-01T00:00:00Z');
-  const client = createInProcessClient({ handler: api.handler, clock, principal: { name: 'a', groups: [] }, userAgent: 'test' });
+  const client = createInProcessClient({
+    handler: api.handler,
+    clock,
+    principal: { name: 'a', groups: [] },
+    userAgent: 'test',
+  });
   const factory = createInformerFactory({ client, clock, random: createSeededRandom(1), log: createMemoryLog() });
   const stop = new AbortController();
   return { clock, api, factory, stop, start: () => (factory.start(stop.signal), clock.settle()) };
@@ -28,7 +36,8 @@ function recorder(): { seen: string[]; handler: InformerHandler<Pod> } {
     seen,
     handler: {
       onAdd: (object, initial) => seen.push(`add ${object.metadata.name}${initial ? ' initial' : ''}`),
-      onUpdate: (old, object) => seen.push(`update ${object.metadata.name} ${old.spec?.nodeName}>${object.spec?.nodeName}`),
+      onUpdate: (old, object) =>
+        seen.push(`update ${object.metadata.name} ${old.spec?.nodeName}>${object.spec?.nodeName}`),
       onDelete: (object, unknown) => seen.push(`delete ${object.metadata.name}${unknown ? ' unknown' : ''}`),
     },
   };

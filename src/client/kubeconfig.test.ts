@@ -24,7 +24,9 @@ describe('kubeconfig', () => {
   it('resolves the current context with data and files', async () => {
     const deps = {
       files: { readText: (path: string) => Promise.resolve(path === '/etc/k/config' ? text : `<${path}>`) },
-      net: {} as Net, clock: new VirtualClock(), userAgent: 'x',
+      net: {} as Net,
+      clock: new VirtualClock(),
+      userAgent: 'x',
     };
     const config = await loadKubeconfig(deps, '/etc/k/config');
     assert.equal(config.server, 'https://10.0.0.1:6443');

@@ -72,7 +72,8 @@ export function parseKubeconfig(text: string, contextName?: string): ResolvedCon
   if (typeof wanted !== 'string' || wanted === '') throw new KubeconfigError('kubeconfig has no current-context');
   const context = find(entries<ContextEntry>(config, 'contexts', 'context'), wanted, 'context');
   const cluster = find(entries<ClusterEntry>(config, 'clusters', 'cluster'), context.cluster ?? '', 'cluster');
-  const user = context.user === undefined ? {} : find(entries<UserEntry>(config, 'users', 'user'), context.user, 'user');
+  const user =
+    context.user === undefined ? {} : find(entries<UserEntry>(config, 'users', 'user'), context.user, 'user');
   if (typeof cluster.server !== 'string' || !URL.canParse(cluster.server)) {
     throw new KubeconfigError(`cluster "${context.cluster}" has no valid server URL`);
   }
@@ -85,7 +86,10 @@ export function parseKubeconfig(text: string, contextName?: string): ResolvedCon
 function entries<T>(config: Record<string, unknown>, list: string, field: string): Named<T>[] {
   const value = config[list];
   if (!Array.isArray(value)) return [];
-  return value.map((entry: Record<string, unknown>) => ({ name: String(entry?.['name']), value: (entry?.[field] ?? {}) as T }));
+  return value.map((entry: Record<string, unknown>) => ({
+    name: String(entry?.['name']),
+    value: (entry?.[field] ?? {}) as T,
+  }));
 }
 
 function find<T>(all: readonly Named<T>[], name: string, what: string): T {
@@ -103,7 +107,11 @@ export interface KubeconfigDeps {
 }
 
 /** Reads the kubeconfig at `path` with the files it names. Relative paths start at its folder. */
-export async function loadKubeconfig(deps: KubeconfigDeps, path: string, contextName?: string): Promise<RestClientDeps & { readonly namespace: string }> {
+export async function loadKubeconfig(
+  deps: KubeconfigDeps,
+  path: string,
+  contextName?: string,
+): Promise<RestClientDeps & { readonly namespace: string }> {
   const context = parseKubeconfig(await deps.files.readText(path), contextName);
   const folder = path.slice(0, Math.max(0, path.lastIndexOf('/')));
   const pem = async (data: string | undefined, file: string | undefined): Promise<string | undefined> => {
@@ -136,7 +144,8 @@ export async function loadKubeconfig(deps: KubeconfigDeps, path: string, context
 function credentials(deps: KubeconfigDeps, folder: string, user: UserEntry): Partial<RestClientDeps> {
   const impersonate = user.as === undefined ? {} : { impersonate: { user: user.as, groups: user['as-groups'] ?? [] } };
   if (user.token !== undefined && user.token !== '') return { token: user.token, ...impersonate };
-  if (user.tokenFile !== undefined) return { tokenSource: createFileTokenSource(deps, absolute(folder, user.tokenFile)), ...impersonate };
+  if (user.tokenFile !== undefined)
+    return { tokenSource: createFileTokenSource(deps, absolute(folder, user.tokenFile)), ...impersonate };
   if (user.username !== undefined) {
     return { basicAuth: { username: user.username, password: user.password ?? '' }, ...impersonate };
   }
@@ -144,14 +153,21 @@ function credentials(deps: KubeconfigDeps, folder: string, user: UserEntry): Par
 }
 
 /** The client a kubeconfig describes. */
-export async function createKubeconfigClient(deps: KubeconfigDeps, path: string, contextName?: string): Promise<Client> {
+export async function createKubeconfigClient(
+  deps: KubeconfigDeps,
+  path: string,
+  contextName?: string,
+): Promise<Client> {
   return createRestClient(await loadKubeconfig(deps, path, contextName));
 }
 
 const TOKEN_REREAD_MS = 60_000;
 
 /** A token kept in a file that others rotate: read again every minute, as upstream does. */
-export function createFileTokenSource(deps: { readonly files: Pick<Files, 'readText'>; readonly clock: Clock }, path: string): TokenSource {
+export function createFileTokenSource(
+  deps: { readonly files: Pick<Files, 'readText'>; readonly clock: Clock },
+  path: string,
+): TokenSource {
   let cached: { readonly token: string; readonly atMs: number } | undefined;
   return {
     async token() {

@@ -12,21 +12,38 @@ import { createFakeApi } from './testing/fake-api.ts';
 function setUp() {
   const clock = new VirtualClock();
   const api = createFakeApi(() => '2026-01-01T00:00:00Z');
-  const client = createInProcessClient({ handler: api.handler, clock, principal: { name: 'a', groups: [] }, userAgent: 'test' });
+  const client = createInProcessClient({
+    handler: api.handler,
+    clock,
+    principal: { name: 'a', groups: [] },
+    userAgent: 'test',
+  });
   const leading: string[] = [];
   const run = (identity: string) => {
     const stop = new AbortController();
     const deps = { client, clock, random: createSeededRandom(identity), log: createMemoryLog() };
-    const ended = runLeaderElection(deps, {
-      namespace: 'kube-system', name: 'test', identity,
-      lead: (signal) => {
-        leading.push(identity);
-        return new Promise((resolve) => signal.addEventListener('abort', () => {
-          leading.splice(leading.indexOf(identity), 1);
-          resolve();
-        }, { once: true }));
+    const ended = runLeaderElection(
+      deps,
+      {
+        namespace: 'kube-system',
+        name: 'test',
+        identity,
+        lead: (signal) => {
+          leading.push(identity);
+          return new Promise((resolve) =>
+            signal.addEventListener(
+              'abort',
+              () => {
+                leading.splice(leading.indexOf(identity), 1);
+                resolve();
+              },
+              { once: true },
+            ),
+          );
+        },
       },
-    }, stop.signal);
+      stop.signal,
+    );
     return { stop, ended };
   };
   const holder = () => api.objects(Leases)[0]?.spec?.holderIdentity;
@@ -53,7 +70,15 @@ describe('leader election', () => {
   it('waits a whole lease duration by its own clock for a holder that fell silent', async () => {
     const { clock, api, run, leading } = setUp();
     // Renewed, by the holder's word, long ago: clocks may differ, so this says nothing.
-    api.seed(Leases, { metadata: { namespace: 'kube-system', name: 'test' }, spec: { holderIdentity: 'dead', leaseDurationSeconds: 15, renewTime: '2020-01-01T00:00:00.000000Z', leaseTransitions: 3 } });
+    api.seed(Leases, {
+      metadata: { namespace: 'kube-system', name: 'test' },
+      spec: {
+        holderIdentity: 'dead',
+        leaseDurationSeconds: 15,
+        renewTime: '2020-01-01T00:00:00.000000Z',
+        leaseTransitions: 3,
+      },
+    });
     const b = run('b');
     await clock.advance(14_000);
     assert.deepEqual(leading, []);

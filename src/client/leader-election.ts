@@ -51,7 +51,11 @@ interface Observed {
  * Competes for the lease and runs `lead` while holding it. Resolves when the signal aborts, when `lead` ends, or after
  * leadership is lost (upstream's components exit then; callers may run it again).
  */
-export async function runLeaderElection(deps: LeaderElectorDeps, config: LeaderElectionConfig, signal: AbortSignal): Promise<void> {
+export async function runLeaderElection(
+  deps: LeaderElectorDeps,
+  config: LeaderElectionConfig,
+  signal: AbortSignal,
+): Promise<void> {
   const elector = createElector(deps, config);
   const retryPeriodMs = config.retryPeriodMs ?? 2000;
   while (!(await elector.tryAcquireOrRenew(signal))) {
@@ -85,7 +89,9 @@ async function renewUntilLost(
     if (signal.aborted) return;
     const attempt = linkedController(signal);
     // A call that hangs must not outlive the deadline.
-    const cancel = deps.clock.setTimer(Math.max(0, renewedMs + renewDeadlineMs - deps.clock.monotonicMs()), () => attempt.abort(new Error('renew deadline exceeded')));
+    const cancel = deps.clock.setTimer(Math.max(0, renewedMs + renewDeadlineMs - deps.clock.monotonicMs()), () =>
+      attempt.abort(new Error('renew deadline exceeded')),
+    );
     const renewed = await Promise.race([elector.tryAcquireOrRenew(attempt.signal), abortedAsFalse(attempt.signal)]);
     cancel();
     attempt.dispose();
@@ -124,7 +130,9 @@ function createElector(deps: LeaderElectorDeps, config: LeaderElectionConfig): E
     const nowMs = deps.clock.nowMs();
     if (lease === undefined) {
       const spec = claim(config, nowMs, undefined);
-      observe(await leases.create({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: key, spec }, { signal }));
+      observe(
+        await leases.create({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: key, spec }, { signal }),
+      );
       return true;
     }
     observe(lease);
@@ -141,7 +149,8 @@ function createElector(deps: LeaderElectorDeps, config: LeaderElectionConfig): E
       try {
         return await attempt(signal);
       } catch (error) {
-        if (!signal.aborted) deps.log.warn('error acquiring or renewing lease', { lease: `${key.namespace}/${key.name}`, err: error });
+        if (!signal.aborted)
+          deps.log.warn('error acquiring or renewing lease', { lease: `${key.namespace}/${key.name}`, err: error });
         return false;
       }
     },

@@ -6,7 +6,9 @@ import type { KubernetesObject } from '../api/object.ts';
 import type { ObjectKey } from './client.ts';
 
 /** `namespace/name`, or `name` for cluster-scoped objects: the key of queues and stores. */
-export function keyOfObject(object: { readonly metadata: { readonly namespace?: string; readonly name?: string } }): string {
+export function keyOfObject(object: {
+  readonly metadata: { readonly namespace?: string; readonly name?: string };
+}): string {
   const { namespace, name } = object.metadata;
   return namespace === undefined || namespace === '' ? (name ?? '') : `${namespace}/${name ?? ''}`;
 }
@@ -35,7 +37,9 @@ export class ObjectStore<T extends KubernetesObject> {
   readonly #indices = new Map<string, Index<T>>();
 
   constructor() {
-    this.addIndex(NAMESPACE_INDEX, (object) => (object.metadata.namespace === undefined ? [] : [object.metadata.namespace]));
+    this.addIndex(NAMESPACE_INDEX, (object) =>
+      object.metadata.namespace === undefined ? [] : [object.metadata.namespace],
+    );
   }
 
   get(key: string): T | undefined {

@@ -23,7 +23,10 @@ export interface TokenBucket {
 }
 
 /** Makes a full bucket. A rate of 0 never refills. */
-export function createTokenBucket(clock: Clock, rate: { readonly perSecond: number; readonly burst: number }): TokenBucket {
+export function createTokenBucket(
+  clock: Clock,
+  rate: { readonly perSecond: number; readonly burst: number },
+): TokenBucket {
   let { perSecond } = rate;
   let tokens = rate.burst;
   let lastMs = clock.monotonicMs();

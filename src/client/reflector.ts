@@ -40,7 +40,10 @@ const MIN_WATCH_TIMEOUT_SECONDS = 300;
 const SHORT_WATCH_MS = 1000;
 
 /** Runs until the signal aborts; never rejects. */
-export async function runReflector<T extends KubernetesObject>(deps: ReflectorDeps<T>, signal: AbortSignal): Promise<void> {
+export async function runReflector<T extends KubernetesObject>(
+  deps: ReflectorDeps<T>,
+  signal: AbortSignal,
+): Promise<void> {
   const backoff = createBackoff(BACKOFF, () => deps.random.next());
   let lastFailureMs = Number.NEGATIVE_INFINITY;
   // '0' asks for any data the server has in memory; '' for the newest, after the server refused an older revision.
@@ -84,7 +87,8 @@ function isExpired(error: unknown): boolean {
 function report<T extends KubernetesObject>(deps: ReflectorDeps<T>, error: unknown): void {
   const fields = { resource: groupResourceOf(deps.client.info), err: error };
   if (error instanceof WatchEnded && error.cause === undefined) deps.log.debug('watch ended at once', fields);
-  else if (isExpired(error instanceof WatchEnded ? error.cause : error)) deps.log.info('watch expired, listing anew', fields);
+  else if (isExpired(error instanceof WatchEnded ? error.cause : error))
+    deps.log.info('watch expired, listing anew', fields);
   else deps.log.warn('failed to list or watch', fields);
 }
 
@@ -95,7 +99,11 @@ function withKind<T extends KubernetesObject>(deps: ReflectorDeps<T>, object: T)
   return { apiVersion: apiVersionOf(info), kind: info.kind, ...object };
 }
 
-async function listAll<T extends KubernetesObject>(deps: ReflectorDeps<T>, from: string, signal: AbortSignal): Promise<string> {
+async function listAll<T extends KubernetesObject>(
+  deps: ReflectorDeps<T>,
+  from: string,
+  signal: AbortSignal,
+): Promise<string> {
   const items: T[] = [];
   let options: ListOptions = { ...deps.selection, signal, ...(from === '' ? {} : { resourceVersion: from }) };
   for (;;) {
@@ -111,13 +119,23 @@ async function listAll<T extends KubernetesObject>(deps: ReflectorDeps<T>, from:
 }
 
 /** Watches until the server ends it; resolves with the last revision. Rejects with `WatchEnded` on anything to back off from. */
-async function watchOnce<T extends KubernetesObject>(deps: ReflectorDeps<T>, from: string, signal: AbortSignal): Promise<string> {
+async function watchOnce<T extends KubernetesObject>(
+  deps: ReflectorDeps<T>,
+  from: string,
+  signal: AbortSignal,
+): Promise<string> {
   const startMs = deps.clock.monotonicMs();
   let revision = from;
   let events = 0;
   const timeoutSeconds = Math.floor(MIN_WATCH_TIMEOUT_SECONDS * (1 + deps.random.next()));
   try {
-    const watch = deps.client.watch({ ...deps.selection, resourceVersion: from, allowWatchBookmarks: true, timeoutSeconds, signal });
+    const watch = deps.client.watch({
+      ...deps.selection,
+      resourceVersion: from,
+      allowWatchBookmarks: true,
+      timeoutSeconds,
+      signal,
+    });
     for await (const batch of watch) {
       if (signal.aborted) return revision;
       for (const event of batch) {

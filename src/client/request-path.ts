@@ -19,7 +19,9 @@ export function collectionPath(info: ResourceInfo, namespace: string | undefined
 /** Path of one object or of one of its sub-resources. A namespaced object without namespace is the caller's mistake. */
 export function objectPath(info: ResourceInfo, key: ObjectKey, subresource?: string): string {
   if (info.namespaced && (key.namespace === undefined || key.namespace === '')) {
-    throw new Error(`an empty namespace may not be set when a resource name is provided (${info.resource} "${key.name}")`);
+    throw new Error(
+      `an empty namespace may not be set when a resource name is provided (${info.resource} "${key.name}")`,
+    );
   }
   if (key.name === '') throw new Error(`resource name may not be empty (${info.resource})`);
   const path = `${collectionPath(info, key.namespace)}/${encodeURIComponent(key.name)}`;
@@ -62,7 +64,10 @@ export function watchQuery(options: WatchOptions): string {
 }
 
 /** Query of create, update and patch. */
-export function writeQuery(options: WriteOptions, extra: Readonly<Record<string, string | boolean | undefined>> = {}): string {
+export function writeQuery(
+  options: WriteOptions,
+  extra: Readonly<Record<string, string | boolean | undefined>> = {},
+): string {
   return encodeQuery({
     dryRun: options.dryRun === true ? 'All' : undefined,
     fieldManager: options.fieldManager,

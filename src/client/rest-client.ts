@@ -5,7 +5,13 @@
 import type { Clock } from '../platform/clock.ts';
 import type { HttpAnswer, HttpCall, Net, TlsOptions } from '../platform/net.ts';
 import type { Client, WatchEvent } from './client.ts';
-import { createTransportClient, decodeErrorBody, errorOfAnswer, type ClientTransport, type TransportRequest } from './transport-client.ts';
+import {
+  createTransportClient,
+  decodeErrorBody,
+  errorOfAnswer,
+  type ClientTransport,
+  type TransportRequest,
+} from './transport-client.ts';
 import { decodeWatchLines } from './watch-decoder.ts';
 
 /** Gives bearer tokens; asked before every request, so it caches. */
@@ -78,8 +84,13 @@ function createRestTransport(deps: RestClientDeps): ClientTransport {
     async call(request) {
       const answer = await send(request);
       const bytes = await readAll(answer.body);
-      if (answer.status >= 400) return { status: answer.status, headers: answer.headers, object: decodeErrorBody(bytes) };
-      return { status: answer.status, headers: answer.headers, object: JSON.parse(Buffer.from(bytes).toString('utf8')) };
+      if (answer.status >= 400)
+        return { status: answer.status, headers: answer.headers, object: decodeErrorBody(bytes) };
+      return {
+        status: answer.status,
+        headers: answer.headers,
+        object: JSON.parse(Buffer.from(bytes).toString('utf8')),
+      };
     },
     watch: (request) => watchOverHttp(() => send(request)),
     async raw(request) {

@@ -10,7 +10,17 @@ import { statusFailure, StatusError, type StatusReason } from '../api/status-err
 import type { Status } from '../api/gen/meta-v1.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Duplex } from '../platform/streams.ts';
-import type { Client, DeleteOptions, ListOptions, ObjectKey, Patch, ResourceClient, WatchEvent, WatchOptions, WriteOptions } from './client.ts';
+import type {
+  Client,
+  DeleteOptions,
+  ListOptions,
+  ObjectKey,
+  Patch,
+  ResourceClient,
+  WatchEvent,
+  WatchOptions,
+  WriteOptions,
+} from './client.ts';
 import { collectionPath, deleteBody, listQuery, objectPath, watchQuery, writeQuery } from './request-path.ts';
 
 /** One request as a transport carries it. */
@@ -37,7 +47,9 @@ export interface ClientTransport {
   call(request: TransportRequest): Promise<TransportAnswer>;
   /** Rejects (in the first iteration) with a StatusError when the server refuses the watch. */
   watch(request: TransportRequest): AsyncIterable<readonly WatchEvent<unknown>[]>;
-  raw(request: TransportRequest): Promise<{ status: number; headers: Readonly<Record<string, string>>; body: Uint8Array }>;
+  raw(
+    request: TransportRequest,
+  ): Promise<{ status: number; headers: Readonly<Record<string, string>>; body: Uint8Array }>;
   /** Rejects with a StatusError when the server does not switch protocols. */
   upgrade(request: TransportRequest): Promise<Duplex>;
 }
@@ -51,9 +63,21 @@ const PATCH_MEDIA_TYPES = {
 } as const;
 
 const REASON_OF_CODE: Readonly<Record<number, StatusReason>> = {
-  400: 'BadRequest', 401: 'Unauthorized', 403: 'Forbidden', 404: 'NotFound', 405: 'MethodNotAllowed', 406: 'NotAcceptable',
-  409: 'Conflict', 410: 'Gone', 413: 'RequestEntityTooLarge', 415: 'UnsupportedMediaType', 422: 'Invalid',
-  429: 'TooManyRequests', 500: 'InternalError', 503: 'ServiceUnavailable', 504: 'Timeout',
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  406: 'NotAcceptable',
+  409: 'Conflict',
+  410: 'Gone',
+  413: 'RequestEntityTooLarge',
+  415: 'UnsupportedMediaType',
+  422: 'Invalid',
+  429: 'TooManyRequests',
+  500: 'InternalError',
+  503: 'ServiceUnavailable',
+  504: 'Timeout',
 };
 
 function isStatus(object: unknown): object is Status {
@@ -130,10 +154,13 @@ interface ResourceClientDeps {
   call<T>(request: TransportRequest): Promise<T>;
 }
 
-function createResourceClient<T extends KubernetesObject>(info: ResourceInfo<T>, deps: ResourceClientDeps): ResourceClient<T> {
+function createResourceClient<T extends KubernetesObject>(
+  info: ResourceInfo<T>,
+  deps: ResourceClientDeps,
+): ResourceClient<T> {
   const { call } = deps;
-  const write = (method: string, path: string, body: unknown, options: WriteOptions = {}): Promise<T> =>
-    call<T>({ method, path, query: writeQuery(options), body, ...signalOf(options) });
+  const write = (target: { method: string; path: string }, body: unknown, options: WriteOptions = {}): Promise<T> =>
+    call<T>({ ...target, query: writeQuery(options), body, ...signalOf(options) });
 
   return {
     info,
@@ -145,7 +172,12 @@ function createResourceClient<T extends KubernetesObject>(info: ResourceInfo<T>,
         ...signalOf(options),
       }),
     list: (options = {}) =>
-      call<ObjectList<T>>({ method: 'GET', path: collectionPath(info, options.namespace), query: listQuery(options), ...signalOf(options) }),
+      call<ObjectList<T>>({
+        method: 'GET',
+        path: collectionPath(info, options.namespace),
+        query: listQuery(options),
+        ...signalOf(options),
+      }),
     watch: (options: WatchOptions) =>
       deps.transport.watch({
         method: 'GET',
@@ -153,12 +185,21 @@ function createResourceClient<T extends KubernetesObject>(info: ResourceInfo<T>,
         query: watchQuery(options),
         ...signalOf(options),
       }) as AsyncIterable<readonly WatchEvent<T>[]>,
-    create: (object, options) => write('POST', collectionPath(info, object.metadata.namespace), object, options),
-    update: (object, options) => write('PUT', objectPath(info, keyOf(object), options?.subresource), object, options),
-    updateStatus: (object, options) => write('PUT', objectPath(info, keyOf(object), 'status'), object, options),
+    create: (object, options) =>
+      write({ method: 'POST', path: collectionPath(info, object.metadata.namespace) }, object, options),
+    update: (object, options) =>
+      write({ method: 'PUT', path: objectPath(info, keyOf(object), options?.subresource) }, object, options),
+    updateStatus: (object, options) =>
+      write({ method: 'PUT', path: objectPath(info, keyOf(object), 'status') }, object, options),
     patch: (key, patch, options = {}) => call<T>(patchRequest(info, { key, patch, options })),
     delete: (key: ObjectKey, options: DeleteOptions = {}) =>
-      call({ method: 'DELETE', path: objectPath(info, key), query: '', body: deleteBody(options), ...signalOf(options) }),
+      call({
+        method: 'DELETE',
+        path: objectPath(info, key),
+        query: '',
+        body: deleteBody(options),
+        ...signalOf(options),
+      }),
     deleteCollection: (options) =>
       call({
         method: 'DELETE',
@@ -169,8 +210,15 @@ function createResourceClient<T extends KubernetesObject>(info: ResourceInfo<T>,
       }),
     getSubresource: <S>(key: ObjectKey, subresource: string, options?: { signal?: AbortSignal }) =>
       call<S>({ method: 'GET', path: objectPath(info, key, subresource), query: '', ...signalOf(options) }),
+    // oxlint-disable-next-line max-params -- the client contract's shape
     createSubresource: <S>(key: ObjectKey, subresource: string, body: object, options: WriteOptions = {}) =>
-      call<S>({ method: 'POST', path: objectPath(info, key, subresource), query: writeQuery(options), body, ...signalOf(options) }),
+      call<S>({
+        method: 'POST',
+        path: objectPath(info, key, subresource),
+        query: writeQuery(options),
+        body,
+        ...signalOf(options),
+      }),
   };
 }
 

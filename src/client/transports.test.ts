@@ -15,9 +15,20 @@ import { createFakeNet } from './testing/fake-net.ts';
 type Make = (handler: ApiHandler, clock: VirtualClock) => Client;
 const makers: Record<string, Make> = {
   'in-process': (handler, clock) =>
-    createInProcessClient({ handler, clock, principal: { name: 'admin', groups: ['system:masters'] }, userAgent: 'test' }),
+    createInProcessClient({
+      handler,
+      clock,
+      principal: { name: 'admin', groups: ['system:masters'] },
+      userAgent: 'test',
+    }),
   rest: (handler, clock) =>
-    createRestClient({ net: createFakeNet(handler) as unknown as Net, clock, server: 'https://server:6443/', token: 't', userAgent: 'test' }),
+    createRestClient({
+      net: createFakeNet(handler) as unknown as Net,
+      clock,
+      server: 'https://server:6443/',
+      token: 't',
+      userAgent: 'test',
+    }),
 };
 
 function setUp(make: Make): { api: FakeApi; client: Client; clock: VirtualClock } {
@@ -26,7 +37,10 @@ function setUp(make: Make): { api: FakeApi; client: Client; clock: VirtualClock 
   return { api, clock, client: make(api.handler, clock) };
 }
 
-const configMap = (name: string, data: Record<string, string> = {}) => ({ metadata: { namespace: 'default', name }, data });
+const configMap = (name: string, data: Record<string, string> = {}) => ({
+  metadata: { namespace: 'default', name },
+  data,
+});
 
 for (const [name, make] of Object.entries(makers)) {
   describe(`client over ${name}`, () => {
@@ -39,14 +53,23 @@ for (const [name, make] of Object.entries(makers)) {
       assert.deepEqual((await maps.get({ namespace: 'default', name: 'a' })).data, { x: '1' });
       const updated = await maps.update({ ...created, data: { x: '2' } });
       assert.deepEqual(updated.data, { x: '2' });
-      const patched = await maps.patch({ namespace: 'default', name: 'a' }, { type: 'merge', patch: { data: { y: '3' } } });
+      const patched = await maps.patch(
+        { namespace: 'default', name: 'a' },
+        { type: 'merge', patch: { data: { y: '3' } } },
+      );
       assert.deepEqual(patched.data, { x: '2', y: '3' });
       const list = await maps.list({ namespace: 'default', labelSelector: 'a in (b,c)' });
       assert.equal(list.items.length, 1);
       assert.equal(api.requests.at(-1)?.query, `labelSelector=${encodeURIComponent('a in (b,c)')}`);
-      await maps.delete({ namespace: 'default', name: 'a' }, { gracePeriodSeconds: 0, preconditions: { uid: created.metadata.uid as string } });
+      await maps.delete(
+        { namespace: 'default', name: 'a' },
+        { gracePeriodSeconds: 0, preconditions: { uid: created.metadata.uid as string } },
+      );
       assert.deepEqual(api.requests.at(-1)?.body, {
-        kind: 'DeleteOptions', apiVersion: 'v1', gracePeriodSeconds: 0, preconditions: { uid: created.metadata.uid },
+        kind: 'DeleteOptions',
+        apiVersion: 'v1',
+        gracePeriodSeconds: 0,
+        preconditions: { uid: created.metadata.uid },
       });
       assert.equal(api.objects(ConfigMaps).length, 0);
     });
@@ -60,8 +83,14 @@ for (const [name, make] of Object.entries(makers)) {
         return true;
       });
       await maps.create(configMap('a'));
-      await assert.rejects(maps.create(configMap('a')), (error) => isReason(error, 'AlreadyExists') && error.code === 409);
-      await assert.rejects(client.raw({ method: 'GET', path: '/api/v1/namespaces/default/configmaps/none' }), StatusError);
+      await assert.rejects(
+        maps.create(configMap('a')),
+        (error) => isReason(error, 'AlreadyExists') && error.code === 409,
+      );
+      await assert.rejects(
+        client.raw({ method: 'GET', path: '/api/v1/namespaces/default/configmaps/none' }),
+        StatusError,
+      );
       await assert.rejects(async () => maps.get({ name: 'a' }), /an empty namespace may not be set/);
     });
 
@@ -90,7 +119,8 @@ for (const [name, make] of Object.entries(makers)) {
       api.breakWatches({ forget: true });
       await assert.rejects(
         async () => {
-          for await (const batch of client.resource(Pods).watch({ resourceVersion: '1' })) assert.fail(String(batch.length));
+          for await (const batch of client.resource(Pods).watch({ resourceVersion: '1' }))
+            assert.fail(String(batch.length));
         },
         (error) => isReason(error, 'Expired'),
       );
@@ -101,7 +131,13 @@ for (const [name, make] of Object.entries(makers)) {
       let calls = 0;
       const client = make((): ApiResponse => {
         calls++;
-        if (calls === 1) return { kind: 'object', status: 429, headers: { 'retry-after': '7' }, object: { kind: 'Status', message: 'slow down' } };
+        if (calls === 1)
+          return {
+            kind: 'object',
+            status: 429,
+            headers: { 'retry-after': '7' },
+            object: { kind: 'Status', message: 'slow down' },
+          };
         return { kind: 'object', status: 200, headers: {}, object: configMap('a') };
       }, clock);
       await clock.drive(client.resource(ConfigMaps).get({ namespace: 'default', name: 'a' }));
@@ -118,15 +154,18 @@ for (const [name, make] of Object.entries(makers)) {
 describe('in-process upgrade', () => {
   it('carries bytes both ways behind the 101 head', async () => {
     const clock = new VirtualClock();
-    const client = makers['in-process']!(() => ({
-      kind: 'upgrade',
-      async accept(socket) {
-        await socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nhel');
-        await socket.write('lo ');
-        for await (const chunk of socket.incoming) await socket.write(chunk);
-        await socket.end();
-      },
-    }), clock);
+    const client = makers['in-process']!(
+      () => ({
+        kind: 'upgrade',
+        async accept(socket) {
+          await socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nhel');
+          await socket.write('lo ');
+          for await (const chunk of socket.incoming) await socket.write(chunk);
+          await socket.end();
+        },
+      }),
+      clock,
+    );
     const socket = await client.upgrade({ path: '/exec?x=1', headers: { upgrade: 'x' } });
     await socket.write('there');
     await socket.end();
@@ -137,7 +176,15 @@ describe('in-process upgrade', () => {
   });
 
   it('refuses with the Status behind another head', async () => {
-    const client = makers['in-process']!(() => ({ kind: 'object', status: 400, headers: {}, object: { kind: 'Status', reason: 'BadRequest', message: 'Upgrade request required', code: 400 } }), new VirtualClock());
+    const client = makers['in-process']!(
+      () => ({
+        kind: 'object',
+        status: 400,
+        headers: {},
+        object: { kind: 'Status', reason: 'BadRequest', message: 'Upgrade request required', code: 400 },
+      }),
+      new VirtualClock(),
+    );
     await assert.rejects(client.upgrade({ path: '/exec', headers: {} }), /Upgrade request required/);
   });
 });
@@ -149,10 +196,18 @@ describe('rest client', () => {
     const net = createFakeNet((request) =>
       request.headers['authorization'] === 'Bearer new'
         ? { kind: 'object', status: 200, headers: {}, object: configMap('a') }
-        : { kind: 'object', status: 401, headers: {}, object: { kind: 'Status', reason: 'Unauthorized', code: 401, message: 'Unauthorized' } },
+        : {
+            kind: 'object',
+            status: 401,
+            headers: {},
+            object: { kind: 'Status', reason: 'Unauthorized', code: 401, message: 'Unauthorized' },
+          },
     );
     const client = createRestClient({
-      net: net as unknown as Net, clock, server: 'https://server', userAgent: 'test',
+      net: net as unknown as Net,
+      clock,
+      server: 'https://server',
+      userAgent: 'test',
       tokenSource: { token: () => Promise.resolve(tokens[0] as string), invalidate: () => void tokens.shift() },
     });
     assert.equal((await client.resource(ConfigMaps).get({ namespace: 'default', name: 'a' })).metadata.name, 'a');

@@ -23,7 +23,10 @@ export async function readAnswerHead(socket: Duplex): Promise<AnswerHead> {
     const end = buffer.indexOf('\r\n\r\n');
     if (end >= 0) {
       const rest = buffer.subarray(end + 4);
-      return { ...parseHead(buffer.subarray(0, end).toString('latin1')), socket: { ...socket, incoming: resume(rest, iterator) } };
+      return {
+        ...parseHead(buffer.subarray(0, end).toString('latin1')),
+        socket: { ...socket, incoming: resume(rest, iterator) },
+      };
     }
     if (buffer.length > MAX_HEAD_BYTES) throw new Error('the answer head is too large');
     const next = await iterator.next();

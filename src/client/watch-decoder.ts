@@ -7,7 +7,9 @@ import type { WatchEvent } from './client.ts';
 const NEWLINE = 0x0a;
 
 /** Yields batches in order. A last line without newline counts if it is whole JSON; a broken line throws. */
-export async function* decodeWatchLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<readonly WatchEvent<unknown>[]> {
+export async function* decodeWatchLines(
+  body: AsyncIterable<Uint8Array>,
+): AsyncGenerator<readonly WatchEvent<unknown>[]> {
   let pending: Buffer[] = [];
   for await (const chunk of body) {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);

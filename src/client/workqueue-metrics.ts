@@ -21,15 +21,25 @@ const NONE: WorkqueueMetrics<never> = {
 const BUCKETS = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10];
 
 /** Metrics of the queue `name`; does nothing without a registry. */
-export function createWorkqueueMetrics<K>(name: string, clock: Clock, metrics: Metrics | undefined): WorkqueueMetrics<K> {
+export function createWorkqueueMetrics<K>(
+  name: string,
+  clock: Clock,
+  metrics: Metrics | undefined,
+): WorkqueueMetrics<K> {
   if (metrics === undefined) return NONE as unknown as WorkqueueMetrics<K>;
   const labels = { name };
   const spec = (metric: string, help: string) => ({ name: `workqueue_${metric}`, help, labels: ['name'] });
   const depth = metrics.gauge(spec('depth', 'Current depth of workqueue'));
   const adds = metrics.counter(spec('adds_total', 'Total number of adds handled by workqueue'));
   const retries = metrics.counter(spec('retries_total', 'Total number of retries handled by workqueue'));
-  const latency = metrics.histogram({ ...spec('queue_duration_seconds', 'How long in seconds an item stays in workqueue before being requested'), buckets: BUCKETS });
-  const work = metrics.histogram({ ...spec('work_duration_seconds', 'How long in seconds processing an item from workqueue takes.'), buckets: BUCKETS });
+  const latency = metrics.histogram({
+    ...spec('queue_duration_seconds', 'How long in seconds an item stays in workqueue before being requested'),
+    buckets: BUCKETS,
+  });
+  const work = metrics.histogram({
+    ...spec('work_duration_seconds', 'How long in seconds processing an item from workqueue takes.'),
+    buckets: BUCKETS,
+  });
   const addedAtMs = new Map<K, number>();
   const startedAtMs = new Map<K, number>();
   const secondsSince = (times: Map<K, number>, key: K): number | undefined => {

@@ -8,7 +8,7 @@ import { createCriClient, type CriClient } from '../cri/cri-client.ts';
 import { ensureClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';
-import { KUBERNETES_VERSION, VERSION } from '../version.ts';
+import { KUBERNETES_VERSION, VERSION } from '../base/version.ts';
 import type { ClusterOptions } from './cluster-options.ts';
 import type { ClusterStatus } from './cluster-status.ts';
 import { createInstanceContainerd } from './containerd.ts';
@@ -75,6 +75,7 @@ class RunningCluster implements Cluster {
   async start(): Promise<void> {
     const { progress } = this.#config;
     const signal = this.#lifetime.signal;
+    await this.#makeDirectories();
     // containerd takes as long to start as the control plane: both at once.
     const runtime = progress.phase('container runtime', () => this.#startRuntime(signal));
     runtime.catch(() => undefined); // Awaited below.
@@ -95,6 +96,12 @@ class RunningCluster implements Cluster {
     await this.#store?.close();
   }
 
+  async #makeDirectories(): Promise<void> {
+    const { instance } = this.#config;
+    const { files } = this.#platform;
+    for (const dir of [instance.logDir, instance.runDir, instance.kubeletRoot, instance.podLogsRoot, `${instance.dataDir}/manifests`]) await files.makeDir(dir, { mode: 0o750 });
+  }
+
   async #startControlPlane(signal: AbortSignal): Promise<ControlPlane> {
     const platform = this.#platform;
     const { instance, options, progress } = this.#config;
@@ -110,7 +117,7 @@ class RunningCluster implements Cluster {
     await progress.phase('API server', () => controlPlane.start(signal));
     const server = `https://127.0.0.1:${instance.httpsPort}`;
     await platform.files.writeFileAtomic(instance.adminKubeconfig, kubeconfigYaml({ server, caPem: pki.ca.certPem, ...pki.admin, user: 'admin', cluster: 'keelson' }), { mode: 0o600 });
-    this.#nodeServices = await startNodeServices({ platform, controlPlane, pki, instance, kubeletPort: this.#config.kubeletPort }, signal);
+    this.#nodeServices = startNodeServices({ platform, controlPlane, pki, instance, kubeletPort: this.#config.kubeletPort }, signal);
     return controlPlane;
   }
 
@@ -131,7 +138,7 @@ class RunningCluster implements Cluster {
     const node = await createClusterNode({ platform, client: controlPlane.clientFor(identity, 'kubelet'), cri, network, instance, kubeletPort });
     this.#node = node;
     await node.start(signal);
-    await this.#nodeServices?.serveKubelet(node.kubelet, cri);
+    await this.#nodeServices?.serveKubelet(node, cri);
   }
 
   async #nodeReady(controlPlane: ControlPlane, signal: AbortSignal): Promise<void> {

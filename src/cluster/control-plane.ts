@@ -2,7 +2,7 @@
  * The control plane in one process: store, API server, controllers, scheduler. Components talk to the server in-process,
  * each under its own identity, through the same filters as everybody else.
  */
-import { VERSION, KUBERNETES_VERSION } from '../version.ts';
+import { VERSION, KUBERNETES_VERSION } from '../base/version.ts';
 import { createAdmissionPlugins } from '../apiserver/admission/list.ts';
 import { createApiServer, type ApiServer } from '../apiserver/api-server.ts';
 import { anonymousAuthenticator } from '../apiserver/authn/anonymous.ts';

@@ -1,11 +1,22 @@
-/** What a node runs beside its kubelet: the kubelet's HTTPS server, the service proxy, and DNS in a process of its own. */
-import type { Kubelet } from '../kubelet/kubelet.ts';
-import type { CriClient } from '../cri/cri-client.ts';
+/**
+ * What a node runs beside its kubelet: the kubelet's HTTPS server and the service proxy in this process, DNS in a small
+ * one of its own. Rules and DNS stay when Keelson stops, so services go on answering; `removeNodeServices` ends them.
+ */
+import type { Principal } from '../api/transport.ts';
+import { createInformerFactory } from '../client/informer-factory.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
+import type { CriClient } from '../cri/cri-client.ts';
+import { createDelegatedAuth } from '../kubelet/server/delegated-auth.ts';
+import { createKubeletServer } from '../kubelet/server/kubelet-server.ts';
+import { createStatsProvider } from '../kubelet/stats/create-stats-provider.ts';
+import type { HttpServer } from '../platform/http.ts';
 import type { Platform } from '../platform/platform.ts';
+import { createServiceProxy, type ServiceProxy } from '../proxy/service-proxy.ts';
 import type { ComponentStatus } from './cluster-status.ts';
 import type { ControlPlane } from './control-plane.ts';
+import { createDnsDaemon, type DnsDaemon } from './dns-daemon.ts';
 import type { Instance } from './instance.ts';
+import type { ClusterNode } from './node.ts';
 
 /** What they are made from. */
 export interface NodeServicesDeps {
@@ -19,18 +30,75 @@ export interface NodeServicesDeps {
 /** The running services. */
 export interface NodeServices {
   /** Opens the kubelet's server. */
-  serveKubelet(kubelet: Kubelet, cri: CriClient): Promise<void>;
+  serveKubelet(node: ClusterNode, cri: CriClient): Promise<void>;
   status(): readonly ComponentStatus[];
-  /** Rules and DNS stay: services go on answering. */
+  /** Ends this process's part. */
   stop(): Promise<void>;
 }
 
-/** Starts proxy and DNS. */
-export async function startNodeServices(_deps: NodeServicesDeps, _signal: AbortSignal): Promise<NodeServices> {
-  return { serveKubelet: async () => undefined, status: () => [], stop: async () => undefined };
+const PROXY: Principal = { name: 'system:kube-proxy', groups: ['system:authenticated'] };
+
+/** Starts the proxy and, once it has its address, DNS. */
+export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): NodeServices {
+  const { platform, controlPlane, instance } = deps;
+  const proxy = serviceProxy(platform, instance, controlPlane, signal);
+  const running = proxy.start(signal);
+  const dns: DnsDaemon = createDnsDaemon(platform, instance, deps.pki);
+  const dnsRunning = dns.start(signal);
+  let server: HttpServer | undefined;
+  return {
+    async serveKubelet(node, cri) {
+      server = await openKubeletServer(deps, node, cri);
+    },
+    status: () => [
+      { name: 'proxy', healthy: proxy.healthy(), message: proxy.healthy() ? '' : 'service rules are not in place' },
+      { name: 'dns', healthy: dns.healthy(), message: dns.healthy() ? '' : 'the DNS process does not run' },
+    ],
+    async stop() {
+      await server?.close(500);
+      await Promise.all([running, dnsRunning]);
+    },
+  };
+}
+
+function proxyConfig(instance: Instance): Parameters<typeof createServiceProxy>[1] {
+  const { nodeName, nftTable, clusterCidr, serviceCidr, masqueradeMark } = instance;
+  return { nodeName, nftTable, clusterCidr, serviceCidr, masqueradeMark, mode: 'nftables' };
+}
+
+function serviceProxy(platform: Platform, instance: Instance, controlPlane: ControlPlane, signal: AbortSignal): ServiceProxy {
+  const client = controlPlane.clientFor(PROXY, 'kube-proxy');
+  const informers = createInformerFactory({ client, clock: platform.clock, random: platform.random, log: platform.log });
+  const proxy = createServiceProxy({ informers, platform }, proxyConfig(instance));
+  informers.start(signal);
+  return proxy;
+}
+
+function openKubeletServer({ platform, controlPlane, pki, instance, kubeletPort }: NodeServicesDeps, { kubelet, podContainers }: ClusterNode, cri: CriClient): Promise<HttpServer> {
+  const identity: Principal = { name: `system:node:${instance.nodeName}`, groups: ['system:nodes', 'system:authenticated'] };
+  const auth = createDelegatedAuth(
+    { client: controlPlane.clientFor(identity, 'kubelet'), platform },
+    { nodeName: instance.nodeName, anonymous: false, tokenWebhook: true, authorizationMode: 'Webhook' },
+  );
+  const handler = createKubeletServer({
+    host: kubelet.host, runtime: kubelet.runtime, auth, platform,
+    stats: createStatsProvider(
+      { platform, cri, host: kubelet.host, volumes: kubelet.volumes, podCgroups: podContainers },
+      { kubeletRoot: instance.kubeletRoot, podLogsDir: instance.podLogsRoot },
+    ),
+    probeMetrics: async () => (await platform.metrics.expose()).split('\n').filter((line) => /prober_/.test(line)).join('\n'),
+  });
+  return platform.listenHttp({ host: '0.0.0.0', port: kubeletPort, tls: { ...pki.kubeletServer, clientCaPem: pki.ca.certPem } }, handler);
 }
 
 /** Ends the DNS process and removes the service rules. Nothing there is no error. */
-export async function removeNodeServices(_platform: Platform, _instance: Instance): Promise<void> {
-  await Promise.resolve();
+export async function removeNodeServices(platform: Platform, instance: Instance): Promise<void> {
+  await createDnsDaemon(platform, instance, undefined).remove();
+  const informers = createInformerFactory({ client: NO_CLIENT, clock: platform.clock, random: platform.random, log: platform.log });
+  await createServiceProxy({ informers, platform }, proxyConfig(instance)).remove();
 }
+
+/** Taking rules away reads nothing from the API. */
+const NO_CLIENT = {
+  resource: (info: object) => ({ info }),
+} as never;

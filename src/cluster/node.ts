@@ -37,9 +37,13 @@ export interface NodeDeps {
   readonly kubeletPort: number;
 }
 
+/** Pods' cgroups, to make and to find. */
+type NodeCgroups = ReturnType<typeof createPodContainerManager>;
+
 /** A node. */
 export interface ClusterNode {
   readonly kubelet: Kubelet;
+  readonly podContainers: NodeCgroups;
   readonly informers: InformerFactory;
   /** Resolves once the kubelet's main loop runs. */
   start(signal: AbortSignal): Promise<void>;
@@ -69,10 +73,10 @@ export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
     objects: createObjectCache({ client, platform }),
     config: kubeletConfig(deps),
   };
-  const kubelet = assembleKubelet(parts);
+  const { kubelet, podContainers } = assembleKubelet(parts);
   followPodCidr(parts);
   return {
-    kubelet, informers: parts.informers,
+    kubelet, podContainers, informers: parts.informers,
     async start(signal) {
       events.start(signal);
       parts.informers.start(signal);
@@ -85,11 +89,11 @@ export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
   };
 }
 
-function assembleKubelet(parts: Parts): Kubelet {
+function assembleKubelet(parts: Parts): { kubelet: Kubelet; podContainers: NodeCgroups } {
   const { platform, client, recorder, informers } = parts;
   let core: KubeletCore | undefined;
   const podContainers = podContainerManager(parts, () => core?.pods.getPods() ?? []);
-  return createKubelet(
+  const kubelet = createKubelet(
     {
       platform, client, recorder, informers, preparePod, podContainers,
       volumes: (made) => volumeManager(parts, (core = made)),
@@ -97,6 +101,7 @@ function assembleKubelet(parts: Parts): Kubelet {
     },
     parts.config,
   );
+  return { kubelet, podContainers };
 }
 
 function kubeletConfig({ instance, kubeletPort }: NodeDeps): KubeletConfiguration {
@@ -108,7 +113,7 @@ function kubeletConfig({ instance, kubeletPort }: NodeDeps): KubeletConfiguratio
   };
 }
 
-function podContainerManager({ platform, recorder, host }: Parts, activePods: () => ReturnType<KubeletCore['pods']['getPods']>): PodContainerManager {
+function podContainerManager({ platform, recorder, host }: Parts, activePods: () => ReturnType<KubeletCore['pods']['getPods']>): NodeCgroups {
   return createPodContainerManager(
     { cgroups: platform.cgroups, platform, recorder, activePods, nodeAllocatable: async () => ({ milliCpu: host.cpuCount * 1000, memoryBytes: host.memoryBytes }) },
     {
@@ -140,7 +145,7 @@ function volumeManager(parts: Parts, core: KubeletCore): VolumeManager {
     {
       platform, client, objects, recorder,
       requestToken: (namespace, name, request) => accounts.createSubresource<TokenRequest>({ namespace, name }, 'token', request),
-      podsLister: () => core.pods.getPods().filter((pod) => !core.podState.shouldPodRuntimeBeRemoved(pod.metadata.uid ?? '')),
+      podsLister: core.podsWithRuntime,
       sourcesReady: core.sourcesReady,
       node: () => facts,
     },
@@ -155,10 +160,7 @@ function containerRuntime(parts: Parts, made: { core: KubeletCore; volumes: Volu
   return createContainerRuntime(
     {
       cri, platform, recorder, volumes, podContainers, probeResults: core.probeResults,
-      podStates: {
-        isPodDeleted: (uid) => core.pods.getPodByUid(uid) === undefined,
-        shouldPodContentBeRemoved: (uid) => core.podState.shouldPodContentBeRemoved(uid),
-      },
+      podStates: core.podState,
       services: () => services.list(),
       getConfigMap: (namespace, name) => client.resource(ConfigMaps).get({ namespace, name }),
       getSecret: (namespace, name) => client.resource(Secrets).get({ namespace, name }),

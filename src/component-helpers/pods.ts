@@ -43,7 +43,10 @@ export function isPodTerminating(pod: Pod): boolean {
 }
 
 /** `conditions` with `condition` set; the same array when nothing but heartbeat times would change. */
-export function withPodCondition(conditions: readonly PodCondition[] | undefined, condition: PodCondition): PodCondition[] {
+export function withPodCondition(
+  conditions: readonly PodCondition[] | undefined,
+  condition: PodCondition,
+): PodCondition[] {
   const old = conditions?.find((other) => other.type === condition.type);
   const kept = old !== undefined && old.status === condition.status && old.lastTransitionTime !== undefined;
   const next = kept ? { ...condition, lastTransitionTime: old.lastTransitionTime as string } : condition;

@@ -16,7 +16,8 @@ export interface WorkloadCondition {
  */
 export function withCondition<T extends WorkloadCondition>(conditions: readonly T[] | undefined, condition: T): T[] {
   const old = conditions?.find((other) => other.type === condition.type);
-  if (old !== undefined && old.status === condition.status && old.reason === condition.reason) return [...(conditions ?? [])];
+  if (old !== undefined && old.status === condition.status && old.reason === condition.reason)
+    return [...(conditions ?? [])];
   const next = { ...condition };
   if (old !== undefined && old.status === condition.status && old.lastTransitionTime !== undefined) {
     next.lastTransitionTime = old.lastTransitionTime;
@@ -25,6 +26,9 @@ export function withCondition<T extends WorkloadCondition>(conditions: readonly 
 }
 
 /** The list without conditions of this type. */
-export function withoutCondition<T extends { readonly type: string }>(conditions: readonly T[] | undefined, type: string): T[] {
+export function withoutCondition<T extends { readonly type: string }>(
+  conditions: readonly T[] | undefined,
+  type: string,
+): T[] {
   return (conditions ?? []).filter((condition) => condition.type !== type);
 }

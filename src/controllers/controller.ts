@@ -77,6 +77,8 @@ export function createKeyedLoop(deps: ControllerDeps, config: KeyedLoopConfig): 
       } finally {
         queue.done(key);
       }
+      // In-process calls resolve without the loop turning: a busy queue must not keep I/O and timers waiting.
+      await clock.yield();
     }
   }
   function onFailure(key: string, error: unknown): void {
@@ -106,7 +108,9 @@ export function createKeyedLoop(deps: ControllerDeps, config: KeyedLoopConfig): 
 }
 
 /** Lets informers of any kind stand in one list. */
-export function informerList(...informers: readonly { waitForSync(signal?: AbortSignal): Promise<void> }[]): readonly Informer<never>[] {
+export function informerList(
+  ...informers: readonly { waitForSync(signal?: AbortSignal): Promise<void> }[]
+): readonly Informer<never>[] {
   return informers as unknown as readonly Informer<never>[];
 }
 
@@ -129,5 +133,8 @@ export async function runPeriodically(
 
 /** Whether a create failed because its namespace is going away: nothing to retry. */
 export function isNamespaceTerminating(error: unknown): boolean {
-  return isReason(error, 'Forbidden') && (error.status.details?.causes ?? []).some((cause) => cause.reason === 'NamespaceTerminating');
+  return (
+    isReason(error, 'Forbidden') &&
+    (error.status.details?.causes ?? []).some((cause) => cause.reason === 'NamespaceTerminating')
+  );
 }

@@ -1,8 +1,10 @@
 /** All controllers under upstream's names. To add one: a folder and a line. */
 import type { Controller, ControllerDeps } from './controller.ts';
+import { createClusterRoleAggregationController } from './clusterrole-aggregation/clusterrole-aggregation-controller.ts';
 import { createDeploymentController } from './deployment/deployment-controller.ts';
 import { createEndpointsController } from './endpoint/endpoints-controller.ts';
 import { createEndpointSliceController } from './endpointslice/endpointslice-controller.ts';
+import { createGarbageCollector } from './garbage-collector/garbage-collector.ts';
 import { createNamespaceController } from './namespace/namespace-controller.ts';
 import { createNodeIpamController } from './node-ipam/node-ipam-controller.ts';
 import { createNodeLifecycleController } from './node-lifecycle/node-lifecycle-controller.ts';
@@ -29,6 +31,8 @@ export const controllers: Readonly<Record<string, ControllerFactory>> = {
   'node-ipam-controller': createNodeIpamController,
   'node-lifecycle-controller': createNodeLifecycleController,
   'taint-eviction-controller': createTaintEvictionController,
+  'garbage-collector-controller': createGarbageCollector,
+  'clusterrole-aggregation-controller': createClusterRoleAggregationController,
   'pod-garbage-collector-controller': createPodGarbageCollector,
 };
 
@@ -36,7 +40,11 @@ export const controllers: Readonly<Record<string, ControllerFactory>> = {
  * Makes the named controllers (all by default), starts the informers and then the controllers. Resolves when all have
  * ended after the signal's abort.
  */
-export async function runControllers(deps: ControllerDeps, signal: AbortSignal, names: readonly string[] = Object.keys(controllers)): Promise<void> {
+export async function runControllers(
+  deps: ControllerDeps,
+  signal: AbortSignal,
+  names: readonly string[] = Object.keys(controllers),
+): Promise<void> {
   const made = names.map((name) => {
     const factory = controllers[name];
     if (factory === undefined) throw new Error(`"${name}" is not in the list of known controllers`);

@@ -27,7 +27,10 @@ interface Envelope {
 }
 
 const topics: Readonly<Record<string, CriEvent['type']>> = {
-  '/containers/create': 'created', '/tasks/start': 'started', '/tasks/exit': 'stopped', '/containers/delete': 'deleted',
+  '/containers/create': 'created',
+  '/tasks/start': 'started',
+  '/tasks/exit': 'stopped',
+  '/containers/delete': 'deleted',
 };
 
 /** Reads the string fields and the varint fields of a flat protobuf message, by number. */
@@ -73,7 +76,10 @@ export function eventOf(envelope: Envelope, namespace: string): CriEvent | undef
 }
 
 /** Subscribes to containerd's events of one namespace. */
-export function createContainerdEvents(caller: () => Promise<GrpcCaller>, namespace: string): (signal: AbortSignal) => AsyncIterable<CriEvent> {
+export function createContainerdEvents(
+  caller: () => Promise<GrpcCaller>,
+  namespace: string,
+): (signal: AbortSignal) => AsyncIterable<CriEvent> {
   const filters = Object.keys(topics).map((topic) => `namespace==${namespace},topic=="${topic}"`);
   const method = { service: `${eventsTable.package}.Events`, method: 'Subscribe' };
   return async function* (signal) {

@@ -37,8 +37,10 @@ const defaultTimeoutMs = 120_000;
 const timeoutFactors: Readonly<Record<string, number>> = { RunPodSandbox: 2, StopPodSandbox: 2, PullImage: 0 };
 
 const eventTypes: Readonly<Record<ContainerEventType, CriEvent['type']>> = {
-  CONTAINER_CREATED_EVENT: 'created', CONTAINER_STARTED_EVENT: 'started',
-  CONTAINER_STOPPED_EVENT: 'stopped', CONTAINER_DELETED_EVENT: 'deleted',
+  CONTAINER_CREATED_EVENT: 'created',
+  CONTAINER_STARTED_EVENT: 'started',
+  CONTAINER_STOPPED_EVENT: 'stopped',
+  CONTAINER_DELETED_EVENT: 'deleted',
 };
 
 /** The socket's path of a CRI endpoint. Throws when it is none. */
@@ -62,8 +64,10 @@ export function createCriClient({ clock }: CriClientDeps, config: CriClientConfi
   const baseMs = config.requestTimeoutMs ?? defaultTimeoutMs;
   const headers = { 'containerd-namespace': config.containerdNamespace ?? 'k8s.io' };
   let caller: Promise<GrpcCaller> | undefined;
-  const load = (): Promise<GrpcCaller> => (caller ??= import('./grpc-caller.ts').then((module) =>
-    module.createGrpcCaller({ socketPath, tables: [criTable, eventsTable], headers })));
+  const load = (): Promise<GrpcCaller> =>
+    (caller ??= import('./grpc-caller.ts').then((module) =>
+      module.createGrpcCaller({ socketPath, tables: [criTable, eventsTable], headers }),
+    ));
 
   const serviceOf = (name: keyof typeof criTable.services): Record<string, unknown> => {
     const service = `${criTable.package}.${name}`;
@@ -89,13 +93,24 @@ export function createCriClient({ clock }: CriClientDeps, config: CriClientConfi
     runtime,
     images,
     warm: async () => void (await load()),
-    events: (signal) => eventsOf({ runtime, containerd: createSettledEvents({ clock, runtime, source: createContainerdEvents(load, headers['containerd-namespace']) }), signal }),
+    events: (signal) =>
+      eventsOf({
+        runtime,
+        containerd: createSettledEvents({
+          clock,
+          runtime,
+          source: createContainerdEvents(load, headers['containerd-namespace']),
+        }),
+        signal,
+      }),
   };
 }
 
 /** CRI's own events where the runtime has them, containerd's event service otherwise. */
 async function* eventsOf(from: {
-  runtime: CriRuntimeService; containerd: (signal: AbortSignal) => AsyncIterable<CriEvent>; signal: AbortSignal;
+  runtime: CriRuntimeService;
+  containerd: (signal: AbortSignal) => AsyncIterable<CriEvent>;
+  signal: AbortSignal;
 }): AsyncIterable<CriEvent> {
   try {
     for await (const event of from.runtime.getContainerEvents({}, { signal: from.signal })) {

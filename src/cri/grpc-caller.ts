@@ -36,14 +36,25 @@ export interface GrpcCallerConfig {
 }
 
 /** Node's codes of a connection that cannot be made or breaks. */
-const connectionCodes: ReadonlySet<unknown> = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'EACCES', 'ERR_HTTP2_STREAM_ERROR', 'ERR_HTTP2_SESSION_ERROR', 'ERR_HTTP2_GOAWAY_SESSION']);
+const connectionCodes: ReadonlySet<unknown> = new Set([
+  'ENOENT',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'EACCES',
+  'ERR_HTTP2_STREAM_ERROR',
+  'ERR_HTTP2_SESSION_ERROR',
+  'ERR_HTTP2_GOAWAY_SESSION',
+]);
 
 /** The CriError for whatever connect threw. A broken connection is Unavailable, whatever connect calls it. */
 function toCriError(error: unknown): CriError {
   const connect = ConnectError.from(error);
   const { cause } = connect;
   const broken = cause instanceof Error && 'code' in cause && connectionCodes.has(cause.code);
-  return new CriError(broken ? 'Unavailable' : (grpcCodes[connect.code] ?? 'Unknown'), connect.rawMessage, { cause: error });
+  return new CriError(broken ? 'Unavailable' : (grpcCodes[connect.code] ?? 'Unknown'), connect.rawMessage, {
+    cause: error,
+  });
 }
 
 async function* single(request: object): AsyncIterable<object> {
@@ -69,7 +80,8 @@ export function createGrpcCaller(config: GrpcCallerConfig): GrpcCaller {
 
   const find = ({ service, method }: GrpcMethod): DescMethod => {
     const registry = registries.find((candidate) => candidate.getService(service) !== undefined);
-    const found = registry === undefined ? undefined : serviceOf(registry, service).methods.find((m) => m.name === method);
+    const found =
+      registry === undefined ? undefined : serviceOf(registry, service).methods.find((m) => m.name === method);
     if (found === undefined) throw new CriError('Unimplemented', `unknown method ${method} for service ${service}`);
     return found;
   };

@@ -6,7 +6,13 @@
  * have are an error, so that a misspelt field cannot vanish.
  */
 import { create, ScalarType, type DescEnum, type DescField, type DescMessage, type Message } from '@bufbuild/protobuf';
-import { parseFields, plainFieldName, type FieldConversion, type ProtobufTable, type TableField } from './protobuf-table.ts';
+import {
+  parseFields,
+  plainFieldName,
+  type FieldConversion,
+  type ProtobufTable,
+  type TableField,
+} from './protobuf-table.ts';
 
 type Plain = Record<string, unknown>;
 type Convert = (value: unknown) => unknown;
@@ -37,7 +43,8 @@ function toNanoseconds(value: unknown): bigint {
 
 function scalarConversion(scalar: ScalarType, conversion: FieldConversion): { encode: Convert; decode: Convert } {
   if (!longTypes.has(scalar)) return { encode: identity, decode: identity };
-  if (conversion === 'ns') return { encode: toNanoseconds, decode: (value) => Number((value as bigint) / 1000n) / 1000 };
+  if (conversion === 'ns')
+    return { encode: toNanoseconds, decode: (value) => Number((value as bigint) / 1000n) / 1000 };
   return { encode: (value) => BigInt(Math.trunc(value as number)), decode: (value) => Number(value as bigint) };
 }
 
@@ -53,16 +60,27 @@ function enumConversion(desc: DescEnum): { encode: Convert; decode: Convert } {
 /** Makes the conversion for messages described by these tables. */
 export function createMessageConversion(tables: readonly ProtobufTable[]): MessageConversion {
   const plans = new Map<string, ReadonlyMap<string, FieldPlan>>();
-  const facts = new Map<string, ReadonlyMap<string, TableField>>(tables.flatMap((table) => Object.entries(table.messages)
-    .map(([name, text]) => [`${table.package}.${name}`, new Map(parseFields(text).map((field) => [field.name, field]))] as const)));
+  const facts = new Map<string, ReadonlyMap<string, TableField>>(
+    tables.flatMap((table) =>
+      Object.entries(table.messages).map(
+        ([name, text]) =>
+          [`${table.package}.${name}`, new Map(parseFields(text).map((field) => [field.name, field]))] as const,
+      ),
+    ),
+  );
 
   const elementOf = (field: DescField, conversion: FieldConversion): { encode: Convert; decode: Convert } => {
     if (field.message !== undefined && field.fieldKind !== 'map') {
       const message = field.message;
-      return { encode: (value) => encode(message, value as object), decode: (value) => decode(message, value as Message) };
+      return {
+        encode: (value) => encode(message, value as object),
+        decode: (value) => decode(message, value as Message),
+      };
     }
     if (field.enum !== undefined) return enumConversion(field.enum);
-    return field.scalar === undefined ? { encode: identity, decode: identity } : scalarConversion(field.scalar, conversion);
+    return field.scalar === undefined
+      ? { encode: identity, decode: identity }
+      : scalarConversion(field.scalar, conversion);
   };
 
   const planOf = (message: DescMessage): ReadonlyMap<string, FieldPlan> => {
@@ -70,12 +88,18 @@ export function createMessageConversion(tables: readonly ProtobufTable[]): Messa
     if (known !== undefined) return known;
     const plan = new Map<string, FieldPlan>();
     for (const field of message.fields) {
-      const fact = facts.get(message.typeName)?.get(field.name) ?? { name: field.name, number: field.number, type: '', conversion: '' as const };
+      const fact = facts.get(message.typeName)?.get(field.name) ?? {
+        name: field.name,
+        number: field.number,
+        type: '',
+        conversion: '' as const,
+      };
       const element = elementOf(field, fact.conversion);
       const list = field.fieldKind === 'list' && element.encode !== identity;
       const plainName = plainFieldName(fact);
       plan.set(plainName, {
-        plainName, localName: field.localName,
+        plainName,
+        localName: field.localName,
         encode: list ? (value) => (value as unknown[]).map(element.encode) : element.encode,
         decode: list ? (value) => (value as unknown[]).map(element.decode) : element.decode,
       });

@@ -21,15 +21,48 @@ describe('messages', () => {
   };
 
   it('keep times to the microsecond, long integers, enums, maps, bytes and nested lists', () => {
-    const status = { id: 'c', createdAtMs: 1_795_220_484_106.641, state: 'CONTAINER_EXITED', exitCode: -1, labels: { a: 'b' }, mounts: [{ hostPath: '/h', propagation: 'PROPAGATION_BIDIRECTIONAL' }] };
+    const status = {
+      id: 'c',
+      createdAtMs: 1_795_220_484_106.641,
+      state: 'CONTAINER_EXITED',
+      exitCode: -1,
+      labels: { a: 'b' },
+      mounts: [{ hostPath: '/h', propagation: 'PROPAGATION_BIDIRECTIONAL' }],
+    };
     const back = roundTrip('ContainerStatus', status) as typeof status & { startedAtMs: number; image?: object };
-    assert.deepEqual([back.id, back.createdAtMs, back.state, back.exitCode, back.labels, back.startedAtMs, back.image], ['c', status.createdAtMs, 'CONTAINER_EXITED', -1, { a: 'b' }, 0, undefined]);
+    assert.deepEqual(
+      [back.id, back.createdAtMs, back.state, back.exitCode, back.labels, back.startedAtMs, back.image],
+      ['c', status.createdAtMs, 'CONTAINER_EXITED', -1, { a: 'b' }, 0, undefined],
+    );
     assert.deepEqual([back.mounts[0]!.hostPath, back.mounts[0]!.propagation], ['/h', 'PROPAGATION_BIDIRECTIONAL']);
-    assert.deepEqual(roundTrip('LinuxContainerResources', { memoryLimitInBytes: 2 ** 40, cpuQuota: -1, unified: { 'memory.min': '1' } }), {
-      memoryLimitInBytes: 2 ** 40, cpuQuota: -1, unified: { 'memory.min': '1' }, cpuPeriod: 0, cpuShares: 0, oomScoreAdj: 0, cpusetCpus: '', cpusetMems: '', hugepageLimits: [], memorySwapLimitInBytes: 0,
+    assert.deepEqual(
+      roundTrip('LinuxContainerResources', {
+        memoryLimitInBytes: 2 ** 40,
+        cpuQuota: -1,
+        unified: { 'memory.min': '1' },
+      }),
+      {
+        memoryLimitInBytes: 2 ** 40,
+        cpuQuota: -1,
+        unified: { 'memory.min': '1' },
+        cpuPeriod: 0,
+        cpuShares: 0,
+        oomScoreAdj: 0,
+        cpusetCpus: '',
+        cpusetMems: '',
+        hugepageLimits: [],
+        memorySwapLimitInBytes: 0,
+      },
+    );
+    assert.deepEqual(roundTrip('ExecSyncResponse', { stdout: Buffer.from('x') }), {
+      stdout: Uint8Array.of(120),
+      stderr: new Uint8Array(),
+      exitCode: 0,
     });
-    assert.deepEqual(roundTrip('ExecSyncResponse', { stdout: Buffer.from('x') }), { stdout: Uint8Array.of(120), stderr: new Uint8Array(), exitCode: 0 });
-    assert.deepEqual(roundTrip('StopContainerRequest', { containerId: 'c', timeoutSeconds: 7 }), { containerId: 'c', timeoutSeconds: 7 });
+    assert.deepEqual(roundTrip('StopContainerRequest', { containerId: 'c', timeoutSeconds: 7 }), {
+      containerId: 'c',
+      timeoutSeconds: 7,
+    });
     assert.deepEqual(roundTrip('PortForwardRequest', { port: [80, 443] }), { podSandboxId: '', port: [80, 443] });
   });
 
@@ -45,7 +78,11 @@ describe('messages', () => {
 
 describe('the client', () => {
   it('knows unix endpoints only', () => {
-    assert.deepEqual(['/run/c.sock', 'unix:///run/c.sock', 'unix:/run/c.sock'].map(socketPathOf), ['/run/c.sock', '/run/c.sock', '/run/c.sock']);
+    assert.deepEqual(['/run/c.sock', 'unix:///run/c.sock', 'unix:/run/c.sock'].map(socketPathOf), [
+      '/run/c.sock',
+      '/run/c.sock',
+      '/run/c.sock',
+    ]);
     assert.throws(() => socketPathOf('tcp://localhost:1'), /only unix sockets/);
   });
 
@@ -56,19 +93,45 @@ describe('the client', () => {
 
   it('ends with the reason of an abort', async () => {
     const client = createCriClient(createSimPlatform(), { endpoint: '/nonexistent/c.sock' });
-    await assert.rejects(client.runtime.version({}, { signal: AbortSignal.abort(new Error('enough')) }), { message: 'enough' });
+    await assert.rejects(client.runtime.version({}, { signal: AbortSignal.abort(new Error('enough')) }), {
+      message: 'enough',
+    });
   });
 });
 
 describe('events of containerd', () => {
   const field = (number: number, text: string): number[] => [(number << 3) | 2, text.length, ...Buffer.from(text)];
-  const exit = (containerId: string, id: string, status: number): Uint8Array => Uint8Array.from([...field(1, containerId), ...field(2, id), 0x18, 0x2a, 0x20, ...(status > 127 ? [(status & 0x7f) | 0x80, status >> 7] : [status])]);
-  const envelope = (topic: string, value: Uint8Array, namespace = 'k8s.io') => ({ namespace, topic, event: { typeUrl: '', value } });
+  const exit = (containerId: string, id: string, status: number): Uint8Array =>
+    Uint8Array.from([
+      ...field(1, containerId),
+      ...field(2, id),
+      0x18,
+      0x2a,
+      0x20,
+      ...(status > 127 ? [(status & 0x7f) | 0x80, status >> 7] : [status]),
+    ]);
+  const envelope = (topic: string, value: Uint8Array, namespace = 'k8s.io') => ({
+    namespace,
+    topic,
+    event: { typeUrl: '', value },
+  });
   const cases: { about: string; event: Parameters<typeof eventOf>[0]; expected: object | undefined }[] = [
-    { about: 'an exit', event: envelope('/tasks/exit', exit('c1', 'c1', 137)), expected: { containerId: 'c1', type: 'stopped', exitCode: 137 } },
+    {
+      about: 'an exit',
+      event: envelope('/tasks/exit', exit('c1', 'c1', 137)),
+      expected: { containerId: 'c1', type: 'stopped', exitCode: 137 },
+    },
     { about: 'the exit of an exec', event: envelope('/tasks/exit', exit('c1', 'e9', 1)), expected: undefined },
-    { about: 'a start', event: envelope('/tasks/start', Uint8Array.from(field(1, 'c1'))), expected: { containerId: 'c1', type: 'started' } },
-    { about: 'another namespace', event: envelope('/tasks/start', Uint8Array.from(field(1, 'c1')), 'moby'), expected: undefined },
+    {
+      about: 'a start',
+      event: envelope('/tasks/start', Uint8Array.from(field(1, 'c1'))),
+      expected: { containerId: 'c1', type: 'started' },
+    },
+    {
+      about: 'another namespace',
+      event: envelope('/tasks/start', Uint8Array.from(field(1, 'c1')), 'moby'),
+      expected: undefined,
+    },
     { about: 'another topic', event: envelope('/snapshot/prepare', new Uint8Array()), expected: undefined },
   ];
   for (const { about, event, expected } of cases) it(about, () => assert.deepEqual(eventOf(event, 'k8s.io'), expected));
@@ -91,12 +154,18 @@ describe('the sandbox image', () => {
   it('is the same each time, and its manifest names its blobs', () => {
     const image = buildPauseImage('amd64', sha256);
     assert.equal(image.manifest.digest, buildPauseImage('amd64', sha256).manifest.digest);
-    const manifest = JSON.parse(Buffer.from(image.manifest.data).toString()) as { config: { digest: string }; layers: { digest: string; size: number }[] };
+    const manifest = JSON.parse(Buffer.from(image.manifest.data).toString()) as {
+      config: { digest: string };
+      layers: { digest: string; size: number }[];
+    };
     assert.equal(manifest.config.digest, image.config.digest);
-    assert.deepEqual(manifest.layers, [{ mediaType: image.layers[0]!.mediaType, digest: image.layers[0]!.digest, size: image.layers[0]!.data.length }]);
+    assert.deepEqual(manifest.layers, [
+      { mediaType: image.layers[0]!.mediaType, digest: image.layers[0]!.digest, size: image.layers[0]!.data.length },
+    ]);
   });
 
-  it('is refused for what there is no program for', () => assert.throws(() => buildPauseImage('riscv64', sha256), /no pause program for architecture riscv64/));
+  it('is refused for what there is no program for', () =>
+    assert.throws(() => buildPauseImage('riscv64', sha256), /no pause program for architecture riscv64/));
 
   it('comes in a tar whose checksums are right', () => {
     const tar = Buffer.from(writeTar([{ path: 'a', mode: 0o755, content: Buffer.from('hello') }]));
@@ -104,7 +173,10 @@ describe('the sandbox image', () => {
     const stored = Number.parseInt(tar.toString('latin1', 148, 154), 8);
     const blank = Buffer.from(tar.subarray(0, 512));
     blank.fill(' ', 148, 156);
-    assert.equal(stored, blank.reduce((sum, byte) => sum + byte, 0));
+    assert.equal(
+      stored,
+      blank.reduce((sum, byte) => sum + byte, 0),
+    );
     assert.equal(tar.toString('latin1', 512, 517), 'hello');
     assert.ok(buildOciImage({ architecture: 'amd64', files: [] }, sha256).layers.length === 1);
   });

@@ -30,21 +30,37 @@ export interface OciImageSpec {
 
 /** The image of a spec; `sha256Hex` comes from the crypto port. */
 export function buildOciImage(spec: OciImageSpec, sha256Hex: (data: Uint8Array) => string): OciImage {
-  const blob = (mediaType: string, data: Uint8Array): OciBlob => ({ mediaType, data, digest: `sha256:${sha256Hex(data)}` });
+  const blob = (mediaType: string, data: Uint8Array): OciBlob => ({
+    mediaType,
+    data,
+    digest: `sha256:${sha256Hex(data)}`,
+  });
   const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
   const layer = blob('application/vnd.oci.image.layer.v1.tar', writeTar(spec.files));
-  const config = blob('application/vnd.oci.image.config.v1+json', json({
-    architecture: spec.architecture,
-    os: 'linux',
-    config: { Entrypoint: spec.entrypoint, Cmd: spec.command, Env: spec.env, User: spec.user, StopSignal: spec.stopSignal },
-    rootfs: { type: 'layers', diff_ids: [layer.digest] },
-  }));
+  const config = blob(
+    'application/vnd.oci.image.config.v1+json',
+    json({
+      architecture: spec.architecture,
+      os: 'linux',
+      config: {
+        Entrypoint: spec.entrypoint,
+        Cmd: spec.command,
+        Env: spec.env,
+        User: spec.user,
+        StopSignal: spec.stopSignal,
+      },
+      rootfs: { type: 'layers', diff_ids: [layer.digest] },
+    }),
+  );
   const descriptor = (of: OciBlob) => ({ mediaType: of.mediaType, digest: of.digest, size: of.data.length });
-  const manifest = blob('application/vnd.oci.image.manifest.v1+json', json({
-    schemaVersion: 2,
-    mediaType: 'application/vnd.oci.image.manifest.v1+json',
-    config: descriptor(config),
-    layers: [descriptor(layer)],
-  }));
+  const manifest = blob(
+    'application/vnd.oci.image.manifest.v1+json',
+    json({
+      schemaVersion: 2,
+      mediaType: 'application/vnd.oci.image.manifest.v1+json',
+      config: descriptor(config),
+      layers: [descriptor(layer)],
+    }),
+  );
   return { manifest, config, layers: [layer] };
 }

@@ -9,7 +9,11 @@ export const pauseImageName = 'keelson.local/pause:1';
 
 /** The sandbox image for a machine. Throws when there is no pause program for its architecture. */
 export function buildPauseImage(architecture: string, sha256Hex: (data: Uint8Array) => string): OciImage {
-  if (architecture !== 'amd64' && architecture !== 'arm64') throw new Error(`no pause program for architecture ${architecture}`);
+  if (architecture !== 'amd64' && architecture !== 'arm64')
+    throw new Error(`no pause program for architecture ${architecture}`);
   const content = pauseExecutable(architecture satisfies PauseArchitecture);
-  return buildOciImage({ architecture, files: [{ path: 'pause', mode: 0o755, content }], entrypoint: ['/pause'], user: '65535:65535' }, sha256Hex);
+  return buildOciImage(
+    { architecture, files: [{ path: 'pause', mode: 0o755, content }], entrypoint: ['/pause'], user: '65535:65535' },
+    sha256Hex,
+  );
 }

@@ -39,22 +39,38 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeUnderTe
     const sandboxConfig = (overrides: Init<PodSandboxConfig> = {}): Init<PodSandboxConfig> => {
       const uid = `suite-${++counter}`;
       return {
-        metadata: { name: uid, uid, namespace: 'default', attempt: 0 }, labels: { suite: uid }, annotations: { note: 'kept' },
+        metadata: { name: uid, uid, namespace: 'default', attempt: 0 },
+        labels: { suite: uid },
+        annotations: { note: 'kept' },
         logDirectory: `${under.logDirectory}/${uid}`,
-        linux: { cgroupParent: under.cgroupParent, securityContext: { namespaceOptions: { network: 'NODE' } } }, ...overrides,
+        linux: { cgroupParent: under.cgroupParent, securityContext: { namespaceOptions: { network: 'NODE' } } },
+        ...overrides,
       };
     };
     const call = <T>(work: Promise<T>): Promise<T> => under.drive(work);
-    const runSandbox = async (config: Init<PodSandboxConfig>): Promise<string> => (await call(under.cri.runtime.runPodSandbox({ config }))).podSandboxId;
-    const create = async (podSandboxId: string, config: Init<PodSandboxConfig>, what: Pick<Init<ContainerConfig>, 'image' | 'command'>): Promise<string> => {
-      const container = { ...what, metadata: { name: 'main', attempt: 0 }, labels: { part: 'main' }, logPath: 'main/0.log', linux: {} };
-      return (await call(under.cri.runtime.createContainer({ podSandboxId, config: container, sandboxConfig: config }))).containerId;
+    const runSandbox = async (config: Init<PodSandboxConfig>): Promise<string> =>
+      (await call(under.cri.runtime.runPodSandbox({ config }))).podSandboxId;
+    const create = async (
+      podSandboxId: string,
+      config: Init<PodSandboxConfig>,
+      what: Pick<Init<ContainerConfig>, 'image' | 'command'>,
+    ): Promise<string> => {
+      const container = {
+        ...what,
+        metadata: { name: 'main', attempt: 0 },
+        labels: { part: 'main' },
+        logPath: 'main/0.log',
+        linux: {},
+      };
+      return (await call(under.cri.runtime.createContainer({ podSandboxId, config: container, sandboxConfig: config })))
+        .containerId;
     };
     const removeSandbox = async (podSandboxId: string): Promise<void> => {
       await call(under.cri.runtime.stopPodSandbox({ podSandboxId }));
       await call(under.cri.runtime.removePodSandbox({ podSandboxId }));
     };
-    const state = async (containerId: string) => (await call(under.cri.runtime.containerStatus({ containerId }))).status!;
+    const state = async (containerId: string) =>
+      (await call(under.cri.runtime.containerStatus({ containerId }))).status!;
 
     it('tells version and readiness', async () => {
       const version = await call(under.cri.runtime.version({}));
@@ -72,16 +88,21 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeUnderTe
       assert.equal(status!.annotations['note'], 'kept');
       assert.equal(status!.linux!.namespaces!.options!.network, 'NODE');
       assert.ok(status!.createdAtMs > 1e12 && status!.createdAtMs < 1e14);
-      const listed = async (filter: object) => (await call(under.cri.runtime.listPodSandbox({ filter }))).items.map((item) => item.id);
+      const listed = async (filter: object) =>
+        (await call(under.cri.runtime.listPodSandbox({ filter }))).items.map((item) => item.id);
       assert.deepEqual(await listed({ labelSelector: config.labels }), [podSandboxId]);
       assert.deepEqual(await listed({ labelSelector: { suite: 'other' } }), []);
       await call(under.cri.runtime.stopPodSandbox({ podSandboxId }));
       assert.deepEqual(await listed({ labelSelector: config.labels, state: { state: 'SANDBOX_READY' } }), []);
-      assert.deepEqual(await listed({ labelSelector: config.labels, state: { state: 'SANDBOX_NOTREADY' } }), [podSandboxId]);
+      assert.deepEqual(await listed({ labelSelector: config.labels, state: { state: 'SANDBOX_NOTREADY' } }), [
+        podSandboxId,
+      ]);
       await call(under.cri.runtime.stopPodSandbox({ podSandboxId }));
       await call(under.cri.runtime.removePodSandbox({ podSandboxId }));
       await call(under.cri.runtime.removePodSandbox({ podSandboxId }));
-      await assert.rejects(call(under.cri.runtime.podSandboxStatus({ podSandboxId })), (error) => isCriCode(error, 'NotFound'));
+      await assert.rejects(call(under.cri.runtime.podSandboxStatus({ podSandboxId })), (error) =>
+        isCriCode(error, 'NotFound'),
+      );
     });
 
     it('takes a container through its life', async () => {
@@ -94,13 +115,20 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeUnderTe
       assert.equal(running.state, 'CONTAINER_RUNNING');
       assert.ok(running.startedAtMs >= running.createdAtMs);
       assert.equal(running.labels['part'], 'main');
-      const { containers } = await call(under.cri.runtime.listContainers({ filter: { podSandboxId, state: { state: 'CONTAINER_RUNNING' } } }));
-      assert.deepEqual(containers.map((container) => container.id), [containerId]);
+      const { containers } = await call(
+        under.cri.runtime.listContainers({ filter: { podSandboxId, state: { state: 'CONTAINER_RUNNING' } } }),
+      );
+      assert.deepEqual(
+        containers.map((container) => container.id),
+        [containerId],
+      );
       await call(under.cri.runtime.stopContainer({ containerId, timeoutSeconds: 20 }));
       const stopped = await state(containerId);
       assert.deepEqual([stopped.state, stopped.exitCode, stopped.reason], ['CONTAINER_EXITED', 0, 'Completed']);
       await call(under.cri.runtime.removeContainer({ containerId }));
-      await assert.rejects(call(under.cri.runtime.containerStatus({ containerId })), (error) => isCriCode(error, 'NotFound'));
+      await assert.rejects(call(under.cri.runtime.containerStatus({ containerId })), (error) =>
+        isCriCode(error, 'NotFound'),
+      );
       await removeSandbox(podSandboxId);
     });
 
@@ -145,8 +173,12 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeUnderTe
       const podSandboxId = await runSandbox(config);
       const unknown = { image: { image: 'keelson.test/none:1' } };
       await assert.rejects(create(podSandboxId, config, unknown), (error) => isCriCode(error, 'NotFound', 'Unknown'));
-      await assert.rejects(create('nonesuch', config, under.running), (error) => isCriCode(error, 'NotFound', 'Unknown'));
-      await assert.rejects(call(under.cri.runtime.startContainer({ containerId: 'nonesuch' })), (error) => isCriCode(error, 'NotFound'));
+      await assert.rejects(create('nonesuch', config, under.running), (error) =>
+        isCriCode(error, 'NotFound', 'Unknown'),
+      );
+      await assert.rejects(call(under.cri.runtime.startContainer({ containerId: 'nonesuch' })), (error) =>
+        isCriCode(error, 'NotFound'),
+      );
       await removeSandbox(podSandboxId);
     });
 
@@ -157,15 +189,23 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeUnderTe
       assert.ok(found !== undefined && found.size > 0);
       const { image } = await call(under.cri.images.imageStatus({ image: { image: found.id } }));
       assert.equal(image!.id, found.id);
-      assert.equal((await call(under.cri.images.imageStatus({ image: { image: 'keelson.test/none:1' } }))).image, undefined);
+      assert.equal(
+        (await call(under.cri.images.imageStatus({ image: { image: 'keelson.test/none:1' } }))).image,
+        undefined,
+      );
       assert.ok((await call(under.cri.images.imageFsInfo({}))).imageFilesystems.length > 0);
     });
 
-    it('ends with the caller\'s reason when aborted', async () => {
+    it("ends with the caller's reason when aborted", async () => {
       const reason = new Error('enough');
-      await assert.rejects(call((async () => {
-        for await (const event of under.cri.events(AbortSignal.abort(reason))) void event;
-      })()), reason);
+      await assert.rejects(
+        call(
+          (async () => {
+            for await (const event of under.cri.events(AbortSignal.abort(reason))) void event;
+          })(),
+        ),
+        reason,
+      );
     });
   });
 }

@@ -35,7 +35,11 @@ async function hasStopped(runtime: CriRuntimeService, id: string): Promise<boole
 }
 
 /** Events in the order they settle. Ends and fails as the source does. */
-export function createSettledEvents({ clock, runtime, source }: SettledEventsDeps): (signal: AbortSignal) => AsyncIterable<CriEvent> {
+export function createSettledEvents({
+  clock,
+  runtime,
+  source,
+}: SettledEventsDeps): (signal: AbortSignal) => AsyncIterable<CriEvent> {
   const settle = async (event: CriEvent, signal: AbortSignal): Promise<void> => {
     try {
       for (const waitMs of waitsMs) {
@@ -58,7 +62,9 @@ export function createSettledEvents({ clock, runtime, source }: SettledEventsDep
             channel.trySend(event);
             continue;
           }
-          const settling = settle(event, signal).then(() => void channel.trySend(event)).finally(() => pending.delete(settling));
+          const settling = settle(event, signal)
+            .then(() => void channel.trySend(event))
+            .finally(() => pending.delete(settling));
           pending.add(settling);
         }
       } catch (error) {

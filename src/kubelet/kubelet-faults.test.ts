@@ -187,3 +187,38 @@ describe('kubelet under faults', () => {
     assert.deepEqual([...new Set(fixture.cluster.writes)], ['update leases node-1']);
   });
 });
+
+describe('kubelet and a slow start', () => {
+  it('is Ready, and pods start, as soon as the network is there', async () => {
+    const fixture = createKubeletFixture();
+    running.push(fixture);
+    fixture.runtime.networkReady = false;
+    await fixture.start();
+    fixture.addPod('web');
+    const { clock } = fixture.platform;
+    await clock.advance(1_100);
+    fixture.runtime.networkReady = true;
+    const sinceMs = clock.monotonicMs();
+    await clock.runUntil(() => fixture.summary('web') === 'Running true', 10_000);
+    assert.ok(clock.monotonicMs() - sinceMs <= 250 + 40, `${clock.monotonicMs() - sinceMs} ms`);
+    const ready = fixture.cluster
+      .get(Nodes, { name: 'node-1' })
+      ?.status?.conditions?.find(({ type }) => type === 'Ready');
+    assert.equal(ready?.status, 'True');
+  });
+
+  it('keeps what an ending pod uses, also when it left the API', async () => {
+    const fixture = await started();
+    fixture.runtime.scripts.set('app', { stopMs: 2_000 });
+    fixture.addPod('web');
+    await fixture.platform.clock.advance(1_000);
+    const uids = (): unknown => fixture.kubelet.core.podsWithRuntime().map(({ metadata }) => metadata.name);
+    assert.deepEqual(uids(), ['web']);
+    fixture.cluster.drop(Pods, { namespace: 'default', name: 'web' });
+    await fixture.platform.clock.advance(1_000);
+    assert.deepEqual(fixture.kubelet.host.pods(), []);
+    assert.deepEqual(uids(), ['web']);
+    await fixture.platform.clock.advance(2_000);
+    assert.deepEqual(uids(), []);
+  });
+});

@@ -55,6 +55,8 @@ export interface SyncLoop {
   readonly probeCh: (update: ProbeUpdate) => void;
   /** Something is due: look at the work queue now. */
   readonly syncCh: () => void;
+  /** Ends a pause for runtime errors. */
+  runtimeRecovered(): void;
   /** Runs until the signal aborts. */
   start(signal: AbortSignal): void;
   /** Why the loop is unhealthy; undefined when healthy. */
@@ -75,6 +77,7 @@ export function createSyncLoop(deps: SyncLoopDeps): SyncLoop {
   let lastHousekeepingMs = Number.NEGATIVE_INFINITY;
   let housekeeping: Promise<void> | undefined;
   let wake = Promise.withResolvers<void>();
+  let recovered = Promise.withResolvers<void>();
   let syncLoopMonitor: number | undefined;
 
   function ring(): void {
@@ -163,6 +166,17 @@ export function createSyncLoop(deps: SyncLoopDeps): SyncLoop {
     }
   }
 
+  /** Sleeps, but no longer than until the runtime is back. */
+  async function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+    recovered = Promise.withResolvers();
+    const over = new AbortController();
+    await Promise.race([
+      recovered.promise,
+      clock.sleep(delayMs, AbortSignal.any([signal, over.signal])).catch(() => undefined),
+    ]);
+    over.abort();
+  }
+
   async function run(signal: AbortSignal): Promise<void> {
     const backoff = createBackoff({ initialMs: 100, maxMs: 5_000 });
     log.info('Starting kubelet main sync loop');
@@ -170,7 +184,7 @@ export function createSyncLoop(deps: SyncLoopDeps): SyncLoop {
       const errors = deps.runtimeErrors();
       if (errors.length > 0) {
         log.error('Skipping pod synchronization', { err: errors.join(', ') });
-        await clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
+        await pause(backoff.nextMs(), signal);
         continue;
       }
       backoff.reset();
@@ -199,6 +213,7 @@ export function createSyncLoop(deps: SyncLoopDeps): SyncLoop {
       syncDue = true;
       ring();
     },
+    runtimeRecovered: () => recovered.resolve(),
     start(signal) {
       const cancels = [
         clock.setTicker(SYNC_PERIOD_MS, () => {

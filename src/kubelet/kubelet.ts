@@ -17,7 +17,8 @@ import type { PodContainerManager } from './cgroups/pod-container-manager.ts';
 import { nodePodInformer, startApiserverSource } from './config/apiserver-source.ts';
 import { createPodConfig } from './config/pod-config.ts';
 import { createSourcesReady } from './config/sources-ready.ts';
-import { startStaticSources, type PreparePod } from './config/static-sources.ts';
+import type { PreparePod } from './config/static-pod.ts';
+import { startStaticSources } from './config/static-sources.ts';
 import { containersToDelete, deleteContainers } from './container-deletor.ts';
 import type { ContainerRuntime } from './container/runtime.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
@@ -25,8 +26,8 @@ import { createSyncLoop, type SyncLoop } from './kubelet-sync-loop.ts';
 import { runLeaseController } from './node-status/lease-controller.ts';
 import { findNodeIps } from './node-status/node-facts.ts';
 import { createNodeStatusManager, type NodeStatusManager } from './node-status/node-status-manager.ts';
+import { createRuntimeMonitor } from './node-status/runtime-monitor.ts';
 import { createRuntimeState } from './node-status/runtime-state.ts';
-import { updateRuntimeUp } from './node-status/update-runtime-up.ts';
 import { startEventedPleg } from './pleg/evented-pleg.ts';
 import { createGenericPleg } from './pleg/generic-pleg.ts';
 import { createMirrorClient } from './pod/mirror-client.ts';
@@ -53,9 +54,6 @@ import { isStaticPod, podName, podNamespace, podUid } from './types/pod-update.t
 import type { VolumeManager } from './volumes/volume-manager-contract.ts';
 import { createWorkQueue } from './work-queue.ts';
 
-/** Period of asking the runtime how it is. */
-const RUNTIME_CHECK_PERIOD_MS = 5_000;
-
 /** What volumes and the runtime manager may see of the core. Usable from construction on. */
 export interface KubeletCore {
   readonly probeResults: ProbeResults;
@@ -64,6 +62,13 @@ export interface KubeletCore {
   readonly podState: PodStateProvider;
   readonly directories: PodDirectories;
   readonly nodeIps: () => readonly string[];
+  /**
+   * Pods whose containers run or may run, also those no longer configured that still end: what is theirs (volumes, cgroups)
+   * must stay.
+   */
+  readonly podsWithRuntime: () => readonly Pod[];
+  /** Every pod source has been heard: pods not known now do not belong here. */
+  readonly sourcesReady: () => boolean;
 }
 
 /** What the kubelet is made from. Volumes and runtime are made with a view of the core, which they need and which needs them. */
@@ -109,7 +114,15 @@ export function createKubelet(deps: KubeletDeps, config: KubeletConfiguration): 
   const runtimeState = createRuntimeState(clock);
   const directories = createPodDirectories(platform.files, config.rootDirectory);
   const podState: PodStateProvider = lateBound(() => podWorkers);
-  const core: KubeletCore = { probeResults: results, pods: podManager, podState, directories, nodeIps: () => nodeIps };
+  const core: KubeletCore = {
+    probeResults: results,
+    pods: podManager,
+    podState,
+    directories,
+    nodeIps: () => nodeIps,
+    podsWithRuntime: () => podWorkers.podsWithRuntime(podManager.getPods()),
+    sourcesReady: () => sourcesReady.allReady(),
+  };
   const volumes = deps.volumes(core);
   const runtime = deps.runtime(core, volumes);
 
@@ -145,6 +158,7 @@ export function createKubelet(deps: KubeletDeps, config: KubeletConfiguration): 
       onPodCidr: (cidr) => {
         runtime
           .updatePodCidr(cidr)
+          .then(() => monitor.check())
           .catch((error: unknown) => log.error('Failed to update pod CIDR', { cidr, err: error }));
       },
     },
@@ -167,6 +181,7 @@ export function createKubelet(deps: KubeletDeps, config: KubeletConfiguration): 
     pullSecrets: createPullSecrets({ client, recorder, log }),
     reconcileMirrorPod: createMirrorReconciler({ mirrorClient, node: nodeStatus.node, log }),
     isPodTerminationRequested: podState.isPodTerminationRequested,
+    holdEvents: (uid) => pleg.holdEvents(uid),
     generateStatus: createStatusGenerator({
       clock,
       recorder,
@@ -248,6 +263,15 @@ export function createKubelet(deps: KubeletDeps, config: KubeletConfiguration): 
     { relistPeriodMs: config.plegRelistPeriodMs },
   );
   runtimeState.addHealthCheck('PLEG', pleg.healthProblem);
+  const monitor = createRuntimeMonitor({ clock, log, runtime, state: runtimeState, onChange: onRuntimeChange });
+
+  /** The node says so at once; pods that waited for the network go on. */
+  function onRuntimeChange(ready: boolean): void {
+    nodeStatus.trigger();
+    if (!ready) return;
+    syncLoop.runtimeRecovered();
+    handler.handlePodSyncs(podManager.getPods());
+  }
 
   function onProbeUpdate(update: ProbeUpdate): void {
     const { type, podUid: uid, containerId, result } = update;
@@ -276,12 +300,11 @@ export function createKubelet(deps: KubeletDeps, config: KubeletConfiguration): 
 
     volumes.start(signal);
     pleg.start(signal);
-    const runtimeStatus = await checkRuntime();
+    const runtimeStatus = await monitor.check();
     runtimeName = runtimeStatus?.runtimeName ?? runtimeName;
     await pleg.relist();
     nodeStatus.start(signal);
-    const cancelCheck = clock.setTicker(RUNTIME_CHECK_PERIOD_MS, () => void checkRuntime());
-    signal.addEventListener('abort', cancelCheck, { once: true });
+    monitor.start(signal);
     void runLeaseController(
       { platform, client: deps.heartbeatClient ?? client, node: nodeStatus.node },
       { nodeName: config.nodeName, leaseDurationSeconds: config.nodeLeaseDurationSeconds },
@@ -299,13 +322,6 @@ export function createKubelet(deps: KubeletDeps, config: KubeletConfiguration): 
     startSources();
     // Mirrors need the Node object as their owner.
     void nodeStatus.registered.then(() => handler.handlePodSyncs(podManager.getPods().filter(isStaticPod)));
-  }
-
-  async function checkRuntime(): ReturnType<typeof updateRuntimeUp> {
-    const before = [...runtimeState.runtimeErrors(), ...runtimeState.networkErrors()].join();
-    const status = await updateRuntimeUp({ runtime, state: runtimeState, log, clock });
-    if ([...runtimeState.runtimeErrors(), ...runtimeState.networkErrors()].join() !== before) nodeStatus.trigger();
-    return status;
   }
 
   function startContainerGc(signal: AbortSignal): void {

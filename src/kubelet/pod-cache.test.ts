@@ -1,6 +1,7 @@
 /** Orders of observations and waits. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { createPodCache, emptyPodStatus, type PodCache, type PodIdentity } from './pod-cache.ts';
 
 const pod: PodIdentity = { uid: 'u', name: 'web', namespace: 'default' };
@@ -12,7 +13,7 @@ async function state(promise: Promise<{ name: string }>): Promise<string> {
     ({ name }) => (seen = name),
     (error: Error) => (seen = `error ${error.message}`),
   );
-  await new Promise((resolve) => setImmediate(resolve));
+  await new VirtualClock().settle();
   return seen;
 }
 
@@ -76,7 +77,7 @@ describe('pod cache', () => {
     cache.onWait(({ uid }) => {
       asked.push(uid);
       const stamp = cache.beginObservation();
-      setImmediate(() => cache.set(uid, { status: status('fresh'), stamp }));
+      queueMicrotask(() => cache.set(uid, { status: status('fresh'), stamp }));
     });
     assert.equal((await cache.getNewerThan(pod, cache.now())).name, 'fresh');
     assert.deepEqual(asked, ['u']);

@@ -13,7 +13,7 @@ import type { PodContainerManager } from './cgroups/pod-container-manager.ts';
 import type { ContainerRuntime, PodStatus as RuntimePodStatus, PodSyncResult } from './container/runtime.ts';
 import { killPod, runningPodOf } from './kill-pod.ts';
 import type { RuntimeState } from './node-status/runtime-state.ts';
-import type { PodCache } from './pod-cache.ts';
+import type { ObservationStamp, PodCache } from './pod-cache.ts';
 import type { PodDirectories } from './pod-directories.ts';
 import { PodSyncError, type PodSyncer, type SyncPodOutcome } from './pod-workers/pod-syncer.ts';
 import { NETWORK_NOT_READY_MESSAGE } from './pod-workers/pod-workers.ts';
@@ -40,6 +40,8 @@ export interface SyncPodDeps {
   readonly pullSecrets: PullSecrets;
   readonly reconcileMirrorPod: (pod: Pod, mirrorPod: Pod | undefined) => Promise<void>;
   readonly isPodTerminationRequested: (uid: string) => boolean;
+  /** Upstream has none: while the runtime works for the pod, its events need no inspections of their own. */
+  readonly holdEvents: (uid: string) => () => void;
   /** Wired status generation. */
   readonly generateStatus: (pod: Pod, runtimeStatus: RuntimePodStatus, podIsTerminal: boolean) => PodStatus;
 }
@@ -135,6 +137,20 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
     return actedAt;
   }
 
+  /** Lets the runtime do its steps; if it did any, what came of them is looked at and reported. */
+  async function act(
+    request: Parameters<ContainerRuntime['syncPod']>[0],
+  ): Promise<{ result: PodSyncResult; actedAt: ObservationStamp | undefined }> {
+    const release = deps.holdEvents(podUid(request.pod));
+    try {
+      const result = await deps.runtime.syncPod(request);
+      const acted = result.steps.length > 0 || result.error !== undefined;
+      return { result, actedAt: acted ? await reportAfter(request.pod, result, request.signal) : undefined };
+    } finally {
+      release();
+    }
+  }
+
   return async (request: SyncPodRequest): Promise<SyncPodOutcome> => {
     const { pod, mirrorPod, podStatus, signal } = request;
     const status = report(pod, podStatus);
@@ -147,9 +163,7 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
     const pullSecrets = await deps.pullSecrets.forPod(pod);
     signal.throwIfAborted();
     deps.probeManager.addPod(pod);
-    const result = await deps.runtime.syncPod({ pod, podStatus, pullSecrets, signal });
-    const actedAt =
-      result.steps.length > 0 || result.error !== undefined ? await reportAfter(pod, result, signal) : undefined;
+    const { result, actedAt } = await act({ pod, podStatus, pullSecrets, signal });
     const failed =
       result.error !== undefined &&
       !result.steps.every((step) => step.reason === undefined || BACK_OFF_REASONS.has(step.reason));

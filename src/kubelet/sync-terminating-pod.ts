@@ -25,6 +25,7 @@ export function createTerminationSyncs(deps: SyncPodDeps): Omit<PodSyncer, 'sync
       const change = changeStatus ?? ((status) => status);
       deps.statusManager.setPodStatus(pod, change(deps.generateStatus(pod, podStatus, false)));
       deps.probeManager.stopLivenessAndStartup(pod);
+      const release = deps.holdEvents(podUid(pod));
       try {
         await killPod(deps.runtime, { pod, runtimePod: runningPodOf(podStatus), gracePeriodSeconds, signal });
       } catch (error) {
@@ -33,6 +34,8 @@ export function createTerminationSyncs(deps: SyncPodDeps): Omit<PodSyncer, 'sync
           deps.recorder.event(pod, 'Warning', 'FailedKillPod', `error killing pod: ${text}`);
         }
         throw error;
+      } finally {
+        release();
       }
       deps.probeManager.removePod(pod);
       const actedAt = deps.podCache.now();

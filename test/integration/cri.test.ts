@@ -4,13 +4,22 @@ import { createContainerdSupervisor } from '../../src/cri/containerd/containerd-
 import { describeRuntime } from '../../src/cri/runtime-suite.ts';
 import { removeTestCgroups, startContainerd, testImageName, type ContainerdFixture } from './fixtures/containerd.ts';
 
+/** Whether a process runs; one that has ended and was not waited for does not. */
+async function isAlive(platform: ContainerdFixture['platform'], pid: number): Promise<boolean> {
+  const status = await platform.files.readText(`/proc/${pid}/status`).catch(() => 'State:\tX');
+  return !/^State:\t[XZ]/m.test(status);
+}
+
 const shell = (script: string) => ({ image: { image: testImageName }, command: ['/bin/sh', '-c', script] });
 
 describeRuntime('a real containerd', async () => {
   const containerd = await startContainerd();
   return {
-    cri: containerd.client, logDirectory: `${containerd.directory}/logs`, cgroupParent: '/keelson-test',
-    running: shell('trap "exit 0" TERM; /bin/busybox sleep 1000 & wait'), stubborn: shell('trap "" TERM; while true; do /bin/busybox sleep 1; done'),
+    cri: containerd.client,
+    logDirectory: `${containerd.directory}/logs`,
+    cgroupParent: '/keelson-test',
+    running: shell('trap "exit 0" TERM; /bin/busybox sleep 1000 & wait'),
+    stubborn: shell('trap "" TERM; while true; do /bin/busybox sleep 1; done'),
     failing: shell('echo hello; exit 3'),
     readText: (path) => containerd.platform.files.readText(path),
     drive: (work) => work,
@@ -32,7 +41,9 @@ describe('the supervisor of containerd', () => {
     await removeTestCgroups();
   });
   const record = async (): Promise<{ pid: number }> =>
-    JSON.parse(await containerd.platform.files.readText(`${containerd.config.options.rootDir}/keelson-daemon.json`)) as { pid: number };
+    JSON.parse(
+      await containerd.platform.files.readText(`${containerd.config.options.rootDir}/keelson-daemon.json`),
+    ) as { pid: number };
 
   it('adopts a daemon of the same configuration and replaces one of another', async () => {
     const { platform, config } = containerd;
@@ -54,18 +65,29 @@ describe('the supervisor of containerd', () => {
     const supervisor = createContainerdSupervisor({ platform }, config);
     const controller = new AbortController();
     await supervisor.start(controller.signal);
-    const sandbox = { metadata: { name: 'a', uid: 'a', namespace: 'default', attempt: 0 }, linux: { cgroupParent: '/keelson-test', securityContext: { namespaceOptions: { network: 'NODE' as const } } } };
+    const sandbox = {
+      metadata: { name: 'a', uid: 'a', namespace: 'default', attempt: 0 },
+      linux: { cgroupParent: '/keelson-test', securityContext: { namespaceOptions: { network: 'NODE' as const } } },
+    };
     const { podSandboxId } = await client.runtime.runPodSandbox({ config: sandbox });
     const { pid } = await record();
     platform.exec.kill(pid, 'SIGKILL');
     while ((await record()).pid === pid) await platform.clock.sleep(20);
     const latest = record();
     let status;
-    while (status === undefined) status = await client.runtime.podSandboxStatus({ podSandboxId }).catch(() => platform.clock.sleep(20).then(() => undefined));
+    while (status === undefined)
+      status = await client.runtime
+        .podSandboxStatus({ podSandboxId })
+        .catch(() => platform.clock.sleep(20).then(() => undefined));
     assert.equal(status.status!.state, 'SANDBOX_READY');
     controller.abort();
+    const { info } = await client.runtime.podSandboxStatus({ podSandboxId, verbose: true });
+    const { pid: pause } = JSON.parse(info['info']!) as { pid: number };
+    assert.equal(platform.exec.kill(pause, 0), true);
+    // Even when the daemon is not there to be asked, nothing is left running.
+    platform.exec.kill((await latest).pid, 'SIGKILL');
     await supervisor.stop();
+    while (await isAlive(platform, pause)) await platform.clock.sleep(10);
     await assert.rejects(record(), { code: 'ENOENT' });
-    assert.equal(platform.exec.kill((await latest)!.pid, 0), false);
   });
 });

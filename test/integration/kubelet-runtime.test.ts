@@ -3,11 +3,20 @@ import { after, before, describe, it } from 'node:test';
 import type { Container, Pod } from '../../src/api/gen/core-v1.ts';
 import type { ContainerRuntime, PodStatus, PodSyncResult } from '../../src/kubelet/container/runtime.ts';
 import { createContainerRuntime } from '../../src/kubelet/runtime/container-runtime.ts';
-import { createWorld, fixtureConfig, fixtureDeps, podOf, type FixtureWorld } from '../../src/kubelet/runtime/runtime-fixture.ts';
+import {
+  createWorld,
+  fixtureConfig,
+  fixtureDeps,
+  podOf,
+  type FixtureWorld,
+} from '../../src/kubelet/runtime/runtime-fixture.ts';
 import { removeTestCgroups, startContainerd, testImageName, type ContainerdFixture } from './fixtures/containerd.ts';
 
-const shell = (script: string): Pick<Container, 'image' | 'command' | 'imagePullPolicy'> =>
-  ({ image: testImageName, imagePullPolicy: 'IfNotPresent', command: ['/bin/sh', '-c', script] });
+const shell = (script: string): Pick<Container, 'image' | 'command' | 'imagePullPolicy'> => ({
+  image: testImageName,
+  imagePullPolicy: 'IfNotPresent',
+  command: ['/bin/sh', '-c', script],
+});
 const waitForTerm = 'trap "exit 0" TERM; while true; do /bin/busybox sleep 1000 & wait; done';
 
 describe('the runtime manager on a real containerd', () => {
@@ -32,7 +41,8 @@ describe('the runtime manager on a real containerd', () => {
   });
 
   const newPod = (spec: Parameters<typeof podOf>[0]): Pod => podOf(spec, { name: `pod-${++uid}`, uid: `uid-${uid}` });
-  const status = (pod: Pod): Promise<PodStatus> => runtime.getPodStatus(pod.metadata.uid!, pod.metadata.name!, pod.metadata.namespace!);
+  const status = (pod: Pod): Promise<PodStatus> =>
+    runtime.getPodStatus(pod.metadata.uid!, pod.metadata.name!, pod.metadata.namespace!);
   const sync = async (pod: Pod): Promise<PodSyncResult> =>
     runtime.syncPod({ pod, podStatus: await status(pod), pullSecrets: [], signal: new AbortController().signal });
   const remove = async (pod: Pod): Promise<void> => {
@@ -40,7 +50,10 @@ describe('the runtime manager on a real containerd', () => {
     const result = await runtime.killPod({ pod, runtimePod });
     assert.equal(result.error, undefined);
     world.deleted.add(pod.metadata.uid!);
-    await runtime.garbageCollect({ minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 }, { allSourcesReady: true, evictNonDeleted: false });
+    await runtime.garbageCollect(
+      { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 },
+      { allSourcesReady: true, evictNonDeleted: false },
+    );
   };
   /** Runs an action and waits until the runtime tells that a container of the pod stopped. */
   const untilStopped = async (pod: Pod, action: () => Promise<unknown>): Promise<void> => {
@@ -64,7 +77,10 @@ describe('the runtime manager on a real containerd', () => {
 
   it('tells its status', async () => {
     const { runtimeReady, networkReady, runtimeName } = await runtime.status();
-    assert.deepEqual({ runtimeReady, networkReady, runtimeName }, { runtimeReady: true, networkReady: true, runtimeName: 'containerd' });
+    assert.deepEqual(
+      { runtimeReady, networkReady, runtimeName },
+      { runtimeReady: true, networkReady: true, runtimeName: 'containerd' },
+    );
   });
 
   it('runs a pod with address, names, environment, volumes and limits, and takes it down', async () => {
@@ -74,15 +90,26 @@ describe('the runtime manager on a real containerd', () => {
     await containerd.platform.files.writeFile(`${volume}/inner/file`, 'from the volume');
     world.volumes.set('data', { name: 'data', hostPath: volume, readOnly: false, selinuxRelabel: false, block: false });
     const pod = newPod({
-      hostname: 'box', subdomain: 'sub',
-      containers: [{
-        name: 'main', ...shell(waitForTerm), envFrom: [{ configMapRef: { name: 'settings' } }],
-        env: [{ name: 'IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }, { name: 'BOTH', value: '$(IP)-$(COLOR)' }],
-        resources: { limits: { memory: '64Mi', cpu: '500m' }, requests: { memory: '32Mi', cpu: '250m' } },
-        securityContext: { runAsUser: 1234, runAsGroup: 5678, readOnlyRootFilesystem: true },
-        volumeMounts: [{ name: 'data', mountPath: '/data', readOnly: true }, { name: 'data', mountPath: '/sub', subPath: 'inner' }],
-        terminationMessagePath: '/dev/termination-log',
-      }],
+      hostname: 'box',
+      subdomain: 'sub',
+      containers: [
+        {
+          name: 'main',
+          ...shell(waitForTerm),
+          envFrom: [{ configMapRef: { name: 'settings' } }],
+          env: [
+            { name: 'IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
+            { name: 'BOTH', value: '$(IP)-$(COLOR)' },
+          ],
+          resources: { limits: { memory: '64Mi', cpu: '500m' }, requests: { memory: '32Mi', cpu: '250m' } },
+          securityContext: { runAsUser: 1234, runAsGroup: 5678, readOnlyRootFilesystem: true },
+          volumeMounts: [
+            { name: 'data', mountPath: '/data', readOnly: true },
+            { name: 'data', mountPath: '/sub', subPath: 'inner' },
+          ],
+          terminationMessagePath: '/dev/termination-log',
+        },
+      ],
     });
     const result = await sync(pod);
     assert.equal(result.error, undefined);
@@ -90,15 +117,33 @@ describe('the runtime manager on a real containerd', () => {
     assert.match(now.ips[0]!, /^10\.231\.7\./);
     assert.equal(await run(pod, 'hostname'), 'box');
     assert.equal(await run(pod, 'echo $BOTH'), `${now.ips[0]}-blue`);
-    assert.match(await run(pod, 'cat /etc/hosts'), new RegExp(`${now.ips[0]}\tbox\\.sub\\.default\\.svc\\.cluster\\.local\tbox`));
-    assert.match(await run(pod, 'cat /etc/resolv.conf'), /search default\.svc\.cluster\.local svc\.cluster\.local cluster\.local[\s\S]*nameserver 10\.96\.0\.10[\s\S]*ndots:5/);
+    assert.match(
+      await run(pod, 'cat /etc/hosts'),
+      new RegExp(`${now.ips[0]}\tbox\\.sub\\.default\\.svc\\.cluster\\.local\tbox`),
+    );
+    assert.match(
+      await run(pod, 'cat /etc/resolv.conf'),
+      /search default\.svc\.cluster\.local svc\.cluster\.local cluster\.local[\s\S]*nameserver 10\.96\.0\.10[\s\S]*ndots:5/,
+    );
     assert.equal(await run(pod, 'id -u; id -g'), '1234\n5678');
     assert.equal(await run(pod, 'cat /data/inner/file /sub/file'), 'from the volumefrom the volume');
-    assert.equal(await run(pod, '(echo x > /x) 2>/dev/null || (echo x > /data/x) 2>/dev/null || echo refused'), 'refused');
-    assert.ok(await containerd.platform.mounter.isMountPoint(`${containerd.directory}/kubelet/pods/${pod.metadata.uid}/volume-subpaths/data/main/1`));
+    assert.equal(
+      await run(pod, '(echo x > /x) 2>/dev/null || (echo x > /data/x) 2>/dev/null || echo refused'),
+      'refused',
+    );
+    assert.ok(
+      await containerd.platform.mounter.isMountPoint(
+        `${containerd.directory}/kubelet/pods/${pod.metadata.uid}/volume-subpaths/data/main/1`,
+      ),
+    );
     await remove(pod);
     assert.equal((await runtime.getPods(true)).length, 0);
-    assert.equal(await containerd.platform.files.exists(`${containerd.directory}/kubelet/pods/${pod.metadata.uid}/volume-subpaths`), false);
+    assert.equal(
+      await containerd.platform.files.exists(
+        `${containerd.directory}/kubelet/pods/${pod.metadata.uid}/volume-subpaths`,
+      ),
+      false,
+    );
   });
 
   it('refuses a sub-path that leaves the volume', async () => {
@@ -106,17 +151,32 @@ describe('the runtime manager on a real containerd', () => {
     await containerd.platform.files.makeDir(volume);
     await containerd.platform.files.symlink('/etc', `${volume}/link`);
     world.volumes.set('evil', { name: 'evil', hostPath: volume, readOnly: false, selinuxRelabel: false, block: false });
-    const pod = newPod({ containers: [{ name: 'main', ...shell(waitForTerm), volumeMounts: [{ name: 'evil', mountPath: '/data', subPath: 'link' }] }] });
+    const pod = newPod({
+      containers: [
+        { name: 'main', ...shell(waitForTerm), volumeMounts: [{ name: 'evil', mountPath: '/data', subPath: 'link' }] },
+      ],
+    });
     const result = await sync(pod);
     assert.equal(result.steps.at(-1)!.reason, 'CreateContainerConfigError');
     await remove(pod);
   });
 
   it('tells exit code, termination message and restart count of a crash, by event', async () => {
-    const pod = newPod({ containers: [{ name: 'main', ...shell('echo sorry > /dev/termination-log; exit 7'), terminationMessagePath: '/dev/termination-log' }] });
+    const pod = newPod({
+      containers: [
+        {
+          name: 'main',
+          ...shell('echo sorry > /dev/termination-log; exit 7'),
+          terminationMessagePath: '/dev/termination-log',
+        },
+      ],
+    });
     await untilStopped(pod, () => sync(pod));
     const [first] = (await status(pod)).containers;
-    assert.deepEqual([first!.state, first!.exitCode, first!.message, first!.reason, first!.restartCount], ['exited', 7, 'sorry\n', 'Error', 0]);
+    assert.deepEqual(
+      [first!.state, first!.exitCode, first!.message, first!.reason, first!.restartCount],
+      ['exited', 7, 'sorry\n', 'Error', 0],
+    );
     assert.ok(first!.finishedAtMs >= first!.startedAtMs && first!.startedAtMs > 1e12);
     await untilStopped(pod, () => sync(pod));
     assert.equal((await status(pod)).containers[0]!.restartCount, 1);
@@ -129,20 +189,35 @@ describe('the runtime manager on a real containerd', () => {
   it('runs init containers, sidecars and containers that share a process namespace', async () => {
     const pod = newPod({
       shareProcessNamespace: true,
-      initContainers: [{ name: 'init', ...shell('exit 0') }, { name: 'side', ...shell(waitForTerm), restartPolicy: 'Always' }],
+      initContainers: [
+        { name: 'init', ...shell('exit 0') },
+        { name: 'side', ...shell(waitForTerm), restartPolicy: 'Always' },
+      ],
       containers: [{ name: 'main', ...shell(waitForTerm) }],
     });
     await untilStopped(pod, () => sync(pod));
     await sync(pod);
     await sync(pod);
-    const running = (await status(pod)).containers.filter((container) => container.state === 'running').map((container) => container.name);
+    const running = (await status(pod)).containers
+      .filter((container) => container.state === 'running')
+      .map((container) => container.name);
     assert.deepEqual(running.toSorted(), ['main', 'side']);
     assert.match(await run(pod, 'cat /proc/1/cmdline'), /pause/);
     await remove(pod);
   });
 
   it('reads the end of the log as the message where the pod asks for it', async () => {
-    const pod = newPod({ restartPolicy: 'Never', containers: [{ name: 'main', ...shell('echo one; echo two >&2; exit 1'), terminationMessagePolicy: 'FallbackToLogsOnError', terminationMessagePath: '/tmp/none' }] });
+    const pod = newPod({
+      restartPolicy: 'Never',
+      containers: [
+        {
+          name: 'main',
+          ...shell('echo one; echo two >&2; exit 1'),
+          terminationMessagePolicy: 'FallbackToLogsOnError',
+          terminationMessagePath: '/tmp/none',
+        },
+      ],
+    });
     await untilStopped(pod, () => sync(pod));
     const { message } = (await status(pod)).containers[0]!;
     assert.deepEqual(message.split('\n').filter(Boolean).toSorted(), ['one', 'two']);
@@ -154,7 +229,17 @@ describe('the runtime manager on a real containerd', () => {
     await sync(pod);
     const [container] = (await status(pod)).containers;
     await assert.rejects(runtime.execSync(container!.id, ['/bin/busybox', 'sleep', '30'], 1000), { code: 'DEADLINE' });
-    assert.match(await runtime.execUrl({ containerId: container!.id, command: ['ls'], stdin: false, stdout: true, stderr: true, tty: false }), /^http/);
+    assert.match(
+      await runtime.execUrl({
+        containerId: container!.id,
+        command: ['ls'],
+        stdin: false,
+        stdout: true,
+        stderr: true,
+        tty: false,
+      }),
+      /^http/,
+    );
     await remove(pod);
   });
 });

@@ -3,8 +3,14 @@
 import { fieldName, methodName, type CriFacts } from './facts.ts';
 
 const scalars: Record<string, string> = {
-  string: 'string', bool: 'boolean', bytes: 'Uint8Array', int32: 'number', uint32: 'number',
-  int64: 'number', uint64: 'number', double: 'number',
+  string: 'string',
+  bool: 'boolean',
+  bytes: 'Uint8Array',
+  int32: 'number',
+  uint32: 'number',
+  int64: 'number',
+  uint64: 'number',
+  double: 'number',
 };
 
 function fieldType(type: string): { text: string; optional: boolean } {
@@ -20,7 +26,9 @@ function emitMessage(name: string, fields: Record<string, [number, string]>, enu
     const mark = optional && enums[type] === undefined ? '?' : '';
     return `  readonly ${fieldName(field, type)}${mark}: ${text};`;
   });
-  return lines.length === 0 ? `export type ${name} = Readonly<Record<never, never>>;\n` : `export interface ${name} {\n${lines.join('\n')}\n}\n`;
+  return lines.length === 0
+    ? `export type ${name} = Readonly<Record<never, never>>;\n`
+    : `export interface ${name} {\n${lines.join('\n')}\n}\n`;
 }
 
 function emitService(name: string, methods: Record<string, [string, string]>): string {
@@ -40,7 +48,11 @@ export function emitTypes(facts: CriFacts): string {
     "import type { CriCallOptions, Init } from '../call-options.ts';\n",
   ];
   for (const [name, values] of Object.entries(facts.enums)) {
-    parts.push(`export type ${name} = ${Object.keys(values).map((v) => `'${v}'`).join(' | ')};\n`);
+    parts.push(
+      `export type ${name} = ${Object.keys(values)
+        .map((v) => `'${v}'`)
+        .join(' | ')};\n`,
+    );
   }
   for (const [name, fields] of Object.entries(facts.messages)) parts.push(emitMessage(name, fields, facts.enums));
   for (const [name, methods] of Object.entries(facts.services)) {

@@ -1,5 +1,7 @@
 // The facts about CRI v1 and the naming rules shared by both emitters.
 
+import { plainFieldName } from '../../src/cri/protobuf-table.ts';
+
 /** The facts file: services, enums and messages of one protobuf package. */
 export interface CriFacts {
   package: string;
@@ -19,10 +21,7 @@ export function conversionOf(name: string, type: string): '' | 'ns' | 'seconds' 
 
 /** The name of a field in our types: protobuf's JSON name, with the unit where a conversion applies. */
 export function fieldName(name: string, type: string): string {
-  const camel = name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
-  const conversion = conversionOf(name, type);
-  if (conversion === 'ns') return `${camel}Ms`;
-  return conversion === 'seconds' ? `${camel}Seconds` : camel;
+  return plainFieldName({ name, type, number: 0, conversion: conversionOf(name, type) });
 }
 
 /** `RunPodSandbox` → `runPodSandbox`. */

@@ -18,7 +18,8 @@ export const componentRoles: Readonly<Record<string, BootstrapRole>> = {
     ),
   },
   'system:node-problem-detector': { rules: rules('get nodes', 'patch nodes/status', ...EVENTS) },
-  'system:node-proxier': { rules: rules('list,watch services,endpoints', 'get,list,watch nodes', ...EVENTS, 'list,watch discovery:endpointslices', 'list,watch networking:servicecidrs') },
+  // Beyond upstream's: pods, since host ports are rules of our proxy.
+  'system:node-proxier': { rules: rules('list,watch pods', 'list,watch services,endpoints', 'get,list,watch nodes', ...EVENTS, 'list,watch discovery:endpointslices', 'list,watch networking:servicecidrs') },
   'system:kubelet-api-admin': { rules: rules('get,list,watch nodes', 'proxy nodes', '* nodes/log,nodes/metrics,nodes/proxy,nodes/stats,nodes/configz,nodes/healthz,nodes/pods') },
   'system:node-bootstrapper': { rules: rules('create,get,list,watch certificates:certificatesigningrequests') },
   'system:auth-delegator': { rules: rules('create authentication:tokenreviews', 'create authorization:subjectaccessreviews') },

@@ -8,6 +8,14 @@ import { rules } from './rule.ts';
 const EVENTS = ['create,patch,update events', 'create,patch,update events:events'];
 const withEvents = (...lines: string[]): PolicyRule[] => rules(...lines, ...EVENTS);
 
+/**
+ * Our controllers write what they change as patches, where upstream's send whole objects: whoever may update may patch.
+ * A patch cannot do more than an update.
+ */
+export function patchWhereUpdate(rule: PolicyRule): PolicyRule {
+  return rule.verbs.includes('update') && !rule.verbs.includes('patch') ? { ...rule, verbs: [...rule.verbs, 'patch'] } : rule;
+}
+
 /** Rules by controller. */
 export const controllerRoles: Readonly<Record<string, readonly PolicyRule[]>> = {
   'attachdetach-controller': withEvents('list,watch persistentvolumes,persistentvolumeclaims', 'r nodes', 'patch,update nodes/status', 'list,watch pods', 'create,delete,get,list,watch storage:volumeattachments', 'r storage:csidrivers,storage:csinodes'),

@@ -5,7 +5,7 @@
  */
 import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, Subject } from '../../api/gen/rbac-v1.ts';
 import { componentRoles } from './component-roles.ts';
-import { controllerRoles } from './controller-roles.ts';
+import { controllerRoles, patchWhereUpdate } from './controller-roles.ts';
 import { rules } from './rule.ts';
 import { userRoles, type BootstrapRole } from './user-roles.ts';
 
@@ -31,7 +31,7 @@ function clusterRole(name: string, role: BootstrapRole): ClusterRole {
 export function bootstrapClusterRoles(): ClusterRole[] {
   return [
     ...Object.entries({ ...userRoles, ...componentRoles }).map(([name, role]) => clusterRole(name, role)),
-    ...Object.entries(controllerRoles).map(([name, own]) => clusterRole(`system:controller:${name}`, { rules: own })),
+    ...Object.entries(controllerRoles).map(([name, own]) => clusterRole(`system:controller:${name}`, { rules: own.map(patchWhereUpdate) })),
   ];
 }
 

@@ -66,7 +66,7 @@ function aggregatedVersion(scope: RequestScope): string | undefined {
 
 function root(cache: DiscoveryCache, scope: RequestScope, { core, legacy }: { core: boolean; legacy: () => object }): ApiResponse {
   const version = aggregatedVersion(scope);
-  if (version === undefined) return objectResponse(scope.request, 200, legacy(), { vary: 'Accept' });
+  if (version === undefined) return objectResponse(scope.request, { object: legacy(), headers: { vary: 'Accept' } });
   const { bytes, etag } = cache.aggregate(core, version);
   const contentType = `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
   const headers = { 'content-type': contentType, 'cache-control': CACHE_CONTROL, etag, vary: 'Accept' };
@@ -80,13 +80,13 @@ export function discoveryRoutes(deps: DiscoveryDeps): NonResourceRoute[] {
   const list = (scope: RequestScope, group: string, version: string): ApiResponse => {
     const entry = cache.groups.find((one) => one.group === group)?.versions.find((one) => one.version === version);
     if (entry === undefined) throw noSuchPath();
-    return objectResponse(scope.request, 200, apiResourceList(group, entry));
+    return objectResponse(scope.request, { object: apiResourceList(group, entry) });
   };
   const below = (scope: RequestScope): ApiResponse => {
     const [, , group = '', version, ...rest] = scope.request.path.split('/');
     const entry = cache.groups.find((one) => one.group === group);
     if (entry === undefined || rest.some((part) => part !== '')) throw noSuchPath();
-    if (version === undefined || version === '') return objectResponse(scope.request, 200, { kind: 'APIGroup', apiVersion: 'v1', ...apiGroup(entry) });
+    if (version === undefined || version === '') return objectResponse(scope.request, { object: { kind: 'APIGroup', apiVersion: 'v1', ...apiGroup(entry) } });
     return list(scope, group, version);
   };
   return [

@@ -66,8 +66,10 @@ export function patched(original: JsonObject, patch: { type: PatchType; value: u
     return strategicMergePatch(original, patch.value, schema);
   } catch (error) {
     if (!(error instanceof PatchError)) throw error;
-    const reason = error.code === 400 ? 'BadRequest' : error.code === 413 ? 'RequestEntityTooLarge' : 'Invalid';
-    throw statusFailure(error.code, reason, error.message);
+    // Upstream answers 500 where a strategic patch names a field the kind lacks; the fault is the client's.
+    const code: number = error.code;
+    if (code === 400 || code >= 500) throw badRequest(error.message);
+    throw statusFailure(code, code === 413 ? 'RequestEntityTooLarge' : 'Invalid', error.message);
   }
 }
 

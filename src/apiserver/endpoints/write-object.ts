@@ -15,7 +15,6 @@ import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { includeObjectOf, partialMetadata, tableOf } from './table.ts';
 
 const objectForms = ['Table', 'PartialObjectMetadata'];
-const newline = Buffer.from('\n');
 
 /** The form for one object of a store. Throws 406. */
 export function objectForm(store: GenericStore, scope: RequestScope): MediaForm {
@@ -55,7 +54,7 @@ export function writeObject(store: GenericStore, scope: RequestScope, written: W
   if (scope.request.wantsObjects) return { kind: 'object', status, headers: warningHeaders(scope.warnings), object: object() };
   const form = objectForm(store, scope);
   if (cell !== undefined && form.key === 'json' && !isPretty(scope)) {
-    return { kind: 'bytes', status, headers: headersFor(form, scope), chunks: [store.json(cell), newline] };
+    return { kind: 'bytes', status, headers: headersFor(form, scope), chunks: [store.json(cell)] };
   }
   return writeForm(store, scope, { form, status, object: object() });
 }
@@ -65,13 +64,13 @@ async function writeForm(
   scope: RequestScope,
   { form, status, object }: { form: MediaForm; status: number; object: KubernetesObject },
 ): Promise<ApiResponse> {
-  const shaped = shape(store, scope, form, object);
+  const shaped = shape(store, scope, { form, object });
   const schema = form.as === undefined ? store.schema : schemaOf('meta.k8s.io', form.asVersion, form.as);
   const bytes = await encodeObject(shaped, form, { schema, pretty: isPretty(scope) });
   return { kind: 'bytes', status, headers: headersFor(form, scope), chunks: [bytes] };
 }
 
-function shape(store: GenericStore, scope: RequestScope, form: MediaForm, object: KubernetesObject): object {
+function shape(store: GenericStore, scope: RequestScope, { form, object }: { form: MediaForm; object: KubernetesObject }): object {
   if (form.as === 'PartialObjectMetadata') return partialMetadata(object, form.asVersion);
   if (form.as !== 'Table') return object;
   const { resourceVersion } = object.metadata;

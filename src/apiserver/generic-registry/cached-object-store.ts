@@ -71,6 +71,7 @@ class CachedObjectStore {
     return entry && store.object(new RevisionCell(key, entry.modRevision, entry.value));
   }
 
+  // oxlint-disable-next-line max-params -- as the contract says
   async guaranteedUpdate(
     info: ResourceInfo,
     namespace: string,
@@ -111,6 +112,7 @@ class CachedObjectStore {
     return store.object(outcome.current);
   }
 
+  // oxlint-disable-next-line max-params -- as the contract says
   async delete(
     info: ResourceInfo,
     key: { namespace: string; name: string },

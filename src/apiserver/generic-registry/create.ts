@@ -53,11 +53,18 @@ function validateNew(store: GenericStore, draft: KubernetesObject, request: Writ
   return [...field.errors, ...strategy.validate(draft, request.context)];
 }
 
+/** A create. */
+export interface CreateRequest extends WriteRequest {
+  readonly namespace: string;
+  /** Managed fields are already in the draft (apply). */
+  readonly tracksFields?: boolean;
+}
+
 /** Creates the object. `draft` is private and decoded; rejects with StatusErrors. */
 export async function createObject(
   store: GenericStore,
   draft: KubernetesObject,
-  request: WriteRequest & { namespace: string },
+  request: CreateRequest,
 ): Promise<WriteOutcome> {
   const { strategy } = store.definition;
   const { admission } = store.services;
@@ -83,7 +90,7 @@ export async function createObject(
 async function allocateAndStore(
   store: GenericStore,
   draft: KubernetesObject,
-  request: WriteRequest & { prefix: string },
+  request: CreateRequest & { prefix: string },
 ): Promise<WriteOutcome> {
   const { strategy } = store.definition;
   const taken = strategy.allocate === undefined ? undefined : await strategy.allocate(draft, undefined, request.dryRun);
@@ -98,8 +105,8 @@ async function allocateAndStore(
   }
 }
 
-async function storeNew(store: GenericStore, draft: KubernetesObject, request: WriteRequest & { prefix: string }): Promise<WriteOutcome> {
-  const tracked = trackFields(store, { live: undefined, next: draft, manager: request.manager, subresource: '' });
+async function storeNew(store: GenericStore, draft: KubernetesObject, request: CreateRequest & { prefix: string }): Promise<WriteOutcome> {
+  const tracked = request.tracksFields === true ? draft : trackFields(store, { live: undefined, next: draft, manager: request.manager, subresource: '' });
   for (let attempt = 1; ; attempt++) {
     const name = draft.metadata.name ?? '';
     const object = attempt === 1 ? tracked : { ...tracked, metadata: { ...tracked.metadata, name } };

@@ -39,7 +39,7 @@ function propagation(store: GenericStore, finalizers: readonly string[], options
   if (options.propagationPolicy !== undefined) return options.propagationPolicy;
   if (finalizers.includes(ORPHAN)) return 'Orphan';
   if (finalizers.includes(FOREGROUND)) return 'Foreground';
-  return store.definition.strategy.defaultPropagation ?? 'Background';
+  return store.definition.defaultPropagation ?? 'Background';
 }
 
 function finalizersAfter(store: GenericStore, finalizers: readonly string[], options: DeleteOptions): readonly string[] {

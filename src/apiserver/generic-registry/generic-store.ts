@@ -11,7 +11,7 @@ import { schemaOf } from '../../api/schema/schema.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
 import { type GroupResource, notFound } from '../../api/status-error.ts';
 import type { ResourceDefinition } from '../registry/resource-definition.ts';
-import { RevisionCell } from '../watch-cache/revision-cell.ts';
+import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { WatchCache } from '../watch-cache/watch-cache.ts';
 import type { RegistryServices } from './services.ts';
 

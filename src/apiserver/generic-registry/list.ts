@@ -118,6 +118,8 @@ async function readExact(
 /** Lists. Rejects with 400, 410 and 504. */
 export async function listCells(store: GenericStore, request: ListRequest): Promise<ListPage> {
   const under = store.prefixOf(request.namespace);
+  const single = await listSingle(store, request);
+  if (single !== undefined) return single;
   const { cells, revision, from } = await sourceOf(store, request, under);
   const { selection, limit } = request;
   if (selection.isEverything) {
@@ -127,6 +129,17 @@ export async function listCells(store: GenericStore, request: ListRequest): Prom
   }
   const { page, end } = await select(store, selection, { cells, from, limit });
   return finish(store, { under, revision, cells, page, end, counts: false });
+}
+
+/** A list of the newest that can hold one name only. */
+async function listSingle(store: GenericStore, request: ListRequest): Promise<ListPage | undefined> {
+  const { selection, namespace, exactRevision, minRevision } = request;
+  if (selection.name === undefined || exactRevision !== undefined || request.continue !== undefined) return undefined;
+  if (store.info.namespaced && namespace === '') return undefined;
+  await waitUntilFresh(store, minRevision);
+  const cell = store.cache.get(store.keyOf({ namespace, name: selection.name }));
+  const cells = cell !== undefined && selects(store, selection, cell) ? [cell] : [];
+  return { cells, revision: store.services.hub.revision };
 }
 
 async function select(

@@ -62,9 +62,17 @@ export async function putObject(store: GenericStore, put: PutObject): Promise<Wr
   return { object: store.definition === store.stored ? cell.object() : object, cell, created: put.created };
 }
 
-/** Now, as metadata spells it. */
+const secondTexts = { second: Number.NaN, text: '' };
+
+/** Now, as metadata spells it. The text of the running second is kept. */
 export function nowText(store: GenericStore): string {
-  return formatTime(store.services.clock.nowMs());
+  const nowMs = store.services.clock.nowMs();
+  const second = Math.floor(nowMs / 1000);
+  if (second !== secondTexts.second) {
+    secondTexts.second = second;
+    secondTexts.text = formatTime(nowMs);
+  }
+  return secondTexts.text;
 }
 
 /** The attributes admission sees. */

@@ -7,6 +7,7 @@ import { kindStrategy, statusStrategy, type KindRules, type StatusRules } from '
 import { defaultPrinter } from './printing.ts';
 import type {
   ConnectSubresource, CreateSubresource, ObjectSubresource, Printer, ResourceDefinition, ScaleAccess, SelectableFields, Strategy,
+  VirtualResource,
 } from './resource-definition.ts';
 
 /** What a definition is made of beside its rules. */
@@ -25,6 +26,8 @@ export interface DefinitionParts<T extends KubernetesObject> {
   readonly scale?: ScaleAccess<T>;
   readonly conversion?: ResourceDefinition<T>['conversion'];
   readonly ttlSeconds?: number;
+  readonly defaultPropagation?: 'Orphan';
+  readonly returnsDeleted?: boolean;
 }
 
 /** Stable versions are served by default, alpha and beta ones only when asked for. */
@@ -33,7 +36,7 @@ function isStable(version: string): boolean {
 }
 
 /** The definition of a stored resource. */
-export function defineResource<T extends KubernetesObject>(info: ResourceInfo<T>, parts: DefinitionParts<T> = {}): ResourceDefinition {
+export function defineResource<T extends KubernetesObject>(info: ResourceInfo<T>, parts: DefinitionParts<NoInfer<T>> = {}): ResourceDefinition {
   const { rules = {}, statusRules, prefix = info.resource, strategy, ...rest } = parts;
   const hasStatus = info.subresources.some((subresource) => subresource.name === 'status');
   const objectSubresources = {
@@ -50,5 +53,17 @@ export function defineResource<T extends KubernetesObject>(info: ResourceInfo<T>
     objectSubresources,
   };
   // Handlers know objects by their definition alone; the type of one kind's objects ends here.
+  return definition as unknown as ResourceDefinition;
+}
+
+/** The definition of a resource without storage. */
+export function defineVirtual<T extends KubernetesObject>(
+  info: ResourceInfo<T>,
+  virtual: VirtualResource,
+  printer: Printer<NoInfer<T>> | undefined = undefined,
+): ResourceDefinition {
+  const definition: ResourceDefinition<T> = {
+    info, enabledByDefault: isStable(info.version), storagePrefix: '', strategy: kindStrategy<T>({}), virtual, ...(printer === undefined ? {} : { printer }),
+  };
   return definition as unknown as ResourceDefinition;
 }

@@ -105,7 +105,6 @@ export function statusStrategy<T extends KubernetesObject>(rules: KindRules<T>, 
     prepareForUpdate(draft, old, context) {
       keepAllBut(draft, old, 'status');
       draft.metadata.generation = old.metadata.generation;
-      draft.metadata.ownerReferences = old.metadata.ownerReferences;
       status.prepareForUpdate?.(draft, old, context);
     },
     validateUpdate(object, old) {

@@ -2,7 +2,9 @@
  * Building blocks of table printers: columns and common cells. Upstream: printers.PrintHandler, pkg/printers/internalversion.
  */
 import { ageOf } from '../../api/age.ts';
-import type { TableColumnDefinition } from '../../api/gen/meta-v1.ts';
+import type { PodSpec } from '../../api/gen/core-v1.ts';
+import type { LabelSelector, TableColumnDefinition } from '../../api/gen/meta-v1.ts';
+import { formatLabelSelector } from '../../api/label-selector.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { Printer } from './resource-definition.ts';
 
@@ -70,4 +72,18 @@ export function listOrNone(texts: readonly string[] | undefined): string {
 /** The text, `<none>` when it is absent or empty. */
 export function textOrNone(text: string | undefined): string {
   return text === undefined || text === '' ? '<none>' : text;
+}
+
+/** Wide columns of workloads. */
+export const containerColumns: readonly TableColumnDefinition[] = [wide(column('Containers')), wide(column('Images'))];
+
+/** Cells of {@link containerColumns}. */
+export function containerCells(spec: PodSpec | undefined): readonly string[] {
+  const containers = spec?.containers ?? [];
+  return [containers.map((container) => container.name).join(','), containers.map((container) => container.image ?? '').join(',')];
+}
+
+/** A selector object as a cell: `<none>` when it selects everything or nothing, as upstream. */
+export function formatSelectorCell(selector: LabelSelector | undefined): string {
+  return textOrNone(formatLabelSelector(selector));
 }

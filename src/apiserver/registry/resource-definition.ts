@@ -41,8 +41,6 @@ export interface Strategy<T extends KubernetesObject> {
    * kind on a marked object.
    */
   blocksDeletion?(object: T): boolean;
-  /** What becomes of dependents when a DELETE does not say. Default Background; jobs and replication controllers: Orphan. */
-  readonly defaultPropagation?: 'Background' | 'Orphan';
   /** After the object is gone from the store. */
   afterDelete?(object: T): void | Promise<void>;
 }
@@ -104,6 +102,8 @@ export interface ResourceDefinition<T extends KubernetesObject = KubernetesObjec
   readonly schema?: StructSchema;
   /** Among versions that share a prefix: what is stored. Default: the first without `conversion`. */
   readonly storageVersion?: boolean;
+  /** What becomes of dependents when a DELETE does not say. Default Background; jobs and replication controllers: Orphan. */
+  readonly defaultPropagation?: 'Background' | 'Orphan';
   /** DELETE answers with the object instead of a Status even when it is gone (pods, …). */
   readonly returnsDeleted?: boolean;
   /** Served by default, or only by `--runtime-config`. */

@@ -40,7 +40,7 @@ export interface ServerInfoDeps {
 /** The routes. */
 export function serverInfoRoutes(deps: ServerInfoDeps): NonResourceRoute[] {
   return [
-    { path: '/version', serve: (scope) => objectResponse(scope.request, 200, deps.version) },
+    { path: '/version', serve: (scope) => objectResponse(scope.request, { object: deps.version }) },
     {
       path: '/metrics',
       serve: async () => {
@@ -52,7 +52,7 @@ export function serverInfoRoutes(deps: ServerInfoDeps): NonResourceRoute[] {
       path: '/',
       serve: (scope) => {
         const paths = [...new Set([...deps.routes.paths().filter((path) => path !== '/'), ...deps.groupVersionPaths()])].sort();
-        return objectResponse(scope.request, 200, { paths });
+        return objectResponse(scope.request, { object: { paths } });
       },
     },
   ];

@@ -30,17 +30,24 @@ function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-function splice(value: Buffer, revision: number): Buffer | undefined {
+interface Spliced {
+  readonly json: Buffer;
+  /** Where the resourceVersion stands, and how long its text is. */
+  readonly cut: number;
+  readonly length: number;
+}
+
+function splice(value: Buffer, revision: number): Spliced | undefined {
   const at = value.subarray(0, headLimit).indexOf(metadataKey);
   if (at < 0) return undefined;
   const cut = at + metadataKey.length;
-  const separator = value[cut] === 0x7d ? '' : ',';
-  const inserted = `"resourceVersion":"${revision}"${separator}`;
-  const out = Buffer.allocUnsafe(value.length + inserted.length);
-  value.copy(out, 0, 0, cut);
-  out.write(inserted, cut, 'latin1');
-  value.copy(out, cut + inserted.length, cut);
-  return out;
+  const inserted = `"resourceVersion":"${revision}"${value[cut] === 0x7d ? '' : ','}`;
+  const { length } = inserted;
+  const json = Buffer.allocUnsafe(value.length + length);
+  value.copy(json, 0, 0, cut);
+  json.write(inserted, cut, 'latin1');
+  value.copy(json, cut + length, cut);
+  return { json, cut, length };
 }
 
 /** One revision of one object. */
@@ -49,7 +56,7 @@ export class RevisionCell {
   /** Revision of the change that made this state: the resourceVersion. */
   readonly revision: number;
   #value: Buffer | undefined;
-  #json: Buffer | undefined;
+  #spliced: Spliced | undefined;
   #object: KubernetesObject | undefined;
   #views: Map<string, unknown> | undefined;
 
@@ -61,28 +68,22 @@ export class RevisionCell {
 
   /** JSON text with the resourceVersion. From the first call on it replaces the stored bytes in memory. */
   json(): Buffer {
-    if (this.#json === undefined) {
-      this.#json = splice(this.#value!, this.revision) ?? Buffer.from(stringifyJson(this.object()));
+    if (this.#spliced === undefined) {
+      this.#spliced = splice(this.#value!, this.revision) ?? { json: Buffer.from(stringifyJson(this.object())), cut: 0, length: -1 };
       this.#value = undefined;
     }
-    return this.#json;
+    return this.#spliced.json;
   }
 
   /** The object, with its resourceVersion. Shared: never change it. */
   object(): KubernetesObject {
     if (this.#object === undefined) {
-      const { value } = parseJson((this.#json ?? this.#value!).toString('utf8'));
+      const { value } = parseJson((this.#spliced?.json ?? this.#value!).toString('utf8'));
       const object = value as KubernetesObject;
       object.metadata.resourceVersion = String(this.revision);
       this.#object = object;
     }
     return this.#object;
-  }
-
-  /** Whether a value is what this cell was made of. */
-  holds(value: Uint8Array): boolean {
-    if (this.#value !== undefined) return this.#value.equals(value);
-    return splice(asBuffer(value), this.revision)?.equals(this.#json!) ?? false;
   }
 
   /** Spares the decoding when the writer still has the object. It must be what the bytes say, with resourceVersion. */
@@ -99,8 +100,15 @@ export class RevisionCell {
 
   /** The same state under a later revision: what watchers see when an object goes away. */
   at(revision: number): RevisionCell {
-    const cell = new RevisionCell(this.key, revision, this.#value ?? encodeStored(this.object()));
+    const cell = new RevisionCell(this.key, revision, this.#stored());
     if (this.#object !== undefined) cell.adopt(withResourceVersion(this.#object, revision));
     return cell;
+  }
+
+  #stored(): Uint8Array {
+    if (this.#value !== undefined) return this.#value;
+    const { json, cut, length } = this.#spliced!;
+    if (length < 0) return encodeStored(this.object());
+    return Buffer.concat([json.subarray(0, cut), json.subarray(cut + length)]);
   }
 }

@@ -15,7 +15,12 @@ import { deepEqual } from '../../base/equal.ts';
 export interface FakeApi {
   readonly handler: ApiHandler;
   /** Method and path of every request, oldest first (watches too). */
-  readonly requests: { readonly method: string; readonly path: string; readonly query: string; readonly body: unknown }[];
+  readonly requests: {
+    readonly method: string;
+    readonly path: string;
+    readonly query: string;
+    readonly body: unknown;
+  }[];
   /** Stores an object as it is, with uid, revision and time filled in where absent. */
   seed<T extends KubernetesObject>(info: ResourceInfo<T>, object: T): T;
   /** Takes an object away, whatever its finalizers. */
@@ -51,8 +56,10 @@ export function createFakeApi(now: () => string, firstUid = 1): FakeApi {
   let oldest = 0;
   let nextUid = firstUid;
   const idOf = (info: ResourceInfo, key: string): string => `${info.group}/${info.resource}|${key}`;
-  const keyOf = (o: KubernetesObject): string => (o.metadata.namespace === undefined ? '' : `${o.metadata.namespace}/`) + (o.metadata.name ?? '');
-  const inScope = (t: Target, o: KubernetesObject): boolean => t.namespace === undefined || o.metadata.namespace === t.namespace;
+  const keyOf = (o: KubernetesObject): string =>
+    (o.metadata.namespace === undefined ? '' : `${o.metadata.namespace}/`) + (o.metadata.name ?? '');
+  const inScope = (t: Target, o: KubernetesObject): boolean =>
+    t.namespace === undefined || o.metadata.namespace === t.namespace;
   const same = (a: ResourceInfo, b: ResourceInfo): boolean => a.resource === b.resource && a.group === b.group;
 
   function emit(info: ResourceInfo, type: ObjectEvent['type'], object: KubernetesObject): void {
@@ -67,7 +74,12 @@ export function createFakeApi(now: () => string, firstUid = 1): FakeApi {
     const meta = { ...object.metadata, resourceVersion: String(revision) };
     meta.uid ??= `uid-${nextUid++}`;
     meta.creationTimestamp ??= now();
-    const stored = { apiVersion: info.group === '' ? info.version : `${info.group}/${info.version}`, kind: info.kind, ...object, metadata: meta };
+    const stored = {
+      apiVersion: info.group === '' ? info.version : `${info.group}/${info.version}`,
+      kind: info.kind,
+      ...object,
+      metadata: meta,
+    };
     objects.set(key, stored);
     emit(info, old === undefined ? 'ADDED' : 'MODIFIED', stored);
     return stored;
@@ -85,15 +97,36 @@ export function createFakeApi(now: () => string, firstUid = 1): FakeApi {
   function replace(t: Target, next: KubernetesObject): KubernetesObject {
     const old = must(t);
     const { resourceVersion, uid } = next.metadata;
-    if (resourceVersion !== undefined && resourceVersion !== old.metadata.resourceVersion) throw conflict(t.info, t.name ?? '');
+    if (resourceVersion !== undefined && resourceVersion !== old.metadata.resourceVersion)
+      throw conflict(t.info, t.name ?? '');
     if (uid !== undefined && uid !== old.metadata.uid) throw conflict(t.info, t.name ?? '', 'Precondition failed: UID');
     const hasStatus = t.info.subresources.some((s) => s.name === 'status');
-    const merged = t.subresource === 'status' ? { ...old, status: (next as { status?: unknown }).status, metadata: { ...old.metadata } }
-      : { ...old, ...next, ...(hasStatus && 'status' in old ? { status: (old as { status?: unknown }).status } : {}), metadata: { ...next.metadata, uid: old.metadata.uid as string, creationTimestamp: old.metadata.creationTimestamp as string } };
+    const merged =
+      t.subresource === 'status'
+        ? { ...old, status: withoutZeros((next as { status?: object }).status), metadata: { ...old.metadata } }
+        : {
+            ...old,
+            ...next,
+            ...(hasStatus && 'status' in old ? { status: (old as { status?: unknown }).status } : {}),
+            metadata: {
+              ...next.metadata,
+              uid: old.metadata.uid as string,
+              creationTimestamp: old.metadata.creationTimestamp as string,
+            },
+          };
     const specChanged = !deepEqual((old as { spec?: unknown }).spec, (merged as { spec?: unknown }).spec);
     if (specChanged) merged.metadata.generation = (old.metadata.generation ?? 1) + 1;
-    if (deepEqual({ ...merged, metadata: { ...merged.metadata, resourceVersion: '' } }, { ...old, metadata: { ...old.metadata, resourceVersion: '' } })) return old;
-    const finalizers = [...(merged.metadata.finalizers ?? []), ...((merged as { spec?: { finalizers?: string[] } }).spec?.finalizers ?? [])];
+    if (
+      deepEqual(
+        { ...merged, metadata: { ...merged.metadata, resourceVersion: '' } },
+        { ...old, metadata: { ...old.metadata, resourceVersion: '' } },
+      )
+    )
+      return old;
+    const finalizers = [
+      ...(merged.metadata.finalizers ?? []),
+      ...((merged as { spec?: { finalizers?: string[] } }).spec?.finalizers ?? []),
+    ];
     if (merged.metadata.deletionTimestamp !== undefined && finalizers.length === 0) {
       drop(t.info, merged);
       return merged;
@@ -104,7 +137,8 @@ export function createFakeApi(now: () => string, firstUid = 1): FakeApi {
     if (t.subresource !== undefined) return { kind: 'Status', status: 'Success', code: 201 };
     const meta = { ...body.metadata };
     if (t.namespace !== undefined) meta.namespace = t.namespace;
-    if (meta.name === undefined && meta.generateName !== undefined) meta.name = `${meta.generateName}${String(revision).padStart(5, 'x')}`;
+    if (meta.name === undefined && meta.generateName !== undefined)
+      meta.name = `${meta.generateName}${String(revision).padStart(5, 'x')}`;
     if (meta.name === undefined) throw badRequest('name or generateName is required');
     if (objects.has(idOf(t.info, keyOf({ metadata: meta })))) throw alreadyExists(t.info, meta.name);
     delete meta.resourceVersion;
@@ -114,23 +148,30 @@ export function createFakeApi(now: () => string, firstUid = 1): FakeApi {
   function remove(t: Target, options: { propagationPolicy?: string; preconditions?: { uid?: string } }): unknown {
     const old = must(t);
     const uid = options.preconditions?.uid;
-    if (uid !== undefined && uid !== old.metadata.uid) throw conflict(t.info, t.name ?? '', 'the UID in the precondition does not match');
+    if (uid !== undefined && uid !== old.metadata.uid)
+      throw conflict(t.info, t.name ?? '', 'the UID in the precondition does not match');
     const finalizers = [...(old.metadata.finalizers ?? [])];
     if (options.propagationPolicy === 'Foreground') finalizers.push('foregroundDeletion');
     if (options.propagationPolicy === 'Orphan') finalizers.push('orphan');
-    const held = finalizers.length > 0 || ((old as { spec?: { finalizers?: string[] } }).spec?.finalizers?.length ?? 0) > 0;
+    const held =
+      finalizers.length > 0 || ((old as { spec?: { finalizers?: string[] } }).spec?.finalizers?.length ?? 0) > 0;
     if (!held) {
       drop(t.info, old);
       return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' };
     }
     if (old.metadata.deletionTimestamp !== undefined) return old;
-    return store(t.info, { ...old, metadata: { ...old.metadata, finalizers: [...new Set(finalizers)], deletionTimestamp: now() } });
+    return store(t.info, {
+      ...old,
+      metadata: { ...old.metadata, finalizers: [...new Set(finalizers)], deletionTimestamp: now() },
+    });
   }
   function watch(t: Target, from: number, signal: AbortSignal): ApiResponse {
     if (from < oldest) throw expired(`too old resource version: ${from} (${oldest})`);
     const channel = new Channel<readonly ObjectEvent[]>();
     const watcher = { target: t, channel };
-    for (const r of log) if (r.revision > from && same(r.info, t.info) && inScope(t, r.event.object as KubernetesObject)) channel.trySend([r.event]);
+    for (const r of log)
+      if (r.revision > from && same(r.info, t.info) && inScope(t, r.event.object as KubernetesObject))
+        channel.trySend([r.event]);
     watchers.add(watcher);
     const stop = (): void => {
       watchers.delete(watcher);
@@ -145,7 +186,8 @@ export function createFakeApi(now: () => string, firstUid = 1): FakeApi {
     switch (request.method) {
       case 'GET': {
         if (t.name !== undefined) return ok(must(t));
-        if (query.get('watch') === 'true') return watch(t, Number(query.get('resourceVersion') ?? revision), request.signal);
+        if (query.get('watch') === 'true')
+          return watch(t, Number(query.get('resourceVersion') ?? revision), request.signal);
         const prefix = idOf(t.info, '');
         const items = [...objects].filter(([key, o]) => key.startsWith(prefix) && inScope(t, o)).map(([, o]) => o);
         return ok({ apiVersion: 'v1', kind: t.info.listKind, metadata: { resourceVersion: String(revision) }, items });
@@ -153,12 +195,20 @@ export function createFakeApi(now: () => string, firstUid = 1): FakeApi {
       case 'POST':
         return ok(create(t, body as KubernetesObject), 201);
       case 'PUT':
-        return ok(replace(t, t.subresource === 'finalize' ? { ...must(t), spec: (body as { spec?: unknown }).spec } as KubernetesObject : (body as KubernetesObject)));
+        return ok(
+          replace(
+            t,
+            t.subresource === 'finalize'
+              ? ({ ...must(t), spec: (body as { spec?: unknown }).spec } as KubernetesObject)
+              : (body as KubernetesObject),
+          ),
+        );
       case 'PATCH':
         return ok(replace(t, mergePatch(must(t), body) as KubernetesObject));
       case 'DELETE':
         if (t.name !== undefined) return ok(remove(t, (body ?? {}) as { propagationPolicy?: string }));
-        for (const [key, o] of [...objects]) if (key.startsWith(idOf(t.info, '')) && inScope(t, o)) remove({ ...t, name: o.metadata.name }, {});
+        for (const [key, o] of [...objects])
+          if (key.startsWith(idOf(t.info, '')) && inScope(t, o)) remove({ ...t, name: o.metadata.name }, {});
         return ok({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' });
       default:
         throw badRequest(`method ${request.method}`);
@@ -181,11 +231,17 @@ export function createFakeApi(now: () => string, firstUid = 1): FakeApi {
       watchers.clear();
     },
     async handler(request) {
-      const body = request.body.kind === 'object' ? request.body.object : request.body.kind === 'bytes' ? JSON.parse(Buffer.from(await request.body.read(1e9)).toString() || 'null') : undefined;
+      const body =
+        request.body.kind === 'object'
+          ? request.body.object
+          : request.body.kind === 'bytes'
+            ? JSON.parse(Buffer.from(await request.body.read(1e9)).toString() || 'null')
+            : undefined;
       api.requests.push({ method: request.method, path: request.path, query: request.query, body });
       try {
         api.intercept?.({ method: request.method, path: request.path, body });
-        if (request.path === '/api' || request.path === '/apis') return { kind: 'object', status: 200, headers: {}, object: discovery(request.path) };
+        if (request.path === '/api' || request.path === '/apis')
+          return { kind: 'object', status: 200, headers: {}, object: discovery(request.path) };
         return answer(parsePath(request.path), request, body);
       } catch (error) {
         if (!(error instanceof StatusError)) throw error;
@@ -197,11 +253,15 @@ export function createFakeApi(now: () => string, firstUid = 1): FakeApi {
 }
 
 function parsePath(path: string): Target {
-  const parts = path.split('/').filter((part) => part !== '').map(decodeURIComponent);
+  const parts = path
+    .split('/')
+    .filter((part) => part !== '')
+    .map(decodeURIComponent);
   const group = parts[0] === 'api' ? '' : (parts[1] ?? '');
   let rest = parts.slice(parts[0] === 'api' ? 2 : 3);
   let namespace: string | undefined;
-  const isResource = (name: string | undefined) => allResources.some((i) => i.group === group && i.resource === name && i.namespaced);
+  const isResource = (name: string | undefined) =>
+    allResources.some((i) => i.group === group && i.resource === name && i.namespaced);
   if (rest[0] === 'namespaces' && rest.length > 2 && isResource(rest[2])) {
     namespace = rest[1];
     rest = rest.slice(2);
@@ -220,21 +280,34 @@ function discovery(path: string): object {
       version,
       freshness: 'Current',
       resources: resources.map((i) => ({
-        resource: i.resource, responseKind: { group: i.group, version: i.version, kind: i.kind }, scope: i.namespaced ? 'Namespaced' : 'Cluster', singularResource: i.singular, verbs: i.verbs,
+        resource: i.resource,
+        responseKind: { group: i.group, version: i.version, kind: i.kind },
+        scope: i.namespaced ? 'Namespaced' : 'Cluster',
+        singularResource: i.singular,
+        verbs: i.verbs,
       })),
     })),
   }));
   return { apiVersion: 'apidiscovery.k8s.io/v2', kind: 'APIGroupDiscoveryList', metadata: {}, items };
 }
 
+/** The real server drops zeros of most fields: a controller that expects to read them back writes for ever. */
+function withoutZeros(status: object | undefined): object | undefined {
+  return status === undefined
+    ? undefined
+    : Object.fromEntries(Object.entries(status).filter(([, value]) => value !== 0));
+}
+
 /** RFC 7386, and lists replaced: enough for the patches the tests send. */
 function mergePatch(target: unknown, patch: unknown): unknown {
   if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
-  const base = typeof target === 'object' && target !== null && !Array.isArray(target) ? { ...(target as Record<string, unknown>) } : {};
+  const base =
+    typeof target === 'object' && target !== null && !Array.isArray(target)
+      ? { ...(target as Record<string, unknown>) }
+      : {};
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) delete base[key];
     else base[key] = mergePatch(base[key], value);
   }
   return base;
 }
-

@@ -3,7 +3,10 @@ import type { ApiHandler, ApiResponse } from '../../api/transport.ts';
 import type { HttpAnswer, HttpCall, Net } from '../../platform/net.ts';
 
 /** Makes the net. Watch events are cut into chunks of `chunkBytes`. */
-export function createFakeNet(handler: ApiHandler, chunkBytes = 50): Pick<Net, 'http'> & { readonly calls: HttpCall[] } {
+export function createFakeNet(
+  handler: ApiHandler,
+  chunkBytes = 50,
+): Pick<Net, 'http'> & { readonly calls: HttpCall[] } {
   const calls: HttpCall[] = [];
   return {
     calls,
@@ -22,7 +25,16 @@ export function createFakeNet(handler: ApiHandler, chunkBytes = 50): Pick<Net, '
         remoteAddress: '10.0.0.9',
         wantsObjects: false,
         wantsUpgrade: false,
-        body: bytes === undefined ? { kind: 'none' } : { kind: 'bytes', read: () => Promise.resolve(bytes), async *stream() { yield bytes; } },
+        body:
+          bytes === undefined
+            ? { kind: 'none' }
+            : {
+                kind: 'bytes',
+                read: () => Promise.resolve(bytes),
+                async *stream() {
+                  yield bytes;
+                },
+              },
         signal: stop.signal,
       });
       return toAnswer(response, () => stop.abort(new Error('cancelled')), chunkBytes);

@@ -7,7 +7,11 @@ export const DESIRED_REPLICAS = 'deployment.kubernetes.io/desired-replicas';
 export const MAX_REPLICAS = 'deployment.kubernetes.io/max-replicas';
 
 const NOT_COPIED = new Set([
-  'kubectl.kubernetes.io/last-applied-configuration', REVISION, REVISION_HISTORY, DESIRED_REPLICAS, MAX_REPLICAS,
+  'kubectl.kubernetes.io/last-applied-configuration',
+  REVISION,
+  REVISION_HISTORY,
+  DESIRED_REPLICAS,
+  MAX_REPLICAS,
   'deprecated.deployment.rollback.to',
 ]);
 const MAX_HISTORY_LENGTH = 2000;
@@ -24,7 +28,11 @@ export function maxRevision(sets: readonly ReplicaSet[]): number {
 }
 
 /** The annotations a new (or again new) ReplicaSet of the Deployment bears; `old` when they are right already. */
-export function newSetAnnotations(deployment: Deployment, old: Record<string, string>, newRevision: number): Record<string, string> {
+export function newSetAnnotations(
+  deployment: Deployment,
+  old: Record<string, string>,
+  newRevision: number,
+): Record<string, string> {
   const next = { ...old };
   for (const [name, value] of Object.entries(deployment.metadata.annotations ?? {})) {
     if (!NOT_COPIED.has(name)) next[name] = value;
@@ -44,7 +52,11 @@ function appendHistory(history: string | undefined, revision: string): string {
 }
 
 /** The annotations with the Deployment's size noted; the same object when noted already. */
-export function withSizeAnnotations(annotations: Record<string, string> | undefined, desired: number, max: number): Record<string, string> {
+export function withSizeAnnotations(
+  annotations: Record<string, string> | undefined,
+  desired: number,
+  max: number,
+): Record<string, string> {
   const old = annotations ?? {};
   if (old[DESIRED_REPLICAS] === String(desired) && old[MAX_REPLICAS] === String(max)) return old;
   return { ...old, [DESIRED_REPLICAS]: String(desired), [MAX_REPLICAS]: String(max) };

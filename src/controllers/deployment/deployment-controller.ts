@@ -9,7 +9,7 @@ import { compileLabelSelector } from '../../api/label-selector.ts';
 import type { Deployment, ReplicaSet } from '../../api/gen/apps-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
-import { claimObjects } from '../../component-helpers/controller-ref-manager.ts';
+import { claimObjects } from '../controller-ref-manager.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { isPodTerminal } from '../../component-helpers/pods.ts';
 import { withCondition } from '../../component-helpers/workload-conditions.ts';
@@ -19,7 +19,15 @@ import { resolveSets, type Rollout, type SetsContext } from './new-replica-set.t
 import { desiredAnnotation, isRolling, replicasOf, statusSum } from './replica-math.ts';
 import { activeSets, splitSets } from './replica-sets.ts';
 import { cleanUpHistory, rollOnce, scaleOnly, scaleToZero } from './rollout.ts';
-import { calculateStatus, condition, deadlineCheckMs, hasProgressDeadline, isComplete, progressing, rolloutStatus } from './status.ts';
+import {
+  calculateStatus,
+  condition,
+  deadlineCheckMs,
+  hasProgressDeadline,
+  isComplete,
+  progressing,
+  rolloutStatus,
+} from './status.ts';
 import { watchSets } from './set-events.ts';
 
 const ACCOUNT = 'deployment-controller';
@@ -47,14 +55,17 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
   async function setsOf(deployment: Deployment, signal: AbortSignal): Promise<ReplicaSet[]> {
     const selector = compileLabelSelector(deployment.spec?.selector);
     const key = parseKey(keyOfObject(deployment));
-    return await claimObjects({
-      owner: deployment,
-      ownerInfo: Deployments,
-      matches: (set) => selector.matches(set.metadata.labels),
-      client: client.resource(ReplicaSets),
-      readOwner: () => client.resource(Deployments).get(key, { signal }),
-      signal,
-    }, sets.list(deployment.metadata.namespace));
+    return await claimObjects(
+      {
+        owner: deployment,
+        ownerInfo: Deployments,
+        matches: (set) => selector.matches(set.metadata.labels),
+        client: client.resource(ReplicaSets),
+        readOwner: () => client.resource(Deployments).get(key, { signal }),
+        signal,
+      },
+      sets.list(deployment.metadata.namespace),
+    );
   }
 
   async function sync(key: string, signal: AbortSignal): Promise<void> {
@@ -73,7 +84,8 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
       return;
     }
     const deployment = await notePause(writer, cached);
-    if (deployment.spec?.paused === true || isScalingEvent(deployment, owned)) return await scaleAndReport(context, deployment, owned);
+    if (deployment.spec?.paused === true || isScalingEvent(deployment, owned))
+      return await scaleAndReport(context, deployment, owned);
     if (isRolling(deployment)) await roll(context, deployment, owned);
     else await recreate(context, deployment, owned);
   }
@@ -87,7 +99,10 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
     const fields = paused
       ? { reason: 'DeploymentPaused', message: 'Deployment is paused' }
       : { reason: 'DeploymentResumed', message: 'Deployment is resumed' };
-    const conditions = withCondition(deployment.status?.conditions, condition({ type: 'Progressing', status: 'Unknown', ...fields }, nowMs()));
+    const conditions = withCondition(
+      deployment.status?.conditions,
+      condition({ type: 'Progressing', status: 'Unknown', ...fields }, nowMs()),
+    );
     return await writer.updateStatus(deployment, { ...deployment.status, conditions });
   }
 
@@ -98,7 +113,11 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
     });
   }
 
-  async function scaleAndReport(context: SetsContext, deployment: Deployment, owned: readonly ReplicaSet[]): Promise<void> {
+  async function scaleAndReport(
+    context: SetsContext,
+    deployment: Deployment,
+    owned: readonly ReplicaSet[],
+  ): Promise<void> {
     const rollout = await resolveSets(context, { deployment, sets: owned, create: false });
     await scaleOnly(context.writer, rollout);
     if (deployment.spec?.paused === true) await cleanUpHistory(context.writer, rollout);
@@ -108,7 +127,8 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
   async function roll(context: SetsContext, deployment: Deployment, owned: readonly ReplicaSet[]): Promise<void> {
     const rollout = await resolveSets(context, { deployment, sets: owned, create: true });
     const moved = await rollOnce(context.writer, rollout);
-    if (!moved && isComplete(rollout.deployment, rollout.deployment.status ?? {})) await cleanUpHistory(context.writer, rollout);
+    if (!moved && isComplete(rollout.deployment, rollout.deployment.status ?? {}))
+      await cleanUpHistory(context.writer, rollout);
     await report(context, rollout);
   }
 
@@ -116,9 +136,11 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
     let rollout = await resolveSets(context, { deployment, sets: owned, create: false });
     if (await scaleToZero(context.writer, rollout.deployment, rollout.oldSets)) return await report(context, rollout);
     if (oldPodsRun(rollout)) return await report(context, rollout);
-    if (rollout.newSet === undefined) rollout = await resolveSets(context, { deployment: rollout.deployment, sets: owned, create: true });
+    if (rollout.newSet === undefined)
+      rollout = await resolveSets(context, { deployment: rollout.deployment, sets: owned, create: true });
     const newSet = rollout.newSet as ReplicaSet;
-    if (replicasOf(newSet) !== replicasOf(deployment)) await context.writer.scale(rollout.deployment, newSet, replicasOf(deployment));
+    if (replicasOf(newSet) !== replicasOf(deployment))
+      await context.writer.scale(rollout.deployment, newSet, replicasOf(deployment));
     if (isComplete(rollout.deployment, rollout.deployment.status ?? {})) await cleanUpHistory(context.writer, rollout);
     await report(context, rollout);
   }
@@ -143,4 +165,3 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
   watchSets({ deployments, sets, pods, enqueue: (key) => loop.queue.add(key) });
   return loop;
 }
-

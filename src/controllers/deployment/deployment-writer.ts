@@ -1,10 +1,10 @@
 /** All writes of the Deployment controller in one place: the thin part. Upstream: controller/deployment sync. */
-import { deepEqual } from '../../base/equal.ts';
 import { Deployments, ReplicaSets } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { Deployment, DeploymentStatus, ReplicaSet } from '../../api/gen/apps-v1.ts';
 import type { Client } from '../../client/client.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
+import { equalStatus } from '../../component-helpers/wire-equality.ts';
 import { withSizeAnnotations } from './annotations.ts';
 import { maxSurge, replicasOf } from './replica-math.ts';
 
@@ -37,7 +37,12 @@ export function createDeploymentWriter(client: Client, recorder: EventRecorder, 
       const updated = await sets.update({ ...set, metadata: { ...set.metadata, annotations }, spec }, { signal });
       if (before !== replicas) {
         const direction = before < replicas ? 'up' : 'down';
-        recorder.event(deployment, 'Normal', 'ScalingReplicaSet', `Scaled ${direction} replica set ${set.metadata.name} from ${before} to ${replicas}`);
+        recorder.event(
+          deployment,
+          'Normal',
+          'ScalingReplicaSet',
+          `Scaled ${direction} replica set ${set.metadata.name} from ${before} to ${replicas}`,
+        );
       }
       return updated;
     },
@@ -54,10 +59,14 @@ export function createDeploymentWriter(client: Client, recorder: EventRecorder, 
     },
     async annotate(deployment, annotations) {
       const { namespace = '', name = '' } = deployment.metadata;
-      return await deployments.patch({ namespace, name }, { type: 'merge', patch: { metadata: { annotations } } }, { signal });
+      return await deployments.patch(
+        { namespace, name },
+        { type: 'merge', patch: { metadata: { annotations } } },
+        { signal },
+      );
     },
     async updateStatus(deployment, status) {
-      if (deepEqual(status, deployment.status)) return deployment;
+      if (equalStatus(status, deployment.status)) return deployment;
       return await deployments.updateStatus({ ...deployment, status }, { signal });
     },
     warn: (deployment, reason, message) => recorder.event(deployment, 'Warning', reason, message),

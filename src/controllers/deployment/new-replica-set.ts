@@ -28,7 +28,10 @@ export interface SetsContext {
 }
 
 /** Splits the sets, brings the new one's annotations up to date, and creates it when `create` is set and it is missing. */
-export async function resolveSets(context: SetsContext, of: { readonly deployment: Deployment; readonly sets: readonly ReplicaSet[]; readonly create: boolean }): Promise<Rollout> {
+export async function resolveSets(
+  context: SetsContext,
+  of: { readonly deployment: Deployment; readonly sets: readonly ReplicaSet[]; readonly create: boolean },
+): Promise<Rollout> {
   const split = splitSets(of.deployment, of.sets);
   const revision = maxRevision(split.oldSets) + 1;
   if (split.newSet !== undefined) return await refresh(context, { ...split, deployment: of.deployment }, revision);
@@ -41,20 +44,30 @@ async function refresh(context: SetsContext, rollout: Rollout, revision: number)
   let newSet = rollout.newSet as ReplicaSet;
   const annotations = newSetAnnotations(deployment, newSet.metadata.annotations ?? {}, revision);
   const minReadySeconds = deployment.spec?.minReadySeconds ?? 0;
-  if (!deepEqual(annotations, newSet.metadata.annotations ?? {}) || (newSet.spec?.minReadySeconds ?? 0) !== minReadySeconds) {
+  if (
+    !deepEqual(annotations, newSet.metadata.annotations ?? {}) ||
+    (newSet.spec?.minReadySeconds ?? 0) !== minReadySeconds
+  ) {
     const spec = { ...newSet.spec, minReadySeconds } as NonNullable<ReplicaSet['spec']>;
     newSet = await context.writer.updateSet({ ...newSet, metadata: { ...newSet.metadata, annotations }, spec });
   }
   const found = { reason: 'FoundNewReplicaSet', message: `Found new replica set "${newSet.metadata.name}"` };
   const isNew = hasProgressDeadline(deployment) && progressing(deployment.status) === undefined;
-  return { ...rollout, newSet, deployment: await noteRevision(context, deployment, { newSet, ...(isNew ? { found } : {}) }) };
+  return {
+    ...rollout,
+    newSet,
+    deployment: await noteRevision(context, deployment, { newSet, ...(isNew ? { found } : {}) }),
+  };
 }
 
 /** Copies the set's revision to the Deployment and notes the event of the rollout in the Progressing condition. */
 async function noteRevision(
   { writer, nowMs }: SetsContext,
   deployment: Deployment,
-  { newSet, found }: { readonly newSet: ReplicaSet; readonly found?: { readonly reason: string; readonly message: string } },
+  {
+    newSet,
+    found,
+  }: { readonly newSet: ReplicaSet; readonly found?: { readonly reason: string; readonly message: string } },
 ): Promise<Deployment> {
   let current = deployment;
   const revision = newSet.metadata.annotations?.[REVISION];
@@ -65,8 +78,15 @@ async function noteRevision(
   return await setProgress(writer, current, condition({ type: 'Progressing', status: 'True', ...found }, nowMs()));
 }
 
-async function setProgress(writer: DeploymentWriter, deployment: Deployment, progress: DeploymentCondition): Promise<Deployment> {
-  return await writer.updateStatus(deployment, { ...deployment.status, conditions: withCondition(deployment.status?.conditions, progress) });
+async function setProgress(
+  writer: DeploymentWriter,
+  deployment: Deployment,
+  progress: DeploymentCondition,
+): Promise<Deployment> {
+  return await writer.updateStatus(deployment, {
+    ...deployment.status,
+    conditions: withCondition(deployment.status?.conditions, progress),
+  });
 }
 
 function buildNewSet(rollout: Rollout, revision: number): ReplicaSet {
@@ -92,8 +112,16 @@ function buildNewSet(rollout: Rollout, revision: number): ReplicaSet {
   };
   const replicas = newSetReplicas(deployment, [...rollout.oldSets, set], set);
   const desired = replicasOf(deployment);
-  const annotations = withSizeAnnotations(newSetAnnotations(deployment, {}, revision), desired, desired + maxSurge(deployment));
-  return { ...set, metadata: { ...set.metadata, annotations }, spec: { ...set.spec, replicas } as NonNullable<ReplicaSet['spec']> };
+  const annotations = withSizeAnnotations(
+    newSetAnnotations(deployment, {}, revision),
+    desired,
+    desired + maxSurge(deployment),
+  );
+  return {
+    ...set,
+    metadata: { ...set.metadata, annotations },
+    spec: { ...set.spec, replicas } as NonNullable<ReplicaSet['spec']>,
+  };
 }
 
 async function createNewSet(context: SetsContext, rollout: Rollout, revision: number): Promise<Rollout> {
@@ -116,11 +144,19 @@ async function createNewSet(context: SetsContext, rollout: Rollout, revision: nu
   }
   const found = { reason: 'NewReplicaSetCreated', message: `Created new replica set "${name}"` };
   const note = !existed && hasProgressDeadline(deployment);
-  return { ...rollout, newSet, deployment: await noteRevision(context, deployment, { newSet, ...(note ? { found } : {}) }) };
+  return {
+    ...rollout,
+    newSet,
+    deployment: await noteRevision(context, deployment, { newSet, ...(note ? { found } : {}) }),
+  };
 }
 
 /** The set of that name when it is ours with the same template (the cache was behind); undefined after a hash collision. */
-async function sameSet({ writer }: SetsContext, deployment: Deployment, wanted: ReplicaSet): Promise<ReplicaSet | undefined> {
+async function sameSet(
+  { writer }: SetsContext,
+  deployment: Deployment,
+  wanted: ReplicaSet,
+): Promise<ReplicaSet | undefined> {
   const existing = await writer.getSet(wanted.metadata.namespace ?? '', wanted.metadata.name ?? '');
   const ours = controllerOf(existing)?.uid === deployment.metadata.uid;
   if (ours && equalIgnoringHash(existing.spec?.template, deployment.spec?.template)) return existing;
@@ -139,7 +175,11 @@ async function reportFailure(
     const reason = 'ReplicaSetCreateError';
     const message = `Failed to create new replica set "${wanted.metadata.name}": ${(error as Error).message}`;
     if (hasProgressDeadline(deployment)) {
-      await setProgress(writer, deployment, condition({ type: 'Progressing', status: 'False', reason, message }, nowMs()));
+      await setProgress(
+        writer,
+        deployment,
+        condition({ type: 'Progressing', status: 'False', reason, message }, nowMs()),
+      );
     }
     writer.warn(deployment, reason, message);
   }

@@ -39,7 +39,10 @@ export function specReplicas(sets: readonly ReplicaSet[]): number {
 }
 
 /** Sum of a number in the status. */
-export function statusSum(sets: readonly ReplicaSet[], field: 'replicas' | 'readyReplicas' | 'availableReplicas'): number {
+export function statusSum(
+  sets: readonly ReplicaSet[],
+  field: 'replicas' | 'readyReplicas' | 'availableReplicas',
+): number {
   return sets.reduce((sum, set) => sum + (set.status?.[field] ?? 0), 0);
 }
 
@@ -66,7 +69,11 @@ export function desiredAnnotation(set: ReplicaSet): number | undefined {
 export function isSaturated(deployment: Deployment, set: ReplicaSet | undefined): boolean {
   if (set === undefined) return false;
   const desired = replicasOf(deployment);
-  return replicasOf(set) === desired && desiredAnnotation(set) === desired && (set.status?.availableReplicas ?? 0) === desired;
+  return (
+    replicasOf(set) === desired &&
+    desiredAnnotation(set) === desired &&
+    (set.status?.availableReplicas ?? 0) === desired
+  );
 }
 
 /**
@@ -90,7 +97,11 @@ export function proportionalSizes(deployment: Deployment, active: readonly Repli
   return sizes;
 }
 
-function proportion(deployment: Deployment, set: ReplicaSet, room: { readonly toAdd: number; readonly added: number }): number {
+function proportion(
+  deployment: Deployment,
+  set: ReplicaSet,
+  room: { readonly toAdd: number; readonly added: number },
+): number {
   if (replicasOf(set) === 0 || room.toAdd === room.added) return 0;
   const share = fraction(deployment, set);
   const allowed = room.toAdd - room.added;

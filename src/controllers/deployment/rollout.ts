@@ -6,14 +6,25 @@ import type { Deployment, ReplicaSet } from '../../api/gen/apps-v1.ts';
 import { revisionOf } from './annotations.ts';
 import type { DeploymentWriter } from './deployment-writer.ts';
 import type { Rollout } from './new-replica-set.ts';
-import { isRolling, isSaturated, maxUnavailable, newSetReplicas, proportionalSizes, replicasOf, specReplicas, statusSum } from './replica-math.ts';
+import {
+  isRolling,
+  isSaturated,
+  maxUnavailable,
+  newSetReplicas,
+  proportionalSizes,
+  replicasOf,
+  specReplicas,
+} from './replica-math.ts';
 import { activeOrLatest, activeSets, allOf } from './replica-sets.ts';
 
 /** Does the next step of a rolling update. True when something was scaled: the rest waits for its effects. */
 export async function rollOnce(writer: DeploymentWriter, rollout: Rollout): Promise<boolean> {
   const { deployment } = rollout;
   const newSet = rollout.newSet as ReplicaSet;
-  const target = replicasOf(newSet) > replicasOf(deployment) ? replicasOf(deployment) : newSetReplicas(deployment, allOf(rollout), newSet);
+  const target =
+    replicasOf(newSet) > replicasOf(deployment)
+      ? replicasOf(deployment)
+      : newSetReplicas(deployment, allOf(rollout), newSet);
   if (target !== replicasOf(newSet)) {
     await writer.scale(deployment, newSet, target);
     return true;
@@ -41,7 +52,10 @@ export function planScaleDown(rollout: Rollout): Map<ReplicaSet, number> {
     sizes.set(set, replicasOf(set) - count);
     cleaned += count;
   }
-  let healthy = statusSum(allOf(rollout), 'availableReplicas') - minAvailable;
+  // A set scaled down a moment ago still reports the pods it is losing: they must not count as spare. Upstream counts them.
+  const lasting = (set: ReplicaSet): number =>
+    Math.min(set.status?.availableReplicas ?? 0, sizes.get(set) ?? replicasOf(set));
+  let healthy = allOf(rollout).reduce((sum, set) => sum + lasting(set), 0) - minAvailable;
   for (const set of oldSets) {
     const size = sizes.get(set) ?? replicasOf(set);
     const count = Math.min(size, healthy);
@@ -53,7 +67,11 @@ export function planScaleDown(rollout: Rollout): Map<ReplicaSet, number> {
 }
 
 /** Scales all sets to zero. True when there was something to scale. */
-export async function scaleToZero(writer: DeploymentWriter, deployment: Deployment, sets: readonly ReplicaSet[]): Promise<boolean> {
+export async function scaleToZero(
+  writer: DeploymentWriter,
+  deployment: Deployment,
+  sets: readonly ReplicaSet[],
+): Promise<boolean> {
   const active = activeSets(sets);
   for (const set of active) await writer.scale(deployment, set, 0);
   return active.length > 0;
@@ -69,7 +87,8 @@ export async function scaleOnly(writer: DeploymentWriter, rollout: Rollout): Pro
   }
   if (isSaturated(deployment, rollout.newSet)) return void (await scaleToZero(writer, deployment, rollout.oldSets));
   if (!isRolling(deployment)) return;
-  for (const [set, size] of proportionalSizes(deployment, activeSets(allOf(rollout)))) await writer.scale(deployment, set, size);
+  for (const [set, size] of proportionalSizes(deployment, activeSets(allOf(rollout))))
+    await writer.scale(deployment, set, size);
 }
 
 /** Deletes old sets beyond the history limit, oldest revision first, as far as they are empty and observed. */

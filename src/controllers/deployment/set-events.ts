@@ -23,7 +23,8 @@ export function watchSets(deps: {
   }
   function enqueueMatching(set: ReplicaSet): void {
     for (const deployment of deployments.list(set.metadata.namespace)) {
-      if (compileLabelSelector(deployment.spec?.selector).matches(set.metadata.labels)) enqueue(keyOfObject(deployment));
+      if (compileLabelSelector(deployment.spec?.selector).matches(set.metadata.labels))
+        enqueue(keyOfObject(deployment));
     }
   }
 

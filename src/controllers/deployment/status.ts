@@ -8,7 +8,10 @@ import { allOf, type SetsOfDeployment } from './replica-sets.ts';
 const NO_DEADLINE = 2_147_483_647;
 
 /** A condition as of `nowMs`. */
-export function condition(fields: Pick<DeploymentCondition, 'type' | 'status'> & { reason: string; message: string }, nowMs: number): DeploymentCondition {
+export function condition(
+  fields: Pick<DeploymentCondition, 'type' | 'status'> & { reason: string; message: string },
+  nowMs: number,
+): DeploymentCondition {
   const now = formatTime(nowMs);
   return { ...fields, lastUpdateTime: now, lastTransitionTime: now };
 }
@@ -32,8 +35,18 @@ export function calculateStatus(deployment: Deployment, sets: SetsOfDeployment, 
   const enough = available >= replicasOf(deployment) - maxUnavailable(deployment);
   const availability = condition(
     enough
-      ? { type: 'Available', status: 'True', reason: 'MinimumReplicasAvailable', message: 'Deployment has minimum availability.' }
-      : { type: 'Available', status: 'False', reason: 'MinimumReplicasUnavailable', message: 'Deployment does not have minimum availability.' },
+      ? {
+          type: 'Available',
+          status: 'True',
+          reason: 'MinimumReplicasAvailable',
+          message: 'Deployment has minimum availability.',
+        }
+      : {
+          type: 'Available',
+          status: 'False',
+          reason: 'MinimumReplicasUnavailable',
+          message: 'Deployment does not have minimum availability.',
+        },
     nowMs,
   );
   const { collisionCount, conditions } = deployment.status ?? {};
@@ -44,7 +57,9 @@ export function calculateStatus(deployment: Deployment, sets: SetsOfDeployment, 
     readyReplicas: statusSum(all, 'readyReplicas'),
     availableReplicas: available,
     unavailableReplicas: Math.max(0, specReplicas(all) - available),
-    ...(terminating.every((count) => count !== undefined) ? { terminatingReplicas: terminating.reduce<number>((sum, count) => sum + (count ?? 0), 0) } : {}),
+    ...(terminating.every((count) => count !== undefined)
+      ? { terminatingReplicas: terminating.reduce<number>((sum, count) => sum + (count ?? 0), 0) }
+      : {}),
     ...(collisionCount === undefined ? {} : { collisionCount }),
     conditions: withCondition(conditions, availability),
   };
@@ -87,29 +102,54 @@ export function rolloutStatus(deployment: Deployment, sets: SetsOfDeployment, no
   if (!hasProgressDeadline(deployment)) conditions = withoutCondition(conditions, 'Progressing');
   else if (!wasComplete) conditions = withProgress({ deployment, sets, status, nowMs }, conditions);
   const failure = replicaFailure(sets);
-  conditions = failure === undefined ? withoutCondition(conditions, 'ReplicaFailure') : withCondition(conditions, failure);
+  conditions =
+    failure === undefined ? withoutCondition(conditions, 'ReplicaFailure') : withCondition(conditions, failure);
   return { ...status, conditions };
 }
 
 function withProgress(
-  of: { readonly deployment: Deployment; readonly sets: SetsOfDeployment; readonly status: DeploymentStatus; readonly nowMs: number },
+  of: {
+    readonly deployment: Deployment;
+    readonly sets: SetsOfDeployment;
+    readonly status: DeploymentStatus;
+    readonly nowMs: number;
+  },
   conditions: DeploymentCondition[],
 ): DeploymentCondition[] {
   const { deployment, sets, status, nowMs } = of;
-  const subject = sets.newSet === undefined ? `Deployment "${deployment.metadata.name}"` : `ReplicaSet "${sets.newSet.metadata.name}"`;
+  const subject =
+    sets.newSet === undefined
+      ? `Deployment "${deployment.metadata.name}"`
+      : `ReplicaSet "${sets.newSet.metadata.name}"`;
   const type = 'Progressing';
   if (isComplete(deployment, status)) {
-    return withCondition(conditions, condition({ type, status: 'True', reason: 'NewReplicaSetAvailable', message: `${subject} has successfully progressed.` }, nowMs));
+    return withCondition(
+      conditions,
+      condition(
+        { type, status: 'True', reason: 'NewReplicaSetAvailable', message: `${subject} has successfully progressed.` },
+        nowMs,
+      ),
+    );
   }
   if (hasProgressed(deployment.status ?? {}, status)) {
-    const next = condition({ type, status: 'True', reason: 'ReplicaSetUpdated', message: `${subject} is progressing.` }, nowMs);
+    const next = condition(
+      { type, status: 'True', reason: 'ReplicaSetUpdated', message: `${subject} is progressing.` },
+      nowMs,
+    );
     const current = progressing(deployment.status);
     // Taken out first, so that the update time moves on with every step.
-    if (current?.status === 'True' && current.lastTransitionTime !== undefined) next.lastTransitionTime = current.lastTransitionTime;
+    if (current?.status === 'True' && current.lastTransitionTime !== undefined)
+      next.lastTransitionTime = current.lastTransitionTime;
     return [...withoutCondition(conditions, type), next];
   }
   if (hasTimedOut(deployment, status, nowMs)) {
-    return withCondition(conditions, condition({ type, status: 'False', reason: 'ProgressDeadlineExceeded', message: `${subject} has timed out progressing.` }, nowMs));
+    return withCondition(
+      conditions,
+      condition(
+        { type, status: 'False', reason: 'ProgressDeadlineExceeded', message: `${subject} has timed out progressing.` },
+        nowMs,
+      ),
+    );
   }
   return conditions;
 }

@@ -9,9 +9,21 @@ import { isReason } from '../../api/status-error.ts';
 import type { Endpoints as EndpointsObject, Service } from '../../api/gen/core-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import {
-  createTriggerTimes, hasManagedEndpoints, HEADLESS_LABEL, isServiceIpSet, selectedPods, TRIGGER_TIME_ANNOTATION, watchServicesAndPods,
-} from '../../component-helpers/service-endpoints.ts';
-import { createKeyedLoop, informerList, isNamespaceTerminating, type Controller, type ControllerDeps } from '../controller.ts';
+  createTriggerTimes,
+  hasManagedEndpoints,
+  HEADLESS_LABEL,
+  isServiceIpSet,
+  selectedPods,
+  TRIGGER_TIME_ANNOTATION,
+  watchServicesAndPods,
+} from '../service-endpoints.ts';
+import {
+  createKeyedLoop,
+  informerList,
+  isNamespaceTerminating,
+  type Controller,
+  type ControllerDeps,
+} from '../controller.ts';
 import { canonicalSubsets, subsetsOf } from './subsets.ts';
 
 const ACCOUNT = 'endpoint-controller';
@@ -43,10 +55,15 @@ export function createEndpointsController(deps: ControllerDeps): Controller {
     if (!hasManagedEndpoints(service)) return;
     const selected = selectedPods(service, pods);
     const current = endpoints.get(parseKey(key));
-    const next = desired(service, { current, ...subsetsOf(service, selected), triggerTime: triggers.since(service, selected) });
+    const next = desired(service, {
+      current,
+      ...subsetsOf(service, selected),
+      triggerTime: triggers.since(service, selected),
+    });
     if (next === undefined) return;
     try {
-      const written = current === undefined ? await client.create(next, { signal }) : await client.update(next, { signal });
+      const written =
+        current === undefined ? await client.create(next, { signal }) : await client.update(next, { signal });
       await endpoints.waitForRevision(written.metadata.resourceVersion ?? '', signal);
     } catch (error) {
       if (isNamespaceTerminating(error)) return;
@@ -95,7 +112,13 @@ function desired(service: Service, { current, subsets, truncated, triggerTime }:
   else labels[HEADLESS_LABEL] = '';
   labels[MANAGED_BY] = ACCOUNT;
   const capacityRight = (current?.metadata.annotations?.[OVER_CAPACITY] === 'truncated') === truncated;
-  if (current !== undefined && capacityRight && deepEqual(current.metadata.labels ?? {}, labels) && deepEqual(canonicalSubsets(current.subsets), canonicalSubsets(subsets))) return undefined;
+  if (
+    current !== undefined &&
+    capacityRight &&
+    deepEqual(current.metadata.labels ?? {}, labels) &&
+    deepEqual(canonicalSubsets(current.subsets), canonicalSubsets(subsets))
+  )
+    return undefined;
   const { [TRIGGER_TIME_ANNOTATION]: _, [OVER_CAPACITY]: __, ...annotations } = current?.metadata.annotations ?? {};
   if (triggerTime !== undefined) annotations[TRIGGER_TIME_ANNOTATION] = triggerTime;
   if (truncated) annotations[OVER_CAPACITY] = 'truncated';
@@ -103,7 +126,13 @@ function desired(service: Service, { current, subsets, truncated, triggerTime }:
   return {
     apiVersion: 'v1',
     kind: 'Endpoints',
-    metadata: { ...current?.metadata, namespace, name, labels, ...(Object.keys(annotations).length === 0 ? {} : { annotations }) },
+    metadata: {
+      ...current?.metadata,
+      namespace,
+      name,
+      labels,
+      ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
+    },
     subsets,
   };
 }

@@ -3,15 +3,22 @@ import { stableStringify } from '../../base/stable-json.ts';
 import { parseIp } from '../../base/cidr.ts';
 import type { EndpointAddress, EndpointPort, EndpointSubset, Pod, Service } from '../../api/gen/core-v1.ts';
 import { isPodReady } from '../../component-helpers/pods.ts';
-import { canBeEndpoint, endpointHostname, findTargetPort, podIpsOfFamily, podTargetRef } from '../../component-helpers/service-endpoints.ts';
+import { canBeEndpoint, endpointHostname, findTargetPort, podIpsOfFamily, podTargetRef } from '../service-endpoints.ts';
 
 /** More addresses than this are cut off, ready ones last. */
 export const MAX_ADDRESSES = 1000;
 
 /** The same subsets in one order, for comparing: whoever stored them may have sorted them otherwise. */
 export function canonicalSubsets(subsets: readonly EndpointSubset[] | undefined): EndpointSubset[] {
-  const sorted = <T>(list: readonly T[] | undefined): T[] => [...(list ?? [])].sort((a, b) => compareText(stableStringify(a), stableStringify(b)));
-  return sorted((subsets ?? []).map((s) => ({ addresses: sorted(s.addresses), notReadyAddresses: sorted(s.notReadyAddresses), ports: sorted(s.ports) })));
+  const sorted = <T>(list: readonly T[] | undefined): T[] =>
+    [...(list ?? [])].sort((a, b) => compareText(stableStringify(a), stableStringify(b)));
+  return sorted(
+    (subsets ?? []).map((s) => ({
+      addresses: sorted(s.addresses),
+      notReadyAddresses: sorted(s.notReadyAddresses),
+      ports: sorted(s.ports),
+    })),
+  );
 }
 
 interface Slot {
@@ -23,7 +30,8 @@ interface Slot {
 export function subsetsOf(service: Service, pods: readonly Pod[]): { subsets: EndpointSubset[]; truncated: boolean } {
   const slots = new Map<string, Slot>();
   const includeUnready = service.spec?.publishNotReadyAddresses === true;
-  const family = service.spec?.ipFamilies?.[0] === 'IPv6' || parseIp(service.spec?.clusterIP ?? '')?.family === 6 ? 6 : 4;
+  const family =
+    service.spec?.ipFamilies?.[0] === 'IPv6' || parseIp(service.spec?.clusterIP ?? '')?.family === 6 ? 6 : 4;
   for (const pod of pods) {
     const [ip] = podIpsOfFamily(pod, family);
     if (ip === undefined || !canBeEndpoint(pod, includeUnready)) continue;
@@ -58,21 +66,38 @@ function portsOf(service: Service, pod: Pod): (EndpointPort | undefined)[] {
     const number = findTargetPort(pod, port);
     if (number === undefined) continue;
     const { name, appProtocol } = port;
-    ports.push({ ...(name === undefined ? {} : { name }), port: number, protocol: port.protocol ?? 'TCP', ...(appProtocol === undefined ? {} : { appProtocol }) });
+    ports.push({
+      ...(name === undefined ? {} : { name }),
+      port: number,
+      protocol: port.protocol ?? 'TCP',
+      ...(appProtocol === undefined ? {} : { appProtocol }),
+    });
   }
   return ports;
 }
 
 /** Ports with the very same addresses share a subset. */
 function repack(slots: readonly Slot[]): EndpointSubset[] {
-  const groups = Map.groupBy(slots, (slot) => JSON.stringify([...slot.addresses].map(([key, { ready }]) => `${key}${ready}`).sort()));
+  const groups = Map.groupBy(slots, (slot) =>
+    JSON.stringify([...slot.addresses].map(([key, { ready }]) => `${key}${ready}`).sort()),
+  );
   const subsets: EndpointSubset[] = [];
   for (const members of groups.values()) {
     const all = [...(members[0] as Slot).addresses.values()];
-    const byAddress = (a: EndpointAddress, b: EndpointAddress): number => compareText(`${a.ip} ${a.targetRef?.uid}`, `${b.ip} ${b.targetRef?.uid}`);
-    const addresses = all.filter((entry) => entry.ready).map((entry) => entry.address).sort(byAddress);
-    const notReadyAddresses = all.filter((entry) => !entry.ready).map((entry) => entry.address).sort(byAddress);
-    const ports = members.map((slot) => slot.port).filter((port) => port !== undefined).sort((a, b) => compareText(portText(a), portText(b)));
+    const byAddress = (a: EndpointAddress, b: EndpointAddress): number =>
+      compareText(`${a.ip} ${a.targetRef?.uid}`, `${b.ip} ${b.targetRef?.uid}`);
+    const addresses = all
+      .filter((entry) => entry.ready)
+      .map((entry) => entry.address)
+      .sort(byAddress);
+    const notReadyAddresses = all
+      .filter((entry) => !entry.ready)
+      .map((entry) => entry.address)
+      .sort(byAddress);
+    const ports = members
+      .map((slot) => slot.port)
+      .filter((port) => port !== undefined)
+      .sort((a, b) => compareText(portText(a), portText(b)));
     subsets.push({
       ...(addresses.length === 0 ? {} : { addresses }),
       ...(notReadyAddresses.length === 0 ? {} : { notReadyAddresses }),
@@ -91,7 +116,8 @@ function compareText(a: string, b: string): number {
 }
 
 function truncate(subsets: EndpointSubset[]): { subsets: EndpointSubset[]; truncated: boolean } {
-  const count = (list: 'addresses' | 'notReadyAddresses'): number => subsets.reduce((sum, subset) => sum + (subset[list]?.length ?? 0), 0);
+  const count = (list: 'addresses' | 'notReadyAddresses'): number =>
+    subsets.reduce((sum, subset) => sum + (subset[list]?.length ?? 0), 0);
   const ready = count('addresses');
   if (ready + count('notReadyAddresses') <= MAX_ADDRESSES) return { subsets, truncated: false };
   let readyLeft = Math.min(ready, MAX_ADDRESSES);
@@ -102,7 +128,14 @@ function truncate(subsets: EndpointSubset[]): { subsets: EndpointSubset[]; trunc
     readyLeft -= addresses.length;
     othersLeft -= notReadyAddresses.length;
     const { addresses: _, notReadyAddresses: __, ...rest } = subset;
-    return { ...rest, ...(addresses.length === 0 ? {} : { addresses }), ...(notReadyAddresses.length === 0 ? {} : { notReadyAddresses }) };
+    return {
+      ...rest,
+      ...(addresses.length === 0 ? {} : { addresses }),
+      ...(notReadyAddresses.length === 0 ? {} : { notReadyAddresses }),
+    };
   });
-  return { subsets: cut.filter((subset) => subset.addresses !== undefined || subset.notReadyAddresses !== undefined), truncated: true };
+  return {
+    subsets: cut.filter((subset) => subset.addresses !== undefined || subset.notReadyAddresses !== undefined),
+    truncated: true,
+  };
 }

@@ -3,7 +3,7 @@ import type { Endpoint, EndpointPort } from '../../api/gen/discovery-v1.ts';
 import type { Node, Pod, Service } from '../../api/gen/core-v1.ts';
 import { zoneOf } from '../../component-helpers/nodes.ts';
 import { isPodReady } from '../../component-helpers/pods.ts';
-import { canBeEndpoint, endpointHostname, findTargetPort, podIpsOfFamily, podTargetRef } from '../../component-helpers/service-endpoints.ts';
+import { canBeEndpoint, endpointHostname, findTargetPort, podIpsOfFamily, podTargetRef } from '../service-endpoints.ts';
 
 /** Address type of slices. */
 export type AddressType = 'IPv4' | 'IPv6';
@@ -42,7 +42,10 @@ export function desiredGroups(
 
 /** Identifies a set of ports whatever their order. */
 export function portsKey(ports: readonly EndpointPort[]): string {
-  return ports.map((port) => JSON.stringify([port.name ?? '', port.protocol ?? 'TCP', port.port, port.appProtocol])).sort().join();
+  return ports
+    .map((port) => JSON.stringify([port.name ?? '', port.protocol ?? 'TCP', port.port, port.appProtocol]))
+    .sort()
+    .join();
 }
 
 function portsOf(service: Service, pod: Pod): EndpointPort[] {
@@ -51,12 +54,21 @@ function portsOf(service: Service, pod: Pod): EndpointPort[] {
     const number = findTargetPort(pod, port);
     if (number === undefined) continue;
     const { appProtocol } = port;
-    ports.push({ name: port.name ?? '', port: number, protocol: port.protocol ?? 'TCP', ...(appProtocol === undefined ? {} : { appProtocol }) });
+    ports.push({
+      name: port.name ?? '',
+      port: number,
+      protocol: port.protocol ?? 'TCP',
+      ...(appProtocol === undefined ? {} : { appProtocol }),
+    });
   }
   return ports;
 }
 
-function endpointOf(service: Service, pod: Pod, of: { readonly addresses: string[]; readonly node: Node | undefined }): Endpoint {
+function endpointOf(
+  service: Service,
+  pod: Pod,
+  of: { readonly addresses: string[]; readonly node: Node | undefined },
+): Endpoint {
   const serving = isPodReady(pod);
   const terminating = pod.metadata.deletionTimestamp !== undefined;
   const ready = service.spec?.publishNotReadyAddresses === true || (serving && !terminating);
@@ -75,7 +87,10 @@ function endpointOf(service: Service, pod: Pod, of: { readonly addresses: string
   };
 }
 
-function hintsOf(service: Service, at: { readonly zone: string | undefined; readonly nodeName: string | undefined }): Endpoint['hints'] {
+function hintsOf(
+  service: Service,
+  at: { readonly zone: string | undefined; readonly nodeName: string | undefined },
+): Endpoint['hints'] {
   const wish = service.spec?.trafficDistribution;
   if (wish !== 'PreferClose' && wish !== 'PreferSameZone' && wish !== 'PreferSameNode') return undefined;
   const forZones = at.zone === undefined ? {} : { forZones: [{ name: at.zone }] };

@@ -10,8 +10,14 @@ import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
 import type { Service } from '../../api/gen/core-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { zoneOf } from '../../component-helpers/nodes.ts';
-import { createTriggerTimes, hasManagedEndpoints, selectedPods, watchServicesAndPods } from '../../component-helpers/service-endpoints.ts';
-import { createKeyedLoop, informerList, isNamespaceTerminating, type Controller, type ControllerDeps } from '../controller.ts';
+import { createTriggerTimes, hasManagedEndpoints, selectedPods, watchServicesAndPods } from '../service-endpoints.ts';
+import {
+  createKeyedLoop,
+  informerList,
+  isNamespaceTerminating,
+  type Controller,
+  type ControllerDeps,
+} from '../controller.ts';
 import { addressTypesOf, desiredGroups } from './desired-endpoints.ts';
 import { MANAGED_BY_LABEL, MANAGER, planSlices, SERVICE_NAME_LABEL, type SlicePlan } from './slice-plan.ts';
 
@@ -58,7 +64,10 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
     const existing = slices.byIndex(BY_SERVICE, key).filter((slice) => slice.metadata.deletionTimestamp === undefined);
     const types = addressTypesOf(service);
     for (const type of types) {
-      const groups = desiredGroups(service, selected, { type, nodeOf: (name) => (name === '' ? undefined : nodes.get({ name })) });
+      const groups = desiredGroups(service, selected, {
+        type,
+        nodeOf: (name) => (name === '' ? undefined : nodes.get({ name })),
+      });
       const ofType = existing.filter((slice) => slice.addressType === type);
       await apply(service, planSlices({ service, type, existing: ofType, groups, triggerTime }), signal);
     }
@@ -75,7 +84,12 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
     } catch (error) {
       if (isNamespaceTerminating(error)) return;
       if (!signal.aborted && !isReason(error, 'Conflict')) {
-        recorder.event(service, 'Warning', 'FailedToUpdateEndpointSlices', `Error updating Endpoint Slices for Service ${service.metadata.namespace}/${service.metadata.name}: ${(error as Error).message}`);
+        recorder.event(
+          service,
+          'Warning',
+          'FailedToUpdateEndpointSlices',
+          `Error updating Endpoint Slices for Service ${service.metadata.namespace}/${service.metadata.name}: ${(error as Error).message}`,
+        );
       }
       throw error;
     } finally {
@@ -86,7 +100,10 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
   async function remove(slice: EndpointSlice, signal: AbortSignal): Promise<void> {
     try {
       const { uid } = slice.metadata;
-      await client.delete(parseKey(keyOfObject(slice)), { signal, ...(uid === undefined ? {} : { preconditions: { uid } }) });
+      await client.delete(parseKey(keyOfObject(slice)), {
+        signal,
+        ...(uid === undefined ? {} : { preconditions: { uid } }),
+      });
     } catch (error) {
       if (!isReason(error, 'NotFound')) throw error;
     }

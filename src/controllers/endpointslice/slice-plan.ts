@@ -10,7 +10,7 @@ import { Services } from '../../api/gen/resources.ts';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/gen/discovery-v1.ts';
 import type { Service } from '../../api/gen/core-v1.ts';
 import { newControllerReference } from '../../component-helpers/owner-references.ts';
-import { HEADLESS_LABEL, isServiceIpSet, TRIGGER_TIME_ANNOTATION } from '../../component-helpers/service-endpoints.ts';
+import { HEADLESS_LABEL, isServiceIpSet, TRIGGER_TIME_ANNOTATION } from '../service-endpoints.ts';
 import { portsKey, type AddressType, type PortGroup } from './desired-endpoints.ts';
 
 export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
@@ -74,7 +74,11 @@ interface Filled {
   changed: boolean;
 }
 
-function planGroup(input: SlicePlanInput, plan: SlicePlan, of: { readonly group: PortGroup; readonly slices: readonly EndpointSlice[] }): void {
+function planGroup(
+  input: SlicePlanInput,
+  plan: SlicePlan,
+  of: { readonly group: PortGroup; readonly slices: readonly EndpointSlice[] },
+): void {
   const wanted = new Map(of.group.endpoints.map((endpoint) => [identity(endpoint), endpoint]));
   const filled: Filled[] = of.slices.map((slice) => keepWanted(input, slice, wanted));
   const left = [...wanted.values()];
@@ -143,9 +147,15 @@ function newSlice(input: SlicePlanInput, content: Content): EndpointSlice {
 /** The slice with this content; the same object when it has it already. */
 function withContent(input: SlicePlanInput, slice: EndpointSlice, content: Content): EndpointSlice {
   const labels = sliceLabels(input.service);
-  const same = deepEqual(slice.endpoints ?? [], content.endpoints) && portsKey(slice.ports ?? []) === portsKey(content.ports);
+  const same =
+    deepEqual(slice.endpoints ?? [], content.endpoints) && portsKey(slice.ports ?? []) === portsKey(content.ports);
   if (same && deepEqual(slice.metadata.labels ?? {}, labels)) return slice;
   const { [TRIGGER_TIME_ANNOTATION]: _, ...annotations } = slice.metadata.annotations ?? {};
   if (input.triggerTime !== undefined) annotations[TRIGGER_TIME_ANNOTATION] = input.triggerTime;
-  return { ...slice, metadata: { ...slice.metadata, labels, annotations }, endpoints: [...content.endpoints], ports: [...content.ports] };
+  return {
+    ...slice,
+    metadata: { ...slice.metadata, labels, annotations },
+    endpoints: [...content.endpoints],
+    ports: [...content.ports],
+  };
 }

@@ -30,12 +30,15 @@ interface Tally {
 /** Runs one round. Rejects only when discovery as a whole fails. */
 export async function deleteContent(client: Client, namespace: string, signal: AbortSignal): Promise<ContentReport> {
   const { resources, stale } = await discoverResources(client, signal);
-  const deletable = resources.filter((info) => info.namespaced && info.verbs.includes('delete') && info.verbs.includes('list'));
+  const deletable = resources.filter(
+    (info) => info.namespaced && info.verbs.includes('delete') && info.verbs.includes('list'),
+  );
   const tally: Tally = { failures: [], remaining: new Map(), finalizers: new Map() };
   const isPods = (info: ResourceInfo): boolean => info.group === '' && info.resource === 'pods';
   for (const info of deletable.filter(isPods)) await deleteAllOf(client, { info, namespace, signal }, tally);
   if (tally.remaining.size === 0 && tally.failures.length === 0) {
-    for (const info of deletable.filter((i) => !isPods(i))) await deleteAllOf(client, { info, namespace, signal }, tally);
+    for (const info of deletable.filter((i) => !isPods(i)))
+      await deleteAllOf(client, { info, namespace, signal }, tally);
   }
   return { stale, ...tally };
 }
@@ -52,7 +55,8 @@ async function deleteAllOf(client: Client, target: Target, tally: Tally): Promis
   try {
     let items = (await resource.list({ namespace, signal })).items;
     if (items.length === 0) return;
-    if (info.verbs.includes('deletecollection')) await resource.deleteCollection({ namespace, propagationPolicy: 'Background', signal });
+    if (info.verbs.includes('deletecollection'))
+      await resource.deleteCollection({ namespace, propagationPolicy: 'Background', signal });
     else for (const item of items) await deleteOne(client, target, item);
     items = (await resource.list({ namespace, signal })).items;
     if (items.length > 0) tally.remaining.set(groupResourceOf(info), items.length);
@@ -61,13 +65,16 @@ async function deleteAllOf(client: Client, target: Target, tally: Tally): Promis
     }
   } catch (error) {
     // Served a moment ago and gone now, or not meant to be listed.
-    if (signal.aborted || !isReason(error, 'NotFound', 'MethodNotAllowed')) tally.failures.push({ resource: groupResourceOf(info), error });
+    if (signal.aborted || !isReason(error, 'NotFound', 'MethodNotAllowed'))
+      tally.failures.push({ resource: groupResourceOf(info), error });
   }
 }
 
 async function deleteOne(client: Client, { info, namespace, signal }: Target, item: KubernetesObject): Promise<void> {
   try {
-    await client.resource(info).delete({ namespace, name: item.metadata.name ?? '' }, { propagationPolicy: 'Background', signal });
+    await client
+      .resource(info)
+      .delete({ namespace, name: item.metadata.name ?? '' }, { propagationPolicy: 'Background', signal });
   } catch (error) {
     if (!isReason(error, 'NotFound')) throw error;
   }

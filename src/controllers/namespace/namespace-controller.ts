@@ -41,7 +41,7 @@ export function createNamespaceController(deps: ControllerDeps): Controller {
     if (!(cached.spec?.finalizers ?? []).includes(FINALIZER)) return;
     const report = await deleteContent(client, name, signal);
     try {
-      await writeConditions(name, cached, report, signal);
+      await writeConditions(cached, report, signal);
       if (report.failures[0] !== undefined) throw report.failures[0].error;
       if (report.stale.length > 0) throw new Error(`discovery failed for ${report.stale.join(', ')}`);
       if (report.remaining.size > 0) return recheck(name);
@@ -59,36 +59,54 @@ export function createNamespaceController(deps: ControllerDeps): Controller {
     loop.queue.addAfter(name, Math.min(FIRST_RECHECK_MS * 2 ** count, MAX_RECHECK_MS));
   }
 
-  async function writeConditions(name: string, cached: Namespace, report: ContentReport, signal: AbortSignal): Promise<void> {
+  async function writeConditions(cached: Namespace, report: ContentReport, signal: AbortSignal): Promise<void> {
+    const name = cached.metadata.name ?? '';
     let current = cached;
-    await retryOnConflict(clock, async () => {
-      if (current.metadata.uid !== cached.metadata.uid) return;
-      const conditions = deletionConditions(current.status?.conditions, report, clock.nowMs());
-      const unchanged = current.status?.phase === 'Terminating' && deepEqual(conditions, current.status.conditions ?? []);
-      if (unchanged) return;
-      try {
-        const status = { ...current.status, phase: 'Terminating', ...(conditions.length === 0 ? {} : { conditions }) };
-        await namespaces.updateStatus({ ...current, status }, { signal });
-      } catch (error) {
-        if (isReason(error, 'Conflict')) current = await namespaces.get({ name }, { signal });
-        throw error;
-      }
-    }, signal);
+    await retryOnConflict(
+      clock,
+      async () => {
+        if (current.metadata.uid !== cached.metadata.uid) return;
+        const conditions = deletionConditions(current.status?.conditions, report, clock.nowMs());
+        const unchanged =
+          current.status?.phase === 'Terminating' && deepEqual(conditions, current.status.conditions ?? []);
+        if (unchanged) return;
+        try {
+          const status = {
+            ...current.status,
+            phase: 'Terminating',
+            ...(conditions.length === 0 ? {} : { conditions }),
+          };
+          await namespaces.updateStatus({ ...current, status }, { signal });
+        } catch (error) {
+          if (isReason(error, 'Conflict')) current = await namespaces.get({ name }, { signal });
+          throw error;
+        }
+      },
+      signal,
+    );
   }
 
   /** PUT on the finalize sub-resource, the only place that may change a namespace's spec.finalizers. */
   async function finalize(name: string, cached: Namespace, signal: AbortSignal): Promise<void> {
-    await retryOnConflict(clock, async () => {
-      const live = await namespaces.get({ name }, { signal });
-      if (live.metadata.uid !== cached.metadata.uid) return;
-      const finalizers = (live.spec?.finalizers ?? []).filter((finalizer) => finalizer !== FINALIZER);
-      await namespaces.update({ ...live, spec: { ...live.spec, finalizers } }, { subresource: 'finalize', signal });
-    }, signal);
+    await retryOnConflict(
+      clock,
+      async () => {
+        const live = await namespaces.get({ name }, { signal });
+        if (live.metadata.uid !== cached.metadata.uid) return;
+        const finalizers = (live.spec?.finalizers ?? []).filter((finalizer) => finalizer !== FINALIZER);
+        await namespaces.update({ ...live, spec: { ...live.spec, finalizers } }, { subresource: 'finalize', signal });
+      },
+      signal,
+    );
   }
 
   const enqueue = (namespace: Namespace): void => {
     if (namespace.metadata.deletionTimestamp !== undefined) loop.queue.add(namespace.metadata.name ?? '');
   };
-  informer.addHandler({ onAdd: enqueue, onUpdate: (_, namespace) => enqueue(namespace), onDelete: (namespace) => void rechecks.delete(namespace.metadata.name ?? '') });
+  informer.addHandler({
+    onAdd: enqueue,
+    onUpdate: (_, namespace) => enqueue(namespace),
+    onDelete: (namespace) => void rechecks.delete(namespace.metadata.name ?? ''),
+  });
   return loop;
 }

@@ -16,7 +16,9 @@ export class CidrSet {
     const mask = cluster.family === 4 ? nodeMask.ipv4 : nodeMask.ipv6;
     // Upstream's limit: more subnets than that do not fit a map in memory.
     if (mask < cluster.prefixLength || mask - cluster.prefixLength > 16) {
-      throw new Error(`node CIDR mask size /${mask} does not fit the cluster CIDR ${clusterCidr} (at most 16 bits between them)`);
+      throw new Error(
+        `node CIDR mask size /${mask} does not fit the cluster CIDR ${clusterCidr} (at most 16 bits between them)`,
+      );
     }
     this.#cluster = cluster;
     this.#mask = mask;

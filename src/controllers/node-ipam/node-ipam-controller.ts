@@ -17,12 +17,20 @@ const NAME = 'node-ipam-controller';
 export function createNodeIpamController(deps: ControllerDeps): Controller {
   const { clusterCidrs = [], nodeCidrMaskSizeIpv4 = 24, nodeCidrMaskSizeIpv6 = 64, serviceCidrs = [] } = deps.config;
   if (clusterCidrs.length === 0) return { name: NAME, start: () => Promise.resolve() };
-  const sets = clusterCidrs.map((cidr) => new CidrSet(cidr, { ipv4: nodeCidrMaskSizeIpv4, ipv6: nodeCidrMaskSizeIpv6 }));
+  const sets = clusterCidrs.map(
+    (cidr) => new CidrSet(cidr, { ipv4: nodeCidrMaskSizeIpv4, ipv6: nodeCidrMaskSizeIpv6 }),
+  );
   for (const set of sets) for (const cidr of serviceCidrs) set.occupy(cidr);
   const client = deps.clientFor(ACCOUNT).resource(Nodes);
   const recorder = deps.recorderFor('cidrAllocator');
   const nodes = deps.informers.informer(Nodes);
-  const loop = createKeyedLoop(deps, { name: NAME, queueName: 'cidrallocator_node', workers: 1, informers: informerList(nodes), sync });
+  const loop = createKeyedLoop(deps, {
+    name: NAME,
+    queueName: 'cidrallocator_node',
+    workers: 1,
+    informers: informerList(nodes),
+    sync,
+  });
 
   async function sync(name: string, signal: AbortSignal): Promise<void> {
     const node = nodes.get({ name });

@@ -15,7 +15,11 @@ export interface NodeHealth {
 }
 
 /** Takes note of what is new; `heardMs` moves only when something is. */
-export function observeNode(old: NodeHealth | undefined, node: Node, seen: { readonly lease: Lease | undefined; readonly nowMs: number }): NodeHealth {
+export function observeNode(
+  old: NodeHealth | undefined,
+  node: Node,
+  seen: { readonly lease: Lease | undefined; readonly nowMs: number },
+): NodeHealth {
   const heartbeat = nodeCondition(node, 'Ready')?.lastHeartbeatTime;
   const renewTime = seen.lease?.spec?.renewTime;
   if (old !== undefined && old.heartbeat === heartbeat && old.renewTime === renewTime) return old;
@@ -37,7 +41,9 @@ export function silentConditions(node: Node, nowMs: number): NodeCondition[] {
       next = [...next, { type, status: 'Unknown', ...never, lastHeartbeatTime: created, lastTransitionTime: now }];
     } else if (current.status !== 'Unknown') {
       const silent = { reason: 'NodeStatusUnknown', message: 'Kubelet stopped posting node status.' };
-      next = next.map((condition) => (condition === current ? { ...current, status: 'Unknown', ...silent, lastTransitionTime: now } : condition));
+      next = next.map((condition) =>
+        condition === current ? { ...current, status: 'Unknown', ...silent, lastTransitionTime: now } : condition,
+      );
     }
   }
   return next;

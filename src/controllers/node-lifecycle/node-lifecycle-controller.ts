@@ -6,6 +6,7 @@
  * Ready=False on pods of nodes that are not ready. Differs on purpose: a node that is ready again loses its NoExecute
  * taint at once, not with the next round.
  */
+import { deepEqual } from '../../base/equal.ts';
 import { Leases, Nodes, Pods } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import { formatTime } from '../../api/time.ts';
@@ -40,7 +41,13 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
   const health = new Map<string, NodeHealth>();
   const buckets = new Map<string, TokenBucket>();
 
-  const loop = createKeyedLoop(deps, { name: NAME, queueName: 'node_lifecycle_controller', workers: 4, informers: informerList(nodes, pods, leases), sync });
+  const loop = createKeyedLoop(deps, {
+    name: NAME,
+    queueName: 'node_lifecycle_controller',
+    workers: 4,
+    informers: informerList(nodes, pods, leases),
+    sync,
+  });
 
   /** Condition taints follow the node's status at once. */
   async function sync(name: string, signal: AbortSignal): Promise<void> {
@@ -51,18 +58,25 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
   async function writeTaints(node: Node, wish: NoExecuteWish, signal: AbortSignal): Promise<void> {
     const name = node.metadata.name ?? '';
     let current = node;
-    await retryOnConflict(clock, async () => {
-      const taints = desiredTaints(current, wish, clock.nowMs());
-      if (taints === (current.spec?.taints ?? taints) || (taints.length === 0 && current.spec?.taints === undefined)) return;
-      const patch = { metadata: { resourceVersion: current.metadata.resourceVersion }, spec: { taints: taints.length === 0 ? null : taints } };
-      try {
-        await nodeClient.patch({ name }, { type: 'merge', patch }, { signal });
-      } catch (error) {
-        if (isReason(error, 'NotFound')) return;
-        if (isReason(error, 'Conflict')) current = await nodeClient.get({ name }, { signal });
-        throw error;
-      }
-    }, signal);
+    await retryOnConflict(
+      clock,
+      async () => {
+        const taints = desiredTaints(current, wish, clock.nowMs());
+        if (deepEqual(taints, current.spec?.taints ?? [])) return;
+        const patch = {
+          metadata: { resourceVersion: current.metadata.resourceVersion },
+          spec: { taints: taints.length === 0 ? null : taints },
+        };
+        try {
+          await nodeClient.patch({ name }, { type: 'merge', patch }, { signal });
+        } catch (error) {
+          if (isReason(error, 'NotFound')) return;
+          if (isReason(error, 'Conflict')) current = await nodeClient.get({ name }, { signal });
+          throw error;
+        }
+      },
+      signal,
+    );
   }
 
   async function round(signal: AbortSignal): Promise<void> {
@@ -88,7 +102,10 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
     const nowMs = clock.monotonicMs();
     const heard = observeNode(health.get(name), node, { lease, nowMs });
     health.set(name, heard);
-    const graceMs = nodeCondition(node, 'Ready') === undefined ? STARTUP_GRACE_MS : (deps.config.nodeMonitorGracePeriodMs ?? DEFAULT_GRACE_MS);
+    const graceMs =
+      nodeCondition(node, 'Ready') === undefined
+        ? STARTUP_GRACE_MS
+        : (deps.config.nodeMonitorGracePeriodMs ?? DEFAULT_GRACE_MS);
     let current = node;
     if (nowMs - heard.heardMs > graceMs) {
       const conditions = silentConditions(node, clock.nowMs());
@@ -110,9 +127,19 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
   }
 
   async function markNotReady(pod: Pod, signal: AbortSignal): Promise<void> {
-    const condition = { ...pod.status?.conditions?.find((c) => c.type === 'Ready'), type: 'Ready', status: 'False', lastTransitionTime: formatTime(clock.nowMs()) };
+    const condition = {
+      ...pod.status?.conditions?.find((c) => c.type === 'Ready'),
+      type: 'Ready',
+      status: 'False',
+      lastTransitionTime: formatTime(clock.nowMs()),
+    };
     try {
-      await client.resource(Pods).updateStatus({ ...pod, status: { ...pod.status, conditions: withPodCondition(pod.status?.conditions, condition) } }, { signal });
+      await client
+        .resource(Pods)
+        .updateStatus(
+          { ...pod, status: { ...pod.status, conditions: withPodCondition(pod.status?.conditions, condition) } },
+          { signal },
+        );
       recorder.event(pod, 'Warning', 'NodeNotReady', 'Node is not ready');
     } catch (error) {
       // The next round sees the pod as it is then.
@@ -133,7 +160,9 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
   }
   function mayTaint(node: Node, rate: number): boolean {
     // A taint that is there may always be exchanged for the other.
-    const tainted = (node.spec?.taints ?? []).some((taint) => taint.effect === 'NoExecute' && /not-ready|unreachable/.test(taint.key));
+    const tainted = (node.spec?.taints ?? []).some(
+      (taint) => taint.effect === 'NoExecute' && /not-ready|unreachable/.test(taint.key),
+    );
     return tainted || (rate > 0 && bucketOf(zoneKeyOf(node)).tryTake());
   }
   function bucketOf(zone: string): TokenBucket {
@@ -152,7 +181,11 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
     async start(signal) {
       const monitor = async (): Promise<void> => {
         await Promise.all([nodes, pods, leases].map((informer) => informer.waitForSync(signal)));
-        await runPeriodically(deps, { name: NAME, periodMs: deps.config.nodeMonitorPeriodMs ?? MONITOR_PERIOD_MS, round }, signal);
+        await runPeriodically(
+          deps,
+          { name: NAME, periodMs: deps.config.nodeMonitorPeriodMs ?? MONITOR_PERIOD_MS, round },
+          signal,
+        );
       };
       await Promise.all([loop.start(signal), monitor().catch(() => undefined)]);
     },

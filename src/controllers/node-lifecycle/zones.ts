@@ -14,11 +14,16 @@ const LARGE_ZONE_NODES = 50;
 export type ZoneState = 'Normal' | 'PartialDisruption' | 'FullDisruption';
 
 /** The zones' eviction rates in nodes per second, and whether everything is down (then nothing is evicted). */
-export function zoneRates(nodes: readonly Node[]): { readonly rates: ReadonlyMap<string, number>; readonly allDown: boolean } {
+export function zoneRates(nodes: readonly Node[]): {
+  readonly rates: ReadonlyMap<string, number>;
+  readonly allDown: boolean;
+} {
   const zones = Map.groupBy(nodes, zoneKeyOf);
   const states = new Map([...zones].map(([zone, members]) => [zone, stateOf(members)]));
   const allDown = states.size > 0 && [...states.values()].every((state) => state === 'FullDisruption');
-  const rates = new Map([...zones].map(([zone, members]) => [zone, allDown ? 0 : rateOf(states.get(zone) as ZoneState, members.length)]));
+  const rates = new Map(
+    [...zones].map(([zone, members]) => [zone, allDown ? 0 : rateOf(states.get(zone) as ZoneState, members.length)]),
+  );
   return { rates, allDown };
 }
 

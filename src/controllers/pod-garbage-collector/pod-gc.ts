@@ -30,27 +30,43 @@ export function createPodGarbageCollector(deps: ControllerDeps): Controller {
 
   async function round(signal: AbortSignal): Promise<void> {
     const all = pods.list();
-    for (const pod of terminatedBeyond(all, deps.config.terminatedPodGcThreshold ?? DEFAULT_THRESHOLD)) await remove(pod, undefined, signal);
+    for (const pod of terminatedBeyond(all, deps.config.terminatedPodGcThreshold ?? DEFAULT_THRESHOLD))
+      await remove(pod, undefined, signal);
     for (const pod of all) if (isStuckOutOfService(pod)) await remove(pod, undefined, signal);
     const gone = await goneNodes(all, signal);
     for (const pod of all) {
       if (gone.has(pod.spec?.nodeName ?? '')) {
-        await remove(pod, { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByPodGC', message: 'PodGC: node no longer exists' }, signal);
-      } else if (pod.metadata.deletionTimestamp !== undefined && (pod.spec?.nodeName ?? '') === '') await remove(pod, undefined, signal);
+        await remove(
+          pod,
+          {
+            type: 'DisruptionTarget',
+            status: 'True',
+            reason: 'DeletionByPodGC',
+            message: 'PodGC: node no longer exists',
+          },
+          signal,
+        );
+      } else if (pod.metadata.deletionTimestamp !== undefined && (pod.spec?.nodeName ?? '') === '')
+        await remove(pod, undefined, signal);
     }
   }
 
   function isStuckOutOfService(pod: Pod): boolean {
     if (pod.metadata.deletionTimestamp === undefined) return false;
     const node = nodes.get({ name: pod.spec?.nodeName ?? '' });
-    return node !== undefined && !isNodeReady(node) && (node.spec?.taints ?? []).some((taint) => taint.key === OUT_OF_SERVICE);
+    return (
+      node !== undefined &&
+      !isNodeReady(node) &&
+      (node.spec?.taints ?? []).some((taint) => taint.key === OUT_OF_SERVICE)
+    );
   }
 
   /** Nodes pods name, missing for the whole quarantine in the cache and now on the server too. */
   async function goneNodes(all: readonly Pod[], signal: AbortSignal): Promise<Set<string>> {
     const nowMs = clock.monotonicMs();
     const named = new Set(all.map((pod) => pod.spec?.nodeName ?? '').filter((name) => name !== ''));
-    for (const name of missingSinceMs.keys()) if (!named.has(name) || nodes.get({ name }) !== undefined) missingSinceMs.delete(name);
+    for (const name of missingSinceMs.keys())
+      if (!named.has(name) || nodes.get({ name }) !== undefined) missingSinceMs.delete(name);
     const gone = new Set<string>();
     for (const name of named) {
       if (nodes.get({ name }) !== undefined) continue;
@@ -77,13 +93,24 @@ export function createPodGarbageCollector(deps: ControllerDeps): Controller {
     try {
       if (!isPodTerminal(pod)) {
         const now = { lastTransitionTime: formatTime(clock.nowMs()) };
-        const conditions = condition === undefined ? {} : { conditions: withPodCondition(pod.status?.conditions, { ...condition, ...now }) };
+        const conditions =
+          condition === undefined
+            ? {}
+            : { conditions: withPodCondition(pod.status?.conditions, { ...condition, ...now }) };
         const patch = { metadata: { uid }, status: { phase: 'Failed', ...conditions } };
-        await client.resource(Pods).patch({ namespace, name }, { type: 'strategic', patch }, { subresource: 'status', signal });
+        await client
+          .resource(Pods)
+          .patch({ namespace, name }, { type: 'strategic', patch }, { subresource: 'status', signal });
       }
-      await client.resource(Pods).delete({ namespace, name }, { gracePeriodSeconds: 0, signal, ...(uid === undefined ? {} : { preconditions: { uid } }) });
+      await client
+        .resource(Pods)
+        .delete(
+          { namespace, name },
+          { gracePeriodSeconds: 0, signal, ...(uid === undefined ? {} : { preconditions: { uid } }) },
+        );
     } catch (error) {
-      if (!isReason(error, 'NotFound', 'Conflict')) log.warn('garbage collection of a pod failed', { pod: `${namespace}/${name}`, err: error });
+      if (!isReason(error, 'NotFound', 'Conflict'))
+        log.warn('garbage collection of a pod failed', { pod: `${namespace}/${name}`, err: error });
     }
   }
 
@@ -108,5 +135,7 @@ export function terminatedBeyond(pods: readonly Pod[], threshold: number): Pod[]
   if (surplus <= 0) return [];
   const evicted = (pod: Pod): number => (pod.status?.phase === 'Failed' && pod.status.reason === 'Evicted' ? 0 : 1);
   const created = (pod: Pod): string => pod.metadata.creationTimestamp ?? '';
-  return finished.sort((a, b) => evicted(a) - evicted(b) || (created(a) < created(b) ? -1 : created(a) > created(b) ? 1 : 0)).slice(0, surplus);
+  return finished
+    .sort((a, b) => evicted(a) - evicted(b) || (created(a) < created(b) ? -1 : created(a) > created(b) ? 1 : 0))
+    .slice(0, surplus);
 }

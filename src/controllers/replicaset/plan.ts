@@ -12,7 +12,11 @@ export type ReplicaPlan =
   | { readonly action: 'delete'; readonly pods: readonly Pod[] };
 
 /** Compares the wanted number with the active pods; `siblings` are active pods of related owners, for spreading. */
-export function planReplicas(desired: number, pods: readonly Pod[], context: { readonly siblings: () => readonly Pod[]; readonly nowMs: number }): ReplicaPlan {
+export function planReplicas(
+  desired: number,
+  pods: readonly Pod[],
+  context: { readonly siblings: () => readonly Pod[]; readonly nowMs: number },
+): ReplicaPlan {
   const surplus = pods.length - desired;
   if (surplus === 0) return { action: 'none' };
   if (surplus < 0) return { action: 'create', count: Math.min(-surplus, BURST_REPLICAS) };

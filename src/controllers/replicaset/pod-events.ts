@@ -60,7 +60,8 @@ export function watchPods(deps: PodEventDeps): void {
     onUpdate(old, pod) {
       if (pod.metadata.deletionTimestamp !== undefined) {
         onGone(pod);
-        if (old.metadata.deletionTimestamp === undefined && !deepEqual(old.metadata.labels, pod.metadata.labels)) onGone(old);
+        if (old.metadata.deletionTimestamp === undefined && !deepEqual(old.metadata.labels, pod.metadata.labels))
+          onGone(old);
         return;
       }
       const moved = controllerOf(old)?.uid !== controllerOf(pod)?.uid;

@@ -4,18 +4,24 @@
  * Watches: its kind and pods. Writes alone: its kind's status, pods' owner references to it, and its pods' creation and
  * deletion. Invariant: between doing something and seeing it in the cache (expectations), it does nothing more.
  */
-import { deepEqual } from '../../base/equal.ts';
 import { Pods } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { retryOnConflict } from '../../client/retry-on-conflict.ts';
-import { claimObjects } from '../../component-helpers/controller-ref-manager.ts';
+import { claimObjects } from '../controller-ref-manager.ts';
 import { Expectations } from '../../component-helpers/expectations.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
-import { createPodControl, podFromTemplate, slowStartBatch } from '../../component-helpers/pod-control.ts';
+import { createPodControl, podFromTemplate, slowStartBatch } from '../pod-control.ts';
 import { isPodActive, isPodTerminating } from '../../component-helpers/pods.ts';
-import { createKeyedLoop, informerList, isNamespaceTerminating, type Controller, type ControllerDeps } from '../controller.ts';
+import { equalStatus } from '../../component-helpers/wire-equality.ts';
+import {
+  createKeyedLoop,
+  informerList,
+  isNamespaceTerminating,
+  type Controller,
+  type ControllerDeps,
+} from '../controller.ts';
 import type { ReplicaFlavour, ReplicaOwner } from './flavours.ts';
 import { planReplicas, type ReplicaPlan } from './plan.ts';
 import { watchPods, PODS_BY_CONTROLLER, orphansOf } from './pod-events.ts';
@@ -37,13 +43,18 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
   /** Active pods of all owners with the same controller: siblings by a Deployment. */
   function siblingsOf(owner: ReplicaOwner): Pod[] {
     const controller = controllerOf(owner);
-    const related = controller === undefined
-      ? [owner]
-      : owners.list(owner.metadata.namespace).filter((other) => controllerOf(other)?.uid === controller.uid);
+    const related =
+      controller === undefined
+        ? [owner]
+        : owners.list(owner.metadata.namespace).filter((other) => controllerOf(other)?.uid === controller.uid);
     return related.flatMap((other) => pods.byIndex(PODS_BY_CONTROLLER, other.metadata.uid ?? '')).filter(isPodActive);
   }
 
-  async function createPods(owner: ReplicaOwner, key: string, work: { readonly count: number; readonly signal: AbortSignal }): Promise<unknown> {
+  async function createPods(
+    owner: ReplicaOwner,
+    key: string,
+    work: { readonly count: number; readonly signal: AbortSignal },
+  ): Promise<unknown> {
     const { count, signal } = work;
     const pod = podFromTemplate(owner.spec?.template ?? {}, owner, flavour.info);
     expectations.expectCreations(key, count);
@@ -59,18 +70,27 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
     return result.error;
   }
 
-  async function deletePods(owner: ReplicaOwner, key: string, work: { readonly victims: readonly Pod[]; readonly signal: AbortSignal }): Promise<unknown> {
+  async function deletePods(
+    owner: ReplicaOwner,
+    key: string,
+    work: { readonly victims: readonly Pod[]; readonly signal: AbortSignal },
+  ): Promise<unknown> {
     const { victims, signal } = work;
-    expectations.expectDeletions(key, victims.map((pod) => pod.metadata.uid ?? ''));
+    expectations.expectDeletions(
+      key,
+      victims.map((pod) => pod.metadata.uid ?? ''),
+    );
     const failures: unknown[] = [];
-    await Promise.all(victims.map(async (pod) => {
-      try {
-        await podControl.remove(owner, pod, signal);
-      } catch (error) {
-        expectations.deletionObserved(key, pod.metadata.uid ?? '');
-        if (!isReason(error, 'NotFound')) failures.push(error);
-      }
-    }));
+    await Promise.all(
+      victims.map(async (pod) => {
+        try {
+          await podControl.remove(owner, pod, signal);
+        } catch (error) {
+          expectations.deletionObserved(key, pod.metadata.uid ?? '');
+          if (!isReason(error, 'NotFound')) failures.push(error);
+        }
+      }),
+    );
     return failures[0];
   }
 
@@ -81,26 +101,34 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
     return undefined;
   }
 
-  async function writeStatus(owner: ReplicaOwner, input: { readonly pods: readonly Pod[]; readonly terminating: number; readonly failure: unknown }, signal: AbortSignal): Promise<void> {
+  async function writeStatus(
+    owner: ReplicaOwner,
+    input: { readonly pods: readonly Pod[]; readonly terminating: number; readonly failure: unknown },
+    signal: AbortSignal,
+  ): Promise<void> {
     let current = owner;
-    await retryOnConflict(clock, async () => {
-      const status = calculateStatus({
-        owner: current,
-        pods: input.pods,
-        nowMs: clock.nowMs(),
-        failure: input.failure,
-        ...(flavour.countsTerminating ? { terminating: input.terminating } : {}),
-      });
-      // The generation synced is the one read at first, not one that came meanwhile.
-      if (owner.metadata.generation !== undefined) status.observedGeneration = owner.metadata.generation;
-      if (deepEqual(status, current.status)) return;
-      try {
-        await ownerClient.updateStatus({ ...current, status }, { signal });
-      } catch (error) {
-        if (isReason(error, 'Conflict')) current = await ownerClient.get(parseKey(keyOfObject(owner)), { signal });
-        throw error;
-      }
-    }, signal);
+    await retryOnConflict(
+      clock,
+      async () => {
+        const status = calculateStatus({
+          owner: current,
+          pods: input.pods,
+          nowMs: clock.nowMs(),
+          failure: input.failure,
+          ...(flavour.countsTerminating ? { terminating: input.terminating } : {}),
+        });
+        // The generation synced is the one read at first, not one that came meanwhile.
+        if (owner.metadata.generation !== undefined) status.observedGeneration = owner.metadata.generation;
+        if (equalStatus(status, current.status)) return;
+        try {
+          await ownerClient.updateStatus({ ...current, status }, { signal });
+        } catch (error) {
+          if (isReason(error, 'Conflict')) current = await ownerClient.get(parseKey(keyOfObject(owner)), { signal });
+          throw error;
+        }
+      },
+      signal,
+    );
   }
 
   const loop = createKeyedLoop(deps, {
@@ -118,14 +146,17 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
     const selector = flavour.selectorOf(owner);
     const owned = pods.byIndex(PODS_BY_CONTROLLER, owner.metadata.uid ?? '');
     const candidates = [...owned, ...pods.byIndex(PODS_BY_CONTROLLER, orphansOf(owner.metadata.namespace ?? ''))];
-    const active = await claimObjects({
-      owner,
-      ownerInfo: flavour.info,
-      matches: (pod) => selector.matches(pod.metadata.labels),
-      client: podClient,
-      readOwner: () => ownerClient.get(parseKey(key), { signal }),
-      signal,
-    }, candidates.filter(isPodActive));
+    const active = await claimObjects(
+      {
+        owner,
+        ownerInfo: flavour.info,
+        matches: (pod) => selector.matches(pod.metadata.labels),
+        client: podClient,
+        readOwner: () => ownerClient.get(parseKey(key), { signal }),
+        signal,
+      },
+      candidates.filter(isPodActive),
+    );
     let failure: unknown;
     if (needsSync && owner.metadata.deletionTimestamp === undefined) {
       const context = { siblings: () => siblingsOf(owner), nowMs: clock.nowMs() };

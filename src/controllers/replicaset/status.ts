@@ -56,6 +56,8 @@ function failureConditions({ owner, pods, failure, nowMs }: StatusInput): Replic
 /** Milliseconds until the next ready pod becomes available; undefined when none will by time alone. */
 export function nextAvailabilityMs(pods: readonly Pod[], minReadySeconds: number, nowMs: number): number | undefined {
   if (minReadySeconds === 0) return undefined;
-  const waits = pods.map((pod) => msUntilAvailable(pod, minReadySeconds, nowMs)).filter((ms) => ms !== undefined && ms > 0);
+  const waits = pods
+    .map((pod) => msUntilAvailable(pod, minReadySeconds, nowMs))
+    .filter((ms) => ms !== undefined && ms > 0);
   return waits.length === 0 ? undefined : Math.min(...(waits as number[]));
 }

@@ -7,7 +7,13 @@
 import { ConfigMaps, Namespaces } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { ConfigMap } from '../../api/gen/core-v1.ts';
-import { createKeyedLoop, informerList, isNamespaceTerminating, type Controller, type ControllerDeps } from '../controller.ts';
+import {
+  createKeyedLoop,
+  informerList,
+  isNamespaceTerminating,
+  type Controller,
+  type ControllerDeps,
+} from '../controller.ts';
 
 const ACCOUNT = 'root-ca-cert-publisher';
 const NAME = 'kube-root-ca.crt';
@@ -53,7 +59,11 @@ export function createRootCaPublisher(deps: ControllerDeps): Controller {
   }
   function isRight(map: ConfigMap): boolean {
     const data = map.data ?? {};
-    return data['ca.crt'] === caPem && Object.keys(data).length === 1 && (map.metadata.annotations?.[DESCRIPTION_ANNOTATION] ?? '') !== '';
+    return (
+      data['ca.crt'] === caPem &&
+      Object.keys(data).length === 1 &&
+      (map.metadata.annotations?.[DESCRIPTION_ANNOTATION] ?? '') !== ''
+    );
   }
 
   const onMap = (map: ConfigMap): void => {

@@ -5,7 +5,13 @@
  */
 import { Namespaces, ServiceAccounts } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
-import { createKeyedLoop, informerList, isNamespaceTerminating, type Controller, type ControllerDeps } from '../controller.ts';
+import {
+  createKeyedLoop,
+  informerList,
+  isNamespaceTerminating,
+  type Controller,
+  type ControllerDeps,
+} from '../controller.ts';
 
 const ACCOUNT = 'service-account-controller';
 const DEFAULT_NAME = 'default';
@@ -28,7 +34,10 @@ export function createServiceAccountsController(deps: ControllerDeps): Controlle
     if (found === undefined || found.metadata.deletionTimestamp !== undefined) return;
     if (accounts.get({ namespace, name: DEFAULT_NAME }) !== undefined) return;
     try {
-      await client.create({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespace, name: DEFAULT_NAME } }, { signal });
+      await client.create(
+        { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespace, name: DEFAULT_NAME } },
+        { signal },
+      );
     } catch (error) {
       if (!isReason(error, 'AlreadyExists') && !isNamespaceTerminating(error)) throw error;
     }

@@ -39,7 +39,13 @@ export function createTaintEvictionController(deps: ControllerDeps): Controller 
   pods.addIndex(BY_NODE, (pod) => [pod.spec?.nodeName ?? '']);
   /** Pods whose time runs: when it began by the monotonic clock. */
   const running = new Map<string, { readonly uid: string; readonly sinceMs: number }>();
-  const loop = createKeyedLoop(deps, { name: NAME, queueName: 'noexec_taint_pod', workers: 8, informers: informerList(pods, nodes), sync });
+  const loop = createKeyedLoop(deps, {
+    name: NAME,
+    queueName: 'noexec_taint_pod',
+    workers: 8,
+    informers: informerList(pods, nodes),
+    sync,
+  });
 
   async function sync(key: string, signal: AbortSignal): Promise<void> {
     const pod = pods.get(parseKey(key));
@@ -66,8 +72,11 @@ export function createTaintEvictionController(deps: ControllerDeps): Controller 
     const { namespace = '', name = '', uid } = pod.metadata;
     recorder.event(pod, 'Normal', 'TaintManagerEviction', `Marking for deletion Pod ${namespace}/${name}`);
     const condition = {
-      type: 'DisruptionTarget', status: 'True', reason: 'DeletionByTaintManager',
-      message: 'Taint manager: deleting due to NoExecute taint', lastTransitionTime: formatTime(clock.nowMs()),
+      type: 'DisruptionTarget',
+      status: 'True',
+      reason: 'DeletionByTaintManager',
+      message: 'Taint manager: deleting due to NoExecute taint',
+      lastTransitionTime: formatTime(clock.nowMs()),
     };
     try {
       const patch = { metadata: { uid }, status: { conditions: withPodCondition(pod.status?.conditions, condition) } };
@@ -81,7 +90,8 @@ export function createTaintEvictionController(deps: ControllerDeps): Controller 
   const enqueueNode = (node: Node): void => {
     for (const pod of pods.byIndex(BY_NODE, node.metadata.name ?? '')) loop.queue.add(keyOfObject(pod));
   };
-  const noExecuteText = (node: Node): string => JSON.stringify((node.spec?.taints ?? []).filter((taint) => taint.effect === 'NoExecute'));
+  const noExecuteText = (node: Node): string =>
+    JSON.stringify((node.spec?.taints ?? []).filter((taint) => taint.effect === 'NoExecute'));
   nodes.addHandler({
     onAdd: enqueueNode,
     onUpdate(old, node) {
@@ -92,7 +102,11 @@ export function createTaintEvictionController(deps: ControllerDeps): Controller 
     onAdd: (pod) => loop.queue.add(keyOfObject(pod)),
     onUpdate(old, pod) {
       if (old.spec === pod.spec && old.metadata.deletionTimestamp === pod.metadata.deletionTimestamp) return;
-      if (old.spec?.nodeName !== pod.spec?.nodeName || JSON.stringify(old.spec?.tolerations) !== JSON.stringify(pod.spec?.tolerations)) loop.queue.add(keyOfObject(pod));
+      if (
+        old.spec?.nodeName !== pod.spec?.nodeName ||
+        JSON.stringify(old.spec?.tolerations) !== JSON.stringify(pod.spec?.tolerations)
+      )
+        loop.queue.add(keyOfObject(pod));
     },
     onDelete: (pod) => void running.delete(keyOfObject(pod)),
   });

@@ -44,7 +44,8 @@ function runtimeSections(base: readonly string[], options: ContainerdOptions): s
   const runc = [...base, 'containerd', 'runtimes', 'runc'];
   const binary: Record<string, TomlValue> = options.runcBinary === undefined ? {} : { BinaryName: options.runcBinary };
   const others = Object.entries(options.handlers ?? {}).map(([name, handler]) =>
-    section([...base, 'containerd', 'runtimes', name], { runtime_type: handler.runtimeType }));
+    section([...base, 'containerd', 'runtimes', name], { runtime_type: handler.runtimeType }),
+  );
   return [
     section(runc, { runtime_type: 'io.containerd.runc.v2' }),
     section([...runc, 'options'], { SystemdCgroup: options.cgroupDriver === 'systemd', ...binary }),

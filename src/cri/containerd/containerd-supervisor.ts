@@ -58,7 +58,10 @@ export function hasSysResource(procStatus: string): boolean {
 }
 
 /** Makes the supervisor. Nothing runs before `start`. */
-export function createContainerdSupervisor(deps: ContainerdSupervisorDeps, config: ContainerdSupervisorConfig): ContainerdSupervisor {
+export function createContainerdSupervisor(
+  deps: ContainerdSupervisorDeps,
+  config: ContainerdSupervisorConfig,
+): ContainerdSupervisor {
   return new Supervisor(deps, config);
 }
 
@@ -86,7 +89,12 @@ class Supervisor implements ContainerdSupervisor {
     const text = containerdConfig(await this.#options());
     const configHash = crypto.sha256Hex(text);
     const record = await this.#readRecord();
-    if (record !== undefined && record.configHash === configHash && (await this.#isOurs(record.pid)) && (await this.#answers())) {
+    if (
+      record !== undefined &&
+      record.configHash === configHash &&
+      (await this.#isOurs(record.pid)) &&
+      (await this.#answers())
+    ) {
       log.info('adopted the running containerd', { pid: record.pid });
       this.#pid = record.pid;
     } else {
@@ -111,7 +119,8 @@ class Supervisor implements ContainerdSupervisor {
   async #options(): Promise<ContainerdOptions> {
     const { options } = this.#config;
     const { files } = this.#platform;
-    const restrict = options.restrictOomScoreAdj ?? !hasSysResource(await files.readText('/proc/self/status').catch(() => ''));
+    const restrict =
+      options.restrictOomScoreAdj ?? !hasSysResource(await files.readText('/proc/self/status').catch(() => ''));
     return { ...options, sandboxImage: options.sandboxImage ?? pauseImageName, restrictOomScoreAdj: restrict };
   }
 
@@ -145,17 +154,22 @@ class Supervisor implements ContainerdSupervisor {
   async #launch(text: string, configHash: string, signal: AbortSignal): Promise<void> {
     const { clock, exec, files, log } = this.#platform;
     const { options, binary = 'containerd', configFile, logFile, readyTimeoutMs = 30_000 } = this.#config;
-    for (const directory of [options.rootDir, options.stateDir, options.cniConfDir, options.registryConfigDir]) await files.makeDir(directory, { mode: 0o711 });
+    for (const directory of [options.rootDir, options.stateDir, options.cniConfDir, options.registryConfigDir])
+      await files.makeDir(directory, { mode: 0o711 });
     await files.writeFileAtomic(configFile, text);
     const loading = this.client.warm();
     this.#pid = await exec.startDaemon(binary, ['--config', configFile], { logFile });
-    await files.writeFileAtomic(this.#recordFile, JSON.stringify({ pid: this.#pid, configHash } satisfies DaemonRecord));
+    await files.writeFileAtomic(
+      this.#recordFile,
+      JSON.stringify({ pid: this.#pid, configHash } satisfies DaemonRecord),
+    );
     await loading;
     const deadlineMs = clock.monotonicMs() + readyTimeoutMs;
     while (!(await files.exists(options.socketPath)) || !(await this.#answers())) {
       signal.throwIfAborted();
       if (!exec.kill(this.#pid, 0)) throw new Error(`containerd ended while it started; see ${logFile}`);
-      if (clock.monotonicMs() > deadlineMs) throw new Error(`containerd did not answer within ${readyTimeoutMs} ms; see ${logFile}`);
+      if (clock.monotonicMs() > deadlineMs)
+        throw new Error(`containerd did not answer within ${readyTimeoutMs} ms; see ${logFile}`);
       await clock.sleep(10, signal);
     }
     log.info('containerd runs', { pid: this.#pid });
@@ -167,7 +181,10 @@ class Supervisor implements ContainerdSupervisor {
     const { images } = this.client;
     if ((await images.imageStatus({ image: { image: pauseImageName } })).image !== undefined) return;
     const image = buildPauseImage((await host.info()).architecture, (data) => crypto.sha256Hex(data));
-    await importImage({ socketPath: this.#config.options.socketPath, clock, images }, { name: pauseImageName, image, pinned: true, signal });
+    await importImage(
+      { socketPath: this.#config.options.socketPath, clock, images },
+      { name: pauseImageName, image, pinned: true, signal },
+    );
   }
 
   #watch(text: string, configHash: string, signal: AbortSignal): void {
@@ -188,7 +205,11 @@ class Supervisor implements ContainerdSupervisor {
     const { clock, log } = this.#platform;
     try {
       const record = await this.#readRecord();
-      const replaced = record !== undefined && record.pid !== this.#pid && record.configHash === configHash && (await this.#isOurs(record.pid));
+      const replaced =
+        record !== undefined &&
+        record.pid !== this.#pid &&
+        record.configHash === configHash &&
+        (await this.#isOurs(record.pid));
       // Another process of this instance may have been quicker; two daemons must not share one root.
       if (replaced) this.#pid = record.pid;
       else await this.#launch(text, configHash, signal);
@@ -210,23 +231,36 @@ class Supervisor implements ContainerdSupervisor {
   async #removePods(): Promise<void> {
     const { runtime } = this.client;
     const { items } = await runtime.listPodSandbox({});
-    await Promise.all(items.map(async ({ id }) => {
-      try {
-        await runtime.stopPodSandbox({ podSandboxId: id });
-        await runtime.removePodSandbox({ podSandboxId: id });
-      } catch (error) {
-        this.#platform.log.warn('pod sandbox cannot be removed', { podSandboxId: id, err: error });
-      }
-    }));
+    await Promise.all(
+      items.map(async ({ id }) => {
+        try {
+          await runtime.stopPodSandbox({ podSandboxId: id });
+          await runtime.removePodSandbox({ podSandboxId: id });
+        } catch (error) {
+          this.#platform.log.warn('pod sandbox cannot be removed', { podSandboxId: id, err: error });
+        }
+      }),
+    );
   }
 
-  /** Shims are found by the socket they were told: they outlive containerd and are nobody's children. */
+  /**
+   * Shims are found by the socket they were told: they outlive containerd and are nobody's children. What they still run
+   * (containerd was not there to be asked) ends first: it would outlive them.
+   */
   async #endShims(): Promise<void> {
     const { exec, files } = this.#platform;
-    for (const name of await files.readDir('/proc')) {
-      if (!/^\d+$/.test(name)) continue;
-      const command = (await files.readText(`/proc/${name}/cmdline`).catch(() => '')).split('\0');
-      if (command[0]?.includes('containerd-shim') && command.includes(this.#config.options.socketPath)) exec.kill(Number(name), 'SIGKILL');
+    const read = (pid: number, file: string): Promise<string> => files.readText(`/proc/${pid}/${file}`).catch(() => '');
+    const pids = (await files.readDir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+    const shims = new Set<number>();
+    for (const pid of pids) {
+      const command = (await read(pid, 'cmdline')).split('\0');
+      if (command[0]?.includes('containerd-shim') && command.includes(this.#config.options.socketPath)) shims.add(pid);
     }
+    if (shims.size === 0) return;
+    for (const pid of pids) {
+      const parent = /^PPid:\s*(\d+)$/m.exec(await read(pid, 'status'))?.[1];
+      if (parent !== undefined && shims.has(Number(parent))) exec.kill(pid, 'SIGKILL');
+    }
+    for (const pid of shims) exec.kill(pid, 'SIGKILL');
   }
 }

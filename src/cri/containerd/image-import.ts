@@ -16,7 +16,8 @@ const contentTable = {
   package: 'containerd.services.content.v1',
   enums: { WriteAction: 'STAT WRITE COMMIT' },
   messages: {
-    WriteContentRequest: 'action:1:WriteAction ref:2:string total:3:int64 expected:4:string offset:5:int64 data:6:bytes labels:7:map<string,string>',
+    WriteContentRequest:
+      'action:1:WriteAction ref:2:string total:3:int64 expected:4:string offset:5:int64 data:6:bytes labels:7:map<string,string>',
     WriteContentResponse: 'action:1:WriteAction offset:4:int64 total:5:int64 digest:6:string',
   },
   services: { Content: { Write: 'stream WriteContentRequest stream WriteContentResponse' } },
@@ -33,7 +34,9 @@ const imagesTable = {
     UpdateImageRequest: 'image:1:Image',
     UpdateImageResponse: 'image:1:Image',
   },
-  services: { Images: { Create: 'CreateImageRequest CreateImageResponse', Update: 'UpdateImageRequest UpdateImageResponse' } },
+  services: {
+    Images: { Create: 'CreateImageRequest CreateImageResponse', Update: 'UpdateImageRequest UpdateImageResponse' },
+  },
 } as const satisfies ProtobufTable;
 
 /** What an import needs. */
@@ -57,7 +60,13 @@ export interface ImageImport {
 
 async function writeBlob(caller: GrpcCaller, blob: OciBlob, labels: Readonly<Record<string, string>>): Promise<void> {
   const request = {
-    action: 'COMMIT', ref: `keelson-${blob.digest}`, total: blob.data.length, expected: blob.digest, offset: 0, data: blob.data, labels,
+    action: 'COMMIT',
+    ref: `keelson-${blob.digest}`,
+    total: blob.data.length,
+    expected: blob.digest,
+    offset: 0,
+    data: blob.data,
+    labels,
   };
   const method = { service: 'containerd.services.content.v1.Content', method: 'Write' };
   try {
@@ -87,7 +96,9 @@ export async function importImage(deps: ImageImportDeps, request: ImageImport): 
   const caller = createGrpcCaller({ socketPath: deps.socketPath, tables: [contentTable, imagesTable], headers });
   const { image } = request;
   const root = { 'containerd.io/gc.root': formatTime(deps.clock.nowMs()) };
-  const children = Object.fromEntries([image.config, ...image.layers].map((blob, index) => [`containerd.io/gc.ref.content.${index}`, blob.digest]));
+  const children = Object.fromEntries(
+    [image.config, ...image.layers].map((blob, index) => [`containerd.io/gc.ref.content.${index}`, blob.digest]),
+  );
   for (const blob of [...image.layers, image.config]) await writeBlob(caller, blob, root);
   await writeBlob(caller, image.manifest, { ...root, ...children });
   await putImage(caller, request);

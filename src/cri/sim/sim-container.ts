@@ -83,8 +83,8 @@ export class SimContainer {
     else this.#behave();
   }
 
-  /** Sends the stop signal, waits, kills. Resolves when the process has ended. */
-  async stop(graceMs: number): Promise<void> {
+  /** Sends the stop signal, waits, kills. Resolves when the process has ended; an abort ends the waiting alone. */
+  async stop(graceMs: number, signal?: AbortSignal): Promise<void> {
     if (this.state !== 'CONTAINER_RUNNING') return;
     const { clock } = this.#deps;
     const { onStop, run } = this.init.image;
@@ -94,10 +94,12 @@ export class SimContainer {
       this.#later(durationMs(after), () => void this.exit(code));
     }
     if (graceMs > 0) {
-      const waiting = linkedController(this.#life.signal);
+      const waiting = linkedController(this.#life.signal, signal);
       await Promise.race([this.#ended.promise, clock.sleep(graceMs, waiting.signal).catch(() => undefined)]);
       waiting.abort();
       waiting.dispose();
+      // Whoever waited went away: the process has had its signal and lives on.
+      signal?.throwIfAborted();
     }
     await this.exit(137);
   }
@@ -112,7 +114,8 @@ export class SimContainer {
     this.reason = reason ?? (code === 0 ? 'Completed' : 'Error');
     this.finishedAtMs = clock.nowMs();
     this.#life.abort(new Error('ended'));
-    if (wasRunning && this.init.image.terminationMessage !== undefined) await this.#writeMessage(this.init.image.terminationMessage);
+    if (wasRunning && this.init.image.terminationMessage !== undefined)
+      await this.#writeMessage(this.init.image.terminationMessage);
     await this.#writes;
     this.#ended.resolve();
     this.#deps.onChange('stopped', code);
@@ -137,7 +140,8 @@ export class SimContainer {
   #behave(): void {
     const { image, crashes } = this.init;
     for (const entry of image.logs ?? []) {
-      const { after, line, stream } = typeof entry === 'string' ? { line: entry } as { after?: number; line: string; stream?: 'stdout' } : entry;
+      const { after, line, stream } =
+        typeof entry === 'string' ? ({ line: entry } as { after?: number; line: string; stream?: 'stdout' }) : entry;
       if (durationMs(after) === 0) this.log(line, stream);
       else this.#later(durationMs(after), () => this.log(line, stream));
     }
@@ -149,7 +153,10 @@ export class SimContainer {
     const { config, podIp } = this.init;
     const { clock } = this.#deps;
     const process = {
-      args: [...(config.command ?? []), ...(config.args ?? [])], environment: this.environment, podIp, stopped: this.#stop.signal,
+      args: [...(config.command ?? []), ...(config.args ?? [])],
+      environment: this.environment,
+      podIp,
+      stopped: this.#stop.signal,
       sleep: (duration: number | string) => clock.sleep(durationMs(duration), this.#life.signal),
       log: (line: string, stream?: 'stdout' | 'stderr') => this.log(line, stream),
       terminationMessage: (text: string) => void (this.#writes = this.#writes.then(() => this.#writeMessage(text))),

@@ -84,6 +84,8 @@ export interface SimImageSpec {
   readonly logs?: readonly (string | SimLogLine)[];
   readonly exec?: (call: SimExecCall) => SimExecResult;
   readonly http?: (call: SimHttpCall) => SimHttpAnswer;
+  /** Ports `http` listens on from the start of the container on. Default 80 and 8080. */
+  readonly ports?: readonly number[];
   /** Written to the termination message file at the end. */
   readonly terminationMessage?: string;
   /** A whole program; its result is the exit code. Takes the place of `exits`, `logs` and `onStop`. */
@@ -116,6 +118,7 @@ export function durationMs(duration: Duration | undefined): number {
   if (typeof duration === 'number') return duration;
   if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(duration)) throw new Error(`not a duration: ${duration}`);
   let total = 0;
-  for (const [, number, unit] of duration.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)) total += Number(number) * units[unit!]!;
+  for (const [, number, unit] of duration.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g))
+    total += Number(number) * units[unit!]!;
   return total;
 }

@@ -27,13 +27,21 @@ function imageId(name: string): string {
 function imageOf(image: SimImage): Image {
   const { name, sizeBytes = defaultSizeBytes, uid, username = '' } = image;
   return {
-    id: imageId(name), repoTags: [name], repoDigests: [], size: sizeBytes, username, pinned: false,
+    id: imageId(name),
+    repoTags: [name],
+    repoDigests: [],
+    size: sizeBytes,
+    username,
+    pinned: false,
     ...(username !== '' ? {} : { uid: { value: uid ?? 0 } }),
   };
 }
 
 /** Makes the store. */
-export function createSimImages(deps: { readonly clock: Clock }, config: { images?: readonly SimImage[]; unknownImages?: 'run' | 'refuse' }): SimImageStore {
+export function createSimImages(
+  deps: { readonly clock: Clock },
+  config: { images?: readonly SimImage[]; unknownImages?: 'run' | 'refuse' },
+): SimImageStore {
   const known = new Map<string, SimImage>();
   const present = new Set<string>();
   const add = (image: SimImage): void => {
@@ -44,7 +52,9 @@ export function createSimImages(deps: { readonly clock: Clock }, config: { image
   for (const image of config.images ?? []) add(image);
 
   const find = (nameOrId: string): SimImage | undefined => {
-    const name = nameOrId.startsWith('sha256:') ? [...present].find((candidate) => imageId(candidate) === nameOrId) : describe(nameOrId).name;
+    const name = nameOrId.startsWith('sha256:')
+      ? [...present].find((candidate) => imageId(candidate) === nameOrId)
+      : describe(nameOrId).name;
     return name !== undefined && present.has(name) ? known.get(name) : undefined;
   };
 
@@ -52,7 +62,12 @@ export function createSimImages(deps: { readonly clock: Clock }, config: { image
     async listImages({ filter }) {
       const wanted = filter?.image?.image;
       const images = [...present].map((name) => imageOf(known.get(name)!));
-      return { images: wanted === undefined || wanted === '' ? images : images.filter(({ repoTags, id }) => repoTags.includes(wanted) || id === wanted) };
+      return {
+        images:
+          wanted === undefined || wanted === ''
+            ? images
+            : images.filter(({ repoTags, id }) => repoTags.includes(wanted) || id === wanted),
+      };
     },
     // eslint-disable-next-line require-yield -- the shape of a stream that only fails
     async *streamImages() {
@@ -66,7 +81,11 @@ export function createSimImages(deps: { readonly clock: Clock }, config: { image
       const name = describe(image?.image ?? '').name;
       const described = known.get(name) ?? (config.unknownImages === 'refuse' ? undefined : describe(name));
       await deps.clock.sleep(durationMs(described?.pull?.after), options?.signal);
-      if (described === undefined) throw new CriError('NotFound', `failed to pull and unpack image "${name}": failed to resolve reference "${name}": ${name}: not found`);
+      if (described === undefined)
+        throw new CriError(
+          'NotFound',
+          `failed to pull and unpack image "${name}": failed to resolve reference "${name}": ${name}: not found`,
+        );
       if (described.pull?.error !== undefined) throw new CriError('Unknown', described.pull.error);
       known.set(name, described);
       present.add(name);
@@ -79,7 +98,12 @@ export function createSimImages(deps: { readonly clock: Clock }, config: { image
     },
     async imageFsInfo() {
       const used = [...present].reduce((sum, name) => sum + (known.get(name)!.sizeBytes ?? defaultSizeBytes), 0);
-      const usage = { timestampMs: deps.clock.nowMs(), fsId: { mountpoint: simImageFs }, usedBytes: { value: used }, inodesUsed: { value: present.size * 1000 } };
+      const usage = {
+        timestampMs: deps.clock.nowMs(),
+        fsId: { mountpoint: simImageFs },
+        usedBytes: { value: used },
+        inodesUsed: { value: present.size * 1000 },
+      };
       return { imageFilesystems: [usage], containerFilesystems: [] };
     },
   };

@@ -1,11 +1,11 @@
 /** The runtime service of the simulated runtime. */
 import { CriError } from '../cri-error.ts';
-import type {
-  Container, ContainerStats, ContainerStatus, CriRuntimeService, PodSandbox, PodSandboxStatus,
-} from '../gen/cri-types.ts';
+import type { CriRuntimeService } from '../gen/cri-types.ts';
 import { SimContainer } from './sim-container.ts';
+import { openPorts } from './sim-http.ts';
 import { durationMs } from './sim-image.ts';
 import type { SimSandbox } from './sim-sandbox.ts';
+import { containerStats, containerStatus, describeContainer, describeSandbox, sandboxStatus } from './sim-status.ts';
 import type { SimState } from './sim-state.ts';
 
 type Labels = Readonly<Record<string, string>>;
@@ -26,73 +26,20 @@ function sandboxOf(state: SimState, id: string | undefined): SimSandbox {
 
 function containerOf(state: SimState, id: string | undefined): SimContainer {
   const container = state.containers.get(id ?? '');
-  if (container === undefined) throw new CriError('NotFound', `an error occurred when try to find container "${id}": not found`);
+  if (container === undefined)
+    throw new CriError('NotFound', `an error occurred when try to find container "${id}": not found`);
   return container;
 }
 
-function describeSandbox(sandbox: SimSandbox): PodSandbox {
-  const { config, id, createdAtMs, ready, runtimeHandler } = sandbox;
-  const { name = '', namespace = '', uid = '', attempt = 0 } = config.metadata ?? {};
-  return {
-    id, createdAtMs, runtimeHandler, metadata: { name, namespace, uid, attempt }, state: ready ? 'SANDBOX_READY' : 'SANDBOX_NOTREADY',
-    labels: config.labels ?? {}, annotations: config.annotations ?? {},
-  };
-}
-
-function sandboxStatus(sandbox: SimSandbox): PodSandboxStatus {
-  return {
-    ...describeSandbox(sandbox),
-    network: { ip: sandbox.ip, additionalIps: [] },
-    linux: { namespaces: { options: { network: sandbox.hostNetwork ? 'NODE' : 'POD', pid: 'CONTAINER', ipc: 'POD', targetId: '' } } },
-  };
-}
-
-function imageSpec(name: string) {
-  return { image: name, annotations: {}, userSpecifiedImage: name, runtimeHandler: '', imageRef: '' };
-}
-
-function describeContainer(container: SimContainer): Container {
-  const { id, sandboxId, config, image, imageId } = container.init;
-  return {
-    id, podSandboxId: sandboxId, metadata: { name: config.metadata?.name ?? '', attempt: config.metadata?.attempt ?? 0 },
-    image: imageSpec(image.name), imageRef: imageId, imageId, state: container.state, createdAtMs: container.createdAtMs,
-    labels: config.labels ?? {}, annotations: config.annotations ?? {},
-  };
-}
-
-function containerStatus(container: SimContainer): ContainerStatus {
-  const { config, logPath } = container.init;
-  const { podSandboxId: _, ...base } = describeContainer(container);
-  return {
-    ...base, logPath, startedAtMs: container.startedAtMs, finishedAtMs: container.finishedAtMs, exitCode: container.exitCode,
-    reason: container.reason, message: '', stopSignal: config.stopSignal ?? 'RUNTIME_DEFAULT',
-    mounts: (config.mounts ?? []).map((mount) => ({
-      containerPath: mount.containerPath ?? '', hostPath: mount.hostPath ?? '', readonly: mount.readonly ?? false, selinuxRelabel: false,
-      propagation: mount.propagation ?? 'PROPAGATION_PRIVATE', uidMappings: [], gidMappings: [], recursiveReadOnly: false, imageSubPath: '',
-    })),
-  };
-}
-
-function containerStats(container: SimContainer, nowMs: number): ContainerStats {
-  const { id, config } = container.init;
-  const running = container.state === 'CONTAINER_RUNNING';
-  const value = (amount: number) => ({ value: amount });
-  return {
-    attributes: { id, metadata: { name: config.metadata?.name ?? '', attempt: config.metadata?.attempt ?? 0 }, labels: config.labels ?? {}, annotations: config.annotations ?? {} },
-    // A steady hundredth of a core and ten megabytes, so that what reads statistics has something to read.
-    ...(running ? {
-      cpu: { timestampMs: nowMs, usageCoreNanoSeconds: value((nowMs - container.startedAtMs) * 10_000), usageNanoCores: value(10_000_000) },
-      memory: { timestampMs: nowMs, workingSetBytes: value(10_000_000), availableBytes: value(0), usageBytes: value(10_000_000), rssBytes: value(8_000_000), pageFaults: value(0), majorPageFaults: value(0) },
-    } : {}),
-    writableLayer: { timestampMs: nowMs, usedBytes: value(4096), inodesUsed: value(1) },
-  };
-}
-
-type SandboxCalls = Pick<CriRuntimeService, 'runPodSandbox' | 'stopPodSandbox' | 'removePodSandbox' | 'podSandboxStatus' | 'listPodSandbox'>;
+type SandboxCalls = Pick<
+  CriRuntimeService,
+  'runPodSandbox' | 'stopPodSandbox' | 'removePodSandbox' | 'podSandboxStatus' | 'listPodSandbox'
+>;
 
 function sandboxCalls(state: SimState): SandboxCalls {
   const { clock } = state.deps;
-  const containersOf = (id: string): SimContainer[] => [...state.containers.values()].filter((container) => container.init.sandboxId === id);
+  const containersOf = (id: string): SimContainer[] =>
+    [...state.containers.values()].filter((container) => container.init.sandboxId === id);
   const stop = async (sandbox: SimSandbox): Promise<void> => {
     await Promise.all(containersOf(sandbox.id).map((container) => container.stop(0)));
     if (!sandbox.ready) return;
@@ -104,11 +51,22 @@ function sandboxCalls(state: SimState): SandboxCalls {
     async runPodSandbox({ config = {}, runtimeHandler = '' }, options) {
       await clock.sleep(durationMs(state.config.sandboxStart), options?.signal);
       const { uid, attempt = 0 } = config.metadata ?? {};
-      const taken = [...state.sandboxes.values()].some(({ config: other }) => other.metadata?.uid === uid && (other.metadata?.attempt ?? 0) === attempt);
-      if (taken) throw new CriError('Unknown', `failed to reserve sandbox name: name is reserved for ${uid} attempt ${attempt}`);
+      const taken = [...state.sandboxes.values()].some(
+        ({ config: other }) => other.metadata?.uid === uid && (other.metadata?.attempt ?? 0) === attempt,
+      );
+      if (taken)
+        throw new CriError('Unknown', `failed to reserve sandbox name: name is reserved for ${uid} attempt ${attempt}`);
       const hostNetwork = config.linux?.securityContext?.namespaceOptions?.network === 'NODE';
       const id = state.newId();
-      state.sandboxes.set(id, { id, config, runtimeHandler, hostNetwork, createdAtMs: clock.nowMs(), ready: true, ip: hostNetwork ? '' : state.allocateIp() });
+      state.sandboxes.set(id, {
+        id,
+        config,
+        runtimeHandler,
+        hostNetwork,
+        createdAtMs: clock.nowMs(),
+        ready: true,
+        ip: hostNetwork ? '' : state.allocateIp(),
+      });
       state.emit({ containerId: id, type: 'created' });
       state.emit({ containerId: id, type: 'started' });
       return { podSandboxId: id };
@@ -128,19 +86,40 @@ function sandboxCalls(state: SimState): SandboxCalls {
       return {};
     },
     async podSandboxStatus({ podSandboxId }) {
-      return { status: sandboxStatus(sandboxOf(state, podSandboxId)), info: {}, containersStatuses: [], timestampMs: 0 };
+      return {
+        status: sandboxStatus(sandboxOf(state, podSandboxId)),
+        info: {},
+        containersStatuses: [],
+        timestampMs: 0,
+      };
     },
     async listPodSandbox({ filter = {} }) {
       const wanted = filter.state?.state;
-      const items = [...state.sandboxes.values()].map(describeSandbox).filter((sandbox) =>
-        (!filter.id || sandbox.id === filter.id) && (filter.state === undefined || sandbox.state === (wanted ?? 'SANDBOX_READY')) && matches(sandbox.labels, filter.labelSelector));
+      const items = [...state.sandboxes.values()]
+        .map(describeSandbox)
+        .filter(
+          (sandbox) =>
+            (!filter.id || sandbox.id === filter.id) &&
+            (filter.state === undefined || sandbox.state === (wanted ?? 'SANDBOX_READY')) &&
+            matches(sandbox.labels, filter.labelSelector),
+        );
       return { items };
     },
   };
 }
 
-type ContainerCalls = Pick<CriRuntimeService,
-  'createContainer' | 'startContainer' | 'stopContainer' | 'removeContainer' | 'listContainers' | 'containerStatus' | 'updateContainerResources' | 'reopenContainerLog' | 'execSync'>;
+type ContainerCalls = Pick<
+  CriRuntimeService,
+  | 'createContainer'
+  | 'startContainer'
+  | 'stopContainer'
+  | 'removeContainer'
+  | 'listContainers'
+  | 'containerStatus'
+  | 'updateContainerResources'
+  | 'reopenContainerLog'
+  | 'execSync'
+>;
 
 function newContainer(state: SimState, sandbox: SimSandbox, config: SimContainer['init']['config']): SimContainer {
   const wanted = config.image?.image ?? '';
@@ -152,9 +131,29 @@ function newContainer(state: SimState, sandbox: SimSandbox, config: SimContainer
   const id = state.newId();
   const { logDirectory = '' } = sandbox.config;
   const logPath = logDirectory === '' || !config.logPath ? '' : `${logDirectory}/${config.logPath}`;
-  return new SimContainer({
-    id, config, image, logPath, sandboxId: sandbox.id, imageId: state.store.idOf(image), podIp: sandbox.ip, crashes: starts < (image.crashes?.times ?? 0),
-  }, { ...state.deps, onChange: (type, exitCode) => state.emit({ containerId: id, type, ...(exitCode === undefined ? {} : { exitCode }) }) });
+  let closePorts = (): void => undefined;
+  const container: SimContainer = new SimContainer(
+    {
+      id,
+      config,
+      image,
+      logPath,
+      sandboxId: sandbox.id,
+      imageId: state.store.idOf(image),
+      podIp: sandbox.ip,
+      crashes: starts < (image.crashes?.times ?? 0),
+    },
+    {
+      ...state.deps,
+      onChange(type, exitCode) {
+        const { listen, clock } = state.deps;
+        if (type === 'stopped') closePorts();
+        else if (listen !== undefined) closePorts = openPorts(container, clock, listen);
+        state.emit({ containerId: id, type, ...(exitCode === undefined ? {} : { exitCode }) });
+      },
+    },
+  );
+  return container;
 }
 
 function containerCalls(state: SimState): ContainerCalls {
@@ -170,7 +169,8 @@ function containerCalls(state: SimState): ContainerCalls {
     },
     async startContainer({ containerId }) {
       const container = containerOf(state, containerId);
-      if (container.state !== 'CONTAINER_CREATED') throw new CriError('Unknown', `container is in ${container.state} state`);
+      if (container.state !== 'CONTAINER_CREATED')
+        throw new CriError('Unknown', `container is in ${container.state} state`);
       const { startError } = container.init.image;
       if (startError !== undefined) {
         await container.exit(128, 'StartError');
@@ -179,8 +179,8 @@ function containerCalls(state: SimState): ContainerCalls {
       await container.start();
       return {};
     },
-    async stopContainer({ containerId, timeoutSeconds = 0 }) {
-      await state.containers.get(containerId ?? '')?.stop(timeoutSeconds * 1000);
+    async stopContainer({ containerId, timeoutSeconds = 0 }, options) {
+      await state.containers.get(containerId ?? '')?.stop(timeoutSeconds * 1000, options?.signal);
       return {};
     },
     async removeContainer({ containerId }) {
@@ -193,9 +193,15 @@ function containerCalls(state: SimState): ContainerCalls {
     },
     async listContainers({ filter = {} }) {
       const wanted = filter.state?.state;
-      const containers = [...state.containers.values()].map(describeContainer).filter((container) =>
-        (!filter.id || container.id === filter.id) && (!filter.podSandboxId || container.podSandboxId === filter.podSandboxId)
-        && (filter.state === undefined || container.state === (wanted ?? 'CONTAINER_CREATED')) && matches(container.labels, filter.labelSelector));
+      const containers = [...state.containers.values()]
+        .map(describeContainer)
+        .filter(
+          (container) =>
+            (!filter.id || container.id === filter.id) &&
+            (!filter.podSandboxId || container.podSandboxId === filter.podSandboxId) &&
+            (filter.state === undefined || container.state === (wanted ?? 'CONTAINER_CREATED')) &&
+            matches(container.labels, filter.labelSelector),
+        );
       return { containers };
     },
     async containerStatus({ containerId }) {
@@ -208,19 +214,29 @@ function containerCalls(state: SimState): ContainerCalls {
     async reopenContainerLog({ containerId }) {
       const container = containerOf(state, containerId);
       if (container.state !== 'CONTAINER_RUNNING') throw new CriError('Unknown', 'container is not running');
-      if (container.init.logPath !== '' && !(await files.exists(container.init.logPath))) await files.writeFile(container.init.logPath, '');
+      if (container.init.logPath !== '' && !(await files.exists(container.init.logPath)))
+        await files.writeFile(container.init.logPath, '');
       return {};
     },
     async execSync({ containerId, cmd = [], timeoutSeconds = 0 }) {
       const container = containerOf(state, containerId);
-      if (container.state !== 'CONTAINER_RUNNING') throw new CriError('Unknown', `container is in ${container.state} state`);
+      if (container.state !== 'CONTAINER_RUNNING')
+        throw new CriError('Unknown', `container is in ${container.state} state`);
       const { exec } = container.init.image;
-      const call = { command: cmd, containerName: container.init.config.metadata?.name ?? '', environment: container.environment };
+      const call = {
+        command: cmd,
+        containerName: container.init.config.metadata?.name ?? '',
+        environment: container.environment,
+      };
       const { exitCode, stdout = '', stderr = '', after } = exec?.(call) ?? { exitCode: 0 };
       const takesMs = durationMs(after);
       const limitMs = timeoutSeconds > 0 ? timeoutSeconds * 1000 : Number.POSITIVE_INFINITY;
       await clock.sleep(Math.min(takesMs, limitMs));
-      if (takesMs > limitMs) throw new CriError('DeadlineExceeded', `failed to exec in container: timeout ${timeoutSeconds}s exceeded: context deadline exceeded`);
+      if (takesMs > limitMs)
+        throw new CriError(
+          'DeadlineExceeded',
+          `failed to exec in container: timeout ${timeoutSeconds}s exceeded: context deadline exceeded`,
+        );
       return { exitCode, stdout: Buffer.from(stdout), stderr: Buffer.from(stderr) };
     },
   };
@@ -236,15 +252,30 @@ export function createSimRuntimeService(state: SimState): CriRuntimeService {
   return {
     ...sandboxCalls(state),
     ...containerCalls(state),
-    version: async () => ({ version: '0.1.0', runtimeName: 'simulated', runtimeVersion: '1.0.0', runtimeApiVersion: 'v1' }),
-    status: async () => ({ status: { conditions }, info: {}, runtimeHandlers: [{ name: '', features: { recursiveReadOnlyMounts: false, userNamespaces: false } }] }),
+    version: async () => ({
+      version: '0.1.0',
+      runtimeName: 'simulated',
+      runtimeVersion: '1.0.0',
+      runtimeApiVersion: 'v1',
+    }),
+    status: async () => ({
+      status: { conditions },
+      info: {},
+      runtimeHandlers: [{ name: '', features: { recursiveReadOnlyMounts: false, userNamespaces: false } }],
+    }),
     updateRuntimeConfig: async () => ({}),
     runtimeConfig: async () => ({ linux: { cgroupDriver: 'CGROUPFS' } }),
     updatePodSandboxResources: async () => ({}),
-    containerStats: async ({ containerId }) => ({ stats: containerStats(containerOf(state, containerId), clock.nowMs()) }),
+    containerStats: async ({ containerId }) => ({
+      stats: containerStats(containerOf(state, containerId), clock.nowMs()),
+    }),
     async listContainerStats({ filter = {} }) {
-      const all = [...state.containers.values()].filter((container) => (!filter.id || container.init.id === filter.id)
-        && (!filter.podSandboxId || container.init.sandboxId === filter.podSandboxId) && matches(container.init.config.labels ?? {}, filter.labelSelector));
+      const all = [...state.containers.values()].filter(
+        (container) =>
+          (!filter.id || container.init.id === filter.id) &&
+          (!filter.podSandboxId || container.init.sandboxId === filter.podSandboxId) &&
+          matches(container.init.config.labels ?? {}, filter.labelSelector),
+      );
       return { stats: all.map((container) => containerStats(container, clock.nowMs())) };
     },
     exec: async () => unimplemented('Exec'),

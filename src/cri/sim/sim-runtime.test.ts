@@ -9,11 +9,19 @@ import { createSimRuntime } from './sim-runtime.ts';
 describeRuntime('the simulated runtime', async () => {
   const platform = createSimPlatform();
   const cri = createSimRuntime(platform, {
-    images: [image('run:1'), image('deaf:1', { onStop: 'ignored' }), image('fail:1', { exits: { code: 3, after: 5 }, logs: ['hello'] })],
+    images: [
+      image('run:1'),
+      image('deaf:1', { onStop: 'ignored' }),
+      image('fail:1', { exits: { code: 3, after: 5 }, logs: ['hello'] }),
+    ],
   });
   return {
-    cri, logDirectory: '/logs', cgroupParent: '/test',
-    running: { image: { image: 'run:1' } }, stubborn: { image: { image: 'deaf:1' } }, failing: { image: { image: 'fail:1' } },
+    cri,
+    logDirectory: '/logs',
+    cgroupParent: '/test',
+    running: { image: { image: 'run:1' } },
+    stubborn: { image: { image: 'deaf:1' } },
+    failing: { image: { image: 'fail:1' } },
     readText: (path) => platform.files.readText(path),
     drive: (work) => platform.clock.drive(work),
     close: async () => undefined,
@@ -24,9 +32,14 @@ describe('scenarios', () => {
   const start = async (spec: Parameters<typeof image>[1]) => {
     const platform = createSimPlatform();
     const cri = createSimRuntime(platform, { images: [image('app', spec)] });
-    const { podSandboxId } = await platform.clock.drive(cri.runtime.runPodSandbox({ config: { metadata: { uid: 'u' }, logDirectory: '/logs' } }));
+    const { podSandboxId } = await platform.clock.drive(
+      cri.runtime.runPodSandbox({ config: { metadata: { uid: 'u' }, logDirectory: '/logs' } }),
+    );
     const launch = async () => {
-      const { containerId } = await cri.runtime.createContainer({ podSandboxId, config: { metadata: { name: 'app' }, image: { image: 'app' }, logPath: 'app.log' } });
+      const { containerId } = await cri.runtime.createContainer({
+        podSandboxId,
+        config: { metadata: { name: 'app' }, image: { image: 'app' }, logPath: 'app.log' },
+      });
       await platform.clock.drive(cri.runtime.startContainer({ containerId }));
       return containerId;
     };
@@ -35,7 +48,8 @@ describe('scenarios', () => {
 
   it('starts late, logs on time, answers by uptime', async () => {
     const { platform, cri, launch } = await start({
-      start: '2s', logs: ['at once', { after: '1s', line: 'later', stream: 'stderr' }],
+      start: '2s',
+      logs: ['at once', { after: '1s', line: 'later', stream: 'stderr' }],
       http: ({ uptimeMs, path }) => ({ status: uptimeMs < 3000 ? 503 : 200, body: path }),
     });
     const before = platform.clock.nowMs();
@@ -46,7 +60,10 @@ describe('scenarios', () => {
     assert.deepEqual(ask(), { status: 503, body: '/ready' });
     await platform.clock.advance(3000);
     assert.deepEqual(ask(), { status: 200, body: '/ready' });
-    assert.equal(await platform.files.readText('/logs/app.log'), '2026-01-01T00:00:02.000000000Z stdout F at once\n2026-01-01T00:00:03.000000000Z stderr F later\n');
+    assert.equal(
+      await platform.files.readText('/logs/app.log'),
+      '2026-01-01T00:00:02.000000000Z stdout F at once\n2026-01-01T00:00:03.000000000Z stderr F later\n',
+    );
     await platform.clock.drive(cri.crash(id, 9, 'OOMKilled'));
     assert.equal(ask(), undefined);
   });
@@ -58,7 +75,10 @@ describe('scenarios', () => {
       ids.push(await launch());
       await platform.clock.advance(1000);
     }
-    assert.deepEqual(ids.map((id) => cri.containers.get(id)!.state), ['CONTAINER_EXITED', 'CONTAINER_EXITED', 'CONTAINER_RUNNING']);
+    assert.deepEqual(
+      ids.map((id) => cri.containers.get(id)!.state),
+      ['CONTAINER_EXITED', 'CONTAINER_EXITED', 'CONTAINER_RUNNING'],
+    );
   });
 
   it('runs a program', async () => {

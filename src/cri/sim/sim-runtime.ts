@@ -50,13 +50,20 @@ function createAddresses(podCidr: string, state: () => Iterable<SimSandbox>): ()
 }
 
 /** Counts and fails calls of a service, in front of its methods. */
-function instrument<T extends object>(service: T, calls: Map<string, number>, failures: ReadonlyMap<string, CriError>): T {
-  const entries = Object.entries(service).map(([name, method]) => [name, (...args: unknown[]) => {
-    calls.set(name, (calls.get(name) ?? 0) + 1);
-    const failure = failures.get(name);
-    if (failure !== undefined) return Promise.reject(failure);
-    return (method as (...values: unknown[]) => unknown)(...args);
-  }]);
+function instrument<T extends object>(
+  service: T,
+  calls: Map<string, number>,
+  failures: ReadonlyMap<string, CriError>,
+): T {
+  const entries = Object.entries(service).map(([name, method]) => [
+    name,
+    (...args: unknown[]) => {
+      calls.set(name, (calls.get(name) ?? 0) + 1);
+      const failure = failures.get(name);
+      if (failure !== undefined) return Promise.reject(failure);
+      return (method as (...values: unknown[]) => unknown)(...args);
+    },
+  ]);
   return Object.fromEntries(entries) as T;
 }
 
@@ -70,7 +77,12 @@ export function createSimRuntime(deps: SimRuntimeDeps, config: SimRuntimeConfig 
   const failures = new Map<string, CriError>();
   const store = createSimImages(deps, config);
   const state: SimState = {
-    deps, config, sandboxes, containers, store, starts: new Map(),
+    deps,
+    config,
+    sandboxes,
+    containers,
+    store,
+    starts: new Map(),
     newId: () => Buffer.from(random.bytes(32)).toString('hex'),
     allocateIp: createAddresses(config.podCidr ?? '10.244.0.0/16', () => sandboxes.values()),
     emit(event) {
@@ -98,7 +110,11 @@ export function createSimRuntime(deps: SimRuntimeDeps, config: SimRuntimeConfig 
   return {
     runtime: instrument(service, calls, failures),
     images: instrument(store.service, calls, failures),
-    events, sandboxes, containers, store, calls,
+    events,
+    sandboxes,
+    containers,
+    store,
+    calls,
     async crash(containerId, code, reason) {
       await containers.get(containerId)?.exit(code, reason);
     },
@@ -106,7 +122,8 @@ export function createSimRuntime(deps: SimRuntimeDeps, config: SimRuntimeConfig 
       const sandbox = sandboxes.get(sandboxId);
       if (sandbox === undefined) return;
       sandbox.ready = false;
-      for (const container of containers.values()) if (container.init.sandboxId === sandboxId) await container.exit(255);
+      for (const container of containers.values())
+        if (container.init.sandboxId === sandboxId) await container.exit(255);
       state.emit({ containerId: sandboxId, type: 'stopped', exitCode: 255 });
     },
     failCalls(method, error) {

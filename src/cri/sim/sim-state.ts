@@ -1,5 +1,6 @@
 /** What the parts of the simulated runtime share: its ports, its configuration, and everything that runs. */
 import type { Clock } from '../../platform/clock.ts';
+import type { HttpHandler } from '../../platform/http.ts';
 import type { Files } from '../../platform/files.ts';
 import type { Random } from '../../platform/random.ts';
 import type { CriEvent } from '../runtime-service.ts';
@@ -13,6 +14,8 @@ export interface SimRuntimeDeps {
   readonly clock: Clock;
   readonly files: Files;
   readonly random: Random;
+  /** Makes a pod's HTTP port reachable in the simulated network; gives how to close it. Without it only `SimRuntime.http` reaches pods. */
+  listen?(address: string, port: number, handler: HttpHandler): () => void;
 }
 
 /** What is simulated. */

@@ -45,18 +45,25 @@ export interface PodContainerManagerConfig extends PodResourceOptions {
   readonly enforceNodeAllocatable: readonly string[];
 }
 
+/** Names of cgroups below the instance's root, for statistics. */
+export interface PodCgroups {
+  /** Holds all pods; undefined when pods have no cgroups of their own. */
+  readonly rootName: string | undefined;
+  cgroupName(pod: Pod): string | undefined;
+}
+
 const qosPeriodMs = 60_000;
 const podPrefix = 'pod';
 
 /** Makes the manager; no cgroup is touched before `start`. */
-export function createPodContainerManager(deps: PodContainerManagerDeps, config: PodContainerManagerConfig): PodContainerManager {
+export function createPodContainerManager(deps: PodContainerManagerDeps, config: PodContainerManagerConfig): PodContainerManager & PodCgroups {
   return config.cgroupsPerQos ? new QosPodContainers(deps, config) : withoutPodCgroups(deps, config);
 }
 
-class QosPodContainers implements PodContainerManager {
+class QosPodContainers implements PodContainerManager, PodCgroups {
   readonly #deps: PodContainerManagerDeps;
   readonly #config: PodContainerManagerConfig;
-  readonly #root: string;
+  readonly rootName: string;
   readonly #parents: Readonly<Record<ReturnType<typeof podQosClass>, string>>;
   readonly #mutex = new KeyedMutex();
   #burstableShares = 0;
@@ -64,13 +71,13 @@ class QosPodContainers implements PodContainerManager {
   constructor(deps: PodContainerManagerDeps, config: PodContainerManagerConfig) {
     this.#deps = deps;
     this.#config = config;
-    this.#root = `${config.cgroupRoot === '/' ? '' : config.cgroupRoot}/kubepods`;
-    this.#parents = { Guaranteed: this.#root, Burstable: `${this.#root}/burstable`, BestEffort: `${this.#root}/besteffort` };
+    this.rootName = `${config.cgroupRoot === '/' ? '' : config.cgroupRoot}/kubepods`;
+    this.#parents = { Guaranteed: this.rootName, Burstable: `${this.rootName}/burstable`, BestEffort: `${this.rootName}/besteffort` };
   }
 
   async start(signal: AbortSignal): Promise<void> {
     const { cgroups, platform } = this.#deps;
-    await cgroups.create(this.#root, {});
+    await cgroups.create(this.rootName, {});
     await cgroups.create(this.#parents.BestEffort, { cpuShares: minCpuShares });
     await cgroups.create(this.#parents.Burstable, {});
     await this.#updateQos();
@@ -82,7 +89,7 @@ class QosPodContainers implements PodContainerManager {
   }
 
   async ensurePodCgroup(pod: Pod): Promise<void> {
-    const name = this.#nameOf(pod);
+    const name = this.cgroupName(pod);
     await this.#mutex.run(podUid(pod), async () => {
       if (await this.#deps.cgroups.exists(name)) return;
       await this.#updateQos();
@@ -91,16 +98,16 @@ class QosPodContainers implements PodContainerManager {
   }
 
   async updatePodCgroup(pod: Pod): Promise<void> {
-    await this.#mutex.run(podUid(pod), () => this.#deps.cgroups.update(this.#nameOf(pod), resourceConfigForPod(pod, this.#config)));
+    await this.#mutex.run(podUid(pod), () => this.#deps.cgroups.update(this.cgroupName(pod), resourceConfigForPod(pod, this.#config)));
     await this.#updateQos();
   }
 
   podCgroupExists(pod: Pod): Promise<boolean> {
-    return this.#deps.cgroups.exists(this.#nameOf(pod));
+    return this.#deps.cgroups.exists(this.cgroupName(pod));
   }
 
   criParent(pod: Pod): string {
-    return this.#deps.cgroups.criParent(this.#nameOf(pod));
+    return this.#deps.cgroups.criParent(this.cgroupName(pod));
   }
 
   async destroyPodCgroup(uid: string): Promise<void> {
@@ -123,7 +130,7 @@ class QosPodContainers implements PodContainerManager {
     return [...uids].sort();
   }
 
-  #nameOf(pod: Pod): string {
+  cgroupName(pod: Pod): string {
     return `${this.#parents[podQosClass(pod)]}/${podPrefix}${podUid(pod)}`;
   }
 
@@ -144,10 +151,10 @@ class QosPodContainers implements PodContainerManager {
     const { milliCpu, memoryBytes, pids } = await this.#deps.nodeAllocatable();
     const limits = { cpuShares: milliCpuToShares(milliCpu), memoryMaxBytes: memoryBytes, ...(pids === undefined ? {} : { pidsMax: pids }) };
     try {
-      await this.#deps.cgroups.update(this.#root, limits);
+      await this.#deps.cgroups.update(this.rootName, limits);
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error);
-      const message = `Failed to update Node Allocatable Limits "${this.#root}": ${text}`;
+      const message = `Failed to update Node Allocatable Limits "${this.rootName}": ${text}`;
       if (nodeRef !== undefined) recorder?.event(nodeRef, 'Warning', 'FailedNodeAllocatableEnforcement', message);
       throw new Error(message, { cause: error });
     }
@@ -160,8 +167,10 @@ function podUid(pod: Pod): string {
 }
 
 /** Containers lie directly below the root; there is nothing to make, limit or remove per pod. */
-function withoutPodCgroups({ cgroups }: PodContainerManagerDeps, { cgroupRoot }: PodContainerManagerConfig): PodContainerManager {
+function withoutPodCgroups({ cgroups }: PodContainerManagerDeps, { cgroupRoot }: PodContainerManagerConfig): PodContainerManager & PodCgroups {
   return {
+    rootName: undefined,
+    cgroupName: () => undefined,
     start: () => cgroups.create(cgroupRoot, {}),
     ensurePodCgroup: () => Promise.resolve(),
     updatePodCgroup: () => Promise.resolve(),

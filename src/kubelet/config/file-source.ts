@@ -4,15 +4,14 @@ import type { Platform } from '../../platform/platform.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 import { podUid } from '../types/pod-update.ts';
 import type { PodConfigSource } from './pod-config.ts';
-import { podsOfManifest, staticPodOf } from './static-pod.ts';
-import type { PreparePod } from './static-sources.ts';
+import { podsOfManifest, staticPodOf, type PreparePod } from './static-pod.ts';
 
 /** What it needs. */
 export interface FileSourceDeps {
   readonly platform: Platform;
   readonly sink: PodConfigSource;
   readonly preparePod: PreparePod;
-  readonly parse: (text: string) => unknown;
+  readonly parse: (text: string) => Promise<unknown>;
 }
 
 /** Reads and watches until the signal aborts. A file that cannot be read or is no pod is logged and left out; the others stand. */
@@ -27,7 +26,7 @@ export function startFileSource(deps: FileSourceDeps, config: KubeletConfigurati
   let lastText = '';
 
   async function podOf(file: string): Promise<Pod> {
-    const pods = podsOfManifest(deps.parse(await files.readText(file)));
+    const pods = podsOfManifest(await deps.parse(await files.readText(file)));
     if (pods.length !== 1) throw new Error(`${file} holds ${pods.length} pods, not one`);
     const origin = {
       source: 'file' as const,

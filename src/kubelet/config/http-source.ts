@@ -2,8 +2,7 @@
 import type { Platform } from '../../platform/platform.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 import type { PodConfigSource } from './pod-config.ts';
-import { podsOfManifest, staticPodOf } from './static-pod.ts';
-import type { PreparePod } from './static-sources.ts';
+import { podsOfManifest, staticPodOf, type PreparePod } from './static-pod.ts';
 
 const TIMEOUT_MS = 10_000;
 
@@ -12,7 +11,7 @@ export interface HttpSourceDeps {
   readonly platform: Platform;
   readonly sink: PodConfigSource;
   readonly preparePod: PreparePod;
-  readonly parse: (text: string) => unknown;
+  readonly parse: (text: string) => Promise<unknown>;
 }
 
 /** Asks until the signal aborts. What was read last stands while the URL does not answer. */
@@ -51,7 +50,9 @@ export function startHttpSource(deps: HttpSourceDeps, config: KubeletConfigurati
         nowMs: platform.clock.nowMs(),
         sha256Hex: platform.crypto.sha256Hex,
       };
-      const pods = podsOfManifest(deps.parse(text)).map((manifest) => deps.preparePod(staticPodOf(manifest, origin)));
+      const pods = podsOfManifest(await deps.parse(text)).map((manifest) =>
+        deps.preparePod(staticPodOf(manifest, origin)),
+      );
       lastText = text;
       deps.sink.set(pods);
     } catch (error) {

@@ -22,6 +22,9 @@ export interface ManifestOrigin {
   readonly sha256Hex: (data: string) => string;
 }
 
+/** Defaults and validates a pod that did not come through the API server. Throws what is wrong with it. */
+export type PreparePod = (pod: Pod) => Pod;
+
 /** A manifest that is no pod. */
 export class ManifestError extends Error {
   constructor(message: string) {

@@ -6,13 +6,11 @@ import type { CriImageService, CriRuntimeService, Image } from '../../cri/gen/cr
 import type { Clock } from '../../platform/clock.ts';
 import type { Files } from '../../platform/files.ts';
 import type { Log } from '../../platform/log.ts';
-import type { ImageManager } from './image-manager.ts';
 
 /** What collection needs. */
 export interface ImageGcDeps {
   readonly runtime: CriRuntimeService;
   readonly images: CriImageService;
-  readonly manager: Pick<ImageManager, 'forget'>;
   readonly files: Files;
   readonly clock: Clock;
   readonly log: Log;
@@ -56,8 +54,11 @@ export function createImageGc(deps: ImageGcDeps, config: ImageGcConfig): ImageGc
   const detect = async (): Promise<Image[]> => {
     const nowMs = clock.monotonicMs();
     const [{ images: all }, { containers }] = await Promise.all([images.listImages({}), runtime.listContainers({})]);
-    const used = new Set(containers.flatMap((container) => [container.imageId, container.imageRef, container.image?.image ?? '']));
-    const isUsed = (image: Image): boolean => [image.id, ...image.repoTags, ...image.repoDigests].some((name) => used.has(name));
+    const used = new Set(
+      containers.flatMap((container) => [container.imageId, container.imageRef, container.image?.image ?? '']),
+    );
+    const isUsed = (image: Image): boolean =>
+      [image.id, ...image.repoTags, ...image.repoDigests].some((name) => used.has(name));
     for (const id of seen.keys()) if (!all.some((image) => image.id === id)) seen.delete(id);
     for (const image of all) {
       const entry = seen.get(image.id) ?? { firstDetectedMs: nowMs, lastUsedMs: 0 };
@@ -65,13 +66,16 @@ export function createImageGc(deps: ImageGcDeps, config: ImageGcConfig): ImageGc
       seen.set(image.id, entry);
     }
     const entryOf = (image: Image): Seen => seen.get(image.id)!;
-    return all.filter((image) => !image.pinned && !isUsed(image))
-      .sort((a, b) => entryOf(a).lastUsedMs - entryOf(b).lastUsedMs || entryOf(a).firstDetectedMs - entryOf(b).firstDetectedMs);
+    return all
+      .filter((image) => !image.pinned && !isUsed(image))
+      .sort(
+        (a, b) =>
+          entryOf(a).lastUsedMs - entryOf(b).lastUsedMs || entryOf(a).firstDetectedMs - entryOf(b).firstDetectedMs,
+      );
   };
 
   const remove = async (image: Image): Promise<number> => {
     await images.removeImage({ image: { image: image.id } });
-    deps.manager.forget(image.id);
     seen.delete(image.id);
     return image.size;
   };

@@ -2,8 +2,8 @@
  * Makes sure an image is on the node before its container is created, by pull policy, with back-off. Upstream:
  * pkg/kubelet/images/image_manager.go.
  *
- * What is known of images is remembered: a pod whose image is there costs no call. Whoever finds the memory wrong (a
- * container cannot be created for want of its image) calls `forget`.
+ * Images are asked for each time, since a tag may be moved behind our back (an image loaded again under its name); pods
+ * that ask at the same time share the answer.
  */
 import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
 import type { EventRecorder, EventTarget } from '../../client/event-recorder.ts';
@@ -20,7 +20,13 @@ import { goDuration } from '../runtime/crash-back-off.ts';
 
 /** Waiting reasons of containers whose image is not there. */
 export type ImageFailureReason =
-  | 'ErrImagePull' | 'ImagePullBackOff' | 'ErrImageNeverPull' | 'InvalidImageName' | 'ImageInspectError' | 'RegistryUnavailable' | 'SignatureValidationFailed';
+  | 'ErrImagePull'
+  | 'ImagePullBackOff'
+  | 'ErrImageNeverPull'
+  | 'InvalidImageName'
+  | 'ImageInspectError'
+  | 'RegistryUnavailable'
+  | 'SignatureValidationFailed';
 
 /** An image cannot be had now. `retryAfterMs` is set where only time helps. */
 export class ImageError extends Error {
@@ -69,8 +75,6 @@ export interface ImageNeed {
 export interface ImageManager {
   /** The image as the runtime has it. Rejects with ImageError. */
   ensureImageExists(need: ImageNeed): Promise<Image>;
-  /** Forgets what was remembered of an image, by name or id. */
-  forget(image: string): void;
   /** Forgets the pod's back-off. */
   forgetPod(uid: string): void;
 }
@@ -86,8 +90,16 @@ function textOf(error: unknown): string {
 
 function pullFailure(image: string, error: unknown): { reason: ImageFailureReason; message: string } {
   const detail = error instanceof CriError ? error.detail : '';
-  if (detail.startsWith('RegistryUnavailable')) return { reason: 'RegistryUnavailable', message: `image pull failed for ${image} because the registry is unavailable: ${textOf(error)}` };
-  if (detail.startsWith('SignatureValidationFailed')) return { reason: 'SignatureValidationFailed', message: `image pull failed for ${image} because the signature validation failed: ${textOf(error)}` };
+  if (detail.startsWith('RegistryUnavailable'))
+    return {
+      reason: 'RegistryUnavailable',
+      message: `image pull failed for ${image} because the registry is unavailable: ${textOf(error)}`,
+    };
+  if (detail.startsWith('SignatureValidationFailed'))
+    return {
+      reason: 'SignatureValidationFailed',
+      message: `image pull failed for ${image} because the signature validation failed: ${textOf(error)}`,
+    };
   return { reason: 'ErrImagePull', message: textOf(error) };
 }
 
@@ -95,20 +107,32 @@ function pullFailure(image: string, error: unknown): { reason: ImageFailureReaso
 export function createImageManager(deps: ImageManagerDeps, config: ImageManagerConfig): ImageManager {
   const { images, clock, log, recorder } = deps;
   const puller = createImagePuller({ images, clock }, { maxParallel: config.maxParallelPulls ?? 5 });
-  const backOff = new KeyedBackoff({ initialMs: config.backOffInitialMs ?? 10_000, maxMs: config.backOffMaxMs ?? 300_000 });
+  const backOff = new KeyedBackoff({
+    initialMs: config.backOffInitialMs ?? 10_000,
+    maxMs: config.backOffMaxMs ?? 300_000,
+  });
   const lastFailures = new Map<string, { readonly text: string; readonly atMs: number }>();
-  const known = new Map<string, Image>();
+  const asking = new Map<string, Promise<Image | undefined>>();
 
-  const inspect = async (name: string): Promise<Image | undefined> => {
-    const remembered = known.get(name);
-    if (remembered !== undefined) return remembered;
-    const { image } = await images.imageStatus({ image: { image: name } });
-    if (image !== undefined) known.set(name, image);
-    return image;
+  const inspect = (name: string): Promise<Image | undefined> => {
+    const inFlight = asking.get(name);
+    if (inFlight !== undefined) return inFlight;
+    const ask = async (): Promise<Image | undefined> => {
+      try {
+        return (await images.imageStatus({ image: { image: name } })).image;
+      } finally {
+        asking.delete(name);
+      }
+    };
+    const answer = ask();
+    asking.set(name, answer);
+    return answer;
   };
 
   const credentials = async (reference: ImageReference, secrets: readonly Secret[]) => {
-    const own = configsOfSecrets(secrets, (secret, error) => log.warn('pull secret cannot be read', { secret: secret.metadata.name, err: error }));
+    const own = configsOfSecrets(secrets, (secret, error) =>
+      log.warn('pull secret cannot be read', { secret: secret.metadata.name, err: error }),
+    );
     let node: string | undefined;
     try {
       node = await deps.nodeDockerConfig();
@@ -125,14 +149,21 @@ export function createImageManager(deps: ImageManagerDeps, config: ImageManagerC
     recorder.event(target, 'Normal', 'Pulling', `Pulling image "${shown}"`);
     try {
       const result = await puller.pull({
-        image: reference.pullName, credentials: await credentials(reference, need.pullSecrets), signal: need.signal,
+        image: reference.pullName,
+        credentials: await credentials(reference, need.pullSecrets),
+        signal: need.signal,
         ...(need.sandboxConfig === undefined ? {} : { sandboxConfig: need.sandboxConfig }),
       });
-      known.delete(reference.pullName);
-      const image = (await inspect(reference.pullName)) ?? (await images.imageStatus({ image: { image: result.imageRef } })).image;
+      const image =
+        (await inspect(reference.pullName)) ?? (await images.imageStatus({ image: { image: result.imageRef } })).image;
       if (image === undefined) throw new Error(`image ${shown} was pulled but the runtime does not have it`);
       const [took, waited] = [goDuration(Math.round(result.pullMs)), goDuration(Math.round(result.waitedMs))];
-      recorder.event(target, 'Normal', 'Pulled', `Successfully pulled image "${shown}" in ${took} (${waited} including waiting). Image size: ${image.size} bytes.`);
+      recorder.event(
+        target,
+        'Normal',
+        'Pulled',
+        `Successfully pulled image "${shown}" in ${took} (${waited} including waiting). Image size: ${image.size} bytes.`,
+      );
       backOff.reset(key);
       lastFailures.delete(key);
       return image;
@@ -171,7 +202,12 @@ export function createImageManager(deps: ImageManagerDeps, config: ImageManagerC
         throw new ImageError('ImageInspectError', message, { cause: error });
       }
       if (present !== undefined && policy !== 'Always') {
-        recorder.event(need.target, 'Normal', 'Pulled', `Container image "${shown}" already present on machine and can be accessed by the pod`);
+        recorder.event(
+          need.target,
+          'Normal',
+          'Pulled',
+          `Container image "${shown}" already present on machine and can be accessed by the pod`,
+        );
         return present;
       }
       if (policy === 'Never') {
@@ -188,9 +224,6 @@ export function createImageManager(deps: ImageManagerDeps, config: ImageManagerC
         throw new ImageError('ImagePullBackOff', message, { retryAfterMs });
       }
       return pull(need, reference, key);
-    },
-    forget(image) {
-      for (const [name, value] of known) if (name === image || value.id === image || value.repoTags.includes(image)) known.delete(name);
     },
     forgetPod(uid) {
       for (const key of [...lastFailures.keys()].filter((candidate) => candidate.startsWith(`${uid}_`))) {

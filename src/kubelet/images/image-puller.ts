@@ -38,7 +38,10 @@ interface Flight {
 }
 
 /** Makes a puller. `maxParallel` pulls run at a time, the others wait in order. */
-export function createImagePuller(deps: { images: CriImageService; clock: Clock }, config: { maxParallel: number }): ImagePuller {
+export function createImagePuller(
+  deps: { images: CriImageService; clock: Clock },
+  config: { maxParallel: number },
+): ImagePuller {
   const { images, clock } = deps;
   const flights = new Map<string, Flight>();
   const queue: (() => void)[] = [];
@@ -57,12 +60,19 @@ export function createImagePuller(deps: { images: CriImageService; clock: Clock 
     else next();
   };
 
-  const attempt = async (request: PullRequest, credential: PullCredential | undefined, signal: AbortSignal): Promise<string> => {
-    const { imageRef } = await images.pullImage({
-      image: { image: request.image, userSpecifiedImage: request.image },
-      ...(credential === undefined ? {} : { auth: credential }),
-      ...(request.sandboxConfig === undefined ? {} : { sandboxConfig: request.sandboxConfig }),
-    }, { signal, timeoutMs: 0 });
+  const attempt = async (
+    request: PullRequest,
+    credential: PullCredential | undefined,
+    signal: AbortSignal,
+  ): Promise<string> => {
+    const { imageRef } = await images.pullImage(
+      {
+        image: { image: request.image, userSpecifiedImage: request.image },
+        ...(credential === undefined ? {} : { auth: credential }),
+        ...(request.sandboxConfig === undefined ? {} : { sandboxConfig: request.sandboxConfig }),
+      },
+      { signal, timeoutMs: 0 },
+    );
     return imageRef;
   };
 
@@ -70,7 +80,8 @@ export function createImagePuller(deps: { images: CriImageService; clock: Clock 
     await acquire();
     try {
       const startedMs = clock.monotonicMs();
-      const tries: readonly (PullCredential | undefined)[] = request.credentials.length > 0 ? request.credentials : [undefined];
+      const tries: readonly (PullCredential | undefined)[] =
+        request.credentials.length > 0 ? request.credentials : [undefined];
       let failure: unknown;
       for (const credential of tries) {
         signal.throwIfAborted();

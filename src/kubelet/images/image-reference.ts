@@ -13,8 +13,11 @@ export interface ImageReference {
 }
 
 const component = '[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*';
-const host = '(?:(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])(?:\\.(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]))*|\\[[a-fA-F0-9:]+\\])(?::[0-9]+)?';
-const pattern = new RegExp(`^(?:(${host})/)?(${component}(?:/${component})*)(?::(\\w[\\w.-]{0,127}))?(?:@([A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?$`);
+const host =
+  '(?:(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])(?:\\.(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]))*|\\[[a-fA-F0-9:]+\\])(?::[0-9]+)?';
+const pattern = new RegExp(
+  `^(?:(${host})/)?(${component}(?:/${component})*)(?::(\\w[\\w.-]{0,127}))?(?:@([A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?$`,
+);
 const maxNameChars = 255;
 
 /** Thrown for what is not an image name. */
@@ -27,7 +30,8 @@ export class InvalidImageNameError extends Error {
 
 /** Parses an image name. Throws InvalidImageNameError. */
 export function parseImageReference(image: string): ImageReference {
-  if (/^[a-f0-9]{64}$/.test(image)) throw new InvalidImageNameError(image, 'invalid repository name, cannot specify 64-byte hexadecimal strings');
+  if (/^[a-f0-9]{64}$/.test(image))
+    throw new InvalidImageNameError(image, 'invalid repository name, cannot specify 64-byte hexadecimal strings');
   const match = pattern.exec(image);
   if (match === null) {
     const upper = pattern.test(image.toLowerCase());
@@ -36,12 +40,18 @@ export function parseImageReference(image: string): ImageReference {
   let [, registry, path] = match as unknown as [string, string | undefined, string];
   const [, , , tag, digest] = match;
   // `library/nginx` has no host: a host has a dot or a port, or is localhost.
-  if (registry !== undefined && !/[.:]/.test(registry) && registry !== 'localhost' && registry.toLowerCase() === registry) {
+  if (
+    registry !== undefined &&
+    !/[.:]/.test(registry) &&
+    registry !== 'localhost' &&
+    registry.toLowerCase() === registry
+  ) {
     path = `${registry}/${path}`;
     registry = undefined;
   }
   const docker = registry === undefined || registry === 'docker.io' || registry === 'index.docker.io';
-  if (path.length > maxNameChars) throw new InvalidImageNameError(image, 'repository name must not be more than 255 characters');
+  if (path.length > maxNameChars)
+    throw new InvalidImageNameError(image, 'repository name must not be more than 255 characters');
   return {
     registry: docker ? 'docker.io' : registry!,
     path: docker && !path.includes('/') ? `library/${path}` : path,

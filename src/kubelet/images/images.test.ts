@@ -16,9 +16,18 @@ describe('image names', () => {
     { name: 'nginx', expected: { registry: 'docker.io', path: 'library/nginx', pullName: 'nginx:latest' } },
     { name: 'team/app:2', expected: { registry: 'docker.io', path: 'team/app', tag: '2', pullName: 'team/app:2' } },
     { name: 'localhost/app', expected: { registry: 'localhost', path: 'app', pullName: 'localhost/app:latest' } },
-    { name: 'reg.example:5000/a/b:1', expected: { registry: 'reg.example:5000', path: 'a/b', tag: '1', pullName: 'reg.example:5000/a/b:1' } },
-    { name: `app@${digest}`, expected: { registry: 'docker.io', path: 'library/app', digest, pullName: `app@${digest}` } },
-    { name: `app:1@${digest}`, expected: { registry: 'docker.io', path: 'library/app', tag: '1', digest, pullName: `app:1@${digest}` } },
+    {
+      name: 'reg.example:5000/a/b:1',
+      expected: { registry: 'reg.example:5000', path: 'a/b', tag: '1', pullName: 'reg.example:5000/a/b:1' },
+    },
+    {
+      name: `app@${digest}`,
+      expected: { registry: 'docker.io', path: 'library/app', digest, pullName: `app@${digest}` },
+    },
+    {
+      name: `app:1@${digest}`,
+      expected: { registry: 'docker.io', path: 'library/app', tag: '1', digest, pullName: `app:1@${digest}` },
+    },
     { name: 'Web', expected: /repository name must be lowercase/ },
     { name: 'a//b', expected: /invalid reference format/ },
     { name: '', expected: /invalid reference format/ },
@@ -34,25 +43,49 @@ describe('image names', () => {
 
 describe('credentials', () => {
   const matches: [string, string, boolean][] = [
-    ['https://index.docker.io/v1/', 'nginx', true], ['docker.io', 'nginx', true], ['reg.example', 'reg.example/a', true], ['reg.example', 'other.example/a', false],
-    ['*.example.com', 'reg.example.com/a', true], ['*.example.com', 'a.b.example.com/a', false], ['*.*.example.com', 'a.b.example.com/a', true], ['r?g.example.com', 'reg.example.com/a', true],
-    ['reg.example:5000', 'reg.example:5000/a', true], ['reg.example', 'reg.example:5000/a', false], ['reg.example/team', 'reg.example/team/a', true], ['reg.example/team', 'reg.example/other', false],
+    ['https://index.docker.io/v1/', 'nginx', true],
+    ['docker.io', 'nginx', true],
+    ['reg.example', 'reg.example/a', true],
+    ['reg.example', 'other.example/a', false],
+    ['*.example.com', 'reg.example.com/a', true],
+    ['*.example.com', 'a.b.example.com/a', false],
+    ['*.*.example.com', 'a.b.example.com/a', true],
+    ['r?g.example.com', 'reg.example.com/a', true],
+    ['reg.example:5000', 'reg.example:5000/a', true],
+    ['reg.example', 'reg.example:5000/a', false],
+    ['reg.example/team', 'reg.example/team/a', true],
+    ['reg.example/team', 'reg.example/other', false],
     ['http://reg.example/v2/', 'reg.example/a', true],
   ];
   for (const [key, name, expected] of matches) {
-    it(`${key} ${expected ? 'serves' : 'does not serve'} ${name}`, () => assert.equal(keyMatches(key, parseImageReference(name)), expected));
+    it(`${key} ${expected ? 'serves' : 'does not serve'} ${name}`, () =>
+      assert.equal(keyMatches(key, parseImageReference(name)), expected));
   }
 
   it('come from secrets of both kinds, the more specific first, each once', () => {
     const auth = (text: string) => Buffer.from(text).toString('base64');
-    const json = { auths: { 'reg.example': { auth: auth('wide:w:w') }, 'reg.example/team': { username: 'narrow', password: 'n' } } };
-    const secret = (type: string, key: string, value: unknown): Secret => ({ metadata: { name: key }, type, data: { [key]: auth(JSON.stringify(value)) } });
+    const json = {
+      auths: { 'reg.example': { auth: auth('wide:w:w') }, 'reg.example/team': { username: 'narrow', password: 'n' } },
+    };
+    const secret = (type: string, key: string, value: unknown): Secret => ({
+      metadata: { name: key },
+      type,
+      data: { [key]: auth(JSON.stringify(value)) },
+    });
     const failed: string[] = [];
-    const configs = configsOfSecrets([
-      secret('kubernetes.io/dockerconfigjson', '.dockerconfigjson', json), secret('kubernetes.io/dockercfg', '.dockercfg', json.auths), secret('Opaque', 'x', {}),
-      { metadata: { name: 'bad' }, type: 'kubernetes.io/dockercfg', data: { '.dockercfg': auth('{') } },
-    ], (bad) => failed.push(bad.metadata.name!));
-    assert.deepEqual(credentialsFor(parseImageReference('reg.example/team/app'), configs), [{ username: 'narrow', password: 'n' }, { username: 'wide', password: 'w:w' }]);
+    const configs = configsOfSecrets(
+      [
+        secret('kubernetes.io/dockerconfigjson', '.dockerconfigjson', json),
+        secret('kubernetes.io/dockercfg', '.dockercfg', json.auths),
+        secret('Opaque', 'x', {}),
+        { metadata: { name: 'bad' }, type: 'kubernetes.io/dockercfg', data: { '.dockercfg': auth('{') } },
+      ],
+      (bad) => failed.push(bad.metadata.name!),
+    );
+    assert.deepEqual(credentialsFor(parseImageReference('reg.example/team/app'), configs), [
+      { username: 'narrow', password: 'n' },
+      { username: 'wide', password: 'w:w' },
+    ]);
     assert.deepEqual(failed, ['bad']);
     assert.throws(() => parseDockerConfig('[]'));
   });
@@ -60,28 +93,43 @@ describe('credentials', () => {
 
 describe('pulling', () => {
   const setUp = (maxParallel = 2) => {
-    const fixture = createRuntimeFixture({ images: ['a', 'b', 'c'].map((name) => image(name, { present: false, pull: { after: '10s' } })) });
+    const fixture = createRuntimeFixture({
+      images: ['a', 'b', 'c'].map((name) => image(name, { present: false, pull: { after: '10s' } })),
+    });
     const puller = createImagePuller({ images: fixture.cri.images, clock: fixture.platform.clock }, { maxParallel });
-    const pull = (name: string, signal = new AbortController().signal) => puller.pull({ image: name, credentials: [], signal });
+    const pull = (name: string, signal = new AbortController().signal) =>
+      puller.pull({ image: name, credentials: [], signal });
     return { ...fixture, pull };
   };
 
   it('runs so many at a time and tells how long each waited', async () => {
     const { pull, drive } = setUp();
     const results = await drive(Promise.all(['a', 'b', 'c'].map((name) => pull(name))));
-    assert.deepEqual(results.map(({ pullMs, waitedMs }) => [pullMs, waitedMs]), [[10_000, 10_000], [10_000, 10_000], [10_000, 20_000]]);
+    assert.deepEqual(
+      results.map(({ pullMs, waitedMs }) => [pullMs, waitedMs]),
+      [
+        [10_000, 10_000],
+        [10_000, 10_000],
+        [10_000, 20_000],
+      ],
+    );
   });
 
   it('pulls an image once for all who wait, and gives up when nobody does', async () => {
     const { pull, drive, cri, platform } = setUp();
     const first = new AbortController();
     const second = new AbortController();
-    const both = [pull('a', first.signal), pull('a', second.signal)].map((work) => work.catch((error: unknown) => error));
+    const both = [pull('a', first.signal), pull('a', second.signal)].map((work) =>
+      work.catch((error: unknown) => error),
+    );
     await platform.clock.advance(1000);
     assert.equal(cri.calls.get('pullImage'), 1);
     first.abort(new Error('gone'));
     second.abort(new Error('gone too'));
-    assert.deepEqual((await drive(Promise.all(both))).map((error) => (error as Error).message), ['gone', 'gone too']);
+    assert.deepEqual(
+      (await drive(Promise.all(both))).map((error) => (error as Error).message),
+      ['gone', 'gone too'],
+    );
     await drive(pull('a'));
     assert.equal(cri.calls.get('pullImage'), 2);
   });
@@ -103,25 +151,37 @@ describe('pulling', () => {
     const credential = (username: string) => ({ username, password: 'p' });
     await fixture.drive(puller.pull({ image: 'a', credentials: [credential('wrong'), credential('right')], signal }));
     assert.deepEqual(tried, ['wrong', 'right']);
-    await assert.rejects(fixture.drive(puller.pull({ image: 'a', credentials: [credential('wrong')], signal })), (error: CriError) => error.detail === 'denied');
+    await assert.rejects(
+      fixture.drive(puller.pull({ image: 'a', credentials: [credential('wrong')], signal })),
+      (error: CriError) => error.detail === 'denied',
+    );
   });
 });
 
 describe('image garbage collection', () => {
   const gib = 2 ** 30;
   const setUp = async (availableBytes: number) => {
-    const fixture = createRuntimeFixture({ images: [image('used', { sizeBytes: gib }), image('old', { sizeBytes: gib }), image('new', { sizeBytes: gib })] });
+    const fixture = createRuntimeFixture({
+      images: [image('used', { sizeBytes: gib }), image('old', { sizeBytes: gib }), image('new', { sizeBytes: gib })],
+    });
     await fixture.sync(podOf({ containers: [{ name: 'main', image: 'used', imagePullPolicy: 'Never' }] }));
     const events: string[] = [];
-    const forgotten: string[] = [];
     const disk = { totalBytes: 10 * gib, availableBytes, totalInodes: 1, availableInodes: 1 };
-    const gc = createImageGc({
-      runtime: fixture.cri.runtime, images: fixture.cri.images, clock: fixture.platform.clock, log: fixture.platform.log,
-      files: { ...fixture.platform.files, statFileSystem: async () => disk }, manager: { forget: (name) => void forgotten.push(name) }, nodeRef: { kind: 'Node', name: 'n' },
-      recorder: { event: (_target, _type, reason) => void events.push(reason) },
-    }, {});
-    const left = async (): Promise<string[]> => (await fixture.cri.images.listImages({})).images.map((found) => found.repoTags[0]!);
-    return { ...fixture, gc, events, left, forgotten };
+    const gc = createImageGc(
+      {
+        runtime: fixture.cri.runtime,
+        images: fixture.cri.images,
+        clock: fixture.platform.clock,
+        log: fixture.platform.log,
+        files: { ...fixture.platform.files, statFileSystem: async () => disk },
+        nodeRef: { kind: 'Node', name: 'n' },
+        recorder: { event: (_target, _type, reason) => void events.push(reason) },
+      },
+      {},
+    );
+    const left = async (): Promise<string[]> =>
+      (await fixture.cri.images.listImages({})).images.map((found) => found.repoTags[0]!);
+    return { ...fixture, gc, events, left };
   };
 
   it('leaves images alone while there is room', async () => {
@@ -131,13 +191,12 @@ describe('image garbage collection', () => {
   });
 
   it('frees down to the low threshold, never what is used, nothing too young', async () => {
-    const { gc, drive, left, platform, events, forgotten } = await setUp(1.4 * gib);
+    const { gc, drive, left, platform, events } = await setUp(1.4 * gib);
     await assert.rejects(drive(gc.garbageCollect()), /Failed to garbage collect required amount of images/);
     assert.deepEqual(events, ['FreeDiskSpaceFailed']);
     await platform.clock.advance(120_000);
     await drive(gc.garbageCollect());
     assert.deepEqual((await left()).toSorted(), ['new:latest', 'used:latest']);
-    assert.equal(forgotten.length, 1);
     assert.equal(await drive(gc.deleteUnusedImages()), gib);
     assert.deepEqual(await left(), ['used:latest']);
   });

@@ -43,7 +43,12 @@ function credentialOf(entry: AuthEntry): PullCredential | undefined {
     password = decoded.slice(colon + 1);
   }
   const { identitytoken, registrytoken } = entry;
-  return { username, password, ...(identitytoken ? { identityToken: identitytoken } : {}), ...(registrytoken ? { registryToken: registrytoken } : {}) };
+  return {
+    username,
+    password,
+    ...(identitytoken ? { identityToken: identitytoken } : {}),
+    ...(registrytoken ? { registryToken: registrytoken } : {}),
+  };
 }
 
 interface Location {
@@ -53,7 +58,10 @@ interface Location {
 }
 
 function splitLocation(text: string): Location {
-  const bare = text.replace(/^https?:\/\//, '').replace(/\/v[12]\/?$/, '').replace(/\/$/, '');
+  const bare = text
+    .replace(/^https?:\/\//, '')
+    .replace(/\/v[12]\/?$/, '')
+    .replace(/\/$/, '');
   const slash = bare.indexOf('/');
   const authority = slash < 0 ? bare : bare.slice(0, slash);
   const colon = authority.lastIndexOf(':');
@@ -65,7 +73,10 @@ function splitLocation(text: string): Location {
 
 /** One label of a host name against a glob of `*` and `?`. */
 function labelMatches(glob: string, label: string): boolean {
-  const source = glob.replace(/[.+^${}()|[\]\\]/g, '\\$&').replaceAll('*', '[^.]*').replaceAll('?', '[^.]');
+  const source = glob
+    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+    .replaceAll('*', '[^.]*')
+    .replaceAll('?', '[^.]');
   return new RegExp(`^${source}$`).test(label);
 }
 
@@ -80,9 +91,17 @@ export function keyMatches(key: string, image: ImageReference): boolean {
 }
 
 /** Registries of the pod's secrets. Secrets of other types and damaged ones are passed over, as upstream does; `onError` hears of the latter. */
-export function configsOfSecrets(secrets: readonly Secret[], onError: (secret: Secret, error: unknown) => void): readonly DockerConfig[] {
+export function configsOfSecrets(
+  secrets: readonly Secret[],
+  onError: (secret: Secret, error: unknown) => void,
+): readonly DockerConfig[] {
   return secrets.flatMap((secret) => {
-    const key = secret.type === 'kubernetes.io/dockerconfigjson' ? '.dockerconfigjson' : secret.type === 'kubernetes.io/dockercfg' ? '.dockercfg' : undefined;
+    const key =
+      secret.type === 'kubernetes.io/dockerconfigjson'
+        ? '.dockerconfigjson'
+        : secret.type === 'kubernetes.io/dockercfg'
+          ? '.dockercfg'
+          : undefined;
     const data = key === undefined ? undefined : secret.data?.[key];
     if (data === undefined) return [];
     try {
@@ -96,11 +115,13 @@ export function configsOfSecrets(secrets: readonly Secret[], onError: (secret: S
 
 /** Credentials to try in order: the most specific key first within each configuration. Empty: pull without. */
 export function credentialsFor(image: ImageReference, configs: readonly DockerConfig[]): readonly PullCredential[] {
-  const found = configs.flatMap((config) => Object.entries(config)
-    .filter(([key]) => keyMatches(key, image))
-    .sort(([a], [b]) => (a < b ? 1 : -1))
-    .map(([, entry]) => (isObject(entry) ? credentialOf(entry) : undefined))
-    .filter((credential) => credential !== undefined));
+  const found = configs.flatMap((config) =>
+    Object.entries(config)
+      .filter(([key]) => keyMatches(key, image))
+      .sort(([a], [b]) => (a < b ? 1 : -1))
+      .map(([, entry]) => (isObject(entry) ? credentialOf(entry) : undefined))
+      .filter((credential) => credential !== undefined),
+  );
   const seen = new Set<string>();
   return found.filter((credential) => {
     const key = JSON.stringify(credential);

@@ -70,7 +70,9 @@ export function createHookRunner(deps: HookDeps): HookRunner {
     const result = await deps.execSync(containerId, command, 0);
     if (result.exitCode === 0) return;
     const output = Buffer.concat([result.stdout, result.stderr]).toString('utf8');
-    throw new Error(`Exec lifecycle hook (${command.join(' ')}) for Container "${container.name}" in Pod "${podFullText(pod)}" failed - error: command '${command.join(' ')}' exited with ${result.exitCode}: ${output}, message: ${JSON.stringify(output)}`);
+    throw new Error(
+      `Exec lifecycle hook (${command.join(' ')}) for Container "${container.name}" in Pod "${podFullText(pod)}" failed - error: command '${command.join(' ')}' exited with ${result.exitCode}: ${output}, message: ${JSON.stringify(output)}`,
+    );
   };
 
   const http = async ({ handler, container, pod, signal }: HookRun): Promise<void> => {
@@ -79,8 +81,18 @@ export function createHookRunner(deps: HookDeps): HookRunner {
     if (host === '') throw new Error('failed to find networking container: no pod address');
     const url = urlOf(action, host, resolvePort(action.port, container));
     const headers = Object.fromEntries((action.httpHeaders ?? []).map(({ name, value }) => [name, value]));
-    const fail = (why: string): Error => new Error(`HTTP lifecycle hook (${action.path ?? ''}) for Container "${container.name}" in Pod "${podFullText(pod)}" failed - error: ${why}`);
-    const call = { method: 'GET', url, headers: { 'user-agent': 'kube-lifecycle/1.36', accept: '*/*', ...headers }, tls: { insecureSkipVerify: true }, timeoutMs: hookTimeoutMs, signal };
+    const fail = (why: string): Error =>
+      new Error(
+        `HTTP lifecycle hook (${action.path ?? ''}) for Container "${container.name}" in Pod "${podFullText(pod)}" failed - error: ${why}`,
+      );
+    const call = {
+      method: 'GET',
+      url,
+      headers: { 'user-agent': 'kube-lifecycle/1.36', accept: '*/*', ...headers },
+      tls: { insecureSkipVerify: true },
+      timeoutMs: hookTimeoutMs,
+      signal,
+    };
     let answer;
     try {
       answer = await deps.net.http(call);
@@ -96,7 +108,12 @@ export function createHookRunner(deps: HookDeps): HookRunner {
     const action = handler.tcpSocket!;
     const host = action.host || (await deps.podIp(pod));
     const port = resolvePort(action.port, container);
-    const connection = await deps.net.dial({ host, port, timeoutMs: hookTimeoutMs, ...(signal === undefined ? {} : { signal }) });
+    const connection = await deps.net.dial({
+      host,
+      port,
+      timeoutMs: hookTimeoutMs,
+      ...(signal === undefined ? {} : { signal }),
+    });
     connection.destroy();
   };
 

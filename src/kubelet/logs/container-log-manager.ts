@@ -92,7 +92,8 @@ export function createContainerLogManager(deps: LogManagerDeps, config: LogManag
       try {
         await look(id);
       } catch (error) {
-        if (!isCriCode(error, 'NotFound')) log.error('container log cannot be rotated', { containerId: id, err: error });
+        if (!isCriCode(error, 'NotFound'))
+          log.error('container log cannot be rotated', { containerId: id, err: error });
       }
     }
   };
@@ -104,9 +105,11 @@ export function createContainerLogManager(deps: LogManagerDeps, config: LogManag
       const cancel = clock.setTicker(periodMs, () => {
         if (busy) return;
         busy = true;
-        rotateLogs().catch((error: unknown) => log.error('container logs cannot be rotated', { err: error })).finally(() => {
-          busy = false;
-        });
+        rotateLogs()
+          .catch((error: unknown) => log.error('container logs cannot be rotated', { err: error }))
+          .finally(() => {
+            busy = false;
+          });
       });
       signal.addEventListener('abort', cancel, { once: true });
     },

@@ -23,11 +23,17 @@ export function parseLogLine(line: Uint8Array): LogEntry | undefined {
   // The runtime leaves out the space when the content is empty.
   const third = line.indexOf(space, second + 1);
   const tagEnd = third < 0 ? line.length : third;
-  const text = (from: number, to: number): string => Buffer.from(line.buffer, line.byteOffset + from, to - from).toString('latin1');
+  const text = (from: number, to: number): string =>
+    Buffer.from(line.buffer, line.byteOffset + from, to - from).toString('latin1');
   const stream = text(first + 1, second);
   if (stream !== 'stdout' && stream !== 'stderr') return undefined;
   const tags = text(second + 1, tagEnd).split(':');
-  return { timestamp: text(0, first), stream, partial: tags[0] === 'P', content: line.subarray(third < 0 ? line.length : third + 1) };
+  return {
+    timestamp: text(0, first),
+    stream,
+    partial: tags[0] === 'P',
+    content: line.subarray(third < 0 ? line.length : third + 1),
+  };
 }
 
 /** An entry as the runtime writes it, newline included. */

@@ -22,7 +22,12 @@ export async function tailOffset(handle: FileHandle, sizeBytes: number, lines: n
 }
 
 /** The contents of the last entries of a CRI log: at most `maxLines` lines and `maxBytes` bytes, the newest ones. */
-export async function readLogTail(of: { files: Files; path: string; maxLines: number; maxBytes: number }): Promise<string> {
+export async function readLogTail(of: {
+  files: Files;
+  path: string;
+  maxLines: number;
+  maxBytes: number;
+}): Promise<string> {
   const handle = await of.files.open(of.path, 'r');
   try {
     const { sizeBytes } = await handle.stat();

@@ -11,8 +11,17 @@ import { readLogTail } from './log-tail.ts';
 import { readContainerLog, type ReadLogOptions } from './read-container-log.ts';
 
 const path = '/log/0.log';
-const entry = (second: number, content: string, options: { stream?: 'stdout' | 'stderr'; partial?: boolean } = {}): string =>
-  formatLogEntry({ timestamp: `2026-01-01T00:00:${String(second).padStart(2, '0')}.000000001Z`, stream: options.stream ?? 'stdout', partial: options.partial ?? false, content });
+const entry = (
+  second: number,
+  content: string,
+  options: { stream?: 'stdout' | 'stderr'; partial?: boolean } = {},
+): string =>
+  formatLogEntry({
+    timestamp: `2026-01-01T00:00:${String(second).padStart(2, '0')}.000000001Z`,
+    stream: options.stream ?? 'stdout',
+    partial: options.partial ?? false,
+    content,
+  });
 
 function textSink(): ByteSink & { text: string } {
   return {
@@ -29,7 +38,11 @@ async function read(text: string, options: ReadLogOptions): Promise<string> {
   await files.makeDir('/log');
   await files.writeFile(path, text);
   const sink = textSink();
-  await readContainerLog({ path, sink, signal: new AbortController().signal }, options, { files, clock, isRunning: async () => false });
+  await readContainerLog({ path, sink, signal: new AbortController().signal }, options, {
+    files,
+    clock,
+    isRunning: async () => false,
+  });
   return sink.text;
 }
 
@@ -60,10 +73,24 @@ describe('reading a log', () => {
     { about: 'a limit', options: { limitBytes: 6 }, expected: 'one\ntw' },
     { about: 'since', options: { sinceMs: parseTime('2026-01-01T00:00:02Z') }, expected: 'two\nthree\n' },
     { about: 'one stream', options: { stream: 'Stderr' }, expected: 'two\n' },
-    { about: 'timestamps', options: { timestamps: true, tailLines: 1 }, expected: '2026-01-01T00:00:03.000000001Z three\n' },
-    { about: 'partial lines', options: { timestamps: true }, text: entry(1, 'a', { partial: true }) + entry(1, 'b'), expected: '2026-01-01T00:00:01.000000001Z ab\n' },
+    {
+      about: 'timestamps',
+      options: { timestamps: true, tailLines: 1 },
+      expected: '2026-01-01T00:00:03.000000001Z three\n',
+    },
+    {
+      about: 'partial lines',
+      options: { timestamps: true },
+      text: entry(1, 'a', { partial: true }) + entry(1, 'b'),
+      expected: '2026-01-01T00:00:01.000000001Z ab\n',
+    },
     { about: 'damage', options: {}, text: `garbage\n${entry(1, 'fine')}`, expected: 'fine\n' },
-    { about: 'a cut last line', options: {}, text: entry(1, 'fine') + entry(2, 'cut').slice(0, -1), expected: 'fine\ncut\n' },
+    {
+      about: 'a cut last line',
+      options: {},
+      text: entry(1, 'fine') + entry(2, 'cut').slice(0, -1),
+      expected: 'fine\ncut\n',
+    },
   ];
   for (const { about, options, text, expected } of cases) {
     it(about, async () => assert.equal(await read(text ?? three, options), expected));
@@ -71,7 +98,10 @@ describe('reading a log', () => {
 
   it('finds the tail across blocks', async () => {
     const lines = Array.from({ length: 3000 }, (_, index) => entry(1, `line ${index}`)).join('');
-    assert.equal(await read(lines, { tailLines: 1500 }), Array.from({ length: 1500 }, (_, index) => `line ${index + 1500}\n`).join(''));
+    assert.equal(
+      await read(lines, { tailLines: 1500 }),
+      Array.from({ length: 1500 }, (_, index) => `line ${index + 1500}\n`).join(''),
+    );
   });
 
   it('takes the end of a log as a message', async () => {
@@ -91,7 +121,11 @@ describe('following', () => {
     await files.writeFile(path, entry(1, 'old'));
     let running = true;
     const sink = textSink();
-    const done = readContainerLog({ path, sink, signal: new AbortController().signal }, { follow: true, tailLines: 0 }, { files, clock, isRunning: async () => running });
+    const done = readContainerLog(
+      { path, sink, signal: new AbortController().signal },
+      { follow: true, tailLines: 0 },
+      { files, clock, isRunning: async () => running },
+    );
     await clock.advance(10);
     const append = async (text: string): Promise<void> => {
       const handle = await files.open(path, 'a');
@@ -116,7 +150,10 @@ describe('rotation', () => {
     const fixture = createRuntimeFixture({ images: [image('web:1')] });
     await fixture.sync(podOf({ containers: [{ name: 'web', image: 'web:1' }] }));
     const { files, clock, log } = fixture.platform;
-    const manager = createContainerLogManager({ runtime: fixture.cri.runtime, files, clock, log }, { maxSizeBytes: 10, maxFiles: 3 });
+    const manager = createContainerLogManager(
+      { runtime: fixture.cri.runtime, files, clock, log },
+      { maxSizeBytes: 10, maxFiles: 3 },
+    );
     const directory = '/var/logs/pods/default_web_uid-1/web';
     for (let round = 0; round < 4; round++) {
       await files.writeFile(`${directory}/0.log`, `round ${round}, long enough`);
@@ -135,7 +172,10 @@ describe('rotation', () => {
     const { CriError } = await import('../../cri/cri-error.ts');
     fixture.cri.failCalls('reopenContainerLog', new CriError('Unavailable', 'gone'));
     const { files, clock, log } = fixture.platform;
-    const manager = createContainerLogManager({ runtime: fixture.cri.runtime, files, clock, log }, { maxSizeBytes: 10 });
+    const manager = createContainerLogManager(
+      { runtime: fixture.cri.runtime, files, clock, log },
+      { maxSizeBytes: 10 },
+    );
     const current = '/var/logs/pods/default_web_uid-1/web/0.log';
     await files.writeFile(current, 'more than ten bytes');
     await fixture.drive(manager.rotateLogs());

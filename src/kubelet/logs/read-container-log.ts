@@ -155,12 +155,22 @@ async function wasReplaced(files: Files, path: string, reader: LineReader): Prom
 async function untilChange(of: { files: Files; clock: Clock; path: string; signal: AbortSignal }): Promise<void> {
   const wake = new AbortController();
   const directory = of.path.slice(0, of.path.lastIndexOf('/'));
-  const watch = of.files.watch(directory, () => wake.abort(), () => undefined);
+  const watch = of.files.watch(
+    directory,
+    () => wake.abort(),
+    () => undefined,
+  );
   await of.clock.sleep(pollMs, AbortSignal.any([wake.signal, of.signal])).catch(() => undefined);
   watch.stop();
 }
 
-async function follow(of: { reader: LineReader; writer: EntryWriter; path: string; deps: ReadLogDeps; signal: AbortSignal }): Promise<LineReader> {
+async function follow(of: {
+  reader: LineReader;
+  writer: EntryWriter;
+  path: string;
+  deps: ReadLogDeps;
+  signal: AbortSignal;
+}): Promise<LineReader> {
   const { writer, path, deps, signal } = of;
   let { reader } = of;
   while (!signal.aborted && !writer.full) {
@@ -184,7 +194,11 @@ async function follow(of: { reader: LineReader; writer: EntryWriter; path: strin
  * Writes the log at `path` to the sink, and ends when it is over: at the end of the file, or with `follow` when the
  * container has ended, the limit is reached or the signal aborts. Rejects when the file cannot be read or the sink fails.
  */
-export async function readContainerLog(of: { path: string; sink: ByteSink; signal: AbortSignal }, options: ReadLogOptions, deps: ReadLogDeps): Promise<void> {
+export async function readContainerLog(
+  of: { path: string; sink: ByteSink; signal: AbortSignal },
+  options: ReadLogOptions,
+  deps: ReadLogDeps,
+): Promise<void> {
   const { path, sink, signal } = of;
   const handle = await deps.files.open(path, 'r');
   const writer = new EntryWriter(sink, options);

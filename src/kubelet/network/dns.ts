@@ -59,7 +59,8 @@ export function formatResolvConf(config: DnsConfig): string {
 function mergeOptions(existing: readonly string[], added: readonly { name?: string; value?: string }[]): string[] {
   const byName = new Map<string, string>();
   for (const option of existing) byName.set(option.split(':')[0]!, option);
-  for (const { name = '', value } of added) byName.set(name, value === undefined || value === '' ? name : `${name}:${value}`);
+  for (const { name = '', value } of added)
+    byName.set(name, value === undefined || value === '' ? name : `${name}:${value}`);
   return [...byName.values()];
 }
 
@@ -78,7 +79,9 @@ export function applyLimits(config: DnsConfig): { config: DnsConfig; warnings: r
   const warnings: string[] = [];
   const servers = config.servers.slice(0, maxServers);
   if (servers.length < config.servers.length) {
-    warnings.push(`Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: ${servers.join(' ')}`);
+    warnings.push(
+      `Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: ${servers.join(' ')}`,
+    );
   }
   const searches: string[] = [];
   let chars = -1;
@@ -88,7 +91,9 @@ export function applyLimits(config: DnsConfig): { config: DnsConfig; warnings: r
     searches.push(search);
   }
   if (searches.length < config.searches.length) {
-    warnings.push(`Search Line limits were exceeded, some search paths have been omitted, the applied search line is: ${searches.join(' ')}`);
+    warnings.push(
+      `Search Line limits were exceeded, some search paths have been omitted, the applied search line is: ${searches.join(' ')}`,
+    );
   }
   return { config: { servers, searches, options: config.options }, warnings };
 }
@@ -108,7 +113,10 @@ function dnsType(pod: Pod): PodDnsType {
 export function createDnsConfigurer(deps: DnsConfigurerDeps): DnsConfigurer {
   const cluster = (pod: Pod, host: DnsConfig): DnsConfig => {
     const { clusterDomain, clusterDns } = deps;
-    const own = clusterDomain === '' ? [] : [`${pod.metadata.namespace}.svc.${clusterDomain}`, `svc.${clusterDomain}`, clusterDomain];
+    const own =
+      clusterDomain === ''
+        ? []
+        : [`${pod.metadata.namespace}.svc.${clusterDomain}`, `svc.${clusterDomain}`, clusterDomain];
     return { servers: clusterDns, searches: [...new Set([...own, ...host.searches])], options: clusterOptions };
   };
 
@@ -118,8 +126,12 @@ export function createDnsConfigurer(deps: DnsConfigurerDeps): DnsConfigurer {
     const host = parseResolvConf(await deps.readHostResolvConf());
     if (type === 'cluster' && deps.clusterDns.length > 0) return cluster(pod, host);
     if (type === 'cluster') {
-      deps.recorder.event(pod, 'Warning', 'MissingClusterDNS',
-        `pod: "${pod.metadata.name}_${pod.metadata.namespace}(${pod.metadata.uid})". kubelet does not have ClusterDNS IP configured and cannot create Pod using "${pod.spec?.dnsPolicy}" policy. Falling back to "Default" policy.`);
+      deps.recorder.event(
+        pod,
+        'Warning',
+        'MissingClusterDNS',
+        `pod: "${pod.metadata.name}_${pod.metadata.namespace}(${pod.metadata.uid})". kubelet does not have ClusterDNS IP configured and cannot create Pod using "${pod.spec?.dnsPolicy}" policy. Falling back to "Default" policy.`,
+      );
     }
     // Without a server of the host's, the local one is meant; an empty list would make the runtime copy the host's file.
     return host.servers.length > 0 ? host : { ...host, servers: ['127.0.0.1'] };

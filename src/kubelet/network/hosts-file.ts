@@ -24,7 +24,9 @@ export function sandboxHostName(pod: Pod, clusterDomain: string): string {
   if (!pod.spec?.setHostnameAsFQDN || domain === '') return hostname;
   const full = `${hostname}.${domain}`;
   if (full.length > 64) {
-    throw new Error(`failed to create Pod sandbox because FQDN "${full}" is longer than 64 characters, which is the maximum; FQDN length is ${full.length}`);
+    throw new Error(
+      `failed to create Pod sandbox because FQDN "${full}" is longer than 64 characters, which is the maximum; FQDN length is ${full.length}`,
+    );
   }
   return full;
 }
@@ -39,8 +41,13 @@ export function managedHostsFile(of: { pod: Pod; podIps: readonly string[]; clus
   const { hostname, domain } = podHostName(of.pod, of.clusterDomain);
   const names = domain === '' ? hostname : `${hostname}.${domain}\t${hostname}`;
   const head = [
-    '# Kubernetes-managed hosts file.', '127.0.0.1\tlocalhost', '::1\tlocalhost ip6-localhost ip6-loopback',
-    'fe00::0\tip6-localnet', 'fe00::0\tip6-mcastprefix', 'fe00::1\tip6-allnodes', 'fe00::2\tip6-allrouters',
+    '# Kubernetes-managed hosts file.',
+    '127.0.0.1\tlocalhost',
+    '::1\tlocalhost ip6-localhost ip6-loopback',
+    'fe00::0\tip6-localnet',
+    'fe00::0\tip6-mcastprefix',
+    'fe00::1\tip6-allnodes',
+    'fe00::2\tip6-allrouters',
   ];
   const own = of.podIps.map((ip) => `${ip}\t${names}`);
   return `${[...head, ...own].join('\n')}\n${aliasLines(of.pod.spec?.hostAliases)}`;

@@ -40,7 +40,7 @@ export function startEventedPleg(
         backoff.reset();
         pleg.setRelistPeriod(config.healthyRelistPeriodMs);
       }
-      if (event.podUid !== '') pleg.requestReinspectByUid(event.podUid);
+      if (event.podUid !== '') pleg.noteRuntimeEvent(event.podUid);
     }
   }
 

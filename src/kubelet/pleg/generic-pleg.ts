@@ -23,14 +23,25 @@ import {
 /** Relisting less often than this makes the kubelet unhealthy. Upstream: 3 minutes. */
 const RELIST_THRESHOLD_MS = 180_000;
 
+/** Events of one pod come in bursts: created, started, stopped. */
+const EVENT_SETTLE_MS = 10;
+
 /** The generator. */
 export interface PodLifecycleEventGenerator {
   /** First relist at once, then one per period, until the signal aborts. */
   start(signal: AbortSignal): void;
   /** Inspects the pod now (or right after the inspection under way). */
   requestReinspect(pod: PodIdentity): void;
-  /** As `requestReinspect`, for a pod of which only the uid is known; relists if it was never seen. */
-  requestReinspectByUid(uid: string): void;
+  /**
+   * Something happened to the pod of this uid: inspects it in a moment, with all that happens to it until then, unless it
+   * was inspected meanwhile (as after its sync). Relists if it was never seen.
+   */
+  noteRuntimeEvent(uid: string): void;
+  /**
+   * The pod's worker acts on it and inspects it afterwards: events until `release` wait for that, and are dropped by it
+   * when it came later. Requested inspections and relists are not held.
+   */
+  holdEvents(uid: string): () => void;
   /** Relists now; resolves when done, never rejects. */
   relist(): Promise<void>;
   setRelistPeriod(periodMs: number): void;
@@ -83,6 +94,10 @@ export function createGenericPleg(
   let lastRelistMs: number | undefined;
   let relisting: Promise<void> | undefined;
   let relistAgain = false;
+  /** Pods something happened to, with the order of the last event among the observations. */
+  const events = new Map<string, ObservationStamp>();
+  const held = new Set<string>();
+  let cancelEvents: CancelTimer | undefined;
   let cancelTimer: CancelTimer | undefined;
   let running: AbortSignal | undefined;
 
@@ -196,6 +211,26 @@ export function createGenericPleg(
     deps.podCache.updateTime(stamp);
   }
 
+  function armEvents(): void {
+    if (cancelEvents !== undefined || running?.aborted !== false) return;
+    cancelEvents = clock.setTimer(EVENT_SETTLE_MS, inspectAfterEvents);
+  }
+
+  function inspectAfterEvents(): void {
+    cancelEvents = undefined;
+    const due = [...events].filter(([uid]) => !held.has(uid));
+    for (const [uid] of due) events.delete(uid);
+    for (const [uid, stamp] of due) {
+      const sighting = sightings.get(uid);
+      if (sighting !== undefined && sighting.stamp > stamp) continue;
+      const pod = sighting?.record ?? inspections.get(uid)?.pod ?? deps.identityOf(uid);
+      if (pod !== undefined) requestReinspect(pod);
+      // What began before the event may have missed it: once more after it.
+      else if (relisting !== undefined) relistAgain = true;
+      else void relist();
+    }
+  }
+
   function arm(): void {
     cancelTimer?.();
     cancelTimer = undefined;
@@ -209,17 +244,28 @@ export function createGenericPleg(
     firstRelist: firstRelist.promise,
     relist,
     requestReinspect,
-    requestReinspectByUid(uid) {
-      const pod = sightings.get(uid)?.record ?? inspections.get(uid)?.pod ?? deps.identityOf(uid);
-      if (pod !== undefined) requestReinspect(pod);
-      // What began before the event may have missed it: once more after it.
-      else if (relisting !== undefined) relistAgain = true;
-      else void relist();
+    noteRuntimeEvent(uid) {
+      events.set(uid, deps.podCache.now());
+      armEvents();
+    },
+    holdEvents(uid) {
+      held.add(uid);
+      return () => {
+        held.delete(uid);
+        if (events.has(uid)) armEvents();
+      };
     },
     start(signal) {
       running = signal;
       deps.podCache.onWait(requestReinspect);
-      signal.addEventListener('abort', () => cancelTimer?.(), { once: true });
+      signal.addEventListener(
+        'abort',
+        () => {
+          cancelTimer?.();
+          cancelEvents?.();
+        },
+        { once: true },
+      );
       void relist();
     },
     setRelistPeriod(periodMs) {

@@ -111,7 +111,7 @@ describe('PLEG', () => {
     await platform.clock.advance(100);
     looks = 0;
     runtime.exit('u', 'app', 1);
-    for (let call = 0; call < 20; call++) pleg.requestReinspectByUid('u');
+    for (let call = 0; call < 20; call++) pleg.requestReinspect({ uid: 'u', name: 'web', namespace: 'default' });
     await platform.clock.advance(100);
     assert.equal(looks, 2, 'one, and one more for all that asked during it');
     assert.equal(most, 1);
@@ -162,13 +162,42 @@ describe('PLEG', () => {
     );
     await platform.clock.advance(5_000);
     runtime.exit('u', 'app', 1);
-    await platform.clock.settle();
-    assert.deepEqual(events.slice(2), ['5000 ContainerDied exited']);
+    await platform.clock.advance(10);
+    assert.deepEqual(events.slice(2), ['5010 ContainerDied exited']);
     const before = relists;
     await platform.clock.advance(60_000);
     assert.equal(relists - before, 1);
     controller.abort();
     await ended;
+  });
+
+  it('looks once at a pod to which much happens, and not at all when it was seen meanwhile', async () => {
+    const { platform, runtime, pleg, controller } = rig();
+    runtime.plant(pod);
+    let looks = 0;
+    const getPodStatus = runtime.getPodStatus;
+    runtime.getPodStatus = (...of) => {
+      looks++;
+      return getPodStatus(...of);
+    };
+    pleg.start(controller.signal);
+    await platform.clock.settle();
+    looks = 0;
+    for (let call = 0; call < 5; call++) pleg.noteRuntimeEvent('u');
+    await platform.clock.advance(100);
+    assert.equal(looks, 1);
+    pleg.noteRuntimeEvent('u');
+    pleg.requestReinspect({ uid: 'u', name: 'web', namespace: 'default' });
+    await platform.clock.advance(100);
+    assert.equal(looks, 2);
+    const release = pleg.holdEvents('u');
+    pleg.noteRuntimeEvent('u');
+    await platform.clock.advance(1_000);
+    assert.equal(looks, 2, 'held');
+    release();
+    await platform.clock.advance(100);
+    assert.equal(looks, 3, 'not lost');
+    controller.abort();
   });
 
   it('relists every second while the stream is broken', async () => {

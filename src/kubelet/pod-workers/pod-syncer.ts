@@ -79,6 +79,8 @@ export interface PodWorkers extends PodStateProvider {
   updatePod(options: UpdatePodOptions): void;
   /** Forgets finished workers of pods not in `desired`, ends orphans, and tells which workers remain. */
   syncKnownPods(desired: readonly Pod[]): ReadonlyMap<string, PodWorkerSync>;
+  /** Those of `desired` whose containers run or may run, and pods no longer desired that still end. */
+  podsWithRuntime(desired: readonly Pod[]): readonly Pod[];
   /** Aborts syncs in progress and starts no more; resolves when all have ended. Containers stay as they are. */
   stop(): Promise<void>;
 }

@@ -445,6 +445,13 @@ export function createPodWorkers(deps: PodWorkersDeps, config: PodWorkersConfig)
     ...state,
     updatePod,
     syncKnownPods,
+    podsWithRuntime(desired) {
+      const pods = new Map(desired.map((pod) => [podUid(pod), pod]));
+      for (const { uid, activeUpdate } of podSyncStatuses.values()) {
+        if (!pods.has(uid) && activeUpdate?.pod !== undefined) pods.set(uid, activeUpdate.pod);
+      }
+      return [...pods.values()].filter((pod) => !state.shouldPodRuntimeBeRemoved(podUid(pod)));
+    },
     async stop() {
       stopped = true;
       for (const status of podSyncStatuses.values()) status.controller?.abort(new Error('the kubelet is stopping'));

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../platform/clock.ts';
 import type { Net } from '../../platform/net.ts';
-import type { ProbeOutcome } from './prober.ts';
+import type { ProbeOutcome } from './probe-outcome.ts';
 import { joinHostPort } from './tcp-probe.ts';
 
 const DATA = 0;

@@ -2,7 +2,7 @@
 import type { Container, HTTPGetAction } from '../../api/gen/core-v1.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpAnswer, Net } from '../../platform/net.ts';
-import { resolvePort, type ProbeOutcome } from './prober.ts';
+import { resolvePort, type ProbeOutcome } from './probe-outcome.ts';
 import { dialErrorText, joinHostPort } from './tcp-probe.ts';
 
 const MAX_BODY = 10 * 1024;

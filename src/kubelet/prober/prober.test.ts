@@ -6,7 +6,8 @@ import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-plat
 import type { ContainerRuntime } from '../container/runtime.ts';
 import { healthCheckRequest } from './grpc-probe.ts';
 import { httpProbeHeaders, httpProbeUrl } from './http-probe.ts';
-import { createProber, resolvePort, type Prober } from './prober.ts';
+import { resolvePort } from './probe-outcome.ts';
+import { createProber, type Prober } from './prober.ts';
 import type { ProbeType } from './results.ts';
 
 const pod: Pod = { metadata: { name: 'web', namespace: 'default', uid: 'u' }, spec: { containers: [{ name: 'app' }] } };

@@ -10,14 +10,9 @@ import type { ContainerRuntime } from '../container/runtime.ts';
 import { isRestartableInitContainer } from '../status/restart-policy.ts';
 import { podName, podNamespace, podUid } from '../types/pod-update.ts';
 import { probeHttp } from './http-probe.ts';
+import { resolvePort, type ProbeOutcome } from './probe-outcome.ts';
 import type { ProbeResult, ProbeType } from './results.ts';
 import { probeTcp } from './tcp-probe.ts';
-
-/** What one try showed. `warning` counts as success. */
-export interface ProbeOutcome {
-  readonly result: 'success' | 'warning' | 'failure';
-  readonly output: string;
-}
 
 /** What to probe. */
 export interface ProbeRequest {
@@ -125,15 +120,4 @@ export function createProber(deps: ProberDeps): Prober {
       }
     },
   };
-}
-
-/** A probe's port: a number, or the name of one of the container's ports. */
-export function resolvePort(port: number | string, container: Container): number {
-  const number =
-    typeof port === 'number' || /^\d+$/.test(port)
-      ? Number(port)
-      : (container.ports?.find((candidate) => candidate.name === port)?.containerPort ?? 0);
-  if (number <= 0 || number >= 65_536)
-    throw new Error(`invalid port number: ${typeof port === 'number' ? port : `could not find port ${port}`}`);
-  return number;
 }

@@ -1,7 +1,7 @@
 /** A probe that succeeds when a connection opens. Upstream: pkg/probe/tcp. */
 import type { Clock } from '../../platform/clock.ts';
 import type { Net } from '../../platform/net.ts';
-import type { ProbeOutcome } from './prober.ts';
+import type { ProbeOutcome } from './probe-outcome.ts';
 
 /** Connection errors in Go's words, as upstream's events have them. */
 export function dialErrorText(error: unknown, address: string): string {

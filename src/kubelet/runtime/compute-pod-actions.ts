@@ -9,7 +9,12 @@ import type { ContainerStatus, PodStatus, SandboxStatus } from '../container/run
 import type { ProbeResults } from '../prober/results.ts';
 import { containerHash } from './container-hash.ts';
 import { asContainer, isRestartable } from './pod-facts.ts';
-import { restartsAfterExit, restartsAllContainers, restartsOnFailure, shouldContainerBeRestarted } from './restart-rules.ts';
+import {
+  restartsAfterExit,
+  restartsAllContainers,
+  restartsOnFailure,
+  shouldContainerBeRestarted,
+} from './restart-rules.ts';
 
 /** Why a container is killed, as far as it changes its grace period. */
 export type KillReason = 'LivenessProbe' | 'StartupProbe' | 'FailedPostStartHook' | 'Unknown' | '';
@@ -75,10 +80,19 @@ function isFailed(status: ContainerStatus): boolean {
 }
 
 /** A kill because of what probes or the spec say; undefined when the running container is fine. */
-function killOfRunning(of: { container: Container; status: ContainerStatus; probes: ProbeResults; kind: 'Container' | 'Init container' }): ContainerKill | undefined {
+function killOfRunning(of: {
+  container: Container;
+  status: ContainerStatus;
+  probes: ProbeResults;
+  kind: 'Container' | 'Init container';
+}): ContainerKill | undefined {
   const { container, status, probes, kind } = of;
   const kill = (what: string, reason: KillReason): ContainerKill => ({
-    id: status.id, name: container.name, container, reason, message: `${kind} ${container.name} ${what}`,
+    id: status.id,
+    name: container.name,
+    container,
+    reason,
+    message: `${kind} ${container.name} ${what}`,
   });
   if (status.hash !== '' && status.hash !== containerHash(container)) return kill('definition changed', '');
   if (probes.get('liveness', status.id) === 'failure') return kill('failed liveness probe', 'LivenessProbe');
@@ -97,8 +111,11 @@ function startAfterSandbox(pod: Pod, podStatus: PodStatus): { create: boolean; i
     return status === undefined || status.state !== 'exited' || restartsAfterExit(pod, container, status.exitCode);
   });
   // Nothing left to run: a new sandbox would serve nobody, unless initialization had not even finished.
-  if (start.length === 0 && (initContainers.length === 0 || anyContainerCreated(pod, podStatus))) return { create: false, init: [], start: [] };
-  return initContainers.length > 0 ? { create: true, init: [initContainers[0]!], start: [] } : { create: true, init: [], start };
+  if (start.length === 0 && (initContainers.length === 0 || anyContainerCreated(pod, podStatus)))
+    return { create: false, init: [], start: [] };
+  return initContainers.length > 0
+    ? { create: true, init: [initContainers[0]!], start: [] }
+    : { create: true, init: [], start };
 }
 
 function anyContainerCreated(pod: Pod, podStatus: PodStatus): boolean {
@@ -140,10 +157,20 @@ function advanceInit(index: number, status: ContainerStatus, draft: Draft): bool
   if (status.state === 'exited' && !isRestartable(container) && !isFailed(status)) return proceed();
   if (status.state === 'unknown') {
     draft.kill.push({
-      id: status.id, name: container.name, container, reason: 'Unknown', message: `Init container is in "${status.state}" state, try killing it before restart`,
+      id: status.id,
+      name: container.name,
+      container,
+      reason: 'Unknown',
+      message: `Init container is in "${status.state}" state, try killing it before restart`,
     });
   }
-  if (isFailed(status) && !isRestartable(container) && !(status.state === 'exited' ? restartsAfterExit(pod, container, status.exitCode) : restartsOnFailure(pod, container))) {
+  if (
+    isFailed(status) &&
+    !isRestartable(container) &&
+    !(status.state === 'exited'
+      ? restartsAfterExit(pod, container, status.exitCode)
+      : restartsOnFailure(pod, container))
+  ) {
     draft.killPod = true;
     draft.init = [];
     return false;
@@ -160,7 +187,11 @@ function keepSidecar(container: Container, status: ContainerStatus | undefined, 
   }
   if (status?.state === 'unknown') {
     draft.kill.push({
-      id: status.id, name: container.name, container, reason: 'Unknown', message: `Init container is in "${status.state}" state, try killing it before restart`,
+      id: status.id,
+      name: container.name,
+      container,
+      reason: 'Unknown',
+      message: `Init container is in "${status.state}" state, try killing it before restart`,
     });
   }
   draft.init.push(container);
@@ -201,7 +232,11 @@ function computeContainers(draft: Draft): boolean {
       draft.start.push(container);
       if (status?.state === 'unknown') {
         draft.kill.push({
-          id: status.id, name: container.name, container, reason: 'Unknown', message: `Container is in "${status.state}" state, try killing it before restart`,
+          id: status.id,
+          name: container.name,
+          container,
+          reason: 'Unknown',
+          message: `Container is in "${status.state}" state, try killing it before restart`,
         });
       }
       continue;
@@ -228,7 +263,13 @@ function wantsFullRestart(pod: Pod, podStatus: PodStatus): boolean {
   });
 }
 
-const nothing = { killPod: false, createSandbox: false, initContainersToStart: [], containersToStart: [], containersToKill: [] };
+const nothing = {
+  killPod: false,
+  createSandbox: false,
+  initContainersToStart: [],
+  containersToStart: [],
+  containersToKill: [],
+};
 
 /** The changes for one pod. */
 export function computePodActions(of: { pod: Pod; podStatus: PodStatus; probes: ProbeResults }): PodActions {
@@ -237,14 +278,26 @@ export function computePodActions(of: { pod: Pod; podStatus: PodStatus; probes: 
   const base = { sandboxId: sandbox.id, attempt: sandbox.attempt, ephemeralContainersToStart: [] as Container[] };
   if (sandbox.changed) {
     const isNew = sandbox.attempt === 0 || podStatus.containers.length === 0;
-    const never = (pod.spec?.containers ?? []).every((container) => !restartsOnFailure(pod, container) && container.restartPolicyRules === undefined);
+    const never = (pod.spec?.containers ?? []).every(
+      (container) => !restartsOnFailure(pod, container) && container.restartPolicyRules === undefined,
+    );
     const plan = !isNew && never ? { create: false, init: [], start: [] } : startAfterSandbox(pod, podStatus);
-    return { ...base, killPod: true, createSandbox: plan.create, initContainersToStart: plan.init, containersToStart: plan.start, containersToKill: [], resetContainers: false };
+    return {
+      ...base,
+      killPod: true,
+      createSandbox: plan.create,
+      initContainersToStart: plan.init,
+      containersToStart: plan.start,
+      containersToKill: [],
+      resetContainers: false,
+    };
   }
   if (wantsFullRestart(pod, podStatus)) {
     return { ...base, ...nothing, resetContainers: true };
   }
-  const ephemeral = (pod.spec?.ephemeralContainers ?? []).map(asContainer).filter((container) => findStatus(podStatus, container.name) === undefined);
+  const ephemeral = (pod.spec?.ephemeralContainers ?? [])
+    .map(asContainer)
+    .filter((container) => findStatus(podStatus, container.name) === undefined);
   const draft: Draft = { pod, podStatus, probes, killPod: false, init: [], start: [], kill: [] };
   const initialized = computeInit(draft);
   if (initialized && !draft.killPod && !computeContainers(draft)) {
@@ -252,7 +305,13 @@ export function computePodActions(of: { pod: Pod; podStatus: PodStatus; probes: 
     draft.init = [];
   }
   return {
-    ...base, killPod: draft.killPod, createSandbox: false, ephemeralContainersToStart: ephemeral,
-    initContainersToStart: draft.init, containersToStart: draft.start, containersToKill: draft.kill, resetContainers: false,
+    ...base,
+    killPod: draft.killPod,
+    createSandbox: false,
+    ephemeralContainersToStart: ephemeral,
+    initContainersToStart: draft.init,
+    containersToStart: draft.start,
+    containersToKill: draft.kill,
+    resetContainers: false,
   };
 }

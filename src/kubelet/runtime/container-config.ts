@@ -16,7 +16,11 @@ import type { Subpaths } from './subpath.ts';
 
 /** What device plugins and resource drivers add to a container. */
 export interface ContainerDevices {
-  readonly devices: readonly { readonly hostPath: string; readonly containerPath: string; readonly permissions: string }[];
+  readonly devices: readonly {
+    readonly hostPath: string;
+    readonly containerPath: string;
+    readonly permissions: string;
+  }[];
   readonly mounts: readonly { readonly hostPath: string; readonly containerPath: string; readonly readOnly: boolean }[];
   readonly environment: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
@@ -60,32 +64,51 @@ export function containerLogPath(input: Pick<ContainerConfigInput, 'container' |
   return containerLogFile(input.container.name, input.restartCount);
 }
 
-async function mountsOf(input: ContainerConfigInput, deps: ContainerConfigDeps, environment: Record<string, string>): Promise<Init<Mount>[]> {
+async function mountsOf(
+  input: ContainerConfigInput,
+  deps: ContainerConfigDeps,
+  environment: Record<string, string>,
+): Promise<Init<Mount>[]> {
   const { pod, container, podIps } = input;
   const { files, paths, clusterDomain } = deps;
   const mounts = await volumeMounts({
-    pod, container, environment, volumes: input.volumes, imageVolumes: input.imageVolumes, subpaths: deps.subpaths,
+    pod,
+    container,
+    environment,
+    volumes: input.volumes,
+    imageVolumes: input.imageVolumes,
+    subpaths: deps.subpaths,
     recursiveReadOnlySupported: deps.recursiveReadOnlySupported(pod),
   });
   const extra = [
     await hostsFileMount({ pod, container, podIps, clusterDomain, files, paths }),
     await terminationMessageMount({
-      container, files, unique: deps.uniqueName(), directory: containerDir(paths, pod.metadata.uid ?? '', container.name),
+      container,
+      files,
+      unique: deps.uniqueName(),
+      directory: containerDir(paths, pod.metadata.uid ?? '', container.name),
     }),
   ];
   return [...mounts, ...extra.filter((mount) => mount !== undefined)];
 }
 
 /** The configuration for CreateContainer. Rejects with ContainerConfigError when the pod cannot be run as it stands now. */
-export async function containerConfig(input: ContainerConfigInput, deps: ContainerConfigDeps): Promise<Init<ContainerConfig>> {
+export async function containerConfig(
+  input: ContainerConfigInput,
+  deps: ContainerConfigDeps,
+): Promise<Init<ContainerConfig>> {
   const { pod, container, image } = input;
   const { uid, username } = image;
   const user = { ...(uid === undefined ? {} : { imageUid: uid.value }), imageUsername: username };
   const refused = verifyRunAsNonRoot({ pod, container, ...user });
   if (refused !== undefined) throw new ContainerConfigError(refused);
   const devices = deps.devices?.(pod, container);
-  const environment = { ...(await makeEnvironment({ pod, container, podIps: input.podIps, sources: deps.sources })), ...devices?.environment };
-  const lookup = (name: string): string | undefined => (Object.hasOwn(environment, name) ? environment[name] : undefined);
+  const environment = {
+    ...(await makeEnvironment({ pod, container, podIps: input.podIps, sources: deps.sources })),
+    ...devices?.environment,
+  };
+  const lookup = (name: string): string | undefined =>
+    Object.hasOwn(environment, name) ? environment[name] : undefined;
   const target = input.targetId === undefined ? {} : { targetId: input.targetId };
   return {
     metadata: { name: container.name, attempt: input.restartCount },
@@ -95,10 +118,19 @@ export async function containerConfig(input: ContainerConfigInput, deps: Contain
     workingDir: container.workingDir ?? '',
     envs: Object.entries(environment).map(([key, value]) => ({ key, value })),
     labels: containerLabels(container, pod),
-    annotations: containerAnnotations({ container, pod, restartCount: input.restartCount, deviceAnnotations: devices?.annotations }),
+    annotations: containerAnnotations({
+      container,
+      pod,
+      restartCount: input.restartCount,
+      deviceAnnotations: devices?.annotations,
+    }),
     mounts: [
       ...(await mountsOf(input, deps, environment)),
-      ...(devices?.mounts ?? []).map((mount) => ({ hostPath: mount.hostPath, containerPath: mount.containerPath, readonly: mount.readOnly })),
+      ...(devices?.mounts ?? []).map((mount) => ({
+        hostPath: mount.hostPath,
+        containerPath: mount.containerPath,
+        readonly: mount.readOnly,
+      })),
     ],
     devices: [...blockDevices(container, input.volumes), ...(devices?.devices ?? [])],
     CDIDevices: (devices?.cdiDevices ?? []).map((name) => ({ name })),

@@ -6,7 +6,9 @@ import { createRuntimeFixture, podOf, type RuntimeFixture } from './runtime-fixt
 
 const web = { name: 'web', image: 'web:1' };
 const names = (fixture: RuntimeFixture): string[] =>
-  [...fixture.cri.containers.values()].filter((c) => c.state === 'CONTAINER_RUNNING').map((c) => c.init.config.metadata!.name!);
+  [...fixture.cri.containers.values()]
+    .filter((c) => c.state === 'CONTAINER_RUNNING')
+    .map((c) => c.init.config.metadata!.name!);
 const reasons = (events: string[]): string[] => events.map((event) => event.slice(0, event.indexOf(':')));
 const runningPod = async (fixture: RuntimeFixture, pod: Pod) =>
   (await fixture.drive(fixture.runtime.getPods(true))).find((candidate) => candidate.uid === pod.metadata.uid)!;
@@ -18,13 +20,22 @@ describe('starting a pod', () => {
     const result = await fixture.sync(pod);
     assert.equal(result.error, undefined);
     assert.deepEqual(result.steps, [
-      { action: 'CreatePodSandbox', target: 'web_default(uid-1)' }, { action: 'StartContainer', target: 'web' },
+      { action: 'CreatePodSandbox', target: 'web_default(uid-1)' },
+      { action: 'StartContainer', target: 'web' },
     ]);
     assert.deepEqual(fixture.takeEvents(), [
-      'Pulled: Container image "web:1" already present on machine and can be accessed by the pod', 'Created: Container created', 'Started: Container started',
+      'Pulled: Container image "web:1" already present on machine and can be accessed by the pod',
+      'Created: Container created',
+      'Started: Container started',
     ]);
     assert.deepEqual(Object.fromEntries(fixture.cri.calls), {
-      listPodSandbox: 1, listContainers: 1, runPodSandbox: 1, podSandboxStatus: 1, imageStatus: 1, createContainer: 1, startContainer: 1,
+      listPodSandbox: 1,
+      listContainers: 1,
+      runPodSandbox: 1,
+      podSandboxStatus: 1,
+      imageStatus: 1,
+      createContainer: 1,
+      startContainer: 1,
     });
     const status = await fixture.status(pod);
     assert.deepEqual(status.ips, ['10.244.0.2']);
@@ -38,7 +49,10 @@ describe('starting a pod', () => {
     const pod = podOf({ containers: [container] });
     const first = await fixture.sync(pod);
     assert.deepEqual(first.steps.at(-1), {
-      action: 'StartContainer', target: 'web', reason: 'CreateContainerConfigError', message: 'configmaps "settings" not found',
+      action: 'StartContainer',
+      target: 'web',
+      reason: 'CreateContainerConfigError',
+      message: 'configmaps "settings" not found',
     });
     fixture.world.configMaps.set('settings', { a: 'one' });
     assert.equal((await fixture.sync(pod)).error, undefined);
@@ -51,20 +65,26 @@ describe('starting a pod', () => {
     fixture.cri.failCalls('runPodSandbox', new CriError('Unknown', 'no network'));
     const result = await fixture.sync(podOf({ containers: [web] }));
     assert.equal(result.steps[0]!.reason, 'CreatePodSandboxError');
-    assert.deepEqual(fixture.takeEvents(), ['FailedCreatePodSandBox: Failed to create pod sandbox: rpc error: code = Unknown desc = no network']);
+    assert.deepEqual(fixture.takeEvents(), [
+      'FailedCreatePodSandBox: Failed to create pod sandbox: rpc error: code = Unknown desc = no network',
+    ]);
   });
 });
 
 describe('images', () => {
   it('backs off after a failed pull and says so', async () => {
-    const fixture = createRuntimeFixture({ images: [image('web:1', { present: false, pull: { error: 'denied', after: '1s' } })] });
+    const fixture = createRuntimeFixture({
+      images: [image('web:1', { present: false, pull: { error: 'denied', after: '1s' } })],
+    });
     const pod = podOf({ containers: [web] });
     const first = await fixture.sync(pod);
     assert.equal(first.steps.at(-1)!.reason, 'ErrImagePull');
     assert.equal(first.retryAfterMs, 10_000);
     const second = await fixture.sync(pod);
     assert.deepEqual(second.steps.at(-1), {
-      action: 'StartContainer', target: 'web', reason: 'ImagePullBackOff',
+      action: 'StartContainer',
+      target: 'web',
+      reason: 'ImagePullBackOff',
       message: 'Back-off pulling image "web:1": ErrImagePull: rpc error: code = Unknown desc = denied',
     });
     assert.equal(second.retryAfterMs, 10_000);
@@ -73,7 +93,8 @@ describe('images', () => {
     fixture.takeEvents();
     assert.equal((await fixture.sync(pod)).error, undefined);
     assert.deepEqual(fixture.takeEvents().slice(0, 2), [
-      'Pulling: Pulling image "web:1"', 'Pulled: Successfully pulled image "web:1" in 0s (0s including waiting). Image size: 10000000 bytes.',
+      'Pulling: Pulling image "web:1"',
+      'Pulled: Successfully pulled image "web:1" in 0s (0s including waiting). Image size: 10000000 bytes.',
     ]);
   });
 
@@ -91,7 +112,9 @@ describe('images', () => {
 
 describe('crashes', () => {
   it('restarts at once, then backs off doubling to the maximum', async () => {
-    const fixture = createRuntimeFixture({ images: [image('web:1', { exits: { code: 3, after: '1s' }, terminationMessage: 'bad luck' })] });
+    const fixture = createRuntimeFixture({
+      images: [image('web:1', { exits: { code: 3, after: '1s' }, terminationMessage: 'bad luck' })],
+    });
     const pod = podOf({ containers: [{ ...web, terminationMessagePath: '/dev/termination-log' }] });
     const waits: number[] = [];
     for (let round = 0; round < 9; round++) {
@@ -112,7 +135,9 @@ describe('crashes', () => {
     assert.equal(last.exitCode, 3);
     assert.equal(last.reason, 'Error');
     assert.equal(last.message, 'bad luck');
-    assert.ok(fixture.takeEvents().includes('BackOff: Back-off restarting failed container web in pod web_default(uid-1)'));
+    assert.ok(
+      fixture.takeEvents().includes('BackOff: Back-off restarting failed container web in pod web_default(uid-1)'),
+    );
   });
 
   it('starts over after ten quiet minutes', async () => {
@@ -139,7 +164,10 @@ describe('crashes', () => {
     const after = await fixture.sync(pod);
     assert.deepEqual(after.steps, [{ action: 'KillPodSandbox', target: 'web' }]);
     assert.equal((await fixture.status(pod)).sandboxes[0]!.ready, false);
-    assert.deepEqual((await fixture.sync(pod)).steps.filter((step) => step.action === 'CreatePodSandbox'), []);
+    assert.deepEqual(
+      (await fixture.sync(pod)).steps.filter((step) => step.action === 'CreatePodSandbox'),
+      [],
+    );
   });
 
   it('makes a new sandbox when it is lost', async () => {
@@ -150,17 +178,29 @@ describe('crashes', () => {
     fixture.takeEvents();
     await fixture.sync(pod);
     assert.ok(fixture.takeEvents().includes('SandboxChanged: Pod sandbox changed, it will be killed and re-created.'));
-    assert.deepEqual([...fixture.cri.sandboxes.values()].map((sandbox) => [sandbox.config.metadata!.attempt, sandbox.ready]), [[0, false], [1, true]]);
+    assert.deepEqual(
+      [...fixture.cri.sandboxes.values()].map((sandbox) => [sandbox.config.metadata!.attempt, sandbox.ready]),
+      [
+        [0, false],
+        [1, true],
+      ],
+    );
     assert.deepEqual(names(fixture), ['web']);
   });
 });
 
 describe('init containers and sidecars', () => {
   it('run in order, each after the one before', async () => {
-    const fixture = createRuntimeFixture({ images: [image('init:1', { exits: { code: 0, after: '1s' } }), image('side:1'), image('web:1')] });
+    const fixture = createRuntimeFixture({
+      images: [image('init:1', { exits: { code: 0, after: '1s' } }), image('side:1'), image('web:1')],
+    });
     const pod = podOf({
       containers: [web],
-      initContainers: [{ name: 'first', image: 'init:1' }, { name: 'side', image: 'side:1', restartPolicy: 'Always' }, { name: 'last', image: 'init:1' }],
+      initContainers: [
+        { name: 'first', image: 'init:1' },
+        { name: 'side', image: 'side:1', restartPolicy: 'Always' },
+        { name: 'last', image: 'init:1' },
+      ],
     });
     const seen: string[][] = [];
     for (let step = 0; step < 5; step++) {
@@ -173,21 +213,29 @@ describe('init containers and sidecars', () => {
 
   it('a failed one fails a pod that never restarts', async () => {
     const fixture = createRuntimeFixture({ images: [image('init:1', { exits: { code: 1, after: 1 } })] });
-    const pod = podOf({ containers: [web], initContainers: [{ name: 'first', image: 'init:1' }], restartPolicy: 'Never' });
+    const pod = podOf({
+      containers: [web],
+      initContainers: [{ name: 'first', image: 'init:1' }],
+      restartPolicy: 'Never',
+    });
     await fixture.sync(pod);
     await fixture.platform.clock.advance(10);
     assert.deepEqual((await fixture.sync(pod)).steps, [{ action: 'KillPodSandbox', target: 'web' }]);
   });
 
   it('sidecars end after the containers they serve, the last first', async () => {
-    const fixture = createRuntimeFixture({ images: [image('web:1', { onStop: { after: '3s' } }), image('side:1', { onStop: { after: '1s' } })] });
+    const fixture = createRuntimeFixture({
+      images: [image('web:1', { onStop: { after: '3s' } }), image('side:1', { onStop: { after: '1s' } })],
+    });
     const side = (name: string) => ({ name, image: 'side:1', restartPolicy: 'Always' });
     const pod = podOf({ containers: [web], initContainers: [side('a'), side('b')] });
     for (let step = 0; step < 3; step++) await fixture.sync(pod);
     const runtimePod = await runningPod(fixture, pod);
     const startMs = fixture.platform.clock.nowMs();
     await fixture.drive(fixture.runtime.killPod({ pod, runtimePod }));
-    const ends = [...fixture.cri.containers.values()].map((container) => `${container.finishedAtMs - startMs} ${container.init.config.metadata!.name}`);
+    const ends = [...fixture.cri.containers.values()].map(
+      (container) => `${container.finishedAtMs - startMs} ${container.init.config.metadata!.name}`,
+    );
     assert.deepEqual(ends.toSorted(), ['3000 web', '4000 b', '5000 a']);
   });
 });
@@ -196,12 +244,19 @@ describe('ending', () => {
   it('runs preStop within the grace period, then stops with what is left', async () => {
     const calls: string[][] = [];
     const fixture = createRuntimeFixture({
-      images: [image('web:1', { onStop: 'ignored', exec: ({ command }) => (calls.push([...command]), { exitCode: 0, after: '4s' }) })],
+      images: [
+        image('web:1', {
+          onStop: 'ignored',
+          exec: ({ command }) => (calls.push([...command]), { exitCode: 0, after: '4s' }),
+        }),
+      ],
     });
     const pod = podOf({ containers: [{ ...web, lifecycle: { preStop: { exec: { command: ['drain'] } } } }] });
     await fixture.sync(pod);
     const startMs = fixture.platform.clock.nowMs();
-    const result = await fixture.drive(fixture.runtime.killPod({ pod, runtimePod: await runningPod(fixture, pod), gracePeriodSeconds: 10 }));
+    const result = await fixture.drive(
+      fixture.runtime.killPod({ pod, runtimePod: await runningPod(fixture, pod), gracePeriodSeconds: 10 }),
+    );
     assert.equal(result.error, undefined);
     assert.deepEqual(calls, [['drain']]);
     assert.equal(fixture.platform.clock.nowMs() - startMs, 10_000);
@@ -209,16 +264,69 @@ describe('ending', () => {
     assert.ok(fixture.takeEvents().includes('Killing: Stopping container web'));
   });
 
+  it('can be hurried: a second kill runs no second hook and waits less', async () => {
+    const calls: string[][] = [];
+    const fixture = createRuntimeFixture({
+      images: [
+        image('web:1', {
+          onStop: 'ignored',
+          exec: ({ command }) => (calls.push([...command]), { exitCode: 0, after: '20s' }),
+        }),
+      ],
+    });
+    const pod = podOf({ containers: [{ ...web, lifecycle: { preStop: { exec: { command: ['drain'] } } } }] });
+    await fixture.sync(pod);
+    const runtimePod = await runningPod(fixture, pod);
+    const startMs = fixture.platform.clock.nowMs();
+    const first = new AbortController();
+    const slow = fixture.runtime
+      .killPod({ pod, runtimePod, gracePeriodSeconds: 60, signal: first.signal })
+      .catch((error: unknown) => error);
+    await fixture.platform.clock.advance(1000);
+    first.abort(new Error('hurry'));
+    assert.equal(((await fixture.drive(slow)) as Error).message, 'hurry');
+    await fixture.drive(fixture.runtime.killPod({ pod, runtimePod, gracePeriodSeconds: 5 }));
+    assert.deepEqual(calls, [['drain']]);
+    assert.equal(fixture.platform.clock.nowMs() - startMs, 1000 + 5000 + 2000);
+  });
+
   it('restores hooks and grace of an orphan from its labels', async () => {
     const calls: string[][] = [];
-    const fixture = createRuntimeFixture({ images: [image('web:1', { onStop: 'ignored', exec: ({ command }) => (calls.push([...command]), { exitCode: 0 }) })] });
-    const pod = podOf({ containers: [{ ...web, lifecycle: { preStop: { exec: { command: ['drain'] } } } }], terminationGracePeriodSeconds: 7 });
+    const fixture = createRuntimeFixture({
+      images: [
+        image('web:1', { onStop: 'ignored', exec: ({ command }) => (calls.push([...command]), { exitCode: 0 }) }),
+      ],
+    });
+    const pod = podOf({
+      containers: [{ ...web, lifecycle: { preStop: { exec: { command: ['drain'] } } } }],
+      terminationGracePeriodSeconds: 7,
+    });
     await fixture.sync(pod);
     const startMs = fixture.platform.clock.nowMs();
     await fixture.drive(fixture.runtime.killPod({ runtimePod: await runningPod(fixture, pod) }));
     assert.deepEqual(calls, [['drain']]);
     assert.equal(fixture.platform.clock.nowMs() - startMs, 7000);
   });
+
+  const hooks: { about: string; handler: object; fails: boolean }[] = [
+    { about: 'an HTTP request', handler: { httpGet: { port: 'web', path: '/hook' } }, fails: false },
+    { about: 'an HTTP request that is refused', handler: { httpGet: { port: 8080, path: '/no' } }, fails: true },
+    { about: 'an HTTP request nobody hears', handler: { httpGet: { port: 81 } }, fails: true },
+    { about: 'a TCP connection', handler: { tcpSocket: { port: 80 } }, fails: false },
+    { about: 'a port of no name', handler: { httpGet: { port: 'none' } }, fails: true },
+    { about: 'a pause', handler: { sleep: { seconds: 3 } }, fails: false },
+  ];
+  for (const { about, handler, fails } of hooks) {
+    it(`runs a postStart hook that is ${about}`, async () => {
+      const fixture = createRuntimeFixture({
+        images: [image('web:1', { http: ({ path }) => ({ status: path === '/hook' ? 200 : 404, body: path }) })],
+      });
+      const pod = podOf({
+        containers: [{ ...web, ports: [{ name: 'web', containerPort: 80 }], lifecycle: { postStart: handler } }],
+      });
+      assert.equal((await fixture.sync(pod)).steps.at(-1)!.reason, fails ? 'PostStartHookError' : undefined);
+    });
+  }
 
   it('kills a container whose postStart fails', async () => {
     const fixture = createRuntimeFixture({ images: [image('web:1', { exec: () => ({ exitCode: 1 }) })] });
@@ -228,7 +336,7 @@ describe('ending', () => {
     assert.deepEqual(names(fixture), []);
   });
 
-  it('restarts a container its liveness probe failed, with the probe\'s grace', async () => {
+  it("restarts a container its liveness probe failed, with the probe's grace", async () => {
     const fixture = createRuntimeFixture({ images: [image('web:1', { onStop: 'ignored' })] });
     const pod = podOf({ containers: [{ ...web, livenessProbe: { terminationGracePeriodSeconds: 5 } }] });
     await fixture.sync(pod);
@@ -255,7 +363,10 @@ describe('garbage collection', () => {
     const policy = { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 };
     const options = { allSourcesReady: true, evictNonDeleted: false };
     await fixture.drive(fixture.runtime.garbageCollect(policy, options));
-    assert.deepEqual((await fixture.status(pod)).containers.map((container) => container.restartCount), [3]);
+    assert.deepEqual(
+      (await fixture.status(pod)).containers.map((container) => container.restartCount),
+      [3],
+    );
     const runtimePod = await runningPod(fixture, pod);
     await fixture.drive(fixture.runtime.killPod({ pod, runtimePod }));
     fixture.world.deleted.add('uid-1');
@@ -272,7 +383,8 @@ describe('events', () => {
     const controller = new AbortController();
     const seen: string[] = [];
     const reading = (async () => {
-      for await (const event of fixture.runtime.events(controller.signal)) seen.push(`${event.podUid} ${event.type} ${event.exitCode ?? ''}`.trim());
+      for await (const event of fixture.runtime.events(controller.signal))
+        seen.push(`${event.podUid} ${event.type} ${event.exitCode ?? ''}`.trim());
     })().catch(() => undefined);
     await fixture.sync(podOf({ containers: [web] }));
     await fixture.platform.clock.advance(1000);

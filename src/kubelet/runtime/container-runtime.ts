@@ -18,7 +18,7 @@ import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
 import type { ContainerConfigDeps } from './container-config.ts';
 import { createCrashBackOff, type CrashBackOffConfig } from './crash-back-off.ts';
 import type { NodeFacts } from './field-refs.ts';
-import { garbageCollect, type PodStateProvider } from './garbage-collection.ts';
+import { garbageCollect, type PodContentState } from './garbage-collection.ts';
 import { killPod } from './kill-pod.ts';
 import type { LinuxResourceConfig } from './linux-resources.ts';
 import type { RuntimePaths } from './paths.ts';
@@ -37,7 +37,7 @@ export interface ContainerRuntimeDeps {
   readonly podContainers: PodContainerManager;
   readonly probeResults: ProbeResults;
   /** What the core knows of pods, for garbage collection. */
-  readonly podStates: PodStateProvider;
+  readonly podStates: PodContentState;
   /** Services of all namespaces, from an informer. */
   services(): readonly Service[];
   /** Reject with a NotFound StatusError when there is no such object. */
@@ -51,6 +51,7 @@ export interface ContainerRuntimeDeps {
 
 /** Configuration of the manager. */
 export interface ContainerRuntimeConfig extends RuntimePaths {
+  /** Read anew at each use: its fields may be getters. */
   readonly node: NodeFacts;
   readonly resources: LinuxResourceConfig;
   readonly clusterDomain: string;
@@ -98,13 +99,17 @@ async function execSync(cri: CriRuntime, exec: { containerId: string; command: r
     const { exitCode, stdout, stderr } = await cri.runtime.execSync({ containerId, cmd: command, timeoutSeconds });
     return { exitCode, stdout, stderr };
   } catch (error) {
-    const timedOut = isCriCode(error, 'DeadlineExceeded') || (isCriCode(error, 'Unknown') && /timeout .* exceeded/.test(error.detail));
+    const timedOut =
+      isCriCode(error, 'DeadlineExceeded') || (isCriCode(error, 'Unknown') && /timeout .* exceeded/.test(error.detail));
     if (timedOut) throw new ExecTimeoutError(command, timeoutMs, { cause: error });
     throw error;
   }
 }
 
-function environmentSources(deps: ContainerRuntimeDeps, config: ContainerRuntimeConfig): ContainerConfigDeps['sources'] {
+function environmentSources(
+  deps: ContainerRuntimeDeps,
+  config: ContainerRuntimeConfig,
+): ContainerConfigDeps['sources'] {
   const { files } = deps.platform;
   return {
     getConfigMap: (namespace, name) => deps.getConfigMap(namespace, name),
@@ -131,28 +136,63 @@ function createContext(deps: ContainerRuntimeDeps, config: ContainerRuntimeConfi
   const random = platform.random.fork('kuberuntime');
   const paths: RuntimePaths = { rootDir: config.rootDir, podLogsDir: config.podLogsDir };
   const subpaths = createSubpaths({ files, mounter, paths });
-  const reader = createPodStatusReader({ runtime: cri.runtime, clock, messages: createTerminationMessages(files, clock) });
+  const reader = createPodStatusReader({
+    runtime: cri.runtime,
+    clock,
+    messages: createTerminationMessages(files, clock),
+  });
   const { clusterDomain, resources } = config;
   return {
-    cri, clock, files, log, recorder, paths, subpaths, reader, resources, clusterDomain,
-    volumes: deps.volumes, podContainers: deps.podContainers, probeResults: deps.probeResults,
-    images: createImageManager({
-      images: cri.images, clock, log, recorder, nodeDockerConfig: () => optionalText(deps, `${config.rootDir}/config.json`),
-    }, config.images ?? {}),
+    cri,
+    clock,
+    files,
+    log,
+    recorder,
+    paths,
+    subpaths,
+    reader,
+    resources,
+    clusterDomain,
+    volumes: deps.volumes,
+    podContainers: deps.podContainers,
+    probeResults: deps.probeResults,
+    images: createImageManager(
+      {
+        images: cri.images,
+        clock,
+        log,
+        recorder,
+        nodeDockerConfig: () => optionalText(deps, `${config.rootDir}/config.json`),
+      },
+      config.images ?? {},
+    ),
     hooks: createHookRunner({
-      clock, net, execSync: (containerId, command, timeoutMs) => execSync(cri, { containerId, command, timeoutMs }),
+      clock,
+      net,
+      execSync: (containerId, command, timeoutMs) => execSync(cri, { containerId, command, timeoutMs }),
       async podIp(pod) {
         const { uid = '', name = '', namespace = '' } = pod.metadata;
-        return pod.spec?.hostNetwork ? (config.node.hostIps[0] ?? '') : ((await reader.getPodStatus(uid, name, namespace)).ips[0] ?? '');
+        return pod.spec?.hostNetwork
+          ? (config.node.hostIps[0] ?? '')
+          : ((await reader.getPodStatus(uid, name, namespace)).ips[0] ?? '');
       },
     }),
     dns: createDnsConfigurer({
-      clusterDns: config.clusterDns, clusterDomain, recorder,
-      readHostResolvConf: async () => (config.resolvConf === '' ? '' : ((await optionalText(deps, config.resolvConf ?? '/etc/resolv.conf')) ?? '')),
+      clusterDns: config.clusterDns,
+      clusterDomain,
+      recorder,
+      readHostResolvConf: async () =>
+        config.resolvConf === '' ? '' : ((await optionalText(deps, config.resolvConf ?? '/etc/resolv.conf')) ?? ''),
     }),
     crashBackOff: createCrashBackOff(config.crashLoopBackOff ?? {}),
+    preStops: new Map(),
     containerConfig: {
-      files, paths, subpaths, resources, clusterDomain, sources: environmentSources(deps, config),
+      files,
+      paths,
+      subpaths,
+      resources,
+      clusterDomain,
+      sources: environmentSources(deps, config),
       security: { seccompProfileRoot: `${config.rootDir}/seccomp`, seccompDefault: config.seccompDefault ?? false },
       uniqueName: () => random.nameSuffix(8),
       recursiveReadOnlySupported: (pod) => handlers.recursiveReadOnly.has(pod.spec?.runtimeClassName ?? ''),
@@ -161,7 +201,8 @@ function createContext(deps: ContainerRuntimeDeps, config: ContainerRuntimeConfi
     runtimeHandler: (pod: Pod) => {
       const name = pod.spec?.runtimeClassName;
       if (!name) return Promise.resolve('');
-      if (deps.runtimeHandler === undefined) return Promise.reject(new Error(`failed to get sandbox runtime: no RuntimeClass "${name}"`));
+      if (deps.runtimeHandler === undefined)
+        return Promise.reject(new Error(`failed to get sandbox runtime: no RuntimeClass "${name}"`));
       return deps.runtimeHandler(name);
     },
   };
@@ -171,7 +212,9 @@ async function runtimeStatus(cri: CriRuntime, handlers: Handlers): Promise<Conta
   const [version, { status, runtimeHandlers }] = await Promise.all([cri.runtime.version({}), cri.runtime.status({})]);
   const condition = (type: string) => status?.conditions.find((candidate) => candidate.type === type);
   const bad = (status?.conditions ?? []).filter((candidate) => !candidate.status);
-  handlers.recursiveReadOnly = new Set(runtimeHandlers.filter((handler) => handler.features?.recursiveReadOnlyMounts).map((handler) => handler.name));
+  handlers.recursiveReadOnly = new Set(
+    runtimeHandlers.filter((handler) => handler.features?.recursiveReadOnlyMounts).map((handler) => handler.name),
+  );
   return {
     runtimeReady: condition('RuntimeReady')?.status ?? false,
     networkReady: condition('NetworkReady')?.status ?? false,
@@ -179,7 +222,11 @@ async function runtimeStatus(cri: CriRuntime, handlers: Handlers): Promise<Conta
     runtimeName: version.runtimeName,
     runtimeVersion: version.runtimeVersion,
     runtimeHandlers: runtimeHandlers.map(({ name, features }) => ({
-      name, features: { recursiveReadOnlyMounts: features?.recursiveReadOnlyMounts ?? false, userNamespaces: features?.userNamespaces ?? false },
+      name,
+      features: {
+        recursiveReadOnlyMounts: features?.recursiveReadOnlyMounts ?? false,
+        userNamespaces: features?.userNamespaces ?? false,
+      },
     })),
   };
 }
@@ -227,11 +274,16 @@ export function createContainerRuntime(deps: ContainerRuntimeDeps, config: Conta
     },
     async images() {
       const list = (await images.listImages({})).images;
-      return list.map(({ id, repoTags, repoDigests, size, pinned }) => ({ id, repoTags, repoDigests, sizeBytes: size, pinned }));
+      return list.map(({ id, repoTags, repoDigests, size, pinned }) => ({
+        id,
+        repoTags,
+        repoDigests,
+        sizeBytes: size,
+        pinned,
+      }));
     },
     async removeImage(id) {
       await images.removeImage({ image: { image: id } });
-      context.images.forget(id);
     },
     async updatePodCidr(podCidr) {
       await runtime.updateRuntimeConfig({ runtimeConfig: { networkConfig: { podCidr } } });

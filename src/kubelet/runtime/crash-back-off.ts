@@ -34,7 +34,8 @@ const resetAfterMs = 600_000;
 /** Makes an empty back-off. */
 export function createCrashBackOff({ initialMs = 10_000, maxMs = 300_000 }: CrashBackOffConfig): CrashBackOff {
   const entries = new Map<string, Entry>();
-  const expired = (entry: Entry, atMs: number): boolean => atMs - entry.lastUpdateMs > Math.max(resetAfterMs, 2 * maxMs);
+  const expired = (entry: Entry, atMs: number): boolean =>
+    atMs - entry.lastUpdateMs > Math.max(resetAfterMs, 2 * maxMs);
   return {
     remainingMs(key, finishedAtMs, nowMs) {
       const entry = entries.get(key);
@@ -44,7 +45,10 @@ export function createCrashBackOff({ initialMs = 10_000, maxMs = 300_000 }: Cras
     delayMs: (key) => entries.get(key)?.delayMs ?? 0,
     next(key, finishedAtMs, nowMs) {
       const entry = entries.get(key);
-      const delayMs = entry === undefined || expired(entry, finishedAtMs) ? Math.min(initialMs, maxMs) : Math.min(entry.delayMs * 2, maxMs);
+      const delayMs =
+        entry === undefined || expired(entry, finishedAtMs)
+          ? Math.min(initialMs, maxMs)
+          : Math.min(entry.delayMs * 2, maxMs);
       entries.set(key, { delayMs, lastUpdateMs: nowMs });
     },
     forget(prefix) {

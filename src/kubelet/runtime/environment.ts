@@ -72,8 +72,12 @@ async function addSource(into: Environment, source: EnvFromSource, context: Cont
     }
     if (invalid.length === 0) return;
     const keys = invalid.sort().join(', ');
-    sources.recorder.event(pod, 'Warning', 'InvalidEnvironmentVariableNames',
-      `Keys [${keys}] from the EnvFrom ${origin} were skipped since they are considered invalid environment variable names.`);
+    sources.recorder.event(
+      pod,
+      'Warning',
+      'InvalidEnvironmentVariableNames',
+      `Keys [${keys}] from the EnvFrom ${origin} were skipped since they are considered invalid environment variable names.`,
+    );
   };
   if (source.configMapRef !== undefined) {
     const { name = '' } = source.configMapRef;
@@ -82,7 +86,10 @@ async function addSource(into: Environment, source: EnvFromSource, context: Cont
   } else if (source.secretRef !== undefined) {
     const { name = '' } = source.secretRef;
     const secret = await optional(sources.getSecret(namespace, name), source.secretRef.optional);
-    add(Object.entries(secret?.data ?? {}).map(([key, value]): [string, string] => [key, decodeSecret(value)]), `secret ${namespace}/${name}`);
+    add(
+      Object.entries(secret?.data ?? {}).map(([key, value]): [string, string] => [key, decodeSecret(value)]),
+      `secret ${namespace}/${name}`,
+    );
   }
 }
 
@@ -94,13 +101,15 @@ async function keyValue(variable: EnvVar, context: Context): Promise<string | un
     const { name = '', key, optional: isOptional } = from.configMapKeyRef;
     const map = await optional(sources.getConfigMap(namespace, name), isOptional);
     const value = map?.data?.[key];
-    if (value === undefined && !isOptional) throw new ContainerConfigError(`couldn't find key ${key} in ConfigMap ${namespace}/${name}`);
+    if (value === undefined && !isOptional)
+      throw new ContainerConfigError(`couldn't find key ${key} in ConfigMap ${namespace}/${name}`);
     return value;
   }
   const { name = '', key, optional: isOptional } = from.secretKeyRef!;
   const secret = await optional(sources.getSecret(namespace, name), isOptional);
   const value = secret?.data?.[key];
-  if (value === undefined && !isOptional) throw new ContainerConfigError(`couldn't find key ${key} in Secret ${namespace}/${name}`);
+  if (value === undefined && !isOptional)
+    throw new ContainerConfigError(`couldn't find key ${key} in Secret ${namespace}/${name}`);
   return value === undefined ? undefined : decodeSecret(value);
 }
 
@@ -118,18 +127,27 @@ async function fileValue(variable: EnvVar, context: Context): Promise<string | u
   const text = await context.sources.readVolumeFile(context.pod, volumeName, path);
   const value = text === undefined ? undefined : envFileValue(text, key);
   if (value === undefined && !isOptional) {
-    throw new ContainerConfigError(text === undefined
-      ? `couldn't find file ${path} in volume ${volumeName}` : `environment variable key ${key} not found in file ${path} of volume ${volumeName}`);
+    throw new ContainerConfigError(
+      text === undefined
+        ? `couldn't find file ${path} in volume ${volumeName}`
+        : `environment variable key ${key} not found in file ${path} of volume ${volumeName}`,
+    );
   }
   return value;
 }
 
 async function referredValue(variable: EnvVar, context: Context): Promise<string | undefined> {
   const from = variable.valueFrom!;
-  const { pod, container, podIps, sources: { node } } = context;
+  const {
+    pod,
+    container,
+    podIps,
+    sources: { node },
+  } = context;
   try {
     if (from.fieldRef !== undefined) return podFieldValue({ selector: from.fieldRef, pod, podIps, node });
-    if (from.resourceFieldRef !== undefined) return resourceFieldValue({ selector: from.resourceFieldRef, pod, container, node });
+    if (from.resourceFieldRef !== undefined)
+      return resourceFieldValue({ selector: from.resourceFieldRef, pod, container, node });
   } catch (error) {
     throw new ContainerConfigError(error instanceof Error ? error.message : String(error), { cause: error });
   }
@@ -142,14 +160,17 @@ async function referredValue(variable: EnvVar, context: Context): Promise<string
 export async function makeEnvironment(context: Context): Promise<Environment> {
   const { pod, container, sources } = context;
   const services = serviceEnvironment({
-    services: sources.services(), namespace: pod.metadata.namespace ?? '', enableServiceLinks: pod.spec?.enableServiceLinks ?? true,
+    services: sources.services(),
+    namespace: pod.metadata.namespace ?? '',
+    enableServiceLinks: pod.spec?.enableServiceLinks ?? true,
   });
   const result: Environment = {};
   for (const source of container.envFrom ?? []) await addSource(result, source, context);
   for (const variable of container.env ?? []) {
-    const value = variable.valueFrom === undefined
-      ? expand(variable.value ?? '', (name) => (Object.hasOwn(result, name) ? result[name] : services[name]))
-      : await referredValue(variable, context);
+    const value =
+      variable.valueFrom === undefined
+        ? expand(variable.value ?? '', (name) => (Object.hasOwn(result, name) ? result[name] : services[name]))
+        : await referredValue(variable, context);
     if (value === undefined) continue;
     result[variable.name] = value;
   }

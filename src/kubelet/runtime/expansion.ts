@@ -36,7 +36,10 @@ export function expand(text: string, lookup: (name: string) => string | undefine
 }
 
 /** Replaces references and reports the first name that has no value, for subPathExpr. */
-export function expandStrict(text: string, lookup: (name: string) => string | undefined): { text: string; missing?: string } {
+export function expandStrict(
+  text: string,
+  lookup: (name: string) => string | undefined,
+): { text: string; missing?: string } {
   let missing: string | undefined;
   const result = expand(text, (name) => {
     const value = lookup(name);

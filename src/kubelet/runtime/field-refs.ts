@@ -14,11 +14,19 @@ export interface NodeFacts {
 const subscript = /^metadata\.(labels|annotations)\['(.*)'\]$/;
 
 function mapText(map: Readonly<Record<string, string>> | undefined): string {
-  return Object.entries(map ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, value]) => `${key}=${JSON.stringify(value)}`).join('\n');
+  return Object.entries(map ?? {})
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
+    .join('\n');
 }
 
 /** The text of a pod's field. Throws upstream's error on a path that is not supported. */
-export function podFieldValue(of: { selector: ObjectFieldSelector; pod: Pod; podIps: readonly string[]; node: NodeFacts }): string {
+export function podFieldValue(of: {
+  selector: ObjectFieldSelector;
+  pod: Pod;
+  podIps: readonly string[];
+  node: NodeFacts;
+}): string {
   const { pod, podIps, node } = of;
   const { metadata } = pod;
   const path = of.selector.fieldPath;
@@ -46,13 +54,19 @@ export function podFieldValue(of: { selector: ObjectFieldSelector; pod: Pod; pod
 }
 
 /** The text of a container's request or limit, in units of the divisor, rounded up; unset limits read as the node's allocatable. */
-export function resourceFieldValue(of: { selector: ResourceFieldSelector; pod: Pod; container: Container; node: NodeFacts }): string {
+export function resourceFieldValue(of: {
+  selector: ResourceFieldSelector;
+  pod: Pod;
+  container: Container;
+  node: NodeFacts;
+}): string {
   const { selector, pod, node } = of;
   const container = selector.containerName ? findContainer(pod, selector.containerName) : of.container;
   if (container === undefined) throw new Error(`container ${selector.containerName} not found`);
   const [list = '', ...rest] = selector.resource.split('.');
   const name = rest.join('.');
-  if ((list !== 'limits' && list !== 'requests') || name === '') throw new Error(`unsupported container resource : ${selector.resource}`);
+  if ((list !== 'limits' && list !== 'requests') || name === '')
+    throw new Error(`unsupported container resource : ${selector.resource}`);
   const own = container.resources?.[list]?.[name];
   const fallback = list === 'limits' ? node.allocatable[name] : (container.resources?.limits?.[name] ?? '0');
   const quantity = own ?? fallback ?? '0';

@@ -12,12 +12,16 @@ import { containerFacts } from './labels.ts';
 import { parsePodLogDir } from './paths.ts';
 import type { RuntimeContext } from './runtime-context.ts';
 
-/** What the kubelet's core tells of pods. */
-export interface PodStateProvider {
-  /** The pod's object is gone: everything of it may go. */
-  isPodDeleted(uid: string): boolean;
-  /** The pod will not run again: its sandboxes and, on eviction, its containers may go. */
+/** What the kubelet's core tells of pods; its pod workers are one. */
+export interface PodContentState {
+  /** The pod was deleted or evicted: everything of it may go. */
   shouldPodContentBeRemoved(uid: string): boolean;
+  /** All its containers have stopped for good: on eviction they may go too. */
+  shouldPodRuntimeBeRemoved(uid: string): boolean;
+}
+
+function isGone(uid: string, options: Options, pods: PodContentState): boolean {
+  return pods.shouldPodContentBeRemoved(uid) || (options.evictNonDeleted && pods.shouldPodRuntimeBeRemoved(uid));
 }
 
 type Policy = Parameters<ContainerRuntime['garbageCollect']>[0];
@@ -33,13 +37,21 @@ async function removeContainer(container: CriContainer, context: RuntimeContext)
   const { runtime } = context.cri;
   try {
     if (container.state === 'CONTAINER_UNKNOWN') {
-      await killContainer({ containerId: container.id, message: 'Container is in unknown state, try killing it before removal', reason: 'Unknown' }, context);
+      await killContainer(
+        {
+          containerId: container.id,
+          message: 'Container is in unknown state, try killing it before removal',
+          reason: 'Unknown',
+        },
+        context,
+      );
     }
     const { status } = await runtime.containerStatus({ containerId: container.id });
     await runtime.removeContainer({ containerId: container.id });
     if (status !== undefined && status.logPath !== '') await removeLogs(status.logPath, context);
   } catch (error) {
-    if (!isCriCode(error, 'NotFound')) context.log.warn('dead container cannot be removed', { containerId: container.id, err: error });
+    if (!isCriCode(error, 'NotFound'))
+      context.log.warn('dead container cannot be removed', { containerId: container.id, err: error });
   }
 }
 
@@ -49,7 +61,8 @@ async function removeLogs(logPath: string, context: RuntimeContext): Promise<voi
   const directory = logPath.slice(0, slash);
   if (!(await context.files.exists(directory))) return;
   for (const name of await context.files.readDir(directory)) {
-    if (name === logPath.slice(slash + 1) || name.startsWith(`${logPath.slice(slash + 1)}.`)) await context.files.remove(`${directory}/${name}`);
+    if (name === logPath.slice(slash + 1) || name.startsWith(`${logPath.slice(slash + 1)}.`))
+      await context.files.remove(`${directory}/${name}`);
   }
 }
 
@@ -76,11 +89,16 @@ function groupByContainer(dead: readonly DeadContainer[]): DeadContainer[][] {
 }
 
 /** Chooses the dead containers to remove; each group is newest first. */
-export function containersToRemove(of: { dead: readonly DeadContainer[]; policy: Policy; options: Options; pods: PodStateProvider }): DeadContainer[] {
+export function containersToRemove(of: {
+  dead: readonly DeadContainer[];
+  policy: Policy;
+  options: Options;
+  pods: PodContentState;
+}): DeadContainer[] {
   const { dead, policy, options, pods } = of;
   const remove: DeadContainer[] = [];
   let groups = groupByContainer(dead);
-  const gone = (uid: string): boolean => options.evictNonDeleted ? pods.shouldPodContentBeRemoved(uid) : pods.isPodDeleted(uid);
+  const gone = (uid: string): boolean => isGone(uid, options, pods);
   if (options.allSourcesReady) {
     for (const group of groups) if (gone(group[0]!.podUid)) remove.push(...group);
     groups = groups.filter((group) => !gone(group[0]!.podUid));
@@ -102,7 +120,11 @@ export function containersToRemove(of: { dead: readonly DeadContainer[]; policy:
 }
 
 /** Sandboxes without containers: all of deleted pods, all but the newest of others. */
-function sandboxesToRemove(sandboxes: readonly PodSandbox[], inUse: ReadonlySet<string>, gone: (uid: string) => boolean): PodSandbox[] {
+function sandboxesToRemove(
+  sandboxes: readonly PodSandbox[],
+  inUse: ReadonlySet<string>,
+  gone: (uid: string) => boolean,
+): PodSandbox[] {
   const byPod = new Map<string, PodSandbox[]>();
   for (const sandbox of [...sandboxes].sort((a, b) => b.createdAtMs - a.createdAtMs)) {
     const uid = sandbox.metadata?.uid ?? '';
@@ -118,7 +140,8 @@ async function removeSandbox(sandbox: PodSandbox, context: RuntimeContext): Prom
     await context.cri.runtime.stopPodSandbox({ podSandboxId: sandbox.id });
     await context.cri.runtime.removePodSandbox({ podSandboxId: sandbox.id });
   } catch (error) {
-    if (!isCriCode(error, 'NotFound')) context.log.warn('dead sandbox cannot be removed', { podSandboxId: sandbox.id, err: error });
+    if (!isCriCode(error, 'NotFound'))
+      context.log.warn('dead sandbox cannot be removed', { podSandboxId: sandbox.id, err: error });
   }
 }
 
@@ -136,22 +159,29 @@ const parallelRemovals = 4;
 
 async function forEach<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const rest = items.values();
-  await Promise.all(Array.from({ length: parallelRemovals }, async () => {
-    for (const item of rest) await work(item);
-  }));
+  await Promise.all(
+    Array.from({ length: parallelRemovals }, async () => {
+      for (const item of rest) await work(item);
+    }),
+  );
 }
 
 /** One pass over containers, sandboxes and logs, in this order. Single failures are logged and left for the next pass. */
-export async function garbageCollect(of: { policy: Policy; options: Options; pods: PodStateProvider }, context: RuntimeContext): Promise<void> {
+export async function garbageCollect(
+  of: { policy: Policy; options: Options; pods: PodContentState },
+  context: RuntimeContext,
+): Promise<void> {
   const { policy, options, pods } = of;
   const { runtime } = context.cri;
-  const gone = (uid: string): boolean => options.evictNonDeleted ? pods.shouldPodContentBeRemoved(uid) : pods.isPodDeleted(uid);
+  const gone = (uid: string): boolean => isGone(uid, options, pods);
   const { containers } = await runtime.listContainers({});
   const dead = deadContainers(containers, context.clock.nowMs(), policy.minAgeMs);
-  await forEach(containersToRemove({ dead, policy, options, pods }), ({ container }) => removeContainer(container, context));
+  await forEach(containersToRemove({ dead, policy, options, pods }), ({ container }) =>
+    removeContainer(container, context),
+  );
   const [left, { items }] = await Promise.all([runtime.listContainers({}), runtime.listPodSandbox({})]);
   const inUse = new Set(left.containers.map((container) => container.podSandboxId));
   const kubelet = items.filter((sandbox) => containerFacts(sandbox.labels, {}).podUid !== '');
   await forEach(sandboxesToRemove(kubelet, inUse, gone), (sandbox) => removeSandbox(sandbox, context));
-  if (options.allSourcesReady) await removePodLogs((uid) => pods.isPodDeleted(uid), context);
+  if (options.allSourcesReady) await removePodLogs((uid) => pods.shouldPodContentBeRemoved(uid), context);
 }

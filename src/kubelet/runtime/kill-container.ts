@@ -3,6 +3,7 @@
  * (killContainer).
  */
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
+import { linkedController } from '../../base/abort.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
 import type { KillReason } from './compute-pod-actions.ts';
 import { containerFacts } from './labels.ts';
@@ -22,28 +23,41 @@ export interface KillContainer {
   readonly reason: KillReason;
   readonly gracePeriodSeconds?: number;
   readonly ordering?: TerminationOrdering;
-  /** Ends the hook and the waiting, never the stop itself. */
+  /** Ends the waiting, for another kill with a shorter grace period. */
   readonly signal?: AbortSignal;
 }
 
 /** What killing needs of a pod and container that may be gone from the API. Undefined when the container is gone too. */
-async function restore(containerId: string, context: RuntimeContext): Promise<{ pod: Pod; container: Container } | undefined> {
+async function restore(
+  containerId: string,
+  context: RuntimeContext,
+): Promise<{ pod: Pod; container: Container } | undefined> {
   try {
     const { status } = await context.cri.runtime.containerStatus({ containerId });
     if (status === undefined) return undefined;
     const facts = containerFacts(status.labels, status.annotations);
     const pod: Pod = {
-      apiVersion: 'v1', kind: 'Pod',
+      apiVersion: 'v1',
+      kind: 'Pod',
       metadata: {
-        name: facts.podName, namespace: facts.podNamespace, uid: facts.podUid,
-        ...(facts.podDeletionGracePeriodSeconds === undefined ? {} : { deletionGracePeriodSeconds: facts.podDeletionGracePeriodSeconds }),
+        name: facts.podName,
+        namespace: facts.podNamespace,
+        uid: facts.podUid,
+        ...(facts.podDeletionGracePeriodSeconds === undefined
+          ? {}
+          : { deletionGracePeriodSeconds: facts.podDeletionGracePeriodSeconds }),
       },
       spec: {
         containers: [],
-        ...(facts.podTerminationGracePeriodSeconds === undefined ? {} : { terminationGracePeriodSeconds: facts.podTerminationGracePeriodSeconds }),
+        ...(facts.podTerminationGracePeriodSeconds === undefined
+          ? {}
+          : { terminationGracePeriodSeconds: facts.podTerminationGracePeriodSeconds }),
       },
     };
-    const container: Container = { name: facts.containerName, ...(facts.preStop === undefined ? {} : { lifecycle: { preStop: facts.preStop } }) };
+    const container: Container = {
+      name: facts.containerName,
+      ...(facts.preStop === undefined ? {} : { lifecycle: { preStop: facts.preStop } }),
+    };
     return { pod, container };
   } catch (error) {
     if (isCriCode(error, 'NotFound')) return undefined;
@@ -57,33 +71,58 @@ export function graceOf(pod: Pod, container: Container, reason: KillReason): num
   if (deletion !== undefined) return deletion;
   const own = pod.spec?.terminationGracePeriodSeconds;
   if (own === undefined) return minimumGracePeriodSeconds;
-  const probe = reason === 'LivenessProbe' ? container.livenessProbe : reason === 'StartupProbe' ? container.startupProbe : undefined;
+  const probe =
+    reason === 'LivenessProbe'
+      ? container.livenessProbe
+      : reason === 'StartupProbe'
+        ? container.startupProbe
+        : undefined;
   return probe?.terminationGracePeriodSeconds ?? own;
 }
 
-/** Runs the preStop hook for at most the grace period; resolves to the whole seconds it took. */
-async function preStop(of: { pod: Pod; container: Container; containerId: string; graceSeconds: number; signal?: AbortSignal }, context: RuntimeContext): Promise<number> {
-  const { pod, container, containerId, graceSeconds } = of;
-  const { clock } = context;
-  const handler = container.lifecycle!.preStop!;
+/**
+ * Runs the preStop hook for at most the grace period; resolves to the whole seconds it took. A second kill of the same
+ * container (with a shorter grace) waits for the hook that already runs.
+ */
+async function preStop(
+  of: { pod: Pod; container: Container; containerId: string; graceSeconds: number; signal?: AbortSignal },
+  context: RuntimeContext,
+): Promise<number> {
+  const { pod, container, containerId, graceSeconds, signal } = of;
+  const { clock, preStops } = context;
   const startMs = clock.monotonicMs();
-  const timer = new AbortController();
-  const stop = new AbortController();
-  const hook = context.hooks.run({ pod, container, containerId, handler, signal: stop.signal }).catch((error: unknown) => {
-    if (stop.signal.aborted) return;
-    context.log.error('preStop hook failed', { pod: pod.metadata.name, namespace: pod.metadata.namespace, container: container.name, err: error });
-    context.recorder.event(containerTarget(pod, container), 'Warning', 'FailedPreStopHook', 'PreStopHook failed');
-  });
-  const timeUp = clock.sleep(graceSeconds * 1000, of.signal === undefined ? timer.signal : AbortSignal.any([timer.signal, of.signal])).catch(() => undefined);
-  await Promise.race([hook, timeUp]);
+  let hook = preStops.get(containerId);
+  if (hook === undefined) {
+    hook = context.hooks
+      .run({ pod, container, containerId, handler: container.lifecycle!.preStop! })
+      .catch((error: unknown) => {
+        context.log.error('preStop hook failed', {
+          pod: pod.metadata.name,
+          namespace: pod.metadata.namespace,
+          container: container.name,
+          err: error,
+        });
+        context.recorder.event(containerTarget(pod, container), 'Warning', 'FailedPreStopHook', 'PreStopHook failed');
+      });
+    preStops.set(containerId, hook);
+  }
+  const timer = linkedController(signal);
+  await Promise.race([hook, clock.sleep(graceSeconds * 1000, timer.signal).catch(() => undefined)]);
   timer.abort();
-  stop.abort();
+  timer.dispose();
+  signal?.throwIfAborted();
   return Math.floor((clock.monotonicMs() - startMs) / 1000);
 }
 
-/** Ends the container. Resolves when it has ended or is gone; rejects with the runtime's error. */
+/**
+ * Ends the container. Resolves when it has ended or is gone; rejects with the runtime's error, or with the signal's reason
+ * when aborted: the container has then had its signal, and another kill may follow.
+ */
 export async function killContainer(kill: KillContainer, context: RuntimeContext): Promise<void> {
-  const restored = kill.pod !== undefined && kill.container !== undefined ? { pod: kill.pod, container: kill.container } : await restore(kill.containerId, context);
+  const restored =
+    kill.pod !== undefined && kill.container !== undefined
+      ? { pod: kill.pod, container: kill.container }
+      : await restore(kill.containerId, context);
   if (restored === undefined) return;
   const { pod, container } = restored;
   const { containerId, ordering } = kill;
@@ -91,14 +130,23 @@ export async function killContainer(kill: KillContainer, context: RuntimeContext
   const message = kill.message === '' ? `Stopping container ${container.name}` : kill.message;
   context.recorder.event(containerTarget(pod, container), 'Normal', 'Killing', message);
   if (container.lifecycle?.preStop !== undefined && graceSeconds > 0) {
-    graceSeconds -= await preStop({ pod, container, containerId, graceSeconds, ...(kill.signal === undefined ? {} : { signal: kill.signal }) }, context);
+    graceSeconds -= await preStop(
+      { pod, container, containerId, graceSeconds, ...(kill.signal === undefined ? {} : { signal: kill.signal }) },
+      context,
+    );
   }
-  if (ordering !== undefined && graceSeconds > 0) graceSeconds -= await ordering.waitForTurn(container.name, graceSeconds);
+  if (ordering !== undefined && graceSeconds > 0)
+    graceSeconds -= await ordering.waitForTurn(container.name, graceSeconds);
   try {
-    await context.cri.runtime.stopContainer({ containerId, timeoutSeconds: Math.max(graceSeconds, minimumGracePeriodSeconds) });
+    kill.signal?.throwIfAborted();
+    await context.cri.runtime.stopContainer(
+      { containerId, timeoutSeconds: Math.max(graceSeconds, minimumGracePeriodSeconds) },
+      { signal: kill.signal },
+    );
   } catch (error) {
     if (!isCriCode(error, 'NotFound')) throw error;
   } finally {
+    if (!kill.signal?.aborted) context.preStops.delete(containerId);
     ordering?.containerTerminated(container.name);
   }
 }

@@ -52,7 +52,12 @@ function podIdentity(pod: Pod): Record<string, string> {
 }
 
 /** Annotations of a container. */
-export function containerAnnotations(of: { container: Container; pod: Pod; restartCount: number; deviceAnnotations?: Texts }): Texts {
+export function containerAnnotations(of: {
+  container: Container;
+  pod: Pod;
+  restartCount: number;
+  deviceAnnotations?: Texts;
+}): Texts {
   const { container, pod } = of;
   const annotations: Record<string, string> = {
     ...of.deviceAnnotations,
@@ -62,11 +67,14 @@ export function containerAnnotations(of: { container: Container; pod: Pod; resta
     [messagePolicyAnnotation]: container.terminationMessagePolicy ?? 'File',
   };
   const { deletionGracePeriodSeconds } = pod.metadata;
-  if (deletionGracePeriodSeconds !== undefined) annotations[podDeletionGraceAnnotation] = String(deletionGracePeriodSeconds);
+  if (deletionGracePeriodSeconds !== undefined)
+    annotations[podDeletionGraceAnnotation] = String(deletionGracePeriodSeconds);
   const grace = pod.spec?.terminationGracePeriodSeconds;
   if (grace !== undefined) annotations[podGraceAnnotation] = String(grace);
-  if (container.lifecycle?.preStop !== undefined) annotations[preStopAnnotation] = JSON.stringify(container.lifecycle.preStop);
-  if (container.ports !== undefined && container.ports.length > 0) annotations[portsAnnotation] = JSON.stringify(container.ports);
+  if (container.lifecycle?.preStop !== undefined)
+    annotations[preStopAnnotation] = JSON.stringify(container.lifecycle.preStop);
+  if (container.ports !== undefined && container.ports.length > 0)
+    annotations[portsAnnotation] = JSON.stringify(container.ports);
   return annotations;
 }
 

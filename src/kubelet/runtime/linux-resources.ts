@@ -4,7 +4,8 @@
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import type { LinuxContainerResources } from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
-import { isCriticalPod, isRestartable, qosClass } from './pod-facts.ts';
+import { isCriticalPod, isRestartable } from './pod-facts.ts';
+import { podQosClass } from '../../api/pod-qos.ts';
 import { quantityMilliValue, quantityValue } from '../../api/quantity.ts';
 
 const minShares = 2;
@@ -43,10 +44,13 @@ export function milliCpuToQuota(milliCpu: number, periodUs: number = quotaPeriod
 /** The out-of-memory score adjustment: -997 for guaranteed and critical pods, 1000 for best effort, by memory share between. */
 export function oomScoreAdjust(pod: Pod, container: Container, memoryCapacityBytes: number): number {
   if (isCriticalPod(pod)) return -997;
-  const qos = qosClass(pod);
+  const qos = podQosClass(pod);
   if (qos === 'Guaranteed') return -997;
   if (qos === 'BestEffort') return 1000;
-  const request = Math.max(quantityValue(container.resources?.requests?.['memory'] ?? '0'), sidecarFloor(pod, container));
+  const request = Math.max(
+    quantityValue(container.resources?.requests?.['memory'] ?? '0'),
+    sidecarFloor(pod, container),
+  );
   const adjust = 1000 - Math.floor((1000 * request) / memoryCapacityBytes);
   if (adjust < 1000 + -997) return 1000 + -997;
   return adjust === 1000 ? adjust - 1 : adjust;
@@ -56,7 +60,9 @@ export function oomScoreAdjust(pod: Pod, container: Container, memoryCapacityByt
 function sidecarFloor(pod: Pod, container: Container): number {
   const sidecar = pod.spec?.initContainers?.some((init) => init.name === container.name && isRestartable(init));
   if (!sidecar) return 0;
-  const requests = (pod.spec?.containers ?? []).map((other) => quantityValue(other.resources?.requests?.['memory'] ?? '0'));
+  const requests = (pod.spec?.containers ?? []).map((other) =>
+    quantityValue(other.resources?.requests?.['memory'] ?? '0'),
+  );
   return Math.min(...requests);
 }
 
@@ -75,19 +81,23 @@ function pageSizeText(bytes: number): string {
 function hugePageLimits(limits: Readonly<Record<string, string>>, sizes: readonly string[]) {
   const wanted = new Map(sizes.map((size) => [size, 0]));
   for (const [name, quantity] of Object.entries(limits)) {
-    if (name.startsWith(hugePagePrefix)) wanted.set(pageSizeText(quantityValue(name.slice(hugePagePrefix.length))), quantityValue(quantity));
+    if (name.startsWith(hugePagePrefix))
+      wanted.set(pageSizeText(quantityValue(name.slice(hugePagePrefix.length))), quantityValue(quantity));
   }
   return [...wanted].map(([pageSize, limit]) => ({ pageSize, limit }));
 }
 
 /** CPU and memory of one set of requests and limits. */
 export function linuxResources(of: {
-  requests: Readonly<Record<string, string>>; limits: Readonly<Record<string, string>>; config: LinuxResourceConfig;
+  requests: Readonly<Record<string, string>>;
+  limits: Readonly<Record<string, string>>;
+  config: LinuxResourceConfig;
 }): Init<LinuxContainerResources> {
   const { requests, limits, config } = of;
   const periodUs = config.cpuCfsQuotaPeriodUs ?? quotaPeriodUs;
   const limit = quantityMilliValue(limits['cpu'] ?? '0');
-  const asked = requests['cpu'] === undefined && limits['cpu'] !== undefined ? limit : quantityMilliValue(requests['cpu'] ?? '0');
+  const asked =
+    requests['cpu'] === undefined && limits['cpu'] !== undefined ? limit : quantityMilliValue(requests['cpu'] ?? '0');
   const quota = milliCpuToQuota(limit, periodUs);
   const memory = quantityValue(limits['memory'] ?? '0');
   return {
@@ -98,7 +108,11 @@ export function linuxResources(of: {
 }
 
 /** All of a container's resources. Swap is never granted beyond the memory limit. */
-export function containerResources(pod: Pod, container: Container, config: LinuxResourceConfig): Init<LinuxContainerResources> {
+export function containerResources(
+  pod: Pod,
+  container: Container,
+  config: LinuxResourceConfig,
+): Init<LinuxContainerResources> {
   const { requests = {}, limits = {} } = container.resources ?? {};
   const base = linuxResources({ requests, limits, config });
   const unified: Record<string, string> = {};
@@ -117,18 +131,25 @@ export function containerResources(pod: Pod, container: Container, config: Linux
 function sum(lists: readonly Readonly<Record<string, string>>[]): Record<string, string> {
   const total: Record<string, number> = {};
   for (const list of lists) {
-    for (const [name, quantity] of Object.entries(list)) total[name] = (total[name] ?? 0) + quantityMilliValue(quantity);
+    for (const [name, quantity] of Object.entries(list))
+      total[name] = (total[name] ?? 0) + quantityMilliValue(quantity);
   }
   return Object.fromEntries(Object.entries(total).map(([name, milli]) => [name, `${milli}m`]));
 }
 
 /** Overhead and summed resources of a pod, for runtimes that size a virtual machine by them. */
-export function sandboxResources(pod: Pod, config: LinuxResourceConfig): { overhead: Init<LinuxContainerResources>; resources: Init<LinuxContainerResources> } {
+export function sandboxResources(
+  pod: Pod,
+  config: LinuxResourceConfig,
+): { overhead: Init<LinuxContainerResources>; resources: Init<LinuxContainerResources> } {
   const sidecars = (pod.spec?.initContainers ?? []).filter(isRestartable);
   const running = [...(pod.spec?.containers ?? []), ...sidecars];
   const overhead = pod.spec?.overhead;
-  const allLimited = (name: string): boolean => running.every((container) => container.resources?.limits?.[name] !== undefined);
-  const limits = Object.fromEntries(Object.entries(sum(running.map((c) => c.resources?.limits ?? {}))).filter(([name]) => allLimited(name)));
+  const allLimited = (name: string): boolean =>
+    running.every((container) => container.resources?.limits?.[name] !== undefined);
+  const limits = Object.fromEntries(
+    Object.entries(sum(running.map((c) => c.resources?.limits ?? {}))).filter(([name]) => allLimited(name)),
+  );
   return {
     overhead: overhead === undefined ? {} : linuxResources({ requests: overhead, limits: overhead, config }),
     resources: linuxResources({ requests: sum(running.map((c) => c.resources?.requests ?? {})), limits, config }),

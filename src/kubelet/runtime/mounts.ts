@@ -27,7 +27,9 @@ export interface MountContext {
 }
 
 const propagations: Readonly<Record<string, MountPropagation>> = {
-  None: 'PROPAGATION_PRIVATE', HostToContainer: 'PROPAGATION_HOST_TO_CONTAINER', Bidirectional: 'PROPAGATION_BIDIRECTIONAL',
+  None: 'PROPAGATION_PRIVATE',
+  HostToContainer: 'PROPAGATION_HOST_TO_CONTAINER',
+  Bidirectional: 'PROPAGATION_BIDIRECTIONAL',
 };
 /** The termination message file may grow only so far; the reader takes no more. */
 const terminationFileMode = 0o666;
@@ -35,10 +37,15 @@ const terminationFileMode = 0o666;
 function recursiveReadOnly(mount: VolumeMount, context: MountContext): boolean {
   const wish = mount.recursiveReadOnly ?? 'Disabled';
   if (wish === 'Disabled') return false;
-  if (!mount.readOnly) throw new ContainerConfigError(`failed to resolve recursive read-only mode: volume "${mount.name}" requested recursive read-only mode, but it is not read-only`);
+  if (!mount.readOnly)
+    throw new ContainerConfigError(
+      `failed to resolve recursive read-only mode: volume "${mount.name}" requested recursive read-only mode, but it is not read-only`,
+    );
   if (context.recursiveReadOnlySupported) return true;
   if (wish === 'IfPossible') return false;
-  throw new ContainerConfigError(`failed to resolve recursive read-only mode: volume "${mount.name}" requested recursive read-only mode, but it is not supported by the runtime`);
+  throw new ContainerConfigError(
+    `failed to resolve recursive read-only mode: volume "${mount.name}" requested recursive read-only mode, but it is not supported by the runtime`,
+  );
 }
 
 function subPathOf(mount: VolumeMount, context: MountContext): string {
@@ -62,11 +69,24 @@ async function volumeMount(mount: VolumeMount, mountIndex: number, context: Moun
   if (volume === undefined) {
     throw new ContainerConfigError(`cannot find volume "${mount.name}" to mount into container "${container.name}"`);
   }
-  const hostPath = subPath === '' ? volume.hostPath : await context.subpaths.prepare({
-    podUid: pod.metadata.uid ?? '', volumeName: mount.name, volumePath: volume.hostPath, subPath, containerName: container.name, mountIndex,
-  }).catch((error: unknown) => {
-    throw new ContainerConfigError(`failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}"`, { cause: error });
-  });
+  const hostPath =
+    subPath === ''
+      ? volume.hostPath
+      : await context.subpaths
+          .prepare({
+            podUid: pod.metadata.uid ?? '',
+            volumeName: mount.name,
+            volumePath: volume.hostPath,
+            subPath,
+            containerName: container.name,
+            mountIndex,
+          })
+          .catch((error: unknown) => {
+            throw new ContainerConfigError(
+              `failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}"`,
+              { cause: error },
+            );
+          });
   return {
     containerPath: target,
     hostPath,
@@ -80,7 +100,8 @@ async function volumeMount(mount: VolumeMount, mountIndex: number, context: Moun
 /** Mounts of the container's volumes, in the order of its spec. Rejects with ContainerConfigError when one is missing. */
 export async function volumeMounts(context: MountContext): Promise<Init<Mount>[]> {
   const mounts: Init<Mount>[] = [];
-  for (const [index, mount] of (context.container.volumeMounts ?? []).entries()) mounts.push(await volumeMount(mount, index, context));
+  for (const [index, mount] of (context.container.volumeMounts ?? []).entries())
+    mounts.push(await volumeMount(mount, index, context));
   return mounts;
 }
 
@@ -88,14 +109,20 @@ export async function volumeMounts(context: MountContext): Promise<Init<Mount>[]
 export function blockDevices(container: Container, volumes: ReadonlyMap<string, MountedVolume>): Init<Device>[] {
   return (container.volumeDevices ?? []).map((device) => {
     const volume = volumes.get(device.name);
-    if (volume === undefined || !volume.block) throw new ContainerConfigError(`cannot find device "${device.name}" for container "${container.name}"`);
+    if (volume === undefined || !volume.block)
+      throw new ContainerConfigError(`cannot find device "${device.name}" for container "${container.name}"`);
     return { containerPath: device.devicePath, hostPath: volume.hostPath, permissions: volume.readOnly ? 'r' : 'mrw' };
   });
 }
 
 /** Writes the pod's hosts file and gives its mount; undefined when the container mounts its own or the pod has no address yet. */
 export async function hostsFileMount(of: {
-  pod: Pod; container: Container; podIps: readonly string[]; clusterDomain: string; files: Files; paths: RuntimePaths;
+  pod: Pod;
+  container: Container;
+  podIps: readonly string[];
+  clusterDomain: string;
+  files: Files;
+  paths: RuntimePaths;
 }): Promise<Init<Mount> | undefined> {
   const { pod, container, podIps, files } = of;
   const hostNetwork = pod.spec?.hostNetwork ?? false;
@@ -112,7 +139,10 @@ export async function hostsFileMount(of: {
 
 /** Makes the file the container may write its termination message to, and its mount; undefined when it wants none. */
 export async function terminationMessageMount(of: {
-  container: Container; directory: string; unique: string; files: Files;
+  container: Container;
+  directory: string;
+  unique: string;
+  files: Files;
 }): Promise<Init<Mount> | undefined> {
   const { container, directory, files } = of;
   const target = container.terminationMessagePath ?? '';

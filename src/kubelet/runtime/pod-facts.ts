@@ -1,6 +1,5 @@
-/** Small facts computed from a pod's spec alone. Upstream: pkg/kubelet/util/format, apis/core/v1/helper/qos, kuberuntime/util. */
-import type { Container, EphemeralContainer, Pod, ResourceRequirements } from '../../api/gen/core-v1.ts';
-import { quantityMilliValue } from '../../api/quantity.ts';
+/** Small facts computed from a pod's spec alone. Upstream: pkg/kubelet/util/format, kuberuntime/util. */
+import type { Container, EphemeralContainer, Pod } from '../../api/gen/core-v1.ts';
 
 /** `name_namespace(uid)`, as upstream writes pods in messages. */
 export function podFullText(pod: Pod): string {
@@ -33,7 +32,8 @@ export function findContainer(pod: Pod, name: string): Container | undefined {
 export function containerFieldPath(pod: Pod, name: string): string {
   const spec = pod.spec;
   if (spec?.initContainers?.some((container) => container.name === name)) return `spec.initContainers{${name}}`;
-  if (spec?.ephemeralContainers?.some((container) => container.name === name)) return `spec.ephemeralContainers{${name}}`;
+  if (spec?.ephemeralContainers?.some((container) => container.name === name))
+    return `spec.ephemeralContainers{${name}}`;
   return `spec.containers{${name}}`;
 }
 
@@ -41,29 +41,6 @@ export function containerFieldPath(pod: Pod, name: string): string {
 export function isStaticPod(pod: Pod): boolean {
   const source = pod.metadata.annotations?.['kubernetes.io/config.source'];
   return source !== undefined && source !== 'api';
-}
-
-export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
-
-/** The pod's class of service, as the API server computed it, or anew for pods it has not seen (static pods). */
-export function qosClass(pod: Pod): QosClass {
-  const known = pod.status?.qosClass;
-  if (known === 'Guaranteed' || known === 'Burstable' || known === 'BestEffort') return known;
-  if (pod.spec?.resources !== undefined) return classOf([pod.spec.resources]);
-  const { initContainers = [], containers = [] } = pod.spec ?? {};
-  return classOf([...initContainers, ...containers].map((container) => container.resources ?? {}));
-}
-
-function classOf(resources: readonly ResourceRequirements[]): QosClass {
-  const computed = ['cpu', 'memory'] as const;
-  const set = (list: Readonly<Record<string, string>> | undefined, name: string): number => quantityMilliValue(list?.[name] ?? '0');
-  const any = resources.some((r) => computed.some((name) => set(r.requests, name) > 0 || set(r.limits, name) > 0));
-  if (!any) return 'BestEffort';
-  const guaranteed = resources.every((r) => computed.every((name) => {
-    const limit = set(r.limits, name);
-    return limit > 0 && (r.requests?.[name] === undefined || set(r.requests, name) === limit);
-  }));
-  return guaranteed ? 'Guaranteed' : 'Burstable';
 }
 
 /** Priority above which a pod counts as critical to the system. */

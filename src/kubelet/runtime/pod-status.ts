@@ -5,7 +5,13 @@
  * A container that has exited never changes again: its status, message included, is read once and kept until the
  * container is gone.
  */
-import type { CriRuntimeService, Container as CriContainer, ContainerStatus as CriContainerStatus, PodSandbox, PodSandboxStatus } from '../../cri/gen/cri-types.ts';
+import type {
+  CriRuntimeService,
+  Container as CriContainer,
+  ContainerStatus as CriContainerStatus,
+  PodSandbox,
+  PodSandboxStatus,
+} from '../../cri/gen/cri-types.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { ContainerState, ContainerStatus, PodStatus, RuntimePod, SandboxStatus } from '../container/runtime.ts';
@@ -34,10 +40,14 @@ export interface PodStatusReader {
 /** CRI's state in our words. */
 export function containerState(state: CriContainer['state']): ContainerState {
   switch (state) {
-    case 'CONTAINER_CREATED': return 'created';
-    case 'CONTAINER_RUNNING': return 'running';
-    case 'CONTAINER_EXITED': return 'exited';
-    case 'CONTAINER_UNKNOWN': return 'unknown';
+    case 'CONTAINER_CREATED':
+      return 'created';
+    case 'CONTAINER_RUNNING':
+      return 'running';
+    case 'CONTAINER_EXITED':
+      return 'exited';
+    case 'CONTAINER_UNKNOWN':
+      return 'unknown';
   }
 }
 
@@ -79,10 +89,19 @@ function containerStatus(status: CriContainerStatus, podSandboxId: string, messa
     reason: status.reason,
     message,
     podSandboxId,
-    ...(limits === undefined ? {} : {
-      resources: { cpuQuota: limits.cpuQuota, cpuPeriod: limits.cpuPeriod, cpuShares: limits.cpuShares, memoryLimitBytes: limits.memoryLimitInBytes },
-    }),
-    ...(user === undefined ? {} : { user: { uid: user.uid, gid: user.gid, supplementalGroups: user.supplementalGroups } }),
+    ...(limits === undefined
+      ? {}
+      : {
+          resources: {
+            cpuQuota: limits.cpuQuota,
+            cpuPeriod: limits.cpuPeriod,
+            cpuShares: limits.cpuShares,
+            memoryLimitBytes: limits.memoryLimitInBytes,
+          },
+        }),
+    ...(user === undefined
+      ? {}
+      : { user: { uid: user.uid, gid: user.gid, supplementalGroups: user.supplementalGroups } }),
   };
 }
 
@@ -113,7 +132,10 @@ function groupByPod(sandboxes: readonly PodSandbox[], containers: readonly CriCo
     const facts = containerFacts(container.labels, container.annotations);
     if (facts.podUid === '') continue;
     draftOf(facts.podUid, facts.podName, facts.podNamespace).containers.push({
-      id: container.id, name: facts.containerName, state: containerState(container.state), hash: facts.hash,
+      id: container.id,
+      name: facts.containerName,
+      state: containerState(container.state),
+      hash: facts.hash,
     });
   }
   return pods;
@@ -159,7 +181,10 @@ export function createPodStatusReader({ runtime, clock, messages }: PodStatusDep
     async getPods(all) {
       const ready = all ? {} : { filter: { state: { state: 'SANDBOX_READY' as const } } };
       const running = all ? {} : { filter: { state: { state: 'CONTAINER_RUNNING' as const } } };
-      const [{ items }, { containers }] = await Promise.all([runtime.listPodSandbox(ready), runtime.listContainers(running)]);
+      const [{ items }, { containers }] = await Promise.all([
+        runtime.listPodSandbox(ready),
+        runtime.listContainers(running),
+      ]);
       if (all) podUids.clear();
       learnAll(items, containers);
       return [...groupByPod(items, containers).values()].sort((a, b) => b.createdAtMs - a.createdAtMs);
@@ -168,16 +193,26 @@ export function createPodStatusReader({ runtime, clock, messages }: PodStatusDep
       const observedAtMs = clock.monotonicMs();
       const labelSelector = { [podUidLabel]: uid };
       const [{ items }, { containers }] = await Promise.all([
-        runtime.listPodSandbox({ filter: { labelSelector } }), runtime.listContainers({ filter: { labelSelector } }),
+        runtime.listPodSandbox({ filter: { labelSelector } }),
+        runtime.listContainers({ filter: { labelSelector } }),
       ]);
       learnAll(items, containers);
+      const listed = new Set(containers.map((container) => container.id));
+      for (const [id, entry] of exited) if (entry.podUid === uid && !listed.has(id)) exited.delete(id);
       const [sandboxes, statuses] = await Promise.all([
-        Promise.all(items.map(readSandbox)), Promise.all(containers.map((container) => readContainer(container, uid))),
+        Promise.all(items.map(readSandbox)),
+        Promise.all(containers.map((container) => readContainer(container, uid))),
       ]);
-      const found = sandboxes.filter((sandbox) => sandbox !== undefined).sort((a, b) => b.attempt - a.attempt || b.createdAtMs - a.createdAtMs);
+      const found = sandboxes
+        .filter((sandbox) => sandbox !== undefined)
+        .sort((a, b) => b.attempt - a.attempt || b.createdAtMs - a.createdAtMs);
       const newest = found[0];
       return {
-        uid, name, namespace, observedAtMs, sandboxes: found,
+        uid,
+        name,
+        namespace,
+        observedAtMs,
+        sandboxes: found,
         ips: newest?.ready ? newest.ips : [],
         containers: statuses.filter((status) => status !== undefined).sort((a, b) => b.createdAtMs - a.createdAtMs),
       };

@@ -35,7 +35,11 @@ export function restartsOnFailure(pod: Pod, container: Container): boolean {
 }
 
 /** Whether a container in this state should be started. */
-export function shouldContainerBeRestarted(pod: Pod, container: Container, status: ContainerStatus | undefined): boolean {
+export function shouldContainerBeRestarted(
+  pod: Pod,
+  container: Container,
+  status: ContainerStatus | undefined,
+): boolean {
   if (pod.metadata.deletionTimestamp !== undefined) return false;
   if (status === undefined) return true;
   if (status.state === 'running') return false;

@@ -35,6 +35,8 @@ export interface RuntimeContext {
   readonly reader: PodStatusReader;
   readonly subpaths: Subpaths;
   readonly crashBackOff: CrashBackOff;
+  /** preStop hooks that run or have run, by container id, until the container has stopped. */
+  readonly preStops: Map<string, Promise<void>>;
   readonly containerConfig: ContainerConfigDeps;
   readonly paths: RuntimePaths;
   readonly resources: LinuxResourceConfig;
@@ -46,7 +48,15 @@ export interface RuntimeContext {
 /** The target of events about one container of a pod. */
 export function containerTarget(pod: Pod, container: Pick<Container, 'name'>): EventTarget {
   const { name, namespace, uid, resourceVersion } = pod.metadata;
-  return { apiVersion: 'v1', kind: 'Pod', name, namespace, uid, resourceVersion, fieldPath: containerFieldPath(pod, container.name) };
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    name,
+    namespace,
+    uid,
+    resourceVersion,
+    fieldPath: containerFieldPath(pod, container.name),
+  };
 }
 
 /** The target of events about a pod. */

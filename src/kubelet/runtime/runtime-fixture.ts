@@ -14,7 +14,12 @@ import { createContainerRuntime, type ContainerRuntimeConfig, type ContainerRunt
 
 /** What dependencies answer; tests change it as they go. */
 export interface FixtureWorld {
-  readonly events: { readonly reason: string; readonly type: string; readonly message: string; readonly fieldPath?: string }[];
+  readonly events: {
+    readonly reason: string;
+    readonly type: string;
+    readonly message: string;
+    readonly fieldPath?: string;
+  }[];
   readonly configMaps: Map<string, Record<string, string>>;
   readonly secrets: Map<string, Secret>;
   readonly volumes: Map<string, MountedVolume>;
@@ -27,7 +32,8 @@ export interface FixtureWorld {
 export function fixtureDeps(cri: CriRuntime, platform: Platform, world: FixtureWorld): ContainerRuntimeDeps {
   const missing = (resource: string, name: string) => notFound({ group: '', resource }, name);
   return {
-    cri, platform,
+    cri,
+    platform,
     recorder: {
       // oxlint-disable-next-line max-params -- the contract's signature
       event(target, type, reason, message) {
@@ -36,9 +42,14 @@ export function fixtureDeps(cri: CriRuntime, platform: Platform, world: FixtureW
       },
     },
     volumes: { mountedVolumes: () => world.volumes } as unknown as ContainerRuntimeDeps['volumes'],
-    podContainers: { criParent: (pod: Pod) => `/kubepods/pod${pod.metadata.uid}` } as ContainerRuntimeDeps['podContainers'],
+    podContainers: {
+      criParent: (pod: Pod) => `/kubepods/pod${pod.metadata.uid}`,
+    } as ContainerRuntimeDeps['podContainers'],
     probeResults: { get: (type: ProbeType, id: string) => world.probes.get(`${type}/${id}`) },
-    podStates: { isPodDeleted: (uid) => world.deleted.has(uid), shouldPodContentBeRemoved: (uid) => world.deleted.has(uid) },
+    podStates: {
+      shouldPodContentBeRemoved: (uid) => world.deleted.has(uid),
+      shouldPodRuntimeBeRemoved: (uid) => world.deleted.has(uid),
+    },
     services: () => world.services(),
     async getConfigMap(namespace, name) {
       const data = world.configMaps.get(name);
@@ -55,13 +66,24 @@ export function fixtureDeps(cri: CriRuntime, platform: Platform, world: FixtureW
 
 /** An empty world. */
 export function createWorld(): FixtureWorld {
-  return { events: [], configMaps: new Map(), secrets: new Map(), volumes: new Map(), probes: new Map(), deleted: new Set(), services: () => [] };
+  return {
+    events: [],
+    configMaps: new Map(),
+    secrets: new Map(),
+    volumes: new Map(),
+    probes: new Map(),
+    deleted: new Set(),
+    services: () => [],
+  };
 }
 
 /** Configuration under a directory. */
 export function fixtureConfig(root: string): ContainerRuntimeConfig {
   return {
-    rootDir: `${root}/kubelet`, podLogsDir: `${root}/logs/pods`, clusterDomain: 'cluster.local', clusterDns: ['10.96.0.10'],
+    rootDir: `${root}/kubelet`,
+    podLogsDir: `${root}/logs/pods`,
+    clusterDomain: 'cluster.local',
+    clusterDns: ['10.96.0.10'],
     node: { nodeName: 'node-1', hostIps: ['10.0.0.1'], allocatable: { cpu: '2', memory: '4Gi' } },
     resources: { cgroupVersion: 2, memoryCapacityBytes: 4 * 2 ** 30 },
   };
@@ -82,27 +104,58 @@ export interface RuntimeFixture {
 }
 
 /** Makes the fixture. */
-export function createRuntimeFixture(sim: SimRuntimeConfig = {}, config: Partial<ContainerRuntimeConfig> = {}): RuntimeFixture {
+export function createRuntimeFixture(
+  sim: SimRuntimeConfig = {},
+  config: Partial<ContainerRuntimeConfig> = {},
+): RuntimeFixture {
   const platform = createSimPlatform();
-  const cri = createSimRuntime(platform, sim);
+  const { listeners } = platform.network;
+  const cri = createSimRuntime(
+    {
+      ...platform,
+      listen(address, port, handler) {
+        const key = `${address}:${port}`;
+        listeners.set(key, { http: handler });
+        return () => void listeners.delete(key);
+      },
+    },
+    sim,
+  );
   const world = createWorld();
   const runtime = createContainerRuntime(fixtureDeps(cri, platform, world), { ...fixtureConfig('/var'), ...config });
   const drive = <T>(work: Promise<T>): Promise<T> => platform.clock.drive(work);
-  const status = (pod: Pod): Promise<PodStatus> => drive(runtime.getPodStatus(pod.metadata.uid!, pod.metadata.name!, pod.metadata.namespace!));
+  const status = (pod: Pod): Promise<PodStatus> =>
+    drive(runtime.getPodStatus(pod.metadata.uid!, pod.metadata.name!, pod.metadata.namespace!));
   return {
-    platform, cri, runtime, world, drive, status,
+    platform,
+    cri,
+    runtime,
+    world,
+    drive,
+    status,
     async sync(pod) {
       const podStatus = await status(pod);
-      return drive(runtime.syncPod({ pod, podStatus, pullSecrets: [...world.secrets.values()], signal: new AbortController().signal }));
+      return drive(
+        runtime.syncPod({
+          pod,
+          podStatus,
+          pullSecrets: [...world.secrets.values()],
+          signal: new AbortController().signal,
+        }),
+      );
     },
     takeEvents: () => world.events.splice(0).map(({ reason, message }) => `${reason}: ${message}`),
   };
 }
 
 /** A pod of these containers. */
-export function podOf(spec: Partial<NonNullable<Pod['spec']>> & { containers: Container[] }, metadata: Pod['metadata'] = {}): Pod {
+export function podOf(
+  spec: Partial<NonNullable<Pod['spec']>> & { containers: Container[] },
+  metadata: Pod['metadata'] = {},
+): Pod {
   return {
-    apiVersion: 'v1', kind: 'Pod',
+    apiVersion: 'v1',
+    kind: 'Pod',
     metadata: { name: 'web', namespace: 'default', uid: 'uid-1', ...metadata },
     spec: { restartPolicy: 'Always', dnsPolicy: 'ClusterFirst', terminationGracePeriodSeconds: 30, ...spec },
   };

@@ -33,13 +33,19 @@ function portMappings(pod: Pod): Init<PortMapping>[] {
       hostPort: port.hostPort ?? 0,
       containerPort: port.containerPort,
       protocol: protocols[port.protocol ?? 'TCP'] ?? 'TCP',
-    })));
+    })),
+  );
 }
 
 /** The sysctls of a pod; slashes are the other spelling of dots. */
 function sysctls(pod: Pod): Record<string, string> {
   const list = pod.spec?.securityContext?.sysctls ?? [];
-  return Object.fromEntries(list.map(({ name, value }) => [name.includes('/') && !name.includes('.') ? name.replaceAll('/', '.') : name, value]));
+  return Object.fromEntries(
+    list.map(({ name, value }) => [
+      name.includes('/') && !name.includes('.') ? name.replaceAll('/', '.') : name,
+      value,
+    ]),
+  );
 }
 
 /** The configuration handed to RunPodSandbox and again with each container. Throws on a host name the kernel cannot take. */

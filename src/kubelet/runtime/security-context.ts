@@ -3,12 +3,27 @@
  * pkg/securitycontext.
  */
 import type { Container, Pod, SecurityContext } from '../../api/gen/core-v1.ts';
-import type { LinuxContainerSecurityContext, LinuxSandboxSecurityContext, NamespaceOption, SecurityProfile } from '../../cri/gen/cri-types.ts';
+import type {
+  LinuxContainerSecurityContext,
+  LinuxSandboxSecurityContext,
+  NamespaceOption,
+  SecurityProfile,
+} from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
 
 const defaultMaskedPaths = [
-  '/proc/asound', '/proc/acpi', '/proc/interrupts', '/proc/kcore', '/proc/keys', '/proc/latency_stats', '/proc/timer_list',
-  '/proc/timer_stats', '/proc/sched_debug', '/proc/scsi', '/sys/firmware', '/sys/devices/virtual/powercap',
+  '/proc/asound',
+  '/proc/acpi',
+  '/proc/interrupts',
+  '/proc/kcore',
+  '/proc/keys',
+  '/proc/latency_stats',
+  '/proc/timer_list',
+  '/proc/timer_stats',
+  '/proc/sched_debug',
+  '/proc/scsi',
+  '/sys/firmware',
+  '/sys/devices/virtual/powercap',
 ];
 const defaultReadonlyPaths = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
 const appArmorAnnotation = 'container.apparmor.security.beta.kubernetes.io/';
@@ -23,16 +38,33 @@ export interface SecurityConfig {
 
 /** The container's security settings over the pod's. */
 export function effectiveSecurityContext(pod: Pod, container: Container): SecurityContext {
-  const { seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot, seccompProfile, appArmorProfile, windowsOptions } = pod.spec?.securityContext ?? {};
-  const fromPod = { seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot, seccompProfile, appArmorProfile, windowsOptions };
-  const own = Object.fromEntries(Object.entries(container.securityContext ?? {}).filter(([, value]) => value !== undefined && value !== null));
+  const { seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot, seccompProfile, appArmorProfile, windowsOptions } =
+    pod.spec?.securityContext ?? {};
+  const fromPod = {
+    seLinuxOptions,
+    runAsUser,
+    runAsGroup,
+    runAsNonRoot,
+    seccompProfile,
+    appArmorProfile,
+    windowsOptions,
+  };
+  const own = Object.fromEntries(
+    Object.entries(container.securityContext ?? {}).filter(([, value]) => value !== undefined && value !== null),
+  );
   return { ...fromPod, ...own };
 }
 
 /** Namespaces of a container; `targetId` is the container an ephemeral one joins. */
 export function namespaceOptions(pod: Pod, targetId?: string): Init<NamespaceOption> {
   const spec = pod.spec;
-  const pid = spec?.hostPID ? 'NODE' : targetId !== undefined ? 'TARGET' : spec?.shareProcessNamespace ? 'POD' : 'CONTAINER';
+  const pid = spec?.hostPID
+    ? 'NODE'
+    : targetId !== undefined
+      ? 'TARGET'
+      : spec?.shareProcessNamespace
+        ? 'POD'
+        : 'CONTAINER';
   return {
     ipc: spec?.hostIPC ? 'NODE' : 'POD',
     network: spec?.hostNetwork ? 'NODE' : 'POD',
@@ -41,7 +73,10 @@ export function namespaceOptions(pod: Pod, targetId?: string): Init<NamespaceOpt
   };
 }
 
-function seccompProfile(profile: { type: string; localhostProfile?: string } | undefined, config: SecurityConfig): Init<SecurityProfile> {
+function seccompProfile(
+  profile: { type: string; localhostProfile?: string } | undefined,
+  config: SecurityConfig,
+): Init<SecurityProfile> {
   if (profile === undefined) return { profileType: config.seccompDefault ? 'RuntimeDefault' : 'Unconfined' };
   if (profile.type === 'RuntimeDefault') return { profileType: 'RuntimeDefault' };
   if (profile.type !== 'Localhost') return { profileType: 'Unconfined' };
@@ -49,7 +84,11 @@ function seccompProfile(profile: { type: string; localhostProfile?: string } | u
   return { profileType: 'Localhost', localhostRef: `${config.seccompProfileRoot}/${profile.localhostProfile}` };
 }
 
-function appArmorProfile(pod: Pod, container: Container, effective: SecurityContext): Init<SecurityProfile> | undefined {
+function appArmorProfile(
+  pod: Pod,
+  container: Container,
+  effective: SecurityContext,
+): Init<SecurityProfile> | undefined {
   const profile = effective.appArmorProfile;
   if (profile !== undefined) {
     if (profile.type === 'Localhost') return { profileType: 'Localhost', localhostRef: profile.localhostProfile ?? '' };
@@ -72,14 +111,20 @@ function supplementalGroups(pod: Pod): number[] {
 }
 
 /** Verifies runAsNonRoot against what the image runs as. Returns what is wrong, in upstream's words. */
-export function verifyRunAsNonRoot(of: { pod: Pod; container: Container; imageUid?: number; imageUsername: string }): string | undefined {
+export function verifyRunAsNonRoot(of: {
+  pod: Pod;
+  container: Container;
+  imageUid?: number;
+  imageUsername: string;
+}): string | undefined {
   const effective = effectiveSecurityContext(of.pod, of.container);
   if (!effective.runAsNonRoot) return undefined;
   const about = `(pod: "${of.pod.metadata.name}_${of.pod.metadata.namespace}(${of.pod.metadata.uid})", container: ${of.container.name})`;
   if (effective.runAsUser !== undefined) {
     return effective.runAsUser === 0 ? `container's runAsUser breaks non-root policy ${about}` : undefined;
   }
-  if (of.imageUid !== undefined) return of.imageUid === 0 ? `container has runAsNonRoot and image will run as root ${about}` : undefined;
+  if (of.imageUid !== undefined)
+    return of.imageUid === 0 ? `container has runAsNonRoot and image will run as root ${about}` : undefined;
   if (of.imageUsername !== '') {
     return `container has runAsNonRoot and image has non-numeric user (${of.imageUsername}), cannot verify user is non-root ${about}`;
   }
@@ -88,16 +133,25 @@ export function verifyRunAsNonRoot(of: { pod: Pod; container: Container; imageUi
 
 /** The security context of a container. `imageUid`/`imageUsername` are whom the image runs as. */
 export function containerSecurityContext(of: {
-  pod: Pod; container: Container; config: SecurityConfig; imageUid?: number; imageUsername: string; targetId?: string;
+  pod: Pod;
+  container: Container;
+  config: SecurityConfig;
+  imageUid?: number;
+  imageUsername: string;
+  targetId?: string;
 }): Init<LinuxContainerSecurityContext> {
   const { pod, container } = of;
   const effective = effectiveSecurityContext(pod, container);
   const privileged = effective.privileged ?? false;
   const unmasked = effective.procMount === 'Unmasked' || privileged;
   const runAsUser = effective.runAsUser ?? (of.imageUsername === '' ? of.imageUid : undefined);
-  const addsAdmin = effective.capabilities?.add?.some((name) => name === 'SYS_ADMIN' || name === 'CAP_SYS_ADMIN') ?? false;
+  const addsAdmin =
+    effective.capabilities?.add?.some((name) => name === 'SYS_ADMIN' || name === 'CAP_SYS_ADMIN') ?? false;
   return {
-    capabilities: { addCapabilities: capabilityNames(effective.capabilities?.add), dropCapabilities: capabilityNames(effective.capabilities?.drop) },
+    capabilities: {
+      addCapabilities: capabilityNames(effective.capabilities?.add),
+      dropCapabilities: capabilityNames(effective.capabilities?.drop),
+    },
     privileged,
     namespaceOptions: namespaceOptions(pod, of.targetId),
     ...(effective.seLinuxOptions === undefined ? {} : { selinuxOptions: effective.seLinuxOptions }),
@@ -123,7 +177,9 @@ function capabilityNames(names: readonly string[] | undefined): string[] {
 export function sandboxSecurityContext(pod: Pod): Init<LinuxSandboxSecurityContext> {
   const context = pod.spec?.securityContext;
   const { containers = [], initContainers = [], ephemeralContainers = [] } = pod.spec ?? {};
-  const privileged = [...containers, ...initContainers, ...ephemeralContainers].some((c) => c.securityContext?.privileged === true);
+  const privileged = [...containers, ...initContainers, ...ephemeralContainers].some(
+    (c) => c.securityContext?.privileged === true,
+  );
   return {
     privileged,
     namespaceOptions: namespaceOptions(pod),

@@ -36,7 +36,11 @@ export function serviceVariables(service: Service): Record<string, string> {
 }
 
 /** Variables of all services a pod sees: those of its namespace when links are enabled, and the API's master service always. */
-export function serviceEnvironment(of: { services: readonly Service[]; namespace: string; enableServiceLinks: boolean }): Record<string, string> {
+export function serviceEnvironment(of: {
+  services: readonly Service[];
+  namespace: string;
+  enableServiceLinks: boolean;
+}): Record<string, string> {
   const seen = new Map<string, Service>();
   for (const service of of.services) {
     const { name = '', namespace } = service.metadata;

@@ -4,7 +4,6 @@
  * Two CRI calls when all goes well. A failure carries upstream's reason, which becomes the container's waiting reason.
  */
 import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
-import { isCriCode } from '../../cri/cri-error.ts';
 import type { Image, PodSandboxConfig } from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
 import type { PodStatus } from '../container/runtime.ts';
@@ -43,7 +42,10 @@ export class StartContainerError extends Error {
   }
 }
 
-function fail(of: { start: StartContainer; reason: string; error: unknown }, context: RuntimeContext): StartContainerError {
+function fail(
+  of: { start: StartContainer; reason: string; error: unknown },
+  context: RuntimeContext,
+): StartContainerError {
   const { start, reason, error } = of;
   const message = messageOf(error);
   context.recorder.event(containerTarget(start.pod, start.container), 'Warning', 'Failed', `Error: ${message}`);
@@ -53,7 +55,14 @@ function fail(of: { start: StartContainer; reason: string; error: unknown }, con
 async function pull(start: StartContainer, context: RuntimeContext): Promise<Image> {
   const { pod, container, pullSecrets, sandboxConfig, signal } = start;
   try {
-    return await context.images.ensureImageExists({ pod, container, pullSecrets, sandboxConfig, signal, target: containerTarget(pod, container) });
+    return await context.images.ensureImageExists({
+      pod,
+      container,
+      pullSecrets,
+      sandboxConfig,
+      signal,
+      target: containerTarget(pod, container),
+    });
   } catch (error) {
     if (!(error instanceof ImageError)) throw error;
     context.recorder.event(containerTarget(pod, container), 'Warning', 'Failed', `Error: ${error.reason}`);
@@ -68,7 +77,9 @@ async function restartCountOf(start: StartContainer, context: RuntimeContext): P
   if (start.podStatus.sandboxes.length === 0) return 0;
   const directory = `${podLogDir(context.paths, podLogIdentity(start.pod))}/${start.container.name}`;
   if (!(await context.files.exists(directory))) return 0;
-  const counts = (await context.files.readDir(directory)).map((name) => /^(\d+)\.log/.exec(name)?.[1]).filter((text) => text !== undefined);
+  const counts = (await context.files.readDir(directory))
+    .map((name) => /^(\d+)\.log/.exec(name)?.[1])
+    .filter((text) => text !== undefined);
   return counts.length === 0 ? 0 : Math.max(...counts.map(Number)) + 1;
 }
 
@@ -84,19 +95,31 @@ async function create(start: StartContainer, context: RuntimeContext, image: Ima
   let config;
   try {
     const targetId = targetIdOf(start);
-    config = await containerConfig({
-      pod, container, image, imageRef: image.id, podIps: start.podIps, restartCount: await restartCountOf(start, context),
-      volumes: context.volumes.mountedVolumes(pod.metadata.uid ?? ''), imageVolumes: start.imageVolumes, ...(targetId === undefined ? {} : { targetId }),
-    }, context.containerConfig);
+    config = await containerConfig(
+      {
+        pod,
+        container,
+        image,
+        imageRef: image.id,
+        podIps: start.podIps,
+        restartCount: await restartCountOf(start, context),
+        volumes: context.volumes.mountedVolumes(pod.metadata.uid ?? ''),
+        imageVolumes: start.imageVolumes,
+        ...(targetId === undefined ? {} : { targetId }),
+      },
+      context.containerConfig,
+    );
   } catch (error) {
     throw fail({ start, reason: 'CreateContainerConfigError', error }, context);
   }
   try {
-    const { containerId } = await context.cri.runtime.createContainer({ podSandboxId: start.sandboxId, config, sandboxConfig });
+    const { containerId } = await context.cri.runtime.createContainer({
+      podSandboxId: start.sandboxId,
+      config,
+      sandboxConfig,
+    });
     return containerId;
   } catch (error) {
-    // The image may have been removed behind our back: look again next time.
-    context.images.forget(image.id);
     throw fail({ start, reason: 'CreateContainerError', error }, context);
   }
 }
@@ -108,11 +131,20 @@ async function postStart(start: StartContainer, context: RuntimeContext, contain
   try {
     await context.hooks.run({ pod, container, containerId, handler, signal });
   } catch (error) {
-    context.log.error('postStart hook failed', { pod: pod.metadata.name, namespace: pod.metadata.namespace, container: container.name, err: error });
+    context.log.error('postStart hook failed', {
+      pod: pod.metadata.name,
+      namespace: pod.metadata.namespace,
+      container: container.name,
+      err: error,
+    });
     // The hook's own message may hold secrets: it goes to the log and the pod's owner, not into events.
     context.recorder.event(containerTarget(pod, container), 'Warning', 'FailedPostStartHook', 'PostStartHook failed');
-    await killContainer({ pod, container, containerId, message: 'FailedPostStartHook', reason: 'FailedPostStartHook', signal }, context)
-      .catch((killError: unknown) => context.log.error('container cannot be killed after its hook failed', { containerId, err: killError }));
+    await killContainer(
+      { pod, container, containerId, message: 'FailedPostStartHook', reason: 'FailedPostStartHook', signal },
+      context,
+    ).catch((killError: unknown) =>
+      context.log.error('container cannot be killed after its hook failed', { containerId, err: killError }),
+    );
     throw new StartContainerError('PostStartHookError', messageOf(error), { cause: error });
   }
 }
@@ -129,7 +161,6 @@ export async function startContainer(start: StartContainer, context: RuntimeCont
   try {
     await context.cri.runtime.startContainer({ containerId });
   } catch (error) {
-    if (isCriCode(error, 'NotFound')) context.images.forget(image.id);
     throw fail({ start, reason: 'RunContainerError', error }, context);
   }
   context.recorder.event(target, 'Normal', 'Started', 'Container started');

@@ -38,7 +38,8 @@ function hasCode(error: unknown, code: string): boolean {
 /** Resolves symbolic links below `root`; a path that leaves it is an error. Components that do not exist are made directories. */
 export async function resolveInside(files: Files, root: string, subPath: string): Promise<string> {
   const pending = subPath.split('/').filter((part) => part !== '' && part !== '.');
-  if (subPath.startsWith('/') || pending.includes('..')) throw new Error(`subPath "${subPath}" must be a relative path without ".."`);
+  if (subPath.startsWith('/') || pending.includes('..'))
+    throw new Error(`subPath "${subPath}" must be a relative path without ".."`);
   const done: string[] = [];
   let links = 0;
   while (pending.length > 0) {
@@ -84,17 +85,23 @@ async function mountInfos(files: Files): Promise<readonly MountInfo[] | undefine
     if (hasCode(error, 'ENOENT')) return undefined;
     throw error;
   });
-  return text?.split('\n').filter((line) => line !== '').map((line) => {
-    const fields = line.split(' ');
-    return { device: fields[2] ?? '', root: unescapeOctal(fields[3] ?? ''), path: unescapeOctal(fields[4] ?? '') };
-  });
+  return text
+    ?.split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const fields = line.split(' ');
+      return { device: fields[2] ?? '', root: unescapeOctal(fields[3] ?? ''), path: unescapeOctal(fields[4] ?? '') };
+    });
 }
 
 /** Whether what is mounted at `target` is exactly `source`, by the kernel's own account. */
 export function mountedAsResolved(infos: readonly MountInfo[], source: string, target: string): boolean {
   const mounted = infos.findLast((info) => info.path === target);
-  const holds = (info: MountInfo): boolean => info.path === '/' || source === info.path || source.startsWith(`${info.path}/`);
-  const holder = infos.filter((info) => info.path !== target && holds(info)).sort((a, b) => b.path.length - a.path.length)[0];
+  const holds = (info: MountInfo): boolean =>
+    info.path === '/' || source === info.path || source.startsWith(`${info.path}/`);
+  const holder = infos
+    .filter((info) => info.path !== target && holds(info))
+    .sort((a, b) => b.path.length - a.path.length)[0];
   if (mounted === undefined || holder === undefined || mounted.device !== holder.device) return false;
   const below = holder.path === '/' ? source : source.slice(holder.path.length);
   const expected = `${holder.root === '/' ? '' : holder.root}${below}`;

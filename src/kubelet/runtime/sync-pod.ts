@@ -44,7 +44,9 @@ interface Sandbox {
 
 function finish({ steps, retryAfterMs }: Pass): PodSyncResult {
   const failed = steps.filter((step) => step.reason !== undefined);
-  const texts = failed.map((step) => `failed to "${step.action}" for "${step.target}" with ${step.reason}: "${step.message}"`);
+  const texts = failed.map(
+    (step) => `failed to "${step.action}" for "${step.target}" with ${step.reason}: "${step.message}"`,
+  );
   const error = texts.length === 0 ? undefined : new Error(texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`);
   return { steps, ...(error === undefined ? {} : { error }), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }
@@ -64,7 +66,9 @@ async function removeContainer(id: string, context: RuntimeContext): Promise<voi
 /** Removes init containers of earlier runs, so that statuses of a new run are not taken for theirs. `keepNewest` keeps one per name. */
 async function pruneInitContainers(pass: Pass, keepNewest: boolean): Promise<void> {
   for (const container of pass.pod.spec?.initContainers ?? []) {
-    const ended = pass.podStatus.containers.filter((status) => status.name === container.name && (status.state === 'exited' || status.state === 'unknown'));
+    const ended = pass.podStatus.containers.filter(
+      (status) => status.name === container.name && (status.state === 'exited' || status.state === 'unknown'),
+    );
     for (const status of keepNewest ? ended.slice(1) : ended) await removeContainer(status.id, pass.context);
   }
 }
@@ -76,7 +80,12 @@ async function killUnwanted(pass: Pass): Promise<boolean> {
       await killContainer({ pod, container, containerId: id, message, reason, signal }, context);
       pass.steps.push({ action: 'KillContainer', target: name });
     } catch (error) {
-      pass.steps.push({ action: 'KillContainer', target: name, reason: 'KillContainerError', message: messageOf(error) });
+      pass.steps.push({
+        action: 'KillContainer',
+        target: name,
+        reason: 'KillContainerError',
+        message: messageOf(error),
+      });
       return false;
     }
   }
@@ -86,8 +95,13 @@ async function killUnwanted(pass: Pass): Promise<boolean> {
 
 async function configOf({ pod, actions, context }: Pass): Promise<Init<PodSandboxConfig>> {
   return sandboxConfig({
-    pod, attempt: actions.attempt, dns: await context.dns.podDns(pod), cgroupParent: context.podContainers.criParent(pod),
-    clusterDomain: context.clusterDomain, paths: context.paths, resources: context.resources,
+    pod,
+    attempt: actions.attempt,
+    dns: await context.dns.podDns(pod),
+    cgroupParent: context.podContainers.criParent(pod),
+    clusterDomain: context.clusterDomain,
+    paths: context.paths,
+    resources: context.resources,
   });
 }
 
@@ -101,7 +115,11 @@ async function createSandbox(pass: Pass): Promise<Sandbox> {
   if (pod.spec?.hostNetwork) return { id: podSandboxId, config, ips: context.containerConfig.sources.node.hostIps };
   const { status } = await runtime.podSandboxStatus({ podSandboxId });
   const { ip = '', additionalIps = [] } = status?.network ?? {};
-  return { id: podSandboxId, config, ips: [ip, ...additionalIps.map((other) => other.ip)].filter((address) => address !== '') };
+  return {
+    id: podSandboxId,
+    config,
+    ips: [ip, ...additionalIps.map((other) => other.ip)].filter((address) => address !== ''),
+  };
 }
 
 async function ensureSandbox(pass: Pass): Promise<Sandbox | undefined> {
@@ -113,7 +131,12 @@ async function ensureSandbox(pass: Pass): Promise<Sandbox | undefined> {
       const ips = pod.spec?.hostNetwork ? context.containerConfig.sources.node.hostIps : podStatus.ips;
       return { id: actions.sandboxId!, config, ips };
     } catch (error) {
-      pass.steps.push({ action: 'ConfigPodSandbox', target, reason: 'ConfigPodSandboxError', message: messageOf(error) });
+      pass.steps.push({
+        action: 'ConfigPodSandbox',
+        target,
+        reason: 'ConfigPodSandboxError',
+        message: messageOf(error),
+      });
       return undefined;
     }
   }
@@ -125,7 +148,12 @@ async function ensureSandbox(pass: Pass): Promise<Sandbox | undefined> {
     const message = `Failed to create sandbox for pod "${target}": ${error instanceof Error ? error.message : String(error)}`;
     // While the pod is being deleted the sandbox may well have been refused on purpose.
     if (pod.metadata.deletionTimestamp === undefined) {
-      context.recorder.event(podTarget(pod), 'Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${error instanceof Error ? error.message : String(error)}`);
+      context.recorder.event(
+        podTarget(pod),
+        'Warning',
+        'FailedCreatePodSandBox',
+        `Failed to create pod sandbox: ${error instanceof Error ? error.message : String(error)}`,
+      );
     }
     pass.steps.push({ action: 'CreatePodSandbox', target, reason: 'CreatePodSandboxError', message });
     return undefined;
@@ -145,9 +173,16 @@ function isHeldBack(pass: Pass, container: Container): boolean {
     return false;
   }
   const text = podFullText(pod);
-  context.recorder.event(containerTarget(pod, container), 'Warning', 'BackOff', `Back-off restarting failed container ${container.name} in pod ${text}`);
+  context.recorder.event(
+    containerTarget(pod, container),
+    'Warning',
+    'BackOff',
+    `Back-off restarting failed container ${container.name} in pod ${text}`,
+  );
   pass.steps.push({
-    action: 'StartContainer', target: container.name, reason: 'CrashLoopBackOff',
+    action: 'StartContainer',
+    target: container.name,
+    reason: 'CrashLoopBackOff',
     message: `back-off ${goDuration(context.crashBackOff.delayMs(key))} restarting failed container=${container.name} pod=${text}`,
   });
   retryWithin(pass, remainingMs);
@@ -161,25 +196,43 @@ async function imageVolumesOf(pass: Pass, sandbox: Sandbox): Promise<ReadonlyMap
     if (volume.image === undefined) continue;
     const { reference, pullPolicy } = volume.image;
     const image = await pass.context.images.ensureImageExists({
-      pod: pass.pod, container: { image: reference, imagePullPolicy: pullPolicy }, target: podTarget(pass.pod),
-      pullSecrets: pass.pullSecrets, sandboxConfig: sandbox.config, signal: pass.signal,
+      pod: pass.pod,
+      container: { image: reference, imagePullPolicy: pullPolicy },
+      target: podTarget(pass.pod),
+      pullSecrets: pass.pullSecrets,
+      sandboxConfig: sandbox.config,
+      signal: pass.signal,
     });
     refs.set(volume.name, image.id);
   }
   return refs;
 }
 
-async function startOne(pass: Pass, of: { sandbox: Sandbox; container: Container; targetName?: string }): Promise<boolean> {
+async function startOne(
+  pass: Pass,
+  of: { sandbox: Sandbox; container: Container; targetName?: string },
+): Promise<boolean> {
   const { sandbox, container } = of;
   const { pod, podStatus, pullSecrets, signal, context } = pass;
   if (isHeldBack(pass, container)) return false;
   try {
     signal.throwIfAborted();
     const imageVolumes = await imageVolumesOf(pass, sandbox);
-    await startContainer({
-      pod, container, podStatus, pullSecrets, signal, imageVolumes, sandboxId: sandbox.id, sandboxConfig: sandbox.config, podIps: sandbox.ips,
-      ...(of.targetName === undefined ? {} : { targetName: of.targetName }),
-    }, context);
+    await startContainer(
+      {
+        pod,
+        container,
+        podStatus,
+        pullSecrets,
+        signal,
+        imageVolumes,
+        sandboxId: sandbox.id,
+        sandboxConfig: sandbox.config,
+        podIps: sandbox.ips,
+        ...(of.targetName === undefined ? {} : { targetName: of.targetName }),
+      },
+      context,
+    );
     pass.steps.push({ action: 'StartContainer', target: container.name });
     return true;
   } catch (error) {
@@ -196,7 +249,9 @@ async function startOne(pass: Pass, of: { sandbox: Sandbox; container: Container
 async function startContainers(pass: Pass, sandbox: Sandbox): Promise<void> {
   const { actions } = pass;
   for (const container of actions.ephemeralContainersToStart) {
-    const targetName = pass.pod.spec?.ephemeralContainers?.find((candidate) => candidate.name === container.name)?.targetContainerName;
+    const targetName = pass.pod.spec?.ephemeralContainers?.find(
+      (candidate) => candidate.name === container.name,
+    )?.targetContainerName;
     await startOne(pass, { sandbox, container, ...(targetName === undefined ? {} : { targetName }) });
   }
   for (const container of actions.initContainersToStart) {
@@ -241,10 +296,16 @@ export async function syncPod(sync: SyncPod, context: RuntimeContext): Promise<P
     return finish(pass);
   }
   if (actions.createSandbox && actions.sandboxId !== undefined) {
-    context.recorder.event(podTarget(pod), 'Normal', 'SandboxChanged', 'Pod sandbox changed, it will be killed and re-created.');
+    context.recorder.event(
+      podTarget(pod),
+      'Normal',
+      'SandboxChanged',
+      'Pod sandbox changed, it will be killed and re-created.',
+    );
   }
   if (!(await killFirst(pass))) return finish(pass);
-  const starts = actions.ephemeralContainersToStart.length + actions.initContainersToStart.length + actions.containersToStart.length;
+  const starts =
+    actions.ephemeralContainersToStart.length + actions.initContainersToStart.length + actions.containersToStart.length;
   if (!actions.createSandbox && (actions.killPod || starts === 0)) return finish(pass);
   signal.throwIfAborted();
   const sandbox = await ensureSandbox(pass);

@@ -28,7 +28,9 @@ export function createTerminationOrdering(pod: Pod, running: readonly string[], 
 
   return {
     async waitForTurn(name, graceSeconds) {
-      const waits = before(name).map((other) => ended.get(other)?.promise).filter((promise) => promise !== undefined);
+      const waits = before(name)
+        .map((other) => ended.get(other)?.promise)
+        .filter((promise) => promise !== undefined);
       if (waits.length === 0 || graceSeconds <= 0) return 0;
       const startMs = clock.monotonicMs();
       const controller = new AbortController();

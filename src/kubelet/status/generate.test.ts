@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
+import { parseTime } from '../../api/time.ts';
 import type { ContainerStatus as RuntimeContainerStatus, PodStatus as RuntimePodStatus } from '../container/runtime.ts';
 import { generateApiPodStatus, type GenerateInput } from './generate.ts';
 
-const T0 = Date.UTC(2026, 0, 1);
+const T0 = parseTime('2026-01-01T00:00:00Z');
 
 function container(changes: Partial<RuntimeContainerStatus>): RuntimeContainerStatus {
   return {

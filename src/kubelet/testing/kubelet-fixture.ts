@@ -3,7 +3,8 @@ import type { Pod } from '../../api/gen/core-v1.ts';
 import { Pods } from '../../api/gen/resources.ts';
 import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
 import type { PodContainerManager } from '../cgroups/pod-container-manager.ts';
-import { createKubelet, type Kubelet } from '../kubelet.ts';
+import type { ContainerRuntime } from '../container/runtime.ts';
+import { createKubelet, type Kubelet, type KubeletCore } from '../kubelet.ts';
 import { kubeletConfiguration, type KubeletConfiguration } from '../kubelet-configuration.ts';
 import { podUid } from '../types/pod-update.ts';
 import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
@@ -56,11 +57,19 @@ export function createFakePodContainers(): PodContainerManager & { readonly uids
   };
 }
 
-/** Makes a fixture; `beside` keeps platform, cluster and runtime of another: the machine after a restart of its kubelet. */
-export function createKubeletFixture(
-  options: { config?: Partial<KubeletConfiguration>; beside?: KubeletFixture } = {},
-): KubeletFixture {
-  const platform = options.beside?.platform ?? createSimPlatform();
+/** What differs between fixtures. */
+export interface KubeletFixtureOptions {
+  readonly config?: Partial<KubeletConfiguration>;
+  /** Keeps platform, cluster and runtime of another: the machine after a restart of its kubelet. */
+  readonly beside?: KubeletFixture;
+  readonly platform?: SimPlatform;
+  /** A runtime manager in place of the scripted one. */
+  readonly runtime?: (core: KubeletCore) => ContainerRuntime;
+}
+
+/** Makes a fixture. */
+export function createKubeletFixture(options: KubeletFixtureOptions = {}): KubeletFixture {
+  const platform = options.beside?.platform ?? options.platform ?? createSimPlatform();
   const cluster = options.beside?.cluster ?? createFakeCluster(platform.clock);
   const runtime = options.beside?.runtime ?? createFakeRuntime(platform.clock);
   const podContainers = options.beside?.podContainers ?? createFakePodContainers();
@@ -79,7 +88,7 @@ export function createKubeletFixture(
       },
       podContainers,
       volumes: createFakeVolumes,
-      runtime: () => runtime,
+      runtime: options.runtime ?? (() => runtime),
       preparePod: (pod) => pod,
     },
     kubeletConfiguration({ nodeName: 'node-1', rootDirectory: '/var/lib/kubelet', ...options.config }),

@@ -7,9 +7,8 @@
  * Differs: the first `get` reads the object directly beside the starting watch, so that the server's own error (not yet
  * authorized, not there) shows at once instead of after a time-out.
  */
-import type { ConfigMap, Secret } from '../../api/gen/core-v1.ts';
+import type { ConfigMap, Pod, Secret } from '../../api/gen/core-v1.ts';
 import { ConfigMaps, Secrets } from '../../api/gen/resources.ts';
-import type { Pod } from '../../api/gen/core-v1.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import { isReason, notFound } from '../../api/status-error.ts';
 import type { Client } from '../../client/client.ts';

@@ -39,7 +39,7 @@ export function createVolumeFixture(platform: SimPlatform = createSimPlatform())
       platform,
       client,
       objects,
-      recorder: { event: (_target, type, reason, message) => void events.push(`${type} ${reason} ${message}`) },
+      recorder: { event: (_target, ...texts) => void events.push(texts.join(' ')) },
       async requestToken(_namespace, serviceAccount, request) {
         if (fixture.tokenError !== undefined) throw fixture.tokenError;
         const { expirationSeconds = 0, audiences = [] } = request.spec ?? {};

@@ -14,6 +14,9 @@ import {
 } from './cgroup-files.ts';
 import type { CgroupHierarchy } from './cgroups-v2.ts';
 
+/** Hierarchies without a controller: runc makes a container's cgroup there too, so the tree must go there as well. */
+const bareHierarchies = ['systemd', 'unified', 'perf_event', 'net_cls', 'net_prio'];
+
 const controllers = ['cpu', 'cpuacct', 'cpuset', 'memory', 'devices', 'freezer', 'blkio', 'pids', 'hugetlb'];
 
 /** Works on `mountRoot`/<controller> + `root` + name, for the controllers that are mounted. */
@@ -43,6 +46,10 @@ export function createCgroupsV1(
     async destroy(name) {
       await thaw(deps, pathOf('freezer', name));
       for (const path of await paths(name)) await destroyTree(deps, path);
+      for (const hierarchy of bareHierarchies) {
+        const path = pathOf(hierarchy, name);
+        if (await files.exists(path)) await destroyTree(deps, path);
+      }
     },
     async addProcess(name, pid) {
       for (const path of await paths(name)) await files.writeFile(`${path}/cgroup.procs`, String(pid));

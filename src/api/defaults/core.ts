@@ -1,0 +1,87 @@
+/** Defaults of the core kinds beside pods and volumes. Upstream: apis/core/v1/defaults.go. */
+import type { Endpoints, LimitRange, Namespace, Node, ReplicationController, Secret, Service } from '../gen/core-v1.ts';
+import { setPodTemplateSpecDefaults } from './pod.ts';
+import { roundResourceList } from './resource-lists.ts';
+
+function isExternallyAccessible(service: Service): boolean {
+  const type = service.spec?.type;
+  return type === 'NodePort' || type === 'LoadBalancer' || (type === 'ClusterIP' && (service.spec?.externalIPs ?? []).length > 0);
+}
+
+/** Seconds a client sticks to its endpoint: three hours. */
+const DEFAULT_CLIENT_IP_AFFINITY_SECONDS = 10800;
+
+/** Fills a service; addresses and families are the allocator's matter. */
+export function setServiceDefaults(service: Service): void {
+  const spec = (service.spec ??= {});
+  spec.sessionAffinity ||= 'None';
+  if (spec.sessionAffinity === 'None') delete spec.sessionAffinityConfig;
+  if (spec.sessionAffinity === 'ClientIP' && spec.sessionAffinityConfig?.clientIP?.timeoutSeconds === undefined) {
+    spec.sessionAffinityConfig = { clientIP: { timeoutSeconds: DEFAULT_CLIENT_IP_AFFINITY_SECONDS } };
+  }
+  spec.type ||= 'ClusterIP';
+  for (const port of spec.ports ?? []) {
+    port.protocol ||= 'TCP';
+    if (port.targetPort === undefined || port.targetPort === 0 || port.targetPort === '') port.targetPort = port.port;
+  }
+  if (isExternallyAccessible(service)) spec.externalTrafficPolicy ||= 'Cluster';
+  if (spec.type !== 'ExternalName') spec.internalTrafficPolicy ??= 'Cluster';
+  if (spec.type !== 'LoadBalancer') return;
+  spec.allocateLoadBalancerNodePorts ??= true;
+  for (const ingress of service.status?.loadBalancer?.ingress ?? []) if ((ingress.ip ?? '') !== '') ingress.ipMode ??= 'VIP';
+}
+
+/** Fills endpoints. */
+export function setEndpointsDefaults(endpoints: Endpoints): void {
+  for (const subset of endpoints.subsets ?? []) for (const port of subset.ports ?? []) port.protocol ||= 'TCP';
+}
+
+/** Fills a secret; `stringData` moves into `data`. */
+export function setSecretDefaults(secret: Secret): void {
+  secret.type ||= 'Opaque';
+  if (secret.stringData === undefined) return;
+  for (const [key, text] of Object.entries(secret.stringData)) {
+    (secret.data ??= {})[key] = Buffer.from(text, 'utf8').toString('base64');
+  }
+  delete secret.stringData;
+}
+
+/** Fills a namespace. */
+export function setNamespaceDefaults(namespace: Namespace): void {
+  const name = namespace.metadata.name ?? '';
+  if (name !== '') (namespace.metadata.labels ??= {})['kubernetes.io/metadata.name'] = name;
+  namespace.status ??= {};
+  namespace.status.phase ||= 'Active';
+}
+
+/** Fills a node: allocatable is the capacity until the kubelet says less. */
+export function setNodeDefaults(node: Node): void {
+  if (node.status?.capacity !== undefined && node.status.allocatable === undefined) {
+    node.status.allocatable = { ...node.status.capacity };
+  }
+  roundResourceList(node.status?.capacity);
+  roundResourceList(node.status?.allocatable);
+}
+
+/** Fills a replication controller: selector and labels come from its template. */
+export function setReplicationControllerDefaults(controller: ReplicationController): void {
+  const spec = (controller.spec ??= {});
+  const labels = spec.template?.metadata?.labels;
+  if (labels !== undefined) {
+    if (Object.keys(spec.selector ?? {}).length === 0) spec.selector = { ...labels };
+    if (Object.keys(controller.metadata.labels ?? {}).length === 0) controller.metadata.labels = { ...labels };
+  }
+  spec.replicas ??= 1;
+  setPodTemplateSpecDefaults(spec.template);
+}
+
+/** Fills a limit range: defaults from maxima, default requests from defaults, then from minima. */
+export function setLimitRangeDefaults(range: LimitRange): void {
+  for (const item of range.spec?.limits ?? []) {
+    if (item.type !== 'Container') continue;
+    const defaults = { ...item.max, ...item.default };
+    if (Object.keys(defaults).length > 0) item.default = defaults;
+    const requests = { ...item.min, ...item.default, ...item.defaultRequest };
+    if (Object.keys(requests).length > 0) item.defaultRequest = requests;
+  }
+}

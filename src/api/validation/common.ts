@@ -1,0 +1,184 @@
+/** Checks several kinds share. Upstream: apis/core/validation, apimachinery validation. */
+import { deepEqual } from '../../base/equal.ts';
+import type { Field } from '../field-error.ts';
+import type { NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Toleration } from '../gen/core-v1.ts';
+import type { Condition, IntOrString, LabelSelector, LabelSelectorRequirement } from '../gen/meta-v1.ts';
+import { percentOf } from '../int-or-string.ts';
+import { FIELD_IMMUTABLE_TEXT, validateLabelName, validateLabels } from '../meta-validation.ts';
+import { isDns1123Subdomain, isLabelValue, isPercent, isPortName, isPortNumber, isQualifiedName } from '../names.ts';
+import { tryParseQuantity } from '../quantity.ts';
+
+/** `must be greater than or equal to 0`. */
+export const NOT_NEGATIVE_TEXT = 'must be greater than or equal to 0';
+
+/** A number that may not be negative; absent is fine. */
+export function validateNonnegative(value: number | undefined, field: Field): void {
+  if (value !== undefined && value < 0) field.invalid(value, NOT_NEGATIVE_TEXT);
+}
+
+/** A number that must be positive; absent is fine. */
+export function validatePositive(value: number | undefined, field: Field): void {
+  if (value !== undefined && value <= 0) field.invalid(value, 'must be greater than 0');
+}
+
+/** Refuses any change of a value. */
+export function validateImmutable(value: unknown, old: unknown, field: Field): void {
+  if (!deepEqual(value, old)) field.invalid(value, FIELD_IMMUTABLE_TEXT);
+}
+
+/** One of a set of texts; empty is `Required value`. */
+export function validateChoice(value: string | undefined, choices: readonly string[], field: Field): void {
+  if (value === undefined || value === '') field.required();
+  else if (!choices.includes(value)) field.notSupported(value, choices);
+}
+
+/** One of a set of texts, if there is one. */
+export function validateOptionalChoice(value: string | undefined, choices: readonly string[], field: Field): void {
+  if (value !== undefined && !choices.includes(value)) field.notSupported(value, choices);
+}
+
+/** A port's number or, as text, its name. */
+export function validatePortNumOrName(port: IntOrString, field: Field): void {
+  field.complain(port, typeof port === 'number' ? isPortNumber(port) : isPortName(port));
+}
+
+/** A number or percentage, neither negative. */
+export function validateNonnegativeIntOrPercent(value: IntOrString, field: Field): void {
+  if (typeof value === 'number') validateNonnegative(value, field);
+  else field.complain(value, isPercent(value));
+}
+
+/** No percentage above a hundred. */
+export function validateNotAboveHundredPercent(value: IntOrString, field: Field): void {
+  const percent = percentOf(value);
+  if (percent !== undefined && percent > 100) field.invalid(value, 'must not be greater than 100%');
+}
+
+/** A quantity that may not be negative. */
+export function validateNonnegativeQuantity(quantity: string, field: Field): void {
+  const parsed = tryParseQuantity(quantity);
+  if (parsed === undefined) field.invalid(quantity, 'must be a valid quantity');
+  else if (parsed.nanos < 0n) field.invalid(quantity, NOT_NEGATIVE_TEXT);
+}
+
+/** A LabelSelector object. */
+export function validateLabelSelector(selector: LabelSelector | undefined, field: Field): void {
+  if (selector === undefined) return;
+  validateLabels(selector.matchLabels, field.at('matchLabels'));
+  for (const [index, expression] of (selector.matchExpressions ?? []).entries()) {
+    validateSelectorRequirement(expression, field.at('matchExpressions').item(index));
+  }
+}
+
+function validateSelectorRequirement(requirement: LabelSelectorRequirement, field: Field): void {
+  const values = requirement.values ?? [];
+  switch (requirement.operator) {
+    case 'In':
+    case 'NotIn':
+      if (values.length === 0) field.at('values').required("must be specified when `operator` is 'In' or 'NotIn'");
+      break;
+    case 'Exists':
+    case 'DoesNotExist':
+      if (values.length > 0) field.at('values').forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+      break;
+    default:
+      field.at('operator').invalid(requirement.operator, 'not a valid selector operator');
+  }
+  validateLabelName(requirement.key, field.at('key'));
+  for (const [index, value] of values.entries()) field.at('values').item(index).complain(value, isLabelValue(value));
+}
+
+/** True when the selector names nothing at all. */
+export function isEmptySelector(selector: LabelSelector | undefined): boolean {
+  return Object.keys(selector?.matchLabels ?? {}).length + (selector?.matchExpressions ?? []).length === 0;
+}
+
+/** A node selector: at least one term. */
+export function validateNodeSelector(selector: NodeSelector, field: Field): void {
+  const terms = field.at('nodeSelectorTerms');
+  if ((selector.nodeSelectorTerms ?? []).length === 0) terms.required('must have at least one node selector term');
+  for (const [index, term] of (selector.nodeSelectorTerms ?? []).entries()) validateNodeSelectorTerm(term, terms.item(index));
+}
+
+/** One term of a node selector. */
+export function validateNodeSelectorTerm(term: NodeSelectorTerm, field: Field): void {
+  for (const [index, requirement] of (term.matchExpressions ?? []).entries()) validateNodeRequirement(requirement, field.at('matchExpressions').item(index));
+  for (const [index, requirement] of (term.matchFields ?? []).entries()) validateFieldRequirement(requirement, field.at('matchFields').item(index));
+}
+
+function validateNodeRequirement(requirement: NodeSelectorRequirement, field: Field): void {
+  const values = requirement.values ?? [];
+  switch (requirement.operator) {
+    case 'In':
+    case 'NotIn':
+      if (values.length === 0) field.at('values').required("must be specified when `operator` is 'In' or 'NotIn'");
+      break;
+    case 'Exists':
+    case 'DoesNotExist':
+      if (values.length > 0) field.at('values').forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+      break;
+    case 'Gt':
+    case 'Lt':
+      if (values.length !== 1) field.at('values').required("must be specified single value when `operator` is 'Lt' or 'Gt'");
+      break;
+    default:
+      field.at('operator').invalid(requirement.operator, 'not a valid selector operator');
+  }
+  validateLabelName(requirement.key, field.at('key'));
+}
+
+function validateFieldRequirement(requirement: NodeSelectorRequirement, field: Field): void {
+  const values = requirement.values ?? [];
+  if (requirement.operator !== 'In' && requirement.operator !== 'NotIn') field.at('operator').invalid(requirement.operator, 'not a valid selector operator');
+  else if (values.length !== 1) field.at('values').required("must be only one value when `operator` is 'In' or 'NotIn' for node field selector");
+  if (requirement.key !== 'metadata.name') field.at('key').invalid(requirement.key, 'not a valid field selector key');
+  else for (const [index, value] of values.entries()) field.at('values').item(index).complain(value, isDns1123Subdomain(value));
+}
+
+const TAINT_EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
+
+/** An effect of a taint. */
+export function validateTaintEffect(effect: string, allowEmpty: boolean, field: Field): void {
+  if (effect === '' && allowEmpty) return;
+  if (effect === '') field.required();
+  else if (!(TAINT_EFFECTS as readonly string[]).includes(effect)) field.notSupported(effect, TAINT_EFFECTS);
+}
+
+/** Tolerations of pods, runtime classes and others. */
+export function validateTolerations(tolerations: readonly Toleration[] | undefined, field: Field): void {
+  for (const [index, toleration] of (tolerations ?? []).entries()) validateToleration(toleration, field.item(index));
+}
+
+function validateToleration(toleration: Toleration, field: Field): void {
+  const { key = '', operator = '', value = '', effect = '' } = toleration;
+  if (key !== '') validateLabelName(key, field.at('key'));
+  if (key === '' && operator !== 'Exists') field.at('operator').invalid(operator, "operator must be Exists when `key` is empty, which means \"match all values and all keys\"");
+  if (toleration.tolerationSeconds !== undefined && effect !== 'NoExecute') field.at('effect').invalid(effect, "effect must be 'NoExecute' when `tolerationSeconds` is set");
+  switch (operator) {
+    case '':
+    case 'Equal':
+      field.at('operator').complain(value, isLabelValue(value));
+      break;
+    case 'Exists':
+      if (value !== '') field.at('operator').invalid({ ...toleration }, "value must be empty when `operator` is 'Exists'");
+      break;
+    default:
+      field.at('operator').notSupported(operator, ['Equal', 'Exists']);
+  }
+  if (effect !== '') validateTaintEffect(effect, true, field.at('effect'));
+}
+
+/** Standard conditions of newer kinds. */
+export function validateConditions(conditions: readonly Condition[] | undefined, field: Field): void {
+  const seen = new Set<string>();
+  for (const [index, condition] of (conditions ?? []).entries()) {
+    const place = field.item(index);
+    if (seen.has(condition.type)) place.at('type').duplicate(condition.type);
+    seen.add(condition.type);
+    place.at('type').complain(condition.type, isQualifiedName(condition.type));
+    validateChoice(condition.status, ['False', 'True', 'Unknown'], place.at('status'));
+    validateNonnegative(condition.observedGeneration, place.at('observedGeneration'));
+    if ((condition.lastTransitionTime ?? '') === '') place.at('lastTransitionTime').required('must be set');
+    if ((condition.reason ?? '') === '') place.at('reason').required('must be set');
+  }
+}

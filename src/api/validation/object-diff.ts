@@ -1,0 +1,35 @@
+/** Refuses a change and shows it. Upstream: cmp.Diff in messages; the lines here are JSON, not Go values. */
+import { deepEqual } from '../../base/equal.ts';
+import type { Field } from '../field-error.ts';
+
+/** Differing leaves in at most this many lines. */
+const MAX_LINES = 40;
+
+function isPlain(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function collect(now: unknown, before: unknown, at: { path: string; lines: string[] }): void {
+  if (deepEqual(now, before) || at.lines.length >= MAX_LINES) return;
+  const [a, b] = [before, now].map((value) => (Array.isArray(value) ? { ...value } : value));
+  if (isPlain(a) && isPlain(b)) {
+    for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
+      collect(b[key], a[key], { path: at.path === '' ? key : `${at.path}.${key}`, lines: at.lines });
+    }
+    return;
+  }
+  if (before !== undefined) at.lines.push(`- \t${at.path}: ${JSON.stringify(before)},`);
+  if (now !== undefined) at.lines.push(`+ \t${at.path}: ${JSON.stringify(now)},`);
+}
+
+/** Lines of a difference: `-` what was, `+` what is. */
+export function diffLines(now: unknown, before: unknown): string {
+  const lines: string[] = [];
+  collect(now, before, { path: '', lines });
+  return lines.join('\n');
+}
+
+/** `Forbidden: text` and the difference, unless the two are equal. */
+export function validateObjectDiff(now: unknown, before: unknown, { field, text }: { field: Field; text: string }): void {
+  if (!deepEqual(now, before)) field.forbidden(`${text}\n${diffLines(now, before)}\n`);
+}

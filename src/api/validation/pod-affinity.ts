@@ -1,0 +1,83 @@
+/** Affinity and topology spread. Upstream: apis/core/validation validateAffinity, validateTopologySpreadConstraints. */
+import type { Field } from '../field-error.ts';
+import type { Affinity, PodAffinity, PodAffinityTerm, TopologySpreadConstraint } from '../gen/core-v1.ts';
+import { validateLabelName } from '../meta-validation.ts';
+import { isDns1123Label } from '../names.ts';
+import { validateChoice, validateLabelSelector, validateNodeSelector, validateNodeSelectorTerm, validateOptionalChoice } from './common.ts';
+
+function validateWeight(weight: number, field: Field): void {
+  if (weight < 1 || weight > 100) field.invalid(weight, 'must be in the range 1-100');
+}
+
+function validateTerm(term: PodAffinityTerm, field: Field): void {
+  validateLabelSelector(term.labelSelector, field.at('labelSelector'));
+  validateLabelSelector(term.namespaceSelector, field.at('namespaceSelector'));
+  for (const namespace of term.namespaces ?? []) field.at('namespace').complain(namespace, isDns1123Label(namespace));
+  validateLabelKeys(term.matchLabelKeys, term.labelSelector, field.at('matchLabelKeys'));
+  validateLabelKeys(term.mismatchLabelKeys, term.labelSelector, field.at('mismatchLabelKeys'));
+  for (const [index, key] of (term.matchLabelKeys ?? []).entries()) {
+    if ((term.mismatchLabelKeys ?? []).includes(key)) field.at('matchLabelKeys').item(index).invalid(key, 'exists in both matchLabelKeys and mismatchLabelKeys');
+  }
+  if ((term.topologyKey ?? '') === '') field.at('topologyKey').required('can not be empty');
+  else validateLabelName(term.topologyKey, field.at('topologyKey'));
+}
+
+function validateLabelKeys(keys: readonly string[] | undefined, selector: object | undefined, field: Field): void {
+  if ((keys ?? []).length === 0) return;
+  if (selector === undefined) field.forbidden('must not be specified when labelSelector is not set');
+  for (const [index, key] of keys!.entries()) validateLabelName(key, field.item(index));
+}
+
+function validatePodAffinity(affinity: PodAffinity, field: Field): void {
+  for (const [index, term] of (affinity.requiredDuringSchedulingIgnoredDuringExecution ?? []).entries()) {
+    validateTerm(term, field.at('requiredDuringSchedulingIgnoredDuringExecution').item(index));
+  }
+  for (const [index, weighted] of (affinity.preferredDuringSchedulingIgnoredDuringExecution ?? []).entries()) {
+    const place = field.at('preferredDuringSchedulingIgnoredDuringExecution').item(index);
+    validateWeight(weighted.weight, place.at('weight'));
+    validateTerm(weighted.podAffinityTerm, place.at('podAffinityTerm'));
+  }
+}
+
+/** Affinity of a pod. */
+export function validateAffinity(affinity: Affinity | undefined, field: Field): void {
+  if (affinity === undefined) return;
+  const { nodeAffinity, podAffinity, podAntiAffinity } = affinity;
+  if (nodeAffinity !== undefined) {
+    const place = field.at('nodeAffinity');
+    if (nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution !== undefined) {
+      validateNodeSelector(nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution, place.at('requiredDuringSchedulingIgnoredDuringExecution'));
+    }
+    for (const [index, term] of (nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution ?? []).entries()) {
+      const at = place.at('preferredDuringSchedulingIgnoredDuringExecution').item(index);
+      validateWeight(term.weight, at.at('weight'));
+      validateNodeSelectorTerm(term.preference, at.at('preference'));
+    }
+  }
+  if (podAffinity !== undefined) validatePodAffinity(podAffinity, field.at('podAffinity'));
+  if (podAntiAffinity !== undefined) validatePodAffinity(podAntiAffinity, field.at('podAntiAffinity'));
+}
+
+/** Topology spread constraints of a pod. */
+export function validateTopologySpread(constraints: readonly TopologySpreadConstraint[] | undefined, field: Field): void {
+  const seen = new Set<string>();
+  for (const [index, constraint] of (constraints ?? []).entries()) {
+    const place = field.item(index);
+    if (constraint.maxSkew <= 0) place.at('maxSkew').invalid(constraint.maxSkew, 'must be greater than zero');
+    if ((constraint.topologyKey ?? '') === '') place.at('topologyKey').required('can not be empty');
+    else validateLabelName(constraint.topologyKey, place.at('topologyKey'));
+    validateChoice(constraint.whenUnsatisfiable, ['DoNotSchedule', 'ScheduleAnyway'], place.at('whenUnsatisfiable'));
+    const pair = `{${constraint.topologyKey}, ${constraint.whenUnsatisfiable}}`;
+    if (seen.has(pair)) place.at('{topologyKey, whenUnsatisfiable}').duplicate(pair);
+    seen.add(pair);
+    const { minDomains } = constraint;
+    if (minDomains !== undefined && minDomains <= 0) place.at('minDomains').invalid(minDomains, 'must be greater than zero');
+    if (minDomains !== undefined && constraint.whenUnsatisfiable !== 'DoNotSchedule') {
+      place.at('minDomains').invalid(minDomains, `can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ${constraint.whenUnsatisfiable}`);
+    }
+    validateOptionalChoice(constraint.nodeAffinityPolicy, ['Honor', 'Ignore'], place.at('nodeAffinityPolicy'));
+    validateOptionalChoice(constraint.nodeTaintsPolicy, ['Honor', 'Ignore'], place.at('nodeTaintsPolicy'));
+    validateLabelKeys(constraint.matchLabelKeys, constraint.labelSelector, place.at('matchLabelKeys'));
+    validateLabelSelector(constraint.labelSelector, place.at('labelSelector'));
+  }
+}

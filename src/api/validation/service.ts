@@ -1,0 +1,203 @@
+/** Services. Upstream: apis/core/validation ValidateService, ValidateServiceUpdate. */
+import { parseIp } from '../../base/cidr.ts';
+import { deepEqual } from '../../base/equal.ts';
+import type { Field } from '../field-error.ts';
+import type { Service, ServicePort, ServiceSpec } from '../gen/core-v1.ts';
+import { validateLabels } from '../meta-validation.ts';
+import { inclusiveRangeText, isCidr, isDns1123Label, isDns1123Subdomain, isIp, isPortNumber, isQualifiedName } from '../names.ts';
+import { validateChoice, validateConditions, validateImmutable, validateOptionalChoice, validatePortNumOrName } from './common.ts';
+
+const TYPES = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
+const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
+const MAX_AFFINITY_SECONDS = 86400;
+
+function isHeadless(spec: ServiceSpec): boolean {
+  return spec.type !== 'ExternalName' && spec.clusterIPs?.[0] === 'None';
+}
+
+function validatePort(port: ServicePort, needsName: boolean, field: Field): void {
+  const name = port.name ?? '';
+  if (needsName && name === '') field.at('name').required();
+  else if (name !== '') field.at('name').complain(name, isDns1123Label(name));
+  field.at('port').complain(port.port, isPortNumber(port.port));
+  validateChoice(port.protocol, PROTOCOLS, field.at('protocol'));
+  if (port.targetPort !== undefined) validatePortNumOrName(port.targetPort, field.at('targetPort'));
+  if (port.appProtocol !== undefined) field.at('appProtocol').complain(port.appProtocol, isQualifiedName(port.appProtocol));
+}
+
+function validatePorts(spec: ServiceSpec, field: Field): void {
+  const ports = spec.ports ?? [];
+  if (ports.length === 0 && !isHeadless(spec) && spec.type !== 'ExternalName') field.required();
+  const names = new Set<string>();
+  const pairs = new Set<string>();
+  const nodePorts = new Set<string>();
+  for (const [index, port] of ports.entries()) {
+    const place = field.item(index);
+    validatePort(port, ports.length > 1, place);
+    if ((port.name ?? '') !== '' && names.has(port.name!)) place.at('name').duplicate(port.name);
+    if ((port.name ?? '') !== '') names.add(port.name!);
+    const pair = `${port.protocol}/${port.port}`;
+    if (pairs.has(pair)) place.duplicate({ protocol: port.protocol, port: port.port });
+    pairs.add(pair);
+    const nodePort = port.nodePort ?? 0;
+    if (nodePort === 0) continue;
+    if (spec.type === 'ClusterIP' || spec.type === 'ExternalName') place.at('nodePort').forbidden("may not be used when `type` is '" + spec.type + "'");
+    if (nodePorts.has(`${port.protocol}/${nodePort}`)) place.at('nodePort').duplicate(nodePort);
+    nodePorts.add(`${port.protocol}/${nodePort}`);
+  }
+}
+
+function validateAffinity(spec: ServiceSpec, field: Field): void {
+  validateChoice(spec.sessionAffinity, ['ClientIP', 'None'], field.at('sessionAffinity'));
+  if (spec.sessionAffinity === 'ClientIP') {
+    const seconds = spec.sessionAffinityConfig?.clientIP?.timeoutSeconds;
+    const place = field.at('sessionAffinityConfig');
+    if (spec.sessionAffinityConfig === undefined) place.required(`when session affinity type is ClientIP`);
+    else if (seconds === undefined) place.at('clientIP').at('timeoutSeconds').required('when session affinity type is ClientIP');
+    else if (seconds <= 0 || seconds > MAX_AFFINITY_SECONDS) {
+      place.at('clientIP').at('timeoutSeconds').invalid(seconds, `must be greater than 0 and less than ${MAX_AFFINITY_SECONDS}`);
+    }
+  } else if (spec.sessionAffinityConfig !== undefined) {
+    field.at('sessionAffinityConfig').forbidden('must not be set when session affinity is None');
+  }
+}
+
+function validateClusterIps(spec: ServiceSpec, field: Field): void {
+  const ips = spec.clusterIPs ?? [];
+  if (spec.type === 'ExternalName') {
+    for (const name of ['clusterIPs', 'ipFamilies', 'ipFamilyPolicy'] as const) {
+      if ((spec[name] ?? '').length > 0) field.at(name).forbidden('may not be set for ExternalName services');
+    }
+    return;
+  }
+  if ((spec.clusterIP ?? '') !== '' && ips[0] !== spec.clusterIP) field.at('clusterIPs').invalid(ips, 'first value must match `clusterIP`');
+  if (ips.length > 2) field.at('clusterIPs').invalid(ips, 'may only hold up to 2 values');
+  const families = spec.ipFamilies ?? [];
+  for (const [index, family] of families.entries()) {
+    if (family !== 'IPv4' && family !== 'IPv6') field.at('ipFamilies').item(index).notSupported(family, ['IPv4', 'IPv6']);
+    if (families.indexOf(family) < index) field.at('ipFamilies').item(index).duplicate(family);
+  }
+  if (families.length > 2) field.at('ipFamilies').invalid(families, 'may only hold up to 2 values');
+  validateOptionalChoice(spec.ipFamilyPolicy, ['PreferDualStack', 'RequireDualStack', 'SingleStack'], field.at('ipFamilyPolicy'));
+  for (const [index, ip] of ips.entries()) validateClusterIp(spec, { ip, index }, field);
+  if (spec.ipFamilyPolicy === 'SingleStack') {
+    if (ips.length > 1) field.at('ipFamilyPolicy').invalid(spec.ipFamilyPolicy, 'must be RequireDualStack or PreferDualStack when multiple clusterIPs are specified');
+    if (families.length > 1) field.at('ipFamilyPolicy').invalid(spec.ipFamilyPolicy, 'must be RequireDualStack or PreferDualStack when multiple ipFamilies are specified');
+  }
+}
+
+function validateClusterIp(spec: ServiceSpec, { ip, index }: { ip: string; index: number }, field: Field): void {
+  const place = field.at('clusterIPs').item(index);
+  if (ip === 'None') {
+    if (index > 0) place.invalid(ip, `must be empty, a valid IP, or 'None'`);
+    else if ((spec.clusterIPs ?? []).length > 1) field.at('clusterIPs').invalid(spec.clusterIPs, "'None' must be the first and only value");
+    return;
+  }
+  if (ip === '') return;
+  place.complain(ip, isIp(ip));
+  const parsed = parseIp(ip);
+  const family = spec.ipFamilies?.[index];
+  if (parsed === undefined || family === undefined) return;
+  if ((parsed.family === 4 ? 'IPv4' : 'IPv6') !== family) place.invalid(ip, `expected an ${family} value as indicated by \`ipFamilies[${index}]\``);
+}
+
+function validateTypeFields(spec: ServiceSpec, field: Field): void {
+  switch (spec.type) {
+    case 'ExternalName': {
+      const name = spec.externalName ?? '';
+      if (name === '') field.at('externalName').required();
+      else field.at('externalName').complain(name.replace(/\.$/, ''), isDns1123Subdomain(name.replace(/\.$/, '')));
+      break;
+    }
+    case 'LoadBalancer':
+    case 'NodePort':
+      if (isHeadless(spec)) field.at('clusterIPs').item(0).invalid('None', `may not be set to 'None' for ${spec.type} services`);
+      break;
+    default:
+  }
+  if (spec.type !== 'LoadBalancer') {
+    if ((spec.loadBalancerSourceRanges ?? []).length > 0) field.at('LoadBalancerSourceRanges').forbidden("may only be used when `type` is 'LoadBalancer'");
+    if (spec.allocateLoadBalancerNodePorts !== undefined) field.at('allocateLoadBalancerNodePorts').forbidden("may only be used when `type` is 'LoadBalancer'");
+    if (spec.loadBalancerClass !== undefined) field.at('loadBalancerClass').forbidden("may only be used when `type` is 'LoadBalancer'");
+  } else if (spec.allocateLoadBalancerNodePorts === undefined) {
+    field.at('allocateLoadBalancerNodePorts').required();
+  }
+  if (spec.loadBalancerClass !== undefined && spec.type === 'LoadBalancer') field.at('loadBalancerClass').complain(spec.loadBalancerClass, isQualifiedName(spec.loadBalancerClass));
+  for (const [index, range] of (spec.loadBalancerSourceRanges ?? []).entries()) field.at('loadBalancerSourceRanges').item(index).complain(range, isCidr(range.trim()));
+}
+
+function validateTrafficPolicies(spec: ServiceSpec, field: Field): void {
+  const external = spec.externalTrafficPolicy ?? '';
+  const accessible = spec.type === 'LoadBalancer' || spec.type === 'NodePort' || (spec.type === 'ClusterIP' && (spec.externalIPs ?? []).length > 0);
+  if (!accessible) {
+    if (external !== '') field.at('externalTrafficPolicy').invalid(external, 'may only be set for externally-accessible services');
+  } else validateChoice(external, ['Cluster', 'Local'], field.at('externalTrafficPolicy'));
+  const health = spec.healthCheckNodePort ?? 0;
+  if (health !== 0 && !(spec.type === 'LoadBalancer' && external === 'Local')) {
+    field.at('healthCheckNodePort').invalid(health, "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'");
+  } else if (health < 0 || health > 65535) field.at('healthCheckNodePort').invalid(health, inclusiveRangeText(1, 65535));
+  if (spec.type !== 'ExternalName') {
+    if (spec.internalTrafficPolicy === undefined) field.at('internalTrafficPolicy').required();
+    else validateOptionalChoice(spec.internalTrafficPolicy, ['Cluster', 'Local'], field.at('internalTrafficPolicy'));
+  }
+  if (spec.trafficDistribution !== undefined) {
+    validateOptionalChoice(spec.trafficDistribution, ['PreferClose', 'PreferSameNode', 'PreferSameZone'], field.at('trafficDistribution'));
+  }
+}
+
+/** A service. */
+export function validateService(service: Service, field: Field): void {
+  const spec = service.spec ?? {};
+  const place = field.at('spec');
+  validateChoice(spec.type, TYPES, place.at('type'));
+  validatePorts(spec, place.at('ports'));
+  validateLabels(spec.selector, place.at('selector'));
+  validateAffinity(spec, place);
+  validateClusterIps(spec, place);
+  for (const [index, ip] of (spec.externalIPs ?? []).entries()) {
+    const at = place.at('externalIPs').item(index);
+    at.complain(ip, isIp(ip));
+    const parsed = parseIp(ip);
+    if (parsed?.value === 0n) at.invalid(ip, 'may not be unspecified (0.0.0.0 or ::)');
+    if (parsed !== undefined && (ip.startsWith('127.') || parsed.value === 1n)) at.invalid(ip, 'may not be in the loopback range (127.0.0.0/8, ::1/128)');
+    if (ip.startsWith('169.254.')) at.invalid(ip, 'may not be in the link-local range (169.254.0.0/16, fe80::/10)');
+  }
+  validateTypeFields(spec, place);
+  validateTrafficPolicies(spec, place);
+}
+
+/** An update: addresses stay while the service has any. */
+export function validateServiceUpdate(service: Service, old: Service, field: Field): void {
+  const place = field.at('spec');
+  const [spec, before] = [service.spec ?? {}, old.spec ?? {}];
+  const keepsAddress = before.type !== 'ExternalName' && spec.type !== 'ExternalName';
+  if (keepsAddress && (before.clusterIPs ?? []).length > 0) {
+    const first = spec.clusterIPs?.[0] ?? '';
+    if (first !== before.clusterIPs![0]) place.at('clusterIPs').item(0).invalid(spec.clusterIPs ?? null, 'may not change once set');
+    const [second, oldSecond] = [spec.clusterIPs?.[1], before.clusterIPs![1]];
+    if (second !== undefined && oldSecond !== undefined && second !== oldSecond) place.at('clusterIPs').item(1).invalid(spec.clusterIPs, 'may not change once set');
+    if ((spec.ipFamilies ?? [])[0] !== (before.ipFamilies ?? [])[0] && before.ipFamilies !== undefined) {
+      place.at('ipFamilies').item(0).invalid(spec.ipFamilies ?? null, 'may not change once set');
+    }
+  }
+  if (before.type === 'LoadBalancer' && spec.type === 'LoadBalancer') validateImmutable(spec.loadBalancerClass, before.loadBalancerClass, place.at('loadBalancerClass'));
+  if ((before.healthCheckNodePort ?? 0) !== 0 && before.type === spec.type && before.externalTrafficPolicy === spec.externalTrafficPolicy) {
+    validateImmutable(spec.healthCheckNodePort, before.healthCheckNodePort, place.at('healthCheckNodePort'));
+  }
+  validateService(service, field);
+}
+
+/** A status: addresses of load balancers belong to load balancers. */
+export function validateServiceStatusUpdate(service: Service, old: Service, field: Field): void {
+  const place = field.at('status');
+  const ingress = service.status?.loadBalancer?.ingress ?? [];
+  for (const [index, entry] of ingress.entries()) {
+    const at = place.at('loadBalancer').at('ingress').item(index);
+    if ((entry.ip ?? '') !== '') at.at('ip').complain(entry.ip, isIp(entry.ip!));
+    if ((entry.hostname ?? '') !== '') at.at('hostname').complain(entry.hostname, isDns1123Subdomain(entry.hostname!));
+    validateOptionalChoice(entry.ipMode, ['Proxy', 'VIP'], at.at('ipMode'));
+  }
+  const changed = !deepEqual(service.status?.loadBalancer ?? {}, old.status?.loadBalancer ?? {});
+  if (changed && old.spec?.type !== 'LoadBalancer' && ingress.length > 0) place.at('loadBalancer').forbidden("may only be used when `spec.type` is 'LoadBalancer'");
+  validateConditions(service.status?.conditions, place.at('conditions'));
+}

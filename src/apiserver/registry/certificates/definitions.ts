@@ -1,0 +1,100 @@
+/** certificates.k8s.io. Who asks is recorded by the server, never by the client. Upstream: registry/certificates. */
+import type { CertificateSigningRequest, CertificateSigningRequestCondition } from '../../../api/gen/certificates-v1.ts';
+import { CertificateSigningRequests, ClusterTrustBundles, ClusterTrustBundlesV1alpha1, PodCertificateRequests } from '../../../api/gen/resources.ts';
+import { formatTime } from '../../../api/time.ts';
+import { nameIsPathSegment } from '../../../api/names.ts';
+import {
+  validateCertificateSigningRequest, validateCertificateSigningRequestApproval, validateCertificateSigningRequestStatus, validateCertificateSigningRequestUpdate,
+  validateClusterTrustBundle, validateClusterTrustBundleUpdate,
+} from '../../../api/validation/certificates.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import { certificateSigningRequestPrinter } from '../cluster-tables.ts';
+import { defineResource } from '../define-resource.ts';
+import { statusStrategy, type KindRules } from '../kind-strategy.ts';
+import type { ResourceDefinition, SelectableFields } from '../resource-definition.ts';
+import type { RegistryServices } from '../services.ts';
+
+const rules: KindRules<CertificateSigningRequest> = {
+  emptyStatus: {},
+  validateName: nameIsPathSegment,
+  prepareForCreate(draft, { user }) {
+    const { username: _username, uid: _uid, groups: _groups, extra: _extra, ...spec } = draft.spec;
+    draft.spec = { ...spec, username: user.name, groups: [...user.groups] };
+    if ((user.uid ?? '') !== '') draft.spec.uid = user.uid!;
+    if (user.extra !== undefined && Object.keys(user.extra).length > 0) {
+      draft.spec.extra = Object.fromEntries(Object.entries(user.extra).map(([key, values]) => [key, [...values]]));
+    }
+  },
+  prepareForUpdate: (draft, old) => void (draft.spec = old.spec),
+  validate: validateCertificateSigningRequest,
+  validateUpdate: validateCertificateSigningRequestUpdate,
+};
+
+function stamp(draft: CertificateSigningRequest, old: CertificateSigningRequest, clock: Clock): void {
+  const now = formatTime(clock.nowMs());
+  for (const condition of draft.status?.conditions ?? []) {
+    condition.lastUpdateTime ??= now;
+    if (condition.lastTransitionTime !== undefined) continue;
+    const before = (old.status?.conditions ?? []).find((other) => other.type === condition.type && other.status === condition.status);
+    condition.lastTransitionTime = before?.lastTransitionTime ?? now;
+  }
+}
+
+const isVerdict = (condition: CertificateSigningRequestCondition) => condition.type === 'Approved' || condition.type === 'Denied';
+
+/** Only `approval` passes judgement: the other sub-resources keep what it said. */
+function keepVerdict(draft: CertificateSigningRequest, old: CertificateSigningRequest): void {
+  const verdict = (old.status?.conditions ?? []).filter(isVerdict);
+  const others = (draft.status?.conditions ?? []).filter((condition) => !isVerdict(condition));
+  const { conditions: _judged, ...status } = draft.status ?? {};
+  draft.status = verdict.length + others.length === 0 ? status : { ...status, conditions: [...verdict, ...others] };
+}
+
+const requestFields: SelectableFields<CertificateSigningRequest> = ({ spec }) => ({ 'spec.signerName': spec?.signerName ?? '' });
+
+function signingRequests(clock: Clock): ResourceDefinition {
+  return defineResource(CertificateSigningRequests, {
+    rules,
+    printer: certificateSigningRequestPrinter,
+    selectableFields: requestFields,
+    objectSubresources: {
+      approval: {
+        strategy: statusStrategy(rules, {
+          prepareForUpdate(draft, old) {
+            draft.status = { ...old.status, ...(draft.status?.conditions === undefined ? {} : { conditions: draft.status.conditions }) };
+            stamp(draft, old, clock);
+          },
+          validateUpdate: validateCertificateSigningRequestApproval,
+        }),
+      },
+      status: {
+        strategy: statusStrategy(rules, {
+          prepareForUpdate(draft, old) {
+            keepVerdict(draft, old);
+            stamp(draft, old, clock);
+          },
+          validateUpdate: validateCertificateSigningRequestStatus,
+        }),
+      },
+    },
+  });
+}
+
+/** Definitions of certificates. */
+export function certificatesDefinitions({ platform }: RegistryServices): ResourceDefinition[] {
+  const bundleRules = { validate: validateClusterTrustBundle, validateUpdate: validateClusterTrustBundleUpdate, validateName: bundleName };
+  return [
+    signingRequests(platform.clock),
+    defineResource(ClusterTrustBundles, { rules: bundleRules, selectableFields: ({ spec }) => ({ 'spec.signerName': spec?.signerName ?? '' }) }),
+    defineResource(ClusterTrustBundlesV1alpha1, { rules: bundleRules, selectableFields: ({ spec }) => ({ 'spec.signerName': spec?.signerName ?? '' }) }),
+    defineResource(PodCertificateRequests, {
+      rules: { emptyStatus: {} },
+      selectableFields: ({ spec }) => ({ 'spec.signerName': spec?.signerName ?? '', 'spec.podName': spec?.podName ?? '', 'spec.nodeName': spec?.nodeName ?? '' }),
+    }),
+  ];
+}
+
+/** Names of bundles carry their signer before colons; the validation of the object checks that. */
+function bundleName(name: string): string[] {
+  return nameIsPathSegment(name, false);
+}

@@ -1,0 +1,129 @@
+/** What `kubectl get` shows of small kinds of many groups. Upstream: printers/internalversion, apiextensions, kube-aggregator. */
+import { humanDuration } from '../../api/age.ts';
+import type {
+  MutatingWebhookConfiguration, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding, ValidatingWebhookConfiguration,
+} from '../../api/gen/admissionregistration-v1.ts';
+import type { CustomResourceDefinition } from '../../api/gen/apiextensions-v1.ts';
+import type { APIService } from '../../api/gen/apiregistration-v1.ts';
+import type { CertificateSigningRequest } from '../../api/gen/certificates-v1.ts';
+import type { Lease } from '../../api/gen/coordination-v1.ts';
+import type { FlowSchema, PriorityLevelConfiguration } from '../../api/gen/flowcontrol-v1.ts';
+import type { RuntimeClass } from '../../api/gen/node-v1.ts';
+import type { PodDisruptionBudget } from '../../api/gen/policy-v1.ts';
+import type { ResourceClaim, ResourceSlice } from '../../api/gen/resource-v1.ts';
+import type { PriorityClass } from '../../api/gen/scheduling-v1.ts';
+import { ageCell, ageColumn, booleanColumn, column, integerColumn, printerOf, textOrNone } from './printing.ts';
+import type { Printer } from './resource-definition.ts';
+
+/** Printer of leases. */
+export const leasePrinter: Printer<Lease> = printerOf([column('Holder'), ageColumn], (lease, nowMs) => [lease.spec?.holderIdentity ?? '', ageCell(lease, nowMs)]);
+
+/** Printer of runtime classes. */
+export const runtimeClassPrinter: Printer<RuntimeClass> = printerOf([column('Handler'), ageColumn], (runtimeClass, nowMs) => [runtimeClass.handler, ageCell(runtimeClass, nowMs)]);
+
+/** Printer of priority classes. */
+export const priorityClassPrinter: Printer<PriorityClass> = printerOf(
+  [integerColumn('Value'), booleanColumn('Global-Default'), ageColumn, column('PreemptionPolicy')],
+  (priorityClass, nowMs) => [priorityClass.value ?? 0, priorityClass.globalDefault ?? false, ageCell(priorityClass, nowMs), priorityClass.preemptionPolicy ?? ''],
+);
+
+/** Printer of disruption budgets. */
+export const podDisruptionBudgetPrinter: Printer<PodDisruptionBudget> = printerOf(
+  [column('Min Available'), column('Max Unavailable'), integerColumn('Allowed Disruptions'), ageColumn],
+  (budget, nowMs) => [
+    String(budget.spec?.minAvailable ?? 'N/A'), String(budget.spec?.maxUnavailable ?? 'N/A'), budget.status?.disruptionsAllowed ?? 0, ageCell(budget, nowMs),
+  ],
+);
+
+function requestCondition(request: CertificateSigningRequest): string {
+  const types = (request.status?.conditions ?? []).map((condition) => condition.type);
+  const texts = ['Approved', 'Denied', 'Failed'].filter((type) => types.includes(type));
+  const text = texts.length === 0 ? 'Pending' : texts.join(',');
+  return (request.status?.certificate ?? '') === '' ? text : `${text},Issued`;
+}
+
+/** Printer of certificate signing requests. */
+export const certificateSigningRequestPrinter: Printer<CertificateSigningRequest> = printerOf(
+  [ageColumn, column('SignerName'), column('Requestor'), column('RequestedDuration'), column('Condition')],
+  (request, nowMs) => {
+    const seconds = request.spec.expirationSeconds;
+    const duration = seconds === undefined ? '<none>' : humanDuration(seconds * 1000);
+    return [ageCell(request, nowMs), textOrNone(request.spec.signerName), request.spec.username ?? '', duration, requestCondition(request)];
+  },
+);
+
+/** Printer of webhook configurations. */
+export const webhookConfigurationPrinter: Printer<ValidatingWebhookConfiguration | MutatingWebhookConfiguration> = printerOf(
+  [integerColumn('Webhooks'), ageColumn],
+  (configuration, nowMs) => [(configuration.webhooks ?? []).length, ageCell(configuration, nowMs)],
+);
+
+/** Printer of validating admission policies. */
+export const validatingAdmissionPolicyPrinter: Printer<ValidatingAdmissionPolicy> = printerOf(
+  [integerColumn('Validations'), column('ParamKind'), ageColumn],
+  (policy, nowMs) => {
+    const kind = policy.spec?.paramKind;
+    return [(policy.spec?.validations ?? []).length, kind === undefined ? '<unset>' : `${kind.apiVersion ?? ''}/${kind.kind ?? ''}`, ageCell(policy, nowMs)];
+  },
+);
+
+/** Printer of bindings of validating admission policies. */
+export const validatingAdmissionPolicyBindingPrinter: Printer<ValidatingAdmissionPolicyBinding> = printerOf(
+  [column('PolicyName'), column('ParamRef'), ageColumn],
+  (binding, nowMs) => {
+    const reference = binding.spec.paramRef;
+    const namespace = reference?.namespace ?? '*';
+    const text = reference === undefined ? '<unset>' : (reference.name ?? '') === '' ? `${namespace}/*` : `${namespace}/${reference.name}`;
+    return [binding.spec.policyName, text, ageCell(binding, nowMs)];
+  },
+);
+
+/** Printer of flow schemas. */
+export const flowSchemaPrinter: Printer<FlowSchema> = printerOf(
+  [column('PriorityLevel'), integerColumn('MatchingPrecedence'), column('DistinguisherMethod'), ageColumn, column('MissingPL')],
+  (schema, nowMs) => {
+    const dangling = (schema.status?.conditions ?? []).find((condition) => condition.type === 'Dangling');
+    return [
+      schema.spec?.priorityLevelConfiguration.name ?? '', schema.spec?.matchingPrecedence ?? 0, schema.spec?.distinguisherMethod?.type ?? '<none>',
+      ageCell(schema, nowMs), dangling?.status ?? '?',
+    ];
+  },
+);
+
+/** Printer of priority levels. */
+export const priorityLevelPrinter: Printer<PriorityLevelConfiguration> = printerOf(
+  [column('Type'), ...['NominalConcurrencyShares', 'Queues', 'HandSize', 'QueueLengthLimit'].map(column), ageColumn],
+  (level, nowMs) => {
+    const { type, limited } = level.spec ?? { type: '' };
+    const queuing = limited?.limitResponse?.queuing;
+    const shown = (value: number | undefined) => value ?? '<none>';
+    return [type, shown(limited?.nominalConcurrencyShares), shown(queuing?.queues), shown(queuing?.handSize), shown(queuing?.queueLengthLimit), ageCell(level, nowMs)];
+  },
+);
+
+/** Printer of API services. */
+export const apiServicePrinter: Printer<APIService> = printerOf([column('Service'), column('Available'), ageColumn], (service, nowMs) => {
+  const reference = service.spec?.service;
+  const available = (service.status?.conditions ?? []).find((condition) => condition.type === 'Available');
+  const why = available === undefined || available.status === 'True' || (available.reason ?? '') === '' ? '' : ` (${available.reason})`;
+  return [
+    reference === undefined ? 'Local' : `${reference.namespace ?? ''}/${reference.name ?? ''}`, `${available?.status ?? 'Unknown'}${why}`, ageCell(service, nowMs),
+  ];
+});
+
+/** Printer of custom resource definitions. */
+export const customResourceDefinitionPrinter: Printer<CustomResourceDefinition> = printerOf([column('Created At')], (definition) => [definition.metadata.creationTimestamp ?? '']);
+
+/** Printer of resource claims. */
+export const resourceClaimPrinter: Printer<ResourceClaim> = printerOf([column('State'), ageColumn], (claim, nowMs) => {
+  const states = [];
+  if (claim.metadata.deletionTimestamp !== undefined) states.push('deleted');
+  states.push(claim.status?.allocation === undefined ? 'pending' : 'allocated');
+  if ((claim.status?.reservedFor ?? []).length > 0) states.push('reserved');
+  return [states.join(','), ageCell(claim, nowMs)];
+});
+
+/** Printer of resource slices. */
+export const resourceSlicePrinter: Printer<ResourceSlice> = printerOf([column('Node'), column('Driver'), column('Pool'), ageColumn], (slice, nowMs) => [
+  slice.spec.nodeName ?? '', slice.spec.driver, slice.spec.pool.name, ageCell(slice, nowMs),
+]);

@@ -1,0 +1,55 @@
+/** Events in both groups: one storage, kept for an hour. Upstream: registry/core/event. */
+import type { Event } from '../../../../api/gen/core-v1.ts';
+import type { Event as EventV1 } from '../../../../api/gen/events-v1.ts';
+import { Events, EventsV1 } from '../../../../api/gen/resources.ts';
+import type { KubernetesObject } from '../../../../api/object.ts';
+import { validateEvent, validateEventV1 } from '../../../../api/validation/event.ts';
+import { defineResource } from '../../define-resource.ts';
+import type { ResourceDefinition } from '../../resource-definition.ts';
+import { eventPrinter } from '../tables.ts';
+import { eventFromCore, eventToCore } from './conversion.ts';
+
+/** Upstream's --event-ttl. */
+const EVENT_TTL_SECONDS = 3600;
+
+function coreFields(event: Event): Record<string, string> {
+  const about = event.involvedObject ?? {};
+  return {
+    'involvedObject.kind': about.kind ?? '',
+    'involvedObject.namespace': about.namespace ?? '',
+    'involvedObject.name': about.name ?? '',
+    'involvedObject.uid': about.uid ?? '',
+    'involvedObject.apiVersion': about.apiVersion ?? '',
+    'involvedObject.resourceVersion': about.resourceVersion ?? '',
+    'involvedObject.fieldPath': about.fieldPath ?? '',
+    reason: event.reason ?? '',
+    reportingComponent: event.reportingComponent ?? '',
+    source: event.source?.component || event.reportingComponent || '',
+    type: event.type ?? '',
+  };
+}
+
+function eventFields(event: EventV1): Record<string, string> {
+  const fields = coreFields(eventToCore(event));
+  const renamed = Object.entries(fields).map(([key, value]) => [key.replace(/^involvedObject/, 'regarding').replace(/^reportingComponent$/, 'reportingController'), value]);
+  return Object.fromEntries(renamed) as Record<string, string>;
+}
+
+/** Definitions of events. */
+export function eventDefinitions(): ResourceDefinition[] {
+  return [
+    defineResource(Events, {
+      rules: { allowCreateOnUpdate: true, validate: validateEvent },
+      printer: eventPrinter,
+      selectableFields: coreFields,
+      ttlSeconds: EVENT_TTL_SECONDS,
+    }),
+    defineResource(EventsV1, {
+      rules: { allowCreateOnUpdate: true, validate: validateEventV1 },
+      printer: { columns: eventPrinter.columns, cells: (event, nowMs) => eventPrinter.cells(eventToCore(event), nowMs) },
+      selectableFields: eventFields,
+      ttlSeconds: EVENT_TTL_SECONDS,
+      conversion: { toStored: eventToCore, fromStored: (stored: KubernetesObject) => eventFromCore(stored as Event) },
+    }),
+  ];
+}

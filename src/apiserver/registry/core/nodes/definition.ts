@@ -1,0 +1,33 @@
+/** The nodes resource. Upstream: registry/core/node. */
+import { setNodeDefaults } from '../../../../api/defaults/core.ts';
+import type { Node } from '../../../../api/gen/core-v1.ts';
+import { Nodes } from '../../../../api/gen/resources.ts';
+import { validateNode, validateNodeUpdate } from '../../../../api/validation/node.ts';
+import { defineResource } from '../../define-resource.ts';
+import { nodeProxySubresource } from '../../kubelet-connect.ts';
+import type { KindRules } from '../../kind-strategy.ts';
+import type { ResourceDefinition } from '../../resource-definition.ts';
+import type { RegistryServices } from '../../services.ts';
+import { nodePrinter } from '../tables.ts';
+
+const rules: KindRules<Node> = {
+  defaults: setNodeDefaults,
+  // A registering kubelet brings its status along.
+  prepareForUpdate(draft, old) {
+    if (old.status === undefined) delete draft.status;
+    else draft.status = old.status;
+  },
+  validate: validateNode,
+  validateUpdate: validateNodeUpdate,
+};
+
+/** Definition of nodes. */
+export function nodeDefinition({ objects, kubeletConnector }: RegistryServices): ResourceDefinition {
+  return defineResource(Nodes, {
+    rules,
+    prefix: 'minions',
+    printer: nodePrinter,
+    selectableFields: ({ spec }) => ({ 'spec.unschedulable': String(spec?.unschedulable ?? false) }),
+    ...(kubeletConnector === undefined ? {} : { connectSubresources: { proxy: nodeProxySubresource(objects, kubeletConnector) } }),
+  });
+}

@@ -1,0 +1,40 @@
+/** The pods resource, and bindings, the old way to assign them. */
+import type { Binding } from '../../../../api/gen/core-v1.ts';
+import { Bindings, Pods } from '../../../../api/gen/resources.ts';
+import { defineResource, defineVirtual } from '../../define-resource.ts';
+import type { ResourceDefinition } from '../../resource-definition.ts';
+import type { RegistryServices } from '../../services.ts';
+import { bindPod } from './binding.ts';
+import { podConnectSubresources } from '../../kubelet-connect.ts';
+import { evictPod } from './eviction.ts';
+import { podEphemeralContainersStrategy, podResizeStrategy, podSelectableFields, podStatusStrategy, podStrategy } from './strategy.ts';
+import { podPrinter } from './table.ts';
+
+/** Definitions of pods and bindings. */
+export function podDefinitions({ objects, platform, kubeletConnector }: RegistryServices): ResourceDefinition[] {
+  const deps = { objects, clock: platform.clock };
+  return [
+    defineResource(Pods, {
+      strategy: podStrategy,
+      returnsDeleted: true,
+      printer: podPrinter,
+      selectableFields: podSelectableFields,
+      objectSubresources: {
+        status: { strategy: podStatusStrategy },
+        ephemeralcontainers: { strategy: podEphemeralContainersStrategy },
+        resize: { strategy: podResizeStrategy },
+      },
+      createSubresources: {
+        binding: {
+          create: ({ namespace, name, body, dryRun }) => bindPod(deps, { namespace, name, binding: body as Binding, dryRun }),
+        },
+        eviction: { create: (request) => evictPod(deps, request) },
+      },
+      ...(kubeletConnector === undefined ? {} : { connectSubresources: podConnectSubresources(objects, kubeletConnector) }),
+    }),
+    defineVirtual(Bindings, {
+      create: (draft, _context, namespace) =>
+        bindPod(deps, { namespace, name: draft.metadata.name ?? '', binding: draft as Binding, dryRun: false }),
+    }),
+  ];
+}

@@ -1,0 +1,106 @@
+/** Deletes a pod unless a disruption budget forbids it. Upstream: registry/core/pod/storage/eviction.go. */
+import type { Pod } from '../../../../api/gen/core-v1.ts';
+import type { Eviction, PodDisruptionBudget } from '../../../../api/gen/policy-v1.ts';
+import { PodDisruptionBudgets, Pods } from '../../../../api/gen/resources.ts';
+import { compileLabelSelector } from '../../../../api/label-selector.ts';
+import { badRequest, forbidden, notFound, statusFailure, tooManyRequests, type StatusError } from '../../../../api/status-error.ts';
+import { formatTime } from '../../../../api/time.ts';
+import type { KubernetesObject } from '../../../../api/object.ts';
+import type { NamedCreateRequest } from '../../resource-definition.ts';
+import { successStatus } from '../../success-status.ts';
+import type { BindingDeps } from './binding.ts';
+
+/** A budget that records more pods than this is not kept up by its controller. */
+const MAX_DISRUPTED_PODS = 2000;
+const REFUSAL = "Cannot evict pod as it would violate the pod's disruption budget.";
+const BUDGETS = { group: 'policy', resource: 'poddisruptionbudgets' };
+
+function isReady(pod: Pod): boolean {
+  return (pod.status?.conditions ?? []).some((condition) => condition.type === 'Ready' && condition.status === 'True');
+}
+
+/** Pods that no budget counts on. */
+function ignoresBudgets(pod: Pod): boolean {
+  const { phase } = pod.status ?? {};
+  return phase === 'Succeeded' || phase === 'Failed' || phase === 'Pending' || pod.metadata.deletionTimestamp !== undefined;
+}
+
+function budgetRefusal(message: string, retryAfterSeconds: number): StatusError {
+  return tooManyRequests(REFUSAL, retryAfterSeconds, [{ reason: 'DisruptionBudget', message }]);
+}
+
+function checkBudget(budget: PodDisruptionBudget): void {
+  const name = budget.metadata.name ?? '';
+  const { observedGeneration = 0, disruptionsAllowed = 0, disruptedPods = {}, desiredHealthy = 0, currentHealthy = 0 } = budget.status ?? {};
+  if (observedGeneration < (budget.metadata.generation ?? 0)) {
+    throw budgetRefusal(`The disruption budget ${name} is still being processed by the server.`, 10);
+  }
+  if (disruptionsAllowed < 0) throw forbidden(BUDGETS, name, 'pdb disruptions allowed is negative');
+  if (Object.keys(disruptedPods).length > MAX_DISRUPTED_PODS) {
+    throw forbidden(BUDGETS, name, 'DisruptedPods map too big - too many evictions not confirmed by PDB controller');
+  }
+  if (disruptionsAllowed === 0) {
+    throw budgetRefusal(`The disruption budget ${name} needs ${desiredHealthy} healthy pods and has ${currentHealthy} currently`, 0);
+  }
+}
+
+function spent(budget: PodDisruptionBudget, podName: string, now: string): PodDisruptionBudget {
+  const status = { ...budget.status, disruptionsAllowed: (budget.status?.disruptionsAllowed ?? 0) - 1 };
+  status.disruptedPods = { ...status.disruptedPods, [podName]: now };
+  if (status.disruptionsAllowed === 0) {
+    status.conditions = (status.conditions ?? []).map((condition) =>
+      condition.type === 'DisruptionAllowed' && condition.status === 'True'
+        ? { ...condition, status: 'False', reason: 'InsufficientPods', lastTransitionTime: now }
+        : condition,
+    );
+  }
+  return { ...budget, status };
+}
+
+/** Whether the pod, not being ready, may go without spending the budget. */
+function mayGoUnhealthy(pod: Pod, budget: PodDisruptionBudget): boolean {
+  if (isReady(pod)) return false;
+  if (budget.spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true;
+  const { currentHealthy = 0, desiredHealthy = 0 } = budget.status ?? {};
+  return currentHealthy >= desiredHealthy && desiredHealthy > 0;
+}
+
+async function spendBudget(deps: BindingDeps, pod: Pod, dryRun: boolean): Promise<void> {
+  const { namespace = '', name = '' } = pod.metadata;
+  const budgets = deps.objects.list(PodDisruptionBudgets, namespace)
+    .filter((budget) => compileLabelSelector(budget.spec?.selector).matches(pod.metadata.labels));
+  if (budgets.length === 0) return;
+  if (budgets.length > 1) {
+    throw statusFailure(500, 'InternalError', 'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.');
+  }
+  const budget = budgets[0]!;
+  if (mayGoUnhealthy(pod, budget)) return;
+  const now = formatTime(deps.clock.nowMs());
+  await deps.objects.guaranteedUpdate(PodDisruptionBudgets, namespace, budget.metadata.name ?? '', (current) => {
+    checkBudget(current);
+    return dryRun ? undefined : spent(current, name, now);
+  });
+}
+
+function markedForEviction(pod: Pod, now: string): Pod {
+  const condition = { type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI', message: 'Eviction API: evicting', lastTransitionTime: now };
+  const others = (pod.status?.conditions ?? []).filter((other) => other.type !== 'DisruptionTarget');
+  return { ...pod, status: { ...pod.status, conditions: [...others, condition] } };
+}
+
+/** Evicts one pod. Throws TooManyRequests when its budget allows no disruption now. */
+export async function evictPod(deps: BindingDeps, request: NamedCreateRequest): Promise<KubernetesObject> {
+  const { namespace, name, context, dryRun } = request;
+  const eviction = request.body as Eviction;
+  if ((eviction.metadata?.name ?? name) !== name) throw badRequest('name in URL does not match name in Eviction object');
+  const pod = await deps.objects.getFresh(Pods, namespace, name);
+  if (pod === undefined) throw notFound({ group: '', resource: 'pods' }, name);
+  if (!ignoresBudgets(pod)) await spendBudget(deps, pod, dryRun);
+  if (!dryRun && pod.metadata.deletionTimestamp === undefined) {
+    const now = formatTime(deps.clock.nowMs());
+    await deps.objects.guaranteedUpdate(Pods, namespace, name, (current) => markedForEviction(current, now));
+  }
+  const options = { ...eviction.deleteOptions, ...(dryRun ? { dryRun: ['All'] } : {}) };
+  await deps.objects.delete(Pods, { namespace, name }, options, context);
+  return successStatus();
+}

@@ -1,0 +1,75 @@
+/**
+ * resource.k8s.io/v1beta1 ↔ v1: v1 moved a request's device into `exactly` and a slice's device out of `basic`. Upstream:
+ * apis/resource/v1beta1/conversion.go.
+ */
+import type { DeviceRequest, ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate, ResourceSlice } from '../../../api/gen/resource-v1.ts';
+import type { KubernetesObject } from '../../../api/object.ts';
+
+type Loose = Record<string, unknown>;
+
+const STAY = new Set(['name', 'firstAvailable', 'exactly']);
+
+function requestToV1(request: Loose): Loose {
+  const moved = Object.entries(request).filter(([key, value]) => !STAY.has(key) && value !== undefined);
+  if (moved.length === 0 || request['deviceClassName'] === undefined || request['deviceClassName'] === '') return request;
+  return { name: request['name'], exactly: Object.fromEntries(moved) };
+}
+
+function requestFromV1({ exactly, ...request }: DeviceRequest): Loose {
+  return { ...request, ...exactly };
+}
+
+function mapRequests(spec: ResourceClaimSpec | undefined, map: (request: never) => Loose): ResourceClaimSpec {
+  const requests = spec?.devices?.requests;
+  if (requests === undefined) return spec ?? {};
+  return { ...spec, devices: { ...spec!.devices, requests: requests.map((request) => map(request as never)) as unknown as DeviceRequest[] } };
+}
+
+function named<T extends KubernetesObject>(object: KubernetesObject, version: string): T {
+  return { ...object, apiVersion: `resource.k8s.io/${version}` } as T;
+}
+
+/** Claims. */
+export const claimConversion = {
+  toStored: (claim: KubernetesObject): KubernetesObject => {
+    const stored = named<ResourceClaim>(claim, 'v1');
+    return { ...stored, spec: mapRequests(stored.spec, requestToV1) } as KubernetesObject;
+  },
+  fromStored: (claim: KubernetesObject): never => {
+    const shown = named<ResourceClaim>(claim, 'v1beta1');
+    return { ...shown, spec: mapRequests(shown.spec, requestFromV1) } as never;
+  },
+};
+
+/** Templates of claims. */
+export const claimTemplateConversion = {
+  toStored: (template: KubernetesObject): KubernetesObject => {
+    const stored = named<ResourceClaimTemplate>(template, 'v1');
+    return { ...stored, spec: { ...stored.spec, spec: mapRequests(stored.spec?.spec, requestToV1) } } as KubernetesObject;
+  },
+  fromStored: (template: KubernetesObject): never => {
+    const shown = named<ResourceClaimTemplate>(template, 'v1beta1');
+    return { ...shown, spec: { ...shown.spec, spec: mapRequests(shown.spec?.spec, requestFromV1) } } as never;
+  },
+};
+
+function deviceToV1(device: Loose): Loose {
+  const { basic, ...rest } = device;
+  return { ...rest, ...(basic as Loose | undefined) };
+}
+
+function deviceFromV1({ name, ...basic }: Loose): Loose {
+  return { name, basic };
+}
+
+function mapDevices(slice: ResourceSlice, map: (device: Loose) => Loose): KubernetesObject {
+  const devices = slice.spec?.devices;
+  if (devices === undefined) return slice;
+  return { ...slice, spec: { ...slice.spec, devices: devices.map((device) => map(device as unknown as Loose)) } } as unknown as KubernetesObject;
+}
+
+/** Slices. */
+export const sliceConversion = {
+  toStored: (slice: KubernetesObject): KubernetesObject => mapDevices(named<ResourceSlice>(slice, 'v1'), deviceToV1),
+  fromStored: (slice: KubernetesObject): never => mapDevices(named<ResourceSlice>(slice, 'v1beta1'), deviceFromV1) as never,
+};

@@ -1,0 +1,326 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Binding, Event, Namespace, Pod, Service, ServiceAccount } from '../../api/gen/core-v1.ts';
+import type { Eviction, PodDisruptionBudget } from '../../api/gen/policy-v1.ts';
+import { allResources, CertificateSigningRequests, ComponentStatuses, Namespaces, PodDisruptionBudgets, Pods, SelfSubjectRulesReviews,
+  ServiceAccounts, Services, TokenReviews } from '../../api/gen/resources.ts';
+import type { TokenRequest } from '../../api/gen/authentication-v1.ts';
+import type { CertificateSigningRequest } from '../../api/gen/certificates-v1.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import { apiVersionOf, type ResourceInfo } from '../../api/resource-info.ts';
+import { formatTime } from '../../api/time.ts';
+import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
+import type { RequestContext } from '../request-context.ts';
+import { ServiceAllocator } from './core/services/service-allocator.ts';
+import { createResourceDefinitions } from './list.ts';
+import type { ObjectStore } from './object-store.ts';
+import type { ResourceDefinition } from './resource-definition.ts';
+import type { RegistryServices } from './services.ts';
+
+const context = { user: { name: 'ann', groups: ['g'] } } as unknown as RequestContext;
+
+/** A store over a map: reads, guarded updates and deletes, nothing else. */
+function mapStore(): ObjectStore & { put(info: ResourceInfo, object: KubernetesObject): void } {
+  const objects = new Map<string, KubernetesObject>();
+  const key = (info: ResourceInfo, namespace: string, name: string) => `${info.resource}/${namespace}/${name}`;
+  const listeners: ((object: never, old: never) => void)[] = [];
+  const put = (info: ResourceInfo, object: KubernetesObject) => {
+    const at = key(info, object.metadata.namespace ?? '', object.metadata.name ?? '');
+    const old = objects.get(at);
+    objects.set(at, object);
+    if (info.resource === 'services') for (const listener of listeners) listener(object as never, old as never);
+  };
+  const get = (info: ResourceInfo, namespace: string, name: string) => objects.get(key(info, namespace, name)) as never;
+  return {
+    put, get,
+    list: (info) => [...objects].filter(([at]) => at.startsWith(`${info.resource}/`)).map(([, object]) => object) as never,
+    onChange(_info, listener) {
+      listeners.push(listener as never);
+      return () => undefined;
+    },
+    getFresh: async (info, namespace, name) => get(info, namespace, name),
+    async guaranteedUpdate(info, namespace, name, change) {
+      const next = change(get(info, namespace, name));
+      if (next !== undefined) put(info, next);
+      return get(info, namespace, name);
+    },
+    ensure: async (_info, object) => object,
+    async delete(info, { namespace, name }) {
+      const old = get(info, namespace, name) as KubernetesObject;
+      objects.delete(key(info, namespace, name));
+      if (info.resource === 'services') for (const listener of listeners) listener(undefined as never, old as never);
+      return old;
+    },
+  };
+}
+
+function setUp(extra: Partial<RegistryServices> = {}, ranges: readonly string[] = ['10.96.0.0/24']) {
+  const platform = createSimPlatform();
+  const objects = mapStore();
+  const serviceAllocator = new ServiceAllocator({ objects, random: platform.random.fork('services') }, { serviceClusterIpRanges: ranges, nodePortRange: { first: 30000, last: 30019 } });
+  serviceAllocator.start();
+  const authorizer = { authorize: () => ({ decision: 'allow' as const, reason: '' }) };
+  const definitions = createResourceDefinitions({ objects, platform, serviceAllocator, authorizer, ...extra });
+  const find = (info: ResourceInfo): ResourceDefinition => definitions.find((definition) => definition.info === info)!;
+  return { platform, objects, definitions, find, serviceAllocator };
+}
+
+test('every built-in resource is defined once', () => {
+  const { definitions } = setUp({
+    rulesFor: async () => ({ incomplete: false, resourceRules: [], nonResourceRules: [] }),
+    authenticateToken: async () => undefined,
+    componentHealth: async () => [],
+  });
+  const name = (info: ResourceInfo) => `${apiVersionOf(info)}/${info.resource}`;
+  assert.deepEqual(definitions.map(({ info }) => name(info)).toSorted(), allResources.map(name).toSorted());
+});
+
+test('what a missing service would serve is not listed', () => {
+  const { definitions, find } = setUp();
+  for (const info of [TokenReviews, SelfSubjectRulesReviews, ComponentStatuses]) assert.equal(definitions.some((definition) => definition.info === info), false, info.resource);
+  assert.equal(find(Pods).connectSubresources, undefined);
+});
+
+test('every kind survives defaulting and validation of an all but empty object', () => {
+  for (const { info, strategy, printer } of setUp().definitions) {
+    const draft: KubernetesObject = { apiVersion: apiVersionOf(info), kind: info.kind, metadata: { name: 'x', namespace: 'default' } };
+    const about = `${apiVersionOf(info)}/${info.resource}`;
+    const given = { ...draft, spec: {}, roleRef: {}, involvedObject: {}, versions: [] } as unknown as KubernetesObject;
+    assert.doesNotThrow(() => strategy.applyDefaults?.(given), about);
+    assert.doesNotThrow(() => strategy.validate(given, context), about);
+    assert.ok(printer === undefined || printer.columns.length > 0, about);
+  }
+});
+
+test('a pod is pending, then bound once', async () => {
+  const { objects, find } = setUp();
+  const { strategy, createSubresources } = find(Pods);
+  const pod: Pod = { metadata: { name: 'web', namespace: 'default' }, spec: { containers: [{ name: 'c', image: 'x' }] } };
+  strategy.applyDefaults!(pod);
+  strategy.prepareForCreate!(pod, context);
+  assert.deepEqual(pod.status, { phase: 'Pending', qosClass: 'BestEffort' });
+  assert.equal(pod.metadata.generation, 1);
+  objects.put(Pods, pod);
+  const bind = (node: string) => {
+    const body: Binding = { metadata: { name: 'web', annotations: { a: 'b' } }, target: { kind: 'Node', name: node } };
+    return createSubresources!['binding']!.create({ namespace: 'default', name: 'web', body, dryRun: false, context });
+  };
+  await bind('n1');
+  const bound = objects.get(Pods, 'default', 'web')!;
+  assert.equal(bound.spec!.nodeName, 'n1');
+  assert.equal(bound.metadata.annotations!['a'], 'b');
+  assert.equal(bound.status!.conditions![0]!.type, 'PodScheduled');
+  await assert.rejects(bind('n2'), { message: 'Operation cannot be fulfilled on pods/binding "web": pod web is already assigned to node "n1"' });
+  assert.equal(strategy.gracefulDeletionSeconds!(pod, 30), 0);
+  assert.equal(strategy.gracefulDeletionSeconds!(bound, undefined), 30);
+  assert.equal(strategy.gracefulDeletionSeconds!({ ...bound, status: { phase: 'Failed' } } as Pod, 5), 0);
+});
+
+test('evictions spend the budget', async () => {
+  const { objects, find } = setUp();
+  const labels = { app: 'a' };
+  const ready = { type: 'Ready', status: 'True' };
+  for (const name of ['p1', 'p2']) objects.put(Pods, { metadata: { name, namespace: 'd', labels }, status: { phase: 'Running', conditions: [ready] } } as Pod);
+  const budget: PodDisruptionBudget = {
+    metadata: { name: 'b', namespace: 'd', generation: 1 }, spec: { selector: { matchLabels: labels } },
+    status: { observedGeneration: 1, disruptionsAllowed: 1, currentHealthy: 2, desiredHealthy: 1 },
+  };
+  objects.put(PodDisruptionBudgets, budget);
+  const evict = (name: string) => {
+    const body: Eviction = { metadata: { name } };
+    return find(Pods).createSubresources!['eviction']!.create({ namespace: 'd', name, body, dryRun: false, context });
+  };
+  await evict('p1');
+  assert.equal(objects.get(Pods, 'd', 'p1'), undefined);
+  assert.equal(objects.get(PodDisruptionBudgets, 'd', 'b')!.status!.disruptionsAllowed, 0);
+  await assert.rejects(evict('p2'), { message: "Cannot evict pod as it would violate the pod's disruption budget.", code: 429 });
+});
+
+test('services get addresses and ports that are theirs alone', async () => {
+  const { objects, find } = setUp();
+  const { strategy } = find(Services);
+  const create = async (spec: Service['spec']) => {
+    const service: Service = { metadata: { name: 's', namespace: 'd' }, spec: { ports: [{ port: 80 }], ...spec } };
+    strategy.applyDefaults!(service);
+    strategy.prepareForCreate!(service, context);
+    assert.deepEqual(strategy.validate(service, context), []);
+    const allocation = await strategy.allocate!(service, undefined, false);
+    return { service, allocation: allocation! };
+  };
+  const chosen = await create({ clusterIP: '10.96.0.10' });
+  assert.deepEqual(chosen.service.spec!.clusterIPs, ['10.96.0.10']);
+  assert.equal(chosen.service.spec!.ipFamilyPolicy, 'SingleStack');
+  await assert.rejects(create({ clusterIP: '10.96.0.10' }), {
+    message: 'Service "s" is invalid: spec.clusterIPs: Invalid value: ["10.96.0.10"]: failed to allocate IP 10.96.0.10: provided IP is already allocated',
+  });
+  chosen.allocation.rollback();
+  await create({ clusterIP: '10.96.0.10' });
+  await assert.rejects(create({ clusterIP: '10.97.0.1' }), /is not in the valid range\. The range of valid IPs is 10\.96\.0\.0\/24/);
+  const dynamic = await create({ type: 'NodePort' });
+  assert.ok(Number(dynamic.service.spec!.clusterIP!.split('.')[3]) > 16, 'from the upper band');
+  const port = dynamic.service.spec!.ports![0]!.nodePort!;
+  await assert.rejects(create({ type: 'NodePort', ports: [{ port: 80, nodePort: port }] }), /provided port is already allocated/);
+  const seen = new Set<string>();
+  for (let count = 0; count < 252; count++) seen.add((await create({})).service.spec!.clusterIP!);
+  assert.equal(seen.size, 252, 'every free address once');
+  await assert.rejects(create({}), /failed to allocate a serviceIP: range is full/);
+  objects.put(Services, dynamic.service);
+  await objects.delete(Services, { namespace: 'd', name: 's' }, {}, context);
+  assert.equal((await create({})).service.spec!.clusterIP, dynamic.service.spec!.clusterIP);
+  const headless = await create({ clusterIP: 'None', selector: { a: 'b' } });
+  assert.deepEqual(headless.service.spec!.clusterIPs, ['None']);
+});
+
+test('two families', async () => {
+  const { find } = setUp({}, ['10.96.0.0/24', 'fd00::/112']);
+  const { strategy } = find(Services);
+  const service: Service = { metadata: { name: 's', namespace: 'd' }, spec: { ports: [{ port: 80 }], ipFamilyPolicy: 'PreferDualStack' } };
+  strategy.applyDefaults!(service);
+  strategy.prepareForCreate!(service, context);
+  await strategy.allocate!(service, undefined, false);
+  assert.deepEqual(service.spec!.ipFamilies, ['IPv4', 'IPv6']);
+  assert.match(service.spec!.clusterIPs![1]!, /^fd00::/);
+  assert.throws(() => {
+    const single: Service = { metadata: { name: 's' }, spec: { ipFamilyPolicy: 'RequireDualStack' } };
+    setUp().find(Services).strategy.prepareForCreate!(single, context);
+  }, /this cluster is not configured for dual-stack services/);
+});
+
+test('a change of type gives ports and addresses back', async () => {
+  const { find, objects } = setUp();
+  const { strategy } = find(Services);
+  const old: Service = { metadata: { name: 's', namespace: 'd' }, spec: { type: 'NodePort', ports: [{ port: 80, nodePort: 30001 }], clusterIP: '10.96.0.9' } };
+  strategy.applyDefaults!(old);
+  strategy.prepareForCreate!(old, context);
+  (await strategy.allocate!(old, undefined, false))!.commit();
+  objects.put(Services, old);
+  const draft = structuredClone(old);
+  draft.spec!.type = 'ClusterIP';
+  strategy.applyDefaults!(draft);
+  strategy.prepareForUpdate!(draft, old, context);
+  assert.equal(draft.spec!.ports![0]!.nodePort, undefined);
+  assert.equal(draft.spec!.externalTrafficPolicy, undefined);
+  assert.equal(draft.spec!.clusterIP, '10.96.0.9');
+  assert.deepEqual(strategy.validateUpdate(draft, old, context), []);
+  await strategy.allocate!(draft, old, false);
+  objects.put(Services, draft);
+  const next: Service = { metadata: { name: 't', namespace: 'd' }, spec: { type: 'NodePort', ports: [{ port: 80, nodePort: 30001 }] } };
+  strategy.applyDefaults!(next);
+  strategy.prepareForCreate!(next, context);
+  await strategy.allocate!(next, undefined, false);
+});
+
+test('an update without allocated values keeps them', () => {
+  const { find } = setUp();
+  const { strategy } = find(Services);
+  const spec = { type: 'NodePort', clusterIP: '10.96.0.9', clusterIPs: ['10.96.0.9'], ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack', ports: [{ port: 80, protocol: 'TCP', nodePort: 30001 }] };
+  const old: Service = { metadata: { name: 's' }, spec };
+  const draft: Service = { metadata: { name: 's' }, spec: { type: 'NodePort', ports: [{ port: 80 }] } };
+  strategy.applyDefaults!(draft);
+  strategy.prepareForUpdate!(draft, old, context);
+  assert.equal(draft.spec!.clusterIP, '10.96.0.9');
+  assert.deepEqual(draft.spec!.clusterIPs, ['10.96.0.9']);
+  assert.equal(draft.spec!.ports![0]!.nodePort, 30001);
+});
+
+test('what kubectl get pods shows', () => {
+  const { find } = setUp();
+  const { printer } = find(Pods);
+  const nowMs = 1_767_225_600_000;
+  const at = (secondsAgo: number) => formatTime(nowMs - secondsAgo * 1000);
+  const pod = (status: Pod['status'], extra: Partial<Pod> = {}): Pod => ({
+    metadata: { name: 'web', creationTimestamp: at(90) }, spec: { containers: [{ name: 'c' }], initContainers: [{ name: 'i' }] }, status: status!, ...extra,
+  });
+  const main = { name: 'c', image: '', imageID: '', ready: false, restartCount: 0 };
+  const cases: readonly (readonly [Pod, readonly unknown[]])[] = [
+    [pod({ phase: 'Pending' }), ['web', '0/1', 'Pending', '0', '90s']],
+    [pod({ phase: 'Pending', initContainerStatuses: [{ ...main, name: 'i', state: { running: {} } }] }), ['web', '0/1', 'Init:0/1', '0', '90s']],
+    [pod({ phase: 'Pending', initContainerStatuses: [{ ...main, name: 'i', state: { terminated: { exitCode: 1, reason: 'Error' } } }] }), ['web', '0/1', 'Init:Error', '0', '90s']],
+    [pod({ phase: 'Running', containerStatuses: [{ ...main, ready: true, state: { running: {} } }] }), ['web', '1/1', 'Running', '0', '90s']],
+    [
+      pod({ phase: 'Running', containerStatuses: [{ ...main, restartCount: 3, state: { waiting: { reason: 'CrashLoopBackOff' } }, lastState: { terminated: { exitCode: 1, finishedAt: at(5) } } }] }),
+      ['web', '0/1', 'CrashLoopBackOff', '3 (5s ago)', '90s'],
+    ],
+    [pod({ phase: 'Succeeded', containerStatuses: [{ ...main, state: { terminated: { exitCode: 0, reason: 'Completed' } } }] }), ['web', '0/1', 'Completed', '0', '90s']],
+    [pod({ phase: 'Running' }, { metadata: { name: 'web', creationTimestamp: at(90), deletionTimestamp: at(1) } }), ['web', '0/1', 'Terminating', '0', '90s']],
+    [pod({ phase: 'Failed', reason: 'Evicted' }), ['web', '0/1', 'Evicted', '0', '90s']],
+  ];
+  for (const [object, want] of cases) assert.deepEqual(printer!.cells(object, nowMs).slice(0, 5), want);
+  assert.deepEqual(printer!.columns.map((column) => column.name), ['Name', 'Ready', 'Status', 'Restarts', 'Age', 'IP', 'Node', 'Nominated Node', 'Readiness Gates']);
+});
+
+test('events and autoscalers convert both ways', () => {
+  const { definitions } = setUp();
+  const events = definitions.find(({ info }) => info.group === 'events.k8s.io')!;
+  const core = { apiVersion: 'v1', kind: 'Event', metadata: { name: 'e' }, involvedObject: { kind: 'Pod' }, message: 'm', count: 2, source: { component: 'x' } } as Event;
+  const shown = events.conversion!.fromStored(core);
+  assert.equal((shown as { note?: string }).note, 'm');
+  assert.deepEqual(events.conversion!.toStored(shown), core);
+  const v1 = definitions.find(({ info }) => info.kind === 'HorizontalPodAutoscaler' && info.version === 'v1')!;
+  const stored = {
+    apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler', metadata: { name: 'h' },
+    spec: {
+      maxReplicas: 3, minReplicas: 1, scaleTargetRef: { kind: 'Deployment', name: 'd' },
+      metrics: [
+        { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 50 } } },
+        { type: 'Resource', resource: { name: 'memory', target: { type: 'AverageValue', averageValue: '1Gi' } } },
+      ],
+    },
+  } as unknown as KubernetesObject;
+  const asV1 = v1.conversion!.fromStored(stored) as unknown as { spec: { targetCPUUtilizationPercentage: number } };
+  assert.equal(asV1.spec.targetCPUUtilizationPercentage, 50);
+  assert.deepEqual(v1.conversion!.toStored(asV1 as unknown as KubernetesObject), stored);
+});
+
+test('a namespace goes when its finalizers are gone', () => {
+  const { strategy, objectSubresources } = setUp().find(Namespaces);
+  const namespace: Namespace = { metadata: { name: 'n' } };
+  strategy.applyDefaults!(namespace);
+  strategy.prepareForCreate!(namespace, context);
+  assert.deepEqual(namespace.spec, { finalizers: ['kubernetes'] });
+  assert.deepEqual(namespace.metadata.labels, { 'kubernetes.io/metadata.name': 'n' });
+  const doomed = structuredClone(namespace);
+  assert.equal(strategy.gracefulDeletionSeconds!(doomed, undefined), 0);
+  assert.equal(doomed.status!.phase, 'Terminating');
+  assert.equal(strategy.blocksDeletion!(doomed), true);
+  const plain: Namespace = { ...doomed, spec: {} };
+  strategy.prepareForUpdate!(plain, doomed, context);
+  assert.deepEqual(plain.spec, { finalizers: ['kubernetes'] }, 'only finalize may take them off');
+  const finalized: Namespace = { ...doomed, spec: { finalizers: [] } };
+  objectSubresources!['finalize']!.strategy.prepareForUpdate!(finalized, doomed, context);
+  assert.equal(strategy.blocksDeletion!(finalized), false);
+});
+
+test('a signing request records who asked, and only approval judges', () => {
+  const { strategy, objectSubresources } = setUp().find(CertificateSigningRequests);
+  const request: CertificateSigningRequest = { metadata: { name: 'r' }, spec: { request: '', signerName: 'a.b/c', username: 'root', groups: ['system:masters'] } };
+  strategy.prepareForCreate!(request, context);
+  assert.equal(request.spec.username, 'ann');
+  assert.deepEqual(request.spec.groups, ['g']);
+  const approve = (): CertificateSigningRequest => ({ ...structuredClone(request), status: { conditions: [{ type: 'Approved', status: 'True' }] } });
+  const byStatus = approve();
+  objectSubresources!['status']!.strategy.prepareForUpdate!(byStatus, request, context);
+  assert.deepEqual((byStatus.status!.conditions ?? []).filter(({ type }) => type === 'Approved'), []);
+  const byApproval = approve();
+  objectSubresources!['approval']!.strategy.prepareForUpdate!(byApproval, request, context);
+  assert.equal(byApproval.status!.conditions![0]!.type, 'Approved');
+  assert.ok(byApproval.status!.conditions![0]!.lastTransitionTime);
+});
+
+test('tokens of service accounts', async () => {
+  const { objects, find } = setUp({ issueServiceAccountToken: async (order) => ({ token: `for ${order.serviceAccount.metadata.name} on ${order.node?.name}`, expiresAtMs: 0 }) });
+  objects.put(ServiceAccounts, { metadata: { name: 'sa', namespace: 'd' } } as ServiceAccount);
+  objects.put(Pods, { metadata: { name: 'p', namespace: 'd', uid: 'u' }, spec: { containers: [], serviceAccountName: 'sa', nodeName: 'n1' } } as Pod);
+  objects.put(Pods, { metadata: { name: 'q', namespace: 'd', uid: 'w' }, spec: { containers: [], serviceAccountName: 'other' } } as Pod);
+  const ask = (spec: TokenRequest['spec']) => {
+    const body: TokenRequest = { metadata: {}, spec: spec! };
+    return find(ServiceAccounts).createSubresources!['token']!.create({ namespace: 'd', name: 'sa', body, dryRun: false, context }) as Promise<TokenRequest>;
+  };
+  const bound = (name: string, uid = '') => ({ boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name, uid } });
+  const answer = await ask(bound('p', 'u'));
+  assert.equal(answer.status!.token, 'for sa on n1');
+  assert.equal(answer.spec!.expirationSeconds, 3600);
+  await assert.rejects(ask({ expirationSeconds: 5 }), /may not specify a duration less than 10 minutes/);
+  await assert.rejects(ask(bound('q')), /cannot bind token for serviceaccount "sa" to pod running with different serviceaccount name\./);
+  await assert.rejects(ask(bound('p', 'old')), /does not match the UID in record/);
+});

@@ -1,0 +1,49 @@
+/**
+ * Every built-in resource, in one list. A new resource adds its line here.
+ *
+ * Checked by metadata and schema alone, without rules of their own: LeaseCandidate, DeviceClass, DeviceTaintRule,
+ * ResourcePoolStatusRequest, PodCertificateRequest, PodGroup, Workload, StorageVersion, StorageVersionMigration,
+ * ServiceAccount, and resource.k8s.io/v1beta1. Checked in part: ResourceClaim and ResourceSlice (names, counts, choices; no
+ * attributes or capacities), CustomResourceDefinition (names and versions; schemas are the extension server's), admission
+ * policies (expressions are compiled by admission), volume sources other than the common ones.
+ */
+import { appsDefinitions } from './apps/definitions.ts';
+import { autoscalingDefinitions } from './autoscaling/definitions.ts';
+import { batchDefinitions } from './batch/definitions.ts';
+import { certificatesDefinitions } from './certificates/definitions.ts';
+import { clusterDefinitions } from './cluster-definitions.ts';
+import { coreDefinitions } from './core/definitions.ts';
+import { eventDefinitions } from './core/events/definition.ts';
+import { namespaceDefinition } from './core/namespaces/definition.ts';
+import { nodeDefinition } from './core/nodes/definition.ts';
+import { podDefinitions } from './core/pods/definition.ts';
+import { serviceDefinition } from './core/services/definition.ts';
+import { dynamicResourceDefinitions } from './dynamic-resources/definitions.ts';
+import { networkingDefinitions } from './networking/definitions.ts';
+import { rbacDefinitions } from './rbac/definitions.ts';
+import type { ResourceDefinition } from './resource-definition.ts';
+import { reviewDefinitions } from './reviews/definitions.ts';
+import type { RegistryServices } from './services.ts';
+import { storageDefinitions } from './storage/definitions.ts';
+
+/** The definitions of all built-in resources. What a missing service would serve is left out. */
+export function createResourceDefinitions(services: RegistryServices): readonly ResourceDefinition[] {
+  return [
+    ...podDefinitions(services),
+    serviceDefinition(services),
+    nodeDefinition(services),
+    namespaceDefinition(),
+    ...eventDefinitions(),
+    ...coreDefinitions(services),
+    ...appsDefinitions,
+    ...batchDefinitions,
+    ...autoscalingDefinitions,
+    ...networkingDefinitions,
+    ...rbacDefinitions,
+    ...storageDefinitions,
+    ...certificatesDefinitions(services),
+    ...dynamicResourceDefinitions,
+    ...clusterDefinitions,
+    ...reviewDefinitions(services),
+  ];
+}

@@ -1,0 +1,36 @@
+/** rbac.authorization.k8s.io. Escalation checks are the authorization island's, through admission. Upstream: registry/rbac. */
+import { setRoleBindingDefaults } from '../../../api/defaults/cluster.ts';
+import { ClusterRoleBindings, ClusterRoles, RoleBindings, Roles } from '../../../api/gen/resources.ts';
+import { nameIsPathSegment } from '../../../api/names.ts';
+import { validateClusterRole, validateClusterRoleBinding, validateRole, validateRoleBinding, validateRoleBindingUpdate } from '../../../api/validation/rbac.ts';
+import { defineResource } from '../define-resource.ts';
+import type { ResourceDefinition } from '../resource-definition.ts';
+import { roleBindingPrinter, rolePrinter } from './tables.ts';
+
+const common = { validateName: nameIsPathSegment, allowCreateOnUpdate: true };
+
+/** Definitions of rbac. */
+export const rbacDefinitions: readonly ResourceDefinition[] = [
+  defineResource(Roles, { rules: { ...common, validate: validateRole }, printer: rolePrinter }),
+  defineResource(ClusterRoles, { rules: { ...common, validate: validateClusterRole }, printer: rolePrinter }),
+  defineResource(RoleBindings, {
+    rules: {
+      ...common, defaults: setRoleBindingDefaults, validate: validateRoleBinding,
+      validateUpdate: (binding, old, field) => {
+        validateRoleBinding(binding, field);
+        validateRoleBindingUpdate(binding, old, field);
+      },
+    },
+    printer: roleBindingPrinter,
+  }),
+  defineResource(ClusterRoleBindings, {
+    rules: {
+      ...common, defaults: setRoleBindingDefaults, validate: validateClusterRoleBinding,
+      validateUpdate: (binding, old, field) => {
+        validateClusterRoleBinding(binding, field);
+        validateRoleBindingUpdate(binding, old, field);
+      },
+    },
+    printer: roleBindingPrinter,
+  }),
+];

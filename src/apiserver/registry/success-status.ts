@@ -1,0 +1,8 @@
+/** The answer of operations that return no object. */
+import type { KubernetesObject } from '../../api/object.ts';
+
+/** `{"kind":"Status","status":"Success"}`. */
+export function successStatus(): KubernetesObject {
+  const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
+  return status;
+}

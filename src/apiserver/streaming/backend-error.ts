@@ -1,0 +1,38 @@
+/** What goes wrong between the API server and a kubelet, pod or service, as a Status. Upstream: GenericHttpResponseChecker. */
+import { badRequest, internalError, StatusError, statusFailure } from '../../api/status-error.ts';
+import type { HttpAnswer } from '../../platform/net.ts';
+
+const maxErrorBytes = 50_000;
+
+/** The backend could not be reached at all. */
+export function dialError(error: unknown): StatusError {
+  if (error instanceof StatusError) return error;
+  const text = error instanceof Error ? error.message : String(error);
+  return statusFailure(500, '', `error dialing backend: ${text}`);
+}
+
+/** A kubelet's refusal. Reads the answer's body. */
+export async function kubeletRefusal(answer: HttpAnswer, about: { readonly resource: string; readonly name: string }): Promise<StatusError> {
+  const text = await readText(answer);
+  if (answer.status === 500) return internalError(text);
+  if (answer.status === 400) return badRequest(text);
+  const where = `( ${about.resource} ${about.name})`;
+  if (answer.status === 404) return statusFailure(404, 'NotFound', `the server could not find the requested resource ${where}`);
+  if (answer.status === 401) return statusFailure(401, 'Unauthorized', `the server has asked for the client to provide credentials ${where}`);
+  if (answer.status === 403) return statusFailure(403, 'Forbidden', text);
+  return statusFailure(answer.status, '', `the server responded with the status code ${answer.status} but did not return more information ${where}: ${text}`);
+}
+
+async function readText(answer: HttpAnswer): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of answer.body) {
+    chunks.push(chunk);
+    length += chunk.byteLength;
+    if (length > maxErrorBytes) {
+      answer.cancel();
+      break;
+    }
+  }
+  return Buffer.concat(chunks).subarray(0, maxErrorBytes).toString('utf8');
+}

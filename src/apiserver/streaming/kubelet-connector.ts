@@ -1,0 +1,109 @@
+/**
+ * The API server's side of log, exec, attach, port-forward and the proxies. Upstream: registry/core/{pod,service,node}/rest
+ * with pkg/kubelet/client.
+ *
+ * Differs: WebSocket protocols the runtime does not speak (v5 of remote commands, tunnelled port-forward) are refused by
+ * the runtime, and clients fall back to SPDY; nothing is translated here.
+ */
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { badRequest } from '../../api/status-error.ts';
+import type { ApiResponse } from '../../api/transport.ts';
+import { openTunnel, isUpgradeRequest } from '../../component-helpers/streaming/upgrade-tunnel.ts';
+import type { HttpAnswer, Net, TlsOptions } from '../../platform/net.ts';
+import type { Random } from '../../platform/random.ts';
+import type { ObjectStore } from '../registry/object-store.ts';
+import type { KubeletCall, KubeletConnector } from '../registry/services.ts';
+import { dialError, kubeletRefusal } from './backend-error.ts';
+import { pathBehindProxy, proxyRequest } from './http-proxy.ts';
+import { kubeletBaseUrl } from './kubelet-location.ts';
+import { containerOf, logQuery, portForwardQuery, streamQuery } from './pod-options.ts';
+import { nodeLocation, podLocation, serviceLocation, type ProxyLocation } from './proxy-location.ts';
+
+/** What the connector needs. */
+export interface KubeletConnectorDeps {
+  readonly net: Net;
+  readonly objects: ObjectStore;
+  readonly random: Random;
+  /** The certificate kubelets know the API server by, and what their own is verified against. Asked for at every call. */
+  readonly kubeletTls: () => TlsOptions;
+}
+
+/** Makes the connector. */
+export function createKubeletConnector(deps: KubeletConnectorDeps): KubeletConnector {
+  const random = deps.random.fork('kubelet-connector');
+  const proxy = (location: ProxyLocation, { request }: KubeletCall): Promise<ApiResponse> => {
+    // Certificates of workloads are nobody's we know, as upstream.
+    const tls = location.isKubelet ? deps.kubeletTls() : { insecureSkipVerify: true };
+    return proxyRequest({ net: deps.net, base: location.base, path: pathBehindProxy(request.path), tls }, request);
+  };
+  return {
+    connectPod(pod, subresource, call) {
+      if (subresource === 'log') return podLogs(deps, pod, call);
+      return podStream(deps, { pod, subresource, call });
+    },
+    proxyPod: async (pod, target, call) => proxy(podLocation(pod, target), call),
+    proxyService: async (service, target, call) => proxy(serviceLocation({ objects: deps.objects, random }, service, target), call),
+    proxyNode: async (node, target, call) => proxy(nodeLocation(node, target), call),
+  };
+}
+
+function podPath(pod: Pod, ...more: readonly string[]): string {
+  return [pod.metadata.namespace ?? '', pod.metadata.name ?? '', ...more].map(encodeURIComponent).join('/');
+}
+
+async function podLogs(deps: KubeletConnectorDeps, pod: Pod, { request }: KubeletCall): Promise<ApiResponse> {
+  const query = new URLSearchParams(request.query);
+  const name = pod.metadata.name ?? '';
+  const kubeletQuery = logQuery(query, name);
+  const container = containerOf(pod, query.get('container') ?? '');
+  const nodeName = pod.spec?.nodeName ?? '';
+  // Nothing has run yet, so there is nothing to show.
+  if (nodeName === '') return { kind: 'bytes', status: 200, headers: { 'content-type': 'text/plain' }, chunks: [] };
+  const url = `${kubeletBaseUrl(deps.objects, nodeName)}/containerLogs/${podPath(pod, container)}?${kubeletQuery}`;
+  const tls = { ...deps.kubeletTls(), ...(query.get('insecureSkipTLSVerifyBackend') === 'true' ? { insecureSkipVerify: true } : {}) };
+  let answer: HttpAnswer;
+  try {
+    answer = await deps.net.http({ method: 'GET', url, tls, signal: request.signal });
+  } catch (error) {
+    throw dialError(error);
+  }
+  if (answer.status < 200 || answer.status > 206) throw await kubeletRefusal(answer, { resource: 'pods/log', name });
+  return {
+    kind: 'stream',
+    status: 200,
+    headers: { 'content-type': 'text/plain' },
+    async run(sink) {
+      try {
+        for await (const chunk of answer.body) await sink.write(chunk);
+      } finally {
+        answer.cancel();
+      }
+    },
+  };
+}
+
+interface StreamOrder {
+  readonly pod: Pod;
+  readonly subresource: 'exec' | 'attach' | 'portforward';
+  readonly call: KubeletCall;
+}
+
+async function podStream(deps: KubeletConnectorDeps, { pod, subresource, call }: StreamOrder): Promise<ApiResponse> {
+  const { request } = call;
+  const path = streamPath(pod, subresource, new URLSearchParams(request.query));
+  const nodeName = pod.spec?.nodeName ?? '';
+  if (nodeName === '') throw badRequest(`pod ${pod.metadata.name} does not have a host assigned`);
+  if (!isUpgradeRequest(request.headers)) throw badRequest('Upgrade request required');
+  const url = `${kubeletBaseUrl(deps.objects, nodeName)}/${path}`;
+  try {
+    return await openTunnel(deps.net, { method: request.method, url, headers: request.headers, tls: deps.kubeletTls(), signal: request.signal });
+  } catch (error) {
+    throw dialError(error);
+  }
+}
+
+function streamPath(pod: Pod, subresource: StreamOrder['subresource'], query: URLSearchParams): string {
+  if (subresource === 'portforward') return `portForward/${podPath(pod)}?${portForwardQuery(query)}`;
+  const container = containerOf(pod, query.get('container') ?? '');
+  return `${subresource}/${podPath(pod, container)}?${streamQuery(query, subresource)}`;
+}

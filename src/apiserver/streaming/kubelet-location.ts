@@ -1,0 +1,33 @@
+/** Where a node's kubelet answers. Upstream: pkg/kubelet/client (NodeConnectionInfoGetter). */
+import type { Node } from '../../api/gen/core-v1.ts';
+import { Nodes } from '../../api/gen/resources.ts';
+import { notFound, statusFailure } from '../../api/status-error.ts';
+import type { ObjectStore } from '../registry/object-store.ts';
+
+/** Kinds of addresses in the order they are tried. */
+const preferredTypes = ['InternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS', 'ExternalIP'];
+const defaultKubeletPort = 10_250;
+
+/** An address as the host part of a URL. */
+export function urlHost(address: string): string {
+  return address.includes(':') ? `[${address}]` : address;
+}
+
+/** The node's address and its kubelet's port. Throws 500 when it has told none. */
+export function kubeletAddress(node: Node): { readonly address: string; readonly port: number } {
+  const addresses = node.status?.addresses ?? [];
+  const found = preferredTypes.map((type) => addresses.find((candidate) => candidate.type === type)?.address).find((address) => address !== undefined && address !== '');
+  if (found === undefined) {
+    const known = addresses.map(({ type, address }) => `{${type} ${address}}`).join(' ');
+    throw statusFailure(500, '', `no preferred addresses found; known addresses: [${known}]`);
+  }
+  return { address: found, port: node.status?.daemonEndpoints?.kubeletEndpoint?.Port || defaultKubeletPort };
+}
+
+/** `https://address:port` of the kubelet of a node by its name. Throws 404 when there is no such node. */
+export function kubeletBaseUrl(objects: ObjectStore, nodeName: string): string {
+  const node = objects.get(Nodes, '', nodeName);
+  if (node === undefined) throw notFound(Nodes, nodeName);
+  const { address, port } = kubeletAddress(node);
+  return `https://${urlHost(address)}:${port}`;
+}

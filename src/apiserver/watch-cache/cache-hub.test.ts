@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createMemoryLog } from '../../platform/sim/log.ts';
+import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
+import { createMemoryStore } from '../../storage/memory/memory-store.ts';
+import { type Store, StoreError, type StoreWatcher } from '../../storage/store.ts';
+import { CacheHub } from './cache-hub.ts';
+import { encodeStored, RevisionCell } from './revision-cell.ts';
+
+const value = (name: string): Uint8Array => encodeStored({ kind: 'Thing', apiVersion: 'v1', metadata: { name } });
+
+function setUp(): { hub: CacheHub; store: Store; clock: VirtualClock; breakWatch: (error: Error) => void; log: ReturnType<typeof createMemoryLog> } {
+  const clock = new VirtualClock();
+  const log = createMemoryLog();
+  const inner = createMemoryStore({ clock });
+  let watcher: StoreWatcher | undefined;
+  let stop = (): void => undefined;
+  const store: Store = Object.create(inner, {
+    watch: {
+      value: (range: Parameters<Store['watch']>[0], one: StoreWatcher) => {
+        watcher = one;
+        const watch = inner.watch(range, one);
+        stop = () => watch.stop();
+        return watch;
+      },
+    },
+    range: { value: inner.range.bind(inner) },
+    put: { value: inner.put.bind(inner) },
+    delete: { value: inner.delete.bind(inner) },
+  }) as Store;
+  const breakWatch = (error: Error): void => {
+    stop();
+    watcher?.onError(error);
+  };
+  return { hub: new CacheHub({ store, clock, log }), store, clock, breakWatch, log };
+}
+
+test('a write is in the cache before it resolves, and every cache stands at its revision', async () => {
+  const { hub, store } = setUp();
+  const things = hub.cache('/registry/things/');
+  const others = hub.cache('/registry/example.com/others/');
+  await store.put({ key: '/registry/things/before', value: value('before') });
+  await hub.start();
+  assert.equal(things.get('/registry/things/before')?.object().metadata.resourceVersion, '2');
+  const put = await store.put({ key: '/registry/example.com/others/n/o', value: value('o') });
+  assert.ok(put.ok);
+  assert.equal(hub.revision, put.revision);
+  assert.equal(others.list('/registry/example.com/others/n/').length, 1);
+  await store.put({ key: '/registry/unknown/x', value: value('x') });
+  assert.equal(hub.revision, put.revision + 1);
+  hub.stop();
+});
+
+test('when the watch breaks everything is read again and listeners hear the difference', async () => {
+  const { hub, store, clock, breakWatch, log } = setUp();
+  const things = hub.cache('/registry/things/');
+  for (const name of ['stays', 'goes', 'changes']) await store.put({ key: `/registry/things/${name}`, value: value(name) });
+  await hub.start();
+  const seen: string[] = [];
+  let resets = 0;
+  hub.onReset(() => void resets++);
+  things.listen((events) => void seen.push(...events.map(({ key, deleted, previous }) => `${deleted ? 'deleted' : previous === undefined ? 'added' : 'changed'} ${key.slice(17)}`)));
+  breakWatch(new StoreError('unavailable', 'gone'));
+  assert.deepEqual([hub.healthy, resets], [false, 1]);
+  await store.delete({ key: '/registry/things/goes' });
+  await store.put({ key: '/registry/things/changes', value: value('changes') });
+  await store.put({ key: '/registry/things/new', value: value('new') });
+  await clock.advance(1000);
+  assert.deepEqual([hub.healthy, seen], [true, ['changed changes', 'added new', 'deleted goes']]);
+  await store.put({ key: '/registry/things/more', value: value('more') });
+  assert.equal(seen.at(-1), 'added more');
+  assert.equal(log.entries.filter(({ level }) => level === 'error').length, 1);
+  hub.stop();
+});
+
+test('a prefix added later misses nothing that happens while it is read', async () => {
+  const { hub, store } = setUp();
+  await hub.start();
+  await store.put({ key: '/registry/late/a', value: value('a') });
+  const loading = hub.load('/registry/late/');
+  await store.put({ key: '/registry/late/b', value: value('b') });
+  const late = await loading;
+  await store.put({ key: '/registry/late/c', value: value('c') });
+  assert.deepEqual(late.list('/registry/late/').map((cell) => cell.object().metadata.name), ['a', 'b', 'c']);
+  hub.stop();
+});
+
+test('waiting for a revision ends with it or with the time', async () => {
+  const { hub, store, clock } = setUp();
+  await hub.start();
+  const reached = hub.waitFor(2, 3000);
+  await store.put({ key: '/registry/x/y', value: value('y') });
+  assert.equal(await reached, true);
+  const late = hub.waitFor(99, 3000);
+  await clock.advance(3000);
+  assert.equal(await late, false);
+  hub.stop();
+});
+
+test('cells: the version is spliced in, foreign layouts are written anew, a deletion carries its own revision', () => {
+  const own = new RevisionCell('k', 7, value('a'));
+  assert.equal(own.json().toString(), '{"kind":"Thing","apiVersion":"v1","metadata":{"resourceVersion":"7","name":"a"}}');
+  assert.deepEqual(JSON.parse(own.at(9).json().toString()), { kind: 'Thing', apiVersion: 'v1', metadata: { resourceVersion: '9', name: 'a' } });
+  assert.equal(own.object().metadata.resourceVersion, '7');
+  const empty = new RevisionCell('k', 3, encodeStored({ kind: 'Thing', apiVersion: 'v1', metadata: {} }));
+  assert.deepEqual(JSON.parse(empty.json().toString()).metadata, { resourceVersion: '3' });
+  const foreign = new RevisionCell('k', 4, Buffer.from('{ "metadata" : { "name" : "f" }, "kind": "Thing" }'));
+  assert.deepEqual(JSON.parse(foreign.json().toString()).metadata, { name: 'f', resourceVersion: '4' });
+  assert.equal(foreign.at(5).object().metadata.resourceVersion, '5');
+});

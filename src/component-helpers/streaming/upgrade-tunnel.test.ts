@@ -1,0 +1,101 @@
+/** The upgrade tunnel: what reaches the backend, and when. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ByteSink, Duplex } from '../../platform/streams.ts';
+import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
+import { createDuplexPair } from '../../platform/sim/streams.ts';
+import { openTunnel, type TunnelAnswer } from './upgrade-tunnel.ts';
+
+const headers = {
+  host: 'api', connection: 'keep-alive, Upgrade', upgrade: 'SPDY/3.1', authorization: 'Bearer secret', 'impersonate-user': 'root',
+  'x-stream-protocol-version': 'v4.channel.k8s.io, v3.channel.k8s.io', 'sec-websocket-protocol': 'v4.channel.k8s.io, base64url.bearer.authorization.k8s.io.c2VjcmV0',
+};
+
+/** A backend that answers `head` to each request, and the tunnel to it. */
+async function tunnelTo(head: string): Promise<{ answer: TunnelAnswer; backend: Duplex; sent: () => string; settle: () => Promise<void> }> {
+  const { net, clock } = createSimPlatform();
+  let sent = '';
+  const accepted = Promise.withResolvers<Duplex>();
+  net.listenRaw(80, (socket) => {
+    accepted.resolve(socket);
+    void (async () => {
+      let answered = false;
+      try {
+        for await (const chunk of socket.incoming) {
+          sent += Buffer.from(chunk).toString();
+          if (answered || !sent.includes('\r\n\r\n')) continue;
+          answered = true;
+          await socket.write(head);
+        }
+        sent += '<end>';
+      } catch {
+        sent += '<broken>';
+      }
+    })();
+  });
+  const answer = await openTunnel(net, { method: 'POST', url: 'http://127.0.0.1/exec/1?command=a%20b', headers, signal: new AbortController().signal });
+  return { answer, backend: await accepted.promise, sent: () => sent, settle: () => clock.settle() };
+}
+
+async function readAll(of: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of of) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+test('the backend sees the protocols one per line and no credentials', async () => {
+  const { sent } = await tunnelTo('HTTP/1.1 101 Switching Protocols\r\n\r\n');
+  assert.deepEqual(sent().split('\r\n').filter((line) => line !== ''), [
+    'POST /exec/1?command=a%20b HTTP/1.1', 'Host: 127.0.0.1', 'Connection: Upgrade', 'upgrade: SPDY/3.1',
+    'x-stream-protocol-version: v4.channel.k8s.io', 'x-stream-protocol-version: v3.channel.k8s.io', 'sec-websocket-protocol: v4.channel.k8s.io', 'Content-Length: 0',
+  ]);
+});
+
+test('after 101 bytes go both ways, the client\'s end is passed on, the backend\'s end ends all', async () => {
+  const { answer, backend, sent, settle } = await tunnelTo('HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\n\r\nfirst');
+  assert.equal(answer.kind, 'upgrade');
+  const [client, server] = createDuplexPair();
+  const over = answer.kind === 'upgrade' ? answer.accept(server) : undefined;
+  await client.write('hello');
+  await client.end();
+  await settle();
+  assert.match(sent(), /hello<end>$/);
+  await backend.write(' last');
+  await backend.end();
+  assert.equal(await readAll(client.incoming), 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\n\r\nfirst last');
+  await over;
+});
+
+test('a client that breaks off ends the backend\'s connection', async () => {
+  const { answer, backend } = await tunnelTo('HTTP/1.1 101 Switching Protocols\r\n\r\n');
+  const [client, server] = createDuplexPair();
+  const over = answer.kind === 'upgrade' ? answer.accept(server) : undefined;
+  client.destroy(new Error('gone'));
+  await over;
+  await backend.closed;
+});
+
+test('without 101 nothing of the client reaches the backend: its answer is passed on and it is left', async () => {
+  for (const [head, expected] of [
+    ['HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nnope!GARBAGE', 'nope!'],
+    ['HTTP/1.1 400 Bad Request\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n', 'abcde'],
+  ] as const) {
+    const { answer, sent, settle } = await tunnelTo(head);
+    assert.equal(answer.kind, 'stream');
+    if (answer.kind !== 'stream') return;
+    assert.equal(answer.status, Number(head.slice(9, 12)));
+    let body = '';
+    const sink: ByteSink = { write: async (chunk) => void (body += Buffer.from(chunk as Uint8Array).toString()), end: async () => undefined };
+    await answer.run(sink);
+    assert.equal(body, expected);
+    await settle();
+    assert.match(sent(), /<(end|broken)>$/);
+  }
+});
+
+test('what asks for no upgrade, or comes to nobody, is refused', async () => {
+  const { net } = createSimPlatform();
+  const request = { method: 'GET', url: 'http://127.0.0.1/', signal: new AbortController().signal };
+  await assert.rejects(openTunnel(net, { ...request, headers: {} }), { message: 'Upgrade request required' });
+  await assert.rejects(openTunnel(net, { ...request, headers }), { code: 'ECONNREFUSED' });
+});

@@ -1,0 +1,21 @@
+/**
+ * Equality of statuses as they travel: a zero, an empty text, list or object says the same as an absent field, for the
+ * server drops them. Comparing any stricter would write the same status for ever. Upstream: equality.Semantic.DeepEqual on
+ * structs, where an absent field and its zero value are one. Not for specs, where an explicit zero can mean something.
+ */
+import { deepEqual } from '../base/equal.ts';
+
+/** Whether two statuses say the same. */
+export function equalStatus(a: unknown, b: unknown): boolean {
+  return deepEqual(withoutZeros(a), withoutZeros(b));
+}
+
+function withoutZeros(value: unknown): unknown {
+  if (value === null || value === 0 || value === '' || value === false) return undefined;
+  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map((item) => withoutZeros(item) ?? null);
+  if (typeof value !== 'object') return value;
+  const fields = Object.entries(value)
+    .map(([name, field]) => [name, withoutZeros(field)] as const)
+    .filter(([, field]) => field !== undefined);
+  return fields.length === 0 ? undefined : Object.fromEntries(fields);
+}

@@ -1,0 +1,53 @@
+/**
+ * Gathers the rules of ClusterRoles with an aggregation rule from the roles it selects. Upstream:
+ * pkg/controller/clusterroleaggregation.
+ *
+ * Watches: ClusterRoles. Writes alone: the rules of aggregating roles. Differs on purpose: updates instead of applying, so
+ * that rules that are no longer selected go by themselves.
+ */
+import { deepEqual } from '../../base/equal.ts';
+import { ClusterRoles } from '../../api/gen/resources.ts';
+import { compileLabelSelector } from '../../api/label-selector.ts';
+import type { ClusterRole, PolicyRule } from '../../api/gen/rbac-v1.ts';
+import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
+
+const ACCOUNT = 'clusterrole-aggregation-controller';
+const WORKERS = 5;
+
+/** The rules an aggregating role should have: those of the selected roles by name, each once. Pure. */
+export function aggregateRules(role: ClusterRole, all: readonly ClusterRole[]): PolicyRule[] {
+  const rules: PolicyRule[] = [];
+  const byName = [...all].sort((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1));
+  for (const selector of role.aggregationRule?.clusterRoleSelectors ?? []) {
+    const matcher = compileLabelSelector(selector);
+    for (const source of byName) {
+      if (source.metadata.name === role.metadata.name || !matcher.matches(source.metadata.labels)) continue;
+      for (const rule of source.rules ?? []) if (!rules.some((other) => deepEqual(other, rule))) rules.push(rule);
+    }
+  }
+  return rules;
+}
+
+/** Makes the controller. */
+export function createClusterRoleAggregationController(deps: ControllerDeps): Controller {
+  const client = deps.clientFor(ACCOUNT).resource(ClusterRoles);
+  const roles = deps.informers.informer(ClusterRoles);
+  const loop = createKeyedLoop(deps, {
+    name: 'clusterrole-aggregation-controller',
+    queueName: 'ClusterRoleAggregator',
+    workers: WORKERS,
+    informers: informerList(roles),
+    async sync(name, signal) {
+      const role = roles.get({ name });
+      if (role?.aggregationRule === undefined) return;
+      const rules = aggregateRules(role, roles.list());
+      if (!deepEqual(rules, role.rules ?? [])) await client.update({ ...role, rules }, { signal });
+    },
+  });
+  // Any role may be selected by any other: few of them aggregate.
+  const enqueueAll = (): void => {
+    for (const role of roles.list()) if (role.aggregationRule !== undefined) loop.queue.add(role.metadata.name ?? '');
+  };
+  roles.addHandler({ onAdd: enqueueAll, onUpdate: enqueueAll, onDelete: enqueueAll });
+  return loop;
+}

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ConfigMaps, Deployments, Namespaces, Nodes, Pods, ReplicaSets } from '../api/gen/resources.ts';
+import type { OwnerReference } from '../api/gen/meta-v1.ts';
+import type { KubernetesObject } from '../api/object.ts';
+import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
+import { startHarness, type Harness } from './controllers-fixture.ts';
+import { createGarbageCollector } from './garbage-collector/garbage-collector.ts';
+
+const start = (before?: (api: Harness['api']) => void): Harness =>
+  startHarness([createGarbageCollector], before === undefined ? {} : { before });
+
+const owner = (info: ResourceInfo, object: KubernetesObject, block = true): OwnerReference => ({
+  apiVersion: apiVersionOf(info),
+  kind: info.kind,
+  name: object.metadata.name ?? '',
+  uid: object.metadata.uid ?? '',
+  controller: true,
+  blockOwnerDeletion: block,
+});
+const object = (name: string, owners: OwnerReference[] = [], namespace = 'default'): KubernetesObject => ({
+  metadata: { namespace, name, ...(owners.length === 0 ? {} : { ownerReferences: owners }) },
+});
+const names = (h: Harness, info: ResourceInfo<KubernetesObject>) =>
+  h.api
+    .objects(info)
+    .map((o) => o.metadata.name)
+    .sort();
+const anyInfo = (info: unknown) => info as ResourceInfo<KubernetesObject>;
+const [D, R, P, C] = [Deployments, ReplicaSets, Pods, ConfigMaps].map(anyInfo) as [
+  ResourceInfo<KubernetesObject>,
+  ResourceInfo<KubernetesObject>,
+  ResourceInfo<KubernetesObject>,
+  ResourceInfo<KubernetesObject>,
+];
+
+function seedTree(api: Harness['api']): void {
+  const deployment = api.seed(D, object('d'));
+  const set = api.seed(R, object('r', [owner(D, deployment)]));
+  api.seed(P, object('p1', [owner(R, set)]));
+  api.seed(P, object('p2', [owner(R, set)]));
+  api.seed(P, object('alone'));
+}
+const remove = (h: Harness, path: string, propagationPolicy: string) =>
+  h.api.handler({
+    method: 'DELETE',
+    path,
+    query: '',
+    headers: {},
+    remoteAddress: '',
+    wantsObjects: true,
+    wantsUpgrade: false,
+    body: { kind: 'object', object: { propagationPolicy } },
+    signal: new AbortController().signal,
+  });
+const deploymentPath = '/apis/apps/v1/namespaces/default/deployments/d';
+
+describe('garbage collector', () => {
+  it('background: dependents of dependents go after the owner', async () => {
+    const h = start(seedTree);
+    await h.clock.advance(1000);
+    assert.deepEqual(names(h, P), ['alone', 'p1', 'p2']);
+    await remove(h, deploymentPath, 'Background');
+    assert.deepEqual(names(h, D), []);
+    await h.clock.advance(5000);
+    assert.deepEqual([names(h, R), names(h, P)], [[], ['alone']]);
+    await h.stop();
+  });
+
+  it('foreground: the owner stays until its blocking dependents are gone', async () => {
+    const h = start(seedTree);
+    h.api.modify(P, 'default/p1', (pod) => ({
+      ...pod,
+      metadata: { ...pod.metadata, finalizers: ['example.com/hold'] },
+    }));
+    await h.clock.advance(1000);
+    await remove(h, deploymentPath, 'Foreground');
+    await h.clock.advance(5000);
+    assert.deepEqual([names(h, D), names(h, R), names(h, P)], [['d'], ['r'], ['alone', 'p1']]);
+    h.api.remove(P, 'default/p1');
+    await h.clock.advance(5000);
+    assert.deepEqual([names(h, D), names(h, R), names(h, P)], [[], [], ['alone']]);
+    await h.stop();
+  });
+
+  it('orphan: the owner goes alone and its dependents forget it', async () => {
+    const h = start(seedTree);
+    await h.clock.advance(1000);
+    await remove(h, deploymentPath, 'Orphan');
+    await h.clock.advance(5000);
+    assert.deepEqual([names(h, D), names(h, R), names(h, P)], [[], ['r'], ['alone', 'p1', 'p2']]);
+    assert.equal(h.api.objects(R)[0]?.metadata.ownerReferences, undefined);
+    await h.stop();
+  });
+
+  it('finds after a restart what lost its owner meanwhile, but trusts only uids', async () => {
+    const h = start((api) => {
+      const now = api.seed(C, object('owner'));
+      api.seed(P, object('good', [owner(C, now)]));
+      api.seed(P, object('stale', [{ ...owner(C, now), uid: 'uid-of-an-older-owner' }]));
+      api.seed(
+        P,
+        object('half', [
+          { ...owner(C, now), uid: 'uid-of-an-older-owner' },
+          { ...owner(C, now), controller: false },
+        ]),
+      );
+    });
+    await h.clock.advance(5000);
+    assert.deepEqual(names(h, P), ['good', 'half']);
+    assert.equal(h.api.objects(P).find((p) => p.metadata.name === 'half')?.metadata.ownerReferences?.length, 1);
+    await h.stop();
+  });
+
+  it('does not take an owner from another namespace for one, and says so', async () => {
+    const h = start((api) => {
+      const other = api.seed(C, object('owner', [], 'other'));
+      api.seed(P, object('lost', [owner(C, other)]));
+    });
+    await h.clock.advance(5000);
+    assert.deepEqual(names(h, P), []);
+    assert.ok(
+      h.events().some((text) => text.startsWith('Warning OwnerRefInvalidNamespace')),
+      h.events().join(),
+    );
+    await h.stop();
+  });
+
+  it('never collects a cluster-scoped object for a namespaced owner', async () => {
+    const h = start((api) => {
+      const info = anyInfo(Nodes);
+      api.seed(info, {
+        metadata: { name: 'n', ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'gone', uid: 'x' }] },
+      });
+    });
+    await h.clock.advance(60_000);
+    assert.deepEqual(names(h, anyInfo(Nodes)), ['n']);
+    assert.deepEqual(names(h, anyInfo(Namespaces)), []);
+    await h.stop();
+  });
+
+  it('waits for kinds nobody serves', async () => {
+    const h = start(
+      (api) => void api.seed(P, object('p', [{ apiVersion: 'example.com/v1', kind: 'Widget', name: 'w', uid: 'x' }])),
+    );
+    await h.clock.advance(60_000);
+    assert.deepEqual(names(h, P), ['p']);
+    await h.stop();
+  });
+});

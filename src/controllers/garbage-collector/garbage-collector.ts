@@ -1,0 +1,211 @@
+/**
+ * Deletes what lost its owners, and carries out foreground and orphaning deletions. Upstream: pkg/controller/
+ * garbagecollector.
+ *
+ * Watches: every deletable resource. Invariants: nothing is deleted on the word of the cache alone: the object and each of
+ * its owners are read from the server first, and deletions name the uid.
+ */
+import type { OwnerReference } from '../../api/gen/meta-v1.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import { createWorkQueue, type WorkQueue } from '../../client/workqueue.ts';
+import { Lru } from '../../base/lru.ts';
+import { runPeriodically, type Controller, type ControllerDeps } from '../controller.ts';
+import {
+  blockingDependents,
+  FOREGROUND_FINALIZER,
+  ORPHAN_FINALIZER,
+  OwnerGraph,
+  type GraphNode,
+  type Identity,
+} from './graph.ts';
+import { createLiveObjects, NamespacedOwnerError, type LiveObjects } from './live-objects.ts';
+import { createResourceMonitors } from './resource-monitors.ts';
+
+const ACCOUNT = 'generic-garbage-collector';
+const NAME = 'garbage-collector-controller';
+const WORKERS = 20;
+const RESYNC_MS = 30_000;
+const ABSENT_OWNERS = 500;
+
+/** Makes the garbage collector. */
+export function createGarbageCollector(deps: ControllerDeps): Controller {
+  const { clock, metrics } = deps.platform;
+  const log = deps.platform.log.child(NAME);
+  const client = deps.clientFor(ACCOUNT);
+  const recorder = deps.recorderFor(NAME);
+  const deletions = createWorkQueue<string>({ name: 'garbage_collector_attempt_to_delete', clock, metrics });
+  const orphanings = createWorkQueue<string>({ name: 'garbage_collector_attempt_to_orphan', clock, metrics });
+  const graph = new OwnerGraph({
+    attemptToDelete: (node) => deletions.add(node.identity.uid),
+    attemptToOrphan: (node) => orphanings.add(node.identity.uid),
+    invalidReference(node, { apiVersion, kind, name, uid }) {
+      const reference = `[${apiVersion}/${kind}, namespace: ${node.identity.namespace ?? ''}, name: ${name}, uid: ${uid}]`;
+      recorder.event(
+        targetOf(node.identity),
+        'Warning',
+        'OwnerRefInvalidNamespace',
+        `ownerRef ${reference} does not exist in namespace "${node.identity.namespace ?? ''}"`,
+      );
+    },
+  });
+  const monitors = createResourceMonitors(deps, client, graph);
+  const absentOwners = new Lru<string, true>(ABSENT_OWNERS);
+
+  async function work(
+    queue: WorkQueue<string>,
+    process: (uid: string) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (let uid = await queue.get(); uid !== undefined; uid = await queue.get()) {
+      try {
+        if (!signal.aborted) await process(uid);
+        queue.forget(uid);
+      } catch (error) {
+        // Trying again would not help.
+        if (!signal.aborted && !(error instanceof NamespacedOwnerError)) {
+          log.debug('collection of an object failed, again later', { object: graph.get(uid)?.identity, err: error });
+          queue.addRateLimited(uid);
+        }
+      } finally {
+        queue.done(uid);
+      }
+      await clock.yield();
+    }
+  }
+
+  async function attemptToDelete(live: LiveObjects, uid: string): Promise<void> {
+    const node = graph.get(uid);
+    if (node === undefined || (node.beingDeleted && !node.deletingDependents)) return;
+    const latest = await live.read(node.identity);
+    if (latest === undefined) return onAbsent(node);
+    if (node.virtual) throw new Error('the owner exists but was not seen yet');
+    if (node.deletingDependents) return await deleteDependents(live, node);
+    const owners = latest.metadata.ownerReferences ?? [];
+    if (owners.length > 0) await judge(live, node, latest);
+  }
+
+  /** The server does not know the object: a real one's deletion will still be seen, a virtual one's never. */
+  function onAbsent(node: GraphNode): void {
+    if (node.virtual) graph.remove(node.identity.uid);
+  }
+
+  async function deleteDependents(live: LiveObjects, node: GraphNode): Promise<void> {
+    const blocking = blockingDependents(node);
+    if (blocking.length === 0) return await live.removeFinalizer(node.identity, FOREGROUND_FINALIZER);
+    for (const dependent of blocking) if (!dependent.deletingDependents) deletions.add(dependent.identity.uid);
+  }
+
+  async function judge(live: LiveObjects, node: GraphNode, latest: KubernetesObject): Promise<void> {
+    const { solid, dangling, waiting } = await classify(live, node.identity, latest.metadata.ownerReferences ?? []);
+    if (solid.length > 0) {
+      const lost = new Set([...dangling, ...waiting].map((reference) => reference.uid));
+      if (lost.size > 0)
+        await live.changeOwners(node.identity, (owners) => owners.filter((owner) => !lost.has(owner.uid)));
+      return;
+    }
+    if (waiting.length > 0 && node.dependents.size > 0) {
+      // A circle of foreground deletions would wait for itself for ever: stop blocking first.
+      if ([...node.dependents].some((dependent) => dependent.deletingDependents)) {
+        await live.changeOwners(node.identity, (owners) =>
+          owners.map((owner) => (owner.blockOwnerDeletion === true ? { ...owner, blockOwnerDeletion: false } : owner)),
+        );
+      }
+      return await live.remove(node.identity, 'Foreground');
+    }
+    const finalizers = latest.metadata.finalizers ?? [];
+    const policy = finalizers.includes(ORPHAN_FINALIZER)
+      ? 'Orphan'
+      : finalizers.includes(FOREGROUND_FINALIZER)
+        ? 'Foreground'
+        : 'Background';
+    log.debug('deleting an object without owners', { object: node.identity, policy });
+    await live.remove(node.identity, policy);
+  }
+
+  /** Owners that exist, that do not, and that exist but wait for this object to go. */
+  async function classify(live: LiveObjects, dependent: Identity, references: readonly OwnerReference[]) {
+    const solid: OwnerReference[] = [];
+    const dangling: OwnerReference[] = [];
+    const waiting: OwnerReference[] = [];
+    for (const reference of references) {
+      const owner = await readOwner(live, dependent, reference);
+      if (owner === undefined) dangling.push(reference);
+      else if (
+        owner.metadata.deletionTimestamp !== undefined &&
+        (owner.metadata.finalizers ?? []).includes(FOREGROUND_FINALIZER)
+      )
+        waiting.push(reference);
+      else solid.push(reference);
+    }
+    return { solid, dangling, waiting };
+  }
+
+  async function readOwner(
+    live: LiveObjects,
+    dependent: Identity,
+    reference: OwnerReference,
+  ): Promise<KubernetesObject | undefined> {
+    const { apiVersion, kind, name, uid } = reference;
+    const key = `${uid}/${dependent.namespace ?? ''}`;
+    if (absentOwners.get(key) === true) return undefined;
+    const owner = await live.read({ apiVersion, kind, name, uid, namespace: dependent.namespace });
+    if (owner === undefined) absentOwners.set(key, true);
+    return owner;
+  }
+
+  async function attemptToOrphan(live: LiveObjects, uid: string): Promise<void> {
+    const owner = graph.get(uid);
+    if (owner === undefined) return;
+    await Promise.all(
+      [...owner.dependents].map((dependent) =>
+        live.changeOwners(dependent.identity, (owners) =>
+          owners.some((r) => r.uid === uid) ? owners.filter((r) => r.uid !== uid) : owners,
+        ),
+      ),
+    );
+    await live.removeFinalizer(owner.identity, ORPHAN_FINALIZER);
+  }
+
+  async function firstSync(signal: AbortSignal): Promise<void> {
+    for (let delayMs = 250; !signal.aborted; delayMs = Math.min(delayMs * 2, RESYNC_MS)) {
+      try {
+        return await monitors.sync(signal);
+      } catch (error) {
+        if (!signal.aborted) log.warn('cannot find out what to watch, again later', { err: error });
+      }
+      await clock.sleep(delayMs, signal).catch(() => undefined);
+    }
+  }
+
+  return {
+    name: NAME,
+    async start(signal) {
+      signal.addEventListener(
+        'abort',
+        () => {
+          deletions.shutDown();
+          orphanings.shutDown();
+        },
+        { once: true },
+      );
+      await firstSync(signal);
+      const live = createLiveObjects({ client, monitors, clock }, signal);
+      const workers = (queue: WorkQueue<string>, process: (uid: string) => Promise<void>) =>
+        Array.from({ length: WORKERS }, () => work(queue, process, signal));
+      await Promise.all([
+        ...workers(deletions, (uid) => attemptToDelete(live, uid)),
+        ...workers(orphanings, (uid) => attemptToOrphan(live, uid)),
+        resync(signal),
+      ]);
+    },
+  };
+
+  async function resync(signal: AbortSignal): Promise<void> {
+    await clock.sleep(RESYNC_MS, signal).catch(() => undefined);
+    await runPeriodically(deps, { name: NAME, periodMs: RESYNC_MS, round: (s) => monitors.sync(s) }, signal);
+  }
+}
+
+function targetOf({ apiVersion, kind, namespace, name, uid }: Identity) {
+  return { apiVersion, kind, name, uid, ...(namespace === undefined ? {} : { namespace }) };
+}

@@ -1,0 +1,189 @@
+/**
+ * The graph of owners and dependents, kept from the changes of all objects. Pure: it says what must be looked at, and
+ * writes nothing. Upstream: controller/garbagecollector GraphBuilder.
+ *
+ * Invariants: an owner that was named but not seen is a virtual node, to be verified on the server; an owner that is gone
+ * makes all its dependents be looked at.
+ */
+import type { OwnerReference } from '../../api/gen/meta-v1.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+
+export const FOREGROUND_FINALIZER = 'foregroundDeletion';
+export const ORPHAN_FINALIZER = 'orphan';
+
+/** Which object a node stands for. */
+export interface Identity {
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** Absent for cluster-scoped objects; of a virtual node it is the namespace of the dependent that named it. */
+  readonly namespace: string | undefined;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** An object in the graph. */
+export interface GraphNode {
+  identity: Identity;
+  owners: readonly OwnerReference[];
+  readonly dependents: Set<GraphNode>;
+  /** Named by a dependent, not seen itself. */
+  virtual: boolean;
+  beingDeleted: boolean;
+  /** It waits, in the foreground, for its dependents to go. */
+  deletingDependents: boolean;
+}
+
+/** What the graph asks for. */
+export interface GraphListener {
+  /** Look whether this object must go. */
+  attemptToDelete(node: GraphNode): void;
+  /** Take this owner's reference off its dependents. */
+  attemptToOrphan(node: GraphNode): void;
+  /** A reference to an owner in another namespace: it counts for nothing. */
+  invalidReference(node: GraphNode, owner: OwnerReference): void;
+}
+
+/** The graph. */
+export class OwnerGraph {
+  readonly #nodes = new Map<string, GraphNode>();
+  readonly #listener: GraphListener;
+
+  constructor(listener: GraphListener) {
+    this.#listener = listener;
+  }
+
+  get(uid: string): GraphNode | undefined {
+    return this.#nodes.get(uid);
+  }
+
+  get size(): number {
+    return this.#nodes.size;
+  }
+
+  /** An object was added or changed. */
+  observe(object: KubernetesObject): void {
+    const identity = identityOf(object);
+    let node = this.#nodes.get(identity.uid);
+    if (node === undefined) {
+      node = {
+        identity,
+        owners: [],
+        dependents: new Set(),
+        virtual: false,
+        beingDeleted: false,
+        deletingDependents: false,
+      };
+      this.#nodes.set(identity.uid, node);
+    } else if (node.virtual) {
+      node.virtual = false;
+      this.#rejectMisplacedDependents(node, identity);
+    }
+    node.identity = identity;
+    this.#updateOwners(node, object.metadata.ownerReferences ?? []);
+    this.#transition(node, object);
+  }
+
+  /** An object is gone (or a virtual node turned out not to exist). */
+  remove(uid: string): void {
+    const node = this.#nodes.get(uid);
+    if (node === undefined) return;
+    this.#nodes.delete(uid);
+    for (const reference of node.owners) {
+      const owner = this.#nodes.get(reference.uid);
+      owner?.dependents.delete(node);
+      if (owner?.deletingDependents === true) this.#listener.attemptToDelete(owner);
+      this.#forgetUnusedVirtual(owner);
+    }
+    for (const dependent of node.dependents) this.#listener.attemptToDelete(dependent);
+  }
+
+  #updateOwners(node: GraphNode, references: readonly OwnerReference[]): void {
+    const before = new Map(node.owners.map((reference) => [reference.uid, reference]));
+    const after = new Map(references.map((reference) => [reference.uid, reference]));
+    node.owners = references;
+    for (const [uid, reference] of after) if (!before.has(uid)) this.#addDependent(node, reference);
+    for (const [uid, reference] of before) {
+      const owner = this.#nodes.get(uid);
+      const now = after.get(uid);
+      if (now === undefined) owner?.dependents.delete(node);
+      const unblocked = reference.blockOwnerDeletion === true && now?.blockOwnerDeletion !== true;
+      if (owner?.deletingDependents === true && (now === undefined || unblocked)) this.#listener.attemptToDelete(owner);
+      if (now === undefined) this.#forgetUnusedVirtual(owner);
+    }
+  }
+
+  #addDependent(node: GraphNode, reference: OwnerReference): void {
+    let owner = this.#nodes.get(reference.uid);
+    if (owner === undefined) {
+      const { apiVersion, kind, name, uid } = reference;
+      const identity = { apiVersion, kind, name, uid, namespace: node.identity.namespace };
+      owner = {
+        identity,
+        owners: [],
+        dependents: new Set(),
+        virtual: true,
+        beingDeleted: false,
+        deletingDependents: false,
+      };
+      this.#nodes.set(uid, owner);
+      this.#listener.attemptToDelete(owner);
+    } else if (!owner.virtual && isMisplaced(node.identity, owner.identity)) {
+      this.#listener.invalidReference(node, reference);
+      this.#listener.attemptToDelete(node);
+    }
+    owner.dependents.add(node);
+  }
+
+  /** A virtual owner became real: dependents elsewhere named it wrongly. */
+  #rejectMisplacedDependents(owner: GraphNode, identity: Identity): void {
+    for (const dependent of owner.dependents) {
+      if (!isMisplaced(dependent.identity, identity)) continue;
+      const reference = dependent.owners.find((r) => r.uid === identity.uid);
+      if (reference !== undefined) this.#listener.invalidReference(dependent, reference);
+      this.#listener.attemptToDelete(dependent);
+    }
+  }
+
+  #forgetUnusedVirtual(owner: GraphNode | undefined): void {
+    if (owner?.virtual === true && owner.dependents.size === 0) this.#nodes.delete(owner.identity.uid);
+  }
+
+  #transition(node: GraphNode, object: KubernetesObject): void {
+    const { deletionTimestamp, finalizers = [] } = object.metadata;
+    if (deletionTimestamp === undefined) return;
+    const first = !node.beingDeleted;
+    node.beingDeleted = true;
+    if (finalizers.includes(ORPHAN_FINALIZER)) {
+      if (first) this.#listener.attemptToOrphan(node);
+      return;
+    }
+    if (!finalizers.includes(FOREGROUND_FINALIZER) || node.deletingDependents) return;
+    node.deletingDependents = true;
+    for (const dependent of node.dependents) this.#listener.attemptToDelete(dependent);
+    this.#listener.attemptToDelete(node);
+  }
+}
+
+/** Whether the owner is namespaced and not in the dependent's namespace. */
+function isMisplaced(dependent: Identity, owner: Identity): boolean {
+  return owner.namespace !== undefined && owner.namespace !== dependent.namespace;
+}
+
+/** The identity of an object. */
+export function identityOf(object: KubernetesObject): Identity {
+  const { namespace, name = '', uid = '' } = object.metadata;
+  return {
+    apiVersion: object.apiVersion ?? '',
+    kind: object.kind ?? '',
+    namespace: namespace === '' ? undefined : namespace,
+    name,
+    uid,
+  };
+}
+
+/** Dependents that hold up the foreground deletion of `node`. */
+export function blockingDependents(node: GraphNode): GraphNode[] {
+  return [...node.dependents].filter((dependent) =>
+    dependent.owners.some((r) => r.uid === node.identity.uid && r.blockOwnerDeletion === true),
+  );
+}

@@ -1,0 +1,110 @@
+/**
+ * Watches every deletable resource the server serves, built-in and custom, and feeds the graph. Upstream:
+ * controller/garbagecollector syncMonitors.
+ */
+import { groupResourceOf, type ResourceInfo } from '../../api/resource-info.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import { allResources } from '../../api/gen/resources.ts';
+import { linkedController } from '../../base/abort.ts';
+import { discoverResources } from '../../client/discovery.ts';
+import type { Client } from '../../client/client.ts';
+import type { Informer } from '../../client/informer.ts';
+import { createSharedInformer } from '../../client/shared-informer.ts';
+import type { ControllerDeps } from '../controller.ts';
+import type { OwnerGraph } from './graph.ts';
+
+/** Never collected: too many, too short-lived. */
+const IGNORED = new Set(['events', 'events.events.k8s.io']);
+
+const SYNC_TIMEOUT_MS = 30_000;
+
+interface Monitor {
+  readonly info: ResourceInfo<KubernetesObject>;
+  readonly informer: Informer<KubernetesObject>;
+  /** Stops the informer of a custom resource; shared ones of built-in resources stay. */
+  stop(): void;
+}
+
+/** The watched resources. */
+export interface ResourceMonitors {
+  /** Asks the server what it serves and starts or stops monitors. Resolves when new ones have their first list. */
+  sync(signal: AbortSignal): Promise<void>;
+  /** The resource of a kind, in the given version or another of the group; undefined when nothing serves it. */
+  resolve(apiVersion: string, kind: string): ResourceInfo<KubernetesObject> | undefined;
+}
+
+/** Makes the monitors; nothing is watched before `sync`. */
+export function createResourceMonitors(deps: ControllerDeps, client: Client, graph: OwnerGraph): ResourceMonitors {
+  const monitors = new Map<string, Monitor>();
+  const log = deps.platform.log.child('garbage-collector-controller');
+  let byKind = new Map<string, ResourceInfo<KubernetesObject>>();
+
+  function start(info: ResourceInfo<KubernetesObject>, signal: AbortSignal): Monitor {
+    const term = linkedController(signal);
+    let informer: Informer<KubernetesObject>;
+    if ((allResources as readonly ResourceInfo[]).includes(info)) {
+      informer = deps.informers.informer(info);
+      deps.informers.start(signal);
+    } else {
+      const { clock, random } = deps.platform;
+      const made = createSharedInformer({
+        client: client.resource(info),
+        options: {},
+        clock,
+        random: random.fork(`gc/${groupResourceOf(info)}`),
+        log,
+      });
+      void made.run(term.signal);
+      informer = made;
+    }
+    const detach = informer.addHandler({
+      onAdd: (object) => graph.observe(object),
+      onUpdate: (_, object) => graph.observe(object),
+      onDelete: (object) => graph.remove(object.metadata.uid ?? ''),
+    });
+    return {
+      info,
+      informer,
+      stop() {
+        detach();
+        term.abort(new Error('the resource is no longer served'));
+        term.dispose();
+      },
+    };
+  }
+
+  return {
+    async sync(signal) {
+      const { resources, stale } = await discoverResources(client, signal);
+      const staleGroups = new Set(stale.map((gv) => (gv.includes('/') ? gv.slice(0, gv.indexOf('/')) : '')));
+      const watchable = resources.filter(
+        (info) =>
+          ['delete', 'list', 'watch'].every((verb) => info.verbs.includes(verb)) && !IGNORED.has(groupResourceOf(info)),
+      );
+      byKind = new Map(resources.map((info) => [`${info.group}/${info.kind}`, info]));
+      const served = new Map(watchable.map((info) => [`${groupResourceOf(info)}/${info.version}`, info]));
+      for (const [key, monitor] of monitors) {
+        // A server that does not answer takes nothing away: its resources are only unknown for now.
+        if (served.has(key) || staleGroups.has(monitor.info.group)) continue;
+        log.info('resource is no longer served', { resource: key });
+        monitor.stop();
+        for (const object of monitor.informer.list()) graph.remove(object.metadata.uid ?? '');
+        monitors.delete(key);
+      }
+      const added = [...served].filter(([key]) => !monitors.has(key));
+      for (const [key, info] of added) monitors.set(key, start(info, signal));
+      // One resource that cannot be listed must not stop the collection of all others: owners are verified live anyway.
+      const wait = linkedController(signal);
+      const cancel = deps.platform.clock.setTimer(SYNC_TIMEOUT_MS, () =>
+        wait.abort(new Error('some resources could not be listed in time')),
+      );
+      await Promise.allSettled(added.map(([key]) => monitors.get(key)?.informer.waitForSync(wait.signal)));
+      cancel();
+      wait.dispose();
+    },
+    resolve(apiVersion, kind) {
+      const slash = apiVersion.indexOf('/');
+      return byKind.get(`${slash < 0 ? '' : apiVersion.slice(0, slash)}/${kind}`);
+    },
+  };
+}

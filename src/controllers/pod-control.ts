@@ -1,0 +1,99 @@
+/**
+ * Creating and deleting the pods of a controller, with upstream's events. Upstream: controller.RealPodControl,
+ * GetPodFromTemplate, slowStartBatch.
+ */
+import { Pods } from '../api/gen/resources.ts';
+import type { Pod, PodTemplateSpec } from '../api/gen/core-v1.ts';
+import type { KubernetesObject } from '../api/object.ts';
+import type { ResourceInfo } from '../api/resource-info.ts';
+import { isReason } from '../api/status-error.ts';
+import type { Client } from '../client/client.ts';
+import type { EventRecorder } from '../client/event-recorder.ts';
+import { newControllerReference } from '../component-helpers/owner-references.ts';
+
+/** Creates and deletes pods for owners of one kind. */
+export interface PodControl {
+  /** Resolves to the new pod. Records SuccessfulCreate or FailedCreate on the owner. */
+  create(owner: KubernetesObject, pod: Pod, signal: AbortSignal): Promise<Pod>;
+  /** Deletes; a pod that is gone already is an error (NotFound) the caller may ignore. Records SuccessfulDelete or FailedDelete. */
+  remove(owner: KubernetesObject, pod: Pod, signal: AbortSignal): Promise<void>;
+}
+
+/** Makes a pod control that acts through `client`. */
+export function createPodControl(client: Client, recorder: EventRecorder): PodControl {
+  const pods = client.resource(Pods);
+  return {
+    async create(owner, pod, signal) {
+      try {
+        const created = await pods.create(pod, { signal });
+        recorder.event(owner, 'Normal', 'SuccessfulCreate', `Created pod: ${created.metadata.name}`);
+        return created;
+      } catch (error) {
+        const terminating =
+          isReason(error, 'Forbidden') &&
+          error.status.details?.causes?.some((c) => c.reason === 'NamespaceTerminating');
+        if (!signal.aborted && terminating !== true)
+          recorder.event(owner, 'Warning', 'FailedCreate', `Error creating: ${messageOf(error)}`);
+        throw error;
+      }
+    },
+    async remove(owner, pod, signal) {
+      const { namespace = '', name = '', uid } = pod.metadata;
+      try {
+        await pods.delete({ namespace, name }, { signal, ...(uid === undefined ? {} : { preconditions: { uid } }) });
+        recorder.event(owner, 'Normal', 'SuccessfulDelete', `Deleted pod: ${name}`);
+      } catch (error) {
+        if (!signal.aborted && !isReason(error, 'NotFound'))
+          recorder.event(owner, 'Warning', 'FailedDelete', `Error deleting: ${messageOf(error)}`);
+        throw error;
+      }
+    },
+  };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** A pod made from a template for an owner; named `<owner>-…` by the server. */
+export function podFromTemplate(template: PodTemplateSpec, owner: KubernetesObject, ownerInfo: ResourceInfo): Pod {
+  const { labels, annotations, finalizers } = template.metadata ?? {};
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      namespace: owner.metadata.namespace ?? '',
+      generateName: `${owner.metadata.name ?? ''}-`,
+      ...(labels === undefined ? {} : { labels: { ...labels } }),
+      ...(annotations === undefined ? {} : { annotations: { ...annotations } }),
+      ...(finalizers === undefined ? {} : { finalizers: [...finalizers] }),
+      ownerReferences: [newControllerReference(owner, ownerInfo)],
+    },
+    ...(template.spec === undefined ? {} : { spec: template.spec }),
+  };
+}
+
+/** What became of a slow start. */
+export interface SlowStartResult {
+  readonly successes: number;
+  /** The first failure, when there was one; nothing was tried after its batch. */
+  readonly error?: unknown;
+}
+
+/**
+ * Runs `task` `count` times in batches of 1, 2, 4 …, stopping after the first batch with a failure: when each fails (a
+ * quota, say) little is wasted, and when all is well it is nearly as quick as all at once.
+ */
+export async function slowStartBatch(count: number, task: (index: number) => Promise<void>): Promise<SlowStartResult> {
+  let successes = 0;
+  for (let size = 1, started = 0; started < count; size *= 2) {
+    const batch = Math.min(size, count - started);
+    const first = started;
+    const results = await Promise.allSettled(Array.from({ length: batch }, (_, offset) => task(first + offset)));
+    started += batch;
+    successes += results.filter((result) => result.status === 'fulfilled').length;
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed !== undefined) return { successes, error: failed.reason };
+  }
+  return { successes };
+}

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Endpoints, EndpointSlices, Nodes, Pods, Services } from '../api/gen/resources.ts';
+import type { Pod, Service } from '../api/gen/core-v1.ts';
+import { createEndpointsController } from './endpoint/endpoints-controller.ts';
+import { startHarness, type Harness } from './controllers-fixture.ts';
+import { createEndpointSliceController } from './endpointslice/endpointslice-controller.ts';
+
+const start = (): Harness => startHarness([createEndpointSliceController, createEndpointsController]);
+
+const service = (spec: Partial<NonNullable<Service['spec']>> = {}): Service => ({
+  metadata: { namespace: 'default', name: 'web', labels: { team: 'a' } },
+  spec: {
+    clusterIP: '10.43.0.7',
+    ipFamilies: ['IPv4'],
+    selector: { app: 'web' },
+    ports: [{ name: 'http', port: 80, targetPort: 'web', protocol: 'TCP' }],
+    ...spec,
+  },
+});
+const pod = (
+  index: number,
+  options: { ready?: boolean; phase?: string; node?: string; deleting?: boolean; port?: number } = {},
+): Pod => ({
+  metadata: {
+    namespace: 'default',
+    name: `web-${index}`,
+    labels: { app: 'web' },
+    ...(options.deleting === true ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {}),
+  },
+  spec: {
+    nodeName: options.node ?? 'n1',
+    containers: [{ name: 'c', ports: [{ name: 'web', containerPort: options.port ?? 8080 }] }],
+  },
+  status: {
+    phase: options.phase ?? 'Running',
+    podIP: `10.42.${index >> 8}.${index & 255}`,
+    podIPs: [{ ip: `10.42.${index >> 8}.${index & 255}` }],
+    conditions: [
+      { type: 'Ready', status: options.ready === false ? 'False' : 'True', lastTransitionTime: '2026-01-01T00:00:05Z' },
+    ],
+  },
+});
+const slices = (h: Harness) => h.api.objects(EndpointSlices);
+
+describe('endpointslice and endpoints', () => {
+  it('list the pods with their conditions, ports, node and zone', async () => {
+    const h = start();
+    h.api.seed(Nodes, { metadata: { name: 'n1', labels: { 'topology.kubernetes.io/zone': 'z1' } } });
+    h.api.seed(Services, service());
+    h.api.seed(Pods, pod(1));
+    h.api.seed(Pods, pod(2, { ready: false }));
+    h.api.seed(Pods, pod(3, { deleting: true }));
+    h.api.seed(Pods, pod(4, { phase: 'Succeeded' }));
+    await h.clock.advance(100);
+    const [slice] = slices(h);
+    assert.equal(slices(h).length, 1);
+    assert.deepEqual(slice?.metadata.labels, {
+      team: 'a',
+      'kubernetes.io/service-name': 'web',
+      'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io',
+    });
+    assert.deepEqual(slice?.ports, [{ name: 'http', port: 8080, protocol: 'TCP' }]);
+    assert.deepEqual(
+      slice?.endpoints?.map((e) => [
+        e.addresses[0],
+        e.conditions?.ready,
+        e.conditions?.serving,
+        e.conditions?.terminating,
+        e.zone,
+        e.nodeName,
+      ]),
+      [
+        ['10.42.0.1', true, true, false, 'z1', 'n1'],
+        ['10.42.0.2', false, false, false, 'z1', 'n1'],
+        ['10.42.0.3', false, true, true, 'z1', 'n1'],
+      ],
+    );
+    const [endpoints] = h.api.objects(Endpoints);
+    assert.deepEqual(
+      endpoints?.subsets?.map((s) => [
+        s.addresses?.map((a) => a.ip),
+        s.notReadyAddresses?.map((a) => a.ip),
+        s.ports?.[0]?.port,
+      ]),
+      [[['10.42.0.1'], ['10.42.0.2'], 8080]],
+    );
+    await h.stop();
+  });
+
+  it('write nothing more once settled', async () => {
+    const h = start();
+    h.api.seed(Services, service());
+    for (let i = 1; i < 20; i++) h.api.seed(Pods, pod(i));
+    await h.clock.advance(1000);
+    const writes = () => h.api.requests.filter((r) => r.method !== 'GET').length;
+    const before = writes();
+    h.api.modify<Pod>(Pods, 'default/web-1', (old) => ({
+      ...old,
+      metadata: { ...old.metadata, annotations: { x: '1' } },
+    }));
+    await h.clock.advance(3_600_000);
+    assert.equal(writes(), before);
+    await h.stop();
+  });
+
+  it('put at most 100 endpoints in a slice and touch one slice for one change', async () => {
+    const h = start();
+    h.api.seed(Services, service());
+    for (let i = 1; i <= 250; i++) h.api.seed(Pods, pod(i));
+    await h.clock.advance(1000);
+    assert.deepEqual(
+      slices(h)
+        .map((s) => s.endpoints?.length)
+        .sort(),
+      [100, 100, 50],
+    );
+    const before = new Map(slices(h).map((s) => [s.metadata.name, s.metadata.resourceVersion]));
+    h.api.remove(Pods, 'default/web-3');
+    h.api.seed(Pods, pod(300));
+    await h.clock.advance(1000);
+    assert.equal(
+      slices(h).reduce((sum, s) => sum + (s.endpoints?.length ?? 0), 0),
+      250,
+    );
+    assert.ok(slices(h).filter((s) => before.get(s.metadata.name) !== s.metadata.resourceVersion).length === 1);
+    await h.stop();
+  });
+
+  it('keep pods with different target ports apart', async () => {
+    const h = start();
+    h.api.seed(Services, service());
+    h.api.seed(Pods, pod(1));
+    h.api.seed(Pods, pod(2, { port: 9090 }));
+    await h.clock.advance(100);
+    assert.deepEqual(
+      slices(h)
+        .map((s) => s.ports?.[0]?.port)
+        .sort(),
+      [8080, 9090],
+    );
+    await h.stop();
+  });
+
+  it('mark headless services, publish what is not ready where asked, and keep one empty slice', async () => {
+    const h = start();
+    h.api.seed(Services, service({ clusterIP: 'None', publishNotReadyAddresses: true }));
+    await h.clock.advance(100);
+    assert.deepEqual(
+      [
+        slices(h).length,
+        slices(h)[0]?.endpoints?.length,
+        slices(h)[0]?.metadata.labels?.['service.kubernetes.io/headless'],
+      ],
+      [1, 0, ''],
+    );
+    h.api.seed(Pods, pod(1, { ready: false }));
+    await h.clock.advance(100);
+    assert.deepEqual(
+      slices(h).map((s) => s.endpoints?.[0]?.conditions?.ready),
+      [true],
+    );
+    assert.deepEqual(h.api.objects(Endpoints)[0]?.subsets?.[0]?.addresses?.length, 1);
+    h.api.remove(Services, 'default/web');
+    await h.clock.advance(100);
+    assert.equal(h.api.objects(Endpoints).length, 0);
+    await h.stop();
+  });
+});

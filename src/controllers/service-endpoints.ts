@@ -1,0 +1,155 @@
+/** What pods and Services are to each other, for EndpointSlices and Endpoints alike. Upstream: endpointslice/util, endpoint. */
+import { parseIp } from '../base/cidr.ts';
+import { compileLabelMap } from '../api/label-selector.ts';
+import { parseTime } from '../api/time.ts';
+import type { ObjectReference, Pod, Service, ServicePort } from '../api/gen/core-v1.ts';
+import type { Informer } from '../client/informer.ts';
+import { keyOfObject } from '../client/object-store.ts';
+import { isPodReady, isPodTerminal, podCondition } from '../component-helpers/pods.ts';
+
+/** When the change that led to an endpoint update happened. */
+export const TRIGGER_TIME_ANNOTATION = 'endpoints.kubernetes.io/last-change-trigger-time';
+/** Marks endpoints of Services without an address of their own. */
+export const HEADLESS_LABEL = 'service.kubernetes.io/headless';
+
+/** Whether our controllers look after the Service's endpoints. */
+export function hasManagedEndpoints(service: Service): boolean {
+  return service.spec?.type !== 'ExternalName' && Object.keys(service.spec?.selector ?? {}).length > 0;
+}
+
+/** Whether the Service has an address of its own. */
+export function isServiceIpSet(service: Service): boolean {
+  const ip = service.spec?.clusterIP ?? '';
+  return ip !== '' && ip !== 'None';
+}
+
+/** Whether a pod can be an endpoint at all: it has an address and has not ended. */
+export function canBeEndpoint(pod: Pod, includeTerminating: boolean): boolean {
+  if (isPodTerminal(pod) || podIps(pod).length === 0) return false;
+  return includeTerminating || pod.metadata.deletionTimestamp === undefined;
+}
+
+function podIps(pod: Pod): string[] {
+  const all = (pod.status?.podIPs ?? []).map((entry) => entry.ip).filter((ip) => ip !== undefined && ip !== '');
+  const single = pod.status?.podIP ?? '';
+  return all.length > 0 ? (all as string[]) : single === '' ? [] : [single];
+}
+
+/** The pod's addresses of one family. */
+export function podIpsOfFamily(pod: Pod, family: 4 | 6): string[] {
+  return podIps(pod).filter((ip) => parseIp(ip)?.family === family);
+}
+
+/** The number a Service's port has on this pod; undefined when the pod has no port of that name. */
+export function findTargetPort(pod: Pod, port: ServicePort): number | undefined {
+  const target = port.targetPort ?? port.port;
+  if (typeof target === 'number') return target === 0 ? port.port : target;
+  if (target === '') return port.port;
+  const sidecars = (pod.spec?.initContainers ?? []).filter((container) => container.restartPolicy === 'Always');
+  for (const container of [...(pod.spec?.containers ?? []), ...sidecars]) {
+    for (const candidate of container.ports ?? []) {
+      if (candidate.name === target && (candidate.protocol ?? 'TCP') === (port.protocol ?? 'TCP'))
+        return candidate.containerPort;
+    }
+  }
+  return undefined;
+}
+
+/** The name a pod asks for under this Service's DNS name. */
+export function endpointHostname(pod: Pod, service: Service): string | undefined {
+  const hostname = pod.spec?.hostname ?? '';
+  return hostname !== '' && pod.spec?.subdomain === service.metadata.name ? hostname : undefined;
+}
+
+/** The reference an endpoint has to its pod. */
+export function podTargetRef(pod: Pod): ObjectReference {
+  const { namespace, name, uid } = pod.metadata;
+  return {
+    kind: 'Pod',
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(name === undefined ? {} : { name }),
+    ...(uid === undefined ? {} : { uid }),
+  };
+}
+
+/** A text that changes whenever the pod's part in endpoints changes. */
+function endpointFacts(pod: Pod): string {
+  const { spec, status, metadata } = pod;
+  return JSON.stringify([
+    podIps(pod),
+    isPodReady(pod),
+    isPodTerminal(pod),
+    metadata.deletionTimestamp !== undefined,
+    spec?.nodeName,
+    spec?.hostname,
+    spec?.subdomain,
+    status?.hostIP,
+    metadata.labels,
+  ]);
+}
+
+/** Calls `enqueue` with the keys of the Services a pod's change concerns, and of changed Services. */
+export function watchServicesAndPods(deps: {
+  readonly services: Informer<Service>;
+  readonly pods: Informer<Pod>;
+  enqueue(key: string): void;
+}): void {
+  const { services, pods, enqueue } = deps;
+  const enqueueFor = (pod: Pod): void => {
+    for (const service of services.list(pod.metadata.namespace)) {
+      if (hasManagedEndpoints(service) && compileLabelMap(service.spec?.selector).matches(pod.metadata.labels))
+        enqueue(keyOfObject(service));
+    }
+  };
+  services.addHandler({
+    onAdd: (service) => enqueue(keyOfObject(service)),
+    onUpdate: (_, service) => enqueue(keyOfObject(service)),
+    onDelete: (service) => enqueue(keyOfObject(service)),
+  });
+  pods.addHandler({
+    onAdd: enqueueFor,
+    onUpdate(old, pod) {
+      if (endpointFacts(old) === endpointFacts(pod)) return;
+      enqueueFor(pod);
+      if (JSON.stringify(old.metadata.labels) !== JSON.stringify(pod.metadata.labels)) enqueueFor(old);
+    },
+    onDelete: enqueueFor,
+  });
+}
+
+/** The pods a Service selects. */
+export function selectedPods(service: Service, pods: Informer<Pod>): Pod[] {
+  const selector = compileLabelMap(service.spec?.selector);
+  return pods.list(service.metadata.namespace).filter((pod) => selector.matches(pod.metadata.labels));
+}
+
+/** Finds out which change a sync is for. Upstream: endpointslice/trigger_time_tracker. */
+export interface TriggerTimes {
+  /** The earliest change since the last call for this Service; undefined when nothing that has a time changed. */
+  since(service: Service, pods: readonly Pod[]): string | undefined;
+  forget(key: string): void;
+}
+
+/** Makes a tracker without memory of any Service. */
+export function createTriggerTimes(): TriggerTimes {
+  const seen = new Map<string, Map<string, string>>();
+  return {
+    since(service, pods) {
+      const key = keyOfObject(service);
+      const before = seen.get(key);
+      const now = new Map<string, string>();
+      if (service.metadata.creationTimestamp !== undefined) now.set('', service.metadata.creationTimestamp);
+      for (const pod of pods) {
+        const time = podCondition(pod, 'Ready')?.lastTransitionTime ?? pod.metadata.creationTimestamp;
+        if (time !== undefined) now.set(pod.metadata.name ?? '', time);
+      }
+      seen.set(key, now);
+      // Seen for the first time (after a restart, say) nothing is known about what changed.
+      const changed = [...now]
+        .filter(([name, time]) => !(parseTime(time) <= parseTime(before?.get(name))))
+        .map(([, time]) => time);
+      return changed.sort()[0];
+    },
+    forget: (key) => void seen.delete(key),
+  };
+}

@@ -1,0 +1,114 @@
+/** What the simulated runtime tells of its sandboxes and containers. */
+import type { Container, ContainerStats, ContainerStatus, PodSandbox, PodSandboxStatus } from '../gen/cri-types.ts';
+import type { SimContainer } from './sim-container.ts';
+import type { SimSandbox } from './sim-sandbox.ts';
+
+/** A sandbox as a listing tells it. */
+export function describeSandbox(sandbox: SimSandbox): PodSandbox {
+  const { config, id, createdAtMs, ready, runtimeHandler } = sandbox;
+  const { name = '', namespace = '', uid = '', attempt = 0 } = config.metadata ?? {};
+  return {
+    id,
+    createdAtMs,
+    runtimeHandler,
+    metadata: { name, namespace, uid, attempt },
+    state: ready ? 'SANDBOX_READY' : 'SANDBOX_NOTREADY',
+    labels: config.labels ?? {},
+    annotations: config.annotations ?? {},
+  };
+}
+
+/** A sandbox's status. */
+export function sandboxStatus(sandbox: SimSandbox): PodSandboxStatus {
+  return {
+    ...describeSandbox(sandbox),
+    network: { ip: sandbox.ip, additionalIps: [] },
+    linux: {
+      namespaces: {
+        options: { network: sandbox.hostNetwork ? 'NODE' : 'POD', pid: 'CONTAINER', ipc: 'POD', targetId: '' },
+      },
+    },
+  };
+}
+
+function imageSpec(name: string) {
+  return { image: name, annotations: {}, userSpecifiedImage: name, runtimeHandler: '', imageRef: '' };
+}
+
+/** A container as a listing tells it. */
+export function describeContainer(container: SimContainer): Container {
+  const { id, sandboxId, config, image, imageId } = container.init;
+  return {
+    id,
+    podSandboxId: sandboxId,
+    metadata: { name: config.metadata?.name ?? '', attempt: config.metadata?.attempt ?? 0 },
+    image: imageSpec(image.name),
+    imageRef: imageId,
+    imageId,
+    state: container.state,
+    createdAtMs: container.createdAtMs,
+    labels: config.labels ?? {},
+    annotations: config.annotations ?? {},
+  };
+}
+
+/** A container's status. */
+export function containerStatus(container: SimContainer): ContainerStatus {
+  const { config, logPath } = container.init;
+  const { podSandboxId: _, ...base } = describeContainer(container);
+  return {
+    ...base,
+    logPath,
+    startedAtMs: container.startedAtMs,
+    finishedAtMs: container.finishedAtMs,
+    exitCode: container.exitCode,
+    reason: container.reason,
+    message: '',
+    stopSignal: config.stopSignal ?? 'RUNTIME_DEFAULT',
+    mounts: (config.mounts ?? []).map((mount) => ({
+      containerPath: mount.containerPath ?? '',
+      hostPath: mount.hostPath ?? '',
+      readonly: mount.readonly ?? false,
+      selinuxRelabel: false,
+      propagation: mount.propagation ?? 'PROPAGATION_PRIVATE',
+      uidMappings: [],
+      gidMappings: [],
+      recursiveReadOnly: false,
+      imageSubPath: '',
+    })),
+  };
+}
+
+/** A container's use of resources: a steady hundredth of a core and ten megabytes while it runs. */
+export function containerStats(container: SimContainer, nowMs: number): ContainerStats {
+  const { id, config } = container.init;
+  const running = container.state === 'CONTAINER_RUNNING';
+  const value = (amount: number) => ({ value: amount });
+  return {
+    attributes: {
+      id,
+      metadata: { name: config.metadata?.name ?? '', attempt: config.metadata?.attempt ?? 0 },
+      labels: config.labels ?? {},
+      annotations: config.annotations ?? {},
+    },
+    ...(running
+      ? {
+          cpu: {
+            timestampMs: nowMs,
+            usageCoreNanoSeconds: value((nowMs - container.startedAtMs) * 10_000),
+            usageNanoCores: value(10_000_000),
+          },
+          memory: {
+            timestampMs: nowMs,
+            workingSetBytes: value(10_000_000),
+            availableBytes: value(0),
+            usageBytes: value(10_000_000),
+            rssBytes: value(8_000_000),
+            pageFaults: value(0),
+            majorPageFaults: value(0),
+          },
+        }
+      : {}),
+    writableLayer: { timestampMs: nowMs, usedBytes: value(4096), inodesUsed: value(1) },
+  };
+}

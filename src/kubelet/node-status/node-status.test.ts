@@ -1,0 +1,307 @@
+/** Node status setters, registration, reports and the lease. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Leases, Nodes } from '../../api/gen/resources.ts';
+import { serviceUnavailable } from '../../api/status-error.ts';
+import { parseTime } from '../../api/time.ts';
+import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
+import { kubeletConfiguration } from '../kubelet-configuration.ts';
+import { createFakeCluster } from '../testing/fake-cluster.ts';
+import { createFakeRuntime } from '../testing/fake-runtime.ts';
+import { runLeaseController } from './lease-controller.ts';
+import type { NodeFacts } from './node-facts.ts';
+import { createNodeStatusManager, nodeStatusHasChanged, nodeStatusPatch } from './node-status-manager.ts';
+import { initialNode, reconcileExistingNode } from './registration.ts';
+import { createRuntimeState } from './runtime-state.ts';
+import { applyNodeStatusSetters } from './setters.ts';
+
+const config = kubeletConfiguration({ nodeName: 'n1', rootDirectory: '/k' });
+
+function facts(changes: Partial<NodeFacts> = {}): NodeFacts {
+  return {
+    config,
+    nowMs: parseTime('2026-01-01T00:00:00Z'),
+    nodeIps: ['10.0.0.1'],
+    host: {
+      hostname: 'n1',
+      machineId: 'm',
+      systemUuid: 's',
+      bootId: 'b',
+      kernelVersion: '6.1',
+      osImage: 'Debian',
+      operatingSystem: 'linux',
+      architecture: 'amd64',
+      cpuCount: 4,
+      memoryBytes: 8 * 1024 ** 3,
+      swapBytes: 0,
+      pidMax: 32_768,
+      hugePages: [{ pageSizeBytes: 2 * 1024 ** 2, count: 512 }],
+    },
+    rootFs: { totalBytes: 100 * 1024 ** 3, availableBytes: 1, totalInodes: 1, availableInodes: 1 },
+    runtime: {
+      runtimeReady: true,
+      networkReady: true,
+      message: '',
+      runtimeName: 'containerd',
+      runtimeVersion: '1.6.20',
+      runtimeHandlers: [],
+    },
+    images: [],
+    volumesInUse: [],
+    runtimeErrors: [],
+    networkErrors: [],
+    pressure: { memory: false, disk: false, pid: false },
+    ...changes,
+  };
+}
+
+const conditionsOf = (given: NodeFacts) =>
+  applyNodeStatusSetters({}, given).conditions?.map(({ type, status, reason, message }) => [
+    type,
+    status,
+    reason,
+    message,
+  ]);
+
+describe('node status', () => {
+  it('tells capacity, and allocatable without reservations, thresholds and huge pages', () => {
+    const reserved = kubeletConfiguration({
+      ...config,
+      systemReserved: { cpu: '500m', memory: '1Gi' },
+      kubeReserved: { cpu: '500m' },
+    });
+    const status = applyNodeStatusSetters({}, facts({ config: reserved }));
+    assert.deepEqual(status.capacity, {
+      cpu: '4',
+      'ephemeral-storage': '100Gi',
+      'hugepages-2Mi': '1Gi',
+      memory: '8Gi',
+      pods: '110',
+    });
+    assert.deepEqual(status.allocatable, {
+      cpu: '3',
+      'ephemeral-storage': '90Gi',
+      'hugepages-2Mi': '1Gi',
+      memory: '6044Mi',
+      pods: '110',
+    });
+  });
+
+  it("says Ready with upstream's words", () => {
+    assert.deepEqual(conditionsOf(facts()), [
+      ['MemoryPressure', 'False', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
+      ['DiskPressure', 'False', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'],
+      ['PIDPressure', 'False', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'],
+      ['Ready', 'True', 'KubeletReady', 'kubelet is posting ready status'],
+    ]);
+  });
+
+  const troubles: readonly { name: string; changes: Partial<NodeFacts>; condition: readonly unknown[] }[] = [
+    {
+      name: 'runtime',
+      changes: { runtimeErrors: ['container runtime is down'] },
+      condition: ['Ready', 'False', 'KubeletNotReady', 'container runtime is down'],
+    },
+    {
+      name: 'several',
+      changes: { runtimeErrors: ['a'], networkErrors: ['b'] },
+      condition: ['Ready', 'False', 'KubeletNotReady', '[a, b]'],
+    },
+    {
+      name: 'capacity',
+      changes: { rootFs: undefined },
+      condition: ['Ready', 'False', 'KubeletNotReady', 'missing node capacity for resources: ephemeral-storage'],
+    },
+    {
+      name: 'memory',
+      changes: { pressure: { memory: true, disk: false, pid: false } },
+      condition: [
+        'MemoryPressure',
+        'True',
+        'KubeletHasInsufficientMemory',
+        'kubelet has insufficient memory available',
+      ],
+    },
+  ];
+  for (const { name, changes, condition } of troubles) {
+    it(`tells trouble: ${name}`, () =>
+      assert.ok(conditionsOf(facts(changes))?.some((found) => JSON.stringify(found) === JSON.stringify(condition))));
+  }
+
+  it('lists the largest images and five names of each', () => {
+    const images = Array.from({ length: 60 }, (_, index) => ({
+      id: `i${index}`,
+      repoTags: ['a', 'b', 'c', 'd', 'e', 'f'],
+      repoDigests: [`d${index}`],
+      sizeBytes: index,
+      pinned: false,
+    }));
+    const status = applyNodeStatusSetters({}, facts({ images }));
+    assert.equal(status.images?.length, 50);
+    assert.deepEqual(status.images?.[0], { names: ['d59', 'a', 'b', 'c', 'd'], sizeBytes: 59 });
+  });
+
+  it('keeps extended resources and transition times of what was there', () => {
+    const before = {
+      capacity: { 'x.io/gpu': '2', cpu: '1' },
+      conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: 'then' }],
+    };
+    const after = applyNodeStatusSetters(before, facts());
+    assert.equal(after.capacity?.['x.io/gpu'], '2');
+    assert.equal(after.capacity?.['cpu'], '4');
+    assert.equal(after.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime, 'then');
+  });
+
+  it('changes by more than heartbeats, and patches addresses whole', () => {
+    const before = applyNodeStatusSetters({}, facts());
+    const later = applyNodeStatusSetters(before, facts({ nowMs: parseTime('2026-01-02T00:00:00Z') }));
+    assert.equal(nodeStatusHasChanged(before, later), false);
+    const moved = applyNodeStatusSetters(before, facts({ nodeIps: ['10.0.0.2'] }));
+    assert.equal(nodeStatusHasChanged(before, moved), true);
+    assert.deepEqual(nodeStatusPatch(before, moved), {
+      status: {
+        addresses: [
+          { $patch: 'replace' },
+          { address: '10.0.0.2', type: 'InternalIP' },
+          { address: 'n1', type: 'Hostname' },
+        ],
+      },
+    });
+    assert.equal(nodeStatusPatch(before, before), undefined);
+  });
+
+  it('registers with labels, taints and annotation, and puts right an old node', () => {
+    const tainted = kubeletConfiguration({
+      ...config,
+      registerWithTaints: [{ key: 'k', effect: 'NoSchedule' }],
+      registerSchedulable: false,
+      nodeLabels: { role: 'x' },
+    });
+    const node = initialNode(facts({ config: tainted }), {});
+    assert.deepEqual(
+      node.spec?.taints?.map(({ key }) => key),
+      ['k', 'node.kubernetes.io/unschedulable'],
+    );
+    assert.equal(node.metadata.labels?.['role'], 'x');
+    assert.equal(node.metadata.annotations?.['volumes.kubernetes.io/controller-managed-attach-detach'], 'true');
+    assert.equal(reconcileExistingNode(facts({ config: tainted }), node), undefined);
+    const { role: _role, ...labels } = node.metadata.labels!;
+    assert.deepEqual(
+      reconcileExistingNode(facts({ config: tainted }), { ...node, metadata: { ...node.metadata, labels } }),
+      { metadata: { labels: { role: 'x' } } },
+    );
+  });
+});
+
+describe('node status manager', () => {
+  function rig() {
+    const platform = createSimPlatform();
+    const cluster = createFakeCluster(platform.clock);
+    const cidrs: string[] = [];
+    const problems: string[] = [];
+    const manager = createNodeStatusManager(
+      {
+        platform,
+        client: cluster.client,
+        recorder: { event: () => undefined },
+        runtime: createFakeRuntime(platform.clock),
+        nodeIps: () => ['10.0.0.1'],
+        volumesInUse: () => [],
+        runtimeErrors: () => problems,
+        networkErrors: () => [],
+        pressure: () => ({ memory: false, disk: false, pid: false }),
+        onPodCidr: (cidr) => void cidrs.push(cidr),
+      },
+      config,
+    );
+    return { platform, cluster, cidrs, problems, manager, controller: new AbortController() };
+  }
+
+  it('reports changes at once, and nothing new every five minutes', async () => {
+    const { platform, cluster, problems, manager, controller } = rig();
+    await platform.files.makeDir('/k');
+    manager.start(controller.signal);
+    await platform.clock.settle();
+    const patches = (): number => cluster.writes.filter((write) => write.startsWith('patch nodes/status')).length;
+    const first = patches();
+    await platform.clock.advance(290_000);
+    assert.equal(patches(), first);
+    await platform.clock.advance(20_000);
+    assert.equal(patches(), first + 1);
+    problems.push('down');
+    manager.trigger();
+    await platform.clock.settle();
+    assert.equal(cluster.get(Nodes, { name: 'n1' })?.status?.conditions?.at(-1)?.message, 'down');
+    controller.abort();
+    await platform.clock.advance(60_000);
+    assert.equal(platform.clock.pendingTimers, 0);
+  });
+
+  it('keeps trying to register', async () => {
+    const { platform, cluster, manager, controller } = rig();
+    cluster.failures.set('create nodes', serviceUnavailable('down'));
+    manager.start(controller.signal);
+    await platform.clock.advance(3_000);
+    cluster.failures.clear();
+    await platform.clock.advance(5_000);
+    assert.ok(cluster.get(Nodes, { name: 'n1' }));
+    controller.abort();
+  });
+
+  it('hands on the pod range once', async () => {
+    const { platform, cluster, cidrs, manager, controller } = rig();
+    manager.start(controller.signal);
+    await platform.clock.settle();
+    const node = cluster.get(Nodes, { name: 'n1' })!;
+    const withRange = cluster.put(Nodes, { ...node, spec: { podCIDR: '10.42.0.0/24', podCIDRs: ['10.42.0.0/24'] } });
+    manager.nodeSeen(withRange);
+    manager.nodeSeen(withRange);
+    assert.deepEqual(cidrs, ['10.42.0.0/24']);
+    controller.abort();
+  });
+});
+
+describe('node lease', () => {
+  it('is created, owned by the node, and renewed every quarter of its life', async () => {
+    const platform = createSimPlatform();
+    const cluster = createFakeCluster(platform.clock);
+    const node = cluster.put(Nodes, { metadata: { name: 'n1' } });
+    const controller = new AbortController();
+    const run = runLeaseController(
+      { platform, client: cluster.client, node: () => node },
+      { nodeName: 'n1', leaseDurationSeconds: 40 },
+      controller.signal,
+    );
+    await platform.clock.settle();
+    const lease = () => cluster.get(Leases, { namespace: 'kube-node-lease', name: 'n1' });
+    assert.equal(lease()?.spec?.leaseDurationSeconds, 40);
+    assert.equal(lease()?.metadata.ownerReferences?.[0]?.uid, node.metadata.uid);
+    const first = lease()?.spec?.renewTime;
+    await platform.clock.advance(9_999);
+    assert.equal(lease()?.spec?.renewTime, first);
+    await platform.clock.advance(401);
+    assert.notEqual(lease()?.spec?.renewTime, first);
+    cluster.put(Leases, { ...lease()!, metadata: { ...lease()!.metadata, labels: { touched: 'yes' } } });
+    await platform.clock.advance(10_500);
+    assert.equal(lease()?.metadata.labels?.['touched'], 'yes', 'a conflict is read anew and overcome');
+    controller.abort();
+    await platform.clock.drive(run);
+  });
+});
+
+describe('runtime state', () => {
+  it('knows nothing at first, and forgets after 30 s', async () => {
+    const { clock } = createSimPlatform();
+    const state = createRuntimeState(clock);
+    assert.deepEqual(state.runtimeErrors(), ['container runtime status check may not have completed yet']);
+    assert.deepEqual(state.networkErrors(), ['network state unknown']);
+    state.setRuntimeSync();
+    state.setNetworkState(undefined);
+    state.addHealthCheck('PLEG', () => undefined);
+    assert.deepEqual([...state.runtimeErrors(), ...state.networkErrors()], []);
+    await clock.advance(30_001);
+    assert.deepEqual(state.runtimeErrors(), ['container runtime is down']);
+    state.addHealthCheck('PLEG', () => 'late');
+    assert.deepEqual(state.runtimeErrors(), ['container runtime is down', 'PLEG is not healthy: late']);
+  });
+});

@@ -1,0 +1,71 @@
+/**
+ * Watches whether runtime and network are up: every 5 s, and often while they are not, so that a node is Ready as soon as
+ * it can be. Upstream: wait.Until(kl.updateRuntimeUp, 5s) in pkg/kubelet/kubelet.go.
+ */
+import type { CancelTimer, Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
+import type { ContainerRuntime, ContainerRuntimeStatus } from '../container/runtime.ts';
+import type { RuntimeState } from './runtime-state.ts';
+import { updateRuntimeUp } from './update-runtime-up.ts';
+
+const PERIOD_MS = 5_000;
+const NOT_READY_PERIOD_MS = 250;
+
+/** What it needs. */
+export interface RuntimeMonitorDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly runtime: ContainerRuntime;
+  readonly state: RuntimeState;
+  /** The problems became others; `ready`: there is none any more. */
+  readonly onChange: (ready: boolean) => void;
+}
+
+/** The monitor. */
+export interface RuntimeMonitor {
+  /** Asks now; one question at a time. Never rejects; undefined when the runtime does not answer. */
+  check(): Promise<ContainerRuntimeStatus | undefined>;
+  /** Goes on asking until the signal aborts. */
+  start(signal: AbortSignal): void;
+}
+
+/** Makes a monitor. */
+export function createRuntimeMonitor(deps: RuntimeMonitorDeps): RuntimeMonitor {
+  const { state, clock } = deps;
+  let checking: Promise<ContainerRuntimeStatus | undefined> | undefined;
+  let cancelTimer: CancelTimer | undefined;
+  let running: AbortSignal | undefined;
+
+  const problems = (): readonly string[] => [...state.runtimeErrors(), ...state.networkErrors()];
+
+  function arm(): void {
+    cancelTimer?.();
+    if (running?.aborted !== false) return;
+    cancelTimer = clock.setTimer(problems().length === 0 ? PERIOD_MS : NOT_READY_PERIOD_MS, () => void check());
+  }
+
+  async function checkOnce(): Promise<ContainerRuntimeStatus | undefined> {
+    const before = problems().join();
+    const status = await updateRuntimeUp(deps);
+    const after = problems();
+    if (after.join() !== before) deps.onChange(after.length === 0);
+    return status;
+  }
+
+  function check(): Promise<ContainerRuntimeStatus | undefined> {
+    checking ??= checkOnce().finally(() => {
+      checking = undefined;
+      arm();
+    });
+    return checking;
+  }
+
+  return {
+    check,
+    start(signal) {
+      running = signal;
+      signal.addEventListener('abort', () => cancelTimer?.(), { once: true });
+      arm();
+    },
+  };
+}

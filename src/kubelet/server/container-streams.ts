@@ -1,0 +1,105 @@
+/**
+ * Exec, attach and port-forward: asks the runtime for the address of the stream and joins the client with it, byte for
+ * byte. Upstream: getExec, getAttach, getPortForward in server.go.
+ */
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { isUpgradeRequest, openTunnel } from '../../component-helpers/streaming/upgrade-tunnel.ts';
+import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
+import type { Net } from '../../platform/net.ts';
+import type { ContainerRuntime, ContainerStatus } from '../container/runtime.ts';
+import type { KubeletHost } from './host.ts';
+import { ServerError, textResponse } from './text-response.ts';
+
+/** What streams need. */
+export interface ContainerStreamDeps {
+  readonly host: KubeletHost;
+  readonly runtime: Pick<ContainerRuntime, 'execUrl' | 'attachUrl' | 'portForwardUrl' | 'execSync'>;
+  readonly net: Net;
+}
+
+interface StreamOptions {
+  readonly stdin: boolean;
+  readonly stdout: boolean;
+  readonly stderr: boolean;
+  readonly tty: boolean;
+}
+
+/** Names of the pod, optionally its uid, and the container, as paths carry them. */
+function locate(deps: ContainerStreamDeps, parts: readonly string[]): { readonly pod: Pod; readonly containerName: string } {
+  const [namespace = '', name = ''] = parts;
+  const [uid, containerName] = parts.length > 3 ? [parts[2], parts[3]] : [undefined, parts[2]];
+  return { pod: findPod(deps, { namespace, name, uid }), containerName: containerName ?? '' };
+}
+
+function findPod({ host }: ContainerStreamDeps, of: { namespace: string; name: string; uid: string | undefined }): Pod {
+  const pod = host.podByName(of.namespace, of.name);
+  if (pod === undefined || (of.uid !== undefined && pod.metadata.uid !== of.uid)) throw new ServerError(404, 'pod does not exist');
+  return pod;
+}
+
+function findRunning({ host }: ContainerStreamDeps, pod: Pod, containerName: string): ContainerStatus {
+  const found = host.podStatus(pod.metadata.uid ?? '')?.containers.find(({ name }) => name === containerName);
+  if (found === undefined || found.state !== 'running') throw new ServerError(500, `container not found ("${containerName}")`);
+  return found;
+}
+
+function parseOptions(query: URLSearchParams): StreamOptions {
+  const flag = (name: string): boolean => query.get(name) === '1' || query.get(name) === 'true';
+  const [stdin, stdout, tty] = [flag('input'), flag('output'), flag('tty')];
+  // A terminal has one output.
+  const stderr = flag('error') && !tty;
+  if (!stdin && !stdout && !stderr) throw new ServerError(400, 'you must specify at least 1 of stdin, stdout, stderr');
+  return { stdin, stdout, stderr, tty };
+}
+
+async function relay(deps: ContainerStreamDeps, request: HttpRequest, url: string): Promise<HttpResponse> {
+  return openTunnel(deps.net, { method: request.method, url, headers: request.headers, signal: request.signal });
+}
+
+function needUpgrade(request: HttpRequest): void {
+  if (!isUpgradeRequest(request.headers)) throw new ServerError(400, 'Upgrade request required');
+}
+
+/** `/exec/{namespace}/{pod}[/{uid}]/{container}`. */
+export async function serveExec(deps: ContainerStreamDeps, request: HttpRequest, parts: readonly string[]): Promise<HttpResponse> {
+  needUpgrade(request);
+  const query = new URLSearchParams(request.query);
+  const options = parseOptions(query);
+  const { pod, containerName } = locate(deps, parts);
+  const { id } = findRunning(deps, pod, containerName);
+  return relay(deps, request, await deps.runtime.execUrl({ containerId: id, command: query.getAll('command'), ...options }));
+}
+
+/** `/attach/{namespace}/{pod}[/{uid}]/{container}`. */
+export async function serveAttach(deps: ContainerStreamDeps, request: HttpRequest, parts: readonly string[]): Promise<HttpResponse> {
+  needUpgrade(request);
+  const options = parseOptions(new URLSearchParams(request.query));
+  const { pod, containerName } = locate(deps, parts);
+  const { id } = findRunning(deps, pod, containerName);
+  // The container decides whether there is a terminal; a wrong claim garbles the streams.
+  const container = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? []), ...(pod.spec?.ephemeralContainers ?? [])].find(({ name }) => name === containerName);
+  const tty = container?.tty ?? false;
+  return relay(deps, request, await deps.runtime.attachUrl({ containerId: id, ...options, tty, stderr: options.stderr && !tty }));
+}
+
+/** `/portForward/{namespace}/{pod}[/{uid}]`. */
+export async function servePortForward(deps: ContainerStreamDeps, request: HttpRequest, parts: readonly string[]): Promise<HttpResponse> {
+  needUpgrade(request);
+  const ports = new URLSearchParams(request.query).getAll('port').map(Number);
+  if (ports.some((port) => !Number.isInteger(port) || port < 1 || port > 65_535)) throw new ServerError(400, 'invalid port');
+  const [namespace = '', name = '', uid] = parts;
+  const pod = findPod(deps, { namespace, name, uid });
+  const sandbox = deps.host.podStatus(pod.metadata.uid ?? '')?.sandboxes.find(({ ready }) => ready);
+  if (sandbox === undefined) throw new ServerError(500, `cannot find a ready sandbox for pod "${name}"`);
+  return relay(deps, request, await deps.runtime.portForwardUrl({ podSandboxId: sandbox.id, ports }));
+}
+
+/** `/run/{namespace}/{pod}[/{uid}]/{container}?cmd=`: runs a command to its end and answers with its output. */
+export async function serveRun(deps: ContainerStreamDeps, request: HttpRequest, parts: readonly string[]): Promise<HttpResponse> {
+  if (request.method !== 'POST') throw new ServerError(405, '405: Method Not Allowed');
+  const { pod, containerName } = locate(deps, parts);
+  const { id } = findRunning(deps, pod, containerName);
+  const command = (new URLSearchParams(request.query).get('cmd') ?? '').split(' ');
+  const { stdout, stderr } = await deps.runtime.execSync(id, command, 0);
+  return { ...(textResponse(200, '') as Extract<HttpResponse, { kind: 'bytes' }>), chunks: [stdout, stderr] };
+}

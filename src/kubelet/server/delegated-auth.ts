@@ -1,0 +1,87 @@
+/**
+ * Authentication by client certificate or by asking the API server about a token, authorization by asking the API server.
+ * Upstream: cmd/kubelet/app/auth.go with webhook token authenticator and authorizer.
+ *
+ * Answers are kept as long as upstream's defaults say: tokens and allowed requests two minutes and five, denied ones
+ * thirty seconds. Tokens are kept by their hash.
+ */
+import { Lru } from '../../base/lru.ts';
+import { SubjectAccessReviews, TokenReviews } from '../../api/gen/resources.ts';
+import type { Principal } from '../../api/transport.ts';
+import type { Client } from '../../client/client.ts';
+import type { BasePlatform } from '../../platform/platform.ts';
+import type { KubeletAuth } from './kubelet-auth.ts';
+
+/** What the kubelet's authenticators need. */
+export interface DelegatedAuthDeps {
+  readonly client: Client;
+  readonly platform: Pick<BasePlatform, 'clock' | 'crypto'>;
+}
+
+/** Upstream's authentication and authorization sections of the kubelet's configuration. */
+export interface DelegatedAuthConfig {
+  readonly nodeName: string;
+  /** Requests without credentials are `system:anonymous`. */
+  readonly anonymous: boolean;
+  /** Ask the API server about tokens. */
+  readonly tokenWebhook: boolean;
+  /** `AlwaysAllow` asks nobody. */
+  readonly authorizationMode: 'Webhook' | 'AlwaysAllow';
+}
+
+const tokenTtlMs = 120_000;
+const allowedTtlMs = 300_000;
+const deniedTtlMs = 30_000;
+const cacheSize = 1024;
+
+interface Kept<T> {
+  readonly value: T;
+  readonly untilMs: number;
+}
+
+/** Makes the delegating port. */
+export function createDelegatedAuth(deps: DelegatedAuthDeps, config: DelegatedAuthConfig): KubeletAuth {
+  const { clock, crypto } = deps.platform;
+  const tokens = new Lru<string, Kept<Principal | undefined>>(cacheSize);
+  const decisions = new Lru<string, Kept<boolean>>(cacheSize);
+
+  async function principalOfToken(token: string): Promise<Principal | undefined> {
+    const key = crypto.sha256Hex(token);
+    const kept = tokens.get(key);
+    if (kept !== undefined && clock.monotonicMs() < kept.untilMs) return kept.value;
+    const review = await deps.client.resource(TokenReviews).create({ metadata: {}, spec: { token } });
+    const { authenticated = false, user } = review.status ?? {};
+    const value = authenticated && user !== undefined ? { name: user.username ?? '', groups: user.groups ?? [], ...(user.uid === undefined ? {} : { uid: user.uid }), ...(user.extra === undefined ? {} : { extra: user.extra }) } : undefined;
+    tokens.set(key, { value, untilMs: clock.monotonicMs() + tokenTtlMs });
+    return value;
+  }
+
+  return {
+    async authenticate({ headers, peerCertificate }) {
+      if (peerCertificate !== undefined) return { name: peerCertificate.commonName, groups: [...peerCertificate.organizations, 'system:authenticated'] };
+      const token = /^bearer\s+(\S+)\s*$/i.exec(headers['authorization'] ?? '')?.[1];
+      if (token !== undefined) return config.tokenWebhook ? principalOfToken(token) : undefined;
+      return config.anonymous ? { name: 'system:anonymous', groups: ['system:unauthenticated'] } : undefined;
+    },
+    async authorize(principal, verb, subresource) {
+      if (config.authorizationMode === 'AlwaysAllow') return true;
+      const { name: user, groups, uid, extra } = principal;
+      const key = JSON.stringify([user, groups, uid, extra, verb, subresource]);
+      const kept = decisions.get(key);
+      if (kept !== undefined && clock.monotonicMs() < kept.untilMs) return kept.value;
+      const review = await deps.client.resource(SubjectAccessReviews).create({
+        metadata: {},
+        spec: {
+          user,
+          groups: [...groups],
+          ...(uid === undefined ? {} : { uid }),
+          ...(extra === undefined ? {} : { extra: Object.fromEntries(Object.entries(extra).map(([name, values]) => [name, [...values]])) }),
+          resourceAttributes: { verb, group: '', version: 'v1', resource: 'nodes', subresource, name: config.nodeName },
+        },
+      });
+      const value = review.status?.allowed === true;
+      decisions.set(key, { value, untilMs: clock.monotonicMs() + (value ? allowedTtlMs : deniedTtlMs) });
+      return value;
+    },
+  };
+}

@@ -1,0 +1,145 @@
+/**
+ * The kubelet's HTTP API. Upstream: pkg/kubelet/server.
+ *
+ * Every path is authenticated and authorized before it is looked at. What is not served (checkpoint, node log query, debug)
+ * says so.
+ */
+import type { HttpHandler, HttpRequest, HttpResponse } from '../../platform/http.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { ContainerRuntime } from '../container/runtime.ts';
+import type { StatsProvider } from '../stats/stats-provider.ts';
+import { serveContainerLogs } from './container-logs.ts';
+import { serveAttach, serveExec, servePortForward, serveRun } from './container-streams.ts';
+import type { KubeletHost } from './host.ts';
+import type { KubeletAuth } from './kubelet-auth.ts';
+import { attributesOf } from './request-attributes.ts';
+import { jsonResponse, ServerError, textResponse } from './text-response.ts';
+
+/** What the server needs. */
+export interface KubeletServerDeps {
+  readonly host: KubeletHost;
+  readonly runtime: ContainerRuntime;
+  readonly auth: KubeletAuth;
+  readonly stats: StatsProvider;
+  readonly platform: Pick<Platform, 'clock' | 'files' | 'net' | 'log' | 'metrics'>;
+  /** Counters of probes in Prometheus text, for /metrics/probes. */
+  readonly probeMetrics: () => Promise<string>;
+}
+
+type Serve = (deps: KubeletServerDeps, request: HttpRequest, parts: readonly string[]) => Promise<HttpResponse>;
+
+const metricsType = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' };
+
+const routes: Readonly<Record<string, Serve>> = {
+  '': async () => notFound(),
+  healthz: serveHealthz,
+  pods: async ({ host }) => jsonResponse(podList(host.pods())),
+  runningpods: serveRunningPods,
+  containerLogs: ({ host, runtime, platform }, request, parts) => serveContainerLogs({ host, runtime, platform }, request, parts),
+  exec: (deps, request, parts) => serveExec(streamDeps(deps), request, parts),
+  attach: (deps, request, parts) => serveAttach(streamDeps(deps), request, parts),
+  portForward: (deps, request, parts) => servePortForward(streamDeps(deps), request, parts),
+  run: (deps, request, parts) => serveRun(streamDeps(deps), request, parts),
+  stats: serveStats,
+  metrics: serveMetrics,
+  configz: async ({ host }) => jsonResponse(host.configz()),
+  checkpoint: async () => textResponse(501, 'checkpointing containers is not supported'),
+  logs: async () => textResponse(501, 'logs of the node are not served'),
+  debug: async () => textResponse(501, 'profiling is not served'),
+};
+
+/** Makes the handler of the kubelet's port. */
+export function createKubeletServer(deps: KubeletServerDeps): HttpHandler {
+  const requests = deps.platform.metrics.counter({ name: 'kubelet_http_requests_total', help: 'Number of the http requests received since the server started', labels: ['method', 'path', 'server_type', 'long_running'] });
+  const log = deps.platform.log.child('server');
+  return async (request) => {
+    const [, first = '', ...rest] = request.path.split('/');
+    const known = Object.hasOwn(routes, first);
+    requests.inc({ method: request.method, path: known ? first : 'other', server_type: 'readwrite', long_running: String(['exec', 'attach', 'portForward', 'debug'].includes(first)) });
+    try {
+      const refusal = await checkAccess(deps, request);
+      if (refusal !== undefined) return refusal;
+      if (!known) return notFound();
+      return await routes[first]!(deps, request, rest.filter((part) => part !== '').map(decode));
+    } catch (error) {
+      if (error instanceof ServerError) return textResponse(error.status, error.message);
+      log.error('Request failed', { path: request.path, err: error });
+      return textResponse(500, error instanceof Error ? error.message : String(error));
+    }
+  };
+}
+
+/** The answer to who may not; undefined: go on. */
+async function checkAccess({ auth, host, platform }: KubeletServerDeps, request: HttpRequest): Promise<HttpResponse | undefined> {
+  const principal = await auth.authenticate(request);
+  if (principal === undefined) return textResponse(401, 'Unauthorized');
+  const wanted = attributesOf(request.method, request.path);
+  for (const { verb, subresource } of wanted) if (await auth.authorize(principal, verb, subresource)) return undefined;
+  const { verb = '' } = wanted[0] ?? {};
+  const subresources = wanted.map(({ subresource }) => subresource).join(' ');
+  platform.log.info('Forbidden', { user: principal.name, verb, resource: 'nodes', subresource: subresources, node: host.nodeName });
+  return textResponse(403, `Forbidden (user=${principal.name}, verb=${verb}, resource=nodes, subresource(s)=[${subresources}])\n`);
+}
+
+function streamDeps({ host, runtime, platform }: KubeletServerDeps): Parameters<typeof serveExec>[0] {
+  return { host, runtime, net: platform.net };
+}
+
+function notFound(): HttpResponse {
+  return textResponse(404, '404 page not found\n');
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new ServerError(400, `invalid URL escape in "${part}"`);
+  }
+}
+
+function podList(items: readonly object[]): object {
+  return { kind: 'PodList', apiVersion: 'v1', metadata: {}, items };
+}
+
+async function serveHealthz({ host }: KubeletServerDeps, request: HttpRequest, parts: readonly string[]): Promise<HttpResponse> {
+  const checks = ['ping', 'log', 'syncloop'];
+  if (parts.length > 1 || (parts.length === 1 && !checks.includes(parts[0]!))) return notFound();
+  const problems = parts[0] === 'ping' || parts[0] === 'log' ? [] : host.healthProblems();
+  const verbose = new URLSearchParams(request.query).has('verbose');
+  if (problems.length === 0 && !verbose) return textResponse(200, 'ok');
+  const lines = checks.map((name) => (name === 'syncloop' && problems.length > 0 ? `[-]syncloop failed: ${problems.join('; ')}` : `[+]${name} ok`));
+  return textResponse(problems.length === 0 ? 200 : 500, `${lines.join('\n')}\nhealthz check ${problems.length === 0 ? 'passed' : 'failed'}\n`);
+}
+
+/** What the runtime runs, whether it was asked to or not. */
+async function serveRunningPods({ runtime }: KubeletServerDeps): Promise<HttpResponse> {
+  const pods = await runtime.getPods(false);
+  const images = new Map<string, string>();
+  for (const pod of pods) {
+    const status = await runtime.getPodStatus(pod.uid, pod.name, pod.namespace);
+    for (const container of status.containers) images.set(container.id, container.image);
+  }
+  return jsonResponse(podList(pods.map(({ uid, name, namespace, containers }) => ({
+    metadata: { name, namespace, uid },
+    spec: { containers: containers.map((container) => ({ name: container.name, image: images.get(container.id) ?? '', resources: {} })) },
+    status: {},
+  }))));
+}
+
+async function serveStats({ stats }: KubeletServerDeps, request: HttpRequest, parts: readonly string[]): Promise<HttpResponse> {
+  if (parts.length !== 1 || parts[0] !== 'summary') return notFound();
+  const onlyCpuAndMemory = new URLSearchParams(request.query).get('only_cpu_and_memory') === 'true';
+  return jsonResponse(await stats.summary({ onlyCpuAndMemory }));
+}
+
+async function serveMetrics(deps: KubeletServerDeps, _request: HttpRequest, parts: readonly string[]): Promise<HttpResponse> {
+  const { stats, platform, probeMetrics } = deps;
+  const sources: Readonly<Record<string, () => Promise<string>>> = {
+    '': () => platform.metrics.expose(),
+    cadvisor: () => stats.cadvisorMetrics(),
+    resource: () => stats.resourceMetrics(),
+    probes: probeMetrics,
+  };
+  const name = parts.join('/');
+  return Object.hasOwn(sources, name) ? textResponse(200, await sources[name]!(), metricsType) : notFound();
+}

@@ -1,0 +1,36 @@
+/**
+ * What a request to the kubelet is checked as: a verb on a sub-resource of its node. Upstream: server/auth.go
+ * (NodeRequestAttributesGetter).
+ *
+ * Differs: exec, attach and port-forward are `create`, WebSockets too; upstream takes a WebSocket's GET as `get`, which lets
+ * those who may only read `nodes/proxy` run commands.
+ */
+
+/** One thing to be allowed; any of several suffices. */
+export interface NodeRequestAttributes {
+  readonly verb: string;
+  readonly subresource: string;
+}
+
+const verbs: Readonly<Record<string, string>> = { POST: 'create', GET: 'get', HEAD: 'get', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
+
+const subresources: Readonly<Record<string, readonly string[]>> = {
+  stats: ['stats'],
+  metrics: ['metrics'],
+  logs: ['log'],
+  checkpoint: ['checkpoint'],
+  pods: ['pods', 'proxy'],
+  runningpods: ['pods', 'proxy'],
+  healthz: ['healthz', 'proxy'],
+  configz: ['configz', 'proxy'],
+};
+
+const running = new Set(['exec', 'attach', 'portForward', 'run']);
+
+/** The alternatives for a request, in the order they are tried. */
+export function attributesOf(method: string, path: string): readonly NodeRequestAttributes[] {
+  const first = path.split('/')[1] ?? '';
+  const verb = running.has(first) ? 'create' : (verbs[method] ?? '');
+  const names = Object.hasOwn(subresources, first) ? subresources[first]! : ['proxy'];
+  return names.map((subresource) => ({ verb, subresource }));
+}

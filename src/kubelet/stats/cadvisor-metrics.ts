@@ -1,0 +1,101 @@
+/**
+ * `/metrics/cadvisor`: containers, pods and the machine under cadvisor's names, as dashboards and alerts ask for them.
+ * Upstream: cadvisor/metrics/prometheus.go with the kubelet's label function.
+ *
+ * Differs: only what the runtime and cgroups tell; `id` is the container's own id, not a path of a cgroup.
+ */
+import type { Container } from '../../api/gen/core-v1.ts';
+import { quantityMilliValue, quantityValue } from '../../api/quantity.ts';
+import { milliCpuToQuota, milliCpuToShares } from '../runtime/linux-resources.ts';
+import { formatMetrics, type MetricFamily, type Sample } from './prometheus-text.ts';
+import type { ContainerUsage } from './runtime-usage.ts';
+import type { NodeSnapshot } from './snapshot.ts';
+
+type PodReading = NodeSnapshot['pods'][number];
+type Labels = Readonly<Record<string, string>>;
+type Families = Map<string, MetricFamily & { samples: Sample[] }>;
+
+const cpuPeriodUs = 100_000;
+
+/** Renders a snapshot. */
+export function cadvisorMetrics({ node, pods, nowMs }: NodeSnapshot): string {
+  const families: Families = new Map();
+  const add = (family: Omit<MetricFamily, 'samples'>, sample: Omit<Sample, 'value'> & { readonly value: number | undefined }): void => {
+    const { value } = sample;
+    if (value === undefined) return;
+    let known = families.get(family.name);
+    if (known === undefined) families.set(family.name, (known = { ...family, samples: [] }));
+    known.samples.push({ ...sample, value });
+  };
+  const gauge = (name: string, help: string): Omit<MetricFamily, 'samples'> => ({ name, help, type: 'gauge' });
+  const counter = (name: string, help: string): Omit<MetricFamily, 'samples'> => ({ name, help, type: 'counter' });
+  add(gauge('machine_cpu_cores', 'Number of logical CPU cores.'), { labels: {}, value: node.cpuCount });
+  add(gauge('machine_memory_bytes', 'Amount of memory installed on the machine.'), { labels: {}, value: node.memoryBytes });
+  for (const reading of pods) {
+    for (const container of reading.usage.containers) {
+      for (const [family, value] of containerValues(reading, container, { gauge, counter })) {
+        const cpu: Labels = family.name === 'container_cpu_usage_seconds_total' ? { cpu: 'total' } : {};
+        add(family, { labels: { ...labelsOf(reading, container), ...cpu }, value, timeMs: container.timeMs || nowMs });
+      }
+    }
+    for (const [family, labels, value] of podValues(reading, { gauge, counter })) add(family, { labels: { ...labelsOf(reading), ...labels }, value, timeMs: nowMs });
+  }
+  return formatMetrics([...families.values()]);
+}
+
+interface Kinds {
+  gauge(name: string, help: string): Omit<MetricFamily, 'samples'>;
+  counter(name: string, help: string): Omit<MetricFamily, 'samples'>;
+}
+
+/** A pod's own values have empty container, id and image. */
+function labelsOf({ pod, images }: PodReading, container?: ContainerUsage): Labels {
+  return {
+    container: container?.name ?? '', id: container?.id ?? `pod${pod.metadata.uid}`, image: container === undefined ? '' : (images.get(container.id) ?? ''),
+    name: container?.id ?? '', namespace: pod.metadata.namespace ?? '', pod: pod.metadata.name ?? '',
+  };
+}
+
+function containerValues({ pod, startedAtMs }: PodReading, usage: ContainerUsage, { gauge, counter }: Kinds): (readonly [Omit<MetricFamily, 'samples'>, number | undefined])[] {
+  const spec = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])].find(({ name }) => name === usage.name);
+  const started = startedAtMs.get(usage.id);
+  return [
+    [counter('container_cpu_usage_seconds_total', 'Cumulative cpu time consumed in seconds.'), usage.cpuUsageNs === undefined ? undefined : usage.cpuUsageNs / 1e9],
+    [gauge('container_memory_usage_bytes', 'Current memory usage in bytes, including all memory regardless of when it was accessed'), usage.usageBytes],
+    [gauge('container_memory_working_set_bytes', 'Current working set in bytes.'), usage.workingSetBytes],
+    [gauge('container_memory_rss', 'Size of RSS in bytes.'), usage.rssBytes],
+    [gauge('container_memory_swap', 'Container swap usage in bytes.'), usage.swapBytes],
+    [gauge('container_fs_usage_bytes', 'Number of bytes that are consumed by the container on this filesystem.'), usage.rootfsUsedBytes],
+    [gauge('container_start_time_seconds', 'Start time of the container since unix epoch in seconds.'), started === undefined || started === 0 ? undefined : started / 1000],
+    [gauge('container_last_seen', 'Last time a container was seen by the exporter'), Math.floor(usage.timeMs / 1000)],
+    ...specValues(spec, gauge),
+  ];
+}
+
+function specValues(spec: Container | undefined, gauge: Kinds['gauge']): (readonly [Omit<MetricFamily, 'samples'>, number | undefined])[] {
+  const { requests = {}, limits = {} } = spec?.resources ?? {};
+  const cpuLimit = limits['cpu'];
+  return [
+    [gauge('container_spec_cpu_shares', 'CPU share of the container.'), milliCpuToShares(quantityMilliValue(requests['cpu'] ?? limits['cpu'] ?? '0'))],
+    [gauge('container_spec_cpu_period', 'CPU period of the container.'), cpuPeriodUs],
+    [gauge('container_spec_cpu_quota', 'CPU quota of the container.'), cpuLimit === undefined ? undefined : milliCpuToQuota(quantityMilliValue(cpuLimit))],
+    [gauge('container_spec_memory_limit_bytes', 'Memory limit for the container.'), limits['memory'] === undefined ? 0 : quantityValue(limits['memory'])],
+  ];
+}
+
+function podValues({ cgroup, usage }: PodReading, { gauge, counter }: Kinds): (readonly [Omit<MetricFamily, 'samples'>, Labels, number | undefined])[] {
+  const network = (usage.interfaces ?? []).flatMap((own) => [
+    [counter('container_network_receive_bytes_total', 'Cumulative count of bytes received'), { interface: own.name }, own.rxBytes] as const,
+    [counter('container_network_receive_errors_total', 'Cumulative count of errors encountered while receiving'), { interface: own.name }, own.rxErrors] as const,
+    [counter('container_network_transmit_bytes_total', 'Cumulative count of bytes transmitted'), { interface: own.name }, own.txBytes] as const,
+    [counter('container_network_transmit_errors_total', 'Cumulative count of errors encountered while transmitting'), { interface: own.name }, own.txErrors] as const,
+  ]);
+  return [
+    [counter('container_cpu_usage_seconds_total', 'Cumulative cpu time consumed in seconds.'), { cpu: 'total' }, cgroup === undefined ? undefined : cgroup.cpuUsageNs / 1e9],
+    [gauge('container_memory_usage_bytes', 'Current memory usage in bytes, including all memory regardless of when it was accessed'), {}, cgroup?.memoryUsageBytes],
+    [gauge('container_memory_working_set_bytes', 'Current working set in bytes.'), {}, cgroup?.memoryWorkingSetBytes],
+    [gauge('container_memory_rss', 'Size of RSS in bytes.'), {}, cgroup?.memoryRssBytes],
+    [gauge('container_processes', 'Number of processes running inside the container.'), {}, usage.processes ?? cgroup?.pids],
+    ...network,
+  ];
+}

@@ -1,0 +1,140 @@
+/**
+ * Statistics of the node, its pods and containers. Upstream: pkg/kubelet/stats, pkg/kubelet/server/stats/summary.go.
+ *
+ * Nothing is read unless somebody asks; several askers within a second share a reading.
+ */
+import { formatTime } from '../../api/time.ts';
+import type { CriRuntime } from '../../cri/runtime-service.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { PodCgroups } from '../cgroups/create-pod-container-manager.ts';
+import { podLogDir, podLogIdentity } from '../runtime/paths.ts';
+import type { KubeletHost } from '../server/host.ts';
+import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
+import { cadvisorMetrics } from './cadvisor-metrics.ts';
+import { createDiskUsage, type DiskUsage } from './disk-usage.ts';
+import { cgroupMemory, cpuStats, podSummary, spaceOf, type PodReadings } from './pod-summary.ts';
+import { resourceMetrics } from './resource-metrics.ts';
+import { createRuntimeUsage, type RuntimeUsage } from './runtime-usage.ts';
+import { takeSnapshot, type NodeSnapshot, type PodReading } from './snapshot.ts';
+import type { StatsProvider } from './stats-provider.ts';
+import type { FsStats, NodeStats, Summary } from './summary-types.ts';
+import { createUsageRates, type UsageRates } from './usage-rates.ts';
+
+/** What the provider needs. */
+export interface StatsProviderDeps {
+  readonly cri: CriRuntime;
+  readonly platform: Pick<Platform, 'clock' | 'files' | 'host' | 'cgroups' | 'log'>;
+  readonly host: KubeletHost;
+  readonly volumes: Pick<VolumeManager, 'volumeStats'>;
+  readonly podCgroups: PodCgroups;
+}
+
+/** Where things lie. */
+export interface StatsProviderConfig {
+  readonly kubeletRoot: string;
+  readonly podLogsDir: string;
+}
+
+const shareMs = 1000;
+const forgetRatesMs = 600_000;
+
+/** Makes the provider; nothing is read before somebody asks. */
+export function createStatsProvider(deps: StatsProviderDeps, config: StatsProviderConfig): StatsProvider {
+  const { clock, files } = deps.platform;
+  const log = deps.platform.log.child('stats');
+  const runtime = createRuntimeUsage({ cri: deps.cri, files });
+  const disk = createDiskUsage({ clock, files, log, volumes: deps.volumes });
+  const rates = createUsageRates();
+  const startTime = formatTime(clock.nowMs());
+  let last: { readonly atMs: number; readonly snapshot: Promise<NodeSnapshot> } | undefined;
+
+  function snapshot(): Promise<NodeSnapshot> {
+    if (last === undefined || clock.monotonicMs() - last.atMs >= shareMs) {
+      const taken = takeSnapshot({ platform: deps.platform, runtime, host: deps.host, podCgroups: deps.podCgroups });
+      const mine = { atMs: clock.monotonicMs(), snapshot: taken };
+      last = mine;
+      taken.catch(() => {
+        if (last === mine) last = undefined;
+      });
+    }
+    return last.snapshot;
+  }
+
+  return {
+    async summary({ onlyCpuAndMemory = false } = {}): Promise<Summary> {
+      const now = await snapshot();
+      rates.forgetBefore(now.nowMs - forgetRatesMs);
+      const space = onlyCpuAndMemory ? undefined : await readSpace({ config, files, runtime });
+      const pods = await Promise.all(now.pods.map(async (pod) => podSummary(await readPod({ now, pod, space, disk, config }), rates)));
+      disk.keepOnly(new Set(now.pods.map(({ pod }) => pod.metadata.uid ?? '')));
+      return { node: nodeSummary({ nodeName: deps.host.nodeName, startTime, now, space, rates }), pods };
+    },
+    cadvisorMetrics: async () => cadvisorMetrics(await snapshot()),
+    async resourceMetrics() {
+      try {
+        return resourceMetrics(await snapshot());
+      } catch (error) {
+        log.error('Error getting summary for resourceMetric prometheus endpoint', { err: error });
+        return resourceMetrics(undefined);
+      }
+    },
+  };
+}
+
+interface Space {
+  readonly node: Awaited<ReturnType<Platform['files']['statFileSystem']>>;
+  readonly imageFs?: Omit<FsStats, 'time'>;
+}
+
+async function readSpace(of: { config: StatsProviderConfig; files: Platform['files']; runtime: RuntimeUsage }): Promise<Space> {
+  const [node, imageFs] = await Promise.all([of.files.statFileSystem(of.config.kubeletRoot), of.runtime.imageFs()]);
+  return { node, ...(imageFs === undefined ? {} : { imageFs }) };
+}
+
+interface PodOrder {
+  readonly now: NodeSnapshot;
+  readonly pod: PodReading;
+  readonly space: Space | undefined;
+  readonly disk: DiskUsage;
+  readonly config: StatsProviderConfig;
+}
+
+async function readPod({ now, pod, space, disk, config }: PodOrder): Promise<PodReadings> {
+  if (space === undefined) return { ...pod, nowMs: now.nowMs };
+  const logs = new Map<string, { bytes: number; files: number }>();
+  const dir = podLogDir({ rootDir: config.kubeletRoot, podLogsDir: config.podLogsDir }, podLogIdentity(pod.pod));
+  for (const { name } of pod.usage.containers) logs.set(name, await disk.logs(`${dir}/${name}`));
+  // A volume that cannot be measured must not hide everything else of the node.
+  const volumes = await disk.volumes(pod.pod).catch(() => undefined);
+  return {
+    ...pod, nowMs: now.nowMs, logs, disk: space.node,
+    ...(volumes === undefined ? {} : { volumes }), ...(space.imageFs === undefined ? {} : { imageFs: space.imageFs }),
+  };
+}
+
+interface NodeOrder {
+  readonly nodeName: string;
+  readonly startTime: string;
+  readonly now: NodeSnapshot;
+  readonly space: Space | undefined;
+  readonly rates: UsageRates;
+}
+
+function nodeSummary({ nodeName, startTime, now, space, rates }: NodeOrder): NodeStats {
+  const { node, allPods, nowMs } = now;
+  const time = formatTime(nowMs);
+  const podsContainer = allPods === undefined ? [] : [{ name: 'pods', startTime, cpu: cpuStats({ key: 'pods', timeMs: nowMs, usageNs: allPods.cpuUsageNs }, rates), memory: cgroupMemory(allPods, nowMs) }];
+  const main = node.interfaces.find(({ name }) => name === node.defaultInterface);
+  const used = (disk: Space['node']): object => ({ usedBytes: disk.totalBytes - disk.availableBytes, inodesUsed: disk.totalInodes - disk.availableInodes });
+  return {
+    nodeName,
+    startTime,
+    systemContainers: podsContainer,
+    ...(node.cpuUsageNs === undefined ? {} : { cpu: cpuStats({ key: 'node', timeMs: nowMs, usageNs: node.cpuUsageNs }, rates) }),
+    memory: { time, ...node.memory },
+    ...(space === undefined ? {} : { fs: { time, ...spaceOf(space.node), ...used(space.node) } }),
+    ...(space?.imageFs === undefined ? {} : { runtime: { imageFs: { time, ...space.imageFs }, containerFs: { time, ...space.imageFs } } }),
+    ...(main === undefined ? {} : { network: { time, ...main, interfaces: node.interfaces } }),
+    rlimit: { time, maxpid: node.maxPid, curproc: node.processes },
+  };
+}

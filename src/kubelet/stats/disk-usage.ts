@@ -1,0 +1,85 @@
+/**
+ * What pods use of the node's disk beside their own layers: logs and volumes. Upstream: log_metrics_provider.go,
+ * volume_stat_calculator.go.
+ *
+ * Volumes are measured a pod at a time and at most once a minute, because a volume may hold a million files; logs are few
+ * and measured at every asking.
+ */
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Files } from '../../platform/files.ts';
+import type { Log } from '../../platform/log.ts';
+import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
+
+type VolumeUses = Awaited<ReturnType<VolumeManager['volumeStats']>>;
+
+/** Measures. */
+export interface DiskUsage {
+  /** Use of the pod's volumes, at most a minute old once measured. */
+  volumes(pod: Pod): Promise<VolumeUses>;
+  /** Bytes and files below a directory of logs. */
+  logs(dir: string): Promise<{ readonly bytes: number; readonly files: number }>;
+  /** Forgets pods that are gone. */
+  keepOnly(podUids: ReadonlySet<string>): void;
+}
+
+const volumePeriodMs = 60_000;
+
+interface Measured {
+  readonly atMs: number;
+  readonly uses: VolumeUses;
+}
+
+/** Makes the measurer. */
+export function createDiskUsage(deps: { readonly clock: Clock; readonly files: Files; readonly log: Log; readonly volumes: Pick<VolumeManager, 'volumeStats'> }): DiskUsage {
+  const { clock, files } = deps;
+  const known = new Map<string, Measured>();
+  const running = new Map<string, Promise<VolumeUses>>();
+  let line: Promise<unknown> = Promise.resolve();
+
+  function measure(uid: string): Promise<VolumeUses> {
+    const mine = line.then(() => deps.volumes.volumeStats(uid));
+    line = mine.catch((error: unknown) => deps.log.warn('Failed to calculate volume metrics', { podUID: uid, err: error }));
+    return mine.then((uses) => {
+      known.set(uid, { atMs: clock.monotonicMs(), uses });
+      return uses;
+    });
+  }
+
+  async function sizeBelow(path: string): Promise<{ bytes: number; files: number }> {
+    try {
+      const stat = await files.lstat(path);
+      if (stat.kind !== 'directory') return { bytes: stat.sizeBytes, files: 1 };
+      const total = { bytes: 0, files: 1 };
+      for (const name of await files.readDir(path)) {
+        const below = await sizeBelow(`${path}/${name}`);
+        total.bytes += below.bytes;
+        total.files += below.files;
+      }
+      return total;
+    } catch (error) {
+      if ((error as { code?: string }).code === 'ENOENT') return { bytes: 0, files: 0 };
+      throw error;
+    }
+  }
+
+  return {
+    async volumes(pod) {
+      const uid = pod.metadata.uid ?? '';
+      const last = known.get(uid);
+      if (last !== undefined && clock.monotonicMs() - last.atMs < volumePeriodMs) return last.uses;
+      let work = running.get(uid);
+      if (work === undefined) {
+        work = measure(uid).finally(() => running.delete(uid));
+        running.set(uid, work);
+      }
+      if (last === undefined) return work;
+      work.catch(() => undefined); // logged; the old numbers serve
+      return last.uses;
+    },
+    logs: sizeBelow,
+    keepOnly(podUids) {
+      for (const uid of known.keys()) if (!podUids.has(uid)) known.delete(uid);
+    },
+  };
+}

@@ -1,0 +1,67 @@
+/** What the node as a whole uses: CPU time and network from /proc, memory and tasks from the host port. Upstream: cadvisor's root container. */
+import type { Platform } from '../../platform/platform.ts';
+import type { InterfaceStats } from './summary-types.ts';
+
+/** Ticks per second of the times in /proc/stat, on every Linux Node runs on. */
+const ticksPerSecond = 100;
+const nanosPerTick = 1e9 / ticksPerSecond;
+
+/** One reading. What cannot be read is absent. */
+export interface NodeUsage {
+  readonly cpuUsageNs?: number;
+  readonly memory: { readonly availableBytes: number; readonly usageBytes: number; readonly workingSetBytes: number };
+  readonly processes: number;
+  readonly maxPid: number;
+  readonly cpuCount: number;
+  readonly memoryBytes: number;
+  readonly interfaces: readonly InterfaceStats[];
+  /** Name of the interface with the default route. */
+  readonly defaultInterface?: string;
+}
+
+/** Reads it all. */
+export async function readNodeUsage(platform: Pick<Platform, 'files' | 'host'>): Promise<NodeUsage> {
+  const { files, host } = platform;
+  const read = async (path: string): Promise<string> => ((await files.exists(path)) ? files.readText(path) : '');
+  const [info, memory, processes, stat, devices, routes] = await Promise.all([
+    host.info(), host.memory(), host.processCount(), read('/proc/stat'), read('/proc/net/dev'), read('/proc/net/route'),
+  ]);
+  const cpuUsageNs = busyNanoseconds(stat);
+  const defaultInterface = defaultRouteInterface(routes);
+  return {
+    ...(cpuUsageNs === undefined ? {} : { cpuUsageNs }),
+    memory,
+    processes,
+    maxPid: info.pidMax,
+    cpuCount: info.cpuCount,
+    memoryBytes: info.memoryBytes,
+    interfaces: parseInterfaces(devices),
+    ...(defaultInterface === undefined ? {} : { defaultInterface }),
+  };
+}
+
+/** All but idle and waiting; time given to guests is in user time already. */
+export function busyNanoseconds(stat: string): number | undefined {
+  const line = /^cpu +(.*)$/m.exec(stat)?.[1];
+  if (line === undefined) return undefined;
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = line.split(/ +/).map(Number);
+  return (user + nice + system + irq + softirq + steal) * nanosPerTick;
+}
+
+/** Counters of each interface but loopback. */
+export function parseInterfaces(text: string): InterfaceStats[] {
+  return text.split('\n').flatMap((line) => {
+    const match = /^\s*([^:\s]+):\s*(.*)$/.exec(line);
+    if (match === null || match[1] === 'lo') return [];
+    const counters = match[2]!.trim().split(/\s+/).map(Number);
+    return [{ name: match[1]!, rxBytes: counters[0]!, rxErrors: counters[2]!, txBytes: counters[8]!, txErrors: counters[10]! }];
+  });
+}
+
+function defaultRouteInterface(routes: string): string | undefined {
+  for (const line of routes.split('\n').slice(1)) {
+    const [name, destination, , , , , , mask] = line.split(/\s+/);
+    if (destination === '00000000' && mask === '00000000') return name;
+  }
+  return undefined;
+}

@@ -1,0 +1,35 @@
+/** Samples in Prometheus text format 0.0.4, with times: what scrapers of the kubelet's resource endpoints expect. */
+
+/** One value of a metric. */
+export interface Sample {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+  /** Wall-clock milliseconds of the reading. */
+  readonly timeMs?: number;
+}
+
+/** A metric with all its values. */
+export interface MetricFamily {
+  readonly name: string;
+  readonly help: string;
+  readonly type: 'counter' | 'gauge';
+  readonly samples: readonly Sample[];
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
+}
+
+/** The families that have values, in order of their names. */
+export function formatMetrics(families: readonly MetricFamily[]): string {
+  let text = '';
+  const named = families.filter(({ samples }) => samples.length > 0).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  for (const { name, help, type, samples } of named) {
+    text += `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+    for (const { labels, value, timeMs } of samples) {
+      const pairs = Object.entries(labels).map(([label, content]) => `${label}="${escaped(content)}"`);
+      text += `${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}${timeMs === undefined ? '' : ` ${Math.floor(timeMs)}`}\n`;
+    }
+  }
+  return text;
+}

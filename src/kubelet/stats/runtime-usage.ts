@@ -1,0 +1,130 @@
+/**
+ * What containers and pods use, as the runtime tells it. Upstream: stats/cri_stats_provider.go.
+ *
+ * Of several runs of a container the newest counts. Statistics of whole pods (network, tasks) are optional in CRI; a
+ * runtime without them is asked once.
+ */
+import type { ContainerStats as CriContainerStats, PodSandboxStats } from '../../cri/gen/cri-types.ts';
+import type { CriRuntime } from '../../cri/runtime-service.ts';
+import { isCriCode } from '../../cri/cri-error.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { containerNameLabel, podUidLabel } from '../runtime/labels.ts';
+import type { FsStats, InterfaceStats } from './summary-types.ts';
+
+/** One container. Absent: the runtime does not tell. */
+export interface ContainerUsage {
+  readonly id: string;
+  readonly name: string;
+  readonly timeMs: number;
+  readonly cpuUsageNs?: number;
+  readonly workingSetBytes?: number;
+  readonly usageBytes?: number;
+  readonly rssBytes?: number;
+  readonly availableBytes?: number;
+  readonly pageFaults?: number;
+  readonly majorPageFaults?: number;
+  readonly swapBytes?: number;
+  readonly rootfsUsedBytes?: number;
+  readonly rootfsInodesUsed?: number;
+}
+
+/** One pod. */
+export interface PodUsage {
+  readonly containers: readonly ContainerUsage[];
+  readonly interfaces?: readonly InterfaceStats[];
+  readonly processes?: number;
+}
+
+/** Readings of the runtime. */
+export interface RuntimeUsage {
+  /** By pod uid. */
+  pods(): Promise<ReadonlyMap<string, PodUsage>>;
+  /** Where images and containers' own layers lie; undefined when the runtime does not tell. */
+  imageFs(): Promise<Omit<FsStats, 'time'> | undefined>;
+}
+
+/** Makes the reader. */
+export function createRuntimeUsage({ cri, files }: { readonly cri: CriRuntime; readonly files: Platform['files'] }): RuntimeUsage {
+  let tellsPods = true;
+  async function sandboxes(): Promise<readonly PodSandboxStats[]> {
+    if (!tellsPods) return [];
+    try {
+      return (await cri.runtime.listPodSandboxStats({})).stats;
+    } catch (error) {
+      if (!isCriCode(error, 'Unimplemented')) throw error;
+      tellsPods = false;
+      return [];
+    }
+  }
+  return {
+    async pods() {
+      const [{ stats }, ofPods] = await Promise.all([cri.runtime.listContainerStats({}), sandboxes()]);
+      return byPod(newestRuns(stats), ofPods);
+    },
+    async imageFs() {
+      const [system] = (await cri.images.imageFsInfo({})).imageFilesystems;
+      const mountpoint = system?.fsId?.mountpoint;
+      if (system === undefined || mountpoint === undefined || !(await files.exists(mountpoint))) return undefined;
+      const space = await files.statFileSystem(mountpoint);
+      return {
+        availableBytes: space.availableBytes, capacityBytes: space.totalBytes, inodes: space.totalInodes, inodesFree: space.availableInodes,
+        ...given('usedBytes', system.usedBytes), ...given('inodesUsed', system.inodesUsed),
+      };
+    },
+  };
+}
+
+function given<K extends string>(name: K, field: { readonly value: number } | undefined): Partial<Record<K, number>> {
+  return field === undefined ? {} : ({ [name]: Number(field.value) } as Partial<Record<K, number>>);
+}
+
+function newestRuns(all: readonly CriContainerStats[]): readonly CriContainerStats[] {
+  const newest = new Map<string, CriContainerStats>();
+  for (const stats of all) {
+    const { labels = {}, metadata } = stats.attributes ?? {};
+    const key = `${labels[podUidLabel]}/${labels[containerNameLabel]}`;
+    const known = newest.get(key);
+    if (known === undefined || (metadata?.attempt ?? 0) >= (known.attributes?.metadata?.attempt ?? 0)) newest.set(key, stats);
+  }
+  return [...newest.values()];
+}
+
+function byPod(containers: readonly CriContainerStats[], sandboxes: readonly PodSandboxStats[]): Map<string, PodUsage> {
+  const pods = new Map<string, PodUsage & { containers: ContainerUsage[] }>();
+  const podOf = (uid: string): PodUsage & { containers: ContainerUsage[] } => {
+    let pod = pods.get(uid);
+    if (pod === undefined) pods.set(uid, (pod = { containers: [] }));
+    return pod;
+  };
+  for (const stats of containers) {
+    const uid = stats.attributes?.labels[podUidLabel];
+    if (uid !== undefined) podOf(uid).containers.push(containerUsage(stats));
+  }
+  for (const { attributes, linux } of sandboxes) {
+    const uid = attributes?.labels[podUidLabel];
+    if (uid === undefined || linux === undefined) continue;
+    const { network, process } = linux;
+    const all = [...(network?.defaultInterface === undefined ? [] : [network.defaultInterface]), ...(network?.interfaces ?? [])];
+    const interfaces = all.map((own) => ({ name: own.name, ...given('rxBytes', own.rxBytes), ...given('rxErrors', own.rxErrors), ...given('txBytes', own.txBytes), ...given('txErrors', own.txErrors) }));
+    pods.set(uid, { ...podOf(uid), ...(interfaces.length === 0 ? {} : { interfaces }), ...(process?.processCount === undefined ? {} : { processes: Number(process.processCount.value) }) });
+  }
+  return pods;
+}
+
+function containerUsage({ attributes, cpu, memory, swap, writableLayer }: CriContainerStats): ContainerUsage {
+  return {
+    id: attributes?.id ?? '',
+    name: attributes?.labels[containerNameLabel] ?? attributes?.metadata?.name ?? '',
+    timeMs: Number(cpu?.timestampMs ?? memory?.timestampMs ?? 0),
+    ...given('cpuUsageNs', cpu?.usageCoreNanoSeconds),
+    ...given('workingSetBytes', memory?.workingSetBytes),
+    ...given('usageBytes', memory?.usageBytes),
+    ...given('rssBytes', memory?.rssBytes),
+    ...given('availableBytes', memory?.availableBytes),
+    ...given('pageFaults', memory?.pageFaults),
+    ...given('majorPageFaults', memory?.majorPageFaults),
+    ...given('swapBytes', swap?.swapUsageBytes),
+    ...given('rootfsUsedBytes', writableLayer?.usedBytes),
+    ...given('rootfsInodesUsed', writableLayer?.inodesUsed),
+  };
+}

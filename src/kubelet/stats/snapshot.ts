@@ -1,0 +1,67 @@
+/** One reading of the node and everything that runs on it, from which all documents are made. */
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { CgroupStats, Cgroups } from '../../platform/cgroups.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { PodCgroups } from '../cgroups/create-pod-container-manager.ts';
+import type { KubeletHost } from '../server/host.ts';
+import { readNodeUsage, type NodeUsage } from './node-usage.ts';
+import type { PodUsage, RuntimeUsage } from './runtime-usage.ts';
+
+/** A pod of the node with what it uses. */
+export interface PodReading {
+  readonly pod: Pod;
+  readonly usage: PodUsage;
+  readonly cgroup?: CgroupStats;
+  /** By container id. */
+  readonly startedAtMs: ReadonlyMap<string, number>;
+  readonly images: ReadonlyMap<string, string>;
+}
+
+/** The reading. */
+export interface NodeSnapshot {
+  readonly nowMs: number;
+  readonly node: NodeUsage;
+  /** All pods together, when they have a cgroup. */
+  readonly allPods?: CgroupStats;
+  readonly pods: readonly PodReading[];
+}
+
+/** Where it is read. */
+export interface SnapshotDeps {
+  readonly platform: Pick<Platform, 'clock' | 'files' | 'host' | 'cgroups'>;
+  readonly runtime: RuntimeUsage;
+  readonly host: KubeletHost;
+  readonly podCgroups: PodCgroups;
+}
+
+/** Reads. Rejects when the runtime or the host cannot be read; cgroups that went meanwhile are left out. */
+export async function takeSnapshot(deps: SnapshotDeps): Promise<NodeSnapshot> {
+  const { platform, host, podCgroups } = deps;
+  const [node, usages] = await Promise.all([readNodeUsage(platform), deps.runtime.pods()]);
+  const pods: PodReading[] = [];
+  for (const pod of host.pods()) {
+    const uid = pod.metadata.uid ?? '';
+    const usage = usages.get(uid);
+    if (usage === undefined) continue;
+    const cgroup = await statsOf(platform.cgroups, podCgroups.cgroupName(pod));
+    const containers = host.podStatus(uid)?.containers ?? [];
+    pods.push({
+      pod, usage, ...(cgroup === undefined ? {} : { cgroup }),
+      startedAtMs: new Map(containers.map(({ id, startedAtMs }) => [id, startedAtMs])),
+      images: new Map(containers.map(({ id, image }) => [id, image])),
+    });
+  }
+  const allPods = await statsOf(platform.cgroups, podCgroups.rootName);
+  return { nowMs: platform.clock.nowMs(), node, pods, ...(allPods === undefined ? {} : { allPods }) };
+}
+
+async function statsOf(cgroups: Cgroups, name: string | undefined): Promise<CgroupStats | undefined> {
+  if (name === undefined) return undefined;
+  try {
+    return (await cgroups.exists(name)) ? await cgroups.stats(name) : undefined;
+  } catch (error) {
+    const { code } = error as { code?: string };
+    if (code === 'ENOENT' || code === 'ENODEV') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * From counters to rates: nanoseconds of CPU time to nanocores. Upstream: getAndUpdateContainerUsageNanoCores.
+ *
+ * Readings come when somebody asks, so several askers may come close together; a rate is taken anew only over at least
+ * `minWindowMs`, and the last one is told in between.
+ */
+
+/** Rates by key. */
+export interface UsageRates {
+  /** Takes a reading; undefined until there are two. A counter that went back starts over. */
+  rate(key: string, timeMs: number, counterNs: number): number | undefined;
+  /** Forgets keys without a reading since this time. */
+  forgetBefore(timeMs: number): void;
+}
+
+interface Reading {
+  timeMs: number;
+  counterNs: number;
+  lastSeenMs: number;
+  nanoCores: number | undefined;
+}
+
+const minWindowMs = 1000;
+
+/** Makes an empty set of rates. */
+export function createUsageRates(): UsageRates {
+  const readings = new Map<string, Reading>();
+  return {
+    rate(key, timeMs, counterNs) {
+      const last = readings.get(key);
+      if (last === undefined || counterNs < last.counterNs) {
+        readings.set(key, { timeMs, counterNs, lastSeenMs: timeMs, nanoCores: undefined });
+        return undefined;
+      }
+      last.lastSeenMs = timeMs;
+      const windowMs = timeMs - last.timeMs;
+      if (windowMs < minWindowMs) return last.nanoCores;
+      last.nanoCores = Math.round(((counterNs - last.counterNs) / windowMs) * 1000);
+      last.timeMs = timeMs;
+      last.counterNs = counterNs;
+      return last.nanoCores;
+    },
+    forgetBefore(timeMs) {
+      for (const [key, { lastSeenMs }] of readings) if (lastSeenMs < timeMs) readings.delete(key);
+    },
+  };
+}

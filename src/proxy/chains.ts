@@ -1,0 +1,128 @@
+/**
+ * The chains that pick an endpoint. There is one per number of endpoints (and policy, affinity, masquerading), shared by
+ * all services that are alike, so that a change of endpoints changes map elements and seldom a chain. Pure.
+ *
+ * A chain's name says what is in it: a chain of a known name never needs rewriting.
+ */
+
+/** Which endpoints a chain picks from, and how. */
+export interface Pick {
+  /** By destination address and port, or by port alone (node ports). */
+  readonly scope: 'address' | 'node';
+  readonly list: 'cluster' | 'local';
+  readonly count: number;
+  /** 0: no session affinity. */
+  readonly affinitySeconds: number;
+  /** Gives the connection this node's address as its source. */
+  readonly masquerade: boolean;
+}
+
+/** A chain: its rules, and the chains these go to. */
+export interface Chain {
+  readonly name: string;
+  readonly rules: readonly string[];
+  readonly needs: readonly Chain[];
+}
+
+/** What differs between tables. */
+export interface ChainContext {
+  readonly family: 4 | 6;
+  readonly clusterCidr: string;
+  /** Upper 16 bits: this instance's mark for masquerading. The lower 16 bits are the slot of a sticky choice. */
+  readonly mark: number;
+}
+
+/** First slot of the endpoints on this node, beyond those of the whole cluster. */
+export const LOCAL_SLOT = 65_536;
+/** The same for sticky slots, which live in 16 bits and start at 1. */
+const LOCAL_STICKY_SLOT = 0x8000;
+/** Name of the table's dynamic map from client to slot (IPv4). */
+export const AFFINITY_MAP = 'affinity';
+
+/** The mark that stands for a sticky slot (from 0) of a pick. */
+export function stickyMark(pick: Pick, slot: number, mark: number): number {
+  return (pick.masquerade ? mark : 0) + (pick.list === 'local' ? LOCAL_STICKY_SLOT : 0) + slot + 1;
+}
+
+/** The chain of a pick. */
+export function pickChain(pick: Pick, context: ChainContext): Chain {
+  const name = [
+    pick.scope === 'node' ? 'node' : 'pick',
+    ...(pick.list === 'local' ? ['local'] : []),
+    String(pick.count),
+    ...(pick.affinitySeconds > 0 ? ['sticky', String(pick.affinitySeconds)] : []),
+    ...(pick.masquerade ? ['masq'] : []),
+  ].join('-');
+  return { name, needs: [], rules: pick.affinitySeconds > 0 ? stickyRules(pick, context, name) : plainRules(pick, context) };
+}
+
+/** Where a packet goes, as the keys of the endpoint maps begin. */
+function destination(scope: Pick['scope'], ip: string): string {
+  return `${scope === 'address' ? `${ip} daddr . ` : ''}meta l4proto . th dport`;
+}
+
+function ipOf(family: 4 | 6): 'ip' | 'ip6' {
+  return family === 4 ? 'ip' : 'ip6';
+}
+
+function plainRules(pick: Pick, { family, mark }: ChainContext): string[] {
+  const ip = ipOf(family);
+  const map = pick.scope === 'address' ? 'endpoints' : 'nodeport-endpoints';
+  const offset = pick.list === 'local' ? ` offset ${LOCAL_SLOT}` : '';
+  return [
+    ...(pick.masquerade ? [markRule(mark)] : []),
+    `dnat ${ip} to ${destination(pick.scope, ip)} . numgen random mod ${pick.count}${offset} map @${map}`,
+  ];
+}
+
+function markRule(mark: number): string {
+  return `meta mark set meta mark and 0x0000ffff or 0x${mark.toString(16)}`;
+}
+
+/** A slot at random, replaced by the client's own if it has one, and remembered (again) for the timeout. */
+function stickyRules(pick: Pick, { family, mark }: ChainContext, chain: string): string[] {
+  const ip = ipOf(family);
+  const client = clientKey(family);
+  const affinity = family === 4 ? AFFINITY_MAP : affinityMapOf(chain);
+  const map = pick.scope === 'address' ? 'sticky-endpoints' : 'sticky-nodeport-endpoints';
+  return [
+    `meta mark set numgen random mod ${pick.count} offset ${stickyMark(pick, 0, mark)}`,
+    `meta mark set ${client} map @${affinity}`,
+    `update @${affinity} { ${client} timeout ${pick.affinitySeconds}s : meta mark }`,
+    `dnat ${ip} to ${destination(pick.scope, ip)} . meta mark map @${map}`,
+  ];
+}
+
+/**
+ * What a client's choice is remembered by. Two IPv6 addresses are too long for an `update` of nft 1.0.6: there the service's
+ * address is left out and each chain has a map of its own, whose slots are valid for all services that use the chain.
+ */
+export function clientKey(family: 4 | 6): string {
+  return family === 4 ? 'ip saddr . ip daddr . meta l4proto . th dport' : 'ip6 saddr . meta l4proto . th dport';
+}
+
+/** Name of the affinity map that belongs to one chain (IPv6). */
+export function affinityMapOf(chain: string): string {
+  return `${AFFINITY_MAP}-${chain}`;
+}
+
+/**
+ * External traffic with policy Local: only endpoints of this node, with the client's address kept. Traffic that comes from
+ * pods or from this node itself takes any endpoint, as upstream does. Without endpoints here the packet is dropped.
+ */
+export function localPolicyChain(cluster: Pick, localCount: number, context: ChainContext): Chain {
+  const ip = ipOf(context.family);
+  const fromPods = pickChain(cluster, context);
+  const fromHere = pickChain({ ...cluster, masquerade: true }, context);
+  const local = localCount === 0 ? undefined : pickChain({ ...cluster, list: 'local', count: localCount }, context);
+  const name = ['policy', cluster.scope, String(cluster.count), String(localCount), ...(cluster.affinitySeconds > 0 ? ['sticky', String(cluster.affinitySeconds)] : [])].join('-');
+  return {
+    name,
+    rules: [
+      `${ip} saddr ${context.clusterCidr} goto ${fromPods.name}`,
+      `fib saddr type local goto ${fromHere.name}`,
+      local === undefined ? 'drop' : `goto ${local.name}`,
+    ],
+    needs: [fromPods, fromHere, ...(local === undefined ? [] : [local])],
+  };
+}

@@ -1,0 +1,169 @@
+/**
+ * The map and set elements that one service port, or one pod's host ports, want in the table. Pure: the only memory is the
+ * slots given before, which come in and go out.
+ */
+import type { Pod } from '../api/gen/core-v1.ts';
+import { parseIp } from '../base/cidr.ts';
+import { hostPortsOf } from '../component-helpers/host-ports.ts';
+import { localPolicyChain, LOCAL_SLOT, pickChain, stickyMark, type Chain, type ChainContext, type Pick } from './chains.ts';
+import type { Endpoint } from './endpoints.ts';
+import type { Protocol, ServicePortView } from './service-map.ts';
+import { packedSlots, stickySlots } from './slots.ts';
+
+/** The maps and sets whose elements follow objects. */
+export type SetName =
+  | 'services' | 'nodeports' | 'endpoints' | 'nodeport-endpoints' | 'sticky-endpoints' | 'sticky-nodeport-endpoints'
+  | 'no-endpoints' | 'no-endpoint-nodeports' | 'firewalled' | 'allowed-sources' | 'hairpin';
+
+/** One element; `value` is '' in a set. `chain` is the chain a verdict goes to, where that is made on demand. */
+export interface Element {
+  readonly set: SetName;
+  readonly key: string;
+  readonly value: string;
+  readonly chain?: Chain;
+}
+
+/** Slots of a service port by list. */
+export interface PortSlots {
+  readonly cluster: readonly string[];
+  readonly local: readonly string[];
+}
+
+/** No slots yet. */
+export const NO_SLOTS: PortSlots = { cluster: [], local: [] };
+
+/** A verdict for traffic that nobody takes. */
+const REFUSE = 'goto refuse';
+const DROP = 'drop';
+
+/** Where traffic for a service port arrives. */
+interface Frontend {
+  readonly scope: Pick['scope'];
+  /** The key as the maps begin: `10.43.0.1 . tcp . 80` or `tcp . 30080`. */
+  readonly key: string;
+}
+
+interface PortContext {
+  readonly port: ServicePortView;
+  readonly slots: PortSlots;
+  readonly chains: ChainContext;
+}
+
+/** The elements of a service port, and its slots for the next time. */
+export function servicePortElements(port: ServicePortView, previous: PortSlots, chains: ChainContext): { elements: readonly Element[]; slots: PortSlots } {
+  const assign = port.affinitySeconds > 0 ? stickySlots : packedSlots;
+  const slots = { cluster: assign(previous.cluster, port.cluster.map(target)), local: assign(previous.local, port.local.map(target)) };
+  const context = { port, slots, chains };
+  const elements: Element[] = [];
+  internalElements({ scope: 'address', key: addressKey(port.clusterIp, port) }, context, elements);
+  const frontends: Frontend[] = [...port.externalIps, ...port.loadBalancerIps].map((ip) => ({ scope: 'address', key: addressKey(ip, port) }));
+  if (port.nodePort > 0) frontends.push({ scope: 'node', key: `${port.protocol} . ${port.nodePort}` });
+  for (const frontend of frontends) externalElements(frontend, context, elements);
+  if (port.sourceRanges.length > 0) firewallElements(port, elements);
+  for (const endpoint of new Set([...port.cluster, ...port.local])) if (endpoint.local) elements.push(hairpinOf(endpoint.address));
+  return { elements, slots };
+}
+
+function target(endpoint: Endpoint): string {
+  return `${endpoint.address} . ${endpoint.port}`;
+}
+
+function addressKey(ip: string, port: { readonly protocol: Protocol; readonly port: number }): string {
+  return `${ip} . ${port.protocol} . ${port.port}`;
+}
+
+function hairpinOf(address: string): Element {
+  return { set: 'hairpin', key: `${address} . ${address}`, value: '' };
+}
+
+/** The cluster address: masquerading is decided by a rule of the table, for all cluster addresses alike. */
+function internalElements(frontend: Frontend, context: PortContext, into: Element[]): void {
+  const { port, slots } = context;
+  const wanted = port.internalLocal ? slots.local : slots.cluster;
+  if (wanted.length === 0) {
+    into.push(unavailable(frontend, port.internalLocal && slots.cluster.length > 0 ? DROP : REFUSE));
+    return;
+  }
+  const pick: Pick = { scope: frontend.scope, list: 'cluster', count: wanted.length, affinitySeconds: port.affinitySeconds, masquerade: false };
+  into.push(taken(frontend, pickChain(pick, context.chains)));
+  pushSlots({ frontend, pick, context }, wanted, into);
+}
+
+function externalElements(frontend: Frontend, context: PortContext, into: Element[]): void {
+  const { port, slots } = context;
+  if (slots.cluster.length === 0 && slots.local.length === 0) return void into.push(unavailable(frontend, REFUSE));
+  const pick: Pick = { scope: frontend.scope, list: 'cluster', count: slots.cluster.length, affinitySeconds: port.affinitySeconds, masquerade: true };
+  if (!port.externalLocal) {
+    into.push(taken(frontend, pickChain(pick, context.chains)));
+    return pushSlots({ frontend, pick, context }, slots.cluster, into);
+  }
+  const unmasked = { ...pick, masquerade: false };
+  into.push(taken(frontend, localPolicyChain(unmasked, slots.local.length, context.chains)));
+  pushSlots({ frontend, pick: unmasked, context }, slots.cluster, into);
+  if (port.affinitySeconds > 0) pushSlots({ frontend, pick, context }, slots.cluster, into);
+  pushSlots({ frontend, pick: { ...unmasked, list: 'local' }, context }, slots.local, into);
+}
+
+function taken(frontend: Frontend, chain: Chain): Element {
+  return { set: frontend.scope === 'address' ? 'services' : 'nodeports', key: frontend.key, value: `goto ${chain.name}`, chain };
+}
+
+function unavailable(frontend: Frontend, verdict: string): Element {
+  return { set: frontend.scope === 'address' ? 'no-endpoints' : 'no-endpoint-nodeports', key: frontend.key, value: verdict };
+}
+
+/** One element per slot, in the map that the pick's chain reads. */
+function pushSlots({ frontend, pick, context }: { frontend: Frontend; pick: Pick; context: PortContext }, slots: readonly string[], into: Element[]): void {
+  if (pick.affinitySeconds > 0) {
+    const set = frontend.scope === 'address' ? 'sticky-endpoints' : 'sticky-nodeport-endpoints';
+    for (const [i, value] of slots.entries()) into.push({ set, key: `${frontend.key} . 0x${stickyMark(pick, i, context.chains.mark).toString(16)}`, value });
+    return;
+  }
+  const set = frontend.scope === 'address' ? 'endpoints' : 'nodeport-endpoints';
+  const first = pick.list === 'local' ? LOCAL_SLOT : 0;
+  for (const [i, value] of slots.entries()) into.push({ set, key: `${frontend.key} . ${first + i}`, value });
+}
+
+function firewallElements(port: ServicePortView, into: Element[]): void {
+  for (const ip of port.loadBalancerIps) {
+    const key = addressKey(ip, port);
+    into.push({ set: 'firewalled', key, value: '' });
+    for (const range of port.sourceRanges) into.push({ set: 'allowed-sources', key: `${key} . ${range}`, value: '' });
+  }
+}
+
+/** The elements of a pod's host ports. A host port of an address of its own wins over nothing but its own address. */
+export function hostPortElements(pod: Pod, chains: ChainContext): readonly Element[] {
+  const podIp = podAddress(pod, chains.family);
+  if (podIp === undefined || pod.spec?.hostNetwork === true) return [];
+  const elements: Element[] = [];
+  for (const { hostPort, containerPort, hostIp, protocol } of containerHostPorts(pod)) {
+    const family = hostIp === '' ? chains.family : parseIp(hostIp)?.family;
+    if (family !== chains.family) continue;
+    const anywhere = hostIp === '' || hostIp === '0.0.0.0' || hostIp === '::';
+    const frontend: Frontend = anywhere ? { scope: 'node', key: `${protocol} . ${hostPort}` } : { scope: 'address', key: `${hostIp} . ${protocol} . ${hostPort}` };
+    const pick: Pick = { scope: frontend.scope, list: 'cluster', count: 1, affinitySeconds: 0, masquerade: false };
+    elements.push(taken(frontend, pickChain(pick, chains)));
+    elements.push({ set: anywhere ? 'nodeport-endpoints' : 'endpoints', key: `${frontend.key} . 0`, value: `${podIp} . ${containerPort}` });
+  }
+  if (elements.length > 0) elements.push(hairpinOf(podIp));
+  return elements;
+}
+
+function podAddress(pod: Pod, family: 4 | 6): string | undefined {
+  const { podIPs, podIP, phase } = pod.status ?? {};
+  if (phase === 'Succeeded' || phase === 'Failed') return undefined;
+  const addresses = podIPs?.map((p) => p.ip ?? '') ?? [podIP ?? ''];
+  return addresses.find((a) => parseIp(a)?.family === family);
+}
+
+function containerHostPorts(pod: Pod): { hostPort: number; containerPort: number; hostIp: string; protocol: Protocol }[] {
+  if (hostPortsOf(pod).length === 0) return [];
+  const spec = pod.spec;
+  const sidecars = (spec?.initContainers ?? []).filter((c) => c.restartPolicy === 'Always');
+  return [...(spec?.containers ?? []), ...sidecars].flatMap((c) =>
+    (c.ports ?? []).flatMap((p) =>
+      (p.hostPort ?? 0) === 0 ? [] : [{ hostPort: p.hostPort ?? 0, containerPort: p.containerPort, hostIp: p.hostIP ?? '', protocol: (p.protocol ?? 'TCP').toLowerCase() as Protocol }],
+    ),
+  );
+}

@@ -1,0 +1,163 @@
+/**
+ * The texts for `nft -f -`: the table with its fixed maps, sets and chains, a whole rewrite, and changes. Each text is one
+ * transaction. Pure. The layout:
+ *
+ * - `check-*` (before DNAT): new connections to service ports without endpoints are refused (or dropped by policy), load
+ *   balancer addresses with source ranges are guarded. Addresses of this host without a rule are left alone: cluster DNS
+ *   listens on one of the service range.
+ * - `nat-*`: destination → chain that picks an endpoint (chains.ts).
+ * - `check-forward`, `check-output-late` (after DNAT): what is still meant for the service range is refused.
+ * - `nat-postrouting`: hairpin, traffic from outside the cluster to cluster addresses, and marked connections take this
+ *   node's address.
+ */
+import { affinityMapOf, AFFINITY_MAP, clientKey, type Chain } from './chains.ts';
+import type { Element, SetName } from './desired-rules.ts';
+import type { Changes } from './rule-book.ts';
+
+/** What a table is made for. */
+export interface TableConfig {
+  readonly family: 4 | 6;
+  readonly name: string;
+  readonly clusterCidr: string;
+  readonly serviceCidr: string;
+  readonly mark: number;
+}
+
+/** Elements per statement: keeps nft's messages, and its errors, of bearable size. */
+const ELEMENTS_PER_STATEMENT = 2_000;
+
+function tableName(config: TableConfig): string {
+  return `${config.family === 4 ? 'ip' : 'ip6'} ${config.name}`;
+}
+
+/** Removes the table; no error when there is none. */
+export function removalScript(config: TableConfig): string {
+  return `add table ${tableName(config)}\ndelete table ${tableName(config)}\n`;
+}
+
+/**
+ * Rewrites the table. Clients' affinities survive unless `fromScratch`, which also copes with a table of another layout.
+ */
+export function rewriteScript(config: TableConfig, all: Changes & { readonly staleChains: readonly string[] }, fromScratch: boolean): string {
+  const table = tableName(config);
+  const reset = fromScratch ? [`add table ${table}`, `delete table ${table}`] : [];
+  const lines = [...reset, `table ${table} {`, ...declarations(config), ...baseChainDeclarations(), '}'];
+  if (!fromScratch) {
+    lines.push(`flush table ${table}`);
+    for (const set of Object.keys(setTypes(config))) lines.push(`flush ${isMap(set) ? 'map' : 'set'} ${table} ${set}`);
+    for (const chain of all.staleChains) lines.push(`delete chain ${table} ${chain}`);
+  }
+  lines.push(`table ${table} {`, ...fixedRules(config), '}');
+  pushChains(config, all.chains, lines);
+  pushElements({ table, verb: 'add' }, all.adds, lines);
+  return `${lines.join('\n')}\n`;
+}
+
+/** Applies changes to a table that is as programmed. */
+export function changeScript(config: TableConfig, changes: Changes): string {
+  const table = tableName(config);
+  const lines: string[] = [];
+  pushChains(config, changes.chains, lines);
+  pushElements({ table, verb: 'delete' }, changes.deletes, lines);
+  pushElements({ table, verb: 'add' }, changes.adds, lines);
+  return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
+}
+
+function setTypes({ family }: TableConfig): Record<SetName, string> {
+  const ip = family === 4 ? 'ip' : 'ip6';
+  const address = family === 4 ? 'ipv4_addr' : 'ipv6_addr';
+  const slot = 'numgen random mod 65535';
+  const target = `${ip} daddr . th dport`;
+  return {
+    services: `type ${address} . inet_proto . inet_service : verdict`,
+    nodeports: 'type inet_proto . inet_service : verdict',
+    endpoints: `typeof ${ip} daddr . meta l4proto . th dport . ${slot} : ${target}`,
+    'nodeport-endpoints': `typeof meta l4proto . th dport . ${slot} : ${target}`,
+    'sticky-endpoints': `typeof ${ip} daddr . meta l4proto . th dport . meta mark : ${target}`,
+    'sticky-nodeport-endpoints': `typeof meta l4proto . th dport . meta mark : ${target}`,
+    'no-endpoints': `type ${address} . inet_proto . inet_service : verdict`,
+    'no-endpoint-nodeports': 'type inet_proto . inet_service : verdict',
+    firewalled: `type ${address} . inet_proto . inet_service`,
+    'allowed-sources': `typeof ${ip} daddr . meta l4proto . th dport . ${ip} saddr\n flags interval`,
+    hairpin: `type ${address} . ${address}`,
+  };
+}
+
+function isMap(set: string): boolean {
+  return set !== 'firewalled' && set !== 'allowed-sources' && set !== 'hairpin';
+}
+
+function declarations(config: TableConfig): string[] {
+  const sets = Object.entries(setTypes(config)).map(([name, type]) => `${isMap(name) ? 'map' : 'set'} ${name} {\n ${type}\n}`);
+  return config.family === 4 ? [...sets, affinityMap(AFFINITY_MAP, 4)] : sets;
+}
+
+function affinityMap(name: string, family: 4 | 6): string {
+  return `map ${name} {\n typeof ${clientKey(family)} : meta mark\n size 65536\n flags dynamic,timeout\n timeout 3h\n}`;
+}
+
+const BASE_CHAINS: Readonly<Record<string, string>> = {
+  'check-prerouting': 'type filter hook prerouting priority -110',
+  'check-output': 'type filter hook output priority -110',
+  'nat-prerouting': 'type nat hook prerouting priority -100',
+  'nat-output': 'type nat hook output priority -100',
+  'check-forward': 'type filter hook forward priority -10',
+  'check-output-late': 'type filter hook output priority -90',
+  'nat-postrouting': 'type nat hook postrouting priority 100',
+};
+
+function baseChainDeclarations(): string[] {
+  const base = Object.entries(BASE_CHAINS).map(([name, hook]) => `chain ${name} {\n ${hook}; policy accept;\n}`);
+  return [...base, ...['refuse', 'check-service', 'pick-service'].map((name) => `chain ${name} {\n}`)];
+}
+
+function fixedRules({ family, clusterCidr, serviceCidr, mark }: TableConfig): string[] {
+  const ip = family === 4 ? 'ip' : 'ip6';
+  const loopback = family === 4 ? '127.0.0.0/8' : '::1';
+  const service = `${ip} daddr . meta l4proto . th dport`;
+  const nodePort = `fib daddr type local ${ip} daddr != ${loopback} meta l4proto . th dport`;
+  const chain = (name: string, ...rules: string[]): string => `chain ${name} {\n ${rules.join('\n ')}\n}`;
+  return [
+    chain('refuse', 'meta l4proto tcp reject with tcp reset', `reject with icmp${family === 4 ? '' : 'v6'} port-unreachable`),
+    chain('check-service',
+      `${ip} daddr ${serviceCidr} fib daddr type local return`,
+      `${service} @firewalled ${service} . ${ip} saddr != @allowed-sources drop`,
+      `${service} vmap @no-endpoints`,
+      `${nodePort} vmap @no-endpoint-nodeports`),
+    chain('check-prerouting', 'ct state new jump check-service'),
+    chain('check-output', 'ct state new jump check-service'),
+    chain('pick-service', `${service} vmap @services`, `${nodePort} vmap @nodeports`),
+    chain('nat-prerouting', 'jump pick-service'),
+    chain('nat-output', 'jump pick-service'),
+    chain('check-forward', `${ip} daddr ${serviceCidr} goto refuse`),
+    chain('check-output-late', `${ip} daddr ${serviceCidr} fib daddr type != local goto refuse`),
+    chain('nat-postrouting',
+      `ct status dnat ${ip} saddr . ${ip} daddr @hairpin masquerade fully-random`,
+      `ct status dnat ct original ${ip} daddr ${serviceCidr} ct original ${ip} saddr != ${clusterCidr} masquerade fully-random`,
+      `ct status dnat meta mark and 0xffff0000 == 0x${mark.toString(16)} masquerade fully-random`),
+  ];
+}
+
+/** Chains without rules first, so that they may refer to each other; flushed, in case somebody wrote into them. */
+function pushChains(config: TableConfig, chains: readonly Chain[], into: string[]): void {
+  if (chains.length === 0) return;
+  const table = tableName(config);
+  const sticky = config.family === 6 ? chains.filter((c) => c.rules.some((rule) => rule.includes(`@${affinityMapOf(c.name)}`))) : [];
+  into.push(`table ${table} {`, ...sticky.map((c) => affinityMap(affinityMapOf(c.name), 6)), ...chains.map((c) => `chain ${c.name} {\n}`), '}');
+  for (const chain of chains) into.push(`flush chain ${table} ${chain.name}`);
+  into.push(`table ${table} {`, ...chains.map((c) => `chain ${c.name} {\n ${c.rules.join('\n ')}\n}`), '}');
+}
+
+function pushElements(what: { readonly table: string; readonly verb: 'add' | 'delete' }, elements: readonly Element[], into: string[]): void {
+  const bySet = new Map<string, string[]>();
+  for (const { set, key, value } of elements) {
+    let list = bySet.get(set);
+    if (list === undefined) bySet.set(set, (list = []));
+    list.push(value === '' || what.verb === 'delete' ? key : `${key} : ${value}`);
+  }
+  for (const [set, texts] of bySet) {
+    for (let at = 0; at < texts.length; at += ELEMENTS_PER_STATEMENT) {
+      into.push(`${what.verb} element ${what.table} ${set} { ${texts.slice(at, at + ELEMENTS_PER_STATEMENT).join(', ')} }`);
+    }
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * What the rules are made from: each port of a service with its addresses, policies and endpoints, per address family.
+ * Pure. Upstream: pkg/proxy/serviceport.go and servicechangetracker.go.
+ */
+import type { Service } from '../api/gen/core-v1.ts';
+import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
+import { formatCidr, formatIp, parseCidr, parseIp, type Cidr } from '../base/cidr.ts';
+import { endpointsOfPort, type NodeView, type PolicyEndpoints } from './endpoints.ts';
+
+/** Names as nftables writes them. */
+export type Protocol = 'tcp' | 'udp' | 'sctp';
+
+/** One port of a service in one family. */
+export interface ServicePortView extends PolicyEndpoints {
+  /** `namespace/name:port`. */
+  readonly name: string;
+  readonly protocol: Protocol;
+  readonly port: number;
+  /** 0 when there is none. */
+  readonly nodePort: number;
+  readonly clusterIp: string;
+  /** Addresses from outside the cluster that lead here. */
+  readonly externalIps: readonly string[];
+  readonly loadBalancerIps: readonly string[];
+  /** Who may use the load balancer's addresses; empty: everybody. Disjoint. */
+  readonly sourceRanges: readonly string[];
+  /** 0 without session affinity. */
+  readonly affinitySeconds: number;
+  readonly internalLocal: boolean;
+  readonly externalLocal: boolean;
+}
+
+/** Label that hands a service to another proxy. */
+const PROXY_NAME_LABEL = 'service.kubernetes.io/service-proxy-name';
+const DEFAULT_AFFINITY_SECONDS = 10_800;
+const PROTOCOLS: Readonly<Record<string, Protocol>> = { TCP: 'tcp', UDP: 'udp', SCTP: 'sctp' };
+
+/** Whether the proxy has anything to do with this service. */
+export function isProxied(service: Service): boolean {
+  const { type, clusterIP } = service.spec ?? {};
+  return type !== 'ExternalName' && clusterIP !== undefined && clusterIP !== '' && clusterIP !== 'None' && service.metadata.labels?.[PROXY_NAME_LABEL] === undefined;
+}
+
+/** The ports of a service in one family; none when the service has no address in it. */
+export function servicePorts(service: Service, slices: readonly EndpointSlice[], view: { readonly node: NodeView; readonly family: 4 | 6 }): readonly ServicePortView[] {
+  const spec = service.spec;
+  if (spec === undefined || !isProxied(service)) return [];
+  const ofFamily = (addresses: readonly string[]): string[] => addresses.filter((a) => parseIp(a)?.family === view.family);
+  const [clusterIp] = ofFamily(spec.clusterIPs ?? [spec.clusterIP ?? '']);
+  if (clusterIp === undefined) return [];
+  const isExternal = spec.type === 'NodePort' || spec.type === 'LoadBalancer';
+  const loadBalancerIps = spec.type === 'LoadBalancer' ? ofFamily(ingressAddresses(service)) : [];
+  const shared = {
+    clusterIp,
+    externalIps: ofFamily(spec.externalIPs ?? []).map(canonicalIp).filter((ip) => !loadBalancerIps.includes(ip)),
+    loadBalancerIps: loadBalancerIps.map(canonicalIp),
+    sourceRanges: disjointRanges(spec.loadBalancerSourceRanges ?? [], view.family),
+    affinitySeconds: spec.sessionAffinity === 'ClientIP' ? (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? DEFAULT_AFFINITY_SECONDS) : 0,
+    internalLocal: spec.internalTrafficPolicy === 'Local',
+    externalLocal: spec.externalTrafficPolicy === 'Local',
+  };
+  return (spec.ports ?? []).flatMap((port) => {
+    const protocol = PROTOCOLS[port.protocol ?? 'TCP'];
+    if (protocol === undefined) return [];
+    const name = `${service.metadata.namespace}/${service.metadata.name}${(port.name ?? '') === '' ? '' : `:${port.name}`}`;
+    const nodePort = isExternal ? (port.nodePort ?? 0) : 0;
+    return [{ ...shared, name, protocol, port: port.port, nodePort, ...endpointsOfPort(port, slices, view) }];
+  });
+}
+
+/** Addresses of the load balancer that packets keep as their destination; with mode Proxy they do not. */
+function ingressAddresses(service: Service): string[] {
+  const ingress = service.status?.loadBalancer?.ingress ?? [];
+  return ingress.flatMap((i) => (i.ip === undefined || i.ip === '' || i.ipMode === 'Proxy' ? [] : [i.ip]));
+}
+
+function canonicalIp(text: string): string {
+  const ip = parseIp(text);
+  return ip === undefined ? text : formatIp(ip);
+}
+
+/** The ranges of one family without those inside others; empty when they hold every address. */
+export function disjointRanges(texts: readonly string[], family: 4 | 6): string[] {
+  const ranges = texts.map((text) => parseCidr(text.trim())).filter((c): c is Cidr => c?.family === family);
+  if (ranges.some((c) => c.prefixLength === 0)) return [];
+  const wide = ranges.toSorted((a, b) => a.prefixLength - b.prefixLength);
+  const kept: Cidr[] = [];
+  for (const range of wide) if (!kept.some((k) => contains(k, range))) kept.push(range);
+  return kept.map(formatCidr);
+}
+
+function contains(outer: Cidr, inner: Cidr): boolean {
+  const hostBits = BigInt((outer.family === 4 ? 32 : 128) - outer.prefixLength);
+  return inner.prefixLength >= outer.prefixLength && inner.base >> hostBits === outer.base >> hostBits;
+}

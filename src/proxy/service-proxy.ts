@@ -1,0 +1,250 @@
+/**
+ * The service proxy of one node: follows Services, EndpointSlices, this node and its pods, keeps what they want in the rule
+ * books and lets the applier put that into nftables. Upstream: pkg/proxy/nftables.
+ *
+ * Differs on purpose: no chains per service (see chains.ts), a change is in the kernel within milliseconds instead of once a
+ * second, host ports of pods are rules here instead of a CNI plugin per pod.
+ */
+import { EndpointSlices, Nodes, Pods, Services } from '../api/gen/resources.ts';
+import type { Node, Pod, Service } from '../api/gen/core-v1.ts';
+import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
+import { parseCidr } from '../base/cidr.ts';
+import type { Informer, InformerFactory, InformerHandler } from '../client/informer.ts';
+import type { Platform } from '../platform/platform.ts';
+import { NO_SLOTS, hostPortElements, servicePortElements, type Element, type PortSlots } from './desired-rules.ts';
+import type { NodeView } from './endpoints.ts';
+import { createHealthCheckServer } from './health-check-server.ts';
+import type { TableConfig } from './nft-script.ts';
+import { createNftablesApplier, type RuleTable } from './nftables-applier.ts';
+import { createProxyMetrics } from './proxy-metrics.ts';
+import { RuleBook } from './rule-book.ts';
+import { isProxied, servicePorts, type ServicePortView } from './service-map.ts';
+import { createFlowCleaner, staleFlows } from './stale-flows.ts';
+
+/** What the proxy needs. */
+export interface ServiceProxyDeps {
+  /** Services, EndpointSlices and Nodes of the cluster, Pods of this node. Started by whoever owns the factory. */
+  readonly informers: InformerFactory;
+  readonly platform: Pick<Platform, 'exec' | 'clock' | 'log' | 'metrics' | 'listenHttp'>;
+}
+
+/** Names and ranges of the instance. Ranges of several families are separated by commas. */
+export interface ServiceProxyConfig {
+  readonly nodeName: string;
+  readonly nftTable: string;
+  readonly clusterCidr: string;
+  readonly serviceCidr: string;
+  /** Its upper 16 bits are used; the lower ones are the slots of session affinity. */
+  readonly masqueradeMark: number;
+  readonly mode: 'nftables';
+  /** Put before each command, e.g. `ip netns exec NAME`. */
+  readonly commandPrefix?: readonly string[];
+}
+
+/** The proxy. */
+export interface ServiceProxy {
+  /** Works until the signal aborts; resolves when the last change is applied. Rules stay. Never rejects. */
+  start(signal: AbortSignal): Promise<void>;
+  /** Resolves when the rules of everything that was there at the start are in the kernel. */
+  synced(): Promise<void>;
+  /** Whether the rules are in place. */
+  healthy(): boolean;
+  /** Removes all rules. Call after `start` has resolved, or without it. */
+  remove(): Promise<void>;
+}
+
+const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
+const BY_SERVICE = 'service';
+const ZONE_LABEL = 'topology.kubernetes.io/zone';
+
+/** Makes the proxy; it touches nothing before `start`. Its informers must be started by the caller. */
+export function createServiceProxy(deps: ServiceProxyDeps, config: ServiceProxyConfig): ServiceProxy {
+  const { platform } = deps;
+  const log = platform.log.child('proxy');
+  const follower = createFollower(deps, config);
+  const cleaner = createFlowCleaner({ exec: platform.exec, log }, config.commandPrefix);
+  const applier = createNftablesApplier({ ...platform, log }, {
+    tables: follower.tables,
+    ...(config.commandPrefix === undefined ? {} : { commandPrefix: config.commandPrefix }),
+    prepare: () => cleaner.add(follower.update((key, health) => checks.set(key, health))),
+    onApplied: () => cleaner.flush(),
+  });
+  const checks = createHealthCheckServer({ listenHttp: platform.listenHttp, log }, () => applier.healthy());
+  follower.onChange(() => applier.kick());
+  return {
+    async start(signal) {
+      try {
+        await follower.waitForSync(signal);
+      } catch {
+        return; // aborted before the caches were filled
+      }
+      await applier.run(signal);
+      await checks.close();
+    },
+    synced: () => applier.synced,
+    healthy: () => applier.healthy(),
+    remove: () => applier.remove(),
+  };
+}
+
+interface Table extends RuleTable {
+  readonly config: TableConfig;
+  /** Of each service (key) in this family: its ports and slots. */
+  readonly services: Map<string, { readonly ports: readonly ServicePortView[]; readonly slots: ReadonlyMap<string, PortSlots> }>;
+}
+
+type OnHealth = (key: string, health: Parameters<ReturnType<typeof createHealthCheckServer>['set']>[1]) => void;
+
+interface Follower {
+  readonly tables: readonly Table[];
+  onChange(listener: () => void): void;
+  waitForSync(signal: AbortSignal): Promise<void>;
+  /** Recomputes what changed since the last call; returns the flows that became stale. */
+  update(onHealth: OnHealth): ReturnType<typeof staleFlows>;
+}
+
+interface Sources {
+  readonly services: Informer<Service>;
+  readonly slices: Informer<EndpointSlice>;
+  readonly nodes: Informer<Node>;
+  readonly pods: Informer<Pod>;
+}
+
+function createFollower(deps: ServiceProxyDeps, config: ServiceProxyConfig): Follower {
+  const sources: Sources = {
+    services: deps.informers.informer(Services),
+    slices: deps.informers.informer(EndpointSlices),
+    nodes: deps.informers.informer(Nodes),
+    pods: deps.informers.informer(Pods, { fieldSelector: `spec.nodeName=${config.nodeName}` }),
+  };
+  const tables = tablesOf(config);
+  const dirty = { services: new Set<string>(), pods: new Set<string>() };
+  let listener = (): void => undefined;
+  watchSources(sources, { dirty, config, changed: () => listener(), metrics: createProxyMetrics(deps.platform.metrics) });
+  return {
+    tables,
+    onChange: (call) => void (listener = call),
+    waitForSync: async (signal) => void (await Promise.all(Object.values(sources).map((s: Informer<never>) => s.waitForSync(signal)))),
+    update(onHealth) {
+      const node = nodeView(sources.nodes, config.nodeName);
+      const stale = [...dirty.services].flatMap((key) => updateService({ key, node, tables, sources }, onHealth));
+      for (const key of dirty.pods) {
+        const pod = sources.pods.get(keyOf(key));
+        for (const table of tables) table.book.replace(`pod ${key}`, pod === undefined ? [] : hostPortElements(pod, table.config));
+      }
+      dirty.services.clear();
+      dirty.pods.clear();
+      return stale;
+    },
+  };
+}
+
+function tablesOf(config: ServiceProxyConfig): Table[] {
+  const clusterCidrs = config.clusterCidr.split(',');
+  return config.serviceCidr.split(',').flatMap((serviceCidr) => {
+    const family = parseCidr(serviceCidr)?.family;
+    const clusterCidr = clusterCidrs.find((c) => parseCidr(c)?.family === family);
+    if (family === undefined || clusterCidr === undefined) return [];
+    const mark = ((config.masqueradeMark & 0xffff_0000) >>> 0) || 0x4000_0000;
+    return [{ config: { family, name: config.nftTable, clusterCidr, serviceCidr, mark }, book: new RuleBook(), services: new Map() }];
+  });
+}
+
+function nodeView(nodes: Informer<Node>, name: string): NodeView {
+  return { name, zone: nodes.get({ name })?.metadata.labels?.[ZONE_LABEL] };
+}
+
+interface Watching {
+  readonly dirty: { readonly services: Set<string>; readonly pods: Set<string> };
+  readonly config: ServiceProxyConfig;
+  readonly metrics: ReturnType<typeof createProxyMetrics>;
+  changed(): void;
+}
+
+function watchSources(sources: Sources, { dirty, config, metrics, changed }: Watching): void {
+  const touch = (set: Set<string>, key: string | undefined): void => {
+    if (key === undefined) return;
+    set.add(key);
+    changed();
+  };
+  // The zone of this node decides about topology hints.
+  const touchAll = (): void => {
+    for (const service of sources.services.list()) touch(dirty.services, `${service.metadata.namespace}/${service.metadata.name}`);
+  };
+  sources.slices.addIndex(BY_SERVICE, (slice) => [serviceOf(slice) ?? '']);
+  sources.services.addHandler(onEach((service) => {
+    metrics.serviceChanged();
+    touch(dirty.services, `${service.metadata.namespace}/${service.metadata.name}`);
+  }));
+  sources.slices.addHandler(onEach((slice) => {
+    metrics.endpointsChanged();
+    touch(dirty.services, serviceOf(slice));
+  }));
+  sources.pods.addHandler(onEach((pod) => touch(dirty.pods, `${pod.metadata.namespace}/${pod.metadata.name}`)));
+  sources.nodes.addHandler({
+    onAdd: (node) => void (node.metadata.name === config.nodeName && touchAll()),
+    onUpdate: (old, node) => {
+      const isOther = node.metadata.name !== config.nodeName || old.metadata.labels?.[ZONE_LABEL] === node.metadata.labels?.[ZONE_LABEL];
+      if (!isOther) touchAll();
+    },
+  });
+}
+
+function onEach<T>(call: (object: T) => void): InformerHandler<T> {
+  return {
+    onAdd: call,
+    onUpdate: (old, object) => {
+      call(old);
+      call(object);
+    },
+    onDelete: call,
+  };
+}
+
+function serviceOf(slice: EndpointSlice): string | undefined {
+  const name = slice.metadata.labels?.[SERVICE_NAME_LABEL];
+  return name === undefined ? undefined : `${slice.metadata.namespace}/${name}`;
+}
+
+function keyOf(key: string): { namespace: string; name: string } {
+  const slash = key.indexOf('/');
+  return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
+interface Update {
+  readonly key: string;
+  readonly node: NodeView;
+  readonly tables: readonly Table[];
+  readonly sources: Sources;
+}
+
+function updateService({ key, node, tables, sources }: Update, onHealth: OnHealth): ReturnType<typeof staleFlows> {
+  const service = sources.services.get(keyOf(key));
+  const slices = service === undefined || !isProxied(service) ? [] : sources.slices.byIndex(BY_SERVICE, key);
+  const stale = tables.flatMap((table) => {
+    const { family } = table.config;
+    const before = table.services.get(key);
+    const ports = service === undefined ? [] : servicePorts(service, slices, { node, family });
+    const elements: Element[] = [];
+    const slots = new Map<string, PortSlots>();
+    for (const port of ports) {
+      const id = `${port.name} ${port.protocol}`;
+      const result = servicePortElements(port, before?.slots.get(id) ?? NO_SLOTS, table.config);
+      elements.push(...result.elements);
+      slots.set(id, result.slots);
+    }
+    table.book.replace(`service ${key}`, elements);
+    if (ports.length === 0) table.services.delete(key);
+    else table.services.set(key, { ports, slots });
+    return staleFlows(before?.ports ?? [], ports);
+  });
+  onHealth(key, healthOf(service, { key, tables }));
+  return stale;
+}
+
+function healthOf(service: Service | undefined, { key, tables }: { key: string; tables: readonly Table[] }): Parameters<OnHealth>[1] {
+  const { healthCheckNodePort: port = 0, externalTrafficPolicy, type } = service?.spec ?? {};
+  if (port === 0 || externalTrafficPolicy !== 'Local' || type !== 'LoadBalancer') return undefined;
+  const local = new Set(tables.flatMap((t) => (t.services.get(key)?.ports ?? []).flatMap((p) => p.local.map((e) => e.address))));
+  return { ...keyOf(key), port, localEndpoints: local.size };
+}

@@ -1,0 +1,90 @@
+/**
+ * UDP has no end of a connection: the kernel goes on sending a client's datagrams to an endpoint that is gone for as long as
+ * the client talks. Which tracked flows a change makes stale, and their removal with the `conntrack` program. Upstream:
+ * pkg/proxy/conntrack.
+ */
+import type { Exec } from '../platform/exec.ts';
+import type { Log } from '../platform/log.ts';
+import type { ServicePortView } from './service-map.ts';
+
+/** Flows to delete, as arguments of `conntrack -D -p udp`. */
+export type FlowFilter = readonly string[];
+
+/** The flows that a change of one service's ports makes stale. Pure. */
+export function staleFlows(before: readonly ServicePortView[], after: readonly ServicePortView[]): FlowFilter[] {
+  const now = new Map(after.map((port) => [frontKey(port), port]));
+  const was = new Map(before.map((port) => [frontKey(port), port]));
+  const filters: FlowFilter[] = [];
+  for (const [key, port] of was) {
+    if (port.protocol !== 'udp') continue;
+    const left = new Set(endpointAddresses(now.get(key)));
+    for (const address of endpointAddresses(port)) if (!left.has(address)) filters.push(...flowsTo(port, address));
+  }
+  for (const [key, port] of now) {
+    // Datagrams that came before there was an endpoint may be tracked as meant for this host itself.
+    if (port.protocol === 'udp' && port.nodePort > 0 && endpointAddresses(was.get(key)).length === 0 && endpointAddresses(port).length > 0) {
+      filters.push(['--orig-port-dst', String(port.nodePort)]);
+    }
+  }
+  return filters;
+}
+
+function frontKey(port: ServicePortView): string {
+  return `${port.protocol} ${port.clusterIp} ${port.port} ${port.nodePort}`;
+}
+
+function endpointAddresses(port: ServicePortView | undefined): string[] {
+  return port === undefined ? [] : [...port.cluster, ...port.local].map((e) => e.address);
+}
+
+function flowsTo(port: ServicePortView, address: string): FlowFilter[] {
+  const fronts: FlowFilter[] = [port.clusterIp, ...port.externalIps, ...port.loadBalancerIps].map((ip) => ['--orig-dst', ip, '--orig-port-dst', String(port.port)]);
+  if (port.nodePort > 0) fronts.push(['--orig-port-dst', String(port.nodePort)]);
+  return fronts.map((front) => [...front, '--dst-nat', address]);
+}
+
+/** Deletes flows one filter after the other, behind the caller's back. */
+export interface FlowCleaner {
+  add(filters: readonly FlowFilter[]): void;
+  /** Starts on what was added, unless it is at it already. */
+  flush(): void;
+}
+
+/** Makes a cleaner. Without the program it says so once. */
+export function createFlowCleaner({ exec, log }: { readonly exec: Exec; readonly log: Log }, commandPrefix: readonly string[] = []): FlowCleaner {
+  const waiting = new Map<string, FlowFilter>();
+  let running = false;
+  let missing = false;
+  async function work(): Promise<void> {
+    running = true;
+    for (const [key, filter] of waiting) {
+      waiting.delete(key);
+      await remove(filter);
+    }
+    running = false;
+  }
+  async function remove(filter: FlowFilter): Promise<void> {
+    if (missing) return;
+    const [file, ...args] = [...commandPrefix, 'conntrack', '-D', '-p', 'udp', ...(isIpv6(filter) ? ['-f', 'ipv6'] : []), ...filter];
+    try {
+      const result = await exec.run(file as string, args);
+      // It exits with 1 when no flow matched.
+      if (result.exitCode > 1) log.warn('stale UDP flows were not removed', { filter: filter.join(' '), stderr: result.stderr.trim() });
+    } catch (error) {
+      missing = (error as { code?: unknown }).code === 'ENOENT';
+      log.warn('stale UDP flows cannot be removed: clients of UDP services may talk to endpoints that are gone until they pause. Install conntrack', { err: error });
+    }
+  }
+  return {
+    add(filters) {
+      for (const filter of filters) waiting.set(filter.join(' '), filter);
+    },
+    flush() {
+      if (!running && waiting.size > 0) void work();
+    },
+  };
+}
+
+function isIpv6(filter: FlowFilter): boolean {
+  return filter.some((part) => part.includes(':'));
+}
