@@ -4,7 +4,7 @@ import type { Namespace, PersistentVolumeClaim, Pod, PodSpec, ServiceAccount, To
 import { ConfigMaps, LocalSubjectAccessReviews, Namespaces, Nodes, PersistentVolumeClaims, Pods, PriorityClasses, ServiceAccounts, StorageClasses } from '../../api/gen/resources.ts';
 import type { PriorityClass } from '../../api/gen/scheduling-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
-import { StatusError } from '../../api/status-error.ts';
+import type { StatusError } from '../../api/status-error.ts';
 import { createSeededRandom } from '../../platform/sim/random.ts';
 import { createTestObjects } from '../authz/testing-objects.ts';
 import { createDefaultStorageClass } from './default-storage-class/default-storage-class.ts';
