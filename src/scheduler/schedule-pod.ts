@@ -92,7 +92,8 @@ function findFeasible(
 function chooseBest(scores: readonly NodeScore[], random: Random): string {
   let best = scores[0] as NodeScore;
   let equals = 1;
-  for (const candidate of scores.slice(1)) {
+  for (let i = 1; i < scores.length; i++) {
+    const candidate = scores[i] as NodeScore;
     if (candidate.total > best.total) {
       best = candidate;
       equals = 1;

@@ -12,7 +12,7 @@ import type { EventRecorder } from '../../../client/event-recorder.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Random } from '../../../platform/random.ts';
 import { fitErrorMessage } from '../../fit-error.ts';
-import type { CycleState, PostFilterInput, PostFilterResult, SchedulerPlugin } from '../../framework/plugin.ts';
+import type { CycleState, PostFilterInput, SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable, type Status } from '../../framework/status.ts';
 import { bestCandidate, priorityOf, selectVictims, type Candidate } from './victims.ts';
 

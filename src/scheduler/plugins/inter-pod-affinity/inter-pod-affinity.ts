@@ -98,8 +98,18 @@ function countAt(counts: TopologyCounts, topologyKey: string, node: NodeInfo): n
 
 function countExisting(pod: Pod, snapshot: Snapshot, termsOf: (pod: Pod) => PodTerms): TopologyCounts {
   const found: TopologyCounts = new Map();
+  // Pods of one template ask the same: one look decides for all.
+  const answers = new Map<string, boolean>();
+  const meets = (term: AffinityTerm): boolean => {
+    if (term.key === undefined) return term.matches(pod);
+    const known = answers.get(term.key) ?? term.matches(pod);
+    answers.set(term.key, known);
+    return known;
+  };
   for (const node of snapshot.withRequiredAntiAffinity) {
-    for (const other of node.podsWithRequiredAntiAffinity.values()) for (const term of termsOf(other).antiAffinity) if (term.matches(pod)) raise(found, term, { node, by: 1 });
+    for (const other of node.podsWithRequiredAntiAffinity.values()) {
+      for (const term of termsOf(other).antiAffinity) if (meets(term)) raise(found, term, { node, by: 1 });
+    }
   }
   return found;
 }
