@@ -64,7 +64,8 @@ export class SimWorld {
   #key: ClusterPki['serviceAccount'] | undefined;
   #controlPlane: ControlPlane | undefined;
   #serverLife = new AbortController();
-  #caPem: string;
+  /** Published as `kube-root-ca.crt`; told to the controllers when they start. */
+  caPem: string;
   readonly #components = new Map<ComponentName, Running>();
   #nextAddress = 1;
 
@@ -73,7 +74,7 @@ export class SimWorld {
     const { clock, random, network, crypto } = deps.platform;
     this.#store = createFaultyStore(deps.store, this.faults, { clock, random: random.fork('store') });
     this.log = createEventLog(deps.store, clock, { keepLines: deps.keepLines });
-    this.#caPem = deps.identity?.caPem ?? PLACEHOLDER_CA_PEM;
+    this.caPem = deps.identity?.caPem ?? PLACEHOLDER_CA_PEM;
     this.#key = deps.identity?.serviceAccount;
     network.verifyPeer = verifySimulatedPeer;
     network.reachable = (from, to) => !this.#isCutOff(from) && !this.#isCutOff(to);
@@ -84,6 +85,11 @@ export class SimWorld {
       },
       (text) => crypto.sha256Hex(text),
     );
+  }
+
+  /** Whether the API server runs. */
+  get serverUp(): boolean {
+    return this.#controlPlane !== undefined;
   }
 
   /** The running API server. */
@@ -115,7 +121,7 @@ export class SimWorld {
     this.#serverLife = new AbortController();
     const controlPlane = createControlPlane({
       platform: platform as Platform, store: this.#store, instance: this.instance, hostAddress: '10.64.0.1', runtimeConfig: '',
-      pki: { ca: { certPem: this.#caPem }, kubeletClient: API_SERVER_CLIENT, serviceAccount: this.#key },
+      pki: { ca: { certPem: this.caPem }, kubeletClient: API_SERVER_CLIENT, serviceAccount: this.#key },
       ...(repeatable ? { wrapTokens: (tokens) => createRepeatableTokens(tokens, clock) } : {}),
     });
     await controlPlane.start(this.#serverLife.signal);
@@ -139,7 +145,7 @@ export class SimWorld {
     const deps = { platform, clientFor: (principal: Principal, agent: string) => this.clientFor(principal, agent, gate) };
     let ended = Promise.resolve();
     if (name === 'controllers' && controllers?.length !== 0) {
-      const config = { instance: this.instance, rootCaPem: this.#caPem, ...(controllers === undefined ? {} : { names: controllers }) };
+      const config = { instance: this.instance, rootCaPem: this.caPem, ...(controllers === undefined ? {} : { names: controllers }) };
       ended = runBuiltInControllers(deps, config, life.signal);
     }
     if (name === 'scheduler' && scheduler) ended = startBuiltInScheduler(deps, life.signal);
