@@ -3,10 +3,11 @@
  * and on real or virtual time. The entry of `keelson/testing`.
  */
 import type { KubernetesObject } from '../api/object.ts';
-import { ConfigMaps, Events } from '../api/gen/resources.ts';
-import type { Event } from '../api/gen/core-v1.ts';
+import { ConfigMaps, Events, Pods } from '../api/gen/resources.ts';
+import type { Event, Pod } from '../api/gen/core-v1.ts';
 import { parseTime } from '../api/time.ts';
 import type { Principal } from '../api/transport.ts';
+import type { ResourceInfo } from '../api/resource-info.ts';
 import type { Client } from '../client/client.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import { image as describeImage, type SimImage, type SimImageSpec } from '../cri/sim/sim-image.ts';
@@ -73,6 +74,7 @@ export class Cluster implements AsyncDisposable {
   readonly #seed: string;
   readonly #images = new Map<string, SimImage>();
   readonly #listening = new Set<Listening>();
+  readonly #podListeners: ((pod: Pod | undefined, old: Pod | undefined) => void)[] = [];
   #world: SimWorld;
   #store: Store;
   #pki: ClusterPki | undefined;
@@ -167,6 +169,17 @@ export class Cluster implements AsyncDisposable {
     return structuredClone([...sortedEvents(wanted)]);
   }
 
+  /** All objects of a kind as the API server holds them: shared, not to be changed, and never a call away. */
+  peek<T extends KubernetesObject>(info: ResourceInfo<T>): readonly T[] {
+    return this.#objects()?.list(info) ?? [];
+  }
+
+  /** Calls back at every change of a pod, over restarts of the API server; first with all there are. */
+  onPodChange(listener: (pod: Pod | undefined, old: Pod | undefined) => void): void {
+    this.#podListeners.push(listener);
+    this.#world.server.objects.onChange(Pods, listener);
+  }
+
   /** Everything that changed the store so far: equal for equal seeds. Lines only with `keepEventLog`. */
   eventLog(): { readonly hash: string; readonly count: number; readonly lines: readonly string[] } {
     const { log } = this.#world;
@@ -248,6 +261,7 @@ export class Cluster implements AsyncDisposable {
     return new SimWorld({
       platform, store: this.#store, seed, repeatable: this.#pace.kind === 'virtual', scheduler, unknownImages, keepLines: keepEventLog,
       images: () => [...this.#images.values()],
+      onServerStart: ({ objects }) => this.#podListeners.forEach((listener) => objects.onChange(Pods, listener)),
       ...(controllers === undefined ? {} : { controllers }),
       ...(this.#pki === undefined ? {} : { identity: { serviceAccount: this.#pki.serviceAccount, caPem: this.#pki.ca.certPem } }),
     });

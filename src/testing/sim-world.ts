@@ -37,6 +37,8 @@ export interface SimWorldDeps {
   readonly images: () => readonly SimImage[];
   readonly unknownImages: 'run' | 'refuse';
   readonly keepLines: boolean;
+  /** Called with each API server that has started. */
+  readonly onServerStart: (server: ApiServer) => void;
   /** The key that signs tokens and the CA certificate that pods are given; made up when absent. */
   readonly identity?: { readonly serviceAccount: ClusterPki['serviceAccount']; readonly caPem: string };
   /** Port of the API server as the `kubernetes` service tells it. */
@@ -126,6 +128,7 @@ export class SimWorld {
     });
     await controlPlane.start(this.#serverLife.signal);
     this.#controlPlane = controlPlane;
+    this.#deps.onServerStart(controlPlane.server);
   }
 
   /** Stops the API server; its clients are refused until it starts again. */
