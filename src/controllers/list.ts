@@ -14,6 +14,7 @@ import { replicaSetFlavour, replicationControllerFlavour } from './replicaset/fl
 import { createReplicaController } from './replicaset/replicaset-controller.ts';
 import { createRootCaPublisher } from './root-ca-certificate-publisher/root-ca-publisher.ts';
 import { createServiceAccountsController } from './serviceaccount/serviceaccounts-controller.ts';
+import { createStatefulSetController } from './statefulset/statefulset-controller.ts';
 import { createTaintEvictionController } from './taint-eviction/taint-eviction-controller.ts';
 
 /** Makes a controller; nothing runs before its `start`. */
@@ -25,6 +26,7 @@ export const controllers: Readonly<Record<string, ControllerFactory>> = {
   'replicationcontroller-controller': (deps) => createReplicaController(deps, replicationControllerFlavour),
   'deployment-controller': createDeploymentController,
   'daemonset-controller': createDaemonSetController,
+  'statefulset-controller': createStatefulSetController,
   'endpointslice-controller': createEndpointSliceController,
   'endpoints-controller': createEndpointsController,
   'namespace-controller': createNamespaceController,

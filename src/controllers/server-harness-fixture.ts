@@ -23,6 +23,7 @@ import { createEventBroadcaster } from '../client/event-broadcaster.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
 import { createInformerFactory } from '../client/informer-factory.ts';
 import { parseKey } from '../client/object-store.ts';
+import { daemonPodNode } from '../component-helpers/daemon-pods.ts';
 import { isPodActive } from '../component-helpers/pods.ts';
 import { createSimCrypto } from '../platform/sim/crypto.ts';
 import { createMemoryLog, type MemoryLog } from '../platform/sim/log.ts';
@@ -120,6 +121,7 @@ export async function startServerHarness(
     create: (info, object) => drive(admin.resource(info).create(withNamespace(info, object))),
     get: (info, key) => drive(admin.resource(info).get(parseKey(key))),
     list: async (info) => (await drive(admin.resource(info).list())).items as never,
+    // oxlint-disable-next-line max-params -- reads like the request
     async update(info, key, change, subresource) {
       const draft = structuredClone(await harness.get(info, key));
       change(draft);
@@ -176,6 +178,11 @@ async function removePod(admin: Client, pod: Pod): Promise<void> {
 
 async function startPod(admin: Client, pod: Pod, time: string): Promise<void> {
   const conditions = [{ type: 'Ready', status: 'True', lastTransitionTime: time }];
+  const { namespace = '', name = '' } = pod.metadata;
+  if ((pod.spec?.nodeName ?? '') === '') {
+    const target = { kind: 'Node', name: daemonPodNode(pod) ?? 'node' };
+    await ignoreGone(admin.resource(Pods).createSubresource({ namespace, name }, 'binding', { apiVersion: 'v1', kind: 'Binding', metadata: { name }, target }));
+  }
   await ignoreGone(updatePodStatus(admin, pod, { ...pod.status, phase: 'Running', conditions, podIP: '10.42.0.9', startTime: time }));
 }
 
