@@ -58,7 +58,8 @@ export interface FieldCause {
 }
 
 function failure(code: number, reason: StatusReason, message: string, details?: StatusDetails): StatusError {
-  const status: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, code };
+  const named = reason === '' ? {} : { reason };
+  const status: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, ...named, code };
   if (details !== undefined) status.details = details;
   return new StatusError(status);
 }
