@@ -101,7 +101,7 @@ test('refusals carry upstream\'s codes and texts', async () => {
     ['unknown resource', 'GET', '/api/v1/frobs', undefined, {}, 404, /^the server could not find the requested resource$/],
     ['unknown group', 'GET', '/apis/foo.io/v1/bars', undefined, {}, 404, /could not find/],
     ['unknown sub-resource', 'GET', `${maps}/there/status`, undefined, {}, 404, /could not find/],
-    ['selector', 'GET', `${maps}?fieldSelector=data.x=1`, undefined, {}, 400, /field label not supported: data\.x/],
+    ['selector', 'GET', `${maps}?fieldSelector=data.x=1`, undefined, {}, 400, /"data\.x" is not a known field selector: only "metadata\.name", "metadata\.namespace"/],
     ['label selector', 'GET', `${maps}?labelSelector=a%3D%3D%3D`, undefined, {}, 400, /./],
     ['continue', 'GET', `${maps}?continue=xyz`, undefined, {}, 400, /^continue key is not valid/],
     ['revision', 'GET', `${maps}?resourceVersion=abc`, undefined, {}, 400, /resourceVersion: Invalid value: "abc"/],
