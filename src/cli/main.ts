@@ -23,7 +23,7 @@ function program(): Command {
   return root;
 }
 
-/** commander prints its suggestion on a line of its own. */
+/** One line, whatever the text: commander prints its suggestion on a line of its own, others quote sources. */
 function oneLine(text: string): string {
   return `keelson: ${text.trim().replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')}\n`;
 }
@@ -38,10 +38,10 @@ export async function main(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (error instanceof UserError) {
-      process.stderr.write(`keelson: ${error.message}\n`);
+      process.stderr.write(oneLine(error.message));
       return error.exitCode;
     }
-    process.stderr.write(`keelson: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(oneLine(error instanceof Error ? error.message : String(error)));
     if (process.env['KEELSON_DEBUG'] !== undefined) console.error(error);
     return 1;
   } finally {

@@ -2,6 +2,7 @@
 import { parseJson } from '../../api/codec/json.ts';
 import { JsonSyntaxError } from '../../api/codec/json-parser.ts';
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
+import { jsonKind } from '../../api/codec/scalars.ts';
 import { DecodeError, decodeTyped, type FieldValidation } from '../../api/codec/typed.ts';
 import { ListKeyError } from '../../api/managed-fields/path-element.ts';
 import type { KubernetesObject } from '../../api/object.ts';
@@ -10,7 +11,7 @@ import { mergePatch } from '../../api/patch/merge-patch.ts';
 import { PatchError } from '../../api/patch/patch-error.ts';
 import { strategicMergePatch } from '../../api/patch/strategic-merge-patch.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
-import { applyConflict, badRequest, type FieldCause, invalid, statusFailure, unsupportedMediaType } from '../../api/status-error.ts';
+import { applyConflict, badRequest, type FieldCause, invalid, requestEntityTooLarge, statusFailure, StatusError, unsupportedMediaType } from '../../api/status-error.ts';
 import type { ApiResponse } from '../../api/transport.ts';
 import { applyFields } from '../generic-registry/field-tracking.ts';
 import { type UpdateRequest, updateObject } from '../generic-registry/update.ts';
@@ -62,14 +63,29 @@ export async function readPatch(scope: RequestScope, type: PatchType): Promise<{
 export function patched(original: JsonObject, patch: { type: PatchType; value: unknown }, schema: StructSchema): unknown {
   try {
     if (patch.type === 'json') return jsonPatch(original, patch.value);
+    if (!isObject(patch.value)) throw badRequest(`error decoding patch: json: cannot unmarshal ${jsonKind(patch.value)} into Go value of type map[string]interface {}`);
     if (patch.type === 'merge') return mergePatch(original, patch.value);
     return strategicMergePatch(original, patch.value, schema);
   } catch (error) {
     if (!(error instanceof PatchError)) throw error;
-    // Upstream answers 500 where a strategic patch names a field the kind lacks; the fault is the client's.
-    const code: number = error.code;
-    if (code === 400 || code >= 500) throw badRequest(error.message);
-    throw statusFailure(code, code === 413 ? 'RequestEntityTooLarge' : 'Invalid', error.message);
+    throw patchFailure(error);
+  }
+}
+
+/**
+ * Upstream's texts. Differs: its 422 keeps the cause to itself, which here is told beside the text; and what its strategic
+ * merge does not foresee (a field the kind lacks) is the client's fault here, 400 instead of 500.
+ */
+function patchFailure({ code, message }: PatchError): StatusError {
+  switch (code) {
+    case 413:
+      return requestEntityTooLarge(message);
+    case 422: {
+      const { status } = statusFailure(422, 'Invalid', 'the server rejected our request due to an error in our request');
+      return new StatusError({ ...status, details: { causes: [{ reason: 'UnexpectedServerResponse', message, field: 'patch' }] } });
+    }
+    default:
+      return badRequest(message);
   }
 }
 
@@ -113,7 +129,6 @@ function patching(call: Call, patch: ReadPatch): UpdateRequest['next'] {
   const { store, scope } = call;
   return (current) => {
     const result = patched(current as unknown as JsonObject, patch, store.schema);
-    if (!isObject(result)) throw statusFailure(422, 'Invalid', 'the patch does not leave an object');
     try {
       const { object, warnings } = decodeTyped(store.schema, result, { mode: patch.mode, duplicates: patch.duplicates });
       for (const text of warnings) scope.addWarning(text);

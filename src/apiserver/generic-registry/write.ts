@@ -1,4 +1,5 @@
 /** Compare-and-swap writes of objects, and what the verbs that write have in common. */
+import { canonicalize } from '../../api/codec/typed.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { formatTime } from '../../api/time.ts';
 import type { AdmissionAttributes, AdmissionOperation } from '../admission/contract.ts';
@@ -60,6 +61,16 @@ export async function putObject(store: GenericStore, put: PutObject): Promise<Wr
   if (cell?.revision !== result.revision) cell = new Cell(put.key, result.revision, value);
   cell.adopt(stored === put.object ? object : withResourceVersion(stored, result.revision));
   return { object: store.definition === store.stored ? cell.object() : object, cell, created: put.created };
+}
+
+/**
+ * What a reader of the stored bytes gets: without the undefined and zero fields strategies leave behind, and with the
+ * defaults that follow from what they set (a job's labels from its template's), which upstream fills in on reading.
+ */
+export function canonical(store: GenericStore, draft: KubernetesObject): KubernetesObject {
+  const object = canonicalize(store.schema, draft) as unknown as KubernetesObject;
+  store.definition.strategy.applyDefaults?.(object);
+  return object;
 }
 
 const secondTexts = { second: Number.NaN, text: '' };
