@@ -136,6 +136,11 @@ function firewallElements(port: ServicePortView, into: Element[]): void {
   }
 }
 
+/** Whether a pod wants a host port of a loopback address, which no rule can give: such packets do not leave the loopback device. */
+export function wantsLoopbackHostPort(pod: Pod): boolean {
+  return pod.spec?.hostNetwork !== true && hostPortsOf(pod).some(({ ip }) => ip.startsWith('127.') || ip === '::1');
+}
+
 /** The elements of a pod's host ports. A host port of an address of its own wins over nothing but its own address. */
 export function hostPortElements(pod: Pod, chains: ChainContext): readonly Element[] {
   const podIp = podAddress(pod, chains.family);
@@ -143,7 +148,7 @@ export function hostPortElements(pod: Pod, chains: ChainContext): readonly Eleme
   const elements: Element[] = [];
   for (const { hostPort, containerPort, hostIp, protocol } of containerHostPorts(pod)) {
     const family = hostIp === '' ? chains.family : parseIp(hostIp)?.family;
-    if (family !== chains.family) continue;
+    if (family !== chains.family || hostIp.startsWith('127.') || hostIp === '::1') continue;
     const anywhere = hostIp === '' || hostIp === '0.0.0.0' || hostIp === '::';
     const frontend: Frontend = anywhere ? { scope: 'node', key: `${protocol} . ${hostPort}` } : { scope: 'address', key: `${hostIp} . ${protocol} . ${hostPort}` };
     const pick: Pick = { scope: frontend.scope, list: 'cluster', count: 1, affinitySeconds: 0, masquerade: false };
