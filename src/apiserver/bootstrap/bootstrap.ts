@@ -38,6 +38,25 @@ export async function bootstrapCluster(objects: ObjectStore, config: BootstrapCo
   await publishKubernetesService(objects, config);
 }
 
+/**
+ * Brings the `kubernetes` Service and its endpoints back when somebody deletes or changes them. Returns what ends it.
+ * Upstream: the kubernetesservice controller's loop.
+ */
+export function keepKubernetesService(objects: ObjectStore, config: BootstrapConfig, onError: (error: unknown) => void): () => void {
+  let running: Promise<void> | undefined;
+  const restore = (now: KubernetesObject | undefined, old: KubernetesObject | undefined): void => {
+    const { name, namespace } = (now ?? old)?.metadata ?? {};
+    if (name !== 'kubernetes' || namespace !== 'default' || now === old) return;
+    running ??= publishKubernetesService(objects, config).catch(onError).finally(() => {
+      running = undefined;
+    });
+  };
+  const stops = [objects.onChange(Services, restore), objects.onChange(Endpoints, restore), objects.onChange(EndpointSlices, restore)];
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
+
 async function reconcile<T extends KubernetesObject>(objects: ObjectStore, info: ResourceInfo<T>, wanted: T): Promise<void> {
   const { name = '', namespace = '' } = wanted.metadata;
   const current = await objects.ensure(info, wanted);

@@ -245,10 +245,11 @@ function containerCalls(state: SimState): ContainerCalls {
 /** Makes the service. Streaming (exec, attach, port-forward) is above what a runtime without sockets can do. */
 export function createSimRuntimeService(state: SimState): CriRuntimeService {
   const { clock } = state.deps;
-  const conditions = [
-    { type: 'RuntimeReady', status: true, reason: '', message: '' },
-    { type: 'NetworkReady', status: state.config.networkReady ?? true, reason: '', message: '' },
-  ];
+  const networkCondition = () => {
+    const ready = state.config.networkReady !== false && state.network.podCidr !== undefined;
+    const why = ready ? { reason: '', message: '' } : { reason: 'NetworkPluginNotReady', message: 'Network plugin returns error: cni plugin not initialized' };
+    return { type: 'NetworkReady', status: ready, ...why };
+  };
   return {
     ...sandboxCalls(state),
     ...containerCalls(state),
@@ -259,11 +260,15 @@ export function createSimRuntimeService(state: SimState): CriRuntimeService {
       runtimeApiVersion: 'v1',
     }),
     status: async () => ({
-      status: { conditions },
+      status: { conditions: [{ type: 'RuntimeReady', status: true, reason: '', message: '' }, networkCondition()] },
       info: {},
       runtimeHandlers: [{ name: '', features: { recursiveReadOnlyMounts: false, userNamespaces: false } }],
     }),
-    updateRuntimeConfig: async () => ({}),
+    async updateRuntimeConfig({ runtimeConfig }) {
+      const podCidr = runtimeConfig?.networkConfig?.podCidr;
+      if (podCidr && state.config.networkReady === 'with-range') state.network.podCidr = podCidr;
+      return {};
+    },
     runtimeConfig: async () => ({ linux: { cgroupDriver: 'CGROUPFS' } }),
     updatePodSandboxResources: async () => ({}),
     containerStats: async ({ containerId }) => ({

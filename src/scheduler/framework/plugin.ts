@@ -65,6 +65,12 @@ export interface ScoredNodes {
   readonly snapshot: Snapshot;
 }
 
+/** Where a pod is being bound, and until when. */
+export interface BindTarget {
+  readonly nodeName: string;
+  readonly signal: AbortSignal;
+}
+
 /** One plugin. Methods of the filter and score points must be pure and synchronous: they run per node. */
 export interface SchedulerPlugin {
   readonly name: string;
