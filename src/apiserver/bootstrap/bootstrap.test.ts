@@ -70,3 +70,12 @@ test('reconciling gives back what was taken and keeps what was added', () => {
   const aggregated: ClusterRole = { metadata: { name: 'view' }, aggregationRule: { clusterRoleSelectors: [{}] } };
   assert.deepEqual(reconcileBootstrap({ ...aggregated, rules: rules('get pods') }, { ...aggregated, metadata: { name: 'view', labels: { x: 'y' } } })?.rules, rules('get pods'));
 });
+
+test('the scheduler may read and write all it does', () => {
+  const held = bootstrapClusterRoles().filter((r) => ['system:kube-scheduler', 'system:volume-scheduler'].includes(r.metadata.name ?? '')).flatMap((r) => r.rules ?? []);
+  const needs = rules(
+    'r nodes,pods,services,replicationcontrollers,persistentvolumeclaims,persistentvolumes,namespaces', 'r apps:replicasets,apps:statefulsets', 'r storage:storageclasses',
+    'r policy:poddisruptionbudgets', 'delete pods', 'create pods/binding', 'patch pods/status', 'patch persistentvolumeclaims', 'create,patch events',
+  );
+  assert.deepEqual(uncovered(held, needs), []);
+});
