@@ -48,7 +48,8 @@ export const steps: Readonly<Record<string, Step>> = {
   restart: ({ cluster }, value) => restart(cluster, value as string),
   crashAfterWrites: ({ cluster }, value) => {
     const { part, writes, down = 0 } = value as { part: 'scheduler'; writes: number; down?: Duration };
-    cluster.faults.crashAfterWrites(part, writes, spanMs(down));
+    // A part that is down after an earlier crash comes back first.
+    return cluster.eventually(() => cluster.faults.crashAfterWrites(part, writes, spanMs(down)));
   },
   crashContainer: ({ cluster }, value) => crashContainer(cluster, value as { pod: string; container?: string; code?: number }),
   addNode: ({ cluster }, value) => cluster.nodes.add(value as { name: string }),
@@ -126,6 +127,7 @@ interface PodsExpectation {
   readonly node?: string;
   readonly notOn?: string;
   readonly restarts?: number;
+  readonly maxRestarts?: number;
 }
 
 function checkPods(cluster: Cluster, expected: PodsExpectation): void {
@@ -135,12 +137,13 @@ function checkPods(cluster: Cluster, expected: PodsExpectation): void {
   const demand = (holds: boolean, what: string): void => {
     if (!holds) throw new Error(`pods ${expected.selector}: ${what} expected, there are: ${text()}`);
   };
-  const { count, ready, phase, node, notOn, restarts } = expected;
+  const { count, ready, phase, node, notOn, restarts, maxRestarts } = expected;
   if (count !== undefined) demand(pods.length === count, `${count}`);
   if (ready !== undefined) demand(pods.filter(({ status }) => status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True')).length === ready, `${ready} ready`);
   if (phase !== undefined) demand(pods.every(({ status }) => status?.phase === phase), `phase ${phase}`);
   if (node !== undefined) demand(pods.every(({ spec }) => spec?.nodeName === node), `all on ${node}`);
   if (notOn !== undefined) demand(pods.every(({ spec }) => spec?.nodeName !== notOn), `none on ${notOn}`);
+  if (maxRestarts !== undefined) demand(pods.every((pod) => restartsOf(pod) <= maxRestarts), `at most ${maxRestarts} restarts`);
   if (restarts !== undefined) demand(pods.every((pod) => restartsOf(pod) === restarts), `${restarts} restarts`);
 }
 
