@@ -101,7 +101,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       });
       https = await platform.listenHttp(
         { host: '0.0.0.0', port: instance.httpsPort, tls: { ...pki.apiServer, clientCaPem: pki.ca.certPem } },
-        createHttpHandler(server.handler, platform.random.fork('audit-ids')),
+        createHttpHandler(server.handler, platform.random.fork('audit-ids'), platform),
       );
     },
     runControllers: (signal) => runBuiltIns({ platform, instance, pki, clientFor }, signal),
