@@ -103,7 +103,7 @@ test('refusals carry upstream\'s codes and texts', async () => {
     ['unknown sub-resource', 'GET', `${maps}/there/status`, undefined, {}, 404, /could not find/],
     ['selector', 'GET', `${maps}?fieldSelector=data.x=1`, undefined, {}, 400, /"data\.x" is not a known field selector: only "metadata\.name", "metadata\.namespace"/],
     ['label selector', 'GET', `${maps}?labelSelector=a%3D%3D%3D`, undefined, {}, 400, /./],
-    ['continue', 'GET', `${maps}?continue=xyz`, undefined, {}, 400, /^continue key is not valid/],
+    ['continue', 'GET', `${maps}?continue=xyz`, undefined, {}, 400, /^invalid continue token: continue key is not valid/],
     ['revision', 'GET', `${maps}?resourceVersion=abc`, undefined, {}, 400, /resourceVersion: Invalid value: "abc"/],
     ['dry run', 'POST', `${maps}?dryRun=Some`, configMap('x'), {}, 422, /dryRun: Unsupported value: "Some": supported values: "All"/],
     ['missing', 'DELETE', `${maps}/gone`, undefined, {}, 404, /^configmaps "gone" not found$/],

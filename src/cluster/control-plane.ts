@@ -111,7 +111,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       stopKeeping = keepKubernetesService(storage.objects, born, (err) => platform.log.error('cannot restore the kubernetes Service', { err }));
     },
     async serve(options, listen = platform.listenHttp) {
-      const opened = await listen(options, createHttpHandler(server.handler, platform.random.fork('audit-ids')));
+      const opened = await listen(options, createHttpHandler(server.handler, platform.random.fork('audit-ids'), platform));
       listening.push(opened);
       return opened;
     },

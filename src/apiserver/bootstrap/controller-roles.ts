@@ -49,7 +49,7 @@ export const controllerRoles: Readonly<Record<string, readonly PolicyRule[]>> = 
   'selinux-warning-controller': withEvents('r persistentvolumes,persistentvolumeclaims,pods', 'r storage:csidrivers'),
   'service-account-controller': withEvents('create,r serviceaccounts', 'r namespaces'),
   'service-cidrs-controller': withEvents('get,list,patch,update,watch networking:servicecidrs', 'patch,update networking:servicecidrs/finalizers,networking:servicecidrs/status', 'r networking:ipaddresses'),
-  'service-controller': withEvents('r services', 'patch,update services/status', 'list,watch nodes'),
+  'service-controller': withEvents('r services', 'patch,update services/status', 'list,watch nodes', 'list,watch discovery:endpointslices'),
   'statefulset-controller': withEvents('list,watch pods', 'r apps:statefulsets', 'update apps:statefulsets/status', 'update apps:statefulsets/finalizers', 'create,delete,get,patch,update pods', 'create,delete,get,list,patch,update,watch apps:controllerrevisions', 'create,get,list,watch,update,delete persistentvolumeclaims', 'update pods/finalizers'),
   'ttl-after-finished-controller': withEvents('delete,get,list,watch batch:jobs'),
   'ttl-controller': withEvents('list,patch,update,watch nodes'),

@@ -17,7 +17,7 @@ import { applyFields } from '../generic-registry/field-tracking.ts';
 import { type UpdateRequest, updateObject } from '../generic-registry/update.ts';
 import { isTrue } from '../request-info.ts';
 import type { RequestScope } from '../request-scope.ts';
-import { readBytes, shapeObject } from './body.ts';
+import { checkKind, readBytes, shapeObject } from './body.ts';
 import type { Call } from './endpoint.ts';
 import { fieldValidationOf } from './options.ts';
 import { checkName, expectedOf, writeOutcome, writeRequestOf } from './write-verbs.ts';
@@ -106,7 +106,8 @@ export async function servePatch(call: Call): Promise<ApiResponse> {
   return await writeOutcome(call, await updateObject(store, update));
 }
 
-function checkPatchOptions(scope: RequestScope, type: PatchType): void {
+/** Throws 422 for options that do not fit the kind of patch. */
+export function checkPatchOptions(scope: RequestScope, type: PatchType): void {
   const errors: FieldCause[] = [];
   if (type === 'apply') {
     if ((scope.params.get('fieldManager') ?? '') === '') {
@@ -129,6 +130,7 @@ function patching(call: Call, patch: ReadPatch): UpdateRequest['next'] {
   const { store, scope } = call;
   return (current) => {
     const result = patched(current as unknown as JsonObject, patch, store.schema);
+    if (isObject(result)) checkKind(result, expectedOf(call));
     try {
       const { object, warnings } = decodeTyped(store.schema, result, { mode: patch.mode, duplicates: patch.duplicates });
       for (const text of warnings) scope.addWarning(text);
@@ -159,8 +161,14 @@ function configurationOf(call: Call, patch: ReadPatch): JsonObject {
 }
 
 function applying(call: Call, patch: ReadPatch, manager: string): UpdateRequest['next'] {
-  const { store, scope, subresource } = call;
-  const config = configurationOf(call, patch);
+  return applyConfiguration(call, { config: configurationOf(call, patch), manager, subresource: call.subresource });
+}
+
+/** Makes the new object of an apply. What it gives throws 409 for fields that others own, unless `force` is asked for. */
+export function applyConfiguration(
+  { store, scope }: Call,
+  { config, manager, subresource }: { config: JsonObject; manager: string; subresource: string },
+): UpdateRequest['next'] {
   const force = isTrue(scope.params.get('force'));
   return (live) => {
     try {

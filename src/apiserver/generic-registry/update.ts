@@ -65,7 +65,10 @@ async function createMissing(store: GenericStore, request: UpdateRequest): Promi
   const allowed = request.createMissing === true || (!request.retriesConflicts && store.definition.strategy.allowCreateOnUpdate === true);
   if (!allowed || request.subresource !== '') throw notFound(store.groupResource, request.name);
   const draft = await request.next(undefined);
-  if (draft.metadata.uid && request.createMissing === true) throw notFound(store.groupResource, request.name);
+  const { uid } = draft.metadata;
+  if (uid && request.createMissing === true) {
+    throw conflict(store.groupResource, request.name, `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`);
+  }
   delete draft.metadata.resourceVersion;
   return await createObject(store, draft, request);
 }
