@@ -13,6 +13,7 @@ import { createNodeAuthorizer } from '../apiserver/authz/node-authorizer.ts';
 import { createRbacAuthorizer, privilegedGroupAuthorizer } from '../apiserver/authz/rbac-authorizer.ts';
 import { bootstrapCluster, keepKubernetesService } from '../apiserver/bootstrap/bootstrap.ts';
 import { componentRoles } from '../apiserver/bootstrap/component-roles.ts';
+import { decide } from '../apiserver/filters/authorization.ts';
 import { createHttpHandler } from '../apiserver/http-adapter.ts';
 import { createServerStorage } from '../apiserver/server-storage.ts';
 import type { Principal } from '../api/transport.ts';
@@ -87,7 +88,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       storage, platform, definitions: registry.definitions,
       authenticators: [clientCertificateAuthenticator, createBearerTokenAuthenticator([tokens], clock), anonymousAuthenticator],
       authorizers,
-      admission: createAdmissionPlugins({ objects, random: platform.random.fork('admission') }),
+      admission: createAdmissionPlugins({ objects, random: platform.random.fork('admission'), authorizer: { authorize: (asked) => decide(authorizers, asked) }, rulesFor: rbac.rulesFor }),
       routes: registry.routes,
     },
     { version: versionInfo(), serverAddress: `${deps.hostAddress}:${instance.httpsPort}`, runtimeConfig: deps.runtimeConfig },
@@ -110,7 +111,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       stopKeeping = keepKubernetesService(storage.objects, born, (err) => platform.log.error('cannot restore the kubernetes Service', { err }));
     },
     async serve(options, listen = platform.listenHttp) {
-      const opened = await listen(options, createHttpHandler(server.handler, platform.random.fork('audit-ids')));
+      const opened = await listen(options, createHttpHandler(server.handler, platform.random.fork('audit-ids'), platform));
       listening.push(opened);
       return opened;
     },

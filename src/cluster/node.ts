@@ -25,6 +25,7 @@ import type { HostInfo } from '../platform/host.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Instance } from './instance.ts';
 import { dnsAddress, type PodNetwork } from './network/pod-network.ts';
+import { startNodeUpkeep } from './node-upkeep.ts';
 import { preparePod } from './prepare-pod.ts';
 
 /** What a node is made from. */
@@ -89,6 +90,7 @@ export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
       events.start(signal);
       parts.informers.start(signal);
       await kubelet.start(signal);
+      startNodeUpkeep({ platform, cri: deps.cri, recorder: parts.recorder, nodeName: instance.nodeName }, signal);
     },
     async stop() {
       await kubelet.stop();

@@ -180,8 +180,8 @@ interface Built {
 
 const EMPTY: Built = { records: [], addresses: [] };
 
-/** All records of one service. Exported for its tests. */
-export function serviceRecords(service: Service, slices: readonly EndpointSlice[], domain: string): Built {
+/** All records of one service. */
+function serviceRecords(service: Service, slices: readonly EndpointSlice[], domain: string): Built {
   const name = `${service.metadata.name}.${service.metadata.namespace}.svc.${domain}`.toLowerCase();
   const spec = service.spec ?? {};
   if (spec.type === 'ExternalName') {

@@ -17,6 +17,8 @@ export interface Assignment {
 export interface Surroundings {
   readonly nodes: readonly Node[];
   slicesOf(service: Service): readonly EndpointSlice[];
+  /** TCP ports on which the nodes themselves serve: taking them would cut the API or the kubelet off. */
+  readonly reservedTcpPorts?: readonly number[];
 }
 
 const EXCLUDE_LABEL = 'node.kubernetes.io/exclude-from-external-load-balancers';
@@ -38,6 +40,11 @@ export function assignAddresses(services: readonly Service[], surroundings: Surr
   for (const service of services.filter(wantsAddresses).toSorted(byPrecedence)) {
     const key = `${service.metadata.namespace}/${service.metadata.name}`;
     const wanted = candidateAddresses(service, surroundings);
+    const reserved = service.spec?.ports?.find((p) => (p.protocol ?? 'TCP') === 'TCP' && surroundings.reservedTcpPorts?.includes(p.port) === true);
+    if (reserved !== undefined) {
+      assigned.set(key, { addresses: [], problem: `port ${reserved.port}/TCP of the nodes' addresses is used by the nodes themselves` });
+      continue;
+    }
     const ports = (service.spec?.ports ?? []).map((p) => `${p.port}/${p.protocol ?? 'TCP'}`);
     const free = wanted.filter((address) => ports.every((port) => !holders.has(`${address} ${port}`)));
     for (const address of free) for (const port of ports) holders.set(`${address} ${port}`, key);

@@ -26,7 +26,7 @@ async function run(seed: (api: ReturnType<typeof createFakeApi>) => void) {
   const informers = createInformerFactory({ client, clock, random: platform.random, log: platform.log });
   const events: string[] = [];
   const recorder = { event: (target: { metadata?: { name?: string } }, _type: string, reason: string, message: string) => void events.push(`${target.metadata?.name} ${reason}: ${message}`) };
-  const controller = createLoadBalancerController({ client, informers, platform, recorder: recorder as never });
+  const controller = createLoadBalancerController({ client, informers, platform, recorder: recorder as never, reservedTcpPorts: [6443] });
   const stop = new AbortController();
   informers.start(stop.signal);
   void controller.start(stop.signal);
@@ -65,6 +65,16 @@ describe('load balancer addresses', () => {
     api.remove(Services, 'default/one');
     await clock.advance(1000);
     assert.equal(addresses('two'), '10.0.0.1');
+    stop.abort();
+  });
+
+  it('never take a port of the nodes themselves', async () => {
+    const { addresses, events, stop } = await run((api) => {
+      api.seed(Nodes, node('a', { InternalIP: '10.0.0.1' }));
+      api.seed(Services, balanced('greedy', { ports: [{ port: 80 }, { port: 6443, protocol: 'TCP' }] }));
+    });
+    assert.equal(addresses('greedy'), '');
+    assert.match(events.join(), /SyncLoadBalancerFailed: .*port 6443\/TCP of the nodes' addresses is used by the nodes themselves/);
     stop.abort();
   });
 

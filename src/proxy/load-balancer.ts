@@ -20,6 +20,8 @@ export interface LoadBalancerDeps {
   readonly informers: InformerFactory;
   readonly platform: Pick<BasePlatform, 'clock' | 'log' | 'metrics'>;
   readonly recorder: EventRecorder;
+  /** TCP ports on which the nodes themselves serve (API server, kubelet); no service gets them. */
+  readonly reservedTcpPorts?: readonly number[];
 }
 
 /** The controller. */
@@ -50,7 +52,11 @@ export function createLoadBalancerController(deps: LoadBalancerDeps): LoadBalanc
 
   async function sync(signal: AbortSignal): Promise<void> {
     const all = services.list();
-    const assigned = assignAddresses(all, { nodes: nodes.list(), slicesOf: (s) => slices.byIndex(BY_SERVICE, keyOf(s)) });
+    const assigned = assignAddresses(all, {
+      nodes: nodes.list(),
+      slicesOf: (s) => slices.byIndex(BY_SERVICE, keyOf(s)),
+      reservedTcpPorts: deps.reservedTcpPorts ?? [],
+    });
     const results = await Promise.allSettled(all.map((service) => settle(service, assigned.get(keyOf(service)), signal)));
     for (const key of problems.keys()) if (!assigned.has(key)) problems.delete(key);
     const failed = results.find((r) => r.status === 'rejected');

@@ -65,24 +65,21 @@ export function changeScript(config: TableConfig, changes: Changes): string {
 }
 
 /** `type`, never `typeof`: nft 1.0.6 cannot read back rules that look up maps of the latter kind. */
-function setTypes({ family }: TableConfig): Record<SetName, string> {
-  const address = addressType(family);
+function setTypes({ family }: TableConfig): Readonly<Record<SetName, string>> {
+  const address = family === 4 ? 'ipv4_addr' : 'ipv6_addr';
+  const port = 'inet_proto . inet_service';
   const target = `${address} . inet_service`;
   return {
-    services: `type ${address} . inet_proto . inet_service : verdict`,
-    nodeports: 'type inet_proto . inet_service : verdict',
-    endpoints: `type ${address} . inet_proto . inet_service . mark : ${target}`,
-    'nodeport-endpoints': `type inet_proto . inet_service . mark : ${target}`,
-    'no-endpoints': `type ${address} . inet_proto . inet_service : verdict`,
-    'no-endpoint-nodeports': 'type inet_proto . inet_service : verdict',
-    firewalled: `type ${address} . inet_proto . inet_service`,
-    'allowed-sources': `type ${address} . inet_proto . inet_service . ${address}\n flags interval`,
+    services: `type ${address} . ${port} : verdict`,
+    nodeports: `type ${port} : verdict`,
+    endpoints: `type ${address} . ${port} . mark : ${target}`,
+    'nodeport-endpoints': `type ${port} . mark : ${target}`,
+    'no-endpoints': `type ${address} . ${port} : verdict`,
+    'no-endpoint-nodeports': `type ${port} : verdict`,
+    firewalled: `type ${address} . ${port}`,
+    'allowed-sources': `type ${address} . ${port} . ${address}\n flags interval`,
     hairpin: `type ${address} . ${address}`,
   };
-}
-
-function addressType(family: 4 | 6): string {
-  return family === 4 ? 'ipv4_addr' : 'ipv6_addr';
 }
 
 function isMap(set: string): boolean {

@@ -130,6 +130,7 @@ export function createNftablesApplier(deps: ApplierDeps, config: ApplierConfig):
       while (!signal.aborted) {
         await wake.promise;
         if (signal.aborted) break;
+        await clock.yield(); // what belongs to one event arrives in one turn
         wake = Promise.withResolvers();
         await round(signal);
       }

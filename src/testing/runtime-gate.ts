@@ -1,5 +1,6 @@
 /** The container runtime as one incarnation of a kubelet sees it: cut off, nothing a dead kubelet still does reaches it. */
 import { linkedController } from '../base/abort.ts';
+import type { CriCallOptions } from '../cri/call-options.ts';
 import { CriError } from '../cri/cri-error.ts';
 import type { CriRuntime } from '../cri/runtime-service.ts';
 
@@ -17,10 +18,15 @@ export function gateRuntime(runtime: CriRuntime): RuntimeGate {
   const guard = <T extends object>(service: T): T => {
     const methods = Object.entries(service).map(([name, method]) => [
       name,
-      (...args: unknown[]) => {
+      (request: unknown, options: CriCallOptions = {}) => {
         if (life.signal.aborted) return Promise.reject(gone());
-        const result = (method as (...values: unknown[]) => unknown)(...args);
-        return result instanceof Promise ? result.finally(() => void (life.signal.aborted && fail())) : result;
+        const linked = linkedController(options.signal, life.signal);
+        const result = (method as (request: unknown, options: CriCallOptions) => unknown)(request, { ...options, signal: linked.signal });
+        if (!(result instanceof Promise)) return result;
+        return result.finally(() => {
+          linked.dispose();
+          if (life.signal.aborted) fail();
+        });
       },
     ]);
     return Object.fromEntries(methods) as T;

@@ -61,7 +61,7 @@ export class SimNode {
   readonly name: string;
   readonly address: string;
   readonly runtime: SimRuntime;
-  readonly #spec: SimNodeSpec;
+  readonly spec: SimNodeSpec;
   readonly #deps: SimNodeDeps;
   #platform: SimPlatform<Clock>;
   #boots = 0;
@@ -71,7 +71,7 @@ export class SimNode {
   constructor(spec: SimNodeSpec, deps: SimNodeDeps) {
     this.name = spec.name;
     this.address = deps.address;
-    this.#spec = spec;
+    this.spec = spec;
     this.#deps = deps;
     this.#platform = createSimPlatform({ beside: deps.beside, seed: `${deps.seed}/${spec.name}`, addresses: [deps.address], host: this.#facts() });
     const { clock, files, random, network } = this.#platform;
@@ -181,7 +181,7 @@ export class SimNode {
   }
 
   #facts(): Partial<HostInfo> {
-    const { cpus, memoryBytes } = this.#spec;
+    const { cpus, memoryBytes } = this.spec;
     return {
       hostname: this.name, bootId: this.#bootId(),
       ...(cpus === undefined ? {} : { cpuCount: cpus }), ...(memoryBytes === undefined ? {} : { memoryBytes }),
@@ -193,7 +193,7 @@ export class SimNode {
   }
 
   #settings(): Partial<KubeletConfiguration> {
-    const { labels, taints, maxPods, kubelet } = this.#spec;
+    const { labels, taints, maxPods, kubelet } = this.spec;
     return {
       staticPodPath: '',
       ...(labels === undefined ? {} : { nodeLabels: labels }), ...(taints === undefined ? {} : { registerWithTaints: taints }),

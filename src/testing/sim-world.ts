@@ -37,6 +37,8 @@ export interface SimWorldDeps {
   readonly images: () => readonly SimImage[];
   readonly unknownImages: 'run' | 'refuse';
   readonly keepLines: boolean;
+  /** Called with each API server that has started. */
+  readonly onServerStart: (server: ApiServer) => void;
   /** The key that signs tokens and the CA certificate that pods are given; made up when absent. */
   readonly identity?: { readonly serviceAccount: ClusterPki['serviceAccount']; readonly caPem: string };
   /** Port of the API server as the `kubernetes` service tells it. */
@@ -64,7 +66,8 @@ export class SimWorld {
   #key: ClusterPki['serviceAccount'] | undefined;
   #controlPlane: ControlPlane | undefined;
   #serverLife = new AbortController();
-  #caPem: string;
+  /** Published as `kube-root-ca.crt`; told to the controllers when they start. */
+  caPem: string;
   readonly #components = new Map<ComponentName, Running>();
   #nextAddress = 1;
 
@@ -73,7 +76,7 @@ export class SimWorld {
     const { clock, random, network, crypto } = deps.platform;
     this.#store = createFaultyStore(deps.store, this.faults, { clock, random: random.fork('store') });
     this.log = createEventLog(deps.store, clock, { keepLines: deps.keepLines });
-    this.#caPem = deps.identity?.caPem ?? PLACEHOLDER_CA_PEM;
+    this.caPem = deps.identity?.caPem ?? PLACEHOLDER_CA_PEM;
     this.#key = deps.identity?.serviceAccount;
     network.verifyPeer = verifySimulatedPeer;
     network.reachable = (from, to) => !this.#isCutOff(from) && !this.#isCutOff(to);
@@ -84,6 +87,11 @@ export class SimWorld {
       },
       (text) => crypto.sha256Hex(text),
     );
+  }
+
+  /** Whether the API server runs. */
+  get serverUp(): boolean {
+    return this.#controlPlane !== undefined;
   }
 
   /** The running API server. */
@@ -115,11 +123,12 @@ export class SimWorld {
     this.#serverLife = new AbortController();
     const controlPlane = createControlPlane({
       platform: platform as Platform, store: this.#store, instance: this.instance, hostAddress: '10.64.0.1', runtimeConfig: '',
-      pki: { ca: { certPem: this.#caPem }, kubeletClient: API_SERVER_CLIENT, serviceAccount: this.#key },
+      pki: { ca: { certPem: this.caPem }, kubeletClient: API_SERVER_CLIENT, serviceAccount: this.#key },
       ...(repeatable ? { wrapTokens: (tokens) => createRepeatableTokens(tokens, clock) } : {}),
     });
     await controlPlane.start(this.#serverLife.signal);
     this.#controlPlane = controlPlane;
+    this.#deps.onServerStart(controlPlane.server);
   }
 
   /** Stops the API server; its clients are refused until it starts again. */
@@ -139,7 +148,7 @@ export class SimWorld {
     const deps = { platform, clientFor: (principal: Principal, agent: string) => this.clientFor(principal, agent, gate) };
     let ended = Promise.resolve();
     if (name === 'controllers' && controllers?.length !== 0) {
-      const config = { instance: this.instance, rootCaPem: this.#caPem, ...(controllers === undefined ? {} : { names: controllers }) };
+      const config = { instance: this.instance, rootCaPem: this.caPem, ...(controllers === undefined ? {} : { names: controllers }) };
       ended = runBuiltInControllers(deps, config, life.signal);
     }
     if (name === 'scheduler' && scheduler) ended = startBuiltInScheduler(deps, life.signal);

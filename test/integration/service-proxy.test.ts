@@ -9,7 +9,7 @@ import { createInformerFactory } from '../../src/client/informer-factory.ts';
 import { createFakeApi } from '../../src/client/testing/fake-api.ts';
 import { createNodePlatform, type NodePlatform } from '../../src/platform/node/node-platform.ts';
 import { createServiceProxy, type ServiceProxy } from '../../src/proxy/service-proxy.ts';
-import { CLUSTER_CIDR, createTestNetwork, NODE_IP, OUTSIDE_IP, SERVICE_CIDR, type TestNetwork } from './service-proxy/network.ts';
+import { CLUSTER_CIDR, CLUSTER_CIDR_6, createTestNetwork, NODE_IP, OUTSIDE_IP, SERVICE_CIDR, SERVICE_CIDR_6, type TestNetwork } from './service-proxy/network.ts';
 
 const skip = process.getuid?.() === 0 ? false : 'needs root';
 const PODS: Readonly<Record<string, string>> = { a: '10.42.0.2', b: '10.42.0.3' };
@@ -66,11 +66,16 @@ describe('service proxy', { skip }, () => {
     api.seed(EndpointSlices, slice('local', ['a']));
     api.seed(Services, service('names', '10.43.0.24', { type: 'NodePort', ports: [{ port: 53, protocol: 'UDP', nodePort: 30053 }] }));
     api.seed(EndpointSlices, slice('names', ['a'], 'UDP'));
+    for (const [name, address, extra] of [['six', 'fd00:43::20', {}], ['sticky-six', 'fd00:43::22', { sessionAffinity: 'ClientIP' }], ['empty-six', 'fd00:43::21', {}]] as const) {
+      api.seed(Services, service(name, address, extra));
+      if (name === 'empty-six') continue;
+      api.seed(EndpointSlices, { ...slice(name, ['a', 'b']), addressType: 'IPv6', endpoints: [2, 3].map((n) => ({ addresses: [`fd00:42::${n}`], nodeName: 'node-1' })) });
+    }
     api.seed(Pods, { metadata: { namespace: 'default', name: 'b' }, spec: { nodeName: 'node-1', containers: [{ name: 'c', ports: [{ containerPort: 8080, hostPort: 8000 }] }] }, status: { phase: 'Running', podIP: PODS.b as string, podIPs: [{ ip: PODS.b as string }] } });
     const client = createInProcessClient({ handler: api.handler, clock, principal: { name: 'p', groups: [] }, userAgent: 'test' });
     const informers = createInformerFactory({ client, clock, random: platform.random, log: platform.log });
     proxy = createServiceProxy({ informers, platform }, {
-      nodeName: 'node-1', nftTable: 'kt', clusterCidr: CLUSTER_CIDR, serviceCidr: SERVICE_CIDR, masqueradeMark: 0x4001_0000, mode: 'nftables',
+      nodeName: 'node-1', nftTable: 'kt', clusterCidr: `${CLUSTER_CIDR},${CLUSTER_CIDR_6}`, serviceCidr: `${SERVICE_CIDR},${SERVICE_CIDR_6}`, masqueradeMark: 0x4001_0000, mode: 'nftables',
       commandPrefix: ['ip', 'netns', 'exec', network.ns('node')],
     });
     informers.start(stop.signal);
@@ -159,6 +164,19 @@ describe('service proxy', { skip }, () => {
       assert.ok(tries < 10, 'the flow stayed');
       await platform.clock.sleep(20);
     }
+  });
+
+  test('IPv6: the same, in a table of its own', async () => {
+    assert.deepEqual(answers('b', 'fd00:43::20', 80), new Set(['a fd00:42::3', 'b fd00:42::1']));
+    assert.deepEqual(answers('node', 'fd00:43::20', 80), new Set(['a fd00:42::1', 'b fd00:42::1']));
+    assert.equal(answers('b', 'fd00:43::22', 80, 10).size, 1);
+    for (const [address, port] of [['fd00:43::21', 80], ['fd00:43::20', 81], ['fd00:43::99', 80]] as const) {
+      const ms = network.refusedMs('a', address, port);
+      assert.ok(ms !== undefined && ms < 500, `${address}:${port} was not refused`);
+    }
+    api.modify<EndpointSlice>(EndpointSlices, 'default/six-x', (old) => ({ ...old, endpoints: [{ addresses: ['fd00:42::2'], nodeName: 'node-1' }] }));
+    await until(() => network.run('node', 'nft', 'list', 'map', 'ip6', 'kt', 'services').match(/fd00:43::20 \. tcp \. 80 : goto pick-1[ ,\n]/) !== null);
+    assert.deepEqual(answers('b', 'fd00:43::20', 80, 10), new Set(['a fd00:42::3']));
   });
 
   test('an endpoint change is in the kernel at once', async () => {

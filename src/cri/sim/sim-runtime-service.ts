@@ -167,7 +167,7 @@ function containerCalls(state: SimState): ContainerCalls {
       state.emit({ containerId: container.init.id, type: 'created' });
       return { containerId: container.init.id };
     },
-    async startContainer({ containerId }) {
+    async startContainer({ containerId }, options) {
       const container = containerOf(state, containerId);
       if (container.state !== 'CONTAINER_CREATED')
         throw new CriError('Unknown', `container is in ${container.state} state`);
@@ -176,7 +176,7 @@ function containerCalls(state: SimState): ContainerCalls {
         await container.exit(128, 'StartError');
         throw new CriError('Unknown', startError);
       }
-      await container.start();
+      await container.start(options?.signal);
       return {};
     },
     async stopContainer({ containerId, timeoutSeconds = 0 }, options) {

@@ -8,7 +8,7 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 export interface TestNetwork {
   /** Name of a namespace: `node`, `outside` or a pod. */
   ns(name: string): string;
-  /** Adds a pod with this address; its servers answer on TCP and UDP port 8080 with their name and the client's address. */
+  /** Adds a pod with this IPv4 address and, of the same last number, an IPv6 address; its servers answer on TCP and UDP port 8080 with their name and the client's address. */
   addPod(name: string, address: string): Promise<void>;
   stopPod(name: string): void;
   /** The TCP answer, or '' when refused or silent. */
@@ -26,6 +26,8 @@ export const NODE_IP = '192.0.2.1';
 export const OUTSIDE_IP = '192.0.2.2';
 export const CLUSTER_CIDR = '10.42.0.0/24';
 export const SERVICE_CIDR = '10.43.0.0/16';
+export const CLUSTER_CIDR_6 = 'fd00:42::/64';
+export const SERVICE_CIDR_6 = 'fd00:43::/112';
 
 const SERVER = `
 const name = process.argv[1];
@@ -56,7 +58,7 @@ export function createTestNetwork(): TestNetwork {
   const link = (name: string, device: string): void => void must(['ip', '-n', ns('node'), 'link', 'add', device, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', ns(name)]);
   add('node');
   add('outside');
-  run('node', 'sh', '-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward; ! test -e /proc/sys/net/bridge || echo 1 > /proc/sys/net/bridge/bridge-nf-call-iptables');
+  run('node', 'sh', '-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding; ! test -e /proc/sys/net/bridge || echo 1 > /proc/sys/net/bridge/bridge-nf-call-ip6tables; ! test -e /proc/sys/net/bridge || echo 1 > /proc/sys/net/bridge/bridge-nf-call-iptables');
   link('outside', 'uplink');
   for (const [name, device, address] of [['node', 'uplink', `${NODE_IP}/24`], ['outside', 'eth0', `${OUTSIDE_IP}/24`]] as const) {
     run(name, 'ip', 'addr', 'add', address, 'dev', device);
@@ -68,7 +70,8 @@ export function createTestNetwork(): TestNetwork {
     run('node', 'ip', 'addr', 'add', address, 'dev', device);
     run('node', 'ip', 'link', 'set', device, 'up');
   }
-  run('node', 'ip', 'route', 'add', SERVICE_CIDR, 'dev', 'services');
+  run('node', 'ip', 'addr', 'add', 'fd00:42::1/64', 'dev', 'pods', 'nodad');
+  for (const range of [SERVICE_CIDR, SERVICE_CIDR_6]) run('node', 'ip', 'route', 'add', range, 'dev', 'services');
   const bash = (from: string, script: string): string =>
     spawnSync('ip', ['netns', 'exec', ns(from), 'bash', '-c', script], { encoding: 'utf8', timeout: 5_000 }).stdout.trim();
   return {
@@ -80,7 +83,8 @@ export function createTestNetwork(): TestNetwork {
       run('node', 'ip', 'link', 'set', `to-${name}`, 'type', 'bridge_slave', 'hairpin', 'on');
       run(name, 'ip', 'addr', 'add', `${address}/24`, 'dev', 'eth0');
       run(name, 'ip', 'link', 'set', 'eth0', 'up');
-      run(name, 'ip', 'route', 'add', 'default', 'via', '10.42.0.1');
+      run(name, 'ip', 'addr', 'add', `fd00:42::${address.split('.')[3]}/64`, 'dev', 'eth0', 'nodad');
+      for (const gateway of ['10.42.0.1', 'fd00:42::1']) run(name, 'ip', 'route', 'add', 'default', 'via', gateway);
       const server = spawn('ip', ['netns', 'exec', ns(name), process.execPath, '-e', SERVER, name], { stdio: ['ignore', 'pipe', 'inherit'] });
       servers.set(name, server);
       await new Promise((resolve) => server.stdout?.once('data', resolve));
