@@ -197,7 +197,8 @@ interface SpaceDeps {
 }
 
 function createSpace({ namespace, kubectl, env, logFile, started }: SpaceDeps): Space {
-  const full = (args: Args): string[] => ['--namespace', namespace, ...listOf(args)];
+  // Without the flag for `default`: manifests may name other namespaces.
+  const full = (args: Args): string[] => [...(namespace === 'default' ? [] : ['--namespace', namespace]), ...listOf(args)];
   const space: Space = {
     namespace,
     kubectl: (args, options) => must(kubectl, full(args), { env, ...options }),
