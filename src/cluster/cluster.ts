@@ -47,6 +47,12 @@ export function createCluster(platform: Platform, config: ClusterConfig): Cluste
   return new RunningCluster(platform, config);
 }
 
+/** Both results, or a rejection once neither works any longer: whoever cleans up then finds all there is. */
+async function bothOrNeither<A, B>(work: readonly [Promise<A>, Promise<B>]): Promise<[A, B]> {
+  await Promise.allSettled(work);
+  return await Promise.all(work);
+}
+
 const NODE_READY_TIMEOUT_MS = 120_000;
 
 class RunningCluster implements Cluster {
@@ -106,12 +112,12 @@ class RunningCluster implements Cluster {
     const platform = this.#platform;
     const { instance, options, progress } = this.#config;
     const address = hostAddress(platform.net.interfaces());
-    const store = await progress.phase('store', () => openStore(platform, { kind: options.store, file: instance.storeFile }));
-    this.#store = store;
-    const pki = await progress.phase('certificates', () => ensureClusterPki(
+    // Both wait for the disk, and the first certificates are a lot of work: at once.
+    const opening = progress.phase('store', () => openStore(platform, { kind: options.store, file: instance.storeFile })).then((store) => (this.#store = store));
+    const [store, pki] = await bothOrNeither([opening, progress.phase('certificates', () => ensureClusterPki(
       platform.files, { crypto: platform.crypto, random: platform.random, nowMs: () => platform.clock.nowMs() },
       { dir: instance.pkiDir, names: servingNames(instance, [address, '127.0.0.1', kubernetesServiceAddress(instance.serviceCidr)]) },
-    ));
+    ))]);
     const controlPlane = createControlPlane({ platform, store, pki, instance, hostAddress: address, runtimeConfig: options.runtimeConfig });
     this.#controlPlane = controlPlane;
     await progress.phase('API server', () => controlPlane.start(signal));
