@@ -44,9 +44,9 @@ interface Running {
 
 async function runLocked(options: ClusterOptions, { platform, lock, progress }: Running): Promise<number> {
   const stopped = waitForSignal();
-  let cluster: Cluster | undefined;
+  const running: { cluster?: Cluster } = {};
   lock.serve({
-    status: async () => cluster?.status() ?? { phase: 'starting', pid: process.pid },
+    status: async () => running.cluster?.status() ?? { phase: 'starting', pid: process.pid },
     progress: (send) => progress.follow(send),
     stop: stopped.trigger,
   });
@@ -56,7 +56,8 @@ async function runLocked(options: ClusterOptions, { platform, lock, progress }: 
   const prepared = await progress.phase('machine checked', () => prepareInstance(platform, options));
   const instance = deriveInstance(prepared.instanceOptions, (text) => platform.crypto.sha256Hex(text));
   const { createCluster } = await loading;
-  cluster = createCluster(platform, { instance, options, cniBinDirs: prepared.cniBinDirs, kubeletPort: prepared.kubeletPort, progress });
+  const cluster = createCluster(platform, { instance, options, cniBinDirs: prepared.cniBinDirs, kubeletPort: prepared.kubeletPort, progress });
+  running.cluster = cluster;
   try {
     await Promise.race([cluster.start(), stopped.promise]);
     if (!stopped.happened()) progress.finish('ready');

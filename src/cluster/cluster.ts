@@ -2,7 +2,6 @@
  * A whole cluster on one machine: control plane and one node in this process, containerd and DNS beside it. Started in
  * declared order, stopped in reverse. Stopping leaves pods, containerd and DNS running: `take-down.ts` ends them.
  */
-import type { Principal } from '../api/transport.ts';
 import { Nodes, Pods } from '../api/gen/resources.ts';
 import { createCriClient, type CriClient } from '../cri/cri-client.ts';
 import { ensureClusterPki } from '../component-helpers/pki/cluster-pki.ts';
@@ -17,7 +16,7 @@ import { hostAddress, servingNames } from './host-address.ts';
 import type { Instance } from './instance.ts';
 import { kubeconfigYaml } from './kubeconfig.ts';
 import { createPodNetwork, kubernetesServiceAddress } from './network/pod-network.ts';
-import { createClusterNode, type ClusterNode } from './node.ts';
+import { createClusterNode, nodePrincipal, type ClusterNode } from './node.ts';
 import type { Progress } from './progress.ts';
 import { openStore } from './open-store.ts';
 import { startNodeServices, type NodeServices } from './node-services.ts';
@@ -86,9 +85,13 @@ class RunningCluster implements Cluster {
     const runtime = progress.phase('container runtime', () => this.#startRuntime(signal));
     runtime.catch(() => undefined); // Awaited below.
     const controlPlane = await this.#startControlPlane(signal);
-    this.#controllersEnd = controlPlane.runControllers(signal).catch((error: unknown) => {
-      if (!signal.aborted) this.#fail(error);
-    });
+    const running = Promise.all([controlPlane.runControllers(signal), controlPlane.startScheduler(signal)]);
+    this.#controllersEnd = running.then(
+      () => undefined,
+      (error: unknown) => {
+        if (!signal.aborted) this.#fail(error);
+      },
+    );
     await this.#startNode(controlPlane, await runtime, signal);
     await progress.phase('node Ready', () => this.#nodeReady(controlPlane, signal));
   }
@@ -120,7 +123,10 @@ class RunningCluster implements Cluster {
     ))]);
     const controlPlane = createControlPlane({ platform, store, pki, instance, hostAddress: address, runtimeConfig: options.runtimeConfig });
     this.#controlPlane = controlPlane;
-    await progress.phase('API server', () => controlPlane.start(signal));
+    await progress.phase('API server', async () => {
+      await controlPlane.start(signal);
+      await controlPlane.serve({ host: '0.0.0.0', port: instance.httpsPort, tls: { ...pki.apiServer, clientCaPem: pki.ca.certPem } });
+    });
     const server = `https://127.0.0.1:${instance.httpsPort}`;
     await platform.files.writeFileAtomic(instance.adminKubeconfig, kubeconfigYaml({ server, caPem: pki.ca.certPem, ...pki.admin, user: 'admin', cluster: 'keelson' }), { mode: 0o600 });
     this.#nodeServices = startNodeServices({ platform, controlPlane, pki, instance, kubeletPort: this.#config.kubeletPort }, signal);
@@ -140,8 +146,7 @@ class RunningCluster implements Cluster {
     const { instance, kubeletPort } = this.#config;
     const network = createPodNetwork(platform, instance);
     await network.start();
-    const identity: Principal = { name: `system:node:${instance.nodeName}`, groups: ['system:nodes', 'system:authenticated'] };
-    const node = await createClusterNode({ platform, client: controlPlane.clientFor(identity, 'kubelet'), cri, network, instance, kubeletPort });
+    const node = await createClusterNode({ platform, client: controlPlane.clientFor(nodePrincipal(instance.nodeName), 'kubelet'), cri, network, instance, kubeletPort });
     this.#node = node;
     await node.start(signal);
     await this.#nodeServices?.serveKubelet(node, cri);

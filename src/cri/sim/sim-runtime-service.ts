@@ -167,7 +167,7 @@ function containerCalls(state: SimState): ContainerCalls {
       state.emit({ containerId: container.init.id, type: 'created' });
       return { containerId: container.init.id };
     },
-    async startContainer({ containerId }) {
+    async startContainer({ containerId }, options) {
       const container = containerOf(state, containerId);
       if (container.state !== 'CONTAINER_CREATED')
         throw new CriError('Unknown', `container is in ${container.state} state`);
@@ -176,7 +176,7 @@ function containerCalls(state: SimState): ContainerCalls {
         await container.exit(128, 'StartError');
         throw new CriError('Unknown', startError);
       }
-      await container.start();
+      await container.start(options?.signal);
       return {};
     },
     async stopContainer({ containerId, timeoutSeconds = 0 }, options) {
@@ -245,10 +245,11 @@ function containerCalls(state: SimState): ContainerCalls {
 /** Makes the service. Streaming (exec, attach, port-forward) is above what a runtime without sockets can do. */
 export function createSimRuntimeService(state: SimState): CriRuntimeService {
   const { clock } = state.deps;
-  const conditions = [
-    { type: 'RuntimeReady', status: true, reason: '', message: '' },
-    { type: 'NetworkReady', status: state.config.networkReady ?? true, reason: '', message: '' },
-  ];
+  const networkCondition = () => {
+    const ready = state.config.networkReady !== false && state.network.podCidr !== undefined;
+    const why = ready ? { reason: '', message: '' } : { reason: 'NetworkPluginNotReady', message: 'Network plugin returns error: cni plugin not initialized' };
+    return { type: 'NetworkReady', status: ready, ...why };
+  };
   return {
     ...sandboxCalls(state),
     ...containerCalls(state),
@@ -259,11 +260,15 @@ export function createSimRuntimeService(state: SimState): CriRuntimeService {
       runtimeApiVersion: 'v1',
     }),
     status: async () => ({
-      status: { conditions },
+      status: { conditions: [{ type: 'RuntimeReady', status: true, reason: '', message: '' }, networkCondition()] },
       info: {},
       runtimeHandlers: [{ name: '', features: { recursiveReadOnlyMounts: false, userNamespaces: false } }],
     }),
-    updateRuntimeConfig: async () => ({}),
+    async updateRuntimeConfig({ runtimeConfig }) {
+      const podCidr = runtimeConfig?.networkConfig?.podCidr;
+      if (podCidr && state.config.networkReady === 'with-range') state.network.podCidr = podCidr;
+      return {};
+    },
     runtimeConfig: async () => ({ linux: { cgroupDriver: 'CGROUPFS' } }),
     updatePodSandboxResources: async () => ({}),
     containerStats: async ({ containerId }) => ({

@@ -35,11 +35,11 @@ export interface SimRuntime extends CriRuntime {
   readonly calls: ReadonlyMap<string, number>;
 }
 
-function createAddresses(podCidr: string, state: () => Iterable<SimSandbox>): () => string {
-  const cidr = parseCidr(podCidr);
-  if (cidr === undefined) throw new Error(`not a CIDR: ${podCidr}`);
+function createAddresses(network: { readonly podCidr: string | undefined }, state: () => Iterable<SimSandbox>): () => string {
   let next = 2;
   return () => {
+    const cidr = parseCidr(network.podCidr ?? '');
+    if (cidr === undefined) throw new CriError('Unknown', 'failed to setup network for sandbox: cni plugin not initialized');
     const used = new Set([...state()].map((sandbox) => sandbox.ip));
     for (;;) {
       const address = nthAddress(cidr, next++);
@@ -76,15 +76,17 @@ export function createSimRuntime(deps: SimRuntimeDeps, config: SimRuntimeConfig 
   const calls = new Map<string, number>();
   const failures = new Map<string, CriError>();
   const store = createSimImages(deps, config);
+  const network = { podCidr: config.networkReady === 'with-range' ? undefined : (config.podCidr ?? '10.244.0.0/16') };
   const state: SimState = {
     deps,
+    network,
     config,
     sandboxes,
     containers,
     store,
     starts: new Map(),
     newId: () => Buffer.from(random.bytes(32)).toString('hex'),
-    allocateIp: createAddresses(config.podCidr ?? '10.244.0.0/16', () => sandboxes.values()),
+    allocateIp: createAddresses(network, () => sandboxes.values()),
     emit(event) {
       for (const subscription of subscriptions) subscription.trySend(event);
     },

@@ -27,8 +27,8 @@ export interface SimRuntimeConfig {
   readonly sandboxStart?: Duration;
   /** Images nobody described: `run` makes them plain containers that run for ever; `refuse` fails to pull them. Default run. */
   readonly unknownImages?: 'run' | 'refuse';
-  /** Default true. */
-  readonly networkReady?: boolean;
+  /** Default true; 'with-range': as soon as the kubelet tells the node's range, from which pods then get their addresses. */
+  readonly networkReady?: boolean | 'with-range';
 }
 
 /** Shared state of the services. */
@@ -41,6 +41,8 @@ export interface SimState {
   /** Starts so far per pod, container and image, for crashes that stop. */
   readonly starts: Map<string, number>;
   newId(): string;
+  /** Where pods' addresses come from; undefined: there is no network yet. */
+  readonly network: { podCidr: string | undefined };
   allocateIp(): string;
   emit(event: CriEvent): void;
 }
