@@ -15,7 +15,7 @@ import { createControlPlane, type ControlPlane } from './control-plane.ts';
 import { hostAddress, servingNames } from './host-address.ts';
 import type { Instance } from './instance.ts';
 import { kubeconfigYaml } from './kubeconfig.ts';
-import { createPodNetwork, kubernetesServiceAddress } from './network/pod-network.ts';
+import { createPodNetwork, kubernetesServiceAddress, type PodNetwork } from './network/pod-network.ts';
 import { createClusterNode, nodePrincipal, type ClusterNode } from './node.ts';
 import type { Progress } from './progress.ts';
 import { openStore } from './open-store.ts';
@@ -81,7 +81,8 @@ class RunningCluster implements Cluster {
     const { progress } = this.#config;
     const signal = this.#lifetime.signal;
     await this.#makeDirectories();
-    // containerd takes as long to start as the control plane: both at once.
+    // containerd takes as long to start as the control plane, and the network's programs wait for nobody: all at once.
+    const { network, up } = this.#startNetwork();
     const runtime = progress.phase('container runtime', () => this.#startRuntime(signal));
     runtime.catch(() => undefined); // Awaited below.
     const controlPlane = await this.#startControlPlane(signal);
@@ -92,7 +93,7 @@ class RunningCluster implements Cluster {
         if (!signal.aborted) this.#fail(error);
       },
     );
-    await this.#startNode(controlPlane, await runtime, signal);
+    await this.#startNode({ controlPlane, cri: await runtime, network: await up.then(() => network) }, signal);
     await progress.phase('node Ready', () => this.#nodeReady(controlPlane, signal));
   }
 
@@ -141,11 +142,16 @@ class RunningCluster implements Cluster {
     return supervisor.client;
   }
 
-  async #startNode(controlPlane: ControlPlane, cri: CriClient, signal: AbortSignal): Promise<void> {
+  #startNetwork(): { readonly network: PodNetwork; readonly up: Promise<void> } {
+    const network = createPodNetwork(this.#platform, this.#config.instance);
+    const up = network.start();
+    up.catch(() => undefined); // Awaited before the node starts.
+    return { network, up };
+  }
+
+  async #startNode({ controlPlane, cri, network }: { readonly controlPlane: ControlPlane; readonly cri: CriClient; readonly network: PodNetwork }, signal: AbortSignal): Promise<void> {
     const platform = this.#platform;
     const { instance, kubeletPort } = this.#config;
-    const network = createPodNetwork(platform, instance);
-    await network.start();
     const node = await createClusterNode({ platform, client: controlPlane.clientFor(nodePrincipal(instance.nodeName), 'kubelet'), cri, network, instance, kubeletPort });
     this.#node = node;
     await node.start(signal);
