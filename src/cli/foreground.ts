@@ -48,9 +48,11 @@ async function runLocked(options: ClusterOptions, { platform, lock, progress }: 
     stop: stopped.trigger,
   });
   if (process.stderr.isTTY) progress.follow(printProgress);
+  const loading = import('../cluster/cluster.ts'); // While programs and files are looked at.
+  loading.catch(() => undefined); // Awaited below.
   const prepared = await progress.phase('machine checked', () => prepareInstance(platform, options));
   const instance = deriveInstance(prepared.instanceOptions, (text) => platform.crypto.sha256Hex(text));
-  const { createCluster } = await import('../cluster/cluster.ts');
+  const { createCluster } = await loading;
   const cluster = createCluster(platform, { instance, options, cniBinDirs: prepared.cniBinDirs, kubeletPort: prepared.kubeletPort, progress });
   running.cluster = cluster;
   try {
