@@ -59,7 +59,8 @@ export interface FieldCause {
 
 /** Code and reason go together, so they come as one. */
 function failure([code, reason]: readonly [number, StatusReason], message: string, details?: StatusDetails): StatusError {
-  const status: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, code };
+  const named = reason === '' ? {} : { reason };
+  const status: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, ...named, code };
   if (details !== undefined) status.details = details;
   return new StatusError(status);
 }

@@ -11,8 +11,9 @@ import { clientCertificateAuthenticator } from '../apiserver/authn/client-certif
 import { createServiceAccountTokens, type ServiceAccountTokens } from '../apiserver/authn/service-account-tokens.ts';
 import { createNodeAuthorizer } from '../apiserver/authz/node-authorizer.ts';
 import { createRbacAuthorizer, privilegedGroupAuthorizer } from '../apiserver/authz/rbac-authorizer.ts';
-import { bootstrapCluster } from '../apiserver/bootstrap/bootstrap.ts';
+import { bootstrapCluster, keepKubernetesService } from '../apiserver/bootstrap/bootstrap.ts';
 import { componentRoles } from '../apiserver/bootstrap/component-roles.ts';
+import { decide } from '../apiserver/filters/authorization.ts';
 import { createHttpHandler } from '../apiserver/http-adapter.ts';
 import { createServerStorage } from '../apiserver/server-storage.ts';
 import type { Principal } from '../api/transport.ts';
@@ -87,7 +88,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       storage, platform, definitions: registry.definitions,
       authenticators: [clientCertificateAuthenticator, createBearerTokenAuthenticator([tokens], clock), anonymousAuthenticator],
       authorizers,
-      admission: createAdmissionPlugins({ objects, random: platform.random.fork('admission') }),
+      admission: createAdmissionPlugins({ objects, random: platform.random.fork('admission'), authorizer: { authorize: (asked) => decide(authorizers, asked) }, rulesFor: rbac.rulesFor }),
       routes: registry.routes,
     },
     { version: versionInfo(), serverAddress: `${deps.hostAddress}:${instance.httpsPort}`, runtimeConfig: deps.runtimeConfig },
@@ -95,19 +96,22 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const clientFor = (principal: Principal, userAgent: string): Client => createInProcessClient({ handler: server.handler, principal, clock, userAgent });
   const listening: HttpServer[] = [];
   let stopRegistry = (): void => undefined;
+  let stopKeeping = (): void => undefined;
   return {
     server, clientFor, tokens,
     admin: clientFor(ADMIN, 'keelson'),
     async start(signal) {
       await server.start(signal);
       stopRegistry = registry.start();
-      await bootstrapCluster(storage.objects, {
+      const born = {
         kubernetesServiceIp: kubernetesServiceAddress(instance.serviceCidr),
         advertised: [{ ip: deps.hostAddress, port: instance.httpsPort }],
-      });
+      };
+      await bootstrapCluster(storage.objects, born);
+      stopKeeping = keepKubernetesService(storage.objects, born, (err) => platform.log.error('cannot restore the kubernetes Service', { err }));
     },
     async serve(options, listen = platform.listenHttp) {
-      const opened = await listen(options, createHttpHandler(server.handler, platform.random.fork('audit-ids')));
+      const opened = await listen(options, createHttpHandler(server.handler, platform.random.fork('audit-ids'), platform));
       listening.push(opened);
       return opened;
     },
@@ -115,6 +119,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     startScheduler: (signal) => startBuiltInScheduler({ platform, clientFor }, signal),
     async stop() {
       await Promise.all(listening.splice(0).map((opened) => opened.close(500)));
+      stopKeeping();
       stopRegistry();
       rbac.stop();
       nodes.stop();

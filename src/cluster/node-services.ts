@@ -3,11 +3,14 @@
  * one of its own. Rules and DNS stay when Keelson stops, so services go on answering; `removeNodeServices` ends them.
  */
 import type { Principal } from '../api/transport.ts';
+import { accountPrincipal } from '../apiserver/authn/service-account-tokens.ts';
+import { createEventBroadcaster } from '../client/event-broadcaster.ts';
 import { createInformerFactory } from '../client/informer-factory.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { CriClient } from '../cri/cri-client.ts';
 import type { HttpServer } from '../platform/http.ts';
 import type { Platform } from '../platform/platform.ts';
+import { createLoadBalancerController } from '../proxy/load-balancer.ts';
 import { createServiceProxy, type ServiceProxy } from '../proxy/service-proxy.ts';
 import type { ComponentStatus } from './cluster-status.ts';
 import type { ControlPlane } from './control-plane.ts';
@@ -40,7 +43,7 @@ const PROXY: Principal = { name: 'system:kube-proxy', groups: ['system:authentic
 export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): NodeServices {
   const { platform, instance } = deps;
   const proxy = serviceProxy(deps, signal);
-  const running = proxy.start(signal);
+  const running = Promise.all([proxy.start(signal), startLoadBalancers(deps, signal)]);
   const dns: DnsDaemon = createDnsDaemon(platform, instance, deps.pki);
   const dnsRunning = dns.start(signal);
   let server: HttpServer | undefined;
@@ -58,6 +61,20 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
       await Promise.all([running, dnsRunning]);
     },
   };
+}
+
+/** Gives services of type LoadBalancer the nodes' addresses. One per cluster: here, since this process has the proxy. */
+function startLoadBalancers({ platform, controlPlane, instance, kubeletPort }: NodeServicesDeps, signal: AbortSignal): Promise<void> {
+  const client = controlPlane.clientFor(accountPrincipal('kube-system', 'service-controller'), 'service-controller');
+  const sources = { client, clock: platform.clock, random: platform.random, log: platform.log };
+  const informers = createInformerFactory(sources);
+  const events = createEventBroadcaster(sources);
+  events.start(signal);
+  const controller = createLoadBalancerController({
+    client, informers, platform, recorder: events.recorderFor('service-controller'), reservedTcpPorts: [instance.httpsPort, kubeletPort],
+  });
+  informers.start(signal);
+  return controller.start(signal);
 }
 
 function proxyConfig(instance: Instance): Parameters<typeof createServiceProxy>[1] {

@@ -4,7 +4,7 @@
  * alike. Made in one order: cgroups, then kubelet, which makes volumes and runtime with a view of itself.
  */
 import type { TokenRequest } from '../api/gen/authentication-v1.ts';
-import { ConfigMaps, Nodes, RuntimeClasses, Secrets, ServiceAccounts, Services } from '../api/gen/resources.ts';
+import { Nodes, RuntimeClasses, ServiceAccounts, Services } from '../api/gen/resources.ts';
 import type { Principal } from '../api/transport.ts';
 import type { Client } from '../client/client.ts';
 import { createEventBroadcaster, type EventBroadcaster } from '../client/event-broadcaster.ts';
@@ -25,6 +25,7 @@ import type { HostInfo } from '../platform/host.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Instance } from './instance.ts';
 import { dnsAddress, type PodNetwork } from './network/pod-network.ts';
+import { startNodeUpkeep } from './node-upkeep.ts';
 import { preparePod } from './prepare-pod.ts';
 
 /** What a node is made from. */
@@ -89,6 +90,7 @@ export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
       events.start(signal);
       parts.informers.start(signal);
       await kubelet.start(signal);
+      startNodeUpkeep({ platform, cri: deps.cri, recorder: parts.recorder, nodeName: instance.nodeName }, signal);
     },
     async stop() {
       await kubelet.stop();
@@ -163,7 +165,7 @@ function volumeManager(parts: Parts, core: KubeletCore): VolumeManager {
 }
 
 function containerRuntime(parts: Parts, made: { core: KubeletCore; volumes: VolumeManager; podContainers: PodContainerManager }): ContainerRuntime {
-  const { platform, client, cri, recorder, informers, host, instance, config } = parts;
+  const { platform, client, cri, objects, recorder, informers, host, instance, config } = parts;
   const { core, volumes, podContainers } = made;
   const services = informers.informer(Services);
   return createContainerRuntime(
@@ -171,8 +173,8 @@ function containerRuntime(parts: Parts, made: { core: KubeletCore; volumes: Volu
       cri, platform, recorder, volumes, podContainers, probeResults: core.probeResults,
       podStates: core.podState,
       services: () => services.list(),
-      getConfigMap: (namespace, name) => client.resource(ConfigMaps).get({ namespace, name }),
-      getSecret: (namespace, name) => client.resource(Secrets).get({ namespace, name }),
+      getConfigMap: (namespace, name) => objects.get('ConfigMap', namespace, name),
+      getSecret: (namespace, name) => objects.get('Secret', namespace, name),
       runtimeHandler: async (name) => (await client.resource(RuntimeClasses).get({ name })).handler,
     },
     {

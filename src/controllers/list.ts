@@ -1,6 +1,7 @@
 /** All controllers under upstream's names. To add one: a folder and a line. */
 import type { Controller, ControllerDeps } from './controller.ts';
 import { createClusterRoleAggregationController } from './clusterrole-aggregation/clusterrole-aggregation-controller.ts';
+import { createDaemonSetController } from './daemonset/daemonset-controller.ts';
 import { createDeploymentController } from './deployment/deployment-controller.ts';
 import { createEndpointsController } from './endpoint/endpoints-controller.ts';
 import { createEndpointSliceController } from './endpointslice/endpointslice-controller.ts';
@@ -13,6 +14,7 @@ import { replicaSetFlavour, replicationControllerFlavour } from './replicaset/fl
 import { createReplicaController } from './replicaset/replicaset-controller.ts';
 import { createRootCaPublisher } from './root-ca-certificate-publisher/root-ca-publisher.ts';
 import { createServiceAccountsController } from './serviceaccount/serviceaccounts-controller.ts';
+import { createStatefulSetController } from './statefulset/statefulset-controller.ts';
 import { createTaintEvictionController } from './taint-eviction/taint-eviction-controller.ts';
 
 /** Makes a controller; nothing runs before its `start`. */
@@ -23,6 +25,8 @@ export const controllers: Readonly<Record<string, ControllerFactory>> = {
   'replicaset-controller': (deps) => createReplicaController(deps, replicaSetFlavour),
   'replicationcontroller-controller': (deps) => createReplicaController(deps, replicationControllerFlavour),
   'deployment-controller': createDeploymentController,
+  'daemonset-controller': createDaemonSetController,
+  'statefulset-controller': createStatefulSetController,
   'endpointslice-controller': createEndpointSliceController,
   'endpoints-controller': createEndpointsController,
   'namespace-controller': createNamespaceController,

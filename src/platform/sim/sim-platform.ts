@@ -7,6 +7,7 @@ import type { HostInfo } from '../host.ts';
 import type { Platform } from '../platform.ts';
 import type { Random } from '../random.ts';
 import { createSimCgroups, type SimCgroups } from './cgroups.ts';
+import { createSimCompression } from './compression.ts';
 import { createSimCrypto } from './crypto.ts';
 import { createSimDatagrams } from './datagrams.ts';
 import { createSimExec, type SimExec } from './exec.ts';
@@ -66,6 +67,7 @@ export function createSimPlatform<C extends Clock = VirtualClock>(options: SimPl
     net,
     network,
     listenHttp: net.listenHttp,
+    compression: createSimCompression(),
     datagrams: createSimDatagrams({ network, net, address: addresses[0] ?? '127.0.0.1' }),
     host: createSimHost(options.host),
     mounter: createSimMounter(),
