@@ -6,6 +6,7 @@ import { createDeploymentController } from './deployment/deployment-controller.t
 import { createEndpointsController } from './endpoint/endpoints-controller.ts';
 import { createEndpointSliceController } from './endpointslice/endpointslice-controller.ts';
 import { createGarbageCollector } from './garbage-collector/garbage-collector.ts';
+import { createJobController } from './job/job-controller.ts';
 import { createNamespaceController } from './namespace/namespace-controller.ts';
 import { createNodeIpamController } from './node-ipam/node-ipam-controller.ts';
 import { createNodeLifecycleController } from './node-lifecycle/node-lifecycle-controller.ts';
@@ -26,6 +27,7 @@ export const controllers: Readonly<Record<string, ControllerFactory>> = {
   'replicationcontroller-controller': (deps) => createReplicaController(deps, replicationControllerFlavour),
   'deployment-controller': createDeploymentController,
   'daemonset-controller': createDaemonSetController,
+  'job-controller': createJobController,
   'statefulset-controller': createStatefulSetController,
   'endpointslice-controller': createEndpointSliceController,
   'endpoints-controller': createEndpointsController,
