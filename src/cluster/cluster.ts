@@ -17,6 +17,7 @@ import type { Instance } from './instance.ts';
 import { kubeconfigYaml } from './kubeconfig.ts';
 import { createPodNetwork, kubernetesServiceAddress, type PodNetwork } from './network/pod-network.ts';
 import { createClusterNode, nodePrincipal, type ClusterNode } from './node.ts';
+import type { PortReservation } from './port-reservation.ts';
 import type { Progress } from './progress.ts';
 import { openStore } from './open-store.ts';
 import { startNodeServices, type NodeServices } from './node-services.ts';
@@ -26,7 +27,7 @@ export interface ClusterConfig {
   readonly instance: Instance;
   readonly options: ClusterOptions;
   readonly cniBinDirs: readonly string[];
-  readonly kubeletPort: number;
+  readonly kubeletPort: PortReservation;
   readonly progress: Progress;
 }
 
@@ -64,6 +65,7 @@ class RunningCluster implements Cluster {
   #store: Store | undefined;
   #controlPlane: ControlPlane | undefined;
   #controllersEnd: Promise<void> = Promise.resolve();
+  #runtimeStarted: Promise<void> = Promise.resolve();
   #node: ClusterNode | undefined;
   #nodeServices: NodeServices | undefined;
 
@@ -84,7 +86,7 @@ class RunningCluster implements Cluster {
     // containerd takes as long to start as the control plane, and the network's programs wait for nobody: all at once.
     const { network, up } = this.#startNetwork();
     const runtime = progress.phase('container runtime', () => this.#startRuntime(signal));
-    runtime.catch(() => undefined); // Awaited below.
+    this.#runtimeStarted = runtime.then(() => undefined, () => undefined); // Its failure is awaited below.
     const controlPlane = await this.#startControlPlane(signal);
     const running = Promise.all([controlPlane.runControllers(signal), controlPlane.startScheduler(signal)]);
     this.#controllersEnd = running.then(
@@ -104,6 +106,7 @@ class RunningCluster implements Cluster {
     await this.#controllersEnd;
     await this.#controlPlane?.stop();
     await this.#store?.close();
+    await this.#runtimeStarted; // Nothing is started behind the back of who waits for the end.
   }
 
   async #makeDirectories(): Promise<void> {
@@ -130,7 +133,7 @@ class RunningCluster implements Cluster {
     });
     const server = `https://127.0.0.1:${instance.httpsPort}`;
     await platform.files.writeFileAtomic(instance.adminKubeconfig, kubeconfigYaml({ server, caPem: pki.ca.certPem, ...pki.admin, user: 'admin', cluster: 'keelson' }), { mode: 0o600 });
-    this.#nodeServices = startNodeServices({ platform, controlPlane, pki, instance, kubeletPort: this.#config.kubeletPort }, signal);
+    this.#nodeServices = startNodeServices({ platform, controlPlane, pki, instance, kubeletPort: this.#config.kubeletPort.port }, signal);
     return controlPlane;
   }
 
@@ -152,9 +155,10 @@ class RunningCluster implements Cluster {
   async #startNode({ controlPlane, cri, network }: { readonly controlPlane: ControlPlane; readonly cri: CriClient; readonly network: PodNetwork }, signal: AbortSignal): Promise<void> {
     const platform = this.#platform;
     const { instance, kubeletPort } = this.#config;
-    const node = await createClusterNode({ platform, client: controlPlane.clientFor(nodePrincipal(instance.nodeName), 'kubelet'), cri, network, instance, kubeletPort });
+    const node = await createClusterNode({ platform, client: controlPlane.clientFor(nodePrincipal(instance.nodeName), 'kubelet'), cri, network, instance, kubeletPort: kubeletPort.port });
     this.#node = node;
     await node.start(signal);
+    await kubeletPort.release();
     await this.#nodeServices?.serveKubelet(node, cri);
   }
 

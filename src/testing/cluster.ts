@@ -16,7 +16,7 @@ import { createMemoryFiles } from '../platform/sim/files.ts';
 import { createSimPlatform, type SimPlatform } from '../platform/sim/sim-platform.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
-import type { Store } from '../storage/store.ts';
+import type { Store, StoreStatus } from '../storage/store.ts';
 import { applyManifests, type Manifests } from './apply.ts';
 import { sortedEvents } from './describe.ts';
 import { spanMs, type Duration } from './duration.ts';
@@ -47,6 +47,8 @@ export interface ClusterOptions {
   readonly seed?: number | string;
   /** `memory` (default), or a store of your own, which the cluster closes. */
   readonly store?: 'memory' | ((clock: Clock) => Promise<Store> | Store);
+  /** Certificates and keys for `listen` and for tokens, to keep them over restarts. Default: made when they are needed. */
+  readonly pki?: ClusterPki;
   readonly images?: readonly SimImage[];
   /** Images nobody described: containers that run for ever (`run`, the default), or a failed pull (`refuse`). */
   readonly unknownImages?: 'run' | 'refuse';
@@ -96,6 +98,7 @@ export class Cluster implements AsyncDisposable {
     this.#options = options;
     this.#pace = pace;
     this.#store = store;
+    this.#pki = options.pki;
     this.#seed = String(options.seed);
     for (const image of options.images ?? []) this.#images.set(image.name, image);
     this.#world = this.#createWorld();
@@ -172,6 +175,11 @@ export class Cluster implements AsyncDisposable {
   /** All objects of a kind as the API server holds them: shared, not to be changed, and never a call away. */
   peek<T extends KubernetesObject>(info: ResourceInfo<T>): readonly T[] {
     return this.#objects()?.list(info) ?? [];
+  }
+
+  /** How full the store is. */
+  storeStatus(): Promise<StoreStatus> {
+    return this.#store.status();
   }
 
   /** Calls back at every change of a pod, over restarts of the API server; first with all there are. */

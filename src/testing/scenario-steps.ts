@@ -67,6 +67,8 @@ export const steps: Readonly<Record<string, Step>> = {
     cluster.faults.lagWatches(spanMs(lag), of);
   },
   store: ({ cluster }, value) => setStoreFaults(cluster, value as Record<string, unknown>),
+  /** What is left of a step that `keelson sim shrink` found to play no part. */
+  nothing: () => undefined,
   repeat: (context, value) => repeat(context, value as { times: number; every: Duration; steps: Record<string, unknown>[] }),
 };
 

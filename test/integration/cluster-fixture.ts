@@ -16,7 +16,7 @@ import { repositoryRoot } from '../../tools/repository.ts';
 import { testImage } from '../../tools/test-image.ts';
 import { importImage } from '../../tools/up/cluster.ts';
 import { leftovers } from './fixtures/leftovers.ts';
-import { killPrograms, must, run, start, type Outcome, type RunOptions, type Running } from './fixtures/programs.ts';
+import { must, run, start, type Outcome, type RunOptions, type Running } from './fixtures/programs.ts';
 
 /** The program under test. */
 export const keelsonProgram = join(repositoryRoot, 'bin/keelson');
@@ -150,12 +150,14 @@ function createTestCluster(place: ClusterPlace, { flags = [], kubectl = kubectlP
   const home = `${dataDir}-home`;
   const env = { ...process.env, KUBECONFIG: kubeconfig, HOME: home };
   const logFile = join(dataDir, 'logs/keelson.log');
-  const spaceOf = (namespace: string): Space => createSpace({ namespace, kubectl, env, logFile });
+  const started: Running[] = [];
+  const deps = { env, logFile, started };
+  const spaceOf = (namespace: string): Space => createSpace({ namespace, kubectl, ...deps });
   return {
     ...place,
     ...spaceOf('default'),
     kubeconfig,
-    with: (other, namespace) => createSpace({ namespace, kubectl: other, env, logFile }),
+    with: (other, namespace) => createSpace({ namespace, kubectl: other, ...deps }),
     async space(name) {
       const space = spaceOf(name);
       await space.kubectl(['create', 'namespace', name]);
@@ -171,12 +173,14 @@ function createTestCluster(place: ClusterPlace, { flags = [], kubectl = kubectlP
       const { stdout } = await keelson(['status', '--data-dir', dataDir, '--output', 'json']);
       return (JSON.parse(stdout) as { pid: number }).pid;
     },
-    stop: () => stopCluster(place, home),
+    stop() {
+      for (const running of started) running.kill('SIGKILL');
+      return stopCluster(place, home);
+    },
   };
 }
 
 async function stopCluster(place: ClusterPlace, home: string): Promise<void> {
-  killPrograms();
   const { code, stdout, stderr } = await keelson(['down', '--delete-data', '--data-dir', place.dataDir]);
   rmSync(home, { recursive: true, force: true });
   const left = await leftovers(place);
@@ -188,15 +192,22 @@ interface SpaceDeps {
   readonly kubectl: string;
   readonly env: NodeJS.ProcessEnv;
   readonly logFile: string;
+  /** Programs to end with the cluster. */
+  readonly started: Running[];
 }
 
-function createSpace({ namespace, kubectl, env, logFile }: SpaceDeps): Space {
-  const full = (args: Args): string[] => ['--namespace', namespace, ...listOf(args)];
+function createSpace({ namespace, kubectl, env, logFile, started }: SpaceDeps): Space {
+  // Without the flag for `default`: manifests may name other namespaces.
+  const full = (args: Args): string[] => [...(namespace === 'default' ? [] : ['--namespace', namespace]), ...listOf(args)];
   const space: Space = {
     namespace,
     kubectl: (args, options) => must(kubectl, full(args), { env, ...options }),
     outcome: (args, options) => run(kubectl, full(args), { env, ...options }),
-    start: (args) => start(kubectl, full(args), { env }),
+    start(args) {
+      const running = start(kubectl, full(args), { env });
+      started.push(running);
+      return running;
+    },
     apply: (manifest, ...flags) => {
       const input = typeof manifest === 'string' ? manifest : JSON.stringify(manifest);
       return space.kubectl(['apply', '-f', '-', ...flags], { input });

@@ -29,8 +29,8 @@ export interface ControlPlaneFixture {
   readonly kubeconfig: string;
   /** `https://127.0.0.1:<port>` with the administrator's certificate, for requests kubectl does not make. */
   readonly tls: { readonly ca: string; readonly cert: string; readonly key: string };
-  /** Runs kubectl as the administrator; never rejects for a failing command. */
-  kubectl(args: readonly string[], input?: string): Promise<Said>;
+  /** Runs kubectl as the administrator; never rejects for a failing command. `timeoutMs` ends one that watches. */
+  kubectl(args: readonly string[], input?: string, timeoutMs?: number): Promise<Said>;
   stop(): Promise<void>;
 }
 
@@ -61,10 +61,10 @@ export async function startControlPlane(): Promise<ControlPlaneFixture> {
   const kubeconfig = join(directory, 'kubeconfig');
   await writeFile(kubeconfig, kubeconfigYaml({ server: `https://127.0.0.1:${port}`, caPem: pki.ca.certPem, ...pki.admin, user: 'admin', cluster: 'test' }));
   const program = kubectlProgram();
-  const kubectl: ControlPlaneFixture['kubectl'] = (args, input) =>
+  const kubectl: ControlPlaneFixture['kubectl'] = (args, input, timeoutMs = 60_000) =>
     new Promise((resolve) => {
       const all = [`--kubeconfig=${kubeconfig}`, `--cache-dir=${join(directory, 'cache')}`, ...args];
-      const child = execFile(program, all, { maxBuffer: 64 * 1024 * 1024, env: { ...process.env, HOME: directory } }, (error, stdout, stderr) => {
+      const child = execFile(program, all, { timeout: timeoutMs, maxBuffer: 64 * 1024 * 1024, env: { ...process.env, HOME: directory } }, (error, stdout, stderr) => {
         const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 255;
         resolve({ code, stdout: stdout.trimEnd(), stderr: stderr.trimEnd() });
       });
