@@ -81,7 +81,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       storage, platform, definitions: registry.definitions,
       authenticators: [clientCertificateAuthenticator, createBearerTokenAuthenticator([tokens], clock), anonymousAuthenticator],
       authorizers,
-      admission: createAdmissionPlugins({ objects, random: platform.random.fork('admission') }),
+      admission: createAdmissionPlugins({ objects, random: platform.random.fork('admission'), clock }),
       routes: registry.routes,
     },
     { version: versionInfo(), serverAddress: `${deps.hostAddress}:${instance.httpsPort}`, runtimeConfig: deps.runtimeConfig },
