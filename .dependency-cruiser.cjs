@@ -28,17 +28,31 @@ const layers = {
   cli: ['cluster', 'testing', ...cluster],
 };
 
+// Layers whose tests may run against the API server of the same process: it is stricter than any fake.
+const testedAgainstTheServer = ['controllers', 'scheduler'];
+const server = ['apiserver', 'storage'];
+
 // Tests, and the suites and fixtures tests share, may use the simulated platform and Node itself.
 const testCode = '(\\.test|suite|-fixture|-fixtures)\\.ts$';
 const either = (names) => `(${names.join('|')})`;
 
-const layerRules = Object.entries(layers).map(([layer, allowed]) => ({
+const layerRule = (layer, allowed) => ({
   name: `layer-${layer}`,
   comment: `${layer}/ may import ${allowed.length > 0 ? [...new Set(allowed)].join(', ') : 'nothing'} and itself`,
   severity: 'error',
   from: { path: `^src/${layer}/` },
   to: { path: '^src/', pathNot: `^src/${either([layer, ...allowed])}/` },
-}));
+});
+
+const layerRules = Object.entries(layers).flatMap(([layer, allowed]) => {
+  const rule = layerRule(layer, allowed);
+  if (!testedAgainstTheServer.includes(layer)) return [rule];
+  const ofTests = layerRule(layer, [...allowed, ...server]);
+  return [
+    { ...rule, from: { ...rule.from, pathNot: testCode } },
+    { ...ofTests, name: `${rule.name}-tests`, from: { path: `^src/${layer}/.*${testCode}` } },
+  ];
+});
 
 // In a folder of alternatives, what stands in one folder knows nothing of its neighbours.
 const sibling = (name, folder, depth) => {

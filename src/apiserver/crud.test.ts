@@ -39,6 +39,17 @@ test('an object is created, read, updated, patched and deleted', async () => {
   assert.equal((await send('GET', `${maps}/one`)).body.message, 'configmaps "one" not found');
 });
 
+test('patches that name no revision never lose to each other, however many there are', async () => {
+  const slow = { name: 'Slow', handles: () => true, validate: async () => {} }; // All read before the first writes.
+  const { send } = await startTestServer({ admission: [slow] });
+  await send('POST', maps, configMap('p'));
+  const keys = Array.from({ length: 40 }, (_, index) => `k${index}`);
+  const merge = { 'content-type': 'application/merge-patch+json' };
+  const answers = await Promise.all(keys.map((key) => send('PATCH', `${maps}/p`, { data: { [key]: 'x' } }, merge)));
+  assert.deepEqual(answers.filter(({ status }) => status !== 200).map(({ text }) => text), []);
+  assert.deepEqual(Object.keys((await send('GET', `${maps}/p`)).body.data).sort(), ['a', ...keys].sort());
+});
+
 test('patches of all four kinds', async () => {
   const { send } = await startTestServer();
   await send('POST', maps, configMap('p'));

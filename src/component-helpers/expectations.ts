@@ -40,6 +40,11 @@ export class Expectations {
     this.#expected.set(owner, { creations: 0, deletions: new Set(keys), atMs: this.#clock.monotonicMs() });
   }
 
+  /** Replaces what is expected: creations and deletions. */
+  expect(owner: string, creations: number, deletions: readonly string[]): void {
+    this.#expected.set(owner, { creations, deletions: new Set(deletions), atMs: this.#clock.monotonicMs() });
+  }
+
   /** A creation was seen, or did not come about. */
   creationObserved(owner: string): void {
     const expected = this.#expected.get(owner);

@@ -36,9 +36,8 @@ export interface UpdateRequest extends WriteRequest, ObjectName {
   readonly trackedSubresource?: string;
 }
 
-/** As upstream's patch retries. */
-const maxPatchAttempts = 5;
-const maxAttempts = 50;
+/** A lost race is another writer's progress, so there is an end; upstream's GuaranteedUpdate has no limit at all. */
+const maxAttempts = 1000;
 
 /** The strategy of the object or sub-resource. */
 function strategyOf(store: GenericStore, subresource: string): Strategy<KubernetesObject> {
@@ -56,7 +55,7 @@ export async function updateObject(store: GenericStore, request: UpdateRequest):
     if (current === undefined) return await createMissing(store, request);
     const outcome = await tryUpdate(store, request, { key, current });
     if (!('lost' in outcome)) return outcome;
-    const insists = outcome.insists || attempt >= (request.retriesConflicts ? maxPatchAttempts : maxAttempts);
+    const insists = outcome.insists || attempt >= maxAttempts;
     if (insists && outcome.current !== undefined) throw conflict(store.groupResource, request.name);
     current = outcome.current;
   }

@@ -24,7 +24,7 @@ import {
 } from '../controller.ts';
 import type { ReplicaFlavour, ReplicaOwner } from './flavours.ts';
 import { planReplicas, type ReplicaPlan } from './plan.ts';
-import { watchPods, PODS_BY_CONTROLLER, orphansOf } from './pod-events.ts';
+import { watchPods, PODS_BY_CONTROLLER, orphansOf } from '../pod-events.ts';
 import { calculateStatus, nextAvailabilityMs } from './status.ts';
 
 const WORKERS = 5;
@@ -179,6 +179,6 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
       loop.queue.add(keyOfObject(owner));
     },
   });
-  watchPods({ pods, owners, flavour, expectations, enqueue: (key) => loop.queue.add(key) });
+  watchPods({ pods, owners, selectorOf: flavour.selectorOf, expectations, enqueue: (key) => loop.queue.add(key) });
   return loop;
 }

@@ -1,7 +1,4 @@
-/**
- * Builds protobuf-es descriptors from `ProtobufTable`s at run time, so that no protoc and no generated code is needed.
- * Loading this module loads protobuf-es: import it lazily.
- */
+/** protobuf-es descriptors of `ProtobufTable`s: an implementation of protobuf that is not ours, for tests of our codec. */
 import { create, createFileRegistry, type DescMessage, type DescService, type FileRegistry } from '@bufbuild/protobuf';
 import {
   FieldDescriptorProto_Label,

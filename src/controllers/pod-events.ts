@@ -1,11 +1,15 @@
-/** Which owners a pod's changes concern, and the expectations they fulfil. Upstream: ReplicaSetController's pod handlers. */
-import { deepEqual } from '../../base/equal.ts';
-import type { Pod } from '../../api/gen/core-v1.ts';
-import type { Informer } from '../../client/informer.ts';
-import { keyOfObject } from '../../client/object-store.ts';
-import type { Expectations } from '../../component-helpers/expectations.ts';
-import { controllerOf } from '../../component-helpers/owner-references.ts';
-import type { ReplicaFlavour, ReplicaOwner } from './flavours.ts';
+/**
+ * Which owners a pod's changes concern, and the expectations they fulfil. Upstream: the pod handlers of
+ * ReplicaSetController, DaemonSetsController, StatefulSetController, which are alike.
+ */
+import { deepEqual } from '../base/equal.ts';
+import type { Pod } from '../api/gen/core-v1.ts';
+import type { LabelMatcher } from '../api/label-selector.ts';
+import type { KubernetesObject } from '../api/object.ts';
+import type { Informer } from '../client/informer.ts';
+import { keyOfObject } from '../client/object-store.ts';
+import type { Expectations } from '../component-helpers/expectations.ts';
+import { controllerOf } from '../component-helpers/owner-references.ts';
 
 /** Index of pods by their controller's uid; those without one under {@link orphansOf} their namespace. */
 export const PODS_BY_CONTROLLER = 'controller-uid';
@@ -16,35 +20,42 @@ export function orphansOf(namespace: string): string {
 }
 
 /** Who listens. */
-export interface PodEventDeps {
+export interface PodEventDeps<T extends KubernetesObject> {
   readonly pods: Informer<Pod>;
-  readonly owners: Informer<ReplicaOwner>;
-  readonly flavour: ReplicaFlavour;
-  readonly expectations: Expectations;
-  enqueue(key: string): void;
+  readonly owners: Informer<T>;
+  selectorOf(owner: T): LabelMatcher;
+  /** Absent for controllers that act on what they see alone. */
+  readonly expectations?: Expectations;
+  /** `old` is absent for pods that came or went. */
+  enqueue(key: string, pod: Pod, old?: Pod): void;
+}
+
+/** Adds {@link PODS_BY_CONTROLLER}. */
+export function indexPodsByController(pods: Informer<Pod>): void {
+  pods.addIndex(PODS_BY_CONTROLLER, (pod) => [controllerOf(pod)?.uid ?? orphansOf(pod.metadata.namespace ?? '')]);
 }
 
 /** Attaches the handlers and the index. */
-export function watchPods(deps: PodEventDeps): void {
+export function watchPods<T extends KubernetesObject>(deps: PodEventDeps<T>): void {
   const { pods, expectations, enqueue } = deps;
-  pods.addIndex(PODS_BY_CONTROLLER, (pod) => [controllerOf(pod)?.uid ?? orphansOf(pod.metadata.namespace ?? '')]);
+  indexPodsByController(pods);
 
   function ownerKey(pod: Pod): string | undefined {
     const reference = controllerOf(pod);
-    if (reference?.kind !== deps.flavour.info.kind) return undefined;
+    if (reference?.kind !== deps.owners.info.kind) return undefined;
     const owner = deps.owners.get({ namespace: pod.metadata.namespace ?? '', name: reference.name });
     return owner?.metadata.uid === reference.uid ? keyOfObject(owner) : undefined;
   }
   function enqueueMatching(pod: Pod): void {
     for (const owner of deps.owners.list(pod.metadata.namespace)) {
-      if (deps.flavour.selectorOf(owner).matches(pod.metadata.labels)) enqueue(keyOfObject(owner));
+      if (deps.selectorOf(owner).matches(pod.metadata.labels)) enqueue(keyOfObject(owner), pod);
     }
   }
   function onGone(pod: Pod): void {
     const key = ownerKey(pod);
     if (key === undefined) return;
-    expectations.deletionObserved(key, pod.metadata.uid ?? '');
-    enqueue(key);
+    expectations?.deletionObserved(key, pod.metadata.uid ?? '');
+    enqueue(key, pod);
   }
 
   pods.addHandler({
@@ -54,8 +65,8 @@ export function watchPods(deps: PodEventDeps): void {
       if (controllerOf(pod) === undefined) return enqueueMatching(pod);
       const key = ownerKey(pod);
       if (key === undefined) return;
-      expectations.creationObserved(key);
-      enqueue(key);
+      expectations?.creationObserved(key);
+      enqueue(key, pod);
     },
     onUpdate(old, pod) {
       if (pod.metadata.deletionTimestamp !== undefined) {
@@ -66,10 +77,10 @@ export function watchPods(deps: PodEventDeps): void {
       }
       const moved = controllerOf(old)?.uid !== controllerOf(pod)?.uid;
       const oldKey = moved ? ownerKey(old) : undefined;
-      if (oldKey !== undefined) enqueue(oldKey);
+      if (oldKey !== undefined) enqueue(oldKey, old);
       if (controllerOf(pod) !== undefined) {
         const key = ownerKey(pod);
-        if (key !== undefined) enqueue(key);
+        if (key !== undefined) enqueue(key, pod, old);
       } else if (moved || !deepEqual(old.metadata.labels, pod.metadata.labels)) enqueueMatching(pod);
     },
     onDelete: onGone,

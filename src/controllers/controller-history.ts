@@ -1,0 +1,86 @@
+/**
+ * Revisions of a workload's template, kept as ControllerRevisions: what DaemonSets and StatefulSets share. Upstream:
+ * pkg/controller/history. Differs on purpose: revisions are compared as JSON values, not as bytes.
+ */
+import { deepEqual } from '../base/equal.ts';
+import { fnv32, safeEncode } from '../base/fnv.ts';
+import { stableStringify } from '../base/stable-json.ts';
+import { ControllerRevisions } from '../api/gen/resources.ts';
+import { isReason } from '../api/status-error.ts';
+import type { ControllerRevision } from '../api/gen/apps-v1.ts';
+import type { PodTemplateSpec } from '../api/gen/core-v1.ts';
+import type { Client } from '../client/client.ts';
+
+/** Label of pods and revisions that names the revision. */
+export const REVISION_HASH_LABEL = 'controller-revision-hash';
+
+/** The part of an owner that a revision records, as a patch that restores it. */
+export function templatePatch(template: PodTemplateSpec): Record<string, unknown> {
+  return { spec: { template: { ...template, $patch: 'replace' } } };
+}
+
+/** The template a revision records. */
+export function templateOf(revision: ControllerRevision): PodTemplateSpec {
+  const data = revision.data as { readonly spec?: { readonly template?: PodTemplateSpec & { $patch?: string } } } | undefined;
+  const { $patch: _, ...template } = data?.spec?.template ?? {};
+  return template;
+}
+
+/** Oldest first: by revision, then by age, then by name. */
+export function sortRevisions(revisions: readonly ControllerRevision[]): ControllerRevision[] {
+  const created = (revision: ControllerRevision): string => revision.metadata.creationTimestamp ?? '';
+  const name = (revision: ControllerRevision): string => revision.metadata.name ?? '';
+  return revisions.toSorted((a, b) => {
+    if (a.revision !== b.revision) return a.revision - b.revision;
+    if (created(a) !== created(b)) return created(a) < created(b) ? -1 : 1;
+    return name(a) < name(b) ? -1 : 1;
+  });
+}
+
+/** Whether both record the same. */
+export function equalRevisions(a: ControllerRevision, b: ControllerRevision): boolean {
+  return deepEqual(a.data, b.data);
+}
+
+/** The number the next revision gets. */
+export function nextRevisionNumber(revisions: readonly ControllerRevision[]): number {
+  return revisions.reduce((most, revision) => Math.max(most, revision.revision), 0) + 1;
+}
+
+/** Hash of what a revision records, with the collision count mixed in; part of StatefulSets' revision names. */
+export function revisionHash(data: unknown, collisionCount?: number): string {
+  const text = stableStringify(data);
+  return safeEncode(fnv32(collisionCount === undefined ? text : `${text}${collisionCount}`));
+}
+
+/** `<owner>-<hash>`, shortened as upstream so that it fits a label. */
+export function revisionName(owner: string, hash: string): string {
+  return `${owner.length > 223 ? owner.slice(0, 223) : owner}-${hash}`;
+}
+
+/** Gives the revision another number, re-reading it when it changed meanwhile. */
+export async function renumber(
+  client: Client,
+  revision: ControllerRevision,
+  work: { readonly number: number; readonly signal: AbortSignal },
+): Promise<ControllerRevision> {
+  if (revision.revision === work.number) return revision;
+  return await client.resource(ControllerRevisions).update({ ...revision, revision: work.number }, { signal: work.signal });
+}
+
+/** Deletes the oldest revisions beyond `limit` that are not live. */
+export async function truncateHistory(
+  client: Client,
+  history: { readonly revisions: readonly ControllerRevision[]; readonly live: ReadonlySet<string>; readonly limit: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const dead = sortRevisions(history.revisions.filter((revision) => !history.live.has(revision.metadata.name ?? '')));
+  for (const revision of dead.slice(0, Math.max(0, dead.length - history.limit))) {
+    const { namespace = '', name = '' } = revision.metadata;
+    try {
+      await client.resource(ControllerRevisions).delete({ namespace, name }, { signal });
+    } catch (error) {
+      if (!isReason(error, 'NotFound')) throw error;
+    }
+  }
+}

@@ -1,0 +1,83 @@
+/** What a DaemonSet's spec says, and the pods made from it. Pure. Upstream: daemon/util/daemonset_util.go. */
+import { scaledValue } from '../../api/int-or-string.ts';
+import { DaemonSets } from '../../api/gen/resources.ts';
+import type { DaemonSet } from '../../api/gen/apps-v1.ts';
+import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import { affinityToNode, daemonPodNode, daemonTolerations, shouldRunOnNode } from '../../component-helpers/daemon-pods.ts';
+import { REVISION_HASH_LABEL } from '../controller-history.ts';
+import { podFromTemplate } from '../pod-control.ts';
+
+/** Annotation with the number of template changes: left from the beta API, still kept. */
+export const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
+const TEMPLATE_GENERATION_LABEL = 'pod-template-generation';
+
+/** The pods of one DaemonSet by the node they are for. */
+export type PodsByNode = ReadonlyMap<string, readonly Pod[]>;
+
+/** Groups pods by node, oldest first. Pods that name no node are left out. */
+export function groupByNode(pods: readonly Pod[]): Map<string, Pod[]> {
+  const groups = new Map<string, Pod[]>();
+  for (const pod of pods.toSorted(boundThenOldest)) {
+    const node = daemonPodNode(pod);
+    if (node === undefined) continue;
+    const group = groups.get(node);
+    if (group === undefined) groups.set(node, [pod]);
+    else group.push(pod);
+  }
+  return groups;
+}
+
+function boundThenOldest(a: Pod, b: Pod): number {
+  const bound = (pod: Pod): number => ((pod.spec?.nodeName ?? '') === '' ? 1 : 0);
+  if (bound(a) !== bound(b)) return bound(a) - bound(b);
+  const [createdA = '', createdB = ''] = [a.metadata.creationTimestamp, b.metadata.creationTimestamp];
+  if (createdA !== createdB) return createdA < createdB ? -1 : 1;
+  return (a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1;
+}
+
+/** Whether the pod is of the current revision. */
+export function isUpdated(set: DaemonSet, pod: Pod, hash: string): boolean {
+  const labels = pod.metadata.labels ?? {};
+  const generation = set.metadata.annotations?.[TEMPLATE_GENERATION];
+  return labels[REVISION_HASH_LABEL] === hash || (generation !== undefined && labels[TEMPLATE_GENERATION_LABEL] === generation);
+}
+
+/** How many nodes may be without a ready pod, and how many may have two, while rolling out to `nodes` nodes. */
+export function rollingLimits(set: DaemonSet, nodes: number): { readonly maxSurge: number; readonly maxUnavailable: number } {
+  const rolling = set.spec?.updateStrategy?.rollingUpdate;
+  if (set.spec?.updateStrategy?.type !== 'RollingUpdate' || rolling === undefined) return { maxSurge: 0, maxUnavailable: 0 };
+  const maxSurge = scaledValue(rolling.maxSurge ?? 0, nodes, true);
+  const maxUnavailable = scaledValue(rolling.maxUnavailable ?? 1, nodes, true);
+  // Two zeros would never make progress.
+  return { maxSurge, maxUnavailable: nodes > 0 && maxSurge === 0 && maxUnavailable === 0 ? 1 : maxUnavailable };
+}
+
+/** Whether two pods may be on a node while rolling out. */
+export function allowsSurge(set: DaemonSet): boolean {
+  return rollingLimits(set, 1).maxSurge > 0;
+}
+
+/** Whether the set wants a pod on the node, and whether one there may stay. */
+export function shouldRun(set: DaemonSet, node: Node): { readonly run: boolean; readonly stay: boolean } {
+  return shouldRunOnNode(set.spec?.template.spec, node);
+}
+
+/** The pod for a node. */
+export function daemonPod(set: DaemonSet, hash: string, nodeName: string): Pod {
+  const template = set.spec?.template ?? {};
+  const pod = podFromTemplate(template, set, DaemonSets);
+  const generation = set.metadata.annotations?.[TEMPLATE_GENERATION];
+  return {
+    ...pod,
+    metadata: {
+      ...pod.metadata,
+      labels: { ...pod.metadata.labels, ...(generation === undefined ? {} : { [TEMPLATE_GENERATION_LABEL]: generation }), [REVISION_HASH_LABEL]: hash },
+    },
+    spec: {
+      ...template.spec,
+      containers: template.spec?.containers ?? [],
+      affinity: affinityToNode(template.spec?.affinity, nodeName),
+      tolerations: daemonTolerations(template.spec),
+    },
+  };
+}

@@ -1,0 +1,112 @@
+/**
+ * The revisions of a DaemonSet: finds or makes the one of the current template, numbers it highest, and drops old ones.
+ * Upstream: daemon/update.go constructHistory, cleanupHistory.
+ */
+import { ControllerRevisions, DaemonSets, Pods } from '../../api/gen/resources.ts';
+import { isReason } from '../../api/status-error.ts';
+import type { ControllerRevision, DaemonSet } from '../../api/gen/apps-v1.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Client } from '../../client/client.ts';
+import { newControllerReference } from '../../component-helpers/owner-references.ts';
+import { computePodTemplateHash } from '../../component-helpers/pod-template-hash.ts';
+import {
+  equalRevisions,
+  nextRevisionNumber,
+  renumber,
+  revisionName,
+  REVISION_HASH_LABEL,
+  sortRevisions,
+  templatePatch,
+  truncateHistory,
+} from '../controller-history.ts';
+
+/** The revision of the current template, and the others. */
+export interface DaemonHistory {
+  readonly current: ControllerRevision;
+  readonly old: readonly ControllerRevision[];
+}
+
+/** What the history is made from. */
+export interface HistoryInput {
+  readonly client: Client;
+  readonly set: DaemonSet;
+  /** Revisions the set controls. */
+  readonly revisions: readonly ControllerRevision[];
+  /** Pods the set controls. */
+  readonly pods: readonly Pod[];
+  readonly signal: AbortSignal;
+}
+
+/** Creates, renumbers and deduplicates as needed. Rejects after a hash collision, with the collision count raised. */
+export async function constructHistory(input: HistoryInput): Promise<DaemonHistory> {
+  const { client, set, revisions, signal } = input;
+  const data = templatePatch(set.spec?.template ?? {});
+  const matching = sortRevisions(revisions.filter((revision) => equalRevisions(revision, { metadata: {}, revision: 0, data })));
+  const old = revisions.filter((revision) => !matching.includes(revision));
+  const number = nextRevisionNumber(old);
+  const newest = matching.at(-1);
+  if (newest === undefined) return { current: await createRevision(input, data, number), old };
+  for (const duplicate of matching.slice(0, -1)) await foldInto(input, newest, duplicate);
+  const current = newest.revision < number ? await renumber(client, newest, { number, signal }) : newest;
+  return { current, old };
+}
+
+/** The hash that pods of a revision bear. */
+export function hashOf(revision: ControllerRevision): string {
+  return revision.metadata.labels?.[REVISION_HASH_LABEL] ?? '';
+}
+
+/** Keeps as many revisions without pods as the set wants. */
+export async function cleanUpHistory(input: HistoryInput, old: readonly ControllerRevision[]): Promise<void> {
+  const hashes = new Set(input.pods.map((pod) => pod.metadata.labels?.[REVISION_HASH_LABEL]));
+  const live = new Set(old.filter((revision) => hashes.has(hashOf(revision))).map((revision) => revision.metadata.name ?? ''));
+  const limit = input.set.spec?.revisionHistoryLimit ?? 10;
+  await truncateHistory(input.client, { revisions: old, live, limit }, input.signal);
+}
+
+async function createRevision({ client, set, signal }: HistoryInput, data: Record<string, unknown>, revision: number): Promise<ControllerRevision> {
+  const template = set.spec?.template ?? {};
+  const hash = computePodTemplateHash(template, set.status?.collisionCount);
+  const { namespace = '', name = '', annotations } = set.metadata;
+  const { 'kubectl.kubernetes.io/last-applied-configuration': _, ...kept } = annotations ?? {};
+  const wanted: ControllerRevision = {
+    metadata: {
+      namespace,
+      name: revisionName(name, hash),
+      labels: { ...template.metadata?.labels, [REVISION_HASH_LABEL]: hash },
+      annotations: kept,
+      ownerReferences: [newControllerReference(set, DaemonSets)],
+    },
+    data,
+    revision,
+  };
+  const resource = client.resource(ControllerRevisions);
+  try {
+    return await resource.create(wanted, { signal });
+  } catch (error) {
+    if (!isReason(error, 'AlreadyExists')) throw error;
+    const existing = await resource.get({ namespace, name: wanted.metadata.name ?? '' }, { signal });
+    if (equalRevisions(existing, wanted)) return existing;
+    await raiseCollisionCount(client, set, signal);
+    throw error;
+  }
+}
+
+async function raiseCollisionCount(client: Client, set: DaemonSet, signal: AbortSignal): Promise<void> {
+  const sets = client.resource(DaemonSets);
+  const { namespace = '', name = '' } = set.metadata;
+  const live = await sets.get({ namespace, name }, { signal });
+  // Somebody raised it already, or the cache is behind: the next sync uses the new count.
+  if ((live.status?.collisionCount ?? 0) !== (set.status?.collisionCount ?? 0)) return;
+  const status = { ...(live.status ?? set.status), collisionCount: (live.status?.collisionCount ?? 0) + 1 } as NonNullable<DaemonSet['status']>;
+  await sets.updateStatus({ ...live, status }, { signal });
+}
+
+async function foldInto({ client, pods, signal }: HistoryInput, kept: ControllerRevision, duplicate: ControllerRevision): Promise<void> {
+  const { namespace = '', name = '' } = duplicate.metadata;
+  for (const pod of pods.filter((p) => p.metadata.labels?.[REVISION_HASH_LABEL] === hashOf(duplicate))) {
+    const patch = { metadata: { labels: { [REVISION_HASH_LABEL]: hashOf(kept) } } };
+    await client.resource(Pods).patch({ namespace, name: pod.metadata.name ?? '' }, { type: 'merge', patch }, { signal });
+  }
+  await client.resource(ControllerRevisions).delete({ namespace, name }, { signal });
+}

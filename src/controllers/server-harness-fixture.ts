@@ -1,0 +1,207 @@
+/**
+ * Controllers against the real API server in one process: all definitions, admission and RBAC, over the memory store and a
+ * virtual clock, with a stand-in for scheduler and node agents. For tests.
+ */
+import { formatTime } from '../api/time.ts';
+import { Events, Namespaces, Nodes, Pods, ServiceAccounts } from '../api/gen/resources.ts';
+import type { Node, Pod } from '../api/gen/core-v1.ts';
+import type { KubernetesObject } from '../api/object.ts';
+import type { ResourceInfo } from '../api/resource-info.ts';
+import { isReason } from '../api/status-error.ts';
+import { createAdmissionPlugins } from '../apiserver/admission/list.ts';
+import { createApiServer } from '../apiserver/api-server.ts';
+import { accountPrincipal } from '../apiserver/authn/service-account-tokens.ts';
+import { createRbacAuthorizer, privilegedGroupAuthorizer } from '../apiserver/authz/rbac-authorizer.ts';
+import { bootstrapCluster } from '../apiserver/bootstrap/bootstrap.ts';
+import { decide } from '../apiserver/filters/authorization.ts';
+import { ServiceAllocator } from '../apiserver/registry/core/services/service-allocator.ts';
+import { createResourceDefinitions } from '../apiserver/registry/list.ts';
+import { versionInfo } from '../apiserver/routes/server-info.ts';
+import { createServerStorage } from '../apiserver/server-storage.ts';
+import type { Client } from '../client/client.ts';
+import { createEventBroadcaster } from '../client/event-broadcaster.ts';
+import { createInProcessClient } from '../client/in-process-transport.ts';
+import { createInformerFactory } from '../client/informer-factory.ts';
+import { parseKey } from '../client/object-store.ts';
+import { daemonPodNode } from '../component-helpers/daemon-pods.ts';
+import { isPodActive } from '../component-helpers/pods.ts';
+import { createSimCrypto } from '../platform/sim/crypto.ts';
+import { createMemoryLog, type MemoryLog } from '../platform/sim/log.ts';
+import { createMemoryMetrics } from '../platform/sim/metrics.ts';
+import { createSeededRandom } from '../platform/sim/random.ts';
+import { VirtualClock } from '../platform/sim/virtual-clock.ts';
+import { createMemoryStore } from '../storage/memory/memory-store.ts';
+import type { Controller, ControllerDeps, ControllersConfig } from './controller.ts';
+
+/** A running server with controllers. Keys are `namespace/name`. */
+export interface ServerHarness {
+  readonly clock: VirtualClock;
+  readonly log: MemoryLog;
+  readonly admin: Client;
+  /** Creates; the namespace is `default` unless the object says otherwise. Needs no kind. */
+  create<T extends KubernetesObject>(info: ResourceInfo<T>, object: object): Promise<T>;
+  get<T extends KubernetesObject>(info: ResourceInfo<T>, key: string): Promise<T>;
+  list<T extends KubernetesObject>(info: ResourceInfo<T>): Promise<T[]>;
+  /** Reads, changes a copy in place, writes. `status` writes through that sub-resource. */
+  update<T extends KubernetesObject>(info: ResourceInfo<T>, key: string, change: (draft: T) => void, subresource?: 'status'): Promise<T>;
+  remove(info: ResourceInfo, key: string, propagationPolicy?: 'Background' | 'Foreground' | 'Orphan'): Promise<void>;
+  /** A node with this spec; ready, so without the taint that new nodes get. */
+  addNode(name: string, parts?: { labels?: Record<string, string>; spec?: NonNullable<Node['spec']> }): Promise<void>;
+  /** Lets a pod end. */
+  finish(pod: Pod, phase: 'Succeeded' | 'Failed', exitCode?: number): Promise<void>;
+  /** Active pods, by name. */
+  pods(): Promise<Pod[]>;
+  events(): Promise<string[]>;
+  /** Advances in steps; after each, active pods (those `which` selects) run and are ready, terminating ones go. */
+  run(ms: number, options?: { which?: (pod: Pod) => boolean; stepMs?: number }): Promise<void>;
+  /** Writes the server answered so far, without events. */
+  writes(): number;
+  stop(): Promise<void>;
+}
+
+const ADMIN = { name: 'admin', groups: ['system:masters', 'system:authenticated'] };
+const MANAGER = { name: 'system:kube-controller-manager', groups: ['system:authenticated'] };
+
+/** Starts the server, bootstraps it and starts the controllers. */
+export async function startServerHarness(
+  factories: readonly ((deps: ControllerDeps) => Controller)[],
+  config: ControllersConfig = {},
+): Promise<ServerHarness> {
+  const clock = new VirtualClock();
+  const log = createMemoryLog();
+  const random = createSeededRandom(1);
+  const platform = { clock, random, crypto: createSimCrypto(clock), log, metrics: createMemoryMetrics() };
+  const storage = createServerStorage({ store: createMemoryStore({ clock }), platform });
+  const { objects } = storage;
+  const rbac = createRbacAuthorizer(objects);
+  const authorizers = [privilegedGroupAuthorizer, rbac];
+  const serviceAllocator = new ServiceAllocator({ objects, random }, { serviceClusterIpRanges: ['10.43.0.0/16'] });
+  const authorizer = { authorize: (attributes: Parameters<typeof decide>[1]) => decide(authorizers, attributes) };
+  const definitions = createResourceDefinitions({ objects, platform, serviceAllocator, authorizer });
+  const admission = createAdmissionPlugins({ objects: () => objects, random, authorizer, rulesFor: rbac.rulesFor });
+  const server = createApiServer(
+    { storage, platform, definitions, authenticators: [], authorizers, admission },
+    { version: versionInfo({ keelsonVersion: '0.1.0' }), serverAddress: '127.0.0.1:6443' },
+  );
+  let writes = 0;
+  const handler: typeof server.handler = (request) => {
+    if (request.method !== 'GET' && !request.path.includes('/events')) writes++;
+    return server.handler(request);
+  };
+  const clientFor = (principal: typeof ADMIN, userAgent: string): Client => createInProcessClient({ handler, clock, principal, userAgent });
+  const stop = new AbortController();
+  await server.start(stop.signal);
+  serviceAllocator.start();
+  await bootstrapCluster(objects, { kubernetesServiceIp: '10.43.0.1', advertised: [{ ip: '127.0.0.1', port: 6443 }] });
+  const admin = clientFor(ADMIN, 'kubectl');
+  await objects.ensure(Namespaces, { metadata: { name: 'default' } });
+  await admin.resource(ServiceAccounts).create({ metadata: { namespace: 'default', name: 'default' } });
+
+  const manager = clientFor(MANAGER, 'kube-controller-manager');
+  const broadcaster = createEventBroadcaster({ client: manager, clock, random, log });
+  const informers = createInformerFactory({ client: manager, clock, random, log });
+  const deps: ControllerDeps = {
+    clientFor: (account) => clientFor(accountPrincipal('kube-system', account) as typeof ADMIN, `kube-controller-manager/${account}`),
+    informers,
+    platform,
+    recorderFor: (component) => broadcaster.recorderFor(component),
+    config,
+  };
+  broadcaster.start(stop.signal);
+  const made = factories.map((factory) => factory(deps));
+  informers.start(stop.signal);
+  const ended = Promise.all(made.map((controller) => controller.start(stop.signal)));
+
+  const drive = <T>(work: Promise<T>): Promise<T> => clock.drive(work);
+  const now = (): string => formatTime(clock.nowMs());
+  const harness: ServerHarness = {
+    clock,
+    log,
+    admin,
+    create: (info, object) => drive(admin.resource(info).create(withNamespace(info, object))),
+    get: (info, key) => drive(admin.resource(info).get(parseKey(key))),
+    list: async (info) => (await drive(admin.resource(info).list())).items as never,
+    // oxlint-disable-next-line max-params -- reads like the request
+    async update(info, key, change, subresource) {
+      const draft = structuredClone(await harness.get(info, key));
+      change(draft);
+      return await drive(admin.resource(info).update(draft, subresource === undefined ? {} : { subresource }));
+    },
+    async remove(info, key, propagationPolicy = 'Background') {
+      await drive(admin.resource(info as ResourceInfo<KubernetesObject>).delete(parseKey(key), { propagationPolicy }));
+    },
+    async addNode(name, { labels = {}, spec = {} } = {}) {
+      const { taints: _, ...node } = await harness.create(Nodes, { metadata: { name, labels: { 'kubernetes.io/hostname': name, ...labels } }, spec }).then((made) => made.spec ?? {});
+      await harness.update(Nodes, name, (draft) => void (draft.spec = { ...node, ...(spec.taints === undefined ? {} : { taints: spec.taints }) }));
+    },
+    async finish(pod, phase, exitCode = phase === 'Failed' ? 1 : 0) {
+      await drive(updatePodStatus(admin, pod, finished(pod, phase, { exitCode, time: now() })));
+    },
+    pods: async () => (await harness.list(Pods)).filter(isPodActive).sort(byName),
+    events: async () => (await harness.list(Events)).map((event) => `${event.type} ${event.reason} ${event.message}`),
+    async run(ms, { which = () => true, stepMs = 100 } = {}) {
+      for (let passed = 0; passed < ms; passed += stepMs) {
+        await clock.advance(stepMs);
+        for (const pod of await harness.list(Pods)) {
+          if (pod.metadata.deletionTimestamp !== undefined) await drive(removePod(admin, pod));
+          else if (isPodActive(pod) && pod.status?.phase !== 'Running' && which(pod)) await drive(startPod(admin, pod, now()));
+        }
+      }
+      await clock.settle();
+    },
+    writes: () => writes,
+    async stop() {
+      stop.abort(new Error('test over'));
+      await ended;
+      rbac.stop();
+      await server.stop();
+    },
+  };
+  await clock.settle();
+  return harness;
+}
+
+function byName(a: KubernetesObject, b: KubernetesObject): number {
+  return (a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1;
+}
+
+function withNamespace<T extends KubernetesObject>(info: ResourceInfo<T>, object: object): T {
+  const given = object as T;
+  return info.namespaced ? ({ ...given, metadata: { namespace: 'default', ...given.metadata } } as T) : given;
+}
+
+/** Ended by the kubelet's word: the grace period is over. What finalizers hold stays. */
+async function removePod(admin: Client, pod: Pod): Promise<void> {
+  const { namespace = '', name = '', uid } = pod.metadata;
+  await ignoreGone(admin.resource(Pods).delete({ namespace, name }, { gracePeriodSeconds: 0, ...(uid === undefined ? {} : { preconditions: { uid } }) }));
+}
+
+async function startPod(admin: Client, pod: Pod, time: string): Promise<void> {
+  const conditions = [{ type: 'Ready', status: 'True', lastTransitionTime: time }];
+  const { namespace = '', name = '' } = pod.metadata;
+  if ((pod.spec?.nodeName ?? '') === '') {
+    const target = { kind: 'Node', name: daemonPodNode(pod) ?? 'node' };
+    await ignoreGone(admin.resource(Pods).createSubresource({ namespace, name }, 'binding', { apiVersion: 'v1', kind: 'Binding', metadata: { name }, target }));
+  }
+  await ignoreGone(updatePodStatus(admin, pod, { ...pod.status, phase: 'Running', conditions, podIP: '10.42.0.9', startTime: time }));
+}
+
+function finished(pod: Pod, phase: string, { exitCode, time }: { exitCode: number; time: string }): NonNullable<Pod['status']> {
+  const terminated = { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error', startedAt: time, finishedAt: time };
+  const containerStatuses = (pod.spec?.containers ?? []).map(({ name, image = '' }) => ({ name, image, imageID: image, ready: false, restartCount: 0, state: { terminated } }));
+  return { ...pod.status, phase, containerStatuses, conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: time }] };
+}
+
+async function updatePodStatus(admin: Client, pod: Pod, status: NonNullable<Pod['status']>): Promise<void> {
+  const { namespace = '', name = '' } = pod.metadata;
+  const current = await admin.resource(Pods).get({ namespace, name });
+  await admin.resource(Pods).updateStatus({ ...current, status });
+}
+
+async function ignoreGone(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (!isReason(error, 'NotFound', 'Conflict')) throw error;
+  }
+}

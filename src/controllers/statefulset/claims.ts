@@ -1,0 +1,51 @@
+/**
+ * Claims of a StatefulSet's pods and who owns them under its retention policy. Pure. Upstream: statefulset
+ * stateful_set_utils.go claimOwnerMatchesSetAndPod, updateClaimOwnerRefForSetAndPod.
+ */
+import { deepEqual } from '../../base/equal.ts';
+import { Pods, StatefulSets } from '../../api/gen/resources.ts';
+import type { StatefulSet } from '../../api/gen/apps-v1.ts';
+import type { PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
+import type { OwnerReference } from '../../api/gen/meta-v1.ts';
+import { newControllerReference } from '../../component-helpers/owner-references.ts';
+import { claimName, inRange, ordinalOf } from './identity.ts';
+
+/** The claims of an ordinal, as they are to be created. */
+export function claimsFor(set: StatefulSet, ordinal: number): PersistentVolumeClaim[] {
+  return (set.spec?.volumeClaimTemplates ?? []).map((template) => ({
+    ...template,
+    metadata: {
+      ...template.metadata,
+      name: claimName(set, template.metadata.name ?? '', ordinal),
+      namespace: set.metadata.namespace ?? '',
+      labels: { ...template.metadata.labels, ...set.spec?.selector.matchLabels },
+    },
+  }));
+}
+
+/** Whether a claim belongs to an earlier pod of the same name and will go with it: nothing can be made on it. */
+export function isStale(claim: PersistentVolumeClaim, pod: Pod | undefined, podName: string): boolean {
+  const owners = claim.metadata.ownerReferences ?? [];
+  return owners.some((owner) => owner.kind === 'Pod' && owner.name === podName && owner.uid !== pod?.metadata.uid);
+}
+
+/**
+ * The owners a claim should have; undefined when it has them. Claims that something else controls are left alone.
+ */
+export function claimOwners(set: StatefulSet, pod: Pod, claim: PersistentVolumeClaim): OwnerReference[] | undefined {
+  const current = claim.metadata.ownerReferences ?? [];
+  const isSet = (owner: OwnerReference): boolean => owner.uid === set.metadata.uid;
+  const isPod = (owner: OwnerReference): boolean => owner.kind === 'Pod' && owner.name === pod.metadata.name;
+  if (current.some((owner) => owner.controller === true && !isSet(owner) && !isPod(owner))) return undefined;
+  const { whenScaled, whenDeleted } = set.spec?.persistentVolumeClaimRetentionPolicy ?? {};
+  const scaledDown = !inRange(set, ordinalOf(pod));
+  const wanted = current.filter((owner) => !isSet(owner) && !isPod(owner));
+  if (whenScaled === 'Delete' && scaledDown) wanted.push(newControllerReference(pod, Pods));
+  else if (whenDeleted === 'Delete') wanted.push(newControllerReference(set, StatefulSets));
+  return sameOwners(current, wanted) ? undefined : wanted;
+}
+
+function sameOwners(a: readonly OwnerReference[], b: readonly OwnerReference[]): boolean {
+  const uids = (owners: readonly OwnerReference[]): string[] => owners.map((owner) => owner.uid).sort();
+  return deepEqual(uids(a), uids(b));
+}

@@ -1,0 +1,76 @@
+/** The revisions of a StatefulSet. Upstream: stateful_set_control.go getStatefulSetRevisions, truncateHistory. */
+import { ControllerRevisions, StatefulSets } from '../../api/gen/resources.ts';
+import { isReason } from '../../api/status-error.ts';
+import type { ControllerRevision, StatefulSet } from '../../api/gen/apps-v1.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Client } from '../../client/client.ts';
+import { newControllerReference } from '../../component-helpers/owner-references.ts';
+import { equalRevisions, nextRevisionNumber, renumber, revisionHash, revisionName, sortRevisions, templatePatch, truncateHistory } from '../controller-history.ts';
+import { revisionOf } from './identity.ts';
+
+const HASH_LABEL = 'controller.kubernetes.io/hash';
+
+/** The revision pods have, and the one they are to have. */
+export interface StatefulHistory {
+  readonly current: ControllerRevision;
+  readonly update: ControllerRevision;
+  readonly collisionCount: number;
+}
+
+/** What the history is made from. */
+export interface HistoryInput {
+  readonly client: Client;
+  readonly set: StatefulSet;
+  /** Revisions the set controls. */
+  readonly revisions: readonly ControllerRevision[];
+  readonly signal: AbortSignal;
+}
+
+/** Finds or makes the revision of the present template, numbered highest. */
+export async function resolveRevisions(input: HistoryInput): Promise<StatefulHistory> {
+  const { client, set, signal } = input;
+  const revisions = sortRevisions(input.revisions);
+  const data = templatePatch(set.spec?.template ?? {});
+  const wanted: ControllerRevision = { metadata: {}, data, revision: nextRevisionNumber(revisions) };
+  const equal = revisions.filter((revision) => equalRevisions(revision, wanted)).at(-1);
+  let collisionCount = set.status?.collisionCount ?? 0;
+  let update: ControllerRevision;
+  if (equal === undefined) ({ revision: update, collisionCount } = await createRevision(input, wanted, collisionCount));
+  else if (equal === revisions.at(-1)) update = equal;
+  else update = await renumber(client, equal, { number: wanted.revision, signal });
+  const current = revisions.find((revision) => revision.metadata.name === set.status?.currentRevision) ?? update;
+  return { current, update, collisionCount };
+}
+
+/** Keeps as many revisions without pods as the set wants. */
+export async function cleanUpHistory(input: HistoryInput, history: StatefulHistory, pods: readonly Pod[]): Promise<void> {
+  const live = new Set([history.current.metadata.name ?? '', history.update.metadata.name ?? '', ...pods.map(revisionOf)]);
+  const limit = input.set.spec?.revisionHistoryLimit ?? 10;
+  await truncateHistory(input.client, { revisions: input.revisions, live, limit }, input.signal);
+}
+
+async function createRevision(
+  { client, set, signal }: HistoryInput,
+  wanted: ControllerRevision,
+  firstCount: number,
+): Promise<{ revision: ControllerRevision; collisionCount: number }> {
+  const { namespace = '', name: setName = '', annotations } = set.metadata;
+  const resource = client.resource(ControllerRevisions);
+  for (let collisionCount = firstCount; ; collisionCount++) {
+    const hash = revisionHash(wanted.data, collisionCount === 0 ? undefined : collisionCount);
+    const name = revisionName(setName, hash);
+    const metadata = {
+      namespace, name,
+      labels: { ...set.spec?.template.metadata?.labels, [HASH_LABEL]: hash },
+      annotations: { ...annotations },
+      ownerReferences: [newControllerReference(set, StatefulSets)],
+    };
+    try {
+      return { revision: await resource.create({ ...wanted, metadata }, { signal }), collisionCount };
+    } catch (error) {
+      if (!isReason(error, 'AlreadyExists')) throw error;
+      const existing = await resource.get({ namespace, name }, { signal });
+      if (equalRevisions(existing, wanted)) return { revision: existing, collisionCount };
+    }
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * Creates, repairs and deletes the pods of a StatefulSet with their claims: the thin part. Upstream:
+ * statefulset/stateful_pod_control.go.
+ */
+import { PersistentVolumeClaims, Pods } from '../../api/gen/resources.ts';
+import { isReason } from '../../api/status-error.ts';
+import type { StatefulSet } from '../../api/gen/apps-v1.ts';
+import type { PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
+import type { Client } from '../../client/client.ts';
+import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { Informer } from '../../client/informer.ts';
+import { claimOwners, claimsFor, isStale } from './claims.ts';
+import { missingIdentity, ordinalOf } from './identity.ts';
+
+/** Acts on the pods of one sync. */
+export interface StatefulPodControl {
+  /** Claims first, then the pod. False when a claim is still going away with an earlier pod: nothing was done then. */
+  create(set: StatefulSet, pod: Pod): Promise<boolean>;
+  /** Makes missing claims of a waiting pod, and sets labels and claim owners right. */
+  repair(set: StatefulSet, pod: Pod): Promise<void>;
+  /** Sets the owners of the pod's claims as the retention policy says. */
+  retainClaims(set: StatefulSet, pod: Pod): Promise<void>;
+  remove(set: StatefulSet, pod: Pod): Promise<void>;
+}
+
+/** What it acts with. */
+export interface StatefulPodControlDeps {
+  readonly client: Client;
+  readonly recorder: EventRecorder;
+  readonly claims: Informer<PersistentVolumeClaim>;
+  readonly signal: AbortSignal;
+}
+
+type Verb = 'create' | 'update' | 'delete';
+const PAST: Readonly<Record<Verb, string>> = { create: 'Create', update: 'Update', delete: 'Delete' };
+
+/** Makes a control whose calls end with the signal. */
+export function createStatefulPodControl(deps: StatefulPodControlDeps): StatefulPodControl {
+  const { client, recorder, claims, signal } = deps;
+  const pods = client.resource(Pods);
+  const claimClient = client.resource(PersistentVolumeClaims);
+
+  async function recorded<T>(set: StatefulSet, what: { readonly verb: Verb; readonly text: string; readonly done: string }, work: () => Promise<T>): Promise<T> {
+    const text = `${what.verb} ${what.text} in StatefulSet ${set.metadata.name}`;
+    try {
+      const result = await work();
+      recorder.event(set, 'Normal', `Successful${PAST[what.verb]}`, `${text} ${what.done}`);
+      return result;
+    } catch (error) {
+      const quiet = signal.aborted || isReason(error, 'AlreadyExists') || (what.verb === 'delete' && isReason(error, 'NotFound'));
+      if (!quiet) recorder.event(set, 'Warning', `Failed${PAST[what.verb]}`, `${text} failed error: ${(error as Error).message}`);
+      throw error;
+    }
+  }
+
+  async function createClaims(set: StatefulSet, pod: Pod): Promise<void> {
+    for (const claim of claimsFor(set, ordinalOf(pod))) {
+      const { namespace = '', name = '' } = claim.metadata;
+      const existing = claims.get({ namespace, name });
+      if (existing?.metadata.deletionTimestamp !== undefined) throw new Error(`pvc ${name} is being deleted`);
+      if (existing !== undefined) continue;
+      const what = { verb: 'create', text: `Claim ${name} Pod ${pod.metadata.name}`, done: 'success' } as const;
+      await recorded(set, what, () => claimClient.create(claim, { signal })).catch(ignoreExisting);
+    }
+  }
+
+  async function retainClaims(set: StatefulSet, pod: Pod): Promise<void> {
+    for (const { metadata } of claimsFor(set, ordinalOf(pod))) {
+      const claim = claims.get({ namespace: metadata.namespace ?? '', name: metadata.name ?? '' });
+      const ownerReferences = claim === undefined ? undefined : claimOwners(set, pod, claim);
+      if (claim === undefined || ownerReferences === undefined) continue;
+      await claimClient.update({ ...claim, metadata: { ...claim.metadata, ownerReferences } }, { signal });
+    }
+  }
+
+  return {
+    retainClaims,
+    async create(set, pod) {
+      const names = claimsFor(set, ordinalOf(pod)).map(({ metadata }) => ({ namespace: metadata.namespace ?? '', name: metadata.name ?? '' }));
+      const found = names.map((name) => claims.get(name)).filter((claim) => claim !== undefined);
+      if (found.some((claim) => isStale(claim, undefined, pod.metadata.name ?? ''))) return false;
+      await createClaims(set, pod);
+      const created = await recorded(set, { verb: 'create', text: `Pod ${pod.metadata.name}`, done: 'successful' }, () => pods.create(pod, { signal }));
+      await retainClaims(set, created);
+      return true;
+    },
+    async repair(set, pod) {
+      if (pod.status?.phase === 'Pending') await createClaims(set, pod);
+      await retainClaims(set, pod);
+      const labels = missingIdentity(pod);
+      if (labels === undefined) return;
+      const { namespace = '', name = '' } = pod.metadata;
+      const what = { verb: 'update', text: `Pod ${name}`, done: 'successful' } as const;
+      await recorded(set, what, () => pods.patch({ namespace, name }, { type: 'merge', patch: { metadata: { labels } } }, { signal }));
+    },
+    async remove(set, pod) {
+      const { namespace = '', name = '', uid } = pod.metadata;
+      const what = { verb: 'delete', text: `Pod ${name}`, done: 'successful' } as const;
+      const preconditions = uid === undefined ? {} : { preconditions: { uid } };
+      await recorded(set, what, () => pods.delete({ namespace, name }, { signal, ...preconditions })).catch(ignoreGone);
+    },
+  };
+}
+
+function ignoreExisting(error: unknown): void {
+  if (!isReason(error, 'AlreadyExists')) throw error;
+}
+
+function ignoreGone(error: unknown): void {
+  if (!isReason(error, 'NotFound')) throw error;
+}

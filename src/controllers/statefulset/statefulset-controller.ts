@@ -1,0 +1,152 @@
+/**
+ * Keeps the numbered pods of StatefulSets, with their claims. Upstream: pkg/controller/statefulset.
+ *
+ * Watches: StatefulSets, their ControllerRevisions, pods, claims. Writes alone: StatefulSet status, its revisions, its pods'
+ * creation and deletion, the claims made from its templates and those claims' owner references.
+ */
+import { ControllerRevisions, PersistentVolumeClaims, Pods, StatefulSets } from '../../api/gen/resources.ts';
+import { compileLabelSelector } from '../../api/label-selector.ts';
+import { isReason } from '../../api/status-error.ts';
+import type { ControllerRevision, StatefulSet } from '../../api/gen/apps-v1.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { keyOfObject, parseKey } from '../../client/object-store.ts';
+import { retryOnConflict } from '../../client/retry-on-conflict.ts';
+import { equalStatus } from '../../component-helpers/wire-equality.ts';
+import { claimObjects } from '../controller-ref-manager.ts';
+import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
+import { templateOf } from '../controller-history.ts';
+import { slowStartBatch } from '../pod-control.ts';
+import { orphansOf, PODS_BY_CONTROLLER, watchPods } from '../pod-events.ts';
+import { cleanUpHistory, resolveRevisions, type HistoryInput, type StatefulHistory } from './history.ts';
+import { allowsBurst, isMember, newPod } from './identity.ts';
+import { planStatefulSet, type StatefulPlan, type StatefulView } from './plan.ts';
+import { createStatefulPodControl, type StatefulPodControl } from './stateful-pod-control.ts';
+import { calculateStatus } from './status.ts';
+
+const NAME = 'statefulset-controller';
+const WORKERS = 5;
+
+/** Makes the StatefulSet controller. */
+export function createStatefulSetController(deps: ControllerDeps): Controller {
+  const { clock } = deps.platform;
+  const client = deps.clientFor(NAME);
+  const recorder = deps.recorderFor(NAME);
+  const sets = deps.informers.informer(StatefulSets);
+  const revisions = deps.informers.informer(ControllerRevisions);
+  const pods = deps.informers.informer(Pods);
+  const claims = deps.informers.informer(PersistentVolumeClaims);
+  const selectorOf = (set: StatefulSet) => compileLabelSelector(set.spec?.selector);
+
+  const loop = createKeyedLoop(deps, {
+    name: NAME,
+    queueName: 'statefulset',
+    workers: WORKERS,
+    informers: informerList(sets, revisions, pods, claims),
+    sync,
+  });
+
+  async function claim<T extends Pod | ControllerRevision>(
+    set: StatefulSet,
+    work: { readonly info: typeof Pods | typeof ControllerRevisions; readonly objects: readonly T[]; readonly signal: AbortSignal },
+  ): Promise<T[]> {
+    const selector = selectorOf(set);
+    return await claimObjects<T>(
+      {
+        owner: set,
+        ownerInfo: StatefulSets,
+        matches: (object) => selector.matches(object.metadata.labels),
+        client: client.resource(work.info as never),
+        readOwner: () => client.resource(StatefulSets).get(parseKey(keyOfObject(set)), { signal: work.signal }),
+        signal: work.signal,
+      },
+      work.objects,
+    );
+  }
+
+  async function sync(key: string, signal: AbortSignal): Promise<void> {
+    const set = sets.get(parseKey(key));
+    if (set === undefined) return;
+    const { uid = '', namespace = '' } = set.metadata;
+    const candidates = [...pods.byIndex(PODS_BY_CONTROLLER, uid), ...pods.byIndex(PODS_BY_CONTROLLER, orphansOf(namespace))];
+    const owned = await claim(set, { info: Pods, objects: candidates.filter((pod) => isMember(set, pod)), signal });
+    const input: HistoryInput = {
+      client, set, signal,
+      revisions: await claim(set, { info: ControllerRevisions, objects: revisions.list(namespace), signal }),
+    };
+    const history = await resolveRevisions(input);
+    const view: StatefulView = {
+      set,
+      pods: owned,
+      currentRevision: history.current.metadata.name ?? '',
+      updateRevision: history.update.metadata.name ?? '',
+      nowMs: clock.nowMs(),
+    };
+    let failure: unknown;
+    if (set.metadata.deletionTimestamp === undefined) {
+      const control = createStatefulPodControl({ client, recorder, claims, signal });
+      failure = await apply({ view, history, control }, planStatefulSet(view)).catch((error: unknown) => error);
+    }
+    await writeStatus(view, history, signal);
+    if (failure !== undefined) throw failure;
+    await cleanUpHistory(input, history, owned);
+  }
+
+  async function apply(
+    { view, history, control }: { readonly view: StatefulView; readonly history: StatefulHistory; readonly control: StatefulPodControl },
+    plan: StatefulPlan,
+  ): Promise<void> {
+    const { set } = view;
+    for (const pod of plan.recreate) {
+      const failed = pod.status?.phase === 'Failed';
+      const text = `StatefulSet ${keyOfObject(set)} is recreating ${failed ? 'failed' : 'terminated'} Pod ${pod.metadata.name}`;
+      recorder.event(set, failed ? 'Warning' : 'Normal', failed ? 'RecreatingFailedPod' : 'RecreatingTerminatedPod', text);
+      await control.remove(set, pod);
+    }
+    for (const pod of plan.keep) await control.repair(set, pod);
+    const created = await slowStartBatch(plan.create.length, async (index) => {
+      const { ordinal, revision } = plan.create[index] as StatefulPlan['create'][number];
+      const source = revision === view.currentRevision ? history.current : history.update;
+      const made = await control.create(set, newPod(set, ordinal, { name: revision, template: templateOf(source) }));
+      // The claim goes with its old pod; nothing that is watched here tells when, so look again.
+      if (!made) loop.queue.addRateLimited(keyOfObject(set));
+    });
+    if (created.error !== undefined) throw created.error;
+    for (const pod of plan.condemned) await control.retainClaims(set, pod);
+    await slowStartBatchOrThrow(plan.remove.length, allowsBurst(set), (index) => control.remove(set, plan.remove[index] as Pod));
+  }
+
+  async function writeStatus(view: StatefulView, history: StatefulHistory, signal: AbortSignal): Promise<void> {
+    const status = calculateStatus(view, history.collisionCount);
+    let current = view.set;
+    await retryOnConflict(
+      clock,
+      async () => {
+        if (current.metadata.uid !== view.set.metadata.uid || equalStatus(status, current.status)) return;
+        try {
+          await client.resource(StatefulSets).updateStatus({ ...current, status }, { signal });
+        } catch (error) {
+          if (isReason(error, 'NotFound')) return;
+          if (isReason(error, 'Conflict')) current = await client.resource(StatefulSets).get(parseKey(keyOfObject(current)), { signal });
+          throw error;
+        }
+      },
+      signal,
+    );
+    const minReadySeconds = view.set.spec?.minReadySeconds ?? 0;
+    if (minReadySeconds > 0 && status.availableReplicas !== status.readyReplicas) loop.queue.addAfter(keyOfObject(view.set), minReadySeconds * 1000);
+  }
+
+  const enqueue = (set: StatefulSet): void => loop.queue.add(keyOfObject(set));
+  sets.addHandler({ onAdd: enqueue, onUpdate: (_, set) => enqueue(set), onDelete: enqueue });
+  watchPods({ pods, owners: sets, selectorOf, enqueue: (key) => loop.queue.add(key) });
+  return loop;
+}
+
+async function slowStartBatchOrThrow(count: number, together: boolean, task: (index: number) => Promise<void>): Promise<void> {
+  if (!together) {
+    for (let index = 0; index < count; index++) await task(index);
+    return;
+  }
+  const { error } = await slowStartBatch(count, task);
+  if (error !== undefined) throw error;
+}
