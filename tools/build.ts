@@ -18,6 +18,8 @@ export const entries: Readonly<Record<string, string>> = {
   'sqlite-worker': 'src/storage/sqlite/worker.ts',
   spawner: 'src/platform/node/spawner.ts',
   dns: 'src/dns/main.ts',
+  'sim-worker': 'src/cli/sim-worker.ts',
+  testing: 'src/testing/index.ts',
 };
 
 /** What is recorded of a build: of which contents, and the cheap fingerprint of the files that held them. */

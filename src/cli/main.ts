@@ -6,12 +6,13 @@ import { Command, CommanderError } from 'commander';
 import { VERSION } from '../base/version.ts';
 import { dnsServerCommand } from './dns-server.ts';
 import { downCommand } from './down.ts';
+import { simCommand } from './sim.ts';
 import { statusCommand } from './status.ts';
 import { upCommand } from './up.ts';
 import { UserError } from './usage-error.ts';
 
 /** Every command. A new one: a file and a line here. */
-const commands: readonly (() => Command)[] = [upCommand, downCommand, statusCommand];
+const commands: readonly (() => Command)[] = [upCommand, downCommand, statusCommand, simCommand];
 
 function program(): Command {
   const root = new Command('keelson').description('Kubernetes for Node.js').version(VERSION, '--version', 'print the version');

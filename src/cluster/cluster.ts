@@ -15,7 +15,7 @@ import { createControlPlane, type ControlPlane } from './control-plane.ts';
 import { hostAddress, servingNames } from './host-address.ts';
 import type { Instance } from './instance.ts';
 import { kubeconfigYaml } from './kubeconfig.ts';
-import { createPodNetwork, kubernetesServiceAddress } from './network/pod-network.ts';
+import { createPodNetwork, kubernetesServiceAddress, type PodNetwork } from './network/pod-network.ts';
 import { createClusterNode, nodePrincipal, type ClusterNode } from './node.ts';
 import type { PortReservation } from './port-reservation.ts';
 import type { Progress } from './progress.ts';
@@ -45,6 +45,12 @@ export interface Cluster {
 /** Creates the cluster; nothing runs before `start`. */
 export function createCluster(platform: Platform, config: ClusterConfig): Cluster {
   return new RunningCluster(platform, config);
+}
+
+/** Both results, or a rejection once neither works any longer: whoever cleans up then finds all there is. */
+async function bothOrNeither<A, B>(work: readonly [Promise<A>, Promise<B>]): Promise<[A, B]> {
+  await Promise.allSettled(work);
+  return await Promise.all(work);
 }
 
 const NODE_READY_TIMEOUT_MS = 120_000;
@@ -77,7 +83,8 @@ class RunningCluster implements Cluster {
     const { progress } = this.#config;
     const signal = this.#lifetime.signal;
     await this.#makeDirectories();
-    // containerd takes as long to start as the control plane: both at once.
+    // containerd takes as long to start as the control plane, and the network's programs wait for nobody: all at once.
+    const { network, up } = this.#startNetwork();
     const runtime = progress.phase('container runtime', () => this.#startRuntime(signal));
     this.#runtimeStarted = runtime.then(() => undefined, () => undefined); // Its failure is awaited below.
     const controlPlane = await this.#startControlPlane(signal);
@@ -88,7 +95,7 @@ class RunningCluster implements Cluster {
         if (!signal.aborted) this.#fail(error);
       },
     );
-    await this.#startNode(controlPlane, await runtime, signal);
+    await this.#startNode({ controlPlane, cri: await runtime, network: await up.then(() => network) }, signal);
     await progress.phase('node Ready', () => this.#nodeReady(controlPlane, signal));
   }
 
@@ -112,12 +119,12 @@ class RunningCluster implements Cluster {
     const platform = this.#platform;
     const { instance, options, progress } = this.#config;
     const address = hostAddress(platform.net.interfaces());
-    const store = await progress.phase('store', () => openStore(platform, { kind: options.store, file: instance.storeFile }));
-    this.#store = store;
-    const pki = await progress.phase('certificates', () => ensureClusterPki(
+    // Both wait for the disk, and the first certificates are a lot of work: at once.
+    const opening = progress.phase('store', () => openStore(platform, { kind: options.store, file: instance.storeFile })).then((store) => (this.#store = store));
+    const [store, pki] = await bothOrNeither([opening, progress.phase('certificates', () => ensureClusterPki(
       platform.files, { crypto: platform.crypto, random: platform.random, nowMs: () => platform.clock.nowMs() },
       { dir: instance.pkiDir, names: servingNames(instance, [address, '127.0.0.1', kubernetesServiceAddress(instance.serviceCidr)]) },
-    ));
+    ))]);
     const controlPlane = createControlPlane({ platform, store, pki, instance, hostAddress: address, runtimeConfig: options.runtimeConfig });
     this.#controlPlane = controlPlane;
     await progress.phase('API server', async () => {
@@ -138,11 +145,16 @@ class RunningCluster implements Cluster {
     return supervisor.client;
   }
 
-  async #startNode(controlPlane: ControlPlane, cri: CriClient, signal: AbortSignal): Promise<void> {
+  #startNetwork(): { readonly network: PodNetwork; readonly up: Promise<void> } {
+    const network = createPodNetwork(this.#platform, this.#config.instance);
+    const up = network.start();
+    up.catch(() => undefined); // Awaited before the node starts.
+    return { network, up };
+  }
+
+  async #startNode({ controlPlane, cri, network }: { readonly controlPlane: ControlPlane; readonly cri: CriClient; readonly network: PodNetwork }, signal: AbortSignal): Promise<void> {
     const platform = this.#platform;
     const { instance, kubeletPort } = this.#config;
-    const network = createPodNetwork(platform, instance);
-    await network.start();
     const node = await createClusterNode({ platform, client: controlPlane.clientFor(nodePrincipal(instance.nodeName), 'kubelet'), cri, network, instance, kubeletPort: kubeletPort.port });
     this.#node = node;
     await node.start(signal);

@@ -1,21 +1,26 @@
 /** All controllers under upstream's names. To add one: a folder and a line. */
 import type { Controller, ControllerDeps } from './controller.ts';
 import { createClusterRoleAggregationController } from './clusterrole-aggregation/clusterrole-aggregation-controller.ts';
+import { createCronJobController } from './cronjob/cronjob-controller.ts';
 import { createDaemonSetController } from './daemonset/daemonset-controller.ts';
 import { createDeploymentController } from './deployment/deployment-controller.ts';
+import { createDisruptionController } from './disruption/disruption-controller.ts';
 import { createEndpointsController } from './endpoint/endpoints-controller.ts';
 import { createEndpointSliceController } from './endpointslice/endpointslice-controller.ts';
 import { createGarbageCollector } from './garbage-collector/garbage-collector.ts';
+import { createJobController } from './job/job-controller.ts';
 import { createNamespaceController } from './namespace/namespace-controller.ts';
 import { createNodeIpamController } from './node-ipam/node-ipam-controller.ts';
 import { createNodeLifecycleController } from './node-lifecycle/node-lifecycle-controller.ts';
 import { createPodGarbageCollector } from './pod-garbage-collector/pod-gc.ts';
 import { replicaSetFlavour, replicationControllerFlavour } from './replicaset/flavours.ts';
 import { createReplicaController } from './replicaset/replicaset-controller.ts';
+import { createResourceQuotaController } from './resourcequota/resourcequota-controller.ts';
 import { createRootCaPublisher } from './root-ca-certificate-publisher/root-ca-publisher.ts';
 import { createServiceAccountsController } from './serviceaccount/serviceaccounts-controller.ts';
 import { createStatefulSetController } from './statefulset/statefulset-controller.ts';
 import { createTaintEvictionController } from './taint-eviction/taint-eviction-controller.ts';
+import { createTtlAfterFinishedController } from './ttl-after-finished/ttl-after-finished-controller.ts';
 
 /** Makes a controller; nothing runs before its `start`. */
 export type ControllerFactory = (deps: ControllerDeps) => Controller;
@@ -26,9 +31,14 @@ export const controllers: Readonly<Record<string, ControllerFactory>> = {
   'replicationcontroller-controller': (deps) => createReplicaController(deps, replicationControllerFlavour),
   'deployment-controller': createDeploymentController,
   'daemonset-controller': createDaemonSetController,
+  'job-controller': createJobController,
+  'cronjob-controller': createCronJobController,
+  'ttl-after-finished-controller': createTtlAfterFinishedController,
   'statefulset-controller': createStatefulSetController,
+  'disruption-controller': createDisruptionController,
   'endpointslice-controller': createEndpointSliceController,
   'endpoints-controller': createEndpointsController,
+  'resourcequota-controller': createResourceQuotaController,
   'namespace-controller': createNamespaceController,
   'serviceaccount-controller': createServiceAccountsController,
   'root-ca-certificate-publisher-controller': createRootCaPublisher,

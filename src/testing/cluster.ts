@@ -16,7 +16,7 @@ import { createMemoryFiles } from '../platform/sim/files.ts';
 import { createSimPlatform, type SimPlatform } from '../platform/sim/sim-platform.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
-import type { Store } from '../storage/store.ts';
+import type { Store, StoreStatus } from '../storage/store.ts';
 import { applyManifests, type Manifests } from './apply.ts';
 import { sortedEvents } from './describe.ts';
 import { spanMs, type Duration } from './duration.ts';
@@ -47,6 +47,8 @@ export interface ClusterOptions {
   readonly seed?: number | string;
   /** `memory` (default), or a store of your own, which the cluster closes. */
   readonly store?: 'memory' | ((clock: Clock) => Promise<Store> | Store);
+  /** Certificates and keys for `listen` and for tokens, to keep them over restarts. Default: made when they are needed. */
+  readonly pki?: ClusterPki;
   readonly images?: readonly SimImage[];
   /** Images nobody described: containers that run for ever (`run`, the default), or a failed pull (`refuse`). */
   readonly unknownImages?: 'run' | 'refuse';
@@ -96,6 +98,7 @@ export class Cluster implements AsyncDisposable {
     this.#options = options;
     this.#pace = pace;
     this.#store = store;
+    this.#pki = options.pki;
     this.#seed = String(options.seed);
     for (const image of options.images ?? []) this.#images.set(image.name, image);
     this.#world = this.#createWorld();
@@ -152,6 +155,13 @@ export class Cluster implements AsyncDisposable {
     return this.#pace.advance(spanMs(duration));
   }
 
+  /** Sets the wall clock of all machines forwards or back, as an administrator or a time server does. Virtual time only. */
+  jumpWallClock(byMs: number): void {
+    const { clock } = this.#pace;
+    if (!(clock instanceof VirtualClock)) throw new Error('only a virtual clock can be set');
+    clock.jumpWall(byMs);
+  }
+
   /** Lets everything happen that can at this instant. */
   settle(): Promise<void> {
     return this.#pace.settle();
@@ -174,6 +184,11 @@ export class Cluster implements AsyncDisposable {
     return this.#objects()?.list(info) ?? [];
   }
 
+  /** How full the store is. */
+  storeStatus(): Promise<StoreStatus> {
+    return this.#store.status();
+  }
+
   /** Calls back at every change of a pod, over restarts of the API server; first with all there are. */
   onPodChange(listener: (pod: Pod | undefined, old: Pod | undefined) => void): void {
     this.#podListeners.push(listener);
@@ -181,9 +196,9 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** Everything that changed the store so far: equal for equal seeds. Lines only with `keepEventLog`. */
-  eventLog(): { readonly hash: string; readonly count: number; readonly lines: readonly string[] } {
+  eventLog(): { readonly hash: string; readonly count: number; readonly byResource: ReadonlyMap<string, number>; readonly lines: readonly string[] } {
     const { log } = this.#world;
-    return { hash: log.hash(), count: log.count(), lines: log.lines };
+    return { hash: log.hash(), count: log.count(), byResource: new Map(log.byResource()), lines: log.lines };
   }
 
   /** Opens a real HTTPS port. */

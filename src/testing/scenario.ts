@@ -72,6 +72,8 @@ export function parseScenario(text: string): Scenario {
 export async function runScenario(scenario: Scenario, seed: number): Promise<ScenarioResult> {
   const { nodes = 1, controllers, images = {} } = scenario;
   const random = createSeededRandom(`${seed}/scenario`);
+  // Each step draws from a stream of its own: leaving one out changes nothing for the others.
+  const streamOf = (index: number): Random => random.fork(`step-${index}`);
   let step = -1;
   let cluster: Cluster | undefined;
   try {
@@ -84,7 +86,7 @@ export async function runScenario(scenario: Scenario, seed: number): Promise<Sce
     const context: StepContext = { cluster, random, invariants, vars: new Map() };
     for (step = 0; step < scenario.steps.length; step++) {
       const [[word, value] = ['', undefined]] = Object.entries(scenario.steps[step]!);
-      await knownSteps[word]!(context, draw(value, random));
+      await knownSteps[word]!({ ...context, random: streamOf(step) }, draw(value, streamOf(step)));
       invariants.check();
     }
     const { hash, count } = cluster.eventLog();

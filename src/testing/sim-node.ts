@@ -74,16 +74,16 @@ export class SimNode {
     this.spec = spec;
     this.#deps = deps;
     this.#platform = createSimPlatform({ beside: deps.beside, seed: `${deps.seed}/${spec.name}`, addresses: [deps.address], host: this.#facts() });
-    const { clock, files, random, network } = this.#platform;
+    const { clock, files, random, network, crypto } = this.#platform;
     this.runtime = createSimRuntime(
       {
-        clock, files, random,
+        clock, files, random, crypto,
         listen(address, port, http) {
           network.listeners.set(`${address}:${port}`, { http });
           return () => void network.listeners.delete(`${address}:${port}`);
         },
       },
-      { images: deps.images(), unknownImages: deps.unknownImages, networkReady: 'with-range' },
+      { images: deps.images(), unknownImages: deps.unknownImages, networkReady: 'with-range', nodeAddress: deps.address },
     );
   }
 

@@ -1,5 +1,5 @@
 /** PATCH in its four kinds: JSON patch, merge patch, strategic merge patch and server-side apply. Upstream: endpoints/handlers/patch.go. */
-import { parseJson } from '../../api/codec/json.ts';
+import { parseJson, stringifyJson } from '../../api/codec/json.ts';
 import { JsonSyntaxError } from '../../api/codec/json-parser.ts';
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
 import { jsonKind } from '../../api/codec/scalars.ts';
@@ -139,7 +139,7 @@ function patching(call: Call, patch: ReadPatch): UpdateRequest['next'] {
       return draft;
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
-      const text = `Invalid value: ${JSON.stringify(JSON.stringify(patch.value))}: ${error.message}`;
+      const text = `Invalid value: ${JSON.stringify(stringifyJson(patch.value))}: ${error.message}`;
       throw invalid({ group: '', kind: '' }, '', [{ reason: 'FieldValueInvalid', field: 'patch', text }]);
     }
   };

@@ -40,7 +40,7 @@ export async function encodeObject(object: object, form: MediaForm, { schema, pr
     return Buffer.from(stringifyYaml(object));
   }
   if (form.serialization === 'protobuf' && schema !== undefined) return encodeProtobuf(schema, object as JsonObject);
-  return Buffer.from(`${pretty ? JSON.stringify(object, null, 2) : stringifyJson(object)}\n`);
+  return Buffer.from(`${stringifyJson(object, pretty ? 2 : 0)}\n`);
 }
 
 /** What is to be written: a stored cell, or an object that is stored nowhere. A cell is decoded only when the form needs it. */

@@ -13,6 +13,7 @@ import { createSimRuntimeService } from './sim-runtime-service.ts';
 import type { SimContainer } from './sim-container.ts';
 import type { SimHttpAnswer, SimHttpCall } from './sim-image.ts';
 import type { SimSandbox } from './sim-sandbox.ts';
+import { createSimStreaming, type PendingExec } from './sim-streaming.ts';
 import type { SimRuntimeConfig, SimRuntimeDeps, SimState } from './sim-state.ts';
 
 /** The runtime and the hands of the test on it. */
@@ -67,6 +68,19 @@ function instrument<T extends object>(
   return Object.fromEntries(entries) as T;
 }
 
+const STREAMING_PORT = 10_010;
+
+function listenForStreams({ listen, crypto }: SimRuntimeDeps, { nodeAddress }: SimRuntimeConfig, pending: Map<string, PendingExec>): string | undefined {
+  if (listen === undefined || crypto === undefined || nodeAddress === undefined) return undefined;
+  const take = (token: string): PendingExec | undefined => {
+    const found = pending.get(token);
+    pending.delete(token);
+    return found;
+  };
+  listen(nodeAddress, STREAMING_PORT, createSimStreaming(take, crypto));
+  return `${nodeAddress}:${STREAMING_PORT}`;
+}
+
 /** Makes the runtime. */
 export function createSimRuntime(deps: SimRuntimeDeps, config: SimRuntimeConfig = {}): SimRuntime {
   const random = deps.random.fork('sim-runtime');
@@ -77,6 +91,7 @@ export function createSimRuntime(deps: SimRuntimeDeps, config: SimRuntimeConfig 
   const failures = new Map<string, CriError>();
   const store = createSimImages(deps, config);
   const network = { podCidr: config.networkReady === 'with-range' ? undefined : (config.podCidr ?? '10.244.0.0/16') };
+  const pendingExecs = new Map<string, PendingExec>();
   const state: SimState = {
     deps,
     network,
@@ -85,6 +100,8 @@ export function createSimRuntime(deps: SimRuntimeDeps, config: SimRuntimeConfig 
     containers,
     store,
     starts: new Map(),
+    pendingExecs,
+    streamingAt: listenForStreams(deps, config, pendingExecs),
     newId: () => Buffer.from(random.bytes(32)).toString('hex'),
     allocateIp: createAddresses(network, () => sandboxes.values()),
     emit(event) {
