@@ -359,39 +359,6 @@ describe('the main job with kubectl', { concurrency: 4 }, () => {
     assert.match(await space.kubectl('create configmap other --from-literal=k=v --dry-run=client -o yaml'), /k: v/);
   });
 
-  it('cordons, taints, drains, and lets pods back', async () => {
-    const other = await startCluster();
-    try {
-      const node = (await names(other, 'nodes'))[0]!;
-      await other.kubectl(`create deployment calm --image=${images.test} --replicas=2`);
-      await other.kubectl([
-        'patch',
-        'deployment',
-        'calm',
-        '-p',
-        '{"spec":{"template":{"spec":{"terminationGracePeriodSeconds":1}}}}',
-      ]);
-      await other.kubectl('rollout status deployment/calm --timeout=40s');
-      await other.kubectl(`cordon ${node}`);
-      assert.match(await other.kubectl('get nodes'), /Ready,SchedulingDisabled/);
-      assert.match(await other.kubectl(`drain ${node} --ignore-daemonsets --timeout=60s`), /node\/\S+ drained/);
-      await other.until(
-        'pods wait',
-        async () =>
-          (await other.kubectl(['get', 'pods', '-o', 'jsonpath={.items[*].status.phase}'])) === 'Pending Pending',
-      );
-      await other.kubectl(`taint node ${node} only=few:NoSchedule`);
-      await other.kubectl(`uncordon ${node}`);
-      await other.until('the taint keeps them away', async () =>
-        (await other.kubectl('describe pods --show-events')).includes('had untolerated taint'),
-      );
-      await other.kubectl(`taint node ${node} only-`);
-      await other.kubectl('rollout status deployment/calm --timeout=40s');
-    } finally {
-      await other.stop();
-    }
-  });
-
   it('deletes a namespace with all its content', async () => {
     const space = await cluster.space('doomed');
     await space.kubectl(`create deployment web --image=${images.test} --replicas=2`);
