@@ -66,6 +66,7 @@ class RunningCluster implements Cluster {
   #controlPlane: ControlPlane | undefined;
   #controllersEnd: Promise<void> = Promise.resolve();
   #runtimeStarted: Promise<void> = Promise.resolve();
+  #started: Promise<void> = Promise.resolve();
   #node: ClusterNode | undefined;
   #nodeServices: NodeServices | undefined;
 
@@ -79,15 +80,21 @@ class RunningCluster implements Cluster {
     this.failed.catch(() => undefined); // Whoever waits hears of it; nobody waiting is no crash.
   }
 
-  async start(): Promise<void> {
+  start(): Promise<void> {
+    const started = this.#startParts(this.#lifetime.signal);
+    this.#started = started.then(() => undefined, () => undefined); // Whoever called hears of the failure.
+    return started;
+  }
+
+  async #startParts(signal: AbortSignal): Promise<void> {
     const { progress } = this.#config;
-    const signal = this.#lifetime.signal;
     await this.#makeDirectories();
     // containerd takes as long to start as the control plane, and the network's programs wait for nobody: all at once.
     const { network, up } = this.#startNetwork();
     const runtime = progress.phase('container runtime', () => this.#startRuntime(signal));
     this.#runtimeStarted = runtime.then(() => undefined, () => undefined); // Its failure is awaited below.
     const controlPlane = await this.#startControlPlane(signal);
+    signal.throwIfAborted();
     const running = Promise.all([controlPlane.runControllers(signal), controlPlane.startScheduler(signal)]);
     this.#controllersEnd = running.then(
       () => undefined,
@@ -101,12 +108,13 @@ class RunningCluster implements Cluster {
 
   async stop(): Promise<void> {
     this.#lifetime.abort(new Error('keelson is stopping'));
+    await this.#started; // A start that is cut short ends at its next step: nothing is opened behind the back of a stop.
     await this.#nodeServices?.stop();
     await this.#node?.stop();
     await this.#controllersEnd;
     await this.#controlPlane?.stop();
     await this.#store?.close();
-    await this.#runtimeStarted; // Nothing is started behind the back of who waits for the end.
+    await this.#runtimeStarted;
   }
 
   async #makeDirectories(): Promise<void> {
@@ -157,8 +165,10 @@ class RunningCluster implements Cluster {
     const { instance, kubeletPort } = this.#config;
     const node = await createClusterNode({ platform, client: controlPlane.clientFor(nodePrincipal(instance.nodeName), 'kubelet'), cri, network, instance, kubeletPort: kubeletPort.port });
     this.#node = node;
+    signal.throwIfAborted();
     await node.start(signal);
     await kubeletPort.release();
+    signal.throwIfAborted();
     await this.#nodeServices?.serveKubelet(node, cri);
   }
 

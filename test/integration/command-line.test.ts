@@ -25,7 +25,8 @@ import {
   type TestCluster,
 } from './cluster-fixture.ts';
 import { leftovers } from './fixtures/leftovers.ts';
-import { run, type Outcome } from './fixtures/programs.ts';
+import { run, start, type Outcome } from './fixtures/programs.ts';
+import { tcpOutcome } from './fixtures/traffic.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'keelson-cli-'));
 after(() => rmSync(scratch, { recursive: true, force: true }));
@@ -306,20 +307,25 @@ describe('two clusters side by side', () => {
     assert.equal(await one.kubectl('get configmap mine -o name'), 'configmap/mine\n', 'the other one was not touched');
   });
 
-  it('stop at SIGINT in the foreground with exit code 0 and leave no process but containerd and DNS', async () => {
+  it('stop at SIGINT in the foreground with exit code 0, also in the middle of a start', async () => {
     await keelson(['down', '--data-dir', two.dataDir]);
-    const { start } = await import('./fixtures/programs.ts');
-    const foreground = start(process.execPath, [
-      keelsonProgram,
-      ...upArgs(two),
-      '--node-name',
-      'other-node',
-      '--cluster-domain',
-      'corp.test',
-    ]);
-    await two.until('the API', async () => (await two.outcome('get nodes')).stdout.includes(' Ready '));
-    foreground.kill('SIGINT');
-    assert.equal((await foreground.exit).code, 0);
+    const args = [keelsonProgram, ...upArgs(two), '--node-name', 'other-node', '--cluster-domain', 'corp.test'];
+    const ready = async (): Promise<boolean> => (await two.outcome('get nodes')).stdout.includes(' Ready ');
+    for (const reached of [
+      async () => true,
+      () => tcpOutcome('127.0.0.1', two.httpsPort).then((outcome) => outcome === 'accepted'),
+      ready,
+    ]) {
+      const foreground = start(process.execPath, args);
+      try {
+        await two.until('the lock', async () => (await keelson(['status', '--data-dir', two.dataDir])).code === 0);
+        await two.until('the moment to stop', reached);
+        foreground.kill('SIGINT');
+        assert.equal((await foreground.ended(30_000)).code, 0);
+      } finally {
+        foreground.kill('SIGKILL');
+      }
+    }
     await two.up();
   });
 });

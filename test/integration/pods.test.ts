@@ -308,7 +308,7 @@ describe('pods on a real node', { concurrency: 5 }, () => {
     const startedMs = performance.now();
     await space.kubectl('delete pod polite');
     assert.ok(performance.now() - startedMs < 10_000, 'a pod that ends at once is not waited for');
-    const { stdout } = await follow.exit;
+    const { stdout } = await follow.ended();
     assert.equal(stdout, 'up\nhook\ngot TERM\n');
     await space.kubectl('delete pod stubborn --timeout=20s');
     await space.apply(

@@ -47,7 +47,7 @@ for (const [index, program] of kubectlPrograms().entries()) {
       const follow = space.start('logs -f ticker --tail=1');
       await follow.until(/tick (\d+)\n[^]*tick \d+\n[^]*tick \d+\n/);
       follow.kill();
-      await follow.exit;
+      await follow.ended();
       assert.match(follow.stdout(), /tock \d+/, 'both streams are in the log');
       assert.match(
         await space.kubectl('logs ticker --timestamps --tail=2'),
@@ -76,7 +76,7 @@ for (const [index, program] of kubectlPrograms().entries()) {
       interactive.write('echo first\n');
       await interactive.until(/first/);
       interactive.write('exit 5\n');
-      assert.equal((await interactive.exit).code, 5);
+      assert.equal((await interactive.ended()).code, 5);
     });
 
     it('cp: files and folders both ways', async () => {
@@ -108,7 +108,7 @@ for (const [index, program] of kubectlPrograms().entries()) {
           Array.from({ length: 8 }, () => 'web'),
         );
         forward.kill();
-        await forward.exit;
+        await forward.ended();
       }
       const closed = space.start(`port-forward pod/web ${await freePort()}:9999`);
       await closed.until(/Forwarding from/);
@@ -121,7 +121,7 @@ for (const [index, program] of kubectlPrograms().entries()) {
       );
       await closed.until(/onnection refused|an error occurred forwarding/);
       closed.kill();
-      await closed.exit;
+      await closed.ended();
     });
 
     it('run --rm -i and attach: a program of a pod as if it ran here', async () => {
@@ -158,7 +158,7 @@ for (const [index, program] of kubectlPrograms().entries()) {
       attached.write('hello\n');
       await attached.until(/got hello/);
       attached.write('end\n');
-      await attached.exit;
+      await attached.ended();
       await space.kubectl('wait --for=jsonpath={.status.phase}=Succeeded pod/echoing --timeout=20s');
     });
 
@@ -166,14 +166,14 @@ for (const [index, program] of kubectlPrograms().entries()) {
       const watch = space.start('get pods --watch --output-watch-events -l app=seen');
       const waiting = space.start('wait --for=create pod/seen --timeout=30s');
       await space.kubectl(['run', 'seen', `--image=${images.test}`, '--labels=app=seen']);
-      assert.equal((await waiting.exit).code, 0);
+      assert.equal((await waiting.ended()).code, 0);
       await space.kubectl('wait --for=condition=Ready pod/seen --timeout=30s');
       const gone = space.start('wait --for=delete pod/seen --timeout=30s');
       await space.kubectl('delete pod seen --grace-period=1 --wait=false');
-      assert.equal((await gone.exit).code, 0);
+      assert.equal((await gone.ended()).code, 0);
       await watch.until(/DELETED\s+seen/);
       watch.kill();
-      await watch.exit;
+      await watch.ended();
       assert.match(
         watch.stdout(),
         /ADDED\s+seen\s+0\/1\s+(Pending|ContainerCreating)[^]*MODIFIED\s+seen\s+1\/1\s+Running[^]*MODIFIED\s+seen\s+1\/1\s+Terminating[^]*DELETED\s+seen/,
