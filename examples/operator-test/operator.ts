@@ -119,6 +119,7 @@ function undefinedIfGone(error: unknown): undefined {
 function createElection(leases: CoordinationV1Api, namespace: string, identity: string): { isLeader(): boolean; start(): Promise<void>; stop(): Promise<void> } {
   let leading = false;
   let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> = Promise.resolve();
   const spec = (): V1Lease['spec'] => ({ holderIdentity: identity, leaseDurationSeconds: 5, renewTime: new V1MicroTime() });
   const isFree = ({ spec: held }: V1Lease): boolean =>
     !held?.holderIdentity || held.holderIdentity === identity || Date.now() - new Date(held.renewTime ?? 0).getTime() > 5000;
@@ -136,10 +137,11 @@ function createElection(leases: CoordinationV1Api, namespace: string, identity: 
     isLeader: () => leading,
     async start() {
       await attempt();
-      timer = setInterval(() => void attempt(), 1000).unref();
+      timer = setInterval(() => (running = attempt()), 1000).unref();
     },
     async stop() {
       clearInterval(timer);
+      await running; // A renewal on its way would make the release a conflict.
       if (!leading) return;
       leading = false;
       const lease = await leases.readNamespacedLease({ name: LEASE, namespace });
