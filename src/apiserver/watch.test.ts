@@ -31,7 +31,6 @@ async function watch({ server, request }: TestServer, query: string): Promise<{ 
   return { lines, done: response.kind === 'stream' ? response.run(sink) : Promise.resolve(), stop: () => stop.abort() };
 }
 
-const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const shown = (lines: readonly Line[]): string[] => lines.map(({ type, object }) => `${type} ${object.metadata.name ?? ''}`.trim());
 
 test('a watch without version starts with what is there', async () => {
@@ -41,7 +40,7 @@ test('a watch without version starts with what is there', async () => {
   const b = await server.send('POST', maps, named('b'));
   await server.send('PUT', `${maps}/b`, { ...b.body, data: { x: '1' } });
   await server.send('DELETE', `${maps}/a`);
-  await settle();
+  await server.platform.clock.settle();
   assert.deepEqual(shown(lines), ['ADDED a', 'ADDED b', 'MODIFIED b', 'DELETED a']);
   const versions = lines.map((line) => Number(line.object.metadata.resourceVersion));
   assert.deepEqual(versions, versions.toSorted((x, y) => x - y));
@@ -55,7 +54,7 @@ test('a watch resumes after a version, and misses nothing', async () => {
   await server.send('POST', maps, named('b'));
   const { lines, done, stop } = await watch(server, `&resourceVersion=${a.body.metadata.resourceVersion}`);
   await server.send('POST', maps, named('c'));
-  await settle();
+  await server.platform.clock.settle();
   assert.deepEqual(shown(lines), ['ADDED b', 'ADDED c']);
   stop();
   await done;
@@ -68,7 +67,7 @@ test('entering and leaving the selection', async () => {
   const out = await server.send('PUT', `${maps}/m`, { ...made.body, metadata: { ...made.body.metadata, labels: { app: 'y' } } });
   await server.send('POST', maps, named('other'));
   await server.send('PUT', `${maps}/m`, { ...out.body, metadata: { ...out.body.metadata, labels: { app: 'x' } } });
-  await settle();
+  await server.platform.clock.settle();
   assert.deepEqual(shown(lines), ['ADDED m', 'DELETED m', 'ADDED m']);
   assert.equal(lines[1]!.object.metadata.resourceVersion, out.body.metadata.resourceVersion, 'the version of the change that took it out');
   stop();
@@ -94,7 +93,7 @@ test('sendInitialEvents ends with an annotated bookmark; bookmarks follow each m
   await server.send('POST', maps, named('a'));
   const query = '&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=90';
   const { lines, done } = await watch(server, query);
-  await settle();
+  await server.platform.clock.settle();
   assert.deepEqual(shown(lines), ['ADDED a', 'BOOKMARK']);
   assert.deepEqual(lines[1]!.object.metadata.annotations, { 'k8s.io/initial-events-end': 'true' });
   await server.platform.clock.advance(91_000);

@@ -16,7 +16,8 @@ import type { PodContainerManager } from '../kubelet/cgroups/pod-container-manag
 import { createPodContainerManager } from '../kubelet/cgroups/create-pod-container-manager.ts';
 import type { ContainerRuntime } from '../kubelet/container/runtime.ts';
 import { KUBELET_DEFAULTS, type KubeletConfiguration } from '../kubelet/kubelet-configuration.ts';
-import { createKubelet, type Kubelet, type KubeletCore } from '../kubelet/kubelet.ts';
+import type { Kubelet, KubeletCore } from '../kubelet/kubelet-contract.ts';
+import { createKubelet } from '../kubelet/kubelet.ts';
 import { createContainerRuntime } from '../kubelet/runtime/container-runtime.ts';
 import { createObjectCache, type WatchingObjectCache } from '../kubelet/volumes/object-cache.ts';
 import type { VolumeManager } from '../kubelet/volumes/volume-manager-contract.ts';

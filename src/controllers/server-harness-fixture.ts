@@ -8,6 +8,7 @@ import type { Node, Pod } from '../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 import { isReason } from '../api/status-error.ts';
+import type { ApiHandler } from '../api/transport.ts';
 import { createAdmissionPlugins } from '../apiserver/admission/list.ts';
 import { createApiServer } from '../apiserver/api-server.ts';
 import { accountPrincipal } from '../apiserver/authn/service-account-tokens.ts';
@@ -62,11 +63,37 @@ export interface ServerHarness {
 const ADMIN = { name: 'admin', groups: ['system:masters', 'system:authenticated'] };
 const MANAGER = { name: 'system:kube-controller-manager', groups: ['system:authenticated'] };
 
+type Principal = typeof ADMIN;
+
+/** A bootstrapped server. */
+interface HarnessServer {
+  readonly clock: VirtualClock;
+  readonly log: MemoryLog;
+  readonly platform: ControllerDeps['platform'];
+  readonly admin: Client;
+  readonly clientFor: (principal: Principal, userAgent: string) => Client;
+  readonly writes: () => number;
+  stop(): Promise<void>;
+}
+
 /** Starts the server, bootstraps it and starts the controllers. */
 export async function startServerHarness(
   factories: readonly ((deps: ControllerDeps) => Controller)[],
   config: ControllersConfig = {},
 ): Promise<ServerHarness> {
+  const stop = new AbortController();
+  const server = await startServer(stop.signal);
+  const ended = startControllers(server, { factories, config }, stop.signal);
+  const harness = createHarness(server, async () => {
+    stop.abort(new Error('test over'));
+    await ended;
+    await server.stop();
+  });
+  await server.clock.settle();
+  return harness;
+}
+
+async function startServer(signal: AbortSignal): Promise<HarnessServer> {
   const clock = new VirtualClock();
   const log = createMemoryLog();
   const random = createSeededRandom(1);
@@ -83,35 +110,54 @@ export async function startServerHarness(
     { storage, platform, definitions, authenticators: [], authorizers, admission },
     { version: versionInfo({ keelsonVersion: '0.1.0' }), serverAddress: '127.0.0.1:6443' },
   );
-  let writes = 0;
-  const handler: typeof server.handler = (request) => {
-    if (request.method !== 'GET' && !request.path.includes('/events')) writes++;
-    return server.handler(request);
-  };
-  const clientFor = (principal: typeof ADMIN, userAgent: string): Client => createInProcessClient({ handler, clock, principal, userAgent });
-  const stop = new AbortController();
-  await server.start(stop.signal);
+  const { handler, writes } = countWrites(server.handler);
+  const clientFor: HarnessServer['clientFor'] = (principal, userAgent) => createInProcessClient({ handler, clock, principal, userAgent });
+  await server.start(signal);
   serviceAllocator.start();
   await bootstrapCluster(objects, { kubernetesServiceIp: '10.43.0.1', advertised: [{ ip: '127.0.0.1', port: 6443 }] });
   const admin = clientFor(ADMIN, 'kubectl');
   await objects.ensure(Namespaces, { metadata: { name: 'default' } });
   await admin.resource(ServiceAccounts).create({ metadata: { namespace: 'default', name: 'default' } });
+  const stop = async (): Promise<void> => {
+    rbac.stop();
+    await server.stop();
+  };
+  return { clock, log, platform, admin, clientFor, writes, stop };
+}
 
-  const manager = clientFor(MANAGER, 'kube-controller-manager');
-  const broadcaster = createEventBroadcaster({ client: manager, clock, random, log });
-  const informers = createInformerFactory({ client: manager, clock, random, log });
+function countWrites(inner: ApiHandler): { handler: ApiHandler; writes: () => number } {
+  let writes = 0;
+  const handler: ApiHandler = (request) => {
+    if (request.method !== 'GET' && !request.path.includes('/events')) writes++;
+    return inner(request);
+  };
+  return { handler, writes: () => writes };
+}
+
+/** Resolves when all controllers have ended. */
+function startControllers(
+  { platform, clientFor }: HarnessServer,
+  { factories, config }: { factories: readonly ((deps: ControllerDeps) => Controller)[]; config: ControllersConfig },
+  signal: AbortSignal,
+): Promise<unknown> {
+  const { clock, random, log } = platform;
+  const client = clientFor(MANAGER, 'kube-controller-manager');
+  const broadcaster = createEventBroadcaster({ client, clock, random, log });
+  const informers = createInformerFactory({ client, clock, random, log });
   const deps: ControllerDeps = {
-    clientFor: (account) => clientFor(accountPrincipal('kube-system', account) as typeof ADMIN, `kube-controller-manager/${account}`),
+    clientFor: (account) => clientFor(accountPrincipal('kube-system', account) as Principal, `kube-controller-manager/${account}`),
     informers,
     platform,
     recorderFor: (component) => broadcaster.recorderFor(component),
     config,
   };
-  broadcaster.start(stop.signal);
+  broadcaster.start(signal);
   const made = factories.map((factory) => factory(deps));
-  informers.start(stop.signal);
-  const ended = Promise.all(made.map((controller) => controller.start(stop.signal)));
+  informers.start(signal);
+  return Promise.all(made.map((controller) => controller.start(signal)));
+}
 
+function createHarness({ clock, log, admin, writes }: HarnessServer, stop: () => Promise<void>): ServerHarness {
   const drive = <T>(work: Promise<T>): Promise<T> => clock.drive(work);
   const now = (): string => formatTime(clock.nowMs());
   const harness: ServerHarness = {
@@ -149,15 +195,9 @@ export async function startServerHarness(
       }
       await clock.settle();
     },
-    writes: () => writes,
-    async stop() {
-      stop.abort(new Error('test over'));
-      await ended;
-      rbac.stop();
-      await server.stop();
-    },
+    writes,
+    stop,
   };
-  await clock.settle();
   return harness;
 }
 
