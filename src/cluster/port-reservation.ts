@@ -17,7 +17,9 @@ export function reservePort(port: number): Promise<PortReservation | undefined> 
   server.unref();
   const release = (): Promise<void> => new Promise((resolve) => void server.close(() => resolve()));
   return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? resolve(undefined) : reject(error)));
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'EADDRINUSE' ? resolve(undefined) : reject(error),
+    );
     server.listen({ port, host: '0.0.0.0' }, () => resolve({ port, release }));
   });
 }

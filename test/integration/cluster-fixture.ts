@@ -25,7 +25,11 @@ export const keelsonProgram = join(repositoryRoot, 'bin/keelson');
 export type Args = string | readonly string[];
 
 /** The images every test cluster has; `test:2` is as `test:1` and says "2" at /cgi-bin/version. */
-export const images = { demo: 'localhost/keelson/demo:1', test: 'localhost/keelson/test:1', test2: 'localhost/keelson/test:2' };
+export const images = {
+  demo: 'localhost/keelson/demo:1',
+  test: 'localhost/keelson/test:1',
+  test2: 'localhost/keelson/test:2',
+};
 
 /** Where and as what a cluster runs. */
 export interface ClusterPlace {
@@ -83,7 +87,13 @@ export async function freePlace(): Promise<ClusterPlace> {
   const pairs = Array.from({ length: 40 }, (_, index) => 110 + 2 * ((httpsPort + index) % 40));
   const first = pairs.find((octet) => !taken.has(octet) && !taken.has(octet + 1));
   assert.ok(first !== undefined, 'no free address range for a test cluster');
-  return { dataDir, hash: hashOf(dataDir), httpsPort, clusterCidr: `10.${first}.0.0/16`, serviceCidr: `10.${first + 1}.0.0/16` };
+  return {
+    dataDir,
+    hash: hashOf(dataDir),
+    httpsPort,
+    clusterCidr: `10.${first}.0.0/16`,
+    serviceCidr: `10.${first + 1}.0.0/16`,
+  };
 }
 
 /** A TCP port that was free a moment ago, below the range from which clients' ports are taken. */
@@ -112,7 +122,17 @@ export function keelson(args: Args, options: RunOptions = {}): Promise<Outcome> 
 
 /** The arguments of `keelson up` for a place. */
 export function upArgs({ dataDir, httpsPort, clusterCidr, serviceCidr }: ClusterPlace): string[] {
-  return ['up', '--data-dir', dataDir, '--https-port', String(httpsPort), '--cluster-cidr', clusterCidr, '--service-cidr', serviceCidr];
+  return [
+    'up',
+    '--data-dir',
+    dataDir,
+    '--https-port',
+    String(httpsPort),
+    '--cluster-cidr',
+    clusterCidr,
+    '--service-cidr',
+    serviceCidr,
+  ];
 }
 
 /** Starts a cluster with the images of the tests. A start that fails leaves nothing behind. */
@@ -161,7 +181,10 @@ function createTestCluster(place: ClusterPlace, { flags = [], kubectl = kubectlP
     async space(name) {
       const space = spaceOf(name);
       await space.kubectl(['create', 'namespace', name]);
-      await space.until('the default service account', async () => (await space.outcome('get serviceaccount default')).code === 0);
+      await space.until(
+        'the default service account',
+        async () => (await space.outcome('get serviceaccount default')).code === 0,
+      );
       return space;
     },
     async up() {
@@ -198,7 +221,10 @@ interface SpaceDeps {
 
 function createSpace({ namespace, kubectl, env, logFile, started }: SpaceDeps): Space {
   // Without the flag for `default`: manifests may name other namespaces.
-  const full = (args: Args): string[] => [...(namespace === 'default' ? [] : ['--namespace', namespace]), ...listOf(args)];
+  const full = (args: Args): string[] => [
+    ...(namespace === 'default' ? [] : ['--namespace', namespace]),
+    ...listOf(args),
+  ];
   const space: Space = {
     namespace,
     kubectl: (args, options) => must(kubectl, full(args), { env, ...options }),
@@ -219,7 +245,9 @@ function createSpace({ namespace, kubectl, env, logFile, started }: SpaceDeps): 
         const value = await probe().catch((error: unknown) => ((last = error), undefined));
         if (value !== undefined && value !== false) return value;
         if (performance.now() >= deadlineMs) {
-          throw new Error(`${what}: not after ${timeoutMs / 1000} s${last instanceof Error ? ` (${last.message})` : ''}\n${await report(space, logFile)}`);
+          throw new Error(
+            `${what}: not after ${timeoutMs / 1000} s${last instanceof Error ? ` (${last.message})` : ''}\n${await report(space, logFile)}`,
+          );
         }
         await sleep(50);
       }
@@ -241,7 +269,12 @@ async function report(space: Space, logFile: string): Promise<string> {
 /** The end of a log without what only debugging needs. */
 function tail(file: string): string {
   if (!existsSync(file)) return '';
-  return readFileSync(file, 'utf8').trim().split('\n').slice(-15).map((line) => line.slice(0, 300)).join('\n');
+  return readFileSync(file, 'utf8')
+    .trim()
+    .split('\n')
+    .slice(-15)
+    .map((line) => line.slice(0, 300))
+    .join('\n');
 }
 
 function listOf(args: Args): readonly string[] {

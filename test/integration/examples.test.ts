@@ -29,7 +29,14 @@ const checks: Record<string, () => Promise<void>> = {
   'web-with-config.yaml': async () => {
     await cluster.kubectl('rollout status deployment/site --timeout=60s');
     assert.equal(await answer('site'), '<h1>Hello from a ConfigMap</h1>');
-    await cluster.kubectl(['patch', 'configmap', 'site-pages', '--type=merge', '-p', '{"data":{"index.html":"changed"}}']);
+    await cluster.kubectl([
+      'patch',
+      'configmap',
+      'site-pages',
+      '--type=merge',
+      '-p',
+      '{"data":{"index.html":"changed"}}',
+    ]);
     await cluster.until('the changed page', async () => (await answer('site')) === 'changed');
   },
   'one-shot-pod.yaml': async () => {
@@ -52,8 +59,16 @@ const checks: Record<string, () => Promise<void>> = {
   },
   'node-port.yaml': async () => {
     await cluster.kubectl('wait --for=condition=Ready pod/door --timeout=60s');
-    const node = await cluster.kubectl(['get', 'nodes', '-o', 'jsonpath={.items[0].status.addresses[?(@.type=="InternalIP")].address}']);
-    await cluster.until('an answer of the node port', async () => (await fetchText(`http://${node}:31080/`)) === 'Hello from door');
+    const node = await cluster.kubectl([
+      'get',
+      'nodes',
+      '-o',
+      'jsonpath={.items[0].status.addresses[?(@.type=="InternalIP")].address}',
+    ]);
+    await cluster.until(
+      'an answer of the node port',
+      async () => (await fetchText(`http://${node}:31080/`)) === 'Hello from door',
+    );
   },
   'headless.yaml': async () => {
     await cluster.kubectl('wait --for=condition=Ready pod/db-0 pod/db-1 --timeout=60s');
@@ -65,28 +80,46 @@ const checks: Record<string, () => Promise<void>> = {
       const text = await cluster.kubectl('exec asker -- getent ahostsv4 db');
       return addresses.every((address) => text.includes(address));
     });
-    assert.match(await cluster.kubectl('exec asker -- getent hosts db-1.db.default.svc.cluster.local'), new RegExp(`^${addresses[1]} `));
+    assert.match(
+      await cluster.kubectl('exec asker -- getent hosts db-1.db.default.svc.cluster.local'),
+      new RegExp(`^${addresses[1]} `),
+    );
     await cluster.kubectl('delete pod asker --now');
   },
   'secrets-and-facts.yaml': async () => {
     await cluster.kubectl('wait --for=condition=Ready pod/told --timeout=60s');
     const address = await cluster.kubectl('get pod told -o jsonpath={.status.podIP}');
-    assert.equal(await cluster.kubectl('logs told'), `user ada, password s3cret, pod told at ${address}, memory 32 MiB\nlabels: app="told" tier="example" \n`);
+    assert.equal(
+      await cluster.kubectl('logs told'),
+      `user ada, password s3cret, pod told at ${address}, memory 32 MiB\nlabels: app="told" tier="example" \n`,
+    );
   },
   'rbac.yaml': async () => {
     await cluster.kubectl('wait -n readers --for=condition=Ready pod/reading --timeout=60s');
-    const may = async (what: string): Promise<string> => (await cluster.outcome(`auth can-i ${what} --as system:serviceaccount:readers:reader -n readers`)).stdout.trim();
-    assert.deepEqual([await may('list pods'), await may('get pods/log'), await may('list secrets'), await may('delete pods')], ['yes', 'yes', 'no', 'no']);
+    const may = async (what: string): Promise<string> =>
+      (await cluster.outcome(`auth can-i ${what} --as system:serviceaccount:readers:reader -n readers`)).stdout.trim();
+    assert.deepEqual(
+      [await may('list pods'), await may('get pods/log'), await may('list secrets'), await may('delete pods')],
+      ['yes', 'yes', 'no', 'no'],
+    );
   },
   'server-side-apply.yaml': async () => {
     const file = join(folder, 'server-side-apply.yaml');
     await cluster.kubectl('delete configmap shared');
     await cluster.kubectl(`apply --server-side -f ${file}`);
-    const other = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'shared' }, data: { color: 'red' } });
+    const other = JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'shared' },
+      data: { color: 'red' },
+    });
     const conflict = await cluster.outcome('apply --server-side --field-manager=other -f -', { input: other });
     assert.match(conflict.stderr, /conflict with "kubectl": \.data\.color/);
     await cluster.apply(other.replace('color', 'shape'), '--server-side', '--field-manager=other');
-    assert.equal(await cluster.kubectl('get configmap shared -o jsonpath={.data}'), '{"color":"green","shape":"red","size":"3"}');
+    assert.equal(
+      await cluster.kubectl('get configmap shared -o jsonpath={.data}'),
+      '{"color":"green","shape":"red","size":"3"}',
+    );
   },
 };
 
