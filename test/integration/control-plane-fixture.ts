@@ -8,7 +8,6 @@ import { type ControlPlane, createControlPlane } from '../../src/cluster/control
 import { deriveInstance } from '../../src/cluster/instance.ts';
 import { kubeconfigYaml } from '../../src/cluster/kubeconfig.ts';
 import { ensureClusterPki } from '../../src/component-helpers/pki/cluster-pki.ts';
-import type { HttpServer } from '../../src/platform/http.ts';
 import { createNodePlatform } from '../../src/platform/node/node-platform.ts';
 import { createMemoryStore } from '../../src/storage/memory/memory-store.ts';
 import { kubectlProgram } from '../../tools/kubectl.ts';
@@ -37,11 +36,7 @@ export interface ControlPlaneFixture {
 /** Starts it, with its controllers and its scheduler. */
 export async function startControlPlane(): Promise<ControlPlaneFixture> {
   const directory = await mkdtemp(join(tmpdir(), 'keelson-plane-'));
-  const base = createNodePlatform();
-  let https: HttpServer | undefined;
-  // The composition listens where a cluster would; a test keeps to loopback and any free port.
-  const listenHttp: typeof base.listenHttp = async (options, handler) => (https = await base.listenHttp({ ...options, host: '127.0.0.1', port: 0 }, handler));
-  const platform = { ...base, listenHttp };
+  const platform = createNodePlatform();
   const instance = deriveInstance(
     { dataDir: directory, nodeName: 'none', clusterCidr: '10.222.0.0/16', serviceCidr: '10.223.0.0/24', clusterDomain: 'cluster.local', httpsPort: 6443 },
     (text) => platform.crypto.sha256Hex(text),
@@ -57,7 +52,8 @@ export async function startControlPlane(): Promise<ControlPlaneFixture> {
   const controllers = controlPlane.runControllers(lifetime.signal).catch((error: unknown) => {
     if (!lifetime.signal.aborted) throw error;
   });
-  const { port } = https!;
+  await controlPlane.startScheduler(lifetime.signal);
+  const { port } = await controlPlane.serve({ host: '127.0.0.1', port: 0, tls: { ...pki.apiServer, clientCaPem: pki.ca.certPem } });
   const kubeconfig = join(directory, 'kubeconfig');
   await writeFile(kubeconfig, kubeconfigYaml({ server: `https://127.0.0.1:${port}`, caPem: pki.ca.certPem, ...pki.admin, user: 'admin', cluster: 'test' }));
   const program = kubectlProgram();
@@ -78,6 +74,7 @@ export async function startControlPlane(): Promise<ControlPlaneFixture> {
       await controllers;
       await controlPlane.stop();
       await store.close();
+      platform.close();
       await rm(directory, { recursive: true });
     },
   };
