@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createNodeClock } from '../platform/node/clock.ts';
 import { createSimPlatform } from '../platform/sim/sim-platform.ts';
-import { returnMemoryWhenIdle, shouldCollect } from './idle-memory.ts';
+import { returnMemoryWhenIdle, shouldCollect, thisProcess } from './idle-memory.ts';
 
 const MiB = 1024 * 1024;
 
@@ -19,14 +20,36 @@ test('memory is given back when the process is idle, there is much to gain and t
   }
 });
 
-test('a look at an idle process makes its heap smaller', async () => {
+test('an idle process is looked at every ten seconds, a busy one left alone, and nothing happens once cancelled', async () => {
   const { clock } = createSimPlatform();
-  const cancel = returnMemoryWhenIdle(clock);
-  let garbage: unknown[] | undefined = Array.from({ length: 1_000_000 }, (_, index) => ({ index }));
-  assert.equal(garbage.length, 1_000_000);
-  garbage = undefined;
-  const before = process.memoryUsage().heapTotal;
-  await clock.advance(3_600_000); // An hour in which this process does next to nothing.
-  assert.ok(process.memoryUsage().heapTotal < before, 'the heap shrinks');
+  let cpuMs = 0;
+  let unusedBytes = 60 * MiB;
+  const collections: number[] = [];
+  const collect = (): void => {
+    collections.push(clock.monotonicMs() - startMs);
+    unusedBytes = 1 * MiB;
+  };
+  const startMs = clock.monotonicMs();
+  const cancel = returnMemoryWhenIdle(clock, { cpuMs: () => cpuMs, unusedBytes: () => unusedBytes, collect });
+  cpuMs += 5000;
+  await clock.advance(10_000); // Half of a core: busy.
+  assert.deepEqual(collections, []);
+  await clock.advance(20_000);
+  assert.deepEqual(collections, [20_000]);
+  unusedBytes = 60 * MiB;
+  await clock.advance(60_000); // Not again before a minute has passed.
+  assert.deepEqual(collections, [20_000, 80_000]);
+  unusedBytes = 60 * MiB;
   cancel();
+  await clock.advance(600_000);
+  assert.deepEqual(collections, [20_000, 80_000]);
+});
+
+test('this process can be collected', async () => {
+  const gone = new WeakRef({ garbage: true });
+  const memory = thisProcess();
+  assert.ok(memory.cpuMs() > 0);
+  await createNodeClock().yield(); // A WeakRef holds its object for the running turn.
+  memory.collect();
+  assert.equal(gone.deref(), undefined);
 });

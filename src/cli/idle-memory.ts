@@ -27,28 +27,46 @@ export function shouldCollect({ cpuShare, unusedBytes, sinceCollectionMs }: Memo
   return cpuShare < IDLE_SHARE && unusedBytes > WORTHWHILE_BYTES && sinceCollectionMs >= BETWEEN_COLLECTIONS_MS;
 }
 
+/** A process's own use. */
+export interface ProcessMemory {
+  /** CPU time since its start, in milliseconds. */
+  cpuMs(): number;
+  /** Bytes of heap that are held and not used. */
+  unusedBytes(): number;
+  collect(): void;
+}
+
 /** Looks from time to time until cancelled. */
-export function returnMemoryWhenIdle(clock: Clock): CancelTimer {
-  let cpu = process.cpuUsage();
+export function returnMemoryWhenIdle(clock: Clock, memory: ProcessMemory = thisProcess()): CancelTimer {
+  let cpuMs = memory.cpuMs();
   let lookedMs = clock.monotonicMs();
   let collectedMs = Number.NEGATIVE_INFINITY;
-  let collect: (() => void) | undefined;
   return clock.setTicker(CHECK_PERIOD_MS, () => {
     const nowMs = clock.monotonicMs();
-    const used = process.cpuUsage(cpu);
-    const { heapTotal, heapUsed } = process.memoryUsage();
-    const look = {
-      cpuShare: (used.user + used.system) / 1000 / (nowMs - lookedMs),
-      unusedBytes: heapTotal - heapUsed,
-      sinceCollectionMs: nowMs - collectedMs,
-    };
-    cpu = process.cpuUsage();
+    const usedMs = memory.cpuMs() - cpuMs;
+    const look = { cpuShare: usedMs / (nowMs - lookedMs), unusedBytes: memory.unusedBytes(), sinceCollectionMs: nowMs - collectedMs };
+    cpuMs += usedMs;
     lookedMs = nowMs;
     if (!shouldCollect(look)) return;
     collectedMs = nowMs;
-    collect ??= collector();
-    collect();
+    memory.collect();
   });
+}
+
+/** The process this runs in. */
+export function thisProcess(): ProcessMemory {
+  let collect: (() => void) | undefined;
+  return {
+    cpuMs() {
+      const { user, system } = process.cpuUsage();
+      return (user + system) / 1000;
+    },
+    unusedBytes() {
+      const { heapTotal, heapUsed } = process.memoryUsage();
+      return heapTotal - heapUsed;
+    },
+    collect: () => (collect ??= collector())(),
+  };
 }
 
 /** V8's own collection on demand, which Node.js offers by flag alone. */
