@@ -17,7 +17,12 @@ export interface SimOrder {
 export interface SimAnswer {
   readonly id: number;
   readonly result?: ScenarioResult;
-  readonly failure?: { readonly message: string; readonly step: number };
+  readonly failure?: {
+    readonly message: string;
+    /** What went wrong, without where. */
+    readonly cause: string;
+    readonly step: number;
+  };
 }
 
 async function run({ id, text, seed, twice }: SimOrder): Promise<SimAnswer> {
@@ -27,10 +32,12 @@ async function run({ id, text, seed, twice }: SimOrder): Promise<SimAnswer> {
     if (!twice) return { id, result };
     const again = await runScenario(scenario, seed);
     if (again.hash === result.hash) return { id, result };
-    return { id, failure: { message: `${scenario.name} (seed ${seed}): two runs differ: ${result.hash} after ${result.changes} changes, ${again.hash} after ${again.changes}`, step: -1 } };
+    const cause = 'two runs differ';
+    return { id, failure: { cause, message: `${scenario.name} (seed ${seed}): two runs differ: ${result.hash} after ${result.changes} changes, ${again.hash} after ${again.changes}`, step: -1 } };
   } catch (error) {
     const step = error instanceof ScenarioError ? error.step : -1;
-    return { id, failure: { message: error instanceof Error ? error.message : String(error), step } };
+    const cause = error instanceof ScenarioError ? (error.cause as Error).message : String(error);
+    return { id, failure: { message: error instanceof Error ? error.message : String(error), cause, step } };
   }
 }
 

@@ -121,7 +121,7 @@ async function shrink(pool: SimPool, file: string): Promise<void> {
   for (let index = failure.step - 1; index >= 0; index--) {
     const tried = left.with(index, { nothing: null });
     const answer = await pool.run(stringifyYaml({ ...value, steps: tried }), scenario.seed!);
-    if (answer.failure?.step === failure.step && kindOf(answer.failure.message) === kindOf(failure.message)) left = tried;
+    if (answer.failure?.step === failure.step && kindOf(answer.failure.cause) === kindOf(failure.cause)) left = tried;
   }
   const path = `${file.replace(/(\.replay)?\.ya?ml$/, '')}.min.yaml`;
   writeFileSync(path, stringifyYaml({ ...value, steps: left }));
@@ -130,8 +130,8 @@ async function shrink(pool: SimPool, file: string): Promise<void> {
 }
 
 /** What failed, without what it failed with: names and numbers change as steps are left out. */
-function kindOf(message: string): string {
-  return (message.split(/, there are|\n/)[0] ?? '').replace(/\d+/g, 'N');
+function kindOf(cause: string): string {
+  return (cause.split(/, there are|\n/)[0] ?? '').replace(/\d+/g, 'N');
 }
 
 function indent(text: string): string {

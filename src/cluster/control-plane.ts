@@ -88,7 +88,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       storage, platform, definitions: registry.definitions,
       authenticators: [clientCertificateAuthenticator, createBearerTokenAuthenticator([tokens], clock), anonymousAuthenticator],
       authorizers,
-      admission: createAdmissionPlugins({ objects, random: platform.random.fork('admission'), authorizer: { authorize: (asked) => decide(authorizers, asked) }, rulesFor: rbac.rulesFor }),
+      admission: createAdmissionPlugins({ objects, random: platform.random.fork('admission'), authorizer: { authorize: (asked) => decide(authorizers, asked) }, rulesFor: rbac.rulesFor, clock }),
       routes: registry.routes,
     },
     { version: versionInfo(), serverAddress: `${deps.hostAddress}:${instance.httpsPort}`, runtimeConfig: deps.runtimeConfig },

@@ -4,6 +4,7 @@ import { createClusterRoleAggregationController } from './clusterrole-aggregatio
 import { createCronJobController } from './cronjob/cronjob-controller.ts';
 import { createDaemonSetController } from './daemonset/daemonset-controller.ts';
 import { createDeploymentController } from './deployment/deployment-controller.ts';
+import { createDisruptionController } from './disruption/disruption-controller.ts';
 import { createEndpointsController } from './endpoint/endpoints-controller.ts';
 import { createEndpointSliceController } from './endpointslice/endpointslice-controller.ts';
 import { createGarbageCollector } from './garbage-collector/garbage-collector.ts';
@@ -14,6 +15,7 @@ import { createNodeLifecycleController } from './node-lifecycle/node-lifecycle-c
 import { createPodGarbageCollector } from './pod-garbage-collector/pod-gc.ts';
 import { replicaSetFlavour, replicationControllerFlavour } from './replicaset/flavours.ts';
 import { createReplicaController } from './replicaset/replicaset-controller.ts';
+import { createResourceQuotaController } from './resourcequota/resourcequota-controller.ts';
 import { createRootCaPublisher } from './root-ca-certificate-publisher/root-ca-publisher.ts';
 import { createServiceAccountsController } from './serviceaccount/serviceaccounts-controller.ts';
 import { createStatefulSetController } from './statefulset/statefulset-controller.ts';
@@ -33,8 +35,10 @@ export const controllers: Readonly<Record<string, ControllerFactory>> = {
   'cronjob-controller': createCronJobController,
   'ttl-after-finished-controller': createTtlAfterFinishedController,
   'statefulset-controller': createStatefulSetController,
+  'disruption-controller': createDisruptionController,
   'endpointslice-controller': createEndpointSliceController,
   'endpoints-controller': createEndpointsController,
+  'resourcequota-controller': createResourceQuotaController,
   'namespace-controller': createNamespaceController,
   'serviceaccount-controller': createServiceAccountsController,
   'root-ca-certificate-publisher-controller': createRootCaPublisher,

@@ -155,6 +155,13 @@ export class Cluster implements AsyncDisposable {
     return this.#pace.advance(spanMs(duration));
   }
 
+  /** Sets the wall clock of all machines forwards or back, as an administrator or a time server does. Virtual time only. */
+  jumpWallClock(byMs: number): void {
+    const { clock } = this.#pace;
+    if (!(clock instanceof VirtualClock)) throw new Error('only a virtual clock can be set');
+    clock.jumpWall(byMs);
+  }
+
   /** Lets everything happen that can at this instant. */
   settle(): Promise<void> {
     return this.#pace.settle();
@@ -189,9 +196,9 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** Everything that changed the store so far: equal for equal seeds. Lines only with `keepEventLog`. */
-  eventLog(): { readonly hash: string; readonly count: number; readonly lines: readonly string[] } {
+  eventLog(): { readonly hash: string; readonly count: number; readonly byResource: ReadonlyMap<string, number>; readonly lines: readonly string[] } {
     const { log } = this.#world;
-    return { hash: log.hash(), count: log.count(), lines: log.lines };
+    return { hash: log.hash(), count: log.count(), byResource: new Map(log.byResource()), lines: log.lines };
   }
 
   /** Opens a real HTTPS port. */

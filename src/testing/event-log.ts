@@ -11,6 +11,8 @@ export interface EventLog {
   hash(): string;
   /** Changes so far. */
   count(): number;
+  /** Changes so far by resource: `pods`, `events`, `leases` … */
+  byResource(): ReadonlyMap<string, number>;
   /** `12.345 17 put /registry/pods/default/web 1c0ffee` for each change; empty unless lines are kept. */
   readonly lines: readonly string[];
   stop(): void;
@@ -20,10 +22,13 @@ export interface EventLog {
 export function createEventLog(store: Store, clock: Clock, options: { readonly keepLines: boolean }): EventLog {
   const hash = createHash53();
   const lines: string[] = [];
+  const resources = new Map<string, number>();
   let count = 0;
   const startMs = clock.monotonicMs();
   const note = (event: StoreEvent): void => {
     count++;
+    const resource = resourceOf(event.key);
+    resources.set(resource, (resources.get(resource) ?? 0) + 1);
     const head = `${((clock.monotonicMs() - startMs) / 1000).toFixed(3)} ${event.revision} ${event.type} ${event.key}`;
     hash.addText(head);
     if (event.value !== undefined) hash.addBytes(event.value);
@@ -33,7 +38,12 @@ export function createEventLog(store: Store, clock: Clock, options: { readonly k
     { start: '', end: prefixEnd(''), afterRevision: 0 },
     { onEvents: (events) => events.forEach(note), onError: () => undefined },
   );
-  return { hash: () => hash.digest(), count: () => count, lines, stop: () => watch.stop() };
+  return { hash: () => hash.digest(), count: () => count, byResource: () => resources, lines, stop: () => watch.stop() };
+}
+
+/** `pods` of `/registry/pods/default/web`. */
+function resourceOf(key: string): string {
+  return key.split('/')[2] ?? key;
 }
 
 /** A running hash of 53 bits: quick in plain JavaScript, and no one tries to break it. */

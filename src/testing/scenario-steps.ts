@@ -69,6 +69,8 @@ export const steps: Readonly<Record<string, Step>> = {
   store: ({ cluster }, value) => setStoreFaults(cluster, value as Record<string, unknown>),
   /** What is left of a step that `keelson sim shrink` found to play no part. */
   nothing: () => undefined,
+  rest: ({ cluster }, value) => expectRest(cluster, value as Duration),
+  jumpClock: ({ cluster }, value) => jumpClock(cluster, value as Duration),
   repeat: (context, value) => repeat(context, value as { times: number; every: Duration; steps: Record<string, unknown>[] }),
 };
 
@@ -246,6 +248,31 @@ function setStoreFaults(cluster: Cluster, faults: Record<string, unknown>): void
     if (convert === undefined) throw new Error(`store has no fault ${name}; there are: ${Object.keys(STORE_FAULTS).join(', ')}`);
     Object.assign(cluster.faults.store, { [name === 'latency' ? 'latencyMs' : name]: convert(value) });
   }
+}
+
+/** Heartbeats: what changes in a cluster where nothing happens. */
+const HEARTBEATS = new Set(['leases', 'minions', 'events']);
+
+/** After so much time, nothing but heartbeats is written in a minute, and no machine in reach runs what it should not. */
+async function expectRest(cluster: Cluster, after: Duration): Promise<void> {
+  await cluster.advance(after);
+  const before = cluster.eventLog().byResource;
+  await cluster.advance('1m');
+  const changes = [...cluster.eventLog().byResource].map(([resource, count]) => [resource, count - (before.get(resource) ?? 0)] as const);
+  const busy = changes.filter(([resource, count]) => count > 0 && !HEARTBEATS.has(resource));
+  if (busy.length > 0) throw new Error(`not at rest, in one minute changed: ${busy.map(([resource, count]) => `${count} ${resource}`).join(', ')}`);
+  const pods = new Set(cluster.peek(Pods).map(({ metadata, spec }) => `${spec?.nodeName}/${metadata.uid}`));
+  for (const node of cluster.nodes.names()) {
+    const machine = cluster.nodes.machine(node);
+    if (!machine.up || machine.partitioned) continue;
+    const stray = [...machine.runtime.sandboxes.values()].filter(({ ready, config }) => ready && !pods.has(`${node}/${config.metadata?.uid}`));
+    if (stray.length > 0) throw new Error(`${node} runs pods that are not its own: ${stray.map(({ config }) => config.metadata?.name).join(', ')}`);
+  }
+}
+
+function jumpClock(cluster: Cluster, by: Duration): void {
+  const backwards = typeof by === 'string' && by.startsWith('-');
+  cluster.jumpWallClock(backwards ? -spanMs(by.slice(1)) : spanMs(by));
 }
 
 async function repeat(context: StepContext, { times, every, steps: inner }: { times: number; every: Duration; steps: Record<string, unknown>[] }): Promise<void> {
