@@ -12,7 +12,10 @@ import { createJobController } from './job/job-controller.ts';
 import { createNamespaceController } from './namespace/namespace-controller.ts';
 import { createNodeIpamController } from './node-ipam/node-ipam-controller.ts';
 import { createNodeLifecycleController } from './node-lifecycle/node-lifecycle-controller.ts';
+import { createPersistentVolumeBinder } from './persistentvolume-binder/binder-controller.ts';
 import { createPodGarbageCollector } from './pod-garbage-collector/pod-gc.ts';
+import { createPvProtectionController } from './pv-protection/pv-protection-controller.ts';
+import { createPvcProtectionController } from './pvc-protection/pvc-protection-controller.ts';
 import { replicaSetFlavour, replicationControllerFlavour } from './replicaset/flavours.ts';
 import { createReplicaController } from './replicaset/replicaset-controller.ts';
 import { createResourceQuotaController } from './resourcequota/resourcequota-controller.ts';
@@ -47,6 +50,9 @@ export const controllers: Readonly<Record<string, ControllerFactory>> = {
   'taint-eviction-controller': createTaintEvictionController,
   'garbage-collector-controller': createGarbageCollector,
   'clusterrole-aggregation-controller': createClusterRoleAggregationController,
+  'persistentvolume-binder-controller': createPersistentVolumeBinder,
+  'persistentvolumeclaim-protection-controller': createPvcProtectionController,
+  'persistentvolume-protection-controller': createPvProtectionController,
   'pod-garbage-collector-controller': createPodGarbageCollector,
 };
 
