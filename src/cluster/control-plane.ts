@@ -140,7 +140,7 @@ async function runBuiltIns({ platform, instance, pki, clientFor }: BuiltInDeps, 
       platform, informers: factory(manager),
       clientFor: (account) => clientFor(accountPrincipal('kube-system', account), `kube-controller-manager/${account}`),
       recorderFor: (component) => managerEvents.recorderFor(component),
-      config: { clusterCidrs: [instance.clusterCidr], serviceCidrs: [instance.serviceCidr], rootCaPem: pki.ca.certPem },
+      config: { clusterCidrs: [instance.clusterCidr], serviceCidrs: [instance.serviceCidr], rootCaPem: pki.ca.certPem, clusterSigning: pki.ca },
     },
     signal,
   );

@@ -1,5 +1,8 @@
 /** All controllers under upstream's names. To add one: a folder and a line. */
 import type { Controller, ControllerDeps } from './controller.ts';
+import { createCsrApprovingController } from './certificates/csr-approving-controller.ts';
+import { createCsrCleanerController } from './certificates/csr-cleaner-controller.ts';
+import { createCsrSigningController } from './certificates/csr-signing-controller.ts';
 import { createClusterRoleAggregationController } from './clusterrole-aggregation/clusterrole-aggregation-controller.ts';
 import { createCronJobController } from './cronjob/cronjob-controller.ts';
 import { createDaemonSetController } from './daemonset/daemonset-controller.ts';
@@ -50,6 +53,9 @@ export const controllers: Readonly<Record<string, ControllerFactory>> = {
   'taint-eviction-controller': createTaintEvictionController,
   'garbage-collector-controller': createGarbageCollector,
   'clusterrole-aggregation-controller': createClusterRoleAggregationController,
+  'certificatesigningrequest-signing-controller': createCsrSigningController,
+  'certificatesigningrequest-approving-controller': createCsrApprovingController,
+  'certificatesigningrequest-cleaner-controller': createCsrCleanerController,
   'persistentvolume-binder-controller': createPersistentVolumeBinder,
   'persistentvolumeclaim-protection-controller': createPvcProtectionController,
   'persistentvolume-protection-controller': createPvProtectionController,
