@@ -9,6 +9,7 @@ import { createDaemonSetController } from './daemonset/daemonset-controller.ts';
 import { createDeploymentController } from './deployment/deployment-controller.ts';
 import { createDisruptionController } from './disruption/disruption-controller.ts';
 import { createEndpointsController } from './endpoint/endpoints-controller.ts';
+import { createEndpointSliceMirroringController } from './endpointslice-mirroring/endpointslice-mirroring-controller.ts';
 import { createEndpointSliceController } from './endpointslice/endpointslice-controller.ts';
 import { createGarbageCollector } from './garbage-collector/garbage-collector.ts';
 import { createJobController } from './job/job-controller.ts';
@@ -43,6 +44,7 @@ export const controllers: Readonly<Record<string, ControllerFactory>> = {
   'statefulset-controller': createStatefulSetController,
   'disruption-controller': createDisruptionController,
   'endpointslice-controller': createEndpointSliceController,
+  'endpointslice-mirroring-controller': createEndpointSliceMirroringController,
   'endpoints-controller': createEndpointsController,
   'resourcequota-controller': createResourceQuotaController,
   'namespace-controller': createNamespaceController,
