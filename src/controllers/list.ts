@@ -27,6 +27,7 @@ import { createRootCaPublisher } from './root-ca-certificate-publisher/root-ca-p
 import { createServiceAccountsController } from './serviceaccount/serviceaccounts-controller.ts';
 import { createStatefulSetController } from './statefulset/statefulset-controller.ts';
 import { createTaintEvictionController } from './taint-eviction/taint-eviction-controller.ts';
+import { createTokenCleanerController } from './token-cleaner/token-cleaner-controller.ts';
 import { createTtlAfterFinishedController } from './ttl-after-finished/ttl-after-finished-controller.ts';
 
 /** Makes a controller; nothing runs before its `start`. */
@@ -58,6 +59,7 @@ export const controllers: Readonly<Record<string, ControllerFactory>> = {
   'certificatesigningrequest-signing-controller': createCsrSigningController,
   'certificatesigningrequest-approving-controller': createCsrApprovingController,
   'certificatesigningrequest-cleaner-controller': createCsrCleanerController,
+  'token-cleaner-controller': createTokenCleanerController,
   'persistentvolume-binder-controller': createPersistentVolumeBinder,
   'persistentvolumeclaim-protection-controller': createPvcProtectionController,
   'persistentvolume-protection-controller': createPvProtectionController,
