@@ -7,6 +7,7 @@ import { accountPrincipal } from '../apiserver/authn/service-account-tokens.ts';
 import type { Client } from '../client/client.ts';
 import { createEventBroadcaster } from '../client/event-broadcaster.ts';
 import { createInformerFactory } from '../client/informer-factory.ts';
+import type { KeyPairPem } from '../component-helpers/pki/certificates.ts';
 import { runControllers } from '../controllers/list.ts';
 import type { BasePlatform } from '../platform/platform.ts';
 import { createScheduler } from '../scheduler/scheduler.ts';
@@ -22,7 +23,8 @@ export interface BuiltInDeps {
 /** What controllers are told. */
 export interface BuiltInConfig {
   readonly instance: Pick<Instance, 'clusterCidr' | 'serviceCidr'>;
-  readonly rootCaPem: string;
+  /** Published in every namespace; signs certificate requests. */
+  readonly authority: KeyPairPem;
   /** Upstream's names of those to run; all when absent. */
   readonly names?: readonly string[];
 }
@@ -41,7 +43,7 @@ export async function runBuiltInControllers({ platform, clientFor }: BuiltInDeps
       platform, informers: createInformerFactory(manager),
       clientFor: (account) => clientFor(accountPrincipal('kube-system', account), `kube-controller-manager/${account}`),
       recorderFor: (component) => events.recorderFor(component),
-      config: { clusterCidrs: [clusterCidr], serviceCidrs: [serviceCidr], rootCaPem: config.rootCaPem },
+      config: { clusterCidrs: [clusterCidr], serviceCidrs: [serviceCidr], rootCaPem: config.authority.certPem, clusterSigning: config.authority },
     },
     signal,
     config.names,

@@ -115,7 +115,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       listening.push(opened);
       return opened;
     },
-    runControllers: (signal, names) => runBuiltInControllers({ platform, clientFor }, { instance, rootCaPem: pki.ca.certPem, ...(names && { names }) }, signal),
+    runControllers: (signal, names) => runBuiltInControllers({ platform, clientFor }, { instance, authority: pki.ca, ...(names && { names }) }, signal),
     startScheduler: (signal) => startBuiltInScheduler({ platform, clientFor }, signal),
     async stop() {
       await Promise.all(listening.splice(0).map((opened) => opened.close(500)));
