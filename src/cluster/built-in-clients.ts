@@ -7,7 +7,6 @@ import { accountPrincipal } from '../apiserver/authn/service-account-tokens.ts';
 import type { Client } from '../client/client.ts';
 import { createEventBroadcaster } from '../client/event-broadcaster.ts';
 import { createInformerFactory } from '../client/informer-factory.ts';
-import type { KeyPairPem } from '../component-helpers/pki/certificates.ts';
 import { runControllers } from '../controllers/list.ts';
 import type { BasePlatform } from '../platform/platform.ts';
 import { createScheduler } from '../scheduler/scheduler.ts';
@@ -23,8 +22,8 @@ export interface BuiltInDeps {
 /** What controllers are told. */
 export interface BuiltInConfig {
   readonly instance: Pick<Instance, 'clusterCidr' | 'serviceCidr'>;
-  /** Published in every namespace; signs certificate requests. */
-  readonly authority: KeyPairPem;
+  /** Published in every namespace; signs certificate requests where its key is given. */
+  readonly authority: { readonly certPem: string; readonly keyPem?: string };
   /** Upstream's names of those to run; all when absent. */
   readonly names?: readonly string[];
 }
@@ -38,12 +37,13 @@ export async function runBuiltInControllers({ platform, clientFor }: BuiltInDeps
   const events = createEventBroadcaster(manager);
   events.start(signal);
   const { clusterCidr, serviceCidr } = config.instance;
+  const { certPem, keyPem } = config.authority;
   await runControllers(
     {
       platform, informers: createInformerFactory(manager),
       clientFor: (account) => clientFor(accountPrincipal('kube-system', account), `kube-controller-manager/${account}`),
       recorderFor: (component) => events.recorderFor(component),
-      config: { clusterCidrs: [clusterCidr], serviceCidrs: [serviceCidr], rootCaPem: config.authority.certPem, clusterSigning: config.authority },
+      config: { clusterCidrs: [clusterCidr], serviceCidrs: [serviceCidr], rootCaPem: certPem, ...(keyPem === undefined ? {} : { clusterSigning: { certPem, keyPem } }) },
     },
     signal,
     config.names,
