@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ObjectEvent } from '../api/transport.ts';
 import type { ByteSink } from '../platform/streams.ts';
 import { startTestServer, type TestServer } from './server-fixture.ts';
@@ -31,7 +32,7 @@ async function watch({ server, request }: TestServer, query: string): Promise<{ 
   return { lines, done: response.kind === 'stream' ? response.run(sink) : Promise.resolve(), stop: () => stop.abort() };
 }
 
-const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const settle = (): Promise<void> => nextTurn();
 const shown = (lines: readonly Line[]): string[] => lines.map(({ type, object }) => `${type} ${object.metadata.name ?? ''}`.trim());
 
 test('a watch without version starts with what is there', async () => {
