@@ -81,3 +81,15 @@ test('what cannot be built says why', async () => {
   await assert.rejects(build(tree.root), /no-such-package/);
   assert.deepEqual(existsSync(join(tree.root, 'dist/build.json')), false);
 });
+
+test('a bundle does not load undici for node:http', async () => {
+  using tree = plant();
+  const marker = 'process.moduleLoadList.some((name) => name.includes("undici"))';
+  tree.write(
+    'src/cli/main.ts',
+    `import * as http from 'node:http';\nconsole.log(JSON.stringify([typeof http.createServer, ${marker}]));\n`,
+  );
+  assert.deepEqual(start(tree.root), ['function', true]);
+  await build(tree.root);
+  assert.deepEqual(start(tree.root), ['function', false]);
+});

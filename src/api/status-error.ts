@@ -57,8 +57,10 @@ export interface FieldCause {
   readonly text: string;
 }
 
-function failure(code: number, reason: StatusReason, message: string, details?: StatusDetails): StatusError {
-  const status: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, code };
+/** Code and reason go together, so they come as one. */
+function failure([code, reason]: readonly [number, StatusReason], message: string, details?: StatusDetails): StatusError {
+  const named = reason === '' ? {} : { reason };
+  const status: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, ...named, code };
   if (details !== undefined) status.details = details;
   return new StatusError(status);
 }
@@ -78,17 +80,17 @@ function detailsOf(of: GroupResource, name: string, extra: Partial<StatusDetails
 
 /** 404: `pods "web" not found`. */
 export function notFound(of: GroupResource, name: string): StatusError {
-  return failure(404, 'NotFound', `${qualified(of)} "${name}" not found`, detailsOf(of, name));
+  return failure([404, 'NotFound'], `${qualified(of)} "${name}" not found`, detailsOf(of, name));
 }
 
 /** 404 for a path nothing serves. */
 export function noSuchPath(): StatusError {
-  return failure(404, 'NotFound', 'the server could not find the requested resource', {});
+  return failure([404, 'NotFound'], 'the server could not find the requested resource', {});
 }
 
 /** 409 on create. */
 export function alreadyExists(of: GroupResource, name: string): StatusError {
-  return failure(409, 'AlreadyExists', `${qualified(of)} "${name}" already exists`, detailsOf(of, name));
+  return failure([409, 'AlreadyExists'], `${qualified(of)} "${name}" already exists`, detailsOf(of, name));
 }
 
 /** The text of a conflict caused by an outdated resourceVersion. */
@@ -98,55 +100,55 @@ export const OPTIMISTIC_LOCK_TEXT =
 /** 409 on update. */
 export function conflict(of: GroupResource, name: string, why: string = OPTIMISTIC_LOCK_TEXT): StatusError {
   const message = `Operation cannot be fulfilled on ${qualified(of)} "${name}": ${why}`;
-  return failure(409, 'Conflict', message, detailsOf(of, name));
+  return failure([409, 'Conflict'], message, detailsOf(of, name));
 }
 
 /** 409 of server-side apply, with a cause per conflicting field. */
 export function applyConflict(message: string, causes: StatusCause[]): StatusError {
-  return failure(409, 'Conflict', message, { causes });
+  return failure([409, 'Conflict'], message, { causes });
 }
 
 /** 403. */
 export function forbidden(of: GroupResource, name: string, why: string): StatusError {
   const about = name === '' ? qualified(of) : `${qualified(of)} "${name}"`;
   const message = of.resource === '' ? `forbidden: ${why}` : `${about} is forbidden: ${why}`;
-  return failure(403, 'Forbidden', message, detailsOf(of, name));
+  return failure([403, 'Forbidden'], message, detailsOf(of, name));
 }
 
 /** 400. */
 export function badRequest(message: string): StatusError {
-  return failure(400, 'BadRequest', message);
+  return failure([400, 'BadRequest'], message);
 }
 
 /** 401. */
 export function unauthorized(message = 'Unauthorized'): StatusError {
-  return failure(401, 'Unauthorized', message);
+  return failure([401, 'Unauthorized'], message);
 }
 
 /** 405. */
 export function methodNotAllowed(of: GroupResource, action: string): StatusError {
   const message = `${action} is not supported on resources of kind "${qualified(of)}"`;
-  return failure(405, 'MethodNotAllowed', message, detailsOf(of, ''));
+  return failure([405, 'MethodNotAllowed'], message, detailsOf(of, ''));
 }
 
 /** 406. */
 export function notAcceptable(message: string): StatusError {
-  return failure(406, 'NotAcceptable', message);
+  return failure([406, 'NotAcceptable'], message);
 }
 
 /** 415. */
 export function unsupportedMediaType(message: string): StatusError {
-  return failure(415, 'UnsupportedMediaType', message);
+  return failure([415, 'UnsupportedMediaType'], message);
 }
 
 /** 413. */
 export function requestEntityTooLarge(message: string): StatusError {
-  return failure(413, 'RequestEntityTooLarge', `Request entity too large: ${message}`);
+  return failure([413, 'RequestEntityTooLarge'], `Request entity too large: ${message}`);
 }
 
 /** 410: the resourceVersion or continue token is too old. */
 export function expired(message: string): StatusError {
-  return failure(410, 'Expired', message);
+  return failure([410, 'Expired'], message);
 }
 
 /** 422 with a cause per field. `kind` is the object's kind with its group: `{ group: 'apps', kind: 'Deployment' }`. */
@@ -156,7 +158,7 @@ export function invalid(of: { group: string; kind: string }, name: string, field
   const list = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
   const causes = fields.map((f) => ({ reason: f.reason, message: f.text, field: f.field }));
   const group = of.group === '' ? {} : { group: of.group };
-  return failure(422, 'Invalid', `${about} "${name}" is invalid: ${list}`, {
+  return failure([422, 'Invalid'], `${about} "${name}" is invalid: ${list}`, {
     ...(name === '' ? {} : { name }),
     ...group,
     kind: of.kind,
@@ -166,29 +168,29 @@ export function invalid(of: { group: string; kind: string }, name: string, field
 
 /** 429. */
 export function tooManyRequests(message: string, retryAfterSeconds: number, causes?: StatusCause[]): StatusError {
-  return failure(429, 'TooManyRequests', message, { retryAfterSeconds, ...(causes === undefined ? {} : { causes }) });
+  return failure([429, 'TooManyRequests'], message, { retryAfterSeconds, ...(causes === undefined ? {} : { causes }) });
 }
 
 /** 500. */
 export function internalError(message: string, cause?: unknown): StatusError {
   const text = `Internal error occurred: ${message}`;
-  const status = failure(500, 'InternalError', text, { causes: [{ message }] }).status;
+  const status = failure([500, 'InternalError'], text, { causes: [{ message }] }).status;
   return new StatusError(status, { cause });
 }
 
 /** 503. */
 export function serviceUnavailable(message: string): StatusError {
-  return failure(503, 'ServiceUnavailable', message);
+  return failure([503, 'ServiceUnavailable'], message);
 }
 
 /** 504. */
 export function timeout(message: string): StatusError {
-  return failure(504, 'Timeout', `Timeout: ${message}`);
+  return failure([504, 'Timeout'], `Timeout: ${message}`);
 }
 
 /** Any code and reason, for what upstream answers but names nowhere. */
 export function statusFailure(code: number, reason: StatusReason, message: string): StatusError {
-  return failure(code, reason, message);
+  return failure([code, reason], message);
 }
 
 /** Whether `error` is a StatusError of one of these reasons. */

@@ -15,6 +15,11 @@ export function formatMicroTime(wallMs: number): string {
   return `${new Date(wholeMs).toISOString().slice(0, 23)}${String(micros).padStart(3, '0')}Z`;
 }
 
+/** A `Date`, for libraries that take nothing else (certificates, tokens). */
+export function dateOf(wallMs: number): Date {
+  return new Date(wallMs);
+}
+
 /** Milliseconds since the epoch of an RFC 3339 text; NaN when it is none. */
 export function parseTime(text: string | undefined): number {
   return text === undefined ? Number.NaN : Date.parse(text);

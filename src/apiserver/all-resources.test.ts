@@ -1,22 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { startWithAll } from './all-resources-fixture.ts';
 import { apiVersionOf } from '../api/resource-info.ts';
-import { createMemoryStore } from '../storage/memory/memory-store.ts';
-import { ServiceAllocator } from './registry/core/services/service-allocator.ts';
-import { createResourceDefinitions } from './registry/list.ts';
-import { createServerStorage } from './server-storage.ts';
-import { startTestServer, testPlatform, type TestServer } from './server-fixture.ts';
-
-async function startWithAll(): Promise<TestServer> {
-  const platform = testPlatform();
-  const storage = createServerStorage({ store: createMemoryStore({ clock: platform.clock }), platform });
-  const { objects } = storage;
-  const serviceAllocator = new ServiceAllocator({ objects, random: platform.random }, { serviceClusterIpRanges: ['10.43.0.0/16'] });
-  const definitions = createResourceDefinitions({ objects, platform, serviceAllocator, authorizer: { authorize: () => ({ decision: 'allow', reason: '' }) } });
-  const server = await startTestServer({ storage, definitions });
-  serviceAllocator.start();
-  return { ...server, platform };
-}
 
 const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 const forms = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf', table, 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io'];
@@ -88,4 +73,17 @@ test('a job\'s dependents are orphaned unless the DELETE says otherwise', async 
   for (const name of ['a', 'b']) assert.equal((await send('POST', path, { metadata: { name }, spec })).status, 201);
   assert.deepEqual((await send('DELETE', `${path}/a`)).body.metadata.finalizers, ['orphan']);
   assert.equal((await send('DELETE', `${path}/b`, { propagationPolicy: 'Background' })).body.status, 'Success');
+});
+
+test('what was stored under another version is read under the one asked for, with its defaults', async () => {
+  const { send, storage } = await startWithAll();
+  const stored = { kind: 'CronJob', apiVersion: 'batch/v1beta1', metadata: { name: 'old', namespace: 'default', uid: 'u' }, spec: { schedule: '* * * * *', jobTemplate: { spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } } } } } };
+  await storage.store.put({ key: '/registry/cronjobs/default/old', value: Buffer.from(JSON.stringify(stored)), expectRevision: 0 });
+  const path = '/apis/batch/v1/namespaces/default/cronjobs';
+  const one = (await send('GET', `${path}/old`)).body;
+  assert.deepEqual([one.apiVersion, one.spec.concurrencyPolicy, one.metadata.resourceVersion], ['batch/v1', 'Allow', String(storage.hub.revision)]);
+  const { items } = (await send('GET', path)).body;
+  assert.deepEqual(items, [one]);
+  const older = await send('PATCH', `${path}/old`, { spec: { suspend: true } }, { 'content-type': 'application/merge-patch+json' });
+  assert.equal(older.body.apiVersion, 'batch/v1', older.text);
 });

@@ -2,6 +2,7 @@
 import { methodNotAllowed, noSuchPath } from '../api/status-error.ts';
 import type { ApiResponse } from '../api/transport.ts';
 import type { AdmissionChain } from './admission/admission-chain.ts';
+import { deprecationOf } from './deprecations.ts';
 import type { Call } from './endpoints/endpoint.ts';
 import { serveGet } from './endpoints/get.ts';
 import { serveList } from './endpoints/list.ts';
@@ -37,6 +38,8 @@ function checkScope(store: GenericStore, scope: RequestScope): void {
 export function dispatch(store: GenericStore, scope: RequestScope, deps: DispatchDeps): ApiResponse | Promise<ApiResponse> {
   checkScope(store, scope);
   if (!methods.has(scope.request.method)) throw methodNotAllowed(store.groupResource, scope.request.method.toLowerCase());
+  const deprecation = scope.request.wantsObjects ? undefined : deprecationOf(store.info);
+  if (deprecation !== undefined) scope.addWarning(deprecation);
   const { subresource, verb } = scope.info;
   const call: Call = { store, scope, subresource, admission: deps.admission };
   if (subresource !== '') return serveSubresource(call);

@@ -5,8 +5,9 @@
  * authorization, then the resource or route. Whatever goes wrong becomes a Status; what is no StatusError is a bug, logged
  * with its stack and answered with 500. Nothing here waits unless a step must: a cached GET is answered in the same turn.
  */
-import { noSuchPath, methodNotAllowed } from '../api/status-error.ts';
+import { badRequest, methodNotAllowed, noSuchPath, timeout } from '../api/status-error.ts';
 import type { ApiHandler, ApiRequest, ApiResponse, Principal } from '../api/transport.ts';
+import { parseDurationMs } from '../api/duration.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { Authenticator } from './authn/contract.ts';
@@ -89,8 +90,20 @@ function identify(deps: HandlerDeps, served: Served, parts: Pick<RequestScope, '
   return user instanceof Promise ? user.then(as) : as(user);
 }
 
+const timeoutMs = 60_000;
+
+/** The time a request gets: what it asks for, at most a minute. Upstream: filters.WithRequestDeadline. Throws 400. */
+function timeoutMsOf({ params }: RequestScope): number {
+  const text = params.get('timeout');
+  if (text === null) return timeoutMs;
+  const asked = parseDurationMs(text);
+  if (asked === undefined) throw badRequest(`invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(text)}`);
+  return asked <= 0 ? timeoutMs : Math.min(asked, timeoutMs);
+}
+
 function admit(deps: HandlerDeps, scope: RequestScope): Answer {
   if (isLongRunning(scope)) return authorize(deps, scope);
+  const limitMs = timeoutMsOf(scope);
   const leave = deps.inFlight.enter(scope);
   let answer: Answer;
   try {
@@ -99,9 +112,16 @@ function admit(deps: HandlerDeps, scope: RequestScope): Answer {
     leave();
     throw error;
   }
-  if (answer instanceof Promise) return answer.finally(leave);
+  if (answer instanceof Promise) return inTime(deps, answer, limitMs).finally(leave);
   leave();
   return answer;
+}
+
+/** Rejects with 504 when the answer takes longer than it may; the work may still be done. */
+function inTime({ clock }: HandlerDeps, answer: Promise<ApiResponse>, limitMs: number): Promise<ApiResponse> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const cancel = clock.setTimer(limitMs, () => reject(timeout('request did not complete within requested timeout - context deadline exceeded')));
+  return Promise.race([answer, late]).finally(cancel);
 }
 
 function authorize(deps: HandlerDeps, scope: RequestScope): Answer {

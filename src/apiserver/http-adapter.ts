@@ -1,7 +1,10 @@
 /** Between the HTTP server port and the API handler: bytes in, bytes out. */
 import type { ApiBody, ApiHandler, ApiResponse } from '../api/transport.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Compression } from '../platform/compression.ts';
 import type { HttpHandler, HttpRequest, HttpResponse } from '../platform/http.ts';
 import type { Random } from '../platform/random.ts';
+import { parseAccept } from './negotiation.ts';
 
 const noBody: ApiBody = { kind: 'none' };
 
@@ -10,8 +13,14 @@ function bodyOf(request: HttpRequest): ApiBody {
   return { kind: 'bytes', read: (limitBytes) => request.readBody(limitBytes), stream: () => request.bodyStream() };
 }
 
-/** Serves HTTP requests by an API handler. `random` makes the Audit-ID of each answer. */
-export function createHttpHandler(handler: ApiHandler, random: Random): HttpHandler {
+/** What compressing takes. */
+export interface CompressionDeps {
+  readonly compression: Compression;
+  readonly clock: Clock;
+}
+
+/** Serves HTTP requests by an API handler. `random` makes the Audit-ID of each answer. Without `packing` nothing is compressed. */
+export function createHttpHandler(handler: ApiHandler, random: Random, packing?: CompressionDeps): HttpHandler {
   return (request) => {
     const answer = handler({
       method: request.method,
@@ -26,9 +35,42 @@ export function createHttpHandler(handler: ApiHandler, random: Random): HttpHand
       signal: request.signal,
     });
     const head = request.method === 'HEAD';
-    if (answer instanceof Promise) return answer.then((response) => toHttp(response, random, head));
-    return toHttp(answer, random, head);
+    const packs = packing?.compression.compresses === true && request.method === 'GET' && takesGzip(request.headers['accept-encoding']);
+    const finish = (response: ApiResponse): HttpResponse | Promise<HttpResponse> => {
+      const result = toHttp(response, random, head);
+      return packs && result.kind === 'bytes' && isLarge(result) ? packed(result, packing) : result;
+    };
+    return answer instanceof Promise ? answer.then(finish) : finish(answer);
   };
+}
+
+type BytesResponse = Extract<HttpResponse, { kind: 'bytes' }>;
+
+/** As upstream: less is not worth it. */
+const packFromBytes = 128 * 1024;
+/** Compression runs on Node's thread pool, which other work can hold up: then the answer goes out as it is. */
+const packWithinMs = 2000;
+
+function takesGzip(header: string | undefined): boolean {
+  if (header === undefined) return false;
+  return parseAccept(header).some(({ type }) => type === 'gzip');
+}
+
+function isLarge({ status, headers, chunks }: BytesResponse): boolean {
+  if (status !== 200 || headers['content-encoding'] !== undefined) return false;
+  let length = 0;
+  for (const chunk of chunks) length += chunk.byteLength;
+  return length >= packFromBytes;
+}
+
+async function packed(response: BytesResponse, { compression, clock }: CompressionDeps): Promise<BytesResponse> {
+  const { promise: late, resolve } = Promise.withResolvers<undefined>();
+  const cancel = clock.setTimer(packWithinMs, () => resolve(undefined));
+  const bytes = await Promise.race([compression.gzip(response.chunks), late]);
+  cancel();
+  if (bytes === undefined) return response;
+  const vary = response.headers['vary'] === undefined ? 'Accept-Encoding' : `${String(response.headers['vary'])}, Accept-Encoding`;
+  return { ...response, headers: { ...response.headers, 'content-encoding': 'gzip', vary }, chunks: [bytes] };
 }
 
 function toHttp(response: ApiResponse, random: Random, head: boolean): HttpResponse {

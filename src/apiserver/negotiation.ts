@@ -1,8 +1,6 @@
 /**
  * Chooses the form of a response from the Accept header. Upstream: endpoints/handlers/negotiation.
- *
- * Not offered: CBOR, and gzip (zlib would have to run on the thread pool, which a hung volume can block; clients on
- * loopback and in-cluster networks gain nothing from it).
+ * CBOR is not offered; gzip is a matter of the HTTP adapter.
  */
 import { Lru } from '../base/lru.ts';
 import { notAcceptable } from '../api/status-error.ts';

@@ -63,7 +63,7 @@ export function objectResponse(request: ApiRequest, answer: { status?: number; o
       return { kind: 'bytes', status, headers: { ...jsonHeaders, 'content-type': 'application/vnd.kubernetes.protobuf', ...headers }, chunks: [bytes] };
     }
   }
-  const text = request.query.includes('pretty=') ? JSON.stringify(object, null, 2) : stringifyJson(object);
+  const text = stringifyJson(object, request.query.includes('pretty=') ? 2 : 0);
   return { kind: 'bytes', status, headers: { ...jsonHeaders, ...headers }, chunks: [Buffer.from(`${text}\n`)] };
 }
 

@@ -1,5 +1,5 @@
 /** Options that name or shape a cluster, checked one by one with one clear line each. Shared by up, down and status. */
-import { hostname } from 'node:os';
+import { homedir, hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { cidrsOverlap, parseCidr } from '../base/cidr.ts';
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
@@ -7,6 +7,22 @@ import { UserError } from './usage-error.ts';
 
 /** Where a cluster lives unless said otherwise. */
 export const DEFAULT_DATA_DIR = '/var/lib/keelson';
+
+/** Where a simulated cluster lives unless said otherwise: it never meets a real one. */
+export function simulatedDataDir(): string {
+  return process.getuid?.() === 0 ? `${DEFAULT_DATA_DIR}-simulated` : `${homedir()}/.local/share/keelson-simulated`;
+}
+
+const MAX_SIMULATED_NODES = 5000;
+
+/** How many simulated nodes; undefined: none, a real one. Throws `UserError` with exit code 2. */
+export function parseNodes({ simulate, nodes }: Pick<RawUpOptions, 'simulate' | 'nodes'>): number | undefined {
+  if (simulate !== true && nodes !== undefined) throw usage('--nodes: only simulated nodes can be several; add --simulate');
+  if (simulate !== true) return undefined;
+  const count = Number(nodes ?? 1);
+  if (!Number.isInteger(count) || count < 0 || count > MAX_SIMULATED_NODES) throw usage(`--nodes: ${nodes} is not a number between 0 and ${MAX_SIMULATED_NODES}`);
+  return count;
+}
 
 /** What `keelson up` was given, as commander hands it over. */
 export interface RawUpOptions {
@@ -21,6 +37,8 @@ export interface RawUpOptions {
   readonly logLevel: string;
   readonly detach?: boolean;
   readonly runtimeConfig?: string;
+  readonly simulate?: boolean;
+  readonly nodes?: string;
 }
 
 /** Checks everything that can be checked without looking at the machine. Throws `UserError` with exit code 2. */

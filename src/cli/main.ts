@@ -4,24 +4,27 @@
  */
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../base/version.ts';
+import { dnsServerCommand } from './dns-server.ts';
 import { downCommand } from './down.ts';
+import { simCommand } from './sim.ts';
 import { statusCommand } from './status.ts';
 import { upCommand } from './up.ts';
 import { UserError } from './usage-error.ts';
 
 /** Every command. A new one: a file and a line here. */
-const commands: readonly (() => Command)[] = [upCommand, downCommand, statusCommand];
+const commands: readonly (() => Command)[] = [upCommand, downCommand, statusCommand, simCommand];
 
 function program(): Command {
   const root = new Command('keelson').description('Kubernetes for Node.js').version(VERSION, '--version', 'print the version');
   for (const command of commands) root.addCommand(command());
+  root.addCommand(dnsServerCommand(), { hidden: true });
   for (const command of [root, ...root.commands]) {
     command.exitOverride().showSuggestionAfterError(true).configureOutput({ outputError: (text, write) => write(oneLine(text)) });
   }
   return root;
 }
 
-/** commander prints its suggestion on a line of its own. */
+/** One line, whatever the text: commander prints its suggestion on a line of its own, others quote sources. */
 function oneLine(text: string): string {
   return `keelson: ${text.trim().replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')}\n`;
 }
@@ -36,10 +39,10 @@ export async function main(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (error instanceof UserError) {
-      process.stderr.write(`keelson: ${error.message}\n`);
+      process.stderr.write(oneLine(error.message));
       return error.exitCode;
     }
-    process.stderr.write(`keelson: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(oneLine(error instanceof Error ? error.message : String(error)));
     if (process.env['KEELSON_DEBUG'] !== undefined) console.error(error);
     return 1;
   } finally {

@@ -17,9 +17,12 @@ export interface Discovered {
   readonly stale: string[];
 }
 
-/** Asks the server. Built-in resources come as their own descriptors. */
+/** The last answers of each client's server and what they were read as: what is asked for often seldom changes. */
+const known = new WeakMap<Client, { readonly bodies: readonly Buffer[]; readonly found: Discovered }>();
+
+/** Asks the server. Built-in resources come as their own descriptors. Results are shared: never mutate them. */
 export async function discoverResources(client: Client, signal?: AbortSignal): Promise<Discovered> {
-  const found: Discovered = { resources: [], stale: [] };
+  const bodies: Buffer[] = [];
   for (const path of ['/api', '/apis']) {
     const answer = await client.raw({
       method: 'GET',
@@ -27,12 +30,20 @@ export async function discoverResources(client: Client, signal?: AbortSignal): P
       headers: { accept: ACCEPT },
       ...(signal === undefined ? {} : { signal }),
     });
-    const list = JSON.parse(Buffer.from(answer.body).toString('utf8')) as APIGroupDiscoveryList;
-    if (list.kind !== 'APIGroupDiscoveryList')
-      throw new Error(`the server does not serve aggregated discovery at ${path}`);
-    for (const group of list.items) addGroup(found, group);
+    bodies.push(Buffer.from(answer.body));
   }
+  const last = known.get(client);
+  if (last !== undefined && bodies.every((body, index) => last.bodies[index]?.equals(body) === true)) return last.found;
+  const found: Discovered = { resources: [], stale: [] };
+  for (const body of bodies) readGroups(found, body);
+  known.set(client, { bodies, found });
   return found;
+}
+
+function readGroups(found: Discovered, body: Buffer): void {
+  const list = JSON.parse(body.toString('utf8')) as APIGroupDiscoveryList;
+  if (list.kind !== 'APIGroupDiscoveryList') throw new Error('the server does not serve aggregated discovery');
+  for (const group of list.items) addGroup(found, group);
 }
 
 function addGroup(found: Discovered, group: APIGroupDiscoveryList['items'][number]): void {

@@ -11,6 +11,8 @@ export interface ComponentStatus {
 /** The whole picture of one instance. */
 export interface ClusterStatus {
   readonly phase: 'starting' | 'running';
+  /** Nodes are simulated; nothing of the cluster is on this machine but its process and data directory. */
+  readonly simulated?: true;
   readonly pid: number;
   readonly version: string;
   readonly kubernetesVersion: string;

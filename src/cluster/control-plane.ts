@@ -8,25 +8,22 @@ import { createApiServer, type ApiServer } from '../apiserver/api-server.ts';
 import { anonymousAuthenticator } from '../apiserver/authn/anonymous.ts';
 import { createBearerTokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
 import { clientCertificateAuthenticator } from '../apiserver/authn/client-certificate.ts';
-import { accountPrincipal, createServiceAccountTokens, type ServiceAccountTokens } from '../apiserver/authn/service-account-tokens.ts';
+import { createServiceAccountTokens, type ServiceAccountTokens } from '../apiserver/authn/service-account-tokens.ts';
 import { createNodeAuthorizer } from '../apiserver/authz/node-authorizer.ts';
 import { createRbacAuthorizer, privilegedGroupAuthorizer } from '../apiserver/authz/rbac-authorizer.ts';
-import { bootstrapCluster } from '../apiserver/bootstrap/bootstrap.ts';
+import { bootstrapCluster, keepKubernetesService } from '../apiserver/bootstrap/bootstrap.ts';
 import { componentRoles } from '../apiserver/bootstrap/component-roles.ts';
+import { decide } from '../apiserver/filters/authorization.ts';
 import { createHttpHandler } from '../apiserver/http-adapter.ts';
 import { createServerStorage } from '../apiserver/server-storage.ts';
 import type { Principal } from '../api/transport.ts';
 import type { Client } from '../client/client.ts';
-import { createEventBroadcaster, type EventBroadcaster } from '../client/event-broadcaster.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
-import { createInformerFactory } from '../client/informer-factory.ts';
-import type { InformerFactory } from '../client/informer.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
-import { runControllers } from '../controllers/list.ts';
-import type { HttpServer } from '../platform/http.ts';
+import type { HttpServer, ListenHttp, ListenOptions } from '../platform/http.ts';
 import type { Platform } from '../platform/platform.ts';
-import { createScheduler } from '../scheduler/scheduler.ts';
 import type { Store } from '../storage/store.ts';
+import { runBuiltInControllers, startBuiltInScheduler } from './built-in-clients.ts';
 import type { Instance } from './instance.ts';
 import { kubernetesServiceAddress } from './network/pod-network.ts';
 import { createRegistry } from './registry-services.ts';
@@ -35,11 +32,19 @@ import { createRegistry } from './registry-services.ts';
 export interface ControlPlaneDeps {
   readonly platform: Platform;
   readonly store: Store;
-  readonly pki: ClusterPki;
+  readonly pki: ControlPlanePki;
   readonly instance: Instance;
   /** Address of this machine that pods can reach. */
   readonly hostAddress: string;
   readonly runtimeConfig: string;
+  /** Takes the place of the token service it is given: simulation makes its results arrive in a repeatable order. */
+  readonly wrapTokens?: (tokens: ServiceAccountTokens) => ServiceAccountTokens;
+}
+
+/** Certificates and keys the control plane itself uses; those it serves with are given to `serve`. */
+export interface ControlPlanePki extends Pick<ClusterPki, 'kubeletClient' | 'serviceAccount'> {
+  /** With its key the control plane signs certificate requests; without, it leaves them. */
+  readonly ca: Pick<ClusterPki['ca'], 'certPem'> & Partial<ClusterPki['ca']>;
 }
 
 /** The running control plane. */
@@ -50,16 +55,18 @@ export interface ControlPlane {
   /** The administrator's client. */
   readonly admin: Client;
   readonly tokens: ServiceAccountTokens;
-  /** Store read, bootstrap objects written, HTTPS open. */
+  /** Store read, bootstrap objects written. */
   start(signal: AbortSignal): Promise<void>;
-  /** Controllers and scheduler; resolves when they have ended after the abort. */
-  runControllers(signal: AbortSignal): Promise<void>;
+  /** Opens a port; `stop` closes it. */
+  serve(options: ListenOptions, listen?: ListenHttp): Promise<HttpServer>;
+  /** Controllers (all unless named); resolves when they have ended after the abort. */
+  runControllers(signal: AbortSignal, names?: readonly string[]): Promise<void>;
+  /** Resolves once the scheduler runs. */
+  startScheduler(signal: AbortSignal): Promise<void>;
   stop(): Promise<void>;
 }
 
 const ADMIN: Principal = { name: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] };
-const SCHEDULER: Principal = { name: 'system:kube-scheduler', groups: ['system:authenticated'] };
-const CONTROLLER_MANAGER: Principal = { name: 'system:kube-controller-manager', groups: ['system:authenticated'] };
 
 /** Puts the control plane together; nothing runs before `start`. */
 export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
@@ -68,10 +75,11 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const storage = createServerStorage({ store, platform });
   const objects = () => storage.objects;
   const issuer = `https://kubernetes.default.svc.${instance.clusterDomain}`;
-  const tokens = createServiceAccountTokens(
+  const ownTokens = createServiceAccountTokens(
     { platform, objects },
     { issuer, audiences: [issuer], keys: [{ privateKeyPem: pki.serviceAccount.privateKeyPem, publicKeyPem: pki.serviceAccount.publicKeyPem }] },
   );
+  const tokens = deps.wrapTokens?.(ownTokens) ?? ownTokens;
   const rbac = createRbacAuthorizer(storage.objects);
   const nodes = createNodeAuthorizer(storage.objects, componentRoles['system:node']?.rules ?? []);
   const authorizers = [privilegedGroupAuthorizer, nodes, rbac];
@@ -81,71 +89,48 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       storage, platform, definitions: registry.definitions,
       authenticators: [clientCertificateAuthenticator, createBearerTokenAuthenticator([tokens], clock), anonymousAuthenticator],
       authorizers,
-      admission: createAdmissionPlugins({ objects, random: platform.random.fork('admission'), clock }),
+      admission: createAdmissionPlugins({ objects, random: platform.random.fork('admission'), authorizer: { authorize: (asked) => decide(authorizers, asked) }, rulesFor: rbac.rulesFor, clock }),
       routes: registry.routes,
     },
     { version: versionInfo(), serverAddress: `${deps.hostAddress}:${instance.httpsPort}`, runtimeConfig: deps.runtimeConfig },
   );
   const clientFor = (principal: Principal, userAgent: string): Client => createInProcessClient({ handler: server.handler, principal, clock, userAgent });
-  let https: HttpServer | undefined;
+  const listening: HttpServer[] = [];
   let stopRegistry = (): void => undefined;
+  let stopKeeping = (): void => undefined;
   return {
     server, clientFor, tokens,
     admin: clientFor(ADMIN, 'keelson'),
     async start(signal) {
       await server.start(signal);
       stopRegistry = registry.start();
-      await bootstrapCluster(storage.objects, {
+      const born = {
         kubernetesServiceIp: kubernetesServiceAddress(instance.serviceCidr),
         advertised: [{ ip: deps.hostAddress, port: instance.httpsPort }],
-      });
-      https = await platform.listenHttp(
-        { host: '0.0.0.0', port: instance.httpsPort, tls: { ...pki.apiServer, clientCaPem: pki.ca.certPem } },
-        createHttpHandler(server.handler, platform.random.fork('audit-ids')),
-      );
+      };
+      await bootstrapCluster(storage.objects, born);
+      stopKeeping = keepKubernetesService(storage.objects, born, (err) => platform.log.error('cannot restore the kubernetes Service', { err }));
     },
-    runControllers: (signal) => runBuiltIns({ platform, instance, pki, clientFor }, signal),
+    async serve(options, listen = platform.listenHttp) {
+      const opened = await listen(options, createHttpHandler(server.handler, platform.random.fork('audit-ids'), platform));
+      listening.push(opened);
+      return opened;
+    },
+    runControllers: (signal, names) => {
+      const { certPem, keyPem } = pki.ca;
+      const signing = keyPem === undefined ? {} : { clusterSigning: { certPem, keyPem } };
+      return runBuiltInControllers({ platform, clientFor }, { instance, rootCaPem: certPem, ...signing, ...(names && { names }) }, signal);
+    },
+    startScheduler: (signal) => startBuiltInScheduler({ platform, clientFor }, signal),
     async stop() {
-      await https?.close(500);
+      await Promise.all(listening.splice(0).map((opened) => opened.close(500)));
+      stopKeeping();
       stopRegistry();
       rbac.stop();
       nodes.stop();
       await server.stop();
     },
   };
-}
-
-interface BuiltInDeps {
-  readonly platform: Platform;
-  readonly instance: Instance;
-  readonly pki: ClusterPki;
-  readonly clientFor: ControlPlane['clientFor'];
-}
-
-async function runBuiltIns({ platform, instance, pki, clientFor }: BuiltInDeps, signal: AbortSignal): Promise<void> {
-  const factory = (client: Client): InformerFactory => createInformerFactory({ client, clock: platform.clock, random: platform.random, log: platform.log });
-  const events = (client: Client): EventBroadcaster => createEventBroadcaster({ client, clock: platform.clock, random: platform.random, log: platform.log });
-  const manager = clientFor(CONTROLLER_MANAGER, 'kube-controller-manager');
-  const managerEvents = events(manager);
-  managerEvents.start(signal);
-  const schedulerClient = clientFor(SCHEDULER, 'kube-scheduler');
-  const schedulerEvents = events(schedulerClient);
-  schedulerEvents.start(signal);
-  const scheduler = createScheduler(
-    { client: schedulerClient, informers: factory(schedulerClient), recorder: schedulerEvents.recorderFor('default-scheduler'), platform },
-    { schedulerName: 'default-scheduler' },
-  );
-  const controllers = runControllers(
-    {
-      platform, informers: factory(manager),
-      clientFor: (account) => clientFor(accountPrincipal('kube-system', account), `kube-controller-manager/${account}`),
-      recorderFor: (component) => managerEvents.recorderFor(component),
-      config: { clusterCidrs: [instance.clusterCidr], serviceCidrs: [instance.serviceCidr], rootCaPem: pki.ca.certPem, clusterSigning: pki.ca },
-    },
-    signal,
-  );
-  await scheduler.start(signal);
-  await controllers;
 }
 
 function versionInfo(): Parameters<typeof createApiServer>[1]['version'] {

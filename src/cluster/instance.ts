@@ -61,7 +61,8 @@ export function deriveInstance(options: InstanceOptions, sha256Hex: (text: strin
     bridge: `kl${hash}`,
     serviceDevice: `ks${hash}`,
     nftTable: `keelson-${hash}`,
-    masqueradeMark: 0x4000_0000 | (Number.parseInt(hash.slice(0, 5), 16) & 0xf_fff0),
+    // The proxy uses the upper 16 bits.
+    masqueradeMark: 0x4000_0000 | ((Number.parseInt(hash.slice(0, 4), 16) & 0x3fff) << 16),
     controlSocket: controlSocketName(hash),
   };
 }

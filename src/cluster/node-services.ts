@@ -3,20 +3,21 @@
  * one of its own. Rules and DNS stay when Keelson stops, so services go on answering; `removeNodeServices` ends them.
  */
 import type { Principal } from '../api/transport.ts';
+import { accountPrincipal } from '../apiserver/authn/service-account-tokens.ts';
+import { createEventBroadcaster } from '../client/event-broadcaster.ts';
 import { createInformerFactory } from '../client/informer-factory.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { CriClient } from '../cri/cri-client.ts';
-import { createDelegatedAuth } from '../kubelet/server/delegated-auth.ts';
-import { createKubeletServer } from '../kubelet/server/kubelet-server.ts';
-import { createStatsProvider } from '../kubelet/stats/create-stats-provider.ts';
 import type { HttpServer } from '../platform/http.ts';
 import type { Platform } from '../platform/platform.ts';
+import { createLoadBalancerController } from '../proxy/load-balancer.ts';
 import { createServiceProxy, type ServiceProxy } from '../proxy/service-proxy.ts';
 import type { ComponentStatus } from './cluster-status.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { createDnsDaemon, type DnsDaemon } from './dns-daemon.ts';
 import type { Instance } from './instance.ts';
-import type { ClusterNode } from './node.ts';
+import { openKubeletServer } from './kubelet-server.ts';
+import { nodePrincipal, type ClusterNode } from './node.ts';
 
 /** What they are made from. */
 export interface NodeServicesDeps {
@@ -40,15 +41,16 @@ const PROXY: Principal = { name: 'system:kube-proxy', groups: ['system:authentic
 
 /** Starts the proxy and, once it has its address, DNS. */
 export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): NodeServices {
-  const { platform, controlPlane, instance } = deps;
-  const proxy = serviceProxy(platform, instance, controlPlane, signal);
-  const running = proxy.start(signal);
+  const { platform, instance } = deps;
+  const proxy = serviceProxy(deps, signal);
+  const running = Promise.all([proxy.start(signal), startLoadBalancers(deps, signal)]);
   const dns: DnsDaemon = createDnsDaemon(platform, instance, deps.pki);
   const dnsRunning = dns.start(signal);
   let server: HttpServer | undefined;
   return {
     async serveKubelet(node, cri) {
-      server = await openKubeletServer(deps, node, cri);
+      const client = deps.controlPlane.clientFor(nodePrincipal(instance.nodeName), 'kubelet');
+      server = await openKubeletServer({ platform, client, instance, tls: { ...deps.pki.kubeletServer, clientCaPem: deps.pki.ca.certPem }, port: deps.kubeletPort }, node, cri);
     },
     status: () => [
       { name: 'proxy', healthy: proxy.healthy(), message: proxy.healthy() ? '' : 'service rules are not in place' },
@@ -61,34 +63,31 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
   };
 }
 
+/** Gives services of type LoadBalancer the nodes' addresses. One per cluster: here, since this process has the proxy. */
+function startLoadBalancers({ platform, controlPlane, instance, kubeletPort }: NodeServicesDeps, signal: AbortSignal): Promise<void> {
+  const client = controlPlane.clientFor(accountPrincipal('kube-system', 'service-controller'), 'service-controller');
+  const sources = { client, clock: platform.clock, random: platform.random, log: platform.log };
+  const informers = createInformerFactory(sources);
+  const events = createEventBroadcaster(sources);
+  events.start(signal);
+  const controller = createLoadBalancerController({
+    client, informers, platform, recorder: events.recorderFor('service-controller'), reservedTcpPorts: [instance.httpsPort, kubeletPort],
+  });
+  informers.start(signal);
+  return controller.start(signal);
+}
+
 function proxyConfig(instance: Instance): Parameters<typeof createServiceProxy>[1] {
   const { nodeName, nftTable, clusterCidr, serviceCidr, masqueradeMark } = instance;
   return { nodeName, nftTable, clusterCidr, serviceCidr, masqueradeMark, mode: 'nftables' };
 }
 
-function serviceProxy(platform: Platform, instance: Instance, controlPlane: ControlPlane, signal: AbortSignal): ServiceProxy {
+function serviceProxy({ platform, instance, controlPlane }: NodeServicesDeps, signal: AbortSignal): ServiceProxy {
   const client = controlPlane.clientFor(PROXY, 'kube-proxy');
   const informers = createInformerFactory({ client, clock: platform.clock, random: platform.random, log: platform.log });
   const proxy = createServiceProxy({ informers, platform }, proxyConfig(instance));
   informers.start(signal);
   return proxy;
-}
-
-function openKubeletServer({ platform, controlPlane, pki, instance, kubeletPort }: NodeServicesDeps, { kubelet, podContainers }: ClusterNode, cri: CriClient): Promise<HttpServer> {
-  const identity: Principal = { name: `system:node:${instance.nodeName}`, groups: ['system:nodes', 'system:authenticated'] };
-  const auth = createDelegatedAuth(
-    { client: controlPlane.clientFor(identity, 'kubelet'), platform },
-    { nodeName: instance.nodeName, anonymous: false, tokenWebhook: true, authorizationMode: 'Webhook' },
-  );
-  const handler = createKubeletServer({
-    host: kubelet.host, runtime: kubelet.runtime, auth, platform,
-    stats: createStatsProvider(
-      { platform, cri, host: kubelet.host, volumes: kubelet.volumes, podCgroups: podContainers },
-      { kubeletRoot: instance.kubeletRoot, podLogsDir: instance.podLogsRoot },
-    ),
-    probeMetrics: async () => (await platform.metrics.expose()).split('\n').filter((line) => /prober_/.test(line)).join('\n'),
-  });
-  return platform.listenHttp({ host: '0.0.0.0', port: kubeletPort, tls: { ...pki.kubeletServer, clientCaPem: pki.ca.certPem } }, handler);
 }
 
 /** Ends the DNS process and removes the service rules. Nothing there is no error. */

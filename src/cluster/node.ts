@@ -4,13 +4,14 @@
  * alike. Made in one order: cgroups, then kubelet, which makes volumes and runtime with a view of itself.
  */
 import type { TokenRequest } from '../api/gen/authentication-v1.ts';
-import { ConfigMaps, Nodes, RuntimeClasses, Secrets, ServiceAccounts, Services } from '../api/gen/resources.ts';
+import { Nodes, RuntimeClasses, ServiceAccounts, Services } from '../api/gen/resources.ts';
+import type { Principal } from '../api/transport.ts';
 import type { Client } from '../client/client.ts';
 import { createEventBroadcaster, type EventBroadcaster } from '../client/event-broadcaster.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import { createInformerFactory } from '../client/informer-factory.ts';
 import type { InformerFactory } from '../client/informer.ts';
-import type { CriClient } from '../cri/cri-client.ts';
+import type { CriRuntime } from '../cri/runtime-service.ts';
 import type { PodContainerManager } from '../kubelet/cgroups/pod-container-manager.ts';
 import { createPodContainerManager } from '../kubelet/cgroups/create-pod-container-manager.ts';
 import type { ContainerRuntime } from '../kubelet/container/runtime.ts';
@@ -24,6 +25,7 @@ import type { HostInfo } from '../platform/host.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Instance } from './instance.ts';
 import { dnsAddress, type PodNetwork } from './network/pod-network.ts';
+import { startNodeUpkeep } from './node-upkeep.ts';
 import { preparePod } from './prepare-pod.ts';
 
 /** What a node is made from. */
@@ -31,10 +33,12 @@ export interface NodeDeps {
   readonly platform: Platform;
   /** Acts as the node. */
   readonly client: Client;
-  readonly cri: CriClient;
-  readonly network: PodNetwork;
+  readonly cri: CriRuntime;
+  readonly network: Pick<PodNetwork, 'setPodCidr'>;
   readonly instance: Instance;
   readonly kubeletPort: number;
+  /** Settings that differ from the usual ones. */
+  readonly kubelet?: Partial<KubeletConfiguration>;
 }
 
 /** Pods' cgroups, to make and to find. */
@@ -60,6 +64,11 @@ interface Parts extends NodeDeps {
   readonly config: KubeletConfiguration;
 }
 
+/** Who a node's kubelet is. */
+export function nodePrincipal(nodeName: string): Principal {
+  return { name: `system:node:${nodeName}`, groups: ['system:nodes', 'system:authenticated'] };
+}
+
 /** Puts a node together. Reads facts of the host, starts nothing. */
 export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
   const { platform, client, instance } = deps;
@@ -81,6 +90,7 @@ export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
       events.start(signal);
       parts.informers.start(signal);
       await kubelet.start(signal);
+      startNodeUpkeep({ platform, cri: deps.cri, recorder: parts.recorder, nodeName: instance.nodeName }, signal);
     },
     async stop() {
       await kubelet.stop();
@@ -104,12 +114,13 @@ function assembleKubelet(parts: Parts): { kubelet: Kubelet; podContainers: NodeC
   return { kubelet, podContainers };
 }
 
-function kubeletConfig({ instance, kubeletPort }: NodeDeps): KubeletConfiguration {
+function kubeletConfig({ instance, kubeletPort, kubelet }: NodeDeps): KubeletConfiguration {
   return {
     ...KUBELET_DEFAULTS,
     nodeName: instance.nodeName, rootDirectory: instance.kubeletRoot, port: kubeletPort,
     clusterDns: [dnsAddress(instance.serviceCidr)], clusterDomain: instance.clusterDomain,
     staticPodPath: `${instance.dataDir}/manifests`,
+    ...kubelet,
   };
 }
 
@@ -154,7 +165,7 @@ function volumeManager(parts: Parts, core: KubeletCore): VolumeManager {
 }
 
 function containerRuntime(parts: Parts, made: { core: KubeletCore; volumes: VolumeManager; podContainers: PodContainerManager }): ContainerRuntime {
-  const { platform, client, cri, recorder, informers, host, instance, config } = parts;
+  const { platform, client, cri, objects, recorder, informers, host, instance, config } = parts;
   const { core, volumes, podContainers } = made;
   const services = informers.informer(Services);
   return createContainerRuntime(
@@ -162,8 +173,8 @@ function containerRuntime(parts: Parts, made: { core: KubeletCore; volumes: Volu
       cri, platform, recorder, volumes, podContainers, probeResults: core.probeResults,
       podStates: core.podState,
       services: () => services.list(),
-      getConfigMap: (namespace, name) => client.resource(ConfigMaps).get({ namespace, name }),
-      getSecret: (namespace, name) => client.resource(Secrets).get({ namespace, name }),
+      getConfigMap: (namespace, name) => objects.get('ConfigMap', namespace, name),
+      getSecret: (namespace, name) => objects.get('Secret', namespace, name),
       runtimeHandler: async (name) => (await client.resource(RuntimeClasses).get({ name })).handler,
     },
     {

@@ -90,15 +90,16 @@ export function chooseRanges(
   asked: { readonly clusterCidr?: string; readonly serviceCidr?: string }, routes: readonly { readonly cidr: string; readonly device: string }[],
 ): { clusterCidr: string; serviceCidr: string } {
   const collision = (range: string): { cidr: string; device: string } | undefined => routes.find((r) => overlap(r.cidr, range));
-  const choose = (flag: string, wanted: string | undefined, defaults: readonly string[], not: string | undefined): string => {
+  const choose = (flag: string, from: { wanted: string | undefined; defaults: readonly string[] }, not: string | undefined): string => {
+    const { wanted, defaults } = from;
     const candidates = wanted === undefined ? defaults : [wanted];
     const free = candidates.find((c) => collision(c) === undefined && (not === undefined || !overlap(c, not)));
     if (free !== undefined) return free;
     const with_ = collision(candidates[0] ?? '');
     throw new PreflightError(`${flag} ${candidates[0]} overlaps ${with_ === undefined ? not : `${with_.cidr}, which this machine routes to ${with_.device}`}; choose another with ${flag}`);
   };
-  const clusterCidr = choose('--cluster-cidr', asked.clusterCidr, CLUSTER_RANGES, asked.serviceCidr);
-  return { clusterCidr, serviceCidr: choose('--service-cidr', asked.serviceCidr, SERVICE_RANGES, clusterCidr) };
+  const clusterCidr = choose('--cluster-cidr', { wanted: asked.clusterCidr, defaults: CLUSTER_RANGES }, asked.serviceCidr);
+  return { clusterCidr, serviceCidr: choose('--service-cidr', { wanted: asked.serviceCidr, defaults: SERVICE_RANGES }, clusterCidr) };
 }
 
 function overlap(a: string, b: string): boolean {

@@ -57,7 +57,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
         incomplete: false,
       };
     },
-    kubeletConnector: createKubeletConnector({ net: platform.net, objects, random: platform.random, kubeletTls: () => ({ ...deps.kubeletClient, caPem: deps.caPem }) }),
+    kubeletConnector: createKubeletConnector({ net: platform.net, objects, random: platform.random, crypto: platform.crypto, kubeletTls: () => ({ ...deps.kubeletClient, caPem: deps.caPem }) }),
   };
   return {
     definitions: createResourceDefinitions(services),

@@ -37,10 +37,10 @@ function requirementMatches(requirement: NodeSelectorRequirement, value: string 
   }
 }
 
-function compares(value: string | undefined, values: readonly string[], holds: (a: number, b: number) => boolean): boolean {
+function compares(value: string | undefined, values: readonly string[], holds: (a: bigint, b: bigint) => boolean): boolean {
   const [bound] = values;
   if (value === undefined || values.length !== 1 || bound === undefined) return false;
-  return /^-?\d+$/.test(value) && /^-?\d+$/.test(bound) && holds(Number(value), Number(bound));
+  return /^-?\d+$/.test(value) && /^-?\d+$/.test(bound) && holds(BigInt(value), BigInt(bound));
 }
 
 /** Sum of the weights of the preferred terms the node meets. */

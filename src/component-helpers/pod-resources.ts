@@ -29,10 +29,17 @@ type RequestList = Readonly<Record<string, string>> | undefined;
 
 const remembered = new WeakMap<Pod, PodRequests>();
 
+/** The pod asked for last: the scheduler asks for one pod at every node. */
+let lastPod: Pod | undefined;
+let lastFound: PodRequests | undefined;
+
 /** The requests of a pod. */
 export function podRequests(pod: Pod): PodRequests {
+  if (pod === lastPod && lastFound !== undefined) return lastFound;
   let found = remembered.get(pod);
   if (found === undefined) remembered.set(pod, (found = compute(pod)));
+  lastPod = pod;
+  lastFound = found;
   return found;
 }
 

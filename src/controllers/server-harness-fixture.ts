@@ -78,7 +78,7 @@ export async function startServerHarness(
   const serviceAllocator = new ServiceAllocator({ objects, random }, { serviceClusterIpRanges: ['10.43.0.0/16'] });
   const authorizer = { authorize: (attributes: Parameters<typeof decide>[1]) => decide(authorizers, attributes) };
   const definitions = createResourceDefinitions({ objects, platform, serviceAllocator, authorizer });
-  const admission = createAdmissionPlugins({ objects: () => objects, random, clock });
+  const admission = createAdmissionPlugins({ objects: () => objects, random, authorizer, rulesFor: rbac.rulesFor, clock });
   const server = createApiServer(
     { storage, platform, definitions, authenticators: [], authorizers, admission },
     { version: versionInfo({ keelsonVersion: '0.1.0' }), serverAddress: '127.0.0.1:6443' },

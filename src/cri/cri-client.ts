@@ -66,7 +66,7 @@ export function createCriClient({ clock }: CriClientDeps, config: CriClientConfi
   let caller: Promise<GrpcCaller> | undefined;
   const load = (): Promise<GrpcCaller> =>
     (caller ??= import('./grpc-caller.ts').then((module) =>
-      module.createGrpcCaller({ socketPath, tables: [criTable, eventsTable], headers }),
+      module.createGrpcCaller({ clock }, { socketPath, tables: [criTable, eventsTable], headers }),
     ));
 
   const serviceOf = (name: keyof typeof criTable.services): Record<string, unknown> => {

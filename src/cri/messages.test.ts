@@ -4,20 +4,23 @@ import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { eventOf } from './containerd-events.ts';
 import { createCriClient, socketPathOf } from './cri-client.ts';
 import { criTable } from './gen/cri-table.ts';
-import { createMessageConversion } from './message-conversion.ts';
+import { createMessageCodec } from './message-codec.ts';
 import { buildOciImage } from './oci-image.ts';
 import { buildPauseImage } from './pause-image.ts';
 import { pauseExecutable } from './pause-program.ts';
-import { buildDescriptors, messageOf } from './protobuf-descriptors.ts';
+import { buildDescriptors, messageOf } from './protobuf-descriptors-fixture.ts';
 import { writeTar } from './tar.ts';
 import { createSimPlatform } from '../platform/sim/sim-platform.ts';
 
 describe('messages', () => {
   const registry = buildDescriptors(criTable);
-  const conversion = createMessageConversion([criTable]);
+  const codec = createMessageCodec([criTable]);
   const roundTrip = (name: string, plain: object): object => {
     const desc = messageOf(registry, `runtime.v1.${name}`);
-    return conversion.decode(desc, fromBinary(desc, toBinary(desc, conversion.encode(desc, plain))));
+    const encoded = codec.encode(desc.typeName, plain);
+    const message = fromBinary(desc, encoded); // protobuf-es reads what we wrote, and we what it writes.
+    assert.equal(message.$unknown, undefined);
+    return codec.decode(desc.typeName, toBinary(desc, message));
   };
 
   it('keep times to the microsecond, long integers, enums, maps, bytes and nested lists', () => {

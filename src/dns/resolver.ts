@@ -1,8 +1,10 @@
 /**
  * Answers questions: names of the cluster from the zone, everything else from the forwarder. A name inside the zone that
  * does not exist is NXDOMAIN; one that exists without the asked type is an empty answer; a failing upstream is SERVFAIL,
- * never silence.
+ * never silence. Upstream: CoreDNS's kubernetes plugin with forward behind it.
  */
+import type { Rcode } from './record-types.ts';
+import { addressOfReverseName } from './reverse-names.ts';
 import type { DnsRecord, Zone } from './zone.ts';
 
 /** A question, lower case, without the trailing dot. */
@@ -13,12 +15,13 @@ export interface Question {
 
 /** What goes into the response. */
 export interface Answer {
-  readonly rcode: 'NOERROR' | 'NXDOMAIN' | 'SERVFAIL' | 'REFUSED' | 'NOTIMP';
+  readonly rcode: Rcode;
   readonly authoritative: boolean;
   readonly answers: readonly ResourceRecord[];
+  readonly authorities: readonly ResourceRecord[];
   readonly additionals: readonly ResourceRecord[];
-  /** Put the zone's SOA into the authority section. */
-  readonly soa: boolean;
+  /** Monotonic time after which to ask again; absent: valid while the zone is unchanged. 0: do not keep it. */
+  readonly validUntilMs?: number;
 }
 
 /** A record as dns-packet encodes it. */
@@ -31,80 +34,106 @@ export interface ResourceRecord {
 
 /** Asks the servers of the outer world. Rejects when none answers. */
 export interface Forwarder {
-  resolve(question: Question): Promise<Answer>;
+  resolve(question: Question): Answer | Promise<Answer>;
 }
 
-/** Seconds, as CoreDNS's default for cluster names. */
-const TTL_SECONDS = 30;
-const FAILED: Answer = { rcode: 'SERVFAIL', authoritative: false, answers: [], additionals: [], soa: false };
+/** What a resolver is made from. */
+export interface ResolverDeps {
+  readonly zone: Zone;
+  readonly forwarder: Forwarder;
+  /** Whether the zone holds everything yet. Until then a missing name may only be late: SERVFAIL. */
+  isReady(): boolean;
+}
 
-/** Creates the resolver. `shuffle` varies the order of addresses, so that clients spread. */
-export function createResolver(zone: Zone, forwarder: Forwarder, shuffle: <T>(list: readonly T[]) => readonly T[]): (question: Question) => Answer | Promise<Answer> {
-  const inside = (name: string): boolean => name === zone.domain || name.endsWith(`.${zone.domain}`);
+/** Answers a question; at once where the answer is in memory. Never rejects. */
+export type Resolver = (question: Question) => Answer | Promise<Answer>;
+
+/** Seconds that cluster records may be kept, as CoreDNS's default configuration says. */
+const TTL_SECONDS = 30;
+/** The same for names that do not exist: a client waiting for a service must not miss it for long. */
+const NEGATIVE_TTL_SECONDS = 5;
+const MAX_ALIASES = 8;
+
+/** The answer when nobody can tell. */
+export const FAILED: Answer = { rcode: 'SERVFAIL', authoritative: false, answers: [], authorities: [], additionals: [], validUntilMs: 0 };
+
+/** Creates the resolver. */
+export function createResolver(deps: ResolverDeps): Resolver {
+  const { zone, forwarder } = deps;
   return (question) => {
-    if (inside(question.name)) return answerFromZone(zone, question, { shuffle, forwarder });
+    if (isInside(question.name, zone)) return deps.isReady() ? answerFromZone(deps, question, 0) : FAILED;
     const address = question.type === 'PTR' ? addressOfReverseName(question.name) : undefined;
     const names = address === undefined ? [] : zone.reverse(address);
     if (names.length > 0) return authoritative(names.map((target) => encode({ type: 'PTR', name: question.name, target })));
-    return forwarder.resolve(question).catch(() => FAILED);
+    return forward(forwarder, question);
   };
 }
 
-function answerFromZone(zone: Zone, { name, type }: Question, using: { shuffle: <T>(list: readonly T[]) => readonly T[]; forwarder: Forwarder }): Answer | Promise<Answer> {
-  const records = zone.lookup(name);
-  if (records === undefined) return { rcode: 'NXDOMAIN', authoritative: true, answers: [], additionals: [], soa: true };
-  const alias = records.find((r) => r.type === 'CNAME');
-  if (alias !== undefined && type !== 'CNAME') return followAlias(alias as DnsRecord & { target: string }, type, { zone, ...using });
-  const matching = using.shuffle(records.filter((r) => r.type === type || type === 'ANY'));
-  if (matching.length === 0) return { rcode: 'NOERROR', authoritative: true, answers: [], additionals: [], soa: true };
-  const targets = [...new Set(matching.flatMap((r) => (r.type === 'SRV' ? [r.target] : [])))];
-  const additionals = targets.flatMap((t) => (zone.lookup(t) ?? []).filter((r) => r.type === 'A' || r.type === 'AAAA').map(encode));
-  return { ...authoritative(matching.map(encode)), additionals };
+function isInside(name: string, zone: Zone): boolean {
+  return name === zone.domain || name.endsWith(`.${zone.domain}`);
 }
 
-/** An ExternalName service: its alias and, where it can be had, what the alias resolves to. */
-async function followAlias(
-  alias: DnsRecord & { target: string }, type: string, using: { zone: Zone; shuffle: <T>(list: readonly T[]) => readonly T[]; forwarder: Forwarder },
-): Promise<Answer> {
+function forward(forwarder: Forwarder, question: Question): Answer | Promise<Answer> {
+  const answer = forwarder.resolve(question);
+  return answer instanceof Promise ? answer.catch(() => FAILED) : answer;
+}
+
+function answerFromZone(deps: ResolverDeps, { name, type }: Question, depth: number): Answer | Promise<Answer> {
+  const { zone } = deps;
+  if (name === zone.domain && (type === 'SOA' || type === 'NS')) return authoritative([type === 'SOA' ? soaOf(zone) : nsOf(zone)]);
+  const records = zone.lookup(name);
+  if (records === undefined) return negative(zone, 'NXDOMAIN');
+  const alias = records.find(isAlias);
+  if (alias !== undefined && type !== 'CNAME' && type !== 'ANY') return followAlias(deps, { alias, type }, depth);
+  const matching = records.filter((r) => r.type === type || type === 'ANY');
+  if (matching.length === 0) return negative(zone, 'NOERROR');
+  const targets = [...new Set(matching.flatMap((r) => (r.type === 'SRV' ? [r.target] : [])))];
+  const additionals = targets.flatMap((t) => (zone.lookup(t) ?? []).filter((r) => r.type === 'A' || r.type === 'AAAA').map((r) => encode(r)));
+  const weight = Math.max(1, Math.floor(100 / matching.length));
+  return { ...authoritative(matching.map((r) => encode(r, weight))), additionals };
+}
+
+type Alias = DnsRecord & { readonly type: 'CNAME'; readonly target: string };
+
+function isAlias(record: DnsRecord): record is Alias {
+  return record.type === 'CNAME';
+}
+
+/** An ExternalName service: its alias and, where it can be had, what the alias leads to. */
+function followAlias(deps: ResolverDeps, { alias, type }: { alias: Alias; type: string }, depth: number): Answer | Promise<Answer> {
   const next = { name: alias.target, type };
-  const inside = alias.target.endsWith(`.${using.zone.domain}`);
-  const rest = await (inside && using.zone.lookup(alias.target)?.some((r) => r.type === 'CNAME') !== true
-    ? answerFromZone(using.zone, next, using)
-    : inside ? FAILED : using.forwarder.resolve(next).catch(() => FAILED));
-  return { ...authoritative([encode(alias), ...rest.answers]), rcode: rest.rcode === 'SERVFAIL' ? 'NOERROR' : rest.rcode };
+  const withAlias = (rest: Answer): Answer => {
+    if (rest.rcode === 'SERVFAIL') return { ...authoritative([encode(alias)]), validUntilMs: 0 };
+    return { ...rest, authoritative: true, answers: [encode(alias), ...rest.answers] };
+  };
+  if (depth >= MAX_ALIASES) return withAlias(FAILED);
+  const rest = isInside(next.name, deps.zone) ? answerFromZone(deps, next, depth + 1) : forward(deps.forwarder, next);
+  return rest instanceof Promise ? rest.then(withAlias) : withAlias(rest);
 }
 
 function authoritative(answers: readonly ResourceRecord[]): Answer {
-  return { rcode: 'NOERROR', authoritative: true, answers, additionals: [], soa: false };
+  return { rcode: 'NOERROR', authoritative: true, answers, authorities: [], additionals: [] };
 }
 
-function encode(record: DnsRecord): ResourceRecord {
+function negative(zone: Zone, rcode: 'NOERROR' | 'NXDOMAIN'): Answer {
+  return { rcode, authoritative: true, answers: [], authorities: [soaOf(zone)], additionals: [] };
+}
+
+function soaOf({ domain, version }: Zone): ResourceRecord {
+  const data = { mname: `ns.dns.${domain}`, rname: `hostmaster.${domain}`, serial: version, refresh: 7200, retry: 1800, expire: 86_400, minimum: NEGATIVE_TTL_SECONDS };
+  return { type: 'SOA', name: domain, ttl: NEGATIVE_TTL_SECONDS, data };
+}
+
+function nsOf({ domain }: Zone): ResourceRecord {
+  return { type: 'NS', name: domain, ttl: TTL_SECONDS, data: `ns.dns.${domain}` };
+}
+
+function encode(record: DnsRecord, weight = 100): ResourceRecord {
   const { name } = record;
   switch (record.type) {
     case 'A': case 'AAAA': return { type: record.type, name, ttl: TTL_SECONDS, data: record.address };
     case 'CNAME': case 'PTR': return { type: record.type, name, ttl: TTL_SECONDS, data: record.target };
-    case 'SRV': return { type: 'SRV', name, ttl: TTL_SECONDS, data: { priority: 0, weight: 100, port: record.port, target: record.target } };
+    case 'SRV': return { type: 'SRV', name, ttl: TTL_SECONDS, data: { priority: 0, weight, port: record.port, target: record.target } };
     case 'TXT': return { type: 'TXT', name, ttl: TTL_SECONDS, data: record.text };
   }
-}
-
-/** `7.0.42.10.in-addr.arpa` → `10.42.0.7`; IPv6 nibbles likewise. */
-export function addressOfReverseName(name: string): string | undefined {
-  if (name.endsWith('.in-addr.arpa')) {
-    const labels = name.slice(0, -'.in-addr.arpa'.length).split('.');
-    return labels.length === 4 ? labels.toReversed().join('.') : undefined;
-  }
-  if (!name.endsWith('.ip6.arpa')) return undefined;
-  const nibbles = name.slice(0, -'.ip6.arpa'.length).split('.').toReversed();
-  if (nibbles.length !== 32) return undefined;
-  const groups = Array.from({ length: 8 }, (_, i) => nibbles.slice(i * 4, i * 4 + 4).join('').replace(/^0+(?=.)/, ''));
-  return compressIpv6(groups);
-}
-
-/** The longest run of zero groups becomes `::`, as addresses are written elsewhere. */
-function compressIpv6(groups: readonly string[]): string {
-  const text = groups.join(':');
-  const runs = text.match(/(?:^|:)0(?::0)+(?=:|$)/g) ?? [];
-  const longest = runs.sort((a, b) => b.length - a.length)[0];
-  return longest === undefined ? text : text.replace(longest, ':').replace(/^:(?!:)/, '::').replace(/([^:]):$/, '$1::').replace(':::', '::');
 }

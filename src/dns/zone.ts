@@ -5,6 +5,8 @@
  */
 import type { Service } from '../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
+import { deepEqual } from '../base/equal.ts';
+import { canonicalIp } from './reverse-names.ts';
 
 /** A record of an answer; `name` is the owner's full name without the trailing dot. */
 export type DnsRecord =
@@ -16,6 +18,8 @@ export type DnsRecord =
 /** Everything the zone answers. */
 export interface Zone {
   readonly domain: string;
+  /** Grows with every change of a record. */
+  readonly version: number;
   /** Records that own this exact name; undefined when the name does not exist. Empty where only names below it exist. */
   lookup(name: string): readonly DnsRecord[] | undefined;
   /** Names of an address, for PTR queries. */
@@ -34,62 +38,47 @@ interface ServiceEntry {
   service: Service | undefined;
   readonly slices: Map<string, EndpointSlice>;
   /** What this service put into the index, to take it out again. */
-  records: readonly DnsRecord[];
-  addresses: readonly (readonly [address: string, name: string])[];
+  built: Built;
 }
 
 const SERVICE_LABEL = 'kubernetes.io/service-name';
 const DNS_VERSION = '1.1.0';
 
-/** Creates an empty zone for `domain` (`cluster.local`). */
-export function createZone(domain: string): MutableZone {
+/** Creates an empty zone for `domain` (`cluster.local`). `nameservers` are the addresses of `ns.dns.<domain>`. */
+export function createZone(domain: string, nameservers: readonly string[] = []): MutableZone {
   const services = new Map<string, ServiceEntry>();
-  const byName = new Map<string, DnsRecord[]>();
-  /** Names that exist because something exists below them, with how many. */
-  const parents = new Map<string, number>();
-  const byAddress = new Map<string, Set<string>>();
+  const index = createRecordIndex(domain);
+  const fixed: readonly DnsRecord[] = [
+    { type: 'TXT', name: `dns-version.${domain}`, text: DNS_VERSION },
+    ...nameservers.map((address) => addressRecord(`ns.dns.${domain}`, address)),
+  ];
+  index.replace(EMPTY, { records: fixed, addresses: [] });
+  let version = 1;
 
-  const add = (record: DnsRecord): void => {
-    const list = byName.get(record.name);
-    if (list !== undefined) return void list.push(record);
-    byName.set(record.name, [record]);
-    for (const parent of parentsOf(record.name, domain)) parents.set(parent, (parents.get(parent) ?? 0) + 1);
-  };
-  const remove = (record: DnsRecord): void => {
-    const left = (byName.get(record.name) ?? []).filter((r) => r !== record);
-    if (left.length > 0) return void byName.set(record.name, left);
-    byName.delete(record.name);
-    for (const parent of parentsOf(record.name, domain)) {
-      const count = (parents.get(parent) ?? 1) - 1;
-      if (count === 0) parents.delete(parent);
-      else parents.set(parent, count);
-    }
-  };
   const rebuild = (key: string): void => {
     const entry = services.get(key);
     if (entry === undefined) return;
-    entry.records.forEach(remove);
-    for (const [address, name] of entry.addresses) byAddress.get(address)?.delete(name);
-    const { records, addresses } = entry.service === undefined ? { records: [], addresses: [] } : serviceRecords(entry.service, [...entry.slices.values()], domain);
-    entry.records = records;
-    entry.addresses = addresses;
-    records.forEach(add);
-    for (const [address, name] of addresses) (byAddress.get(address) ?? byAddress.set(address, new Set()).get(address))?.add(name);
+    const built = entry.service === undefined ? EMPTY : serviceRecords(entry.service, [...entry.slices.values()], domain);
     if (entry.service === undefined && entry.slices.size === 0) services.delete(key);
+    // Endpoints of a service with an address of its own change all the time, its records never.
+    if (deepEqual(built, entry.built)) return;
+    index.replace(entry.built, built);
+    entry.built = built;
+    version++;
   };
   const entryOf = (key: string): ServiceEntry => {
     let entry = services.get(key);
-    if (entry === undefined) services.set(key, (entry = { service: undefined, slices: new Map(), records: [], addresses: [] }));
+    if (entry === undefined) services.set(key, (entry = { service: undefined, slices: new Map(), built: EMPTY }));
     return entry;
   };
-  const sliceKey = (slice: EndpointSlice): string | undefined => {
-    const name = slice.metadata.labels?.[SERVICE_LABEL];
-    return name === undefined ? undefined : `${slice.metadata.namespace}/${name}`;
-  };
+  const existsAnyway = new Set([domain, `svc.${domain}`, `pod.${domain}`]);
   return {
     domain,
-    lookup: (name) => byName.get(name) ?? (name === `dns-version.${domain}` ? [{ type: 'TXT', name, text: DNS_VERSION }] : undefined) ?? podRecords(name, domain) ?? (parents.has(name) || name === domain || name === `svc.${domain}` || name === `pod.${domain}` ? [] : undefined),
-    reverse: (address) => [...(byAddress.get(address) ?? [])],
+    get version() {
+      return version;
+    },
+    lookup: (name) => index.lookup(name) ?? podRecords(name, domain) ?? (existsAnyway.has(name) ? [] : undefined),
+    reverse: index.reverse,
     setService(service) {
       const key = `${service.metadata.namespace}/${service.metadata.name}`;
       entryOf(key).service = service;
@@ -117,6 +106,63 @@ export function createZone(domain: string): MutableZone {
   };
 }
 
+function sliceKey(slice: EndpointSlice): string | undefined {
+  const name = slice.metadata.labels?.[SERVICE_LABEL];
+  return name === undefined ? undefined : `${slice.metadata.namespace}/${name}`;
+}
+
+interface RecordIndex {
+  /** Takes out what a service had put in, and puts in what it has now. */
+  replace(before: Built, after: Built): void;
+  lookup(name: string): readonly DnsRecord[] | undefined;
+  reverse(address: string): readonly string[];
+}
+
+function createRecordIndex(domain: string): RecordIndex {
+  const byName = new Map<string, DnsRecord[]>();
+  /** Names that exist because something exists below them, with how many. */
+  const parents = new Map<string, number>();
+  const byAddress = new Map<string, string[]>();
+  const countParents = (name: string, by: 1 | -1): void => {
+    for (const parent of parentsOf(name, domain)) {
+      const count = (parents.get(parent) ?? 0) + by;
+      if (count === 0) parents.delete(parent);
+      else parents.set(parent, count);
+    }
+  };
+  const add = (record: DnsRecord): void => {
+    const list = byName.get(record.name);
+    if (list !== undefined) return void list.push(record);
+    byName.set(record.name, [record]);
+    countParents(record.name, 1);
+  };
+  const removeAll = (records: readonly DnsRecord[]): void => {
+    const gone = new Set(records);
+    for (const name of new Set(records.map((r) => r.name))) {
+      const left = (byName.get(name) ?? []).filter((r) => !gone.has(r));
+      if (left.length > 0) byName.set(name, left);
+      else if (byName.delete(name)) countParents(name, -1);
+    }
+  };
+  return {
+    replace(before, after) {
+      removeAll(before.records);
+      for (const [address, name] of before.addresses) {
+        const left = (byAddress.get(address) ?? []).filter((n) => n !== name);
+        if (left.length === 0) byAddress.delete(address);
+        else byAddress.set(address, left);
+      }
+      after.records.forEach(add);
+      for (const [address, name] of after.addresses) {
+        const names = byAddress.get(address) ?? [];
+        if (!names.includes(name)) byAddress.set(address, [...names, name]);
+      }
+    },
+    lookup: (name) => byName.get(name) ?? (parents.has(name) ? [] : undefined),
+    reverse: (address) => byAddress.get(address) ?? [],
+  };
+}
+
 function parentsOf(name: string, domain: string): string[] {
   const parents: string[] = [];
   for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1)) {
@@ -128,12 +174,14 @@ function parentsOf(name: string, domain: string): string[] {
 }
 
 interface Built {
-  readonly records: DnsRecord[];
-  readonly addresses: (readonly [string, string])[];
+  readonly records: readonly DnsRecord[];
+  readonly addresses: readonly (readonly [address: string, name: string])[];
 }
 
-/** All records of one service. Exported for its tests. */
-export function serviceRecords(service: Service, slices: readonly EndpointSlice[], domain: string): Built {
+const EMPTY: Built = { records: [], addresses: [] };
+
+/** All records of one service. */
+function serviceRecords(service: Service, slices: readonly EndpointSlice[], domain: string): Built {
   const name = `${service.metadata.name}.${service.metadata.namespace}.svc.${domain}`.toLowerCase();
   const spec = service.spec ?? {};
   if (spec.type === 'ExternalName') {
@@ -143,20 +191,22 @@ export function serviceRecords(service: Service, slices: readonly EndpointSlice[
   if (ips.length === 0) return headlessRecords(name, slices);
   const records: DnsRecord[] = ips.map((address) => addressRecord(name, address));
   for (const port of spec.ports ?? []) {
+    records.push({ type: 'SRV', name, target: name, port: port.port });
     if ((port.name ?? '') === '') continue;
     records.push({ type: 'SRV', name: srvName(port.name ?? '', port.protocol ?? 'TCP', name), target: name, port: port.port });
   }
-  return { records, addresses: ips.map((ip) => [ip, name] as const) };
+  return { records, addresses: ips.map((ip) => [canonicalIp(ip) ?? ip, name] as const) };
 }
 
 function headlessRecords(name: string, slices: readonly EndpointSlice[]): Built {
-  const built: Built = { records: [], addresses: [] };
+  const records: DnsRecord[] = [];
+  const addresses: (readonly [string, string])[] = [];
   const seen = new Set<string>();
   const add = (record: DnsRecord): void => {
     const key = JSON.stringify(record);
     if (seen.has(key)) return;
     seen.add(key);
-    built.records.push(record);
+    records.push(record);
   };
   for (const slice of slices) {
     for (const endpoint of slice.endpoints ?? []) {
@@ -165,14 +215,16 @@ function headlessRecords(name: string, slices: readonly EndpointSlice[]): Built 
         const own = `${(endpoint.hostname ?? '') === '' ? address.replaceAll(/[.:]/g, '-') : endpoint.hostname}.${name}`.toLowerCase();
         add(addressRecord(name, address));
         add(addressRecord(own, address));
-        built.addresses.push([address, own]);
+        addresses.push([canonicalIp(address) ?? address, own]);
         for (const port of slice.ports ?? []) {
-          if ((port.name ?? '') !== '' && port.port !== undefined) add({ type: 'SRV', name: srvName(port.name ?? '', port.protocol ?? 'TCP', name), target: own, port: port.port });
+          if (port.port === undefined) continue;
+          add({ type: 'SRV', name, target: own, port: port.port });
+          if ((port.name ?? '') !== '') add({ type: 'SRV', name: srvName(port.name ?? '', port.protocol ?? 'TCP', name), target: own, port: port.port });
         }
       }
     }
   }
-  return built;
+  return { records, addresses };
 }
 
 function addressRecord(name: string, address: string): DnsRecord {
@@ -183,13 +235,12 @@ function srvName(port: string, protocol: string, service: string): string {
   return `_${port}._${protocol}.${service}`.toLowerCase();
 }
 
-/** `10-42-0-7.default.pod.cluster.local`: the address is in the name. */
+/** `10-42-0-7.default.pod.cluster.local`: the address is in the name, and nobody asks whether the pod exists. */
 function podRecords(name: string, domain: string): DnsRecord[] | undefined {
   const suffix = `.pod.${domain}`;
   if (!name.endsWith(suffix)) return undefined;
   const [dashed, namespace, ...more] = name.slice(0, -suffix.length).split('.');
   if (dashed === undefined || namespace === undefined || more.length > 0) return undefined;
-  const octets = dashed.split('-');
-  const isIp = octets.length === 4 && octets.every((o) => /^\d{1,3}$/.test(o) && Number(o) <= 255);
-  return isIp ? [{ type: 'A', name, address: octets.join('.') }] : undefined;
+  const address = canonicalIp(dashed.replaceAll('-', '.')) ?? canonicalIp(dashed.replaceAll('-', ':'));
+  return address === undefined ? undefined : [addressRecord(name, address)];
 }

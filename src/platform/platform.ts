@@ -1,6 +1,7 @@
 /** All ports in one object, as the composition root hands them to components. */
 import type { Cgroups } from './cgroups.ts';
 import type { Clock } from './clock.ts';
+import type { Compression } from './compression.ts';
 import type { CryptoPort } from './crypto.ts';
 import type { Datagrams } from './datagrams.ts';
 import type { Exec } from './exec.ts';
@@ -28,6 +29,7 @@ export interface Platform extends BasePlatform {
   readonly exec: Exec;
   readonly net: Net;
   readonly listenHttp: ListenHttp;
+  readonly compression: Compression;
   readonly datagrams: Datagrams;
   readonly host: Host;
   readonly mounter: Mounter;

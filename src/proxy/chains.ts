@@ -28,32 +28,41 @@ export interface Chain {
 export interface ChainContext {
   readonly family: 4 | 6;
   readonly clusterCidr: string;
-  /** Upper 16 bits: this instance's mark for masquerading. The lower 16 bits are the slot of a sticky choice. */
+  /** Upper 16 bits: this instance's mark for masquerading. The lower 16 bits are a slot. */
   readonly mark: number;
 }
 
-/** First slot of the endpoints on this node, beyond those of the whole cluster. */
-export const LOCAL_SLOT = 65_536;
-/** The same for sticky slots, which live in 16 bits and start at 1. */
-const LOCAL_STICKY_SLOT = 0x8000;
+/** First slot of the endpoints on this node, beyond those of the whole cluster: slots have 16 bits and start at 1. */
+const LOCAL_SLOT = 0x8000;
 /** Name of the table's dynamic map from client to slot (IPv4). */
 export const AFFINITY_MAP = 'affinity';
 
-/** The mark that stands for a sticky slot (from 0) of a pick. */
-export function stickyMark(pick: Pick, slot: number, mark: number): number {
-  return (pick.masquerade ? mark : 0) + (pick.list === 'local' ? LOCAL_STICKY_SLOT : 0) + slot + 1;
+/** The mark that stands for a slot (from 0) of a pick. */
+export function slotMark(pick: Pick, slot: number, mark: number): number {
+  return (pick.masquerade ? mark : 0) + (pick.list === 'local' ? LOCAL_SLOT : 0) + slot + 1;
 }
+
+/** Chains made before: thousands of services share a handful. */
+const made = new WeakMap<ChainContext, Map<string, Chain>>();
 
 /** The chain of a pick. */
 export function pickChain(pick: Pick, context: ChainContext): Chain {
-  const name = [
+  let known = made.get(context);
+  if (known === undefined) made.set(context, (known = new Map()));
+  const name = pickName(pick);
+  let chain = known.get(name);
+  if (chain === undefined) known.set(name, (chain = { name, needs: [], rules: pickRules(pick, context, name) }));
+  return chain;
+}
+
+function pickName(pick: Pick): string {
+  return [
     pick.scope === 'node' ? 'node' : 'pick',
     ...(pick.list === 'local' ? ['local'] : []),
     String(pick.count),
     ...(pick.affinitySeconds > 0 ? ['sticky', String(pick.affinitySeconds)] : []),
     ...(pick.masquerade ? ['masq'] : []),
   ].join('-');
-  return { name, needs: [], rules: pick.affinitySeconds > 0 ? stickyRules(pick, context, name) : plainRules(pick, context) };
 }
 
 /** Where a packet goes, as the keys of the endpoint maps begin. */
@@ -65,40 +74,34 @@ function ipOf(family: 4 | 6): 'ip' | 'ip6' {
   return family === 4 ? 'ip' : 'ip6';
 }
 
-function plainRules(pick: Pick, { family, mark }: ChainContext): string[] {
-  const ip = ipOf(family);
-  const map = pick.scope === 'address' ? 'endpoints' : 'nodeport-endpoints';
-  const offset = pick.list === 'local' ? ` offset ${LOCAL_SLOT}` : '';
-  return [
-    ...(pick.masquerade ? [markRule(mark)] : []),
-    `dnat ${ip} to ${destination(pick.scope, ip)} . numgen random mod ${pick.count}${offset} map @${map}`,
-  ];
-}
-
-function markRule(mark: number): string {
-  return `meta mark set meta mark and 0x0000ffff or 0x${mark.toString(16)}`;
-}
-
-/** A slot at random, replaced by the client's own if it has one, and remembered (again) for the timeout. */
-function stickyRules(pick: Pick, { family, mark }: ChainContext, chain: string): string[] {
+/**
+ * A slot at random; with affinity replaced by the client's own if it has one, and remembered (again) for the timeout. The
+ * slot travels as a mark: nft 1.0.6 cannot read back a rule with `numgen` in a concatenation, and then refuses to add others.
+ */
+function pickRules(pick: Pick, { family, mark }: ChainContext, chain: string): string[] {
   const ip = ipOf(family);
   const client = clientKey(family);
   const affinity = family === 4 ? AFFINITY_MAP : affinityMapOf(chain);
-  const map = pick.scope === 'address' ? 'sticky-endpoints' : 'sticky-nodeport-endpoints';
+  const map = pick.scope === 'address' ? 'endpoints' : 'nodeport-endpoints';
+  const sticky = [`meta mark set ${client} map @${affinity}`, `update @${affinity} { ${client} timeout ${pick.affinitySeconds}s : meta mark }`];
   return [
-    `meta mark set numgen random mod ${pick.count} offset ${stickyMark(pick, 0, mark)}`,
-    `meta mark set ${client} map @${affinity}`,
-    `update @${affinity} { ${client} timeout ${pick.affinitySeconds}s : meta mark }`,
+    `meta mark set numgen random mod ${pick.count} offset ${slotMark(pick, 0, mark)}`,
+    ...(pick.affinitySeconds > 0 ? sticky : []),
     `dnat ${ip} to ${destination(pick.scope, ip)} . meta mark map @${map}`,
   ];
 }
 
 /**
- * What a client's choice is remembered by. Two IPv6 addresses are too long for an `update` of nft 1.0.6: there the service's
- * address is left out and each chain has a map of its own, whose slots are valid for all services that use the chain.
+ * What a client's choice is remembered by. Keys of more than 16 bytes abort an `update` in nft 1.0.6: for IPv6 that leaves the
+ * client's address alone, and each chain has a map of its own, whose slots are valid for all services that use the chain.
  */
 export function clientKey(family: 4 | 6): string {
-  return family === 4 ? 'ip saddr . ip daddr . meta l4proto . th dport' : 'ip6 saddr . meta l4proto . th dport';
+  return family === 4 ? 'ip saddr . ip daddr . meta l4proto . th dport' : 'ip6 saddr';
+}
+
+/** The type of {@link clientKey} in a map's declaration. */
+export function clientType(family: 4 | 6): string {
+  return family === 4 ? 'ipv4_addr . ipv4_addr . inet_proto . inet_service' : 'ipv6_addr';
 }
 
 /** Name of the affinity map that belongs to one chain (IPv6). */

@@ -5,28 +5,34 @@
 import type { Pod } from '../api/gen/core-v1.ts';
 import { parseIp } from '../base/cidr.ts';
 import { hostPortsOf } from '../component-helpers/host-ports.ts';
-import { localPolicyChain, LOCAL_SLOT, pickChain, stickyMark, type Chain, type ChainContext, type Pick } from './chains.ts';
+import { localPolicyChain, pickChain, slotMark, type Chain, type ChainContext, type Pick } from './chains.ts';
 import type { Endpoint } from './endpoints.ts';
 import type { Protocol, ServicePortView } from './service-map.ts';
-import { packedSlots, stickySlots } from './slots.ts';
+import { packedSlots, stickySlots, type Slot } from './slots.ts';
 
 /** The maps and sets whose elements follow objects. */
 export type SetName =
-  | 'services' | 'nodeports' | 'endpoints' | 'nodeport-endpoints' | 'sticky-endpoints' | 'sticky-nodeport-endpoints'
+  | 'services' | 'nodeports' | 'endpoints' | 'nodeport-endpoints'
   | 'no-endpoints' | 'no-endpoint-nodeports' | 'firewalled' | 'allowed-sources' | 'hairpin';
 
 /** One element; `value` is '' in a set. `chain` is the chain a verdict goes to, where that is made on demand. */
 export interface Element {
+  /** Set and key. */
+  readonly id: string;
   readonly set: SetName;
   readonly key: string;
   readonly value: string;
   readonly chain?: Chain;
 }
 
+function element(set: SetName, key: string, value: string): Element {
+  return { id: `${set} ${key}`, set, key, value };
+}
+
 /** Slots of a service port by list. */
 export interface PortSlots {
-  readonly cluster: readonly string[];
-  readonly local: readonly string[];
+  readonly cluster: readonly Slot[];
+  readonly local: readonly Slot[];
 }
 
 /** No slots yet. */
@@ -73,7 +79,7 @@ function addressKey(ip: string, port: { readonly protocol: Protocol; readonly po
 }
 
 function hairpinOf(address: string): Element {
-  return { set: 'hairpin', key: `${address} . ${address}`, value: '' };
+  return element('hairpin', `${address} . ${address}`, '');
 }
 
 /** The cluster address: masquerading is decided by a rule of the table, for all cluster addresses alike. */
@@ -100,36 +106,39 @@ function externalElements(frontend: Frontend, context: PortContext, into: Elemen
   const unmasked = { ...pick, masquerade: false };
   into.push(taken(frontend, localPolicyChain(unmasked, slots.local.length, context.chains)));
   pushSlots({ frontend, pick: unmasked, context }, slots.cluster, into);
-  if (port.affinitySeconds > 0) pushSlots({ frontend, pick, context }, slots.cluster, into);
+  pushSlots({ frontend, pick, context }, slots.cluster, into);
   pushSlots({ frontend, pick: { ...unmasked, list: 'local' }, context }, slots.local, into);
 }
 
 function taken(frontend: Frontend, chain: Chain): Element {
-  return { set: frontend.scope === 'address' ? 'services' : 'nodeports', key: frontend.key, value: `goto ${chain.name}`, chain };
+  return { ...element(frontend.scope === 'address' ? 'services' : 'nodeports', frontend.key, `goto ${chain.name}`), chain };
 }
 
 function unavailable(frontend: Frontend, verdict: string): Element {
-  return { set: frontend.scope === 'address' ? 'no-endpoints' : 'no-endpoint-nodeports', key: frontend.key, value: verdict };
+  return element(frontend.scope === 'address' ? 'no-endpoints' : 'no-endpoint-nodeports', frontend.key, verdict);
 }
 
 /** One element per slot, in the map that the pick's chain reads. */
-function pushSlots({ frontend, pick, context }: { frontend: Frontend; pick: Pick; context: PortContext }, slots: readonly string[], into: Element[]): void {
-  if (pick.affinitySeconds > 0) {
-    const set = frontend.scope === 'address' ? 'sticky-endpoints' : 'sticky-nodeport-endpoints';
-    for (const [i, value] of slots.entries()) into.push({ set, key: `${frontend.key} . 0x${stickyMark(pick, i, context.chains.mark).toString(16)}`, value });
-    return;
-  }
+function pushSlots({ frontend, pick, context }: { frontend: Frontend; pick: Pick; context: PortContext }, slots: readonly Slot[], into: Element[]): void {
+  pushTargets({ frontend, pick, chains: context.chains }, slots.map((slot) => slot.endpoint), into);
+}
+
+function pushTargets({ frontend, pick, chains }: { frontend: Frontend; pick: Pick; chains: ChainContext }, targets: readonly string[], into: Element[]): void {
   const set = frontend.scope === 'address' ? 'endpoints' : 'nodeport-endpoints';
-  const first = pick.list === 'local' ? LOCAL_SLOT : 0;
-  for (const [i, value] of slots.entries()) into.push({ set, key: `${frontend.key} . ${first + i}`, value });
+  for (const [i, to] of targets.entries()) into.push(element(set, `${frontend.key} . 0x${slotMark(pick, i, chains.mark).toString(16)}`, to));
 }
 
 function firewallElements(port: ServicePortView, into: Element[]): void {
   for (const ip of port.loadBalancerIps) {
     const key = addressKey(ip, port);
-    into.push({ set: 'firewalled', key, value: '' });
-    for (const range of port.sourceRanges) into.push({ set: 'allowed-sources', key: `${key} . ${range}`, value: '' });
+    into.push(element('firewalled', key, ''));
+    for (const range of port.sourceRanges) into.push(element('allowed-sources', `${key} . ${range}`, ''));
   }
+}
+
+/** Whether a pod wants a host port of a loopback address, which no rule can give: such packets do not leave the loopback device. */
+export function wantsLoopbackHostPort(pod: Pod): boolean {
+  return pod.spec?.hostNetwork !== true && hostPortsOf(pod).some(({ ip }) => ip.startsWith('127.') || ip === '::1');
 }
 
 /** The elements of a pod's host ports. A host port of an address of its own wins over nothing but its own address. */
@@ -139,12 +148,12 @@ export function hostPortElements(pod: Pod, chains: ChainContext): readonly Eleme
   const elements: Element[] = [];
   for (const { hostPort, containerPort, hostIp, protocol } of containerHostPorts(pod)) {
     const family = hostIp === '' ? chains.family : parseIp(hostIp)?.family;
-    if (family !== chains.family) continue;
+    if (family !== chains.family || hostIp.startsWith('127.') || hostIp === '::1') continue;
     const anywhere = hostIp === '' || hostIp === '0.0.0.0' || hostIp === '::';
     const frontend: Frontend = anywhere ? { scope: 'node', key: `${protocol} . ${hostPort}` } : { scope: 'address', key: `${hostIp} . ${protocol} . ${hostPort}` };
     const pick: Pick = { scope: frontend.scope, list: 'cluster', count: 1, affinitySeconds: 0, masquerade: false };
     elements.push(taken(frontend, pickChain(pick, chains)));
-    elements.push({ set: anywhere ? 'nodeport-endpoints' : 'endpoints', key: `${frontend.key} . 0`, value: `${podIp} . ${containerPort}` });
+    pushTargets({ frontend, pick, chains }, [`${podIp} . ${containerPort}`], elements);
   }
   if (elements.length > 0) elements.push(hairpinOf(podIp));
   return elements;

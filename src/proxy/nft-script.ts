@@ -10,7 +10,7 @@
  * - `nat-postrouting`: hairpin, traffic from outside the cluster to cluster addresses, and marked connections take this
  *   node's address.
  */
-import { affinityMapOf, AFFINITY_MAP, clientKey, type Chain } from './chains.ts';
+import { affinityMapOf, AFFINITY_MAP, clientType, type Chain } from './chains.ts';
 import type { Element, SetName } from './desired-rules.ts';
 import type { Changes } from './rule-book.ts';
 
@@ -45,7 +45,8 @@ export function rewriteScript(config: TableConfig, all: Changes & { readonly sta
   if (!fromScratch) {
     lines.push(`flush table ${table}`);
     for (const set of Object.keys(setTypes(config))) lines.push(`flush ${isMap(set) ? 'map' : 'set'} ${table} ${set}`);
-    for (const chain of all.staleChains) lines.push(`delete chain ${table} ${chain}`);
+    // Added first: somebody else may have deleted it, or the whole table.
+    for (const chain of all.staleChains) lines.push(`add chain ${table} ${chain}`, `delete chain ${table} ${chain}`);
   }
   lines.push(`table ${table} {`, ...fixedRules(config), '}');
   pushChains(config, all.chains, lines);
@@ -63,22 +64,20 @@ export function changeScript(config: TableConfig, changes: Changes): string {
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
 
-function setTypes({ family }: TableConfig): Record<SetName, string> {
-  const ip = family === 4 ? 'ip' : 'ip6';
+/** `type`, never `typeof`: nft 1.0.6 cannot read back rules that look up maps of the latter kind. */
+function setTypes({ family }: TableConfig): Readonly<Record<SetName, string>> {
   const address = family === 4 ? 'ipv4_addr' : 'ipv6_addr';
-  const slot = 'numgen random mod 65535';
-  const target = `${ip} daddr . th dport`;
+  const port = 'inet_proto . inet_service';
+  const target = `${address} . inet_service`;
   return {
-    services: `type ${address} . inet_proto . inet_service : verdict`,
-    nodeports: 'type inet_proto . inet_service : verdict',
-    endpoints: `typeof ${ip} daddr . meta l4proto . th dport . ${slot} : ${target}`,
-    'nodeport-endpoints': `typeof meta l4proto . th dport . ${slot} : ${target}`,
-    'sticky-endpoints': `typeof ${ip} daddr . meta l4proto . th dport . meta mark : ${target}`,
-    'sticky-nodeport-endpoints': `typeof meta l4proto . th dport . meta mark : ${target}`,
-    'no-endpoints': `type ${address} . inet_proto . inet_service : verdict`,
-    'no-endpoint-nodeports': 'type inet_proto . inet_service : verdict',
-    firewalled: `type ${address} . inet_proto . inet_service`,
-    'allowed-sources': `typeof ${ip} daddr . meta l4proto . th dport . ${ip} saddr\n flags interval`,
+    services: `type ${address} . ${port} : verdict`,
+    nodeports: `type ${port} : verdict`,
+    endpoints: `type ${address} . ${port} . mark : ${target}`,
+    'nodeport-endpoints': `type ${port} . mark : ${target}`,
+    'no-endpoints': `type ${address} . ${port} : verdict`,
+    'no-endpoint-nodeports': `type ${port} : verdict`,
+    firewalled: `type ${address} . ${port}`,
+    'allowed-sources': `type ${address} . ${port} . ${address}\n flags interval`,
     hairpin: `type ${address} . ${address}`,
   };
 }
@@ -93,7 +92,7 @@ function declarations(config: TableConfig): string[] {
 }
 
 function affinityMap(name: string, family: 4 | 6): string {
-  return `map ${name} {\n typeof ${clientKey(family)} : meta mark\n size 65536\n flags dynamic,timeout\n timeout 3h\n}`;
+  return `map ${name} {\n type ${clientType(family)} : mark\n size 65536\n flags dynamic,timeout\n timeout 3h\n}`;
 }
 
 const BASE_CHAINS: Readonly<Record<string, string>> = {

@@ -130,6 +130,7 @@ export function createNftablesApplier(deps: ApplierDeps, config: ApplierConfig):
       while (!signal.aborted) {
         await wake.promise;
         if (signal.aborted) break;
+        await clock.yield(); // what belongs to one event arrives in one turn
         wake = Promise.withResolvers();
         await round(signal);
       }
@@ -141,6 +142,8 @@ export function createNftablesApplier(deps: ApplierDeps, config: ApplierConfig):
   };
 }
 
+/** nft 1.0.6 complains with `internal:0:0-0` of rules it wrote itself when it reads them back; that is never the reason. */
 function firstLines(text: string): string {
-  return text.trim().split('\n').slice(0, 4).join('\n').slice(0, 1000);
+  const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('internal:0:0-0'));
+  return lines.slice(0, 4).join('\n').slice(0, 1000);
 }

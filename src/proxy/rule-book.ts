@@ -3,12 +3,20 @@
  * key, the one that came first holds it and the other takes over when it goes. Pure memory: no I/O.
  */
 import type { Chain } from './chains.ts';
-import type { Element, SetName } from './desired-rules.ts';
+import type { Element } from './desired-rules.ts';
 
 interface Claim {
   readonly owner: string;
   readonly rank: number;
   readonly element: Element;
+}
+
+/** All about one key of one set. */
+interface Entry {
+  /** By rank: the first one holds the key. Nearly always one. */
+  claims: readonly Claim[];
+  /** Believed to be in the kernel. */
+  programmed: Element | undefined;
 }
 
 /** What has to change in the table, in the order to apply it: chains, deletes, adds. */
@@ -18,105 +26,89 @@ export interface Changes {
   readonly adds: readonly Element[];
 }
 
-const NOTHING: readonly Element[] = [];
-
-/** Desired and programmed elements of one table. */
+/** Desired and programmed elements of one table. Nothing may be replaced between taking changes and noting their fate. */
 export class RuleBook {
-  readonly #claims = new Map<string, Claim[]>();
-  readonly #owned = new Map<string, readonly Element[]>();
-  readonly #ranks = new Map<string, number>();
+  readonly #entries = new Map<string, Entry>();
+  readonly #owned = new Map<string, { readonly rank: number; readonly elements: readonly Element[] }>();
   #nextRank = 0;
-  /** Believed to be in the kernel. */
-  #programmed = new Map<string, Element>();
   #programmedChains = new Set<string>();
   #touched = new Set<string>();
 
   /** Replaces what an owner claims; nothing for an owner that is gone. */
   replace(owner: string, elements: readonly Element[]): void {
-    const before = this.#owned.get(owner) ?? NOTHING;
-    const wanted = new Map(elements.map((element) => [idOf(element), element]));
-    for (const element of before) if (!wanted.has(idOf(element))) this.#unclaim(owner, element);
-    if (wanted.size === 0) {
-      this.#owned.delete(owner);
-      this.#ranks.delete(owner);
-      return;
+    const before = this.#owned.get(owner);
+    if (elements.length === 0 && before === undefined) return;
+    const rank = before?.rank ?? this.#nextRank++;
+    const wanted = new Map(elements.map((element) => [element.id, element]));
+    for (const element of before?.elements ?? []) {
+      const id = element.id;
+      if (!wanted.has(id)) this.#unclaim(owner, id);
     }
-    let rank = this.#ranks.get(owner);
-    if (rank === undefined) this.#ranks.set(owner, (rank = this.#nextRank++));
     for (const [id, element] of wanted) this.#claim(id, { owner, rank, element });
-    this.#owned.set(owner, [...wanted.values()]);
+    if (wanted.size === 0) this.#owned.delete(owner);
+    else this.#owned.set(owner, { rank, elements: wanted.size === elements.length ? elements : [...wanted.values()] });
   }
 
-  /** Owners that claim something. */
-  owners(): IterableIterator<string> {
-    return this.#owned.keys();
-  }
-
-  get hasChanges(): boolean {
-    return this.#touched.size > 0;
-  }
-
-  /** The difference to what is programmed. Call `applied` once it is in the kernel, `lost` when that is unknown. */
+  /** The difference to what is programmed. Call `applied` once it is in the kernel. */
   takeChanges(): Changes {
     const deletes: Element[] = [];
     const adds: Element[] = [];
     for (const id of this.#touched) {
-      const is = this.#programmed.get(id);
-      const wanted = this.#claims.get(id)?.[0]?.element;
-      if (is?.value === wanted?.value) continue;
-      if (is !== undefined) deletes.push(is);
+      const entry = this.#entries.get(id);
+      const wanted = entry?.claims[0]?.element;
+      if (entry === undefined || entry.programmed?.value === wanted?.value) continue;
+      if (entry.programmed !== undefined) deletes.push(entry.programmed);
       if (wanted !== undefined) adds.push(wanted);
     }
-    this.#touched = new Set();
     return { chains: chainsOf(adds).filter((c) => !this.#programmedChains.has(c.name)), deletes, adds };
   }
 
-  /** Everything that is wanted, for a rewrite of the whole table. */
+  /** Everything that is wanted, for a rewrite of the whole table. Call `rewritten` once it is in the kernel. */
   takeAll(): Changes & { readonly staleChains: readonly string[] } {
-    this.#touched = new Set();
-    const adds = [...this.#claims.values()].map((claims) => (claims[0] as Claim).element);
+    const adds: Element[] = [];
+    for (const { claims } of this.#entries.values()) if (claims[0] !== undefined) adds.push(claims[0].element);
     const chains = chainsOf(adds);
     const needed = new Set(chains.map((c) => c.name));
     return { chains, deletes: [], adds, staleChains: [...this.#programmedChains].filter((name) => !needed.has(name)) };
   }
 
-  /** Notes that the changes are in the kernel. */
+  /** Notes that the changes taken are in the kernel. */
   applied(changes: Changes): void {
-    for (const element of changes.deletes) this.#programmed.delete(idOf(element));
-    for (const element of changes.adds) this.#programmed.set(idOf(element), element);
+    for (const id of this.#touched) this.#settle(id);
+    this.#touched = new Set();
     for (const chain of changes.chains) this.#programmedChains.add(chain.name);
   }
 
-  /** Notes that the table now holds exactly this. */
+  /** Notes that the table holds exactly what is wanted. */
   rewritten(all: Changes): void {
-    this.#programmed = new Map(all.adds.map((element) => [idOf(element), element]));
+    for (const id of this.#entries.keys()) this.#settle(id);
+    this.#touched = new Set();
     this.#programmedChains = new Set(all.chains.map((c) => c.name));
   }
 
-  #claim(id: string, claim: Claim): void {
-    const claims = this.#claims.get(id);
-    if (claims === undefined) {
-      this.#claims.set(id, [claim]);
-      this.#touched.add(id);
-      return;
-    }
-    const own = claims.findIndex((c) => c.owner === claim.owner);
-    if (own >= 0) claims[own] = claim;
-    else claims.splice(claims.findLastIndex((c) => c.rank < claim.rank) + 1, 0, claim);
-    if (claims[0] === claim) this.#touched.add(id);
+  #settle(id: string): void {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return;
+    entry.programmed = entry.claims[0]?.element;
+    if (entry.programmed === undefined) this.#entries.delete(id);
   }
 
-  #unclaim(owner: string, element: Element): void {
-    const id = idOf(element);
-    const claims = (this.#claims.get(id) ?? []).filter((c) => c.owner !== owner);
-    if (claims.length === 0) this.#claims.delete(id);
-    else this.#claims.set(id, claims);
+  #claim(id: string, claim: Claim): void {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) this.#entries.set(id, { claims: [claim], programmed: undefined });
+    else {
+      const others = entry.claims.filter((c) => c.owner !== claim.owner);
+      entry.claims = others.length === 0 ? [claim] : [...others, claim].toSorted((a, b) => a.rank - b.rank);
+    }
     this.#touched.add(id);
   }
-}
 
-function idOf(element: Element): string {
-  return `${element.set} ${element.key}`;
+  #unclaim(owner: string, id: string): void {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return;
+    entry.claims = entry.claims.filter((c) => c.owner !== owner);
+    this.#touched.add(id);
+  }
 }
 
 /** The chains that elements go to, those they need first. */

@@ -3,15 +3,17 @@
  * books and lets the applier put that into nftables. Upstream: pkg/proxy/nftables.
  *
  * Differs on purpose: no chains per service (see chains.ts), a change is in the kernel within milliseconds instead of once a
- * second, host ports of pods are rules here instead of a CNI plugin per pod.
+ * second, host ports of pods are rules here instead of a CNI plugin per pod. As with upstream's nftables proxy, node ports
+ * are not served on loopback addresses.
  */
 import { EndpointSlices, Nodes, Pods, Services } from '../api/gen/resources.ts';
 import type { Node, Pod, Service } from '../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
 import { parseCidr } from '../base/cidr.ts';
+import { Lru } from '../base/lru.ts';
 import type { Informer, InformerFactory, InformerHandler } from '../client/informer.ts';
 import type { Platform } from '../platform/platform.ts';
-import { NO_SLOTS, hostPortElements, servicePortElements, type Element, type PortSlots } from './desired-rules.ts';
+import { NO_SLOTS, hostPortElements, servicePortElements, wantsLoopbackHostPort, type Element, type PortSlots } from './desired-rules.ts';
 import type { NodeView } from './endpoints.ts';
 import { createHealthCheckServer } from './health-check-server.ts';
 import type { TableConfig } from './nft-script.ts';
@@ -55,6 +57,8 @@ export interface ServiceProxy {
 
 const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 const BY_SERVICE = 'service';
+/** Pods whose warning is not repeated. */
+const WARNED_PODS = 100;
 const ZONE_LABEL = 'topology.kubernetes.io/zone';
 
 /** Makes the proxy; it touches nothing before `start`. Its informers must be started by the caller. */
@@ -120,6 +124,12 @@ function createFollower(deps: ServiceProxyDeps, config: ServiceProxyConfig): Fol
   const tables = tablesOf(config);
   const dirty = { services: new Set<string>(), pods: new Set<string>() };
   let listener = (): void => undefined;
+  const warned = new Lru<string, true>(WARNED_PODS);
+  const warnLoopback = (pod: string): void => {
+    if (warned.get(pod) !== undefined) return;
+    warned.set(pod, true);
+    deps.platform.log.child('proxy').warn('a host port with a loopback hostIP is not served', { pod });
+  };
   watchSources(sources, { dirty, config, changed: () => listener(), metrics: createProxyMetrics(deps.platform.metrics) });
   return {
     tables,
@@ -130,6 +140,7 @@ function createFollower(deps: ServiceProxyDeps, config: ServiceProxyConfig): Fol
       const stale = [...dirty.services].flatMap((key) => updateService({ key, node, tables, sources }, onHealth));
       for (const key of dirty.pods) {
         const pod = sources.pods.get(keyOf(key));
+        if (pod !== undefined && wantsLoopbackHostPort(pod)) warnLoopback(key);
         for (const table of tables) table.book.replace(`pod ${key}`, pod === undefined ? [] : hostPortElements(pod, table.config));
       }
       dirty.services.clear();

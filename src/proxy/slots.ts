@@ -3,56 +3,58 @@
  * session affinity a client keeps its slot, so that slots of endpoints that stay never move. Pure.
  */
 
+/** What one number stands for. */
+export interface Slot {
+  readonly endpoint: string;
+  /** Lent: its endpoint went and another one stands in, until a new endpoint takes the slot for its own. */
+  readonly spare: boolean;
+}
+
 /** Slots 0..n-1 without gaps or duplicates: what stays keeps its place where it can, the last fill holes. */
-export function packedSlots(previous: readonly string[], wanted: readonly string[]): readonly string[] {
-  const count = wanted.length;
+export function packedSlots(previous: readonly Slot[], wanted: readonly string[]): readonly Slot[] {
   const rest = new Set(wanted);
-  const slots: (string | undefined)[] = Array.from({ length: count }, () => undefined);
-  for (let i = 0; i < Math.min(count, previous.length); i++) {
-    const endpoint = previous[i] as string;
-    if (rest.delete(endpoint)) slots[i] = endpoint;
-  }
+  const kept = Array.from({ length: rest.size }, (_, i) => {
+    const before = previous[i];
+    return before !== undefined && rest.delete(before.endpoint) ? before.endpoint : undefined;
+  });
   const queue = rest.values();
-  return slots.map((slot) => slot ?? (queue.next().value as string));
+  return kept.map((endpoint) => ({ endpoint: endpoint ?? (queue.next().value as string), spare: false }));
 }
 
 /**
  * Slots of a service with session affinity: their number never shrinks while there are endpoints. The slot of an endpoint
- * that went is given to another one, and a new endpoint takes such duplicates first.
+ * that went is lent to another one, and a new endpoint takes such slots first.
  */
-export function stickySlots(previous: readonly string[], wanted: readonly string[]): readonly string[] {
+export function stickySlots(previous: readonly Slot[], wanted: readonly string[]): readonly Slot[] {
   if (wanted.length === 0) return [];
   const left = new Set(wanted);
   const load = new Map(wanted.map((endpoint) => [endpoint, 0]));
-  const count = Math.max(previous.length, wanted.length);
-  const slots: (string | undefined)[] = Array.from({ length: count }, () => undefined);
-  for (const [i, endpoint] of previous.entries()) {
-    // The first slot of an endpoint is its own; further ones are spare and may be taken away below.
-    if (left.delete(endpoint)) {
-      slots[i] = endpoint;
-      load.set(endpoint, 1);
-    }
-  }
-  for (let i = 0; i < count && left.size > 0; i++) {
-    if (slots[i] !== undefined) continue;
+  const give = (endpoint: string): Slot => {
+    left.delete(endpoint);
+    load.set(endpoint, (load.get(endpoint) as number) + 1);
+    return { endpoint, spare: false };
+  };
+  const slots: (Slot | undefined)[] = Array.from({ length: Math.max(previous.length, left.size) }, (_, i) => {
+    const before = previous[i];
+    return before !== undefined && !before.spare && left.has(before.endpoint) ? give(before.endpoint) : undefined;
+  });
+  for (const [i, slot] of slots.entries()) {
     const [newcomer] = left;
-    left.delete(newcomer as string);
-    slots[i] = newcomer;
-    load.set(newcomer as string, 1);
+    if (newcomer === undefined) break;
+    if (slot === undefined) slots[i] = give(newcomer);
   }
-  return fillSpare(slots, { previous, load });
+  return lendSpare(slots, { previous, load });
 }
 
-/** Spare slots stay with the endpoint that has them while that is fair, else go to the one with the fewest. */
-function fillSpare(slots: readonly (string | undefined)[], state: { previous: readonly string[]; load: Map<string, number> }): readonly string[] {
-  const { previous, load } = state;
+/** Spare slots stay with who has them while that is fair, else go to the endpoint with the fewest. */
+function lendSpare(slots: readonly (Slot | undefined)[], { previous, load }: { previous: readonly Slot[]; load: Map<string, number> }): readonly Slot[] {
   const fair = Math.ceil(slots.length / load.size);
   return slots.map((slot, i) => {
     if (slot !== undefined) return slot;
-    const before = previous[i];
-    const keeps = before !== undefined && load.has(before) && (load.get(before) as number) < fair;
-    const chosen = keeps ? before : [...load].reduce((least, entry) => (entry[1] < least[1] ? entry : least))[0];
-    load.set(chosen, (load.get(chosen) as number) + 1);
-    return chosen;
+    const before = previous[i]?.endpoint;
+    const keeps = before !== undefined && (load.get(before) ?? fair) < fair;
+    const endpoint = keeps ? before : [...load].reduce((least, entry) => (entry[1] < least[1] ? entry : least))[0];
+    load.set(endpoint, (load.get(endpoint) as number) + 1);
+    return { endpoint, spare: true };
   });
 }

@@ -1,9 +1,9 @@
 /** From the chosen node to the bound pod: Reserve, Permit, PreBind, Bind, PostBind, with everything taken back on failure. Upstream: schedule_one.go (bindingCycle). */
 import type { Pod } from '../api/gen/core-v1.ts';
-import type { Clock } from '../platform/clock.ts';
 import type { CycleState } from './framework/plugin.ts';
 import type { Profile } from './framework/profile.ts';
 import { failed, type Status } from './framework/status.ts';
+import type { WaitingPods } from './framework/waiting-pods.ts';
 
 /** What is to be bound. */
 export interface BindingInput {
@@ -12,7 +12,7 @@ export interface BindingInput {
   readonly pod: Pod;
   readonly nodeName: string;
   readonly signal: AbortSignal;
-  readonly clock: Clock;
+  readonly waitingPods: WaitingPods;
 }
 
 /** Runs the Reserve point; on a rejection what was reserved is given back. */
@@ -31,21 +31,33 @@ export function unreserve({ profile, state, pod, nodeName }: Pick<BindingInput, 
   for (const plugin of profile.plugins.toReversed()) plugin.unreserve?.(state, pod, nodeName);
 }
 
+/** Upstream's maxTimeout. */
+const MAX_WAIT_MS = 900_000;
+
+/** Runs the Permit point and waits for those plugins that say so. */
+async function runPermit({ profile, state, pod, nodeName, signal, waitingPods }: BindingInput): Promise<Status | undefined> {
+  const timeouts = new Map<string, number>();
+  for (const plugin of profile.plugins) {
+    const permit = plugin.permit?.(state, pod, nodeName);
+    if (permit?.status === undefined) continue;
+    if (permit.status.code !== 'wait') return permit.status;
+    timeouts.set(plugin.name, Math.min(permit.timeoutMs ?? 0, MAX_WAIT_MS));
+  }
+  return timeouts.size === 0 ? undefined : waitingPods.wait(pod.metadata.uid ?? '', timeouts, signal);
+}
+
 /** Permit, PreBind, Bind and PostBind. */
 export async function bind(input: BindingInput): Promise<Status | undefined> {
   const { profile, state, pod, nodeName, signal } = input;
+  const refused = await runPermit(input);
+  if (refused !== undefined) return refused;
   for (const plugin of profile.plugins) {
-    const permit = plugin.permit?.(state, pod, nodeName);
-    if (permit?.status !== undefined && permit.status.code !== 'wait') return permit.status;
-    if (permit?.status?.code === 'wait') return failed(plugin.name, new Error('waiting plugins are not supported yet'));
-  }
-  for (const plugin of profile.plugins) {
-    const status = await plugin.preBind?.(state, pod, nodeName, signal);
+    const status = await plugin.preBind?.(state, pod, { nodeName, signal });
     if (status !== undefined) return status;
   }
   for (const plugin of profile.plugins) {
     if (plugin.bind === undefined) continue;
-    const status = await plugin.bind(state, pod, nodeName, signal);
+    const status = await plugin.bind(state, pod, { nodeName, signal });
     if (status?.code === 'skip') continue;
     if (status !== undefined) return status;
     for (const after of profile.plugins) after.postBind?.(state, pod, nodeName);

@@ -1,8 +1,10 @@
 /** Feeds the cache and the queue from the informers, and turns changes into the events that wake waiting pods. Upstream: eventhandlers.go. */
 import type { Node, Pod } from '../api/gen/core-v1.ts';
 import { deepEqual } from '../base/equal.ts';
+import { podRequests } from '../component-helpers/pod-resources.ts';
 import type { Informer } from '../client/informer.ts';
 import type { SchedulerCache } from './cache/scheduler-cache.ts';
+import type { Nominator } from './framework/nominations.ts';
 import type { ClusterEvent } from './queue/cluster-event.ts';
 import type { SchedulingQueue } from './queue/scheduling-queue.ts';
 
@@ -12,6 +14,7 @@ export interface FollowDeps {
   readonly pods: Informer<Pod>;
   readonly cache: SchedulerCache;
   readonly queue: SchedulingQueue;
+  readonly nominations: Nominator;
   /** Whether a pod names this scheduler. */
   readonly ownPods: (pod: Pod) => boolean;
 }
@@ -54,10 +57,11 @@ export function nodeChanges(old: Node, node: Node): ClusterEvent[] {
   return changes;
 }
 
-function followPods({ pods, cache, queue, ownPods }: FollowDeps): void {
+function followPods({ pods, cache, queue, nominations, ownPods }: FollowDeps): void {
   const assigned = (pod: Pod): boolean => (pod.spec?.nodeName ?? '') !== '' && !isFinished(pod);
   const pending = (pod: Pod): boolean => (pod.spec?.nodeName ?? '') === '' && !isFinished(pod) && ownPods(pod);
   const leave = (pod: Pod): void => {
+    nominations.delete(pod.metadata.uid ?? '');
     if (assigned(pod)) {
       cache.removePod(pod);
       queue.notify('assigned-pod/delete', pod, undefined);
@@ -71,21 +75,38 @@ function followPods({ pods, cache, queue, ownPods }: FollowDeps): void {
       if (assigned(pod)) {
         cache.addPod(pod);
         queue.notify('assigned-pod/add', undefined, pod);
-      } else if (pending(pod)) queue.add(pod);
+      } else if (pending(pod)) {
+        nominations.follow(pod);
+        queue.add(pod);
+      }
     },
     onUpdate(old, pod) {
       if (old.metadata.uid !== pod.metadata.uid) leave(old);
+      if (pending(pod)) followNomination(nominations, old, pod);
+      else nominations.delete(pod.metadata.uid ?? '');
       if (assigned(pod)) {
         if (!assigned(old)) queue.remove(pod.metadata.uid ?? '');
         cache.updatePod(pod);
         if (!assigned(old)) queue.notify('assigned-pod/add', undefined, pod);
-        else if (old.spec !== pod.spec || old.metadata.labels !== pod.metadata.labels) queue.notify('assigned-pod/update', old, pod);
+        else if (assignedPartChanged(old, pod)) queue.notify('assigned-pod/update', old, pod);
       } else if (assigned(old)) leave(old);
       else if (pending(pod) && !cache.isAssumed(pod.metadata.uid ?? '') && schedulingPartChanged(old, pod)) queue.update(old, pod);
       else if (isFinished(pod)) queue.remove(pod.metadata.uid ?? '');
     },
     onDelete: leave,
   });
+}
+
+/** A promise we made stands until the status takes it back, though it may not be written yet. */
+function followNomination(nominations: Nominator, old: Pod, pod: Pod): void {
+  const nominated = pod.status?.nominatedNodeName ?? '';
+  if ((old.status?.nominatedNodeName ?? '') !== nominated) nominations.set(pod, nominated);
+  else nominations.follow(pod);
+}
+
+/** What of a running pod others' placement depends on: most updates are of its status. */
+function assignedPartChanged(old: Pod, pod: Pod): boolean {
+  return !deepEqual(old.metadata.labels, pod.metadata.labels) || !deepEqual(podRequests(old).requests, podRequests(pod).requests) || (old.metadata.deletionTimestamp === undefined) !== (pod.metadata.deletionTimestamp === undefined);
 }
 
 /** Status updates of a waiting pod (our own condition) are no reason to try again. */

@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node, Pod } from '../api/gen/core-v1.ts';
-import type { Client } from '../client/client.ts';
 import { createSeededRandom } from '../platform/sim/random.ts';
 import { createSchedulerCache } from './cache/scheduler-cache.ts';
 import { fitErrorMessage, rejectingPlugins } from './fit-error.ts';
 import type { Profile } from './framework/profile.ts';
 import { schedulerPlugins } from './plugins/list.ts';
 import { feasibleNodesToFind, schedulePod } from './schedule-pod.ts';
-import { testNode, testPod } from './scheduler-fixture.ts';
+import { testNode, testPluginDeps, testPod } from './scheduler-fixture.ts';
 
-const client = { resource: () => ({}) } as unknown as Client;
-const plugins = schedulerPlugins.map(({ create }) => create({ client }));
+const plugins = schedulerPlugins.map(({ create }) => create(testPluginDeps()));
 const profile: Profile = {
   schedulerName: 'default-scheduler', plugins,
   weights: Object.fromEntries(schedulerPlugins.map(({ weight }, i) => [plugins[i]?.name ?? '', weight])),

@@ -7,14 +7,14 @@ import type { Pod } from '../api/gen/core-v1.ts';
 import type { Random } from '../platform/random.ts';
 import type { NodeInfo, Snapshot } from './cache/node-info.ts';
 import type { Diagnosis } from './fit-error.ts';
-import type { CycleState } from './framework/plugin.ts';
-import { runFilters, runPreFilter, runScores, type NodeScore, type Profile } from './framework/profile.ts';
-import type { Status } from './framework/status.ts';
+import type { CycleState, Nominations, SchedulerPlugin } from './framework/plugin.ts';
+import { runFilters, runFiltersWithNominated, runPreFilter, runScores, type NodeScore, type Profile } from './framework/profile.ts';
+import { unresolvable, type Status } from './framework/status.ts';
 
 /** The chosen node, or why there is none. */
 export type ScheduleResult =
   | { readonly node: string; readonly scores: readonly NodeScore[]; readonly statuses: ReadonlyMap<string, Status> }
-  | { readonly node: undefined; readonly diagnosis: Diagnosis };
+  | { readonly node: undefined; readonly diagnosis: Diagnosis; readonly filters: readonly SchedulerPlugin[] };
 
 /** What a cycle works with. `startAt` is where the last cycle stopped looking; it is moved on. */
 export interface ScheduleInput {
@@ -23,6 +23,8 @@ export interface ScheduleInput {
   readonly snapshot: Snapshot;
   readonly random: Random;
   readonly cursor: { startAt: number };
+  /** Pods expected on nodes; absent: none. */
+  readonly nominations?: Nominations;
 }
 
 const MIN_FEASIBLE = 100;
@@ -39,24 +41,39 @@ export function schedulePod(input: ScheduleInput, state: CycleState): ScheduleRe
   const { profile, pod, snapshot } = input;
   const nodeCount = snapshot.nodes.length;
   const pre = runPreFilter(profile, state, { pod, snapshot });
-  if (pre.rejection !== undefined) return { node: undefined, diagnosis: { nodeCount, statuses: new Map(), preFilter: pre.rejection } };
+  if (pre.rejection !== undefined) return { node: undefined, diagnosis: { nodeCount, statuses: new Map(), preFilter: pre.rejection }, filters: [] };
   const statuses = new Map<string, Status>();
   const feasible: NodeInfo[] = [];
   const nominated = pod.status?.nominatedNodeName;
   const nominatedInfo = nominated === undefined ? undefined : snapshot.byName(nominated);
-  if (nominatedInfo !== undefined && runFilters(pre.filters, state, { pod, node: nominatedInfo }) === undefined) feasible.push(nominatedInfo);
+  if (nominatedInfo !== undefined && filterNode(input, state, { filters: pre.filters, node: nominatedInfo }) === undefined) feasible.push(nominatedInfo);
   else findFeasible(input, state, { pre, statuses, feasible });
-  if (feasible.length === 0) return { node: undefined, diagnosis: { nodeCount, statuses } };
+  if (feasible.length === 0) return { node: undefined, diagnosis: { nodeCount, statuses: withExcluded(statuses, pre, snapshot) }, filters: pre.filters };
   const [only] = feasible;
   if (feasible.length === 1 && only !== undefined) return { node: only.name, scores: [], statuses };
-  const scores = runScores(profile, state, { pod, nodes: feasible });
+  const scores = runScores(profile, state, { pod, nodes: feasible, snapshot });
   return { node: chooseBest(scores, input.random), scores, statuses };
 }
 
+function filterNode({ pod, nominations }: ScheduleInput, state: CycleState, { filters, node }: { filters: readonly SchedulerPlugin[]; node: NodeInfo }): Status | undefined {
+  if (nominations === undefined || nominations.on(node.name).length === 0) return runFilters(filters, state, { pod, node });
+  return runFiltersWithNominated(filters, state, { pod, node, nominations });
+}
+
+/** Nodes that PreFilter ruled out have a reason, too. */
+function withExcluded(statuses: Map<string, Status>, pre: ReturnType<typeof runPreFilter>, snapshot: Snapshot): ReadonlyMap<string, Status> {
+  if (pre.nodeNames === undefined) return statuses;
+  const plugins = pre.narrowedBy ?? [];
+  const status = unresolvable(plugins[0] ?? '', `node(s) didn't satisfy plugin(s) [${plugins.join(' ')}]`);
+  for (const { name } of snapshot.nodes) if (!statuses.has(name)) statuses.set(name, status);
+  return statuses;
+}
+
 function findFeasible(
-  { pod, snapshot, cursor }: ScheduleInput, state: CycleState,
+  input: ScheduleInput, state: CycleState,
   found: { pre: ReturnType<typeof runPreFilter>; statuses: Map<string, Status>; feasible: NodeInfo[] },
 ): void {
+  const { snapshot, cursor } = input;
   const { pre, statuses, feasible } = found;
   const named = pre.nodeNames;
   const nodes = named === undefined ? snapshot.nodes : [...named].flatMap((name) => snapshot.byName(name) ?? []);
@@ -64,7 +81,7 @@ function findFeasible(
   let looked = 0;
   for (; looked < nodes.length && feasible.length < enough; looked++) {
     const node = nodes[(cursor.startAt + looked) % nodes.length] as NodeInfo;
-    const status = runFilters(pre.filters, state, { pod, node });
+    const status = filterNode(input, state, { filters: pre.filters, node });
     if (status === undefined) feasible.push(node);
     else statuses.set(node.name, status);
   }
@@ -75,7 +92,8 @@ function findFeasible(
 function chooseBest(scores: readonly NodeScore[], random: Random): string {
   let best = scores[0] as NodeScore;
   let equals = 1;
-  for (const candidate of scores.slice(1)) {
+  for (let i = 1; i < scores.length; i++) {
+    const candidate = scores[i] as NodeScore;
     if (candidate.total > best.total) {
       best = candidate;
       equals = 1;

@@ -1,5 +1,9 @@
 /** Nodes and pods for scheduler tests. */
 import type { Node, Pod, PodSpec } from '../api/gen/core-v1.ts';
+import type { Client } from '../client/client.ts';
+import { createSeededRandom } from '../platform/sim/random.ts';
+import { VirtualClock } from '../platform/sim/virtual-clock.ts';
+import type { SchedulerPluginDeps } from './framework/plugin-deps.ts';
 
 /** A ready node with the given allocatable. */
 export function testNode(name: string, options: { cpu?: string; memory?: string; pods?: string; labels?: Record<string, string>; spec?: Node['spec'] } = {}): Node {
@@ -19,5 +23,14 @@ export function testPod(name: string, options: { cpu?: string; memory?: string; 
   return {
     metadata: { name, namespace: 'default', uid: `uid-${name}` },
     spec: { containers: [{ name: 'c', image: 'i', resources: { requests } }], ...(options.priority === undefined ? {} : { priority: options.priority }), ...options.spec },
+  };
+}
+
+/** Plugins' surroundings in which there is nothing else; `parts` add to them. */
+export function testPluginDeps(parts: Partial<SchedulerPluginDeps> = {}): SchedulerPluginDeps {
+  return {
+    client: { resource: () => ({}) } as unknown as Client, clock: new VirtualClock(), random: createSeededRandom(3), recorder: { event: () => undefined },
+    schedulerName: 'default-scheduler', claim: () => undefined, volume: () => undefined, storageClass: () => undefined, namespaceLabels: () => undefined,
+    budgets: () => [], siblings: () => undefined, ...parts,
   };
 }

@@ -12,12 +12,15 @@ import type { EventRecorder } from '../client/event-recorder.ts';
 import type { InformerFactory } from '../client/informer.ts';
 import type { BasePlatform } from '../platform/platform.ts';
 import { bind, reserve, unreserve, type BindingInput } from './binding-cycle.ts';
+import { followClusterObjects } from './cluster-objects.ts';
 import { createSchedulerCache } from './cache/scheduler-cache.ts';
 import { followCluster } from './follow-cluster.ts';
 import { fitErrorMessage, rejectingPlugins, type Diagnosis } from './fit-error.ts';
-import type { CycleState, QueuedPod } from './framework/plugin.ts';
+import { createNominator } from './framework/nominations.ts';
+import type { CycleState, PostFilterResult, QueuedPod, SchedulerPlugin } from './framework/plugin.ts';
 import type { Profile } from './framework/profile.ts';
 import type { Status } from './framework/status.ts';
+import { createWaitingPods } from './framework/waiting-pods.ts';
 import { schedulerPlugins } from './plugins/list.ts';
 import { createSchedulingQueue } from './queue/scheduling-queue.ts';
 import { schedulePod } from './schedule-pod.ts';
@@ -45,6 +48,12 @@ export interface Scheduler {
   counts(): { readonly active: number; readonly backoff: number; readonly unschedulable: number; readonly gated: number };
 }
 
+/** A pod that found no node, and what preemption made of it. */
+interface Rejection {
+  readonly diagnosis: Diagnosis;
+  readonly postFilter: PostFilterResult | undefined;
+}
+
 /** Pods tried in one go before other work gets a turn. */
 const SLICE_MS = 4;
 
@@ -52,7 +61,12 @@ const SLICE_MS = 4;
 export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): Scheduler {
   const { platform, informers, client } = deps;
   const log = platform.log.child('scheduler');
-  const plugins = schedulerPlugins.map(({ create }) => create({ client }));
+  const random = platform.random.fork('scheduler');
+  const objects = followClusterObjects(informers);
+  const pluginDeps = { ...objects, client, clock: platform.clock, random, recorder: deps.recorder, schedulerName: config.schedulerName };
+  const plugins = schedulerPlugins.map(({ create }) => create(pluginDeps));
+  const nominations = createNominator();
+  const waitingPods = createWaitingPods(platform.clock);
   const weights = Object.fromEntries(schedulerPlugins.map(({ weight }, i) => [plugins[i]?.name ?? '', weight]));
   const profile: Profile = { schedulerName: config.schedulerName, plugins, weights };
   const cache = createSchedulerCache();
@@ -65,7 +79,6 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     },
     { initialBackoffMs: 1000, maxBackoffMs: 10_000, maxUnschedulableMs: 300_000 },
   );
-  const random = platform.random.fork('scheduler');
   const cursor = { startAt: 0 };
   let running = false;
 
@@ -75,11 +88,11 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     if (pod.metadata.deletionTimestamp !== undefined || cache.isAssumed(uid)) return queue.done(uid);
     const state: CycleState = new Map();
     const startedMs = platform.clock.monotonicMs();
-    const result = schedulePod({ profile, pod, snapshot: cache.snapshot(), random, cursor }, state);
+    const result = schedulePod({ profile, pod, snapshot: cache.snapshot(), random, cursor, nominations }, state);
     metrics.algorithmSeconds((platform.clock.monotonicMs() - startedMs) / 1000);
-    if (result.node === undefined) return reject(queued, result.diagnosis);
+    if (result.node === undefined) return reject(queued, preempt(queued, state, result), signal);
     cache.assume(pod, result.node);
-    const input: BindingInput = { profile, state, pod, nodeName: result.node, signal, clock: platform.clock };
+    const input: BindingInput = { profile, state, pod, nodeName: result.node, signal, waitingPods };
     const refused = reserve(input);
     if (refused !== undefined) return undo(queued, input, refused);
     void bind(input).then(
@@ -90,6 +103,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
   const bound = (queued: QueuedPod, nodeName: string): void => {
     const { pod } = queued;
     queue.done(pod.metadata.uid ?? '');
+    nominations.delete(pod.metadata.uid ?? '');
     metrics.attempt('scheduled', (platform.clock.monotonicMs() - queued.queuedAtMs) / 1000);
     deps.recorder.event(pod, 'Normal', 'Scheduled', `Successfully assigned ${pod.metadata.namespace}/${pod.metadata.name} to ${nodeName}`);
   };
@@ -102,12 +116,24 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     log.warn('binding failed; the pod is tried again', { pod: `${queued.pod.metadata.namespace}/${queued.pod.metadata.name}`, node: input.nodeName, err: status.cause ?? status.reasons.join(', ') });
     queue.requeue(queued, status.code === 'error' ? new Set() : new Set([status.plugin]));
   };
-  const reject = (queued: QueuedPod, diagnosis: Diagnosis): void => {
+  /** Asks whether others may leave; what was decided is done by `reject`. */
+  const preempt = (queued: QueuedPod, state: CycleState, { diagnosis, filters }: { diagnosis: Diagnosis; filters: readonly SchedulerPlugin[] }): Rejection => {
+    let postFilter: PostFilterResult | undefined;
+    const snapshot = cache.snapshot();
+    for (const plugin of diagnosis.nodeCount === 0 ? [] : plugins) postFilter ??= plugin.postFilter?.(state, queued.pod, { snapshot, statuses: diagnosis.statuses, filters, nominations });
+    return { diagnosis: postFilter?.message === undefined ? diagnosis : { ...diagnosis, postFilter: postFilter.message }, postFilter };
+  };
+  const reject = (queued: QueuedPod, { diagnosis, postFilter }: Rejection, signal: AbortSignal): void => {
     metrics.attempt('unschedulable', 0);
     const message = fitErrorMessage(diagnosis);
     queue.requeue(queued, rejectingPlugins(diagnosis));
     deps.recorder.event(queued.pod, 'Warning', 'FailedScheduling', message);
-    void reportUnschedulable(client, queued.pod, { message, clock: platform.clock }).catch((error: unknown) => log.warn('cannot write the PodScheduled condition', { err: error }));
+    const nominatedNode = postFilter?.nominatedNode;
+    if (nominatedNode !== undefined) nominations.set(queued.pod, nominatedNode);
+    const report = { message, clock: platform.clock, ...(nominatedNode === undefined ? {} : { nominatedNode }) };
+    void reportUnschedulable(client, queued.pod, report)
+      .then(() => postFilter?.commit?.(signal))
+      .catch((error: unknown) => log.warn('cannot write the PodScheduled condition or make room for the pod', { err: error }));
   };
   /** Tries pods until the queue is empty, giving way to others every few milliseconds. */
   const run = async (signal: AbortSignal): Promise<void> => {
@@ -132,9 +158,10 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     async start(signal) {
       signal.addEventListener('abort', () => queue.stop(), { once: true });
       const ownPods = (pod: Pod): boolean => (pod.spec?.schedulerName ?? 'default-scheduler') === config.schedulerName;
-      const synced = followCluster({ nodes: informers.informer<Node>(Nodes), pods: informers.informer<Pod>(Pods), cache, queue, ownPods });
+      const synced = followCluster({ nodes: informers.informer<Node>(Nodes), pods: informers.informer<Pod>(Pods), cache, queue, nominations, ownPods });
+      objects.onEvent((event, old, now) => queue.notify(event, old, now));
       informers.start(signal);
-      await synced(signal);
+      await Promise.all([synced(signal), objects.waitForSync(signal)]);
       queue.onReady(() => queueMicrotask(() => void run(signal)));
       void run(signal);
     },

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
+import { PassThrough } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
+import * as k8s from '@kubernetes/client-node';
 import type { Node, Pod } from '../../src/api/gen/core-v1.ts';
 import { StatusError } from '../../src/api/status-error.ts';
 import type { ApiRequest, ApiResponse } from '../../src/api/transport.ts';
@@ -73,7 +75,7 @@ describe('streams from kubectl to containerd', () => {
     kubelet = await platform.listenHttp({ host: '127.0.0.1', port: 0, tls: { ...serving, clientCaPem: authority.caPem } }, handler);
     const node: Node = { metadata: { name: 'node-1' }, status: { addresses: [{ type: 'InternalIP', address: '127.0.0.1' }], daemonEndpoints: { kubeletEndpoint: { Port: kubelet.port } } } };
     const connector = createKubeletConnector({
-      net: platform.net, random: platform.random, objects: { get: () => node } as unknown as ObjectStore,
+      net: platform.net, random: platform.random, crypto: platform.crypto, objects: { get: () => node } as unknown as ObjectStore,
       kubeletTls: () => ({ ...client, caPem: authority.caPem }),
     });
     api = await platform.listenHttp({ host: '127.0.0.1', port: 0 }, (request) => serveApi(request, connector));
@@ -105,6 +107,7 @@ describe('streams from kubectl to containerd', () => {
     return { child, outcome: once(child, 'close').then(([code]) => ({ code: code as number, stdout: texts[0]!, stderr: texts[1]! })) };
   }
 
+  const limit = { timeout: 30_000 };
   for (const program of kubectlPrograms()) {
     const run = async (input: string | undefined, ...args: string[]): Promise<Outcome> => {
       const { child, outcome } = start(program, args);
@@ -113,7 +116,7 @@ describe('streams from kubectl to containerd', () => {
     };
     const name = program.includes('1.36') ? 'kubectl 1.36' : 'kubectl of the machine';
 
-    it(`${name}: logs`, async () => {
+    it(`${name}: logs`, limit, async () => {
       const { stdout, code, stderr } = await run(undefined, 'logs', 'web', '--tail=2');
       assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
       assert.match(stdout, /^(started|to-stderr)\n/);
@@ -121,24 +124,24 @@ describe('streams from kubectl to containerd', () => {
       assert.match(missing.stderr, /container other is not valid for pod web/);
     });
 
-    it(`${name}: exec with output, errors and exit code`, async () => {
+    it(`${name}: exec with output, errors and exit code`, limit, async () => {
       assert.deepEqual(await run(undefined, 'exec', 'web', '--', '/bin/sh', '-c', 'echo out; echo err >&2; exit 3'), { code: 3, stdout: 'out\n', stderr: 'err\ncommand terminated with exit code 3\n' });
     });
 
-    it(`${name}: exec with a long input to its end`, async () => {
+    it(`${name}: exec with a long input to its end`, limit, async () => {
       const input = 'x'.repeat(3_000_000);
       const { stdout, code } = await run(input, 'exec', '-i', 'web', '--', '/bin/busybox', 'wc', '-c');
       assert.deepEqual({ stdout: stdout.trim(), code }, { stdout: '3000000', code: 0 });
     });
 
-    it(`${name}: exec with a long output`, async () => {
+    it(`${name}: exec with a long output`, limit, async () => {
       const { stdout, code } = await run(undefined, 'exec', 'web', '--', '/bin/busybox', 'seq', '200000');
       assert.equal(code, 0);
       assert.equal(stdout.length, 1_288_895);
       assert.ok(stdout.endsWith('\n200000\n'));
     });
 
-    it(`${name}: attach`, async () => {
+    it(`${name}: attach`, limit, async () => {
       const { child, outcome } = start(program, ['attach', '-i', 'web']);
       const seen = new Promise<void>((resolve) => child.stdout!.on('data', (chunk) => String(chunk).includes('got ping') && resolve()));
       child.stdin!.write('ping\n');
@@ -147,7 +150,7 @@ describe('streams from kubectl to containerd', () => {
       await outcome;
     });
 
-    it(`${name}: port-forward`, async () => {
+    it(`${name}: port-forward`, limit, async () => {
       // The pod is on the host's network, so its ports are this process's.
       const server = createServer((socket) => socket.end('hello\n'));
       await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -163,4 +166,49 @@ describe('streams from kubectl to containerd', () => {
       await outcome;
     });
   }
+
+  const clientConfig = (): k8s.KubeConfig => {
+    const config = new k8s.KubeConfig();
+    config.loadFromClusterAndUser({ name: 'test', server: `http://127.0.0.1:${api.port}`, skipTLSVerify: true }, { name: 'test' });
+    return config;
+  };
+
+  it('the JavaScript client over WebSockets: exec', limit, async () => {
+    const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+    const texts = ['', ''];
+    stdout.on('data', (chunk) => (texts[0] += String(chunk)));
+    stderr.on('data', (chunk) => (texts[1] += String(chunk)));
+    const status = await new Promise<k8s.V1Status>((resolve, reject) => {
+      new k8s.Exec(clientConfig()).exec('default', 'web', 'main', ['/bin/sh', '-c', 'read line; echo "<$line>"; echo err >&2; exit 2'], stdout, stderr, PassThrough.from(['typed\n']), false, resolve).catch(reject);
+    });
+    assert.equal(status.status, 'Failure');
+    assert.equal(status.details?.causes?.[0]?.message, '2');
+    assert.deepEqual(texts, ['<typed>\n', 'err\n']);
+  });
+
+  it('the JavaScript client over WebSockets: a terminal', limit, async () => {
+    const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+    let text = '';
+    stdout.on('data', (chunk) => (text += String(chunk)));
+    const status = new Promise<k8s.V1Status>((resolve, reject) => {
+      new k8s.Exec(clientConfig()).exec('default', 'web', 'main', ['/bin/sh', '-c', 'read line; echo "<$line>"; /bin/busybox stty size'], stdout, null, stdin, true, resolve).then((socket) => {
+        // Channel 4 carries the size of the terminal.
+        (socket as { send(data: Buffer): void }).send(Buffer.concat([Buffer.from([4]), Buffer.from('{"Width":111,"Height":37}')]));
+        stdin.write('typed\n');
+      }, reject);
+    });
+    assert.equal((await status).status, 'Success');
+    assert.match(text, /<typed>\r\n37 111\r\n$/);
+  });
+
+  it('the JavaScript client over WebSockets: port-forward', limit, async () => {
+    const server = createServer((socket) => socket.end('hello\n'));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const [output, input] = [new PassThrough(), new PassThrough()];
+    const socket = await new k8s.PortForward(clientConfig()).portForward('default', 'web', [(server.address() as AddressInfo).port], output, null, input);
+    const [answer] = (await once(output, 'data')) as [Buffer];
+    assert.equal(String(answer), 'hello\n');
+    (socket as { close(): void }).close();
+    server.close();
+  });
 });

@@ -23,6 +23,8 @@ interface TestRun {
 function tests(name: string, { patterns, concurrency, timeoutMs }: TestRun): Stage {
   const options = [
     '--test',
+    // Examples import the package by its name; here that is the sources.
+    '--conditions=keelson-source',
     `--test-concurrency=${concurrency}`,
     `--test-timeout=${timeoutMs}`,
     '--test-reporter=./tools/run-tests/reporter.ts',
@@ -47,7 +49,7 @@ export const stages: readonly Stage[] = [
     concurrency: 2,
     timeoutMs: 120_000,
   }),
-  tests('sim', { patterns: ['test/sim/**/*.test.ts'], concurrency: 2, timeoutMs: 120_000 }),
+  tests('sim', { patterns: ['test/sim/**/*.test.ts', 'examples/**/*.test.ts'], concurrency: 2, timeoutMs: 120_000 }),
   tests('integration', { patterns: ['test/integration/**/*.test.ts'], concurrency: 1, timeoutMs: 480_000 }),
 ];
 

@@ -2,6 +2,7 @@
 // Pure: containers are copied once, when first changed; the rest is shared with the original.
 
 import { isObject, setOwn, type JsonObject } from '../codec/own-property.ts';
+import { jsonKind } from '../codec/scalars.ts';
 import { PatchError } from './patch-error.ts';
 
 /** Upstream refuses patches with more operations. */
@@ -27,7 +28,7 @@ export function jsonPatch(original: unknown, patch: unknown): unknown {
   if (!Array.isArray(patch))
     throw new PatchError(
       400,
-      'error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch',
+      `error decoding patch: json: cannot unmarshal ${jsonKind(patch)} into Go value of type []handlers.jsonPatchOp`,
     );
   if (patch.length > maxOperations) {
     throw new PatchError(

@@ -1,4 +1,5 @@
 /** Persistent volumes and claims. Upstream: apis/core/validation. */
+import { stringifyJson } from '../codec/json.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 import type { PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeSpec } from '../gen/core-v1.ts';
@@ -133,5 +134,5 @@ export function validatePersistentVolumeClaimUpdate(claim: PersistentVolumeClaim
 function specDiff(now: object | undefined, before: object | undefined): string {
   const keys = [...new Set([...Object.keys(before ?? {}), ...Object.keys(now ?? {})])].toSorted();
   const [a, b] = [before, now] as (Record<string, unknown> | undefined)[];
-  return keys.filter((key) => !deepEqual(a?.[key], b?.[key])).map((key) => `- ${key}: ${JSON.stringify(a?.[key])}\n+ ${key}: ${JSON.stringify(b?.[key])}`).join('\n');
+  return keys.filter((key) => !deepEqual(a?.[key], b?.[key])).map((key) => `- ${key}: ${stringifyJson(a?.[key])}\n+ ${key}: ${stringifyJson(b?.[key])}`).join('\n');
 }

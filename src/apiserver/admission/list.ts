@@ -2,6 +2,8 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Random } from '../../platform/random.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
+import type { Authorizer } from '../authz/contract.ts';
+import type { EscalationDeps } from '../authz/escalation.ts';
 import type { AdmissionPlugin } from './contract.ts';
 import { createDefaultStorageClass } from './default-storage-class/default-storage-class.ts';
 import { createDefaultTolerationSeconds } from './default-toleration-seconds/default-toleration-seconds.ts';
@@ -9,6 +11,7 @@ import { createLimitRanger } from './limit-ranger/limit-ranger.ts';
 import { createNamespaceLifecycle } from './namespace-lifecycle/namespace-lifecycle.ts';
 import { createNodeRestriction } from './node-restriction/node-restriction.ts';
 import { createPriority } from './priority/priority.ts';
+import { createRbacEscalation } from './rbac-escalation/rbac-escalation.ts';
 import { createResourceQuota } from './resource-quota/resource-quota.ts';
 import { createServiceAccount } from './service-account/service-account.ts';
 import { createTaintNodesByCondition } from './taint-nodes-by-condition/taint-nodes-by-condition.ts';
@@ -17,6 +20,10 @@ import { createTaintNodesByCondition } from './taint-nodes-by-condition/taint-no
 export interface AdmissionDeps {
   readonly objects: () => ObjectStore;
   readonly random: Random;
+  /** What the server as a whole allows. */
+  readonly authorizer: Authorizer;
+  /** The RBAC rules a user holds in a namespace. */
+  readonly rulesFor: EscalationDeps['rulesFor'];
   readonly clock: Clock;
 }
 
@@ -30,6 +37,7 @@ export const admissionPlugins: readonly ((deps: AdmissionDeps) => AdmissionPlugi
   (d) => createPriority(d.objects),
   () => createDefaultTolerationSeconds(),
   (d) => createDefaultStorageClass(d.objects),
+  (d) => createRbacEscalation(d),
   (d) => createResourceQuota(d.objects, d.clock),
 ];
 

@@ -14,7 +14,7 @@ export const clientCertificateAuthenticator: Authenticator = {
     if (certificate === undefined || certificate.commonName === '') return undefined;
     return {
       name: certificate.commonName,
-      groups: [...certificate.organizations, AUTHENTICATED_GROUP],
+      groups: [...new Set([...certificate.organizations, AUTHENTICATED_GROUP])],
       extra: { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${certificate.fingerprint256}`] },
     };
   },

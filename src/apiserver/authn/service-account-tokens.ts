@@ -11,6 +11,7 @@ import { Nodes, Pods, Secrets, ServiceAccounts } from '../../api/gen/resources.t
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import { unauthorized } from '../../api/status-error.ts';
+import { dateOf, parseTime } from '../../api/time.ts';
 import type { Principal } from '../../api/transport.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { Random } from '../../platform/random.ts';
@@ -70,10 +71,14 @@ interface Claims extends JWTPayload {
     readonly namespace?: string;
     readonly serviceaccount?: Reference;
     readonly pod?: Reference;
-    readonly node?: Reference;
+    /** Without uid when the node was gone at issue. */
+    readonly node?: { readonly name: string; readonly uid?: string };
     readonly secret?: Reference;
   };
 }
+
+/** How far clocks of servers may be apart, and how long a token outlives the end of what it is bound to. */
+const LEEWAY_SECONDS = 60;
 
 /** Creates the issuer and checker. */
 export function createServiceAccountTokens(deps: TokenDeps, config: TokenConfig): ServiceAccountTokens {
@@ -83,8 +88,8 @@ export function createServiceAccountTokens(deps: TokenDeps, config: TokenConfig)
     const claims = await verifyClaims(token, { keys, issuer: config.issuer, nowSeconds: nowSeconds() });
     if (claims === undefined) return undefined;
     const granted = [claims.aud ?? []].flat().filter((a) => audiences.includes(a));
-    if (granted.length === 0) throw unauthorized(`token audiences ${JSON.stringify([claims.aud ?? []].flat())} is invalid for the target audiences ${JSON.stringify(audiences)}`);
-    return { principal: principalOf(claims, deps.objects()), audiences: granted };
+    if (granted.length === 0) throw unauthorized(`token audiences ${quoted([claims.aud ?? []].flat())} is invalid for the target audiences ${quoted(audiences)}`);
+    return { principal: await principalOf(claims, { objects: deps.objects(), nowMs: deps.platform.clock.nowMs() }), audiences: granted };
   };
   return {
     review,
@@ -160,39 +165,55 @@ async function verifyClaims(
   for (const key of all.some((k) => k.id === id) ? all.filter((k) => k.id === id) : all) {
     try {
       const { payload } = await jose.jwtVerify(token, key.verify, {
-        issuer: using.issuer, algorithms: ['ES256'], currentDate: new Date(using.nowSeconds * 1000),
+        issuer: using.issuer, algorithms: ['ES256'], currentDate: dateOf(using.nowSeconds * 1000), clockTolerance: LEEWAY_SECONDS,
       });
       return payload as Claims;
     } catch (error) {
       if (error instanceof jose.errors.JWTExpired) throw unauthorized('service account token has expired');
+      if (error instanceof jose.errors.JWTClaimValidationFailed && error.claim === 'nbf') throw unauthorized('service account token is not valid yet');
     }
   }
   throw unauthorized('invalid bearer token');
 }
 
-function principalOf(claims: Claims, objects: ObjectStore): Principal {
+interface Living {
+  readonly objects: ObjectStore;
+  readonly nowMs: number;
+}
+
+async function principalOf(claims: Claims, living: Living): Promise<Principal> {
   const details = claims['kubernetes.io'];
   const namespace = details?.namespace ?? '';
   const account = details?.serviceaccount;
   if (details === undefined || account === undefined) throw unauthorized('the token names no service account');
-  requireLiving(objects, ServiceAccounts, namespace, account);
-  if (details.pod !== undefined) requireLiving(objects, Pods, namespace, details.pod);
-  if (details.secret !== undefined) requireLiving(objects, Secrets, namespace, details.secret);
-  if (details.pod === undefined && details.node !== undefined) requireLiving(objects, Nodes, '', details.node);
+  await requireLiving(living, ServiceAccounts, { namespace, ...account });
+  if (details.pod !== undefined) await requireLiving(living, Pods, { namespace, ...details.pod });
+  if (details.secret !== undefined) await requireLiving(living, Secrets, { namespace, ...details.secret });
+  if (details.pod === undefined && details.node !== undefined) await requireLiving(living, Nodes, { namespace: '', ...details.node });
   const extra: Record<string, readonly string[]> = {};
   if (claims.jti !== undefined) extra['authentication.kubernetes.io/credential-id'] = [`JTI=${claims.jti}`];
   for (const kind of ['pod', 'node'] as const) {
     const reference = details[kind];
     if (reference === undefined) continue;
     extra[`authentication.kubernetes.io/${kind}-name`] = [reference.name];
-    extra[`authentication.kubernetes.io/${kind}-uid`] = [reference.uid];
+    if (reference.uid !== undefined) extra[`authentication.kubernetes.io/${kind}-uid`] = [reference.uid];
   }
   return { ...accountPrincipal(namespace, account.name), uid: account.uid, extra };
 }
 
-function requireLiving<T extends KubernetesObject>(objects: ObjectStore, info: ResourceInfo<T>, namespace: string, reference: Reference): void {
-  const living = objects.get(info, info.namespaced ? namespace : '', reference.name);
-  if (living?.metadata.uid !== reference.uid) throw unauthorized(`the ${info.singular} the token is bound to is gone`);
+/** The cache may lag behind another server's writes: only the store's word ends a token. */
+async function requireLiving<T extends KubernetesObject>(
+  { objects, nowMs }: Living, info: ResourceInfo<T>, reference: { namespace: string; name: string; uid?: string },
+): Promise<void> {
+  const { namespace, name, uid } = reference;
+  const cached = objects.get(info, namespace, name);
+  const found = cached?.metadata.uid === uid ? cached : await objects.getFresh(info, namespace, name);
+  if (found === undefined || found.metadata.uid !== uid) throw unauthorized(`the ${info.singular} the token is bound to is gone`);
+  if (parseTime(found.metadata.deletionTimestamp) < nowMs - LEEWAY_SECONDS * 1000) throw unauthorized(`the ${info.singular} the token is bound to has been deleted`);
+}
+
+function quoted(values: readonly string[]): string {
+  return `[${values.map((value) => JSON.stringify(value)).join(' ')}]`;
 }
 
 function accountUser(namespace: string, name: string): string {

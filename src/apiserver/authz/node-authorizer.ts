@@ -1,18 +1,22 @@
 /**
  * The Node authorizer: what a kubelet may read follows from the pods bound to its node. Everything a kubelet needs
- * without regard to pods is allowed by the rules of `system:node`; secrets, config maps, claims, volumes, tokens and
- * leases only where a pod of the node refers to them (or they are the node's own). Upstream: plugin/pkg/auth/authorizer/node.
+ * without regard to pods is allowed by the rules of `system:node`; secrets, config maps, claims, volumes, tokens, leases,
+ * nodes and pods only where a pod of the node refers to them (or they are the node's own). Mirror pods grant nothing: a
+ * node makes them itself. Upstream: plugin/pkg/auth/authorizer/node (with AuthorizeNodeWithSelectors).
  */
+import { parseFieldSelector, requiredFieldValue } from '../../api/field-selector.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { PolicyRule } from '../../api/gen/rbac-v1.ts';
-import { PersistentVolumeClaims, Pods } from '../../api/gen/resources.ts';
+import { PersistentVolumes, Pods } from '../../api/gen/resources.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from './contract.ts';
+import { claimNames, configMapNames, secretNames, volumeSecrets } from './pod-references.ts';
 import { ruleAllows } from './rule-matching.ts';
 
 const ALLOW: AuthorizationDecision = { decision: 'allow', reason: '' };
 const NO_OPINION: AuthorizationDecision = { decision: 'noOpinion', reason: '' };
 const PREFIX = 'system:node:';
+const MIRROR = 'kubernetes.io/config.mirror';
 
 /** The authorizer and its end. */
 export interface NodeAuthorizer extends Authorizer {
@@ -22,23 +26,28 @@ export interface NodeAuthorizer extends Authorizer {
 /** Creates the authorizer. `nodeRules`: the rules of the cluster role `system:node`. */
 export function createNodeAuthorizer(objects: ObjectStore, nodeRules: readonly PolicyRule[]): NodeAuthorizer {
   const podsByNode = new Map<string, Map<string, Pod>>();
+  const leave = (pod: Pod): void => {
+    const node = pod.spec?.nodeName ?? '';
+    const pods = podsByNode.get(node);
+    pods?.delete(keyOf(pod));
+    if (pods?.size === 0) podsByNode.delete(node);
+  };
   const stop = objects.onChange(Pods, (pod, old) => {
-    const key = `${(pod ?? old)?.metadata.namespace}/${(pod ?? old)?.metadata.name}`;
-    if (old?.spec?.nodeName !== undefined && old.spec.nodeName !== pod?.spec?.nodeName) podsByNode.get(old.spec.nodeName)?.delete(key);
-    const node = pod?.spec?.nodeName;
-    if (pod === undefined || node === undefined || node === '') return;
+    if (old !== undefined) leave(old);
+    const node = pod?.spec?.nodeName ?? '';
+    if (pod === undefined || node === '') return;
     let pods = podsByNode.get(node);
     if (pods === undefined) podsByNode.set(node, (pods = new Map()));
-    pods.set(key, pod);
+    pods.set(keyOf(pod), pod);
   });
   return {
     stop,
     authorize(asked) {
       const { user } = asked;
-      if (!user.groups.includes('system:nodes') || !user.name.startsWith(PREFIX)) return NO_OPINION;
+      if (!user.groups.includes('system:nodes') || !user.name.startsWith(PREFIX) || user.name.length === PREFIX.length) return NO_OPINION;
       const node = user.name.slice(PREFIX.length);
       const check = asked.isResourceRequest ? CHECKS[`${asked.apiGroup}/${asked.resource}`] : undefined;
-      if (check !== undefined) return check(asked, { node, pods: podsByNode.get(node)?.values() ?? [], objects });
+      if (check !== undefined) return check(asked, { node, pods: podsByNode.get(node) ?? NO_PODS, objects });
       return nodeRules.some((rule) => ruleAllows(rule, asked)) ? ALLOW : NO_OPINION;
     },
   };
@@ -46,104 +55,133 @@ export function createNodeAuthorizer(objects: ObjectStore, nodeRules: readonly P
 
 interface NodeView {
   readonly node: string;
-  readonly pods: Iterable<Pod>;
+  readonly pods: ReadonlyMap<string, Pod>;
   readonly objects: ObjectStore;
 }
 type Check = (asked: AuthorizationAttributes, view: NodeView) => AuthorizationDecision;
 
+const NO_PODS: ReadonlyMap<string, Pod> = new Map();
 const READ: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
+const GET: ReadonlySet<string> = new Set(['get']);
 
-/** Resources whose names must be referred to by a pod of the node. */
-function referenced(refers: (pod: Pod, asked: AuthorizationAttributes, view: NodeView) => boolean, verbs: ReadonlySet<string> = READ): Check {
+const CHECKS: Readonly<Record<string, Check>> = {
+  '/secrets': namespaced((asked, view) => somePod(asked, view, (pod) => secretNames(pod).has(asked.name)) || secretOfVolume(asked, view)),
+  '/configmaps': namespaced((asked, view) => somePod(asked, view, (pod) => configMapNames(pod).has(asked.name))),
+  '/persistentvolumeclaims': (asked, view) => {
+    if (asked.subresource === 'status') return verbIn(asked, STATUS_WRITES, 'can only update or patch the status of this type') ?? related(asked, view, (a, v) => somePod(a, v, (pod) => claimNames(pod).has(a.name)));
+    return getOnly(asked) ?? related(asked, view, (a, v) => somePod(a, v, (pod) => claimNames(pod).has(a.name)));
+  },
+  '/persistentvolumes': (asked, view) => getOnly(asked) ?? related(asked, view, volumeOfPod),
+  '/serviceaccounts': (asked, view) => {
+    const verdict = asked.subresource === 'token' ? verbIn(asked, CREATE, 'can only create tokens for individual service accounts') : (getOnly(asked));
+    return verdict ?? related(asked, view, (a, v) => somePod(a, v, (pod) => (pod.spec?.serviceAccountName ?? '') === a.name));
+  },
+  '/nodes': authorizeNode,
+  '/pods': authorizePod,
+  'coordination.k8s.io/leases': (asked, view) => {
+    if (asked.namespace !== 'kube-node-lease') return no(`can only access leases in the "kube-node-lease" system namespace`);
+    return ownNamed(asked, view, 'node lease');
+  },
+  'storage.k8s.io/csinodes': (asked, view) => ownNamed(asked, view, 'CSINode'),
+};
+
+const CREATE: ReadonlySet<string> = new Set(['create']);
+const STATUS_WRITES: ReadonlySet<string> = new Set(['update', 'patch']);
+const OWN_VERBS: ReadonlySet<string> = new Set(['get', 'create', 'update', 'patch', 'delete']);
+const NODE_WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch']);
+
+function no(reason: string): AuthorizationDecision {
+  return { decision: 'noOpinion', reason };
+}
+
+function verbIn(asked: AuthorizationAttributes, verbs: ReadonlySet<string>, why: string): AuthorizationDecision | undefined {
+  return verbs.has(asked.verb) ? undefined : no(why);
+}
+
+function getOnly(asked: AuthorizationAttributes): AuthorizationDecision | undefined {
+  return verbIn(asked, GET, 'can only get individual resources of this type') ?? (asked.subresource === '' ? undefined : no('cannot get subresource'));
+}
+
+/** Reads of objects in a namespace that something of the node's must refer to. */
+function namespaced(refers: (asked: AuthorizationAttributes, view: NodeView) => boolean): Check {
   return (asked, view) => {
-    if (!verbs.has(asked.verb)) return deny(asked, view.node);
-    if (asked.name === '') return { decision: 'noOpinion', reason: `No Object name found` };
-    for (const pod of view.pods) {
-      if ((asked.namespace === '' || pod.metadata.namespace === asked.namespace) && refers(pod, asked, view)) return ALLOW;
-    }
-    return deny(asked, view.node);
+    if (!READ.has(asked.verb)) return no('can only read resources of this type');
+    if (asked.subresource !== '') return no('cannot read subresource');
+    if (asked.namespace === '') return no('can only read namespaced object of this type');
+    return related(asked, view, refers);
   };
 }
 
-function deny(asked: AuthorizationAttributes, node: string): AuthorizationDecision {
-  return { decision: 'noOpinion', reason: `no relationship found between node '${node}' and this object` + (asked.subresource === '' ? '' : ` (${asked.subresource})`) };
+function related(asked: AuthorizationAttributes, view: NodeView, refers: (asked: AuthorizationAttributes, view: NodeView) => boolean): AuthorizationDecision {
+  if (asked.name === '') return no('No Object name found');
+  return refers(asked, view) ? ALLOW : no(`no relationship found between node '${view.node}' and this object`);
 }
 
-const CLAIM_VERBS: ReadonlySet<string> = new Set(['get', 'patch', 'update']);
-const CHECKS: Readonly<Record<string, Check>> = {
-  '/secrets': referenced((pod, asked) => secretNames(pod).has(asked.name)),
-  '/configmaps': referenced((pod, asked) => configMapNames(pod).has(asked.name)),
-  '/persistentvolumeclaims': referenced((pod, asked) => claimNames(pod).has(asked.name), CLAIM_VERBS),
-  '/persistentvolumes': referenced((pod, asked, view) => {
-    for (const claim of claimNames(pod)) {
-      if (view.objects.get(PersistentVolumeClaims, pod.metadata.namespace ?? '', claim)?.spec?.volumeName === asked.name) return true;
-    }
-    return false;
-  }),
-  '/serviceaccounts': (asked, view) => {
-    if (asked.subresource !== 'token') return READ.has(asked.verb) && !isListing(asked) ? referencedAccount(asked, view) : deny(asked, view.node);
-    return asked.verb === 'create' ? referencedAccount(asked, view) : deny(asked, view.node);
-  },
-  'coordination.k8s.io/leases': (asked, view) => {
-    const own = asked.namespace === 'kube-node-lease' && (asked.name === view.node || (asked.verb === 'create' && asked.name === ''));
-    return own ? ALLOW : deny(asked, view.node);
-  },
-  'storage.k8s.io/csinodes': (asked, view) => (asked.name === view.node || (asked.verb === 'create' && asked.name === '') ? ALLOW : deny(asked, view.node)),
-};
-
-function isListing(asked: AuthorizationAttributes): boolean {
-  return asked.verb === 'list' || asked.verb === 'watch';
+function somePod(asked: AuthorizationAttributes, view: NodeView, refers: (pod: Pod) => boolean): boolean {
+  for (const pod of view.pods.values()) {
+    if (pod.metadata.namespace === asked.namespace && !isMirror(pod) && refers(pod)) return true;
+  }
+  return false;
 }
 
-const referencedAccount: Check = (asked, view) =>
-  referenced((pod) => (pod.spec?.serviceAccountName ?? 'default') === asked.name, new Set(['get', 'create']))(asked, view);
-
-/** Names of the secrets a pod refers to. */
-export function secretNames(pod: Pod): Set<string> {
-  const names = new Set<string>();
-  const add = (name: string | undefined): void => void (name !== undefined && names.add(name));
-  for (const reference of pod.spec?.imagePullSecrets ?? []) add(reference.name);
-  for (const volume of pod.spec?.volumes ?? []) {
-    add(volume.secret?.secretName);
-    for (const source of volume.projected?.sources ?? []) add(source.secret?.name);
-    add(volume.csi?.nodePublishSecretRef?.name);
-    add(volume.iscsi?.secretRef?.name);
-    add(volume.rbd?.secretRef?.name);
-    add(volume.cephfs?.secretRef?.name);
-    add(volume.flexVolume?.secretRef?.name);
+/** A volume is the node's when the claim it is bound to is used by one of its pods. */
+function volumeOfPod(asked: Pick<AuthorizationAttributes, 'name'>, view: NodeView): boolean {
+  const claim = view.objects.get(PersistentVolumes, '', asked.name)?.spec?.claimRef;
+  if (claim?.name === undefined) return false;
+  for (const pod of view.pods.values()) {
+    if (pod.metadata.namespace === claim.namespace && !isMirror(pod) && claimNames(pod).has(claim.name)) return true;
   }
-  for (const container of containersOf(pod)) {
-    for (const env of container.env ?? []) add(env.valueFrom?.secretKeyRef?.name);
-    for (const from of container.envFrom ?? []) add(from.secretRef?.name);
-  }
-  return names;
+  return false;
 }
 
-/** Names of the config maps a pod refers to. */
-export function configMapNames(pod: Pod): Set<string> {
-  const names = new Set<string>();
-  const add = (name: string | undefined): void => void (name !== undefined && names.add(name));
-  for (const volume of pod.spec?.volumes ?? []) {
-    add(volume.configMap?.name);
-    for (const source of volume.projected?.sources ?? []) add(source.configMap?.name);
-  }
-  for (const container of containersOf(pod)) {
-    for (const env of container.env ?? []) add(env.valueFrom?.configMapKeyRef?.name);
-    for (const from of container.envFrom ?? []) add(from.configMapRef?.name);
-  }
-  return names;
+/** Secrets that the volumes of the node's pods are mounted with. Asked only when no pod names the secret itself. */
+function secretOfVolume(asked: AuthorizationAttributes, view: NodeView): boolean {
+  if (![...view.pods.values()].some((pod) => !isMirror(pod) && claimNames(pod).size > 0)) return false;
+  const wanted = `${asked.namespace}/${asked.name}`;
+  return view.objects.list(PersistentVolumes).some((volume) => volumeSecrets(volume).has(wanted) && volumeOfPod({ name: volume.metadata.name ?? '' }, view));
 }
 
-function claimNames(pod: Pod): Set<string> {
-  const names = new Set<string>();
-  for (const volume of pod.spec?.volumes ?? []) {
-    if (volume.persistentVolumeClaim !== undefined) names.add(volume.persistentVolumeClaim.claimName);
-    if (volume.ephemeral !== undefined) names.add(`${pod.metadata.name}-${volume.name}`);
-  }
-  return names;
+function authorizeNode(asked: AuthorizationAttributes, { node }: NodeView): AuthorizationDecision {
+  if (asked.subresource === 'status') return STATUS_WRITES.has(asked.verb) ? ALLOW : NO_OPINION;
+  if (asked.subresource !== '') return NO_OPINION;
+  if (NODE_WRITES.has(asked.verb)) return ALLOW; // Whose node it is, NodeRestriction checks.
+  if (!READ.has(asked.verb)) return NO_OPINION;
+  if (asked.name === node) return ALLOW;
+  return no(asked.name === '' ? `node '${node}' cannot read all nodes, only its own Node object` : `node '${node}' cannot read '${asked.name}', only its own Node object`);
 }
 
-function containersOf(pod: Pod): { env?: { valueFrom?: { secretKeyRef?: { name?: string }; configMapKeyRef?: { name?: string } } }[]; envFrom?: { secretRef?: { name?: string }; configMapRef?: { name?: string } }[] }[] {
-  const spec = pod.spec;
-  return spec === undefined ? [] : [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])];
+function authorizePod(asked: AuthorizationAttributes, view: NodeView): AuthorizationDecision {
+  const own = (): boolean => view.pods.has(`${asked.namespace}/${asked.name}`);
+  if (asked.subresource === 'status') return STATUS_WRITES.has(asked.verb) ? ALLOW : NO_OPINION;
+  if (asked.subresource === 'eviction') return asked.verb === 'create' ? ALLOW : NO_OPINION;
+  if (asked.subresource !== '') return NO_OPINION;
+  if (asked.verb === 'create' || asked.verb === 'delete') return ALLOW;
+  if (asked.verb === 'get') return related(asked, view, own);
+  if (asked.verb !== 'list' && asked.verb !== 'watch') return NO_OPINION;
+  if (selectedNode(asked.fieldSelector) === view.node) return ALLOW;
+  return asked.name === '' ? no('can only list/watch pods with spec.nodeName field selector') : related(asked, view, own);
+}
+
+function selectedNode(fieldSelector: string | undefined): string | undefined {
+  if (fieldSelector === undefined) return undefined;
+  try {
+    return requiredFieldValue(parseFieldSelector(fieldSelector), 'spec.nodeName');
+  } catch {
+    return undefined; // The handler refuses the selector.
+  }
+}
+
+function ownNamed(asked: AuthorizationAttributes, { node }: NodeView, what: string): AuthorizationDecision {
+  const denied = verbIn(asked, OWN_VERBS, `can only get, create, update, patch, or delete a ${what}`);
+  if (denied !== undefined) return denied;
+  // A create carries its name in the body: NodeRestriction checks it.
+  return asked.verb === 'create' || asked.name === node ? ALLOW : no(`can only access ${what} with the same name as the requesting node`);
+}
+
+function isMirror(pod: Pod): boolean {
+  return pod.metadata.annotations?.[MIRROR] !== undefined;
+}
+
+function keyOf(pod: Pod): string {
+  return `${pod.metadata.namespace}/${pod.metadata.name}`;
 }

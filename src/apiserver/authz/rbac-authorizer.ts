@@ -19,37 +19,51 @@ export interface RbacAuthorizer extends Authorizer {
   stop(): void;
 }
 
+/** A binding as one of its subjects sees it. */
+interface Grant {
+  readonly binding: Binding;
+  readonly subject: Subject;
+  /** Made at the first use: it names the binding. */
+  allow: AuthorizationDecision | undefined;
+}
+
 const ALLOW: AuthorizationDecision = { decision: 'allow', reason: '' };
 const NO_OPINION: AuthorizationDecision = { decision: 'noOpinion', reason: '' };
 
 /** Creates the authorizer; it follows roles and bindings from then on. */
 export function createRbacAuthorizer(objects: ObjectStore): RbacAuthorizer {
-  const bySubject = new Map<string, Map<string, Binding>>();
+  const bySubject = new Map<string, Map<string, Grant>>();
   const follow = (object: Binding | undefined, old: Binding | undefined): void => {
-    if (old !== undefined) for (const key of subjectKeys(old)) forget(bySubject, key, old);
-    if (object !== undefined) for (const key of subjectKeys(object)) remember(bySubject, key, object);
+    if (old !== undefined) for (const subject of old.subjects ?? []) forget(bySubject, subjectKey(subject, namespaceOf(old)), old);
+    if (object !== undefined) for (const subject of object.subjects ?? []) remember(bySubject, object, subject);
   };
   const stops = [objects.onChange(ClusterRoleBindings, follow), objects.onChange(RoleBindings, follow)];
 
-  const visit = (user: Principal, namespace: string, onRules: (rules: readonly PolicyRule[]) => boolean): boolean => {
+  const visit = (user: Principal, namespace: string, onGrant: (grant: Grant, rules: readonly PolicyRule[] | undefined) => boolean): void => {
     for (const key of principalKeys(user)) {
-      for (const binding of bySubject.get(key)?.values() ?? []) {
-        const bound = binding.metadata.namespace ?? '';
+      for (const grant of bySubject.get(key)?.values() ?? []) {
+        const bound = namespaceOf(grant.binding);
         if (bound !== '' && bound !== namespace) continue;
-        if (onRules(rulesOf(objects, binding))) return true;
+        if (onGrant(grant, rulesOf(objects, grant.binding))) return;
       }
     }
-    return false;
   };
   return {
     authorize(asked) {
-      const found = visit(asked.user, asked.namespace, (rules) => rules.some((rule) => ruleAllows(rule, asked)));
-      return found ? ALLOW : NO_OPINION;
+      let allowed: Grant | undefined;
+      let missing: Set<string> | undefined;
+      visit(asked.user, asked.namespace, (grant, rules) => {
+        if (rules === undefined) (missing ??= new Set()).add(missingRole(grant.binding));
+        else if (rules.some((rule) => ruleAllows(rule, asked))) allowed = grant;
+        return allowed !== undefined;
+      });
+      if (allowed !== undefined) return (allowed.allow ??= { decision: 'allow', reason: `RBAC: allowed by ${describe(allowed)}` });
+      return missing === undefined ? NO_OPINION : { decision: 'noOpinion', reason: `RBAC: ${listText([...missing])}` };
     },
     rulesFor(user, namespace) {
       const all: PolicyRule[] = [];
-      visit(user, namespace, (rules) => {
-        all.push(...rules);
+      visit(user, namespace, (_grant, rules) => {
+        all.push(...(rules ?? []));
         return false;
       });
       return all;
@@ -60,36 +74,60 @@ export function createRbacAuthorizer(objects: ObjectStore): RbacAuthorizer {
   };
 }
 
-function rulesOf(objects: ObjectStore, binding: Binding): readonly PolicyRule[] {
+/** Undefined when the role does not exist. */
+function rulesOf(objects: ObjectStore, binding: Binding): readonly PolicyRule[] | undefined {
   const role = binding.roleRef.kind === 'Role'
-    ? objects.get(Roles, binding.metadata.namespace ?? '', binding.roleRef.name)
+    ? objects.get(Roles, namespaceOf(binding), binding.roleRef.name)
     : objects.get(ClusterRoles, '', binding.roleRef.name);
-  return role?.rules ?? [];
+  return role === undefined ? undefined : (role.rules ?? []);
 }
 
-function subjectKeys(binding: Binding): string[] {
-  return (binding.subjects ?? []).map((s) => subjectKey(s, binding.metadata.namespace ?? ''));
+function missingRole({ roleRef }: Binding): string {
+  return `${roleRef.kind.toLowerCase()}.rbac.authorization.k8s.io ${JSON.stringify(roleRef.name)} not found`;
+}
+
+/** Several errors as upstream's aggregate prints them. */
+function listText(errors: readonly string[]): string {
+  return errors.length === 1 ? (errors[0] ?? '') : `[${errors.join(', ')}]`;
+}
+
+function describe({ binding, subject }: Grant): string {
+  const { name = '', namespace = '' } = binding.metadata;
+  const kind = namespace === '' ? 'ClusterRoleBinding' : 'RoleBinding';
+  const about = namespace === '' ? name : `${name}/${namespace}`;
+  const who = subject.kind === 'ServiceAccount' ? `${subject.name}/${subject.namespace ?? namespace}` : subject.name;
+  return `${kind} ${JSON.stringify(about)} of ${binding.roleRef.kind} ${JSON.stringify(binding.roleRef.name)} to ${subject.kind} ${JSON.stringify(who)}`;
+}
+
+function namespaceOf(binding: Binding): string {
+  return binding.metadata.namespace ?? '';
 }
 
 function subjectKey(subject: Subject, bindingNamespace: string): string {
   if (subject.kind !== 'ServiceAccount') return `${subject.kind}:${subject.name}`;
-  return `User:system:serviceaccount:${subject.namespace ?? bindingNamespace}:${subject.name}`;
+  const namespace = subject.namespace === undefined || subject.namespace === '' ? bindingNamespace : subject.namespace;
+  return `User:system:serviceaccount:${namespace}:${subject.name}`;
 }
 
 function principalKeys(user: Principal): string[] {
   return [`User:${user.name}`, ...user.groups.map((g) => `Group:${g}`)];
 }
 
-function remember(index: Map<string, Map<string, Binding>>, key: string, binding: Binding): void {
-  let bindings = index.get(key);
-  if (bindings === undefined) index.set(key, (bindings = new Map()));
-  bindings.set(binding.metadata.uid ?? '', binding);
+function bindingKey(binding: Binding): string {
+  return `${namespaceOf(binding)}/${binding.metadata.name}`;
 }
 
-function forget(index: Map<string, Map<string, Binding>>, key: string, binding: Binding): void {
-  const bindings = index.get(key);
-  bindings?.delete(binding.metadata.uid ?? '');
-  if (bindings?.size === 0) index.delete(key);
+function remember(index: Map<string, Map<string, Grant>>, binding: Binding, subject: Subject): void {
+  const key = subjectKey(subject, namespaceOf(binding));
+  let grants = index.get(key);
+  if (grants === undefined) index.set(key, (grants = new Map()));
+  grants.set(bindingKey(binding), { binding, subject, allow: undefined });
+}
+
+function forget(index: Map<string, Map<string, Grant>>, key: string, binding: Binding): void {
+  const grants = index.get(key);
+  grants?.delete(bindingKey(binding));
+  if (grants?.size === 0) index.delete(key);
 }
 
 /** Members of `system:masters` may do anything, whatever RBAC says. Upstream: authorizerfactory.NewPrivilegedGroups. */

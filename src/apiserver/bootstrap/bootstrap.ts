@@ -38,6 +38,25 @@ export async function bootstrapCluster(objects: ObjectStore, config: BootstrapCo
   await publishKubernetesService(objects, config);
 }
 
+/**
+ * Brings the `kubernetes` Service and its endpoints back when somebody deletes or changes them. Returns what ends it.
+ * Upstream: the kubernetesservice controller's loop.
+ */
+export function keepKubernetesService(objects: ObjectStore, config: BootstrapConfig, onError: (error: unknown) => void): () => void {
+  let running: Promise<void> | undefined;
+  const restore = (now: KubernetesObject | undefined, old: KubernetesObject | undefined): void => {
+    const { name, namespace } = (now ?? old)?.metadata ?? {};
+    if (name !== 'kubernetes' || namespace !== 'default' || now === old) return;
+    running ??= publishKubernetesService(objects, config).catch(onError).finally(() => {
+      running = undefined;
+    });
+  };
+  const stops = [objects.onChange(Services, restore), objects.onChange(Endpoints, restore), objects.onChange(EndpointSlices, restore)];
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
+
 async function reconcile<T extends KubernetesObject>(objects: ObjectStore, info: ResourceInfo<T>, wanted: T): Promise<void> {
   const { name = '', namespace = '' } = wanted.metadata;
   const current = await objects.ensure(info, wanted);
@@ -47,17 +66,20 @@ async function reconcile<T extends KubernetesObject>(objects: ObjectStore, info:
 
 async function publishKubernetesService(objects: ObjectStore, config: BootstrapConfig): Promise<void> {
   const targetPort = config.advertised[0]?.port ?? 443;
-  await replace(objects, Services, kubernetesService(config.kubernetesServiceIp, targetPort), (now, wanted) => ({ ...now, spec: { ...now.spec, ...wanted.spec } }));
-  await replace(objects, Endpoints, kubernetesEndpoints(config.advertised), (now, wanted) => ({ ...now, subsets: wanted.subsets ?? [] }));
-  await replace(objects, EndpointSlices, kubernetesEndpointSlice(config.advertised), (now, wanted) => ({ ...now, endpoints: wanted.endpoints, ports: wanted.ports ?? [] }));
+  const service = kubernetesService(config.kubernetesServiceIp, targetPort);
+  await replace(objects, Services, { wanted: service, merge: (now) => ({ ...now, spec: { ...now.spec, ...service.spec } }) });
+  const endpoints = kubernetesEndpoints(config.advertised);
+  await replace(objects, Endpoints, { wanted: endpoints, merge: (now) => ({ ...now, subsets: endpoints.subsets ?? [] }) });
+  const slice = kubernetesEndpointSlice(config.advertised);
+  await replace(objects, EndpointSlices, { wanted: slice, merge: (now) => ({ ...now, endpoints: slice.endpoints, ports: slice.ports ?? [] }) });
 }
 
 async function replace<T extends KubernetesObject>(
-  objects: ObjectStore, info: ResourceInfo<T>, wanted: T, merge: (now: T, wanted: T) => T,
+  objects: ObjectStore, info: ResourceInfo<T>, { wanted, merge }: { wanted: T; merge: (now: T) => T },
 ): Promise<void> {
   await objects.ensure(info, wanted);
   await objects.guaranteedUpdate(info, wanted.metadata.namespace ?? '', wanted.metadata.name ?? '', (now) => {
-    const next = merge(now, wanted);
+    const next = merge(now);
     return deepEqual(next, now) ? undefined : next;
   });
 }

@@ -64,8 +64,8 @@ export function bootstrapClusterRoleBindings(): ClusterRoleBinding[] {
 
 const leaderLocking = (name: string): PolicyRule[] => rules('watch configmaps', `get,update configmaps#${name}`);
 
-const NAMESPACED: readonly { namespace: string; name: string; rules: readonly PolicyRule[]; subjects: readonly Subject[] }[] = [
-  { namespace: 'kube-system', name: 'extension-apiserver-authentication-reader', rules: rules('get,list,watch configmaps#extension-apiserver-authentication'), subjects: [user('system:kube-controller-manager'), user('system:kube-scheduler')] },
+const NAMESPACED: readonly { namespace: string; name: string; binding?: string; rules: readonly PolicyRule[]; subjects: readonly Subject[] }[] = [
+  { namespace: 'kube-system', name: 'extension-apiserver-authentication-reader', binding: 'system::extension-apiserver-authentication-reader', rules: rules('get,list,watch configmaps#extension-apiserver-authentication'), subjects: [user('system:kube-controller-manager'), user('system:kube-scheduler')] },
   { namespace: 'kube-system', name: 'system:controller:bootstrap-signer', rules: rules('get,list,watch secrets'), subjects: [account('bootstrap-signer')] },
   { namespace: 'kube-system', name: 'system:controller:cloud-provider', rules: rules('create,get,list,watch configmaps'), subjects: [account('cloud-provider')] },
   { namespace: 'kube-system', name: 'system:controller:token-cleaner', rules: rules('delete,get,list,watch secrets', 'create,patch,update events'), subjects: [account('token-cleaner')] },
@@ -82,7 +82,7 @@ export function bootstrapNamespacedRoles(): { roles: Role[]; bindings: RoleBindi
   return {
     roles: NAMESPACED.map((entry) => ({ apiVersion: API_VERSION, kind: 'Role', metadata: meta(entry), rules: [...entry.rules] })),
     bindings: NAMESPACED.map((entry) => ({
-      apiVersion: API_VERSION, kind: 'RoleBinding', metadata: meta(entry),
+      apiVersion: API_VERSION, kind: 'RoleBinding', metadata: meta({ ...entry, name: entry.binding ?? entry.name }),
       roleRef: { apiGroup: RBAC, kind: 'Role', name: entry.name }, subjects: [...entry.subjects],
     })),
   };

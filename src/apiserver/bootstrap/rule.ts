@@ -1,6 +1,7 @@
 /**
  * A shorthand for RBAC rules, so that the bootstrap policy reads as a table: `get,list,watch pods,services` in the core
  * group, `create apps:deployments,apps:deployments/scale` in others, `get /healthz` for paths, `pods#name` for one name.
+ * Among the verbs `r` stands for get, list and watch, `w` for all that write, `rw` for both.
  */
 import type { PolicyRule } from '../../api/gen/rbac-v1.ts';
 
@@ -12,7 +13,7 @@ export function rules(...lines: readonly string[]): PolicyRule[] {
 function ruleOfLine(line: string): PolicyRule[] {
   const [verbText, targetText] = line.split(' ');
   if (verbText === undefined || targetText === undefined) throw new Error(`malformed bootstrap rule: ${line}`);
-  const verbs = verbText === 'rw' ? READ_WRITE : verbText === 'r' ? READ : verbText === 'w' ? WRITE : verbText.split(',');
+  const verbs = [...new Set(verbText.split(',').flatMap((verb) => VERB_SETS[verb] ?? [verb]))];
   const targets = targetText.split(',');
   if (targetText.startsWith('/')) return [{ nonResourceURLs: targets, verbs: [...verbs] }];
   const byGroup = new Map<string, { resources: string[]; names: string[] }>();
@@ -32,7 +33,7 @@ function ruleOfLine(line: string): PolicyRule[] {
 
 const READ = ['get', 'list', 'watch'];
 const WRITE = ['create', 'delete', 'deletecollection', 'patch', 'update'];
-const READ_WRITE = [...READ, ...WRITE];
+const VERB_SETS: Readonly<Record<string, readonly string[]>> = { r: READ, w: WRITE, rw: [...READ, ...WRITE] };
 
 const GROUPS: Readonly<Record<string, string>> = {
   admissionregistration: 'admissionregistration.k8s.io', apiextensions: 'apiextensions.k8s.io', apiregistration: 'apiregistration.k8s.io',

@@ -66,8 +66,8 @@ async function parseBody(bytes: Uint8Array, serialization: Serialization, expect
   }
 }
 
-/** Checks kind and version of a parsed body against what the endpoint takes; absent ones are filled in. */
-function checkKind(value: JsonObject, expected: ExpectedKind): void {
+/** Checks kind and version of a parsed body against what the endpoint takes; absent ones are filled in. Throws 400. */
+export function checkKind(value: JsonObject, expected: ExpectedKind): void {
   const { apiVersion, kind } = value;
   if (typeof apiVersion === 'string' && apiVersion !== '' && apiVersion !== expected.apiVersion) {
     throw badRequest(`the API version in the data (${apiVersion}) does not match the expected API version (${expected.apiVersion})`);

@@ -1,7 +1,8 @@
 /** PATCH in its four kinds: JSON patch, merge patch, strategic merge patch and server-side apply. Upstream: endpoints/handlers/patch.go. */
-import { parseJson } from '../../api/codec/json.ts';
+import { parseJson, stringifyJson } from '../../api/codec/json.ts';
 import { JsonSyntaxError } from '../../api/codec/json-parser.ts';
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
+import { jsonKind } from '../../api/codec/scalars.ts';
 import { DecodeError, decodeTyped, type FieldValidation } from '../../api/codec/typed.ts';
 import { ListKeyError } from '../../api/managed-fields/path-element.ts';
 import type { KubernetesObject } from '../../api/object.ts';
@@ -10,13 +11,13 @@ import { mergePatch } from '../../api/patch/merge-patch.ts';
 import { PatchError } from '../../api/patch/patch-error.ts';
 import { strategicMergePatch } from '../../api/patch/strategic-merge-patch.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
-import { applyConflict, badRequest, type FieldCause, invalid, statusFailure, unsupportedMediaType } from '../../api/status-error.ts';
+import { applyConflict, badRequest, type FieldCause, invalid, requestEntityTooLarge, statusFailure, StatusError, unsupportedMediaType } from '../../api/status-error.ts';
 import type { ApiResponse } from '../../api/transport.ts';
 import { applyFields } from '../generic-registry/field-tracking.ts';
 import { type UpdateRequest, updateObject } from '../generic-registry/update.ts';
 import { isTrue } from '../request-info.ts';
 import type { RequestScope } from '../request-scope.ts';
-import { readBytes, shapeObject } from './body.ts';
+import { checkKind, readBytes, shapeObject } from './body.ts';
 import type { Call } from './endpoint.ts';
 import { fieldValidationOf } from './options.ts';
 import { checkName, expectedOf, writeOutcome, writeRequestOf } from './write-verbs.ts';
@@ -62,14 +63,29 @@ export async function readPatch(scope: RequestScope, type: PatchType): Promise<{
 export function patched(original: JsonObject, patch: { type: PatchType; value: unknown }, schema: StructSchema): unknown {
   try {
     if (patch.type === 'json') return jsonPatch(original, patch.value);
+    if (!isObject(patch.value)) throw badRequest(`error decoding patch: json: cannot unmarshal ${jsonKind(patch.value)} into Go value of type map[string]interface {}`);
     if (patch.type === 'merge') return mergePatch(original, patch.value);
     return strategicMergePatch(original, patch.value, schema);
   } catch (error) {
     if (!(error instanceof PatchError)) throw error;
-    // Upstream answers 500 where a strategic patch names a field the kind lacks; the fault is the client's.
-    const code: number = error.code;
-    if (code === 400 || code >= 500) throw badRequest(error.message);
-    throw statusFailure(code, code === 413 ? 'RequestEntityTooLarge' : 'Invalid', error.message);
+    throw patchFailure(error);
+  }
+}
+
+/**
+ * Upstream's texts. Differs: its 422 keeps the cause to itself, which here is told beside the text; and what its strategic
+ * merge does not foresee (a field the kind lacks) is the client's fault here, 400 instead of 500.
+ */
+function patchFailure({ code, message }: PatchError): StatusError {
+  switch (code) {
+    case 413:
+      return requestEntityTooLarge(message);
+    case 422: {
+      const { status } = statusFailure(422, 'Invalid', 'the server rejected our request due to an error in our request');
+      return new StatusError({ ...status, details: { causes: [{ reason: 'UnexpectedServerResponse', message, field: 'patch' }] } });
+    }
+    default:
+      return badRequest(message);
   }
 }
 
@@ -90,7 +106,8 @@ export async function servePatch(call: Call): Promise<ApiResponse> {
   return await writeOutcome(call, await updateObject(store, update));
 }
 
-function checkPatchOptions(scope: RequestScope, type: PatchType): void {
+/** Throws 422 for options that do not fit the kind of patch. */
+export function checkPatchOptions(scope: RequestScope, type: PatchType): void {
   const errors: FieldCause[] = [];
   if (type === 'apply') {
     if ((scope.params.get('fieldManager') ?? '') === '') {
@@ -113,7 +130,7 @@ function patching(call: Call, patch: ReadPatch): UpdateRequest['next'] {
   const { store, scope } = call;
   return (current) => {
     const result = patched(current as unknown as JsonObject, patch, store.schema);
-    if (!isObject(result)) throw statusFailure(422, 'Invalid', 'the patch does not leave an object');
+    if (isObject(result)) checkKind(result, expectedOf(call));
     try {
       const { object, warnings } = decodeTyped(store.schema, result, { mode: patch.mode, duplicates: patch.duplicates });
       for (const text of warnings) scope.addWarning(text);
@@ -122,7 +139,7 @@ function patching(call: Call, patch: ReadPatch): UpdateRequest['next'] {
       return draft;
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
-      const text = `Invalid value: ${JSON.stringify(JSON.stringify(patch.value))}: ${error.message}`;
+      const text = `Invalid value: ${JSON.stringify(stringifyJson(patch.value))}: ${error.message}`;
       throw invalid({ group: '', kind: '' }, '', [{ reason: 'FieldValueInvalid', field: 'patch', text }]);
     }
   };
@@ -144,8 +161,14 @@ function configurationOf(call: Call, patch: ReadPatch): JsonObject {
 }
 
 function applying(call: Call, patch: ReadPatch, manager: string): UpdateRequest['next'] {
-  const { store, scope, subresource } = call;
-  const config = configurationOf(call, patch);
+  return applyConfiguration(call, { config: configurationOf(call, patch), manager, subresource: call.subresource });
+}
+
+/** Makes the new object of an apply. What it gives throws 409 for fields that others own, unless `force` is asked for. */
+export function applyConfiguration(
+  { store, scope }: Call,
+  { config, manager, subresource }: { config: JsonObject; manager: string; subresource: string },
+): UpdateRequest['next'] {
   const force = isTrue(scope.params.get('force'));
   return (live) => {
     try {

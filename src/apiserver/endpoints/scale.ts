@@ -7,11 +7,13 @@ import type { StructSchema } from '../../api/schema/type-schema.ts';
 import { badRequest, conflict, invalid, methodNotAllowed } from '../../api/status-error.ts';
 import type { ApiResponse } from '../../api/transport.ts';
 import { updateObject } from '../generic-registry/update.ts';
+import type { WriteRequest } from '../generic-registry/write.ts';
+import { ageCell, ageColumn, integerColumn, printerOf } from '../registry/printing.ts';
 import type { ScaleAccess } from '../registry/resource-definition.ts';
 import { readObject, shapeObject } from './body.ts';
 import type { Call } from './endpoint.ts';
 import { fieldValidationOf } from './options.ts';
-import { patched, patchTypeOf, readPatch } from './patch.ts';
+import { applyConfiguration, checkPatchOptions, patched, type PatchType, patchTypeOf, readPatch } from './patch.ts';
 import { writeAny } from './write-object.ts';
 import { checkName, writeRequestOf } from './write-verbs.ts';
 
@@ -30,14 +32,28 @@ function scaleOf(object: KubernetesObject, access: ScaleAccess<KubernetesObject>
   return { kind: 'Scale', apiVersion, metadata, spec: { replicas: specReplicas }, status: { replicas: statusReplicas, ...(selector === '' ? {} : { selector }) } } as Scale;
 }
 
+const printer = printerOf<KubernetesObject>(
+  [integerColumn('Desired'), integerColumn('Available'), ageColumn],
+  (object, nowMs) => {
+    const { spec, status } = object as Scale;
+    return [spec?.replicas ?? 0, status?.replicas ?? 0, ageCell(object, nowMs)];
+  },
+);
+
+async function writeScale({ store, scope }: Call, scale: Scale): Promise<ApiResponse> {
+  return await writeAny(scope, 200, scale, { printer, nowMs: store.services.clock.nowMs() });
+}
+
 /** Serves GET, PUT and PATCH of a scale. */
 export async function serveScale(call: Call, access: ScaleAccess<KubernetesObject>): Promise<ApiResponse> {
   const { store, scope } = call;
   const { verb } = scope.info;
-  if (verb === 'get') return await writeAny(scope, 200, scaleOf(store.object(store.cell(scope.info)), access));
+  if (verb === 'get') return await writeScale(call, scaleOf(store.object(store.cell(scope.info)), access));
   if (verb !== 'update' && verb !== 'patch') throw methodNotAllowed(store.groupResource, verb);
-  const wanted = verb === 'update' ? await fromBody(call) : await fromPatch(call, access);
   const request = writeRequestOf(call, verb === 'update' ? 'UpdateOptions' : 'PatchOptions');
+  const type = verb === 'update' ? undefined : patchTypeOf(scope, false);
+  if (type === 'apply') return await applyScale(call, access, request);
+  const wanted = type === undefined ? await fromBody(call) : await fromPatch(call, access, type);
   const { name, namespace } = scope.info;
   const outcome = await updateObject(store, {
     ...request,
@@ -51,16 +67,19 @@ export async function serveScale(call: Call, access: ScaleAccess<KubernetesObjec
       return scaled(current!, scale, { call, access });
     },
   });
-  return await writeAny(scope, 200, scaleOf(outcome.object, access));
+  return await writeScale(call, scaleOf(outcome.object, access));
+}
+
+function checkReplicas(replicas: number, name: string): void {
+  if (replicas >= 0) return;
+  const text = `Invalid value: ${replicas}: must be greater than or equal to 0`;
+  throw invalid({ group: 'autoscaling', kind: 'Scale' }, name, [{ reason: 'FieldValueInvalid', field: 'spec.replicas', text }]);
 }
 
 function scaled(current: KubernetesObject, scale: Scale, { call, access }: { call: Call; access: ScaleAccess<KubernetesObject> }): KubernetesObject {
   const replicas = scale.spec?.replicas ?? 0;
   const name = current.metadata.name ?? '';
-  if (replicas < 0) {
-    const text = `Invalid value: ${replicas}: must be greater than or equal to 0`;
-    throw invalid({ group: 'autoscaling', kind: 'Scale' }, name, [{ reason: 'FieldValueInvalid', field: 'spec.replicas', text }]);
-  }
+  checkReplicas(replicas, name);
   const given = scale.metadata?.resourceVersion ?? '';
   if (given !== '' && given !== current.metadata.resourceVersion) throw conflict(call.store.groupResource, name);
   const draft = structuredClone(current);
@@ -74,17 +93,41 @@ async function fromBody(call: Call): Promise<() => Scale> {
   return () => scale;
 }
 
-async function fromPatch(call: Call, access: ScaleAccess<KubernetesObject>): Promise<(current: KubernetesObject) => Scale> {
+async function fromPatch(call: Call, access: ScaleAccess<KubernetesObject>, type: PatchType): Promise<(current: KubernetesObject) => Scale> {
   const { scope } = call;
-  const type = patchTypeOf(scope, false);
   const mode = fieldValidationOf(scope.params, 'PatchOptions');
   const { value, duplicates } = await readPatch(scope, type);
   const schema = scaleSchema();
   return (current) => {
     const before = scaleOf(current, access) as unknown as JsonObject;
-    // An applied scale sets its replicas; who owns them is tracked as an update of the scale sub-resource.
-    const after = patched(before, { type: type === 'apply' ? 'merge' : type, value }, schema);
+    const after = patched(before, { type, value }, schema);
     if (!isObject(after)) throw badRequest('the patch does not leave an object');
     return shapeObject(after, { apiVersion, kind: 'Scale', schema }, { mode, duplicates, scope }) as unknown as Scale;
   };
+}
+
+/** What an applied scale sets of its object: the replicas alone. */
+function configurationOf(call: Call, access: ScaleAccess<KubernetesObject>, replicas: number): JsonObject {
+  const { store, scope } = call;
+  const { name, namespace } = scope.info;
+  const nested = access.replicasPath.reduceRight<unknown>((inner, key) => ({ [key]: inner }), replicas) as JsonObject;
+  return { apiVersion: store.apiVersion, kind: store.info.kind, metadata: { name, namespace }, ...nested };
+}
+
+/** Server-side apply: the object's replicas are owned, and fought over, like any other field. */
+async function applyScale(call: Call, access: ScaleAccess<KubernetesObject>, request: WriteRequest): Promise<ApiResponse> {
+  const { store, scope } = call;
+  const { name, namespace } = scope.info;
+  checkPatchOptions(scope, 'apply');
+  const mode = fieldValidationOf(scope.params, 'PatchOptions');
+  const { value, duplicates } = await readPatch(scope, 'apply');
+  const scale = shapeObject(value, { apiVersion, kind: 'Scale', schema: scaleSchema() }, { mode, duplicates, scope, shape: 'sparse' }) as unknown as Scale;
+  if (scale.metadata?.name !== undefined) checkName(scale as KubernetesObject, { name, namespace });
+  const replicas = scale.spec?.replicas;
+  if (replicas === undefined) throw badRequest('an applied scale must set spec.replicas');
+  checkReplicas(replicas, name);
+  const config = configurationOf(call, access, replicas);
+  const next = applyConfiguration(call, { config, manager: request.manager, subresource: 'scale' });
+  const outcome = await updateObject(store, { ...request, name, namespace, subresource: 'scale', retriesConflicts: true, tracksFields: true, next });
+  return await writeScale(call, scaleOf(outcome.object, access));
 }

@@ -6,7 +6,7 @@ import { waitUntilFresh } from '../generic-registry/list.ts';
 import { type Selection, selectionOf, selects } from '../generic-registry/selection.ts';
 import { negotiate } from '../negotiation.ts';
 import { isTrue } from '../request-info.ts';
-import { CACHE_CONTROL } from '../responses.ts';
+import { CACHE_CONTROL, warningHeaders } from '../responses.ts';
 import { Watcher, type WatchEncoder, type WatchSink } from '../watch-cache/watcher.ts';
 import { FrameSink, ObjectSink } from '../watch-cache/watch-sinks.ts';
 import type { Call } from './endpoint.ts';
@@ -62,7 +62,7 @@ export async function serveWatch(call: Call, running: RunningWatches): Promise<A
   return {
     kind: 'stream',
     status: 200,
-    headers: { 'content-type': contentType, 'cache-control': CACHE_CONTROL },
+    headers: { 'content-type': contentType, 'cache-control': CACHE_CONTROL, ...warningHeaders(scope.warnings) },
     run: (out) => sink.run(out).finally(leave),
   };
 }

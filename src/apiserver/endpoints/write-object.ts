@@ -1,7 +1,7 @@
 /** Writes one object in the form the client takes. */
 import { stringifyJson } from '../../api/codec/json.ts';
 import type { JsonObject } from '../../api/codec/own-property.ts';
-import { encodeProtobuf } from '../../api/codec/protobuf.ts';
+import { builtinSchema, encodeProtobuf } from '../../api/codec/protobuf.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
 import { schemaOf } from '../../api/schema/schema.ts';
@@ -11,6 +11,7 @@ import { type MediaForm, mediaTypeOf, negotiate } from '../negotiation.ts';
 import { isTrue } from '../request-info.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { CACHE_CONTROL, jsonHeaders, warningHeaders } from '../responses.ts';
+import type { Printer } from '../registry/resource-definition.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { includeObjectOf, partialMetadata, tableOf } from './table.ts';
 
@@ -39,7 +40,7 @@ export async function encodeObject(object: object, form: MediaForm, { schema, pr
     return Buffer.from(stringifyYaml(object));
   }
   if (form.serialization === 'protobuf' && schema !== undefined) return encodeProtobuf(schema, object as JsonObject);
-  return Buffer.from(`${pretty ? JSON.stringify(object, null, 2) : stringifyJson(object)}\n`);
+  return Buffer.from(`${stringifyJson(object, pretty ? 2 : 0)}\n`);
 }
 
 /** What is to be written: a stored cell, or an object that is stored nowhere. A cell is decoded only when the form needs it. */
@@ -79,13 +80,22 @@ function shape(store: GenericStore, scope: RequestScope, { form, object }: { for
   return tableOf([object], { printer: store.definition.printer, version: form.asVersion, include, nowMs: store.services.clock.nowMs(), metadata });
 }
 
+/** How an object that is stored nowhere is shown as a table. */
+export interface AnyTable {
+  readonly printer: Printer<KubernetesObject>;
+  readonly nowMs: number;
+}
+
 /** The answer that carries any object of a built-in kind (Scale, Status, reviews). */
-export async function writeAny(scope: RequestScope, status: number, object: { apiVersion?: string; kind?: string }): Promise<ApiResponse> {
+// oxlint-disable-next-line max-params -- the last is for the few kinds with columns
+export async function writeAny(scope: RequestScope, status: number, object: { apiVersion?: string; kind?: string }, table?: AnyTable): Promise<ApiResponse> {
   if (scope.request.wantsObjects) return { kind: 'object', status, headers: warningHeaders(scope.warnings), object };
-  const form = negotiate(scope.request.headers['accept'], { as: [], protobuf: true, stream: false });
-  const { apiVersion = '', kind = '' } = object;
-  const slash = apiVersion.indexOf('/');
-  const schema = schemaOf(apiVersion.slice(0, Math.max(slash, 0)), apiVersion.slice(slash + 1), kind);
-  const bytes = await encodeObject(object, form, { schema, pretty: isPretty(scope) });
+  const form = negotiate(scope.request.headers['accept'], { as: table === undefined ? [] : ['Table'], protobuf: true, stream: false });
+  let shaped = object;
+  if (form.as === 'Table' && table !== undefined) {
+    shaped = tableOf([object as KubernetesObject], { ...table, version: form.asVersion, include: includeObjectOf(scope.params), metadata: {} });
+  }
+  const schema = builtinSchema(shaped.apiVersion ?? '', shaped.kind ?? '');
+  const bytes = await encodeObject(shaped, form, { schema, pretty: isPretty(scope) });
   return { kind: 'bytes', status, headers: headersFor(form, scope), chunks: [bytes] };
 }

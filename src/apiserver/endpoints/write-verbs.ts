@@ -50,6 +50,7 @@ export async function serveCreate(call: Call): Promise<ApiResponse> {
 /** Throws 400 when the body names another object than the path. */
 export function checkName(object: KubernetesObject, { name, namespace }: { name: string; namespace: string }): void {
   const given = object.metadata.name ?? '';
+  if (given === '') throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
   if (given !== name) throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
   const inside = object.metadata.namespace ?? '';
   if (namespace !== '' && inside !== '' && inside !== namespace) {
@@ -93,11 +94,13 @@ export async function serveDelete(call: Call): Promise<ApiResponse> {
   const { name, namespace } = scope.info;
   const options = await deleteOptions(call);
   const { object, removed } = await deleteObject(store, { ...deleteRequestOf(call, options), name, namespace });
-  if (!removed || store.definition.returnsDeleted === true) return await writeObject(store, scope, { status: 200, object });
+  // 202 tells who asked for dependents to go, in the old way, that they have yet to.
+  const status = !removed && options.orphanDependents === false ? 202 : 200;
+  if (!removed || store.definition.returnsDeleted === true) return await writeObject(store, scope, { status, object });
   const { group, resource } = store.info;
   const details = { name, ...(group === '' ? {} : { group }), kind: resource, uid: object.metadata.uid! };
-  const status: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
-  return await writeAny(scope, 200, status);
+  const success: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
+  return await writeAny(scope, 200, success);
 }
 
 /** Serves DELETE of a collection; answers with what was there. */

@@ -29,6 +29,15 @@ function list(value: string | undefined): string[] {
   return value === undefined ? [] : value.split(',').map((part) => part.trim());
 }
 
+/** A key that is no valid percent encoding stands for itself, as upstream. */
+function extraKey(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 function core(resource: string, name: string, namespace = ''): Wanted {
   return { group: '', resource, subresource: '', namespace, name };
 }
@@ -66,7 +75,7 @@ export async function impersonate(request: ApiRequest, user: Principal, authoriz
   const extra: Record<string, string[]> = {};
   for (const header of Object.keys(headers)) {
     if (!header.startsWith(extraPrefix)) continue;
-    const key = decodeURIComponent(header.slice(extraPrefix.length));
+    const key = extraKey(header.slice(extraPrefix.length));
     extra[key] = list(headers[header]);
     for (const value of extra[key]) wanted.push(authentication('userextras', value, key));
   }

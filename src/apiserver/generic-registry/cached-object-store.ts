@@ -11,7 +11,8 @@ import { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { deleteObject } from './delete.ts';
 import type { GenericStore } from './generic-store.ts';
 import type { ResourceRegistry } from './resource-registry.ts';
-import { nowText, putObject } from './write.ts';
+import { isSame } from './update.ts';
+import { canonical, nowText, putObject } from './write.ts';
 
 const maxAttempts = 50;
 
@@ -86,7 +87,8 @@ class CachedObjectStore {
       const old = store.object(current);
       const next = change(old);
       if (next === undefined || next === old) return old;
-      const object = decodeTyped(store.schema, next).object as unknown as KubernetesObject;
+      const object = canonical(store, next);
+      if (isSame(object, old)) return old;
       const outcome = await putObject(store, { key, object, expect: current.revision, created: false });
       if (!('lost' in outcome)) return outcome.object;
       if (attempt === maxAttempts) throw conflict(store.groupResource, name);

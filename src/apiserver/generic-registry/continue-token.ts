@@ -1,5 +1,7 @@
 /** Tokens that continue a list in pages: where it goes on, and as of which revision. Upstream: storage.EncodeContinue. */
-import { badRequest } from '../../api/status-error.ts';
+import { parseJson } from '../../api/codec/json.ts';
+import { isObject } from '../../api/codec/own-property.ts';
+import { badRequest, type StatusError } from '../../api/status-error.ts';
 
 /** A list that goes on. */
 export interface ContinueToken {
@@ -14,17 +16,27 @@ export function encodeContinue(token: ContinueToken): string {
   return Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: token.revision, start: token.start })).toString('base64url');
 }
 
+function invalidToken(why: string): StatusError {
+  return badRequest(`invalid continue token: continue key is not valid: ${why}`);
+}
+
+const base64Url = /^[A-Za-z0-9_-]*$/;
+
+function parse(text: string): object {
+  if (!base64Url.test(text)) throw invalidToken(`illegal base64 data at input byte ${text.search(/[^A-Za-z0-9_-]/)}`);
+  try {
+    const { value } = parseJson(Buffer.from(text, 'base64url').toString('utf8'));
+    return isObject(value) ? value : {};
+  } catch (error) {
+    throw invalidToken((error as Error).message.replaceAll('\uFFFD', '?'));
+  }
+}
+
 /** Reads a token. Throws 400. */
 export function decodeContinue(text: string): ContinueToken {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
-  } catch (error) {
-    throw badRequest(`continue key is not valid: ${(error as Error).message}`);
-  }
-  const { v, rv, start } = (parsed ?? {}) as { v?: unknown; rv?: unknown; start?: unknown };
-  if (v !== 'meta.k8s.io/v1') throw badRequest(`continue key is not valid: server does not recognize this encoded version "${String(v ?? '')}"`);
-  if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || rv === 0) throw badRequest('continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)');
-  if (typeof start !== 'string' || start === '' || start.startsWith('/') || start.includes('..')) throw badRequest('continue key is not valid: encoded start key empty or invalid');
+  const { v, rv, start } = parse(text) as { v?: unknown; rv?: unknown; start?: unknown };
+  if (v !== 'meta.k8s.io/v1') throw invalidToken(`server does not recognize this encoded version ${JSON.stringify(typeof v === 'string' ? v : '')}`);
+  if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || rv === 0 || rv < -1) throw invalidToken('incorrect encoded start resourceVersion (version meta.k8s.io/v1)');
+  if (typeof start !== 'string' || start === '' || start.startsWith('/') || start.includes('..')) throw invalidToken('encoded start key empty or invalid');
   return { revision: rv, start };
 }

@@ -9,7 +9,7 @@ import type { KubernetesObject } from '../../api/object.ts';
 import { alreadyExists, badRequest, type FieldCause, invalid } from '../../api/status-error.ts';
 import { trackFields } from './field-tracking.ts';
 import type { GenericStore } from './generic-store.ts';
-import { admissionAttributes, nowText, putObject, type WriteOutcome, type WriteRequest } from './write.ts';
+import { admissionAttributes, canonical, nowText, putObject, type WriteOutcome, type WriteRequest } from './write.ts';
 
 const suffixLength = 5;
 const maxNameLength = 63;
@@ -106,7 +106,8 @@ async function allocateAndStore(
 }
 
 async function storeNew(store: GenericStore, draft: KubernetesObject, request: CreateRequest & { prefix: string }): Promise<WriteOutcome> {
-  const tracked = request.tracksFields === true ? draft : trackFields(store, { live: undefined, next: draft, manager: request.manager, subresource: '' });
+  const next = canonical(store, draft);
+  const tracked = request.tracksFields === true ? next : trackFields(store, { live: undefined, next, manager: request.manager, subresource: '' });
   for (let attempt = 1; ; attempt++) {
     const name = draft.metadata.name ?? '';
     const object = attempt === 1 ? tracked : { ...tracked, metadata: { ...tracked.metadata, name } };

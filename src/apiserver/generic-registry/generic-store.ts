@@ -4,6 +4,7 @@
  */
 import type { FieldSelector } from '../../api/field-selector.ts';
 import type { JsonObject } from '../../api/codec/own-property.ts';
+import { canonicalize } from '../../api/codec/typed.ts';
 import { stringifyJson } from '../../api/codec/json.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { apiVersionOf, type ResourceInfo } from '../../api/resource-info.ts';
@@ -36,6 +37,8 @@ export class GenericStore {
   /** The definition whose version is stored. */
   readonly stored: ResourceDefinition;
   #schema: StructSchema | undefined;
+  /** How stored objects of this version begin. */
+  readonly #head: Buffer;
 
   constructor(definition: ResourceDefinition, stored: ResourceDefinition, services: RegistryServices) {
     this.definition = definition;
@@ -44,6 +47,7 @@ export class GenericStore {
     this.info = definition.info;
     this.apiVersion = apiVersionOf(definition.info);
     this.groupResource = { group: definition.info.group, resource: definition.info.resource };
+    this.#head = Buffer.from(`{"kind":${JSON.stringify(definition.info.kind)},"apiVersion":${JSON.stringify(this.apiVersion)},`);
     const { storagePrefix } = definition;
     this.cache = storagePrefix === '' ? new WatchCache('') : services.hub.cache(storagePrefix);
   }
@@ -78,19 +82,33 @@ export class GenericStore {
   /** The object of a cell in the served version. */
   object(cell: RevisionCell): KubernetesObject {
     const { definition, stored } = this;
-    if (definition === stored) return cell.object();
+    if (definition === stored) {
+      const object = cell.object();
+      return object.apiVersion === this.apiVersion ? object : this.#converted(cell);
+    }
+    return this.#converted(cell);
+  }
+
+  /** From another version; what an older server stored gets the defaults of newer fields. */
+  #converted(cell: RevisionCell): KubernetesObject {
     return cell.view(this.apiVersion, () => {
       const object = cell.object();
       if (object.apiVersion === this.apiVersion) return object;
-      const { conversion } = definition;
+      const { conversion, strategy } = this.definition;
       const converted = conversion === undefined ? object : conversion.fromStored(object);
-      return { ...converted, apiVersion: this.apiVersion, kind: this.info.kind };
+      const renamed = canonicalize(this.schema, { ...converted, apiVersion: this.apiVersion, kind: this.info.kind }) as unknown as KubernetesObject;
+      strategy.applyDefaults?.(renamed);
+      return renamed;
     });
   }
 
   /** The JSON text of a cell in the served version. */
   json(cell: RevisionCell): Uint8Array {
-    if (this.definition === this.stored) return cell.json();
+    if (this.definition === this.stored) {
+      const json = cell.json();
+      if (json.length >= this.#head.length && this.#head.equals(json.subarray(0, this.#head.length))) return json;
+      if (cell.object().apiVersion === this.apiVersion) return json;
+    }
     return cell.view(`${this.apiVersion} json`, () => Buffer.from(stringifyJson(this.object(cell))));
   }
 

@@ -37,6 +37,12 @@ function parseFields(text: string): FieldSelector {
   }
 }
 
+/** Kinds with fields of their own name the field alone, the others what they know. */
+function unsupportedLabel({ definition }: GenericStore, field: string): string {
+  if (definition.selectableFields !== undefined || definition.schema !== undefined) return `field label not supported: ${field}`;
+  return `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`;
+}
+
 /** Parses and checks the selectors. Throws 400. */
 export function selectionOf(store: GenericStore, labelText: string, fieldText: string): Selection {
   if (labelText === '' && fieldText === '') return selectAll;
@@ -44,9 +50,7 @@ export function selectionOf(store: GenericStore, labelText: string, fieldText: s
   const fields = fieldText === '' ? [] : parseFields(fieldText);
   const unknown = store.unknownField(fields);
   if (unknown !== undefined) {
-    const { group, version, kind } = store.info;
-    const gvk = `${group === '' ? '' : group}/${version}, Kind=${kind}`;
-    throw badRequest(`Unable to find "${gvk}" that match label selector "${labelText}", field selector "${fieldText}": field label not supported: ${unknown}`);
+    throw badRequest(unsupportedLabel(store, unknown));
   }
   const name = fields.find(({ field, operator }) => field === 'metadata.name' && operator === '=')?.value;
   return { labels, fields, isEverything: labels.isEverything && fields.length === 0, name };

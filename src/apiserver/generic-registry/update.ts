@@ -18,7 +18,7 @@ import { createObject, settleNamespace } from './create.ts';
 import { trackFields } from './field-tracking.ts';
 import type { GenericStore, ObjectName } from './generic-store.ts';
 import { removeObject, shouldDeleteDuringUpdate } from './remove.ts';
-import { admissionAttributes, type LostWrite, putObject, type WriteOutcome, type WriteRequest } from './write.ts';
+import { admissionAttributes, canonical, type LostWrite, putObject, type WriteOutcome, type WriteRequest } from './write.ts';
 
 /** An update. */
 export interface UpdateRequest extends WriteRequest, ObjectName {
@@ -36,9 +36,8 @@ export interface UpdateRequest extends WriteRequest, ObjectName {
   readonly trackedSubresource?: string;
 }
 
-/** As upstream's patch retries. */
-const maxPatchAttempts = 5;
-const maxAttempts = 50;
+/** A lost race is another writer's progress, so there is an end; upstream's GuaranteedUpdate has no limit at all. */
+const maxAttempts = 1000;
 
 /** The strategy of the object or sub-resource. */
 function strategyOf(store: GenericStore, subresource: string): Strategy<KubernetesObject> {
@@ -56,7 +55,7 @@ export async function updateObject(store: GenericStore, request: UpdateRequest):
     if (current === undefined) return await createMissing(store, request);
     const outcome = await tryUpdate(store, request, { key, current });
     if (!('lost' in outcome)) return outcome;
-    const insists = outcome.insists || attempt >= (request.retriesConflicts ? maxPatchAttempts : maxAttempts);
+    const insists = outcome.insists || attempt >= maxAttempts;
     if (insists && outcome.current !== undefined) throw conflict(store.groupResource, request.name);
     current = outcome.current;
   }
@@ -66,7 +65,10 @@ async function createMissing(store: GenericStore, request: UpdateRequest): Promi
   const allowed = request.createMissing === true || (!request.retriesConflicts && store.definition.strategy.allowCreateOnUpdate === true);
   if (!allowed || request.subresource !== '') throw notFound(store.groupResource, request.name);
   const draft = await request.next(undefined);
-  if (draft.metadata.uid && request.createMissing === true) throw notFound(store.groupResource, request.name);
+  const { uid } = draft.metadata;
+  if (uid && request.createMissing === true) {
+    throw conflict(store.groupResource, request.name, `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`);
+  }
   delete draft.metadata.resourceVersion;
   return await createObject(store, draft, request);
 }
@@ -160,9 +162,14 @@ interface Ready extends Attempt {
   readonly strategy: Strategy<KubernetesObject>;
 }
 
-/** Whether nothing but managed fields differs. */
-function isSame(a: KubernetesObject, b: KubernetesObject): boolean {
-  return equal(stripManaged(a as unknown as JsonObject), stripManaged(b as unknown as JsonObject));
+function entriesWithoutTimes(object: KubernetesObject): unknown[] {
+  return (object.metadata.managedFields ?? []).map(({ time: _, ...entry }) => entry);
+}
+
+/** Whether a write would change nothing but the times of managed fields: then it is none. */
+export function isSame(a: KubernetesObject, b: KubernetesObject): boolean {
+  if (!equal(stripManaged(a as unknown as JsonObject), stripManaged(b as unknown as JsonObject))) return false;
+  return equal(entriesWithoutTimes(a), entriesWithoutTimes(b));
 }
 
 async function storeChange(store: GenericStore, request: UpdateRequest, ready: Ready): Promise<WriteOutcome | LostWrite> {
@@ -171,14 +178,14 @@ async function storeChange(store: GenericStore, request: UpdateRequest, ready: R
   let written = false;
   try {
     const subresource = request.trackedSubresource ?? request.subresource;
-    const object = request.tracksFields === true ? draft : trackFields(store, { live: old, next: draft, manager: request.manager, subresource });
+    const next = canonical(store, draft);
+    const object = request.tracksFields === true ? next : trackFields(store, { live: old, next, manager: request.manager, subresource });
     if (shouldDeleteDuringUpdate(store, object, old)) {
       const removed = await removeObject(store, { key, current, object, request });
       written = !request.dryRun && !('lost' in removed);
       return removed;
     }
-    const same = request.tracksFields === true ? equal(object, old) : isSame(object, old);
-    if (same) return { object: old, cell: current, created: false };
+    if (isSame(object, old)) return { object: old, cell: current, created: false };
     if (request.dryRun) return { object, created: false };
     const outcome = await putObject(store, { key, object, expect: current.revision, created: false });
     written = !('lost' in outcome);

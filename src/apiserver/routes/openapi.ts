@@ -19,10 +19,12 @@ export interface OpenApiDeps {
   readonly custom?: () => CustomOpenApi;
 }
 
-const v2Types: readonly { readonly type: string; readonly protobuf: boolean }[] = [
-  { type: 'application/json', protobuf: false },
-  { type: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf', protobuf: true },
-  { type: 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf', protobuf: true },
+const protobufType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+/** What a client may ask for, and the type of the answer: the name with `@`, still asked for, is no valid media type. */
+const v2Types: readonly { readonly type: string; readonly answer: string; readonly protobuf: boolean }[] = [
+  { type: 'application/json', answer: 'application/json', protobuf: false },
+  { type: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf', answer: protobufType, protobuf: true },
+  { type: protobufType, answer: protobufType, protobuf: true },
 ];
 
 function isCurrent(scope: RequestScope, etag: string): boolean {
@@ -42,7 +44,7 @@ function serveV2(openApi: OpenApi, scope: RequestScope): ApiResponse {
     const match = type === '*/*' || type === 'application/*' ? v2Types[0] : v2Types.find((one) => one.type === type);
     if (match === undefined) continue;
     const { text, hash } = openApi.v2Text();
-    const headers = { 'content-type': match.type, etag: `"${hash}"`, vary: 'Accept', 'cache-control': CACHE_CONTROL };
+    const headers = { 'content-type': match.answer, etag: `"${hash}"`, vary: 'Accept', 'cache-control': CACHE_CONTROL };
     return answer(scope, headers, () => (match.protobuf ? openApi.v2Protobuf() : Buffer.from(text)));
   }
   throw notAcceptable(`only the following media types are accepted: ${v2Types.map(({ type }) => type).join(', ')}`);

@@ -33,7 +33,7 @@ async function createFixture(answer: (request: HttpRequest) => HttpResponse | Pr
   const platform = createSimPlatform();
   const host = createSimPlatform({ beside: platform, addresses: ['10.0.0.2'] });
   for (const port of [10_251, 8080]) await host.listenHttp({ host: '0.0.0.0', port }, answer);
-  const connector = createKubeletConnector({ net: platform.net, random: platform.random, objects: objectsWith(slices), kubeletTls: () => ({}) });
+  const connector = createKubeletConnector({ net: platform.net, random: platform.random, crypto: platform.crypto, objects: objectsWith(slices), kubeletTls: () => ({}) });
   const call = (path: string, change: Partial<ApiRequest> = {}): KubeletCall => {
     const [before = '', query = ''] = path.split('?');
     return { context: {} as never, request: { method: 'GET', path: before, query, headers: {}, remoteAddress: '1.2.3.4', wantsObjects: false, wantsUpgrade: false, body: { kind: 'none' }, signal: new AbortController().signal, ...change } };
@@ -105,7 +105,7 @@ test('logs come from the kubelet of the pod\'s node; its refusals keep their tex
 
 test('a kubelet that is away is a 500 that names it', async () => {
   const platform = createSimPlatform();
-  const connector = createKubeletConnector({ net: platform.net, random: platform.random, objects: objectsWith(), kubeletTls: () => ({}) });
+  const connector = createKubeletConnector({ net: platform.net, random: platform.random, crypto: platform.crypto, objects: objectsWith(), kubeletTls: () => ({}) });
   const { call } = await createFixture(echo);
   await assert.rejects(connector.connectPod(pod, 'log', call('/x')), (error: StatusError) => error.code === 500 && error.message === 'error dialing backend: connect ECONNREFUSED 10.0.0.2:10251');
 });

@@ -2,13 +2,14 @@
  * The API server's side of log, exec, attach, port-forward and the proxies. Upstream: registry/core/{pod,service,node}/rest
  * with pkg/kubelet/client.
  *
- * Differs: WebSocket protocols the runtime does not speak (v5 of remote commands, tunnelled port-forward) are refused by
- * the runtime, and clients fall back to SPDY; nothing is translated here.
+ * Differs: port-forward tunnelled in WebSockets is refused by the runtime, and clients fall back to SPDY; of remote commands
+ * v5 alone is translated, older protocols go to the runtime as they are.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { badRequest } from '../../api/status-error.ts';
 import type { ApiResponse } from '../../api/transport.ts';
 import { openTunnel, isUpgradeRequest } from '../../component-helpers/streaming/upgrade-tunnel.ts';
+import type { CryptoPort } from '../../platform/crypto.ts';
 import type { HttpAnswer, Net, TlsOptions } from '../../platform/net.ts';
 import type { Random } from '../../platform/random.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
@@ -16,14 +17,16 @@ import type { KubeletCall, KubeletConnector } from '../registry/services.ts';
 import { dialError, kubeletRefusal } from './backend-error.ts';
 import { pathBehindProxy, proxyRequest } from './http-proxy.ts';
 import { kubeletBaseUrl } from './kubelet-location.ts';
-import { containerOf, logQuery, portForwardQuery, streamQuery } from './pod-options.ts';
+import { containerOf, logQuery, portForwardQuery, streamOptions, streamQuery } from './pod-options.ts';
 import { nodeLocation, podLocation, serviceLocation, type ProxyLocation } from './proxy-location.ts';
+import { translateStreams, wantsTranslation } from './stream-translator.ts';
 
 /** What the connector needs. */
 export interface KubeletConnectorDeps {
   readonly net: Net;
   readonly objects: ObjectStore;
   readonly random: Random;
+  readonly crypto: CryptoPort;
   /** The certificate kubelets know the API server by, and what their own is verified against. Asked for at every call. */
   readonly kubeletTls: () => TlsOptions;
 }
@@ -90,13 +93,16 @@ interface StreamOrder {
 
 async function podStream(deps: KubeletConnectorDeps, { pod, subresource, call }: StreamOrder): Promise<ApiResponse> {
   const { request } = call;
-  const path = streamPath(pod, subresource, new URLSearchParams(request.query));
+  const query = new URLSearchParams(request.query);
+  const path = streamPath(pod, subresource, query);
   const nodeName = pod.spec?.nodeName ?? '';
   if (nodeName === '') throw badRequest(`pod ${pod.metadata.name} does not have a host assigned`);
   if (!isUpgradeRequest(request.headers)) throw badRequest('Upgrade request required');
   const url = `${kubeletBaseUrl(deps.objects, nodeName)}/${path}`;
   try {
-    return await openTunnel(deps.net, { method: request.method, url, headers: request.headers, tls: deps.kubeletTls(), signal: request.signal });
+    const order = { method: request.method, url, headers: request.headers, tls: deps.kubeletTls(), signal: request.signal };
+    if (subresource !== 'portforward' && wantsTranslation(request.headers)) return await translateStreams(deps, order, streamOptions(query));
+    return await openTunnel(deps.net, order);
   } catch (error) {
     throw dialError(error);
   }

@@ -69,20 +69,24 @@ export function logQuery(query: URLSearchParams, podName: string): string {
   return kubelet.toString();
 }
 
+/** Which streams an exec or attach wants. Throws upstream's 400. */
+export function streamOptions(query: URLSearchParams): { readonly stdin: boolean; readonly stdout: boolean; readonly stderr: boolean; readonly tty: boolean } {
+  // The versioned defaults of a call that names no output.
+  const output = (name: string): boolean => !query.has(name) || flag(query, name);
+  return { stdin: flag(query, 'stdin'), stdout: output('stdout'), stderr: output('stderr'), tty: flag(query, 'tty') };
+}
+
 /** The query of `/exec` and `/attach`. Throws upstream's 400. */
 export function streamQuery(query: URLSearchParams, subresource: 'exec' | 'attach'): string {
   const kubelet = new URLSearchParams();
-  const stdin = flag(query, 'stdin');
-  // The versioned defaults of a call that names no output.
-  const stdout = query.has('stdout') ? flag(query, 'stdout') : true;
-  const stderr = query.has('stderr') ? flag(query, 'stderr') : true;
+  const { stdin, stdout, stderr, tty } = streamOptions(query);
   const command = query.getAll('command');
   if (!stdin && !stdout && !stderr) throw badRequest('you must specify at least 1 of stdin, stdout, stderr');
   if (subresource === 'exec' && command.length === 0) throw badRequest('you must specify a command');
   if (stdin) kubelet.set('input', '1');
   if (stdout) kubelet.set('output', '1');
   if (stderr) kubelet.set('error', '1');
-  if (flag(query, 'tty')) kubelet.set('tty', '1');
+  if (tty) kubelet.set('tty', '1');
   if (subresource === 'exec') for (const part of command) kubelet.append('command', part);
   return kubelet.toString();
 }

@@ -14,11 +14,19 @@ const metadataKey = Buffer.from('"metadata":{');
 /** kind and apiVersion, which come first, are shorter than this. */
 const headLimit = 512;
 
-/** Stored bytes of an object: kind, apiVersion and metadata first, no resourceVersion. */
+/** What bytes made here say. A store in this process delivers the very bytes it was given, and nobody decodes them. */
+const encoded = new WeakMap<Uint8Array, KubernetesObject>();
+
+/**
+ * Stored bytes of an object: kind, apiVersion and metadata first, no resourceVersion. The object must be what a reader of
+ * the bytes gets and must not change any more: the cells of these bytes share it.
+ */
 export function encodeStored(object: KubernetesObject): Uint8Array {
   const { kind, apiVersion, metadata, ...rest } = object;
   const { resourceVersion: _, ...meta } = metadata;
-  return Buffer.from(stringifyJson({ kind, apiVersion, metadata: meta, ...rest }));
+  const bytes = Buffer.from(stringifyJson({ kind, apiVersion, metadata: meta, ...rest }));
+  encoded.set(bytes, object);
+  return bytes;
 }
 
 /** The object with another resourceVersion; everything else is shared. */
@@ -64,6 +72,8 @@ export class RevisionCell {
     this.key = key;
     this.revision = revision;
     this.#value = asBuffer(value);
+    const object = encoded.get(value);
+    if (object !== undefined) this.#object = withResourceVersion(object, revision);
   }
 
   /** JSON text with the resourceVersion. From the first call on it replaces the stored bytes in memory. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes, timingSafeEqual, webcrypto, X509Certificate } from 'node:crypto';
 import { test } from 'node:test';
+import { parseTime } from '../../api/time.ts';
 import type { Random } from '../../platform/random.ts';
 import { createAuthority, issueCertificate, parseRequest, signRequest } from './certificates.ts';
 
@@ -10,7 +11,7 @@ const crypto = {
   webcrypto: webcrypto as typeof globalThis.crypto,
 };
 const random = { bytes: (n: number) => new Uint8Array(randomBytes(n)) } as unknown as Random;
-const nowMs = Date.parse('2026-03-04T05:06:07Z');
+const nowMs = parseTime('2026-03-04T05:06:07Z');
 const deps = { crypto, random, nowMs: () => nowMs };
 const DAY_MS = 86_400_000;
 

@@ -3,6 +3,7 @@
  * five minutes against skewed clocks. The library is loaded at the first call: a start that finds its certificates on
  * disk never pays for it. Upstream: client-go util/cert and kubeadm's pkiutil.
  */
+import { dateOf } from '../../api/time.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { Random } from '../../platform/random.ts';
 
@@ -60,8 +61,8 @@ export async function createAuthority(deps: CertificateDeps, commonName: string,
   const cert = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serial(deps.random),
     name: nameOf(commonName, []),
-    notBefore: new Date(now - BACKDATE_MS),
-    notAfter: new Date(now + validityMs),
+    notBefore: dateOf(now - BACKDATE_MS),
+    notAfter: dateOf(now + validityMs),
     signingAlgorithm: ALGORITHM,
     keys,
     extensions: [
@@ -123,8 +124,8 @@ async function sign(
     serialNumber: serial(deps.random),
     subject: nameOf(spec.commonName, spec.organizations ?? []),
     issuer: issuer.subject,
-    notBefore: new Date(now - BACKDATE_MS),
-    notAfter: new Date(Math.min(now + spec.validityMs, issuer.notAfter.getTime())),
+    notBefore: dateOf(now - BACKDATE_MS),
+    notAfter: dateOf(Math.min(now + spec.validityMs, issuer.notAfter.getTime())),
     signingAlgorithm: ALGORITHM,
     publicKey: spec.publicKey,
     signingKey: await importKey(deps.crypto, authority.keyPem),

@@ -103,13 +103,20 @@ async function tokenKey({ files, dir, deps }: Folder): Promise<ClusterPki['servi
   if ((await files.exists(privatePath)) && (await files.exists(publicPath))) {
     return { privateKeyPem: await files.readText(privatePath), publicKeyPem: await files.readText(publicPath) };
   }
-  const { subtle } = deps.crypto.webcrypto;
-  const pair = (await subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify'])) as { publicKey: never; privateKey: never };
-  const privateKeyPem = pem('PRIVATE KEY', await subtle.exportKey('pkcs8', pair.privateKey));
-  const publicKeyPem = pem('PUBLIC KEY', await subtle.exportKey('spki', pair.publicKey));
+  const { privateKeyPem, publicKeyPem } = await createTokenKey(deps);
   await files.writeFileAtomic(privatePath, privateKeyPem, { mode: 0o600 });
   await files.writeFileAtomic(publicPath, publicKeyPem, { mode: 0o644 });
   return { privateKeyPem, publicKeyPem };
+}
+
+/** A new key that signs service-account tokens. */
+export async function createTokenKey({ crypto }: Pick<CertificateDeps, 'crypto'>): Promise<ClusterPki['serviceAccount']> {
+  const { subtle } = crypto.webcrypto;
+  const pair = (await subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify'])) as { publicKey: never; privateKey: never };
+  return {
+    privateKeyPem: pem('PRIVATE KEY', await subtle.exportKey('pkcs8', pair.privateKey)),
+    publicKeyPem: pem('PUBLIC KEY', await subtle.exportKey('spki', pair.publicKey)),
+  };
 }
 
 function pem(label: string, der: ArrayBuffer): string {

@@ -38,8 +38,13 @@ export function isUpgradeRequest(headers: HttpRequest['headers']): boolean {
   return /(^|,)\s*upgrade\s*(,|$)/i.test(headers['connection'] ?? '') && headers['upgrade'] !== undefined;
 }
 
+/** What a backend made of an upgrade request. */
+export type UpgradeOutcome =
+  | { readonly kind: 'switched'; readonly backend: Duplex; readonly head: ReadHead }
+  | { readonly kind: 'refused'; readonly answer: TunnelAnswer };
+
 /** Dials, asks, and waits for the backend's head. Rejects when it cannot be reached or speaks no HTTP. */
-export async function openTunnel(net: Net, request: TunnelRequest): Promise<TunnelAnswer> {
+export async function dialUpgrade(net: Net, request: TunnelRequest): Promise<UpgradeOutcome> {
   if (!isUpgradeRequest(request.headers)) throw badRequest('Upgrade request required');
   const url = new URL(request.url);
   const tls = url.protocol === 'https:';
@@ -56,11 +61,18 @@ export async function openTunnel(net: Net, request: TunnelRequest): Promise<Tunn
   try {
     await backend.write(requestHead(request, url));
     const head = await readHead(backend.incoming);
-    return head.status === 101 ? { kind: 'upgrade', accept: (client) => join(client, backend, head) } : refusal(backend, head);
+    return head.status === 101 ? { kind: 'switched', backend, head } : { kind: 'refused', answer: refusal(backend, head) };
   } catch (error) {
     backend.destroy();
     throw error;
   }
+}
+
+/** As `dialUpgrade`; what comes of it is an answer for the client. */
+export async function openTunnel(net: Net, request: TunnelRequest): Promise<TunnelAnswer> {
+  const outcome = await dialUpgrade(net, request);
+  if (outcome.kind === 'refused') return outcome.answer;
+  return { kind: 'upgrade', accept: (client) => join(client, outcome.backend, outcome.head) };
 }
 
 function requestHead(request: TunnelRequest, url: URL): string {

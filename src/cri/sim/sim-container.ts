@@ -67,11 +67,16 @@ export class SimContainer {
     return this.#ended.promise;
   }
 
-  /** Starts the process. */
-  async start(): Promise<void> {
+  /** Starts the process. An abort of the caller in the meantime ends it as a failed start, as containerd does. */
+  async start(signal?: AbortSignal): Promise<void> {
     const { clock, files } = this.#deps;
     const { image, logPath } = this.init;
-    await clock.sleep(durationMs(image.start));
+    try {
+      await clock.sleep(durationMs(image.start), signal);
+    } catch (error) {
+      await this.exit(128, 'StartError');
+      throw error;
+    }
     if (logPath !== '') {
       await files.makeDir(logPath.slice(0, logPath.lastIndexOf('/')));
       await files.writeFile(logPath, '');

@@ -3,7 +3,7 @@ import { CriError } from '../cri-error.ts';
 import type { CriRuntimeService } from '../gen/cri-types.ts';
 import { SimContainer } from './sim-container.ts';
 import { openPorts } from './sim-http.ts';
-import { durationMs } from './sim-image.ts';
+import { durationMs, type SimExecResult } from './sim-image.ts';
 import type { SimSandbox } from './sim-sandbox.ts';
 import { containerStats, containerStatus, describeContainer, describeSandbox, sandboxStatus } from './sim-status.ts';
 import type { SimState } from './sim-state.ts';
@@ -167,7 +167,7 @@ function containerCalls(state: SimState): ContainerCalls {
       state.emit({ containerId: container.init.id, type: 'created' });
       return { containerId: container.init.id };
     },
-    async startContainer({ containerId }) {
+    async startContainer({ containerId }, options) {
       const container = containerOf(state, containerId);
       if (container.state !== 'CONTAINER_CREATED')
         throw new CriError('Unknown', `container is in ${container.state} state`);
@@ -176,7 +176,7 @@ function containerCalls(state: SimState): ContainerCalls {
         await container.exit(128, 'StartError');
         throw new CriError('Unknown', startError);
       }
-      await container.start();
+      await container.start(options?.signal);
       return {};
     },
     async stopContainer({ containerId, timeoutSeconds = 0 }, options) {
@@ -219,36 +219,49 @@ function containerCalls(state: SimState): ContainerCalls {
       return {};
     },
     async execSync({ containerId, cmd = [], timeoutSeconds = 0 }) {
-      const container = containerOf(state, containerId);
-      if (container.state !== 'CONTAINER_RUNNING')
-        throw new CriError('Unknown', `container is in ${container.state} state`);
-      const { exec } = container.init.image;
-      const call = {
-        command: cmd,
-        containerName: container.init.config.metadata?.name ?? '',
-        environment: container.environment,
-      };
-      const { exitCode, stdout = '', stderr = '', after } = exec?.(call) ?? { exitCode: 0 };
-      const takesMs = durationMs(after);
+      const container = runningContainer(state, containerId);
       const limitMs = timeoutSeconds > 0 ? timeoutSeconds * 1000 : Number.POSITIVE_INFINITY;
-      await clock.sleep(Math.min(takesMs, limitMs));
-      if (takesMs > limitMs)
-        throw new CriError(
-          'DeadlineExceeded',
-          `failed to exec in container: timeout ${timeoutSeconds}s exceeded: context deadline exceeded`,
-        );
+      const { exitCode, stdout = '', stderr = '' } = await runCommand(state, container, { command: cmd, limitMs });
       return { exitCode, stdout: Buffer.from(stdout), stderr: Buffer.from(stderr) };
     },
   };
 }
 
-/** Makes the service. Streaming (exec, attach, port-forward) is above what a runtime without sockets can do. */
+function runningContainer(state: SimState, containerId: string | undefined): SimContainer {
+  const container = containerOf(state, containerId);
+  if (container.state !== 'CONTAINER_RUNNING') throw new CriError('Unknown', `container is in ${container.state} state`);
+  return container;
+}
+
+async function runCommand({ deps }: SimState, container: SimContainer, { command, limitMs }: { command: readonly string[]; limitMs: number }): Promise<SimExecResult> {
+  const { image, config } = container.init;
+  const result = image.exec?.({ command, containerName: config.metadata?.name ?? '', environment: container.environment }) ?? { exitCode: 0 };
+  const takesMs = durationMs(result.after);
+  await deps.clock.sleep(Math.min(takesMs, limitMs));
+  if (takesMs <= limitMs) return result;
+  throw new CriError('DeadlineExceeded', `failed to exec in container: timeout ${limitMs / 1000}s exceeded: context deadline exceeded`);
+}
+
+/** Where the client's connection is to be joined with the command. */
+function execUrl(state: SimState, request: Parameters<CriRuntimeService['exec']>[0]): string {
+  const container = runningContainer(state, request.containerId);
+  if (state.streamingAt === undefined) return unimplemented('Exec');
+  const token = state.newId().slice(0, 16);
+  state.pendingExecs.set(token, {
+    run: () => runCommand(state, container, { command: request.cmd ?? [], limitMs: Number.POSITIVE_INFINITY }),
+    stdout: request.stdout ?? false, stderr: request.stderr ?? false,
+  });
+  return `http://${state.streamingAt}/exec/${token}`;
+}
+
+/** Makes the service. Attach and port-forward are not simulated. */
 export function createSimRuntimeService(state: SimState): CriRuntimeService {
   const { clock } = state.deps;
-  const conditions = [
-    { type: 'RuntimeReady', status: true, reason: '', message: '' },
-    { type: 'NetworkReady', status: state.config.networkReady ?? true, reason: '', message: '' },
-  ];
+  const networkCondition = () => {
+    const ready = state.config.networkReady !== false && state.network.podCidr !== undefined;
+    const why = ready ? { reason: '', message: '' } : { reason: 'NetworkPluginNotReady', message: 'Network plugin returns error: cni plugin not initialized' };
+    return { type: 'NetworkReady', status: ready, ...why };
+  };
   return {
     ...sandboxCalls(state),
     ...containerCalls(state),
@@ -259,11 +272,15 @@ export function createSimRuntimeService(state: SimState): CriRuntimeService {
       runtimeApiVersion: 'v1',
     }),
     status: async () => ({
-      status: { conditions },
+      status: { conditions: [{ type: 'RuntimeReady', status: true, reason: '', message: '' }, networkCondition()] },
       info: {},
       runtimeHandlers: [{ name: '', features: { recursiveReadOnlyMounts: false, userNamespaces: false } }],
     }),
-    updateRuntimeConfig: async () => ({}),
+    async updateRuntimeConfig({ runtimeConfig }) {
+      const podCidr = runtimeConfig?.networkConfig?.podCidr;
+      if (podCidr && state.config.networkReady === 'with-range') state.network.podCidr = podCidr;
+      return {};
+    },
     runtimeConfig: async () => ({ linux: { cgroupDriver: 'CGROUPFS' } }),
     updatePodSandboxResources: async () => ({}),
     containerStats: async ({ containerId }) => ({
@@ -278,7 +295,7 @@ export function createSimRuntimeService(state: SimState): CriRuntimeService {
       );
       return { stats: all.map((container) => containerStats(container, clock.nowMs())) };
     },
-    exec: async () => unimplemented('Exec'),
+    exec: async (request) => ({ url: execUrl(state, request) }),
     attach: async () => unimplemented('Attach'),
     portForward: async () => unimplemented('PortForward'),
     podSandboxStats: async () => unimplemented('PodSandboxStats'),

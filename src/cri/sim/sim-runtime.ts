@@ -13,6 +13,7 @@ import { createSimRuntimeService } from './sim-runtime-service.ts';
 import type { SimContainer } from './sim-container.ts';
 import type { SimHttpAnswer, SimHttpCall } from './sim-image.ts';
 import type { SimSandbox } from './sim-sandbox.ts';
+import { createSimStreaming, type PendingExec } from './sim-streaming.ts';
 import type { SimRuntimeConfig, SimRuntimeDeps, SimState } from './sim-state.ts';
 
 /** The runtime and the hands of the test on it. */
@@ -35,11 +36,11 @@ export interface SimRuntime extends CriRuntime {
   readonly calls: ReadonlyMap<string, number>;
 }
 
-function createAddresses(podCidr: string, state: () => Iterable<SimSandbox>): () => string {
-  const cidr = parseCidr(podCidr);
-  if (cidr === undefined) throw new Error(`not a CIDR: ${podCidr}`);
+function createAddresses(network: { readonly podCidr: string | undefined }, state: () => Iterable<SimSandbox>): () => string {
   let next = 2;
   return () => {
+    const cidr = parseCidr(network.podCidr ?? '');
+    if (cidr === undefined) throw new CriError('Unknown', 'failed to setup network for sandbox: cni plugin not initialized');
     const used = new Set([...state()].map((sandbox) => sandbox.ip));
     for (;;) {
       const address = nthAddress(cidr, next++);
@@ -67,6 +68,19 @@ function instrument<T extends object>(
   return Object.fromEntries(entries) as T;
 }
 
+const STREAMING_PORT = 10_010;
+
+function listenForStreams({ listen, crypto }: SimRuntimeDeps, { nodeAddress }: SimRuntimeConfig, pending: Map<string, PendingExec>): string | undefined {
+  if (listen === undefined || crypto === undefined || nodeAddress === undefined) return undefined;
+  const take = (token: string): PendingExec | undefined => {
+    const found = pending.get(token);
+    pending.delete(token);
+    return found;
+  };
+  listen(nodeAddress, STREAMING_PORT, createSimStreaming(take, crypto));
+  return `${nodeAddress}:${STREAMING_PORT}`;
+}
+
 /** Makes the runtime. */
 export function createSimRuntime(deps: SimRuntimeDeps, config: SimRuntimeConfig = {}): SimRuntime {
   const random = deps.random.fork('sim-runtime');
@@ -76,15 +90,20 @@ export function createSimRuntime(deps: SimRuntimeDeps, config: SimRuntimeConfig 
   const calls = new Map<string, number>();
   const failures = new Map<string, CriError>();
   const store = createSimImages(deps, config);
+  const network = { podCidr: config.networkReady === 'with-range' ? undefined : (config.podCidr ?? '10.244.0.0/16') };
+  const pendingExecs = new Map<string, PendingExec>();
   const state: SimState = {
     deps,
+    network,
     config,
     sandboxes,
     containers,
     store,
     starts: new Map(),
+    pendingExecs,
+    streamingAt: listenForStreams(deps, config, pendingExecs),
     newId: () => Buffer.from(random.bytes(32)).toString('hex'),
-    allocateIp: createAddresses(config.podCidr ?? '10.244.0.0/16', () => sandboxes.values()),
+    allocateIp: createAddresses(network, () => sandboxes.values()),
     emit(event) {
       for (const subscription of subscriptions) subscription.trySend(event);
     },

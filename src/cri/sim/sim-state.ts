@@ -1,5 +1,6 @@
 /** What the parts of the simulated runtime share: its ports, its configuration, and everything that runs. */
 import type { Clock } from '../../platform/clock.ts';
+import type { CryptoPort } from '../../platform/crypto.ts';
 import type { HttpHandler } from '../../platform/http.ts';
 import type { Files } from '../../platform/files.ts';
 import type { Random } from '../../platform/random.ts';
@@ -8,6 +9,7 @@ import type { SimContainer } from './sim-container.ts';
 import type { Duration, SimImage } from './sim-image.ts';
 import type { SimImageStore } from './sim-images.ts';
 import type { SimSandbox } from './sim-sandbox.ts';
+import type { PendingExec } from './sim-streaming.ts';
 
 /** What the runtime lives on. */
 export interface SimRuntimeDeps {
@@ -16,6 +18,8 @@ export interface SimRuntimeDeps {
   readonly random: Random;
   /** Makes a pod's HTTP port reachable in the simulated network; gives how to close it. Without it only `SimRuntime.http` reaches pods. */
   listen?(address: string, port: number, handler: HttpHandler): () => void;
+  /** For exec from outside, besides `listen`. */
+  readonly crypto?: CryptoPort;
 }
 
 /** What is simulated. */
@@ -27,8 +31,10 @@ export interface SimRuntimeConfig {
   readonly sandboxStart?: Duration;
   /** Images nobody described: `run` makes them plain containers that run for ever; `refuse` fails to pull them. Default run. */
   readonly unknownImages?: 'run' | 'refuse';
-  /** Default true. */
-  readonly networkReady?: boolean;
+  /** Address of the node on the simulated network; with it (and `listen` and `crypto`) exec works from outside. */
+  readonly nodeAddress?: string;
+  /** Default true; 'with-range': as soon as the kubelet tells the node's range, from which pods then get their addresses. */
+  readonly networkReady?: boolean | 'with-range';
 }
 
 /** Shared state of the services. */
@@ -38,9 +44,15 @@ export interface SimState {
   readonly sandboxes: Map<string, SimSandbox>;
   readonly containers: Map<string, SimContainer>;
   readonly store: SimImageStore;
+  /** Commands asked for by `exec` and not yet fetched, by token. */
+  readonly pendingExecs: Map<string, PendingExec>;
+  /** Address and port of the streaming server; undefined: there is none. */
+  readonly streamingAt: string | undefined;
   /** Starts so far per pod, container and image, for crashes that stop. */
   readonly starts: Map<string, number>;
   newId(): string;
+  /** Where pods' addresses come from; undefined: there is no network yet. */
+  readonly network: { podCidr: string | undefined };
   allocateIp(): string;
   emit(event: CriEvent): void;
 }

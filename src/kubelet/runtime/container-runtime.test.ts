@@ -59,6 +59,20 @@ describe('starting a pod', () => {
     assert.equal([...fixture.cri.containers.values()][0]!.environment['A'], 'one');
   });
 
+  it('counts no restart of a container that was made and never started', async () => {
+    const fixture = createRuntimeFixture({ images: [image('web:1')] });
+    const { CriError } = await import('../../cri/cri-error.ts');
+    const pod = podOf({ containers: [web] });
+    fixture.cri.failCalls('startContainer', new CriError('Canceled', 'killed in between'));
+    assert.equal((await fixture.sync(pod)).steps.at(-1)!.reason, 'RunContainerError');
+    assert.equal((await fixture.status(pod)).containers[0]!.state, 'created');
+    fixture.cri.failCalls('startContainer', undefined);
+    await fixture.platform.clock.advance(60_000);
+    assert.equal((await fixture.sync(pod)).error, undefined);
+    const { containers } = await fixture.status(pod);
+    assert.deepEqual(containers.map(({ state, restartCount }) => [state, restartCount]), [['running', 0]]);
+  });
+
   it('records a sandbox that cannot be made', async () => {
     const fixture = createRuntimeFixture();
     const { CriError } = await import('../../cri/cri-error.ts');

@@ -70,9 +70,14 @@ async function pull(start: StartContainer, context: RuntimeContext): Promise<Ima
   }
 }
 
-/** The number of this start: after the newest status, or after the logs left from before the statuses were removed. */
+/**
+ * The number of this start: after the newest status, or after the logs left from before the statuses were removed. A
+ * container that was made and never started (the kubelet was killed in between) makes way and leaves its number: nothing
+ * restarted. Upstream counts it as a restart.
+ */
 async function restartCountOf(start: StartContainer, context: RuntimeContext): Promise<number> {
   const status = findStatus(start.podStatus, start.container.name);
+  if (status?.state === 'created' && (await removed(status.id, context))) return status.restartCount;
   if (status !== undefined) return status.restartCount + 1;
   if (start.podStatus.sandboxes.length === 0) return 0;
   const directory = `${podLogDir(context.paths, podLogIdentity(start.pod))}/${start.container.name}`;
@@ -81,6 +86,16 @@ async function restartCountOf(start: StartContainer, context: RuntimeContext): P
     .map((name) => /^(\d+)\.log/.exec(name)?.[1])
     .filter((text) => text !== undefined);
   return counts.length === 0 ? 0 : Math.max(...counts.map(Number)) + 1;
+}
+
+async function removed(containerId: string, { cri, log }: RuntimeContext): Promise<boolean> {
+  try {
+    await cri.runtime.removeContainer({ containerId });
+    return true;
+  } catch (error) {
+    log.warn('a container that never started cannot be removed', { containerId, err: error });
+    return false;
+  }
 }
 
 function targetIdOf(start: StartContainer): string | undefined {

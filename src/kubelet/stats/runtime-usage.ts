@@ -120,7 +120,8 @@ function containerUsage({ attributes, cpu, memory, swap, writableLayer }: CriCon
     ...given('workingSetBytes', memory?.workingSetBytes),
     ...given('usageBytes', memory?.usageBytes),
     ...given('rssBytes', memory?.rssBytes),
-    ...given('availableBytes', memory?.availableBytes),
+    // containerd says 0 for a container without a limit.
+    ...(Number(memory?.availableBytes?.value ?? 0) > 0 ? given('availableBytes', memory?.availableBytes) : {}),
     ...given('pageFaults', memory?.pageFaults),
     ...given('majorPageFaults', memory?.majorPageFaults),
     ...given('swapBytes', swap?.swapUsageBytes),

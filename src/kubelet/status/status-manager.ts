@@ -82,6 +82,8 @@ export function createStatusManager(deps: StatusManagerDeps): StatusManager {
   const apiStatusVersions = new Map<string, number>();
   /** What the API answered to the last write: newer than the informer's copy for a moment. */
   const lastWritten = new Map<string, Pod>();
+  /** Of statuses found equal to the API's: what was compared, so that pods at rest cost nothing. */
+  const inStep = new Map<string, { readonly apiPod: Pod; readonly versioned: VersionedStatus; readonly couldRun: boolean }>();
   const syncing = new Map<string, { again: boolean }>();
   let running: AbortSignal | undefined;
 
@@ -237,6 +239,7 @@ export function createStatusManager(deps: StatusManagerDeps): StatusManager {
 
   function forget(uid: string): void {
     podStatuses.delete(uid);
+    inStep.delete(uid);
     const apiUid = podUid(apiPodOf(uid) ?? { metadata: { uid } });
     lastWritten.delete(apiUid);
     apiStatusVersions.delete(apiUid);
@@ -252,8 +255,13 @@ export function createStatusManager(deps: StatusManagerDeps): StatusManager {
     const apiPod = apiPodOf(uid);
     if (apiPod === undefined) return false;
     if (!isSent(uid, versioned) || canBeDeleted(apiPod, versioned)) return true;
-    const wanted = mergePodStatus(apiPod, versioned.status, deps.couldHaveRunningContainers(uid));
-    return !isStatusEqualByKubelet(apiPod.status ?? {}, wanted);
+    const couldRun = deps.couldHaveRunningContainers(uid);
+    const judged = inStep.get(uid);
+    // All of these are immutable: what was in step stays so until one of them is another.
+    if (judged?.apiPod === apiPod && judged.versioned === versioned && judged.couldRun === couldRun) return false;
+    if (!isStatusEqualByKubelet(apiPod.status ?? {}, mergePodStatus(apiPod, versioned.status, couldRun))) return true;
+    inStep.set(uid, { apiPod, versioned, couldRun });
+    return false;
   }
 
   function syncBatch(): void {
@@ -286,7 +294,7 @@ export function createStatusManager(deps: StatusManagerDeps): StatusManager {
     },
     syncAll: syncBatch,
     removeOrphanedStatuses(known) {
-      for (const uid of [...podStatuses.keys()]) if (!known.has(uid)) podStatuses.delete(uid);
+      for (const map of [podStatuses, inStep]) for (const uid of [...map.keys()]) if (!known.has(uid)) map.delete(uid);
       for (const map of [lastWritten, apiStatusVersions])
         for (const uid of [...map.keys()]) if (!known.has(uid)) map.delete(uid);
     },

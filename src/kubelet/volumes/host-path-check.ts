@@ -23,7 +23,8 @@ const kindsOfStat: Readonly<Record<string, FileStat['kind']>> = {
   'character special file': 'char',
 };
 
-function mayHang(type: string): boolean {
+/** Whether a call into a file system of this type may never return. */
+export function mayHang(type: string): boolean {
   return /^(nfs|nfs4|cifs|smb3|ceph|9p|afs|lustre|fuse(\..*)?|glusterfs)$/.test(type);
 }
 

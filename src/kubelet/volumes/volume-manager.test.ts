@@ -221,6 +221,18 @@ test('teardown goes on trying when an unmount fails', async (t) => {
   assert.equal(seen.state, 'done');
 });
 
+test('the mount of a server that is gone is taken out of the tree', async (t) => {
+  const fixture = createVolumeFixture();
+  t.after(() => fixture.stop());
+  fixture.start();
+  const pod = podWith([{ name: 'share', nfs: { server: 'gone', path: '/x' } }]);
+  fixture.pods = [pod];
+  await mountAll(fixture, pod);
+  fixture.platform.mounter.failNext(`${volumes}/kubernetes.io~nfs/share`, new Error('umount timed out'));
+  await fixture.manager.waitForUnmount(pod, never);
+  assert.equal(fixture.platform.mounter.mounts.length, 0);
+});
+
 test('volumes an earlier process left are taken down once the sources are known, those of living pods stay', async (t) => {
   const platform = createSimPlatform();
   const left = `${fixtureRoot}/pods/gone/volumes/kubernetes.io~empty-dir/x/file`;

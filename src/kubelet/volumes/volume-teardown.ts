@@ -7,6 +7,8 @@
  * rest must be an empty mount point or it stays.
  */
 import type { Platform } from '../../platform/platform.ts';
+import type { MountPoint } from '../../platform/mounter.ts';
+import { mayHang } from './host-path-check.ts';
 import { volumePlugins } from './plugins/list.ts';
 import { escapePluginName, type VolumePaths } from './volume-paths.ts';
 
@@ -42,12 +44,22 @@ export async function podsWithVolumes(platform: TeardownPlatform, paths: VolumeP
 }
 
 async function unmountBelow(platform: TeardownPlatform, roots: readonly string[]): Promise<void> {
-  const isBelow = (path: string): boolean => roots.some((root) => path === root || path.startsWith(`${root}/`));
-  const find = async (): Promise<string[]> => (await platform.mounter.list()).map(({ path }) => path).filter(isBelow);
+  const isBelow = ({ path }: MountPoint): boolean => roots.some((root) => path === root || path.startsWith(`${root}/`));
+  const find = async (): Promise<readonly MountPoint[]> => (await platform.mounter.list()).filter(isBelow);
   // Later mounts may lie on or below earlier ones.
-  for (const path of (await find()).reverse()) await platform.mounter.unmount(path);
+  for (const mount of (await find()).toReversed()) await unmount(platform, mount);
   const left = await find();
-  if (left.length > 0) throw new Error(`still mounted: ${left.join(', ')}`);
+  if (left.length > 0) throw new Error(`still mounted: ${left.map(({ path }) => path).join(', ')}`);
+}
+
+/** A server that is gone never lets go of its mount; taken out of the tree it harms nobody. */
+async function unmount({ mounter }: TeardownPlatform, { path, type }: MountPoint): Promise<void> {
+  try {
+    await mounter.unmount(path);
+  } catch (error) {
+    if (!mayHang(type)) throw error;
+    await mounter.unmount(path, { lazy: true });
+  }
 }
 
 async function removeVolume(files: Platform['files'], plugin: string, path: string): Promise<void> {

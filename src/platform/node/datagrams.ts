@@ -1,57 +1,70 @@
-/** UDP sockets and plain TCP listeners. */
-import { createSocket, type Socket as UdpSocket } from 'node:dgram';
-import { type AddressInfo, createServer, isIPv6, type Socket } from 'node:net';
-import type { Datagrams, DatagramSocket, SocketAddress } from '../datagrams.ts';
+/** UDP sockets and plain TCP listeners of this machine. */
+import { createSocket } from 'node:dgram';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import type { Datagrams } from '../datagrams.ts';
 import { duplexOf } from './streams.ts';
 
-/** Makes the datagram port of this process. */
+/** Asked of the kernel, which may give less: bursts must not be lost while this process is busy elsewhere. */
+const receiveBufferBytes = 2 * 1024 * 1024;
+
+/** Makes the port. */
 export function createNodeDatagrams(): Datagrams {
   return { openDatagrams, listenStreams };
 }
 
-async function openDatagrams(
-  at: SocketAddress,
-  onMessage: (data: Uint8Array, from: SocketAddress) => void,
-): Promise<DatagramSocket> {
-  const socket: UdpSocket = createSocket(isIPv6(at.address) ? 'udp6' : 'udp4');
+const openDatagrams: Datagrams['openDatagrams'] = async (at, onMessage) => {
+  const family = at.address.includes(':') ? 6 : 4;
+  const socket = createSocket({
+    type: `udp${family}`,
+    recvBufferSize: receiveBufferBytes,
+    // Addresses are never names here; Node's own look-up costs a turn of the loop per datagram.
+    lookup: (address, _options, found) => found(null, address, family),
+  });
   await new Promise<void>((resolve, reject) => {
     socket.once('error', reject);
-    socket.bind(at.port, at.address, () => {
+    socket.bind({ address: at.address, port: at.port, exclusive: true }, () => {
       socket.off('error', reject);
       resolve();
     });
   });
-  socket.on('error', () => undefined); // an unreachable peer is as good as a lost datagram
-  socket.on('message', (data, { address, port }) => onMessage(data, { address, port }));
+  socket.on('error', () => undefined); // datagrams may be lost anyhow
+  socket.on('message', onMessage);
   const { address, port } = socket.address();
+  let open = true;
   return {
     local: { address, port },
-    send: (data, to) => socket.send(data, to.port, to.address, () => undefined),
-    close: () => new Promise((resolve) => socket.close(() => resolve())),
+    send(data, to) {
+      if (open) socket.send(data, to.port, to.address);
+    },
+    close() {
+      if (!open) return Promise.resolve();
+      open = false;
+      return new Promise((resolve) => socket.close(() => resolve()));
+    },
   };
-}
+};
 
 const listenStreams: Datagrams['listenStreams'] = async (at, onConnection) => {
   const sockets = new Set<Socket>();
-  const server = createServer({ allowHalfOpen: true }, (socket) => {
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
     onConnection(duplexOf(socket));
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(at.port, at.address, () => {
+    server.listen({ host: at.address, port: at.port, backlog: 511 }, () => {
       server.off('error', reject);
       resolve();
     });
   });
+  server.on('error', () => undefined); // a connection that could not be accepted, for want of descriptors
   const { address, port } = server.address() as AddressInfo;
   return {
     local: { address, port },
     close() {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       for (const socket of sockets) socket.destroy();
-      return closed;
+      return new Promise((resolve) => server.close(() => resolve()));
     },
   };
 };

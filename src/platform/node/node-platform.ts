@@ -5,6 +5,7 @@
 import type { Platform } from '../platform.ts';
 import { createCgroups, detectCgroupVersion } from './cgroups.ts';
 import { createNodeClock } from './clock.ts';
+import { createNodeCompression } from './compression.ts';
 import { createNodeCrypto } from './crypto.ts';
 import { createNodeDatagrams } from './datagrams.ts';
 import { createNodeExec, type NodeExec } from './exec.ts';
@@ -51,6 +52,7 @@ export function createNodePlatform(options: NodePlatformOptions = {}): NodePlatf
     exec,
     net,
     listenHttp,
+    compression: createNodeCompression(),
     datagrams: createNodeDatagrams(),
     host: createNodeHost({ files }),
     mounter: createNodeMounter({ files, exec }),

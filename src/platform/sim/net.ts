@@ -7,6 +7,7 @@ import type { SocketAddress } from '../datagrams.ts';
 import type { HttpHandler, ListenHttp, PeerCertificate } from '../http.ts';
 import type { Dial, HttpAnswer, HttpCall, HttpUpgrade, Net } from '../net.ts';
 import type { Duplex } from '../streams.ts';
+import { serveHttpOnDuplex } from './http-on-duplex.ts';
 import { callHandler, type Exchange } from './http-exchange.ts';
 import { createDuplexPair } from './streams.ts';
 
@@ -91,6 +92,10 @@ export function createSimNet(network: SimNetwork, addresses: readonly string[]):
       const listener = find({ unixPath: target.unixPath, host: target.host ?? '127.0.0.1', port: target.port ?? 0 });
       const [client, server] = createDuplexPair();
       if ('raw' in listener) listener.raw(server);
+      else {
+        const peerCertificate = target.tls?.certPem === undefined ? undefined : network.verifyPeer(target.tls.certPem);
+        void serveHttpOnDuplex(listener.http, server, { remoteAddress: own, peerCertificate });
+      }
       return client;
     },
     interfaces: () => interfacesOf(addresses),

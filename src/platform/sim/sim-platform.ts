@@ -2,10 +2,12 @@
  * A whole platform in memory, on virtual time, repeatable from a seed: what unit tests and simulations hand to components.
  * Several hosts share one clock and one network.
  */
+import type { Clock } from '../clock.ts';
 import type { HostInfo } from '../host.ts';
 import type { Platform } from '../platform.ts';
 import type { Random } from '../random.ts';
 import { createSimCgroups, type SimCgroups } from './cgroups.ts';
+import { createSimCompression } from './compression.ts';
 import { createSimCrypto } from './crypto.ts';
 import { createSimDatagrams } from './datagrams.ts';
 import { createSimExec, type SimExec } from './exec.ts';
@@ -19,7 +21,7 @@ import { createSeededRandom } from './random.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 /** What differs between simulated hosts. */
-export interface SimPlatformOptions {
+export interface SimPlatformOptions<C extends Clock = VirtualClock> {
   /** Default 1. */
   readonly seed?: number | string;
   /** Wall-clock start of a new clock. */
@@ -28,12 +30,14 @@ export interface SimPlatformOptions {
   /** Default `10.0.0.1`. Must differ between hosts of one network. */
   readonly addresses?: readonly string[];
   /** The clock and network of another host, to be beside it. */
-  readonly beside?: SimPlatform;
+  readonly beside?: SimPlatform<C>;
+  /** Time of another kind than a virtual clock's: the machine's own. */
+  readonly clock?: C;
 }
 
 /** A platform whose every part can be moved and looked at. */
-export interface SimPlatform extends Platform {
-  readonly clock: VirtualClock;
+export interface SimPlatform<C extends Clock = VirtualClock> extends Platform {
+  readonly clock: C;
   readonly random: Random;
   readonly log: MemoryLog;
   readonly metrics: MemoryMetrics;
@@ -47,9 +51,8 @@ export interface SimPlatform extends Platform {
 }
 
 /** Makes a simulated host. */
-export function createSimPlatform(options: SimPlatformOptions = {}): SimPlatform {
-  const clock =
-    options.beside?.clock ?? new VirtualClock(options.startMs === undefined ? {} : { startMs: options.startMs });
+export function createSimPlatform<C extends Clock = VirtualClock>(options: SimPlatformOptions<C> = {}): SimPlatform<C> {
+  const clock = options.clock ?? options.beside?.clock ?? virtualClock<C>(options.startMs);
   const network = options.beside?.network ?? createSimNetwork(clock);
   const addresses = options.addresses ?? ['10.0.0.1'];
   const net = createSimNet(network, addresses);
@@ -64,9 +67,15 @@ export function createSimPlatform(options: SimPlatformOptions = {}): SimPlatform
     net,
     network,
     listenHttp: net.listenHttp,
+    compression: createSimCompression(),
     datagrams: createSimDatagrams({ network, net, address: addresses[0] ?? '127.0.0.1' }),
     host: createSimHost(options.host),
     mounter: createSimMounter(),
     cgroups: createSimCgroups(),
   };
+}
+
+/** C is a virtual clock's wherever no clock was given. */
+function virtualClock<C extends Clock>(startMs: number | undefined): C {
+  return new VirtualClock(startMs === undefined ? {} : { startMs }) as Clock as C;
 }

@@ -146,6 +146,11 @@ export class VirtualClock implements Clock {
     return this.#timers.size;
   }
 
+  /** When the next timer is due, in monotonic milliseconds; undefined when there is none. */
+  get nextDueMs(): number | undefined {
+    return this.#timers.peek()?.dueMs;
+  }
+
   /** What holds time still right now. */
   get busyHolders(): readonly string[] {
     return [...this.#busy.values()];

@@ -12,6 +12,12 @@ export interface Snapshot {
   /** Interleaved over zones. */
   readonly nodes: readonly NodeInfo[];
   byName(name: string): NodeInfo | undefined;
+  /** Nodes with pods that have any (anti-)affinity to pods. */
+  readonly withAffinity: Iterable<NodeInfo>;
+  /** Nodes with pods that keep others away. */
+  readonly withRequiredAntiAffinity: Iterable<NodeInfo>;
+  /** On how many nodes an image is. */
+  imageNodes(image: string): number;
 }
 
 /** One node. */
@@ -26,9 +32,12 @@ export class NodeInfo {
   nonZeroMemoryBytes = 0;
   /** Empty for most nodes. */
   readonly usedPorts: HostPort[] = [];
+  /** Pods with any (anti-)affinity to pods; mostly empty. */
+  readonly podsWithAffinity = new Map<string, Pod>();
+  readonly podsWithRequiredAntiAffinity = new Map<string, Pod>();
   /** Raised at every change. */
   generation = 0;
-  /** Sum of sizes of images by name, for ImageLocality. */
+  /** Sizes of images by name, for ImageLocality. */
   images: ReadonlyMap<string, number> = new Map();
 
   constructor(node: Node) {
@@ -49,9 +58,23 @@ export class NodeInfo {
 
   /** Counts a pod in. The uid must be new. */
   addPod(pod: Pod): void {
-    this.pods.set(pod.metadata.uid ?? '', pod);
+    const uid = pod.metadata.uid ?? '';
+    this.pods.set(uid, pod);
+    const affinity = pod.spec?.affinity;
+    if (affinity?.podAffinity !== undefined || affinity?.podAntiAffinity !== undefined) {
+      this.podsWithAffinity.set(uid, pod);
+      if ((affinity.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).length > 0) this.podsWithRequiredAntiAffinity.set(uid, pod);
+    }
     this.#count(pod, 1);
-    this.usedPorts.push(...hostPortsOf(pod));
+    const ports = hostPortsOf(pod);
+    if (ports.length > 0) this.usedPorts.push(...ports);
+  }
+
+  /** A copy that may be changed, for suppositions. */
+  clone(): NodeInfo {
+    const copy = new NodeInfo(this.node);
+    for (const pod of this.pods.values()) copy.addPod(pod);
+    return copy;
   }
 
   /** Counts a pod out; false when it was not here. */
@@ -59,6 +82,8 @@ export class NodeInfo {
     const pod = this.pods.get(uid);
     if (pod === undefined) return false;
     this.pods.delete(uid);
+    this.podsWithAffinity.delete(uid);
+    this.podsWithRequiredAntiAffinity.delete(uid);
     this.#count(pod, -1);
     if (hostPortsOf(pod).length > 0) this.usedPorts.splice(0, this.usedPorts.length, ...[...this.pods.values()].flatMap((p) => hostPortsOf(p)));
     return true;

@@ -37,20 +37,35 @@ export function createSchedulerCache(): SchedulerCache {
   /** Pods that arrived before their node. */
   const orphans = new Map<string, Map<string, Pod>>();
   let order: NodeInfo[] | undefined;
+  const withAffinity = new Set<NodeInfo>();
+  const withRequiredAntiAffinity = new Set<NodeInfo>();
+  const imageCounts = new Map<string, number>();
+  const countImages = (info: NodeInfo, sign: 1 | -1): void => {
+    for (const image of info.images.keys()) imageCounts.set(image, (imageCounts.get(image) ?? 0) + sign);
+  };
+  const note = (info: NodeInfo): void => {
+    if (info.podsWithAffinity.size > 0) withAffinity.add(info);
+    else withAffinity.delete(info);
+    if (info.podsWithRequiredAntiAffinity.size > 0) withRequiredAntiAffinity.add(info);
+    else withRequiredAntiAffinity.delete(info);
+  };
 
   const put = (pod: Pod, nodeName: string, assumed: boolean): void => {
     const uid = pod.metadata.uid ?? '';
     take(uid);
     placed.set(uid, { node: nodeName, assumed });
     const info = nodes.get(nodeName);
-    if (info !== undefined) info.addPod(pod);
-    else (orphans.get(nodeName) ?? orphans.set(nodeName, new Map()).get(nodeName))?.set(uid, pod);
+    if (info !== undefined) {
+      info.addPod(pod);
+      note(info);
+    } else (orphans.get(nodeName) ?? orphans.set(nodeName, new Map()).get(nodeName))?.set(uid, pod);
   };
   const take = (uid: string): void => {
     const at = placed.get(uid);
     if (at === undefined) return;
     placed.delete(uid);
-    nodes.get(at.node)?.removePod(uid);
+    const info = nodes.get(at.node);
+    if (info?.removePod(uid) === true) note(info);
     orphans.get(at.node)?.delete(uid);
   };
   const setNode = (node: Node): void => {
@@ -58,11 +73,15 @@ export function createSchedulerCache(): SchedulerCache {
     const known = nodes.get(name);
     if (known !== undefined) {
       if (zoneOf(known.node) !== zoneOf(node)) order = undefined;
-      return known.setNode(node);
+      countImages(known, -1);
+      known.setNode(node);
+      return countImages(known, 1);
     }
     const info = new NodeInfo(node);
     for (const pod of orphans.get(name)?.values() ?? []) info.addPod(pod);
     orphans.delete(name);
+    note(info);
+    countImages(info, 1);
     nodes.set(name, info);
     order = undefined;
   };
@@ -73,6 +92,9 @@ export function createSchedulerCache(): SchedulerCache {
     removeNode(name) {
       const info = nodes.get(name);
       if (info === undefined) return;
+      withAffinity.delete(info);
+      withRequiredAntiAffinity.delete(info);
+      countImages(info, -1);
       if (info.pods.size > 0) orphans.set(name, new Map(info.pods));
       nodes.delete(name);
       order = undefined;
@@ -86,7 +108,7 @@ export function createSchedulerCache(): SchedulerCache {
     },
     isAssumed: (uid) => placed.get(uid)?.assumed === true,
     nodeOf: (uid) => placed.get(uid)?.node,
-    snapshot: () => ({ nodes: (order ??= interleaveZones([...nodes.values()])), byName: (name) => nodes.get(name) }),
+    snapshot: () => ({ nodes: (order ??= interleaveZones([...nodes.values()])), byName: (name) => nodes.get(name), withAffinity, withRequiredAntiAffinity, imageNodes: (image) => imageCounts.get(image) ?? 0 }),
     nodeCount: () => nodes.size,
   };
 }

@@ -23,9 +23,52 @@ export interface PreFilterResult {
   readonly nodeNames?: ReadonlySet<string>;
 }
 
-/** What PostFilter achieved: the node that will be free. */
+/** Pods that wait for room on a node that preemption made or makes. */
+export interface Nominations {
+  /** Pods nominated to the node, in no order. */
+  on(nodeName: string): readonly Pod[];
+}
+
+/** What a cycle that found no node knows. */
+export interface PostFilterInput {
+  readonly snapshot: Snapshot;
+  /** Why each node was refused; nodes that are absent were not looked at and would be refused for good. */
+  readonly statuses: ReadonlyMap<string, Status>;
+  readonly filters: readonly SchedulerPlugin[];
+  readonly nominations: Nominations;
+}
+
+/** What PostFilter achieved: the node that will be free, and what must be done for it; or why it cannot help. */
 export interface PostFilterResult {
+  /** Empty: an earlier nomination is void. */
   readonly nominatedNode?: string;
+  readonly message?: string;
+  /** Does what was decided. */
+  readonly commit?: (signal: AbortSignal) => Promise<void>;
+}
+
+/** Where a pod is bound to. */
+export interface BindTarget {
+  readonly nodeName: string;
+  readonly signal: AbortSignal;
+}
+
+/** A pod that might be on a node, or might not. */
+export interface PodChange {
+  readonly other: Pod;
+  readonly node: NodeInfo;
+}
+
+/** The nodes that will be scored, among all. */
+export interface ScoredNodes {
+  readonly nodes: readonly NodeInfo[];
+  readonly snapshot: Snapshot;
+}
+
+/** Where a pod is being bound, and until when. */
+export interface BindTarget {
+  readonly nodeName: string;
+  readonly signal: AbortSignal;
 }
 
 /** One plugin. Methods of the filter and score points must be pure and synchronous: they run per node. */
@@ -37,10 +80,16 @@ export interface SchedulerPlugin {
   less?(a: QueuedPod, b: QueuedPod): number;
   preFilter?(state: CycleState, pod: Pod, snapshot: Snapshot): PreFilterResult | Status | undefined;
   filter?(state: CycleState, pod: Pod, node: NodeInfo): Status | undefined;
+  /** What if `other` were on the node too? Changes the state PreFilter left, for preemption and nominated pods. */
+  addPod?(state: CycleState, pod: Pod, change: PodChange): void;
+  /** What if `other` were not on the node? */
+  removePod?(state: CycleState, pod: Pod, change: PodChange): void;
+  /** A copy of what PreFilter left, to be changed by `addPod` and `removePod`. */
+  cloneState?(kept: unknown): unknown;
   /** Called when no node fits (preemption). */
-  postFilter?(state: CycleState, pod: Pod, statuses: ReadonlyMap<string, Status>): Promise<PostFilterResult | Status | undefined>;
+  postFilter?(state: CycleState, pod: Pod, input: PostFilterInput): PostFilterResult;
   /** `skip` leaves the plugin out of scoring. */
-  preScore?(state: CycleState, pod: Pod, nodes: readonly NodeInfo[]): Status | undefined;
+  preScore?(state: CycleState, pod: Pod, scored: ScoredNodes): Status | undefined;
   /** 0 to 100 unless `normalize` brings it there. */
   score?(state: CycleState, pod: Pod, node: NodeInfo): number;
   /** Brings the raw scores of all nodes to 0..100, in place. */
@@ -48,9 +97,9 @@ export interface SchedulerPlugin {
   reserve?(state: CycleState, pod: Pod, nodeName: string): Status | undefined;
   unreserve?(state: CycleState, pod: Pod, nodeName: string): void;
   permit?(state: CycleState, pod: Pod, nodeName: string): { readonly status?: Status; readonly timeoutMs?: number };
-  preBind?(state: CycleState, pod: Pod, nodeName: string, signal: AbortSignal): Promise<Status | undefined>;
+  preBind?(state: CycleState, pod: Pod, target: BindTarget): Promise<Status | undefined>;
   /** `skip` passes on to the next binder. */
-  bind?(state: CycleState, pod: Pod, nodeName: string, signal: AbortSignal): Promise<Status | undefined>;
+  bind?(state: CycleState, pod: Pod, target: BindTarget): Promise<Status | undefined>;
   postBind?(state: CycleState, pod: Pod, nodeName: string): void;
   /** Events that may make a pod this plugin rejected schedulable; `hint` looks closer. */
   readonly events?: readonly { readonly event: ClusterEvent; hint?(pod: Pod, oldObject: unknown, newObject: unknown): boolean }[];

@@ -1,7 +1,7 @@
 /** A profile: the plugins of one scheduler name, and how a pod passes through them. Pure but for the plugins. Upstream: frameworkImpl. */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
-import type { CycleState, SchedulerPlugin } from './plugin.ts';
+import type { CycleState, Nominations, SchedulerPlugin } from './plugin.ts';
 import type { Status } from './status.ts';
 
 /** Plugins with their score weights. */
@@ -15,12 +15,15 @@ export interface Profile {
 export interface PreFiltered {
   readonly rejection?: Status;
   readonly nodeNames?: ReadonlySet<string>;
+  /** The plugins that named nodes. */
+  readonly narrowedBy?: readonly string[];
   readonly filters: readonly SchedulerPlugin[];
 }
 
 /** Runs the PreFilter point. Plugins that skip have no say in filtering. */
 export function runPreFilter(profile: Profile, state: CycleState, input: { pod: Pod; snapshot: Snapshot }): PreFiltered {
   let nodeNames: ReadonlySet<string> | undefined;
+  const narrowedBy: string[] = [];
   const skipped = new Set<SchedulerPlugin>();
   for (const plugin of profile.plugins) {
     const result = plugin.preFilter?.(state, input.pod, input.snapshot);
@@ -29,11 +32,12 @@ export function runPreFilter(profile: Profile, state: CycleState, input: { pod: 
       if (result.code !== 'skip') return { rejection: result, filters: [] };
       skipped.add(plugin);
     } else if (result.nodeNames !== undefined) {
+      narrowedBy.push(plugin.name);
       nodeNames = nodeNames === undefined ? result.nodeNames : nodeNames.intersection(result.nodeNames);
     }
   }
   const filters = profile.plugins.filter((p) => p.filter !== undefined && !skipped.has(p));
-  return { filters, ...(nodeNames === undefined ? {} : { nodeNames }) };
+  return { filters, ...(nodeNames === undefined ? {} : { nodeNames, narrowedBy }) };
 }
 
 /** Runs the Filter point on one node: the first rejection counts. */
@@ -45,6 +49,45 @@ export function runFilters(filters: readonly SchedulerPlugin[], state: CycleStat
   return undefined;
 }
 
+/** A copy of the state that hypothetical pods may change. */
+export function cloneState(filters: readonly SchedulerPlugin[], state: CycleState): CycleState {
+  const copy = new Map(state);
+  for (const plugin of filters) {
+    const kept = state.get(plugin.name);
+    if (kept !== undefined && plugin.cloneState !== undefined) copy.set(plugin.name, plugin.cloneState(kept));
+  }
+  return copy;
+}
+
+/** Puts a pod on a copied node, or takes it off, in the eyes of all plugins. */
+export function supposePod(filters: readonly SchedulerPlugin[], state: CycleState, change: { pod: Pod; other: Pod; node: NodeInfo; present: boolean }): void {
+  const { pod, other, node, present } = change;
+  if (present) node.addPod(other);
+  else node.removePod(other.metadata.uid ?? '');
+  for (const plugin of filters) {
+    if (present) plugin.addPod?.(state, pod, { other, node });
+    else plugin.removePod?.(state, pod, { other, node });
+  }
+}
+
+/**
+ * Filters a node on which more important pods are expected (nominated): the pod must fit with them, and without them
+ * too, since they may not come and others may depend on them (affinity).
+ */
+export function runFiltersWithNominated(filters: readonly SchedulerPlugin[], state: CycleState, input: { pod: Pod; node: NodeInfo; nominations: Nominations }): Status | undefined {
+  const { pod, node, nominations } = input;
+  const priority = pod.spec?.priority ?? 0;
+  const expected = nominations.on(node.name).filter((other) => other.metadata.uid !== pod.metadata.uid && (other.spec?.priority ?? 0) >= priority && !node.pods.has(other.metadata.uid ?? ''));
+  if (expected.length > 0) {
+    const supposed = cloneState(filters, state);
+    const copy = node.clone();
+    for (const other of expected) supposePod(filters, supposed, { pod, other, node: copy, present: true });
+    const status = runFilters(filters, supposed, { pod, node: copy });
+    if (status !== undefined) return status;
+  }
+  return runFilters(filters, state, { pod, node });
+}
+
 /** A node with its weighted score, and the parts for the explanation. */
 export interface NodeScore {
   readonly node: NodeInfo;
@@ -52,13 +95,14 @@ export interface NodeScore {
 }
 
 /** Runs PreScore, Score and normalization on the feasible nodes. Order as given. */
-export function runScores(profile: Profile, state: CycleState, input: { pod: Pod; nodes: readonly NodeInfo[] }): NodeScore[] {
-  const { pod, nodes } = input;
+export function runScores(profile: Profile, state: CycleState, input: { pod: Pod; nodes: readonly NodeInfo[]; snapshot: Snapshot }): NodeScore[] {
+  const { pod, nodes, snapshot } = input;
+  const scored = { nodes, snapshot };
   const totals = new Float64Array(nodes.length);
   for (const plugin of profile.plugins) {
     const weight = profile.weights[plugin.name] ?? 0;
     if (plugin.score === undefined || weight === 0) continue;
-    if (plugin.preScore?.(state, pod, nodes)?.code === 'skip') continue;
+    if (plugin.preScore?.(state, pod, scored)?.code === 'skip') continue;
     const scores = new Float64Array(nodes.length);
     for (let i = 0; i < nodes.length; i++) scores[i] = plugin.score(state, pod, nodes[i] as NodeInfo);
     plugin.normalize?.(state, pod, scores);

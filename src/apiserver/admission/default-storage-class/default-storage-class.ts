@@ -1,10 +1,11 @@
 /** DefaultStorageClass: a claim that names no class gets the default one; of several defaults the newest. Upstream: plugin/storage/storageclass/setdefault. */
 import type { PersistentVolumeClaim } from '../../../api/gen/core-v1.ts';
 import { StorageClasses } from '../../../api/gen/resources.ts';
+import { parseTime } from '../../../api/time.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionPlugin } from '../contract.ts';
 
-const ANNOTATION = 'storageclass.kubernetes.io/is-default-class';
+const ANNOTATIONS = ['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class'];
 
 /** Creates the plugin. */
 export function createDefaultStorageClass(objects: () => ObjectStore): AdmissionPlugin {
@@ -15,8 +16,8 @@ export function createDefaultStorageClass(objects: () => ObjectStore): Admission
       const claim = attributes.object as PersistentVolumeClaim;
       const named = claim.metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] !== undefined || claim.spec?.storageClassName !== undefined;
       if (named || claim.spec === undefined) return;
-      const defaults = objects().list(StorageClasses).filter((c) => c.metadata.annotations?.[ANNOTATION] === 'true');
-      const newest = defaults.sort((a, b) => (b.metadata.creationTimestamp ?? '').localeCompare(a.metadata.creationTimestamp ?? ''))[0];
+      const defaults = objects().list(StorageClasses).filter((c) => ANNOTATIONS.some((key) => c.metadata.annotations?.[key] === 'true'));
+      const newest = defaults.toSorted((a, b) => parseTime(b.metadata.creationTimestamp) - parseTime(a.metadata.creationTimestamp) || ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1))[0];
       if (newest?.metadata.name !== undefined) claim.spec.storageClassName = newest.metadata.name;
     },
   };

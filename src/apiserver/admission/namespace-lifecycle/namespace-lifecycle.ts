@@ -2,6 +2,7 @@
  * NamespaceLifecycle: nothing is created in a namespace that is absent or terminating, and the namespaces a cluster needs
  * cannot be deleted. Upstream: plugin/namespace/lifecycle.
  */
+import type { Namespace } from '../../../api/gen/core-v1.ts';
 import { Namespaces } from '../../../api/gen/resources.ts';
 import { forbidden, notFound, StatusError } from '../../../api/status-error.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
@@ -15,16 +16,23 @@ const REVIEWS: ReadonlySet<string> = new Set(['localsubjectaccessreviews']);
 export function createNamespaceLifecycle(objects: () => ObjectStore): AdmissionPlugin {
   return {
     name: 'NamespaceLifecycle',
-    handles: (operation, resource) => (resource.resource === 'namespaces' && resource.group === '' ? operation === 'DELETE' : operation === 'CREATE' && resource.namespaced),
-    async mutate(attributes) {
+    handles: (operation, resource) => (resource.resource === 'namespaces' && resource.group === '' ? operation === 'DELETE' : (operation === 'CREATE' || operation === 'UPDATE') && resource.namespaced),
+    mutate(attributes) {
       if (attributes.operation === 'DELETE') return refuseImmortal(attributes);
-      if (REVIEWS.has(attributes.resource.resource)) return;
+      if (attributes.resource.group === 'authorization.k8s.io' && REVIEWS.has(attributes.resource.resource)) return undefined;
       const store = objects();
-      const namespace = store.get(Namespaces, '', attributes.namespace) ?? (await store.getFresh(Namespaces, '', attributes.namespace));
-      if (namespace === undefined) throw notFound({ group: '', resource: 'namespaces' }, attributes.namespace);
-      if (namespace.metadata.deletionTimestamp !== undefined || namespace.status?.phase === 'Terminating') throw terminating(attributes);
+      const cached = store.get(Namespaces, '', attributes.namespace);
+      if (cached !== undefined) return judge(attributes, cached);
+      // Another server may just have made it.
+      return store.getFresh(Namespaces, '', attributes.namespace).then((fresh) => judge(attributes, fresh));
     },
   };
+}
+
+function judge(attributes: AdmissionAttributes, namespace: Namespace | undefined): void {
+  if (namespace === undefined) throw notFound({ group: '', resource: 'namespaces' }, attributes.namespace);
+  if (attributes.operation !== 'CREATE') return;
+  if (namespace.metadata.deletionTimestamp !== undefined || namespace.status?.phase === 'Terminating') throw terminating(attributes);
 }
 
 function refuseImmortal(attributes: AdmissionAttributes): void {
@@ -33,7 +41,7 @@ function refuseImmortal(attributes: AdmissionAttributes): void {
 
 function terminating(attributes: AdmissionAttributes): StatusError {
   const why = `unable to create new content in namespace ${attributes.namespace} because it is being terminated`;
-  const name = attributes.name === '' ? (attributes.object?.metadata.name ?? '') : attributes.name;
+  const name = attributes.name === '' ? (attributes.object?.metadata.name ?? attributes.object?.metadata.generateName ?? '') : attributes.name;
   const error = forbidden(attributes.resource, name, why);
   const cause = { reason: 'NamespaceTerminating', message: `namespace ${attributes.namespace} is being terminated`, field: 'metadata.namespace' };
   return new StatusError({ ...error.status, details: { ...error.status.details, causes: [cause] } });

@@ -1,98 +1,108 @@
 /**
  * NodeRestriction: a kubelet may change only its own node and its own pods, and create only mirror pods and tokens for
- * its own pods. Upstream: plugin/pkg/admission/noderestriction.
+ * its own pods. Judges after all mutation. Upstream: plugin/pkg/admission/noderestriction.
  */
 import type { Node, Pod } from '../../../api/gen/core-v1.ts';
 import { Pods } from '../../../api/gen/resources.ts';
+import { groupResourceOf } from '../../../api/resource-info.ts';
+import { forbidden, notFound } from '../../../api/status-error.ts';
 import { deepEqual } from '../../../base/equal.ts';
-import { forbidden } from '../../../api/status-error.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
+import { mirrorPodProblem } from './mirror-pods.ts';
+import { forbiddenLabels } from './node-labels.ts';
 
-const MIRROR = 'kubernetes.io/config.mirror';
-const RESOURCES: ReadonlySet<string> = new Set(['pods', 'nodes', 'serviceaccounts', 'leases', 'csinodes']);
+type Check = (attributes: AdmissionAttributes, node: string, objects: ObjectStore) => string | undefined;
+
+const CHECKS: Readonly<Record<string, Check>> = {
+  pods: podProblem, nodes: nodeProblem, serviceaccounts: tokenProblem, 'leases.coordination.k8s.io': leaseProblem,
+  'csinodes.storage.k8s.io': (attributes, node) => ownNameProblem(attributes, node, 'CSINode'),
+};
 
 /** Creates the plugin. */
 export function createNodeRestriction(objects: () => ObjectStore): AdmissionPlugin {
   return {
     name: 'NodeRestriction',
-    handles: (_operation, resource) => RESOURCES.has(resource.resource),
+    handles: (operation, resource) => operation !== 'CONNECT' && Object.hasOwn(CHECKS, groupResourceOf(resource)),
     validate(attributes) {
       const node = nodeNameOf(attributes);
       if (node === undefined) return;
-      if (node === '') throw refuse(attributes, 'could not determine node from user');
-      CHECKS[attributes.resource.resource]?.(attributes, node, objects());
+      const problem = node === '' ? 'could not determine node from user' : CHECKS[groupResourceOf(attributes.resource)]?.(attributes, node, objects());
+      if (problem !== undefined) throw forbidden(attributes.resource, nameOf(attributes), problem);
     },
   };
 }
 
+/** Undefined: not a node. Empty: a node without a name. */
 function nodeNameOf(attributes: AdmissionAttributes): string | undefined {
-  const user = attributes.context.user;
+  const { user } = attributes.context;
   if (!user.groups.includes('system:nodes')) return undefined;
   return user.name.startsWith('system:node:') ? user.name.slice('system:node:'.length) : '';
 }
 
-const CHECKS: Readonly<Record<string, (attributes: AdmissionAttributes, node: string, objects: ObjectStore) => void>> = {
-  pods: checkPod, nodes: checkNode, serviceaccounts: checkToken, leases: checkLease, csinodes: checkOwnName,
-};
+function nameOf(attributes: AdmissionAttributes): string {
+  return attributes.name === '' ? (attributes.object?.metadata.name ?? attributes.object?.metadata.generateName ?? '') : attributes.name;
+}
 
-function checkPod(attributes: AdmissionAttributes, node: string, objects: ObjectStore): void {
+function podProblem(attributes: AdmissionAttributes, node: string, objects: ObjectStore): string | undefined {
+  const { operation, subresource, namespace, name } = attributes;
+  const stored = (): Pod | undefined => (attributes.oldObject as Pod | undefined) ?? objects.get(Pods, namespace, name);
+  const foreign = (): boolean => stored() !== undefined && stored()?.spec?.nodeName !== node;
+  switch (subresource) {
+    case '':
+      if (operation === 'CREATE') return mirrorPodProblem(attributes.object as Pod, node, objects);
+      if (operation === 'DELETE') return foreign() ? `node "${node}" can only delete pods with spec.nodeName set to itself` : undefined;
+      return `unexpected operation "${operation}", node "${node}" can only create and delete mirror pods`;
+    case 'status':
+      if (operation !== 'UPDATE') return `unexpected operation "${operation}"`;
+      if (foreign()) return `node "${node}" can only update pod status for pods with spec.nodeName set to itself`;
+      if (!deepEqual(attributes.object?.metadata.labels ?? {}, stored()?.metadata.labels ?? {})) return `node "${node}" cannot update labels through pod status`;
+      if (!deepEqual((attributes.object as Pod).status?.resourceClaimStatuses ?? [], stored()?.status?.resourceClaimStatuses ?? [])) return `node "${node}" cannot update resource claim statuses`;
+      return undefined;
+    case 'eviction':
+      if (operation !== 'CREATE') return `unexpected operation ${operation}`;
+      return foreign() ? `node ${node} can only evict pods with spec.nodeName set to itself` : undefined;
+    default:
+      return `unexpected pod subresource "${subresource}", only 'status' and 'eviction' are allowed`;
+  }
+}
+
+function nodeProblem(attributes: AdmissionAttributes, node: string): string | undefined {
   const { operation, subresource } = attributes;
-  if (operation === 'CREATE' && subresource === '') return checkMirrorPod(attributes, node);
-  const stored = (attributes.oldObject ?? objects.get(Pods, attributes.namespace, attributes.name)) as Pod | undefined;
-  if (stored !== undefined && stored.spec?.nodeName !== node) throw refuse(attributes, `node "${node}" can only ${verb(attributes)} pods with spec.nodeName set to itself`);
-  if (operation === 'UPDATE' && subresource !== 'status') throw refuse(attributes, `unexpected pod subresource "${subresource}", only 'status' and 'eviction' are allowed`);
-}
-
-function checkMirrorPod(attributes: AdmissionAttributes, node: string): void {
-  const pod = attributes.object as Pod;
-  if (pod.metadata.annotations?.[MIRROR] === undefined) throw refuse(attributes, `pod does not have "${MIRROR}" annotation, node "${node}" can only create mirror pods`);
-  if (pod.spec?.nodeName !== node) throw refuse(attributes, `node "${node}" can only create pods with spec.nodeName set to itself`);
-  const owners = pod.metadata.ownerReferences ?? [];
-  if (owners.length !== 1 || owners[0]?.kind !== 'Node' || owners[0].name !== node) throw refuse(attributes, `node "${node}" can only create pods with an owner reference set to itself`);
-}
-
-function checkNode(attributes: AdmissionAttributes, node: string): void {
-  const name = attributes.name === '' ? (attributes.object?.metadata.name ?? '') : attributes.name;
-  if (name !== node) throw refuse(attributes, `node "${node}" is not allowed to modify node "${name}"`);
-  if (attributes.operation === 'DELETE') throw refuse(attributes, `node "${node}" is not allowed to delete its own Node object`);
+  if (subresource !== '' && subresource !== 'status') return `unexpected node subresource "${subresource}"`;
+  const name = nameOf(attributes);
   const wanted = attributes.object as Node | undefined;
   const old = attributes.oldObject as Node | undefined;
-  if (attributes.operation === 'UPDATE' && attributes.subresource === '' && !deepEqual(wanted?.spec?.taints ?? [], old?.spec?.taints ?? [])) {
-    throw refuse(attributes, `node "${node}" is not allowed to modify taints`);
+  if (operation === 'CREATE') {
+    const labels = forbiddenLabels(wanted?.metadata.labels ?? {}, {});
+    if (labels.length > 0) return `node "${node}" is not allowed to set the following labels: ${labels.join(', ')}`;
   }
-  const restricted = changedKeys(wanted?.metadata.labels ?? {}, old?.metadata.labels ?? {}).filter((k) => /(^|\.)node-restriction\.kubernetes\.io\//.test(k));
-  if (restricted.length > 0) throw refuse(attributes, `is not allowed to modify labels: ${restricted.join(', ')}`);
+  if (name !== node) return `node "${node}" is not allowed to modify node "${name}"`;
+  if (operation === 'DELETE') return `node "${node}" is not allowed to delete its own Node object`;
+  if (operation !== 'UPDATE') return undefined;
+  if (!deepEqual(wanted?.spec?.taints ?? [], old?.spec?.taints ?? [])) return `node "${node}" is not allowed to modify taints`;
+  if (!deepEqual(wanted?.metadata.ownerReferences ?? [], old?.metadata.ownerReferences ?? [])) return `node "${node}" is not allowed to modify ownerReferences`;
+  const labels = forbiddenLabels(wanted?.metadata.labels ?? {}, old?.metadata.labels ?? {});
+  return labels.length > 0 ? `is not allowed to modify labels: ${labels.join(', ')}` : undefined;
 }
 
-function checkToken(attributes: AdmissionAttributes, node: string, objects: ObjectStore): void {
-  if (attributes.subresource !== 'token' || attributes.operation !== 'CREATE') return;
-  const request = attributes.object as { spec?: { boundObjectRef?: { kind?: string; name?: string; uid?: string } } } | undefined;
-  const bound = request?.spec?.boundObjectRef;
-  if (bound?.kind !== 'Pod' || bound.name === undefined) throw refuse(attributes, `node requested token not bound to a pod`);
-  const pod = objects.get(Pods, attributes.namespace, bound.name);
-  if (pod === undefined || pod.metadata.uid !== bound.uid) throw refuse(attributes, `node requested token bound to a pod that does not exist or has another UID`);
-  if (pod.spec?.nodeName !== node) throw refuse(attributes, `node requested token bound to a pod scheduled on a different node`);
+function tokenProblem(attributes: AdmissionAttributes, node: string, objects: ObjectStore): string | undefined {
+  if (attributes.subresource !== 'token' || attributes.operation !== 'CREATE') return undefined;
+  const request = attributes.object as { spec?: { boundObjectRef?: { apiVersion?: string; kind?: string; name?: string; uid?: string } } } | undefined;
+  const { apiVersion, kind, name = '', uid = '' } = request?.spec?.boundObjectRef ?? {};
+  if (apiVersion !== 'v1' || kind !== 'Pod' || name === '') return 'node requested token not bound to a pod';
+  if (uid === '') return 'node requested token with a pod binding without a uid';
+  const pod = objects.get(Pods, attributes.namespace, name);
+  if (pod === undefined) throw notFound({ group: '', resource: 'pods' }, name);
+  if (pod.metadata.uid !== uid) return `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`;
+  return pod.spec?.nodeName === node ? undefined : 'node requested token bound to a pod scheduled on a different node';
 }
 
-function checkLease(attributes: AdmissionAttributes, node: string): void {
-  if (attributes.namespace !== 'kube-node-lease') throw refuse(attributes, `can only access leases in the "kube-node-lease" system namespace`);
-  checkOwnName(attributes, node);
+function leaseProblem(attributes: AdmissionAttributes, node: string): string | undefined {
+  if (attributes.namespace !== 'kube-node-lease') return `can only access leases in the "kube-node-lease" system namespace`;
+  return ownNameProblem(attributes, node, 'node lease');
 }
 
-function checkOwnName(attributes: AdmissionAttributes, node: string): void {
-  const name = attributes.name === '' ? (attributes.object?.metadata.name ?? '') : attributes.name;
-  if (name !== node) throw refuse(attributes, `can only access ${attributes.resource.singular} with the same name as the requesting node`);
-}
-
-function changedKeys(a: Readonly<Record<string, string>>, b: Readonly<Record<string, string>>): string[] {
-  return [...new Set([...Object.keys(a), ...Object.keys(b)])].filter((k) => a[k] !== b[k]);
-}
-
-function verb(attributes: AdmissionAttributes): string {
-  return attributes.operation === 'DELETE' ? 'delete' : attributes.subresource === 'status' ? 'update status for' : 'update';
-}
-
-function refuse(attributes: AdmissionAttributes, why: string): Error {
-  return forbidden(attributes.resource, attributes.name, why);
+function ownNameProblem(attributes: AdmissionAttributes, node: string, what: string): string | undefined {
+  return nameOf(attributes) === node ? undefined : `can only access ${what} with the same name as the requesting node`;
 }

@@ -36,8 +36,8 @@ function resolve(attributes: AdmissionAttributes, objects: ObjectStore): void {
   if (chosen !== '' && found === undefined) throw refuse(pod, `no PriorityClass with name ${chosen} was found`);
   const value = found?.value ?? 0;
   const policy = found?.preemptionPolicy ?? 'PreemptLowerPriority';
-  if (spec.priority !== undefined && spec.priority !== value) throw refuse(pod, 'the integer value of priority must not be provided in pod spec; priority admission controller computed ' + value + ' from the given PriorityClass name');
-  if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== policy) throw refuse(pod, 'the string value of PreemptionPolicy must not be provided in pod spec; priority admission controller computed ' + policy + ' from the given PriorityClass name');
+  if (spec.priority !== undefined && spec.priority !== value) throw refuse(pod, `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`);
+  if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== policy) throw refuse(pod, `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${policy} from the given PriorityClass name`);
   if (found !== undefined) spec.priorityClassName = found.metadata.name ?? '';
   spec.priority = value;
   spec.preemptionPolicy = policy;

@@ -1,11 +1,12 @@
 /**
  * ServiceAccount: gives each pod its account, the account's pull secrets and the volume with its token. Mirror pods are
- * left alone but may not name accounts, secrets or claims. Upstream: plugin/pkg/admission/serviceaccount.
+ * left alone but may not name accounts or secrets (NodeRestriction forbids more). Upstream: plugin/pkg/admission/serviceaccount.
  */
 import type { Container, Pod, PodSpec, ServiceAccount, Volume } from '../../../api/gen/core-v1.ts';
 import { ServiceAccounts } from '../../../api/gen/resources.ts';
 import { forbidden } from '../../../api/status-error.ts';
 import type { Random } from '../../../platform/random.ts';
+import { secretNames } from '../../authz/pod-references.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 
@@ -20,26 +21,30 @@ export function createServiceAccount(objects: () => ObjectStore, random: Random)
     name: 'ServiceAccount',
     handles: (operation, resource, subresource) =>
       operation === 'CREATE' && resource.group === '' && resource.resource === 'pods' && subresource === '',
-    async mutate(attributes) {
+    mutate(attributes) {
       const pod = attributes.object as Pod;
       const spec = pod.spec;
-      if (spec === undefined) return;
+      if (spec === undefined) return undefined;
       if (pod.metadata.annotations?.[MIRROR] !== undefined) return checkMirror(attributes, spec);
       if ((spec.serviceAccountName ?? '') === '') spec.serviceAccountName = 'default';
       spec.serviceAccount = spec.serviceAccountName ?? 'default';
-      const account = await find(objects(), attributes, spec.serviceAccountName ?? 'default');
-      if (automounts(account, spec)) mountToken(spec, random);
-      if ((spec.imagePullSecrets ?? []).length === 0 && (account.imagePullSecrets ?? []).length > 0) {
-        spec.imagePullSecrets = [...(account.imagePullSecrets ?? [])];
-      }
+      const name = spec.serviceAccountName ?? 'default';
+      const cached = objects().get(ServiceAccounts, attributes.namespace, name);
+      if (cached !== undefined) return give(spec, cached, random);
+      // Another server may just have made it.
+      return objects().getFresh(ServiceAccounts, attributes.namespace, name).then((fresh) => {
+        if (fresh === undefined) throw refuse(attributes, `error looking up service account ${attributes.namespace}/${name}: serviceaccount "${name}" not found`);
+        give(spec, fresh, random);
+      });
     },
   };
 }
 
-async function find(objects: ObjectStore, attributes: AdmissionAttributes, name: string): Promise<ServiceAccount> {
-  const account = objects.get(ServiceAccounts, attributes.namespace, name) ?? (await objects.getFresh(ServiceAccounts, attributes.namespace, name));
-  if (account !== undefined) return account;
-  throw refuse(attributes, `error looking up service account ${attributes.namespace}/${name}: serviceaccount "${name}" not found`);
+function give(spec: PodSpec, account: ServiceAccount, random: Random): void {
+  if (automounts(account, spec)) mountToken(spec, random);
+  if ((spec.imagePullSecrets ?? []).length === 0 && (account.imagePullSecrets ?? []).length > 0) {
+    spec.imagePullSecrets = [...(account.imagePullSecrets ?? [])];
+  }
 }
 
 /** The pod's word counts before the account's; the default is yes. */
@@ -75,13 +80,12 @@ function tokenVolume(name: string): Volume {
 function checkMirror(attributes: AdmissionAttributes, spec: PodSpec): void {
   if ((spec.serviceAccountName ?? '') !== '') throw refuse(attributes, 'a mirror pod may not reference service accounts');
   const volumes = spec.volumes ?? [];
-  if (volumes.some((v) => v.secret !== undefined)) throw refuse(attributes, 'a mirror pod may not reference secrets');
-  if (volumes.some((v) => v.persistentVolumeClaim !== undefined)) throw refuse(attributes, 'a mirror pod may not reference persistentvolumeclaims');
+  if (secretNames(attributes.object as Pod).size > 0) throw refuse(attributes, 'a mirror pod may not reference secrets');
   if (volumes.some((v) => v.projected?.sources?.some((s) => s.serviceAccountToken !== undefined) === true)) {
     throw refuse(attributes, 'a mirror pod may not use ServiceAccountToken volume projections');
   }
 }
 
 function refuse(attributes: AdmissionAttributes, why: string): Error {
-  return forbidden(attributes.resource, attributes.name === '' ? (attributes.object?.metadata.name ?? '') : attributes.name, why);
+  return forbidden(attributes.resource, attributes.name === '' ? (attributes.object?.metadata.name ?? attributes.object?.metadata.generateName ?? '') : attributes.name, why);
 }

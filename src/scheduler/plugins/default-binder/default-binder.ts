@@ -9,7 +9,7 @@ export function createDefaultBinder(client: Client): SchedulerPlugin {
   const pods = client.resource(Pods);
   return {
     name: 'DefaultBinder',
-    async bind(_state, pod, nodeName, signal) {
+    async bind(_state, pod, { nodeName, signal }) {
       const { name = '', namespace = '', uid = '' } = pod.metadata;
       const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name, namespace, uid }, target: { apiVersion: 'v1', kind: 'Node', name: nodeName } };
       try {

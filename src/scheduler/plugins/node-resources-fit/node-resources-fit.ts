@@ -32,7 +32,7 @@ export function createNodeResourcesFit(): SchedulerPlugin {
     },
     events: [
       { event: 'assigned-pod/delete' },
-      { event: 'assigned-pod/update' },
+      { event: 'assigned-pod/update', hint: (_pod, old, now) => asksLess(old as Pod, now as Pod) },
       { event: 'node/add', hint: (pod, _old, node) => fitsCapacity(pod, node) },
       { event: 'node/update-allocatable', hint: (pod, _old, node) => fitsCapacity(pod, node) },
       { event: 'pod/update' },
@@ -42,6 +42,12 @@ export function createNodeResourcesFit(): SchedulerPlugin {
 
 function fitsCapacity(pod: Pod, node: unknown): boolean {
   return node === undefined || podRequests(pod).requests.milliCpu === 0 || (node as Node).status?.allocatable?.['cpu'] !== undefined;
+}
+
+/** A pod resized down leaves room. */
+function asksLess(old: Pod, now: Pod): boolean {
+  const [before, after] = [podRequests(old).requests, podRequests(now).requests];
+  return after.milliCpu < before.milliCpu || after.memoryBytes < before.memoryBytes || after.ephemeralBytes < before.ephemeralBytes;
 }
 
 /** The hot path: no allocation, no strings. */
@@ -64,13 +70,13 @@ export function insufficient(wanted: ResourceAmounts, info: NodeInfo): { reason:
   const { allocatable, requested } = info;
   const lacks: { reason: string; never: boolean }[] = [];
   if (info.pods.size + 1 > info.allowedPods) lacks.push({ reason: 'Too many pods', never: false });
-  const check = (name: string, amount: number, capacity: number, used: number): void => {
+  const check = (name: string, amount: number, { capacity, used }: { capacity: number; used: number }): void => {
     if (amount > 0 && amount > capacity - used) lacks.push({ reason: `Insufficient ${name}`, never: amount > capacity });
   };
-  check('cpu', wanted.milliCpu, allocatable.milliCpu, requested.milliCpu);
-  check('memory', wanted.memoryBytes, allocatable.memoryBytes, requested.memoryBytes);
-  check('ephemeral-storage', wanted.ephemeralBytes, allocatable.ephemeralBytes, requested.ephemeralBytes);
-  for (const [name, amount] of Object.entries(wanted.scalars ?? {})) check(name, amount, allocatable.scalars?.[name] ?? 0, requested.scalars?.[name] ?? 0);
+  check('cpu', wanted.milliCpu, { capacity: allocatable.milliCpu, used: requested.milliCpu });
+  check('memory', wanted.memoryBytes, { capacity: allocatable.memoryBytes, used: requested.memoryBytes });
+  check('ephemeral-storage', wanted.ephemeralBytes, { capacity: allocatable.ephemeralBytes, used: requested.ephemeralBytes });
+  for (const [name, amount] of Object.entries(wanted.scalars ?? {})) check(name, amount, { capacity: allocatable.scalars?.[name] ?? 0, used: requested.scalars?.[name] ?? 0 });
   return lacks;
 }
 

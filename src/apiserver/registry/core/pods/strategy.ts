@@ -1,4 +1,5 @@
 /** How pods come into being, change and go. Upstream: registry/core/pod/strategy.go. */
+import { deepEqual } from '../../../../base/equal.ts';
 import { setPodDefaults } from '../../../../api/defaults/pod.ts';
 import { Field } from '../../../../api/field-error.ts';
 import type { Pod, PodSpec, PodStatus } from '../../../../api/gen/core-v1.ts';
@@ -118,7 +119,7 @@ export const podResizeStrategy = subresourceStrategy((draft, old) => {
   const spec = withResources(old, draft);
   keepAllBut(draft, old, 'spec');
   draft.spec = spec;
-  raiseGeneration(draft, old, JSON.stringify(spec) !== JSON.stringify(old.spec));
+  raiseGeneration(draft, old, !deepEqual(spec, old.spec));
 }, validatePodResize);
 
 /** Fields of pods that selectors may name. */

@@ -1,0 +1,83 @@
+/**
+ * Queries per second of cluster DNS over loopback UDP: `node bench/dns.ts [seconds]`. The server runs in a process of its own
+ * with 1,000 services; the client asks for them, for names that do not exist, and for headless ones, 64 queries in flight.
+ */
+import { fork } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import * as dnsPacket from 'dns-packet';
+import { EndpointSlices, Services } from '../src/api/gen/resources.ts';
+import { createInProcessClient } from '../src/client/in-process-transport.ts';
+import { createFakeApi } from '../src/client/testing/fake-api.ts';
+import { createDns } from '../src/dns/dns.ts';
+import { createNodePlatform } from '../src/platform/node/node-platform.ts';
+
+const services = 1_000;
+const inFlight = 64;
+
+async function serve(): Promise<void> {
+  const platform = createNodePlatform({ log: { level: 'warn' }, startSpawner: false });
+  const api = createFakeApi(() => '2026-01-01T00:00:00Z');
+  for (let i = 0; i < services; i++) {
+    const clusterIP = `10.43.${i >> 8}.${i & 255}`;
+    api.seed(Services, { metadata: { namespace: 'default', name: `svc-${i}` }, spec: { clusterIP, clusterIPs: [clusterIP], ports: [{ name: 'http', port: 80 }] } });
+  }
+  api.seed(Services, { metadata: { namespace: 'default', name: 'headless' }, spec: { clusterIP: 'None' } });
+  api.seed(EndpointSlices, {
+    metadata: { namespace: 'default', name: 'h', labels: { 'kubernetes.io/service-name': 'headless' } }, addressType: 'IPv4',
+    endpoints: Array.from({ length: 10 }, (_, i) => ({ addresses: [`10.42.0.${i + 2}`] })),
+  });
+  const client = createInProcessClient({ handler: api.handler, clock: platform.clock, principal: { name: 'dns', groups: [] }, userAgent: 'bench' });
+  const dns = createDns({ client, platform }, { listen: [{ address: '127.0.0.1', port: 0 }], domain: 'cluster.local', resolvConfPath: '/nonexistent' });
+  await dns.start();
+  await dns.ready();
+  process.send?.(dns.addresses()[0]?.port);
+  process.on('message', () => {
+    const { user, system } = process.cpuUsage();
+    process.send?.({ cpuSeconds: (user + system) / 1e6, rssMb: Math.round(process.memoryUsage.rss() / 1e6) });
+  });
+  process.on('disconnect', () => process.exit());
+}
+
+async function measure(port: number, names: readonly string[], seconds: number): Promise<number> {
+  const queries = names.map((name) => dnsPacket.encode({ type: 'query', id: 1, flags: 256, questions: [{ name, type: 'A', class: 'IN' }], additionals: [] }));
+  const socket = createSocket({ type: 'udp4', recvBufferSize: 4 << 20 });
+  let [answers, next] = [0, 0];
+  const send = (): void => socket.send(queries[next++ % queries.length] as Buffer, port, '127.0.0.1');
+  socket.on('message', () => {
+    answers++;
+    send();
+  });
+  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
+  for (let i = 0; i < inFlight; i++) send();
+  const startMs = performance.now();
+  await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+  socket.close();
+  return answers / ((performance.now() - startMs) / 1000);
+}
+
+async function main(): Promise<void> {
+  const seconds = Number(process.argv[2] ?? 3);
+  const server = fork(import.meta.filename, ['serve'], { stdio: 'inherit' });
+  const port = await new Promise<number>((resolve) => server.once('message', (message) => resolve(message as number)));
+  const existing = Array.from({ length: services }, (_, i) => `svc-${i}.default.svc.cluster.local`);
+  const rows: readonly [string, readonly string[]][] = [
+    ['services', existing],
+    ['through the search list', existing.map((name) => `${name}.default.svc.cluster.local`)],
+    ['headless, 10 endpoints', ['headless.default.svc.cluster.local']],
+    ['no two alike', Array.from({ length: 200_000 }, (_, i) => `x${i}.default.svc.cluster.local`)],
+  ];
+  const usage = (): Promise<{ cpuSeconds: number; rssMb: number }> => {
+    server.send('usage');
+    return new Promise((resolve) => server.once('message', (message) => resolve(message as { cpuSeconds: number; rssMb: number })));
+  };
+  for (const [what, names] of rows) {
+    const before = await usage();
+    const rate = await measure(port, names, seconds);
+    const after = await usage();
+    const perQuery = ((after.cpuSeconds - before.cpuSeconds) * 1e6) / (rate * seconds);
+    console.log(`${what.padEnd(26)} ${Math.round(rate).toString().padStart(7)}/s  server ${perQuery.toFixed(1)} µs of CPU per query, ${after.rssMb} MB`);
+  }
+  server.disconnect();
+}
+
+await (process.argv[2] === 'serve' ? serve() : main());

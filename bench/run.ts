@@ -1,0 +1,161 @@
+// `npm run bench`: what this machine makes of Keelson, beside the goals and upstream's figures (ARCHITECTURE.md). One
+// cluster of its own in a temporary directory, started from the bundle, measured part by part and removed.
+//
+//   npm run bench -- [--quick] [--json] [--deployment] [--only idle,api,wrk,watch,pods]
+import { join } from 'node:path';
+
+import { build } from '../tools/build.ts';
+import { repositoryRoot } from '../tools/repository.ts';
+import { clusterStatus } from '../tools/up/cluster.ts';
+import { provideImage } from '../tools/up/demo.ts';
+import { output } from './run/child-output.ts';
+import { criFloor } from './run/cri-floor.ts';
+import { createBenchInstance, type BenchInstance } from './run/instance.ts';
+import { readOptions, type BenchOptions } from './run/options.ts';
+import { onePod, podsAtOnce, scaleDeployment, type PodTimes } from './run/pods.ts';
+import { sampleProcesses } from './run/processes.ts';
+import { describeMachine, json, table, type Figure } from './run/report.ts';
+import { sleep } from './run/wait.ts';
+import { wrkRates } from './run/wrk.ts';
+
+interface Bench {
+  readonly options: BenchOptions;
+  readonly instance: BenchInstance;
+  readonly figures: Figure[];
+  readonly add: (key: string, what: string, value: readonly [number, Figure['unit']]) => void;
+}
+
+const limitMs = { quick: 120_000, full: 480_000 };
+
+async function main(): Promise<void> {
+  const options = readOptions(process.argv.slice(2));
+  if (process.getuid?.() !== 0) throw new Error('real pods need root');
+  const machine = describeMachine();
+  await build(repositoryRoot);
+  const instance = await createBenchInstance(options.up, options.nodeArgs);
+  const figures: Figure[] = [];
+  const bench: Bench = {
+    options,
+    instance,
+    figures,
+    add: (key, what, [value, unit]) => figures.push({ key, what, value, unit }),
+  };
+  const limit = setTimeout(
+    () => void end(new Error('the benchmark takes too long')),
+    options.quick ? limitMs.quick : limitMs.full,
+  );
+  const end = async (reason: Error): Promise<void> => {
+    console.error(`bench: ${reason.message}`);
+    await instance.remove();
+    process.exit(1);
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void end(new Error(signal)));
+  try {
+    await measure(bench);
+  } finally {
+    clearTimeout(limit);
+    await instance.remove();
+  }
+  console.log(options.json ? json(machine, figures) : table(machine, figures));
+}
+
+async function measure(bench: Bench): Promise<void> {
+  const { options, instance, add } = bench;
+  const wanted = (part: string): boolean => options.only.length === 0 || options.only.includes(part);
+  const fresh = await instance.start();
+  add('freshApiReady', 'start, fresh directory, to API ready', [fresh.apiReadyMs, 'ms']);
+  add('freshNodeReady', 'start, fresh directory, to node Ready', [fresh.nodeReadyMs, 'ms']);
+  if (wanted('idle')) await measureIdle(bench, 'idle');
+  if (wanted('api')) await measureLoad(bench, 'api');
+  if (wanted('watch')) await measureLoad(bench, 'watch');
+  if (wanted('wrk')) await measureWrk(bench);
+  let place;
+  let pods;
+  if (wanted('pods')) {
+    place = await clusterStatus(instance.dataDir);
+    pods = await measurePods(bench, place.containerdSocket);
+  }
+  if (wanted('idle')) await measureIdle(bench, 'worked');
+  await instance.stop();
+  if (place && pods) await measureFloor(bench, place.containerdSocket, pods);
+  await sleep(1100); // Heartbeats are in whole seconds: those of the second start must be later.
+  const second = await instance.start();
+  add('secondApiReady', 'start, second, to API ready', [second.apiReadyMs, 'ms']);
+  add('secondNodeReady', 'start, second, to node Ready', [second.nodeReadyMs, 'ms']);
+}
+
+async function measureIdle({ options, instance, add }: Bench, when: 'idle' | 'worked'): Promise<void> {
+  const label = when === 'idle' ? 'idle, fresh' : 'idle, after work';
+  await sleep(options.quick ? 1000 : 5000);
+  const seconds = options.quick ? 4 : when === 'idle' ? 20 : 10;
+  const processes = await sampleProcesses({ pid: instance.pid(), dataDir: instance.dataDir }, seconds * 1000);
+  const sum = (of: 'rssMiB' | 'cpuPercent'): number => processes.reduce((total, each) => total + each[of], 0);
+  add(`${when}Memory`, `${label}: memory`, [sum('rssMiB'), 'MiB']);
+  for (const { name, rssMiB } of processes) add(`${when}Memory-${name}`, `  ${name}`, [rssMiB, 'MiB']);
+  add(`${when}Cpu`, `${label}: CPU of one core`, [sum('cpuPercent'), '%']);
+  for (const { name, cpuPercent } of processes) add(`${when}Cpu-${name}`, `  ${name}`, [cpuPercent, '%']);
+}
+
+async function measureLoad({ options, instance, add }: Bench, scenario: 'api' | 'watch'): Promise<void> {
+  const program = join(import.meta.dirname, 'run', 'load-client.ts');
+  const text = await output(process.execPath, [
+    program,
+    instance.kubeconfig,
+    scenario,
+    options.quick ? '1000' : '4000',
+  ]);
+  const { listObjects, watchers, ...rates } = JSON.parse(text) as Record<string, number>;
+  if (scenario === 'watch') return add('watch', `watch events to ${watchers} watchers`, [rates['events'] ?? 0, '/s']);
+  const { list, ...single } = rates;
+  for (const [verb, rate] of Object.entries(single)) add(verb, `${verb} 1 KB objects, 16 Node clients`, [rate, '/s']);
+  add('list', `list ${listObjects} objects, 4 clients`, [list ?? 0, '/s']);
+}
+
+async function measureWrk({ options, instance, add }: Bench): Promise<void> {
+  const rates = await wrkRates(instance, options.quick ? 2 : 8);
+  if (rates === undefined) return console.error('bench: no wrk here (Debian package wrk): its rows are left out');
+  add('wrkBare', 'wrk GET of a bare Node.js HTTPS server', [rates.bareGet, '/s']);
+  add('wrkGet', 'wrk GET, TLS, token, RBAC', [rates.get, '/s']);
+  add('wrkPost', 'wrk POST, TLS, token, RBAC', [rates.post, '/s']);
+}
+
+async function measurePods({ options, instance, add }: Bench, containerdSocket: string): Promise<PodTimes> {
+  await provideImage(containerdSocket);
+  await onePod(instance, 1); // The first pod of a cluster pays for what is loaded on demand.
+  const one = await onePod(instance, options.quick ? 3 : 5);
+  add('onePodReady', 'one pod, create to Ready', [one.ready, 'ms']);
+  add('onePodGone', 'one pod, delete to gone', [one.gone, 'ms']);
+  const many = await podsAtOnce(instance, options.pods, 'many');
+  add('manyPodsReady', `${options.pods} pods at once, all Ready`, [many.ready, 'ms']);
+  add('manyPodsGone', `${options.pods} pods at once, all gone`, [many.gone, 'ms']);
+  if (options.deployment) {
+    const scaled = await scaleDeployment(instance, 60);
+    add('deploymentUp', 'Deployment 0 to 60', [scaled.ready, 'ms']);
+    add('deploymentDown', 'Deployment 60 to 0', [scaled.gone, 'ms']);
+  }
+  return many;
+}
+
+async function measureFloor(
+  { options, instance, add }: Bench,
+  containerdSocket: string,
+  many: PodTimes,
+): Promise<void> {
+  const rounds = options.quick ? 3 : 5;
+  const place = { containerdSocket, dataDir: instance.dataDir, cgroupParent: `/keelson-${instance.hash()}/floor` };
+  const floor = await criFloor(place, { rounds, count: options.pods });
+  add('floorOneReady', 'floor in CRI calls: one pod started', [floor.one.ready, 'ms']);
+  add('floorOneGone', 'floor in CRI calls: one pod removed', [floor.one.gone, 'ms']);
+  add('floorManyReady', `floor in CRI calls: ${options.pods} pods started`, [floor.many.ready, 'ms']);
+  add('floorManyGone', `floor in CRI calls: ${options.pods} pods removed`, [floor.many.gone, 'ms']);
+  add('manyPodsReadyFactor', `${options.pods} pods at once, all Ready, of the floor`, [
+    many.ready / floor.many.ready,
+    '×',
+  ]);
+  add('manyPodsGoneFactor', `${options.pods} pods at once, all gone, of the floor`, [many.gone / floor.many.gone, '×']);
+}
+
+await main().catch((error: Error) => {
+  console.error(`bench: ${error.message}`);
+  process.exitCode = 1;
+});

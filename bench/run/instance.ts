@@ -1,0 +1,150 @@
+// One cluster of our own for the benchmark: bin/keelson in a temporary directory, on a free port, removed afterwards.
+import { createHash } from 'node:crypto';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { Agent, request } from 'node:https';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { instanceHash } from '../../src/cluster/instance.ts';
+import { repositoryRoot } from '../../tools/repository.ts';
+import { createKubeClient, type KubeClient } from '../../tools/up/kube-client.ts';
+import { sleep, until } from './wait.ts';
+
+const program = join(repositoryRoot, 'bin/keelson');
+const nodeName = 'bench';
+
+/** How long a start took, from the exec of bin/keelson, in milliseconds. */
+export interface StartTimes {
+  readonly apiReadyMs: number;
+  readonly nodeReadyMs: number;
+}
+
+/** The benchmark's cluster. */
+export interface BenchInstance {
+  readonly dataDir: string;
+  readonly kubeconfig: string;
+  readonly server: string;
+  /** The six characters in the names of all that is the instance's on this machine. */
+  hash(): string;
+  /** Process id of the running keelson. */
+  pid(): number;
+  client(): KubeClient;
+  start(): Promise<StartTimes>;
+  /** Ends the process; containerd stays. */
+  stop(): Promise<void>;
+  /** Ends everything and deletes the directory. */
+  remove(): Promise<void>;
+}
+
+/** Prepares one; nothing runs yet. */
+export async function createBenchInstance(
+  upArgs: readonly string[],
+  nodeArgs: readonly string[],
+): Promise<BenchInstance> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'keelson-bench-'));
+  const port = await freePort();
+  const server = `https://127.0.0.1:${port}`;
+  const kubeconfig = join(dataDir, 'admin.kubeconfig');
+  const args = ['up', '--data-dir', dataDir, '--https-port', String(port), '--node-name', nodeName, ...upArgs];
+  let child: ChildProcess | undefined;
+  let client: KubeClient | undefined;
+  const ended = (): string | undefined =>
+    child?.exitCode == null ? undefined : readFileSync(`${dataDir}.log`, 'utf8');
+  const connect = (): KubeClient => (client ??= createKubeClient(kubeconfig));
+  const stop = async (): Promise<void> => {
+    client?.close();
+    client = undefined;
+    if (child === undefined || child.exitCode !== null) return;
+    const exited = new Promise((resolve) => child?.once('exit', resolve));
+    child.kill('SIGTERM');
+    await Promise.race([exited, sleep(20_000).then(() => child?.kill('SIGKILL'))]);
+    await exited;
+  };
+  return {
+    dataDir,
+    kubeconfig,
+    server,
+    hash: () => instanceHash(dataDir, (text) => createHash('sha256').update(text).digest('hex')),
+    pid: () => child?.pid ?? 0,
+    client: connect,
+    async start() {
+      const log = openSync(`${dataDir}.log`, 'a');
+      const startedMs = performance.now();
+      const sinceMs = Date.now();
+      child = spawn(process.execPath, [...nodeArgs, program, ...args], { stdio: ['ignore', log, log] });
+      closeSync(log);
+      const dead = (): void => {
+        const text = ended();
+        if (text !== undefined) throw new Error(`keelson ended: ${text.trim().split('\n').at(-1)}`);
+      };
+      const probe = readinessProbe(server);
+      await until(async () => (dead(), probe.ready()), { what: '/readyz', timeoutMs: 60_000, everyMs: 4 });
+      const apiReadyMs = performance.now() - startedMs;
+      probe.close();
+      await until(async () => (dead(), nodeReady(connect(), sinceMs)), {
+        what: 'a Ready node',
+        timeoutMs: 60_000,
+        everyMs: 8,
+      });
+      return { apiReadyMs, nodeReadyMs: performance.now() - startedMs };
+    },
+    stop,
+    async remove() {
+      await stop();
+      await run(process.execPath, [program, 'down', '--data-dir', dataDir, '--delete-data']);
+      rmSync(dataDir, { recursive: true, force: true });
+      rmSync(`${dataDir}.log`, { force: true });
+    },
+  };
+}
+
+/** Ready said since the start, not left over in the store from an earlier run (heartbeats are in whole seconds). */
+async function nodeReady(client: KubeClient, sinceMs: number): Promise<boolean> {
+  const { status, body } = await client.send(`/api/v1/nodes/${nodeName}`).catch(() => ({ status: 0, body: {} }));
+  if (status !== 200) return false;
+  const node = body as {
+    spec?: { taints?: readonly { key: string }[] };
+    status?: { conditions?: readonly { type: string; status: string; lastHeartbeatTime: string }[] };
+  };
+  const ready = node.status?.conditions?.find(({ type }) => type === 'Ready');
+  const tainted = node.spec?.taints?.some(({ key }) => key === 'node.kubernetes.io/not-ready') === true;
+  return (
+    ready?.status === 'True' && !tainted && Date.parse(ready.lastHeartbeatTime) >= Math.floor(sinceMs / 1000) * 1000
+  );
+}
+
+function readinessProbe(server: string): { ready(): Promise<boolean>; close(): void } {
+  const agent = new Agent({ keepAlive: true, rejectUnauthorized: false });
+  return {
+    ready: () =>
+      new Promise((resolve) => {
+        const call = request(`${server}/readyz`, { agent }, (response) => {
+          response.resume().on('end', () => resolve(response.statusCode === 200));
+        });
+        call.on('error', () => resolve(false)).end();
+      }),
+    close: () => agent.destroy(),
+  };
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().on('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+    });
+  });
+}
+
+/** Runs a program to its end; its output goes to our standard error. @throws when it fails */
+export function run(file: string, args: readonly string[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(file, args, { stdio: ['ignore', 2, 2] }).on('error', reject);
+    child.on('exit', (code) =>
+      code === 0 ? resolve() : reject(new Error(`${file} ${args[1] ?? ''} failed with ${code}`)),
+    );
+  });
+}

@@ -1,0 +1,158 @@
+// The API load, in a process of its own so that client and server do not share a loop:
+//
+//   node bench/run/load-client.ts KUBECONFIG api|watch MILLISECONDS
+//
+// Prints one JSON object of figures. 16 keep-alive HTTPS connections, objects of 1 KB, like the table in ARCHITECTURE.md.
+import { readFileSync } from 'node:fs';
+import { Agent, request } from 'node:https';
+
+import { parse } from 'yaml';
+
+import { inParallel, sleep } from './wait.ts';
+
+const [kubeconfig = '', scenario = 'api', budget = '1000'] = process.argv.slice(2);
+const budgetMs = Number(budget);
+const namespace = 'bench-api';
+const collection = `/api/v1/namespaces/${namespace}/configmaps`;
+
+interface Kubeconfig {
+  readonly clusters: readonly { cluster: { server: string; 'certificate-authority-data': string } }[];
+  readonly users: readonly { user: { 'client-certificate-data': string; 'client-key-data': string } }[];
+}
+
+const config = parse(readFileSync(kubeconfig, 'utf8')) as Kubeconfig;
+const user = config.users[0]?.user;
+const cluster = config.clusters[0]?.cluster;
+if (user === undefined || cluster === undefined) throw new Error(`${kubeconfig} names no cluster or no user`);
+const { server } = cluster;
+const tls = {
+  ca: Buffer.from(cluster['certificate-authority-data'], 'base64'),
+  cert: Buffer.from(user['client-certificate-data'], 'base64'),
+  key: Buffer.from(user['client-key-data'], 'base64'),
+};
+const agent = new Agent({ keepAlive: true, maxSockets: 16, ...tls });
+
+interface Call {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: object;
+  readonly type?: string;
+}
+
+/** Sends one request; resolves to the length of the answer. @throws when it is refused */
+function send({ method, path, body, type = 'application/json' }: Call): Promise<number> {
+  const data = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+  const headers = { accept: 'application/json', ...(data && { 'content-type': type, 'content-length': data.length }) };
+  return new Promise((resolve, reject) => {
+    const call = request(new URL(path, server), { method, agent, headers }, (response) => {
+      let bytes = 0;
+      response.on('data', (chunk: Buffer) => (bytes += chunk.length)).on('error', reject);
+      response.on('end', () => {
+        if ((response.statusCode ?? 500) < 300) resolve(bytes);
+        else reject(new Error(`${method} ${path} was answered ${response.statusCode}`));
+      });
+    });
+    call.on('error', reject).end(data);
+  });
+}
+
+const configMap = (name: string, letter: string) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, labels: { app: 'bench' } },
+  data: { payload: letter.repeat(1000) },
+});
+
+/** Runs for the budget, or until `most` are done; resolves to a rate per second. */
+async function rate(
+  width: number,
+  most: number,
+  work: (index: number) => Promise<unknown>,
+): Promise<{ count: number; perSecond: number }> {
+  let next = 0;
+  const startedMs = performance.now();
+  const worker = async (): Promise<void> => {
+    while (next < most && performance.now() - startedMs < budgetMs) await work(next++);
+  };
+  await Promise.all(Array.from({ length: width }, worker));
+  return { count: next, perSecond: Math.round((next / (performance.now() - startedMs)) * 1000) };
+}
+
+async function api(): Promise<Record<string, number>> {
+  const created = await rate(16, 20_000, (i) =>
+    send({ method: 'POST', path: collection, body: configMap(`o-${i}`, 'x') }),
+  );
+  const { count } = created;
+  const object = (i: number): string => `${collection}/o-${i % count}`;
+  const get = await rate(16, 1e6, (i) => send({ method: 'GET', path: object(i) }));
+  const update = await rate(16, 1e6, (i) =>
+    send({ method: 'PUT', path: object(i), body: configMap(`o-${i % count}`, i % 2 ? 'y' : 'z') }),
+  );
+  const patch = await rate(16, 1e6, (i) =>
+    send({ method: 'PATCH', path: object(i), body: { data: { k: String(i) } }, type: 'application/merge-patch+json' }),
+  );
+  const removed = await rate(16, Math.max(0, count - 2000), (i) => send({ method: 'DELETE', path: object(i) }));
+  const rest = Math.min(count, 2000);
+  const list = await rate(4, 400, () => send({ method: 'GET', path: collection }));
+  await inParallel(
+    { count: rest, width: 16 },
+    async (i) => void (await send({ method: 'DELETE', path: object(count - rest + i) })),
+  );
+  return {
+    create: created.perSecond,
+    get: get.perSecond,
+    update: update.perSecond,
+    patch: patch.perSecond,
+    ...(removed.count === 0 ? {} : { delete: removed.perSecond }),
+    listObjects: rest,
+    list: list.perSecond,
+  };
+}
+
+/** Opens a watch that counts lines and parses none: the server is measured, not this client. */
+function openWatch(onLines: (count: number) => void): Promise<() => void> {
+  return new Promise((resolve, reject) => {
+    const call = request(new URL(`${collection}?watch=true`, server), { agent: new Agent(tls) }, (response) => {
+      resolve(() => call.destroy());
+      response
+        .on('error', () => undefined)
+        .on('data', (chunk: Buffer) => {
+          let lines = 0;
+          for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines++;
+          if (lines > 0) onLines(lines);
+        });
+    });
+    call.on('error', reject).end();
+  });
+}
+
+async function watch(): Promise<Record<string, number>> {
+  const watchers = 100;
+  await send({ method: 'POST', path: collection, body: configMap('watched', 'x') });
+  let delivered = 0;
+  const stops = await Promise.all(Array.from({ length: watchers }, () => openWatch((lines) => (delivered += lines))));
+  await sleep(300);
+  delivered = 0;
+  const startedMs = performance.now();
+  const { count } = await rate(4, 1e6, (i) =>
+    send({
+      method: 'PATCH',
+      path: `${collection}/watched`,
+      body: { data: { k: String(i) } },
+      type: 'application/merge-patch+json',
+    }),
+  );
+  while (delivered < count * watchers && performance.now() - startedMs < budgetMs + 5000) await sleep(2);
+  const seconds = (performance.now() - startedMs) / 1000;
+  for (const stop of stops) stop();
+  await send({ method: 'DELETE', path: `${collection}/watched` });
+  return { watchers, events: Math.round(delivered / seconds) };
+}
+
+await send({
+  method: 'POST',
+  path: '/api/v1/namespaces',
+  body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
+}).catch(() => 0);
+console.log(JSON.stringify(scenario === 'watch' ? await watch() : await api()));
+agent.destroy();

@@ -1,0 +1,152 @@
+// Pods through the whole cluster: create to Ready and delete to gone, as a watching client sees them.
+import { Agent, request } from 'node:https';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { demoImageName } from '../../tools/demo-image.ts';
+import type { KubeClient } from '../../tools/up/kube-client.ts';
+import type { BenchInstance } from './instance.ts';
+import { inParallel, median, sleep } from './wait.ts';
+
+/** Milliseconds. */
+export interface PodTimes {
+  readonly ready: number;
+  readonly gone: number;
+}
+
+const collection = '/api/v1/namespaces/default/pods';
+const timeoutMs = 60_000;
+
+const podSpec = { terminationGracePeriodSeconds: 1, containers: [{ name: 'c', image: demoImageName }] };
+
+/** One pod after the other. */
+export async function onePod(instance: BenchInstance, rounds: number): Promise<PodTimes> {
+  const samples: PodTimes[] = [];
+  for (let round = 0; round < rounds; round++) {
+    samples.push(await podsAtOnce(instance, 1, `one-${round}`));
+    await sleep(300); // What a pod leaves behind, its sandbox, is removed after it is gone.
+  }
+  return { ready: median(samples.map(({ ready }) => ready)), gone: median(samples.map(({ gone }) => gone)) };
+}
+
+/** Many at once: until the last is Ready, until the last is gone. */
+export async function podsAtOnce(instance: BenchInstance, count: number, prefix: string): Promise<PodTimes> {
+  const client = instance.client();
+  const watch = await watchPods(instance);
+  try {
+    const createdMs = performance.now();
+    const ready = watch.seen('Ready', prefix, count);
+    await inParallel({ count, width: 30 }, async (index) => {
+      const body = { apiVersion: 'v1', kind: 'Pod', metadata: { name: `${prefix}-${index}` }, spec: podSpec };
+      await expectSuccess(client, 'POST', { path: collection, body });
+    });
+    const readyMs = (await ready) - createdMs;
+    const deletedMs = performance.now();
+    const gone = watch.seen('DELETED', prefix, count);
+    await inParallel({ count, width: 30 }, (index) =>
+      expectSuccess(client, 'DELETE', { path: `${collection}/${prefix}-${index}` }),
+    );
+    return { ready: readyMs, gone: (await gone) - deletedMs };
+  } finally {
+    watch.close();
+  }
+}
+
+/** A Deployment from nothing to `replicas` and back. */
+export async function scaleDeployment(instance: BenchInstance, replicas: number): Promise<PodTimes> {
+  const client = instance.client();
+  const path = '/apis/apps/v1/namespaces/default/deployments';
+  const labels = { app: 'bench' };
+  const template = { metadata: { labels }, spec: podSpec };
+  const metadata = { name: 'bench' };
+  const body = {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata,
+    spec: { replicas: 0, selector: { matchLabels: labels }, template },
+  };
+  await expectSuccess(client, 'POST', { path, body });
+  const watch = await watchPods(instance);
+  const scaled = async (to: number, event: 'Ready' | 'DELETED'): Promise<number> => {
+    const startedMs = performance.now();
+    const done = watch.seen(event, 'bench', replicas);
+    const type = 'application/merge-patch+json';
+    await expectSuccess(client, 'PATCH', { path: `${path}/bench`, body: { spec: { replicas: to } }, type });
+    return (await done) - startedMs;
+  };
+  try {
+    return { ready: await scaled(replicas, 'Ready'), gone: await scaled(0, 'DELETED') };
+  } finally {
+    watch.close();
+    await client.send(`${path}/bench`, { method: 'DELETE' });
+  }
+}
+
+async function expectSuccess(
+  client: KubeClient,
+  method: string,
+  call: { path: string; body?: object; type?: string },
+): Promise<void> {
+  const { status, body } = await client.send(call.path, {
+    method,
+    body: call.body,
+    ...(call.type && { contentType: call.type }),
+  });
+  if (status >= 300) throw new Error(`${method} ${call.path} was answered ${status}: ${JSON.stringify(body)}`);
+}
+
+interface PodEvent {
+  readonly type: string;
+  readonly object: {
+    readonly metadata: { readonly name: string };
+    readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+  };
+}
+
+interface PodWatch {
+  /** Resolves to the moment when so many pods of this prefix have been seen Ready or deleted. */
+  seen(what: 'Ready' | 'DELETED', prefix: string, count: number): Promise<number>;
+  close(): void;
+}
+
+async function watchPods({ server, dataDir }: BenchInstance): Promise<PodWatch> {
+  const read = (name: string): Buffer => readFileSync(join(dataDir, 'pki', name));
+  const agent = new Agent({ ca: read('ca.crt'), cert: read('admin.crt'), key: read('admin.key') });
+  const listeners = new Set<(event: PodEvent) => void>();
+  const close = await new Promise<() => void>((resolve, reject) => {
+    const call = request(new URL(`${collection}?watch=true`, server), { agent }, (response) => {
+      resolve(() => call.destroy());
+      let rest = '';
+      response
+        .setEncoding('utf8')
+        .on('error', () => undefined)
+        .on('data', (part: string) => {
+          const lines = (rest + part).split('\n');
+          rest = lines.pop() ?? '';
+          for (const line of lines) for (const listener of listeners) listener(JSON.parse(line) as PodEvent);
+        });
+    });
+    call.on('error', reject).end();
+  });
+  return {
+    close,
+    seen: (what, prefix, count) =>
+      new Promise((resolve, reject) => {
+        const names = new Set<string>();
+        const timer = setTimeout(
+          () => reject(new Error(`${names.size} of ${count} pods were ${what} in ${timeoutMs / 1000} s`)),
+          timeoutMs,
+        );
+        const listener = ({ type, object }: PodEvent): void => {
+          const ready = object.status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') === true;
+          if (!object.metadata.name.startsWith(prefix) || (what === 'Ready' ? !ready : type !== 'DELETED')) return;
+          names.add(object.metadata.name);
+          if (names.size < count) return;
+          clearTimeout(timer);
+          listeners.delete(listener);
+          resolve(performance.now());
+        };
+        listeners.add(listener);
+      }),
+  };
+}

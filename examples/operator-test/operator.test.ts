@@ -1,0 +1,81 @@
+/**
+ * Tests of the operator against a whole cluster in this process: the real API server with the real Deployment controller,
+ * garbage collector, scheduler and kubelet. The operator speaks to it over HTTPS, as to any cluster.
+ *
+ * Custom resources are not served yet; the operator's "websites" are labelled ConfigMaps.
+ */
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { KubeConfig } from '@kubernetes/client-node';
+import { Cluster, ConfigMaps, Deployments, type Listening } from 'keelson/testing';
+import { startOperator, type Operator } from './operator.ts';
+
+describe('the website operator', () => {
+  let cluster: Cluster;
+  let listening: Listening;
+  let operators: Operator[] = [];
+
+  before(async () => {
+    cluster = await Cluster.start({ nodes: 2, clock: 'real' });
+    cluster.image('web:1', { start: '50ms' });
+    listening = await cluster.listen();
+  });
+  beforeEach(async () => {
+    for (const operator of operators.splice(0)) await operator.stop();
+  });
+  after(async () => {
+    for (const operator of operators.splice(0)) await operator.stop();
+    await cluster.stop();
+  });
+
+  async function start(identity: string): Promise<Operator> {
+    const kubeConfig = new KubeConfig();
+    kubeConfig.loadFromString(listening.kubeconfig);
+    const operator = await startOperator(kubeConfig, 'default', identity);
+    operators.push(operator);
+    return operator;
+  }
+
+  const website = (name: string, replicas: number): object => ({
+    apiVersion: 'v1', kind: 'ConfigMap',
+    metadata: { name, labels: { 'example.com/kind': 'website' } },
+    data: { image: 'web:1', replicas: String(replicas) },
+  });
+
+  it('runs what a website asks for, and follows its changes', async () => {
+    await start('a');
+    await cluster.apply(website('blog', 2));
+    await cluster.waitFor('deployment/blog', '.status.availableReplicas=2');
+    await cluster.apply(website('blog', 3));
+    await cluster.waitFor('deployment/blog', '.status.availableReplicas=3');
+  });
+
+  it('has the last word when a website is deleted, and its pods go with it', async () => {
+    const operator = await start('a');
+    await cluster.apply(website('shop', 1));
+    await cluster.waitFor('deployment/shop', 'Available');
+    await cluster.client.resource(ConfigMaps).delete({ namespace: 'default', name: 'shop' });
+    await cluster.waitFor('configmap/shop', 'deleted');
+    await cluster.waitFor('deployment/shop', 'deleted'); // The garbage collector's work: nothing of it is in the operator.
+    assert.deepEqual(operator.archived, ['shop']);
+  });
+
+  it('works once, however many replicas there are, and goes on when the leader stops', async () => {
+    const first = await start('a');
+    const second = await start('b');
+    assert.deepEqual([first.isLeader(), second.isLeader()], [true, false]);
+    await first.stop();
+    operators = operators.filter((operator) => operator !== first);
+    await cluster.eventually(() => assert.ok(second.isLeader()));
+    await cluster.apply(website('wiki', 1));
+    await cluster.waitFor('deployment/wiki', 'Available');
+  });
+
+  it('survives a restart of the API server', async () => {
+    await start('a');
+    await cluster.faults.restart('apiserver');
+    await cluster.apply(website('late', 1));
+    await cluster.waitFor('deployment/late', 'Available');
+    assert.equal((await cluster.client.resource(Deployments).get({ namespace: 'default', name: 'late' })).spec?.replicas, 1);
+  });
+});

@@ -1,0 +1,149 @@
+/**
+ * A small operator, written with `@kubernetes/client-node` and knowing nothing of Keelson: every ConfigMap labelled
+ * `example.com/kind=website` gets a Deployment that it owns. A finalizer gives the operator the last word when a website is
+ * deleted; a Lease lets one of several replicas work at a time.
+ */
+import {
+  AppsV1Api,
+  CoordinationV1Api,
+  CoreV1Api,
+  makeInformer,
+  V1MicroTime,
+  type Informer,
+  type KubeConfig,
+  type V1ConfigMap,
+  type V1Deployment,
+  type V1Lease,
+} from '@kubernetes/client-node';
+
+const LABEL = 'example.com/kind=website';
+const FINALIZER = 'example.com/website';
+const LEASE = 'website-operator';
+
+/** The running operator. */
+export interface Operator {
+  /** Whether this replica is the one that works. */
+  isLeader(): boolean;
+  /** Names of websites whose end was seen to. */
+  readonly archived: readonly string[];
+  stop(): Promise<void>;
+}
+
+/** Starts a replica of the operator. `identity` names it among others. */
+export async function startOperator(kubeConfig: KubeConfig, namespace: string, identity: string): Promise<Operator> {
+  const core = kubeConfig.makeApiClient(CoreV1Api);
+  const apps = kubeConfig.makeApiClient(AppsV1Api);
+  const leases = kubeConfig.makeApiClient(CoordinationV1Api);
+  const archived: string[] = [];
+  const election = createElection(leases, namespace, identity);
+  await election.start();
+
+  const informer: Informer<V1ConfigMap> = makeInformer(
+    kubeConfig,
+    `/api/v1/namespaces/${namespace}/configmaps`,
+    () => core.listNamespacedConfigMap({ namespace, labelSelector: LABEL }),
+    LABEL,
+  );
+  let queue = Promise.resolve();
+  const enqueue = (website: V1ConfigMap): void => {
+    queue = queue.then(() => (election.isLeader() ? reconcile(website.metadata?.name ?? '') : undefined)).catch((error: unknown) => console.error('reconcile failed', error));
+  };
+  informer.on('add', enqueue);
+  informer.on('update', enqueue);
+  informer.on('error', () => setTimeout(() => void informer.start(), 1000).unref());
+  await informer.start();
+
+  async function reconcile(name: string): Promise<void> {
+    const website = await core.readNamespacedConfigMap({ name, namespace }).catch(undefinedIfGone);
+    if (website === undefined) return;
+    const { metadata = {} } = website;
+    if (metadata.deletionTimestamp !== undefined) {
+      if (metadata.finalizers?.includes(FINALIZER) !== true) return;
+      archived.push(name); // Where a real operator would save what must not be lost.
+      metadata.finalizers = metadata.finalizers.filter((finalizer) => finalizer !== FINALIZER);
+      await core.replaceNamespacedConfigMap({ name, namespace, body: website });
+      return;
+    }
+    if (metadata.finalizers?.includes(FINALIZER) !== true) {
+      metadata.finalizers = [...(metadata.finalizers ?? []), FINALIZER];
+      await core.replaceNamespacedConfigMap({ name, namespace, body: website });
+      return; // The update comes back as an event.
+    }
+    await ensureDeployment(website);
+  }
+
+  async function ensureDeployment(website: V1ConfigMap): Promise<void> {
+    const wanted = deploymentOf(website, namespace);
+    const name = wanted.metadata?.name ?? '';
+    const current = await apps.readNamespacedDeployment({ name, namespace }).catch(undefinedIfGone);
+    if (current === undefined) await apps.createNamespacedDeployment({ namespace, body: wanted });
+    else if (current.spec?.replicas !== wanted.spec?.replicas) {
+      current.spec!.replicas = wanted.spec!.replicas!;
+      await apps.replaceNamespacedDeployment({ name, namespace, body: current });
+    }
+  }
+
+  return {
+    isLeader: election.isLeader,
+    archived,
+    async stop() {
+      await informer.stop();
+      await election.stop();
+      await queue;
+    },
+  };
+}
+
+function deploymentOf({ metadata, data }: V1ConfigMap, namespace: string): V1Deployment {
+  const name = metadata?.name ?? '';
+  const labels = { website: name };
+  return {
+    metadata: {
+      name, namespace, labels,
+      ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name, uid: metadata?.uid ?? '', controller: true, blockOwnerDeletion: true }],
+    },
+    spec: {
+      replicas: Number(data?.['replicas'] ?? 1),
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [{ name: 'web', image: data?.['image'] ?? 'web:1' }] } },
+    },
+  };
+}
+
+function undefinedIfGone(error: unknown): undefined {
+  if ((error as { code?: number }).code === 404) return undefined;
+  throw error;
+}
+
+/** One of all replicas holds the lease; it renews it every second, and whoever finds it five seconds old takes it. */
+function createElection(leases: CoordinationV1Api, namespace: string, identity: string): { isLeader(): boolean; start(): Promise<void>; stop(): Promise<void> } {
+  let leading = false;
+  let timer: NodeJS.Timeout | undefined;
+  const spec = (): V1Lease['spec'] => ({ holderIdentity: identity, leaseDurationSeconds: 5, renewTime: new V1MicroTime() });
+  const isFree = ({ spec: held }: V1Lease): boolean =>
+    !held?.holderIdentity || held.holderIdentity === identity || Date.now() - new Date(held.renewTime ?? 0).getTime() > 5000;
+  const attempt = async (): Promise<void> => {
+    try {
+      const lease = await leases.readNamespacedLease({ name: LEASE, namespace }).catch(undefinedIfGone);
+      if (lease === undefined) await leases.createNamespacedLease({ namespace, body: { metadata: { name: LEASE }, spec: spec()! } });
+      else if (isFree(lease)) await leases.replaceNamespacedLease({ name: LEASE, namespace, body: { ...lease, spec: spec()! } });
+      leading = lease === undefined || isFree(lease);
+    } catch {
+      leading = false; // Somebody else was quicker.
+    }
+  };
+  return {
+    isLeader: () => leading,
+    async start() {
+      await attempt();
+      timer = setInterval(() => void attempt(), 1000).unref();
+    },
+    async stop() {
+      clearInterval(timer);
+      if (!leading) return;
+      leading = false;
+      const lease = await leases.readNamespacedLease({ name: LEASE, namespace });
+      await leases.replaceNamespacedLease({ name: LEASE, namespace, body: { ...lease, spec: { ...lease.spec, holderIdentity: '' } } });
+    },
+  };
+}

@@ -1,0 +1,33 @@
+/** Runs one admission plugin on made-up requests, for tests. */
+import type { KubernetesObject } from '../../api/object.ts';
+import type { ResourceInfo } from '../../api/resource-info.ts';
+import type { Principal } from '../../api/transport.ts';
+import type { AdmissionAttributes, AdmissionOperation, AdmissionPlugin } from './contract.ts';
+
+/** What a test says of a request; the rest follows. */
+export interface TestRequest {
+  readonly operation?: AdmissionOperation;
+  readonly subresource?: string;
+  readonly object?: KubernetesObject;
+  readonly oldObject?: KubernetesObject;
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly user?: Principal;
+}
+
+/** Admits a request through the plugin, if it handles it. Rejects with what the plugin refuses. */
+export async function admit(plugin: AdmissionPlugin, resource: ResourceInfo, request: TestRequest): Promise<void> {
+  const { operation = 'CREATE', subresource = '', object, oldObject } = request;
+  const meta = (object ?? oldObject)?.metadata;
+  const namespace = request.namespace ?? meta?.namespace ?? '';
+  const user = request.user ?? { name: 'admin', groups: [] };
+  const name = request.name ?? meta?.name ?? '';
+  const attributes = {
+    operation, resource, subresource, namespace, name,
+    ...(object === undefined ? {} : { object }), ...(oldObject === undefined ? {} : { oldObject }),
+    options: {}, dryRun: false, context: { user, info: { name: operation === 'CREATE' ? '' : name } },
+  } as unknown as AdmissionAttributes;
+  if (!plugin.handles(operation, resource, subresource)) return;
+  await plugin.mutate?.(attributes);
+  await plugin.validate?.(attributes);
+}

@@ -1,0 +1,18 @@
+/** A server with every built-in resource, for tests of this folder only. */
+import { createMemoryStore } from '../storage/memory/memory-store.ts';
+import { ServiceAllocator } from './registry/core/services/service-allocator.ts';
+import { createResourceDefinitions } from './registry/list.ts';
+import { createServerStorage } from './server-storage.ts';
+import { startTestServer, testPlatform, type TestServer } from './server-fixture.ts';
+
+/** Starts it. */
+export async function startWithAll(): Promise<TestServer> {
+  const platform = testPlatform();
+  const storage = createServerStorage({ store: createMemoryStore({ clock: platform.clock }), platform });
+  const { objects } = storage;
+  const serviceAllocator = new ServiceAllocator({ objects, random: platform.random }, { serviceClusterIpRanges: ['10.43.0.0/16'] });
+  const definitions = createResourceDefinitions({ objects, platform, serviceAllocator, authorizer: { authorize: () => ({ decision: 'allow', reason: '' }) } });
+  const server = await startTestServer({ storage, definitions });
+  serviceAllocator.start();
+  return { ...server, platform };
+}

@@ -1,0 +1,72 @@
+/**
+ * The objects a pod names in its spec: secrets, config maps, claims. Upstream: api/v1/pod.VisitPodSecretNames,
+ * VisitPodConfigmapNames and component-helpers/storage/ephemeral.
+ */
+import type { PersistentVolume, Pod, PodSpec, SecretReference } from '../../api/gen/core-v1.ts';
+
+/** Names of the secrets a pod refers to. */
+export function secretNames(pod: Pod): ReadonlySet<string> {
+  const names = new Set<string>();
+  const add = (name: string | undefined): void => void (name !== undefined && name !== '' && names.add(name));
+  for (const reference of pod.spec?.imagePullSecrets ?? []) add(reference.name);
+  for (const volume of pod.spec?.volumes ?? []) {
+    add(volume.secret?.secretName);
+    for (const source of volume.projected?.sources ?? []) add(source.secret?.name);
+    add(volume.azureFile?.secretName);
+    for (const { secretRef } of [volume.cephfs, volume.cinder, volume.flexVolume, volume.iscsi, volume.rbd, volume.scaleIO, volume.storageos].map((v) => v ?? {})) add(secretRef?.name);
+    add(volume.csi?.nodePublishSecretRef?.name);
+  }
+  for (const container of containersOf(pod.spec)) {
+    for (const env of container.env ?? []) add(env.valueFrom?.secretKeyRef?.name);
+    for (const from of container.envFrom ?? []) add(from.secretRef?.name);
+  }
+  return names;
+}
+
+/** Names of the config maps a pod refers to. */
+export function configMapNames(pod: Pod): ReadonlySet<string> {
+  const names = new Set<string>();
+  const add = (name: string | undefined): void => void (name !== undefined && name !== '' && names.add(name));
+  for (const volume of pod.spec?.volumes ?? []) {
+    add(volume.configMap?.name);
+    for (const source of volume.projected?.sources ?? []) add(source.configMap?.name);
+  }
+  for (const container of containersOf(pod.spec)) {
+    for (const env of container.env ?? []) add(env.valueFrom?.configMapKeyRef?.name);
+    for (const from of container.envFrom ?? []) add(from.configMapRef?.name);
+  }
+  return names;
+}
+
+/** Names of the claims a pod uses, those of its generic ephemeral volumes among them. */
+export function claimNames(pod: Pod): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const volume of pod.spec?.volumes ?? []) {
+    if (volume.persistentVolumeClaim !== undefined) names.add(volume.persistentVolumeClaim.claimName);
+    if (volume.ephemeral !== undefined) names.add(`${pod.metadata.name}-${volume.name}`);
+  }
+  return names;
+}
+
+/** The secrets a node needs to mount a volume, as `namespace/name`; the claim's namespace where none is named. Upstream: VisitPVSecretNames. */
+export function volumeSecrets(volume: PersistentVolume): ReadonlySet<string> {
+  const found = new Set<string>();
+  const { spec } = volume;
+  const home = spec?.claimRef?.namespace ?? '';
+  const add = (reference: SecretReference | undefined): void => {
+    if (reference?.name !== undefined && reference.name !== '') found.add(`${reference.namespace === undefined || reference.namespace === '' ? home : reference.namespace}/${reference.name}`);
+  };
+  if (spec?.azureFile !== undefined) add({ name: spec.azureFile.secretName, namespace: spec.azureFile.secretNamespace ?? home });
+  for (const { secretRef } of [spec?.cephfs, spec?.cinder, spec?.flexVolume, spec?.iscsi, spec?.rbd, spec?.scaleIO, spec?.storageos].map((v) => v ?? {})) add(secretRef);
+  for (const reference of [spec?.csi?.controllerExpandSecretRef, spec?.csi?.nodePublishSecretRef, spec?.csi?.nodeStageSecretRef, spec?.csi?.nodeExpandSecretRef]) add(reference);
+  return found;
+}
+
+interface ReferringContainer {
+  readonly env?: readonly { readonly valueFrom?: { readonly secretKeyRef?: { readonly name?: string }; readonly configMapKeyRef?: { readonly name?: string } } }[];
+  readonly envFrom?: readonly { readonly secretRef?: { readonly name?: string }; readonly configMapRef?: { readonly name?: string } }[];
+}
+
+function containersOf(spec: PodSpec | undefined): readonly ReferringContainer[] {
+  return spec === undefined ? [] : [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])];
+}

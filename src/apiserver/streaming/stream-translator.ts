@@ -1,0 +1,92 @@
+/**
+ * Exec and attach for clients that speak WebSocket `v5.channel.k8s.io`: their channels become SPDY streams towards the
+ * kubelet. Upstream: apimachinery util/proxy.StreamTranslatorHandler.
+ *
+ * v5 is v4 with a message that ends the standard input. Runtimes of today speak v4 over WebSockets, where a client can only
+ * end its input by closing all; over SPDY they have known half-closed streams all along.
+ */
+import type { ApiResponse } from '../../api/transport.ts';
+import { badRequest } from '../../api/status-error.ts';
+import { dialUpgrade, type TunnelRequest } from '../../component-helpers/streaming/upgrade-tunnel.ts';
+import type { CryptoPort } from '../../platform/crypto.ts';
+import type { Net } from '../../platform/net.ts';
+import type { Duplex } from '../../platform/streams.ts';
+import { createSpdyClient, type SpdyClient, type SpdyStream } from './spdy-client.ts';
+import { acceptHead, readMessages, sendClose, sendMessage } from './websocket-server.ts';
+
+/** The protocol that is translated. */
+export const translatedProtocol = 'v5.channel.k8s.io';
+
+/** Which streams the client asked for. */
+export interface RemoteStreams {
+  readonly stdin: boolean;
+  readonly stdout: boolean;
+  readonly stderr: boolean;
+  readonly tty: boolean;
+}
+
+const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
+const normalClosure = 1000;
+
+/** Whether a request's headers ask for the translated protocol. */
+export function wantsTranslation(headers: TunnelRequest['headers']): boolean {
+  const protocols = (headers['sec-websocket-protocol'] ?? '').split(',').map((protocol) => protocol.trim());
+  return headers['upgrade']?.toLowerCase() === 'websocket' && protocols.includes(translatedProtocol);
+}
+
+/** Opens the SPDY connection; the answer joins the client with it. A backend's refusal is passed on. */
+export async function translateStreams(
+  deps: { readonly net: Net; readonly crypto: CryptoPort }, request: TunnelRequest, streams: RemoteStreams,
+): Promise<ApiResponse> {
+  const key = request.headers['sec-websocket-key'];
+  if (key === undefined) throw badRequest('missing Sec-WebSocket-Key');
+  const headers = { connection: 'Upgrade', upgrade: 'SPDY/3.1', 'x-stream-protocol-version': 'v4.channel.k8s.io', 'user-agent': request.headers['user-agent'] };
+  const dialled = await dialUpgrade(deps.net, { ...request, method: 'POST', headers });
+  if (dialled.kind === 'refused') return dialled.answer;
+  const { backend, head } = dialled;
+  return {
+    kind: 'upgrade',
+    async accept(client) {
+      try {
+        await client.write(await acceptHead({ key, protocol: translatedProtocol }, deps.crypto.webcrypto));
+        await relay(client, createSpdyClient(backend, head.rest), streams);
+      } catch {
+        client.destroy();
+      } finally {
+        backend.destroy();
+      }
+    },
+  };
+}
+
+async function relay(client: Duplex, spdy: SpdyClient, streams: RemoteStreams): Promise<void> {
+  const finished = Promise.withResolvers<void>();
+  let open = 1 + Number(streams.stdout) + Number(streams.stderr && !streams.tty);
+  const output = (channel: number) => async (chunk: Uint8Array, last: boolean): Promise<void> => {
+    if (chunk.byteLength > 0) await sendMessage(client, Buffer.from([channel]), chunk);
+    if (last && --open === 0) finished.resolve();
+  };
+  const ignore = (): Promise<void> => Promise.resolve();
+  const inputs = new Map<number, SpdyStream>();
+  // The order is upstream's; the result comes on the first.
+  await spdy.open({ streamtype: 'error' }, output(channels.error));
+  if (streams.stdin) inputs.set(channels.stdin, await spdy.open({ streamtype: 'stdin' }, ignore));
+  if (streams.stdout) await spdy.open({ streamtype: 'stdout' }, output(channels.stdout));
+  if (streams.stderr && !streams.tty) await spdy.open({ streamtype: 'stderr' }, output(channels.stderr));
+  if (streams.tty) inputs.set(channels.resize, await spdy.open({ streamtype: 'resize' }, ignore));
+  // An empty message on the lowest channel tells the client that it is connected.
+  await sendMessage(client, Buffer.from([streams.stdout ? channels.stdout : streams.stderr ? channels.stderr : channels.error]));
+  const up = readInput(client, inputs);
+  await Promise.race([finished.promise, spdy.run(), up.then((left) => (left ? undefined : finished.promise))]);
+  await sendClose(client, normalClosure);
+}
+
+/** Hands on what the client types. Resolves to true when the client has gone. */
+async function readInput(client: Duplex, inputs: ReadonlyMap<number, SpdyStream>): Promise<boolean> {
+  for await (const message of readMessages(client)) {
+    const [channel, ended] = message;
+    if (channel === channels.close) await inputs.get(ended ?? -1)?.end();
+    else await inputs.get(channel ?? -1)?.write(message.subarray(1));
+  }
+  return true;
+}

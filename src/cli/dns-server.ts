@@ -1,0 +1,33 @@
+/** `keelson dns-server`: cluster DNS as a process of its own. `keelson up` starts it; it is not meant for hands. */
+import { Command } from 'commander';
+
+interface RawDnsOptions {
+  readonly kubeconfig: string;
+  readonly listen: string;
+  readonly domain: string;
+}
+
+const PORT = 53;
+
+/** The command, hidden from the help. */
+export function dnsServerCommand(): Command {
+  return new Command('dns-server')
+    .requiredOption('--kubeconfig <file>', 'how to reach the API')
+    .requiredOption('--listen <address>', 'address to answer on, UDP and TCP, port 53')
+    .option('--domain <name>', 'DNS domain of services', 'cluster.local')
+    .action(async (raw: RawDnsOptions) => {
+      const { createDns } = await import('../dns/dns.ts');
+      const { createKubeconfigClient } = await import('../client/kubeconfig.ts');
+      const { createNodePlatform } = await import('../platform/node/node-platform.ts');
+      const platform = createNodePlatform({ startSpawner: false });
+      const client = await createKubeconfigClient({ ...platform, userAgent: 'keelson-dns' }, raw.kubeconfig);
+      const dns = createDns({ client, platform }, { listen: [{ address: raw.listen, port: PORT }], domain: raw.domain, resolvConfPath: '/etc/resolv.conf' });
+      await dns.start();
+      await new Promise<void>((resolve) => {
+        process.once('SIGTERM', resolve);
+        process.once('SIGINT', resolve);
+      });
+      await dns.stop();
+      platform.close();
+    });
+}

@@ -1,0 +1,90 @@
+/**
+ * Runs a cluster in the foreground: takes the instance's lock, starts with progress on stderr, serves until a signal or
+ * `keelson down`. SIGINT and SIGTERM stop cleanly; a second one ends at once.
+ */
+import { createHash } from 'node:crypto';
+import type { ClusterStatus } from '../cluster/cluster-status.ts';
+import { acquireControlLock, InstanceRunningError, type ControlLock } from '../cluster/control-socket.ts';
+import { controlSocketName, instanceHash } from '../cluster/instance.ts';
+import { createProgress, type Progress } from '../cluster/progress.ts';
+import { PreflightError } from '../cluster/preflight.ts';
+import { createNodePlatform, type NodePlatform } from '../platform/node/node-platform.ts';
+import { printProgress } from './progress.ts';
+import { UserError } from './usage-error.ts';
+
+/** What runs. */
+export interface RunnableCluster {
+  /** Resolves when it is ready. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Rejects when a part fails for good after the start. */
+  readonly failed: Promise<never>;
+  status(): Promise<ClusterStatus>;
+}
+
+/** How it is run. */
+export interface InstanceRun {
+  readonly dataDir: string;
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
+  /** Settles every choice; nothing runs before its `start`. Throws `PreflightError`. */
+  create(platform: NodePlatform, progress: Progress): Promise<RunnableCluster>;
+}
+
+/** Runs until stopped; resolves to the exit code. */
+export async function runInstance(run: InstanceRun): Promise<number> {
+  const hash = instanceHash(run.dataDir, (text) => createHash('sha256').update(text).digest('hex'));
+  const lock = await acquireControlLock(controlSocketName(hash), run.dataDir).catch((error: unknown) => {
+    throw error instanceof InstanceRunningError ? new UserError(error.message) : error;
+  });
+  const platform = createNodePlatform({ cgroupRoot: `/keelson-${hash}`, log: { level: run.logLevel } });
+  const progress = createProgress(platform.clock);
+  try {
+    return await runLocked(run, { platform, lock, progress });
+  } catch (error) {
+    progress.finish('failed', (error as Error).message);
+    throw error instanceof PreflightError ? new UserError(error.message) : error;
+  } finally {
+    await lock.release();
+    platform.close();
+  }
+}
+
+interface Running {
+  readonly platform: NodePlatform;
+  readonly lock: ControlLock;
+  readonly progress: Progress;
+}
+
+async function runLocked(run: InstanceRun, { platform, lock, progress }: Running): Promise<number> {
+  const stopped = waitForSignal();
+  const running: { cluster?: RunnableCluster } = {};
+  lock.serve({
+    status: async () => running.cluster?.status() ?? { phase: 'starting', pid: process.pid },
+    progress: (send) => progress.follow(send),
+    stop: stopped.trigger,
+  });
+  if (process.stderr.isTTY) progress.follow(printProgress);
+  const cluster = await run.create(platform, progress);
+  running.cluster = cluster;
+  try {
+    await Promise.race([cluster.start(), stopped.promise]);
+    if (!stopped.happened()) progress.finish('ready');
+    await Promise.race([stopped.promise, cluster.failed]);
+  } finally {
+    await cluster.stop();
+  }
+  return 0;
+}
+
+function waitForSignal(): { promise: Promise<void>; trigger: () => void; happened: () => boolean } {
+  let happened = false;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const trigger = (): void => {
+    if (happened) process.exit(1);
+    happened = true;
+    resolve();
+  };
+  process.on('SIGINT', trigger);
+  process.on('SIGTERM', trigger);
+  return { promise, trigger, happened: () => happened };
+}

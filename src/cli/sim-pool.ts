@@ -1,0 +1,59 @@
+/** Runs scenarios on several threads, each a world of its own in which nothing real can be reached. */
+import { Worker } from 'node:worker_threads';
+import type { SimAnswer, SimOrder } from './sim-worker.ts';
+
+/** Threads. */
+export interface SimPool {
+  run(text: string, seed: number, options?: { twice?: boolean }): Promise<SimAnswer>;
+  close(): Promise<void>;
+}
+
+/** Starts so many threads. */
+export function createSimPool(threads: number): SimPool {
+  const idle: Worker[] = [];
+  const all = new Set<Worker>();
+  const waiting: ((worker: Worker) => void)[] = [];
+  const running = new Map<Worker, { resolve(answer: SimAnswer): void; reject(error: Error): void }>();
+  let nextId = 0;
+
+  const release = (worker: Worker): void => {
+    const next = waiting.shift();
+    if (next === undefined) idle.push(worker);
+    else next(worker);
+  };
+  const start = (): void => {
+    const worker = new Worker(new URL('./sim-worker.ts', import.meta.url));
+    worker.on('message', (answer: SimAnswer) => {
+      running.get(worker)?.resolve(answer);
+      running.delete(worker);
+      release(worker);
+    });
+    worker.on('error', (error: Error) => {
+      all.delete(worker);
+      running.get(worker)?.reject(error);
+      running.delete(worker);
+      start();
+    });
+    all.add(worker);
+    release(worker);
+  };
+  for (let index = 0; index < threads; index++) start();
+
+  const take = (): Promise<Worker> => {
+    const worker = idle.pop();
+    return worker === undefined ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve(worker);
+  };
+  return {
+    async run(text, seed, { twice = false } = {}) {
+      const worker = await take();
+      const order: SimOrder = { id: nextId++, text, seed, twice };
+      return new Promise((resolve, reject) => {
+        running.set(worker, { resolve, reject });
+        worker.postMessage(order);
+      });
+    },
+    async close() {
+      await Promise.all([...all].map((worker) => worker.terminate()));
+    },
+  };
+}

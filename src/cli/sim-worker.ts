@@ -1,0 +1,47 @@
+/** A thread that runs scenarios: told one file and one seed at a time, it answers how that went. */
+import { parentPort } from 'node:worker_threads';
+import { forbidGlobals } from '../platform/sim/virtual-clock-globals.ts';
+import { parseScenario, runScenario, ScenarioError, type ScenarioResult } from '../testing/scenario.ts';
+
+/** What the thread is told. */
+export interface SimOrder {
+  readonly id: number;
+  /** Text of the scenario. */
+  readonly text: string;
+  readonly seed: number;
+  /** Run twice and compare. */
+  readonly twice: boolean;
+}
+
+/** What it answers. */
+export interface SimAnswer {
+  readonly id: number;
+  readonly result?: ScenarioResult;
+  readonly failure?: {
+    readonly message: string;
+    /** What went wrong, without where. */
+    readonly cause: string;
+    readonly step: number;
+  };
+}
+
+async function run({ id, text, seed, twice }: SimOrder): Promise<SimAnswer> {
+  try {
+    const scenario = parseScenario(text);
+    const result = await runScenario(scenario, seed);
+    if (!twice) return { id, result };
+    const again = await runScenario(scenario, seed);
+    if (again.hash === result.hash) return { id, result };
+    const cause = 'two runs differ';
+    return { id, failure: { cause, message: `${scenario.name} (seed ${seed}): two runs differ: ${result.hash} after ${result.changes} changes, ${again.hash} after ${again.changes}`, step: -1 } };
+  } catch (error) {
+    const step = error instanceof ScenarioError ? error.step : -1;
+    const cause = error instanceof ScenarioError ? (error.cause as Error).message : String(error);
+    return { id, failure: { message: error instanceof Error ? error.message : String(error), cause, step } };
+  }
+}
+
+// What is loaded on demand elsewhere is loaded before the real world is closed off.
+await Promise.all([import('jose'), import('../kubelet/prober/grpc-probe.ts')]);
+forbidGlobals();
+parentPort?.on('message', (order: SimOrder) => void run(order).then((answer) => parentPort?.postMessage(answer)));

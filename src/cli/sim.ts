@@ -1,0 +1,139 @@
+/** `keelson sim`: runs scenarios (see docs/testing.md) over seeds, repeats a failed run, makes a failing scenario smaller. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { Command, Option } from 'commander';
+import { parseYaml, stringifyYaml } from '../api/codec/yaml.ts';
+import { parseScenario, type Scenario } from '../testing/scenario.ts';
+import { createSimPool, type SimPool } from './sim-pool.ts';
+import type { SimAnswer } from './sim-worker.ts';
+import { UserError } from './usage-error.ts';
+
+interface RunOptions {
+  readonly seeds: string;
+  readonly seed?: string;
+  readonly threads: string;
+  readonly replays: boolean;
+}
+
+/** The command. */
+export function simCommand(): Command {
+  const command = new Command('sim').description('run scenarios against a simulated cluster on virtual time');
+  command
+    .command('run')
+    .description('run scenarios over many seeds')
+    .argument('<files...>', 'scenario files')
+    .option('--seeds <n>', 'how many seeds, from 1 on', '20')
+    .option('--seed <n>', 'this seed alone')
+    .option('--threads <n>', 'how many at the same time', String(availableParallelism()))
+    .addOption(new Option('--no-replays', 'write no replay file for what fails'))
+    .action((files: string[], options: RunOptions) => withPool(options.threads, (pool) => runFiles(pool, files, options)));
+  command
+    .command('replay')
+    .description('repeat the run of a replay file, twice, and compare')
+    .argument('<file>', 'a scenario with its seed')
+    .action((file: string) => withPool('1', (pool) => replay(pool, file)));
+  command
+    .command('shrink')
+    .description('leave out of a replay file what plays no part in its failure')
+    .argument('<file>', 'a scenario with its seed')
+    .action((file: string) => withPool(String(availableParallelism()), (pool) => shrink(pool, file)));
+  return command;
+}
+
+async function withPool(threads: string, work: (pool: SimPool) => Promise<void>): Promise<void> {
+  const pool = createSimPool(positive('--threads', threads));
+  try {
+    await work(pool);
+  } finally {
+    await pool.close();
+  }
+}
+
+function positive(flag: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new UserError(`${flag}: ${text} is not a number from 1 on`, 2);
+  return value;
+}
+
+function read(file: string): { text: string; scenario: Scenario } {
+  try {
+    const text = readFileSync(file, 'utf8');
+    return { text, scenario: parseScenario(text) };
+  } catch (error) {
+    throw new UserError(`${file}: ${(error as Error).message}`, 2);
+  }
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+async function runFiles(pool: SimPool, files: readonly string[], options: RunOptions): Promise<void> {
+  let failed = 0;
+  for (const file of files) {
+    const { text, scenario } = read(file);
+    const chosen = options.seed ?? scenario.seed;
+    const seeds = chosen === undefined ? seedsOf(scenario, positive('--seeds', options.seeds)) : [positive('--seed', String(chosen))];
+    const startedMs = performance.now();
+    const answers = await Promise.all(seeds.map(async (seed) => ({ seed, answer: await pool.run(text, seed) })));
+    const failures = answers.filter(({ answer }) => answer.failure !== undefined);
+    const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
+    say(`${failures.length === 0 ? 'ok' : 'FAILED'}  ${scenario.name}: ${seeds.length - failures.length} of ${seeds.length} seeds, ${seconds} s`);
+    const [first] = failures;
+    if (first === undefined) continue;
+    failed++;
+    say(indent(first.answer.failure!.message));
+    say(`    seeds that failed: ${failures.map(({ seed }) => seed).join(', ')}`);
+    if (options.replays) say(`    replay file: ${writeReplay(file, text, first.seed)}`);
+  }
+  if (failed > 0) throw new UserError(`${failed} of ${files.length} scenarios failed`);
+}
+
+function seedsOf({ regressions = [] }: Scenario, count: number): number[] {
+  return [...new Set([...regressions, ...Array.from({ length: count }, (_, index) => index + 1)])];
+}
+
+function writeReplay(file: string, text: string, seed: number): string {
+  const path = `${file.replace(/\.ya?ml$/, '')}.seed-${seed}.replay.yaml`;
+  writeFileSync(path, `seed: ${seed}\n${text.replace(/^seed: .*\n/m, '')}`);
+  return path;
+}
+
+async function replay(pool: SimPool, file: string): Promise<void> {
+  const { text, scenario } = read(file);
+  const { failure, result } = await runSeeded(pool, text, scenario);
+  if (failure !== undefined) throw new UserError(failure.message);
+  say(`ok  ${scenario.name} (seed ${result!.seed}): ${result!.changes} changes, ${(result!.virtualMs / 1000).toFixed(1)} s of virtual time, hash ${result!.hash}`);
+}
+
+function runSeeded(pool: SimPool, text: string, scenario: Scenario): Promise<SimAnswer> {
+  if (scenario.seed === undefined) throw new UserError(`${scenario.name} has no seed: it is no replay file`, 2);
+  return pool.run(text, scenario.seed, { twice: true });
+}
+
+/** Takes one step after the other out, the last first, and keeps it out as long as the run fails in the same step and way. */
+async function shrink(pool: SimPool, file: string): Promise<void> {
+  const { text, scenario } = read(file);
+  const { failure } = await runSeeded(pool, text, scenario);
+  if (failure === undefined) throw new UserError(`${scenario.name} does not fail with seed ${scenario.seed}`);
+  const value = parseYaml(text).value as Scenario & { steps: Record<string, unknown>[] };
+  let left = [...value.steps.slice(0, failure.step + 1)];
+  for (let index = failure.step - 1; index >= 0; index--) {
+    const tried = left.with(index, { nothing: null });
+    const answer = await pool.run(stringifyYaml({ ...value, steps: tried }), scenario.seed!);
+    if (answer.failure?.step === failure.step && kindOf(answer.failure.cause) === kindOf(failure.cause)) left = tried;
+  }
+  const path = `${file.replace(/(\.replay)?\.ya?ml$/, '')}.min.yaml`;
+  writeFileSync(path, stringifyYaml({ ...value, steps: left }));
+  const kept = left.filter((step) => !Object.hasOwn(step, 'nothing')).length;
+  say(`${path}: ${kept} of ${value.steps.length} steps play a part`);
+}
+
+/** What failed, without what it failed with: names and numbers change as steps are left out. */
+function kindOf(cause: string): string {
+  return (cause.split(/, there are|\n/)[0] ?? '').replace(/\d+/g, 'N');
+}
+
+function indent(text: string): string {
+  return text.replace(/^/gm, '    ');
+}

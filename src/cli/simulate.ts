@@ -1,0 +1,84 @@
+/**
+ * `keelson up --simulate`: a real control plane on a real port, in real time, with simulated nodes. No root, no containerd;
+ * containers of any image run for ever and do nothing.
+ */
+import { Nodes, Pods } from '../api/gen/resources.ts';
+import { KUBERNETES_VERSION, VERSION } from '../base/version.ts';
+import type { ClusterOptions } from '../cluster/cluster-options.ts';
+import type { ClusterStatus } from '../cluster/cluster-status.ts';
+import { openStore } from '../cluster/open-store.ts';
+import { PreflightError } from '../cluster/preflight.ts';
+import type { Progress } from '../cluster/progress.ts';
+import type { NodePlatform } from '../platform/node/node-platform.ts';
+import { Cluster } from '../testing/cluster.ts';
+import { makePki, type Listening } from '../testing/listener.ts';
+import { runInstance, type InstanceRun, type RunnableCluster } from './run-instance.ts';
+
+/** Runs until stopped; resolves to the exit code. */
+export function runSimulated(options: ClusterOptions & { readonly nodes: number }, logLevel: InstanceRun['logLevel']): Promise<number> {
+  return runInstance({ dataDir: options.dataDir, logLevel, create: async (platform, progress) => new SimulatedCluster(platform, options, progress) });
+}
+
+class SimulatedCluster implements RunnableCluster {
+  readonly failed = new Promise<never>(() => undefined);
+  readonly #platform: NodePlatform;
+  readonly #options: ClusterOptions & { readonly nodes: number };
+  readonly #progress: Progress;
+  readonly #startedMs: number;
+  #cluster: Cluster | undefined;
+  #listening: Listening | undefined;
+
+  constructor(platform: NodePlatform, options: ClusterOptions & { readonly nodes: number }, progress: Progress) {
+    this.#platform = platform;
+    this.#options = options;
+    this.#progress = progress;
+    this.#startedMs = platform.clock.monotonicMs();
+  }
+
+  async start(): Promise<void> {
+    const { files } = this.#platform;
+    const { dataDir, store, httpsPort, nodes } = this.#options;
+    try {
+      await files.makeDir(dataDir, { mode: 0o700 });
+    } catch (error) {
+      throw new PreflightError(`cannot use the data directory ${dataDir}: ${(error as Error).message}`);
+    }
+    const pki = await this.#progress.phase('certificates', () => makePki(this.#platform, `${dataDir}/pki`, []));
+    const cluster = await this.#progress.phase('API server and controllers', () =>
+      Cluster.start({ clock: 'real', nodes: 0, pki, store: () => openStore(this.#platform, { kind: store, file: `${dataDir}/state.db` }) }));
+    this.#cluster = cluster;
+    this.#listening = await cluster.listen({ port: httpsPort }).catch((error: unknown) => {
+      throw (error as { code?: string }).code === 'EADDRINUSE' ? new PreflightError(`port ${httpsPort} is taken; choose another with --https-port`) : error;
+    });
+    await files.writeFileAtomic(this.#kubeconfig, this.#listening.kubeconfig, { mode: 0o600 });
+    await this.#progress.phase(`${nodes} simulated node${nodes === 1 ? '' : 's'} Ready`, () => cluster.nodes.addMany(Array.from({ length: nodes }, () => ({}))));
+  }
+
+  async stop(): Promise<void> {
+    await this.#cluster?.stop();
+  }
+
+  get #kubeconfig(): string {
+    return `${this.#options.dataDir}/admin.kubeconfig`;
+  }
+
+  async status(): Promise<ClusterStatus> {
+    const cluster = this.#cluster;
+    const pods = Map.groupBy(cluster?.peek(Pods) ?? [], ({ status }) => status?.phase ?? 'Pending');
+    return {
+      phase: this.#listening === undefined ? 'starting' : 'running', simulated: true,
+      pid: process.pid, version: VERSION, kubernetesVersion: KUBERNETES_VERSION,
+      uptimeSeconds: (this.#platform.clock.monotonicMs() - this.#startedMs) / 1000,
+      memoryBytes: process.memoryUsage.rss(),
+      server: this.#listening?.url ?? '', kubeconfig: this.#kubeconfig, containerdSocket: 'none: containers are simulated',
+      clusterCidr: '10.128.0.0/9', serviceCidr: '10.96.0.0/16', clusterDomain: 'cluster.local',
+      components: [{ name: 'apiserver', healthy: this.#listening !== undefined, message: this.#listening === undefined ? 'not ready' : '' }],
+      nodes: (cluster?.peek(Nodes) ?? []).map(({ metadata, status }) => {
+        const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+        return { name: metadata.name ?? '', ready: ready?.status === 'True', message: ready?.message ?? '', kubeletVersion: status?.nodeInfo?.kubeletVersion ?? '', runtime: status?.nodeInfo?.containerRuntimeVersion ?? '' };
+      }),
+      podsByPhase: Object.fromEntries([...pods].map(([phase, list]) => [phase, list.length])),
+      store: (await cluster?.storeStatus()) ?? { kind: 'none', revision: 0, compactedRevision: 0, sizeBytes: 0, keyCount: 0 },
+    };
+  }
+}

@@ -1,0 +1,280 @@
+/**
+ * Between protobuf's wire format and our plain objects, in one step: 64-bit integers are plain numbers, nanosecond times
+ * milliseconds (with fractions down to the microsecond), enums their names.
+ *
+ * A per-message plan is computed once. Values a plain object lacks are zero values, which proto3 leaves out; names the
+ * message does not have are an error, so that a misspelt field cannot vanish.
+ */
+import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
+import { setOwn } from '../api/codec/own-property.ts';
+import { parseFields, plainFieldName, type ProtobufTable, type TableField } from './protobuf-table.ts';
+
+type Plain = Record<string, unknown>;
+
+/** How one value of a type is written and read, without its tag. */
+interface ValueCodec {
+  readonly wireType: WireType;
+  /** The value that is left out; undefined for messages, which are absent instead. */
+  readonly zero: unknown;
+  write(writer: BinaryWriter, value: unknown): void;
+  read(reader: BinaryReader): unknown;
+}
+
+interface FieldPlan {
+  readonly number: number;
+  readonly plainName: string;
+  readonly kind: 'single' | 'list' | 'map';
+  readonly value: ValueCodec;
+}
+
+interface MessagePlan {
+  readonly typeName: string;
+  readonly fields: readonly FieldPlan[];
+  readonly byName: ReadonlyMap<string, FieldPlan>;
+  readonly byNumber: ReadonlyMap<number, FieldPlan>;
+}
+
+/** Encodes and decodes messages of one or several tables. */
+export interface MessageCodec {
+  /** The bytes of a plain object. Throws on a field the message does not have. */
+  encode(typeName: string, plain: object): Uint8Array;
+  /** A plain object with every scalar, list and map present. Throws on bytes that are not such a message. */
+  decode(typeName: string, bytes: Uint8Array): object;
+}
+
+function toNanoseconds(value: unknown): bigint {
+  const ms = value as number;
+  const wholeMs = Math.floor(ms);
+  return BigInt(wholeMs) * 1_000_000n + BigInt(Math.round((ms - wholeMs) * 1000)) * 1000n;
+}
+
+const wholeNumber = (value: unknown): bigint => BigInt(Math.trunc(value as number));
+
+/** A 64-bit time: nanoseconds on the wire, milliseconds here. */
+const nanoseconds: ValueCodec = {
+  wireType: WireType.Varint,
+  zero: 0,
+  write: (writer, value) => void writer.int64(toNanoseconds(value)),
+  read: (reader) => Number(BigInt(reader.int64()) / 1000n) / 1000,
+};
+
+const scalars: Readonly<Record<string, ValueCodec>> = {
+  string: {
+    wireType: WireType.LengthDelimited,
+    zero: '',
+    write: (writer, value) => void writer.string(value as string),
+    read: (reader) => reader.string(),
+  },
+  bool: {
+    wireType: WireType.Varint,
+    zero: false,
+    write: (writer, value) => void writer.bool(value as boolean),
+    read: (reader) => reader.bool(),
+  },
+  int32: {
+    wireType: WireType.Varint,
+    zero: 0,
+    write: (writer, value) => void writer.int32(value as number),
+    read: (reader) => reader.int32(),
+  },
+  uint32: {
+    wireType: WireType.Varint,
+    zero: 0,
+    write: (writer, value) => void writer.uint32(value as number),
+    read: (reader) => reader.uint32(),
+  },
+  int64: {
+    wireType: WireType.Varint,
+    zero: 0,
+    write: (writer, value) => void writer.int64(wholeNumber(value)),
+    read: (reader) => Number(reader.int64()),
+  },
+  uint64: {
+    wireType: WireType.Varint,
+    zero: 0,
+    write: (writer, value) => void writer.uint64(wholeNumber(value)),
+    read: (reader) => Number(reader.uint64()),
+  },
+  double: {
+    wireType: WireType.Bit64,
+    zero: 0,
+    write: (writer, value) => void writer.double(value as number),
+    read: (reader) => reader.double(),
+  },
+};
+
+/** Empty bytes are told by their length, not by being equal to a zero. */
+const bytes: ValueCodec = {
+  wireType: WireType.LengthDelimited,
+  zero: new Uint8Array(),
+  write: (writer, value) => void writer.bytes(value as Uint8Array),
+  read: (reader) => reader.bytes(),
+};
+
+function enumCodec(typeName: string, names: readonly string[]): ValueCodec {
+  return {
+    wireType: WireType.Varint,
+    zero: names[0],
+    write(writer, value) {
+      const number = names.indexOf(value as string);
+      if (number < 0) throw new Error(`${typeName} has no value ${String(value)}`);
+      writer.int32(number);
+    },
+    read(reader) {
+      const number = reader.int32();
+      return names[number] ?? String(number);
+    },
+  };
+}
+
+/** Makes the codec of the messages these tables describe. */
+export function createMessageCodec(tables: readonly ProtobufTable[]): MessageCodec {
+  const plans = new Map<string, MessagePlan>();
+  const planOf = (typeName: string): MessagePlan => {
+    const known = plans.get(typeName);
+    if (known !== undefined) return known;
+    const table = tables.find(
+      (each) =>
+        typeName.startsWith(`${each.package}.`) &&
+        Object.hasOwn(each.messages, typeName.slice(each.package.length + 1)),
+    );
+    if (table === undefined) throw new Error(`no protobuf message ${typeName}`);
+    const text = table.messages[typeName.slice(table.package.length + 1)] ?? '';
+    const fields = parseFields(text).map((field) => fieldPlan(field, table, messageCodec));
+    const plan: MessagePlan = {
+      typeName,
+      fields,
+      byName: new Map(fields.map((field) => [field.plainName, field])),
+      byNumber: new Map(fields.map((field) => [field.number, field])),
+    };
+    plans.set(typeName, plan);
+    return plan;
+  };
+  // Plans are looked up when a value is there: messages may hold themselves.
+  const messageCodec = (typeName: string): ValueCodec => ({
+    wireType: WireType.LengthDelimited,
+    zero: undefined,
+    write(writer, value) {
+      writer.fork();
+      writeMessage(writer, planOf(typeName), value as Plain);
+      writer.join();
+    },
+    read(reader) {
+      const length = reader.uint32();
+      return readMessage(reader, planOf(typeName), reader.pos + length);
+    },
+  });
+  return {
+    encode(typeName, plain) {
+      const writer = new BinaryWriter();
+      writeMessage(writer, planOf(typeName), plain as Plain);
+      return writer.finish();
+    },
+    decode: (typeName, encoded) => readMessage(new BinaryReader(encoded), planOf(typeName), encoded.length),
+  };
+}
+
+function fieldPlan(field: TableField, table: ProtobufTable, messageCodec: (typeName: string) => ValueCodec): FieldPlan {
+  const { number, type } = field;
+  const plainName = plainFieldName(field);
+  if (type === 'map<string,string>') return { number, plainName, kind: 'map', value: scalars['string']! };
+  const list = type.startsWith('[]');
+  const element = list ? type.slice(2) : type;
+  const valueCodec = (): ValueCodec => {
+    if (field.conversion === 'ns') return nanoseconds;
+    if (element === 'bytes') return bytes;
+    const scalar = Object.hasOwn(scalars, element) ? scalars[element] : undefined;
+    if (scalar !== undefined) return scalar;
+    const fullName = element.startsWith('.') ? element.slice(1) : `${table.package}.${element}`;
+    const values = Object.hasOwn(table.enums, element) ? table.enums[element] : undefined;
+    return values === undefined ? messageCodec(fullName) : enumCodec(fullName, values.split(' '));
+  };
+  return { number, plainName, kind: list ? 'list' : 'single', value: valueCodec() };
+}
+
+function writeMessage(writer: BinaryWriter, plan: MessagePlan, plain: Plain): void {
+  for (const name of Object.keys(plain)) {
+    const value = plain[name];
+    if (value === undefined) continue;
+    const field = plan.byName.get(name);
+    if (field === undefined) throw new Error(`${plan.typeName} has no field ${name}`);
+    if (field.kind === 'single') writeSingle(writer, field, value);
+    else if (field.kind === 'list') writeList(writer, field, value as readonly unknown[]);
+    else writeMap(writer, field, value as Readonly<Record<string, string>>);
+  }
+}
+
+function writeSingle(writer: BinaryWriter, { number, value: codec }: FieldPlan, value: unknown): void {
+  if (value === codec.zero || (codec === bytes && (value as Uint8Array).length === 0)) return;
+  codec.write(writer.tag(number, codec.wireType), value);
+}
+
+/** Numbers go packed, as proto3 has it. */
+function writeList(writer: BinaryWriter, { number, value: codec }: FieldPlan, values: readonly unknown[]): void {
+  if (values.length === 0) return;
+  if (codec.wireType === WireType.LengthDelimited) {
+    for (const value of values) codec.write(writer.tag(number, codec.wireType), value);
+    return;
+  }
+  writer.tag(number, WireType.LengthDelimited).fork();
+  for (const value of values) codec.write(writer, value);
+  writer.join();
+}
+
+function writeMap(
+  writer: BinaryWriter,
+  { number, value: codec }: FieldPlan,
+  map: Readonly<Record<string, string>>,
+): void {
+  for (const key of Object.keys(map)) {
+    writer.tag(number, WireType.LengthDelimited).fork();
+    writer.tag(1, WireType.LengthDelimited).string(key);
+    codec.write(writer.tag(2, codec.wireType), map[key]);
+    writer.join();
+  }
+}
+
+function readMessage(reader: BinaryReader, plan: MessagePlan, end: number): Plain {
+  const plain: Plain = {};
+  for (const { plainName, kind, value } of plan.fields) {
+    if (kind === 'list') plain[plainName] = [];
+    else if (kind === 'map') plain[plainName] = {};
+    else if (value.zero !== undefined) plain[plainName] = value.zero;
+  }
+  while (reader.pos < end) {
+    const [number, wireType] = reader.tag();
+    const field = plan.byNumber.get(number);
+    if (field === undefined) reader.skip(wireType, number);
+    else if (field.kind === 'single') plain[field.plainName] = field.value.read(reader);
+    else if (field.kind === 'list') readList(reader, { field, wireType }, plain[field.plainName] as unknown[]);
+    else readMapEntry(reader, plain[field.plainName] as Record<string, unknown>);
+  }
+  return plain;
+}
+
+function readList(
+  reader: BinaryReader,
+  { field, wireType }: { field: FieldPlan; wireType: WireType },
+  list: unknown[],
+): void {
+  const packed = wireType === WireType.LengthDelimited && field.value.wireType !== WireType.LengthDelimited;
+  if (!packed) {
+    list.push(field.value.read(reader));
+    return;
+  }
+  const length = reader.uint32();
+  for (const end = reader.pos + length; reader.pos < end;) list.push(field.value.read(reader));
+}
+
+function readMapEntry(reader: BinaryReader, map: Record<string, unknown>): void {
+  let key = '';
+  let value = '';
+  const length = reader.uint32();
+  for (const end = reader.pos + length; reader.pos < end;) {
+    const [number, wireType] = reader.tag();
+    if (number === 1) key = reader.string();
+    else if (number === 2) value = reader.string();
+    else reader.skip(wireType, number);
+  }
+  setOwn(map, key, value);
+}

@@ -1,0 +1,197 @@
+/**
+ * Serves DNS over UDP and TCP. Every query gets an answer: what is malformed, refused or failing gets the code that says so.
+ * Upstream: CoreDNS's server.
+ *
+ * The hot path is a map from a query's bytes (without its id) to the encoded response: a name asked often costs one look-up
+ * and one copy. Encoded responses are valid while the zone is unchanged and as long as the answer says.
+ */
+import { Lru } from '../base/lru.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Datagrams, SocketAddress } from '../platform/datagrams.ts';
+import type { Log } from '../platform/log.ts';
+import type { Metrics } from '../platform/metrics.ts';
+import type { Random } from '../platform/random.ts';
+import { createDnsMetrics, type DnsMetrics } from './dns-metrics.ts';
+import { parseQuery, type Query } from './query.ts';
+import { FAILED, type Answer, type Resolver, type ResourceRecord } from './resolver.ts';
+import { encodeError, encodeResponse } from './response.ts';
+import { serveStream } from './stream-connection.ts';
+
+/** What a server is made from. */
+export interface DnsServerDeps {
+  readonly platform: { readonly datagrams: Datagrams; readonly clock: Clock; readonly random: Random; readonly log: Log; readonly metrics: Metrics };
+  readonly resolve: Resolver;
+  /** Grows when answers from memory may have changed. */
+  zoneVersion(): number;
+}
+
+/** Where to listen, on UDP and TCP alike. */
+export interface DnsServerConfig {
+  readonly listen: readonly SocketAddress[];
+}
+
+/** A DNS server. */
+export interface DnsServer {
+  /** Opens all sockets; rejects with Node's code when one cannot be opened, and closes the others. */
+  start(): Promise<void>;
+  /** Where it listens, with the ports that were chosen. */
+  addresses(): readonly SocketAddress[];
+  stop(): Promise<void>;
+}
+
+type Transport = 'udp' | 'tcp';
+
+/** An answer kept with its encoded responses: one per order of its records, made when first used, handed out in turn. */
+interface Kept {
+  readonly version: number;
+  readonly untilMs: number;
+  readonly query: Query;
+  readonly answer: Answer;
+  readonly orders: (Buffer | undefined)[];
+  next: number;
+}
+
+const KEPT_RESPONSES = 10_000;
+/** Longer queries carry what no two of them share. */
+const MAX_KEPT_QUERY = 512;
+const MAX_ORDERS = 8;
+const MIN_UDP_SIZE = 512;
+/** Larger datagrams are cut into fragments that get lost: beyond this, TCP is better. */
+const MAX_UDP_SIZE = 4096;
+const MAX_MESSAGE = 65_535;
+const MAX_CONNECTIONS = 1000;
+
+/** Makes a server. */
+export function createDnsServer(deps: DnsServerDeps, config: DnsServerConfig): DnsServer {
+  const { datagrams, clock, log } = deps.platform;
+  const metrics = createDnsMetrics(deps.platform);
+  const answer = createAnswering(deps, metrics);
+  const open: { local: SocketAddress; close(): Promise<void> }[] = [];
+  let connections = 0;
+
+  async function openUdp(at: SocketAddress): Promise<SocketAddress> {
+    const socket = await datagrams.openDatagrams(at, (data, from) => {
+      const message = data instanceof Buffer ? data : Buffer.from(data);
+      const result = answer(message, 'udp');
+      if (result === undefined) return;
+      if (result instanceof Promise) void result.then((late) => socket.send(late, from));
+      else socket.send(result, from);
+    });
+    open.push(socket);
+    return socket.local;
+  }
+  async function openTcp(at: SocketAddress): Promise<void> {
+    open.push(await datagrams.listenStreams(at, (connection) => {
+      if (connections >= MAX_CONNECTIONS) return connection.destroy();
+      connections++;
+      void serveStream({ clock, connection, answer: (message) => answer(message, 'tcp') }).finally(() => connections--);
+    }));
+  }
+  async function stop(): Promise<void> {
+    metrics.stop();
+    await Promise.all(open.splice(0).map((socket) => socket.close()));
+  }
+  let addresses: readonly SocketAddress[] = [];
+  return {
+    async start() {
+      try {
+        const opened: SocketAddress[] = [];
+        for (const at of config.listen) {
+          const local = await openUdp(at);
+          await openTcp({ address: at.address, port: local.port });
+          opened.push(local);
+        }
+        addresses = opened;
+      } catch (error) {
+        await stop();
+        throw error;
+      }
+      metrics.start();
+      log.info('serving DNS', { addresses: addresses.map((a) => `${a.address}:${a.port}`) });
+    },
+    addresses: () => addresses,
+    stop,
+  };
+}
+
+/** From message to response; undefined where there must be none. Promises never reject. */
+type Answering = (message: Buffer, transport: Transport) => Buffer | Promise<Buffer> | undefined;
+
+function createAnswering({ resolve, zoneVersion, platform }: DnsServerDeps, metrics: DnsMetrics): Answering {
+  const { clock, log, random } = platform;
+  const kept = { udp: new Lru<string, Kept>(KEPT_RESPONSES), tcp: new Lru<string, Kept>(KEPT_RESPONSES) };
+
+  function fromKept(key: string, message: Buffer, transport: Transport): Buffer | undefined {
+    const entry = kept[transport].get(key);
+    if (entry === undefined) return undefined;
+    if (entry.version !== zoneVersion() || (entry.untilMs !== Infinity && entry.untilMs <= clock.monotonicMs())) {
+      kept[transport].delete(key);
+      return undefined;
+    }
+    const order = nextOrder(entry, transport);
+    metrics.answered(transport, entry.query.type, entry.answer.rcode);
+    const response = Buffer.from(order);
+    response[0] = message[0] as number;
+    response[1] = message[1] as number;
+    return response;
+  }
+  function finish(query: Query, answer: Answer, how: { key: string; transport: Transport }): Buffer {
+    const { key, transport } = how;
+    metrics.answered(transport, query.type, answer.rcode);
+    const orders = Math.min(answer.answers.filter((r) => r.type === query.type).length, MAX_ORDERS) || 1;
+    const entry: Kept = {
+      version: zoneVersion(), untilMs: answer.validUntilMs ?? Infinity, answer,
+      // The question is a view into a buffer that the socket may use again.
+      query: { ...query, question: Buffer.from(query.question) },
+      orders: Array.from({ length: orders }, () => undefined), next: orders === 1 ? 0 : random.int(orders),
+    };
+    if (answer.validUntilMs !== 0 && key.length <= MAX_KEPT_QUERY) kept[transport].set(key, entry);
+    return nextOrder(entry, transport);
+  }
+  return (message, transport) => {
+    const key = message.toString('latin1', 2);
+    const known = fromKept(key, message, transport);
+    if (known !== undefined) return known;
+    const query = parseQuery(message);
+    if (query === undefined) return undefined;
+    if ('rcode' in query) {
+      metrics.answered(transport, 'other', query.rcode);
+      return encodeError({ ...query, edns: undefined }, query.rcode);
+    }
+    if (query.edns !== undefined && query.edns.version > 0) {
+      metrics.answered(transport, query.type, 'BADVERS');
+      return encodeError(query, 'BADVERS');
+    }
+    try {
+      const answer = resolve(query);
+      if (!(answer instanceof Promise)) return finish(query, answer, { key, transport });
+      return answer.then((late) => finish(query, late, { key, transport })).catch((error: unknown) => failed(query, error, transport));
+    } catch (error) {
+      return failed(query, error, transport);
+    }
+  };
+
+  function failed(query: Query, error: unknown, transport: Transport): Buffer {
+    log.error('a query could not be answered', { name: query.name, type: query.type, err: error });
+    metrics.answered(transport, query.type, FAILED.rcode);
+    return encodeError(query, FAILED.rcode);
+  }
+}
+
+/** The response whose turn it is. Clients take the first address: each order starts with another one. */
+function nextOrder(entry: Kept, transport: Transport): Buffer {
+  const { query, answer, orders, next } = entry;
+  entry.next = next + 1 === orders.length ? 0 : next + 1;
+  const answers = orders.length === 1 ? answer.answers : rotated(answer.answers, query.type, next);
+  return (orders[next] ??= encodeResponse({ ...query, ...answer, answers }, transport === 'tcp' ? MAX_MESSAGE : udpLimit(query)));
+}
+
+/** Rotates the records of the asked type; aliases stay in front of them. */
+function rotated(records: readonly ResourceRecord[], type: string, by: number): readonly ResourceRecord[] {
+  const turning = records.filter((r) => r.type === type);
+  return [...records.filter((r) => r.type !== type), ...turning.slice(by), ...turning.slice(0, by)];
+}
+
+function udpLimit({ edns }: Query): number {
+  return edns === undefined ? MIN_UDP_SIZE : Math.min(Math.max(edns.udpSize, MIN_UDP_SIZE), MAX_UDP_SIZE);
+}

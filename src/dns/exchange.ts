@@ -1,0 +1,98 @@
+/**
+ * One question to one server: UDP from a fresh port with a random id, TCP when the answer was cut. Answers that do not
+ * match the question are ignored, as they may be forged.
+ */
+import * as dnsPacket from 'dns-packet';
+import type { Clock } from '../platform/clock.ts';
+import type { Datagrams, SocketAddress } from '../platform/datagrams.ts';
+import type { Net } from '../platform/net.ts';
+import type { Random } from '../platform/random.ts';
+import type { Question } from './resolver.ts';
+import { frame, takeFrame } from './stream-connection.ts';
+
+/** What an exchange needs. */
+export interface ExchangeDeps {
+  readonly datagrams: Datagrams;
+  readonly net: Pick<Net, 'dial'>;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** A question on its way. */
+interface Asked {
+  readonly server: SocketAddress;
+  readonly question: Question;
+  readonly timeoutMs: number;
+}
+
+const RECURSION_DESIRED = 1 << 8;
+const UDP_SIZE = 1232;
+
+/** Asks a server. Rejects when it does not answer in time or cannot be reached. */
+export async function exchange(deps: ExchangeDeps, asked: Asked): Promise<dnsPacket.Packet> {
+  const answer = await overUdp(deps, asked, true);
+  if (answer.flag_tc) return await overTcp(deps, asked);
+  // Servers from before EDNS answer so.
+  if (answer.rcode === 'FORMERR' || answer.rcode === 'NOTIMP') return await overUdp(deps, asked, false);
+  return answer;
+}
+
+function encodeQuery(id: number, { name, type }: Question, edns: boolean): Buffer {
+  const additionals = edns ? [{ type: 'OPT', name: '.', udpPayloadSize: UDP_SIZE, flags: 0, options: [] }] : [];
+  return dnsPacket.encode({ type: 'query', id, flags: RECURSION_DESIRED, questions: [{ name, type, class: 'IN' }], additionals });
+}
+
+/** The packet, if it answers this question. */
+function matching(message: Uint8Array, id: number, question: Question): dnsPacket.Packet | undefined {
+  if (message.length < 12 || Buffer.from(message.buffer, message.byteOffset, 2).readUInt16BE(0) !== id) return undefined;
+  const packet = dnsPacket.decode(message);
+  const [asked] = packet.questions;
+  const matches = packet.type === 'response' && asked?.type === question.type && asked.name.toLowerCase() === question.name;
+  return matches ? packet : undefined;
+}
+
+async function overUdp({ datagrams, clock, random }: ExchangeDeps, { server, question, timeoutMs }: Asked, edns: boolean): Promise<dnsPacket.Packet> {
+  const id = random.int(65_536);
+  const { promise, resolve, reject } = Promise.withResolvers<dnsPacket.Packet>();
+  const socket = await datagrams.openDatagrams({ address: server.address.includes(':') ? '::' : '0.0.0.0', port: 0 }, (message, from) => {
+    if (from.port !== server.port || from.address !== server.address) return;
+    try {
+      const packet = matching(message, id, question);
+      if (packet !== undefined) resolve(packet);
+    } catch (error) {
+      reject(new Error(`${server.address} sent a malformed answer`, { cause: error }));
+    }
+  });
+  const cancel = clock.setTimer(timeoutMs, () => reject(timeout(server, timeoutMs)));
+  try {
+    socket.send(encodeQuery(id, question, edns), server);
+    return await promise;
+  } finally {
+    cancel();
+    void socket.close();
+  }
+}
+
+async function overTcp({ net, clock, random }: ExchangeDeps, { server, question, timeoutMs }: Asked): Promise<dnsPacket.Packet> {
+  const id = random.int(65_536);
+  const connection = await net.dial({ host: server.address, port: server.port, timeoutMs });
+  const cancel = clock.setTimer(timeoutMs, () => connection.destroy(timeout(server, timeoutMs)));
+  try {
+    await connection.write(frame(encodeQuery(id, question, true)));
+    let bytes = Buffer.alloc(0);
+    for await (const chunk of connection.incoming) {
+      bytes = Buffer.concat([bytes, chunk]);
+      const message = takeFrame(bytes);
+      const packet = message === undefined ? undefined : matching(message, id, question);
+      if (packet !== undefined) return packet;
+    }
+    throw new Error(`${server.address} closed the connection without an answer`);
+  } finally {
+    cancel();
+    connection.destroy();
+  }
+}
+
+function timeout(server: SocketAddress, timeoutMs: number): Error {
+  return Object.assign(new Error(`${server.address} did not answer within ${timeoutMs} ms`), { code: 'ETIMEDOUT' });
+}

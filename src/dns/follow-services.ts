@@ -1,0 +1,64 @@
+/**
+ * Feeds the zone from the API's Services and EndpointSlices. While the API is away the zone answers from what it knows; only
+ * what DNS reads is kept of each object.
+ */
+import { EndpointSlices, Services } from '../api/gen/resources.ts';
+import type { Service } from '../api/gen/core-v1.ts';
+import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
+import type { InformerFactory } from '../client/informer.ts';
+import type { MutableZone } from './zone.ts';
+
+/** The link between the API and the zone. */
+export interface ServiceFollower {
+  /** Whether the zone has held everything once. */
+  isReady(): boolean;
+  /** Resolves then; rejects when aborted. */
+  ready(signal?: AbortSignal): Promise<void>;
+}
+
+/** Adds handlers to the informers; these are started by whoever owns the factory. */
+export function followServices(informers: InformerFactory, zone: MutableZone): ServiceFollower {
+  const services = informers.informer(Services, { projection: { name: 'dns', apply: projectService } });
+  const slices = informers.informer(EndpointSlices, { projection: { name: 'dns', apply: projectSlice } });
+  services.addHandler({
+    onAdd: zone.setService,
+    onUpdate: (_old, service) => zone.setService(service),
+    onDelete: ({ metadata }) => zone.removeService(metadata.namespace ?? '', metadata.name ?? ''),
+  });
+  slices.addHandler({
+    onAdd: zone.setSlice,
+    onUpdate(old, slice) {
+      if (old.metadata.labels?.[SERVICE_LABEL] !== slice.metadata.labels?.[SERVICE_LABEL]) zone.removeSlice(old);
+      zone.setSlice(slice);
+    },
+    onDelete: zone.removeSlice,
+  });
+  return {
+    isReady: () => services.hasSynced() && slices.hasSynced(),
+    ready: async (signal) => void (await Promise.all([services.waitForSync(signal), slices.waitForSync(signal)])),
+  };
+}
+
+const SERVICE_LABEL = 'kubernetes.io/service-name';
+
+function projectService({ metadata, spec = {} }: Service): Service {
+  const { namespace, name, resourceVersion, uid } = metadata;
+  const { type, clusterIP, clusterIPs, externalName, ports } = spec;
+  return { metadata: pick({ namespace, name, resourceVersion, uid }), spec: pick({ type, clusterIP, clusterIPs, externalName, ports }) };
+}
+
+function projectSlice({ metadata, addressType, endpoints, ports }: EndpointSlice): EndpointSlice {
+  const { namespace, name, resourceVersion, uid } = metadata;
+  const service = metadata.labels?.[SERVICE_LABEL];
+  const kept = pick({ namespace, name, resourceVersion, uid, labels: service === undefined ? undefined : { [SERVICE_LABEL]: service } });
+  return {
+    metadata: kept, addressType,
+    ports: ports ?? [],
+    endpoints: (endpoints ?? []).map(({ addresses, hostname, conditions }) => pick({ addresses, hostname, conditions })),
+  };
+}
+
+/** The object without its undefined fields. */
+function pick<T extends object>(object: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as { [K in keyof T]: Exclude<T[K], undefined> };
+}

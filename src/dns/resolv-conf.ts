@@ -1,0 +1,59 @@
+/** The host's name servers, read from resolv.conf and read again when it changes. Upstream: CoreDNS's `forward . /etc/resolv.conf`. */
+import type { Clock } from '../platform/clock.ts';
+import type { SocketAddress } from '../platform/datagrams.ts';
+import type { Files } from '../platform/files.ts';
+import type { Log } from '../platform/log.ts';
+import { canonicalIp } from './reverse-names.ts';
+
+const DNS_PORT = 53;
+/** The file is looked at again after so long, when somebody asks. */
+const RECHECK_MS = 5_000;
+
+/** The addresses of the `nameserver` lines, in order. Scoped IPv6 addresses are left out. Pure. */
+export function nameserversOf(text: string): string[] {
+  const found = text.split('\n').flatMap((line) => {
+    const [keyword, value] = line.trim().split(/\s+/);
+    const address = keyword === 'nameserver' && value !== undefined ? canonicalIp(value) : undefined;
+    return address === undefined ? [] : [address];
+  });
+  return [...new Set(found)];
+}
+
+/** The servers to ask now. */
+export interface Upstreams {
+  current(): Promise<readonly SocketAddress[]>;
+}
+
+/** Where they are found. */
+export interface UpstreamsConfig {
+  readonly resolvConfPath: string;
+  /** Whether asking this address would be asking ourselves. */
+  isOwn(address: string): boolean;
+}
+
+/** Makes the source; a file that is missing or empty means no servers. */
+export function createUpstreams(deps: { readonly files: Files; readonly clock: Clock; readonly log: Log }, config: UpstreamsConfig): Upstreams {
+  const { files, clock, log } = deps;
+  let checkedMs = -Infinity;
+  let current: Promise<readonly SocketAddress[]> = Promise.resolve([]);
+  let reported = '';
+  async function read(): Promise<readonly SocketAddress[]> {
+    const text = await files.readText(config.resolvConfPath).catch((error: unknown) => {
+      log.warn('resolv.conf cannot be read: names outside the cluster will not resolve', { path: config.resolvConfPath, err: error });
+      return '';
+    });
+    const addresses = nameserversOf(text).filter((address) => !config.isOwn(address));
+    if (addresses.join(' ') !== reported) log.info('forwarding names outside the cluster', { nameservers: addresses });
+    reported = addresses.join(' ');
+    return addresses.map((address) => ({ address, port: DNS_PORT }));
+  }
+  return {
+    current() {
+      if (clock.monotonicMs() - checkedMs >= RECHECK_MS) {
+        checkedMs = clock.monotonicMs();
+        current = read();
+      }
+      return current;
+    },
+  };
+}

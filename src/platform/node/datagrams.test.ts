@@ -1,0 +1,8 @@
+import { describe } from 'node:test';
+import { describeDatagrams } from '../datagrams-suite.ts';
+import { createNodeDatagrams } from './datagrams.ts';
+import { createNodeNet } from './net.ts';
+
+describe('datagrams of this machine', () => {
+  describeDatagrams(() => ({ datagrams: createNodeDatagrams(), net: createNodeNet(), address: '127.0.0.1' }));
+});

@@ -1,0 +1,127 @@
+/**
+ * Gives Services of type LoadBalancer the nodes' addresses (see load-balancer-addresses.ts), alone in the cluster: it writes
+ * `status.loadBalancer` of services without a load balancer class. Upstream: the service controller of the cloud provider,
+ * without a cloud; hence there is nothing outside to clean up and no finalizer.
+ */
+import { EndpointSlices, Nodes, Services } from '../api/gen/resources.ts';
+import { isReason } from '../api/status-error.ts';
+import type { Service } from '../api/gen/core-v1.ts';
+import type { Client } from '../client/client.ts';
+import type { EventRecorder } from '../client/event-recorder.ts';
+import type { InformerFactory } from '../client/informer.ts';
+import { createWorkQueue } from '../client/workqueue.ts';
+import type { BasePlatform } from '../platform/platform.ts';
+import { assignAddresses, ingressOf, type Assignment } from './load-balancer-addresses.ts';
+
+/** What it needs. The recorder's component is upstream's `service-controller`. */
+export interface LoadBalancerDeps {
+  readonly client: Client;
+  /** Services, EndpointSlices, Nodes. Started by whoever owns the factory. */
+  readonly informers: InformerFactory;
+  readonly platform: Pick<BasePlatform, 'clock' | 'log' | 'metrics'>;
+  readonly recorder: EventRecorder;
+  /** TCP ports on which the nodes themselves serve (API server, kubelet); no service gets them. */
+  readonly reservedTcpPorts?: readonly number[];
+}
+
+/** The controller. */
+export interface LoadBalancerController {
+  readonly name: string;
+  /** Works until the signal aborts. Never rejects. */
+  start(signal: AbortSignal): Promise<void>;
+}
+
+const NAME = 'service-lb-controller';
+const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
+const BY_SERVICE = 'service';
+/** All services are looked at together: they compete for ports. */
+const ALL = 'all';
+
+/** Makes the controller; constructing adds its handlers to the informers. Run one in a cluster. */
+export function createLoadBalancerController(deps: LoadBalancerDeps): LoadBalancerController {
+  const { informers, platform } = deps;
+  const services = informers.informer(Services);
+  const nodes = informers.informer(Nodes);
+  const slices = informers.informer(EndpointSlices);
+  const log = platform.log.child(NAME);
+  const queue = createWorkQueue<string>({ name: 'service', clock: platform.clock, metrics: platform.metrics });
+  const problems = new Map<string, string>();
+  const touch = (): void => queue.add(ALL);
+  slices.addIndex(BY_SERVICE, (slice) => [`${slice.metadata.namespace}/${slice.metadata.labels?.[SERVICE_NAME_LABEL] ?? ''}`]);
+  for (const informer of [services, nodes, slices]) informer.addHandler({ onAdd: touch, onUpdate: touch, onDelete: touch });
+
+  async function sync(signal: AbortSignal): Promise<void> {
+    const all = services.list();
+    const assigned = assignAddresses(all, {
+      nodes: nodes.list(),
+      slicesOf: (s) => slices.byIndex(BY_SERVICE, keyOf(s)),
+      reservedTcpPorts: deps.reservedTcpPorts ?? [],
+    });
+    const results = await Promise.allSettled(all.map((service) => settle(service, assigned.get(keyOf(service)), signal)));
+    for (const key of problems.keys()) if (!assigned.has(key)) problems.delete(key);
+    const failed = results.find((r) => r.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+  }
+  async function settle(service: Service, assignment: Assignment | undefined, signal: AbortSignal): Promise<void> {
+    const has = ingressOf(service).map((i) => i.ip ?? i.hostname ?? '');
+    if (assignment === undefined) {
+      const released = service.spec?.type !== 'LoadBalancer' && has.length > 0;
+      return released ? await release(service, signal) : undefined;
+    }
+    reportProblem(service, assignment.problem);
+    if (has.length === assignment.addresses.length && assignment.addresses.every((a, i) => a === has[i])) return;
+    deps.recorder.event(service, 'Normal', 'EnsuringLoadBalancer', 'Ensuring load balancer');
+    await write(service, assignment.addresses, signal);
+    if (assignment.addresses.length > 0) deps.recorder.event(service, 'Normal', 'EnsuredLoadBalancer', 'Ensured load balancer');
+  }
+  async function release(service: Service, signal: AbortSignal): Promise<void> {
+    deps.recorder.event(service, 'Normal', 'DeletingLoadBalancer', 'Deleting load balancer');
+    await write(service, [], signal);
+    deps.recorder.event(service, 'Normal', 'DeletedLoadBalancer', 'Deleted load balancer');
+  }
+  function reportProblem(service: Service, problem: string | undefined): void {
+    const key = keyOf(service);
+    if (problem === undefined) return void problems.delete(key);
+    if (problems.get(key) === problem) return;
+    problems.set(key, problem);
+    deps.recorder.event(service, 'Warning', 'SyncLoadBalancerFailed', `Error syncing load balancer: failed to ensure load balancer: ${problem}`);
+  }
+  async function write(service: Service, addresses: readonly string[], signal: AbortSignal): Promise<void> {
+    const ingress = addresses.length === 0 ? null : addresses.map((ip) => ({ ip, ipMode: 'VIP' }));
+    const key = { namespace: service.metadata.namespace ?? '', name: service.metadata.name ?? '' };
+    // The resource version guards against acting on a service that has just become another type.
+    const patch = { metadata: { resourceVersion: service.metadata.resourceVersion }, status: { loadBalancer: { ingress } } };
+    await deps.client.resource(Services).patch(key, { type: 'merge', patch }, { subresource: 'status', signal }).catch((error: unknown) => {
+      if (!isReason(error, 'NotFound')) throw error;
+    });
+  }
+
+  return {
+    name: NAME,
+    async start(signal) {
+      signal.addEventListener('abort', () => queue.shutDown(), { once: true });
+      try {
+        await Promise.all([services, nodes, slices].map((informer) => informer.waitForSync(signal)));
+      } catch {
+        return; // aborted before the caches were filled
+      }
+      touch();
+      for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
+        try {
+          await sync(signal);
+          queue.forget(key);
+        } catch (error) {
+          if (!signal.aborted) {
+            if (!isReason(error, 'Conflict')) log.warn('load balancer addresses were not written, again later', { err: error });
+            queue.addRateLimited(key);
+          }
+        }
+        queue.done(key);
+      }
+    },
+  };
+}
+
+function keyOf(service: Service): string {
+  return `${service.metadata.namespace}/${service.metadata.name}`;
+}

@@ -1,0 +1,51 @@
+/** Follows the objects that plugins look up beside nodes and pods, and turns their changes into events that wake waiting pods. */
+import {
+  Namespaces, PersistentVolumeClaims, PersistentVolumes, PodDisruptionBudgets, ReplicaSets, ReplicationControllers, Services, StatefulSets, StorageClasses,
+} from '../api/gen/resources.ts';
+import { deepEqual } from '../base/equal.ts';
+import type { KubernetesObject } from '../api/object.ts';
+import type { Informer, InformerFactory } from '../client/informer.ts';
+import type { ClusterObjects } from './framework/plugin-deps.ts';
+import { createSiblingSelector } from './framework/sibling-selector.ts';
+import type { ClusterEvent } from './queue/cluster-event.ts';
+
+/** The look-ups and what keeps them current. */
+export interface FollowedObjects extends ClusterObjects {
+  /** Registers the handlers that report events. */
+  onEvent(notify: (event: ClusterEvent, old: unknown, now: unknown) => void): void;
+  waitForSync(signal: AbortSignal): Promise<void>;
+}
+
+/** Makes the informers; they run when the factory is started. */
+export function followClusterObjects(informers: InformerFactory): FollowedObjects {
+  const claims = informers.informer(PersistentVolumeClaims);
+  const volumes = informers.informer(PersistentVolumes);
+  const classes = informers.informer(StorageClasses);
+  const namespaces = informers.informer(Namespaces);
+  const budgets = informers.informer(PodDisruptionBudgets);
+  const owners = {
+    services: informers.informer(Services), replicationControllers: informers.informer(ReplicationControllers),
+    replicaSets: informers.informer(ReplicaSets), statefulSets: informers.informer(StatefulSets),
+  };
+  return {
+    claim: (namespace, name) => claims.get({ namespace, name }),
+    volume: (name) => volumes.get({ name }),
+    storageClass: (name) => classes.get({ name }),
+    namespaceLabels: (name) => namespaces.get({ name })?.metadata.labels,
+    budgets: () => budgets.list(),
+    siblings: createSiblingSelector(owners),
+    onEvent(notify) {
+      for (const informer of [claims, volumes, classes] as unknown as Informer<KubernetesObject>[]) {
+        informer.addHandler({ onAdd: (now) => notify('storage', undefined, now), onUpdate: (old, now) => notify('storage', old, now), onDelete: (old) => notify('storage', old, undefined) });
+      }
+      namespaces.addHandler({
+        onUpdate(old, now) {
+          if (!deepEqual(old.metadata.labels, now.metadata.labels)) notify('namespace/update', old, now);
+        },
+      });
+    },
+    async waitForSync(signal) {
+      await Promise.all([claims, volumes, classes, namespaces, budgets, ...Object.values(owners)].map((informer) => informer.waitForSync(signal)));
+    },
+  };
+}

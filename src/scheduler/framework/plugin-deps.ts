@@ -1,0 +1,31 @@
+/** What scheduler plugins may use: writes, time, events, and a look at other objects of the cluster. */
+import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
+import type { PodDisruptionBudget } from '../../api/gen/policy-v1.ts';
+import type { StorageClass } from '../../api/gen/storage-v1.ts';
+import type { LabelMatcher, Labels } from '../../api/label-selector.ts';
+import type { Client } from '../../client/client.ts';
+import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Random } from '../../platform/random.ts';
+
+/** Finds the selector that tells the pod's siblings, from the services and owners that select it; undefined: none. */
+export type SiblingSelector = (pod: Pod) => LabelMatcher | undefined;
+
+/** Objects plugins look up; all answers come from memory. */
+export interface ClusterObjects {
+  readonly claim: (namespace: string, name: string) => PersistentVolumeClaim | undefined;
+  readonly volume: (name: string) => PersistentVolume | undefined;
+  readonly storageClass: (name: string) => StorageClass | undefined;
+  readonly namespaceLabels: (namespace: string) => Labels;
+  readonly budgets: () => readonly PodDisruptionBudget[];
+  readonly siblings: SiblingSelector;
+}
+
+/** Everything. */
+export interface SchedulerPluginDeps extends ClusterObjects {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly recorder: EventRecorder;
+  readonly schedulerName: string;
+}

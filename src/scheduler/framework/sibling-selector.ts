@@ -1,0 +1,37 @@
+/** The siblings of a pod: what the services and the owner that select it select. Upstream: scheduler/framework/plugins/helper.DefaultSelector. */
+import { compileLabelSelector, compileRequirements, requirementsFromMap, type LabelRequirement } from '../../api/label-selector.ts';
+import type { ReplicaSet, StatefulSet } from '../../api/gen/apps-v1.ts';
+import type { ReplicationController, Service } from '../../api/gen/core-v1.ts';
+import type { Informer } from '../../client/informer.ts';
+import type { SiblingSelector } from './plugin-deps.ts';
+
+/** Where services and owners are looked up. */
+export interface SiblingDeps {
+  readonly services: Informer<Service>;
+  readonly replicationControllers: Informer<ReplicationController>;
+  readonly replicaSets: Informer<ReplicaSet>;
+  readonly statefulSets: Informer<StatefulSet>;
+}
+
+/** Makes the selector. */
+export function createSiblingSelector(deps: SiblingDeps): SiblingSelector {
+  return (pod) => {
+    const namespace = pod.metadata.namespace ?? '';
+    const labels = pod.metadata.labels ?? {};
+    const requirements: LabelRequirement[] = [];
+    for (const service of Object.keys(labels).length === 0 ? [] : deps.services.list(namespace)) {
+      const selector = Object.entries(service.spec?.selector ?? {});
+      if (selector.length > 0 && selector.every(([key, value]) => labels[key] === value)) requirements.push(...requirementsFromMap(Object.fromEntries(selector)));
+    }
+    const owner = pod.metadata.ownerReferences?.find((reference) => reference.controller === true);
+    if (owner !== undefined) requirements.push(...ownerRequirements(deps, { kind: owner.kind, namespace, name: owner.name }));
+    const unique = new Map(requirements.map((requirement) => [JSON.stringify(requirement), requirement]));
+    return unique.size === 0 ? undefined : compileRequirements([...unique.values()]);
+  };
+}
+
+function ownerRequirements(deps: SiblingDeps, { kind, namespace, name }: { kind: string; namespace: string; name: string }): readonly LabelRequirement[] {
+  if (kind === 'ReplicationController') return requirementsFromMap(deps.replicationControllers.get({ namespace, name })?.spec?.selector ?? {});
+  const selector = kind === 'ReplicaSet' ? deps.replicaSets.get({ namespace, name })?.spec?.selector : kind === 'StatefulSet' ? deps.statefulSets.get({ namespace, name })?.spec?.selector : undefined;
+  return selector === undefined ? [] : compileLabelSelector(selector).requirements;
+}

@@ -1,0 +1,51 @@
+/** Pods that Permit plugins hold back before binding: allowed by all of them, rejected by one, or too late. Upstream: runtime/waiting_pods_map.go. */
+import type { Clock } from '../../platform/clock.ts';
+import { failed, unschedulable, type Status } from './status.ts';
+
+/** A pod held back, as plugins see it. */
+export interface WaitingPod {
+  readonly uid: string;
+  readonly pendingPlugins: readonly string[];
+  allow(plugin: string): void;
+  reject(plugin: string, message: string): void;
+}
+
+/** All pods held back. */
+export interface WaitingPods {
+  get(uid: string): WaitingPod | undefined;
+  all(): readonly WaitingPod[];
+  /** Resolves when the pod may go on (undefined) or not. `timeouts`: milliseconds by plugin. */
+  wait(uid: string, timeouts: ReadonlyMap<string, number>, signal: AbortSignal): Promise<Status | undefined>;
+}
+
+/** Creates an empty one. */
+export function createWaitingPods(clock: Clock): WaitingPods {
+  const waiting = new Map<string, WaitingPod>();
+  return {
+    get: (uid) => waiting.get(uid),
+    all: () => [...waiting.values()],
+    wait(uid, timeouts, signal) {
+      const pending = new Set(timeouts.keys());
+      const { promise, resolve } = Promise.withResolvers<Status | undefined>();
+      const timers = [...timeouts].map(([plugin, ms]) => clock.setTimer(ms, () => resolve(unschedulable(plugin, `rejected due to timeout after waiting ${ms / 1000}s at plugin ${plugin}`))));
+      const abort = (): void => resolve(failed('Permit', signal.reason));
+      signal.addEventListener('abort', abort, { once: true });
+      waiting.set(uid, {
+        uid,
+        get pendingPlugins() {
+          return [...pending];
+        },
+        allow(plugin) {
+          pending.delete(plugin);
+          if (pending.size === 0) resolve(undefined);
+        },
+        reject: (plugin, message) => resolve(unschedulable(plugin, message)),
+      });
+      return promise.finally(() => {
+        for (const cancel of timers) cancel();
+        signal.removeEventListener('abort', abort);
+        waiting.delete(uid);
+      });
+    },
+  };
+}

@@ -1,0 +1,119 @@
+/**
+ * DefaultPreemption: when a pod fits nowhere, less important pods leave the node where that hurts least, and the pod is
+ * nominated to it. Upstream: plugins/defaultpreemption and framework/preemption.
+ */
+import type { Pod } from '../../../api/gen/core-v1.ts';
+import type { PodDisruptionBudget } from '../../../api/gen/policy-v1.ts';
+import { Pods } from '../../../api/gen/resources.ts';
+import { isReason } from '../../../api/status-error.ts';
+import { formatTime } from '../../../api/time.ts';
+import type { Client } from '../../../client/client.ts';
+import type { EventRecorder } from '../../../client/event-recorder.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Random } from '../../../platform/random.ts';
+import { fitErrorMessage } from '../../fit-error.ts';
+import type { CycleState, PostFilterInput, SchedulerPlugin } from '../../framework/plugin.ts';
+import { unresolvable, type Status } from '../../framework/status.ts';
+import { bestCandidate, priorityOf, selectVictims, type Candidate } from './victims.ts';
+
+const NAME = 'DefaultPreemption';
+/** Upstream's limits of the dry run. */
+const MIN_CANDIDATES_PERCENT = 10;
+const MIN_CANDIDATES = 100;
+
+/** What preemption works with. */
+export interface PreemptionDeps {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly recorder: EventRecorder;
+  readonly schedulerName: string;
+  readonly budgets: () => readonly PodDisruptionBudget[];
+}
+
+/** Creates the plugin. */
+export function createDefaultPreemption(deps: PreemptionDeps): SchedulerPlugin {
+  return {
+    name: NAME,
+    postFilter(state, pod, input) {
+      const why = ineligible(pod, input);
+      if (why !== undefined) return { nominatedNode: '', message: `preemption: ${why}` };
+      const { candidates, statuses } = findCandidates(deps, state, { pod, input });
+      if (candidates.length === 0) return { nominatedNode: '', message: `preemption: ${noCandidates(input, statuses)}` };
+      const chosen = bestCandidate(candidates);
+      return { nominatedNode: chosen.node, commit: (signal) => evict(deps, { pod, chosen, input }, signal) };
+    },
+    events: [{ event: 'assigned-pod/delete' }],
+  };
+}
+
+/** Not again while the victims of an earlier preemption are still leaving. */
+function ineligible(pod: Pod, { snapshot, statuses }: PostFilterInput): string | undefined {
+  if (pod.spec?.preemptionPolicy === 'Never') return 'not eligible due to preemptionPolicy=Never.';
+  const nominated = pod.status?.nominatedNodeName ?? '';
+  if (nominated === '' || statuses.get(nominated)?.code === 'unresolvable') return undefined;
+  const leaving = [...(snapshot.byName(nominated)?.pods.values() ?? [])].some((other) => other.metadata.deletionTimestamp !== undefined && priorityOf(other) < priorityOf(pod));
+  return leaving ? 'not eligible due to a terminating pod on the nominated node.' : undefined;
+}
+
+function findCandidates(deps: PreemptionDeps, state: CycleState, { pod, input }: { pod: Pod; input: PostFilterInput }): { candidates: Candidate[]; statuses: Map<string, Status> } {
+  const { snapshot, filters, nominations } = input;
+  const statuses = new Map<string, Status>();
+  const nodes = snapshot.nodes.filter((node) => input.statuses.get(node.name)?.code === 'unschedulable');
+  if (nodes.length === 0) return { candidates: [], statuses };
+  const enough = Math.min(nodes.length, Math.max(MIN_CANDIDATES, Math.floor((nodes.length * MIN_CANDIDATES_PERCENT) / 100)));
+  const offset = deps.random.int(nodes.length);
+  const search = { pod, state, filters, nominations, budgets: deps.budgets() };
+  const candidates: Candidate[] = [];
+  let harmless = 0;
+  for (let i = 0; i < nodes.length; i++) {
+    const node = nodes[(offset + i) % nodes.length];
+    if (node === undefined) continue;
+    const found = selectVictims(search, node);
+    if ('code' in found) statuses.set(node.name, found);
+    else {
+      candidates.push(found);
+      if (found.violations === 0) harmless++;
+    }
+    if (harmless > 0 && candidates.length >= enough) break;
+  }
+  return { candidates, statuses };
+}
+
+function noCandidates({ snapshot }: PostFilterInput, found: ReadonlyMap<string, Status>): string {
+  const hopeless = unresolvable(NAME, 'Preemption is not helpful for scheduling');
+  const statuses = new Map(snapshot.nodes.map((node) => [node.name, found.get(node.name) ?? hopeless]));
+  return fitErrorMessage({ nodeCount: snapshot.nodes.length, statuses });
+}
+
+async function evict(deps: PreemptionDeps, { pod, chosen, input }: { pod: Pod; chosen: Candidate; input: PostFilterInput }, signal: AbortSignal): Promise<void> {
+  await Promise.all(chosen.victims.map((victim) => evictOne(deps, { pod, victim, node: chosen.node }, signal)));
+  const pods = deps.client.resource(Pods);
+  // Less important pods that wait for this node must look elsewhere.
+  for (const { metadata, spec } of input.nominations.on(chosen.node)) {
+    if ((spec?.priority ?? 0) >= priorityOf(pod)) continue;
+    const patch = { metadata: { uid: metadata.uid }, status: { nominatedNodeName: null } };
+    await ignoringGone(pods.patch({ namespace: metadata.namespace ?? '', name: metadata.name ?? '' }, { type: 'merge', patch }, { subresource: 'status', signal }));
+  }
+}
+
+async function evictOne(deps: PreemptionDeps, { pod, victim, node }: { pod: Pod; victim: Pod; node: string }, signal: AbortSignal): Promise<void> {
+  const { namespace = '', name = '', uid } = victim.metadata;
+  if (victim.metadata.deletionTimestamp !== undefined) return;
+  const pods = deps.client.resource(Pods);
+  const condition = {
+    type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler', message: `${deps.schedulerName}: preempting to accommodate a higher priority pod`,
+    lastTransitionTime: formatTime(deps.clock.nowMs()),
+  };
+  await ignoringGone(pods.patch({ namespace, name }, { type: 'strategic', patch: { metadata: { uid }, status: { conditions: [condition] } } }, { subresource: 'status', signal }));
+  await ignoringGone(pods.delete({ namespace, name }, { ...(uid === undefined ? {} : { preconditions: { uid } }), signal }));
+  deps.recorder.event(victim, 'Normal', 'Preempted', `Preempted by pod ${pod.metadata.uid} on node ${node}`);
+}
+
+async function ignoringGone(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (!isReason(error, 'NotFound', 'Conflict')) throw error;
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * Which pods would have to leave a node for a more important one, and which of several nodes is best. Pure but for the
+ * plugins. Upstream: defaultpreemption.SelectVictimsOnNode and preemption.pickOneNodeForPreemption.
+ */
+import type { Pod } from '../../../api/gen/core-v1.ts';
+import { compileLabelSelector } from '../../../api/label-selector.ts';
+import type { PodDisruptionBudget } from '../../../api/gen/policy-v1.ts';
+import { parseTime } from '../../../api/time.ts';
+import type { NodeInfo } from '../../cache/node-info.ts';
+import type { CycleState, Nominations, SchedulerPlugin } from '../../framework/plugin.ts';
+import { cloneState, runFiltersWithNominated, supposePod } from '../../framework/profile.ts';
+import { unresolvable, type Status } from '../../framework/status.ts';
+
+/** Pods that must leave a node. */
+export interface Candidate {
+  readonly node: string;
+  /** Most important first. */
+  readonly victims: readonly Pod[];
+  /** How many of them a disruption budget protects. */
+  readonly violations: number;
+}
+
+/** What the search works with. */
+export interface VictimSearch {
+  readonly pod: Pod;
+  readonly state: CycleState;
+  readonly filters: readonly SchedulerPlugin[];
+  readonly nominations: Nominations;
+  readonly budgets: readonly PodDisruptionBudget[];
+}
+
+/** The priority of a pod. */
+export function priorityOf(pod: Pod): number {
+  return pod.spec?.priority ?? 0;
+}
+
+/** The fewest and least important pods that make room on the node, or why none do. */
+export function selectVictims(search: VictimSearch, original: NodeInfo): Candidate | Status {
+  const { pod, filters, nominations } = search;
+  const lower = [...original.pods.values()].filter((other) => priorityOf(other) < priorityOf(pod));
+  if (lower.length === 0) return unresolvable('DefaultPreemption', 'No preemption victims found for incoming pod');
+  const node = original.clone();
+  const state = cloneState(filters, search.state);
+  const suppose = (other: Pod, present: boolean): void => supposePod(filters, state, { pod, other, node, present });
+  const fits = (): Status | undefined => runFiltersWithNominated(filters, state, { pod, node, nominations });
+  for (const other of lower) suppose(other, false);
+  const status = fits();
+  if (status !== undefined) return status;
+  const { violating, others } = splitByBudgets(lower.toSorted(moreImportant), search.budgets);
+  const victims: Pod[] = [];
+  const reprieve = (other: Pod): boolean => {
+    suppose(other, true);
+    if (fits() === undefined) return true;
+    suppose(other, false);
+    victims.push(other);
+    return false;
+  };
+  const violations = violating.filter((other) => !reprieve(other)).length;
+  for (const other of others) reprieve(other);
+  return { node: original.name, victims: victims.sort(moreImportant), violations };
+}
+
+/** Higher priority first, then who runs longer. */
+function moreImportant(a: Pod, b: Pod): number {
+  return priorityOf(b) - priorityOf(a) || startMs(a) - startMs(b);
+}
+
+function startMs(pod: Pod): number {
+  const ms = parseTime(pod.status?.startTime ?? pod.metadata.creationTimestamp);
+  return Number.isNaN(ms) ? Number.MAX_SAFE_INTEGER : ms;
+}
+
+/** Pods that may not be disrupted any more; each budget allows so many. */
+function splitByBudgets(pods: readonly Pod[], budgets: readonly PodDisruptionBudget[]): { violating: Pod[]; others: Pod[] } {
+  const allowed = budgets.map((budget) => budget.status?.disruptionsAllowed ?? 0);
+  const violating: Pod[] = [];
+  const others: Pod[] = [];
+  for (const pod of pods) {
+    let violates = false;
+    budgets.forEach((budget, i) => {
+      if (!guards(budget, pod)) return;
+      allowed[i] = (allowed[i] ?? 0) - 1;
+      if ((allowed[i] ?? 0) < 0) violates = true;
+    });
+    (violates ? violating : others).push(pod);
+  }
+  return { violating, others };
+}
+
+function guards(budget: PodDisruptionBudget, pod: Pod): boolean {
+  if (budget.metadata.namespace !== pod.metadata.namespace || Object.keys(pod.metadata.labels ?? {}).length === 0) return false;
+  const selector = compileLabelSelector(budget.spec?.selector);
+  if (selector.isNothing || selector.isEverything || !selector.matches(pod.metadata.labels)) return false;
+  return budget.status?.disruptedPods?.[pod.metadata.name ?? ''] === undefined; // Counted already.
+}
+
+/** The candidate that hurts least. The list must not be empty. */
+export function bestCandidate(candidates: readonly Candidate[]): Candidate {
+  const sumOf = (c: Candidate): number => c.victims.reduce((sum, pod) => sum + priorityOf(pod) + 2 ** 31, 0);
+  const highest = (c: Candidate): number => (c.victims[0] === undefined ? -Infinity : priorityOf(c.victims[0]));
+  const earliestOfHighest = (c: Candidate): number => Math.min(...c.victims.filter((pod) => priorityOf(pod) === highest(c)).map(startMs));
+  const hurts: readonly ((c: Candidate) => number)[] = [(c) => c.violations, highest, sumOf, (c) => c.victims.length, (c) => -earliestOfHighest(c)];
+  let left = candidates;
+  for (const hurt of hurts) {
+    const least = Math.min(...left.map(hurt));
+    left = left.filter((c) => hurt(c) === least);
+    if (left.length === 1) break;
+  }
+  return left[0] as Candidate;
+}

@@ -1,0 +1,38 @@
+/** ImageLocality: prefers nodes that hold the pod's images, weighed down where few nodes do so that one node is not swamped. Upstream: plugins/imagelocality. */
+import type { Pod } from '../../../api/gen/core-v1.ts';
+import type { Snapshot } from '../../cache/node-info.ts';
+import type { SchedulerPlugin } from '../../framework/plugin.ts';
+
+const NAME = 'ImageLocality';
+const MIB = 1024 * 1024;
+const MIN_BYTES = 23 * MIB;
+const MAX_BYTES_PER_CONTAINER = 1000 * MIB;
+
+/** Creates the plugin. */
+export function createImageLocality(): SchedulerPlugin {
+  return {
+    name: NAME,
+    preScore(state, pod, { snapshot }) {
+      const images = imagesOf(pod);
+      if (images.every((image) => snapshot.imageNodes(image) === 0)) return { code: 'skip', reasons: [], plugin: NAME };
+      state.set(NAME, { images, shares: images.map((image) => shareOf(snapshot, image)) });
+      return undefined;
+    },
+    score(state, _pod, node) {
+      const { images, shares } = state.get(NAME) as { images: readonly string[]; shares: readonly number[] };
+      let bytes = 0;
+      for (let i = 0; i < images.length; i++) bytes += Math.floor((node.images.get(images[i] ?? '') ?? 0) * (shares[i] ?? 0));
+      const most = MAX_BYTES_PER_CONTAINER * images.length;
+      return Math.floor((100 * (Math.min(Math.max(bytes, MIN_BYTES), most) - MIN_BYTES)) / (most - MIN_BYTES));
+    },
+  };
+}
+
+function shareOf(snapshot: Snapshot, image: string): number {
+  return snapshot.nodes.length === 0 ? 0 : snapshot.imageNodes(image) / snapshot.nodes.length;
+}
+
+/** Image names as nodes report them: always with a tag or digest. */
+function imagesOf(pod: Pod): string[] {
+  return [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])].map(({ image = '' }) => (image.lastIndexOf(':') <= image.lastIndexOf('/') ? `${image}:latest` : image));
+}

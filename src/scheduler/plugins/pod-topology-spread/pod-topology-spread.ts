@@ -1,0 +1,116 @@
+/**
+ * PodTopologySpread: hard constraints filter, soft ones (and defaults for pods without any) score. Upstream:
+ * plugins/podtopologyspread (filtering.go; scoring is spread-scores.ts).
+ */
+import type { Pod } from '../../../api/gen/core-v1.ts';
+import type { NodeInfo, Snapshot } from '../../cache/node-info.ts';
+import { createNodeCounts } from '../../framework/node-counts.ts';
+import type { CycleState, PodChange, SchedulerPlugin } from '../../framework/plugin.ts';
+import type { SiblingSelector } from '../../framework/plugin-deps.ts';
+import { unresolvable, unschedulable } from '../../framework/status.ts';
+import { constraintsOf, defaultConstraints, type SpreadConstraint } from './spread-constraints.ts';
+import { normalizeSpread, prepareSpreadScores, spreadScore, type SpreadScores } from './spread-scores.ts';
+
+const NAME = 'PodTopologySpread';
+const SCORES = `${NAME}/scores`;
+const MISMATCH = "node(s) didn't match pod topology spread constraints";
+const SKIP = { code: 'skip', reasons: [], plugin: NAME } as const;
+
+interface Kept {
+  readonly constraints: readonly SpreadConstraint[];
+  /** Per constraint: matching pods by topology value. */
+  readonly counts: readonly Map<string, number>[];
+  /** Per constraint: what the fullest domain may exceed. Undefined: to be found again. */
+  readonly least: (number | undefined)[];
+}
+
+/** Creates the plugin. */
+export function createPodTopologySpread(siblings: SiblingSelector): SchedulerPlugin {
+  const counts = createNodeCounts();
+  return {
+    name: NAME,
+    preFilter(state, pod, snapshot) {
+      const constraints = constraintsOf(pod, 'DoNotSchedule', counts);
+      if (constraints.length === 0) return SKIP;
+      state.set(NAME, countDomains(constraints, snapshot));
+      return undefined;
+    },
+    filter: (state, _pod, node) => filterNode(state.get(NAME) as Kept, node),
+    addPod: (state, _pod, change) => changeCounts(state, change, 1),
+    removePod: (state, _pod, change) => changeCounts(state, change, -1),
+    cloneState(value) {
+      const { constraints, counts: domains, least } = value as Kept;
+      return { constraints, counts: domains.map((values) => new Map(values)), least: [...least] } satisfies Kept;
+    },
+    preScore(state, pod, scored) {
+      const own = (pod.spec?.topologySpreadConstraints ?? []).length > 0;
+      const constraints = own ? constraintsOf(pod, 'ScheduleAnyway', counts) : defaultConstraints(pod, counts, siblings);
+      if (constraints.length === 0) return SKIP;
+      state.set(SCORES, prepareSpreadScores(constraints, scored, own));
+      return undefined;
+    },
+    score: (state, _pod, node) => spreadScore(state.get(SCORES) as SpreadScores, node),
+    normalize: (_state, _pod, scores) => normalizeSpread(scores),
+    events: [
+      { event: 'assigned-pod/add', hint: (pod, _old, other) => inNamespace(pod, other) }, { event: 'assigned-pod/update', hint: (pod, _old, other) => inNamespace(pod, other) },
+      { event: 'assigned-pod/delete', hint: (pod, other) => inNamespace(pod, other) }, { event: 'node/add' }, { event: 'node/delete' }, { event: 'node/update-label' },
+      { event: 'node/update-taint' }, { event: 'pod/update' },
+    ],
+  };
+}
+
+function inNamespace(pod: Pod, other: unknown): boolean {
+  return (other as Pod | undefined)?.metadata.namespace === pod.metadata.namespace;
+}
+
+function hasAllKeys(constraints: readonly SpreadConstraint[], node: NodeInfo): boolean {
+  const labels = node.node.metadata.labels;
+  return labels !== undefined && constraints.every((c) => Object.hasOwn(labels, c.topologyKey));
+}
+
+function countDomains(constraints: readonly SpreadConstraint[], snapshot: Snapshot): Kept {
+  const counts = constraints.map(() => new Map<string, number>());
+  for (const node of snapshot.nodes) {
+    if (!hasAllKeys(constraints, node)) continue;
+    constraints.forEach((constraint, i) => {
+      if (!constraint.includes(node)) return;
+      const value = node.node.metadata.labels?.[constraint.topologyKey] ?? '';
+      counts[i]?.set(value, (counts[i]?.get(value) ?? 0) + constraint.count(node));
+    });
+  }
+  return { constraints, counts, least: constraints.map(() => undefined) };
+}
+
+function filterNode(kept: Kept, node: NodeInfo): ReturnType<typeof unschedulable> | undefined {
+  const { constraints, counts } = kept;
+  for (let i = 0; i < constraints.length; i++) {
+    const constraint = constraints[i] as SpreadConstraint;
+    const value = node.node.metadata.labels?.[constraint.topologyKey];
+    if (value === undefined) return unresolvable(NAME, `${MISMATCH} (missing required label)`);
+    const skew = (counts[i]?.get(value) ?? 0) + (constraint.selfMatches ? 1 : 0) - leastOf(kept, i);
+    if (skew > constraint.maxSkew) return unschedulable(NAME, MISMATCH);
+  }
+  return undefined;
+}
+
+/** The count of the emptiest domain; none when there are fewer domains than wanted. */
+function leastOf(kept: Kept, index: number): number {
+  const known = kept.least[index];
+  if (known !== undefined) return known;
+  const values = kept.counts[index] ?? new Map<string, number>();
+  let least = values.size < (kept.constraints[index]?.minDomains ?? 1) || values.size === 0 ? 0 : Infinity;
+  if (least !== 0) for (const count of values.values()) least = Math.min(least, count);
+  kept.least[index] = least;
+  return least;
+}
+
+function changeCounts(state: CycleState, { other, node }: PodChange, by: 1 | -1): void {
+  const kept = state.get(NAME) as Kept | undefined;
+  if (kept === undefined || !hasAllKeys(kept.constraints, node)) return;
+  kept.constraints.forEach((constraint, i) => {
+    if (!constraint.matches(other) || !constraint.includes(node)) return;
+    const value = node.node.metadata.labels?.[constraint.topologyKey] ?? '';
+    kept.counts[i]?.set(value, (kept.counts[i]?.get(value) ?? 0) + by);
+    kept.least[i] = undefined;
+  });
+}

@@ -1,0 +1,68 @@
+/** Spread constraints made ready: selector with `matchLabelKeys`, inclusion policies, defaults. Upstream: podtopologyspread/common.go. */
+import { compileLabelSelector, compileRequirements, type LabelMatcher } from '../../../api/label-selector.ts';
+import type { Pod, TopologySpreadConstraint } from '../../../api/gen/core-v1.ts';
+import { toleratesTaint } from '../../../api/taints-tolerations.ts';
+import { nodeSelectorMatches } from '../../../component-helpers/node-affinity.ts';
+import type { NodeInfo } from '../../cache/node-info.ts';
+import type { SiblingSelector } from '../../framework/plugin-deps.ts';
+import type { NodeCounts } from '../../framework/node-counts.ts';
+
+/** A constraint of one pod. */
+export interface SpreadConstraint {
+  readonly topologyKey: string;
+  readonly maxSkew: number;
+  readonly minDomains: number;
+  /** Whether the pod counts itself. */
+  readonly selfMatches: boolean;
+  /** Matching pods on a node. */
+  count(node: NodeInfo): number;
+  /** Whether the node takes part. */
+  includes(node: NodeInfo): boolean;
+  matches(other: Pod): boolean;
+}
+
+const HOSTNAME = 'kubernetes.io/hostname';
+const ZONE = 'topology.kubernetes.io/zone';
+
+/** Upstream's system defaults. */
+const DEFAULTS: readonly TopologySpreadConstraint[] = [
+  { topologyKey: HOSTNAME, whenUnsatisfiable: 'ScheduleAnyway', maxSkew: 3 }, { topologyKey: ZONE, whenUnsatisfiable: 'ScheduleAnyway', maxSkew: 5 },
+];
+
+/** The pod's constraints of one kind. */
+export function constraintsOf(pod: Pod, whenUnsatisfiable: string, counts: NodeCounts): SpreadConstraint[] {
+  return (pod.spec?.topologySpreadConstraints ?? [])
+    .filter((c) => c.whenUnsatisfiable === whenUnsatisfiable)
+    .map((c) => prepare(pod, c, { counts, selector: withLabelKeys(compileLabelSelector(c.labelSelector), pod, c.matchLabelKeys) }));
+}
+
+/** Constraints of a pod that has none: spread its siblings over hosts and zones if that is possible. */
+export function defaultConstraints(pod: Pod, counts: NodeCounts, siblings: SiblingSelector): SpreadConstraint[] {
+  const selector = siblings(pod);
+  return selector === undefined ? [] : DEFAULTS.map((c) => prepare(pod, c, { counts, selector }));
+}
+
+function prepare(pod: Pod, constraint: TopologySpreadConstraint, { counts, selector }: { counts: NodeCounts; selector: LabelMatcher }): SpreadConstraint {
+  const namespace = pod.metadata.namespace ?? '';
+  const matches = (other: Pod): boolean => other.metadata.namespace === namespace && other.metadata.deletionTimestamp === undefined && selector.matches(other.metadata.labels);
+  const honorAffinity = (constraint.nodeAffinityPolicy ?? 'Honor') === 'Honor';
+  const honorTaints = constraint.nodeTaintsPolicy === 'Honor';
+  return {
+    topologyKey: constraint.topologyKey, maxSkew: constraint.maxSkew, minDomains: constraint.minDomains ?? 1,
+    selfMatches: selector.matches(pod.metadata.labels),
+    matches,
+    count: counts.of(`${namespace}|${selector.isNothing ? '!' : selector.toString()}`, matches),
+    includes: (node) => (!honorAffinity || nodeSelectorMatches(pod, node.node)) && (!honorTaints || toleratesNode(pod, node)),
+  };
+}
+
+function toleratesNode(pod: Pod, node: NodeInfo): boolean {
+  const tolerations = pod.spec?.tolerations ?? [];
+  return (node.node.spec?.taints ?? []).every((t) => (t.effect !== 'NoSchedule' && t.effect !== 'NoExecute') || tolerations.some((toleration) => toleratesTaint(toleration, t)));
+}
+
+function withLabelKeys(selector: LabelMatcher, pod: Pod, keys: readonly string[] | undefined): LabelMatcher {
+  const labels = pod.metadata.labels ?? {};
+  const added = (keys ?? []).flatMap((key) => (Object.hasOwn(labels, key) ? [{ key, operator: 'in' as const, values: [labels[key] ?? ''] }] : []));
+  return added.length === 0 || selector.isNothing ? selector : compileRequirements([...selector.requirements, ...added]);
+}

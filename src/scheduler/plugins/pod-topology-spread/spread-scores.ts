@@ -1,0 +1,73 @@
+/** Scores of soft spread constraints: fewer matching pods in the node's domains score higher. Upstream: podtopologyspread/scoring.go. */
+import type { NodeInfo } from '../../cache/node-info.ts';
+import type { ScoredNodes } from '../../framework/plugin.ts';
+import type { SpreadConstraint } from './spread-constraints.ts';
+
+const HOSTNAME = 'kubernetes.io/hostname';
+/** Marks a node that is left out of the comparison. */
+const LEFT_OUT = -1;
+
+/** What a cycle counted. */
+export interface SpreadScores {
+  readonly constraints: readonly SpreadConstraint[];
+  /** Per constraint: matching pods by topology value; absent for host names, which are counted per node. */
+  readonly counts: readonly (ReadonlyMap<string, number> | undefined)[];
+  /** Per constraint: evens out topologies with many and with few domains. */
+  readonly weights: readonly number[];
+  readonly leftOut: ReadonlySet<NodeInfo>;
+}
+
+/** Counts the domains of the nodes to be scored. `requireAll`: nodes without all topology keys are left out. */
+export function prepareSpreadScores(constraints: readonly SpreadConstraint[], { nodes, snapshot }: ScoredNodes, requireAll: boolean): SpreadScores {
+  const hasAll = (node: NodeInfo): boolean => constraints.every((c) => node.node.metadata.labels?.[c.topologyKey] !== undefined);
+  const leftOut = new Set(requireAll ? nodes.filter((node) => !hasAll(node)) : []);
+  const counts = constraints.map((c) => {
+    if (c.topologyKey === HOSTNAME) return undefined;
+    const domains = new Map<string, number>();
+    for (const node of nodes) {
+      const value = node.node.metadata.labels?.[c.topologyKey];
+      if (value !== undefined && !leftOut.has(node)) domains.set(value, 0);
+    }
+    return domains;
+  });
+  for (const node of counts.some((domains) => domains !== undefined && domains.size > 0) ? snapshot.nodes : []) {
+    if (requireAll && !hasAll(node)) continue;
+    constraints.forEach((c, i) => {
+      const value = node.node.metadata.labels?.[c.topologyKey];
+      const known = value === undefined ? undefined : counts[i]?.get(value);
+      if (value !== undefined && known !== undefined && c.includes(node)) counts[i]?.set(value, known + c.count(node));
+    });
+  }
+  const weights = counts.map((domains) => Math.log((domains === undefined ? nodes.length - leftOut.size : domains.size) + 2));
+  return { constraints, counts, weights, leftOut };
+}
+
+/** The raw score of a node: more is worse. */
+export function spreadScore({ constraints, counts, weights, leftOut }: SpreadScores, node: NodeInfo): number {
+  if (leftOut.has(node)) return LEFT_OUT;
+  let score = 0;
+  for (let i = 0; i < constraints.length; i++) {
+    const constraint = constraints[i] as SpreadConstraint;
+    const value = node.node.metadata.labels?.[constraint.topologyKey];
+    if (value === undefined) continue;
+    const domains = counts[i];
+    const count = domains === undefined ? constraint.count(node) : (domains.get(value) ?? 0);
+    score += count * (weights[i] ?? 0) + (constraint.maxSkew - 1);
+  }
+  return Math.round(score);
+}
+
+/** Turns raw scores into 0 to 100, more is better. */
+export function normalizeSpread(scores: Float64Array): void {
+  let least = Infinity;
+  let greatest = 0;
+  for (const score of scores) {
+    if (score === LEFT_OUT) continue;
+    least = Math.min(least, score);
+    greatest = Math.max(greatest, score);
+  }
+  for (let i = 0; i < scores.length; i++) {
+    const score = scores[i] ?? 0;
+    scores[i] = score === LEFT_OUT ? 0 : greatest === 0 ? 100 : Math.floor((100 * (greatest + least - score)) / greatest);
+  }
+}

@@ -1,0 +1,48 @@
+/** VolumeRestrictions: a ReadWriteOncePod claim serves one pod at a time. Upstream: plugins/volumerestrictions (its conflicts of in-tree disks are gone with them). */
+import type { Pod } from '../../../api/gen/core-v1.ts';
+import { createNodeCounts } from '../../framework/node-counts.ts';
+import type { CycleState, PodChange, SchedulerPlugin } from '../../framework/plugin.ts';
+import { unresolvable, unschedulable } from '../../framework/status.ts';
+import { claimsOf, type FindClaim } from '../../framework/pod-claims.ts';
+
+const NAME = 'VolumeRestrictions';
+
+interface Kept {
+  readonly names: ReadonlySet<string>;
+  readonly conflicts: number;
+}
+
+/** Creates the plugin. */
+export function createVolumeRestrictions(findClaim: FindClaim): SchedulerPlugin {
+  const counts = createNodeCounts();
+  const change = (state: CycleState, pod: Pod, { other, by }: { other: Pod; by: number }): void => {
+    const { names, conflicts } = state.get(NAME) as Kept;
+    if (uses(other, pod.metadata.namespace, names)) state.set(NAME, { names, conflicts: conflicts + by } satisfies Kept);
+  };
+  return {
+    name: NAME,
+    preFilter(state, pod, snapshot) {
+      const names = new Set<string>();
+      for (const { name } of claimsOf(pod)) {
+        const claim = findClaim(pod.metadata.namespace ?? '', name);
+        if (claim === undefined) return unresolvable(NAME, `persistentvolumeclaim "${name}" not found`);
+        if (claim.spec?.accessModes?.includes('ReadWriteOncePod') === true) names.add(name);
+      }
+      if (names.size === 0) return { code: 'skip', reasons: [], plugin: NAME };
+      const namespace = pod.metadata.namespace;
+      const count = counts.of(`${namespace}|${[...names].sort().join(',')}`, (other) => uses(other, namespace, names));
+      state.set(NAME, { names, conflicts: snapshot.nodes.reduce((sum, node) => sum + count(node), 0) } satisfies Kept);
+      return undefined;
+    },
+    filter: (state) => ((state.get(NAME) as Kept).conflicts > 0 ? unschedulable(NAME, 'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode') : undefined),
+    addPod: (state, pod, { other }: PodChange) => change(state, pod, { other, by: 1 }),
+    removePod: (state, pod, { other }: PodChange) => change(state, pod, { other, by: -1 }),
+    cloneState: (value) => value,
+    events: [{ event: 'assigned-pod/delete' }, { event: 'storage' }],
+  };
+}
+
+function uses(other: Pod, namespace: string | undefined, names: ReadonlySet<string>): boolean {
+  return other.metadata.namespace === namespace && claimsOf(other).some((claim) => names.has(claim.name));
+}
+

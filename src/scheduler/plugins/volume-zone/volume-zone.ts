@@ -1,0 +1,40 @@
+/** VolumeZone: a bound volume's zone and region labels must be the node's. Upstream: plugins/volumezone. */
+import type { PersistentVolume } from '../../../api/gen/core-v1.ts';
+import type { SchedulerPlugin } from '../../framework/plugin.ts';
+import { unresolvable } from '../../framework/status.ts';
+import { claimsOf, type FindClaim } from '../../framework/pod-claims.ts';
+
+const NAME = 'VolumeZone';
+const KEYS = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region', 'failure-domain.beta.kubernetes.io/zone', 'failure-domain.beta.kubernetes.io/region'];
+
+interface ZoneLabel {
+  readonly key: string;
+  readonly values: ReadonlySet<string>;
+}
+
+/** Creates the plugin. */
+export function createVolumeZone(findClaim: FindClaim, findVolume: (name: string) => PersistentVolume | undefined): SchedulerPlugin {
+  return {
+    name: NAME,
+    preFilter(state, pod) {
+      const volumes = claimsOf(pod).flatMap(({ name }) => findVolume(findClaim(pod.metadata.namespace ?? '', name)?.spec?.volumeName ?? '') ?? []);
+      const labels = volumes.flatMap(zoneLabels);
+      if (labels.length === 0) return { code: 'skip', reasons: [], plugin: NAME };
+      state.set(NAME, labels);
+      return undefined;
+    },
+    filter(state, _pod, { node }) {
+      const labels = node.metadata.labels ?? {};
+      if (!KEYS.some((key) => Object.hasOwn(labels, key))) return undefined; // A cluster without zones.
+      const conflict = (state.get(NAME) as readonly ZoneLabel[]).some(({ key, values }) => !values.has(labels[key] ?? ''));
+      return conflict ? unresolvable(NAME, 'node(s) had no available volume zone') : undefined;
+    },
+    events: [{ event: 'storage' }, { event: 'node/add' }, { event: 'node/update-label' }],
+  };
+}
+
+/** Several zones are written `a__b`. */
+function zoneLabels(volume: PersistentVolume): ZoneLabel[] {
+  const labels = volume.metadata.labels ?? {};
+  return KEYS.flatMap((key) => (labels[key] === undefined ? [] : [{ key, values: new Set(labels[key].split('__')) }]));
+}

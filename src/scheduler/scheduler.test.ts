@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { Events, Nodes, Pods } from '../api/gen/resources.ts';
+import type { Pod } from '../api/gen/core-v1.ts';
+import { internalError, notFound } from '../api/status-error.ts';
+import { formatTime } from '../api/time.ts';
+import { createEventBroadcaster } from '../client/event-broadcaster.ts';
+import { createInProcessClient } from '../client/in-process-transport.ts';
+import { createInformerFactory } from '../client/informer-factory.ts';
+import { createFakeApi, type FakeApi } from '../client/testing/fake-api.ts';
+import { createMemoryLog } from '../platform/sim/log.ts';
+import { createMemoryMetrics } from '../platform/sim/metrics.ts';
+import { createSeededRandom } from '../platform/sim/random.ts';
+import { VirtualClock } from '../platform/sim/virtual-clock.ts';
+import { createScheduler } from './scheduler.ts';
+import { testNode, testPod } from './scheduler-fixture.ts';
+
+interface Running {
+  readonly api: FakeApi;
+  readonly clock: VirtualClock;
+  /** Method and path of bindings. */
+  bindings(): string[];
+  events(): string[];
+  pod(name: string): Pod | undefined;
+  counts(): { active: number; backoff: number; unschedulable: number; gated: number };
+}
+
+/** The scheduler against the small fake API. Binding sets the node, unless `onBind` says otherwise. */
+async function start(t: TestContext, before: (api: FakeApi) => void, onBind: (name: string, attempt: number) => boolean | void = () => true): Promise<Running> {
+  const clock = new VirtualClock();
+  const api = createFakeApi(() => formatTime(clock.nowMs()));
+  before(api);
+  const attempts = new Map<string, number>();
+  api.intercept = ({ path, body }) => {
+    const name = /\/pods\/([^/]+)\/binding$/.exec(path)?.[1];
+    if (name === undefined) return;
+    attempts.set(name, (attempts.get(name) ?? 0) + 1);
+    if (onBind(name, attempts.get(name) ?? 1) === false) return;
+    const nodeName = (body as { target: { name: string } }).target.name;
+    api.modify<Pod>(Pods, `default/${name}`, (old) => ({ ...old, spec: { ...old.spec, nodeName } as Pod['spec'] & object }));
+  };
+  const [random, log] = [createSeededRandom(1), createMemoryLog()];
+  const client = createInProcessClient({ handler: api.handler, clock, principal: { name: 'system:kube-scheduler', groups: [] }, userAgent: 'scheduler' });
+  const broadcaster = createEventBroadcaster({ client, clock, random, log });
+  const informers = createInformerFactory({ client, clock, random, log });
+  const platform = { clock, random, log, metrics: createMemoryMetrics(), crypto: undefined as never };
+  const stop = new AbortController();
+  t.after(() => stop.abort(new Error('test over')));
+  broadcaster.start(stop.signal);
+  const scheduler = createScheduler({ client, informers, recorder: broadcaster.recorderFor('default-scheduler'), platform }, { schedulerName: 'default-scheduler' });
+  const started = scheduler.start(stop.signal);
+  await clock.advance(100);
+  await started;
+  await clock.advance(100);
+  return {
+    api, clock, counts: () => scheduler.counts(),
+    bindings: () => api.requests.filter((r) => r.path.endsWith('/binding')).map((r) => r.path.split('/').at(-2) ?? ''),
+    events: () => api.objects(Events).map((event) => `${event.type} ${event.reason} ${event.message}`),
+    pod: (name) => api.objects(Pods).find((pod) => pod.metadata.name === name),
+  };
+}
+const idle = { active: 0, backoff: 0, unschedulable: 0, gated: 0 };
+
+test('pods are bound, and counted before they are seen bound', async (t) => {
+  const run = await start(t, (api) => {
+    api.seed(Nodes, testNode('a', { cpu: '1' }));
+    for (const name of ['p', 'q']) api.seed(Pods, testPod(name, { cpu: '600m' }));
+  }, () => false); // Bound, but never seen bound.
+  assert.equal(run.bindings().length, 1, 'the second does not fit beside the assumed first');
+  assert.deepEqual(run.counts(), { ...idle, unschedulable: 1 });
+  await run.clock.advance(2000);
+  assert.ok(run.events().some((event) => event === 'Normal Scheduled Successfully assigned default/p to a'), run.events().join('\n'));
+  const condition = run.pod('q')?.status?.conditions?.[0];
+  assert.equal(condition?.message, '0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.');
+  assert.deepEqual([condition?.type, condition?.status, condition?.reason], ['PodScheduled', 'False', 'Unschedulable']);
+});
+
+test('a failed binding gives the room back and is tried again', async (t) => {
+  const run = await start(t, (api) => {
+    api.seed(Nodes, testNode('a', { cpu: '1' }));
+    api.seed(Pods, testPod('p', { cpu: '600m' }));
+  }, (_name, attempt) => {
+    if (attempt === 1) throw internalError('store is away');
+  });
+  assert.deepEqual(run.counts(), { ...idle, backoff: 1 });
+  await run.clock.advance(1000);
+  assert.equal(run.bindings().length, 2);
+  assert.equal(run.pod('p')?.spec?.nodeName, 'a');
+  assert.deepEqual(run.counts(), idle);
+});
+
+test('a pod deleted while it is bound is forgotten', async (t) => {
+  const run: Running = await start(t, (api) => {
+    api.seed(Nodes, testNode('a', { cpu: '1' }));
+    api.seed(Pods, testPod('p', { cpu: '600m' }));
+  }, () => {
+    throw notFound({ group: '', resource: 'pods' }, 'p');
+  });
+  run.api.remove(Pods, 'default/p');
+  await run.clock.advance(20_000);
+  assert.deepEqual([run.bindings().length, run.counts()], [1, idle]);
+});
+
+test('a new node wakes a waiting pod', async (t) => {
+  const run = await start(t, (api) => api.seed(Pods, testPod('p', { cpu: '600m' })));
+  assert.deepEqual(run.counts(), { ...idle, unschedulable: 1 });
+  run.api.seed(Nodes, testNode('a', { cpu: '1' }));
+  await run.clock.advance(1100);
+  assert.equal(run.pod('p')?.spec?.nodeName, 'a');
+});
+
+test('a more important pod takes the place of a less important one', async (t) => {
+  const run = await start(t, (api) => {
+    api.seed(Nodes, testNode('a', { cpu: '1' }));
+    api.seed(Pods, testPod('low', { cpu: '600m', spec: { nodeName: 'a' } }));
+    api.seed(Pods, testPod('high', { cpu: '600m', priority: 100 }));
+  });
+  await run.clock.advance(100);
+  assert.equal(run.pod('low'), undefined, 'evicted');
+  await run.clock.advance(5000);
+  assert.equal(run.pod('high')?.spec?.nodeName, 'a');
+  assert.ok(run.api.requests.some((r) => JSON.stringify(r.body ?? '').includes('"nominatedNodeName":"a"')), 'nominated');
+  assert.ok(run.events().includes('Normal Preempted Preempted by pod uid-high on node a'), run.events().join('\n'));
+});
+
+test('pods of other schedulers are let alone', async (t) => {
+  const run = await start(t, (api) => {
+    api.seed(Nodes, testNode('a'));
+    api.seed(Pods, testPod('p', { spec: { schedulerName: 'mine' } }));
+  });
+  assert.deepEqual([run.bindings(), run.counts()], [[], idle]);
+});

@@ -1,0 +1,131 @@
+/** The library as tests use it: real control plane and kubelets, virtual time. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Deployment } from '../api/gen/apps-v1.ts';
+import type { Node, Pod } from '../api/gen/core-v1.ts';
+import { ConfigMaps, Deployments, Nodes, Pods } from '../api/gen/resources.ts';
+import { image } from '../cri/sim/sim-image.ts';
+import { Cluster } from './cluster.ts';
+import { WaitError } from './wait.ts';
+
+const WEB = `
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  replicas: 3
+  selector: { matchLabels: { app: web } }
+  template:
+    metadata: { labels: { app: web } }
+    spec:
+      containers:
+        - name: web
+          image: web:1
+`;
+
+describe('a cluster in a test', () => {
+  it('rolls a deployment out', async () => {
+    await using cluster = await Cluster.start({ nodes: 2, images: [image('web:1', { start: '2s' })] });
+    const sinceMs = cluster.nowMs;
+    await cluster.apply(WEB);
+    const web = await cluster.waitFor<Deployment>('deployment/web', 'Available');
+    assert.equal(web.status?.availableReplicas, 3);
+    assert.ok(cluster.nowMs - sinceMs >= 2000 && cluster.nowMs - sinceMs < 5000, `${cluster.nowMs - sinceMs} ms`);
+    assert.ok(cluster.events({ reason: 'ScalingReplicaSet', about: 'deployment/web' }).length === 1);
+  });
+
+  it('hands out objects that are the test\'s own', async () => {
+    await using cluster = await Cluster.start({ nodes: 0 });
+    const made = await cluster.client.resource(ConfigMaps).create({ metadata: { name: 'a', namespace: 'default' }, data: { k: 'v' } });
+    made.data!['k'] = 'changed';
+    const read = await cluster.client.resource(ConfigMaps).get({ namespace: 'default', name: 'a' });
+    assert.equal(read.data?.['k'], 'v');
+  });
+
+  it('says what it saw when a wait fails', async () => {
+    await using cluster = await Cluster.start({ nodes: 1, unknownImages: 'refuse' });
+    await cluster.apply(WEB);
+    await assert.rejects(cluster.waitFor('deployment/web', 'Available', { within: '1m' }), (error: WaitError) => {
+      assert.match(error.message, /^deployment default\/web is not Available after 1m0s/);
+      assert.match(error.message, /pods \(3\):/);
+      assert.match(error.message, /ErrImagePull|ImagePullBackOff/);
+      assert.match(error.message, /Warning Failed Pod\/web-/);
+      return true;
+    });
+  });
+
+  it('says so when the object is not there, and when nothing is meant', async () => {
+    await using cluster = await Cluster.start({ nodes: 0, controllers: [] });
+    await assert.rejects(cluster.waitFor('pod/none', 'Ready', { within: 1000 }), /pod default\/none does not exist/);
+    await assert.rejects(cluster.waitFor('nonsense/none', 'Ready'), /no built-in kind nonsense/);
+    await assert.rejects(cluster.waitFor('pod', 'Ready'), /not of the form KIND\/NAME/);
+  });
+
+  it('replaces pods of a machine that lost its power', async () => {
+    await using cluster = await Cluster.start({ nodes: 2, images: [image('web:1')] });
+    await cluster.apply(WEB);
+    await cluster.waitFor('deployment/web', 'Available');
+    await cluster.nodes.crash('node-1');
+    await cluster.waitFor<Node>('node/node-1', (node) => node.spec?.taints?.some(({ key }) => key === 'node.kubernetes.io/unreachable') === true, { within: '2m' });
+    await cluster.waitFor<Deployment>('deployment/web', ({ status }) => (status?.availableReplicas ?? 0) < 3, { within: '5m' }).catch(() => undefined);
+    await cluster.advance('6m');
+    const { items } = await cluster.client.resource(Pods).list({ namespace: 'default' });
+    const running = items.filter(({ metadata, spec }) => metadata.deletionTimestamp === undefined && spec?.nodeName === 'node-2');
+    assert.equal(running.length, 3);
+    await cluster.nodes.start('node-1');
+    await cluster.waitFor('node/node-1', 'Ready');
+    await cluster.eventually(async () => {
+      const pods = await cluster.client.resource(Pods).list({ namespace: 'default' });
+      assert.equal(pods.items.length, 3);
+    });
+  });
+
+  it('lets several wait at once', async () => {
+    await using cluster = await Cluster.start({ nodes: 1, images: [image('web:1', { start: '1s' }), image('slow:1', { start: '20s' })] });
+    await cluster.apply([pod('quick', 'web:1'), pod('slow', 'slow:1')]);
+    const order: string[] = [];
+    await Promise.all([
+      cluster.waitFor('pod/slow', 'Ready').then(() => order.push('slow')),
+      cluster.waitFor('pod/quick', 'Ready').then(() => order.push('quick')),
+      cluster.advance('10s').then(() => order.push('ten seconds')),
+    ]);
+    assert.deepEqual(order, ['quick', 'ten seconds', 'slow']);
+  });
+
+  it('goes back to a snapshot', async () => {
+    await using cluster = await Cluster.start({ nodes: 1, images: [image('web:1')] });
+    await cluster.apply(WEB);
+    await cluster.waitFor('deployment/web', 'Available');
+    const snapshot = JSON.parse(JSON.stringify(await cluster.snapshot())) as Awaited<ReturnType<Cluster['snapshot']>>;
+    await cluster.client.resource(Deployments).delete({ namespace: 'default', name: 'web' });
+    await cluster.waitFor('deployment/web', 'deleted');
+    await cluster.advance('1h');
+    await cluster.restore(snapshot);
+    assert.equal(cluster.nowMs, snapshot.nowMs);
+    await cluster.waitFor<Deployment>('deployment/web', ({ status }) => status?.availableReplicas === 3);
+    assert.equal((await cluster.client.resource(Nodes).list()).items.length, 1);
+  });
+});
+
+describe('repeatability', () => {
+  const run = async (seed: number): Promise<{ hash: string; count: number }> => {
+    await using cluster = await Cluster.start({ nodes: 3, seed, images: [image('web:1', { start: '1s' })] });
+    await cluster.apply(WEB);
+    await cluster.waitFor('deployment/web', 'Available');
+    await cluster.nodes.crash('node-2');
+    await cluster.advance('8m');
+    const { hash, count } = cluster.eventLog();
+    return { hash, count };
+  };
+
+  it('gives the same run for the same seed, and another for another', async () => {
+    const first = await run(7);
+    assert.deepEqual(await run(7), first);
+    assert.notEqual((await run(8)).hash, first.hash);
+  });
+});
+
+function pod(name: string, imageName: string): Pod {
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec: { containers: [{ name: 'app', image: imageName }] } };
+}

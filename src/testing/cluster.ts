@@ -1,0 +1,316 @@
+/**
+ * A Kubernetes cluster inside this process: the real API server, controllers, scheduler and kubelets, on simulated machines
+ * and on real or virtual time. The entry of `keelson/testing`.
+ */
+import type { KubernetesObject } from '../api/object.ts';
+import { ConfigMaps, Events, Pods } from '../api/gen/resources.ts';
+import type { Event, Pod } from '../api/gen/core-v1.ts';
+import { parseTime } from '../api/time.ts';
+import type { Principal } from '../api/transport.ts';
+import type { ResourceInfo } from '../api/resource-info.ts';
+import type { Client } from '../client/client.ts';
+import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
+import { image as describeImage, type SimImage, type SimImageSpec } from '../cri/sim/sim-image.ts';
+import type { Clock } from '../platform/clock.ts';
+import { createMemoryFiles } from '../platform/sim/files.ts';
+import { createSimPlatform, type SimPlatform } from '../platform/sim/sim-platform.ts';
+import { VirtualClock } from '../platform/sim/virtual-clock.ts';
+import { createMemoryStore } from '../storage/memory/memory-store.ts';
+import type { Store, StoreStatus } from '../storage/store.ts';
+import { applyManifests, type Manifests } from './apply.ts';
+import { sortedEvents } from './describe.ts';
+import { spanMs, type Duration } from './duration.ts';
+import { TestFaults } from './faults.ts';
+import { makePki, openListener, type ListenAt, type Listening } from './listener.ts';
+import { TestNodes } from './nodes.ts';
+import { createRealPace, createVirtualPace, type Pace } from './pace.ts';
+import { resolveReference, type ObjectReference } from './references.ts';
+import type { SimNodeSpec } from './sim-node.ts';
+import { SimWorld } from './sim-world.ts';
+import { readEntries, writeEntries, type ClusterSnapshot } from './snapshot.ts';
+import { createUserClient } from './user-client.ts';
+import { eventually, waitForObject, type Expectation, type WaitOptions } from './wait.ts';
+
+/** How a cluster is started. */
+export interface ClusterOptions {
+  /** Machines: how many, or what kind. Default 1. */
+  readonly nodes?: number | readonly Partial<SimNodeSpec>[];
+  /** Upstream's names of the controllers to run; default all, `[]` none. */
+  readonly controllers?: readonly string[];
+  /** Default true. */
+  readonly scheduler?: boolean;
+  /** `virtual`: time moves only while the test waits, straight to the next thing to happen. Default virtual. */
+  readonly clock?: 'real' | 'virtual';
+  /** Where virtual time starts. Default 2026-01-01T00:00:00Z. */
+  readonly startAt?: string | number;
+  /** Of all randomness. Default 1 on virtual time; on real time, another at each start. */
+  readonly seed?: number | string;
+  /** `memory` (default), or a store of your own, which the cluster closes. */
+  readonly store?: 'memory' | ((clock: Clock) => Promise<Store> | Store);
+  /** Certificates and keys for `listen` and for tokens, to keep them over restarts. Default: made when they are needed. */
+  readonly pki?: ClusterPki;
+  readonly images?: readonly SimImage[];
+  /** Images nobody described: containers that run for ever (`run`, the default), or a failed pull (`refuse`). */
+  readonly unknownImages?: 'run' | 'refuse';
+  /** Keeps a line for every change of the store, for `eventLog()`. */
+  readonly keepEventLog?: boolean;
+}
+
+const ADMIN: Principal = { name: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] };
+
+/** Which events are meant. */
+export interface EventFilter {
+  readonly about?: ObjectReference;
+  readonly reason?: string;
+  readonly type?: 'Normal' | 'Warning';
+}
+
+/** A running cluster. */
+export class Cluster implements AsyncDisposable {
+  /** Typed client of the administrator, in this process. Objects it returns are the caller's own. */
+  readonly client: Client;
+  readonly nodes: TestNodes;
+  readonly faults: TestFaults;
+  readonly #options: ClusterOptions;
+  readonly #pace: Pace;
+  readonly #seed: string;
+  readonly #images = new Map<string, SimImage>();
+  readonly #listening = new Set<Listening>();
+  readonly #podListeners: ((pod: Pod | undefined, old: Pod | undefined) => void)[] = [];
+  #world: SimWorld;
+  #store: Store;
+  #pki: ClusterPki | undefined;
+  #restores = 0;
+  #stopped: Promise<void> | undefined;
+
+  /** Starts a cluster; resolves when the API server serves and all nodes are Ready. */
+  static async start(options: ClusterOptions = {}): Promise<Cluster> {
+    const { pace, seed } = await createPace(options);
+    const store = await openStore(options, pace.clock);
+    const cluster = new Cluster({ ...options, seed }, pace, store);
+    await cluster.#begin();
+    const { nodes = 1 } = options;
+    await cluster.nodes.addMany(typeof nodes === 'number' ? Array.from({ length: nodes }, () => ({})) : nodes);
+    return cluster;
+  }
+
+  private constructor(options: ClusterOptions, pace: Pace, store: Store) {
+    this.#options = options;
+    this.#pace = pace;
+    this.#store = store;
+    this.#pki = options.pki;
+    this.#seed = String(options.seed);
+    for (const image of options.images ?? []) this.#images.set(image.name, image);
+    this.#world = this.#createWorld();
+    this.client = this.clientFor(ADMIN);
+    this.nodes = new TestNodes({ pace, world: () => this.#world, client: () => this.client });
+    this.faults = new TestFaults(pace, () => this.#world);
+  }
+
+  /** Now, milliseconds since the Unix epoch. */
+  get nowMs(): number {
+    return this.#pace.clock.nowMs();
+  }
+
+  /** The clock everything in the cluster runs on. */
+  get clock(): Clock {
+    return this.#pace.clock;
+  }
+
+  /** A client that acts as this user; what it may do, RBAC says. */
+  clientFor(principal: Principal, userAgent: string = 'keelson-testing'): Client {
+    const forward: Client = {
+      resource: (info) => this.#world.clientFor(principal, userAgent).resource(info),
+      raw: (request) => this.#world.clientFor(principal, userAgent).raw(request),
+      upgrade: (request) => this.#world.clientFor(principal, userAgent).upgrade(request),
+    };
+    return createUserClient(forward, this.#pace);
+  }
+
+  /** Describes an image for all nodes: from now on, containers of this name behave so. */
+  image(name: string, spec: SimImageSpec = {}): SimImage {
+    const image = describeImage(name, spec);
+    this.#images.set(image.name, image);
+    for (const node of this.#world.nodes.values()) node.runtime.store.add(image);
+    return image;
+  }
+
+  /** Server-side apply of YAML or objects, in their order. */
+  apply(manifests: Manifests): Promise<KubernetesObject[]> {
+    return applyManifests(this.client, manifests);
+  }
+
+  /** Waits for an object to be as expected; see `Expectation`. Rejects with a `WaitError` that shows what it was instead. */
+  async waitFor<T extends KubernetesObject>(reference: ObjectReference, expectation: Expectation<T>, options: WaitOptions = {}): Promise<T> {
+    return (await waitForObject({ pace: this.#pace, objects: () => this.#objects() }, { reference, expectation }, options)) as T;
+  }
+
+  /** Calls `check` until it does not throw. */
+  eventually<T>(check: () => T | Promise<T>, options: WaitOptions = {}): Promise<T> {
+    return eventually(this.#pace, check, options);
+  }
+
+  /** Lets so much time pass, with everything that happens in it. */
+  advance(duration: Duration): Promise<void> {
+    return this.#pace.advance(spanMs(duration));
+  }
+
+  /** Sets the wall clock of all machines forwards or back, as an administrator or a time server does. Virtual time only. */
+  jumpWallClock(byMs: number): void {
+    const { clock } = this.#pace;
+    if (!(clock instanceof VirtualClock)) throw new Error('only a virtual clock can be set');
+    clock.jumpWall(byMs);
+  }
+
+  /** Lets everything happen that can at this instant. */
+  settle(): Promise<void> {
+    return this.#pace.settle();
+  }
+
+  /** Events in the order they last happened. */
+  events({ about, reason, type }: EventFilter = {}): Event[] {
+    const target = about === undefined ? undefined : resolveReference(about);
+    const wanted = this.#world.server.objects.list(Events).filter(
+      (event) =>
+        (reason === undefined || event.reason === reason) &&
+        (type === undefined || event.type === type) &&
+        (target === undefined || (event.involvedObject.kind === target.info.kind && event.involvedObject.name === target.name && (event.involvedObject.namespace ?? '') === target.namespace)),
+    );
+    return structuredClone([...sortedEvents(wanted)]);
+  }
+
+  /** All objects of a kind as the API server holds them: shared, not to be changed, and never a call away. */
+  peek<T extends KubernetesObject>(info: ResourceInfo<T>): readonly T[] {
+    return this.#objects()?.list(info) ?? [];
+  }
+
+  /** How full the store is. */
+  storeStatus(): Promise<StoreStatus> {
+    return this.#store.status();
+  }
+
+  /** Calls back at every change of a pod, over restarts of the API server; first with all there are. */
+  onPodChange(listener: (pod: Pod | undefined, old: Pod | undefined) => void): void {
+    this.#podListeners.push(listener);
+    this.#world.server.objects.onChange(Pods, listener);
+  }
+
+  /** Everything that changed the store so far: equal for equal seeds. Lines only with `keepEventLog`. */
+  eventLog(): { readonly hash: string; readonly count: number; readonly byResource: ReadonlyMap<string, number>; readonly lines: readonly string[] } {
+    const { log } = this.#world;
+    return { hash: log.hash(), count: log.count(), byResource: new Map(log.byResource()), lines: log.lines };
+  }
+
+  /** Opens a real HTTPS port. */
+  async listen(at: ListenAt = {}): Promise<Listening> {
+    const { createNodePlatform } = await import('../platform/node/node-platform.ts');
+    const real = createNodePlatform({ startSpawner: false, log: { level: 'error' } });
+    this.#pki ??= await makePki({ ...real, files: createMemoryFiles({ nowMs: () => real.clock.nowMs() }) }, '/pki', [...(at.host === undefined ? [] : [at.host]), ...(at.names ?? [])]);
+    await this.#publishAuthority(this.#pki.ca.certPem);
+    const opened = await openListener({ pace: this.#pace, random: real.random, handler: () => this.#handler(), listenHttp: real.listenHttp, pki: this.#pki }, at);
+    const listening: Listening = {
+      ...opened,
+      close: async () => {
+        this.#listening.delete(listening);
+        await opened.close();
+      },
+    };
+    this.#listening.add(listening);
+    return listening;
+  }
+
+  /** A kubeconfig (YAML) for the open port; opens one when there is none. */
+  async kubeconfig(): Promise<string> {
+    const [open] = this.#listening;
+    return (open ?? (await this.listen())).kubeconfig;
+  }
+
+  /** The cluster's state as plain JSON. Take it while nothing moves: between two waits. */
+  async snapshot(): Promise<ClusterSnapshot> {
+    const nodes = [...this.#world.nodes.values()].map(({ spec }) => spec);
+    return { format: 1, nowMs: this.nowMs, nodes, entries: await this.#pace.drive(readEntries(this.#store)) };
+  }
+
+  /**
+   * Goes back to a snapshot, as restoring etcd and starting all machines anew does: objects are as they were then, no
+   * container runs, all watches break. Virtual time is set to the snapshot's.
+   */
+  async restore(snapshot: ClusterSnapshot): Promise<void> {
+    await this.#pace.drive(this.#world.stop());
+    const { clock } = this.#pace;
+    if (clock instanceof VirtualClock) clock.jumpWall(snapshot.nowMs - clock.nowMs());
+    this.#restores++;
+    this.#store = await openStore(this.#options, clock);
+    await this.#pace.drive(writeEntries(this.#store, snapshot.entries));
+    this.#world = this.#createWorld();
+    await this.#begin();
+    for (const spec of snapshot.nodes) await this.#pace.drive(this.#world.addNode(spec).start());
+  }
+
+  /** Ends everything. Calling it again does nothing more. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#end();
+    return this.#stopped;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  async #begin(): Promise<void> {
+    const world = this.#world;
+    await this.#pace.drive(world.startServer());
+    await this.#pace.drive(Promise.all([world.startComponent('controllers'), world.startComponent('scheduler')]));
+  }
+
+  async #end(): Promise<void> {
+    await Promise.all([...this.#listening].map((listening) => listening.close()));
+    await this.#pace.drive(this.#world.stop());
+  }
+
+  #createWorld(): SimWorld {
+    const { clock } = this.#pace;
+    const seed = this.#restores === 0 ? this.#seed : `${this.#seed}/restored-${this.#restores}`;
+    const platform: SimPlatform<Clock> = createSimPlatform<Clock>({ clock, seed, addresses: ['10.64.0.1'], host: { hostname: 'control-plane' } });
+    const { controllers, scheduler = true, unknownImages = 'run', keepEventLog = false } = this.#options;
+    return new SimWorld({
+      platform, store: this.#store, seed, repeatable: this.#pace.kind === 'virtual', scheduler, unknownImages, keepLines: keepEventLog,
+      images: () => [...this.#images.values()],
+      onServerStart: ({ objects }) => this.#podListeners.forEach((listener) => objects.onChange(Pods, listener)),
+      ...(controllers === undefined ? {} : { controllers }),
+      ...(this.#pki === undefined ? {} : { identity: { serviceAccount: this.#pki.serviceAccount, caPem: this.#pki.ca.certPem } }),
+    });
+  }
+
+  #objects(): SimWorld['server']['objects'] | undefined {
+    return this.#world.serverUp ? this.#world.server.objects : undefined;
+  }
+
+  #handler(): SimWorld['server']['handler'] | undefined {
+    return this.#world.serverUp ? this.#world.server.handler : undefined;
+  }
+
+  /** Pods and clients inside the cluster find the authority of the real port in `kube-root-ca.crt`. */
+  async #publishAuthority(caPem: string): Promise<void> {
+    if (this.#world.caPem === caPem) return;
+    this.#world.caPem = caPem;
+    const { items } = await this.client.resource(ConfigMaps).list({ fieldSelector: 'metadata.name=kube-root-ca.crt' });
+    if (items.length === 0) return;
+    await this.faults.restart('controllers'); // They are told of the authority when they start, and correct what differs.
+  }
+}
+
+async function createPace({ clock = 'virtual', startAt, seed }: ClusterOptions): Promise<{ pace: Pace; seed: number | string }> {
+  if (clock === 'virtual') {
+    const startMs = typeof startAt === 'string' ? parseTime(startAt) : startAt;
+    return { pace: createVirtualPace(new VirtualClock(startMs === undefined ? {} : { startMs })), seed: seed ?? 1 };
+  }
+  const { createNodeClock } = await import('../platform/node/clock.ts');
+  const { keepAlive } = await import('../platform/node/keep-alive.ts');
+  const { createNodeRandom } = await import('../platform/node/random.ts');
+  return { pace: createRealPace(createNodeClock(), keepAlive), seed: seed ?? createNodeRandom().uuid() };
+}
+
+async function openStore({ store = 'memory' }: ClusterOptions, clock: Clock): Promise<Store> {
+  return store === 'memory' ? createMemoryStore({ clock }) : store(clock);
+}

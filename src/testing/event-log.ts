@@ -1,0 +1,70 @@
+/**
+ * Everything that happened to the stored state, as one running hash and, if wanted, line by line: two runs of one seed are
+ * the same run exactly when their hashes are.
+ */
+import type { Clock } from '../platform/clock.ts';
+import { prefixEnd, type Store, type StoreEvent } from '../storage/store.ts';
+
+/** The log of one store. */
+export interface EventLog {
+  /** Of all changes so far, with times and contents. */
+  hash(): string;
+  /** Changes so far. */
+  count(): number;
+  /** Changes so far by resource: `pods`, `events`, `leases` … */
+  byResource(): ReadonlyMap<string, number>;
+  /** `12.345 17 put /registry/pods/default/web 1c0ffee` for each change; empty unless lines are kept. */
+  readonly lines: readonly string[];
+  stop(): void;
+}
+
+/** Follows a store from its beginning. */
+export function createEventLog(store: Store, clock: Clock, options: { readonly keepLines: boolean }): EventLog {
+  const hash = createHash53();
+  const lines: string[] = [];
+  const resources = new Map<string, number>();
+  let count = 0;
+  const startMs = clock.monotonicMs();
+  const note = (event: StoreEvent): void => {
+    count++;
+    const resource = resourceOf(event.key);
+    resources.set(resource, (resources.get(resource) ?? 0) + 1);
+    const head = `${((clock.monotonicMs() - startMs) / 1000).toFixed(3)} ${event.revision} ${event.type} ${event.key}`;
+    hash.addText(head);
+    if (event.value !== undefined) hash.addBytes(event.value);
+    if (options.keepLines) lines.push(`${head} ${hash.digest()}`);
+  };
+  const watch = store.watch(
+    { start: '', end: prefixEnd(''), afterRevision: 0 },
+    { onEvents: (events) => events.forEach(note), onError: () => undefined },
+  );
+  return { hash: () => hash.digest(), count: () => count, byResource: () => resources, lines, stop: () => watch.stop() };
+}
+
+/** `pods` of `/registry/pods/default/web`. */
+function resourceOf(key: string): string {
+  return key.split('/')[2] ?? key;
+}
+
+/** A running hash of 53 bits: quick in plain JavaScript, and no one tries to break it. */
+function createHash53(): { addText(text: string): void; addBytes(bytes: Uint8Array): void; digest(): string } {
+  let high = 0xdeadbeef;
+  let low = 0x41c6ce57;
+  const add = (value: number): void => {
+    high = Math.imul(high ^ value, 2_654_435_761);
+    low = Math.imul(low ^ value, 1_597_334_677);
+  };
+  return {
+    addText(text) {
+      for (let index = 0; index < text.length; index++) add(text.charCodeAt(index));
+    },
+    addBytes(bytes) {
+      for (let index = 0; index < bytes.length; index++) add(bytes[index]!);
+    },
+    digest() {
+      const a = Math.imul(high ^ (high >>> 16), 2_246_822_507) ^ Math.imul(low ^ (low >>> 13), 3_266_489_909);
+      const b = Math.imul(low ^ (low >>> 16), 2_246_822_507) ^ Math.imul(high ^ (high >>> 13), 3_266_489_909);
+      return (4_294_967_296 * (2_097_151 & b) + (a >>> 0)).toString(16).padStart(14, '0');
+    },
+  };
+}

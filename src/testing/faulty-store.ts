@@ -1,0 +1,60 @@
+/** A store that is slow, fails, or answers a write that it did with an error: in front of a real one, which keeps its promises. */
+import type { Clock } from '../platform/clock.ts';
+import type { Random } from '../platform/random.ts';
+import { StoreError, type Store, type WriteResult } from '../storage/store.ts';
+
+/** What is wrong with the store now. */
+export interface StoreFaults {
+  /** Writes take up to so long, at random. */
+  latencyMs: number;
+  /** Part of the writes that fail without effect, 0 to 1. */
+  failRate: number;
+  /** Part of the writes that take effect and yet are answered with `unknownOutcome`. */
+  unknownRate: number;
+  /** The next so many writes fail without effect. */
+  failNext: number;
+  /** Everything fails: the store is away. */
+  down: boolean;
+}
+
+/** Nothing wrong. */
+export function noStoreFaults(): StoreFaults {
+  return { latencyMs: 0, failRate: 0, unknownRate: 0, failNext: 0, down: false };
+}
+
+/** The store behind its faults. */
+export function createFaultyStore(store: Store, faults: StoreFaults, deps: { readonly clock: Clock; readonly random: Random }): Store {
+  const { clock, random } = deps;
+  const write = async (work: () => Promise<WriteResult>): Promise<WriteResult> => {
+    check();
+    if (faults.latencyMs > 0) await clock.sleep(random.int(faults.latencyMs) + 1);
+    check();
+    if (faults.failNext > 0) {
+      faults.failNext--;
+      throw new StoreError('unavailable', 'the store is not available');
+    }
+    if (faults.failRate > 0 && random.next() < faults.failRate) throw new StoreError('unavailable', 'the store is not available');
+    const result = await work();
+    if (faults.unknownRate > 0 && random.next() < faults.unknownRate) throw new StoreError('unknownOutcome', 'the write may or may not have happened');
+    return result;
+  };
+  const check = (): void => {
+    if (faults.down) throw new StoreError('unavailable', 'the store is not available');
+  };
+  return {
+    async get(key) {
+      check();
+      return store.get(key);
+    },
+    async range(request) {
+      check();
+      return store.range(request);
+    },
+    put: (request) => write(() => store.put(request)),
+    delete: (request) => write(() => store.delete(request)),
+    watch: (range, watcher) => store.watch(range, watcher),
+    compact: (revision) => store.compact(revision),
+    status: () => store.status(),
+    close: () => store.close(),
+  };
+}

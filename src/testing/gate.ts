@@ -1,0 +1,102 @@
+/**
+ * What stands between one component and the API server: lets calls through, refuses them (a partition), ends them for good
+ * (the component's process is gone), ends its watches, or delivers them late. One gate per incarnation of a component, so
+ * that nothing a dead one still does can reach the server.
+ */
+import { linkedController } from '../base/abort.ts';
+import type { ApiHandler, ApiRequest, ApiResponse, ObjectEvent } from '../api/transport.ts';
+import type { Clock } from '../platform/clock.ts';
+
+/** A gate. */
+export interface Gate {
+  readonly handler: ApiHandler;
+  /** Refuses every call from now on and breaks the watches, until `open`. */
+  close(): void;
+  open(): void;
+  /** Refuses everything for ever; calls under way get no answer but an error. */
+  destroy(): void;
+  /** Breaks the watches there are; new ones pass. */
+  dropWatches(): void;
+  /** Watch events arrive so much later: a stale cache. 0: at once. */
+  lagWatches(lagMs: number): void;
+  /** Calls `then` when the `count`th write from now has reached the server, before its answer is given. */
+  afterWrites(count: number, then: () => void): void;
+}
+
+const reads = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** Makes a gate before a handler, which is asked for at each call: the server may be another by then. */
+export function createGate(clock: Clock, server: () => ApiHandler | undefined): Gate {
+  let closed = false;
+  let destroyed = false;
+  let lagMs = 0;
+  let watches = new AbortController();
+  let onWrite: { left: number; then: () => void } | undefined;
+
+  const check = (): void => {
+    if (destroyed || closed || server() === undefined) throw connectionError();
+  };
+  const countWrite = (request: ApiRequest): void => {
+    if (onWrite === undefined || reads.has(request.method) || --onWrite.left > 0) return;
+    const { then } = onWrite;
+    onWrite = undefined;
+    then();
+  };
+  const dropWatches = (): void => {
+    watches.abort(connectionError());
+    watches = new AbortController();
+  };
+  const handler = async (request: ApiRequest): Promise<ApiResponse> => {
+    check();
+    if (isWatch(request)) return watch(request);
+    const response = await server()!(request);
+    countWrite(request);
+    if (destroyed) throw connectionError();
+    return response;
+  };
+  const watch = async (request: ApiRequest): Promise<ApiResponse> => {
+    const linked = linkedController(request.signal, watches.signal);
+    const response = await server()!({ ...request, signal: linked.signal });
+    if (response.kind !== 'watch') return response;
+    return { ...response, events: delayed(response.events, linked, () => lagMs) };
+  };
+  const delayed = async function* (events: AsyncIterable<readonly ObjectEvent[]>, linked: ReturnType<typeof linkedController>, lag: () => number): AsyncGenerator<readonly ObjectEvent[]> {
+    try {
+      for await (const batch of events) {
+        if (lag() > 0) await clock.sleep(lag(), linked.signal);
+        yield batch;
+      }
+    } finally {
+      linked.dispose();
+    }
+  };
+  return {
+    handler,
+    dropWatches,
+    close() {
+      closed = true;
+      dropWatches();
+    },
+    open() {
+      closed = false;
+    },
+    destroy() {
+      destroyed = true;
+      dropWatches();
+    },
+    lagWatches(ms) {
+      lagMs = ms;
+    },
+    afterWrites(count, then) {
+      onWrite = { left: count, then };
+    },
+  };
+}
+
+function isWatch(request: ApiRequest): boolean {
+  return request.method === 'GET' && /(^|&)watch=(1|true)(&|$)/.test(request.query);
+}
+
+function connectionError(): Error {
+  return Object.assign(new Error('connect ECONNREFUSED: the API server cannot be reached'), { code: 'ECONNREFUSED' });
+}

@@ -1,0 +1,100 @@
+/**
+ * A real HTTPS port of a simulated cluster, for kubectl, `@kubernetes/client-node`, or an operator in any language.
+ * Certificates are made when the first port is opened. On a virtual clock time does not move by requests: `advance` and
+ * `waitFor` move it.
+ */
+import { createHttpHandler } from '../apiserver/http-adapter.ts';
+import type { ApiHandler, ApiResponse } from '../api/transport.ts';
+import { kubeconfigYaml } from '../cluster/kubeconfig.ts';
+import { ensureClusterPki, type ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { HttpRequest, HttpServer, ListenHttp } from '../platform/http.ts';
+import type { Platform } from '../platform/platform.ts';
+import type { Random } from '../platform/random.ts';
+import type { Pace } from './pace.ts';
+
+/** An open port. */
+export interface Listening {
+  /** `https://127.0.0.1:PORT`. */
+  readonly url: string;
+  readonly port: number;
+  /** YAML of a kubeconfig for the administrator. */
+  readonly kubeconfig: string;
+  close(): Promise<void>;
+}
+
+/** Where to listen. */
+export interface ListenAt {
+  /** Default 127.0.0.1. */
+  readonly host?: string;
+  /** Default 0: a free one. */
+  readonly port?: number;
+  /** Further names and addresses clients use. */
+  readonly names?: readonly string[];
+}
+
+/** What a port is opened with. */
+export interface ListenerDeps {
+  readonly pace: Pace;
+  readonly random: Random;
+  /** Undefined while the server is down. */
+  readonly handler: () => ApiHandler | undefined;
+  readonly listenHttp: ListenHttp;
+  readonly pki: ClusterPki;
+}
+
+/** Makes authority and certificates in `files`, with real randomness and by real time: real clients check them. */
+export function makePki(platform: Pick<Platform, 'files' | 'crypto' | 'random' | 'clock'>, dir: string, names: readonly string[]): Promise<ClusterPki> {
+  const { files, crypto, random, clock } = platform;
+  const ipAddresses = names.filter((name) => /^[\d.]+$|:/.test(name));
+  return ensureClusterPki(files, { crypto, random, nowMs: () => clock.nowMs() }, {
+    dir,
+    names: {
+      nodeName: 'control-plane', ipAddresses: [...new Set(['127.0.0.1', '::1', '10.96.0.1', ...ipAddresses])],
+      dnsNames: ['localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc', 'kubernetes.default.svc.cluster.local', ...names.filter((name) => !ipAddresses.includes(name))],
+    },
+  });
+}
+
+/** Opens a port. */
+export async function openListener(deps: ListenerDeps, { host = '127.0.0.1', port = 0 }: ListenAt): Promise<Listening> {
+  const { pki, pace } = deps;
+  const serve = createHttpHandler(whileUp(deps.handler), deps.random.fork('audit-ids'));
+  const handler = (request: HttpRequest) => pace.drive(Promise.resolve(serve(holding(request, pace.clock))));
+  const server: HttpServer = await deps.listenHttp({ host, port, tls: { ...pki.apiServer, clientCaPem: pki.ca.certPem } }, handler);
+  const name = host === '0.0.0.0' ? '127.0.0.1' : host;
+  const url = `https://${name.includes(':') ? `[${name}]` : name}:${server.port}`;
+  return {
+    url, port: server.port,
+    kubeconfig: kubeconfigYaml({ server: url, caPem: pki.ca.certPem, ...pki.admin, user: 'admin', cluster: 'keelson' }),
+    close: () => server.close(0),
+  };
+}
+
+/** The server of the moment; 503 while there is none. */
+function whileUp(handler: () => ApiHandler | undefined): ApiHandler {
+  return (request) => handler()?.(request) ?? DOWN;
+}
+
+const DOWN: ApiResponse = {
+  kind: 'bytes', status: 503, headers: { 'content-type': 'text/plain', 'retry-after': '1' },
+  chunks: [Buffer.from('the API server is down\n')],
+};
+
+/** Reading a body is real work: virtual time stands still meanwhile. */
+function holding(request: HttpRequest, clock: Clock): HttpRequest {
+  const { method, path, query, headers, remoteAddress, peerCertificate, signal, wantsUpgrade } = request;
+  return {
+    method, path, query, headers, remoteAddress, signal, wantsUpgrade,
+    ...(peerCertificate === undefined ? {} : { peerCertificate }),
+    async readBody(limitBytes) {
+      const release = clock.holdBusy(`the body of ${method} ${path}`);
+      try {
+        return await request.readBody(limitBytes);
+      } finally {
+        release();
+      }
+    },
+    bodyStream: () => request.bodyStream(),
+  };
+}

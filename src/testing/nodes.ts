@@ -1,0 +1,157 @@
+/** The nodes of a simulated cluster as a test handles them. */
+import { Nodes, Pods } from '../api/gen/resources.ts';
+import type { Node, Pod } from '../api/gen/core-v1.ts';
+import type { Client } from '../client/client.ts';
+import type { SimRuntime } from '../cri/sim/sim-runtime.ts';
+import type { Pace } from './pace.ts';
+import type { SimNode, SimNodeSpec } from './sim-node.ts';
+import type { SimWorld } from './sim-world.ts';
+
+/** What the nodes are handled through. */
+export interface NodesDeps {
+  readonly pace: Pace;
+  readonly world: () => SimWorld;
+  readonly client: () => Client;
+}
+
+/** How long a joining node may take to be Ready. */
+const READY_WITHIN_MS = 60_000;
+
+/** Machines: put up, taken away, broken and mended. All calls name a node; an unknown name throws. */
+export class TestNodes {
+  readonly #deps: NodesDeps;
+  #joined = 0;
+
+  constructor(deps: NodesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Names, in the order they were added. */
+  names(): string[] {
+    return [...this.#deps.world().nodes.keys()];
+  }
+
+  /** Adds a machine (`node-N` unless named) and waits until its node is Ready. */
+  async add(spec: Partial<SimNodeSpec> = {}): Promise<Node> {
+    const [name = ''] = await this.addMany([spec]);
+    return structuredClone(this.#deps.world().server.objects.get(Nodes, '', name)!);
+  }
+
+  /** Adds several at once; resolves to their names when all are Ready. */
+  async addMany(specs: readonly Partial<SimNodeSpec>[]): Promise<string[]> {
+    const { pace, world } = this.#deps;
+    const made = specs.map((spec) => world().addNode({ ...spec, name: spec.name ?? this.#freeName() }));
+    await pace.drive(Promise.all(made.map((node) => node.start())));
+    const waiting = new Set(made.map(({ name }) => name));
+    const ready = await pace.until(() => {
+      for (const name of waiting) {
+        if (!isReady(world().server.objects.get(Nodes, '', name))) return false;
+        waiting.delete(name);
+      }
+      return true;
+    }, READY_WITHIN_MS);
+    if (!ready) throw new Error(`not Ready after ${READY_WITHIN_MS / 1000} s: ${[...waiting].join(', ')}`);
+    return made.map(({ name }) => name);
+  }
+
+  /** Takes a machine away for good: power off, Node object deleted. */
+  async remove(name: string): Promise<void> {
+    await this.crash(name);
+    this.#deps.world().nodes.delete(name);
+    await this.#deps.client().resource(Nodes).delete({ name });
+  }
+
+  /** Ends the machine at once, containers and all. */
+  async crash(name: string): Promise<void> {
+    await this.#deps.pace.drive(this.#node(name).powerOff());
+  }
+
+  /** Starts a machine that crashed, or a kubelet that was stopped. */
+  async start(name: string): Promise<void> {
+    await this.#deps.pace.drive(this.#node(name).start());
+  }
+
+  /** Stops the kubelet in order; containers run on. */
+  async stopKubelet(name: string): Promise<void> {
+    await this.#deps.pace.drive(this.#node(name).stop());
+  }
+
+  /** Ends the kubelet in the middle of what it does; containers run on. */
+  crashKubelet(name: string): void {
+    this.#node(name).crashKubelet();
+  }
+
+  /** Ends the kubelet, in order unless `crash`, and starts it again. */
+  async restartKubelet(name: string, { crash = false } = {}): Promise<void> {
+    if (crash) this.crashKubelet(name);
+    else await this.stopKubelet(name);
+    await this.start(name);
+  }
+
+  /** Cuts the machine off from the API server and the other machines. */
+  partition(name: string): void {
+    this.#node(name).setPartitioned(true);
+  }
+
+  /** Joins it again. */
+  heal(name: string): void {
+    this.#node(name).setPartitioned(false);
+  }
+
+  /** Marks the node unschedulable. */
+  async cordon(name: string): Promise<void> {
+    await this.#setUnschedulable(name, true);
+  }
+
+  /** Takes the mark away. */
+  async uncordon(name: string): Promise<void> {
+    await this.#setUnschedulable(name, false);
+  }
+
+  /** Cordons the node and evicts its pods, those of DaemonSets and static ones excepted; does not wait for their end. */
+  async drain(name: string): Promise<void> {
+    await this.cordon(name);
+    const client = this.#deps.client();
+    const { items } = await client.resource(Pods).list({ fieldSelector: `spec.nodeName=${name}` });
+    for (const pod of items.filter(isEvictable)) {
+      const key = { namespace: pod.metadata.namespace ?? '', name: pod.metadata.name ?? '' };
+      await client.resource(Pods).createSubresource(key, 'eviction', { apiVersion: 'policy/v1', kind: 'Eviction', metadata: key });
+    }
+  }
+
+  /** The node's container runtime: what runs, and hands to crash containers or fail calls. */
+  runtime(name: string): SimRuntime {
+    return this.#node(name).runtime;
+  }
+
+  /** The simulated machine itself. */
+  machine(name: string): SimNode {
+    return this.#node(name);
+  }
+
+  async #setUnschedulable(name: string, unschedulable: boolean): Promise<void> {
+    await this.#deps.client().resource(Nodes).patch({ name }, { type: 'merge', patch: { spec: { unschedulable: unschedulable || null } } });
+  }
+
+  #node(name: string): SimNode {
+    const node = this.#deps.world().nodes.get(name);
+    if (node === undefined) throw new Error(`there is no node ${name}; there are: ${this.names().join(', ') || 'none'}`);
+    return node;
+  }
+
+  #freeName(): string {
+    for (;;) {
+      const name = `node-${++this.#joined}`;
+      if (!this.#deps.world().nodes.has(name)) return name;
+    }
+  }
+}
+
+function isReady(node: Node | undefined): boolean {
+  const ready = node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
+  return ready && node?.spec?.taints?.some(({ key }) => key === 'node.kubernetes.io/not-ready') !== true;
+}
+
+function isEvictable({ metadata }: Pod): boolean {
+  return !metadata.ownerReferences?.some(({ kind }) => kind === 'DaemonSet') && metadata.annotations?.['kubernetes.io/config.mirror'] === undefined;
+}

@@ -1,0 +1,48 @@
+/** Names objects the way tests and kubectl do: `pod/web-1`, `deployment/shop/web`, or anything with kind and metadata. */
+import { allResources } from '../api/gen/resources.ts';
+import type { KubernetesObject } from '../api/object.ts';
+import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
+
+/** `KIND/NAME`, `KIND/NAMESPACE/NAME`, or an object (its kind, name and namespace count). */
+export type ObjectReference = string | { readonly apiVersion?: string; readonly kind?: string; readonly metadata: { readonly name?: string; readonly namespace?: string } };
+
+/** An object named, and the resource it is one of. */
+export interface ResolvedReference {
+  readonly info: ResourceInfo<KubernetesObject>;
+  /** '' for cluster-scoped objects. */
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** The resource of a kind. The preferred version unless one is named. Throws when there is none. */
+export function resourceOfKind(kind: string, apiVersion?: string): ResourceInfo<KubernetesObject> {
+  const wanted = kind.toLowerCase();
+  const found = allResources.find((info) => {
+    if (apiVersion !== undefined && apiVersionOf(info) !== apiVersion) return false;
+    return [info.kind.toLowerCase(), info.singular, info.resource, ...info.shortNames].includes(wanted);
+  });
+  if (found === undefined) throw new Error(`no built-in kind ${kind}${apiVersion === undefined ? '' : ` in ${apiVersion}`}`);
+  return found as ResourceInfo<KubernetesObject>;
+}
+
+/** Resolves a reference; namespaced objects without a namespace are in `default`. Throws on one that means nothing. */
+export function resolveReference(reference: ObjectReference): ResolvedReference {
+  if (typeof reference !== 'string') {
+    const { apiVersion, kind, metadata } = reference;
+    if (kind === undefined) throw new Error('the object has no kind: name it as KIND/NAME, or give its kind');
+    return resolved(resourceOfKind(kind, apiVersion), metadata.namespace, metadata.name ?? '');
+  }
+  const parts = reference.split('/');
+  const [kind = '', second = '', third] = parts;
+  if (parts.length < 2 || parts.length > 3 || parts.includes('')) throw new Error(`${JSON.stringify(reference)} is not of the form KIND/NAME or KIND/NAMESPACE/NAME`);
+  return third === undefined ? resolved(resourceOfKind(kind), undefined, second) : resolved(resourceOfKind(kind), second, third);
+}
+
+function resolved(info: ResourceInfo<KubernetesObject>, namespace: string | undefined, name: string): ResolvedReference {
+  return { info, namespace: info.namespaced ? (namespace ?? 'default') : '', name };
+}
+
+/** `deployment default/web`. */
+export function referenceText({ info, namespace, name }: ResolvedReference): string {
+  return `${info.singular} ${namespace === '' ? name : `${namespace}/${name}`}`;
+}

@@ -1,0 +1,23 @@
+/**
+ * Signing takes real time on another thread, and ends in no particular order. Here each result is given out by a timer of
+ * the virtual clock, in the order of the questions, while a busy token holds time still: a run repeats exactly.
+ */
+import type { ServiceAccountTokens } from '../apiserver/authn/service-account-tokens.ts';
+import type { Clock } from '../platform/clock.ts';
+
+/** Tokens whose answers come in the order of the questions. */
+export function createRepeatableTokens(tokens: ServiceAccountTokens, clock: Clock): ServiceAccountTokens {
+  const inOrder = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
+    const release = clock.holdBusy(what);
+    const result = work();
+    result.then(release, release);
+    await clock.sleep(0);
+    return result;
+  };
+  return {
+    authenticateToken: (token) => inOrder('token authentication', () => tokens.authenticateToken(token)),
+    issue: (input) => inOrder('token signing', () => tokens.issue(input)),
+    review: (token, audiences) => inOrder('token review', () => tokens.review(token, audiences)),
+    keySet: () => inOrder('token keys', () => tokens.keySet()),
+  };
+}

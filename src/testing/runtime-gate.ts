@@ -1,0 +1,45 @@
+/** The container runtime as one incarnation of a kubelet sees it: cut off, nothing a dead kubelet still does reaches it. */
+import { linkedController } from '../base/abort.ts';
+import type { CriCallOptions } from '../cri/call-options.ts';
+import { CriError } from '../cri/cri-error.ts';
+import type { CriRuntime } from '../cri/runtime-service.ts';
+
+/** A gate before a runtime. */
+export interface RuntimeGate {
+  readonly runtime: CriRuntime;
+  /** Every call, also those under way, fails from now on. */
+  cut(): void;
+}
+
+/** Makes a gate. */
+export function gateRuntime(runtime: CriRuntime): RuntimeGate {
+  const life = new AbortController();
+  const gone = (): CriError => new CriError('Unavailable', 'the connection to the runtime is closed');
+  const guard = <T extends object>(service: T): T => {
+    const methods = Object.entries(service).map(([name, method]) => [
+      name,
+      (request: unknown, options: CriCallOptions = {}) => {
+        if (life.signal.aborted) return Promise.reject(gone());
+        const linked = linkedController(options.signal, life.signal);
+        const result = (method as (request: unknown, options: CriCallOptions) => unknown)(request, { ...options, signal: linked.signal });
+        if (!(result instanceof Promise)) return result;
+        return result.finally(() => {
+          linked.dispose();
+          if (life.signal.aborted) fail();
+        });
+      },
+    ]);
+    return Object.fromEntries(methods) as T;
+  };
+  const fail = (): never => {
+    throw gone();
+  };
+  return {
+    runtime: {
+      runtime: guard(runtime.runtime),
+      images: guard(runtime.images),
+      events: (signal) => runtime.events(linkedController(signal, life.signal).signal),
+    },
+    cut: () => life.abort(gone()),
+  };
+}

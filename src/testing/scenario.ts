@@ -1,0 +1,116 @@
+/**
+ * Scenarios: a cluster, steps, faults and expectations as a YAML file, run on virtual time from a seed. Wherever a span or
+ * a number may stand, `1s..20s` or `1..30` stands for one drawn from the seed, so that many seeds try many orders.
+ */
+import { parseYaml } from '../api/codec/yaml.ts';
+import { image, type SimImageSpec } from '../cri/sim/sim-image.ts';
+import { createSeededRandom } from '../platform/sim/random.ts';
+import type { Random } from '../platform/random.ts';
+import { Cluster } from './cluster.ts';
+import { spanMs } from './duration.ts';
+import { PodInvariants } from './pod-invariants.ts';
+import { steps as knownSteps, type StepContext } from './scenario-steps.ts';
+import type { SimNodeSpec } from './sim-node.ts';
+
+/** A step: one word of `scenario-steps.ts` and what it is given. */
+export type ScenarioStep = Readonly<Record<string, unknown>>;
+
+/** A scenario as its file says. */
+export interface Scenario {
+  readonly name: string;
+  /** What upstream promises that is at stake here. */
+  readonly about?: string;
+  /** Run with this seed alone: a failure kept as a regression, or a replay file. */
+  readonly seed?: number;
+  /** Seeds that once failed; tried before all others. */
+  readonly regressions?: readonly number[];
+  readonly nodes?: number | readonly Partial<SimNodeSpec>[];
+  readonly controllers?: readonly string[];
+  readonly images?: Readonly<Record<string, SimImageSpec>>;
+  readonly steps: readonly ScenarioStep[];
+}
+
+/** How a run went. */
+export interface ScenarioResult {
+  readonly seed: number;
+  readonly hash: string;
+  /** Virtual time passed. */
+  readonly virtualMs: number;
+  readonly changes: number;
+}
+
+/** A run that did not go as expected. */
+export class ScenarioError extends Error {
+  readonly seed: number;
+  /** Index of the step, from 0. */
+  readonly step: number;
+  constructor(scenario: Scenario, of: { seed: number; step: number; cause: unknown }) {
+    const text = JSON.stringify(scenario.steps[of.step] ?? 'start').slice(0, 200);
+    super(`${scenario.name} (seed ${of.seed}), step ${of.step + 1} ${text}: ${(of.cause as Error).message}`, { cause: of.cause });
+    this.name = 'ScenarioError';
+    this.seed = of.seed;
+    this.step = of.step;
+  }
+}
+
+const KNOWN_FIELDS = new Set(['name', 'about', 'seed', 'regressions', 'nodes', 'controllers', 'images', 'steps']);
+
+/** Reads a scenario. Throws on one that is not understood: an unknown word would silently test nothing. */
+export function parseScenario(text: string): Scenario {
+  const value = parseYaml(text).value as Partial<Scenario> | null;
+  if (typeof value !== 'object' || value === null || typeof value.name !== 'string' || !Array.isArray(value.steps)) throw new Error('a scenario has a name and steps');
+  const unknown = Object.keys(value).find((field) => !KNOWN_FIELDS.has(field));
+  if (unknown !== undefined) throw new Error(`${value.name}: unknown field ${unknown}`);
+  for (const [index, step] of value.steps.entries()) {
+    const words = Object.keys((step ?? {}) as object);
+    if (words.length !== 1 || !Object.hasOwn(knownSteps, words[0]!)) throw new Error(`${value.name}: step ${index + 1} is not understood: ${JSON.stringify(step)}; steps are ${Object.keys(knownSteps).join(', ')}`);
+  }
+  return value as Scenario;
+}
+
+/** Runs a scenario once. Rejects with a `ScenarioError`. */
+export async function runScenario(scenario: Scenario, seed: number): Promise<ScenarioResult> {
+  const { nodes = 1, controllers, images = {} } = scenario;
+  const random = createSeededRandom(`${seed}/scenario`);
+  // Each step draws from a stream of its own: leaving one out changes nothing for the others.
+  const streamOf = (index: number): Random => random.fork(`step-${index}`);
+  let step = -1;
+  let cluster: Cluster | undefined;
+  try {
+    cluster = await Cluster.start({
+      seed, nodes, ...(controllers === undefined ? {} : { controllers }),
+      images: Object.entries(images).map(([name, spec]) => image(name, draw(spec, random) as SimImageSpec)),
+    });
+    const startMs = cluster.nowMs;
+    const invariants = new PodInvariants(cluster);
+    const context: StepContext = { cluster, random, invariants, vars: new Map() };
+    for (step = 0; step < scenario.steps.length; step++) {
+      const [[word, value] = ['', undefined]] = Object.entries(scenario.steps[step]!);
+      await knownSteps[word]!({ ...context, random: streamOf(step) }, draw(value, streamOf(step)));
+      invariants.check();
+    }
+    const { hash, count } = cluster.eventLog();
+    return { seed, hash, virtualMs: cluster.nowMs - startMs, changes: count };
+  } catch (cause) {
+    throw new ScenarioError(scenario, { seed, step: Math.min(step, scenario.steps.length - 1), cause });
+  } finally {
+    await cluster?.stop();
+  }
+}
+
+/** Draws what is to be drawn in a value, however deep. */
+function draw(value: unknown, random: Random): unknown {
+  if (typeof value === 'string') return drawText(value, random);
+  if (Array.isArray(value)) return value.map((item) => draw(item, random));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, draw(item, random)]));
+}
+
+function drawText(text: string, random: Random): unknown {
+  const range = /^(\d[\w.]*?)\.\.(\d[\w.]*)$/.exec(text);
+  if (range === null) return text;
+  const [, low = '', high = ''] = range;
+  if (/^\d+$/.test(low) && /^\d+$/.test(high)) return Number(low) + random.int(Number(high) - Number(low) + 1);
+  const lowMs = spanMs(low);
+  return lowMs + random.int(spanMs(high) - lowMs + 1);
+}

@@ -1,0 +1,204 @@
+/**
+ * A simulated machine with a real kubelet: the machine (files, cgroups, network, container runtime) outlives its kubelet,
+ * which can be stopped, crash and start again, and the machine itself can lose its power.
+ */
+import type { Client } from '../client/client.ts';
+import { createInProcessClient } from '../client/in-process-transport.ts';
+import type { ApiHandler } from '../api/transport.ts';
+import { openKubeletServer } from '../cluster/kubelet-server.ts';
+import type { Instance } from '../cluster/instance.ts';
+import { createClusterNode, nodePrincipal, type ClusterNode } from '../cluster/node.ts';
+import type { SimImage } from '../cri/sim/sim-image.ts';
+import { createSimRuntime, type SimRuntime } from '../cri/sim/sim-runtime.ts';
+import type { KubeletConfiguration } from '../kubelet/kubelet-configuration.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { HostInfo } from '../platform/host.ts';
+import type { HttpServer } from '../platform/http.ts';
+import { createSimHost } from '../platform/sim/host.ts';
+import { createSimPlatform, type SimPlatform } from '../platform/sim/sim-platform.ts';
+import { gateRuntime, type RuntimeGate } from './runtime-gate.ts';
+import { createGate, type Gate } from './gate.ts';
+import { NODE_TLS } from './sim-identities.ts';
+
+/** A node as the test describes it. */
+export interface SimNodeSpec {
+  readonly name: string;
+  /** Default 4. */
+  readonly cpus?: number;
+  /** Default 8 GiB. */
+  readonly memoryBytes?: number;
+  /** Default 110. */
+  readonly maxPods?: number;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly taints?: KubeletConfiguration['registerWithTaints'];
+  /** Any other setting of its kubelet. */
+  readonly kubelet?: Partial<KubeletConfiguration>;
+}
+
+/** What the machine stands in. */
+export interface SimNodeDeps {
+  readonly beside: SimPlatform<Clock>;
+  readonly seed: string;
+  readonly address: string;
+  readonly instance: Instance;
+  readonly server: () => ApiHandler | undefined;
+  readonly images: () => readonly SimImage[];
+  readonly unknownImages: 'run' | 'refuse';
+}
+
+const KUBELET_PORT = 10_250;
+
+interface Incarnation {
+  readonly life: AbortController;
+  readonly gate: Gate;
+  readonly cri: RuntimeGate;
+  readonly node: ClusterNode;
+  server: HttpServer | undefined;
+}
+
+/** The machine. */
+export class SimNode {
+  readonly name: string;
+  readonly address: string;
+  readonly runtime: SimRuntime;
+  readonly spec: SimNodeSpec;
+  readonly #deps: SimNodeDeps;
+  #platform: SimPlatform<Clock>;
+  #boots = 0;
+  #running: Incarnation | undefined;
+  #partitioned = false;
+
+  constructor(spec: SimNodeSpec, deps: SimNodeDeps) {
+    this.name = spec.name;
+    this.address = deps.address;
+    this.spec = spec;
+    this.#deps = deps;
+    this.#platform = createSimPlatform({ beside: deps.beside, seed: `${deps.seed}/${spec.name}`, addresses: [deps.address], host: this.#facts() });
+    const { clock, files, random, network, crypto } = this.#platform;
+    this.runtime = createSimRuntime(
+      {
+        clock, files, random, crypto,
+        listen(address, port, http) {
+          network.listeners.set(`${address}:${port}`, { http });
+          return () => void network.listeners.delete(`${address}:${port}`);
+        },
+      },
+      { images: deps.images(), unknownImages: deps.unknownImages, networkReady: 'with-range', nodeAddress: deps.address },
+    );
+  }
+
+  /** The machine's ports. */
+  get platform(): SimPlatform<Clock> {
+    return this.#platform;
+  }
+
+  /** Whether its kubelet runs. */
+  get up(): boolean {
+    return this.#running !== undefined;
+  }
+
+  /** Between the running kubelet and the API server. */
+  get gate(): Gate | undefined {
+    return this.#running?.gate;
+  }
+
+  /** The running kubelet's parts. */
+  get kubelet(): ClusterNode | undefined {
+    return this.#running?.node;
+  }
+
+  /** Starts the kubelet. Does nothing when it runs. */
+  async start(): Promise<void> {
+    if (this.#running !== undefined) return;
+    const { clock } = this.#platform;
+    const life = new AbortController();
+    const gate = createGate(clock, this.#deps.server);
+    if (this.#partitioned) gate.close();
+    const cri = gateRuntime(this.runtime);
+    const client = this.#client(gate);
+    const instance = { ...this.#deps.instance, nodeName: this.name };
+    const node = await createClusterNode({
+      platform: this.#platform, client, cri: cri.runtime, instance, kubeletPort: KUBELET_PORT,
+      network: { setPodCidr: async () => undefined }, // The simulated runtime hears its range from the kubelet.
+      kubelet: this.#settings(),
+    });
+    const running: Incarnation = { life, gate, cri, node, server: undefined };
+    this.#running = running;
+    await node.start(life.signal);
+    running.server = await openKubeletServer({ platform: this.#platform, client, instance, port: KUBELET_PORT, tls: NODE_TLS }, node, cri.runtime);
+  }
+
+  /** Stops the kubelet in order; containers run on. */
+  async stop(): Promise<void> {
+    const running = this.#take();
+    if (running === undefined) return;
+    running.life.abort(new Error('the kubelet is stopping'));
+    await running.server?.close(0);
+    await running.node.stop();
+    running.gate.destroy();
+    running.cri.cut();
+  }
+
+  /** Ends the kubelet at once, whatever it was doing; containers run on. */
+  crashKubelet(): void {
+    const running = this.#take();
+    if (running === undefined) return;
+    running.gate.destroy();
+    running.cri.cut();
+    running.life.abort(new Error('the kubelet crashed'));
+    void running.server?.close(0);
+    void running.node.stop();
+  }
+
+  /** Takes the power away: kubelet and containers end at once. What is on disk stays. */
+  async powerOff(): Promise<void> {
+    this.crashKubelet();
+    for (const id of [...this.runtime.sandboxes.keys()]) await this.runtime.loseSandbox(id);
+    this.#boots++;
+    const host = createSimHost({ ...this.#facts(), bootId: this.#bootId() });
+    this.#platform = { ...this.#platform, host };
+  }
+
+  /** Cuts it off from, or joins it again with, the API server and the other machines. */
+  setPartitioned(partitioned: boolean): void {
+    this.#partitioned = partitioned;
+    if (partitioned) this.#running?.gate.close();
+    else this.#running?.gate.open();
+  }
+
+  get partitioned(): boolean {
+    return this.#partitioned;
+  }
+
+  #take(): Incarnation | undefined {
+    const running = this.#running;
+    this.#running = undefined;
+    return running;
+  }
+
+  #client(gate: Gate): Client {
+    return createInProcessClient({ handler: gate.handler, principal: nodePrincipal(this.name), clock: this.#platform.clock, userAgent: 'kubelet' });
+  }
+
+  #facts(): Partial<HostInfo> {
+    const { cpus, memoryBytes } = this.spec;
+    return {
+      hostname: this.name, bootId: this.#bootId(),
+      ...(cpus === undefined ? {} : { cpuCount: cpus }), ...(memoryBytes === undefined ? {} : { memoryBytes }),
+    };
+  }
+
+  #bootId(): string {
+    return `00000000-0000-0000-0000-${String(this.#boots).padStart(12, '0')}`;
+  }
+
+  #settings(): Partial<KubeletConfiguration> {
+    const { labels, taints, maxPods, kubelet } = this.spec;
+    return {
+      staticPodPath: '',
+      ...(labels === undefined ? {} : { nodeLabels: labels }), ...(taints === undefined ? {} : { registerWithTaints: taints }),
+      ...(maxPods === undefined ? {} : { maxPods }), ...kubelet,
+    };
+  }
+}
+

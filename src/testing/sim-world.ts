@@ -1,0 +1,212 @@
+/**
+ * The parts of a simulated cluster and their lives: store, API server, controllers, scheduler and machines, each of which
+ * can be stopped, crash and start again while the others go on. All but the machines' insides is the code of a real cluster
+ * (`cluster/`), given other ports.
+ */
+import type { ApiHandler, Principal } from '../api/transport.ts';
+import type { ApiServer } from '../apiserver/api-server.ts';
+import type { Client } from '../client/client.ts';
+import { createInProcessClient } from '../client/in-process-transport.ts';
+import { runBuiltInControllers, startBuiltInScheduler } from '../cluster/built-in-clients.ts';
+import { createControlPlane, type ControlPlane } from '../cluster/control-plane.ts';
+import { deriveInstance, type Instance } from '../cluster/instance.ts';
+import { createTokenKey, type ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
+import type { SimImage } from '../cri/sim/sim-image.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Platform } from '../platform/platform.ts';
+import type { SimPlatform } from '../platform/sim/sim-platform.ts';
+import type { Store } from '../storage/store.ts';
+import { createEventLog, type EventLog } from './event-log.ts';
+import { createFaultyStore, noStoreFaults, type StoreFaults } from './faulty-store.ts';
+import { createGate, type Gate } from './gate.ts';
+import { createRepeatableTokens } from './repeatable-tokens.ts';
+import { API_SERVER_CLIENT, PLACEHOLDER_CA_PEM, verifySimulatedPeer } from './sim-identities.ts';
+import { SimNode, type SimNodeSpec } from './sim-node.ts';
+
+/** What a world is made from. */
+export interface SimWorldDeps {
+  /** The machine the control plane runs on; all others stand beside it. */
+  readonly platform: SimPlatform<Clock>;
+  readonly store: Store;
+  readonly seed: string;
+  /** True: results of real work (signing) are given out in a repeatable order. */
+  readonly repeatable: boolean;
+  /** Names of the controllers to run; all when absent, none when empty. */
+  readonly controllers?: readonly string[];
+  readonly scheduler: boolean;
+  readonly images: () => readonly SimImage[];
+  readonly unknownImages: 'run' | 'refuse';
+  readonly keepLines: boolean;
+  /** Called with each API server that has started. */
+  readonly onServerStart: (server: ApiServer) => void;
+  /** The key that signs tokens and the CA certificate that pods are given; made up when absent. */
+  readonly identity?: { readonly serviceAccount: ClusterPki['serviceAccount']; readonly caPem: string };
+  /** Port of the API server as the `kubernetes` service tells it. */
+  readonly httpsPort?: number;
+}
+
+/** A part that can be started and ended. */
+interface Running {
+  readonly life: AbortController;
+  readonly gate: Gate;
+  readonly ended: Promise<void>;
+}
+
+/** The parts that are one process each in a real cluster, but the kubelets. */
+export type ComponentName = 'controllers' | 'scheduler';
+
+/** The simulated cluster's parts. */
+export class SimWorld {
+  readonly nodes = new Map<string, SimNode>();
+  readonly faults: StoreFaults = noStoreFaults();
+  readonly log: EventLog;
+  readonly instance: Instance;
+  readonly #deps: SimWorldDeps;
+  readonly #store: Store;
+  #key: ClusterPki['serviceAccount'] | undefined;
+  #controlPlane: ControlPlane | undefined;
+  #serverLife = new AbortController();
+  /** Published as `kube-root-ca.crt`; told to the controllers when they start. */
+  caPem: string;
+  readonly #components = new Map<ComponentName, Running>();
+  #nextAddress = 1;
+
+  constructor(deps: SimWorldDeps) {
+    this.#deps = deps;
+    const { clock, random, network, crypto } = deps.platform;
+    this.#store = createFaultyStore(deps.store, this.faults, { clock, random: random.fork('store') });
+    this.log = createEventLog(deps.store, clock, { keepLines: deps.keepLines });
+    this.caPem = deps.identity?.caPem ?? PLACEHOLDER_CA_PEM;
+    this.#key = deps.identity?.serviceAccount;
+    network.verifyPeer = verifySimulatedPeer;
+    network.reachable = (from, to) => !this.#isCutOff(from) && !this.#isCutOff(to);
+    this.instance = deriveInstance(
+      {
+        dataDir: '/var/lib/keelson', nodeName: 'control-plane', clusterCidr: '10.128.0.0/9', serviceCidr: '10.96.0.0/16',
+        clusterDomain: 'cluster.local', httpsPort: deps.httpsPort ?? 6443,
+      },
+      (text) => crypto.sha256Hex(text),
+    );
+  }
+
+  /** Whether the API server runs. */
+  get serverUp(): boolean {
+    return this.#controlPlane !== undefined;
+  }
+
+  /** The running API server. */
+  get server(): ApiServer {
+    return this.controlPlane.server;
+  }
+
+  /** The running control plane. Throws while there is none. */
+  get controlPlane(): ControlPlane {
+    if (this.#controlPlane === undefined) throw new Error('the API server is down');
+    return this.#controlPlane;
+  }
+
+  readonly #handler = (): ApiHandler | undefined => this.#controlPlane?.server.handler;
+
+  /** A client that goes on working over restarts of the server. */
+  clientFor(principal: Principal, userAgent: string, gate?: Gate): Client {
+    const { clock } = this.#deps.platform;
+    const handler = gate?.handler ?? createGate(clock, this.#handler).handler;
+    return createInProcessClient({ handler, principal, clock, userAgent });
+  }
+
+  /** Starts the API server. */
+  async startServer(): Promise<void> {
+    if (this.#controlPlane !== undefined) return;
+    const { platform, repeatable } = this.#deps;
+    const { clock } = platform;
+    this.#key ??= await createTokenKey(platform);
+    this.#serverLife = new AbortController();
+    const controlPlane = createControlPlane({
+      platform: platform as Platform, store: this.#store, instance: this.instance, hostAddress: '10.64.0.1', runtimeConfig: '',
+      pki: { ca: { certPem: this.caPem }, kubeletClient: API_SERVER_CLIENT, serviceAccount: this.#key },
+      ...(repeatable ? { wrapTokens: (tokens) => createRepeatableTokens(tokens, clock) } : {}),
+    });
+    await controlPlane.start(this.#serverLife.signal);
+    this.#controlPlane = controlPlane;
+    this.#deps.onServerStart(controlPlane.server);
+  }
+
+  /** Stops the API server; its clients are refused until it starts again. */
+  async stopServer(): Promise<void> {
+    const controlPlane = this.#controlPlane;
+    this.#controlPlane = undefined;
+    this.#serverLife.abort(new Error('the API server is stopping'));
+    await controlPlane?.stop();
+  }
+
+  /** Starts controllers or scheduler. Resolves once it works (controllers: has begun to). */
+  async startComponent(name: ComponentName): Promise<void> {
+    if (this.#components.has(name)) return;
+    const { platform, controllers, scheduler } = this.#deps;
+    const life = new AbortController();
+    const gate = createGate(platform.clock, this.#handler);
+    const deps = { platform, clientFor: (principal: Principal, agent: string) => this.clientFor(principal, agent, gate) };
+    let ended = Promise.resolve();
+    if (name === 'controllers' && controllers?.length !== 0) {
+      const config = { instance: this.instance, rootCaPem: this.caPem, ...(controllers === undefined ? {} : { names: controllers }) };
+      ended = runBuiltInControllers(deps, config, life.signal);
+    }
+    if (name === 'scheduler' && scheduler) ended = startBuiltInScheduler(deps, life.signal);
+    // A component that is ended while it starts rejects with the reason of its end.
+    ended = ended.catch((error: unknown) => {
+      if (!life.signal.aborted) throw error;
+    });
+    this.#components.set(name, { life, gate, ended });
+    if (name === 'scheduler') await ended;
+  }
+
+  /** Ends a component at once. */
+  crashComponent(name: ComponentName): void {
+    const running = this.#components.get(name);
+    this.#components.delete(name);
+    running?.gate.destroy();
+    running?.life.abort(new Error(`the ${name} crashed`));
+  }
+
+  /** Stops a component in order. */
+  async stopComponent(name: ComponentName): Promise<void> {
+    const running = this.#components.get(name);
+    this.#components.delete(name);
+    running?.life.abort(new Error(`the ${name} stopped`));
+    await running?.ended;
+    running?.gate.destroy();
+  }
+
+  /** Gates between the named parts (all when absent) and the API server. */
+  gates(part?: string): Gate[] {
+    const all = new Map<string, Gate | undefined>([...this.#components].map(([name, { gate }]) => [name, gate]));
+    for (const node of this.nodes.values()) all.set(`kubelet/${node.name}`, node.gate);
+    return [...all].filter(([name]) => part === undefined || name === part || name.startsWith(`${part}/`)).flatMap(([, gate]) => gate ?? []);
+  }
+
+  /** Puts up a machine; its kubelet is not started. */
+  addNode(spec: SimNodeSpec): SimNode {
+    if (this.nodes.has(spec.name)) throw new Error(`there is a node ${spec.name} already`);
+    const number = ++this.#nextAddress;
+    const { platform, seed, images, unknownImages } = this.#deps;
+    const address = `10.64.${number >> 8}.${number & 255}`;
+    const node = new SimNode(spec, { beside: platform, seed, address, instance: this.instance, server: this.#handler, images, unknownImages });
+    this.nodes.set(spec.name, node);
+    return node;
+  }
+
+  /** Ends everything in order. */
+  async stop(): Promise<void> {
+    await Promise.all([...this.nodes.values()].map((node) => node.stop()));
+    await this.stopComponent('scheduler');
+    await this.stopComponent('controllers');
+    await this.stopServer();
+    this.log.stop();
+    await this.#store.close();
+  }
+
+  #isCutOff(address: string): boolean {
+    for (const node of this.nodes.values()) if (node.address === address) return node.partitioned;
+    return false;
+  }
+}

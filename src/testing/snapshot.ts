@@ -1,0 +1,25 @@
+/** The state of a whole cluster as a value: everything in the store, the time, and which machines there are. */
+import { prefixEnd, type Store } from '../storage/store.ts';
+import type { SimNodeSpec } from './sim-node.ts';
+
+/** A snapshot; plain JSON. */
+export interface ClusterSnapshot {
+  readonly format: 1;
+  /** Wall-clock time, milliseconds since the Unix epoch. */
+  readonly nowMs: number;
+  readonly nodes: readonly SimNodeSpec[];
+  /** In the order they were last written. Values are UTF-8 text, as the API server stores JSON. */
+  readonly entries: readonly { readonly key: string; readonly value: string }[];
+}
+
+/** Reads everything. */
+export async function readEntries(store: Store): Promise<ClusterSnapshot['entries']> {
+  const { entries } = await store.range({ start: '', end: prefixEnd('') });
+  const inOrder = entries.toSorted((a, b) => a.modRevision - b.modRevision);
+  return inOrder.map(({ key, value }) => ({ key, value: Buffer.from(value).toString('utf8') }));
+}
+
+/** Writes everything into an empty store. Revisions are new ones: watches of before cannot be resumed. */
+export async function writeEntries(store: Store, entries: ClusterSnapshot['entries']): Promise<void> {
+  for (const { key, value } of entries) await store.put({ key, value: Buffer.from(value, 'utf8'), expectRevision: 0 });
+}

@@ -1,0 +1,108 @@
+/** Waiting for objects, with failures that tell what was seen instead. */
+import type { KubernetesObject } from '../api/object.ts';
+import type { ObjectStore } from '../apiserver/registry/object-store.ts';
+import { describeObject } from './describe.ts';
+import { formatSpan, spanMs, type Duration } from './duration.ts';
+import type { Pace } from './pace.ts';
+import { referenceText, resolveReference, type ObjectReference } from './references.ts';
+
+/**
+ * What is waited for: the name of a condition that is to be True (`Ready`, `Available`), `Ready=False`, `exists`,
+ * `deleted`, `jsonpath`-like `.status.phase=Running`, or a predicate, which is not called while the object is not there.
+ */
+export type Expectation<T extends KubernetesObject> = string | ((object: T) => boolean);
+
+/** How long. */
+export interface WaitOptions {
+  /** Default: ten minutes of virtual time, or thirty seconds of real time. */
+  readonly within?: Duration;
+}
+
+/** A wait that ended without what was waited for. Its message shows the object, its pods and its events. */
+export class WaitError extends Error {
+  /** The object when time was up; undefined when it was not there. */
+  readonly object: KubernetesObject | undefined;
+  constructor(message: string, object: KubernetesObject | undefined, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'WaitError';
+    this.object = object;
+  }
+}
+
+const DEFAULT_VIRTUAL_MS = 600_000;
+const DEFAULT_REAL_MS = 30_000;
+
+/** How long a wait may take. */
+export function withinMs(pace: Pace, { within }: WaitOptions): number {
+  return within === undefined ? (pace.kind === 'virtual' ? DEFAULT_VIRTUAL_MS : DEFAULT_REAL_MS) : spanMs(within);
+}
+
+/** What a wait looks at. */
+export interface WaitDeps {
+  readonly pace: Pace;
+  /** Asked for each time: after a restart there is another. Undefined while the server is down. */
+  readonly objects: () => ObjectStore | undefined;
+}
+
+/** Waits; resolves to a copy of the object (of its last state, when it is to be deleted: undefined). */
+export async function waitForObject<T extends KubernetesObject>(
+  { pace, objects }: WaitDeps, target: { reference: ObjectReference; expectation: Expectation<T> }, options: WaitOptions,
+): Promise<T | undefined> {
+  const reference = resolveReference(target.reference);
+  const expected = compile(target.expectation);
+  const read = (): T | undefined => objects()?.get(reference.info, reference.namespace, reference.name) as T | undefined;
+  const limitMs = withinMs(pace, options);
+  const held = await pace.until(() => objects() !== undefined && expected(read()), limitMs).catch((error: unknown) => {
+    throw new WaitError(failure(`while waiting for ${referenceText(reference)}: ${(error as Error).message}`), read(), { cause: error });
+  });
+  const object = read();
+  if (held) return object === undefined ? undefined : structuredClone(object);
+  throw new WaitError(failure(`${referenceText(reference)} is not ${nameOf(target.expectation)} after ${formatSpan(limitMs)}`), object);
+
+  function failure(head: string): string {
+    const store = objects();
+    return store === undefined ? `${head}\nthe API server is down` : `${head}\n\n${describeObject(store, reference)}`;
+  }
+}
+
+function nameOf(expectation: Expectation<never>): string {
+  return typeof expectation === 'string' ? expectation : expectation.name === '' ? 'as expected' : expectation.name;
+}
+
+function compile<T extends KubernetesObject>(expectation: Expectation<T>): (object: T | undefined) => boolean {
+  if (typeof expectation === 'function') return (object) => object !== undefined && expectation(object);
+  if (expectation === 'exists') return (object) => object !== undefined;
+  if (expectation === 'deleted') return (object) => object === undefined;
+  const [left = '', right = 'True'] = expectation.split('=');
+  if (left.startsWith('.')) return (object) => String(valueAt(object, left)) === right;
+  return (object) => conditionsOf(object).some(({ type, status }) => type === left && status === right);
+}
+
+function valueAt(object: unknown, path: string): unknown {
+  return path.split('.').slice(1).reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], object);
+}
+
+function conditionsOf(object: KubernetesObject | undefined): readonly { type: string; status: string }[] {
+  const { status, metadata } = (object ?? {}) as { status?: { conditions?: { type: string; status: string }[]; observedGeneration?: number }; metadata?: { generation?: number } };
+  // A condition that was true before the last change says nothing about it.
+  if (status?.observedGeneration !== undefined && status.observedGeneration < (metadata?.generation ?? 0)) return [];
+  return status?.conditions ?? [];
+}
+
+/** Calls `check` until it does not throw; resolves to its value. Rejects with its last error when time is up. */
+export async function eventually<T>(pace: Pace, check: () => T | Promise<T>, options: WaitOptions): Promise<T> {
+  const { clock } = pace;
+  const limitMs = withinMs(pace, options);
+  const endMs = clock.monotonicMs() + limitMs;
+  for (;;) {
+    try {
+      return await check();
+    } catch (error) {
+      const leftMs = endMs - clock.monotonicMs();
+      if (leftMs <= 0) throw new WaitError(`not so after ${formatSpan(limitMs)}: ${(error as Error).message}`, undefined, { cause: error });
+      await pace.advance(Math.min(leftMs, RETRY_MS));
+    }
+  }
+}
+
+const RETRY_MS = 50;

@@ -1,0 +1,81 @@
+/** A whole control plane without nodes behind real HTTPS on loopback, and kubectl to drive it: for integration tests. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Client } from '../../src/client/client.ts';
+import { type ControlPlane, createControlPlane } from '../../src/cluster/control-plane.ts';
+import { deriveInstance } from '../../src/cluster/instance.ts';
+import { kubeconfigYaml } from '../../src/cluster/kubeconfig.ts';
+import { ensureClusterPki } from '../../src/component-helpers/pki/cluster-pki.ts';
+import { createNodePlatform } from '../../src/platform/node/node-platform.ts';
+import { createMemoryStore } from '../../src/storage/memory/memory-store.ts';
+import { kubectlProgram } from '../../tools/kubectl.ts';
+
+/** What a program said. */
+export interface Said {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A running control plane. */
+export interface ControlPlaneFixture {
+  readonly controlPlane: ControlPlane;
+  readonly admin: Client;
+  readonly port: number;
+  readonly directory: string;
+  readonly kubeconfig: string;
+  /** `https://127.0.0.1:<port>` with the administrator's certificate, for requests kubectl does not make. */
+  readonly tls: { readonly ca: string; readonly cert: string; readonly key: string };
+  /** Runs kubectl as the administrator; never rejects for a failing command. `timeoutMs` ends one that watches. */
+  kubectl(args: readonly string[], input?: string, timeoutMs?: number): Promise<Said>;
+  stop(): Promise<void>;
+}
+
+/** Starts it, with its controllers and its scheduler. */
+export async function startControlPlane(): Promise<ControlPlaneFixture> {
+  const directory = await mkdtemp(join(tmpdir(), 'keelson-plane-'));
+  const platform = createNodePlatform();
+  const instance = deriveInstance(
+    { dataDir: directory, nodeName: 'none', clusterCidr: '10.222.0.0/16', serviceCidr: '10.223.0.0/24', clusterDomain: 'cluster.local', httpsPort: 6443 },
+    (text) => platform.crypto.sha256Hex(text),
+  );
+  const pki = await ensureClusterPki(
+    platform.files, { crypto: platform.crypto, random: platform.random, nowMs: () => platform.clock.nowMs() },
+    { dir: join(directory, 'pki'), names: { nodeName: 'none', dnsNames: ['localhost'], ipAddresses: ['127.0.0.1'] } },
+  );
+  const store = createMemoryStore({ clock: platform.clock });
+  const controlPlane = createControlPlane({ platform, store, pki, instance, hostAddress: '127.0.0.1', runtimeConfig: '' });
+  const lifetime = new AbortController();
+  await controlPlane.start(lifetime.signal);
+  const controllers = controlPlane.runControllers(lifetime.signal).catch((error: unknown) => {
+    if (!lifetime.signal.aborted) throw error;
+  });
+  await controlPlane.startScheduler(lifetime.signal);
+  const { port } = await controlPlane.serve({ host: '127.0.0.1', port: 0, tls: { ...pki.apiServer, clientCaPem: pki.ca.certPem } });
+  const kubeconfig = join(directory, 'kubeconfig');
+  await writeFile(kubeconfig, kubeconfigYaml({ server: `https://127.0.0.1:${port}`, caPem: pki.ca.certPem, ...pki.admin, user: 'admin', cluster: 'test' }));
+  const program = kubectlProgram();
+  const kubectl: ControlPlaneFixture['kubectl'] = (args, input, timeoutMs = 60_000) =>
+    new Promise((resolve) => {
+      const all = [`--kubeconfig=${kubeconfig}`, `--cache-dir=${join(directory, 'cache')}`, ...args];
+      const child = execFile(program, all, { timeout: timeoutMs, maxBuffer: 64 * 1024 * 1024, env: { ...process.env, HOME: directory } }, (error, stdout, stderr) => {
+        const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 255;
+        resolve({ code, stdout: stdout.trimEnd(), stderr: stderr.trimEnd() });
+      });
+      child.stdin?.end(input ?? '');
+    });
+  return {
+    controlPlane, admin: controlPlane.admin, port, directory, kubeconfig, kubectl,
+    tls: { ca: pki.ca.certPem, cert: pki.admin.certPem, key: pki.admin.keyPem },
+    async stop() {
+      lifetime.abort(new Error('the test is over'));
+      await controllers;
+      await controlPlane.stop();
+      await store.close();
+      platform.close();
+      await rm(directory, { recursive: true });
+    },
+  };
+}

@@ -1,0 +1,141 @@
+/** Keelson stops and starts again, orderly or killed: pods run on, nothing acknowledged is lost, the world converges. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createKubeClient } from '../../tools/up/kube-client.ts';
+import { images, keelson, startCluster, type Space, type TestCluster } from './cluster-fixture.ts';
+import { fetchText, startTraffic } from './fixtures/traffic.ts';
+
+interface PodFacts {
+  readonly metadata: { readonly name: string; readonly uid: string };
+  readonly status: { readonly phase: string; readonly containerStatuses?: readonly { readonly containerID: string; readonly restartCount: number; readonly ready: boolean }[] };
+}
+
+async function podsOf(space: Space): Promise<PodFacts[]> {
+  return (JSON.parse(await space.kubectl('get pods -o json')) as { items: PodFacts[] }).items;
+}
+
+/** Container ids by pod. */
+async function containers(space: Space): Promise<Record<string, string>> {
+  const pods = await podsOf(space);
+  return Object.fromEntries(pods.map((pod) => [pod.metadata.name, pod.status.containerStatuses?.[0]?.containerID ?? '']).sort());
+}
+
+async function ended(pid: number): Promise<void> {
+  for (let waited = 0; existsSync(`/proc/${pid}`); waited += 20) {
+    assert.ok(waited < 30_000, `process ${pid} does not end`);
+    await sleep(20);
+  }
+}
+
+/** Clients that create objects and note what was acknowledged, until the server is gone. */
+function startWriters(cluster: TestCluster, namespace: string, round: number): { acknowledged: Map<string, string>; stop(): Promise<void> } {
+  const client = createKubeClient(cluster.kubeconfig);
+  const acknowledged = new Map<string, string>();
+  let stopped = false;
+  const path = `/api/v1/namespaces/${namespace}/configmaps`;
+  const writer = async (id: number): Promise<void> => {
+    for (let count = 0; !stopped; count++) {
+      const name = `w-${round}-${id}-${count}`;
+      const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { value: 'first' } };
+      const created = await client.send(path, { method: 'POST', body: object }).catch(() => undefined);
+      if (created?.status !== 201) return;
+      acknowledged.set(name, 'first');
+      const patched = await client.send(`${path}/${name}`, { method: 'PATCH', body: { data: { value: 'second' } }, contentType: 'application/merge-patch+json' }).catch(() => undefined);
+      if (patched?.status !== 200) {
+        acknowledged.set(name, 'first or second'); // Its outcome is unknown.
+        return;
+      }
+      acknowledged.set(name, 'second');
+    }
+  };
+  const writers = Array.from({ length: 8 }, (_, id) => writer(id));
+  return {
+    acknowledged,
+    async stop() {
+      stopped = true;
+      await Promise.all(writers);
+      client.close();
+    },
+  };
+}
+
+describe('keelson starts again', () => {
+  let cluster: TestCluster;
+  let space: Space;
+  let url: string;
+  before(async () => {
+    cluster = await startCluster();
+    space = await cluster.space('again');
+    await space.kubectl(`create deployment web --image=${images.test} --replicas=3 --port=8080`);
+    await space.kubectl('expose deployment web --port=80 --target-port=8080');
+    await space.kubectl('rollout status deployment/web --timeout=40s');
+    url = `http://${await space.kubectl('get service web -o jsonpath={.spec.clusterIP}')}/cgi-bin/hostname`;
+    await space.until('the service to answer', async () => (await fetchText(url)) !== '');
+  });
+  after(() => cluster?.stop());
+
+  it('after SIGTERM: pods and services go on, the same containers are found, the next command works', async (t) => {
+    const before = await containers(space);
+    const traffic = startTraffic(url, { clients: 2, pauseMs: 20 });
+    const pid = await cluster.pid();
+    const stoppedMs = performance.now();
+    process.kill(pid, 'SIGTERM');
+    await ended(pid);
+    t.diagnostic(`stopped in ${Math.round(performance.now() - stoppedMs)} ms`);
+    assert.equal((await keelson(['status', '--data-dir', cluster.dataDir])).code, 1);
+    await sleep(500); // Requests while nothing of Keelson runs but containers, rules and DNS.
+    const startedMs = performance.now();
+    await cluster.up();
+    t.diagnostic(`started again in ${Math.round(performance.now() - startedMs)} ms`);
+    assert.deepEqual(await containers(space), before);
+    await space.kubectl('scale deployment web --replicas=4');
+    await space.kubectl('rollout status deployment/web --timeout=40s');
+    await traffic.stop();
+    assert.deepEqual(traffic.failures, []);
+    const pods = await podsOf(space);
+    assert.deepEqual(pods.map((pod) => pod.status.containerStatuses?.[0]?.restartCount), [0, 0, 0, 0]);
+    const after = await containers(space);
+    for (const [name, id] of Object.entries(before)) assert.equal(after[name], id);
+    assert.equal(await space.kubectl(['exec', 'deploy/web', '--', 'echo', 'works']), 'works\n');
+  });
+
+  for (const round of [1, 2]) {
+    it(`after kill -9 under load (round ${round}): nothing acknowledged is lost, no container restarts, the world converges`, async (t) => {
+      const wanted = 4 + 3 * round;
+      const before = await containers(space);
+      const writers = startWriters(cluster, 'again', round);
+      await space.kubectl(`scale deployment web --replicas=${wanted}`);
+      await space.until('load', async () => writers.acknowledged.size > 60 * round); // While pods are being started.
+      const pid = await cluster.pid();
+      process.kill(pid, 'SIGKILL');
+      await ended(pid);
+      await writers.stop();
+      await cluster.up();
+      const kept = (JSON.parse(await space.kubectl('get configmaps -o json')) as { items: { metadata: { name: string }; data: { value: string } }[] }).items;
+      const values = new Map(kept.map(({ metadata, data }) => [metadata.name, data?.value]));
+      t.diagnostic(`${writers.acknowledged.size} objects were acknowledged before the kill`);
+      const lost = [...writers.acknowledged].filter(([name, value]) => values.get(name) === undefined || !value.includes(values.get(name)!));
+      assert.deepEqual(lost, []);
+      await space.kubectl('rollout status deployment/web --timeout=60s');
+      const pods = await space.until('the wanted pods', async () => {
+        const list = await podsOf(space);
+        return list.length === wanted && list.every((pod) => pod.status.containerStatuses?.[0]?.ready) ? list : undefined;
+      });
+      assert.deepEqual(pods.filter((pod) => pod.status.containerStatuses?.[0]?.restartCount !== 0), [], 'no container restarted');
+      const after = await containers(space);
+      for (const [name, id] of Object.entries(before)) assert.equal(after[name], id, `the container of ${name}`);
+      assert.notEqual(await fetchText(url), '');
+    });
+  }
+
+  it('with less to do: what was deleted while it was down is gone, what was wanted is there', async () => {
+    await space.kubectl('scale deployment web --replicas=2');
+    process.kill(await cluster.pid(), 'SIGKILL');
+    await sleep(200);
+    await cluster.up();
+    await space.until('two pods', async () => (await podsOf(space)).length === 2, 40_000);
+    await space.kubectl('rollout status deployment/web --timeout=40s');
+  });
+});
