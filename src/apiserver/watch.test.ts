@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ObjectEvent } from '../api/transport.ts';
 import type { ByteSink } from '../platform/streams.ts';
 import { startTestServer, type TestServer } from './server-fixture.ts';

@@ -2,6 +2,7 @@
  * The clients of the API server that belong to the control plane, controllers and scheduler: each under its own identity,
  * with its own informers, as if they were processes of their own, so that each can be started and ended alone.
  */
+import type { KeyPairPem } from '../component-helpers/pki/certificates.ts';
 import type { Principal } from '../api/transport.ts';
 import { accountPrincipal } from '../apiserver/authn/service-account-tokens.ts';
 import type { Client } from '../client/client.ts';
@@ -22,8 +23,9 @@ export interface BuiltInDeps {
 /** What controllers are told. */
 export interface BuiltInConfig {
   readonly instance: Pick<Instance, 'clusterCidr' | 'serviceCidr'>;
-  /** Published in every namespace; signs certificate requests where its key is given. */
-  readonly authority: { readonly certPem: string; readonly keyPem?: string };
+  readonly rootCaPem: string;
+  /** Signs certificate requests. Absent: they stay unsigned. */
+  readonly clusterSigning?: KeyPairPem;
   /** Upstream's names of those to run; all when absent. */
   readonly names?: readonly string[];
 }
@@ -37,13 +39,12 @@ export async function runBuiltInControllers({ platform, clientFor }: BuiltInDeps
   const events = createEventBroadcaster(manager);
   events.start(signal);
   const { clusterCidr, serviceCidr } = config.instance;
-  const { certPem, keyPem } = config.authority;
   await runControllers(
     {
       platform, informers: createInformerFactory(manager),
       clientFor: (account) => clientFor(accountPrincipal('kube-system', account), `kube-controller-manager/${account}`),
       recorderFor: (component) => events.recorderFor(component),
-      config: { clusterCidrs: [clusterCidr], serviceCidrs: [serviceCidr], rootCaPem: certPem, ...(keyPem === undefined ? {} : { clusterSigning: { certPem, keyPem } }) },
+      config: { clusterCidrs: [clusterCidr], serviceCidrs: [serviceCidr], rootCaPem: config.rootCaPem, ...(config.clusterSigning && { clusterSigning: config.clusterSigning }) },
     },
     signal,
     config.names,

@@ -43,7 +43,8 @@ export interface ControlPlaneDeps {
 
 /** Certificates and keys the control plane itself uses; those it serves with are given to `serve`. */
 export interface ControlPlanePki extends Pick<ClusterPki, 'kubeletClient' | 'serviceAccount'> {
-  readonly ca: Pick<ClusterPki['ca'], 'certPem'>;
+  /** With its key the control plane signs certificate requests; without, it leaves them. */
+  readonly ca: Pick<ClusterPki['ca'], 'certPem'> & Partial<ClusterPki['ca']>;
 }
 
 /** The running control plane. */
@@ -115,7 +116,11 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       listening.push(opened);
       return opened;
     },
-    runControllers: (signal, names) => runBuiltInControllers({ platform, clientFor }, { instance, authority: pki.ca, ...(names && { names }) }, signal),
+    runControllers: (signal, names) => {
+      const { certPem, keyPem } = pki.ca;
+      const signing = keyPem === undefined ? {} : { clusterSigning: { certPem, keyPem } };
+      return runBuiltInControllers({ platform, clientFor }, { instance, rootCaPem: certPem, ...signing, ...(names && { names }) }, signal);
+    },
     startScheduler: (signal) => startBuiltInScheduler({ platform, clientFor }, signal),
     async stop() {
       await Promise.all(listening.splice(0).map((opened) => opened.close(500)));

@@ -148,7 +148,7 @@ export class SimWorld {
     const deps = { platform, clientFor: (principal: Principal, agent: string) => this.clientFor(principal, agent, gate) };
     let ended = Promise.resolve();
     if (name === 'controllers' && controllers?.length !== 0) {
-      const config = { instance: this.instance, authority: { certPem: this.caPem }, ...(controllers === undefined ? {} : { names: controllers }) };
+      const config = { instance: this.instance, rootCaPem: this.caPem, ...(controllers === undefined ? {} : { names: controllers }) };
       ended = runBuiltInControllers(deps, config, life.signal);
     }
     if (name === 'scheduler' && scheduler) ended = startBuiltInScheduler(deps, life.signal);
