@@ -10,8 +10,16 @@ export async function startWithAll(): Promise<TestServer> {
   const platform = testPlatform();
   const storage = createServerStorage({ store: createMemoryStore({ clock: platform.clock }), platform });
   const { objects } = storage;
-  const serviceAllocator = new ServiceAllocator({ objects, random: platform.random }, { serviceClusterIpRanges: ['10.43.0.0/16'] });
-  const definitions = createResourceDefinitions({ objects, platform, serviceAllocator, authorizer: { authorize: () => ({ decision: 'allow', reason: '' }) } });
+  const serviceAllocator = new ServiceAllocator(
+    { objects, random: platform.random },
+    { serviceClusterIpRanges: ['10.43.0.0/16'] },
+  );
+  const definitions = createResourceDefinitions({
+    objects,
+    platform,
+    serviceAllocator,
+    authorizer: { authorize: () => ({ decision: 'allow', reason: '' }) },
+  });
   const server = await startTestServer({ platform, storage, definitions });
   serviceAllocator.start();
   return { ...server, platform };

@@ -44,7 +44,11 @@ export function returnMemoryWhenIdle(clock: Clock, memory: ProcessMemory = thisP
   return clock.setTicker(CHECK_PERIOD_MS, () => {
     const nowMs = clock.monotonicMs();
     const usedMs = memory.cpuMs() - cpuMs;
-    const look = { cpuShare: usedMs / (nowMs - lookedMs), unusedBytes: memory.unusedBytes(), sinceCollectionMs: nowMs - collectedMs };
+    const look = {
+      cpuShare: usedMs / (nowMs - lookedMs),
+      unusedBytes: memory.unusedBytes(),
+      sinceCollectionMs: nowMs - collectedMs,
+    };
     cpuMs += usedMs;
     lookedMs = nowMs;
     if (!shouldCollect(look)) return;

@@ -20,29 +20,47 @@ async function pem(commonName: string, organization: string, dns: readonly strin
     name: [{ O: [organization] }, { CN: [commonName] }],
     keys: keys as never,
     signingAlgorithm: { name: 'ECDSA', hash: 'SHA-256' },
-    extensions: dns.length === 0 ? [] : [new x509.SubjectAlternativeNameExtension(dns.map((value) => ({ type: 'dns', value })))],
+    extensions:
+      dns.length === 0 ? [] : [new x509.SubjectAlternativeNameExtension(dns.map((value) => ({ type: 'dns', value })))],
   });
   return Buffer.from(csr.toString('pem')).toString('base64');
 }
 async function start(): Promise<ServerHarness> {
   const clock = new VirtualClock();
-  const making = createAuthority({ crypto: createSimCrypto(clock), random: createSeededRandom(2), nowMs: () => clock.nowMs() }, 'ca', 10 * 365 * 86_400_000);
+  const making = createAuthority(
+    { crypto: createSimCrypto(clock), random: createSeededRandom(2), nowMs: () => clock.nowMs() },
+    'ca',
+    10 * 365 * 86_400_000,
+  );
   const clusterSigning = await clock.drive(making);
-  return await startServerHarness([createCsrSigningController, createCsrApprovingController, createCsrCleanerController], { clusterSigning });
+  return await startServerHarness(
+    [createCsrSigningController, createCsrApprovingController, createCsrCleanerController],
+    { clusterSigning },
+  );
 }
 const CLIENT_USAGES = ['digital signature', 'client auth'];
 const get = (h: ServerHarness): Promise<CertificateSigningRequest> => h.get(CertificateSigningRequests, 'r');
 const approve = async (h: ServerHarness): Promise<void> => {
   const csr = await get(h);
   const conditions = [{ type: 'Approved', status: 'True', reason: 'ByHand', message: 'ok' }];
-  await h.clock.drive(h.admin.resource(CertificateSigningRequests).update({ ...csr, status: { conditions } }, { subresource: 'approval' }));
+  await h.clock.drive(
+    h.admin
+      .resource(CertificateSigningRequests)
+      .update({ ...csr, status: { conditions } }, { subresource: 'approval' }),
+  );
 };
-const create = (h: ServerHarness, spec: object): Promise<unknown> => h.create(CertificateSigningRequests, { metadata: { name: 'r' }, spec });
+const create = (h: ServerHarness, spec: object): Promise<unknown> =>
+  h.create(CertificateSigningRequests, { metadata: { name: 'r' }, spec });
 
 describe('certificate requests', () => {
   it('signs what is approved, and nothing before', async () => {
     const h = await start();
-    await create(h, { request: await pem('jane', 'team'), signerName: 'kubernetes.io/kube-apiserver-client', usages: CLIENT_USAGES, expirationSeconds: 3600 });
+    await create(h, {
+      request: await pem('jane', 'team'),
+      signerName: 'kubernetes.io/kube-apiserver-client',
+      usages: CLIENT_USAGES,
+      expirationSeconds: 3600,
+    });
     await h.clock.advance(1000);
     assert.equal((await get(h)).status?.certificate, undefined);
     await approve(h);
@@ -55,10 +73,38 @@ describe('certificate requests', () => {
   });
 
   const refused: [what: string, name: string, organization: string, dns: string[], spec: object, message: RegExp][] = [
-    ['a wrong organization', 'system:node:a', 'team', [], { signerName: 'kubernetes.io/kube-apiserver-client-kubelet', usages: CLIENT_USAGES }, /^subject organization is not system:nodes$/],
-    ['names in a kubelet client', 'system:node:a', 'system:nodes', ['a'], { signerName: 'kubernetes.io/kube-apiserver-client-kubelet', usages: CLIENT_USAGES }, /^DNS subjectAltNames are not allowed$/],
-    ['a server without names', 'system:node:a', 'system:nodes', [], { signerName: 'kubernetes.io/kubelet-serving', usages: ['digital signature', 'server auth'] }, /^DNS or IP subjectAltName is required$/],
-    ['server usage of a client', 'jane', 'team', [], { signerName: 'kubernetes.io/kube-apiserver-client', usages: ['server auth'] }, /^invalid usages/],
+    [
+      'a wrong organization',
+      'system:node:a',
+      'team',
+      [],
+      { signerName: 'kubernetes.io/kube-apiserver-client-kubelet', usages: CLIENT_USAGES },
+      /^subject organization is not system:nodes$/,
+    ],
+    [
+      'names in a kubelet client',
+      'system:node:a',
+      'system:nodes',
+      ['a'],
+      { signerName: 'kubernetes.io/kube-apiserver-client-kubelet', usages: CLIENT_USAGES },
+      /^DNS subjectAltNames are not allowed$/,
+    ],
+    [
+      'a server without names',
+      'system:node:a',
+      'system:nodes',
+      [],
+      { signerName: 'kubernetes.io/kubelet-serving', usages: ['digital signature', 'server auth'] },
+      /^DNS or IP subjectAltName is required$/,
+    ],
+    [
+      'server usage of a client',
+      'jane',
+      'team',
+      [],
+      { signerName: 'kubernetes.io/kube-apiserver-client', usages: ['server auth'] },
+      /^invalid usages/,
+    ],
   ];
   for (const [what, name, organization, dns, spec, message] of refused) {
     it(`refuses ${what}`, async () => {
@@ -82,22 +128,41 @@ describe('certificate requests', () => {
   for (const [user, group, approved] of requesters) {
     it(`${approved ? 'approves' : 'leaves to people'} a kubelet's request by ${user}, and forgets it in time`, async () => {
       const h = await start();
-      const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'system:certificates.k8s.io:certificatesigningrequests:nodeclient' };
+      const roleRef = {
+        apiGroup: 'rbac.authorization.k8s.io',
+        kind: 'ClusterRole',
+        name: 'system:certificates.k8s.io:certificatesigningrequests:nodeclient',
+      };
       const subjects = [{ kind: 'Group', apiGroup: 'rbac.authorization.k8s.io', name: 'system:bootstrappers' }];
       await h.create(ClusterRoleBindings, { metadata: { name: 'kubelets' }, roleRef, subjects });
       const mayAsk = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'system:node-bootstrapper' };
-      await h.create(ClusterRoleBindings, { metadata: { name: 'ask' }, roleRef: mayAsk, subjects: [{ ...subjects[0], name: group }] });
+      await h.create(ClusterRoleBindings, {
+        metadata: { name: 'ask' },
+        roleRef: mayAsk,
+        subjects: [{ ...subjects[0], name: group }],
+      });
       const body = {
         metadata: { name: 'r' },
-        spec: { request: await pem('system:node:a', 'system:nodes'), signerName: 'kubernetes.io/kube-apiserver-client-kubelet', usages: CLIENT_USAGES },
+        spec: {
+          request: await pem('system:node:a', 'system:nodes'),
+          signerName: 'kubernetes.io/kube-apiserver-client-kubelet',
+          usages: CLIENT_USAGES,
+        },
       };
       const headers = { 'impersonate-user': user, 'impersonate-group': group };
-      await h.clock.drive(h.admin.raw({ method: 'POST', path: '/apis/certificates.k8s.io/v1/certificatesigningrequests', body, headers }));
+      await h.clock.drive(
+        h.admin.raw({ method: 'POST', path: '/apis/certificates.k8s.io/v1/certificatesigningrequests', body, headers }),
+      );
       await h.clock.advance(1000);
       const { spec, status } = await get(h);
       assert.equal(spec.username, user);
       const conditions = status?.conditions?.map((c) => `${c.type} ${c.reason} ${c.message}`);
-      assert.deepEqual(conditions, approved ? ['Approved AutoApproved Auto approving kubelet client certificate after SubjectAccessReview.'] : undefined);
+      assert.deepEqual(
+        conditions,
+        approved
+          ? ['Approved AutoApproved Auto approving kubelet client certificate after SubjectAccessReview.']
+          : undefined,
+      );
       assert.equal(status?.certificate !== undefined, approved);
       await h.clock.advance(approved ? 3 * 3600_000 : 23 * 3600_000);
       assert.equal((await h.list(CertificateSigningRequests)).length, approved ? 0 : 1);

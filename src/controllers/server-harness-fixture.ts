@@ -44,7 +44,12 @@ export interface ServerHarness {
   get<T extends KubernetesObject>(info: ResourceInfo<T>, key: string): Promise<T>;
   list<T extends KubernetesObject>(info: ResourceInfo<T>): Promise<T[]>;
   /** Reads, changes a copy in place, writes. `status` writes through that sub-resource. */
-  update<T extends KubernetesObject>(info: ResourceInfo<T>, key: string, change: (draft: T) => void, subresource?: 'status'): Promise<T>;
+  update<T extends KubernetesObject>(
+    info: ResourceInfo<T>,
+    key: string,
+    change: (draft: T) => void,
+    subresource?: 'status',
+  ): Promise<T>;
   remove(info: ResourceInfo, key: string, propagationPolicy?: 'Background' | 'Foreground' | 'Orphan'): Promise<void>;
   /** A node with this spec; ready, so without the taint that new nodes get. */
   addNode(name: string, parts?: { labels?: Record<string, string>; spec?: NonNullable<Node['spec']> }): Promise<void>;
@@ -105,13 +110,20 @@ async function startServer(signal: AbortSignal): Promise<HarnessServer> {
   const serviceAllocator = new ServiceAllocator({ objects, random }, { serviceClusterIpRanges: ['10.43.0.0/16'] });
   const authorizer = { authorize: (attributes: Parameters<typeof decide>[1]) => decide(authorizers, attributes) };
   const definitions = createResourceDefinitions({ objects, platform, serviceAllocator, authorizer });
-  const admission = createAdmissionPlugins({ objects: () => objects, random, authorizer, rulesFor: rbac.rulesFor, clock });
+  const admission = createAdmissionPlugins({
+    objects: () => objects,
+    random,
+    authorizer,
+    rulesFor: rbac.rulesFor,
+    clock,
+  });
   const server = createApiServer(
     { storage, platform, definitions, authenticators: [], authorizers, admission },
     { version: versionInfo({ keelsonVersion: '0.1.0' }), serverAddress: '127.0.0.1:6443' },
   );
   const { handler, writes } = countWrites(server.handler);
-  const clientFor: HarnessServer['clientFor'] = (principal, userAgent) => createInProcessClient({ handler, clock, principal, userAgent });
+  const clientFor: HarnessServer['clientFor'] = (principal, userAgent) =>
+    createInProcessClient({ handler, clock, principal, userAgent });
   await server.start(signal);
   serviceAllocator.start();
   await bootstrapCluster(objects, { kubernetesServiceIp: '10.43.0.1', advertised: [{ ip: '127.0.0.1', port: 6443 }] });
@@ -145,7 +157,8 @@ function startControllers(
   const broadcaster = createEventBroadcaster({ client, clock, random, log });
   const informers = createInformerFactory({ client, clock, random, log });
   const deps: ControllerDeps = {
-    clientFor: (account) => clientFor(accountPrincipal('kube-system', account) as Principal, `kube-controller-manager/${account}`),
+    clientFor: (account) =>
+      clientFor(accountPrincipal('kube-system', account) as Principal, `kube-controller-manager/${account}`),
     informers,
     platform,
     recorderFor: (component) => broadcaster.recorderFor(component),
@@ -177,8 +190,14 @@ function createHarness({ clock, log, admin, writes }: HarnessServer, stop: () =>
       await drive(admin.resource(info as ResourceInfo<KubernetesObject>).delete(parseKey(key), { propagationPolicy }));
     },
     async addNode(name, { labels = {}, spec = {} } = {}) {
-      const { taints: _, ...node } = await harness.create(Nodes, { metadata: { name, labels: { 'kubernetes.io/hostname': name, ...labels } }, spec }).then((made) => made.spec ?? {});
-      await harness.update(Nodes, name, (draft) => void (draft.spec = { ...node, ...(spec.taints === undefined ? {} : { taints: spec.taints }) }));
+      const { taints: _, ...node } = await harness
+        .create(Nodes, { metadata: { name, labels: { 'kubernetes.io/hostname': name, ...labels } }, spec })
+        .then((made) => made.spec ?? {});
+      await harness.update(
+        Nodes,
+        name,
+        (draft) => void (draft.spec = { ...node, ...(spec.taints === undefined ? {} : { taints: spec.taints }) }),
+      );
     },
     async finish(pod, phase, exitCode = phase === 'Failed' ? 1 : 0) {
       await drive(updatePodStatus(admin, pod, finished(pod, phase, { exitCode, time: now() })));
@@ -190,7 +209,8 @@ function createHarness({ clock, log, admin, writes }: HarnessServer, stop: () =>
         await clock.advance(stepMs);
         for (const pod of await harness.list(Pods)) {
           if (pod.metadata.deletionTimestamp !== undefined) await drive(removePod(admin, pod));
-          else if (isPodActive(pod) && pod.status?.phase !== 'Running' && which(pod)) await drive(startPod(admin, pod, now()));
+          else if (isPodActive(pod) && pod.status?.phase !== 'Running' && which(pod))
+            await drive(startPod(admin, pod, now()));
         }
       }
       await clock.settle();
@@ -213,7 +233,11 @@ function withNamespace<T extends KubernetesObject>(info: ResourceInfo<T>, object
 /** Ended by the kubelet's word: the grace period is over. What finalizers hold stays. */
 async function removePod(admin: Client, pod: Pod): Promise<void> {
   const { namespace = '', name = '', uid } = pod.metadata;
-  await ignoreGone(admin.resource(Pods).delete({ namespace, name }, { gracePeriodSeconds: 0, ...(uid === undefined ? {} : { preconditions: { uid } }) }));
+  await ignoreGone(
+    admin
+      .resource(Pods)
+      .delete({ namespace, name }, { gracePeriodSeconds: 0, ...(uid === undefined ? {} : { preconditions: { uid } }) }),
+  );
 }
 
 async function startPod(admin: Client, pod: Pod, time: string): Promise<void> {
@@ -221,15 +245,40 @@ async function startPod(admin: Client, pod: Pod, time: string): Promise<void> {
   const { namespace = '', name = '' } = pod.metadata;
   if ((pod.spec?.nodeName ?? '') === '') {
     const target = { kind: 'Node', name: daemonPodNode(pod) ?? 'node' };
-    await ignoreGone(admin.resource(Pods).createSubresource({ namespace, name }, 'binding', { apiVersion: 'v1', kind: 'Binding', metadata: { name }, target }));
+    await ignoreGone(
+      admin.resource(Pods).createSubresource({ namespace, name }, 'binding', {
+        apiVersion: 'v1',
+        kind: 'Binding',
+        metadata: { name },
+        target,
+      }),
+    );
   }
-  await ignoreGone(updatePodStatus(admin, pod, { ...pod.status, phase: 'Running', conditions, podIP: '10.42.0.9', startTime: time }));
+  await ignoreGone(
+    updatePodStatus(admin, pod, { ...pod.status, phase: 'Running', conditions, podIP: '10.42.0.9', startTime: time }),
+  );
 }
 
-function finished(pod: Pod, phase: string, { exitCode, time }: { exitCode: number; time: string }): NonNullable<Pod['status']> {
+function finished(
+  pod: Pod,
+  phase: string,
+  { exitCode, time }: { exitCode: number; time: string },
+): NonNullable<Pod['status']> {
   const terminated = { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error', startedAt: time, finishedAt: time };
-  const containerStatuses = (pod.spec?.containers ?? []).map(({ name, image = '' }) => ({ name, image, imageID: image, ready: false, restartCount: 0, state: { terminated } }));
-  return { ...pod.status, phase, containerStatuses, conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: time }] };
+  const containerStatuses = (pod.spec?.containers ?? []).map(({ name, image = '' }) => ({
+    name,
+    image,
+    imageID: image,
+    ready: false,
+    restartCount: 0,
+    state: { terminated },
+  }));
+  return {
+    ...pod.status,
+    phase,
+    containerStatuses,
+    conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: time }],
+  };
 }
 
 async function updatePodStatus(admin: Client, pod: Pod, status: NonNullable<Pod['status']>): Promise<void> {

@@ -10,10 +10,17 @@ import { startServerHarness, type ServerHarness } from './server-harness-fixture
 type VolumeSpec = NonNullable<PersistentVolume['spec']>;
 type ClaimSpec = NonNullable<PersistentVolumeClaim['spec']>;
 
-const start = (): Promise<ServerHarness> => startServerHarness([createPersistentVolumeBinder, createPvcProtectionController, createPvProtectionController]);
+const start = (): Promise<ServerHarness> =>
+  startServerHarness([createPersistentVolumeBinder, createPvcProtectionController, createPvProtectionController]);
 const volume = (name: string, storage: string, spec: Partial<VolumeSpec> = {}, labels = {}): object => ({
   metadata: { name, labels },
-  spec: { capacity: { storage }, accessModes: ['ReadWriteOnce'], persistentVolumeReclaimPolicy: 'Retain', hostPath: { path: '/data' }, ...spec },
+  spec: {
+    capacity: { storage },
+    accessModes: ['ReadWriteOnce'],
+    persistentVolumeReclaimPolicy: 'Retain',
+    hostPath: { path: '/data' },
+    ...spec,
+  },
 });
 const claim = (spec: Partial<ClaimSpec> = {}): object => ({
   metadata: { name: 'c' },
@@ -27,12 +34,32 @@ describe('volume binder', () => {
   const matching: [what: string, volumes: object[], claimed: Partial<ClaimSpec>, bound: string | undefined][] = [
     ['the smallest that fits', [volume('small', '1Gi'), volume('large', '5Gi'), volume('fit', '3Gi')], {}, 'fit'],
     ['none that is too small', [volume('small', '1Gi')], {}, undefined],
-    ['only its class', [volume('fast', '2Gi', { storageClassName: 'fast' }), volume('none', '2Gi')], { storageClassName: 'fast' }, 'fast'],
+    [
+      'only its class',
+      [volume('fast', '2Gi', { storageClassName: 'fast' }), volume('none', '2Gi')],
+      { storageClassName: 'fast' },
+      'fast',
+    ],
     ['only its access modes', [volume('once', '2Gi')], { accessModes: ['ReadWriteMany'] }, undefined],
     ['only its volume mode', [volume('fs', '2Gi')], { volumeMode: 'Block' }, undefined],
-    ['only what its selector selects', [volume('a', '2Gi'), volume('b', '3Gi', {}, { tier: 'b' })], { selector: { matchLabels: { tier: 'b' } } }, 'b'],
-    ['the one reserved for it', [volume('free', '2Gi'), volume('mine', '9Gi', { claimRef: { namespace: 'default', name: 'c' } })], {}, 'mine'],
-    ['none reserved for another', [volume('theirs', '2Gi', { claimRef: { namespace: 'default', name: 'other' } })], {}, undefined],
+    [
+      'only what its selector selects',
+      [volume('a', '2Gi'), volume('b', '3Gi', {}, { tier: 'b' })],
+      { selector: { matchLabels: { tier: 'b' } } },
+      'b',
+    ],
+    [
+      'the one reserved for it',
+      [volume('free', '2Gi'), volume('mine', '9Gi', { claimRef: { namespace: 'default', name: 'c' } })],
+      {},
+      'mine',
+    ],
+    [
+      'none reserved for another',
+      [volume('theirs', '2Gi', { claimRef: { namespace: 'default', name: 'other' } })],
+      {},
+      undefined,
+    ],
     ['the one it names', [volume('a', '2Gi'), volume('b', '5Gi')], { volumeName: 'b' }, 'b'],
     ['the one it names unless too small', [volume('b', '1Gi')], { volumeName: 'b' }, undefined],
   ];
@@ -46,7 +73,10 @@ describe('volume binder', () => {
       if (bound === undefined) assert.equal(made.status?.phase, 'Pending');
       else {
         const pv = await h.get<PersistentVolume>(PersistentVolumes, bound);
-        assert.deepEqual([made.status?.phase, made.spec?.volumeName, pv.status?.phase, pv.spec?.claimRef?.uid], ['Bound', bound, 'Bound', made.metadata.uid]);
+        assert.deepEqual(
+          [made.status?.phase, made.spec?.volumeName, pv.status?.phase, pv.spec?.claimRef?.uid],
+          ['Bound', bound, 'Bound', made.metadata.uid],
+        );
         assert.equal(made.status?.capacity?.['storage'], pv.spec?.capacity?.['storage']);
         assert.equal(made.metadata.annotations?.['pv.kubernetes.io/bind-completed'], 'yes');
       }
@@ -59,12 +89,17 @@ describe('volume binder', () => {
     for (const name of ['a', 'b', 'c', 'd']) await h.create(PersistentVolumeClaims, { ...claim(), metadata: { name } });
     for (const name of ['v', 'w']) await h.create(PersistentVolumes, volume(name, '2Gi'));
     await h.clock.advance(20_000);
-    const bound = (await h.list(PersistentVolumeClaims)).filter((c) => c.status?.phase === 'Bound').map((c) => c.spec?.volumeName);
+    const bound = (await h.list(PersistentVolumeClaims))
+      .filter((c) => c.status?.phase === 'Bound')
+      .map((c) => c.spec?.volumeName);
     assert.deepEqual(bound.sort(), ['v', 'w']);
     await h.stop();
   });
 
-  for (const [policy, phase] of [['Retain', 'Released'], ['Delete', 'Failed']] as const) {
+  for (const [policy, phase] of [
+    ['Retain', 'Released'],
+    ['Delete', 'Failed'],
+  ] as const) {
     it(`${policy}: the volume is ${phase} when its claim is gone, and another claim does not get it`, async () => {
       const h = await start();
       await h.create(PersistentVolumes, volume('v', '2Gi', { persistentVolumeReclaimPolicy: policy }));
@@ -95,7 +130,11 @@ describe('volume binder', () => {
 
   it('leaves claims of late-binding classes to the scheduler, and hands others to provisioners', async () => {
     const h = await start();
-    await h.create(StorageClasses, { metadata: { name: 'late' }, provisioner: 'kubernetes.io/no-provisioner', volumeBindingMode: 'WaitForFirstConsumer' });
+    await h.create(StorageClasses, {
+      metadata: { name: 'late' },
+      provisioner: 'kubernetes.io/no-provisioner',
+      volumeBindingMode: 'WaitForFirstConsumer',
+    });
     await h.create(StorageClasses, { metadata: { name: 'now' }, provisioner: 'example.com/nfs' });
     await h.create(PersistentVolumes, volume('v', '2Gi', { storageClassName: 'late' }));
     await h.create(PersistentVolumeClaims, claim({ storageClassName: 'late' }));
@@ -106,7 +145,13 @@ describe('volume binder', () => {
     assert.equal(other.metadata.annotations?.['volume.kubernetes.io/storage-provisioner'], 'example.com/nfs');
     const events = await h.events();
     assert.ok(events.includes('Normal WaitForFirstConsumer waiting for first consumer to be created before binding'));
-    assert.ok(events.some((event) => event.startsWith("Normal ExternalProvisioning Waiting for a volume to be created either by the external provisioner 'example.com/nfs'")));
+    assert.ok(
+      events.some((event) =>
+        event.startsWith(
+          "Normal ExternalProvisioning Waiting for a volume to be created either by the external provisioner 'example.com/nfs'",
+        ),
+      ),
+    );
     await h.stop();
   });
 

@@ -60,7 +60,11 @@ export function createGate(clock: Clock, server: () => ApiHandler | undefined): 
     if (response.kind !== 'watch') return response;
     return { ...response, events: delayed(response.events, linked, () => lagMs) };
   };
-  const delayed = async function* (events: AsyncIterable<readonly ObjectEvent[]>, linked: ReturnType<typeof linkedController>, lag: () => number): AsyncGenerator<readonly ObjectEvent[]> {
+  const delayed = async function* (
+    events: AsyncIterable<readonly ObjectEvent[]>,
+    linked: ReturnType<typeof linkedController>,
+    lag: () => number,
+  ): AsyncGenerator<readonly ObjectEvent[]> {
     try {
       for await (const batch of events) {
         if (lag() > 0) await clock.sleep(lag(), linked.signal);

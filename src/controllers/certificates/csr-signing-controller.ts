@@ -8,7 +8,12 @@ import { CertificateSigningRequests } from '../../api/gen/resources.ts';
 import { formatTime } from '../../api/time.ts';
 import type { CertificateSigningRequest, CertificateSigningRequestStatus } from '../../api/gen/certificates-v1.ts';
 import { parseKey } from '../../client/object-store.ts';
-import { parseRequest, signRequest, type KeyPairPem, type ParsedRequest } from '../../component-helpers/pki/certificates.ts';
+import {
+  parseRequest,
+  signRequest,
+  type KeyPairPem,
+  type ParsedRequest,
+} from '../../component-helpers/pki/certificates.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
 import { BUILT_IN_SIGNERS, extendedUsages, hasCondition, isApproved, signerProblem } from './signer-rules.ts';
 
@@ -23,7 +28,13 @@ export function createCsrSigningController(deps: ControllerDeps): Controller {
   const client = deps.clientFor(ACCOUNT).resource(CertificateSigningRequests);
   const requests = deps.informers.informer(CertificateSigningRequests);
   const authority = deps.config.clusterSigning;
-  const loop = createKeyedLoop(deps, { name: NAME, queueName: 'csr_signing', workers: 1, informers: informerList(requests), sync });
+  const loop = createKeyedLoop(deps, {
+    name: NAME,
+    queueName: 'csr_signing',
+    workers: 1,
+    informers: informerList(requests),
+    sync,
+  });
 
   async function sync(key: string, signal: AbortSignal): Promise<void> {
     const csr = requests.get(parseKey(key));
@@ -42,13 +53,26 @@ export function createCsrSigningController(deps: ControllerDeps): Controller {
     const problem = signerProblem(csr, parsed);
     if (problem !== undefined) return failed(csr, problem);
     const { commonName, organizations, dnsNames, ipAddresses } = parsed;
-    const spec = { commonName, organizations, dnsNames, ipAddresses, usages: extendedUsages(csr), validityMs: validityMs(csr) };
+    const spec = {
+      commonName,
+      organizations,
+      dnsNames,
+      ipAddresses,
+      usages: extendedUsages(csr),
+      validityMs: validityMs(csr),
+    };
     const certPem = await signRequest({ crypto, random, nowMs: () => clock.nowMs() }, signer, { pem, spec });
     return { ...csr.status, certificate: Buffer.from(certPem).toString('base64') };
   }
 
   function failed(csr: CertificateSigningRequest, message: string): CertificateSigningRequestStatus {
-    const condition = { type: 'Failed', status: 'True', reason: 'SignerValidationFailure', message, lastUpdateTime: formatTime(clock.nowMs()) };
+    const condition = {
+      type: 'Failed',
+      status: 'True',
+      reason: 'SignerValidationFailure',
+      message,
+      lastUpdateTime: formatTime(clock.nowMs()),
+    };
     return { ...csr.status, conditions: [...(csr.status?.conditions ?? []), condition] };
   }
 
@@ -58,7 +82,12 @@ export function createCsrSigningController(deps: ControllerDeps): Controller {
 }
 
 function isPending(csr: CertificateSigningRequest): boolean {
-  return BUILT_IN_SIGNERS.includes(csr.spec.signerName) && isApproved(csr) && !hasCondition(csr, 'Failed') && (csr.status?.certificate ?? '') === '';
+  return (
+    BUILT_IN_SIGNERS.includes(csr.spec.signerName) &&
+    isApproved(csr) &&
+    !hasCondition(csr, 'Failed') &&
+    (csr.status?.certificate ?? '') === ''
+  );
 }
 
 function validityMs({ spec }: CertificateSigningRequest): number {

@@ -15,18 +15,27 @@ const KEY_USAGES = ['digital signature', 'key encipherment'];
 export function signerProblem(csr: CertificateSigningRequest, request: ParsedRequest): string | undefined {
   const { signerName, usages = [] } = csr.spec;
   switch (signerName) {
-    case KUBELET_CLIENT: return kubeletProblem(request, usages, 'client auth') ?? clientNamesProblem(request);
-    case KUBELET_SERVING: return kubeletProblem(request, usages, 'server auth') ?? servingNamesProblem(request);
-    case API_CLIENT: return clientProblem(usages);
-    default: return undefined;
+    case KUBELET_CLIENT:
+      return kubeletProblem(request, usages, 'client auth') ?? clientNamesProblem(request);
+    case KUBELET_SERVING:
+      return kubeletProblem(request, usages, 'server auth') ?? servingNamesProblem(request);
+    case API_CLIENT:
+      return clientProblem(usages);
+    default:
+      return undefined;
   }
 }
 
 function kubeletProblem(request: ParsedRequest, usages: readonly string[], needed: string): string | undefined {
-  if (request.organizations.length !== 1 || request.organizations[0] !== 'system:nodes') return 'subject organization is not system:nodes';
+  if (request.organizations.length !== 1 || request.organizations[0] !== 'system:nodes')
+    return 'subject organization is not system:nodes';
   if (!request.commonName.startsWith('system:node:')) return 'subject common name does not begin with system:node:';
   const allowed = [...KEY_USAGES, needed];
-  if (!usages.includes('digital signature') || !usages.includes(needed) || usages.some((usage) => !allowed.includes(usage)))
+  if (
+    !usages.includes('digital signature') ||
+    !usages.includes(needed) ||
+    usages.some((usage) => !allowed.includes(usage))
+  )
     return `usages did not match [digital signature, key encherment (optional), ${needed}]`;
   return undefined;
 }
@@ -46,7 +55,8 @@ function servingNamesProblem({ dnsNames, emailAddresses, ipAddresses, uris }: Pa
 
 function clientProblem(usages: readonly string[]): string | undefined {
   const allowed = [...KEY_USAGES, 'client auth'];
-  if (!usages.includes('client auth') || usages.some((usage) => !allowed.includes(usage))) return 'invalid usages for client certificate: only digital signature, key encipherment and client auth are allowed, and client auth is required';
+  if (!usages.includes('client auth') || usages.some((usage) => !allowed.includes(usage)))
+    return 'invalid usages for client certificate: only digital signature, key encipherment and client auth are allowed, and client auth is required';
   return undefined;
 }
 

@@ -9,7 +9,13 @@ import { isReason } from '../../api/status-error.ts';
 import type { Endpoints } from '../../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
-import { createKeyedLoop, informerList, isNamespaceTerminating, type Controller, type ControllerDeps } from '../controller.ts';
+import {
+  createKeyedLoop,
+  informerList,
+  isNamespaceTerminating,
+  type Controller,
+  type ControllerDeps,
+} from '../controller.ts';
 import { MANAGED_BY_LABEL, MANAGER, planMirror, SERVICE_NAME_LABEL } from './mirror-plan.ts';
 
 const ACCOUNT = 'endpointslicemirroring-controller';
@@ -31,22 +37,36 @@ export function createEndpointSliceMirroringController(deps: ControllerDeps): Co
   const endpoints = deps.informers.informer(EndpointsInfo);
   const services = deps.informers.informer(Services);
   const slices = deps.informers.informer(EndpointSlices);
-  const serviceOf = ({ metadata: { namespace = '', labels = {} } }: EndpointSlice): string => `${namespace}/${labels[SERVICE_NAME_LABEL] ?? ''}`;
+  const serviceOf = ({ metadata: { namespace = '', labels = {} } }: EndpointSlice): string =>
+    `${namespace}/${labels[SERVICE_NAME_LABEL] ?? ''}`;
   const isMirror = (slice: EndpointSlice): boolean => slice.metadata.labels?.[MANAGED_BY_LABEL] === MANAGER;
   slices.addIndex(MIRRORS_BY_SERVICE, (slice) => (isMirror(slice) ? [serviceOf(slice)] : []));
-  const loop = createKeyedLoop(deps, { name: NAME, queueName: 'endpoint_slice_mirroring', workers: WORKERS, informers: informerList(endpoints, services, slices), sync });
+  const loop = createKeyedLoop(deps, {
+    name: NAME,
+    queueName: 'endpoint_slice_mirroring',
+    workers: WORKERS,
+    informers: informerList(endpoints, services, slices),
+    sync,
+  });
 
   async function sync(key: string, signal: AbortSignal): Promise<void> {
     const source = endpoints.get(parseKey(key));
     const service = services.get(parseKey(key));
     const existing = slices.byIndex(MIRRORS_BY_SERVICE, key);
-    const mirrors = source !== undefined && !isSkipped(source) && service !== undefined && service.spec?.selector === undefined;
+    const mirrors =
+      source !== undefined && !isSkipped(source) && service !== undefined && service.spec?.selector === undefined;
     if (!mirrors) {
       for (const slice of existing) await remove(slice, signal);
       return;
     }
     const plan = planMirror(source, existing);
-    if (plan.skipped > 0) recorder.event(source, 'Warning', 'TooManyAddressesToMirror', `A max of 1000 addresses can be mirrored to EndpointSlices per Endpoints subset. ${plan.skipped} addresses were skipped`);
+    if (plan.skipped > 0)
+      recorder.event(
+        source,
+        'Warning',
+        'TooManyAddressesToMirror',
+        `A max of 1000 addresses can be mirrored to EndpointSlices per Endpoints subset. ${plan.skipped} addresses were skipped`,
+      );
     try {
       let newest = '';
       for (const slice of plan.create) newest = (await client.create(slice, { signal })).metadata.resourceVersion ?? '';

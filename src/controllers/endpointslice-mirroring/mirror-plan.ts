@@ -12,7 +12,10 @@ export const MANAGED_BY_LABEL = 'endpointslice.kubernetes.io/managed-by';
 export const MANAGER = 'endpointslicemirroring-controller.k8s.io';
 /** At most so many addresses of one subset are mirrored. */
 const MAX_PER_SUBSET = 1000;
-const NOT_COPIED = ['endpoints.kubernetes.io/last-change-trigger-time', 'kubectl.kubernetes.io/last-applied-configuration'];
+const NOT_COPIED = [
+  'endpoints.kubernetes.io/last-change-trigger-time',
+  'kubectl.kubernetes.io/last-applied-configuration',
+];
 
 /** What to write. */
 export interface MirrorPlan {
@@ -40,7 +43,9 @@ export function planMirror(endpoints: Endpoints, existing: readonly EndpointSlic
   return { create: [...wanted.values()], update, remove, skipped };
 }
 
-function pick({ metadata: { labels = {}, annotations = {}, ownerReferences = [] } }: EndpointSlice): Pick<EndpointSlice['metadata'], 'labels' | 'annotations' | 'ownerReferences'> {
+function pick({
+  metadata: { labels = {}, annotations = {}, ownerReferences = [] },
+}: EndpointSlice): Pick<EndpointSlice['metadata'], 'labels' | 'annotations' | 'ownerReferences'> {
   return { labels, annotations, ownerReferences };
 }
 
@@ -50,11 +55,19 @@ function sameContent(a: EndpointSlice, b: EndpointSlice): boolean {
 }
 
 function keyOf(type: string, ports: readonly EndpointPort[]): string {
-  return `${type} ${ports.map((port) => stableStringify(port)).sort().join()}`;
+  return `${type} ${ports
+    .map((port) => stableStringify(port))
+    .sort()
+    .join()}`;
 }
 
 function addSubset(endpoints: Endpoints, subset: EndpointSubset, wanted: Map<string, EndpointSlice>): number {
-  const ports = (subset.ports ?? []).map(({ name = '', port, protocol = 'TCP', appProtocol }): EndpointPort => ({ name, port, protocol, ...(appProtocol === undefined ? {} : { appProtocol }) }));
+  const ports = (subset.ports ?? []).map(({ name = '', port, protocol = 'TCP', appProtocol }): EndpointPort => ({
+    name,
+    port,
+    protocol,
+    ...(appProtocol === undefined ? {} : { appProtocol }),
+  }));
   let added = 0;
   let skipped = 0;
   const add = (address: EndpointAddress, ready: boolean): void => {

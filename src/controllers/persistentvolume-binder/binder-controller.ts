@@ -35,7 +35,13 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
   const classes = deps.informers.informer(StorageClasses);
   const informers = informerList(claims, volumes, classes);
   const claimLoop = createKeyedLoop(deps, { name: NAME, queueName: 'claims', workers: 1, informers, sync: syncClaim });
-  const volumeLoop = createKeyedLoop(deps, { name: NAME, queueName: 'volumes', workers: 1, informers, sync: syncVolume });
+  const volumeLoop = createKeyedLoop(deps, {
+    name: NAME,
+    queueName: 'volumes',
+    workers: 1,
+    informers,
+    sync: syncVolume,
+  });
 
   async function syncClaim(key: string, signal: AbortSignal): Promise<void> {
     const claim = claims.get(parseKey(key));
@@ -51,13 +57,24 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
     const volume = named === '' ? undefined : volumes.get({ name: named });
     if (volume === undefined) {
       const lost = named === '' ? 'reference to PersistentVolume' : 'its PersistentVolume';
-      return await lose(claim, { reason: 'ClaimLost', message: `Bound claim has lost ${lost}. Data on the volume is lost!`, signal });
+      return await lose(claim, {
+        reason: 'ClaimLost',
+        message: `Bound claim has lost ${lost}. Data on the volume is lost!`,
+        signal,
+      });
     }
     if (volume.spec?.claimRef === undefined || refersTo(volume, claim)) return await bind(volume, claim, signal);
-    await lose(claim, { reason: 'ClaimMisbound', message: 'Two claims are bound to the same volume, this one is bound incorrectly', signal });
+    await lose(claim, {
+      reason: 'ClaimMisbound',
+      message: 'Two claims are bound to the same volume, this one is bound incorrectly',
+      signal,
+    });
   }
 
-  async function lose(claim: PersistentVolumeClaim, why: { readonly reason: string; readonly message: string; readonly signal: AbortSignal }): Promise<void> {
+  async function lose(
+    claim: PersistentVolumeClaim,
+    why: { readonly reason: string; readonly message: string; readonly signal: AbortSignal },
+  ): Promise<void> {
     if (claim.status?.phase === 'Lost') return;
     recorder.event(claim, 'Warning', why.reason, why.message);
     await writeClaimStatus(claim, { phase: 'Lost' }, why.signal);
@@ -65,26 +82,62 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
 
   async function bindAny(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
     const storageClass = classes.get({ name: classOf(claim) });
-    const delayed = storageClass?.volumeBindingMode === 'WaitForFirstConsumer' && claim.metadata.annotations?.[SELECTED_NODE] === undefined;
+    const delayed =
+      storageClass?.volumeBindingMode === 'WaitForFirstConsumer' &&
+      claim.metadata.annotations?.[SELECTED_NODE] === undefined;
     const volume = findVolume(claim, volumes.list(), delayed);
     if (volume !== undefined) return await bind(volume, claim, signal);
     await writeClaimStatus(claim, { ...claim.status, phase: 'Pending' }, signal);
-    if (delayed) recorder.event(claim, 'Normal', 'WaitForFirstConsumer', 'waiting for first consumer to be created before binding');
+    if (delayed)
+      recorder.event(
+        claim,
+        'Normal',
+        'WaitForFirstConsumer',
+        'waiting for first consumer to be created before binding',
+      );
     else await askForVolume(claim, storageClass, signal);
   }
 
-  async function askForVolume(claim: PersistentVolumeClaim, storageClass: StorageClass | undefined, signal: AbortSignal): Promise<void> {
+  async function askForVolume(
+    claim: PersistentVolumeClaim,
+    storageClass: StorageClass | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
     const name = classOf(claim);
-    if (name === '') return recorder.event(claim, 'Normal', 'FailedBinding', 'no persistent volumes available for this claim and no storage class is set');
-    if (storageClass === undefined) return recorder.event(claim, 'Warning', 'ProvisioningFailed', `storageclass.storage.k8s.io "${name}" not found`);
+    if (name === '')
+      return recorder.event(
+        claim,
+        'Normal',
+        'FailedBinding',
+        'no persistent volumes available for this claim and no storage class is set',
+      );
+    if (storageClass === undefined)
+      return recorder.event(claim, 'Warning', 'ProvisioningFailed', `storageclass.storage.k8s.io "${name}" not found`);
     const { provisioner } = storageClass;
-    if (provisioner === NO_PROVISIONER) return recorder.event(claim, 'Normal', 'FailedBinding', 'no persistent volumes available for this claim and no storage class is set');
+    if (provisioner === NO_PROVISIONER)
+      return recorder.event(
+        claim,
+        'Normal',
+        'FailedBinding',
+        'no persistent volumes available for this claim and no storage class is set',
+      );
     if (PROVISIONERS.some((annotation) => claim.metadata.annotations?.[annotation] !== provisioner)) {
-      const annotations = { ...claim.metadata.annotations, ...Object.fromEntries(PROVISIONERS.map((annotation) => [annotation, provisioner])) };
-      await client.resource(PersistentVolumeClaims).patch(parseKey(keyOfObject(claim)), { type: 'merge', patch: { metadata: { annotations } } }, { signal });
+      const annotations = {
+        ...claim.metadata.annotations,
+        ...Object.fromEntries(PROVISIONERS.map((annotation) => [annotation, provisioner])),
+      };
+      await client
+        .resource(PersistentVolumeClaims)
+        .patch(parseKey(keyOfObject(claim)), { type: 'merge', patch: { metadata: { annotations } } }, { signal });
     }
-    const advice = 'If volume creation is delayed, please verify that the provisioner is running and correctly registered.';
-    recorder.event(claim, 'Normal', 'ExternalProvisioning', `Waiting for a volume to be created either by the external provisioner '${provisioner}' or manually by the system administrator. ${advice}`);
+    const advice =
+      'If volume creation is delayed, please verify that the provisioner is running and correctly registered.';
+    recorder.event(
+      claim,
+      'Normal',
+      'ExternalProvisioning',
+      `Waiting for a volume to be created either by the external provisioner '${provisioner}' or manually by the system administrator. ${advice}`,
+    );
   }
 
   async function bindNamed(claim: PersistentVolumeClaim, named: string, signal: AbortSignal): Promise<void> {
@@ -104,18 +157,27 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
     let volume = found;
     const { namespace = '', name = '', uid = '', resourceVersion = '' } = claim.metadata;
     if (volume.spec?.claimRef?.uid !== uid) {
-      const chosen: Record<string, string> = volume.spec?.claimRef === undefined ? { [BOUND_BY_CONTROLLER]: 'yes' } : {};
+      const chosen: Record<string, string> =
+        volume.spec?.claimRef === undefined ? { [BOUND_BY_CONTROLLER]: 'yes' } : {};
       const claimRef = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid, resourceVersion };
       const metadata = { ...volume.metadata, annotations: { ...volume.metadata.annotations, ...chosen } };
-      volume = await client.resource(PersistentVolumes).update({ ...volume, metadata, spec: { ...volume.spec, claimRef } }, { signal });
+      volume = await client
+        .resource(PersistentVolumes)
+        .update({ ...volume, metadata, spec: { ...volume.spec, claimRef } }, { signal });
     }
     await setPhase(volume, { phase: 'Bound' }, signal);
     const volumeName = volume.metadata.name ?? '';
     let bound = claim;
     if (claim.spec?.volumeName !== volumeName || claim.metadata.annotations?.[BIND_COMPLETED] === undefined) {
-      const chosen: Record<string, string> = (claim.spec?.volumeName ?? '') === '' ? { [BOUND_BY_CONTROLLER]: 'yes' } : {};
-      const metadata = { ...claim.metadata, annotations: { ...claim.metadata.annotations, ...chosen, [BIND_COMPLETED]: 'yes' } };
-      bound = await client.resource(PersistentVolumeClaims).update({ ...claim, metadata, spec: { ...claim.spec, volumeName } }, { signal });
+      const chosen: Record<string, string> =
+        (claim.spec?.volumeName ?? '') === '' ? { [BOUND_BY_CONTROLLER]: 'yes' } : {};
+      const metadata = {
+        ...claim.metadata,
+        annotations: { ...claim.metadata.annotations, ...chosen, [BIND_COMPLETED]: 'yes' },
+      };
+      bound = await client
+        .resource(PersistentVolumeClaims)
+        .update({ ...claim, metadata, spec: { ...claim.spec, volumeName } }, { signal });
     }
     const status = { ...bound.status, phase: 'Bound', accessModes: [...(volume.spec?.accessModes ?? [])] };
     // A claim that was bound before may be resized: its capacity is the resizer's then.
@@ -130,15 +192,20 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
     if (ref === undefined || (ref.uid ?? '') === '') return await setPhase(volume, { phase: 'Available' }, signal);
     const claimKey = { namespace: ref.namespace ?? '', name: ref.name ?? '' };
     // A claim the cache does not know may have been made a moment ago.
-    const claim = claims.get(claimKey) ?? (await client.resource(PersistentVolumeClaims).get(claimKey, { signal }).catch(ignoreMissing));
+    const claim =
+      claims.get(claimKey) ??
+      (await client.resource(PersistentVolumeClaims).get(claimKey, { signal }).catch(ignoreMissing));
     if (claim === undefined || claim.metadata.uid !== ref.uid) return await release(volume, signal);
     if (claim.spec?.volumeName === volume.metadata.name) return await setPhase(volume, { phase: 'Bound' }, signal);
     if ((claim.spec?.volumeName ?? '') === '') return claimLoop.queue.add(keyOfObject(claim));
     // The claim went to another volume: this one was given to it in vain.
-    if (volume.metadata.annotations?.[BOUND_BY_CONTROLLER] === undefined) return await setPhase(volume, { phase: 'Available' }, signal);
+    if (volume.metadata.annotations?.[BOUND_BY_CONTROLLER] === undefined)
+      return await setPhase(volume, { phase: 'Available' }, signal);
     const { [BOUND_BY_CONTROLLER]: _, ...annotations } = volume.metadata.annotations;
     const { claimRef: __, ...spec } = volume.spec ?? {};
-    const freed = await client.resource(PersistentVolumes).update({ ...volume, metadata: { ...volume.metadata, annotations }, spec }, { signal });
+    const freed = await client
+      .resource(PersistentVolumes)
+      .update({ ...volume, metadata: { ...volume.metadata, annotations }, spec }, { signal });
     await setPhase(freed, { phase: 'Available' }, signal);
   }
 
@@ -146,21 +213,33 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
     const policy = volume.spec?.persistentVolumeReclaimPolicy ?? 'Retain';
     const external = volume.spec?.csi !== undefined || volume.metadata.annotations?.[PROVISIONED_BY] !== undefined;
     if (volume.status?.phase === 'Failed') return;
-    if (policy === 'Retain' || (policy === 'Delete' && external)) return await setPhase(volume, { phase: 'Released' }, signal);
+    if (policy === 'Retain' || (policy === 'Delete' && external))
+      return await setPhase(volume, { phase: 'Released' }, signal);
     const name = volume.metadata.name ?? '';
-    const message = policy === 'Recycle' ? 'no volume plugin matched' : `error getting deleter volume plugin for volume "${name}": no volume plugin matched`;
+    const message =
+      policy === 'Recycle'
+        ? 'no volume plugin matched'
+        : `error getting deleter volume plugin for volume "${name}": no volume plugin matched`;
     recorder.event(volume, 'Warning', policy === 'Recycle' ? 'VolumeFailedRecycle' : 'VolumeFailedDelete', message);
     await setPhase(volume, { phase: 'Failed', message }, signal);
   }
 
-  async function setPhase(volume: PersistentVolume, next: { readonly phase: string; readonly message?: string }, signal: AbortSignal): Promise<void> {
+  async function setPhase(
+    volume: PersistentVolume,
+    next: { readonly phase: string; readonly message?: string },
+    signal: AbortSignal,
+  ): Promise<void> {
     const { phase, message = '' } = volume.status ?? {};
     if (phase === next.phase && message === (next.message ?? '')) return;
     const status = { ...next, ...(phase === next.phase ? {} : { lastPhaseTransitionTime: formatTime(clock.nowMs()) }) };
     await client.resource(PersistentVolumes).updateStatus({ ...volume, status }, { signal });
   }
 
-  async function writeClaimStatus(claim: PersistentVolumeClaim, status: NonNullable<PersistentVolumeClaim['status']>, signal: AbortSignal): Promise<void> {
+  async function writeClaimStatus(
+    claim: PersistentVolumeClaim,
+    status: NonNullable<PersistentVolumeClaim['status']>,
+    signal: AbortSignal,
+  ): Promise<void> {
     if (equalStatus(status, claim.status)) return;
     await client.resource(PersistentVolumeClaims).updateStatus({ ...claim, status }, { signal });
   }
@@ -171,7 +250,8 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
   claims.addHandler({
     onAdd: (claim) => claimLoop.queue.add(keyOfObject(claim)),
     onUpdate: (_, claim) => claimLoop.queue.add(keyOfObject(claim)),
-    onDelete: (claim) => void ((claim.spec?.volumeName ?? '') !== '' && volumeLoop.queue.add(claim.spec?.volumeName ?? '')),
+    onDelete: (claim) =>
+      void ((claim.spec?.volumeName ?? '') !== '' && volumeLoop.queue.add(claim.spec?.volumeName ?? '')),
   });
   const volumeChanged = (volume: PersistentVolume): void => {
     volumeLoop.queue.add(keyOfObject(volume));

@@ -8,8 +8,13 @@ export const BIND_COMPLETED = 'pv.kubernetes.io/bind-completed';
 export const BOUND_BY_CONTROLLER = 'pv.kubernetes.io/bound-by-controller';
 
 /** The class a claim or volume names; '' for none. */
-export function classOf(object: { readonly metadata: PersistentVolume['metadata']; readonly spec?: { readonly storageClassName?: string } }): string {
-  return object.metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] ?? object.spec?.storageClassName ?? '';
+export function classOf(object: {
+  readonly metadata: PersistentVolume['metadata'];
+  readonly spec?: { readonly storageClassName?: string };
+}): string {
+  return (
+    object.metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] ?? object.spec?.storageClassName ?? ''
+  );
 }
 
 /** Whether the volume is meant for, or bound to, this claim. */
@@ -42,8 +47,14 @@ function hasAccessModes(volume: PersistentVolume, claim: PersistentVolumeClaim):
  * The volume for an unbound claim: one reserved for it, else the smallest that fits. With `delayed` only a reserved one:
  * the rest is the scheduler's choice.
  */
-export function findVolume(claim: PersistentVolumeClaim, volumes: readonly PersistentVolume[], delayed: boolean): PersistentVolume | undefined {
-  const usable = volumes.filter((volume) => volume.metadata.deletionTimestamp === undefined && modeOf(volume) === modeOf(claim));
+export function findVolume(
+  claim: PersistentVolumeClaim,
+  volumes: readonly PersistentVolume[],
+  delayed: boolean,
+): PersistentVolume | undefined {
+  const usable = volumes.filter(
+    (volume) => volume.metadata.deletionTimestamp === undefined && modeOf(volume) === modeOf(claim),
+  );
   const requested = claim.spec?.resources?.requests?.['storage'] ?? '0';
   const size = (volume: PersistentVolume): string => volume.spec?.capacity?.['storage'] ?? '0';
   const fits = (volume: PersistentVolume): boolean => compareQuantities(size(volume), requested) >= 0;
@@ -52,10 +63,15 @@ export function findVolume(claim: PersistentVolumeClaim, volumes: readonly Persi
   const selector = claim.spec?.selector === undefined ? undefined : compileLabelSelector(claim.spec.selector);
   const free = usable.filter(
     (volume) =>
-      volume.spec?.claimRef === undefined && fits(volume) && hasAccessModes(volume, claim) && classOf(volume) === classOf(claim) &&
+      volume.spec?.claimRef === undefined &&
+      fits(volume) &&
+      hasAccessModes(volume, claim) &&
+      classOf(volume) === classOf(claim) &&
       (volume.spec?.volumeAttributesClassName ?? '') === (claim.spec?.volumeAttributesClassName ?? '') &&
-      (selector === undefined || selector.matches(volume.metadata.labels)) && (volume.status?.phase ?? 'Available') === 'Available',
+      (selector === undefined || selector.matches(volume.metadata.labels)) &&
+      (volume.status?.phase ?? 'Available') === 'Available',
   );
-  const order = (a: PersistentVolume, b: PersistentVolume): number => compareQuantities(size(a), size(b)) || ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1);
+  const order = (a: PersistentVolume, b: PersistentVolume): number =>
+    compareQuantities(size(a), size(b)) || ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1);
   return free.sort(order)[0];
 }

@@ -17,7 +17,13 @@ const FINALIZER = 'kubernetes.io/pv-protection';
 export function createPvProtectionController(deps: ControllerDeps): Controller {
   const client = deps.clientFor(ACCOUNT).resource(PersistentVolumes);
   const volumes = deps.informers.informer(PersistentVolumes);
-  const loop = createKeyedLoop(deps, { name: NAME, queueName: 'pvprotection', workers: 1, informers: informerList(volumes), sync });
+  const loop = createKeyedLoop(deps, {
+    name: NAME,
+    queueName: 'pvprotection',
+    workers: 1,
+    informers: informerList(volumes),
+    sync,
+  });
 
   async function sync(key: string, signal: AbortSignal): Promise<void> {
     const volume = volumes.get(parseKey(key));

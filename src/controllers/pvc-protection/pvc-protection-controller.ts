@@ -30,7 +30,13 @@ export function createPvcProtectionController(deps: ControllerDeps): Controller 
   const claims = deps.informers.informer(PersistentVolumeClaims);
   const pods = deps.informers.informer(Pods);
   pods.addIndex(PODS_BY_CLAIM, claimsOf);
-  const loop = createKeyedLoop(deps, { name: NAME, queueName: 'pvcprotection', workers: 1, informers: informerList(claims, pods), sync });
+  const loop = createKeyedLoop(deps, {
+    name: NAME,
+    queueName: 'pvcprotection',
+    workers: 1,
+    informers: informerList(claims, pods),
+    sync,
+  });
 
   async function sync(key: string, signal: AbortSignal): Promise<void> {
     const claim = claims.get(parseKey(key));
@@ -40,7 +46,11 @@ export function createPvcProtectionController(deps: ControllerDeps): Controller 
     if (claim.metadata.deletionTimestamp === undefined) {
       if (!held) await write(claim, [...finalizers, FINALIZER], signal);
     } else if (held && !(await isUsed(key, claim, signal))) {
-      await write(claim, finalizers.filter((finalizer) => finalizer !== FINALIZER), signal);
+      await write(
+        claim,
+        finalizers.filter((finalizer) => finalizer !== FINALIZER),
+        signal,
+      );
     }
   }
 
@@ -54,7 +64,9 @@ export function createPvcProtectionController(deps: ControllerDeps): Controller 
 
   async function write(claim: PersistentVolumeClaim, finalizers: string[], signal: AbortSignal): Promise<void> {
     try {
-      await client.resource(PersistentVolumeClaims).update({ ...claim, metadata: { ...claim.metadata, finalizers } }, { signal });
+      await client
+        .resource(PersistentVolumeClaims)
+        .update({ ...claim, metadata: { ...claim.metadata, finalizers } }, { signal });
     } catch (error) {
       if (!isReason(error, 'NotFound')) throw error;
     }

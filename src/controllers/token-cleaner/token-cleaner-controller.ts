@@ -28,7 +28,13 @@ export function createTokenCleanerController(deps: ControllerDeps): Controller {
   const { clock } = deps.platform;
   const client = deps.clientFor(ACCOUNT).resource(Secrets);
   const secrets = deps.informers.informer(Secrets, { namespace: NAMESPACE });
-  const loop = createKeyedLoop(deps, { name: NAME, queueName: 'token_cleaner', workers: 1, informers: informerList(secrets), sync });
+  const loop = createKeyedLoop(deps, {
+    name: NAME,
+    queueName: 'token_cleaner',
+    workers: 1,
+    informers: informerList(secrets),
+    sync,
+  });
 
   async function sync(key: string, signal: AbortSignal): Promise<void> {
     const secret = secrets.get(parseKey(key));
