@@ -6,7 +6,7 @@ import type { Node, Pod } from '../api/gen/core-v1.ts';
 import { ConfigMaps, Deployments, Nodes, Pods } from '../api/gen/resources.ts';
 import { image } from '../cri/sim/sim-image.ts';
 import { Cluster } from './cluster.ts';
-import { WaitError } from './wait.ts';
+import type { WaitError } from './wait.ts';
 
 const WEB = `
 apiVersion: apps/v1

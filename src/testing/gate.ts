@@ -31,16 +31,16 @@ export function createGate(clock: Clock, server: () => ApiHandler | undefined): 
   let destroyed = false;
   let lagMs = 0;
   let watches = new AbortController();
-  let onWrite: { left: number; then: () => void } | undefined;
+  let onWrite: { left: number; run: () => void } | undefined;
 
   const check = (): void => {
     if (destroyed || closed || server() === undefined) throw connectionError();
   };
   const countWrite = (request: ApiRequest): void => {
     if (onWrite === undefined || reads.has(request.method) || --onWrite.left > 0) return;
-    const { then } = onWrite;
+    const { run } = onWrite;
     onWrite = undefined;
-    then();
+    run();
   };
   const dropWatches = (): void => {
     watches.abort(connectionError());
@@ -88,7 +88,7 @@ export function createGate(clock: Clock, server: () => ApiHandler | undefined): 
       lagMs = ms;
     },
     afterWrites(count, then) {
-      onWrite = { left: count, then };
+      onWrite = { left: count, run: then };
     },
   };
 }

@@ -14,11 +14,16 @@ const metadataKey = Buffer.from('"metadata":{');
 /** kind and apiVersion, which come first, are shorter than this. */
 const headLimit = 512;
 
+/** What bytes that were encoded here say, while the bytes live: stores hand the same bytes on to their watchers. */
+const encodedFrom = new WeakMap<Uint8Array, KubernetesObject>();
+
 /** Stored bytes of an object: kind, apiVersion and metadata first, no resourceVersion. */
 export function encodeStored(object: KubernetesObject): Uint8Array {
   const { kind, apiVersion, metadata, ...rest } = object;
   const { resourceVersion: _, ...meta } = metadata;
-  return Buffer.from(stringifyJson({ kind, apiVersion, metadata: meta, ...rest }));
+  const bytes = Buffer.from(stringifyJson({ kind, apiVersion, metadata: meta, ...rest }));
+  encodedFrom.set(bytes, object);
+  return bytes;
 }
 
 /** The object with another resourceVersion; everything else is shared. */
@@ -27,7 +32,7 @@ export function withResourceVersion<T extends KubernetesObject>(object: T, revis
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 interface Spliced {
@@ -77,6 +82,8 @@ export class RevisionCell {
 
   /** The object, with its resourceVersion. Shared: never change it. */
   object(): KubernetesObject {
+    const written = this.#value === undefined ? undefined : encodedFrom.get(this.#value);
+    if (written !== undefined) this.#object ??= withResourceVersion(written, this.revision);
     if (this.#object === undefined) {
       const { value } = parseJson((this.#spliced?.json ?? this.#value!).toString('utf8'));
       const object = value as KubernetesObject;

@@ -157,7 +157,7 @@ function newContainer(state: SimState, sandbox: SimSandbox, config: SimContainer
 }
 
 function containerCalls(state: SimState): ContainerCalls {
-  const { clock, files } = state.deps;
+  const { files } = state.deps;
   return {
     async createContainer({ podSandboxId, config = {} }) {
       const sandbox = sandboxOf(state, podSandboxId);
