@@ -72,6 +72,9 @@ export function createKeyedLoop(deps: ControllerDeps, config: KeyedLoopConfig): 
 
   async function work(signal: AbortSignal): Promise<void> {
     for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
+      // In-process calls resolve without the loop turning: a busy queue must not keep I/O and timers waiting. And
+      // changes come in bursts (all pods of a set at once): what the burst still brings is seen by this sync, not by the next.
+      await clock.yield();
       try {
         if (!signal.aborted) await config.sync(key, signal);
         queue.forget(key);
@@ -80,8 +83,6 @@ export function createKeyedLoop(deps: ControllerDeps, config: KeyedLoopConfig): 
       } finally {
         queue.done(key);
       }
-      // In-process calls resolve without the loop turning: a busy queue must not keep I/O and timers waiting.
-      await clock.yield();
     }
   }
   function onFailure(key: string, error: unknown): void {
