@@ -23,9 +23,21 @@ export class QuantityError extends Error {
 const NANO = 1_000_000_000n;
 const SHAPE = /^([+-]?)(\d*)(?:\.(\d*))?(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?\d+)?$/;
 /** Upstream's message for text that is no quantity. */
-export const QUANTITY_FORMAT_TEXT = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+export const QUANTITY_FORMAT_TEXT =
+  "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const BINARY_POWER: Readonly<Record<string, bigint>> = { Ki: 10n, Mi: 20n, Gi: 30n, Ti: 40n, Pi: 50n, Ei: 60n };
-const DECIMAL_POWER: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, '': 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
+const DECIMAL_POWER: Readonly<Record<string, number>> = {
+  n: -9,
+  u: -6,
+  m: -3,
+  '': 0,
+  k: 3,
+  M: 6,
+  G: 9,
+  T: 12,
+  P: 15,
+  E: 18,
+};
 const DECIMAL_SUFFIXES = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'] as const;
 const BINARY_SUFFIXES = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'] as const;
 /** Larger exponents would only cost memory: the largest number has 19 digits. */
@@ -60,7 +72,8 @@ export function tryParseQuantity(text: unknown): ParsedQuantity | undefined {
 
 function parseExact(text: string): ParsedQuantity {
   const match = SHAPE.exec(text);
-  if (match === null) throw new QuantityError(text === '' || !/^[+-]?[0-9.]+/.test(text) ? QUANTITY_FORMAT_TEXT : suffixProblem(text));
+  if (match === null)
+    throw new QuantityError(text === '' || !/^[+-]?[0-9.]+/.test(text) ? QUANTITY_FORMAT_TEXT : suffixProblem(text));
   const [, sign, whole = '', fraction = '', suffix = ''] = match;
   if (whole === '' && fraction === '') throw new QuantityError(QUANTITY_FORMAT_TEXT);
   const digits = BigInt(whole + fraction || '0');
@@ -73,7 +86,9 @@ function parseExact(text: string): ParsedQuantity {
 }
 
 function suffixProblem(text: string): string {
-  return /^[+-]?[0-9.]+[eEinumkKMGTP]*[-+]?[0-9]*$/.test(text) ? "unable to parse quantity's suffix" : QUANTITY_FORMAT_TEXT;
+  return /^[+-]?[0-9.]+[eEinumkKMGTP]*[-+]?[0-9]*$/.test(text)
+    ? "unable to parse quantity's suffix"
+    : QUANTITY_FORMAT_TEXT;
 }
 
 function scaleOf(suffix: string): { numerator: bigint; denominator: bigint; format: QuantityFormat } {

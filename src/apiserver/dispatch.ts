@@ -35,9 +35,14 @@ function checkScope(store: GenericStore, scope: RequestScope): void {
 }
 
 /** Serves a request on a resource. Throws or rejects with StatusErrors. */
-export function dispatch(store: GenericStore, scope: RequestScope, deps: DispatchDeps): ApiResponse | Promise<ApiResponse> {
+export function dispatch(
+  store: GenericStore,
+  scope: RequestScope,
+  deps: DispatchDeps,
+): ApiResponse | Promise<ApiResponse> {
   checkScope(store, scope);
-  if (!methods.has(scope.request.method)) throw methodNotAllowed(store.groupResource, scope.request.method.toLowerCase());
+  if (!methods.has(scope.request.method))
+    throw methodNotAllowed(store.groupResource, scope.request.method.toLowerCase());
   const deprecation = scope.request.wantsObjects ? undefined : deprecationOf(store.info);
   if (deprecation !== undefined) scope.addWarning(deprecation);
   const { subresource, verb } = scope.info;
@@ -46,7 +51,8 @@ export function dispatch(store: GenericStore, scope: RequestScope, deps: Dispatc
   const { virtual } = store.definition;
   if (virtual !== undefined) return serveVirtual(call, virtual);
   if (!store.info.verbs.includes(verb)) throw methodNotAllowed(store.groupResource, verb);
-  if (scope.info.name === '' && (verb === 'update' || verb === 'patch')) throw methodNotAllowed(store.groupResource, verb);
+  if (scope.info.name === '' && (verb === 'update' || verb === 'patch'))
+    throw methodNotAllowed(store.groupResource, verb);
   if (scope.info.name !== '' && verb === 'create') throw methodNotAllowed(store.groupResource, verb);
   switch (verb) {
     case 'get':

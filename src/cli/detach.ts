@@ -17,18 +17,28 @@ const STOP_DEADLINE_MS = 20_000;
 
 /** Starts in the background; resolves to the exit code. */
 export async function runDetached(options: ClusterOptions, logLevel: string): Promise<number> {
-  const socket = controlSocketName(instanceHash(options.dataDir, (text) => createHash('sha256').update(text).digest('hex')));
+  const socket = controlSocketName(
+    instanceHash(options.dataDir, (text) => createHash('sha256').update(text).digest('hex')),
+  );
   const running = (await requestControl(socket, 'pid')) as { pid?: number } | undefined;
-  if (running !== undefined) throw new UserError(`another keelson runs on ${options.dataDir} (pid ${running.pid}); stop it first or use another --data-dir`);
+  if (running !== undefined)
+    throw new UserError(
+      `another keelson runs on ${options.dataDir} (pid ${running.pid}); stop it first or use another --data-dir`,
+    );
   const logFile = `${options.dataDir}/logs/keelson.log`;
   const { child, logStart } = start(logFile, logLevel);
   const exit = new Promise<number>((resolve) => child.on('exit', (code) => resolve(code ?? 1)));
-  const outcome = await Promise.race([follow(socket), exit.then(() => 'exited' as const), sleep(START_DEADLINE_MS, 'late' as const, { ref: false })]);
+  const outcome = await Promise.race([
+    follow(socket),
+    exit.then(() => 'exited' as const),
+    sleep(START_DEADLINE_MS, 'late' as const, { ref: false }),
+  ]);
   if (outcome === 'ready') {
     child.unref();
     return 0;
   }
-  if (outcome === 'late') throw new UserError(`the cluster is not ready after ${START_DEADLINE_MS / 1000} s; see ${logFile}`);
+  if (outcome === 'late')
+    throw new UserError(`the cluster is not ready after ${START_DEADLINE_MS / 1000} s; see ${logFile}`);
   // It says why when it is done with cleaning up.
   const code = await Promise.race([exit, sleep(STOP_DEADLINE_MS, 1, { ref: false })]);
   throw new UserError(`${lastError(logFile, logStart)} (log: ${logFile})`, code === 2 ? 2 : 1);
@@ -43,7 +53,11 @@ function start(logFile: string, logLevel: string): { child: ReturnType<typeof sp
   const log = openSync(logFile, 'a');
   const logStart = fstatSync(log).size;
   const args = process.argv.slice(1).filter((a) => a !== '--detach');
-  const child = spawn(process.execPath, args, { detached: true, stdio: ['ignore', log, log], env: { ...process.env, KEELSON_LOG_LEVEL: logLevel } });
+  const child = spawn(process.execPath, args, {
+    detached: true,
+    stdio: ['ignore', log, log],
+    env: { ...process.env, KEELSON_LOG_LEVEL: logLevel },
+  });
   closeSync(log);
   return { child, logStart };
 }

@@ -7,14 +7,21 @@ import { runInstance, type InstanceRun } from './run-instance.ts';
 /** Runs until stopped; resolves to the exit code. */
 export async function runForeground(options: ClusterOptions, logLevel: InstanceRun['logLevel']): Promise<number> {
   return runInstance({
-    dataDir: options.dataDir, logLevel,
+    dataDir: options.dataDir,
+    logLevel,
     async create(platform, progress) {
       const loading = import('../cluster/cluster.ts'); // While programs and files are looked at.
       loading.catch(() => undefined); // Awaited below.
       const prepared = await progress.phase('machine checked', () => prepareInstance(platform, options));
       const instance = deriveInstance(prepared.instanceOptions, (text) => platform.crypto.sha256Hex(text));
       const { createCluster } = await loading;
-      return createCluster(platform, { instance, options, cniBinDirs: prepared.cniBinDirs, kubeletPort: prepared.kubeletPort, progress });
+      return createCluster(platform, {
+        instance,
+        options,
+        cniBinDirs: prepared.cniBinDirs,
+        kubeletPort: prepared.kubeletPort,
+        progress,
+      });
     },
   });
 }

@@ -92,7 +92,10 @@ class RunningCluster implements Cluster {
     // containerd takes as long to start as the control plane, and the network's programs wait for nobody: all at once.
     const { network, up } = this.#startNetwork();
     const runtime = progress.phase('container runtime', () => this.#startRuntime(signal));
-    this.#runtimeStarted = runtime.then(() => undefined, () => undefined); // Its failure is awaited below.
+    this.#runtimeStarted = runtime.then(
+      () => undefined,
+      () => undefined,
+    ); // Its failure is awaited below.
     const controlPlane = await this.#startControlPlane(signal);
     signal.throwIfAborted();
     const running = Promise.all([controlPlane.runControllers(signal), controlPlane.startScheduler(signal)]);
@@ -120,7 +123,14 @@ class RunningCluster implements Cluster {
   async #makeDirectories(): Promise<void> {
     const { instance } = this.#config;
     const { files } = this.#platform;
-    for (const dir of [instance.logDir, instance.runDir, instance.kubeletRoot, instance.podLogsRoot, `${instance.dataDir}/manifests`]) await files.makeDir(dir, { mode: 0o750 });
+    for (const dir of [
+      instance.logDir,
+      instance.runDir,
+      instance.kubeletRoot,
+      instance.podLogsRoot,
+      `${instance.dataDir}/manifests`,
+    ])
+      await files.makeDir(dir, { mode: 0o750 });
   }
 
   async #startControlPlane(signal: AbortSignal): Promise<ControlPlane> {
@@ -128,26 +138,56 @@ class RunningCluster implements Cluster {
     const { instance, options, progress } = this.#config;
     const address = hostAddress(platform.net.interfaces());
     // Both wait for the disk, and the first certificates are a lot of work: at once.
-    const opening = progress.phase('store', () => openStore(platform, { kind: options.store, file: instance.storeFile })).then((store) => (this.#store = store));
-    const [store, pki] = await bothOrNeither([opening, progress.phase('certificates', () => ensureClusterPki(
-      platform.files, { crypto: platform.crypto, random: platform.random, nowMs: () => platform.clock.nowMs() },
-      { dir: instance.pkiDir, names: servingNames(instance, [address, '127.0.0.1', kubernetesServiceAddress(instance.serviceCidr)]) },
-    ))]);
-    const controlPlane = createControlPlane({ platform, store, pki, instance, hostAddress: address, runtimeConfig: options.runtimeConfig });
+    const opening = progress
+      .phase('store', () => openStore(platform, { kind: options.store, file: instance.storeFile }))
+      .then((store) => (this.#store = store));
+    const [store, pki] = await bothOrNeither([
+      opening,
+      progress.phase('certificates', () =>
+        ensureClusterPki(
+          platform.files,
+          { crypto: platform.crypto, random: platform.random, nowMs: () => platform.clock.nowMs() },
+          {
+            dir: instance.pkiDir,
+            names: servingNames(instance, [address, '127.0.0.1', kubernetesServiceAddress(instance.serviceCidr)]),
+          },
+        ),
+      ),
+    ]);
+    const controlPlane = createControlPlane({
+      platform,
+      store,
+      pki,
+      instance,
+      hostAddress: address,
+      runtimeConfig: options.runtimeConfig,
+    });
     this.#controlPlane = controlPlane;
     await progress.phase('API server', async () => {
       await controlPlane.start(signal);
-      await controlPlane.serve({ host: '0.0.0.0', port: instance.httpsPort, tls: { ...pki.apiServer, clientCaPem: pki.ca.certPem } });
+      await controlPlane.serve({
+        host: '0.0.0.0',
+        port: instance.httpsPort,
+        tls: { ...pki.apiServer, clientCaPem: pki.ca.certPem },
+      });
     });
     const server = `https://127.0.0.1:${instance.httpsPort}`;
-    await platform.files.writeFileAtomic(instance.adminKubeconfig, kubeconfigYaml({ server, caPem: pki.ca.certPem, ...pki.admin, user: 'admin', cluster: 'keelson' }), { mode: 0o600 });
-    this.#nodeServices = startNodeServices({ platform, controlPlane, pki, instance, kubeletPort: this.#config.kubeletPort.port }, signal);
+    await platform.files.writeFileAtomic(
+      instance.adminKubeconfig,
+      kubeconfigYaml({ server, caPem: pki.ca.certPem, ...pki.admin, user: 'admin', cluster: 'keelson' }),
+      { mode: 0o600 },
+    );
+    this.#nodeServices = startNodeServices(
+      { platform, controlPlane, pki, instance, kubeletPort: this.#config.kubeletPort.port },
+      signal,
+    );
     return controlPlane;
   }
 
   async #startRuntime(signal: AbortSignal): Promise<CriClient> {
     const { instance, options, cniBinDirs } = this.#config;
-    if (options.containerRuntimeEndpoint !== undefined) return createCriClient({ clock: this.#platform.clock }, { endpoint: options.containerRuntimeEndpoint });
+    if (options.containerRuntimeEndpoint !== undefined)
+      return createCriClient({ clock: this.#platform.clock }, { endpoint: options.containerRuntimeEndpoint });
     const supervisor = createInstanceContainerd(this.#platform, instance, cniBinDirs);
     await supervisor.start(signal);
     return supervisor.client;
@@ -160,10 +200,24 @@ class RunningCluster implements Cluster {
     return { network, up };
   }
 
-  async #startNode({ controlPlane, cri, network }: { readonly controlPlane: ControlPlane; readonly cri: CriClient; readonly network: PodNetwork }, signal: AbortSignal): Promise<void> {
+  async #startNode(
+    {
+      controlPlane,
+      cri,
+      network,
+    }: { readonly controlPlane: ControlPlane; readonly cri: CriClient; readonly network: PodNetwork },
+    signal: AbortSignal,
+  ): Promise<void> {
     const platform = this.#platform;
     const { instance, kubeletPort } = this.#config;
-    const node = await createClusterNode({ platform, client: controlPlane.clientFor(nodePrincipal(instance.nodeName), 'kubelet'), cri, network, instance, kubeletPort: kubeletPort.port });
+    const node = await createClusterNode({
+      platform,
+      client: controlPlane.clientFor(nodePrincipal(instance.nodeName), 'kubelet'),
+      cri,
+      network,
+      instance,
+      kubeletPort: kubeletPort.port,
+    });
     this.#node = node;
     signal.throwIfAborted();
     await node.start(signal);
@@ -181,7 +235,10 @@ class RunningCluster implements Cluster {
       const ready = node?.status?.conditions?.find((c) => c.type === 'Ready');
       const tainted = node?.spec?.taints?.some((t) => t.key === 'node.kubernetes.io/not-ready') === true;
       if (ready?.status === 'True' && !tainted) return;
-      if (clock.monotonicMs() > deadlineMs) throw new Error(`the node is not Ready after ${NODE_READY_TIMEOUT_MS / 1000} s: ${ready?.message ?? 'it has not registered'}`);
+      if (clock.monotonicMs() > deadlineMs)
+        throw new Error(
+          `the node is not Ready after ${NODE_READY_TIMEOUT_MS / 1000} s: ${ready?.message ?? 'it has not registered'}`,
+        );
       await clock.sleep(5, signal);
     }
   }
@@ -193,19 +250,36 @@ class RunningCluster implements Cluster {
     const phases = Map.groupBy(pods, (pod) => pod.status?.phase ?? 'Pending');
     return {
       phase: this.#controlPlane?.server.ready() === true ? 'running' : 'starting',
-      pid: process.pid, version: VERSION, kubernetesVersion: KUBERNETES_VERSION,
+      pid: process.pid,
+      version: VERSION,
+      kubernetesVersion: KUBERNETES_VERSION,
       uptimeSeconds: (this.#platform.clock.monotonicMs() - this.#startedMs) / 1000,
       memoryBytes: process.memoryUsage.rss(),
-      server: `https://127.0.0.1:${instance.httpsPort}`, kubeconfig: instance.adminKubeconfig,
+      server: `https://127.0.0.1:${instance.httpsPort}`,
+      kubeconfig: instance.adminKubeconfig,
       containerdSocket: this.#config.options.containerRuntimeEndpoint ?? `unix://${instance.containerd.socket}`,
-      clusterCidr: instance.clusterCidr, serviceCidr: instance.serviceCidr, clusterDomain: instance.clusterDomain,
+      clusterCidr: instance.clusterCidr,
+      serviceCidr: instance.serviceCidr,
+      clusterDomain: instance.clusterDomain,
       components: this.#components(),
       nodes: (objects?.list(Nodes) ?? []).map((node) => {
         const ready = node.status?.conditions?.find((c) => c.type === 'Ready');
-        return { name: node.metadata.name ?? '', ready: ready?.status === 'True', message: ready?.message ?? '', kubeletVersion: node.status?.nodeInfo?.kubeletVersion ?? '', runtime: node.status?.nodeInfo?.containerRuntimeVersion ?? '' };
+        return {
+          name: node.metadata.name ?? '',
+          ready: ready?.status === 'True',
+          message: ready?.message ?? '',
+          kubeletVersion: node.status?.nodeInfo?.kubeletVersion ?? '',
+          runtime: node.status?.nodeInfo?.containerRuntimeVersion ?? '',
+        };
       }),
       podsByPhase: Object.fromEntries([...phases].map(([phase, list]) => [phase, list.length])),
-      store: (await this.#store?.status()) ?? { kind: 'none', revision: 0, compactedRevision: 0, sizeBytes: 0, keyCount: 0 },
+      store: (await this.#store?.status()) ?? {
+        kind: 'none',
+        revision: 0,
+        compactedRevision: 0,
+        sizeBytes: 0,
+        keyCount: 0,
+      },
     };
   }
 

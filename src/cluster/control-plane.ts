@@ -10,12 +10,18 @@ import { createBearerTokenAuthenticator } from '../apiserver/authn/bearer-token.
 import { clientCertificateAuthenticator } from '../apiserver/authn/client-certificate.ts';
 import { createServiceAccountTokens, type ServiceAccountTokens } from '../apiserver/authn/service-account-tokens.ts';
 import { createNodeAuthorizer } from '../apiserver/authz/node-authorizer.ts';
-import { createRbacAuthorizer, privilegedGroupAuthorizer } from '../apiserver/authz/rbac-authorizer.ts';
+import {
+  createRbacAuthorizer,
+  privilegedGroupAuthorizer,
+  type RbacAuthorizer,
+} from '../apiserver/authz/rbac-authorizer.ts';
 import { bootstrapCluster, keepKubernetesService } from '../apiserver/bootstrap/bootstrap.ts';
 import { componentRoles } from '../apiserver/bootstrap/component-roles.ts';
 import { decide } from '../apiserver/filters/authorization.ts';
 import { createHttpHandler } from '../apiserver/http-adapter.ts';
-import { createServerStorage } from '../apiserver/server-storage.ts';
+import type { Authorizer } from '../apiserver/authz/contract.ts';
+import type { ObjectStore } from '../apiserver/registry/object-store.ts';
+import { createServerStorage, type ServerStorage } from '../apiserver/server-storage.ts';
 import type { Principal } from '../api/transport.ts';
 import type { Client } from '../client/client.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
@@ -26,7 +32,7 @@ import type { Store } from '../storage/store.ts';
 import { runBuiltInControllers, startBuiltInScheduler } from './built-in-clients.ts';
 import type { Instance } from './instance.ts';
 import { kubernetesServiceAddress } from './network/pod-network.ts';
-import { createRegistry } from './registry-services.ts';
+import { createRegistry, type Registry } from './registry-services.ts';
 
 /** What the control plane is made from. */
 export interface ControlPlaneDeps {
@@ -43,7 +49,8 @@ export interface ControlPlaneDeps {
 
 /** Certificates and keys the control plane itself uses; those it serves with are given to `serve`. */
 export interface ControlPlanePki extends Pick<ClusterPki, 'kubeletClient' | 'serviceAccount'> {
-  readonly ca: Pick<ClusterPki['ca'], 'certPem'>;
+  /** With its key the control plane signs certificate requests; without, it leaves them. */
+  readonly ca: Pick<ClusterPki['ca'], 'certPem'> & Partial<ClusterPki['ca']>;
 }
 
 /** The running control plane. */
@@ -67,38 +74,88 @@ export interface ControlPlane {
 
 const ADMIN: Principal = { name: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] };
 
+/** The issuer and checker of service-account tokens. */
+function createTokens(deps: ControlPlaneDeps, objects: () => ObjectStore): ServiceAccountTokens {
+  const { platform, pki, instance } = deps;
+  const issuer = `https://kubernetes.default.svc.${instance.clusterDomain}`;
+  const { privateKeyPem, publicKeyPem } = pki.serviceAccount;
+  const own = createServiceAccountTokens(
+    { platform, objects },
+    { issuer, audiences: [issuer], keys: [{ privateKeyPem, publicKeyPem }] },
+  );
+  return deps.wrapTokens?.(own) ?? own;
+}
+
+interface ServerParts {
+  readonly storage: ServerStorage;
+  readonly tokens: ServiceAccountTokens;
+  readonly rbac: RbacAuthorizer;
+  readonly authorizers: readonly Authorizer[];
+  readonly registry: Registry;
+}
+
+function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
+  const { platform, instance } = deps;
+  const { storage, tokens, rbac, authorizers, registry } = parts;
+  const { clock } = platform;
+  return createApiServer(
+    {
+      storage,
+      platform,
+      definitions: registry.definitions,
+      authenticators: [
+        clientCertificateAuthenticator,
+        createBearerTokenAuthenticator([tokens], clock),
+        anonymousAuthenticator,
+      ],
+      authorizers,
+      admission: createAdmissionPlugins({
+        objects: () => storage.objects,
+        random: platform.random.fork('admission'),
+        authorizer: { authorize: (asked) => decide(authorizers, asked) },
+        rulesFor: rbac.rulesFor,
+        clock,
+      }),
+      routes: registry.routes,
+    },
+    {
+      version: versionInfo(),
+      serverAddress: `${deps.hostAddress}:${instance.httpsPort}`,
+      runtimeConfig: deps.runtimeConfig,
+    },
+  );
+}
+
 /** Puts the control plane together; nothing runs before `start`. */
 export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const { platform, store, pki, instance } = deps;
   const { clock } = platform;
   const storage = createServerStorage({ store, platform });
   const objects = () => storage.objects;
-  const issuer = `https://kubernetes.default.svc.${instance.clusterDomain}`;
-  const ownTokens = createServiceAccountTokens(
-    { platform, objects },
-    { issuer, audiences: [issuer], keys: [{ privateKeyPem: pki.serviceAccount.privateKeyPem, publicKeyPem: pki.serviceAccount.publicKeyPem }] },
-  );
-  const tokens = deps.wrapTokens?.(ownTokens) ?? ownTokens;
+  const tokens = createTokens(deps, objects);
   const rbac = createRbacAuthorizer(storage.objects);
   const nodes = createNodeAuthorizer(storage.objects, componentRoles['system:node']?.rules ?? []);
   const authorizers = [privilegedGroupAuthorizer, nodes, rbac];
-  const registry = createRegistry({ platform, objects: storage.objects, tokens, rbac, authorizers, instance, kubeletClient: pki.kubeletClient, caPem: pki.ca.certPem });
-  const server = createApiServer(
-    {
-      storage, platform, definitions: registry.definitions,
-      authenticators: [clientCertificateAuthenticator, createBearerTokenAuthenticator([tokens], clock), anonymousAuthenticator],
-      authorizers,
-      admission: createAdmissionPlugins({ objects, random: platform.random.fork('admission'), authorizer: { authorize: (asked) => decide(authorizers, asked) }, rulesFor: rbac.rulesFor, clock }),
-      routes: registry.routes,
-    },
-    { version: versionInfo(), serverAddress: `${deps.hostAddress}:${instance.httpsPort}`, runtimeConfig: deps.runtimeConfig },
-  );
-  const clientFor = (principal: Principal, userAgent: string): Client => createInProcessClient({ handler: server.handler, principal, clock, userAgent });
+  const registry = createRegistry({
+    platform,
+    objects: storage.objects,
+    tokens,
+    rbac,
+    authorizers,
+    instance,
+    kubeletClient: pki.kubeletClient,
+    caPem: pki.ca.certPem,
+  });
+  const server = assembleServer(deps, { storage, tokens, rbac, authorizers, registry });
+  const clientFor = (principal: Principal, userAgent: string): Client =>
+    createInProcessClient({ handler: server.handler, principal, clock, userAgent });
   const listening: HttpServer[] = [];
   let stopRegistry = (): void => undefined;
   let stopKeeping = (): void => undefined;
   return {
-    server, clientFor, tokens,
+    server,
+    clientFor,
+    tokens,
     admin: clientFor(ADMIN, 'keelson'),
     async start(signal) {
       await server.start(signal);
@@ -108,14 +165,27 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
         advertised: [{ ip: deps.hostAddress, port: instance.httpsPort }],
       };
       await bootstrapCluster(storage.objects, born);
-      stopKeeping = keepKubernetesService(storage.objects, born, (err) => platform.log.error('cannot restore the kubernetes Service', { err }));
+      stopKeeping = keepKubernetesService(storage.objects, born, (err) =>
+        platform.log.error('cannot restore the kubernetes Service', { err }),
+      );
     },
     async serve(options, listen = platform.listenHttp) {
-      const opened = await listen(options, createHttpHandler(server.handler, platform.random.fork('audit-ids'), platform));
+      const opened = await listen(
+        options,
+        createHttpHandler(server.handler, platform.random.fork('audit-ids'), platform),
+      );
       listening.push(opened);
       return opened;
     },
-    runControllers: (signal, names) => runBuiltInControllers({ platform, clientFor }, { instance, rootCaPem: pki.ca.certPem, ...(names && { names }) }, signal),
+    runControllers: (signal, names) => {
+      const { certPem, keyPem } = pki.ca;
+      const signing = keyPem === undefined ? {} : { clusterSigning: { certPem, keyPem } };
+      return runBuiltInControllers(
+        { platform, clientFor },
+        { instance, rootCaPem: certPem, ...signing, ...(names && { names }) },
+        signal,
+      );
+    },
     startScheduler: (signal) => startBuiltInScheduler({ platform, clientFor }, signal),
     async stop() {
       await Promise.all(listening.splice(0).map((opened) => opened.close(500)));
@@ -131,7 +201,14 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
 function versionInfo(): Parameters<typeof createApiServer>[1]['version'] {
   const [major = '1', minor = '36'] = KUBERNETES_VERSION.slice(1).split('.');
   return {
-    major, minor, gitVersion: `${KUBERNETES_VERSION}+keelson${VERSION}`, gitCommit: '', gitTreeState: 'clean', buildDate: '1970-01-01T00:00:00Z',
-    goVersion: 'none', compiler: `node ${process.versions.node}`, platform: `linux/${process.arch === 'x64' ? 'amd64' : process.arch}`,
+    major,
+    minor,
+    gitVersion: `${KUBERNETES_VERSION}+keelson${VERSION}`,
+    gitCommit: '',
+    gitTreeState: 'clean',
+    buildDate: '1970-01-01T00:00:00Z',
+    goVersion: 'none',
+    compiler: `node ${process.versions.node}`,
+    platform: `linux/${process.arch === 'x64' ? 'amd64' : process.arch}`,
   };
 }

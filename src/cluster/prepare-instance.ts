@@ -24,19 +24,35 @@ export async function prepareInstance(platform: Platform, options: ClusterOption
   if (kept !== undefined) checkAgainst(kept, options, options.dataDir);
   const cniBinDirs = await checkPrograms(files, options.containerRuntimeEndpoint === undefined);
   const holder = await portHolder(files, options.httpsPort);
-  if (holder !== undefined) throw new PreflightError(`port ${options.httpsPort} is taken by ${holder}; choose another with --https-port`);
+  if (holder !== undefined)
+    throw new PreflightError(`port ${options.httpsPort} is taken by ${holder}; choose another with --https-port`);
   const ranges = kept ?? chooseRanges(options, await foreignRoutes(exec, ownDevices(platform, options.dataDir)));
   const kubeletPort = await holdPort(kept?.kubeletPort ?? KUBELET_PORT);
   const file: InstanceFile = {
-    format: 1, nodeName: options.nodeName, clusterCidr: ranges.clusterCidr, serviceCidr: ranges.serviceCidr,
-    clusterDomain: options.clusterDomain, httpsPort: options.httpsPort, kubeletPort: kubeletPort.port,
-    ...(options.containerRuntimeEndpoint === undefined ? {} : { containerRuntimeEndpoint: options.containerRuntimeEndpoint }),
+    format: 1,
+    nodeName: options.nodeName,
+    clusterCidr: ranges.clusterCidr,
+    serviceCidr: ranges.serviceCidr,
+    clusterDomain: options.clusterDomain,
+    httpsPort: options.httpsPort,
+    kubeletPort: kubeletPort.port,
+    ...(options.containerRuntimeEndpoint === undefined
+      ? {}
+      : { containerRuntimeEndpoint: options.containerRuntimeEndpoint }),
   };
   if (JSON.stringify(file) !== JSON.stringify(kept)) await writeInstanceFile(files, options.dataDir, file);
   const { dataDir, nodeName, clusterDomain, httpsPort } = options;
   return {
-    instanceOptions: { dataDir, nodeName, clusterDomain, httpsPort, clusterCidr: ranges.clusterCidr, serviceCidr: ranges.serviceCidr },
-    cniBinDirs, kubeletPort,
+    instanceOptions: {
+      dataDir,
+      nodeName,
+      clusterDomain,
+      httpsPort,
+      clusterCidr: ranges.clusterCidr,
+      serviceCidr: ranges.serviceCidr,
+    },
+    cniBinDirs,
+    kubeletPort,
   };
 }
 

@@ -7,6 +7,7 @@ import type { Client } from '../client/client.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import type { Informer, InformerFactory } from '../client/informer.ts';
 import { createWorkQueue, type WorkQueue } from '../client/workqueue.ts';
+import type { KeyPairPem } from '../component-helpers/pki/certificates.ts';
 import type { BasePlatform } from '../platform/platform.ts';
 
 /** A control loop. Constructing one adds its handlers to the shared informers and does nothing else. */
@@ -27,6 +28,8 @@ export interface ControllersConfig {
   readonly serviceCidrs?: readonly string[];
   /** CA bundle published in every namespace as `kube-root-ca.crt`. */
   readonly rootCaPem?: string;
+  /** The authority that signs certificate requests of the built-in signers. Absent: requests are not signed. */
+  readonly clusterSigning?: KeyPairPem;
   readonly nodeMonitorGracePeriodMs?: number;
   readonly nodeMonitorPeriodMs?: number;
   readonly terminatedPodGcThreshold?: number;
@@ -69,6 +72,9 @@ export function createKeyedLoop(deps: ControllerDeps, config: KeyedLoopConfig): 
 
   async function work(signal: AbortSignal): Promise<void> {
     for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
+      // In-process calls resolve without the loop turning: a busy queue must not keep I/O and timers waiting. And
+      // changes come in bursts (all pods of a set at once): what the burst still brings is seen by this sync, not by the next.
+      await clock.yield();
       try {
         if (!signal.aborted) await config.sync(key, signal);
         queue.forget(key);
@@ -77,8 +83,6 @@ export function createKeyedLoop(deps: ControllerDeps, config: KeyedLoopConfig): 
       } finally {
         queue.done(key);
       }
-      // In-process calls resolve without the loop turning: a busy queue must not keep I/O and timers waiting.
-      await clock.yield();
     }
   }
   function onFailure(key: string, error: unknown): void {

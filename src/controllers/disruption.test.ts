@@ -11,9 +11,19 @@ import { startServerHarness, type ServerHarness } from './server-harness-fixture
 
 const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
 async function start(spec: object, replicas = 4): Promise<ServerHarness> {
-  const h = await startServerHarness([createDisruptionController, createDeploymentController, (deps) => createReplicaController(deps, replicaSetFlavour)]);
-  await h.create(Deployments, { metadata: { name: 'web' }, spec: { replicas, selector: { matchLabels: { app: 'web' } }, template } });
-  await h.create(PodDisruptionBudgets, { metadata: { name: 'b' }, spec: { selector: { matchLabels: { app: 'web' } }, ...spec } });
+  const h = await startServerHarness([
+    createDisruptionController,
+    createDeploymentController,
+    (deps) => createReplicaController(deps, replicaSetFlavour),
+  ]);
+  await h.create(Deployments, {
+    metadata: { name: 'web' },
+    spec: { replicas, selector: { matchLabels: { app: 'web' } }, template },
+  });
+  await h.create(PodDisruptionBudgets, {
+    metadata: { name: 'b' },
+    spec: { selector: { matchLabels: { app: 'web' } }, ...spec },
+  });
   await h.run(500);
   return h;
 }
@@ -43,7 +53,10 @@ describe('disruption', () => {
       const h = await start(spec);
       assert.deepEqual(await numbers(h), expected);
       const condition = (await budget(h)).status?.conditions?.[0];
-      assert.deepEqual([condition?.type, condition?.status, condition?.reason], ['DisruptionAllowed', reason === 'SufficientPods' ? 'True' : 'False', reason]);
+      assert.deepEqual(
+        [condition?.type, condition?.status, condition?.reason],
+        ['DisruptionAllowed', reason === 'SufficientPods' ? 'True' : 'False', reason],
+      );
       await h.stop();
     });
   }
@@ -65,7 +78,11 @@ describe('disruption', () => {
     await h.create(Pods, { metadata: { name: 'alone', labels: { app: 'web' } }, spec: template.spec });
     await h.run(500);
     assert.deepEqual(await numbers(h), [0, 0, 1, 0]);
-    assert.ok((await h.events()).some((event) => event.startsWith('Warning UnmanagedPods Pods selected by this PodDisruptionBudget (selector: app=web)')));
+    assert.ok(
+      (await h.events()).some((event) =>
+        event.startsWith('Warning UnmanagedPods Pods selected by this PodDisruptionBudget (selector: app=web)'),
+      ),
+    );
     await h.stop();
   });
 
@@ -73,7 +90,12 @@ describe('disruption', () => {
     const h = await start({ minAvailable: 3 });
     const [pod] = await h.pods();
     const time = '2026-01-01T00:00:00Z';
-    await h.update<PodDisruptionBudget>(PodDisruptionBudgets, 'default/b', (draft) => void (draft.status = { ...draft.status!, disruptedPods: { [pod?.metadata.name ?? '']: time } }), 'status');
+    await h.update<PodDisruptionBudget>(
+      PodDisruptionBudgets,
+      'default/b',
+      (draft) => void (draft.status = { ...draft.status!, disruptedPods: { [pod?.metadata.name ?? '']: time } }),
+      'status',
+    );
     await h.clock.advance(1000);
     assert.deepEqual(await numbers(h), [4, 3, 3, 0]);
     await h.clock.advance(130_000);

@@ -11,17 +11,26 @@ type Spec = NonNullable<Job['spec']>;
 
 async function start(spec: Partial<Spec> = {}, restartPolicy = 'Never'): Promise<ServerHarness> {
   const h = await startServerHarness([createJobController]);
-  await h.create(Jobs, { metadata: { name: 'j' }, spec: { template: { spec: { restartPolicy, containers: [{ name: 'c', image: 'i' }] } }, ...spec } });
+  await h.create(Jobs, {
+    metadata: { name: 'j' },
+    spec: { template: { spec: { restartPolicy, containers: [{ name: 'c', image: 'i' }] } }, ...spec },
+  });
   await h.run(300);
   return h;
 }
 const job = (h: ServerHarness): Promise<Job> => h.get(Jobs, 'default/j');
-const change = (h: ServerHarness, edit: (spec: Spec) => void) => h.update(Jobs, 'default/j', (draft) => edit(draft.spec as Spec));
+const change = (h: ServerHarness, edit: (spec: Spec) => void) =>
+  h.update(Jobs, 'default/j', (draft) => edit(draft.spec as Spec));
 const conditions = async (h: ServerHarness): Promise<string[]> =>
   ((await job(h)).status?.conditions ?? []).map((c) => `${c.type}=${c.status} ${c.reason}: ${c.message}`);
 const indexOf = (pod: Pod): string => pod.metadata.labels?.['batch.kubernetes.io/job-completion-index'] ?? '';
 const indexes = async (h: ServerHarness): Promise<string[]> => (await h.pods()).map(indexOf).sort();
-async function finish(h: ServerHarness, phase: 'Succeeded' | 'Failed', which: (pod: Pod) => boolean = () => true, exitCode?: number): Promise<void> {
+async function finish(
+  h: ServerHarness,
+  phase: 'Succeeded' | 'Failed',
+  which: (pod: Pod) => boolean = () => true,
+  exitCode?: number,
+): Promise<void> {
   for (const pod of (await h.pods()).filter(which)) await h.finish(pod, phase, exitCode);
   await h.run(300);
 }
@@ -36,7 +45,10 @@ describe('job', () => {
     assert.ok(status?.startTime);
     await finish(h, 'Succeeded');
     ({ status } = await job(h));
-    assert.deepEqual([status?.active, status?.succeeded, status?.failed, status?.uncountedTerminatedPods], [undefined, 1, undefined, {}]);
+    assert.deepEqual(
+      [status?.active, status?.succeeded, status?.failed, status?.uncountedTerminatedPods],
+      [undefined, 1, undefined, {}],
+    );
     assert.ok(status?.completionTime);
     assert.deepEqual(await conditions(h), [
       'SuccessCriteriaMet=True CompletionsReached: Reached expected number of succeeded pods',
@@ -135,7 +147,8 @@ describe('job', () => {
     assert.deepEqual(await conditions(h), ['Suspended=False JobResumed: Job resumed']);
     assert.notEqual((await job(h)).status?.startTime, started);
     const events = await h.events();
-    for (const event of ['Normal Suspended Job suspended', 'Normal Resumed Job resumed']) assert.ok(events.includes(event), event);
+    for (const event of ['Normal Suspended Job suspended', 'Normal Resumed Job resumed'])
+      assert.ok(events.includes(event), event);
     await h.stop();
   });
 
@@ -145,7 +158,10 @@ describe('job', () => {
     const pod = (await h.pods()).find((p) => indexOf(p) === '1') as Pod;
     assert.match(pod.metadata.name ?? '', /^j-1-/);
     assert.equal(pod.spec?.hostname, 'j-1');
-    assert.equal(pod.spec?.containers[0]?.env?.[0]?.valueFrom?.fieldRef?.fieldPath, "metadata.labels['batch.kubernetes.io/job-completion-index']");
+    assert.equal(
+      pod.spec?.containers[0]?.env?.[0]?.valueFrom?.fieldRef?.fieldPath,
+      "metadata.labels['batch.kubernetes.io/job-completion-index']",
+    );
     await finish(h, 'Failed', (p) => indexOf(p) === '1');
     await finish(h, 'Succeeded', (p) => indexOf(p) !== '1');
     assert.equal((await job(h)).status?.completedIndexes, '0,2');
@@ -169,27 +185,44 @@ describe('job', () => {
     await finish(h, 'Succeeded');
     assert.equal((await conditions(h)).at(-1), 'Failed=True FailedIndexes: Job has failed indexes');
     const { status } = await job(h);
-    assert.deepEqual([status?.completedIndexes, status?.failedIndexes, status?.failed, status?.succeeded], ['1', '0', 2, 1]);
+    assert.deepEqual(
+      [status?.completedIndexes, status?.failedIndexes, status?.failed, status?.succeeded],
+      ['1', '0', 2, 1],
+    );
     assert.ok((await h.list(Pods)).every((p) => p.metadata.finalizers === undefined));
     await h.stop();
   });
 
   it('stops at maxFailedIndexes', async () => {
-    const h = await start({ completionMode: 'Indexed', completions: 4, parallelism: 4, backoffLimitPerIndex: 0, maxFailedIndexes: 1 });
+    const h = await start({
+      completionMode: 'Indexed',
+      completions: 4,
+      parallelism: 4,
+      backoffLimitPerIndex: 0,
+      maxFailedIndexes: 1,
+    });
     await finish(h, 'Failed', (p) => indexOf(p) < '2');
     await h.run(500);
-    assert.equal((await conditions(h)).at(-1), 'Failed=True MaxFailedIndexesExceeded: Job has exceeded the specified maximal number of failed indexes');
+    assert.equal(
+      (await conditions(h)).at(-1),
+      'Failed=True MaxFailedIndexesExceeded: Job has exceeded the specified maximal number of failed indexes',
+    );
     await h.stop();
   });
 
-  const onExit = (action: string, values: number[]) => ({ rules: [{ action, onExitCodes: { operator: 'In', values } }] });
+  const onExit = (action: string, values: number[]) => ({
+    rules: [{ action, onExitCodes: { operator: 'In', values } }],
+  });
   it('FailJob ends the job at once', async () => {
     const h = await start({ podFailurePolicy: onExit('FailJob', [42]), parallelism: 2, completions: 2 });
     const [pod] = await h.pods();
     await finish(h, 'Failed', (p) => p.metadata.uid === pod?.metadata.uid, 42);
     await h.run(500);
     const message = `Container c for pod default/${pod?.metadata.name} failed with exit code 42 matching FailJob rule at index 0`;
-    assert.deepEqual(await conditions(h), [`FailureTarget=True PodFailurePolicy: ${message}`, `Failed=True PodFailurePolicy: ${message}`]);
+    assert.deepEqual(await conditions(h), [
+      `FailureTarget=True PodFailurePolicy: ${message}`,
+      `Failed=True PodFailurePolicy: ${message}`,
+    ]);
     await h.stop();
   });
 
@@ -206,15 +239,26 @@ describe('job', () => {
   });
 
   it('a success policy ends the job before all have succeeded', async () => {
-    const h = await start({ completionMode: 'Indexed', completions: 3, parallelism: 3, successPolicy: { rules: [{ succeededIndexes: '0' }] } });
+    const h = await start({
+      completionMode: 'Indexed',
+      completions: 3,
+      parallelism: 3,
+      successPolicy: { rules: [{ succeededIndexes: '0' }] },
+    });
     await finish(h, 'Succeeded', (p) => indexOf(p) === '0');
     await h.run(500);
-    assert.deepEqual(await conditions(h), ['SuccessCriteriaMet=True SuccessPolicy: Matched rules at index 0', 'Complete=True SuccessPolicy: Matched rules at index 0']);
+    assert.deepEqual(await conditions(h), [
+      'SuccessCriteriaMet=True SuccessPolicy: Matched rules at index 0',
+      'Complete=True SuccessPolicy: Matched rules at index 0',
+    ]);
     assert.equal((await h.pods()).length, 0);
     await h.stop();
   });
 
-  for (const [policy, replaced] of [['TerminatingOrFailed', 1], ['Failed', 0]] as const) {
+  for (const [policy, replaced] of [
+    ['TerminatingOrFailed', 1],
+    ['Failed', 0],
+  ] as const) {
     it(`podReplacementPolicy ${policy} ${replaced === 1 ? 'does not wait' : 'waits'} for terminating pods`, async () => {
       const h = await start({ podReplacementPolicy: policy });
       const [pod] = await h.pods();
@@ -237,12 +281,16 @@ describe('job', () => {
     const h = await start();
     await h.remove(Jobs, 'default/j');
     await h.run(300);
-    assert.deepEqual((await h.list(Pods)).map((pod) => pod.metadata.finalizers), [undefined]);
+    assert.deepEqual(
+      (await h.list(Pods)).map((pod) => pod.metadata.finalizers),
+      [undefined],
+    );
     await h.stop();
   });
 
   it('writes and reads index lists', () => {
-    for (const text of ['', '0', '0,1', '0-2', '1,3-5,9', '0,2,4-6,8,9']) assert.equal(formatIndexes(parseIndexes(text, 100)), text);
+    for (const text of ['', '0', '0,1', '0-2', '1,3-5,9', '0,2,4-6,8,9'])
+      assert.equal(formatIndexes(parseIndexes(text, 100)), text);
     assert.deepEqual([...parseIndexes('1-5', 3)], [1, 2]);
   });
 });

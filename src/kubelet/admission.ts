@@ -8,7 +8,13 @@ import { quantityValue } from '../api/quantity.ts';
 import { findUntoleratedTaint } from '../api/taints-tolerations.ts';
 import { hostPortsCollide, hostPortsOf } from '../component-helpers/host-ports.ts';
 import { nodeSelectorMatches } from '../component-helpers/node-affinity.ts';
-import { addAmounts, amountsOf, emptyAmounts, podRequests, type ResourceAmounts } from '../component-helpers/pod-resources.ts';
+import {
+  addAmounts,
+  amountsOf,
+  emptyAmounts,
+  podRequests,
+  type ResourceAmounts,
+} from '../component-helpers/pod-resources.ts';
 import { forbiddenSysctl } from './sysctls.ts';
 import { isStaticPod } from './types/pod-update.ts';
 
@@ -55,7 +61,12 @@ function checkSysctls({ pod, allowedUnsafeSysctls }: AdmissionInput): AdmissionR
 
 /** Amounts by name, in the units of upstream's message: milli for cpu, whole units otherwise. */
 function amountsByName(amounts: Readonly<ResourceAmounts>): Readonly<Record<string, number>> {
-  return { cpu: amounts.milliCpu, memory: amounts.memoryBytes, 'ephemeral-storage': amounts.ephemeralBytes, ...amounts.scalars };
+  return {
+    cpu: amounts.milliCpu,
+    memory: amounts.memoryBytes,
+    'ephemeral-storage': amounts.ephemeralBytes,
+    ...amounts.scalars,
+  };
 }
 
 function checkResources({ pod, node, activePods }: AdmissionInput): AdmissionResult {

@@ -38,36 +38,74 @@ export async function startControlPlane(): Promise<ControlPlaneFixture> {
   const directory = await mkdtemp(join(tmpdir(), 'keelson-plane-'));
   const platform = createNodePlatform();
   const instance = deriveInstance(
-    { dataDir: directory, nodeName: 'none', clusterCidr: '10.222.0.0/16', serviceCidr: '10.223.0.0/24', clusterDomain: 'cluster.local', httpsPort: 6443 },
+    {
+      dataDir: directory,
+      nodeName: 'none',
+      clusterCidr: '10.222.0.0/16',
+      serviceCidr: '10.223.0.0/24',
+      clusterDomain: 'cluster.local',
+      httpsPort: 6443,
+    },
     (text) => platform.crypto.sha256Hex(text),
   );
   const pki = await ensureClusterPki(
-    platform.files, { crypto: platform.crypto, random: platform.random, nowMs: () => platform.clock.nowMs() },
+    platform.files,
+    { crypto: platform.crypto, random: platform.random, nowMs: () => platform.clock.nowMs() },
     { dir: join(directory, 'pki'), names: { nodeName: 'none', dnsNames: ['localhost'], ipAddresses: ['127.0.0.1'] } },
   );
   const store = createMemoryStore({ clock: platform.clock });
-  const controlPlane = createControlPlane({ platform, store, pki, instance, hostAddress: '127.0.0.1', runtimeConfig: '' });
+  const controlPlane = createControlPlane({
+    platform,
+    store,
+    pki,
+    instance,
+    hostAddress: '127.0.0.1',
+    runtimeConfig: '',
+  });
   const lifetime = new AbortController();
   await controlPlane.start(lifetime.signal);
   const controllers = controlPlane.runControllers(lifetime.signal).catch((error: unknown) => {
     if (!lifetime.signal.aborted) throw error;
   });
   await controlPlane.startScheduler(lifetime.signal);
-  const { port } = await controlPlane.serve({ host: '127.0.0.1', port: 0, tls: { ...pki.apiServer, clientCaPem: pki.ca.certPem } });
+  const { port } = await controlPlane.serve({
+    host: '127.0.0.1',
+    port: 0,
+    tls: { ...pki.apiServer, clientCaPem: pki.ca.certPem },
+  });
   const kubeconfig = join(directory, 'kubeconfig');
-  await writeFile(kubeconfig, kubeconfigYaml({ server: `https://127.0.0.1:${port}`, caPem: pki.ca.certPem, ...pki.admin, user: 'admin', cluster: 'test' }));
+  await writeFile(
+    kubeconfig,
+    kubeconfigYaml({
+      server: `https://127.0.0.1:${port}`,
+      caPem: pki.ca.certPem,
+      ...pki.admin,
+      user: 'admin',
+      cluster: 'test',
+    }),
+  );
   const program = kubectlProgram();
   const kubectl: ControlPlaneFixture['kubectl'] = (args, input, timeoutMs = 60_000) =>
     new Promise((resolve) => {
       const all = [`--kubeconfig=${kubeconfig}`, `--cache-dir=${join(directory, 'cache')}`, ...args];
-      const child = execFile(program, all, { timeout: timeoutMs, maxBuffer: 64 * 1024 * 1024, env: { ...process.env, HOME: directory } }, (error, stdout, stderr) => {
-        const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 255;
-        resolve({ code, stdout: stdout.trimEnd(), stderr: stderr.trimEnd() });
-      });
+      const child = execFile(
+        program,
+        all,
+        { timeout: timeoutMs, maxBuffer: 64 * 1024 * 1024, env: { ...process.env, HOME: directory } },
+        (error, stdout, stderr) => {
+          const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 255;
+          resolve({ code, stdout: stdout.trimEnd(), stderr: stderr.trimEnd() });
+        },
+      );
       child.stdin?.end(input ?? '');
     });
   return {
-    controlPlane, admin: controlPlane.admin, port, directory, kubeconfig, kubectl,
+    controlPlane,
+    admin: controlPlane.admin,
+    port,
+    directory,
+    kubeconfig,
+    kubectl,
     tls: { ca: pki.ca.certPem, cert: pki.admin.certPem, key: pki.admin.keyPem },
     async stop() {
       lifetime.abort(new Error('the test is over'));

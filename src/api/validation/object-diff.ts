@@ -31,6 +31,10 @@ export function diffLines(now: unknown, before: unknown): string {
 }
 
 /** `Forbidden: text` and the difference, unless the two are equal. */
-export function validateObjectDiff(now: unknown, before: unknown, { field, text }: { field: Field; text: string }): void {
+export function validateObjectDiff(
+  now: unknown,
+  before: unknown,
+  { field, text }: { field: Field; text: string },
+): void {
   if (!deepEqual(now, before)) field.forbidden(`${text}\n${diffLines(now, before)}\n`);
 }

@@ -54,17 +54,32 @@ function serveV3(openApi: OpenApi, scope: RequestScope): ApiResponse {
   const path = scope.request.path.slice('/openapi/v3'.length).replaceAll(/^\/+|\/+$/g, '');
   if (path === '') {
     const bytes = Buffer.from(JSON.stringify(openApi.v3Index()));
-    return { kind: 'bytes', status: 200, headers: { 'content-type': 'application/json', 'cache-control': CACHE_CONTROL }, chunks: [bytes] };
+    return {
+      kind: 'bytes',
+      status: 200,
+      headers: { 'content-type': 'application/json', 'cache-control': CACHE_CONTROL },
+      chunks: [bytes],
+    };
   }
   const document = openApi.v3(path);
   if (document === undefined) throw noSuchPath();
   const asked = scope.params.get('hash');
   if (asked !== null && asked !== document.hash) {
-    return { kind: 'bytes', status: 301, headers: { location: `/openapi/v3/${path}?hash=${document.hash}` }, chunks: [] };
+    return {
+      kind: 'bytes',
+      status: 301,
+      headers: { location: `/openapi/v3/${path}?hash=${document.hash}` },
+      chunks: [],
+    };
   }
   // A document under its hash never changes: clients may keep it.
   const caching = asked === null ? CACHE_CONTROL : 'public, immutable';
-  const headers = { 'content-type': 'application/json', etag: `"${document.hash}"`, vary: 'Accept', 'cache-control': caching };
+  const headers = {
+    'content-type': 'application/json',
+    etag: `"${document.hash}"`,
+    vary: 'Accept',
+    'cache-control': caching,
+  };
   return answer(scope, headers, () => Buffer.from(document.text));
 }
 
@@ -73,7 +88,9 @@ export function openApiRoutes({ registry, gitVersion, custom }: OpenApiDeps): No
   let current: OpenApi | undefined;
   registry.onChange(() => (current = undefined));
   const get = (): OpenApi => {
-    const resources = [...registry.served].filter((store) => store.definition.schema === undefined).map((store) => store.info);
+    const resources = [...registry.served]
+      .filter((store) => store.definition.schema === undefined)
+      .map((store) => store.info);
     current ??= createOpenApi({ gitVersion, resources, ...custom?.() });
     return current;
   };

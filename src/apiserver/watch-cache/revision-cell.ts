@@ -79,7 +79,11 @@ export class RevisionCell {
   /** JSON text with the resourceVersion. From the first call on it replaces the stored bytes in memory. */
   json(): Buffer {
     if (this.#spliced === undefined) {
-      this.#spliced = splice(this.#value!, this.revision) ?? { json: Buffer.from(stringifyJson(this.object())), cut: 0, length: -1 };
+      this.#spliced = splice(this.#value!, this.revision) ?? {
+        json: Buffer.from(stringifyJson(this.object())),
+        cut: 0,
+        length: -1,
+      };
       this.#value = undefined;
     }
     return this.#spliced.json;

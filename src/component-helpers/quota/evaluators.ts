@@ -2,7 +2,13 @@
  * What objects count against resource quotas: one evaluator for each kind, used by admission (before) and by the quota
  * controller (after). Pure. Upstream: pkg/quota/v1/evaluator/core, apiserver/pkg/quota/v1/generic.
  */
-import type { PersistentVolumeClaim, Pod, ResourceQuotaSpec, ScopedResourceSelectorRequirement, Service } from '../../api/gen/core-v1.ts';
+import type {
+  PersistentVolumeClaim,
+  Pod,
+  ResourceQuotaSpec,
+  ScopedResourceSelectorRequirement,
+  Service,
+} from '../../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { computePodQosClass } from '../../api/pod-qos.ts';
 import { groupResourceOf } from '../../api/resource-info.ts';
@@ -31,14 +37,20 @@ export function evaluatorFor(info: { readonly group: string; readonly resource: 
 
 /** Whether the object is in all scopes of the quota. */
 export function inScopes(evaluator: QuotaEvaluator, spec: ResourceQuotaSpec, object: KubernetesObject): boolean {
-  const scopes = [...(spec.scopes ?? []).map((scopeName) => ({ scopeName, operator: 'Exists' })), ...(spec.scopeSelector?.matchExpressions ?? [])];
+  const scopes = [
+    ...(spec.scopes ?? []).map((scopeName) => ({ scopeName, operator: 'Exists' })),
+    ...(spec.scopeSelector?.matchExpressions ?? []),
+  ];
   return scopes.every((scope) => evaluator.inScope(scope, object));
 }
 
 const LEGACY_COUNTS = ['configmaps', 'secrets', 'replicationcontrollers', 'resourcequotas'];
 
 function counter(info: { readonly group: string; readonly resource: string }): QuotaEvaluator {
-  const names = [`count/${groupResourceOf(info)}`, ...(info.group === '' && LEGACY_COUNTS.includes(info.resource) ? [info.resource] : [])];
+  const names = [
+    `count/${groupResourceOf(info)}`,
+    ...(info.group === '' && LEGACY_COUNTS.includes(info.resource) ? [info.resource] : []),
+  ];
   return {
     measures: (name) => names.includes(name),
     usage: () => Object.fromEntries(names.map((name) => [name, '1'])),
@@ -52,8 +64,11 @@ const isExtended = (name: string): boolean => name.includes('/') && !name.starts
 
 const pods: QuotaEvaluator = {
   measures: (name) =>
-    name === 'pods' || name === 'count/pods' || COMPUTE.includes(name.replace(/^(requests|limits)\./, '')) ||
-    /^(requests\.)?hugepages-/.test(name) || (name.startsWith('requests.') && isExtended(name.slice('requests.'.length))),
+    name === 'pods' ||
+    name === 'count/pods' ||
+    COMPUTE.includes(name.replace(/^(requests|limits)\./, '')) ||
+    /^(requests\.)?hugepages-/.test(name) ||
+    (name.startsWith('requests.') && isExtended(name.slice('requests.'.length))),
   usage: (object, nowMs) => podUsage(object as Pod, nowMs),
   inScope: (scope, object) => podInScope(scope, object as Pod),
   unsaid: (names, object) => podUnsaid(names, object as Pod),
@@ -85,23 +100,35 @@ function podInScope({ scopeName, operator, values = [] }: ScopedResourceSelector
   const terminating = spec?.activeDeadlineSeconds !== undefined;
   const bestEffort = computePodQosClass(pod) === 'BestEffort';
   switch (scopeName) {
-    case 'Terminating': return terminating;
-    case 'NotTerminating': return !terminating;
-    case 'BestEffort': return bestEffort;
-    case 'NotBestEffort': return !bestEffort;
-    case 'PriorityClass': return classInScope(spec?.priorityClassName ?? '', operator, values);
-    case 'CrossNamespacePodAffinity': return crossesNamespaces(pod);
-    default: return false;
+    case 'Terminating':
+      return terminating;
+    case 'NotTerminating':
+      return !terminating;
+    case 'BestEffort':
+      return bestEffort;
+    case 'NotBestEffort':
+      return !bestEffort;
+    case 'PriorityClass':
+      return classInScope(spec?.priorityClassName ?? '', operator, values);
+    case 'CrossNamespacePodAffinity':
+      return crossesNamespaces(pod);
+    default:
+      return false;
   }
 }
 
 function classInScope(name: string, operator: string, values: readonly string[]): boolean {
   switch (operator) {
-    case 'In': return values.includes(name);
-    case 'NotIn': return !values.includes(name);
-    case 'Exists': return name !== '';
-    case 'DoesNotExist': return name === '';
-    default: return false;
+    case 'In':
+      return values.includes(name);
+    case 'NotIn':
+      return !values.includes(name);
+    case 'Exists':
+      return name !== '';
+    case 'DoesNotExist':
+      return name === '';
+    default:
+      return false;
   }
 }
 
@@ -123,7 +150,9 @@ function podUnsaid(names: readonly string[], { spec }: Pod): string | undefined 
     if (!COMPUTE.slice(0, 2).includes(resource)) continue;
     const field = kind === 'limits.' ? 'limits' : 'requests';
     if (spec?.resources?.[field]?.[resource] !== undefined) continue;
-    const silent = containers.filter((container) => container.resources?.[field]?.[resource] === undefined).map((container) => container.name);
+    const silent = containers
+      .filter((container) => container.resources?.[field]?.[resource] === undefined)
+      .map((container) => container.name);
     if (silent.length > 0) parts.push(`${name} for: ${silent.join(',')}`);
   }
   return parts.length === 0 ? undefined : `must specify ${parts.join('; ')}`;
@@ -136,8 +165,17 @@ const services: QuotaEvaluator = {
     const balanced = type === 'LoadBalancer';
     // Ports that a balancer does without count only where somebody chose them.
     const allocates = type === 'NodePort' || (balanced && allocateLoadBalancerNodePorts !== false);
-    const nodePorts = allocates ? ports.length : balanced ? ports.filter((port) => (port.nodePort ?? 0) !== 0).length : 0;
-    return { services: '1', 'count/services': '1', 'services.nodeports': String(nodePorts), 'services.loadbalancers': balanced ? '1' : '0' };
+    const nodePorts = allocates
+      ? ports.length
+      : balanced
+        ? ports.filter((port) => (port.nodePort ?? 0) !== 0).length
+        : 0;
+    return {
+      services: '1',
+      'count/services': '1',
+      'services.nodeports': String(nodePorts),
+      'services.loadbalancers': balanced ? '1' : '0',
+    };
   },
   inScope: () => false,
   unsaid: () => undefined,
@@ -148,10 +186,12 @@ const CLASS_SUFFIX = '.storageclass.storage.k8s.io/';
 const claims: QuotaEvaluator = {
   measures: (name) =>
     ['persistentvolumeclaims', 'count/persistentvolumeclaims', 'requests.storage'].includes(name) ||
-    name.endsWith(`${CLASS_SUFFIX}requests.storage`) || name.endsWith(`${CLASS_SUFFIX}persistentvolumeclaims`),
+    name.endsWith(`${CLASS_SUFFIX}requests.storage`) ||
+    name.endsWith(`${CLASS_SUFFIX}persistentvolumeclaims`),
   usage(object) {
     const claim = object as PersistentVolumeClaim;
-    const className = claim.metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] ?? claim.spec?.storageClassName ?? '';
+    const className =
+      claim.metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] ?? claim.spec?.storageClassName ?? '';
     const storage = claim.spec?.resources?.requests?.['storage'];
     const usage: Record<string, string> = { persistentvolumeclaims: '1', 'count/persistentvolumeclaims': '1' };
     if (storage !== undefined) usage['requests.storage'] = storage;
@@ -161,6 +201,7 @@ const claims: QuotaEvaluator = {
     return usage;
   },
   inScope: ({ scopeName, operator, values = [] }, object) =>
-    scopeName === 'VolumeAttributesClass' && classInScope((object as PersistentVolumeClaim).spec?.volumeAttributesClassName ?? '', operator, values),
+    scopeName === 'VolumeAttributesClass' &&
+    classInScope((object as PersistentVolumeClaim).spec?.volumeAttributesClassName ?? '', operator, values),
   unsaid: () => undefined,
 };

@@ -8,21 +8,24 @@ export type Quantities = Readonly<Record<string, string>>;
 /** The sum, by name. */
 export function addLists(a: Quantities, b: Quantities): Record<string, string> {
   const sum: Record<string, string> = { ...a };
-  for (const [name, quantity] of Object.entries(b)) sum[name] = Object.hasOwn(sum, name) ? addQuantities(sum[name] ?? '0', quantity) : quantity;
+  for (const [name, quantity] of Object.entries(b))
+    sum[name] = Object.hasOwn(sum, name) ? addQuantities(sum[name] ?? '0', quantity) : quantity;
   return sum;
 }
 
 /** The difference, by name of `a` and `b`. */
 export function subtractLists(a: Quantities, b: Quantities): Record<string, string> {
   const difference: Record<string, string> = { ...a };
-  for (const [name, quantity] of Object.entries(b)) difference[name] = subtractQuantities(difference[name] ?? '0', quantity);
+  for (const [name, quantity] of Object.entries(b))
+    difference[name] = subtractQuantities(difference[name] ?? '0', quantity);
   return difference;
 }
 
 /** The larger of each, by name. */
 export function maxLists(a: Quantities, b: Quantities): Record<string, string> {
   const most: Record<string, string> = { ...a };
-  for (const [name, quantity] of Object.entries(b)) if (!Object.hasOwn(most, name) || compareQuantities(most[name] ?? '0', quantity) < 0) most[name] = quantity;
+  for (const [name, quantity] of Object.entries(b))
+    if (!Object.hasOwn(most, name) || compareQuantities(most[name] ?? '0', quantity) < 0) most[name] = quantity;
   return most;
 }
 
@@ -33,7 +36,10 @@ export function maskList(list: Quantities, names: readonly string[]): Record<str
 
 /** `a=1,b=2`, by name. */
 export function formatList(list: Quantities): string {
-  return Object.keys(list).sort().map((name) => `${name}=${list[name]}`).join(',');
+  return Object.keys(list)
+    .sort()
+    .map((name) => `${name}=${list[name]}`)
+    .join(',');
 }
 
 /** What a pod asks for or is limited to in all, by resource. Upstream: component-helpers/resource PodRequests, PodLimits. */

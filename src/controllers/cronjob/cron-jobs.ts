@@ -33,8 +33,20 @@ export function jobFor(cronJob: CronJob, scheduledMs: number): Job {
 /** RFC 3339 in the zone: `2026-03-08T02:00:00-05:00`. */
 function zonedTime(ms: number, timeZone: string | undefined): string {
   if (timeZone === undefined) return formatTime(ms);
-  const options = { timeZone, hourCycle: 'h23', timeZoneName: 'longOffset', year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
-  const parts = Object.fromEntries(new Intl.DateTimeFormat('en', options).formatToParts(ms).map(({ type, value }) => [type, value]));
+  const options = {
+    timeZone,
+    hourCycle: 'h23',
+    timeZoneName: 'longOffset',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  } as const;
+  const parts = Object.fromEntries(
+    new Intl.DateTimeFormat('en', options).formatToParts(ms).map(({ type, value }) => [type, value]),
+  );
   const offset = parts['timeZoneName'] === 'GMT' ? 'Z' : (parts['timeZoneName'] ?? '').replace('GMT', '');
   return `${parts['year']}-${parts['month']}-${parts['day']}T${parts['hour']}:${parts['minute']}:${parts['second']}${offset}`;
 }
@@ -47,7 +59,9 @@ export function referenceTo(job: Job): ObjectReference {
 
 /** Complete, Failed, or undefined while it runs. */
 export function finishedAs(job: Job): 'Complete' | 'Failed' | undefined {
-  const found = job.status?.conditions?.find((c) => (c.type === 'Complete' || c.type === 'Failed') && c.status === 'True');
+  const found = job.status?.conditions?.find(
+    (c) => (c.type === 'Complete' || c.type === 'Failed') && c.status === 'True',
+  );
   return found?.type as 'Complete' | 'Failed' | undefined;
 }
 
@@ -58,7 +72,15 @@ export function jobsBeyondHistory(cronJob: CronJob, jobs: readonly Job[]): Job[]
   const beyond = (kind: string, limit: number | undefined): Job[] => {
     if (limit === undefined) return [];
     const ended = jobs.filter((job) => finishedAs(job) === kind);
-    const oldestFirst = ended.toSorted((a, b) => (started(a) === started(b) ? ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1) : started(a) < started(b) ? -1 : 1));
+    const oldestFirst = ended.toSorted((a, b) =>
+      started(a) === started(b)
+        ? (a.metadata.name ?? '') < (b.metadata.name ?? '')
+          ? -1
+          : 1
+        : started(a) < started(b)
+          ? -1
+          : 1,
+    );
     return oldestFirst.slice(0, Math.max(0, ended.length - limit));
   };
   return [...beyond('Complete', good), ...beyond('Failed', bad)];

@@ -10,7 +10,13 @@ import type { CronJob, CronJobStatus, Job } from '../../api/gen/batch-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { equalStatus } from '../../component-helpers/wire-equality.ts';
-import { createKeyedLoop, informerList, isNamespaceTerminating, type Controller, type ControllerDeps } from '../controller.ts';
+import {
+  createKeyedLoop,
+  informerList,
+  isNamespaceTerminating,
+  type Controller,
+  type ControllerDeps,
+} from '../controller.ts';
 import { finishedAs, formatRfc1123, jobFor, jobName, jobsBeyondHistory, referenceTo } from './cron-jobs.ts';
 import { checkTimeZone, mostRecentDue, parseSchedule, type Due, type Schedule } from './schedule.ts';
 
@@ -30,7 +36,13 @@ export function createCronJobController(deps: ControllerDeps): Controller {
   const jobClient = client.resource(Jobs);
   jobs.addIndex(JOBS_BY_CRON_JOB, (job) => [controllerOf(job)?.uid ?? '']);
 
-  const loop = createKeyedLoop(deps, { name: ACCOUNT, queueName: 'cronjob', workers: WORKERS, informers: informerList(cronJobs, jobs), sync });
+  const loop = createKeyedLoop(deps, {
+    name: ACCOUNT,
+    queueName: 'cronjob',
+    workers: WORKERS,
+    informers: informerList(cronJobs, jobs),
+    sync,
+  });
 
   async function sync(key: string, signal: AbortSignal): Promise<void> {
     const cronJob = cronJobs.get(parseKey(key));
@@ -40,9 +52,13 @@ export function createCronJobController(deps: ControllerDeps): Controller {
     const status = await followJobs(cronJob, owned, signal);
     let failure: unknown;
     if (cronJob.metadata.deletionTimestamp === undefined && cronJob.spec.suspend !== true) {
-      failure = await runDue(cronJob, status, signal).then(() => undefined, (error: unknown) => error);
+      failure = await runDue(cronJob, status, signal).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
     }
-    if (!equalStatus(status, cronJob.status)) await client.resource(CronJobs).updateStatus({ ...cronJob, status }, { signal });
+    if (!equalStatus(status, cronJob.status))
+      await client.resource(CronJobs).updateStatus({ ...cronJob, status }, { signal });
     if (failure !== undefined) throw failure;
   }
 
@@ -54,16 +70,27 @@ export function createCronJobController(deps: ControllerDeps): Controller {
       const { name = '', uid = '' } = job.metadata;
       const listed = active.some((reference) => reference.uid === uid);
       const ended = finishedAs(job);
-      if (!listed && ended === undefined) recorder.event(cronJob, 'Warning', 'UnexpectedJob', `Saw a job that the controller did not create or forgot: ${name}`);
+      if (!listed && ended === undefined)
+        recorder.event(
+          cronJob,
+          'Warning',
+          'UnexpectedJob',
+          `Saw a job that the controller did not create or forgot: ${name}`,
+        );
       if (listed && ended !== undefined) {
         active = active.filter((reference) => reference.uid !== uid);
         recorder.event(cronJob, 'Normal', 'SawCompletedJob', `Saw completed job: ${name}, condition: ${ended}`);
       }
       const completed = job.status?.completionTime;
-      if (ended === 'Complete' && completed !== undefined && completed > (status.lastSuccessfulTime ?? '')) status.lastSuccessfulTime = completed;
+      if (ended === 'Complete' && completed !== undefined && completed > (status.lastSuccessfulTime ?? ''))
+        status.lastSuccessfulTime = completed;
     }
     for (const reference of active) {
-      if (owned.some((job) => job.metadata.uid === reference.uid) || (await exists(cronJob, reference.name ?? '', signal))) continue;
+      if (
+        owned.some((job) => job.metadata.uid === reference.uid) ||
+        (await exists(cronJob, reference.name ?? '', signal))
+      )
+        continue;
       recorder.event(cronJob, 'Normal', 'MissingJob', `Active job went missing: ${reference.name}`);
       active = active.filter((other) => other !== reference);
     }
@@ -98,13 +125,23 @@ export function createCronJobController(deps: ControllerDeps): Controller {
     try {
       if (timeZone !== undefined) checkTimeZone(timeZone);
     } catch (error) {
-      recorder.event(cronJob, 'Warning', 'UnknownTimeZone', `invalid timeZone: ${JSON.stringify(timeZone)}: ${(error as Error).message}`);
+      recorder.event(
+        cronJob,
+        'Warning',
+        'UnknownTimeZone',
+        `invalid timeZone: ${JSON.stringify(timeZone)}: ${(error as Error).message}`,
+      );
       return undefined;
     }
     try {
       return parseSchedule(schedule, timeZone);
     } catch (error) {
-      recorder.event(cronJob, 'Warning', 'UnparseableSchedule', `unparseable schedule: ${JSON.stringify(schedule)} : ${(error as Error).message}`);
+      recorder.event(
+        cronJob,
+        'Warning',
+        'UnparseableSchedule',
+        `unparseable schedule: ${JSON.stringify(schedule)} : ${(error as Error).message}`,
+      );
       return undefined;
     }
   }
@@ -113,34 +150,64 @@ export function createCronJobController(deps: ControllerDeps): Controller {
     const nowMs = clock.nowMs();
     const sinceMs = parseTime(cronJob.status?.lastScheduleTime ?? cronJob.metadata.creationTimestamp);
     const deadline = cronJob.spec.startingDeadlineSeconds;
-    const earliestMs = Math.max(Number.isNaN(sinceMs) ? nowMs : sinceMs, deadline === undefined ? -Infinity : nowMs - deadline * 1000);
+    const earliestMs = Math.max(
+      Number.isNaN(sinceMs) ? nowMs : sinceMs,
+      deadline === undefined ? -Infinity : nowMs - deadline * 1000,
+    );
     try {
       const due = mostRecentDue(schedule, earliestMs, nowMs);
-      if (due.tooMany) recorder.event(cronJob, 'Warning', 'TooManyMissedTimes', 'too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew');
+      if (due.tooMany)
+        recorder.event(
+          cronJob,
+          'Warning',
+          'TooManyMissedTimes',
+          'too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew',
+        );
       return due;
     } catch (error) {
-      recorder.event(cronJob, 'Warning', 'InvalidSchedule', `invalid schedule schedule: ${cronJob.spec.schedule} : ${(error as Error).message}`);
+      recorder.event(
+        cronJob,
+        'Warning',
+        'InvalidSchedule',
+        `invalid schedule schedule: ${cronJob.spec.schedule} : ${(error as Error).message}`,
+      );
       return undefined;
     }
   }
 
-  async function start(cronJob: CronJob, run: { readonly status: CronJobStatus; readonly scheduledMs: number; readonly signal: AbortSignal }): Promise<void> {
+  async function start(
+    cronJob: CronJob,
+    run: { readonly status: CronJobStatus; readonly scheduledMs: number; readonly signal: AbortSignal },
+  ): Promise<void> {
     const { status, scheduledMs, signal } = run;
     const { concurrencyPolicy, startingDeadlineSeconds } = cronJob.spec;
     const name = jobName(cronJob, scheduledMs);
     if (startingDeadlineSeconds !== undefined && scheduledMs + startingDeadlineSeconds * 1000 < clock.nowMs()) {
-      recorder.event(cronJob, 'Warning', 'MissSchedule', `Missed scheduled time to start a job: ${formatRfc1123(scheduledMs)}`);
+      recorder.event(
+        cronJob,
+        'Warning',
+        'MissSchedule',
+        `Missed scheduled time to start a job: ${formatRfc1123(scheduledMs)}`,
+      );
       return;
     }
     const active = status.active ?? [];
-    if (active.some((reference) => reference.name === name) || parseTime(status.lastScheduleTime) === scheduledMs) return;
+    if (active.some((reference) => reference.name === name) || parseTime(status.lastScheduleTime) === scheduledMs)
+      return;
     if (concurrencyPolicy === 'Forbid' && active.length > 0) {
-      recorder.event(cronJob, 'Normal', 'JobAlreadyActive', 'Not starting job because prior execution is running and concurrency policy is Forbid');
+      recorder.event(
+        cronJob,
+        'Normal',
+        'JobAlreadyActive',
+        'Not starting job because prior execution is running and concurrency policy is Forbid',
+      );
       return;
     }
     if (concurrencyPolicy === 'Replace') {
       for (const reference of active) {
-        const job = await jobClient.get({ namespace: cronJob.metadata.namespace ?? '', name: reference.name ?? '' }, { signal }).catch(ignoreMissing);
+        const job = await jobClient
+          .get({ namespace: cronJob.metadata.namespace ?? '', name: reference.name ?? '' }, { signal })
+          .catch(ignoreMissing);
         if (job !== undefined) await deleteJob(cronJob, job, signal);
         status.active = (status.active ?? []).filter((other) => other !== reference);
       }
@@ -164,7 +231,10 @@ export function createCronJobController(deps: ControllerDeps): Controller {
         throw error;
       }
       // Created before, and the status was not written: take it up.
-      const existing = await jobClient.get({ namespace: job.metadata.namespace ?? '', name: job.metadata.name ?? '' }, { signal });
+      const existing = await jobClient.get(
+        { namespace: job.metadata.namespace ?? '', name: job.metadata.name ?? '' },
+        { signal },
+      );
       return controllerOf(existing)?.uid === cronJob.metadata.uid ? existing : undefined;
     }
   }

@@ -57,7 +57,12 @@ export function mostRecentDue(schedule: Schedule, earliestMs: number, nowMs: num
   // Skips most of a long gap; irregular schedules are searched from a little before its end.
   let latestMs = firstMs;
   const searchMs = firstMs + Math.max(0, missed - MANY) * periodMs;
-  for (let next = schedule.nextMs(Math.max(firstMs, backFrom(schedule, searchMs, nowMs) ?? firstMs)); next !== undefined && next <= nowMs; next = schedule.nextMs(next)) latestMs = next;
+  for (
+    let next = schedule.nextMs(Math.max(firstMs, backFrom(schedule, searchMs, nowMs) ?? firstMs));
+    next !== undefined && next <= nowMs;
+    next = schedule.nextMs(next)
+  )
+    latestMs = next;
   return { latestMs, tooMany: missed > MANY };
 }
 

@@ -41,7 +41,12 @@ export function disruptedPods(budget: PodDisruptionBudget, pods: readonly Pod[],
 
 /** Ready pods that are neither going nor about to go. */
 export function countHealthy(pods: readonly Pod[], disrupted: Disrupted): number {
-  return pods.filter((pod) => pod.metadata.deletionTimestamp === undefined && !Object.hasOwn(disrupted.pods, pod.metadata.name ?? '') && isPodReady(pod)).length;
+  return pods.filter(
+    (pod) =>
+      pod.metadata.deletionTimestamp === undefined &&
+      !Object.hasOwn(disrupted.pods, pod.metadata.name ?? '') &&
+      isPodReady(pod),
+  ).length;
 }
 
 /** Whether the budget is a share of the owners' sizes, or a loss from them; otherwise it is a plain number of pods. */
@@ -51,7 +56,8 @@ export function needsScale({ spec }: PodDisruptionBudget): boolean {
 
 /** How many pods must be healthy, of `expected`. */
 export function desiredHealthy({ spec }: PodDisruptionBudget, expected: number): number {
-  if (spec?.maxUnavailable !== undefined) return Math.max(0, expected - scaledValue(spec.maxUnavailable, expected, true));
+  if (spec?.maxUnavailable !== undefined)
+    return Math.max(0, expected - scaledValue(spec.maxUnavailable, expected, true));
   if (spec?.minAvailable === undefined) return 0;
   return scaledValue(spec.minAvailable, expected, true);
 }
@@ -65,11 +71,19 @@ export interface BudgetCounts {
 }
 
 /** The new status. */
-export function budgetStatus(budget: PodDisruptionBudget, counts: BudgetCounts, nowMs: number): PodDisruptionBudgetStatus {
+export function budgetStatus(
+  budget: PodDisruptionBudget,
+  counts: BudgetCounts,
+  nowMs: number,
+): PodDisruptionBudgetStatus {
   const spare = counts.healthy - counts.desired;
   const disruptionsAllowed = counts.expected <= 0 || spare <= 0 ? 0 : spare;
   const enough = disruptionsAllowed > 0;
-  const condition = { status: enough ? 'True' : 'False', reason: enough ? 'SufficientPods' : 'InsufficientPods', message: '' };
+  const condition = {
+    status: enough ? 'True' : 'False',
+    reason: enough ? 'SufficientPods' : 'InsufficientPods',
+    message: '',
+  };
   return {
     currentHealthy: counts.healthy,
     desiredHealthy: counts.desired,
@@ -84,10 +98,18 @@ export function budgetStatus(budget: PodDisruptionBudget, counts: BudgetCounts, 
 /** The status after a failure: nothing may be evicted on old knowledge. */
 export function failSafeStatus(budget: PodDisruptionBudget, error: Error, nowMs: number): PodDisruptionBudgetStatus {
   const old = budget.status ?? { currentHealthy: 0, desiredHealthy: 0, expectedPods: 0, disruptionsAllowed: 0 };
-  return { ...old, disruptionsAllowed: 0, conditions: withAllowed(budget, { status: 'False', reason: 'SyncFailed', message: error.message }, nowMs) };
+  return {
+    ...old,
+    disruptionsAllowed: 0,
+    conditions: withAllowed(budget, { status: 'False', reason: 'SyncFailed', message: error.message }, nowMs),
+  };
 }
 
-function withAllowed(budget: PodDisruptionBudget, words: Pick<Condition, 'status' | 'reason' | 'message'>, nowMs: number): Condition[] {
+function withAllowed(
+  budget: PodDisruptionBudget,
+  words: Pick<Condition, 'status' | 'reason' | 'message'>,
+  nowMs: number,
+): Condition[] {
   const type = 'DisruptionAllowed';
   const old = budget.status?.conditions?.find((condition) => condition.type === type);
   const lastTransitionTime = old?.status === words.status ? old.lastTransitionTime : formatTime(nowMs);

@@ -27,7 +27,13 @@ export function createDisruptionController(deps: ControllerDeps): Controller {
   const budgets = deps.informers.informer(PodDisruptionBudgets);
   const pods = deps.informers.informer(Pods);
   const owners = SIZED_KINDS.map((info) => deps.informers.informer(info as never)) as unknown as ScaleDeps['owners'];
-  const loop = createKeyedLoop(deps, { name: NAME, queueName: 'disruption', workers: 1, informers: informerList(budgets, pods, ...(owners as readonly Informer<never>[])), sync });
+  const loop = createKeyedLoop(deps, {
+    name: NAME,
+    queueName: 'disruption',
+    workers: 1,
+    informers: informerList(budgets, pods, ...(owners as readonly Informer<never>[])),
+    sync,
+  });
 
   async function sync(key: string, signal: AbortSignal): Promise<void> {
     const budget = budgets.get(parseKey(key));
@@ -48,30 +54,55 @@ export function createDisruptionController(deps: ControllerDeps): Controller {
     const expected = await expectedPods(budget, selected, signal);
     const disrupted = disruptedPods(budget, selected, clock.nowMs());
     for (const pod of disrupted.undeleted)
-      recorder.event(pod, 'Warning', 'NotDeleted', `Pod was expected by PDB ${keyOfObject(budget)} to be deleted but it wasn't`);
+      recorder.event(
+        pod,
+        'Warning',
+        'NotDeleted',
+        `Pod was expected by PDB ${keyOfObject(budget)} to be deleted but it wasn't`,
+      );
     if (disrupted.recheckMs !== undefined) loop.queue.addAfter(keyOfObject(budget), disrupted.recheckMs + 1);
-    const counts = { expected, desired: desiredHealthy(budget, expected), healthy: countHealthy(selected, disrupted), disrupted };
+    const counts = {
+      expected,
+      desired: desiredHealthy(budget, expected),
+      healthy: countHealthy(selected, disrupted),
+      disrupted,
+    };
     return budgetStatus(budget, counts, clock.nowMs());
   }
 
-  async function expectedPods(budget: PodDisruptionBudget, selected: readonly Pod[], signal: AbortSignal): Promise<number> {
+  async function expectedPods(
+    budget: PodDisruptionBudget,
+    selected: readonly Pod[],
+    signal: AbortSignal,
+  ): Promise<number> {
     if (!needsScale(budget)) return selected.length;
     try {
       const { expected, unmanaged } = await expectedScale({ client, owners }, selected, signal);
       if (unmanaged.length > 0) {
         const selector = compileLabelSelector(budget.spec?.selector).toString();
-        const advice = 'To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.';
+        const advice =
+          'To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.';
         const message = `Pods selected by this PodDisruptionBudget (selector: ${selector}) were found to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. ${advice}`;
         recorder.event(budget, 'Warning', 'UnmanagedPods', message);
       }
       return expected;
     } catch (error) {
-      if (!signal.aborted) recorder.event(budget, 'Warning', 'CalculateExpectedPodCountFailed', `Failed to calculate the number of expected pods: ${(error as Error).message}`);
+      if (!signal.aborted)
+        recorder.event(
+          budget,
+          'Warning',
+          'CalculateExpectedPodCountFailed',
+          `Failed to calculate the number of expected pods: ${(error as Error).message}`,
+        );
       throw error;
     }
   }
 
-  async function write(budget: PodDisruptionBudget, status: PodDisruptionBudgetStatus, signal: AbortSignal): Promise<void> {
+  async function write(
+    budget: PodDisruptionBudget,
+    status: PodDisruptionBudgetStatus,
+    signal: AbortSignal,
+  ): Promise<void> {
     if (equalStatus(status, budget.status)) return;
     try {
       // Never blindly: the API server may have granted an eviction since the budget was read.

@@ -24,7 +24,11 @@ export interface ScaleDeps {
 export const SIZED_KINDS = [Deployments, ReplicaSets, ReplicationControllers, StatefulSets] as readonly ResourceInfo[];
 
 /** The sum over all owners, each counted once, and the pods without one. Rejects when an owner has no size. */
-export async function expectedScale(deps: ScaleDeps, pods: readonly Pod[], signal: AbortSignal): Promise<{ readonly expected: number; readonly unmanaged: readonly Pod[] }> {
+export async function expectedScale(
+  deps: ScaleDeps,
+  pods: readonly Pod[],
+  signal: AbortSignal,
+): Promise<{ readonly expected: number; readonly unmanaged: readonly Pod[] }> {
   const sizes = new Map<string, number>();
   const direct = new Map<string, string>();
   const unmanaged: Pod[] = [];
@@ -48,8 +52,14 @@ interface Wanted {
   readonly signal: AbortSignal;
 }
 
-async function sizeOf(deps: ScaleDeps, namespace: string, { reference, signal }: Wanted): Promise<{ uid: string; size: number } | undefined> {
-  const informer = deps.owners.find(({ info }) => info.kind === reference.kind && apiVersionOf(info) === reference.apiVersion);
+async function sizeOf(
+  deps: ScaleDeps,
+  namespace: string,
+  { reference, signal }: Wanted,
+): Promise<{ uid: string; size: number } | undefined> {
+  const informer = deps.owners.find(
+    ({ info }) => info.kind === reference.kind && apiVersionOf(info) === reference.apiVersion,
+  );
   if (informer === undefined) return await sizeByScale(deps, namespace, { reference, signal });
   const owner = informer.get({ namespace, name: reference.name });
   if (owner?.metadata.uid !== reference.uid) return undefined;
@@ -59,14 +69,20 @@ async function sizeOf(deps: ScaleDeps, namespace: string, { reference, signal }:
   return { uid: reference.uid, size: owner.spec?.replicas ?? 1 };
 }
 
-async function sizeByScale({ client }: ScaleDeps, namespace: string, { reference, signal }: Wanted): Promise<{ uid: string; size: number } | undefined> {
+async function sizeByScale(
+  { client }: ScaleDeps,
+  namespace: string,
+  { reference, signal }: Wanted,
+): Promise<{ uid: string; size: number } | undefined> {
   const { resources } = await discoverResources(client, signal);
   const info = resources.find((r) => r.kind === reference.kind && apiVersionOf(r) === reference.apiVersion);
   if (info === undefined || !info.subresources.some((sub) => sub.name === 'scale')) {
     throw new Error(`${info?.resource ?? reference.kind} does not implement the scale subresource`);
   }
   try {
-    const scale = await client.resource(info as ResourceInfo<KubernetesObject>).getSubresource<Sized>({ namespace, name: reference.name }, 'scale', { signal });
+    const scale = await client
+      .resource(info as ResourceInfo<KubernetesObject>)
+      .getSubresource<Sized>({ namespace, name: reference.name }, 'scale', { signal });
     return scale.metadata.uid === reference.uid ? { uid: reference.uid, size: scale.spec?.replicas ?? 0 } : undefined;
   } catch (error) {
     if (isReason(error, 'NotFound')) return undefined;

@@ -28,7 +28,11 @@ interface Tally {
 }
 
 /** Notes the pods that ended. With a verdict, those that still run count as failed. */
-export function noteEnded(view: JobView, status: JobStatus, context: { readonly verdict: Verdict | undefined; readonly settled: ReadonlySet<string> }): Accounting {
+export function noteEnded(
+  view: JobView,
+  status: JobStatus,
+  context: { readonly verdict: Verdict | undefined; readonly settled: ReadonlySet<string> },
+): Accounting {
   const { spec, job } = view;
   const delayed = context.verdict === undefined ? new Set(lastFailedByIndex(view).values()) : new Set<Pod>();
   const tally: Tally = {

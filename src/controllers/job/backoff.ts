@@ -28,7 +28,9 @@ function delayMs(failures: number): number {
 export function finishedAtMs(pod: Pod): number {
   const ends = (pod.status?.containerStatuses ?? []).map((status) => parseTime(status.state?.terminated?.finishedAt));
   if (ends.length > 0 && ends.every((ms) => !Number.isNaN(ms))) return Math.max(...ends);
-  const notReady = pod.status?.conditions?.find((condition) => condition.type === 'Ready' && condition.status === 'False');
+  const notReady = pod.status?.conditions?.find(
+    (condition) => condition.type === 'Ready' && condition.status === 'False',
+  );
   const readyMs = parseTime(notReady?.lastTransitionTime);
   if (!Number.isNaN(readyMs)) return readyMs;
   // The timestamp of a deletion is the end of its grace period.

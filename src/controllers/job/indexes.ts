@@ -20,7 +20,7 @@ export function parseIndexes(text: string | undefined, limit: number): Set<numbe
 export function formatIndexes(indexes: ReadonlySet<number>): string {
   const sorted = [...indexes].sort((a, b) => a - b);
   const parts: string[] = [];
-  for (let first = 0; first < sorted.length; ) {
+  for (let first = 0; first < sorted.length;) {
     let last = first;
     while (sorted[last + 1] === (sorted[last] ?? 0) + 1) last++;
     if (last - first > 1) parts.push(`${sorted[first]}-${sorted[last]}`);

@@ -47,14 +47,27 @@ export function createJobController(deps: ControllerDeps): Controller {
   // Pods whose finalizer is off though the cache still shows it.
   const settled = new Set<string>();
   const writer = createJobWriter({
-    client, expectations,
+    client,
+    expectations,
     podControl: createPodControl(client, recorder),
     releasing: (pod) => void settled.add(pod.metadata.uid ?? ''),
     notReleased: (pod) => void settled.delete(pod.metadata.uid ?? ''),
   });
 
-  const loop = createKeyedLoop(deps, { name: NAME, queueName: 'job', workers: WORKERS, informers: informerList(jobs, pods), sync });
-  const orphans = createKeyedLoop(deps, { name: NAME, queueName: 'job_orphan_pod', workers: 1, informers: informerList(jobs, pods), sync: syncOrphan });
+  const loop = createKeyedLoop(deps, {
+    name: NAME,
+    queueName: 'job',
+    workers: WORKERS,
+    informers: informerList(jobs, pods),
+    sync,
+  });
+  const orphans = createKeyedLoop(deps, {
+    name: NAME,
+    queueName: 'job_orphan_pod',
+    workers: 1,
+    informers: informerList(jobs, pods),
+    sync: syncOrphan,
+  });
 
   async function podsOf(job: Job, signal: AbortSignal): Promise<Pod[]> {
     const selector = compileLabelSelector(job.spec?.selector);
@@ -101,7 +114,11 @@ export function createJobController(deps: ControllerDeps): Controller {
     return { numbers: after, verdict: completion, managed: acts && completion === undefined, error };
   }
 
-  async function carryOut(view: JobView, numbers: PodNumbers, signal: AbortSignal): Promise<{ numbers: PodNumbers; error?: unknown }> {
+  async function carryOut(
+    view: JobView,
+    numbers: PodNumbers,
+    signal: AbortSignal,
+  ): Promise<{ numbers: PodNumbers; error?: unknown }> {
     const plan = planJob(view);
     if (plan.retryMs !== undefined) loop.queue.addAfter(keyOfObject(view.job), plan.retryMs);
     if (plan.remove.length > 0) {
@@ -121,9 +138,14 @@ export function createJobController(deps: ControllerDeps): Controller {
     let job = await writer.updateStatus(view.job, noted.status, signal);
     tell(job, interim.news);
     const { error } = await writer.release(noted.release, signal);
-    const tracked = new Set(view.pods.filter((pod) => isTracked(pod) && !settled.has(pod.metadata.uid ?? '')).map((pod) => pod.metadata.uid ?? ''));
+    const tracked = new Set(
+      view.pods
+        .filter((pod) => isTracked(pod) && !settled.has(pod.metadata.uid ?? ''))
+        .map((pod) => pod.metadata.uid ?? ''),
+    );
     const counted = countReleased(noted.status, (uid) => tracked.has(uid));
-    const over = noted.more || error !== undefined ? { status: counted, news: [] } : finalStatus(counted, verdict, nowMs);
+    const over =
+      noted.more || error !== undefined ? { status: counted, news: [] } : finalStatus(counted, verdict, nowMs);
     job = await writer.updateStatus(job, over.status, signal);
     tell(job, over.news);
     if (error !== undefined) throw error;
@@ -139,9 +161,14 @@ export function createJobController(deps: ControllerDeps): Controller {
     if (pod === undefined || !isTracked(pod)) return;
     if (jobOf(jobs, pod) !== undefined) return;
     // The cache of jobs may be behind that of pods.
-    const owner = pod.metadata.ownerReferences?.find((reference) => reference.controller === true && reference.kind === Jobs.kind);
+    const owner = pod.metadata.ownerReferences?.find(
+      (reference) => reference.controller === true && reference.kind === Jobs.kind,
+    );
     if (owner !== undefined) {
-      const live = await client.resource(Jobs).get({ namespace: pod.metadata.namespace ?? '', name: owner.name }, { signal }).catch(ignoreMissing);
+      const live = await client
+        .resource(Jobs)
+        .get({ namespace: pod.metadata.namespace ?? '', name: owner.name }, { signal })
+        .catch(ignoreMissing);
       if (live?.metadata.uid === owner.uid) return;
     }
     const { error } = await writer.release([pod], signal);
@@ -149,7 +176,9 @@ export function createJobController(deps: ControllerDeps): Controller {
   }
 
   watchJobs({
-    jobs, pods, expectations,
+    jobs,
+    pods,
+    expectations,
     enqueue: (key) => loop.queue.add(key),
     enqueueOrphan: (key) => orphans.queue.add(key),
     released: (pod) => void settled.delete(pod.metadata.uid ?? ''),
@@ -163,8 +192,14 @@ export function createJobController(deps: ControllerDeps): Controller {
 }
 
 function without(numbers: PodNumbers, gone: readonly Pod[]): PodNumbers {
-  const ready = gone.filter((pod) => pod.status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') === true).length;
-  return { active: numbers.active - gone.length, ready: numbers.ready - ready, terminating: numbers.terminating + gone.length };
+  const ready = gone.filter(
+    (pod) => pod.status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') === true,
+  ).length;
+  return {
+    active: numbers.active - gone.length,
+    ready: numbers.ready - ready,
+    terminating: numbers.terminating + gone.length,
+  };
 }
 
 function ignoreMissing(error: unknown): undefined {

@@ -44,7 +44,13 @@ export function watchJobs(deps: JobEventDeps): void {
       for (const pod of pods.byIndex(PODS_BY_CONTROLLER, job.metadata.uid ?? '')) deps.enqueueOrphan(keyOfObject(pod));
     },
   });
-  watchPods({ pods, owners: jobs, selectorOf: (job) => compileLabelSelector(job.spec?.selector), expectations, enqueue });
+  watchPods({
+    pods,
+    owners: jobs,
+    selectorOf: (job) => compileLabelSelector(job.spec?.selector),
+    expectations,
+    enqueue,
+  });
   const look = (pod: Pod): void => {
     if (!isTracked(pod)) deps.released(pod);
     else if (jobOf(jobs, pod) === undefined) deps.enqueueOrphan(keyOfObject(pod));

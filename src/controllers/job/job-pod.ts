@@ -16,7 +16,10 @@ export function jobPod(job: Job, order: PodOrder): Pod {
   if (order.index === undefined) return { ...pod, metadata: { ...pod.metadata, finalizers } };
   const index = String(order.index);
   const { counted = 0, ignored = 0 } = order.failures ?? {};
-  const failures = order.failures === undefined ? {} : { [INDEX_FAILURES]: String(counted), ...(ignored === 0 ? {} : { [INDEX_IGNORED_FAILURES]: String(ignored) }) };
+  const failures =
+    order.failures === undefined
+      ? {}
+      : { [INDEX_FAILURES]: String(counted), ...(ignored === 0 ? {} : { [INDEX_IGNORED_FAILURES]: String(ignored) }) };
   const name = `${job.metadata.name ?? ''}-${index}`;
   const spec = pod.spec as NonNullable<Pod['spec']>;
   return {

@@ -21,7 +21,12 @@ export interface JobNews {
 /** Numbers, start time and the conditions that can be told at once: suspension and the interim verdict. */
 export function interimStatus(
   job: Job,
-  input: { readonly numbers: PodNumbers; readonly verdict: Verdict | undefined; readonly managed: boolean; readonly nowMs: number },
+  input: {
+    readonly numbers: PodNumbers;
+    readonly verdict: Verdict | undefined;
+    readonly managed: boolean;
+    readonly nowMs: number;
+  },
 ): { readonly status: JobStatus; readonly news: readonly JobNews[] } {
   const { numbers, verdict, managed, nowMs } = input;
   const suspended = job.spec?.suspend === true;
@@ -33,7 +38,11 @@ export function interimStatus(
   if (verdict !== undefined) conditions = withJobCondition(old, { ...verdict, status: 'True' }, nowMs);
   else if (managed) {
     const [reason, message] = suspended ? ['JobSuspended', 'Job suspended'] : ['JobResumed', 'Job resumed'];
-    conditions = withJobCondition(old, { type: 'Suspended', status: suspended ? 'True' : 'False', reason, message }, nowMs);
+    conditions = withJobCondition(
+      old,
+      { type: 'Suspended', status: suspended ? 'True' : 'False', reason, message },
+      nowMs,
+    );
     if (conditions !== old) {
       news.push({ type: 'Normal', reason: suspended ? 'Suspended' : 'Resumed', message });
       // The deadline counts from the resumption.
@@ -44,11 +53,25 @@ export function interimStatus(
 }
 
 /** Complete or Failed, once nothing is left to count and no pod is left running. */
-export function finalStatus(status: JobStatus, verdict: Verdict | undefined, nowMs: number): { readonly status: JobStatus; readonly news: readonly JobNews[] } {
-  if (verdict === undefined || !isAllCounted(status) || (status.active ?? 0) > 0 || (status.terminating ?? 0) > 0) return { status, news: [] };
+export function finalStatus(
+  status: JobStatus,
+  verdict: Verdict | undefined,
+  nowMs: number,
+): { readonly status: JobStatus; readonly news: readonly JobNews[] } {
+  if (verdict === undefined || !isAllCounted(status) || (status.active ?? 0) > 0 || (status.terminating ?? 0) > 0)
+    return { status, news: [] };
   const { reason, message } = verdict;
   const complete = verdict.type === 'SuccessCriteriaMet';
-  const conditions = withJobCondition(status.conditions ?? [], { type: complete ? 'Complete' : 'Failed', status: 'True', reason, message }, nowMs);
-  const news: JobNews = complete ? { type: 'Normal', reason: 'Completed', message: 'Job completed' } : { type: 'Warning', reason, message };
-  return { status: { ...status, conditions: [...conditions], ...(complete ? { completionTime: formatTime(nowMs) } : {}) }, news: [news] };
+  const conditions = withJobCondition(
+    status.conditions ?? [],
+    { type: complete ? 'Complete' : 'Failed', status: 'True', reason, message },
+    nowMs,
+  );
+  const news: JobNews = complete
+    ? { type: 'Normal', reason: 'Completed', message: 'Job completed' }
+    : { type: 'Warning', reason, message };
+  return {
+    status: { ...status, conditions: [...conditions], ...(complete ? { completionTime: formatTime(nowMs) } : {}) },
+    news: [news],
+  };
 }

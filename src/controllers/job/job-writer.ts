@@ -22,9 +22,17 @@ export interface BatchResult {
 /** Writes jobs and their pods. */
 export interface JobWriter {
   /** Returns how many were created. */
-  create(job: Job, orders: readonly PodOrder[], signal: AbortSignal): Promise<{ readonly created: number; readonly error?: unknown }>;
+  create(
+    job: Job,
+    orders: readonly PodOrder[],
+    signal: AbortSignal,
+  ): Promise<{ readonly created: number; readonly error?: unknown }>;
   /** Deletes; `uncounted` takes the finalizer off first, so that the deletion is not counted as a failure. */
-  remove(job: Job, work: { readonly pods: readonly Pod[]; readonly uncounted: boolean }, signal: AbortSignal): Promise<BatchResult>;
+  remove(
+    job: Job,
+    work: { readonly pods: readonly Pod[]; readonly uncounted: boolean },
+    signal: AbortSignal,
+  ): Promise<BatchResult>;
   /** Takes the finalizer off; a pod that is gone counts as done. */
   release(pods: readonly Pod[], signal: AbortSignal): Promise<BatchResult>;
   updateStatus(job: Job, status: JobStatus, signal: AbortSignal): Promise<Job>;
@@ -84,7 +92,10 @@ export function createJobWriter(deps: JobWriterDeps): JobWriter {
     },
     async remove(job, { pods, uncounted }, signal) {
       const key = keyOfObject(job);
-      expectations.expectDeletions(key, pods.map((pod) => pod.metadata.uid ?? ''));
+      expectations.expectDeletions(
+        key,
+        pods.map((pod) => pod.metadata.uid ?? ''),
+      );
       return await each(pods, async (pod) => {
         try {
           if (uncounted) await releaseOne(pod, signal);

@@ -4,7 +4,15 @@ import { rankPodsForDeletion } from '../../component-helpers/pod-deletion-rankin
 import { remainingBackoffMs, remainingIndexBackoffMs } from './backoff.ts';
 import { completionIndex } from './indexes.ts';
 import { matchFailurePolicy } from './policies.ts';
-import { INDEX_IGNORED_FAILURES, indexFailures, isFailed, isIndexed, lastFailedByIndex, replacesOnlyFailed, type JobView } from './view.ts';
+import {
+  INDEX_IGNORED_FAILURES,
+  indexFailures,
+  isFailed,
+  isIndexed,
+  lastFailedByIndex,
+  replacesOnlyFailed,
+  type JobView,
+} from './view.ts';
 
 const MAX_PER_SYNC = 500;
 
@@ -52,7 +60,12 @@ function podsForRemoval(view: JobView, surplus: number): Pod[] {
     const kept = new Set<Pod>();
     for (const pod of rest.toReversed()) {
       const index = completionIndex(pod);
-      const odd = index === undefined || index >= (view.spec.completions ?? 0) || seen.has(index) || view.failedIndexes.has(index) || view.succeededIndexes.has(index);
+      const odd =
+        index === undefined ||
+        index >= (view.spec.completions ?? 0) ||
+        seen.has(index) ||
+        view.failedIndexes.has(index) ||
+        view.succeededIndexes.has(index);
       if (odd) remove.push(pod);
       else kept.add(pod);
       if (index !== undefined) seen.add(index);
@@ -69,7 +82,12 @@ function planCreation(view: JobView, missing: number): JobPlan {
   const retryMs = remainingBackoffMs(succeeded, failed, view.nowMs);
   if (retryMs > 0) return { remove: [], create: [], retryMs };
   if (!isIndexed(view.spec)) return { remove: [], create: Array.from({ length: missing }, () => ({})) };
-  return { remove: [], create: pendingIndexes(view).slice(0, missing).map((index) => ({ index })) };
+  return {
+    remove: [],
+    create: pendingIndexes(view)
+      .slice(0, missing)
+      .map((index) => ({ index })),
+  };
 }
 
 /** Each index waits for itself alone. */
@@ -81,7 +99,8 @@ function planPerIndex(view: JobView, missing: number): JobPlan {
     if (create.length >= missing) break;
     const failures = failuresAfter(view, last.get(index));
     const pod = last.get(index);
-    const waitMs = pod === undefined ? 0 : remainingIndexBackoffMs(pod, failures.counted + failures.ignored, view.nowMs);
+    const waitMs =
+      pod === undefined ? 0 : remainingIndexBackoffMs(pod, failures.counted + failures.ignored, view.nowMs);
     if (waitMs > 0) waits.push(waitMs);
     else create.push({ index, failures });
   }
@@ -96,8 +115,12 @@ function failuresAfter(view: JobView, pod: Pod | undefined): { counted: number; 
 }
 
 function pendingIndexes(view: JobView): number[] {
-  const waiting = replacesOnlyFailed(view.spec) ? view.pods.filter((pod) => pod.metadata.deletionTimestamp !== undefined && pod.status?.phase !== 'Failed') : [];
+  const waiting = replacesOnlyFailed(view.spec)
+    ? view.pods.filter((pod) => pod.metadata.deletionTimestamp !== undefined && pod.status?.phase !== 'Failed')
+    : [];
   const taken = new Set([...view.active, ...waiting].map(completionIndex));
   const all = Array.from({ length: view.spec.completions ?? 0 }, (_, index) => index);
-  return all.filter((index) => !taken.has(index) && !view.succeededIndexes.has(index) && !view.failedIndexes.has(index));
+  return all.filter(
+    (index) => !taken.has(index) && !view.succeededIndexes.has(index) && !view.failedIndexes.has(index),
+  );
 }

@@ -19,7 +19,8 @@ export function matchFailurePolicy(spec: JobSpec, pod: Pod): FailureMatch {
   for (const [index, rule] of (spec.podFailurePolicy?.rules ?? []).entries()) {
     const why = matchRule(rule, pod);
     if (why === undefined) continue;
-    if (rule.action === 'FailJob') return { action: 'FailJob', counts: true, message: `${why} matching FailJob rule at index ${index}` };
+    if (rule.action === 'FailJob')
+      return { action: 'FailJob', counts: true, message: `${why} matching FailJob rule at index ${index}` };
     return { action: rule.action, counts: rule.action !== 'Ignore' };
   }
   return { counts: true };
@@ -32,7 +33,9 @@ function matchRule(rule: PodFailurePolicyRule, pod: Pod): string | undefined {
     return `Container ${container.name} for pod ${keyOfObject(pod)} failed with exit code ${container.state?.terminated?.exitCode}`;
   }
   for (const pattern of rule.onPodConditions ?? []) {
-    const condition = pod.status?.conditions?.find((c) => c.type === pattern.type && c.status === (pattern.status ?? 'True'));
+    const condition = pod.status?.conditions?.find(
+      (c) => c.type === pattern.type && c.status === (pattern.status ?? 'True'),
+    );
     if (condition !== undefined) return `Pod ${keyOfObject(pod)} has condition ${condition.type}`;
   }
   return undefined;
@@ -50,7 +53,8 @@ function containerMatching(wanted: PodFailurePolicyOnExitCodesRequirement, pod: 
 /** The message of the first success rule that is met. */
 export function matchSuccessPolicy(spec: JobSpec, succeeded: ReadonlySet<number>): string | undefined {
   for (const [index, rule] of (spec.successPolicy?.rules ?? []).entries()) {
-    const wanted = rule.succeededIndexes === undefined ? undefined : parseIndexes(rule.succeededIndexes, spec.completions ?? 0);
+    const wanted =
+      rule.succeededIndexes === undefined ? undefined : parseIndexes(rule.succeededIndexes, spec.completions ?? 0);
     const done = wanted === undefined ? succeeded.size : [...wanted].filter((i) => succeeded.has(i)).length;
     if (done >= (rule.succeededCount ?? wanted?.size ?? Infinity)) return `Matched rules at index ${index}`;
   }

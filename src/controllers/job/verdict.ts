@@ -38,7 +38,8 @@ function judgeFailure(view: JobView): Verdict | undefined {
     const match = isFailed(view.job, pod) ? matchFailurePolicy(spec, pod) : undefined;
     if (match?.message !== undefined) return failure('PodFailurePolicy', match.message);
   }
-  if (view.failed > (spec.backoffLimit ?? 6) || restartsExceedLimit(view)) return failure('BackoffLimitExceeded', 'Job has reached the specified backoff limit');
+  if (view.failed > (spec.backoffLimit ?? 6) || restartsExceedLimit(view))
+    return failure('BackoffLimitExceeded', 'Job has reached the specified backoff limit');
   if (deadlineMs(view) === 0) return failure('DeadlineExceeded', 'Job was active longer than specified deadline');
   return undefined;
 }
@@ -49,7 +50,8 @@ function restartsExceedLimit({ spec, active }: JobView): boolean {
   let restarts = 0;
   for (const { status } of active) {
     if (status?.phase !== 'Running' && status?.phase !== 'Pending') continue;
-    for (const container of [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]) restarts += container.restartCount;
+    for (const container of [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])])
+      restarts += container.restartCount;
   }
   const limit = spec.backoffLimit ?? 6;
   return limit === 0 ? restarts > 0 : restarts >= limit;
@@ -68,7 +70,8 @@ function judgeIndexes({ spec, failedIndexes, succeededIndexes }: JobView): Verdi
   if (spec.backoffLimitPerIndex === undefined || failedIndexes.size === 0) return undefined;
   if (spec.maxFailedIndexes !== undefined && failedIndexes.size > spec.maxFailedIndexes)
     return failure('MaxFailedIndexesExceeded', 'Job has exceeded the specified maximal number of failed indexes');
-  if (failedIndexes.size + succeededIndexes.size >= (spec.completions ?? 0)) return failure('FailedIndexes', 'Job has failed indexes');
+  if (failedIndexes.size + succeededIndexes.size >= (spec.completions ?? 0))
+    return failure('FailedIndexes', 'Job has failed indexes');
   return undefined;
 }
 
@@ -81,16 +84,32 @@ function judgeSuccessPolicy({ spec, succeededIndexes }: JobView): Verdict | unde
 export function judgeCompletion({ spec, succeeded }: JobView, activeLeft: number): Verdict | undefined {
   const enough = spec.completions === undefined ? succeeded > 0 : succeeded >= spec.completions;
   if (!enough || activeLeft > 0) return undefined;
-  return { type: 'SuccessCriteriaMet', reason: 'CompletionsReached', message: 'Reached expected number of succeeded pods' };
+  return {
+    type: 'SuccessCriteriaMet',
+    reason: 'CompletionsReached',
+    message: 'Reached expected number of succeeded pods',
+  };
 }
 
 /** The conditions with one set. The same array when it stood there already. */
-export function withJobCondition(conditions: readonly JobCondition[], wanted: Omit<JobCondition, 'lastProbeTime' | 'lastTransitionTime'>, nowMs: number): readonly JobCondition[] {
+export function withJobCondition(
+  conditions: readonly JobCondition[],
+  wanted: Omit<JobCondition, 'lastProbeTime' | 'lastTransitionTime'>,
+  nowMs: number,
+): readonly JobCondition[] {
   const old = conditions.find((condition) => condition.type === wanted.type);
-  if (old !== undefined && old.status === wanted.status && old.reason === wanted.reason && old.message === wanted.message) return conditions;
+  if (
+    old !== undefined &&
+    old.status === wanted.status &&
+    old.reason === wanted.reason &&
+    old.message === wanted.message
+  )
+    return conditions;
   // A job never suspended says nothing about it.
   if (old === undefined && wanted.status !== 'True') return conditions;
   const time = formatTime(nowMs);
   const next: JobCondition = { ...wanted, lastProbeTime: time, lastTransitionTime: time };
-  return old === undefined ? [...conditions, next] : conditions.map((condition) => (condition === old ? next : condition));
+  return old === undefined
+    ? [...conditions, next]
+    : conditions.map((condition) => (condition === old ? next : condition));
 }

@@ -33,12 +33,18 @@ export interface JobView {
 }
 
 /** Counts. `settled` holds uids of pods whose finalizer is off already though the cache still shows it. */
-export function viewJob(job: Job, pods: readonly Pod[], context: { readonly settled: ReadonlySet<string>; readonly nowMs: number }): JobView {
+export function viewJob(
+  job: Job,
+  pods: readonly Pod[],
+  context: { readonly settled: ReadonlySet<string>; readonly nowMs: number },
+): JobView {
   const spec = job.spec as JobSpec;
   const status = job.status ?? {};
   const uncounted = status.uncountedTerminatedPods ?? {};
   const isNew = (pod: Pod, counted: readonly string[] | undefined): boolean =>
-    isTracked(pod) && !context.settled.has(pod.metadata.uid ?? '') && counted?.includes(pod.metadata.uid ?? '') !== true;
+    isTracked(pod) &&
+    !context.settled.has(pod.metadata.uid ?? '') &&
+    counted?.includes(pod.metadata.uid ?? '') !== true;
   const newSucceeded = pods.filter((pod) => pod.status?.phase === 'Succeeded' && isNew(pod, uncounted.succeeded));
   const newFailed = pods.filter((pod) => isFailed(job, pod) && isNew(pod, uncounted.failed));
   const completions = spec.completions ?? 0;
@@ -47,12 +53,24 @@ export function viewJob(job: Job, pods: readonly Pod[], context: { readonly sett
   if (isIndexed(spec)) addNewIndexes(job, { pods, succeededIndexes, failedIndexes });
   const active = pods.filter(isPodActive);
   return {
-    job, spec, pods, active, newSucceeded, newFailed, succeededIndexes, failedIndexes,
+    job,
+    spec,
+    pods,
+    active,
+    newSucceeded,
+    newFailed,
+    succeededIndexes,
+    failedIndexes,
     nowMs: context.nowMs,
     ready: active.filter(isPodReady).length,
     terminating: pods.filter(isPodTerminating).length,
-    succeeded: isIndexed(spec) ? succeededIndexes.size : (status.succeeded ?? 0) + (uncounted.succeeded?.length ?? 0) + newSucceeded.length,
-    failed: (status.failed ?? 0) + (uncounted.failed?.length ?? 0) + newFailed.filter((pod) => matchFailurePolicy(spec, pod).counts).length,
+    succeeded: isIndexed(spec)
+      ? succeededIndexes.size
+      : (status.succeeded ?? 0) + (uncounted.succeeded?.length ?? 0) + newSucceeded.length,
+    failed:
+      (status.failed ?? 0) +
+      (uncounted.failed?.length ?? 0) +
+      newFailed.filter((pod) => matchFailurePolicy(spec, pod).counts).length,
   };
 }
 

@@ -34,9 +34,17 @@ export function createQuotaMonitors(deps: QuotaMonitorDeps): QuotaMonitors {
 
   async function kindsOf(names: readonly string[], signal: AbortSignal): Promise<ResourceInfo[]> {
     const measuring = (infos: readonly ResourceInfo[], wanted: readonly string[]): ResourceInfo[] =>
-      infos.filter((info) => info.namespaced && info.verbs.includes('list') && info.verbs.includes('watch') && wanted.some((name) => evaluatorFor(info).measures(name)));
+      infos.filter(
+        (info) =>
+          info.namespaced &&
+          info.verbs.includes('list') &&
+          info.verbs.includes('watch') &&
+          wanted.some((name) => evaluatorFor(info).measures(name)),
+      );
     const found = newestOfEach(measuring([...OWN_RULES, ...allResources], names));
-    const unknown = names.filter((name) => name.startsWith('count/') && !found.some((info) => evaluatorFor(info).measures(name)));
+    const unknown = names.filter(
+      (name) => name.startsWith('count/') && !found.some((info) => evaluatorFor(info).measures(name)),
+    );
     if (unknown.length === 0) return found;
     const { resources } = await discoverResources(deps.client, signal);
     return [...found, ...newestOfEach(measuring(resources, unknown))];

@@ -23,9 +23,16 @@ export function createResourceQuotaController(deps: ControllerDeps): Controller 
   const { clock } = deps.platform;
   const client = deps.clientFor(NAME);
   const quotas = deps.informers.informer(ResourceQuotas);
-  const loop = createKeyedLoop(deps, { name: NAME, queueName: 'resourcequota_primary', workers: WORKERS, informers: informerList(quotas), sync });
+  const loop = createKeyedLoop(deps, {
+    name: NAME,
+    queueName: 'resourcequota_primary',
+    workers: WORKERS,
+    informers: informerList(quotas),
+    sync,
+  });
   const monitors = createQuotaMonitors({
-    client, informers: deps.informers,
+    client,
+    informers: deps.informers,
     replenished: (namespace) => quotas.list(namespace).forEach((quota) => loop.queue.add(keyOfObject(quota))),
   });
 
@@ -38,15 +45,27 @@ export function createResourceQuotaController(deps: ControllerDeps): Controller 
     let used: Record<string, string> = {};
     for (const informer of informers) {
       const evaluator = evaluatorFor(informer.info);
-      used = { ...Object.fromEntries(Object.keys(hard).filter((name) => evaluator.measures(name)).map((name) => [name, '0'])), ...used };
+      used = {
+        ...Object.fromEntries(
+          Object.keys(hard)
+            .filter((name) => evaluator.measures(name))
+            .map((name) => [name, '0']),
+        ),
+        ...used,
+      };
       for (const object of informer.list(quota.metadata.namespace)) {
-        if (inScopes(evaluator, quota.spec ?? {}, object)) used = addLists(used, evaluator.usage(object, clock.nowMs()));
+        if (inScopes(evaluator, quota.spec ?? {}, object))
+          used = addLists(used, evaluator.usage(object, clock.nowMs()));
       }
     }
     await writeStatus(quota, { hard, used: maskList(used, Object.keys(hard)) }, signal);
   }
 
-  async function writeStatus(quota: ResourceQuota, status: NonNullable<ResourceQuota['status']>, signal: AbortSignal): Promise<void> {
+  async function writeStatus(
+    quota: ResourceQuota,
+    status: NonNullable<ResourceQuota['status']>,
+    signal: AbortSignal,
+  ): Promise<void> {
     if (deepEqual(status, quota.status)) return;
     try {
       // With its resource version: what admission charged meanwhile is not lost, the count is made again.

@@ -17,7 +17,9 @@ const WORKERS = 5;
 export function expiresAtMs(job: Job): number | undefined {
   const ttlSeconds = job.spec?.ttlSecondsAfterFinished;
   if (ttlSeconds === undefined || job.metadata.deletionTimestamp !== undefined) return undefined;
-  const ended = job.status?.conditions?.find((c) => (c.type === 'Complete' || c.type === 'Failed') && c.status === 'True');
+  const ended = job.status?.conditions?.find(
+    (c) => (c.type === 'Complete' || c.type === 'Failed') && c.status === 'True',
+  );
   const endedMs = parseTime(ended?.lastTransitionTime);
   return Number.isNaN(endedMs) ? undefined : endedMs + ttlSeconds * 1000;
 }
@@ -27,7 +29,13 @@ export function createTtlAfterFinishedController(deps: ControllerDeps): Controll
   const { clock } = deps.platform;
   const jobClient = deps.clientFor(NAME).resource(Jobs);
   const jobs = deps.informers.informer(Jobs);
-  const loop = createKeyedLoop(deps, { name: NAME, queueName: 'ttl_jobs_to_delete', workers: WORKERS, informers: informerList(jobs), sync });
+  const loop = createKeyedLoop(deps, {
+    name: NAME,
+    queueName: 'ttl_jobs_to_delete',
+    workers: WORKERS,
+    informers: informerList(jobs),
+    sync,
+  });
 
   async function sync(key: string, signal: AbortSignal): Promise<void> {
     const cached = jobs.get(parseKey(key));
@@ -37,7 +45,11 @@ export function createTtlAfterFinishedController(deps: ControllerDeps): Controll
       const job = await jobClient.get(parseKey(key), { signal });
       if (isHeld(key, job)) return;
       const { uid = '', resourceVersion = '' } = job.metadata;
-      await jobClient.delete(parseKey(key), { propagationPolicy: 'Foreground', preconditions: { uid, resourceVersion }, signal });
+      await jobClient.delete(parseKey(key), {
+        propagationPolicy: 'Foreground',
+        preconditions: { uid, resourceVersion },
+        signal,
+      });
     } catch (error) {
       if (!isReason(error, 'NotFound')) throw error;
     }

@@ -76,7 +76,6 @@ export function createNodeStatusManager(deps: NodeStatusManagerDeps, config: Kub
   let again = false;
   let cancelTimer: CancelTimer | undefined;
   let podCidr = '';
-  let lastReady: string | undefined;
 
   function take(node: Node): void {
     if (
@@ -137,10 +136,12 @@ export function createNodeStatusManager(deps: NodeStatusManagerDeps, config: Kub
     lastReportMs = clock.monotonicMs();
   }
 
+  /** Only a change of what the API has is an event: neither the first report of a node nor a restart of its kubelet is. */
   function recordReadiness(node: Node, status: NodeStatus): void {
-    const ready = status.conditions?.find(({ type }) => type === 'Ready')?.status;
-    if (ready === lastReady) return;
-    lastReady = ready;
+    const readyOf = (of: NodeStatus | undefined): string | undefined =>
+      of?.conditions?.find(({ type }) => type === 'Ready')?.status;
+    const [before, ready] = [readyOf(node.status), readyOf(status)];
+    if (before === undefined || before === ready) return;
     const target = { apiVersion: 'v1', kind: 'Node', name: config.nodeName, uid: node.metadata.uid ?? config.nodeName };
     const reason = ready === 'True' ? 'NodeReady' : 'NodeNotReady';
     deps.recorder.event(target, 'Normal', reason, `Node ${config.nodeName} status is now: ${reason}`);

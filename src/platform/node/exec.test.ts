@@ -26,7 +26,11 @@ test('brings both outputs, the exit code and the environment', async () => {
 test('a process that ended lives no more, even while nobody has reaped it', async () => {
   // The inner shell ends at once; the outer one becomes a program that does not reap it.
   const folder = await mkdtemp(join(tmpdir(), 'keelson-exec-'));
-  const parent = await exec.startDaemon('/bin/sh', ['-c', 'sh -c "exit 0" & echo $! > "$0"; exec sleep 5', join(folder, 'pid')], { logFile: join(folder, 'log') });
+  const parent = await exec.startDaemon(
+    '/bin/sh',
+    ['-c', 'sh -c "exit 0" & echo $! > "$0"; exec sleep 5', join(folder, 'pid')],
+    { logFile: join(folder, 'log') },
+  );
   let pid = 0;
   while (!(pid > 0)) pid = Number(await readFile(join(folder, 'pid'), 'utf8').catch(() => ''));
   const state = async (): Promise<string> => (await readFile(`/proc/${pid}/stat`, 'latin1')).split(') ')[1]!.charAt(0);

@@ -86,8 +86,12 @@ export class Http1Request implements HttpRequest {
         .on('data', onData)
         .once('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length)))
         .once('error', fail)
-        .once('close', () => message.readableEnded || fail(Object.assign(new Error('aborted'), { code: 'ECONNRESET' })));
-      if (message.destroyed && !message.readableEnded) fail(message.errored ?? Object.assign(new Error('aborted'), { code: 'ECONNRESET' }));
+        .once(
+          'close',
+          () => message.readableEnded || fail(Object.assign(new Error('aborted'), { code: 'ECONNRESET' })),
+        );
+      if (message.destroyed && !message.readableEnded)
+        fail(message.errored ?? Object.assign(new Error('aborted'), { code: 'ECONNRESET' }));
     });
   }
 

@@ -53,7 +53,7 @@ export class VirtualClock implements Clock {
   readonly #busyTimeoutMs: number;
   readonly #timers = new Heap<Timer>(
     (timer) => timer.id,
-    (a, b) => a.dueMs < b.dueMs,
+    (a, b) => a.dueMs < b.dueMs || (a.dueMs === b.dueMs && Number(a.id) < Number(b.id)),
   );
   #foreground = 0;
   #nextId = 0;
@@ -217,12 +217,21 @@ export class VirtualClock implements Clock {
     };
   }
 
+  /** Fires the next timer, and with it those that were set for the very same instant, as a real loop does. */
   async #fireNext(): Promise<void> {
-    const timer = this.#timers.pop()!;
-    if (!timer.background) this.#foreground--;
-    this.#moveTo(timer.dueMs);
-    this.#countCallback();
-    timer.run();
+    const { dueMs } = this.#timers.peek()!;
+    const setBefore = this.#nextId;
+    this.#moveTo(dueMs);
+    for (
+      let timer = this.#timers.peek();
+      timer?.dueMs === dueMs && Number(timer.id) < setBefore;
+      timer = this.#timers.peek()
+    ) {
+      this.#timers.pop();
+      if (!timer.background) this.#foreground--;
+      this.#countCallback();
+      timer.run();
+    }
     await this.#settle();
   }
 

@@ -11,7 +11,13 @@ import type { KubernetesObject } from '../../../api/object.ts';
 import { compareQuantities, isZeroQuantity } from '../../../api/quantity.ts';
 import { forbidden } from '../../../api/status-error.ts';
 import { evaluatorFor, inScopes, type QuotaEvaluator } from '../../../component-helpers/quota/evaluators.ts';
-import { addLists, formatList, maskList, subtractLists, type Quantities } from '../../../component-helpers/quota/resource-lists.ts';
+import {
+  addLists,
+  formatList,
+  maskList,
+  subtractLists,
+  type Quantities,
+} from '../../../component-helpers/quota/resource-lists.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
@@ -27,7 +33,9 @@ export function createResourceQuota(objects: () => ObjectStore, clock: Clock): A
       if (!namespaced) return false;
       if (operation === 'CREATE') return subresource === '';
       if (operation !== 'UPDATE' || group !== '') return false;
-      return resource === 'pods' ? subresource === 'resize' : subresource === '' && MEASURED_ON_UPDATE.includes(resource);
+      return resource === 'pods'
+        ? subresource === 'resize'
+        : subresource === '' && MEASURED_ON_UPDATE.includes(resource);
     },
     async validate(attributes) {
       const { resource, namespace } = attributes;
@@ -52,7 +60,9 @@ function measuredNames(quota: ResourceQuota, evaluator: QuotaEvaluator): string[
 }
 
 function concerns(quota: ResourceQuota, evaluator: QuotaEvaluator, { object }: AdmissionAttributes): boolean {
-  return measuredNames(quota, evaluator).length > 0 && inScopes(evaluator, quota.spec ?? {}, object as KubernetesObject);
+  return (
+    measuredNames(quota, evaluator).length > 0 && inScopes(evaluator, quota.spec ?? {}, object as KubernetesObject)
+  );
 }
 
 async function charge(objects: ObjectStore, quota: ResourceQuota, work: Charge): Promise<void> {
@@ -66,12 +76,16 @@ async function charge(objects: ObjectStore, quota: ResourceQuota, work: Charge):
   const next = (current: ResourceQuota): ResourceQuota => {
     const { hard = {}, used = {} } = current.status ?? {};
     const unknown = Object.keys(requested).filter((n) => hard[n] === undefined || used[n] === undefined);
-    if (unknown.length > 0) throw refuse(attributes, `status unknown for quota: ${name}, resources: ${unknown.toSorted().join(',')}`);
+    if (unknown.length > 0)
+      throw refuse(attributes, `status unknown for quota: ${name}, resources: ${unknown.toSorted().join(',')}`);
     const after = addLists(used, requested);
     const exceeded = Object.keys(requested).filter((n) => compareQuantities(after[n] ?? '0', hard[n] ?? '0') > 0);
     if (exceeded.length > 0) {
       const only = (list: Quantities): string => formatList(maskList(list, exceeded));
-      throw refuse(attributes, `exceeded quota: ${name}, requested: ${only(requested)}, used: ${only(used)}, limited: ${only(hard)}`);
+      throw refuse(
+        attributes,
+        `exceeded quota: ${name}, requested: ${only(requested)}, used: ${only(used)}, limited: ${only(hard)}`,
+      );
     }
     return { ...current, status: { ...current.status, hard, used: after } };
   };
@@ -80,11 +94,20 @@ async function charge(objects: ObjectStore, quota: ResourceQuota, work: Charge):
 }
 
 /** What the request adds; an update that adds nothing is free. */
-function increase(quota: ResourceQuota, names: readonly string[], { attributes, evaluator, nowMs }: Charge): Record<string, string> {
+function increase(
+  quota: ResourceQuota,
+  names: readonly string[],
+  { attributes, evaluator, nowMs }: Charge,
+): Record<string, string> {
   const { object, oldObject } = attributes;
   let usage: Quantities = evaluator.usage(object as KubernetesObject, nowMs);
-  if (oldObject !== undefined && inScopes(evaluator, quota.spec ?? {}, oldObject)) usage = subtractLists(usage, evaluator.usage(oldObject, nowMs));
-  return Object.fromEntries(Object.entries(maskList(usage, names)).filter(([, quantity]) => !isZeroQuantity(quantity) && compareQuantities(quantity, '0') > 0));
+  if (oldObject !== undefined && inScopes(evaluator, quota.spec ?? {}, oldObject))
+    usage = subtractLists(usage, evaluator.usage(oldObject, nowMs));
+  return Object.fromEntries(
+    Object.entries(maskList(usage, names)).filter(
+      ([, quantity]) => !isZeroQuantity(quantity) && compareQuantities(quantity, '0') > 0,
+    ),
+  );
 }
 
 function refuse({ resource, name, object }: AdmissionAttributes, why: string): Error {
