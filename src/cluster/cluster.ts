@@ -82,7 +82,10 @@ class RunningCluster implements Cluster {
 
   start(): Promise<void> {
     const started = this.#startParts(this.#lifetime.signal);
-    this.#started = started.then(() => undefined, () => undefined); // Whoever called hears of the failure.
+    this.#started = started.then(
+      () => undefined,
+      () => undefined,
+    ); // Whoever called hears of the failure.
     return started;
   }
 
