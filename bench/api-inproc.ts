@@ -41,12 +41,32 @@ const data = { payload: 'x'.repeat(700) };
 
 function request(method: string, target: string, body?: Uint8Array): ApiRequest {
   const headers = { 'user-agent': 'bench/1', 'content-type': 'application/json', accept: 'application/json' };
-  const apiBody: ApiRequest['body'] = body === undefined ? { kind: 'none' } : { kind: 'bytes', read: async () => body, stream: async function* () { yield body; } };
-  return { method, path: target, query: '', headers, remoteAddress: '', wantsObjects: false, wantsUpgrade: false, body: apiBody, signal };
+  const apiBody: ApiRequest['body'] =
+    body === undefined
+      ? { kind: 'none' }
+      : {
+          kind: 'bytes',
+          read: async () => body,
+          stream: async function* () {
+            yield body;
+          },
+        };
+  return {
+    method,
+    path: target,
+    query: '',
+    headers,
+    remoteAddress: '',
+    wantsObjects: false,
+    wantsUpgrade: false,
+    body: apiBody,
+    signal,
+  };
 }
 
 function check(response: ApiResponse, status: number): void {
-  if (response.kind !== 'bytes' || response.status !== status) throw new Error(`unexpected answer: ${JSON.stringify(response)}`);
+  if (response.kind !== 'bytes' || response.status !== status)
+    throw new Error(`unexpected answer: ${JSON.stringify(response)}`);
 }
 
 async function measure(name: string, unit: number, once: (index: number) => Promise<void> | void): Promise<void> {
@@ -54,18 +74,27 @@ async function measure(name: string, unit: number, once: (index: number) => Prom
   for (let index = 0; index < 2000 / unit; index++) await once(index);
   const start = clock.monotonicMs();
   let count = 0;
-  while (clock.monotonicMs() - start < seconds * 1000) for (let batch = 0; batch < 50; batch++) await once(2000 + count++);
+  while (clock.monotonicMs() - start < seconds * 1000)
+    for (let batch = 0; batch < 50; batch++) await once(2000 + count++);
   const perSecond = (count * unit) / ((clock.monotonicMs() - start) / 1000);
   console.log(`${name.padEnd(24)} ${Math.round(perSecond).toLocaleString('en').padStart(10)} /s`);
 }
 
-const bodyOf = (name: string): Uint8Array => Buffer.from(JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, labels: { app: 'bench' } }, data }));
+const bodyOf = (name: string): Uint8Array =>
+  Buffer.from(
+    JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, labels: { app: 'bench' } }, data }),
+  );
 
 check(await server.handler(request('POST', path, bodyOf('one'))), 201);
 await measure('GET', 1, async () => check(await server.handler(request('GET', `${path}/one`)), 200));
 await measure('POST', 1, async (index) => check(await server.handler(request('POST', path, bodyOf(`n${index}`))), 201));
 await measure('PUT', 1, async (index) => {
-  const body = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'one' }, data: { payload: `${index}${data.payload}` } });
+  const body = JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'one' },
+    data: { payload: `${index}${data.payload}` },
+  });
   check(await server.handler(request('PUT', `${path}/one`, Buffer.from(body))), 200);
 });
 const items = storage.hub.cache('/registry/configmaps/').size;

@@ -19,15 +19,27 @@ async function serve(): Promise<void> {
   const api = createFakeApi(() => '2026-01-01T00:00:00Z');
   for (let i = 0; i < services; i++) {
     const clusterIP = `10.43.${i >> 8}.${i & 255}`;
-    api.seed(Services, { metadata: { namespace: 'default', name: `svc-${i}` }, spec: { clusterIP, clusterIPs: [clusterIP], ports: [{ name: 'http', port: 80 }] } });
+    api.seed(Services, {
+      metadata: { namespace: 'default', name: `svc-${i}` },
+      spec: { clusterIP, clusterIPs: [clusterIP], ports: [{ name: 'http', port: 80 }] },
+    });
   }
   api.seed(Services, { metadata: { namespace: 'default', name: 'headless' }, spec: { clusterIP: 'None' } });
   api.seed(EndpointSlices, {
-    metadata: { namespace: 'default', name: 'h', labels: { 'kubernetes.io/service-name': 'headless' } }, addressType: 'IPv4',
+    metadata: { namespace: 'default', name: 'h', labels: { 'kubernetes.io/service-name': 'headless' } },
+    addressType: 'IPv4',
     endpoints: Array.from({ length: 10 }, (_, i) => ({ addresses: [`10.42.0.${i + 2}`] })),
   });
-  const client = createInProcessClient({ handler: api.handler, clock: platform.clock, principal: { name: 'dns', groups: [] }, userAgent: 'bench' });
-  const dns = createDns({ client, platform }, { listen: [{ address: '127.0.0.1', port: 0 }], domain: 'cluster.local', resolvConfPath: '/nonexistent' });
+  const client = createInProcessClient({
+    handler: api.handler,
+    clock: platform.clock,
+    principal: { name: 'dns', groups: [] },
+    userAgent: 'bench',
+  });
+  const dns = createDns(
+    { client, platform },
+    { listen: [{ address: '127.0.0.1', port: 0 }], domain: 'cluster.local', resolvConfPath: '/nonexistent' },
+  );
   await dns.start();
   await dns.ready();
   process.send?.(dns.addresses()[0]?.port);
@@ -39,7 +51,15 @@ async function serve(): Promise<void> {
 }
 
 async function measure(port: number, names: readonly string[], seconds: number): Promise<number> {
-  const queries = names.map((name) => dnsPacket.encode({ type: 'query', id: 1, flags: 256, questions: [{ name, type: 'A', class: 'IN' }], additionals: [] }));
+  const queries = names.map((name) =>
+    dnsPacket.encode({
+      type: 'query',
+      id: 1,
+      flags: 256,
+      questions: [{ name, type: 'A', class: 'IN' }],
+      additionals: [],
+    }),
+  );
   const socket = createSocket({ type: 'udp4', recvBufferSize: 4 << 20 });
   let [answers, next] = [0, 0];
   const send = (): void => socket.send(queries[next++ % queries.length] as Buffer, port, '127.0.0.1');
@@ -68,14 +88,18 @@ async function main(): Promise<void> {
   ];
   const usage = (): Promise<{ cpuSeconds: number; rssMb: number }> => {
     server.send('usage');
-    return new Promise((resolve) => server.once('message', (message) => resolve(message as { cpuSeconds: number; rssMb: number })));
+    return new Promise((resolve) =>
+      server.once('message', (message) => resolve(message as { cpuSeconds: number; rssMb: number })),
+    );
   };
   for (const [what, names] of rows) {
     const before = await usage();
     const rate = await measure(port, names, seconds);
     const after = await usage();
     const perQuery = ((after.cpuSeconds - before.cpuSeconds) * 1e6) / (rate * seconds);
-    console.log(`${what.padEnd(26)} ${Math.round(rate).toString().padStart(7)}/s  server ${perQuery.toFixed(1)} µs of CPU per query, ${after.rssMb} MB`);
+    console.log(
+      `${what.padEnd(26)} ${Math.round(rate).toString().padStart(7)}/s  server ${perQuery.toFixed(1)} µs of CPU per query, ${after.rssMb} MB`,
+    );
   }
   server.disconnect();
 }

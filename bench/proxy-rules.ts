@@ -23,11 +23,14 @@ function sliceOf(i: number, shift: number): EndpointSlice {
   });
   return {
     metadata: { namespace: 'default', name: `svc-${i}-x`, labels: { 'kubernetes.io/service-name': `svc-${i}` } },
-    addressType: 'IPv4', ports: [{ port: 8080, protocol: 'TCP' }], endpoints: addresses.map((a) => ({ addresses: [a] })),
+    addressType: 'IPv4',
+    ports: [{ port: 8080, protocol: 'TCP' }],
+    endpoints: addresses.map((a) => ({ addresses: [a] })),
   };
 }
 
-const quantile = (times: readonly number[], q: number): string => `${(times.toSorted((a, b) => a - b)[Math.floor(times.length * q)] ?? 0).toFixed(1)} ms`;
+const quantile = (times: readonly number[], q: number): string =>
+  `${(times.toSorted((a, b) => a - b)[Math.floor(times.length * q)] ?? 0).toFixed(1)} ms`;
 
 async function main(): Promise<void> {
   const platform = createNodePlatform({ log: { level: 'warn' } });
@@ -35,10 +38,18 @@ async function main(): Promise<void> {
   const api = createFakeApi(() => '2026-01-01T00:00:00Z');
   for (let i = 0; i < services; i++) {
     const clusterIP = `10.43.${i >> 8}.${i & 255}`;
-    api.seed(Services, { metadata: { namespace: 'default', name: `svc-${i}` }, spec: { type: 'ClusterIP', clusterIP, clusterIPs: [clusterIP], ports: [{ port: 80, protocol: 'TCP' }] } });
+    api.seed(Services, {
+      metadata: { namespace: 'default', name: `svc-${i}` },
+      spec: { type: 'ClusterIP', clusterIP, clusterIPs: [clusterIP], ports: [{ port: 80, protocol: 'TCP' }] },
+    });
     api.seed(EndpointSlices, sliceOf(i, 0));
   }
-  const client = createInProcessClient({ handler: api.handler, clock, principal: { name: 'b', groups: [] }, userAgent: 'bench' });
+  const client = createInProcessClient({
+    handler: api.handler,
+    clock,
+    principal: { name: 'b', groups: [] },
+    userAgent: 'bench',
+  });
   const informers = createInformerFactory({ client, clock, random: platform.random, log: platform.log });
   const ended: number[] = [];
   const exec: Exec = {
@@ -52,10 +63,18 @@ async function main(): Promise<void> {
     },
   };
   let nftMs = 0;
-  const proxy = createServiceProxy({ informers, platform: { ...platform, exec } }, {
-    nodeName: 'bench', nftTable: 'keelson-bench', clusterCidr: '10.64.0.0/10', serviceCidr: '10.43.0.0/16', masqueradeMark: 0x4001_0000, mode: 'nftables',
-    commandPrefix: ['ip', 'netns', 'exec', namespace],
-  });
+  const proxy = createServiceProxy(
+    { informers, platform: { ...platform, exec } },
+    {
+      nodeName: 'bench',
+      nftTable: 'keelson-bench',
+      clusterCidr: '10.64.0.0/10',
+      serviceCidr: '10.43.0.0/16',
+      masqueradeMark: 0x4001_0000,
+      mode: 'nftables',
+      commandPrefix: ['ip', 'netns', 'exec', namespace],
+    },
+  );
   const stop = new AbortController();
   informers.start(stop.signal);
   await informers.waitForSync();
@@ -64,19 +83,26 @@ async function main(): Promise<void> {
   const startMs = performance.now();
   const running = proxy.start(stop.signal);
   await proxy.synced();
-  console.log(`first sync of ${services} services × ${endpoints} endpoints: ${(performance.now() - startMs).toFixed(0)} ms, of which nft ${nftMs.toFixed(0)} ms`);
+  console.log(
+    `first sync of ${services} services × ${endpoints} endpoints: ${(performance.now() - startMs).toFixed(0)} ms, of which nft ${nftMs.toFixed(0)} ms`,
+  );
   const times: number[] = [];
   const nftTimes: number[] = [];
   for (let i = 0; i < changes; i++) {
     await clock.sleep(30);
     ended.length = 0;
     const changedMs = performance.now();
-    api.modify<EndpointSlice>(EndpointSlices, `default/svc-${i}-x`, (old) => ({ ...sliceOf(i, 100_000), metadata: old.metadata }));
+    api.modify<EndpointSlice>(EndpointSlices, `default/svc-${i}-x`, (old) => ({
+      ...sliceOf(i, 100_000),
+      metadata: old.metadata,
+    }));
     while (ended.length === 0) await clock.sleep(1);
     times.push((ended[0] as number) - changedMs);
     nftTimes.push(nftMs);
   }
-  console.log(`endpoint change → rule in the kernel: median ${quantile(times, 0.5)}, 95 % ${quantile(times, 0.95)}; of which nft ${quantile(nftTimes, 0.5)}`);
+  console.log(
+    `endpoint change → rule in the kernel: median ${quantile(times, 0.5)}, 95 % ${quantile(times, 0.95)}; of which nft ${quantile(nftTimes, 0.5)}`,
+  );
   stop.abort();
   await running;
   platform.close();

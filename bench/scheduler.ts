@@ -8,12 +8,28 @@ import { schedulePod } from '../src/scheduler/schedule-pod.ts';
 import { testNode, testPluginDeps, testPod } from '../src/scheduler/scheduler-fixture.ts';
 
 const PODS = 2000;
-const apart = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { app: 'x' } } }] } };
-const spread = [{ topologyKey: 'topology.kubernetes.io/zone', maxSkew: 1, whenUnsatisfiable: 'DoNotSchedule', labelSelector: { matchLabels: { app: 'x' } } }];
+const apart = {
+  podAntiAffinity: {
+    requiredDuringSchedulingIgnoredDuringExecution: [
+      { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { app: 'x' } } },
+    ],
+  },
+};
+const spread = [
+  {
+    topologyKey: 'topology.kubernetes.io/zone',
+    maxSkew: 1,
+    whenUnsatisfiable: 'DoNotSchedule',
+    labelSelector: { matchLabels: { app: 'x' } },
+  },
+];
 
 const kinds: readonly { name: string; pod: (i: number) => Pod }[] = [
   { name: 'plain', pod: (i) => testPod(`p${i}`, { cpu: '10m', memory: '10Mi' }) },
-  { name: 'spread over zones', pod: (i) => labelled(testPod(`p${i}`, { cpu: '10m', spec: { topologySpreadConstraints: spread } })) },
+  {
+    name: 'spread over zones',
+    pod: (i) => labelled(testPod(`p${i}`, { cpu: '10m', spec: { topologySpreadConstraints: spread } })),
+  },
   { name: 'apart by host', pod: (i) => labelled(testPod(`p${i}`, { cpu: '10m', spec: { affinity: apart } })) },
 ];
 
@@ -23,9 +39,14 @@ function labelled(pod: Pod): Pod {
 
 function run(nodes: number, pod: (i: number) => Pod): string {
   const plugins = schedulerPlugins.map(({ create }) => create(testPluginDeps()));
-  const profile: Profile = { schedulerName: 'default-scheduler', plugins, weights: Object.fromEntries(schedulerPlugins.map(({ weight }, i) => [plugins[i]?.name ?? '', weight])) };
+  const profile: Profile = {
+    schedulerName: 'default-scheduler',
+    plugins,
+    weights: Object.fromEntries(schedulerPlugins.map(({ weight }, i) => [plugins[i]?.name ?? '', weight])),
+  };
   const cache = createSchedulerCache();
-  for (let i = 0; i < nodes; i++) cache.addNode(testNode(`n${i}`, { labels: { 'topology.kubernetes.io/zone': `z${i % 3}` } }));
+  for (let i = 0; i < nodes; i++)
+    cache.addNode(testNode(`n${i}`, { labels: { 'topology.kubernetes.io/zone': `z${i % 3}` } }));
   const random = createSeededRandom(1);
   const cursor = { startAt: 0 };
   let placed = 0;

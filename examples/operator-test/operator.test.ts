@@ -37,7 +37,8 @@ describe('the website operator', () => {
   }
 
   const website = (name: string, replicas: number): object => ({
-    apiVersion: 'v1', kind: 'ConfigMap',
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
     metadata: { name, labels: { 'example.com/kind': 'website' } },
     data: { image: 'web:1', replicas: String(replicas) },
   });
@@ -76,6 +77,9 @@ describe('the website operator', () => {
     await cluster.faults.restart('apiserver');
     await cluster.apply(website('late', 1));
     await cluster.waitFor('deployment/late', 'Available');
-    assert.equal((await cluster.client.resource(Deployments).get({ namespace: 'default', name: 'late' })).spec?.replicas, 1);
+    assert.equal(
+      (await cluster.client.resource(Deployments).get({ namespace: 'default', name: 'late' })).spec?.replicas,
+      1,
+    );
   });
 });

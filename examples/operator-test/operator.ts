@@ -46,7 +46,9 @@ export async function startOperator(kubeConfig: KubeConfig, namespace: string, i
   );
   let queue = Promise.resolve();
   const enqueue = (website: V1ConfigMap): void => {
-    queue = queue.then(() => (election.isLeader() ? reconcile(website.metadata?.name ?? '') : undefined)).catch((error: unknown) => console.error('reconcile failed', error));
+    queue = queue
+      .then(() => (election.isLeader() ? reconcile(website.metadata?.name ?? '') : undefined))
+      .catch((error: unknown) => console.error('reconcile failed', error));
   };
   informer.on('add', enqueue);
   informer.on('update', enqueue);
@@ -99,8 +101,19 @@ function deploymentOf({ metadata, data }: V1ConfigMap, namespace: string): V1Dep
   const labels = { website: name };
   return {
     metadata: {
-      name, namespace, labels,
-      ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name, uid: metadata?.uid ?? '', controller: true, blockOwnerDeletion: true }],
+      name,
+      namespace,
+      labels,
+      ownerReferences: [
+        {
+          apiVersion: 'v1',
+          kind: 'ConfigMap',
+          name,
+          uid: metadata?.uid ?? '',
+          controller: true,
+          blockOwnerDeletion: true,
+        },
+      ],
     },
     spec: {
       replicas: Number(data?.['replicas'] ?? 1),
@@ -116,17 +129,30 @@ function undefinedIfGone(error: unknown): undefined {
 }
 
 /** One of all replicas holds the lease; it renews it every second, and whoever finds it five seconds old takes it. */
-function createElection(leases: CoordinationV1Api, namespace: string, identity: string): { isLeader(): boolean; start(): Promise<void>; stop(): Promise<void> } {
+function createElection(
+  leases: CoordinationV1Api,
+  namespace: string,
+  identity: string,
+): { isLeader(): boolean; start(): Promise<void>; stop(): Promise<void> } {
   let leading = false;
   let timer: NodeJS.Timeout | undefined;
-  const spec = (): V1Lease['spec'] => ({ holderIdentity: identity, leaseDurationSeconds: 5, renewTime: new V1MicroTime() });
+  let running: Promise<void> = Promise.resolve();
+  const spec = (): V1Lease['spec'] => ({
+    holderIdentity: identity,
+    leaseDurationSeconds: 5,
+    renewTime: new V1MicroTime(),
+  });
   const isFree = ({ spec: held }: V1Lease): boolean =>
-    !held?.holderIdentity || held.holderIdentity === identity || Date.now() - new Date(held.renewTime ?? 0).getTime() > 5000;
+    !held?.holderIdentity ||
+    held.holderIdentity === identity ||
+    Date.now() - new Date(held.renewTime ?? 0).getTime() > 5000;
   const attempt = async (): Promise<void> => {
     try {
       const lease = await leases.readNamespacedLease({ name: LEASE, namespace }).catch(undefinedIfGone);
-      if (lease === undefined) await leases.createNamespacedLease({ namespace, body: { metadata: { name: LEASE }, spec: spec()! } });
-      else if (isFree(lease)) await leases.replaceNamespacedLease({ name: LEASE, namespace, body: { ...lease, spec: spec()! } });
+      if (lease === undefined)
+        await leases.createNamespacedLease({ namespace, body: { metadata: { name: LEASE }, spec: spec()! } });
+      else if (isFree(lease))
+        await leases.replaceNamespacedLease({ name: LEASE, namespace, body: { ...lease, spec: spec()! } });
       leading = lease === undefined || isFree(lease);
     } catch {
       leading = false; // Somebody else was quicker.
@@ -136,14 +162,19 @@ function createElection(leases: CoordinationV1Api, namespace: string, identity: 
     isLeader: () => leading,
     async start() {
       await attempt();
-      timer = setInterval(() => void attempt(), 1000).unref();
+      timer = setInterval(() => (running = attempt()), 1000).unref();
     },
     async stop() {
       clearInterval(timer);
+      await running; // A renewal on its way would make the release a conflict.
       if (!leading) return;
       leading = false;
       const lease = await leases.readNamespacedLease({ name: LEASE, namespace });
-      await leases.replaceNamespacedLease({ name: LEASE, namespace, body: { ...lease, spec: { ...lease.spec, holderIdentity: '' } } });
+      await leases.replaceNamespacedLease({
+        name: LEASE,
+        namespace,
+        body: { ...lease, spec: { ...lease.spec, holderIdentity: '' } },
+      });
     },
   };
 }

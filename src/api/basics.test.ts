@@ -6,22 +6,44 @@ import { invalidValue, notSupported, quote, tooMany, Field } from './field-error
 import { scaledValue } from './int-or-string.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from './meta-validation.ts';
 import {
-  isConfigMapKey, isDns1123Label, isLabelValue, isPortName, isQualifiedName, nameIsDnsSubdomain,
+  isConfigMapKey,
+  isDns1123Label,
+  isLabelValue,
+  isPortName,
+  isQualifiedName,
+  nameIsDnsSubdomain,
 } from './names.ts';
 import { computePodQosClass } from './pod-qos.ts';
 import { findUntoleratedTaint } from './taints-tolerations.ts';
 
 test('ages for people', () => {
   const cases: readonly (readonly [number, string])[] = [
-    [-5, '<invalid>'], [-0.5, '0s'], [119, '119s'], [120, '2m'], [125, '2m5s'], [600, '10m'], [10799, '179m'], [10800, '3h'], [3600 * 7 + 60, '7h1m'],
-    [3600 * 47, '47h'], [3600 * 50, '2d2h'], [86400 * 9, '9d'], [86400 * 800, '2y70d'], [86400 * 3650, '10y'],
+    [-5, '<invalid>'],
+    [-0.5, '0s'],
+    [119, '119s'],
+    [120, '2m'],
+    [125, '2m5s'],
+    [600, '10m'],
+    [10799, '179m'],
+    [10800, '3h'],
+    [3600 * 7 + 60, '7h1m'],
+    [3600 * 47, '47h'],
+    [3600 * 50, '2d2h'],
+    [86400 * 9, '9d'],
+    [86400 * 800, '2y70d'],
+    [86400 * 3650, '10y'],
   ];
   for (const [seconds, want] of cases) assert.equal(humanDuration(seconds * 1000), want, String(seconds));
 });
 
 test('Go durations', () => {
   const cases: readonly (readonly [string, number, string])[] = [
-    ['1h30m', 5400000, '1h30m0s'], ['100ms', 100, '100ms'], ['1.5s', 1500, '1.5s'], ['0', 0, '0s'], ['-2m', -120000, '-2m0s'], ['90s', 90000, '1m30s'],
+    ['1h30m', 5400000, '1h30m0s'],
+    ['100ms', 100, '100ms'],
+    ['1.5s', 1500, '1.5s'],
+    ['0', 0, '0s'],
+    ['-2m', -120000, '-2m0s'],
+    ['90s', 90000, '1m30s'],
   ];
   for (const [text, ms, canonical] of cases) {
     assert.equal(parseDurationMs(text), ms, text);
@@ -34,7 +56,9 @@ test('percentages round as asked', () => {
   assert.equal(scaledValue('25%', 10, true), 3);
   assert.equal(scaledValue('25%', 10, false), 2);
   assert.equal(scaledValue(7, 10, false), 7);
-  assert.throws(() => scaledValue('7', 10, false), { message: 'invalid value for IntOrString: invalid type: string is not a percentage' });
+  assert.throws(() => scaledValue('7', 10, false), {
+    message: 'invalid value for IntOrString: invalid type: string is not a percentage',
+  });
 });
 
 test('field error texts', () => {
@@ -66,26 +90,49 @@ test('metadata of new objects', () => {
   const rules = { namespaced: true, validateName: nameIsDnsSubdomain };
   const root = Field.root();
   const errors = root.errors;
-  validateObjectMeta({ labels: { 'a b': 'c' }, finalizers: ['x'], annotations: { Key: 'v' } }, rules, root.at('metadata'));
-  assert.deepEqual(errors.map((error) => error.field), ['metadata.name', 'metadata.namespace', 'metadata.labels', 'metadata.finalizers[0]']);
+  validateObjectMeta(
+    { labels: { 'a b': 'c' }, finalizers: ['x'], annotations: { Key: 'v' } },
+    rules,
+    root.at('metadata'),
+  );
+  assert.deepEqual(
+    errors.map((error) => error.field),
+    ['metadata.name', 'metadata.namespace', 'metadata.labels', 'metadata.finalizers[0]'],
+  );
   assert.equal(errors[0]!.text, 'Required value: name or generateName is required');
 });
 
 test('metadata of updates', () => {
-  const old = { name: 'a', uid: 'u', resourceVersion: '1', generation: 2, deletionTimestamp: 't', finalizers: ['a.b/c'] };
+  const old = {
+    name: 'a',
+    uid: 'u',
+    resourceVersion: '1',
+    generation: 2,
+    deletionTimestamp: 't',
+    finalizers: ['a.b/c'],
+  };
   const root = Field.root();
   const errors = root.errors;
-  validateObjectMetaUpdate({ ...old, uid: 'w', generation: 1, finalizers: ['a.b/c', 'x.y/z'] }, old, root.at('metadata'));
-  assert.deepEqual(errors.map((error) => `${error.field}: ${error.text}`), [
-    'metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{"x.y/z"}',
-    'metadata.generation: Invalid value: 1: must not be decremented',
-    'metadata.uid: Invalid value: "w": field is immutable',
-  ]);
+  validateObjectMetaUpdate(
+    { ...old, uid: 'w', generation: 1, finalizers: ['a.b/c', 'x.y/z'] },
+    old,
+    root.at('metadata'),
+  );
+  assert.deepEqual(
+    errors.map((error) => `${error.field}: ${error.text}`),
+    [
+      'metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{"x.y/z"}',
+      'metadata.generation: Invalid value: 1: must not be decremented',
+      'metadata.uid: Invalid value: "w": field is immutable',
+    ],
+  );
 });
 
 test('quality of service', () => {
   const full = { cpu: '1', memory: '1Gi' };
-  const pod = (...resources: object[]) => ({ spec: { containers: resources.map((r, i) => ({ name: `c${i}`, resources: r })) } });
+  const pod = (...resources: object[]) => ({
+    spec: { containers: resources.map((r, i) => ({ name: `c${i}`, resources: r })) },
+  });
   assert.equal(computePodQosClass(pod({})), 'BestEffort');
   assert.equal(computePodQosClass(pod({ requests: full, limits: full })), 'Guaranteed');
   assert.equal(computePodQosClass(pod({ requests: full, limits: full }, {})), 'Burstable');

@@ -1,7 +1,14 @@
 /** Durations as Go writes them (`1h30m0s`, `100ms`). Upstream: time.Duration, metav1.Duration. */
 
 const UNIT_NANOS: Readonly<Record<string, number>> = {
-  ns: 1, us: 1e3, '\u00b5s': 1e3, '\u03bcs': 1e3, ms: 1e6, s: 1e9, m: 6e10, h: 3.6e12,
+  ns: 1,
+  us: 1e3,
+  '\u00b5s': 1e3,
+  '\u03bcs': 1e3,
+  ms: 1e6,
+  s: 1e9,
+  m: 6e10,
+  h: 3.6e12,
 };
 const PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/gy;
 

@@ -2,6 +2,7 @@
  * Field errors with upstream's texts: builders for one error, and `Field`, a place in an object that collects them.
  * Upstream: apimachinery/pkg/util/validation/field.
  */
+import { stringifyJson } from './codec/json.ts';
 import type { FieldCause } from './status-error.ts';
 
 /** Collects what a validation finds wrong, in order. */
@@ -12,7 +13,7 @@ export function renderValue(value: unknown): string {
   if (value === undefined || value === null) return 'null';
   if (typeof value === 'string') return quote(value);
   if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return String(value);
-  return JSON.stringify(value);
+  return stringifyJson(value);
 }
 
 const CONTROL: Readonly<Record<string, string>> = { '07': '\\a', '0b': '\\v' };

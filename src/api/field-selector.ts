@@ -72,5 +72,7 @@ export function requiredFieldValue(selector: FieldSelector, field: string): stri
 
 /** The canonical text. */
 export function formatFieldSelector(selector: FieldSelector): string {
-  return selector.map(({ field, operator, value }) => `${field}${operator}${value.replace(/[\\,=]/g, '\\$&')}`).join(',');
+  return selector
+    .map(({ field, operator, value }) => `${field}${operator}${value.replace(/[\\,=]/g, '\\$&')}`)
+    .join(',');
 }

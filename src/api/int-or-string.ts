@@ -14,7 +14,9 @@ export function scaledValue(value: IntOrString, total: number, roundUp: boolean)
   if (typeof value === 'number') return value;
   const percent = percentOf(value);
   if (percent === undefined) {
-    const detail = value.endsWith('%') ? `invalid value ${JSON.stringify(value)}` : 'invalid type: string is not a percentage';
+    const detail = value.endsWith('%')
+      ? `invalid value ${JSON.stringify(value)}`
+      : 'invalid type: string is not a percentage';
     throw new Error(`invalid value for IntOrString: ${detail}`);
   }
   // Integer arithmetic first: 0.1 * 3 must not become 0.30000000000000004 before it is rounded.

@@ -44,13 +44,15 @@ class Parser {
     const requirements: LabelRequirement[] = [];
     while (this.#peek().kind !== 'end') {
       const token = this.#peek();
-      if (token.kind !== 'identifier' && token.text !== '!') fail(`found '${token.text}', expected: !, identifier, or 'end of string'`);
+      if (token.kind !== 'identifier' && token.text !== '!')
+        fail(`found '${token.text}', expected: !, identifier, or 'end of string'`);
       requirements.push(this.#requirement());
       const after = this.#take();
       if (after.kind === 'end') break;
       if (after.text !== ',') fail(`found '${after.text}', expected: ',' or 'end of string'`);
       const follower = this.#peek();
-      if (follower.kind !== 'identifier' && follower.text !== '!') fail(`found '${follower.text}', expected: identifier after ','`);
+      if (follower.kind !== 'identifier' && follower.text !== '!')
+        fail(`found '${follower.text}', expected: identifier after ','`);
     }
     return requirements;
   }
@@ -143,13 +145,15 @@ function checkKey(key: string): void {
 
 function checked(requirement: LabelRequirement): LabelRequirement {
   const { key, operator, values } = requirement;
-  if (values.length === 0) wrap(`values: Invalid value: ${renderValue(values)}: for 'in', 'notin' operators, values set can't be empty`);
+  if (values.length === 0)
+    wrap(`values: Invalid value: ${renderValue(values)}: for 'in', 'notin' operators, values set can't be empty`);
   if ((operator === 'gt' || operator === 'lt') && !/^[+-]?\d+$/.test(values[0]!)) {
     wrap(`values[0]: Invalid value: ${quote(values[0]!)}: for 'Gt', 'Lt' operators, the value must be an integer`);
   }
   for (const [index, value] of values.entries()) {
     const complaints = isLabelValue(value);
-    if (complaints.length > 0) wrap(`values[${index}][${key}]: Invalid value: ${quote(value)}: ${complaints.join('; ')}`);
+    if (complaints.length > 0)
+      wrap(`values[${index}][${key}]: Invalid value: ${quote(value)}: ${complaints.join('; ')}`);
   }
   return requirement;
 }

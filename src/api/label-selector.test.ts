@@ -6,9 +6,19 @@ import { parseLabelSelector } from './label-selector-parser.ts';
 
 test('label selector texts', () => {
   const cases: readonly (readonly [string, Record<string, string>, boolean])[] = [
-    ['', {}, true], ['a=b', { a: 'b' }, true], ['a==b', { a: 'c' }, false], ['a!=b', {}, true], ['a in (b,c)', { a: 'c' }, true],
-    ['a notin (b)', { a: 'b' }, false], ['a', { a: '' }, true], ['!a', { a: '' }, false], ['a=b,c', { a: 'b' }, false],
-    ['a in (b, ,c)', { a: '' }, true], ['a=', { a: '' }, true], ['n>3', { n: '4' }, true], ['n<3', { n: 'x' }, false],
+    ['', {}, true],
+    ['a=b', { a: 'b' }, true],
+    ['a==b', { a: 'c' }, false],
+    ['a!=b', {}, true],
+    ['a in (b,c)', { a: 'c' }, true],
+    ['a notin (b)', { a: 'b' }, false],
+    ['a', { a: '' }, true],
+    ['!a', { a: '' }, false],
+    ['a=b,c', { a: 'b' }, false],
+    ['a in (b, ,c)', { a: '' }, true],
+    ['a=', { a: '' }, true],
+    ['n>3', { n: '4' }, true],
+    ['n<3', { n: 'x' }, false],
     ['example.com/x=y , z', { 'example.com/x': 'y', z: '1' }, true],
   ];
   for (const [text, labels, want] of cases) assert.equal(parseLabelSelector(text).matches(labels), want, text);
@@ -23,7 +33,10 @@ test('label selector errors', () => {
     ['a b', "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt"],
     ['a=b,', "found '', expected: identifier after ','"],
     ['a in b', "unable to parse requirement: found 'b' expected: '('"],
-    ['a in ()', "unable to parse requirement: values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty"],
+    [
+      'a in ()',
+      "unable to parse requirement: values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty",
+    ],
     ['=b', "found '=', expected: !, identifier, or 'end of string'"],
     ['a=b c', "found 'c', expected: ',' or 'end of string'"],
   ];

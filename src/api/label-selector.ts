@@ -101,10 +101,19 @@ export const everything: LabelMatcher = compileRequirements([]);
 
 /** Selects none. */
 export const nothing: LabelMatcher = {
-  matches: () => false, isEverything: false, isNothing: true, requirements: [], toString: () => '',
+  matches: () => false,
+  isEverything: false,
+  isNothing: true,
+  requirements: [],
+  toString: () => '',
 };
 
-const OPERATORS: Readonly<Record<string, LabelOperator>> = { In: 'in', NotIn: 'notin', Exists: 'exists', DoesNotExist: '!' };
+const OPERATORS: Readonly<Record<string, LabelOperator>> = {
+  In: 'in',
+  NotIn: 'notin',
+  Exists: 'exists',
+  DoesNotExist: '!',
+};
 
 function fromExpression(expression: LabelSelectorRequirement): LabelRequirement {
   const operator = Object.hasOwn(OPERATORS, expression.operator) ? OPERATORS[expression.operator] : undefined;

@@ -79,7 +79,10 @@ function validateOwnerReferences(owners: readonly OwnerReference[], field: Field
     if (controller === undefined) controller = owner;
     else {
       const names = `${controller.name} and ${owner.name}`;
-      field.invalid(owners, `Only one reference can have Controller set to true. Found "true" in references for ${names}`);
+      field.invalid(
+        owners,
+        `Only one reference can have Controller set to true. Found "true" in references for ${names}`,
+      );
     }
   }
 }
@@ -110,7 +113,14 @@ export function validateFinalizers(finalizers: readonly string[], field: Field):
   }
 }
 
-const IMMUTABLE = ['name', 'namespace', 'uid', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds'] as const;
+const IMMUTABLE = [
+  'name',
+  'namespace',
+  'uid',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+] as const;
 
 /** Checks metadata of an update: what may not change, and what is checked on create too. The caller has copied system fields. */
 export function validateObjectMetaUpdate(meta: ObjectMeta, old: ObjectMeta, field: Field): void {
@@ -119,11 +129,15 @@ export function validateObjectMetaUpdate(meta: ObjectMeta, old: ObjectMeta, fiel
     const added = (meta.finalizers ?? []).filter((finalizer) => !known.has(finalizer));
     if (added.length > 0) {
       const shown = `[]string{${added.map((finalizer) => JSON.stringify(finalizer)).join(', ')}}`;
-      field.at('finalizers').forbidden(`no new finalizers can be added if the object is being deleted, found new finalizers ${shown}`);
+      field
+        .at('finalizers')
+        .forbidden(`no new finalizers can be added if the object is being deleted, found new finalizers ${shown}`);
     }
   }
-  if ((meta.resourceVersion ?? '') === '') field.at('resourceVersion').invalid(meta.resourceVersion ?? '', 'must be specified for an update');
-  if ((meta.generation ?? 0) < (old.generation ?? 0)) field.at('generation').invalid(meta.generation ?? 0, 'must not be decremented');
+  if ((meta.resourceVersion ?? '') === '')
+    field.at('resourceVersion').invalid(meta.resourceVersion ?? '', 'must be specified for an update');
+  if ((meta.generation ?? 0) < (old.generation ?? 0))
+    field.at('generation').invalid(meta.generation ?? 0, 'must not be decremented');
   for (const name of IMMUTABLE) {
     if (meta[name] !== old[name]) field.at(name).invalid(meta[name] ?? '', FIELD_IMMUTABLE_TEXT);
   }

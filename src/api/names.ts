@@ -17,12 +17,42 @@ const labelValueRegex = whole(LABEL_VALUE);
 const dns1035Regex = whole(DNS1035);
 const wildcardRegex = whole(`\\*\\.${SUBDOMAIN}`);
 
-const LABEL_TEXT = regexText("a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character", LABEL, 'my-name', '123-abc');
-const SUBDOMAIN_TEXT = regexText("a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character", SUBDOMAIN, 'example.com');
-const DNS1035_TEXT = regexText("a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character", DNS1035, 'my-name', 'abc-123');
-const QUALIFIED_TEXT = regexText("must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character", QUALIFIED, 'MyName', 'my.name', '123-abc');
-const LABEL_VALUE_TEXT = regexText("a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character", LABEL_VALUE, 'MyValue', 'my_value', '12345');
-const WILDCARD_TEXT = regexText("a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character", `\\*\\.${SUBDOMAIN}`, '*.example.com');
+const LABEL_TEXT = regexText(
+  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
+  LABEL,
+  'my-name',
+  '123-abc',
+);
+const SUBDOMAIN_TEXT = regexText(
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+  SUBDOMAIN,
+  'example.com',
+);
+const DNS1035_TEXT = regexText(
+  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+  DNS1035,
+  'my-name',
+  'abc-123',
+);
+const QUALIFIED_TEXT = regexText(
+  "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+  QUALIFIED,
+  'MyName',
+  'my.name',
+  '123-abc',
+);
+const LABEL_VALUE_TEXT = regexText(
+  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+  LABEL_VALUE,
+  'MyValue',
+  'my_value',
+  '12345',
+);
+const WILDCARD_TEXT = regexText(
+  "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
+  `\\*\\.${SUBDOMAIN}`,
+  '*.example.com',
+);
 const ENV_TEXT = "a valid environment variable name must consist only of printable ASCII characters other than '='";
 
 /** The complaint about an empty text. */
@@ -122,7 +152,8 @@ export function isEnvVarName(text: string): string[] {
 export function isPortName(text: string): string[] {
   const complaints: string[] = [];
   if (text.length > 15) complaints.push(maxLengthText(15));
-  if (!/^[-a-z0-9]+$/.test(text)) complaints.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)');
+  if (!/^[-a-z0-9]+$/.test(text))
+    complaints.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)');
   if (!/[a-z]/.test(text)) complaints.push('must contain at least one letter (a-z)');
   if (text.includes('--')) complaints.push('must not contain consecutive hyphens');
   if (text.startsWith('-') || text.endsWith('-')) complaints.push('must not begin or end with a hyphen');
@@ -188,7 +219,8 @@ export function maskTrailingDash(name: string): string {
 export type NameCheck = (name: string, prefix: boolean) => string[];
 
 /** Names that are DNS names: most resources. */
-export const nameIsDnsSubdomain: NameCheck = (name, prefix) => isDns1123Subdomain(prefix ? maskTrailingDash(name) : name);
+export const nameIsDnsSubdomain: NameCheck = (name, prefix) =>
+  isDns1123Subdomain(prefix ? maskTrailingDash(name) : name);
 /** Names that are DNS labels: namespaces. */
 export const nameIsDnsLabel: NameCheck = (name, prefix) => isDns1123Label(prefix ? maskTrailingDash(name) : name);
 /** Names that are DNS labels with a letter first: services. */

@@ -36,16 +36,22 @@ export function computePodQosClass(pod: Pick<Pod, 'spec'>): QosClass {
   }
   const requested = Object.keys(requests);
   if (requested.length === 0 && Object.keys(limits).length === 0) return 'BestEffort';
-  const equal = requested.every((name) => limits[name] !== undefined && compareQuantities(limits[name], requests[name]!) === 0);
+  const equal = requested.every(
+    (name) => limits[name] !== undefined && compareQuantities(limits[name], requests[name]!) === 0,
+  );
   return guaranteed && equal && requested.length === Object.keys(limits).length ? 'Guaranteed' : 'Burstable';
 }
 
 function hasPodLevel(resources: ResourceRequirements | undefined): boolean {
-  return QOS_RESOURCES.some((name) => resources?.requests?.[name] !== undefined || resources?.limits?.[name] !== undefined);
+  return QOS_RESOURCES.some(
+    (name) => resources?.requests?.[name] !== undefined || resources?.limits?.[name] !== undefined,
+  );
 }
 
 /** The class in status when there is one, else the computed one. Upstream: GetPodQOS. */
 export function podQosClass(pod: Pick<Pod, 'spec' | 'status'>): QosClass {
   const recorded = pod.status?.qosClass;
-  return recorded === 'Guaranteed' || recorded === 'Burstable' || recorded === 'BestEffort' ? recorded : computePodQosClass(pod);
+  return recorded === 'Guaranteed' || recorded === 'Burstable' || recorded === 'BestEffort'
+    ? recorded
+    : computePodQosClass(pod);
 }

@@ -1,15 +1,41 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  addQuantities, canonicalizeQuantity, compareQuantities, parseQuantity, quantityMilliValue, quantityValue,
-  QuantityError, subtractQuantities,
+  addQuantities,
+  canonicalizeQuantity,
+  compareQuantities,
+  parseQuantity,
+  quantityMilliValue,
+  quantityValue,
+  QuantityError,
+  subtractQuantities,
 } from './quantity.ts';
 
 test('quantities have one canonical text', () => {
   const cases: readonly (readonly [string, string])[] = [
-    ['0', '0'], ['0.5', '500m'], ['1024Mi', '1Gi'], ['1000m', '1'], ['1.5Gi', '1536Mi'], ['100Ki', '100Ki'], ['0.1Ki', '102400m'],
-    ['512Ki', '512Ki'], ['1000', '1k'], ['1e3', '1e3'], ['12e6', '12e6'], ['1E', '1E'], ['-1.5', '-1500m'], ['0.0000000001', '1n'],
-    ['+5', '5'], ['.5', '500m'], ['5.', '5'], ['1Ki', '1Ki'], ['0.5Ki', '512'], ['123456789012345678901', '123456789012345678901'],
+    ['0', '0'],
+    ['0.5', '500m'],
+    ['1024Mi', '1Gi'],
+    ['1000m', '1'],
+    ['1.5Gi', '1536Mi'],
+    ['100Ki', '100Ki'],
+    ['0.1Ki', '102400m'],
+    ['512Ki', '512Ki'],
+    ['1000', '1k'],
+    ['1e3', '1e3'],
+    ['12e6', '12e6'],
+    ['1E', '1E'],
+    ['-1.5', '-1500m'],
+    ['0.0000000001', '1n'],
+    ['+5', '5'],
+    ['.5', '500m'],
+    ['5.', '5'],
+    ['1Ki', '1Ki'],
+    ['0.5Ki', '512'],
+    ['123456789012345678901', '9223372036854775807'],
+    ['1e999', '9223372036854775807'],
+    ['-9E999', '-9223372036854775807'],
+    ['1e-999', '1e-9'],
   ];
   for (const [text, want] of cases) assert.equal(canonicalizeQuantity(text), want, text);
 });

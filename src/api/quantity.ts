@@ -1,7 +1,7 @@
 /**
  * Resource quantities: exact decimal numbers with a suffix. Amounts are counted in nano-units as big integers, so that
- * arithmetic and comparison are exact. Upstream: apimachinery/pkg/api/resource.Quantity; as there, finer digits than
- * nano round up. Differs: no cap at 2^63-1, since big integers need none.
+ * arithmetic and comparison are exact. Upstream: apimachinery/pkg/api/resource.Quantity; as there, a text's finer digits
+ * than nano round up and no text counts more than 2^63-1. Differs: sums are not capped, since big integers need no cap.
  *
  * Parsed texts are memoised (quantities repeat endlessly), so hot paths may parse again and again.
  */
@@ -22,13 +22,27 @@ export class QuantityError extends Error {
 
 const NANO = 1_000_000_000n;
 const SHAPE = /^([+-]?)(\d*)(?:\.(\d*))?(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?\d+)?$/;
-const FORMAT_TEXT = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+/** Upstream's message for text that is no quantity. */
+export const QUANTITY_FORMAT_TEXT =
+  "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const BINARY_POWER: Readonly<Record<string, bigint>> = { Ki: 10n, Mi: 20n, Gi: 30n, Ti: 40n, Pi: 50n, Ei: 60n };
-const DECIMAL_POWER: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, '': 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
+const DECIMAL_POWER: Readonly<Record<string, number>> = {
+  n: -9,
+  u: -6,
+  m: -3,
+  '': 0,
+  k: 3,
+  M: 6,
+  G: 9,
+  T: 12,
+  P: 15,
+  E: 18,
+};
 const DECIMAL_SUFFIXES = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'] as const;
 const BINARY_SUFFIXES = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'] as const;
-/** Larger exponents would only cost memory: upstream's largest number has 19 digits. */
-const MAX_EXPONENT = 64;
+/** Larger exponents would only cost memory: the largest number has 19 digits. */
+const MAX_EXPONENT = 999;
+const MAX_NANOS = ((1n << 63n) - 1n) * NANO;
 const MEMO_LIMIT = 4096;
 const memo = new Map<string, ParsedQuantity>();
 
@@ -58,19 +72,23 @@ export function tryParseQuantity(text: unknown): ParsedQuantity | undefined {
 
 function parseExact(text: string): ParsedQuantity {
   const match = SHAPE.exec(text);
-  if (match === null) throw new QuantityError(text === '' || !/^[+-]?[0-9.]+/.test(text) ? FORMAT_TEXT : suffixProblem(text));
+  if (match === null)
+    throw new QuantityError(text === '' || !/^[+-]?[0-9.]+/.test(text) ? QUANTITY_FORMAT_TEXT : suffixProblem(text));
   const [, sign, whole = '', fraction = '', suffix = ''] = match;
-  if (whole === '' && fraction === '') throw new QuantityError(FORMAT_TEXT);
+  if (whole === '' && fraction === '') throw new QuantityError(QUANTITY_FORMAT_TEXT);
   const digits = BigInt(whole + fraction || '0');
   const { numerator, denominator, format } = scaleOf(suffix);
   const top = digits * numerator * NANO;
   const bottom = denominator * 10n ** BigInt(fraction.length);
-  const magnitude = (top + bottom - 1n) / bottom;
+  const exact = (top + bottom - 1n) / bottom;
+  const magnitude = exact > MAX_NANOS ? MAX_NANOS : exact;
   return { nanos: sign === '-' ? -magnitude : magnitude, format };
 }
 
 function suffixProblem(text: string): string {
-  return /^[+-]?[0-9.]+[eEinumkKMGTP]*[-+]?[0-9]*$/.test(text) ? "unable to parse quantity's suffix" : FORMAT_TEXT;
+  return /^[+-]?[0-9.]+[eEinumkKMGTP]*[-+]?[0-9]*$/.test(text)
+    ? "unable to parse quantity's suffix"
+    : QUANTITY_FORMAT_TEXT;
 }
 
 function scaleOf(suffix: string): { numerator: bigint; denominator: bigint; format: QuantityFormat } {
@@ -111,6 +129,16 @@ function formatBinary(whole: bigint): string {
     step++;
   }
   return `${amount}${BINARY_SUFFIXES[step]}`;
+}
+
+/** Small whole numbers, which most quantities are, stand for themselves. */
+const PLAIN = /^(?:0|[1-9]\d{0,2})$/;
+
+/** Canonical text of a quantity, which upstream writes back for whatever a client sent; undefined when the text is none. */
+export function canonicalQuantity(text: string): string | undefined {
+  if (PLAIN.test(text)) return text;
+  const parsed = tryParseQuantity(text);
+  return parsed && formatQuantity(parsed);
 }
 
 /** Canonical text of a valid quantity text. Throws {@link QuantityError}. */

@@ -58,7 +58,11 @@ export interface FieldCause {
 }
 
 /** Code and reason go together, so they come as one. */
-function failure([code, reason]: readonly [number, StatusReason], message: string, details?: StatusDetails): StatusError {
+function failure(
+  [code, reason]: readonly [number, StatusReason],
+  message: string,
+  details?: StatusDetails,
+): StatusError {
   const named = reason === '' ? {} : { reason };
   const status: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, ...named, code };
   if (details !== undefined) status.details = details;

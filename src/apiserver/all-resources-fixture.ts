@@ -10,9 +10,17 @@ export async function startWithAll(): Promise<TestServer> {
   const platform = testPlatform();
   const storage = createServerStorage({ store: createMemoryStore({ clock: platform.clock }), platform });
   const { objects } = storage;
-  const serviceAllocator = new ServiceAllocator({ objects, random: platform.random }, { serviceClusterIpRanges: ['10.43.0.0/16'] });
-  const definitions = createResourceDefinitions({ objects, platform, serviceAllocator, authorizer: { authorize: () => ({ decision: 'allow', reason: '' }) } });
-  const server = await startTestServer({ storage, definitions });
+  const serviceAllocator = new ServiceAllocator(
+    { objects, random: platform.random },
+    { serviceClusterIpRanges: ['10.43.0.0/16'] },
+  );
+  const definitions = createResourceDefinitions({
+    objects,
+    platform,
+    serviceAllocator,
+    authorizer: { authorize: () => ({ decision: 'allow', reason: '' }) },
+  });
+  const server = await startTestServer({ platform, storage, definitions });
   serviceAllocator.start();
   return { ...server, platform };
 }

@@ -104,9 +104,19 @@ class GenericApiServer implements ApiServer {
     const { clock, random } = platform;
     const log = platform.log.child('apiserver');
     const admission = new AdmissionChain(deps.admission);
-    this.#services = { store: storage.store, hub: storage.hub, admission, clock, random: random.fork('apiserver'), log };
+    this.#services = {
+      store: storage.store,
+      hub: storage.hub,
+      admission,
+      clock,
+      random: random.fork('apiserver'),
+      log,
+    };
     storage.registry.add(definitions, this.#services, this.#serves);
-    const inFlight = new MaxInFlight({ readOnly: config.maxRequestsInFlight ?? 400, mutating: config.maxMutatingRequestsInFlight ?? 200 });
+    const inFlight = new MaxInFlight({
+      readOnly: config.maxRequestsInFlight ?? 400,
+      mutating: config.maxMutatingRequestsInFlight ?? 200,
+    });
     const metrics = new RequestMetrics(inFlight);
     this.handler = createHandler({
       clock,
@@ -129,24 +139,41 @@ class GenericApiServer implements ApiServer {
     const { registry } = storage;
     const routes = new RouteTable();
     const groupVersionPaths = (): string[] =>
-      [...registry.served].map(({ info }) => (info.group === '' ? `/api/${info.version}` : `/apis/${apiVersionOf(info)}`));
+      [...registry.served].map(({ info }) =>
+        info.group === '' ? `/api/${info.version}` : `/apis/${apiVersionOf(info)}`,
+      );
     routes.add([
       ...discoveryRoutes({ registry, crypto: platform.crypto, serverAddress }),
-      ...openApiRoutes({ registry, gitVersion: version.gitVersion, ...(customOpenApi === undefined ? {} : { custom: customOpenApi }) }),
+      ...openApiRoutes({
+        registry,
+        gitVersion: version.gitVersion,
+        ...(customOpenApi === undefined ? {} : { custom: customOpenApi }),
+      }),
       ...healthRoutes(() => this.#healthChecks()),
-      ...serverInfoRoutes({ version, metrics: platform.metrics, ownMetrics: () => metrics.expose(this.#watches.size), routes, groupVersionPaths }),
+      ...serverInfoRoutes({
+        version,
+        metrics: platform.metrics,
+        ownMetrics: () => metrics.expose(this.#watches.size),
+        routes,
+        groupVersionPaths,
+      }),
       ...(this.#deps.routes ?? []),
     ]);
     return routes;
   }
 
   #healthChecks(): HealthCheck[] {
-    const store = (): string | undefined => (this.#deps.storage.hub.healthy ? undefined : 'the watch on the store is down');
+    const store = (): string | undefined =>
+      this.#deps.storage.hub.healthy ? undefined : 'the watch on the store is down';
     return [
       { name: 'ping', check: () => undefined },
       { name: 'log', check: () => undefined },
       { name: 'etcd', check: store },
-      { name: 'informer-sync', check: () => (this.#started ? undefined : 'caches are not filled'), endpoints: ['readyz'] },
+      {
+        name: 'informer-sync',
+        check: () => (this.#started ? undefined : 'caches are not filled'),
+        endpoints: ['readyz'],
+      },
       ...(this.#deps.healthChecks ?? []),
     ];
   }
@@ -177,7 +204,9 @@ class GenericApiServer implements ApiServer {
 
   async addDefinitions(definitions: readonly ResourceDefinition[]): Promise<void> {
     const { hub, registry } = this.#deps.storage;
-    const prefixes = new Set(definitions.map((definition) => definition.storagePrefix).filter((prefix) => prefix !== ''));
+    const prefixes = new Set(
+      definitions.map((definition) => definition.storagePrefix).filter((prefix) => prefix !== ''),
+    );
     if (this.#started) for (const prefix of prefixes) await hub.load(prefix);
     registry.add(definitions, this.#services, this.#serves);
   }

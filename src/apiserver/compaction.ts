@@ -22,6 +22,8 @@ export function startCompaction(deps: CompactionDeps, periodMs: number = COMPACT
     const target = before;
     before = deps.revision();
     if (target <= 0) return;
-    deps.store.compact(target).catch((error: unknown) => deps.log.warn('compaction failed', { err: error, revision: target }));
+    deps.store
+      .compact(target)
+      .catch((error: unknown) => deps.log.warn('compaction failed', { err: error, revision: target }));
   });
 }

@@ -5,9 +5,17 @@ import { startTestServer } from './server-fixture.ts';
 
 const maps = '/api/v1/namespaces/default/configmaps';
 const podsPath = '/api/v1/namespaces/default/pods';
-const configMap = (name: string, data: Record<string, string> = { a: '1' }, metadata: object = {}) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, ...metadata }, data });
+const configMap = (name: string, data: Record<string, string> = { a: '1' }, metadata: object = {}) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, ...metadata },
+  data,
+});
 const pod = (name: string, spec: object = {}, metadata: object = {}) => ({
-  apiVersion: 'v1', kind: 'Pod', metadata: { name, ...metadata }, spec: { containers: [{ name: 'c', image: 'i' }], ...spec },
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, ...metadata },
+  spec: { containers: [{ name: 'c', image: 'i' }], ...spec },
 });
 
 test('an object is created, read, updated, patched and deleted', async () => {
@@ -27,15 +35,25 @@ test('an object is created, read, updated, patched and deleted', async () => {
   assert.ok(Number(updated.body.metadata.resourceVersion) > Number(got.body.metadata.resourceVersion));
 
   const again = await send('PUT', `${maps}/one`, updated.body);
-  assert.equal(again.body.metadata.resourceVersion, updated.body.metadata.resourceVersion, 'an update without change writes nothing');
+  assert.equal(
+    again.body.metadata.resourceVersion,
+    updated.body.metadata.resourceVersion,
+    'an update without change writes nothing',
+  );
 
   const stale = await send('PUT', `${maps}/one`, { ...got.body, data: { a: '3' } });
   assert.equal(stale.status, 409);
-  assert.equal(stale.body.message, 'Operation cannot be fulfilled on configmaps "one": the object has been modified; please apply your changes to the latest version and try again');
+  assert.equal(
+    stale.body.message,
+    'Operation cannot be fulfilled on configmaps "one": the object has been modified; please apply your changes to the latest version and try again',
+  );
 
   const removed = await send('DELETE', `${maps}/one`);
   assert.equal(removed.status, 200);
-  assert.deepEqual([removed.body.status, removed.body.details.name, removed.body.details.kind], ['Success', 'one', 'configmaps']);
+  assert.deepEqual(
+    [removed.body.status, removed.body.details.name, removed.body.details.kind],
+    ['Success', 'one', 'configmaps'],
+  );
   assert.equal((await send('GET', `${maps}/one`)).body.message, 'configmaps "one" not found');
 });
 
@@ -46,7 +64,10 @@ test('patches that name no revision never lose to each other, however many there
   const keys = Array.from({ length: 40 }, (_, index) => `k${index}`);
   const merge = { 'content-type': 'application/merge-patch+json' };
   const answers = await Promise.all(keys.map((key) => send('PATCH', `${maps}/p`, { data: { [key]: 'x' } }, merge)));
-  assert.deepEqual(answers.filter(({ status }) => status !== 200).map(({ text }) => text), []);
+  assert.deepEqual(
+    answers.filter(({ status }) => status !== 200).map(({ text }) => text),
+    [],
+  );
   assert.deepEqual(Object.keys((await send('GET', `${maps}/p`)).body.data).sort(), ['a', ...keys].sort());
 });
 
@@ -66,9 +87,20 @@ test('patches of all four kinds', async () => {
   const apply = { 'content-type': 'application/apply-patch+yaml' };
   const applied = await send('PATCH', `${maps}/p?fieldManager=me`, configMap('p', { d: '4' }), apply);
   assert.deepEqual(applied.body.data, { b: '2', c: '3', d: '4' });
-  const fresh = await send('PATCH', `${maps}/new?fieldManager=me`, 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\ndata: {x: why}\n', apply);
+  const fresh = await send(
+    'PATCH',
+    `${maps}/new?fieldManager=me`,
+    'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\ndata: {x: why}\n',
+    apply,
+  );
   assert.equal(fresh.status, 201, fresh.text);
-  assert.deepEqual(fresh.body.metadata.managedFields.map((entry: { manager: string; operation: string }) => [entry.manager, entry.operation]), [['me', 'Apply']]);
+  assert.deepEqual(
+    fresh.body.metadata.managedFields.map((entry: { manager: string; operation: string }) => [
+      entry.manager,
+      entry.operation,
+    ]),
+    [['me', 'Apply']],
+  );
   const clash = await send('PATCH', `${maps}/new?fieldManager=other`, configMap('new', { x: 'z' }), apply);
   assert.equal(clash.status, 409);
   assert.match(clash.body.message, /Apply failed with 1 conflict: conflict with "me"/);
@@ -76,41 +108,217 @@ test('patches of all four kinds', async () => {
   assert.deepEqual(forced.body.data, { x: 'z' });
 });
 
-test('refusals carry upstream\'s codes and texts', async () => {
+test("refusals carry upstream's codes and texts", async () => {
   const { send } = await startTestServer();
   await send('POST', maps, configMap('there'));
   const cases: [string, string, string, unknown, Record<string, string>, number, RegExp][] = [
     ['same name', 'POST', maps, configMap('there'), {}, 409, /^configmaps "there" already exists$/],
-    ['bad name', 'POST', maps, configMap('NO'), {}, 422, /^ConfigMap "NO" is invalid: metadata\.name: Invalid value: "NO": a lowercase RFC 1123 subdomain/],
-    ['other namespace', 'POST', maps, configMap('x', {}, { namespace: 'b' }), {}, 400, /^the namespace of the provided object does not match the namespace sent on the request$/],
-    ['other version', 'POST', maps, { ...configMap('x'), apiVersion: 'v2' }, {}, 400, /^the API version in the data \(v2\) does not match the expected API version \(v1\)$/],
-    ['not JSON', 'POST', maps, '{', {}, 400, /^the object provided is unrecognized \(must be of type ConfigMap\): couldn't get version\/kind; json parse error/],
+    [
+      'bad name',
+      'POST',
+      maps,
+      configMap('NO'),
+      {},
+      422,
+      /^ConfigMap "NO" is invalid: metadata\.name: Invalid value: "NO": a lowercase RFC 1123 subdomain/,
+    ],
+    [
+      'other namespace',
+      'POST',
+      maps,
+      configMap('x', {}, { namespace: 'b' }),
+      {},
+      400,
+      /^the namespace of the provided object does not match the namespace sent on the request$/,
+    ],
+    [
+      'other version',
+      'POST',
+      maps,
+      { ...configMap('x'), apiVersion: 'v2' },
+      {},
+      400,
+      /^the API version in the data \(v2\) does not match the expected API version \(v1\)$/,
+    ],
+    [
+      'not JSON',
+      'POST',
+      maps,
+      '{',
+      {},
+      400,
+      /^the object provided is unrecognized \(must be of type ConfigMap\): couldn't get version\/kind; json parse error/,
+    ],
     ['no object', 'POST', maps, '[]', {}, 400, /unrecognized/],
-    ['wrong type', 'POST', maps, { ...configMap('x'), data: { a: 1 } }, {}, 400, /ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal number/],
-    ['strict', 'POST', `${maps}?fieldValidation=Strict`, { ...configMap('x'), foo: 1 }, {}, 400, /strict decoding error: unknown field "foo"/],
-    ['media type', 'POST', maps, 'x', { 'content-type': 'text/plain' }, 415, /accepted media types include: application\/json, application\/yaml/],
-    ['accept', 'GET', `${maps}/there`, undefined, { accept: 'text/html' }, 406, /^only the following media types are accepted: application\/json, application\/yaml, application\/vnd.kubernetes.protobuf$/],
-    ['name in body', 'PUT', `${maps}/there`, configMap('other'), {}, 400, /^the name of the object \(other\) does not match the name on the URL \(there\)$/],
+    [
+      'wrong type',
+      'POST',
+      maps,
+      { ...configMap('x'), data: { a: 1 } },
+      {},
+      400,
+      /ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal number/,
+    ],
+    [
+      'strict',
+      'POST',
+      `${maps}?fieldValidation=Strict`,
+      { ...configMap('x'), foo: 1 },
+      {},
+      400,
+      /strict decoding error: unknown field "foo"/,
+    ],
+    [
+      'media type',
+      'POST',
+      maps,
+      'x',
+      { 'content-type': 'text/plain' },
+      415,
+      /accepted media types include: application\/json, application\/yaml/,
+    ],
+    [
+      'accept',
+      'GET',
+      `${maps}/there`,
+      undefined,
+      { accept: 'text/html' },
+      406,
+      /^only the following media types are accepted: application\/json, application\/yaml, application\/vnd.kubernetes.protobuf$/,
+    ],
+    [
+      'name in body',
+      'PUT',
+      `${maps}/there`,
+      configMap('other'),
+      {},
+      400,
+      /^the name of the object \(other\) does not match the name on the URL \(there\)$/,
+    ],
     ['patch type', 'PATCH', `${maps}/there`, {}, {}, 415, /application\/apply-patch\+yaml/],
-    ['broken patch', 'PATCH', `${maps}/there`, '{', { 'content-type': 'application/merge-patch+json' }, 400, /error decoding patch/],
-    ['strategic patch of an unknown field', 'PATCH', `${maps}/there`, { spec: { x: 1 } }, { 'content-type': 'application/strategic-merge-patch+json' }, 400, /unable to find api field in struct ConfigMap/],
-    ['json patch that does not fit', 'PATCH', `${maps}/there`, [{ op: 'remove', path: '/data/none' }], { 'content-type': 'application/json-patch+json' }, 422, /./],
-    ['patch to a wrong type', 'PATCH', `${maps}/there`, { data: { a: 1 } }, { 'content-type': 'application/merge-patch+json' }, 422, /patch: Invalid value: .*cannot unmarshal number/],
-    ['patch of the name', 'PATCH', `${maps}/there`, { metadata: { name: 'other' } }, { 'content-type': 'application/merge-patch+json' }, 422, /metadata\.name: Invalid value: "other": field is immutable/],
-    ['apply without manager', 'PATCH', `${maps}/there`, {}, { 'content-type': 'application/apply-patch+yaml' }, 422, /fieldManager: Required value: is required for apply patch/],
-    ['unknown resource', 'GET', '/api/v1/frobs', undefined, {}, 404, /^the server could not find the requested resource$/],
+    [
+      'broken patch',
+      'PATCH',
+      `${maps}/there`,
+      '{',
+      { 'content-type': 'application/merge-patch+json' },
+      400,
+      /error decoding patch/,
+    ],
+    [
+      'strategic patch of an unknown field',
+      'PATCH',
+      `${maps}/there`,
+      { spec: { x: 1 } },
+      { 'content-type': 'application/strategic-merge-patch+json' },
+      400,
+      /unable to find api field in struct ConfigMap/,
+    ],
+    [
+      'json patch that does not fit',
+      'PATCH',
+      `${maps}/there`,
+      [{ op: 'remove', path: '/data/none' }],
+      { 'content-type': 'application/json-patch+json' },
+      422,
+      /./,
+    ],
+    [
+      'patch to a wrong type',
+      'PATCH',
+      `${maps}/there`,
+      { data: { a: 1 } },
+      { 'content-type': 'application/merge-patch+json' },
+      422,
+      /patch: Invalid value: .*cannot unmarshal number/,
+    ],
+    [
+      'patch of the name',
+      'PATCH',
+      `${maps}/there`,
+      { metadata: { name: 'other' } },
+      { 'content-type': 'application/merge-patch+json' },
+      422,
+      /metadata\.name: Invalid value: "other": field is immutable/,
+    ],
+    [
+      'apply without manager',
+      'PATCH',
+      `${maps}/there`,
+      {},
+      { 'content-type': 'application/apply-patch+yaml' },
+      422,
+      /fieldManager: Required value: is required for apply patch/,
+    ],
+    [
+      'unknown resource',
+      'GET',
+      '/api/v1/frobs',
+      undefined,
+      {},
+      404,
+      /^the server could not find the requested resource$/,
+    ],
     ['unknown group', 'GET', '/apis/foo.io/v1/bars', undefined, {}, 404, /could not find/],
     ['unknown sub-resource', 'GET', `${maps}/there/status`, undefined, {}, 404, /could not find/],
-    ['selector', 'GET', `${maps}?fieldSelector=data.x=1`, undefined, {}, 400, /"data\.x" is not a known field selector: only "metadata\.name", "metadata\.namespace"/],
+    [
+      'selector',
+      'GET',
+      `${maps}?fieldSelector=data.x=1`,
+      undefined,
+      {},
+      400,
+      /"data\.x" is not a known field selector: only "metadata\.name", "metadata\.namespace"/,
+    ],
     ['label selector', 'GET', `${maps}?labelSelector=a%3D%3D%3D`, undefined, {}, 400, /./],
-    ['continue', 'GET', `${maps}?continue=xyz`, undefined, {}, 400, /^invalid continue token: continue key is not valid/],
+    [
+      'continue',
+      'GET',
+      `${maps}?continue=xyz`,
+      undefined,
+      {},
+      400,
+      /^invalid continue token: continue key is not valid/,
+    ],
     ['revision', 'GET', `${maps}?resourceVersion=abc`, undefined, {}, 400, /resourceVersion: Invalid value: "abc"/],
-    ['dry run', 'POST', `${maps}?dryRun=Some`, configMap('x'), {}, 422, /dryRun: Unsupported value: "Some": supported values: "All"/],
+    [
+      'dry run',
+      'POST',
+      `${maps}?dryRun=Some`,
+      configMap('x'),
+      {},
+      422,
+      /dryRun: Unsupported value: "Some": supported values: "All"/,
+    ],
     ['missing', 'DELETE', `${maps}/gone`, undefined, {}, 404, /^configmaps "gone" not found$/],
-    ['precondition', 'DELETE', `${maps}/there`, { preconditions: { uid: 'x' } }, {}, 409, /Precondition failed: UID in precondition: x/],
+    [
+      'precondition',
+      'DELETE',
+      `${maps}/there`,
+      { preconditions: { uid: 'x' } },
+      {},
+      409,
+      /Precondition failed: UID in precondition: x/,
+    ],
     ['percent', 'GET', '/api/v1/namespaces/%zz/configmaps', undefined, {}, 400, /invalid URL escape/],
-    ['invalid pod', 'POST', podsPath, { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' } }, {}, 422, /^Pod "p" is invalid: spec\.containers: Required value$/],
-    ['create with version', 'POST', maps, configMap('x', {}, { resourceVersion: '5' }), {}, 400, /resourceVersion should not be set on objects to be created/],
+    [
+      'invalid pod',
+      'POST',
+      podsPath,
+      { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' } },
+      {},
+      422,
+      /^Pod "p" is invalid: spec\.containers: Required value$/,
+    ],
+    [
+      'create with version',
+      'POST',
+      maps,
+      configMap('x', {}, { resourceVersion: '5' }),
+      {},
+      400,
+      /resourceVersion should not be set on objects to be created/,
+    ],
   ];
   for (const [name, method, path, body, headers, status, message] of cases) {
     const answer = await send(method, path, body, headers);
@@ -140,29 +348,45 @@ test('generated names differ and dry runs store nothing', async () => {
   assert.equal((await send('GET', `${maps}/dry`)).status, 404);
   const name = first.body.metadata.name as string;
   assert.equal((await send('DELETE', `${maps}/${name}?dryRun=All`)).status, 200);
-  const patched = await send('PATCH', `${maps}/${name}?dryRun=All`, { data: { z: '1' } }, { 'content-type': 'application/merge-patch+json' });
+  const patched = await send(
+    'PATCH',
+    `${maps}/${name}?dryRun=All`,
+    { data: { z: '1' } },
+    { 'content-type': 'application/merge-patch+json' },
+  );
   assert.deepEqual(patched.body.data, { z: '1' });
   assert.equal((await send('GET', `${maps}/${name}`)).body.data, undefined);
 });
 
 test('lists come in pages of one revision, with selectors and counts', async () => {
   const { send } = await startTestServer();
-  for (let i = 0; i < 7; i++) await send('POST', maps, configMap(`m${i}`, {}, { labels: { parity: i % 2 === 0 ? 'even' : 'odd' } }));
+  for (let i = 0; i < 7; i++)
+    await send('POST', maps, configMap(`m${i}`, {}, { labels: { parity: i % 2 === 0 ? 'even' : 'odd' } }));
   const first = await send('GET', `${maps}?limit=3`);
   assert.equal(first.body.kind, 'ConfigMapList');
   assert.equal(first.body.metadata.remainingItemCount, 4);
   await send('DELETE', `${maps}/m4`);
   await send('POST', maps, configMap('m9'));
   const second = await send('GET', `${maps}?limit=3&continue=${first.body.metadata.continue}`);
-  assert.deepEqual(second.body.items.map((i: { metadata: { name: string } }) => i.metadata.name), ['m3', 'm4', 'm5'], 'as of the first page');
+  assert.deepEqual(
+    second.body.items.map((i: { metadata: { name: string } }) => i.metadata.name),
+    ['m3', 'm4', 'm5'],
+    'as of the first page',
+  );
   assert.equal(second.body.metadata.resourceVersion, first.body.metadata.resourceVersion);
   const third = await send('GET', `${maps}?limit=3&continue=${second.body.metadata.continue}`);
   assert.deepEqual([third.body.items.length, third.body.metadata.continue], [1, undefined]);
   const odd = await send('GET', `${maps}?labelSelector=parity%3Dodd`);
-  assert.deepEqual(odd.body.items.map((i: { metadata: { name: string } }) => i.metadata.name), ['m1', 'm3', 'm5']);
+  assert.deepEqual(
+    odd.body.items.map((i: { metadata: { name: string } }) => i.metadata.name),
+    ['m1', 'm3', 'm5'],
+  );
   const one = await send('GET', `${maps}?fieldSelector=metadata.name%3Dm1`);
   assert.equal(one.body.items.length, 1);
-  const exact = await send('GET', `${maps}?resourceVersion=${first.body.metadata.resourceVersion}&resourceVersionMatch=Exact`);
+  const exact = await send(
+    'GET',
+    `${maps}?resourceVersion=${first.body.metadata.resourceVersion}&resourceVersionMatch=Exact`,
+  );
   assert.equal(exact.body.items.length, 7);
 });
 
@@ -186,11 +410,22 @@ test('graceful deletion: marked, shortened, then gone', async () => {
   const { send } = await startTestServer();
   await send('POST', podsPath, pod('p', { nodeName: 'n' }));
   const marked = await send('DELETE', `${podsPath}/p`);
-  assert.deepEqual([marked.status, marked.body.metadata.deletionTimestamp, marked.body.metadata.deletionGracePeriodSeconds, marked.body.metadata.generation], [200, '2026-01-01T00:00:30Z', 30, 2]);
+  assert.deepEqual(
+    [
+      marked.status,
+      marked.body.metadata.deletionTimestamp,
+      marked.body.metadata.deletionGracePeriodSeconds,
+      marked.body.metadata.generation,
+    ],
+    [200, '2026-01-01T00:00:30Z', 30, 2],
+  );
   const longer = await send('DELETE', `${podsPath}/p`, { gracePeriodSeconds: 60 });
   assert.equal(longer.body.metadata.deletionGracePeriodSeconds, 30);
   const shorter = await send('DELETE', `${podsPath}/p`, { gracePeriodSeconds: 5 });
-  assert.deepEqual([shorter.body.metadata.deletionTimestamp, shorter.body.metadata.deletionGracePeriodSeconds], ['2026-01-01T00:00:05Z', 5]);
+  assert.deepEqual(
+    [shorter.body.metadata.deletionTimestamp, shorter.body.metadata.deletionGracePeriodSeconds],
+    ['2026-01-01T00:00:05Z', 5],
+  );
   await send('DELETE', `${podsPath}/p`, { gracePeriodSeconds: 0 });
   assert.equal((await send('GET', `${podsPath}/p`)).status, 404);
 });
@@ -201,9 +436,19 @@ test('finalizers keep an object until the last is gone', async () => {
   const marked = await send('DELETE', `${maps}/f`, { propagationPolicy: 'Foreground' });
   assert.deepEqual(marked.body.metadata.finalizers, ['example.com/x', 'foregroundDeletion']);
   assert.equal(marked.body.metadata.deletionGracePeriodSeconds, 0);
-  const adding = await send('PATCH', `${maps}/f`, { metadata: { finalizers: ['example.com/x', 'foregroundDeletion', 'example.com/y'] } }, { 'content-type': 'application/merge-patch+json' });
+  const adding = await send(
+    'PATCH',
+    `${maps}/f`,
+    { metadata: { finalizers: ['example.com/x', 'foregroundDeletion', 'example.com/y'] } },
+    { 'content-type': 'application/merge-patch+json' },
+  );
   assert.equal(adding.status, 422);
-  const last = await send('PATCH', `${maps}/f`, { metadata: { finalizers: null } }, { 'content-type': 'application/merge-patch+json' });
+  const last = await send(
+    'PATCH',
+    `${maps}/f`,
+    { metadata: { finalizers: null } },
+    { 'content-type': 'application/merge-patch+json' },
+  );
   assert.equal(last.status, 200);
   assert.equal((await send('GET', `${maps}/f`)).status, 404);
 });
@@ -221,37 +466,78 @@ test('status and scale', async () => {
   const { send } = await startTestServer();
   const path = '/apis/apps/v1/namespaces/default/deployments';
   const made = await send('POST', path, {
-    apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'd' },
-    spec: { replicas: 2, selector: { matchLabels: { a: 'b' } }, template: { metadata: {}, spec: { containers: [] } } }, status: { replicas: 9 },
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'd' },
+    spec: { replicas: 2, selector: { matchLabels: { a: 'b' } }, template: { metadata: {}, spec: { containers: [] } } },
+    status: { replicas: 9 },
   });
   assert.equal(made.status, 201, made.text);
   assert.equal(made.body.status.replicas, undefined);
-  const status = await send('PATCH', `${path}/d/status`, { spec: { replicas: 7 }, status: { replicas: 2 } }, { 'content-type': 'application/merge-patch+json' });
+  const status = await send(
+    'PATCH',
+    `${path}/d/status`,
+    { spec: { replicas: 7 }, status: { replicas: 2 } },
+    { 'content-type': 'application/merge-patch+json' },
+  );
   assert.deepEqual([status.body.spec.replicas, status.body.status.replicas], [2, 2]);
   const scale = await send('GET', `${path}/d/scale`);
-  assert.deepEqual([scale.body.kind, scale.body.spec.replicas, scale.body.status], ['Scale', 2, { replicas: 2, selector: 'app=web' }]);
+  assert.deepEqual(
+    [scale.body.kind, scale.body.spec.replicas, scale.body.status],
+    ['Scale', 2, { replicas: 2, selector: 'app=web' }],
+  );
   const scaled = await send('PUT', `${path}/d/scale`, { ...scale.body, spec: { replicas: 0 } });
   assert.equal(scaled.status, 200, scaled.text);
   assert.equal((await send('GET', `${path}/d`)).body.spec.replicas, 0);
-  const patched = await send('PATCH', `${path}/d/scale`, { spec: { replicas: 3 } }, { 'content-type': 'application/merge-patch+json' });
+  const patched = await send(
+    'PATCH',
+    `${path}/d/scale`,
+    { spec: { replicas: 3 } },
+    { 'content-type': 'application/merge-patch+json' },
+  );
   assert.equal(patched.body.spec.replicas, 3);
-  assert.equal((await send('PATCH', `${path}/d/scale`, { spec: { replicas: -1 } }, { 'content-type': 'application/merge-patch+json' })).status, 422);
+  assert.equal(
+    (
+      await send(
+        'PATCH',
+        `${path}/d/scale`,
+        { spec: { replicas: -1 } },
+        { 'content-type': 'application/merge-patch+json' },
+      )
+    ).status,
+    422,
+  );
 });
 
 test('a collection is deleted by selector', async () => {
   const { send } = await startTestServer();
-  for (const [name, app] of [['a', 'x'], ['b', 'x'], ['c', 'y']] as const) await send('POST', maps, configMap(name, {}, { labels: { app } }));
+  for (const [name, app] of [
+    ['a', 'x'],
+    ['b', 'x'],
+    ['c', 'y'],
+  ] as const)
+    await send('POST', maps, configMap(name, {}, { labels: { app } }));
   const answer = await send('DELETE', `${maps}?labelSelector=app%3Dx`);
   assert.equal(answer.body.items.length, 2);
-  assert.deepEqual((await send('GET', maps)).body.items.map((i: { metadata: { name: string } }) => i.metadata.name), ['c']);
+  assert.deepEqual(
+    (await send('GET', maps)).body.items.map((i: { metadata: { name: string } }) => i.metadata.name),
+    ['c'],
+  );
 });
 
 test('forms: table, bare metadata, YAML, protobuf', async () => {
   const { send } = await startTestServer();
   await send('POST', maps, configMap('t'));
-  const table = await send('GET', maps, undefined, { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json' });
-  assert.deepEqual([table.body.kind, table.body.rows[0].cells, table.body.rows[0].object.kind], ['Table', ['t', '0s'], 'PartialObjectMetadata']);
-  const meta = await send('GET', `${maps}/t`, undefined, { accept: 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io' });
+  const table = await send('GET', maps, undefined, {
+    accept: 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json',
+  });
+  assert.deepEqual(
+    [table.body.kind, table.body.rows[0].cells, table.body.rows[0].object.kind],
+    ['Table', ['t', '0s'], 'PartialObjectMetadata'],
+  );
+  const meta = await send('GET', `${maps}/t`, undefined, {
+    accept: 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io',
+  });
   assert.deepEqual([meta.body.kind, meta.body.data], ['PartialObjectMetadata', undefined]);
   const yaml = await send('GET', `${maps}/t`, undefined, { accept: 'application/yaml' });
   assert.match(yaml.text, /^apiVersion: v1\n/);
@@ -271,12 +557,19 @@ test('forms: table, bare metadata, YAML, protobuf', async () => {
 test('bare metadata as protobuf, as metadata informers ask for it', async () => {
   const { send } = await startTestServer();
   await send('POST', maps, configMap('t'));
-  for (const [path, as] of [[maps, 'PartialObjectMetadataList'], [`${maps}/t`, 'PartialObjectMetadata']] as const) {
-    const answer = await send('GET', path, undefined, { accept: `application/vnd.kubernetes.protobuf;as=${as};v=v1;g=meta.k8s.io` });
+  for (const [path, as] of [
+    [maps, 'PartialObjectMetadataList'],
+    [`${maps}/t`, 'PartialObjectMetadata'],
+  ] as const) {
+    const answer = await send('GET', path, undefined, {
+      accept: `application/vnd.kubernetes.protobuf;as=${as};v=v1;g=meta.k8s.io`,
+    });
     assert.ok(answer.response.kind === 'bytes');
     const object = decodeProtobuf(Buffer.concat(answer.response.chunks));
     assert.equal(object['kind'], as);
   }
-  const table = await send('GET', maps, undefined, { accept: 'application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io,application/json' });
+  const table = await send('GET', maps, undefined, {
+    accept: 'application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io,application/json',
+  });
   assert.equal(table.body.kind, 'ConfigMapList', 'tables have no protobuf form');
 });

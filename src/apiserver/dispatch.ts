@@ -2,6 +2,7 @@
 import { methodNotAllowed, noSuchPath } from '../api/status-error.ts';
 import type { ApiResponse } from '../api/transport.ts';
 import type { AdmissionChain } from './admission/admission-chain.ts';
+import { deprecationOf } from './deprecations.ts';
 import type { Call } from './endpoints/endpoint.ts';
 import { serveGet } from './endpoints/get.ts';
 import { serveList } from './endpoints/list.ts';
@@ -34,16 +35,24 @@ function checkScope(store: GenericStore, scope: RequestScope): void {
 }
 
 /** Serves a request on a resource. Throws or rejects with StatusErrors. */
-export function dispatch(store: GenericStore, scope: RequestScope, deps: DispatchDeps): ApiResponse | Promise<ApiResponse> {
+export function dispatch(
+  store: GenericStore,
+  scope: RequestScope,
+  deps: DispatchDeps,
+): ApiResponse | Promise<ApiResponse> {
   checkScope(store, scope);
-  if (!methods.has(scope.request.method)) throw methodNotAllowed(store.groupResource, scope.request.method.toLowerCase());
+  if (!methods.has(scope.request.method))
+    throw methodNotAllowed(store.groupResource, scope.request.method.toLowerCase());
+  const deprecation = scope.request.wantsObjects ? undefined : deprecationOf(store.info);
+  if (deprecation !== undefined) scope.addWarning(deprecation);
   const { subresource, verb } = scope.info;
   const call: Call = { store, scope, subresource, admission: deps.admission };
   if (subresource !== '') return serveSubresource(call);
   const { virtual } = store.definition;
   if (virtual !== undefined) return serveVirtual(call, virtual);
   if (!store.info.verbs.includes(verb)) throw methodNotAllowed(store.groupResource, verb);
-  if (scope.info.name === '' && (verb === 'update' || verb === 'patch')) throw methodNotAllowed(store.groupResource, verb);
+  if (scope.info.name === '' && (verb === 'update' || verb === 'patch'))
+    throw methodNotAllowed(store.groupResource, verb);
   if (scope.info.name !== '' && verb === 'create') throw methodNotAllowed(store.groupResource, verb);
   switch (verb) {
     case 'get':

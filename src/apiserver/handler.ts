@@ -97,7 +97,8 @@ function timeoutMsOf({ params }: RequestScope): number {
   const text = params.get('timeout');
   if (text === null) return timeoutMs;
   const asked = parseDurationMs(text);
-  if (asked === undefined) throw badRequest(`invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(text)}`);
+  if (asked === undefined)
+    throw badRequest(`invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(text)}`);
   return asked <= 0 ? timeoutMs : Math.min(asked, timeoutMs);
 }
 
@@ -120,7 +121,9 @@ function admit(deps: HandlerDeps, scope: RequestScope): Answer {
 /** Rejects with 504 when the answer takes longer than it may; the work may still be done. */
 function inTime({ clock }: HandlerDeps, answer: Promise<ApiResponse>, limitMs: number): Promise<ApiResponse> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const cancel = clock.setTimer(limitMs, () => reject(timeout('request did not complete within requested timeout - context deadline exceeded')));
+  const cancel = clock.setTimer(limitMs, () =>
+    reject(timeout('request did not complete within requested timeout - context deadline exceeded')),
+  );
   return Promise.race([answer, late]).finally(cancel);
 }
 

@@ -35,7 +35,10 @@ export function createHttpHandler(handler: ApiHandler, random: Random, packing?:
       signal: request.signal,
     });
     const head = request.method === 'HEAD';
-    const packs = packing?.compression.compresses === true && request.method === 'GET' && takesGzip(request.headers['accept-encoding']);
+    const packs =
+      packing?.compression.compresses === true &&
+      request.method === 'GET' &&
+      takesGzip(request.headers['accept-encoding']);
     const finish = (response: ApiResponse): HttpResponse | Promise<HttpResponse> => {
       const result = toHttp(response, random, head);
       return packs && result.kind === 'bytes' && isLarge(result) ? packed(result, packing) : result;
@@ -69,7 +72,8 @@ async function packed(response: BytesResponse, { compression, clock }: Compressi
   const bytes = await Promise.race([compression.gzip(response.chunks), late]);
   cancel();
   if (bytes === undefined) return response;
-  const vary = response.headers['vary'] === undefined ? 'Accept-Encoding' : `${String(response.headers['vary'])}, Accept-Encoding`;
+  const vary =
+    response.headers['vary'] === undefined ? 'Accept-Encoding' : `${String(response.headers['vary'])}, Accept-Encoding`;
   return { ...response, headers: { ...response.headers, 'content-encoding': 'gzip', vary }, chunks: [bytes] };
 }
 
@@ -80,7 +84,12 @@ function toHttp(response: ApiResponse, random: Random, head: boolean): HttpRespo
     case 'bytes':
       return { kind: 'bytes', status: response.status, headers, chunks: head ? [] : response.chunks };
     case 'stream':
-      return { kind: 'stream', status: response.status, headers, run: (sink) => (head ? sink.end() : response.run(sink)) };
+      return {
+        kind: 'stream',
+        status: response.status,
+        headers,
+        run: (sink) => (head ? sink.end() : response.run(sink)),
+      };
     default:
       throw new Error(`a handler answered a network request with ${response.kind}`);
   }

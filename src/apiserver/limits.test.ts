@@ -14,9 +14,20 @@ import { startTestServer, testDefinitions } from './server-fixture.ts';
 const path = '/api/v1/namespaces/default/configmaps';
 
 test('a request that takes too long is answered with 504, in the time it asked for or a minute', async (t) => {
-  const stuck = { info: ConfigMaps, enabledByDefault: true, storagePrefix: '', strategy: { validate: () => [], validateUpdate: () => [] }, virtual: { get: () => new Promise(() => undefined) } };
+  const stuck = {
+    info: ConfigMaps,
+    enabledByDefault: true,
+    storagePrefix: '',
+    strategy: { validate: () => [], validateUpdate: () => [] },
+    virtual: { get: () => new Promise(() => undefined) },
+  };
   const { send, platform } = await startTestServer({ definitions: [stuck as unknown as ResourceDefinition] });
-  for (const [query, ms] of [['', 60_000], ['?timeout=5s', 5000], ['?timeout=10m', 60_000], ['?timeout=0', 60_000]] as const) {
+  for (const [query, ms] of [
+    ['', 60_000],
+    ['?timeout=5s', 5000],
+    ['?timeout=10m', 60_000],
+    ['?timeout=0', 60_000],
+  ] as const) {
     await t.test(query, async () => {
       const startMs = platform.clock.monotonicMs();
       const answer = send('GET', `${path}/x${query}`);
@@ -26,28 +37,52 @@ test('a request that takes too long is answered with 504, in the time it asked f
     });
   }
   const bad = await send('GET', `${path}/x?timeout=soon`);
-  assert.deepEqual([bad.status, bad.body.message], [400, 'invalid timeout specified in the request URL - time: invalid duration "soon"']);
+  assert.deepEqual(
+    [bad.status, bad.body.message],
+    [400, 'invalid timeout specified in the request URL - time: invalid duration "soon"'],
+  );
 });
 
 test('what is too large is refused with 413', async () => {
   const { send, server, request } = await startTestServer({ definitions: testDefinitions() });
   const object = await send('POST', path, { metadata: { name: 'big' }, data: { a: 'x'.repeat(1.5 * 1024 * 1024) } });
-  assert.deepEqual([object.status, object.body.reason, object.body.message], [413, 'RequestEntityTooLarge', 'etcdserver: request is too large']);
-  const body: ApiRequest['body'] = { kind: 'bytes', read: (limit) => Promise.reject(new BodyTooLargeError(limit)), stream: async function* () {} };
+  assert.deepEqual(
+    [object.status, object.body.reason, object.body.message],
+    [413, 'RequestEntityTooLarge', 'etcdserver: request is too large'],
+  );
+  const body: ApiRequest['body'] = {
+    kind: 'bytes',
+    read: (limit) => Promise.reject(new BodyTooLargeError(limit)),
+    stream: async function* () {},
+  };
   const response = await server.handler(request('POST', path, { body }));
   assert.equal(response.kind === 'bytes' && response.status, 413);
 });
 
 function get(accept: Record<string, string>, query: string): HttpRequest {
   const signal = new AbortController().signal;
-  return { method: 'GET', path, query, headers: accept, remoteAddress: '127.0.0.1', signal, wantsUpgrade: false, readBody: () => Promise.resolve(new Uint8Array()), bodyStream: async function* () {} };
+  return {
+    method: 'GET',
+    path,
+    query,
+    headers: accept,
+    remoteAddress: '127.0.0.1',
+    signal,
+    wantsUpgrade: false,
+    readBody: () => Promise.resolve(new Uint8Array()),
+    bodyStream: async function* () {},
+  };
 }
 
 test('large answers are compressed for those who take it', async (t) => {
   const anyone = { authenticate: () => ({ name: 'a', groups: ['system:masters'] }) };
   const { server, send } = await startTestServer({ authenticators: [anyone] });
-  for (let index = 0; index < 20; index++) await send('POST', path, { metadata: { name: `m${index}` }, data: { a: 'x'.repeat(10_000) } });
-  const handler = createHttpHandler(server.handler, createSeededRandom(1), { compression: createNodeCompression(), clock: createNodeClock() });
+  for (let index = 0; index < 20; index++)
+    await send('POST', path, { metadata: { name: `m${index}` }, data: { a: 'x'.repeat(10_000) } });
+  const handler = createHttpHandler(server.handler, createSeededRandom(1), {
+    compression: createNodeCompression(),
+    clock: createNodeClock(),
+  });
   const cases: readonly (readonly [string, Record<string, string>, string, boolean])[] = [
     ['taken', { 'accept-encoding': 'gzip' }, '', true],
     ['among others', { 'accept-encoding': 'br;q=1.0, gzip;q=0.5' }, '', true],

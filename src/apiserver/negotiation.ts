@@ -92,7 +92,9 @@ export function negotiate(accept: string | undefined, offer: FormOffer): MediaFo
     if (accept.length < 512) remembered.set(cacheKey, form);
     return form;
   }
-  const types = (offer.stream ? streamTypes : plainTypes).filter((type) => offer.protobuf || !type.includes('protobuf'));
+  const types = (offer.stream ? streamTypes : plainTypes).filter(
+    (type) => offer.protobuf || !type.includes('protobuf'),
+  );
   throw notAcceptable(`only the following media types are accepted: ${types.join(', ')}`);
 }
 

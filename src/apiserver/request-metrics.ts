@@ -52,10 +52,14 @@ export class RequestMetrics {
   /** Notes one answer. `known`: the path is served; unknown paths share one series so that they cannot fill memory. */
   observe(scope: RequestScope, answer: { code: number; seconds: number; known: boolean }): void {
     const { info } = scope;
-    const key = answer.known ? `${info.verb} ${info.apiGroup}/${info.apiVersion}/${info.resource}/${info.subresource} ${info.isResourceRequest ? scopeOf(scope) : info.path}` : '';
+    const key = answer.known
+      ? `${info.verb} ${info.apiGroup}/${info.apiVersion}/${info.resource}/${info.subresource} ${info.isResourceRequest ? scopeOf(scope) : info.path}`
+      : '';
     let series = this.#series.get(key);
     if (series === undefined) {
-      const labels = answer.known ? labelsOf(scope) : 'component="apiserver",group="",resource="",scope="",subresource="",verb="other",version=""';
+      const labels = answer.known
+        ? labelsOf(scope)
+        : 'component="apiserver",group="",resource="",scope="",subresource="",verb="other",version=""';
       this.#series.set(key, (series = { labels, codes: new Map(), counts: buckets.map(() => 0), sum: 0, total: 0 }));
     }
     series.codes.set(answer.code, (series.codes.get(answer.code) ?? 0) + 1);
@@ -73,10 +77,12 @@ export class RequestMetrics {
   /** Prometheus text. `watches`: watches running now. */
   expose(watches: number): string {
     const lines: string[] = [];
-    const head = (name: string, type: string, help: string): void => void lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
+    const head = (name: string, type: string, help: string): void =>
+      void lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
     head('apiserver_request_total', 'counter', 'Requests answered, by verb, resource and code.');
     for (const { labels, codes } of this.#series.values()) {
-      for (const [code, count] of codes) lines.push(`apiserver_request_total{code="${code}",dry_run="",${labels}} ${count}`);
+      for (const [code, count] of codes)
+        lines.push(`apiserver_request_total{code="${code}",dry_run="",${labels}} ${count}`);
     }
     head('apiserver_request_duration_seconds', 'histogram', 'Time to answer a request, in seconds.');
     for (const series of this.#series.values()) exposeHistogram(lines, series);
@@ -98,5 +104,9 @@ function exposeHistogram(lines: string[], { labels, counts, sum, total }: Series
     below += counts[index]!;
     lines.push(`${name}_bucket{${labels},le="${bound}"} ${below}`);
   }
-  lines.push(`${name}_bucket{${labels},le="+Inf"} ${total}`, `${name}_sum{${labels}} ${sum}`, `${name}_count{${labels}} ${total}`);
+  lines.push(
+    `${name}_bucket{${labels},le="+Inf"} ${total}`,
+    `${name}_sum{${labels}} ${sum}`,
+    `${name}_count{${labels}} ${total}`,
+  );
 }

@@ -20,7 +20,10 @@ export function warningHeaders(warnings: readonly string[]): ApiHeaders {
   if (warnings.length === 0) return {};
   return {
     warning: warnings.map((text) => {
-      const oneLine = text.replaceAll(/[\r\n\t]+/g, ' ').replaceAll('\\', '\\\\').replaceAll('"', '\\"');
+      const oneLine = text
+        .replaceAll(/[\r\n\t]+/g, ' ')
+        .replaceAll('\\', '\\\\')
+        .replaceAll('"', '\\"');
       return `299 - "${oneLine}"`;
     }),
   };
@@ -30,7 +33,15 @@ export function warningHeaders(warnings: readonly string[]): ApiHeaders {
 export function statusOf(error: unknown, log: Log): Status {
   if (error instanceof StatusError) return error.status;
   if (error instanceof BodyTooLargeError) {
-    return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: `Request entity too large: limit is 3145728`, reason: 'RequestEntityTooLarge', code: 413 };
+    return {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message: `Request entity too large: limit is 3145728`,
+      reason: 'RequestEntityTooLarge',
+      code: 413,
+    };
   }
   if (error instanceof StoreError) return storeStatus(error);
   log.error('request failed', { err: error });
@@ -51,7 +62,10 @@ function storeStatus(error: StoreError): Status {
 }
 
 /** An answer that is an object of its own (a Status, a discovery document), in the form the client takes. */
-export function objectResponse(request: ApiRequest, answer: { status?: number; object: object; headers?: ApiHeaders }): ApiResponse {
+export function objectResponse(
+  request: ApiRequest,
+  answer: { status?: number; object: object; headers?: ApiHeaders },
+): ApiResponse {
   const { status = 200, object, headers = {} } = answer;
   if (request.wantsObjects) return { kind: 'object', status, headers: { ...headers }, object };
   const accept = request.headers['accept'] ?? '';
@@ -60,10 +74,15 @@ export function objectResponse(request: ApiRequest, answer: { status?: number; o
     const schema = builtinSchema(apiVersion, kind);
     if (schema !== undefined) {
       const bytes = encodeProtobuf(schema, object as JsonObject);
-      return { kind: 'bytes', status, headers: { ...jsonHeaders, 'content-type': 'application/vnd.kubernetes.protobuf', ...headers }, chunks: [bytes] };
+      return {
+        kind: 'bytes',
+        status,
+        headers: { ...jsonHeaders, 'content-type': 'application/vnd.kubernetes.protobuf', ...headers },
+        chunks: [bytes],
+      };
     }
   }
-  const text = request.query.includes('pretty=') ? JSON.stringify(object, null, 2) : stringifyJson(object);
+  const text = stringifyJson(object, request.query.includes('pretty=') ? 2 : 0);
   return { kind: 'bytes', status, headers: { ...jsonHeaders, ...headers }, chunks: [Buffer.from(`${text}\n`)] };
 }
 
@@ -79,6 +98,11 @@ export function errorResponse(request: ApiRequest, status: Status, warnings: rea
 
 /** A plain-text answer. */
 export function textResponse(status: number, text: string, headers: ApiHeaders = {}): ApiResponse {
-  const all = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': CACHE_CONTROL, 'x-content-type-options': 'nosniff', ...headers };
+  const all = {
+    'content-type': 'text/plain; charset=utf-8',
+    'cache-control': CACHE_CONTROL,
+    'x-content-type-options': 'nosniff',
+    ...headers,
+  };
   return { kind: 'bytes', status, headers: all, chunks: [Buffer.from(text)] };
 }

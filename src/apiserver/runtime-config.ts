@@ -16,7 +16,8 @@ export function parseRuntimeConfig(text: string): RuntimeConfig {
     const at = part.indexOf('=');
     const key = at < 0 ? part : part.slice(0, at);
     const value = at < 0 ? 'true' : part.slice(at + 1);
-    if (value !== 'true' && value !== 'false') throw new Error(`runtime-config: invalid value of ${key}: ${JSON.stringify(value)} (true or false)`);
+    if (value !== 'true' && value !== 'false')
+      throw new Error(`runtime-config: invalid value of ${key}: ${JSON.stringify(value)} (true or false)`);
     config.set(key, value === 'true');
   }
   return config;

@@ -15,7 +15,11 @@ import type { ResourceDefinition, Strategy } from './registry/resource-definitio
 import { versionInfo } from './routes/server-info.ts';
 import { createServerStorage, type ServerStorage } from './server-storage.ts';
 
-type Loose = KubernetesObject & { spec?: Record<string, unknown>; status?: Record<string, unknown>; data?: Record<string, string> };
+type Loose = KubernetesObject & {
+  spec?: Record<string, unknown>;
+  status?: Record<string, unknown>;
+  data?: Record<string, string>;
+};
 
 const plain: Strategy<Loose> = {
   validate: () => [],
@@ -31,7 +35,8 @@ const workload: Strategy<Loose> = {
   },
   prepareForUpdate(draft, old) {
     draft.status = old.status ?? {};
-    if (JSON.stringify(draft.spec) !== JSON.stringify(old.spec)) draft.metadata.generation = (old.metadata.generation ?? 0) + 1;
+    if (JSON.stringify(draft.spec) !== JSON.stringify(old.spec))
+      draft.metadata.generation = (old.metadata.generation ?? 0) + 1;
   },
 };
 
@@ -43,14 +48,22 @@ const status: Strategy<Loose> = {
 };
 
 function define(info: ResourceInfo, parts: Partial<ResourceDefinition<Loose>>): ResourceDefinition {
-  const made = { info, enabledByDefault: true, storagePrefix: `/registry/${info.resource}/`, strategy: plain, ...parts };
+  const made = {
+    info,
+    enabledByDefault: true,
+    storagePrefix: `/registry/${info.resource}/`,
+    strategy: plain,
+    ...parts,
+  };
   return made as unknown as ResourceDefinition;
 }
 
 const pods: Strategy<Loose> = {
   ...workload,
   validate: (object) =>
-    (object.spec?.['containers'] as unknown[] | undefined)?.length ? [] : [{ reason: 'FieldValueRequired', field: 'spec.containers', text: 'Required value' }],
+    (object.spec?.['containers'] as unknown[] | undefined)?.length
+      ? []
+      : [{ reason: 'FieldValueRequired', field: 'spec.containers', text: 'Required value' }],
   allowUnconditionalUpdate: false,
   gracefulDeletionSeconds: (object, asked) => (object.spec?.['nodeName'] ? (asked ?? 30) : 0),
 };
@@ -59,17 +72,29 @@ const pods: Strategy<Loose> = {
 export function testDefinitions(): ResourceDefinition[] {
   return [
     define(ConfigMaps, {}),
-    define(Namespaces, { strategy: { ...workload, blocksDeletion: (object) => ((object.spec?.['finalizers'] as unknown[]) ?? []).length > 0 } }),
+    define(Namespaces, {
+      strategy: {
+        ...workload,
+        blocksDeletion: (object) => ((object.spec?.['finalizers'] as unknown[]) ?? []).length > 0,
+      },
+    }),
     define(Pods, {
       strategy: pods,
       objectSubresources: { status: { strategy: status } },
-      selectableFields: (object) => ({ 'spec.nodeName': String(object.spec?.['nodeName'] ?? ''), 'status.phase': String(object.status?.['phase'] ?? '') }),
+      selectableFields: (object) => ({
+        'spec.nodeName': String(object.spec?.['nodeName'] ?? ''),
+        'status.phase': String(object.status?.['phase'] ?? ''),
+      }),
     }),
     define(Deployments, {
       strategy: workload,
       objectSubresources: { status: { strategy: status } },
       scale: {
-        read: (object) => ({ specReplicas: Number(object.spec?.['replicas'] ?? 0), statusReplicas: Number(object.status?.['replicas'] ?? 0), selector: 'app=web' }),
+        read: (object) => ({
+          specReplicas: Number(object.spec?.['replicas'] ?? 0),
+          statusReplicas: Number(object.status?.['replicas'] ?? 0),
+          selector: 'app=web',
+        }),
         write: (draft, replicas) => void (draft.spec!['replicas'] = replicas),
         replicasPath: ['spec', 'replicas'],
       },
@@ -78,9 +103,18 @@ export function testDefinitions(): ResourceDefinition[] {
 }
 
 /** A platform under virtual time. */
-export function testPlatform(): BasePlatform & { readonly clock: VirtualClock; readonly log: ReturnType<typeof createMemoryLog> } {
+export function testPlatform(): BasePlatform & {
+  readonly clock: VirtualClock;
+  readonly log: ReturnType<typeof createMemoryLog>;
+} {
   const clock = new VirtualClock();
-  return { clock, random: createSeededRandom(1), crypto: createSimCrypto(clock), log: createMemoryLog(), metrics: createMemoryMetrics() };
+  return {
+    clock,
+    random: createSeededRandom(1),
+    crypto: createSimCrypto(clock),
+    log: createMemoryLog(),
+    metrics: createMemoryMetrics(),
+  };
 }
 
 /** An answer, read to its end. */
@@ -105,31 +139,68 @@ export interface TestServer {
 }
 
 /** Starts a server; `parts` replace what it is made of. */
-export async function startTestServer(parts: Partial<ApiServerDeps> = {}, config: { runtimeConfig?: string } = {}): Promise<TestServer> {
+export async function startTestServer(
+  parts: Partial<ApiServerDeps> = {},
+  config: { runtimeConfig?: string } = {},
+): Promise<TestServer> {
   const platform = testPlatform();
-  const storage = parts.storage ?? createServerStorage({ store: createMemoryStore({ clock: platform.clock }), platform });
+  const storage =
+    parts.storage ?? createServerStorage({ store: createMemoryStore({ clock: platform.clock }), platform });
   const deps: ApiServerDeps = {
     storage,
     platform,
     definitions: testDefinitions(),
     authenticators: [],
-    authorizers: [{ authorize: ({ user }) => ({ decision: user.groups.includes('system:masters') ? 'allow' : 'noOpinion', reason: '' }) }],
+    authorizers: [
+      {
+        authorize: ({ user }) => ({
+          decision: user.groups.includes('system:masters') ? 'allow' : 'noOpinion',
+          reason: '',
+        }),
+      },
+    ],
     admission: [],
     ...parts,
   };
-  const server = createApiServer(deps, { version: versionInfo({ keelsonVersion: '0.1.0' }), serverAddress: '127.0.0.1:6443', ...config });
+  const server = createApiServer(deps, {
+    version: versionInfo({ keelsonVersion: '0.1.0' }),
+    serverAddress: '127.0.0.1:6443',
+    ...config,
+  });
   await server.start(new AbortController().signal);
   const request: TestServer['request'] = (method, path, more = {}) => {
     const [bare = '', query = ''] = path.split('?');
-    const common = { headers: {}, remoteAddress: '127.0.0.1', wantsObjects: false, wantsUpgrade: false, body: { kind: 'none' } as const };
+    const common = {
+      headers: {},
+      remoteAddress: '127.0.0.1',
+      wantsObjects: false,
+      wantsUpgrade: false,
+      body: { kind: 'none' } as const,
+    };
     const principal = { name: 'admin', groups: ['system:masters', 'system:authenticated'] };
     return { method, path: bare, query, ...common, principal, signal: new AbortController().signal, ...more };
   };
   // oxlint-disable-next-line max-params -- reads like a request line
   const send: TestServer['send'] = async (method, path, body, headers = {}) => {
-    const bytes = body instanceof Uint8Array || typeof body === 'string' ? Buffer.from(body) : body === undefined ? undefined : Buffer.from(JSON.stringify(body));
-    const apiBody: ApiRequest['body'] = bytes === undefined ? { kind: 'none' } : { kind: 'bytes', read: async () => bytes, stream: async function* () { yield bytes; } };
-    return await readAnswer(await server.handler(request(method, path, { headers: { 'user-agent': 'test/1.0', ...headers }, body: apiBody })));
+    const bytes =
+      body instanceof Uint8Array || typeof body === 'string'
+        ? Buffer.from(body)
+        : body === undefined
+          ? undefined
+          : Buffer.from(JSON.stringify(body));
+    const apiBody: ApiRequest['body'] =
+      bytes === undefined
+        ? { kind: 'none' }
+        : {
+            kind: 'bytes',
+            read: async () => bytes,
+            stream: async function* () {
+              yield bytes;
+            },
+          };
+    return await readAnswer(
+      await server.handler(request(method, path, { headers: { 'user-agent': 'test/1.0', ...headers }, body: apiBody })),
+    );
   };
   return { server, storage, platform, send, request };
 }
@@ -138,5 +209,11 @@ async function readAnswer(response: ApiResponse): Promise<TestAnswer> {
   if (response.kind !== 'bytes') throw new Error(`unexpected ${response.kind} response`);
   const text = Buffer.concat(response.chunks).toString('utf8');
   const isJson = String(response.headers['content-type']).startsWith('application/json');
-  return { status: response.status, headers: response.headers, text, body: isJson && text !== '' ? JSON.parse(text) : undefined, response };
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: isJson && text !== '' ? JSON.parse(text) : undefined,
+    response,
+  };
 }

@@ -33,8 +33,17 @@ test('request lines', () => {
 test('discovery, legacy and aggregated', async () => {
   const { send } = await startTestServer();
   const core = await send('GET', '/api/v1');
-  assert.deepEqual(core.body.resources.map((r: { name: string }) => r.name).filter((n: string) => n.startsWith('pods')).slice(0, 2), ['pods', 'pods/attach']);
-  assert.deepEqual((await send('GET', '/apis/')).body.groups.map((g: { name: string }) => g.name), ['apps']);
+  assert.deepEqual(
+    core.body.resources
+      .map((r: { name: string }) => r.name)
+      .filter((n: string) => n.startsWith('pods'))
+      .slice(0, 2),
+    ['pods', 'pods/attach'],
+  );
+  assert.deepEqual(
+    (await send('GET', '/apis/')).body.groups.map((g: { name: string }) => g.name),
+    ['apps'],
+  );
   assert.equal((await send('GET', '/apis/apps')).body.preferredVersion.groupVersion, 'apps/v1');
   assert.equal((await send('GET', '/apis/apps/v1')).body.groupVersion, 'apps/v1');
   assert.equal((await send('GET', '/apis/apps/v9')).status, 404);
@@ -42,7 +51,10 @@ test('discovery, legacy and aggregated', async () => {
   const all = await send('GET', '/apis', undefined, { accept });
   assert.equal(all.headers['content-type'], 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList');
   assert.equal(all.body.items[0].metadata.name, 'apps');
-  assert.equal((await send('GET', '/apis', undefined, { accept, 'if-none-match': String(all.headers['etag']) })).status, 304);
+  assert.equal(
+    (await send('GET', '/apis', undefined, { accept, 'if-none-match': String(all.headers['etag']) })).status,
+    304,
+  );
 });
 
 test('health, version, metrics, paths and OpenAPI', async () => {
@@ -54,13 +66,19 @@ test('health, version, metrics, paths and OpenAPI', async () => {
   assert.deepEqual([version.body.major, version.body.minor], ['1', '36']);
   assert.match(version.body.gitVersion, /^v1\.36\.0\+keelson/);
   assert.ok((await send('GET', '/')).body.paths.includes('/apis/apps/v1'));
-  assert.match((await send('GET', '/metrics')).text, /apiserver_request_total\{code="200",dry_run="",component="apiserver",group="",resource="",scope="",subresource="\/version",verb="GET",version=""\} 1/);
+  assert.match(
+    (await send('GET', '/metrics')).text,
+    /apiserver_request_total\{code="200",dry_run="",component="apiserver",group="",resource="",scope="",subresource="\/version",verb="GET",version=""\} 1/,
+  );
   const index = await send('GET', '/openapi/v3');
   const url = index.body.paths['apis/apps/v1'].serverRelativeURL as string;
   assert.equal((await send('GET', url)).body.openapi, '3.0.0');
   const v2 = await send('GET', '/openapi/v2');
   assert.equal(v2.body.swagger, '2.0');
-  assert.equal((await send('GET', '/openapi/v2', undefined, { 'if-none-match': String(v2.headers['etag']) })).status, 304);
+  assert.equal(
+    (await send('GET', '/openapi/v2', undefined, { 'if-none-match': String(v2.headers['etag']) })).status,
+    304,
+  );
   assert.equal((await send('GET', '/nothing')).status, 404);
   await server.stop();
   assert.equal((await send('GET', '/readyz')).status, 500);
@@ -68,7 +86,7 @@ test('health, version, metrics, paths and OpenAPI', async () => {
 
 const viewer: Principal = { name: 'eve', groups: ['system:authenticated'] };
 
-test('who is nobody gets 401, who may not gets 403 in upstream\'s words', async () => {
+test("who is nobody gets 401, who may not gets 403 in upstream's words", async () => {
   const { server, request } = await startTestServer({ authenticators: [{ authenticate: () => undefined }] });
   const answer = async (path: string, principal?: Principal): Promise<{ code: number; message: string }> => {
     const { principal: _, ...rest } = request('GET', path);
@@ -78,23 +96,40 @@ test('who is nobody gets 401, who may not gets 403 in upstream\'s words', async 
   };
   assert.equal((await answer('/api/v1/pods')).code, 401);
   const cases: [string, string][] = [
-    ['/api/v1/namespaces/y/pods', 'pods is forbidden: User "eve" cannot list resource "pods" in API group "" in the namespace "y"'],
-    ['/apis/apps/v1/deployments', 'deployments.apps is forbidden: User "eve" cannot list resource "deployments" in API group "apps" at the cluster scope'],
-    ['/api/v1/namespaces/y/pods/p/log', 'pods "p" is forbidden: User "eve" cannot get resource "pods/log" in API group "" in the namespace "y"'],
+    [
+      '/api/v1/namespaces/y/pods',
+      'pods is forbidden: User "eve" cannot list resource "pods" in API group "" in the namespace "y"',
+    ],
+    [
+      '/apis/apps/v1/deployments',
+      'deployments.apps is forbidden: User "eve" cannot list resource "deployments" in API group "apps" at the cluster scope',
+    ],
+    [
+      '/api/v1/namespaces/y/pods/p/log',
+      'pods "p" is forbidden: User "eve" cannot get resource "pods/log" in API group "" in the namespace "y"',
+    ],
     ['/metrics', 'forbidden: User "eve" cannot get path "/metrics"'],
   ];
-  for (const [path, message] of cases) assert.deepEqual(await answer(path, viewer).then(({ code, message: text }) => [code, text]), [403, message]);
+  for (const [path, message] of cases)
+    assert.deepEqual(await answer(path, viewer).then(({ code, message: text }) => [code, text]), [403, message]);
 });
 
 test('impersonation asks the authorizers', async () => {
   const seen: string[] = [];
   const { send } = await startTestServer({
-    authorizers: [{ authorize: ({ user, verb, resource, name }) => {
-      seen.push(`${user.name} ${verb} ${resource} ${name}`);
-      return { decision: user.name === 'admin' || name === 'ok' ? 'allow' : 'noOpinion', reason: '' };
-    } }],
+    authorizers: [
+      {
+        authorize: ({ user, verb, resource, name }) => {
+          seen.push(`${user.name} ${verb} ${resource} ${name}`);
+          return { decision: user.name === 'admin' || name === 'ok' ? 'allow' : 'noOpinion', reason: '' };
+        },
+      },
+    ],
   });
-  const denied = await send('GET', '/api/v1/pods', undefined, { 'impersonate-user': 'bob', 'impersonate-group': 'dev' });
+  const denied = await send('GET', '/api/v1/pods', undefined, {
+    'impersonate-user': 'bob',
+    'impersonate-group': 'dev',
+  });
   assert.match(denied.body.message, /User "bob" cannot list/);
   assert.deepEqual(seen, ['admin impersonate users bob', 'admin impersonate groups dev', 'bob list pods ']);
   assert.equal((await send('GET', '/api/v1/pods', undefined, { 'impersonate-group': 'dev' })).status, 400);
@@ -125,9 +160,13 @@ test('too many requests at once are sent away', async () => {
   const authorizers = [{ authorize: () => ({ decision: 'allow', reason: '' }) as const }];
   const { send, server, request } = await startTestServer({ admission: [plugin], authorizers });
   const body = { kind: 'object', object: { metadata: { generateName: 'x' } } } as const;
-  const post = () => server.handler(request('POST', '/api/v1/namespaces/d/configmaps', { body, principal: { name: 'u', groups: [] } }));
+  const post = () =>
+    server.handler(request('POST', '/api/v1/namespaces/d/configmaps', { body, principal: { name: 'u', groups: [] } }));
   const waiting = Array.from({ length: 200 }, post);
-  assert.match((await send('GET', '/metrics')).text, /apiserver_current_inflight_requests\{request_kind="mutating"\} 200/);
+  assert.match(
+    (await send('GET', '/metrics')).text,
+    /apiserver_current_inflight_requests\{request_kind="mutating"\} 200/,
+  );
   const refused = await post();
   assert.ok(refused.kind === 'bytes');
   assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '1']);
@@ -141,7 +180,10 @@ test('object store: listeners hear everything from the start, writes keep their 
   const { storage, send } = await startTestServer();
   const { ConfigMaps } = await import('../api/gen/resources.ts');
   const seen: string[] = [];
-  const leave = storage.objects.onChange(ConfigMaps, (object, old) => void seen.push(`${old?.metadata.name ?? '-'} ${object?.metadata.name ?? '-'}`));
+  const leave = storage.objects.onChange(
+    ConfigMaps,
+    (object, old) => void seen.push(`${old?.metadata.name ?? '-'} ${object?.metadata.name ?? '-'}`),
+  );
   const made = await storage.objects.ensure(ConfigMaps, { metadata: { name: 'a', namespace: 'n' }, data: { k: '1' } });
   assert.equal(await storage.objects.ensure(ConfigMaps, { metadata: { name: 'a', namespace: 'n' } }), made);
   const changed = await storage.objects.guaranteedUpdate(ConfigMaps, 'n', 'a', (map) => ({ ...map, data: { k: '2' } }));
@@ -157,7 +199,14 @@ test('resources come and go at run time; betas are served when asked for', async
   assert.equal((await send('GET', '/apis/apps/v1/deployments')).status, 404);
   const { Secrets } = await import('../api/gen/resources.ts');
   assert.equal((await send('GET', '/api/v1/secrets')).status, 404);
-  await server.addDefinitions([{ info: Secrets, enabledByDefault: true, storagePrefix: '/registry/secrets/', strategy: { validate: () => [], validateUpdate: () => [] } }]);
+  await server.addDefinitions([
+    {
+      info: Secrets,
+      enabledByDefault: true,
+      storagePrefix: '/registry/secrets/',
+      strategy: { validate: () => [], validateUpdate: () => [] },
+    },
+  ]);
   assert.equal((await send('GET', '/api/v1/secrets')).status, 200);
   assert.ok((await send('GET', '/api/v1')).body.resources.some((r: { name: string }) => r.name === 'secrets'));
   server.removeDefinitions([Secrets]);

@@ -5,15 +5,27 @@ import type { ByteSink } from '../platform/streams.ts';
 import { startTestServer, type TestServer } from './server-fixture.ts';
 
 const maps = '/api/v1/namespaces/default/configmaps';
-const named = (name: string, labels: Record<string, string> = {}) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, labels } });
+const named = (name: string, labels: Record<string, string> = {}) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, labels },
+});
 
 interface Line {
   type: string;
-  object: { kind: string; metadata: { name?: string; resourceVersion: string; annotations?: Record<string, string> }; code?: number; message?: string };
+  object: {
+    kind: string;
+    metadata: { name?: string; resourceVersion: string; annotations?: Record<string, string> };
+    code?: number;
+    message?: string;
+  };
 }
 
 /** Opens a watch over bytes and collects its lines. */
-async function watch({ server, request }: TestServer, query: string): Promise<{ lines: Line[]; done: Promise<void>; stop: () => void }> {
+async function watch(
+  { server, request }: TestServer,
+  query: string,
+): Promise<{ lines: Line[]; done: Promise<void>; stop: () => void }> {
   const stop = new AbortController();
   const response = await server.handler(request('GET', `${maps}?watch=1${query}`, { signal: stop.signal }));
   assert.equal(response.kind, 'stream');
@@ -31,8 +43,8 @@ async function watch({ server, request }: TestServer, query: string): Promise<{ 
   return { lines, done: response.kind === 'stream' ? response.run(sink) : Promise.resolve(), stop: () => stop.abort() };
 }
 
-const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-const shown = (lines: readonly Line[]): string[] => lines.map(({ type, object }) => `${type} ${object.metadata.name ?? ''}`.trim());
+const shown = (lines: readonly Line[]): string[] =>
+  lines.map(({ type, object }) => `${type} ${object.metadata.name ?? ''}`.trim());
 
 test('a watch without version starts with what is there', async () => {
   const server = await startTestServer();
@@ -41,10 +53,13 @@ test('a watch without version starts with what is there', async () => {
   const b = await server.send('POST', maps, named('b'));
   await server.send('PUT', `${maps}/b`, { ...b.body, data: { x: '1' } });
   await server.send('DELETE', `${maps}/a`);
-  await settle();
+  await server.platform.clock.settle();
   assert.deepEqual(shown(lines), ['ADDED a', 'ADDED b', 'MODIFIED b', 'DELETED a']);
   const versions = lines.map((line) => Number(line.object.metadata.resourceVersion));
-  assert.deepEqual(versions, versions.toSorted((x, y) => x - y));
+  assert.deepEqual(
+    versions,
+    versions.toSorted((x, y) => x - y),
+  );
   stop();
   await done;
 });
@@ -55,7 +70,7 @@ test('a watch resumes after a version, and misses nothing', async () => {
   await server.send('POST', maps, named('b'));
   const { lines, done, stop } = await watch(server, `&resourceVersion=${a.body.metadata.resourceVersion}`);
   await server.send('POST', maps, named('c'));
-  await settle();
+  await server.platform.clock.settle();
   assert.deepEqual(shown(lines), ['ADDED b', 'ADDED c']);
   stop();
   await done;
@@ -65,12 +80,19 @@ test('entering and leaving the selection', async () => {
   const server = await startTestServer();
   const made = await server.send('POST', maps, named('m', { app: 'x' }));
   const { lines, done, stop } = await watch(server, '&labelSelector=app%3Dx');
-  const out = await server.send('PUT', `${maps}/m`, { ...made.body, metadata: { ...made.body.metadata, labels: { app: 'y' } } });
+  const out = await server.send('PUT', `${maps}/m`, {
+    ...made.body,
+    metadata: { ...made.body.metadata, labels: { app: 'y' } },
+  });
   await server.send('POST', maps, named('other'));
   await server.send('PUT', `${maps}/m`, { ...out.body, metadata: { ...out.body.metadata, labels: { app: 'x' } } });
-  await settle();
+  await server.platform.clock.settle();
   assert.deepEqual(shown(lines), ['ADDED m', 'DELETED m', 'ADDED m']);
-  assert.equal(lines[1]!.object.metadata.resourceVersion, out.body.metadata.resourceVersion, 'the version of the change that took it out');
+  assert.equal(
+    lines[1]!.object.metadata.resourceVersion,
+    out.body.metadata.resourceVersion,
+    'the version of the change that took it out',
+  );
   stop();
   await done;
 });
@@ -80,7 +102,12 @@ test('a version too old is an ERROR event with 410', async () => {
   const first = await server.send('POST', maps, named('n'));
   for (let i = 0; i < 400; i++) {
     server.platform.clock.jumpWall(0);
-    await server.send('PATCH', `${maps}/n`, { data: { i: String(i) } }, { 'content-type': 'application/merge-patch+json' });
+    await server.send(
+      'PATCH',
+      `${maps}/n`,
+      { data: { i: String(i) } },
+      { 'content-type': 'application/merge-patch+json' },
+    );
     if (i === 300) await server.platform.clock.advance(80_000);
   }
   const { lines, done } = await watch(server, `&resourceVersion=${first.body.metadata.resourceVersion}`);
@@ -94,7 +121,7 @@ test('sendInitialEvents ends with an annotated bookmark; bookmarks follow each m
   await server.send('POST', maps, named('a'));
   const query = '&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=90';
   const { lines, done } = await watch(server, query);
-  await settle();
+  await server.platform.clock.settle();
   assert.deepEqual(shown(lines), ['ADDED a', 'BOOKMARK']);
   assert.deepEqual(lines[1]!.object.metadata.annotations, { 'k8s.io/initial-events-end': 'true' });
   await server.platform.clock.advance(91_000);
@@ -105,7 +132,9 @@ test('sendInitialEvents ends with an annotated bookmark; bookmarks follow each m
 test('a watch inside the process gets objects in batches', async () => {
   const { server, request, send } = await startTestServer();
   const stop = new AbortController();
-  const response = await server.handler(request('GET', `${maps}?watch=true`, { wantsObjects: true, signal: stop.signal }));
+  const response = await server.handler(
+    request('GET', `${maps}?watch=true`, { wantsObjects: true, signal: stop.signal }),
+  );
   assert.ok(response.kind === 'watch');
   await send('POST', maps, named('a'));
   const seen: ObjectEvent[] = [];
@@ -113,7 +142,10 @@ test('a watch inside the process gets objects in batches', async () => {
     seen.push(...batch);
     stop.abort();
   }
-  assert.deepEqual(seen.map((event) => event.type), ['ADDED']);
+  assert.deepEqual(
+    seen.map((event) => event.type),
+    ['ADDED'],
+  );
   const direct = await server.handler(request('GET', `${maps}/a`, { wantsObjects: true }));
   assert.ok(direct.kind === 'object');
   assert.equal(direct.object, seen[0]!.object, 'one object for all readers');
@@ -121,7 +153,12 @@ test('a watch inside the process gets objects in batches', async () => {
 
 test('bad watch options are refused', async () => {
   const { send } = await startTestServer();
-  for (const query of ['&sendInitialEvents=true', '&resourceVersionMatch=Exact&resourceVersion=1', '&fieldSelector=a=b', '&timeoutSeconds=x']) {
+  for (const query of [
+    '&sendInitialEvents=true',
+    '&resourceVersionMatch=Exact&resourceVersion=1',
+    '&fieldSelector=a=b',
+    '&timeoutSeconds=x',
+  ]) {
     const { status } = await send('GET', `${maps}?watch=1${query}`);
     assert.ok(status === 422 || status === 400, query);
   }

@@ -17,10 +17,12 @@ const MAX_SIMULATED_NODES = 5000;
 
 /** How many simulated nodes; undefined: none, a real one. Throws `UserError` with exit code 2. */
 export function parseNodes({ simulate, nodes }: Pick<RawUpOptions, 'simulate' | 'nodes'>): number | undefined {
-  if (simulate !== true && nodes !== undefined) throw usage('--nodes: only simulated nodes can be several; add --simulate');
+  if (simulate !== true && nodes !== undefined)
+    throw usage('--nodes: only simulated nodes can be several; add --simulate');
   if (simulate !== true) return undefined;
   const count = Number(nodes ?? 1);
-  if (!Number.isInteger(count) || count < 0 || count > MAX_SIMULATED_NODES) throw usage(`--nodes: ${nodes} is not a number between 0 and ${MAX_SIMULATED_NODES}`);
+  if (!Number.isInteger(count) || count < 0 || count > MAX_SIMULATED_NODES)
+    throw usage(`--nodes: ${nodes} is not a number between 0 and ${MAX_SIMULATED_NODES}`);
   return count;
 }
 
@@ -48,9 +50,11 @@ export function parseUpOptions(raw: RawUpOptions): ClusterOptions {
   const clusterCidr = raw.clusterCidr === undefined ? undefined : range('--cluster-cidr', raw.clusterCidr);
   const serviceCidr = raw.serviceCidr === undefined ? undefined : range('--service-cidr', raw.serviceCidr);
   const [pods, services] = [clusterCidr, serviceCidr].map((text) => (text === undefined ? undefined : parseCidr(text)));
-  if (pods !== undefined && services !== undefined && cidrsOverlap(pods, services)) throw usage(`--cluster-cidr ${clusterCidr} and --service-cidr ${serviceCidr} overlap`);
+  if (pods !== undefined && services !== undefined && cidrsOverlap(pods, services))
+    throw usage(`--cluster-cidr ${clusterCidr} and --service-cidr ${serviceCidr} overlap`);
   const endpoint = raw.containerRuntimeEndpoint;
-  if (endpoint !== undefined && !endpoint.startsWith('unix:///')) throw usage(`--container-runtime-endpoint: ${endpoint} is not of the form unix:///path`);
+  if (endpoint !== undefined && !endpoint.startsWith('unix:///'))
+    throw usage(`--container-runtime-endpoint: ${endpoint} is not of the form unix:///path`);
   return {
     dataDir: resolve(raw.dataDir),
     httpsPort: port('--https-port', raw.httpsPort),
@@ -76,13 +80,16 @@ function range(flag: string, text: string): string {
 
 function port(flag: string, text: string): number {
   const value = Number(text);
-  if (!/^\d+$/.test(text) || value < 1 || value > 65_535) throw usage(`${flag}: ${text} is not a port between 1 and 65535`);
+  if (!/^\d+$/.test(text) || value < 1 || value > 65_535)
+    throw usage(`${flag}: ${text} is not a port between 1 and 65535`);
   return value;
 }
 
 function dnsName(flag: string, text: string): string {
   if (text.length > 253 || !/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(text)) {
-    throw usage(`${flag}: ${text} must consist of lower case letters, digits, '-' and '.', and start and end with a letter or digit`);
+    throw usage(
+      `${flag}: ${text} must consist of lower case letters, digits, '-' and '.', and start and end with a letter or digit`,
+    );
   }
   return text;
 }

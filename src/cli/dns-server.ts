@@ -21,7 +21,10 @@ export function dnsServerCommand(): Command {
       const { createNodePlatform } = await import('../platform/node/node-platform.ts');
       const platform = createNodePlatform({ startSpawner: false });
       const client = await createKubeconfigClient({ ...platform, userAgent: 'keelson-dns' }, raw.kubeconfig);
-      const dns = createDns({ client, platform }, { listen: [{ address: raw.listen, port: PORT }], domain: raw.domain, resolvConfPath: '/etc/resolv.conf' });
+      const dns = createDns(
+        { client, platform },
+        { listen: [{ address: raw.listen, port: PORT }], domain: raw.domain, resolvConfPath: '/etc/resolv.conf' },
+      );
       await dns.start();
       await new Promise<void>((resolve) => {
         process.once('SIGTERM', resolve);

@@ -3,20 +3,25 @@ import type { ClusterOptions } from '../cluster/cluster-options.ts';
 import { deriveInstance } from '../cluster/instance.ts';
 import { prepareInstance } from '../cluster/prepare-instance.ts';
 import { runInstance, type InstanceRun } from './run-instance.ts';
-import { UserError } from './usage-error.ts';
 
 /** Runs until stopped; resolves to the exit code. */
 export async function runForeground(options: ClusterOptions, logLevel: InstanceRun['logLevel']): Promise<number> {
-  if (process.getuid?.() !== 0) {
-    throw new UserError('real pods need root (containerd, network devices, mounts, cgroups); --simulate gives a control plane with simulated nodes to any user');
-  }
   return runInstance({
-    dataDir: options.dataDir, logLevel,
+    dataDir: options.dataDir,
+    logLevel,
     async create(platform, progress) {
+      const loading = import('../cluster/cluster.ts'); // While programs and files are looked at.
+      loading.catch(() => undefined); // Awaited below.
       const prepared = await progress.phase('machine checked', () => prepareInstance(platform, options));
       const instance = deriveInstance(prepared.instanceOptions, (text) => platform.crypto.sha256Hex(text));
-      const { createCluster } = await import('../cluster/cluster.ts');
-      return createCluster(platform, { instance, options, cniBinDirs: prepared.cniBinDirs, kubeletPort: prepared.kubeletPort, progress });
+      const { createCluster } = await loading;
+      return createCluster(platform, {
+        instance,
+        options,
+        cniBinDirs: prepared.cniBinDirs,
+        kubeletPort: prepared.kubeletPort,
+        progress,
+      });
     },
   });
 }

@@ -15,18 +15,26 @@ import { UserError } from './usage-error.ts';
 const commands: readonly (() => Command)[] = [upCommand, downCommand, statusCommand, simCommand];
 
 function program(): Command {
-  const root = new Command('keelson').description('Kubernetes for Node.js').version(VERSION, '--version', 'print the version');
+  const root = new Command('keelson')
+    .description('Kubernetes for Node.js')
+    .version(VERSION, '--version', 'print the version');
   for (const command of commands) root.addCommand(command());
   root.addCommand(dnsServerCommand(), { hidden: true });
   for (const command of [root, ...root.commands]) {
-    command.exitOverride().showSuggestionAfterError(true).configureOutput({ outputError: (text, write) => write(oneLine(text)) });
+    command
+      .exitOverride()
+      .showSuggestionAfterError(true)
+      .configureOutput({ outputError: (text, write) => write(oneLine(text)) });
   }
   return root;
 }
 
 /** One line, whatever the text: commander prints its suggestion on a line of its own, others quote sources. */
 function oneLine(text: string): string {
-  return `keelson: ${text.trim().replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')}\n`;
+  return `keelson: ${text
+    .trim()
+    .replace(/^error: /, '')
+    .replace(/\s*\n\s*/g, ' ')}\n`;
 }
 
 /** Runs one command line; resolves to the exit code. */

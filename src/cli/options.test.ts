@@ -5,36 +5,92 @@ import { parseUpOptions, type RawUpOptions } from './cluster-options.ts';
 import { statusScreen } from './status.ts';
 import { UserError } from './usage-error.ts';
 
-const raw: RawUpOptions = { dataDir: '/d', httpsPort: '6443', store: 'sqlite', clusterDomain: 'cluster.local', nodeName: 'n', logLevel: 'info' };
+const raw: RawUpOptions = {
+  dataDir: '/d',
+  httpsPort: '6443',
+  store: 'sqlite',
+  clusterDomain: 'cluster.local',
+  nodeName: 'n',
+  logLevel: 'info',
+};
 
 test('options as given', () => {
-  assert.deepEqual(parseUpOptions({ ...raw, clusterCidr: '10.1.0.0/16', containerRuntimeEndpoint: 'unix:///run/c.sock', runtimeConfig: 'a/v1=true' }), {
-    dataDir: '/d', httpsPort: 6443, store: 'sqlite', clusterCidr: '10.1.0.0/16', clusterDomain: 'cluster.local', nodeName: 'n', containerRuntimeEndpoint: 'unix:///run/c.sock', runtimeConfig: 'a/v1=true',
-  });
+  assert.deepEqual(
+    parseUpOptions({
+      ...raw,
+      clusterCidr: '10.1.0.0/16',
+      containerRuntimeEndpoint: 'unix:///run/c.sock',
+      runtimeConfig: 'a/v1=true',
+    }),
+    {
+      dataDir: '/d',
+      httpsPort: 6443,
+      store: 'sqlite',
+      clusterCidr: '10.1.0.0/16',
+      clusterDomain: 'cluster.local',
+      nodeName: 'n',
+      containerRuntimeEndpoint: 'unix:///run/c.sock',
+      runtimeConfig: 'a/v1=true',
+    },
+  );
 });
 
 const wrong: readonly [Partial<RawUpOptions>, RegExp][] = [
-  [{ store: 'etcd' }, /^--store: etcd is neither/], [{ httpsPort: '0' }, /^--https-port: 0 is not a port/], [{ httpsPort: '65536' }, /not a port/], [{ httpsPort: '0x50' }, /not a port/],
-  [{ clusterCidr: '10.1.0.0' }, /^--cluster-cidr: 10.1.0.0 is not an address range/], [{ serviceCidr: 'x/8' }, /^--service-cidr/], [{ clusterCidr: '10.0.0.0/8', serviceCidr: '10.1.0.0/16' }, /overlap$/],
-  [{ containerRuntimeEndpoint: '/run/c.sock' }, /not of the form unix/], [{ nodeName: 'Node_1' }, /^--node-name: Node_1 must consist/], [{ clusterDomain: '-x' }, /^--cluster-domain/], [{ nodeName: 'a'.repeat(254) }, /^--node-name/],
+  [{ store: 'etcd' }, /^--store: etcd is neither/],
+  [{ httpsPort: '0' }, /^--https-port: 0 is not a port/],
+  [{ httpsPort: '65536' }, /not a port/],
+  [{ httpsPort: '0x50' }, /not a port/],
+  [{ clusterCidr: '10.1.0.0' }, /^--cluster-cidr: 10.1.0.0 is not an address range/],
+  [{ serviceCidr: 'x/8' }, /^--service-cidr/],
+  [{ clusterCidr: '10.0.0.0/8', serviceCidr: '10.1.0.0/16' }, /overlap$/],
+  [{ containerRuntimeEndpoint: '/run/c.sock' }, /not of the form unix/],
+  [{ nodeName: 'Node_1' }, /^--node-name: Node_1 must consist/],
+  [{ clusterDomain: '-x' }, /^--cluster-domain/],
+  [{ nodeName: 'a'.repeat(254) }, /^--node-name/],
 ];
 for (const [change, message] of wrong) {
   test(`wrong usage: ${JSON.stringify(change).slice(0, 60)}`, () => {
-    assert.throws(() => parseUpOptions({ ...raw, ...change }), (error: unknown) => error instanceof UserError && error.exitCode === 2 && message.test(error.message));
+    assert.throws(
+      () => parseUpOptions({ ...raw, ...change }),
+      (error: unknown) => error instanceof UserError && error.exitCode === 2 && message.test(error.message),
+    );
   });
 }
 
 test('the status screen', () => {
   const status = {
-    phase: 'running', pid: 7, version: '0.1.0', kubernetesVersion: 'v1.36.0', uptimeSeconds: 61.4, memoryBytes: 104_857_600, server: 'https://h:6443', kubeconfig: '/d/admin.kubeconfig',
-    containerdSocket: '/run/c.sock', clusterCidr: '10.42.0.0/16', serviceCidr: '10.43.0.0/16', clusterDomain: 'cluster.local',
-    components: [{ name: 'scheduler', healthy: true, message: '' }, { name: 'node', healthy: false, message: 'no runtime' }],
-    nodes: [{ name: 'n', ready: false, message: 'starting', kubeletVersion: 'v1.36.0', runtime: 'containerd://1.7' }], podsByPhase: { Running: 2, Pending: 1 },
+    phase: 'running',
+    pid: 7,
+    version: '0.1.0',
+    kubernetesVersion: 'v1.36.0',
+    uptimeSeconds: 61.4,
+    memoryBytes: 104_857_600,
+    server: 'https://h:6443',
+    kubeconfig: '/d/admin.kubeconfig',
+    containerdSocket: '/run/c.sock',
+    clusterCidr: '10.42.0.0/16',
+    serviceCidr: '10.43.0.0/16',
+    clusterDomain: 'cluster.local',
+    components: [
+      { name: 'scheduler', healthy: true, message: '' },
+      { name: 'node', healthy: false, message: 'no runtime' },
+    ],
+    nodes: [{ name: 'n', ready: false, message: 'starting', kubeletVersion: 'v1.36.0', runtime: 'containerd://1.7' }],
+    podsByPhase: { Running: 2, Pending: 1 },
     store: { kind: 'sqlite', revision: 9, keyCount: 3, sizeBytes: 1_048_576 },
   } as unknown as ClusterStatus;
   const lines = statusScreen(status).split('\n');
   assert.match(lines[0] ?? '', /^keelson {5}0\.1\.0, Kubernetes API v1\.36\.0, pid 7, up 61 s, 100\.0 MiB$/);
-  for (const part of ['scheduler ok, node (no runtime)', 'n NotReady (starting), kubelet v1.36.0', '2 Running, 1 Pending', 'sqlite, revision 9, 3 keys, 1.0 MiB']) assert.ok(lines.some((line) => line.includes(part)), part);
+  for (const part of [
+    'scheduler ok, node (no runtime)',
+    'n NotReady (starting), kubelet v1.36.0',
+    '2 Running, 1 Pending',
+    'sqlite, revision 9, 3 keys, 1.0 MiB',
+  ])
+    assert.ok(
+      lines.some((line) => line.includes(part)),
+      part,
+    );
   assert.match(statusScreen({ ...status, podsByPhase: {} }), /\npods {8}none\n/);
   assert.equal(statusScreen({ ...status, phase: 'starting' }), 'keelson is starting (pid 7)\n');
 });

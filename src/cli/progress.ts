@@ -3,5 +3,6 @@ import type { ProgressLine } from '../cluster/control-socket.ts';
 
 /** Prints a finished step; running ones are not shown. */
 export function printProgress(line: ProgressLine): void {
-  if (line.done) process.stderr.write(`  ✓ ${line.phase.padEnd(24)} ${(line.elapsedMs / 1000).toFixed(2).padStart(6)} s\n`);
+  if (line.done)
+    process.stderr.write(`  ✓ ${line.phase.padEnd(24)} ${(line.elapsedMs / 1000).toFixed(2).padStart(6)} s\n`);
 }

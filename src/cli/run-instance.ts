@@ -9,6 +9,7 @@ import { controlSocketName, instanceHash } from '../cluster/instance.ts';
 import { createProgress, type Progress } from '../cluster/progress.ts';
 import { PreflightError } from '../cluster/preflight.ts';
 import { createNodePlatform, type NodePlatform } from '../platform/node/node-platform.ts';
+import { returnMemoryWhenIdle } from './idle-memory.ts';
 import { printProgress } from './progress.ts';
 import { UserError } from './usage-error.ts';
 
@@ -66,11 +67,13 @@ async function runLocked(run: InstanceRun, { platform, lock, progress }: Running
   if (process.stderr.isTTY) progress.follow(printProgress);
   const cluster = await run.create(platform, progress);
   running.cluster = cluster;
+  const stopLooking = returnMemoryWhenIdle(platform.clock);
   try {
     await Promise.race([cluster.start(), stopped.promise]);
     if (!stopped.happened()) progress.finish('ready');
     await Promise.race([stopped.promise, cluster.failed]);
   } finally {
+    stopLooking();
     await cluster.stop();
   }
   return 0;

@@ -33,7 +33,14 @@ async function run({ id, text, seed, twice }: SimOrder): Promise<SimAnswer> {
     const again = await runScenario(scenario, seed);
     if (again.hash === result.hash) return { id, result };
     const cause = 'two runs differ';
-    return { id, failure: { cause, message: `${scenario.name} (seed ${seed}): two runs differ: ${result.hash} after ${result.changes} changes, ${again.hash} after ${again.changes}`, step: -1 } };
+    return {
+      id,
+      failure: {
+        cause,
+        message: `${scenario.name} (seed ${seed}): two runs differ: ${result.hash} after ${result.changes} changes, ${again.hash} after ${again.changes}`,
+        step: -1,
+      },
+    };
   } catch (error) {
     const step = error instanceof ScenarioError ? error.step : -1;
     const cause = error instanceof ScenarioError ? (error.cause as Error).message : String(error);

@@ -26,7 +26,9 @@ export function simCommand(): Command {
     .option('--seed <n>', 'this seed alone')
     .option('--threads <n>', 'how many at the same time', String(availableParallelism()))
     .addOption(new Option('--no-replays', 'write no replay file for what fails'))
-    .action((files: string[], options: RunOptions) => withPool(options.threads, (pool) => runFiles(pool, files, options)));
+    .action((files: string[], options: RunOptions) =>
+      withPool(options.threads, (pool) => runFiles(pool, files, options)),
+    );
   command
     .command('replay')
     .description('repeat the run of a replay file, twice, and compare')
@@ -73,12 +75,17 @@ async function runFiles(pool: SimPool, files: readonly string[], options: RunOpt
   for (const file of files) {
     const { text, scenario } = read(file);
     const chosen = options.seed ?? scenario.seed;
-    const seeds = chosen === undefined ? seedsOf(scenario, positive('--seeds', options.seeds)) : [positive('--seed', String(chosen))];
+    const seeds =
+      chosen === undefined
+        ? seedsOf(scenario, positive('--seeds', options.seeds))
+        : [positive('--seed', String(chosen))];
     const startedMs = performance.now();
     const answers = await Promise.all(seeds.map(async (seed) => ({ seed, answer: await pool.run(text, seed) })));
     const failures = answers.filter(({ answer }) => answer.failure !== undefined);
     const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
-    say(`${failures.length === 0 ? 'ok' : 'FAILED'}  ${scenario.name}: ${seeds.length - failures.length} of ${seeds.length} seeds, ${seconds} s`);
+    say(
+      `${failures.length === 0 ? 'ok' : 'FAILED'}  ${scenario.name}: ${seeds.length - failures.length} of ${seeds.length} seeds, ${seconds} s`,
+    );
     const [first] = failures;
     if (first === undefined) continue;
     failed++;
@@ -103,7 +110,9 @@ async function replay(pool: SimPool, file: string): Promise<void> {
   const { text, scenario } = read(file);
   const { failure, result } = await runSeeded(pool, text, scenario);
   if (failure !== undefined) throw new UserError(failure.message);
-  say(`ok  ${scenario.name} (seed ${result!.seed}): ${result!.changes} changes, ${(result!.virtualMs / 1000).toFixed(1)} s of virtual time, hash ${result!.hash}`);
+  say(
+    `ok  ${scenario.name} (seed ${result!.seed}): ${result!.changes} changes, ${(result!.virtualMs / 1000).toFixed(1)} s of virtual time, hash ${result!.hash}`,
+  );
 }
 
 function runSeeded(pool: SimPool, text: string, scenario: Scenario): Promise<SimAnswer> {

@@ -15,8 +15,15 @@ import { makePki, type Listening } from '../testing/listener.ts';
 import { runInstance, type InstanceRun, type RunnableCluster } from './run-instance.ts';
 
 /** Runs until stopped; resolves to the exit code. */
-export function runSimulated(options: ClusterOptions & { readonly nodes: number }, logLevel: InstanceRun['logLevel']): Promise<number> {
-  return runInstance({ dataDir: options.dataDir, logLevel, create: async (platform, progress) => new SimulatedCluster(platform, options, progress) });
+export function runSimulated(
+  options: ClusterOptions & { readonly nodes: number },
+  logLevel: InstanceRun['logLevel'],
+): Promise<number> {
+  return runInstance({
+    dataDir: options.dataDir,
+    logLevel,
+    create: async (platform, progress) => new SimulatedCluster(platform, options, progress),
+  });
 }
 
 class SimulatedCluster implements RunnableCluster {
@@ -45,13 +52,23 @@ class SimulatedCluster implements RunnableCluster {
     }
     const pki = await this.#progress.phase('certificates', () => makePki(this.#platform, `${dataDir}/pki`, []));
     const cluster = await this.#progress.phase('API server and controllers', () =>
-      Cluster.start({ clock: 'real', nodes: 0, pki, store: () => openStore(this.#platform, { kind: store, file: `${dataDir}/state.db` }) }));
+      Cluster.start({
+        clock: 'real',
+        nodes: 0,
+        pki,
+        store: () => openStore(this.#platform, { kind: store, file: `${dataDir}/state.db` }),
+      }),
+    );
     this.#cluster = cluster;
     this.#listening = await cluster.listen({ port: httpsPort }).catch((error: unknown) => {
-      throw (error as { code?: string }).code === 'EADDRINUSE' ? new PreflightError(`port ${httpsPort} is taken; choose another with --https-port`) : error;
+      throw (error as { code?: string }).code === 'EADDRINUSE'
+        ? new PreflightError(`port ${httpsPort} is taken; choose another with --https-port`)
+        : error;
     });
     await files.writeFileAtomic(this.#kubeconfig, this.#listening.kubeconfig, { mode: 0o600 });
-    await this.#progress.phase(`${nodes} simulated node${nodes === 1 ? '' : 's'} Ready`, () => cluster.nodes.addMany(Array.from({ length: nodes }, () => ({}))));
+    await this.#progress.phase(`${nodes} simulated node${nodes === 1 ? '' : 's'} Ready`, () =>
+      cluster.nodes.addMany(Array.from({ length: nodes }, () => ({}))),
+    );
   }
 
   async stop(): Promise<void> {
@@ -66,19 +83,44 @@ class SimulatedCluster implements RunnableCluster {
     const cluster = this.#cluster;
     const pods = Map.groupBy(cluster?.peek(Pods) ?? [], ({ status }) => status?.phase ?? 'Pending');
     return {
-      phase: this.#listening === undefined ? 'starting' : 'running', simulated: true,
-      pid: process.pid, version: VERSION, kubernetesVersion: KUBERNETES_VERSION,
+      phase: this.#listening === undefined ? 'starting' : 'running',
+      simulated: true,
+      pid: process.pid,
+      version: VERSION,
+      kubernetesVersion: KUBERNETES_VERSION,
       uptimeSeconds: (this.#platform.clock.monotonicMs() - this.#startedMs) / 1000,
       memoryBytes: process.memoryUsage.rss(),
-      server: this.#listening?.url ?? '', kubeconfig: this.#kubeconfig, containerdSocket: 'none: containers are simulated',
-      clusterCidr: '10.128.0.0/9', serviceCidr: '10.96.0.0/16', clusterDomain: 'cluster.local',
-      components: [{ name: 'apiserver', healthy: this.#listening !== undefined, message: this.#listening === undefined ? 'not ready' : '' }],
+      server: this.#listening?.url ?? '',
+      kubeconfig: this.#kubeconfig,
+      containerdSocket: 'none: containers are simulated',
+      clusterCidr: '10.128.0.0/9',
+      serviceCidr: '10.96.0.0/16',
+      clusterDomain: 'cluster.local',
+      components: [
+        {
+          name: 'apiserver',
+          healthy: this.#listening !== undefined,
+          message: this.#listening === undefined ? 'not ready' : '',
+        },
+      ],
       nodes: (cluster?.peek(Nodes) ?? []).map(({ metadata, status }) => {
         const ready = status?.conditions?.find(({ type }) => type === 'Ready');
-        return { name: metadata.name ?? '', ready: ready?.status === 'True', message: ready?.message ?? '', kubeletVersion: status?.nodeInfo?.kubeletVersion ?? '', runtime: status?.nodeInfo?.containerRuntimeVersion ?? '' };
+        return {
+          name: metadata.name ?? '',
+          ready: ready?.status === 'True',
+          message: ready?.message ?? '',
+          kubeletVersion: status?.nodeInfo?.kubeletVersion ?? '',
+          runtime: status?.nodeInfo?.containerRuntimeVersion ?? '',
+        };
       }),
       podsByPhase: Object.fromEntries([...pods].map(([phase, list]) => [phase, list.length])),
-      store: (await cluster?.storeStatus()) ?? { kind: 'none', revision: 0, compactedRevision: 0, sizeBytes: 0, keyCount: 0 },
+      store: (await cluster?.storeStatus()) ?? {
+        kind: 'none',
+        revision: 0,
+        compactedRevision: 0,
+        sizeBytes: 0,
+        keyCount: 0,
+      },
     };
   }
 }

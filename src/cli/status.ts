@@ -18,7 +18,8 @@ export function statusCommand(): Command {
       const dataDir = resolve(raw.dataDir);
       const hash = instanceHash(dataDir, (text) => createHash('sha256').update(text).digest('hex'));
       const status = (await requestControl(controlSocketName(hash), 'status')) as ClusterStatus | undefined;
-      if (status === undefined) throw new UserError(`no cluster runs on ${dataDir} (keelson up --data-dir ${dataDir} starts it)`);
+      if (status === undefined)
+        throw new UserError(`no cluster runs on ${dataDir} (keelson up --data-dir ${dataDir} starts it)`);
       process.stdout.write(raw.output === 'json' ? `${JSON.stringify(status, undefined, 2)}\n` : statusScreen(status));
     });
 }
@@ -27,15 +28,32 @@ export function statusCommand(): Command {
 export function statusScreen(status: ClusterStatus): string {
   if (status.phase === 'starting') return `keelson is starting (pid ${status.pid})\n`;
   const lines: (readonly [string, string])[] = [
-    ['keelson', `${status.version}, Kubernetes API ${status.kubernetesVersion}, pid ${status.pid}, up ${Math.round(status.uptimeSeconds)} s, ${mib(status.memoryBytes)}`],
+    [
+      'keelson',
+      `${status.version}, Kubernetes API ${status.kubernetesVersion}, pid ${status.pid}, up ${Math.round(status.uptimeSeconds)} s, ${mib(status.memoryBytes)}`,
+    ],
     ['server', status.server],
     ['kubeconfig', status.kubeconfig],
     ['components', status.components.map((c) => `${c.name} ${c.healthy ? 'ok' : `(${c.message})`}`).join(', ')],
-    ...status.nodes.map((n) => ['node', `${n.name} ${n.ready ? 'Ready' : `NotReady (${n.message})`}, kubelet ${n.kubeletVersion}, ${n.runtime}`] as const),
-    ['pods', Object.entries(status.podsByPhase).map(([phase, count]) => `${count} ${phase}`).join(', ') || 'none'],
+    ...status.nodes.map(
+      (n) =>
+        [
+          'node',
+          `${n.name} ${n.ready ? 'Ready' : `NotReady (${n.message})`}, kubelet ${n.kubeletVersion}, ${n.runtime}`,
+        ] as const,
+    ),
+    [
+      'pods',
+      Object.entries(status.podsByPhase)
+        .map(([phase, count]) => `${count} ${phase}`)
+        .join(', ') || 'none',
+    ],
     ['ranges', `pods ${status.clusterCidr}, services ${status.serviceCidr}, domain ${status.clusterDomain}`],
     ['containerd', status.containerdSocket],
-    ['store', `${status.store.kind}, revision ${status.store.revision}, ${status.store.keyCount} keys, ${mib(status.store.sizeBytes)}`],
+    [
+      'store',
+      `${status.store.kind}, revision ${status.store.revision}, ${status.store.keyCount} keys, ${mib(status.store.sizeBytes)}`,
+    ],
   ];
   return lines.map(([name, value]) => `${name.padEnd(11)} ${value}\n`).join('');
 }

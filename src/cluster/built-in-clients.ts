@@ -2,6 +2,7 @@
  * The clients of the API server that belong to the control plane, controllers and scheduler: each under its own identity,
  * with its own informers, as if they were processes of their own, so that each can be started and ended alone.
  */
+import type { KeyPairPem } from '../component-helpers/pki/certificates.ts';
 import type { Principal } from '../api/transport.ts';
 import { accountPrincipal } from '../apiserver/authn/service-account-tokens.ts';
 import type { Client } from '../client/client.ts';
@@ -23,6 +24,8 @@ export interface BuiltInDeps {
 export interface BuiltInConfig {
   readonly instance: Pick<Instance, 'clusterCidr' | 'serviceCidr'>;
   readonly rootCaPem: string;
+  /** Signs certificate requests. Absent: they stay unsigned. */
+  readonly clusterSigning?: KeyPairPem;
   /** Upstream's names of those to run; all when absent. */
   readonly names?: readonly string[];
 }
@@ -31,17 +34,27 @@ const SCHEDULER: Principal = { name: 'system:kube-scheduler', groups: ['system:a
 const CONTROLLER_MANAGER: Principal = { name: 'system:kube-controller-manager', groups: ['system:authenticated'] };
 
 /** Runs the controllers; resolves when all have ended after the abort. */
-export async function runBuiltInControllers({ platform, clientFor }: BuiltInDeps, config: BuiltInConfig, signal: AbortSignal): Promise<void> {
+export async function runBuiltInControllers(
+  { platform, clientFor }: BuiltInDeps,
+  config: BuiltInConfig,
+  signal: AbortSignal,
+): Promise<void> {
   const manager = sourcesOf(platform, clientFor(CONTROLLER_MANAGER, 'kube-controller-manager'));
   const events = createEventBroadcaster(manager);
   events.start(signal);
   const { clusterCidr, serviceCidr } = config.instance;
   await runControllers(
     {
-      platform, informers: createInformerFactory(manager),
+      platform,
+      informers: createInformerFactory(manager),
       clientFor: (account) => clientFor(accountPrincipal('kube-system', account), `kube-controller-manager/${account}`),
       recorderFor: (component) => events.recorderFor(component),
-      config: { clusterCidrs: [clusterCidr], serviceCidrs: [serviceCidr], rootCaPem: config.rootCaPem },
+      config: {
+        clusterCidrs: [clusterCidr],
+        serviceCidrs: [serviceCidr],
+        rootCaPem: config.rootCaPem,
+        ...(config.clusterSigning && { clusterSigning: config.clusterSigning }),
+      },
     },
     signal,
     config.names,
@@ -54,7 +67,12 @@ export async function startBuiltInScheduler({ platform, clientFor }: BuiltInDeps
   const events = createEventBroadcaster(sources);
   events.start(signal);
   const scheduler = createScheduler(
-    { client: sources.client, informers: createInformerFactory(sources), recorder: events.recorderFor('default-scheduler'), platform },
+    {
+      client: sources.client,
+      informers: createInformerFactory(sources),
+      recorder: events.recorderFor('default-scheduler'),
+      platform,
+    },
     { schedulerName: 'default-scheduler' },
   );
   await scheduler.start(signal);

@@ -25,7 +25,13 @@ export interface ClusterStatus {
   readonly serviceCidr: string;
   readonly clusterDomain: string;
   readonly components: readonly ComponentStatus[];
-  readonly nodes: readonly { readonly name: string; readonly ready: boolean; readonly message: string; readonly kubeletVersion: string; readonly runtime: string }[];
+  readonly nodes: readonly {
+    readonly name: string;
+    readonly ready: boolean;
+    readonly message: string;
+    readonly kubeletVersion: string;
+    readonly runtime: string;
+  }[];
   readonly podsByPhase: Readonly<Record<string, number>>;
   readonly store: StoreStatus;
 }

@@ -15,8 +15,9 @@ import { createControlPlane, type ControlPlane } from './control-plane.ts';
 import { hostAddress, servingNames } from './host-address.ts';
 import type { Instance } from './instance.ts';
 import { kubeconfigYaml } from './kubeconfig.ts';
-import { createPodNetwork, kubernetesServiceAddress } from './network/pod-network.ts';
+import { createPodNetwork, kubernetesServiceAddress, type PodNetwork } from './network/pod-network.ts';
 import { createClusterNode, nodePrincipal, type ClusterNode } from './node.ts';
+import type { PortReservation } from './port-reservation.ts';
 import type { Progress } from './progress.ts';
 import { openStore } from './open-store.ts';
 import { startNodeServices, type NodeServices } from './node-services.ts';
@@ -26,7 +27,7 @@ export interface ClusterConfig {
   readonly instance: Instance;
   readonly options: ClusterOptions;
   readonly cniBinDirs: readonly string[];
-  readonly kubeletPort: number;
+  readonly kubeletPort: PortReservation;
   readonly progress: Progress;
 }
 
@@ -46,6 +47,12 @@ export function createCluster(platform: Platform, config: ClusterConfig): Cluste
   return new RunningCluster(platform, config);
 }
 
+/** Both results, or a rejection once neither works any longer: whoever cleans up then finds all there is. */
+async function bothOrNeither<A, B>(work: readonly [Promise<A>, Promise<B>]): Promise<[A, B]> {
+  await Promise.allSettled(work);
+  return await Promise.all(work);
+}
+
 const NODE_READY_TIMEOUT_MS = 120_000;
 
 class RunningCluster implements Cluster {
@@ -58,6 +65,7 @@ class RunningCluster implements Cluster {
   #store: Store | undefined;
   #controlPlane: ControlPlane | undefined;
   #controllersEnd: Promise<void> = Promise.resolve();
+  #runtimeStarted: Promise<void> = Promise.resolve();
   #node: ClusterNode | undefined;
   #nodeServices: NodeServices | undefined;
 
@@ -75,9 +83,13 @@ class RunningCluster implements Cluster {
     const { progress } = this.#config;
     const signal = this.#lifetime.signal;
     await this.#makeDirectories();
-    // containerd takes as long to start as the control plane: both at once.
+    // containerd takes as long to start as the control plane, and the network's programs wait for nobody: all at once.
+    const { network, up } = this.#startNetwork();
     const runtime = progress.phase('container runtime', () => this.#startRuntime(signal));
-    runtime.catch(() => undefined); // Awaited below.
+    this.#runtimeStarted = runtime.then(
+      () => undefined,
+      () => undefined,
+    ); // Its failure is awaited below.
     const controlPlane = await this.#startControlPlane(signal);
     const running = Promise.all([controlPlane.runControllers(signal), controlPlane.startScheduler(signal)]);
     this.#controllersEnd = running.then(
@@ -86,7 +98,7 @@ class RunningCluster implements Cluster {
         if (!signal.aborted) this.#fail(error);
       },
     );
-    await this.#startNode(controlPlane, await runtime, signal);
+    await this.#startNode({ controlPlane, cri: await runtime, network: await up.then(() => network) }, signal);
     await progress.phase('node Ready', () => this.#nodeReady(controlPlane, signal));
   }
 
@@ -97,52 +109,110 @@ class RunningCluster implements Cluster {
     await this.#controllersEnd;
     await this.#controlPlane?.stop();
     await this.#store?.close();
+    await this.#runtimeStarted; // Nothing is started behind the back of who waits for the end.
   }
 
   async #makeDirectories(): Promise<void> {
     const { instance } = this.#config;
     const { files } = this.#platform;
-    for (const dir of [instance.logDir, instance.runDir, instance.kubeletRoot, instance.podLogsRoot, `${instance.dataDir}/manifests`]) await files.makeDir(dir, { mode: 0o750 });
+    for (const dir of [
+      instance.logDir,
+      instance.runDir,
+      instance.kubeletRoot,
+      instance.podLogsRoot,
+      `${instance.dataDir}/manifests`,
+    ])
+      await files.makeDir(dir, { mode: 0o750 });
   }
 
   async #startControlPlane(signal: AbortSignal): Promise<ControlPlane> {
     const platform = this.#platform;
     const { instance, options, progress } = this.#config;
     const address = hostAddress(platform.net.interfaces());
-    const store = await progress.phase('store', () => openStore(platform, { kind: options.store, file: instance.storeFile }));
-    this.#store = store;
-    const pki = await progress.phase('certificates', () => ensureClusterPki(
-      platform.files, { crypto: platform.crypto, random: platform.random, nowMs: () => platform.clock.nowMs() },
-      { dir: instance.pkiDir, names: servingNames(instance, [address, '127.0.0.1', kubernetesServiceAddress(instance.serviceCidr)]) },
-    ));
-    const controlPlane = createControlPlane({ platform, store, pki, instance, hostAddress: address, runtimeConfig: options.runtimeConfig });
+    // Both wait for the disk, and the first certificates are a lot of work: at once.
+    const opening = progress
+      .phase('store', () => openStore(platform, { kind: options.store, file: instance.storeFile }))
+      .then((store) => (this.#store = store));
+    const [store, pki] = await bothOrNeither([
+      opening,
+      progress.phase('certificates', () =>
+        ensureClusterPki(
+          platform.files,
+          { crypto: platform.crypto, random: platform.random, nowMs: () => platform.clock.nowMs() },
+          {
+            dir: instance.pkiDir,
+            names: servingNames(instance, [address, '127.0.0.1', kubernetesServiceAddress(instance.serviceCidr)]),
+          },
+        ),
+      ),
+    ]);
+    const controlPlane = createControlPlane({
+      platform,
+      store,
+      pki,
+      instance,
+      hostAddress: address,
+      runtimeConfig: options.runtimeConfig,
+    });
     this.#controlPlane = controlPlane;
     await progress.phase('API server', async () => {
       await controlPlane.start(signal);
-      await controlPlane.serve({ host: '0.0.0.0', port: instance.httpsPort, tls: { ...pki.apiServer, clientCaPem: pki.ca.certPem } });
+      await controlPlane.serve({
+        host: '0.0.0.0',
+        port: instance.httpsPort,
+        tls: { ...pki.apiServer, clientCaPem: pki.ca.certPem },
+      });
     });
     const server = `https://127.0.0.1:${instance.httpsPort}`;
-    await platform.files.writeFileAtomic(instance.adminKubeconfig, kubeconfigYaml({ server, caPem: pki.ca.certPem, ...pki.admin, user: 'admin', cluster: 'keelson' }), { mode: 0o600 });
-    this.#nodeServices = startNodeServices({ platform, controlPlane, pki, instance, kubeletPort: this.#config.kubeletPort }, signal);
+    await platform.files.writeFileAtomic(
+      instance.adminKubeconfig,
+      kubeconfigYaml({ server, caPem: pki.ca.certPem, ...pki.admin, user: 'admin', cluster: 'keelson' }),
+      { mode: 0o600 },
+    );
+    this.#nodeServices = startNodeServices(
+      { platform, controlPlane, pki, instance, kubeletPort: this.#config.kubeletPort.port },
+      signal,
+    );
     return controlPlane;
   }
 
   async #startRuntime(signal: AbortSignal): Promise<CriClient> {
     const { instance, options, cniBinDirs } = this.#config;
-    if (options.containerRuntimeEndpoint !== undefined) return createCriClient({ clock: this.#platform.clock }, { endpoint: options.containerRuntimeEndpoint });
+    if (options.containerRuntimeEndpoint !== undefined)
+      return createCriClient({ clock: this.#platform.clock }, { endpoint: options.containerRuntimeEndpoint });
     const supervisor = createInstanceContainerd(this.#platform, instance, cniBinDirs);
     await supervisor.start(signal);
     return supervisor.client;
   }
 
-  async #startNode(controlPlane: ControlPlane, cri: CriClient, signal: AbortSignal): Promise<void> {
+  #startNetwork(): { readonly network: PodNetwork; readonly up: Promise<void> } {
+    const network = createPodNetwork(this.#platform, this.#config.instance);
+    const up = network.start();
+    up.catch(() => undefined); // Awaited before the node starts.
+    return { network, up };
+  }
+
+  async #startNode(
+    {
+      controlPlane,
+      cri,
+      network,
+    }: { readonly controlPlane: ControlPlane; readonly cri: CriClient; readonly network: PodNetwork },
+    signal: AbortSignal,
+  ): Promise<void> {
     const platform = this.#platform;
     const { instance, kubeletPort } = this.#config;
-    const network = createPodNetwork(platform, instance);
-    await network.start();
-    const node = await createClusterNode({ platform, client: controlPlane.clientFor(nodePrincipal(instance.nodeName), 'kubelet'), cri, network, instance, kubeletPort });
+    const node = await createClusterNode({
+      platform,
+      client: controlPlane.clientFor(nodePrincipal(instance.nodeName), 'kubelet'),
+      cri,
+      network,
+      instance,
+      kubeletPort: kubeletPort.port,
+    });
     this.#node = node;
     await node.start(signal);
+    await kubeletPort.release();
     await this.#nodeServices?.serveKubelet(node, cri);
   }
 
@@ -155,7 +225,10 @@ class RunningCluster implements Cluster {
       const ready = node?.status?.conditions?.find((c) => c.type === 'Ready');
       const tainted = node?.spec?.taints?.some((t) => t.key === 'node.kubernetes.io/not-ready') === true;
       if (ready?.status === 'True' && !tainted) return;
-      if (clock.monotonicMs() > deadlineMs) throw new Error(`the node is not Ready after ${NODE_READY_TIMEOUT_MS / 1000} s: ${ready?.message ?? 'it has not registered'}`);
+      if (clock.monotonicMs() > deadlineMs)
+        throw new Error(
+          `the node is not Ready after ${NODE_READY_TIMEOUT_MS / 1000} s: ${ready?.message ?? 'it has not registered'}`,
+        );
       await clock.sleep(5, signal);
     }
   }
@@ -167,19 +240,36 @@ class RunningCluster implements Cluster {
     const phases = Map.groupBy(pods, (pod) => pod.status?.phase ?? 'Pending');
     return {
       phase: this.#controlPlane?.server.ready() === true ? 'running' : 'starting',
-      pid: process.pid, version: VERSION, kubernetesVersion: KUBERNETES_VERSION,
+      pid: process.pid,
+      version: VERSION,
+      kubernetesVersion: KUBERNETES_VERSION,
       uptimeSeconds: (this.#platform.clock.monotonicMs() - this.#startedMs) / 1000,
       memoryBytes: process.memoryUsage.rss(),
-      server: `https://127.0.0.1:${instance.httpsPort}`, kubeconfig: instance.adminKubeconfig,
+      server: `https://127.0.0.1:${instance.httpsPort}`,
+      kubeconfig: instance.adminKubeconfig,
       containerdSocket: this.#config.options.containerRuntimeEndpoint ?? `unix://${instance.containerd.socket}`,
-      clusterCidr: instance.clusterCidr, serviceCidr: instance.serviceCidr, clusterDomain: instance.clusterDomain,
+      clusterCidr: instance.clusterCidr,
+      serviceCidr: instance.serviceCidr,
+      clusterDomain: instance.clusterDomain,
       components: this.#components(),
       nodes: (objects?.list(Nodes) ?? []).map((node) => {
         const ready = node.status?.conditions?.find((c) => c.type === 'Ready');
-        return { name: node.metadata.name ?? '', ready: ready?.status === 'True', message: ready?.message ?? '', kubeletVersion: node.status?.nodeInfo?.kubeletVersion ?? '', runtime: node.status?.nodeInfo?.containerRuntimeVersion ?? '' };
+        return {
+          name: node.metadata.name ?? '',
+          ready: ready?.status === 'True',
+          message: ready?.message ?? '',
+          kubeletVersion: node.status?.nodeInfo?.kubeletVersion ?? '',
+          runtime: node.status?.nodeInfo?.containerRuntimeVersion ?? '',
+        };
       }),
       podsByPhase: Object.fromEntries([...phases].map(([phase, list]) => [phase, list.length])),
-      store: (await this.#store?.status()) ?? { kind: 'none', revision: 0, compactedRevision: 0, sizeBytes: 0, keyCount: 0 },
+      store: (await this.#store?.status()) ?? {
+        kind: 'none',
+        revision: 0,
+        compactedRevision: 0,
+        sizeBytes: 0,
+        keyCount: 0,
+      },
     };
   }
 

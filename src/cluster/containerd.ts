@@ -4,16 +4,26 @@ import type { Platform } from '../platform/platform.ts';
 import type { Instance } from './instance.ts';
 
 /** Makes the supervisor. Its `start` adopts a daemon that an earlier run left. */
-export function createInstanceContainerd(platform: Platform, instance: Instance, cniBinDirs: readonly string[]): ContainerdSupervisor {
+export function createInstanceContainerd(
+  platform: Platform,
+  instance: Instance,
+  cniBinDirs: readonly string[],
+): ContainerdSupervisor {
   const { root, state, socket, config, log } = instance.containerd;
   return createContainerdSupervisor(
     { platform },
     {
       options: {
-        rootDir: root, stateDir: state, socketPath: socket, cniBinDir: cniBinDirs[0] ?? '/opt/cni/bin', cniConfDir: instance.cni.confDir,
-        registryConfigDir: `${instance.dataDir}/registries`, cgroupDriver: 'cgroupfs',
+        rootDir: root,
+        stateDir: state,
+        socketPath: socket,
+        cniBinDir: cniBinDirs[0] ?? '/opt/cni/bin',
+        cniConfDir: instance.cni.confDir,
+        registryConfigDir: `${instance.dataDir}/registries`,
+        cgroupDriver: 'cgroupfs',
       },
-      configFile: config, logFile: log,
+      configFile: config,
+      logFile: log,
     },
   );
 }

@@ -43,7 +43,8 @@ export interface ControlPlaneDeps {
 
 /** Certificates and keys the control plane itself uses; those it serves with are given to `serve`. */
 export interface ControlPlanePki extends Pick<ClusterPki, 'kubeletClient' | 'serviceAccount'> {
-  readonly ca: Pick<ClusterPki['ca'], 'certPem'>;
+  /** With its key the control plane signs certificate requests; without, it leaves them. */
+  readonly ca: Pick<ClusterPki['ca'], 'certPem'> & Partial<ClusterPki['ca']>;
 }
 
 /** The running control plane. */
@@ -76,29 +77,61 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const issuer = `https://kubernetes.default.svc.${instance.clusterDomain}`;
   const ownTokens = createServiceAccountTokens(
     { platform, objects },
-    { issuer, audiences: [issuer], keys: [{ privateKeyPem: pki.serviceAccount.privateKeyPem, publicKeyPem: pki.serviceAccount.publicKeyPem }] },
+    {
+      issuer,
+      audiences: [issuer],
+      keys: [{ privateKeyPem: pki.serviceAccount.privateKeyPem, publicKeyPem: pki.serviceAccount.publicKeyPem }],
+    },
   );
   const tokens = deps.wrapTokens?.(ownTokens) ?? ownTokens;
   const rbac = createRbacAuthorizer(storage.objects);
   const nodes = createNodeAuthorizer(storage.objects, componentRoles['system:node']?.rules ?? []);
   const authorizers = [privilegedGroupAuthorizer, nodes, rbac];
-  const registry = createRegistry({ platform, objects: storage.objects, tokens, rbac, authorizers, instance, kubeletClient: pki.kubeletClient, caPem: pki.ca.certPem });
+  const registry = createRegistry({
+    platform,
+    objects: storage.objects,
+    tokens,
+    rbac,
+    authorizers,
+    instance,
+    kubeletClient: pki.kubeletClient,
+    caPem: pki.ca.certPem,
+  });
   const server = createApiServer(
     {
-      storage, platform, definitions: registry.definitions,
-      authenticators: [clientCertificateAuthenticator, createBearerTokenAuthenticator([tokens], clock), anonymousAuthenticator],
+      storage,
+      platform,
+      definitions: registry.definitions,
+      authenticators: [
+        clientCertificateAuthenticator,
+        createBearerTokenAuthenticator([tokens], clock),
+        anonymousAuthenticator,
+      ],
       authorizers,
-      admission: createAdmissionPlugins({ objects, random: platform.random.fork('admission'), authorizer: { authorize: (asked) => decide(authorizers, asked) }, rulesFor: rbac.rulesFor }),
+      admission: createAdmissionPlugins({
+        objects,
+        random: platform.random.fork('admission'),
+        authorizer: { authorize: (asked) => decide(authorizers, asked) },
+        rulesFor: rbac.rulesFor,
+        clock,
+      }),
       routes: registry.routes,
     },
-    { version: versionInfo(), serverAddress: `${deps.hostAddress}:${instance.httpsPort}`, runtimeConfig: deps.runtimeConfig },
+    {
+      version: versionInfo(),
+      serverAddress: `${deps.hostAddress}:${instance.httpsPort}`,
+      runtimeConfig: deps.runtimeConfig,
+    },
   );
-  const clientFor = (principal: Principal, userAgent: string): Client => createInProcessClient({ handler: server.handler, principal, clock, userAgent });
+  const clientFor = (principal: Principal, userAgent: string): Client =>
+    createInProcessClient({ handler: server.handler, principal, clock, userAgent });
   const listening: HttpServer[] = [];
   let stopRegistry = (): void => undefined;
   let stopKeeping = (): void => undefined;
   return {
-    server, clientFor, tokens,
+    server,
+    clientFor,
+    tokens,
     admin: clientFor(ADMIN, 'keelson'),
     async start(signal) {
       await server.start(signal);
@@ -108,14 +141,27 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
         advertised: [{ ip: deps.hostAddress, port: instance.httpsPort }],
       };
       await bootstrapCluster(storage.objects, born);
-      stopKeeping = keepKubernetesService(storage.objects, born, (err) => platform.log.error('cannot restore the kubernetes Service', { err }));
+      stopKeeping = keepKubernetesService(storage.objects, born, (err) =>
+        platform.log.error('cannot restore the kubernetes Service', { err }),
+      );
     },
     async serve(options, listen = platform.listenHttp) {
-      const opened = await listen(options, createHttpHandler(server.handler, platform.random.fork('audit-ids'), platform));
+      const opened = await listen(
+        options,
+        createHttpHandler(server.handler, platform.random.fork('audit-ids'), platform),
+      );
       listening.push(opened);
       return opened;
     },
-    runControllers: (signal, names) => runBuiltInControllers({ platform, clientFor }, { instance, rootCaPem: pki.ca.certPem, ...(names && { names }) }, signal),
+    runControllers: (signal, names) => {
+      const { certPem, keyPem } = pki.ca;
+      const signing = keyPem === undefined ? {} : { clusterSigning: { certPem, keyPem } };
+      return runBuiltInControllers(
+        { platform, clientFor },
+        { instance, rootCaPem: certPem, ...signing, ...(names && { names }) },
+        signal,
+      );
+    },
     startScheduler: (signal) => startBuiltInScheduler({ platform, clientFor }, signal),
     async stop() {
       await Promise.all(listening.splice(0).map((opened) => opened.close(500)));
@@ -131,7 +177,14 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
 function versionInfo(): Parameters<typeof createApiServer>[1]['version'] {
   const [major = '1', minor = '36'] = KUBERNETES_VERSION.slice(1).split('.');
   return {
-    major, minor, gitVersion: `${KUBERNETES_VERSION}+keelson${VERSION}`, gitCommit: '', gitTreeState: 'clean', buildDate: '1970-01-01T00:00:00Z',
-    goVersion: 'none', compiler: `node ${process.versions.node}`, platform: `linux/${process.arch === 'x64' ? 'amd64' : process.arch}`,
+    major,
+    minor,
+    gitVersion: `${KUBERNETES_VERSION}+keelson${VERSION}`,
+    gitCommit: '',
+    gitTreeState: 'clean',
+    buildDate: '1970-01-01T00:00:00Z',
+    goVersion: 'none',
+    compiler: `node ${process.versions.node}`,
+    platform: `linux/${process.arch === 'x64' ? 'amd64' : process.arch}`,
   };
 }

@@ -67,7 +67,8 @@ export function createDnsDaemon(platform: Platform, instance: Instance, pki: Clu
     healthy: () => pid > 0 && exec.kill(pid, 0),
     async start(signal) {
       while (!signal.aborted) {
-        if (!(await alive(pid))) await ensure().catch((error: unknown) => log.error('cannot start the DNS process', { err: error }));
+        if (!(await alive(pid)))
+          await ensure().catch((error: unknown) => log.error('cannot start the DNS process', { err: error }));
         await clock.sleep(CHECK_PERIOD_MS, signal).catch(() => undefined);
       }
     },
@@ -86,8 +87,16 @@ function dnsKubeconfig(instance: Instance): string {
 function dnsCommand(instance: Instance): string[] {
   const program = process.argv[1] ?? '';
   return [
-    process.execPath, '--max-semi-space-size=1', program, 'dns-server', '--kubeconfig', dnsKubeconfig(instance),
-    '--listen', dnsAddress(instance.serviceCidr), '--domain', instance.clusterDomain,
+    process.execPath,
+    '--max-semi-space-size=1',
+    program,
+    'dns-server',
+    '--kubeconfig',
+    dnsKubeconfig(instance),
+    '--listen',
+    dnsAddress(instance.serviceCidr),
+    '--domain',
+    instance.clusterDomain,
   ];
 }
 
@@ -95,7 +104,16 @@ async function writeKubeconfig(platform: Platform, instance: Instance, pki: Clus
   const path = dnsKubeconfig(instance);
   if (await platform.files.exists(path)) return;
   const deps = { crypto: platform.crypto, random: platform.random, nowMs: () => platform.clock.nowMs() };
-  const pair = await issueCertificate(deps, pki.ca, { commonName: 'system:serviceaccount:kube-system:kube-dns', organizations: ['system:serviceaccounts'], usages: ['client'], validityMs: 10 * YEAR_MS });
+  const pair = await issueCertificate(deps, pki.ca, {
+    commonName: 'system:serviceaccount:kube-system:kube-dns',
+    organizations: ['system:serviceaccounts'],
+    usages: ['client'],
+    validityMs: 10 * YEAR_MS,
+  });
   const server = `https://127.0.0.1:${instance.httpsPort}`;
-  await platform.files.writeFileAtomic(path, kubeconfigYaml({ server, caPem: pki.ca.certPem, ...pair, user: 'dns', cluster: 'keelson' }), { mode: 0o600 });
+  await platform.files.writeFileAtomic(
+    path,
+    kubeconfigYaml({ server, caPem: pki.ca.certPem, ...pair, user: 'dns', cluster: 'keelson' }),
+    { mode: 0o600 },
+  );
 }

@@ -13,7 +13,19 @@ export function hostAddress(interfaces: ReturnType<Net['interfaces']>): string {
 }
 
 /** Names and addresses of the serving certificates. */
-export function servingNames(instance: Pick<Instance, 'nodeName' | 'clusterDomain'>, ipAddresses: readonly string[]): PkiNames {
-  const service = ['kubernetes', 'kubernetes.default', 'kubernetes.default.svc', `kubernetes.default.svc.${instance.clusterDomain}`];
-  return { nodeName: instance.nodeName, dnsNames: ['localhost', instance.nodeName, ...service], ipAddresses: [...new Set(ipAddresses)] };
+export function servingNames(
+  instance: Pick<Instance, 'nodeName' | 'clusterDomain'>,
+  ipAddresses: readonly string[],
+): PkiNames {
+  const service = [
+    'kubernetes',
+    'kubernetes.default',
+    'kubernetes.default.svc',
+    `kubernetes.default.svc.${instance.clusterDomain}`,
+  ];
+  return {
+    nodeName: instance.nodeName,
+    dnsNames: ['localhost', instance.nodeName, ...service],
+    ipAddresses: [...new Set(ipAddresses)],
+  };
 }

@@ -44,9 +44,17 @@ export function writeInstanceFile(files: Files, dataDir: string, file: InstanceF
 }
 
 /** Refuses choices that contradict what the instance was made with. */
-export function checkAgainst(file: InstanceFile, asked: { clusterCidr?: string; serviceCidr?: string; clusterDomain: string; nodeName: string }, dataDir: string): void {
-  const differing = (['clusterCidr', 'serviceCidr', 'clusterDomain', 'nodeName'] as const).find((k) => asked[k] !== undefined && asked[k] !== file[k]);
+export function checkAgainst(
+  file: InstanceFile,
+  asked: { clusterCidr?: string; serviceCidr?: string; clusterDomain: string; nodeName: string },
+  dataDir: string,
+): void {
+  const differing = (['clusterCidr', 'serviceCidr', 'clusterDomain', 'nodeName'] as const).find(
+    (k) => asked[k] !== undefined && asked[k] !== file[k],
+  );
   if (differing === undefined) return;
   const flag = `--${differing.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)}`;
-  throw new PreflightError(`this cluster was made with ${flag} ${file[differing]}; it cannot become ${asked[differing]} (keelson down --delete-data --data-dir ${dataDir} starts afresh)`);
+  throw new PreflightError(
+    `this cluster was made with ${flag} ${file[differing]}; it cannot become ${asked[differing]} (keelson down --delete-data --data-dir ${dataDir} starts afresh)`,
+  );
 }

@@ -23,7 +23,13 @@ export interface Instance extends InstanceOptions {
   readonly logDir: string;
   readonly adminKubeconfig: string;
   readonly storeFile: string;
-  readonly containerd: { readonly root: string; readonly state: string; readonly socket: string; readonly config: string; readonly log: string };
+  readonly containerd: {
+    readonly root: string;
+    readonly state: string;
+    readonly socket: string;
+    readonly config: string;
+    readonly log: string;
+  };
   readonly cni: { readonly confDir: string; readonly networkName: string; readonly ipamDir: string };
   readonly kubeletRoot: string;
   readonly podLogsRoot: string;
@@ -45,14 +51,19 @@ export function deriveInstance(options: InstanceOptions, sha256Hex: (text: strin
   const { dataDir } = options;
   const runDir = `/run/keelson/${hash}`;
   return {
-    ...options, hash, runDir,
+    ...options,
+    hash,
+    runDir,
     pkiDir: `${dataDir}/pki`,
     logDir: `${dataDir}/logs`,
     adminKubeconfig: `${dataDir}/admin.kubeconfig`,
     storeFile: `${dataDir}/state.db`,
     containerd: {
-      root: `${dataDir}/containerd`, state: `${runDir}/containerd`, socket: `${runDir}/containerd.sock`,
-      config: `${dataDir}/containerd.toml`, log: `${dataDir}/logs/containerd.log`,
+      root: `${dataDir}/containerd`,
+      state: `${runDir}/containerd`,
+      socket: `${runDir}/containerd.sock`,
+      config: `${dataDir}/containerd.toml`,
+      log: `${dataDir}/logs/containerd.log`,
     },
     cni: { confDir: `${dataDir}/cni/net.d`, networkName: `keelson-${hash}`, ipamDir: `${dataDir}/cni/ipam` },
     kubeletRoot: `${dataDir}/kubelet`,

@@ -20,19 +20,30 @@ export interface KubeletServerDeps {
 }
 
 /** Opens it on all addresses. */
-export function openKubeletServer(deps: KubeletServerDeps, { kubelet, podContainers }: ClusterNode, cri: CriRuntime): Promise<HttpServer> {
+export function openKubeletServer(
+  deps: KubeletServerDeps,
+  { kubelet, podContainers }: ClusterNode,
+  cri: CriRuntime,
+): Promise<HttpServer> {
   const { platform, client, instance, port, tls } = deps;
   const auth = createDelegatedAuth(
     { client, platform },
     { nodeName: instance.nodeName, anonymous: false, tokenWebhook: true, authorizationMode: 'Webhook' },
   );
   const handler = createKubeletServer({
-    host: kubelet.host, runtime: kubelet.runtime, auth, platform,
+    host: kubelet.host,
+    runtime: kubelet.runtime,
+    auth,
+    platform,
     stats: createStatsProvider(
       { platform, cri, host: kubelet.host, volumes: kubelet.volumes, podCgroups: podContainers },
       { kubeletRoot: instance.kubeletRoot, podLogsDir: instance.podLogsRoot },
     ),
-    probeMetrics: async () => (await platform.metrics.expose()).split('\n').filter((line) => /prober_/.test(line)).join('\n'),
+    probeMetrics: async () =>
+      (await platform.metrics.expose())
+        .split('\n')
+        .filter((line) => /prober_/.test(line))
+        .join('\n'),
   });
   return platform.listenHttp({ host: '0.0.0.0', port, tls }, handler);
 }

@@ -50,7 +50,17 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
   return {
     async serveKubelet(node, cri) {
       const client = deps.controlPlane.clientFor(nodePrincipal(instance.nodeName), 'kubelet');
-      server = await openKubeletServer({ platform, client, instance, tls: { ...deps.pki.kubeletServer, clientCaPem: deps.pki.ca.certPem }, port: deps.kubeletPort }, node, cri);
+      server = await openKubeletServer(
+        {
+          platform,
+          client,
+          instance,
+          tls: { ...deps.pki.kubeletServer, clientCaPem: deps.pki.ca.certPem },
+          port: deps.kubeletPort,
+        },
+        node,
+        cri,
+      );
     },
     status: () => [
       { name: 'proxy', healthy: proxy.healthy(), message: proxy.healthy() ? '' : 'service rules are not in place' },
@@ -64,14 +74,21 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
 }
 
 /** Gives services of type LoadBalancer the nodes' addresses. One per cluster: here, since this process has the proxy. */
-function startLoadBalancers({ platform, controlPlane, instance, kubeletPort }: NodeServicesDeps, signal: AbortSignal): Promise<void> {
+function startLoadBalancers(
+  { platform, controlPlane, instance, kubeletPort }: NodeServicesDeps,
+  signal: AbortSignal,
+): Promise<void> {
   const client = controlPlane.clientFor(accountPrincipal('kube-system', 'service-controller'), 'service-controller');
   const sources = { client, clock: platform.clock, random: platform.random, log: platform.log };
   const informers = createInformerFactory(sources);
   const events = createEventBroadcaster(sources);
   events.start(signal);
   const controller = createLoadBalancerController({
-    client, informers, platform, recorder: events.recorderFor('service-controller'), reservedTcpPorts: [instance.httpsPort, kubeletPort],
+    client,
+    informers,
+    platform,
+    recorder: events.recorderFor('service-controller'),
+    reservedTcpPorts: [instance.httpsPort, kubeletPort],
   });
   informers.start(signal);
   return controller.start(signal);
@@ -84,7 +101,12 @@ function proxyConfig(instance: Instance): Parameters<typeof createServiceProxy>[
 
 function serviceProxy({ platform, instance, controlPlane }: NodeServicesDeps, signal: AbortSignal): ServiceProxy {
   const client = controlPlane.clientFor(PROXY, 'kube-proxy');
-  const informers = createInformerFactory({ client, clock: platform.clock, random: platform.random, log: platform.log });
+  const informers = createInformerFactory({
+    client,
+    clock: platform.clock,
+    random: platform.random,
+    log: platform.log,
+  });
   const proxy = createServiceProxy({ informers, platform }, proxyConfig(instance));
   informers.start(signal);
   return proxy;
@@ -93,7 +115,12 @@ function serviceProxy({ platform, instance, controlPlane }: NodeServicesDeps, si
 /** Ends the DNS process and removes the service rules. Nothing there is no error. */
 export async function removeNodeServices(platform: Platform, instance: Instance): Promise<void> {
   await createDnsDaemon(platform, instance, undefined).remove();
-  const informers = createInformerFactory({ client: NO_CLIENT, clock: platform.clock, random: platform.random, log: platform.log });
+  const informers = createInformerFactory({
+    client: NO_CLIENT,
+    clock: platform.clock,
+    random: platform.random,
+    log: platform.log,
+  });
   await createServiceProxy({ informers, platform }, proxyConfig(instance)).remove();
 }
 

@@ -16,7 +16,8 @@ import type { PodContainerManager } from '../kubelet/cgroups/pod-container-manag
 import { createPodContainerManager } from '../kubelet/cgroups/create-pod-container-manager.ts';
 import type { ContainerRuntime } from '../kubelet/container/runtime.ts';
 import { KUBELET_DEFAULTS, type KubeletConfiguration } from '../kubelet/kubelet-configuration.ts';
-import { createKubelet, type Kubelet, type KubeletCore } from '../kubelet/kubelet.ts';
+import type { Kubelet, KubeletCore } from '../kubelet/kubelet-contract.ts';
+import { createKubelet } from '../kubelet/kubelet.ts';
 import { createContainerRuntime } from '../kubelet/runtime/container-runtime.ts';
 import { createObjectCache, type WatchingObjectCache } from '../kubelet/volumes/object-cache.ts';
 import type { VolumeManager } from '../kubelet/volumes/volume-manager-contract.ts';
@@ -76,7 +77,9 @@ export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
   const sources = { client, clock: platform.clock, random: platform.random, log: platform.log };
   const events = createEventBroadcaster(sources);
   const parts: Parts = {
-    ...deps, host, events,
+    ...deps,
+    host,
+    events,
     informers: createInformerFactory(sources),
     recorder: events.recorderFor('kubelet', instance.nodeName),
     objects: createObjectCache({ client, platform }),
@@ -85,7 +88,9 @@ export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
   const { kubelet, podContainers } = assembleKubelet(parts);
   followPodCidr(parts);
   return {
-    kubelet, podContainers, informers: parts.informers,
+    kubelet,
+    podContainers,
+    informers: parts.informers,
     async start(signal) {
       events.start(signal);
       parts.informers.start(signal);
@@ -105,7 +110,12 @@ function assembleKubelet(parts: Parts): { kubelet: Kubelet; podContainers: NodeC
   const podContainers = podContainerManager(parts, () => core?.pods.getPods() ?? []);
   const kubelet = createKubelet(
     {
-      platform, client, recorder, informers, preparePod, podContainers,
+      platform,
+      client,
+      recorder,
+      informers,
+      preparePod,
+      podContainers,
       volumes: (made) => volumeManager(parts, (core = made)),
       runtime: (made, volumes) => containerRuntime(parts, { core: made, volumes, podContainers }),
     },
@@ -117,25 +127,48 @@ function assembleKubelet(parts: Parts): { kubelet: Kubelet; podContainers: NodeC
 function kubeletConfig({ instance, kubeletPort, kubelet }: NodeDeps): KubeletConfiguration {
   return {
     ...KUBELET_DEFAULTS,
-    nodeName: instance.nodeName, rootDirectory: instance.kubeletRoot, port: kubeletPort,
-    clusterDns: [dnsAddress(instance.serviceCidr)], clusterDomain: instance.clusterDomain,
+    nodeName: instance.nodeName,
+    rootDirectory: instance.kubeletRoot,
+    port: kubeletPort,
+    clusterDns: [dnsAddress(instance.serviceCidr)],
+    clusterDomain: instance.clusterDomain,
     staticPodPath: `${instance.dataDir}/manifests`,
     ...kubelet,
   };
 }
 
-function podContainerManager({ platform, recorder, host }: Parts, activePods: () => ReturnType<KubeletCore['pods']['getPods']>): NodeCgroups {
+function podContainerManager(
+  { platform, recorder, host }: Parts,
+  activePods: () => ReturnType<KubeletCore['pods']['getPods']>,
+): NodeCgroups {
   return createPodContainerManager(
-    { cgroups: platform.cgroups, platform, recorder, activePods, nodeAllocatable: async () => ({ milliCpu: host.cpuCount * 1000, memoryBytes: host.memoryBytes }) },
     {
-      cgroupRoot: '/', cgroupsPerQos: true, enforceNodeAllocatable: ['pods'], enforceCpuLimits: true, cpuQuotaPeriodUs: 100_000,
+      cgroups: platform.cgroups,
+      platform,
+      recorder,
+      activePods,
+      nodeAllocatable: async () => ({ milliCpu: host.cpuCount * 1000, memoryBytes: host.memoryBytes }),
+    },
+    {
+      cgroupRoot: '/',
+      cgroupsPerQos: true,
+      enforceNodeAllocatable: ['pods'],
+      enforceCpuLimits: true,
+      cpuQuotaPeriodUs: 100_000,
       hugePageSizesBytes: host.hugePages.map((h) => h.pageSizeBytes),
     },
   );
 }
 
 /** What downward API fields tell of the node: as the Node object has it, which starts with what the host has. */
-function nodeFacts({ informers, host, instance }: Parts, core: KubeletCore): { readonly nodeName: string; readonly hostIps: readonly string[]; readonly allocatable: Readonly<Record<string, string>> } {
+function nodeFacts(
+  { informers, host, instance }: Parts,
+  core: KubeletCore,
+): {
+  readonly nodeName: string;
+  readonly hostIps: readonly string[];
+  readonly allocatable: Readonly<Record<string, string>>;
+} {
   const nodes = informers.informer(Nodes, { fieldSelector: `metadata.name=${instance.nodeName}` });
   return {
     nodeName: instance.nodeName,
@@ -143,7 +176,12 @@ function nodeFacts({ informers, host, instance }: Parts, core: KubeletCore): { r
       return core.nodeIps();
     },
     get allocatable() {
-      return nodes.get({ name: instance.nodeName })?.status?.allocatable ?? { cpu: String(host.cpuCount), memory: String(host.memoryBytes) };
+      return (
+        nodes.get({ name: instance.nodeName })?.status?.allocatable ?? {
+          cpu: String(host.cpuCount),
+          memory: String(host.memoryBytes),
+        }
+      );
     },
   };
 }
@@ -154,8 +192,12 @@ function volumeManager(parts: Parts, core: KubeletCore): VolumeManager {
   const facts = nodeFacts(parts, core);
   return createVolumeManager(
     {
-      platform, client, objects, recorder,
-      requestToken: (namespace, name, request) => accounts.createSubresource<TokenRequest>({ namespace, name }, 'token', request),
+      platform,
+      client,
+      objects,
+      recorder,
+      requestToken: (namespace, name, request) =>
+        accounts.createSubresource<TokenRequest>({ namespace, name }, 'token', request),
       podsLister: core.podsWithRuntime,
       sourcesReady: core.sourcesReady,
       node: () => facts,
@@ -164,13 +206,21 @@ function volumeManager(parts: Parts, core: KubeletCore): VolumeManager {
   );
 }
 
-function containerRuntime(parts: Parts, made: { core: KubeletCore; volumes: VolumeManager; podContainers: PodContainerManager }): ContainerRuntime {
+function containerRuntime(
+  parts: Parts,
+  made: { core: KubeletCore; volumes: VolumeManager; podContainers: PodContainerManager },
+): ContainerRuntime {
   const { platform, client, cri, objects, recorder, informers, host, instance, config } = parts;
   const { core, volumes, podContainers } = made;
   const services = informers.informer(Services);
   return createContainerRuntime(
     {
-      cri, platform, recorder, volumes, podContainers, probeResults: core.probeResults,
+      cri,
+      platform,
+      recorder,
+      volumes,
+      podContainers,
+      probeResults: core.probeResults,
       podStates: core.podState,
       services: () => services.list(),
       getConfigMap: (namespace, name) => objects.get('ConfigMap', namespace, name),
@@ -178,9 +228,12 @@ function containerRuntime(parts: Parts, made: { core: KubeletCore; volumes: Volu
       runtimeHandler: async (name) => (await client.resource(RuntimeClasses).get({ name })).handler,
     },
     {
-      rootDir: instance.kubeletRoot, podLogsDir: instance.podLogsRoot, node: nodeFacts(parts, core),
+      rootDir: instance.kubeletRoot,
+      podLogsDir: instance.podLogsRoot,
+      node: nodeFacts(parts, core),
       resources: { cgroupVersion: platform.cgroups.version, memoryCapacityBytes: host.memoryBytes },
-      clusterDomain: config.clusterDomain, clusterDns: config.clusterDns,
+      clusterDomain: config.clusterDomain,
+      clusterDns: config.clusterDns,
     },
   );
 }
@@ -189,7 +242,9 @@ function containerRuntime(parts: Parts, made: { core: KubeletCore; volumes: Volu
 function followPodCidr({ informers, network, instance, platform }: Parts): void {
   const write = (podCidr: string | undefined): void => {
     if (podCidr === undefined) return;
-    network.setPodCidr(podCidr).catch((error: unknown) => platform.log.error('cannot write the pod network configuration', { err: error }));
+    network
+      .setPodCidr(podCidr)
+      .catch((error: unknown) => platform.log.error('cannot write the pod network configuration', { err: error }));
   };
   informers.informer(Nodes, { fieldSelector: `metadata.name=${instance.nodeName}` }).addHandler({
     onAdd: (node) => write(node.spec?.podCIDR),

@@ -4,7 +4,10 @@ import { StoreError, type Store } from '../storage/store.ts';
 import { PreflightError } from './preflight.ts';
 
 /** Opens it. SQLite is loaded only when it is used. */
-export async function openStore(platform: Platform, options: { kind: 'sqlite' | 'memory'; file: string }): Promise<Store> {
+export async function openStore(
+  platform: Platform,
+  options: { kind: 'sqlite' | 'memory'; file: string },
+): Promise<Store> {
   if (options.kind === 'memory') {
     const { createMemoryStore } = await import('../storage/memory/memory-store.ts');
     return createMemoryStore({ clock: platform.clock });
@@ -13,7 +16,8 @@ export async function openStore(platform: Platform, options: { kind: 'sqlite' | 
   try {
     return await createSqliteStore({ path: options.file, platform });
   } catch (error) {
-    if (error instanceof StoreError) throw new PreflightError(`cannot open the store ${options.file}: ${error.message}`);
+    if (error instanceof StoreError)
+      throw new PreflightError(`cannot open the store ${options.file}: ${error.message}`);
     throw error;
   }
 }

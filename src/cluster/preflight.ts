@@ -16,9 +16,14 @@ export class PreflightError extends Error {
 
 /** A program and the Debian package that brings it. */
 const PROGRAMS: readonly (readonly [program: string, debianPackage: string])[] = [
-  ['ip', 'iproute2'], ['nft', 'nftables'], ['mount', 'mount'],
+  ['ip', 'iproute2'],
+  ['nft', 'nftables'],
+  ['mount', 'mount'],
 ];
-const RUNTIME_PROGRAMS: readonly (readonly [string, string])[] = [['containerd', 'containerd'], ['runc', 'runc']];
+const RUNTIME_PROGRAMS: readonly (readonly [string, string])[] = [
+  ['containerd', 'containerd'],
+  ['runc', 'runc'],
+];
 const FOLDERS = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 /** Where distributions put the CNI plugins. */
 const CNI_FOLDERS = ['/opt/cni/bin', '/usr/lib/cni', '/usr/libexec/cni'];
@@ -72,34 +77,78 @@ async function processWithSocket(files: Files, inodes: ReadonlySet<string>): Pro
 }
 
 /** The machine's routes to ranges that matter, without the default route and without devices of ours. */
-export async function foreignRoutes(exec: Exec, ownDevices: readonly string[]): Promise<readonly { readonly cidr: string; readonly device: string }[]> {
+export async function foreignRoutes(
+  exec: Exec,
+  ownDevices: readonly string[],
+): Promise<readonly { readonly cidr: string; readonly device: string }[]> {
   const result = await exec.run('ip', ['-json', 'route', 'show', 'table', 'all']);
-  if (result.exitCode !== 0) throw new PreflightError(`cannot read the routes of this machine: ${result.stderr.trim()}`);
-  const routes = JSON.parse(result.stdout === '' ? '[]' : result.stdout) as { dst?: string; dev?: string; type?: string }[];
+  if (result.exitCode !== 0)
+    throw new PreflightError(`cannot read the routes of this machine: ${result.stderr.trim()}`);
+  const routes = JSON.parse(result.stdout === '' ? '[]' : result.stdout) as {
+    dst?: string;
+    dev?: string;
+    type?: string;
+  }[];
   return routes
-    .filter((r) => r.dst !== undefined && r.dst !== 'default' && r.type === undefined && !ownDevices.includes(r.dev ?? ''))
-    .map((r) => ({ cidr: (r.dst ?? '').includes('/') ? (r.dst ?? '') : `${r.dst}/${(r.dst ?? '').includes(':') ? 128 : 32}`, device: r.dev ?? '?' }));
+    .filter(
+      (r) => r.dst !== undefined && r.dst !== 'default' && r.type === undefined && !ownDevices.includes(r.dev ?? ''),
+    )
+    .map((r) => ({
+      cidr: (r.dst ?? '').includes('/') ? (r.dst ?? '') : `${r.dst}/${(r.dst ?? '').includes(':') ? 128 : 32}`,
+      device: r.dev ?? '?',
+    }));
 }
 
 /** Defaults in the order they are tried: k3s uses the first pair too. */
-const CLUSTER_RANGES = ['10.42.0.0/16', '10.44.0.0/16', '10.46.0.0/16', '10.48.0.0/16', '10.50.0.0/16', '10.52.0.0/16', '10.54.0.0/16'];
-const SERVICE_RANGES = ['10.43.0.0/16', '10.45.0.0/16', '10.47.0.0/16', '10.49.0.0/16', '10.51.0.0/16', '10.53.0.0/16', '10.55.0.0/16'];
+const CLUSTER_RANGES = [
+  '10.42.0.0/16',
+  '10.44.0.0/16',
+  '10.46.0.0/16',
+  '10.48.0.0/16',
+  '10.50.0.0/16',
+  '10.52.0.0/16',
+  '10.54.0.0/16',
+];
+const SERVICE_RANGES = [
+  '10.43.0.0/16',
+  '10.45.0.0/16',
+  '10.47.0.0/16',
+  '10.49.0.0/16',
+  '10.51.0.0/16',
+  '10.53.0.0/16',
+  '10.55.0.0/16',
+];
 
 /** Takes what the user asked for, or the first pair of ranges nobody routes. Throws `PreflightError` when the choice collides. Pure. */
 export function chooseRanges(
-  asked: { readonly clusterCidr?: string; readonly serviceCidr?: string }, routes: readonly { readonly cidr: string; readonly device: string }[],
+  asked: { readonly clusterCidr?: string; readonly serviceCidr?: string },
+  routes: readonly { readonly cidr: string; readonly device: string }[],
 ): { clusterCidr: string; serviceCidr: string } {
-  const collision = (range: string): { cidr: string; device: string } | undefined => routes.find((r) => overlap(r.cidr, range));
-  const choose = (flag: string, from: { wanted: string | undefined; defaults: readonly string[] }, not: string | undefined): string => {
+  const collision = (range: string): { cidr: string; device: string } | undefined =>
+    routes.find((r) => overlap(r.cidr, range));
+  const choose = (
+    flag: string,
+    from: { wanted: string | undefined; defaults: readonly string[] },
+    not: string | undefined,
+  ): string => {
     const { wanted, defaults } = from;
     const candidates = wanted === undefined ? defaults : [wanted];
     const free = candidates.find((c) => collision(c) === undefined && (not === undefined || !overlap(c, not)));
     if (free !== undefined) return free;
     const with_ = collision(candidates[0] ?? '');
-    throw new PreflightError(`${flag} ${candidates[0]} overlaps ${with_ === undefined ? not : `${with_.cidr}, which this machine routes to ${with_.device}`}; choose another with ${flag}`);
+    throw new PreflightError(
+      `${flag} ${candidates[0]} overlaps ${with_ === undefined ? not : `${with_.cidr}, which this machine routes to ${with_.device}`}; choose another with ${flag}`,
+    );
   };
-  const clusterCidr = choose('--cluster-cidr', { wanted: asked.clusterCidr, defaults: CLUSTER_RANGES }, asked.serviceCidr);
-  return { clusterCidr, serviceCidr: choose('--service-cidr', { wanted: asked.serviceCidr, defaults: SERVICE_RANGES }, clusterCidr) };
+  const clusterCidr = choose(
+    '--cluster-cidr',
+    { wanted: asked.clusterCidr, defaults: CLUSTER_RANGES },
+    asked.serviceCidr,
+  );
+  return {
+    clusterCidr,
+    serviceCidr: choose('--service-cidr', { wanted: asked.serviceCidr, defaults: SERVICE_RANGES }, clusterCidr),
+  };
 }
 
 function overlap(a: string, b: string): boolean {

@@ -3,6 +3,7 @@ import type { Platform } from '../platform/platform.ts';
 import type { ClusterOptions } from './cluster-options.ts';
 import { checkAgainst, readInstanceFile, writeInstanceFile, type InstanceFile } from './instance-file.ts';
 import { instanceHash, type InstanceOptions } from './instance.ts';
+import { reservePort, type PortReservation } from './port-reservation.ts';
 import { checkPrograms, chooseRanges, foreignRoutes, portHolder, PreflightError } from './preflight.ts';
 
 const KUBELET_PORT = 10_250;
@@ -11,7 +12,8 @@ const KUBELET_PORT = 10_250;
 export interface PreparedInstance {
   readonly instanceOptions: InstanceOptions;
   readonly cniBinDirs: readonly string[];
-  readonly kubeletPort: number;
+  /** Held until the kubelet's server takes its place. */
+  readonly kubeletPort: PortReservation;
 }
 
 /** Checks and settles. Throws `PreflightError`. */
@@ -22,19 +24,35 @@ export async function prepareInstance(platform: Platform, options: ClusterOption
   if (kept !== undefined) checkAgainst(kept, options, options.dataDir);
   const cniBinDirs = await checkPrograms(files, options.containerRuntimeEndpoint === undefined);
   const holder = await portHolder(files, options.httpsPort);
-  if (holder !== undefined) throw new PreflightError(`port ${options.httpsPort} is taken by ${holder}; choose another with --https-port`);
+  if (holder !== undefined)
+    throw new PreflightError(`port ${options.httpsPort} is taken by ${holder}; choose another with --https-port`);
   const ranges = kept ?? chooseRanges(options, await foreignRoutes(exec, ownDevices(platform, options.dataDir)));
-  const kubeletPort = await freePort(platform, kept?.kubeletPort ?? KUBELET_PORT);
+  const kubeletPort = await holdPort(kept?.kubeletPort ?? KUBELET_PORT);
   const file: InstanceFile = {
-    format: 1, nodeName: options.nodeName, clusterCidr: ranges.clusterCidr, serviceCidr: ranges.serviceCidr,
-    clusterDomain: options.clusterDomain, httpsPort: options.httpsPort, kubeletPort,
-    ...(options.containerRuntimeEndpoint === undefined ? {} : { containerRuntimeEndpoint: options.containerRuntimeEndpoint }),
+    format: 1,
+    nodeName: options.nodeName,
+    clusterCidr: ranges.clusterCidr,
+    serviceCidr: ranges.serviceCidr,
+    clusterDomain: options.clusterDomain,
+    httpsPort: options.httpsPort,
+    kubeletPort: kubeletPort.port,
+    ...(options.containerRuntimeEndpoint === undefined
+      ? {}
+      : { containerRuntimeEndpoint: options.containerRuntimeEndpoint }),
   };
   if (JSON.stringify(file) !== JSON.stringify(kept)) await writeInstanceFile(files, options.dataDir, file);
   const { dataDir, nodeName, clusterDomain, httpsPort } = options;
   return {
-    instanceOptions: { dataDir, nodeName, clusterDomain, httpsPort, clusterCidr: ranges.clusterCidr, serviceCidr: ranges.serviceCidr },
-    cniBinDirs, kubeletPort,
+    instanceOptions: {
+      dataDir,
+      nodeName,
+      clusterDomain,
+      httpsPort,
+      clusterCidr: ranges.clusterCidr,
+      serviceCidr: ranges.serviceCidr,
+    },
+    cniBinDirs,
+    kubeletPort,
   };
 }
 
@@ -55,7 +73,10 @@ function ownDevices({ crypto }: Platform, dataDir: string): string[] {
 }
 
 /** The kubelet's port may differ between instances of a machine: the Node object tells it. */
-async function freePort({ files }: Platform, wanted: number): Promise<number> {
-  for (let port = wanted; port < wanted + 200; port++) if ((await portHolder(files, port)) === undefined) return port;
+async function holdPort(wanted: number): Promise<PortReservation> {
+  for (let port = wanted; port < wanted + 200; port++) {
+    const held = await reservePort(port);
+    if (held !== undefined) return held;
+  }
   throw new PreflightError(`no free port for the kubelet between ${wanted} and ${wanted + 199}`);
 }

@@ -40,9 +40,14 @@ export interface Registry {
 /** Makes the definitions. */
 export function createRegistry(deps: RegistryDeps): Registry {
   const { platform, objects, tokens, rbac, instance } = deps;
-  const serviceAllocator = new ServiceAllocator({ objects, random: platform.random.fork('allocator') }, { serviceClusterIpRanges: [instance.serviceCidr] });
+  const serviceAllocator = new ServiceAllocator(
+    { objects, random: platform.random.fork('allocator') },
+    { serviceClusterIpRanges: [instance.serviceCidr] },
+  );
   const services: RegistryServices = {
-    objects, platform, serviceAllocator,
+    objects,
+    platform,
+    serviceAllocator,
     authorizer: { authorize: (attributes) => decide(deps.authorizers, attributes) },
     issueServiceAccountToken: issuer(tokens),
     authenticateToken: async (token, audiences) => {
@@ -52,12 +57,27 @@ export function createRegistry(deps: RegistryDeps): Registry {
     rulesFor: async (user, namespace) => {
       const rules = rbac.rulesFor(user, namespace);
       return {
-        resourceRules: rules.filter((r) => r.nonResourceURLs === undefined).map(({ verbs, apiGroups, resources, resourceNames }) => ({ verbs, ...(apiGroups && { apiGroups }), ...(resources && { resources }), ...(resourceNames && { resourceNames }) })),
-        nonResourceRules: rules.flatMap(({ verbs, nonResourceURLs }) => (nonResourceURLs === undefined ? [] : [{ verbs, nonResourceURLs }])),
+        resourceRules: rules
+          .filter((r) => r.nonResourceURLs === undefined)
+          .map(({ verbs, apiGroups, resources, resourceNames }) => ({
+            verbs,
+            ...(apiGroups && { apiGroups }),
+            ...(resources && { resources }),
+            ...(resourceNames && { resourceNames }),
+          })),
+        nonResourceRules: rules.flatMap(({ verbs, nonResourceURLs }) =>
+          nonResourceURLs === undefined ? [] : [{ verbs, nonResourceURLs }],
+        ),
         incomplete: false,
       };
     },
-    kubeletConnector: createKubeletConnector({ net: platform.net, objects, random: platform.random, crypto: platform.crypto, kubeletTls: () => ({ ...deps.kubeletClient, caPem: deps.caPem }) }),
+    kubeletConnector: createKubeletConnector({
+      net: platform.net,
+      objects,
+      random: platform.random,
+      crypto: platform.crypto,
+      kubeletTls: () => ({ ...deps.kubeletClient, caPem: deps.caPem }),
+    }),
   };
   return {
     definitions: createResourceDefinitions(services),
@@ -71,14 +91,31 @@ function issuer(tokens: ServiceAccountTokens): IssueServiceAccountToken {
     const { serviceAccount, bound } = order;
     const { audiences, expirationSeconds = 3600 } = order.request.spec ?? {};
     return tokens.issue({
-      namespace: serviceAccount.metadata.namespace ?? '', account: serviceAccount,
-      expirationSeconds, ...(audiences === undefined ? {} : { audiences }),
-      ...(bound === undefined ? {} : { bound: { ...bound, ...(order.node === undefined ? {} : { node: order.node }) } }),
+      namespace: serviceAccount.metadata.namespace ?? '',
+      account: serviceAccount,
+      expirationSeconds,
+      ...(audiences === undefined ? {} : { audiences }),
+      ...(bound === undefined
+        ? {}
+        : { bound: { ...bound, ...(order.node === undefined ? {} : { node: order.node }) } }),
     });
   };
 }
 
-function userInfo(principal: Principal): { username: string; uid?: string; groups: string[]; extra?: Record<string, string[]> } {
-  const extra = principal.extra === undefined ? undefined : Object.fromEntries(Object.entries(principal.extra).map(([k, v]) => [k, [...v]]));
-  return { username: principal.name, groups: [...principal.groups], ...(principal.uid === undefined ? {} : { uid: principal.uid }), ...(extra === undefined ? {} : { extra }) };
+function userInfo(principal: Principal): {
+  username: string;
+  uid?: string;
+  groups: string[];
+  extra?: Record<string, string[]>;
+} {
+  const extra =
+    principal.extra === undefined
+      ? undefined
+      : Object.fromEntries(Object.entries(principal.extra).map(([k, v]) => [k, [...v]]));
+  return {
+    username: principal.name,
+    groups: [...principal.groups],
+    ...(principal.uid === undefined ? {} : { uid: principal.uid }),
+    ...(extra === undefined ? {} : { extra }),
+  };
 }

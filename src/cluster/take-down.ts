@@ -39,12 +39,18 @@ export async function takeDown(platform: Platform, options: TakeDownOptions): Pr
 
 function instanceOf(platform: Platform, file: InstanceFile, dataDir: string): Instance {
   const { nodeName, clusterCidr, serviceCidr, clusterDomain, httpsPort } = file;
-  return deriveInstance({ dataDir, nodeName, clusterCidr, serviceCidr, clusterDomain, httpsPort }, (text) => platform.crypto.sha256Hex(text));
+  return deriveInstance({ dataDir, nodeName, clusterCidr, serviceCidr, clusterDomain, httpsPort }, (text) =>
+    platform.crypto.sha256Hex(text),
+  );
 }
 
 type Step = (what: string, work: () => Promise<readonly string[] | void>) => Promise<void>;
 
-async function takeDownInstance(platform: Platform, instance: Instance, { file, step }: { file: InstanceFile; step: Step }): Promise<void> {
+async function takeDownInstance(
+  platform: Platform,
+  instance: Instance,
+  { file, step }: { file: InstanceFile; step: Step },
+): Promise<void> {
   const { files } = platform;
   await step('stop', () => stopKeelson(platform, instance));
   await step('services', () => removeNodeServices(platform, instance));
@@ -78,8 +84,12 @@ async function unmountAll({ mounter }: Platform, roots: readonly string[]): Prom
 
 async function removeCgroups(platform: Platform, instance: Instance): Promise<void> {
   const cgroups = createCgroups({
-    files: platform.files, clock: platform.clock, kill: (pid) => platform.exec.kill(pid, 'SIGKILL'),
-    root: instance.cgroupRoot, version: detectCgroupVersion(), mountRoot: '/sys/fs/cgroup',
+    files: platform.files,
+    clock: platform.clock,
+    kill: (pid) => platform.exec.kill(pid, 'SIGKILL'),
+    root: instance.cgroupRoot,
+    version: detectCgroupVersion(),
+    mountRoot: '/sys/fs/cgroup',
   });
   await cgroups.destroy('/');
 }

@@ -5,7 +5,10 @@ import type { NonResourceRoute } from '../apiserver/non-resource-routes.ts';
 /** `/.well-known/openid-configuration` and `/openid/v1/jwks`. */
 export function tokenRoutes(tokens: ServiceAccountTokens, issuer: string): readonly NonResourceRoute[] {
   const configuration = {
-    issuer, jwks_uri: `${issuer}/openid/v1/jwks`, response_types_supported: ['id_token'], subject_types_supported: ['public'],
+    issuer,
+    jwks_uri: `${issuer}/openid/v1/jwks`,
+    response_types_supported: ['id_token'],
+    subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: ['ES256'],
   };
   return [
@@ -15,5 +18,10 @@ export function tokenRoutes(tokens: ServiceAccountTokens, issuer: string): reado
 }
 
 function json(value: object, type: string): object {
-  return { kind: 'bytes', status: 200, headers: { 'content-type': type }, chunks: [Buffer.from(JSON.stringify(value))] };
+  return {
+    kind: 'bytes',
+    status: 200,
+    headers: { 'content-type': type },
+    chunks: [Buffer.from(JSON.stringify(value))],
+  };
 }

@@ -22,7 +22,10 @@ const WITH_HOST_NETWORK = EXISTS('node.kubernetes.io/network-unavailable', 'NoSc
 export function daemonTolerations(spec: PodSpec | undefined): Toleration[] {
   const own = spec?.tolerations ?? [];
   const wanted = spec?.hostNetwork === true ? [...ALWAYS, WITH_HOST_NETWORK] : ALWAYS;
-  const missing = wanted.filter((t) => !own.some((o) => o.key === t.key && o.effect === t.effect && o.operator === t.operator && (o.value ?? '') === ''));
+  const missing = wanted.filter(
+    (t) =>
+      !own.some((o) => o.key === t.key && o.effect === t.effect && o.operator === t.operator && (o.value ?? '') === ''),
+  );
   return [...own, ...missing];
 }
 
@@ -32,7 +35,8 @@ export function affinityToNode(affinity: Affinity | undefined, nodeName: string)
   const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   const terms = required?.nodeSelectorTerms ?? [];
   // Terms are alternatives: each must name the node, and what they named before does not count any more.
-  const nodeSelectorTerms = terms.length === 0 ? [{ matchFields: [byName] }] : terms.map((term) => ({ ...term, matchFields: [byName] }));
+  const nodeSelectorTerms =
+    terms.length === 0 ? [{ matchFields: [byName] }] : terms.map((term) => ({ ...term, matchFields: [byName] }));
   return {
     ...affinity,
     nodeAffinity: { ...affinity?.nodeAffinity, requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } },
@@ -46,14 +50,18 @@ export function daemonPodNode(pod: Pod): string | undefined {
   const required = pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   for (const term of required?.nodeSelectorTerms ?? []) {
     for (const field of term.matchFields ?? []) {
-      if (field.key === 'metadata.name' && field.operator === 'In' && field.values?.length === 1) return field.values[0];
+      if (field.key === 'metadata.name' && field.operator === 'In' && field.values?.length === 1)
+        return field.values[0];
     }
   }
   return undefined;
 }
 
 /** Whether a new daemon pod of this spec is wanted on the node, and whether one that is there may stay. */
-export function shouldRunOnNode(spec: PodSpec | undefined, node: Node): { readonly run: boolean; readonly stay: boolean } {
+export function shouldRunOnNode(
+  spec: PodSpec | undefined,
+  node: Node,
+): { readonly run: boolean; readonly stay: boolean } {
   const NEITHER = { run: false, stay: false };
   if (spec === undefined) return NEITHER;
   const named = spec.nodeName ?? '';

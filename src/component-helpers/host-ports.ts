@@ -20,7 +20,11 @@ export function hostPortsOf(pod: Pod): readonly HostPort[] {
   for (const container of [...spec.containers, ...sidecars]) {
     for (const port of container.ports ?? []) {
       if ((port.hostPort ?? 0) === 0) continue;
-      (found ??= []).push({ ip: port.hostIP === undefined || port.hostIP === '' ? ANY : port.hostIP, protocol: port.protocol ?? 'TCP', port: port.hostPort ?? 0 });
+      (found ??= []).push({
+        ip: port.hostIP === undefined || port.hostIP === '' ? ANY : port.hostIP,
+        protocol: port.protocol ?? 'TCP',
+        port: port.hostPort ?? 0,
+      });
     }
   }
   return found ?? NONE;

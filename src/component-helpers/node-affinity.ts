@@ -27,20 +27,31 @@ export function nodeSelectorTermMatches(term: NodeSelectorTerm, node: Node): boo
 function requirementMatches(requirement: NodeSelectorRequirement, value: string | undefined): boolean {
   const values = requirement.values ?? [];
   switch (requirement.operator) {
-    case 'In': return value !== undefined && values.includes(value);
-    case 'NotIn': return value === undefined || !values.includes(value);
-    case 'Exists': return value !== undefined;
-    case 'DoesNotExist': return value === undefined;
-    case 'Gt': return compares(value, values, (a, b) => a > b);
-    case 'Lt': return compares(value, values, (a, b) => a < b);
-    default: return false;
+    case 'In':
+      return value !== undefined && values.includes(value);
+    case 'NotIn':
+      return value === undefined || !values.includes(value);
+    case 'Exists':
+      return value !== undefined;
+    case 'DoesNotExist':
+      return value === undefined;
+    case 'Gt':
+      return compares(value, values, (a, b) => a > b);
+    case 'Lt':
+      return compares(value, values, (a, b) => a < b);
+    default:
+      return false;
   }
 }
 
-function compares(value: string | undefined, values: readonly string[], holds: (a: number, b: number) => boolean): boolean {
+function compares(
+  value: string | undefined,
+  values: readonly string[],
+  holds: (a: bigint, b: bigint) => boolean,
+): boolean {
   const [bound] = values;
   if (value === undefined || values.length !== 1 || bound === undefined) return false;
-  return /^-?\d+$/.test(value) && /^-?\d+$/.test(bound) && holds(Number(value), Number(bound));
+  return /^-?\d+$/.test(value) && /^-?\d+$/.test(bound) && holds(BigInt(value), BigInt(bound));
 }
 
 /** Sum of the weights of the preferred terms the node meets. */

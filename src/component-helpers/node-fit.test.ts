@@ -6,16 +6,37 @@ import { nodeSelectorMatches, preferredNodeAffinityWeight } from './node-affinit
 import { podRequests } from './pod-resources.ts';
 
 const asks = (cpu: string | undefined, memory?: string, more: Partial<Container> = {}): Container => ({
-  name: 'c', resources: { requests: { ...(cpu === undefined ? {} : { cpu }), ...(memory === undefined ? {} : { memory }) } }, ...more,
+  name: 'c',
+  resources: { requests: { ...(cpu === undefined ? {} : { cpu }), ...(memory === undefined ? {} : { memory }) } },
+  ...more,
 });
 const sidecar = { restartPolicy: 'Always' };
 const requestCases: readonly [string, Partial<PodSpec>, [milliCpu: number, memory: number]][] = [
   ['containers add up', { containers: [asks('100m', '1Mi'), asks('200m', '2Mi')] }, [300, 3_145_728]],
-  ['the largest init container counts if it is more', { containers: [asks('100m')], initContainers: [asks('500m'), asks('300m')] }, [500, 0]],
-  ['sidecars add to containers', { containers: [asks('100m')], initContainers: [asks('50m', undefined, sidecar)] }, [150, 0]],
-  ['init containers run beside earlier sidecars', { containers: [asks('100m')], initContainers: [asks('50m', undefined, sidecar), asks('400m'), asks('70m', undefined, sidecar)] }, [450, 0]],
+  [
+    'the largest init container counts if it is more',
+    { containers: [asks('100m')], initContainers: [asks('500m'), asks('300m')] },
+    [500, 0],
+  ],
+  [
+    'sidecars add to containers',
+    { containers: [asks('100m')], initContainers: [asks('50m', undefined, sidecar)] },
+    [150, 0],
+  ],
+  [
+    'init containers run beside earlier sidecars',
+    {
+      containers: [asks('100m')],
+      initContainers: [asks('50m', undefined, sidecar), asks('400m'), asks('70m', undefined, sidecar)],
+    },
+    [450, 0],
+  ],
   ['overhead is on top', { containers: [asks('100m')], overhead: { cpu: '10m', memory: '1Mi' } }, [110, 1_048_576]],
-  ['requests of the pod replace the sum', { containers: [asks('100m', '1Mi')], resources: { requests: { cpu: '1' } }, overhead: { cpu: '10m' } }, [1010, 1_048_576]],
+  [
+    'requests of the pod replace the sum',
+    { containers: [asks('100m', '1Mi')], resources: { requests: { cpu: '1' } }, overhead: { cpu: '10m' } },
+    [1010, 1_048_576],
+  ],
   ['fractions round up', { containers: [asks('0.1m', '0.5')] }, [1, 1]],
   ['nothing', { containers: [asks(undefined)] }, [0, 0]],
 ];
@@ -27,7 +48,15 @@ for (const [name, spec, wanted] of requestCases) {
 }
 
 test('requests: assumed for scoring where a container says nothing; extended resources apart', () => {
-  const pod: Pod = { metadata: {}, spec: { containers: [asks('1'), { name: 'd', resources: { requests: { 'example.com/gpu': '2', 'ephemeral-storage': '1Ki' } } }] } };
+  const pod: Pod = {
+    metadata: {},
+    spec: {
+      containers: [
+        asks('1'),
+        { name: 'd', resources: { requests: { 'example.com/gpu': '2', 'ephemeral-storage': '1Ki' } } },
+      ],
+    },
+  };
   const { requests, nonZero } = podRequests(pod);
   assert.deepEqual(nonZero, { milliCpu: 1100, memoryBytes: 2 * 200 * 1024 * 1024 });
   assert.deepEqual([requests.scalars, requests.ephemeralBytes], [{ 'example.com/gpu': 2 }, 1024]);
@@ -35,23 +64,57 @@ test('requests: assumed for scoring where a container says nothing; extended res
 });
 
 const node: Node = { metadata: { name: 'n', labels: { disk: 'ssd', cores: '8', empty: '' } } };
-const requirement = (key: string, operator: string, ...values: string[]): NodeSelectorRequirement => ({ key, operator, ...(values.length === 0 ? {} : { values }) });
+const requirement = (key: string, operator: string, ...values: string[]): NodeSelectorRequirement => ({
+  key,
+  operator,
+  ...(values.length === 0 ? {} : { values }),
+});
 const requirementCases: readonly [NodeSelectorRequirement, boolean][] = [
-  [requirement('disk', 'In', 'hdd', 'ssd'), true], [requirement('disk', 'In', 'hdd'), false], [requirement('none', 'In', ''), false], [requirement('empty', 'In', ''), true],
-  [requirement('disk', 'NotIn', 'ssd'), false], [requirement('none', 'NotIn', 'x'), true], [requirement('disk', 'Exists'), true], [requirement('none', 'Exists'), false],
-  [requirement('none', 'DoesNotExist'), true], [requirement('disk', 'DoesNotExist'), false], [requirement('cores', 'Gt', '7'), true], [requirement('cores', 'Gt', '8'), false],
-  [requirement('cores', 'Lt', '10'), true], [requirement('disk', 'Gt', '1'), false], [requirement('constructor', 'Exists'), false], [requirement('disk', 'Unknown'), false],
+  [requirement('disk', 'In', 'hdd', 'ssd'), true],
+  [requirement('disk', 'In', 'hdd'), false],
+  [requirement('none', 'In', ''), false],
+  [requirement('empty', 'In', ''), true],
+  [requirement('disk', 'NotIn', 'ssd'), false],
+  [requirement('none', 'NotIn', 'x'), true],
+  [requirement('disk', 'Exists'), true],
+  [requirement('none', 'Exists'), false],
+  [requirement('none', 'DoesNotExist'), true],
+  [requirement('disk', 'DoesNotExist'), false],
+  [requirement('cores', 'Gt', '7'), true],
+  [requirement('cores', 'Gt', '8'), false],
+  [requirement('cores', 'Lt', '10'), true],
+  [requirement('disk', 'Gt', '1'), false],
+  [requirement('constructor', 'Exists'), false],
+  [requirement('disk', 'Unknown'), false],
 ];
 for (const [expression, wanted] of requirementCases) {
   test(`node affinity: ${expression.key} ${expression.operator} ${expression.values?.join(',') ?? ''}`, () => {
-    const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [expression] }] } } };
+    const affinity = {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [expression] }] },
+      },
+    };
     assert.equal(nodeSelectorMatches({ metadata: {}, spec: { containers: [], affinity } }, node), wanted);
   });
 }
 
 test('node affinity: terms are alternatives, an empty one matches nothing, selectors add', () => {
-  const pod = (nodeSelectorTerms: object[], nodeSelector: Record<string, string> = {}): Pod => ({ metadata: {}, spec: { containers: [], nodeSelector, affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: nodeSelectorTerms as never } } } } });
-  const [ssd, hdd] = [{ matchExpressions: [requirement('disk', 'In', 'ssd')] }, { matchExpressions: [requirement('disk', 'In', 'hdd')] }];
+  const pod = (nodeSelectorTerms: object[], nodeSelector: Record<string, string> = {}): Pod => ({
+    metadata: {},
+    spec: {
+      containers: [],
+      nodeSelector,
+      affinity: {
+        nodeAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: nodeSelectorTerms as never },
+        },
+      },
+    },
+  });
+  const [ssd, hdd] = [
+    { matchExpressions: [requirement('disk', 'In', 'ssd')] },
+    { matchExpressions: [requirement('disk', 'In', 'hdd')] },
+  ];
   assert.equal(nodeSelectorMatches(pod([hdd, ssd]), node), true);
   assert.equal(nodeSelectorMatches(pod([{}]), node), false);
   assert.equal(nodeSelectorMatches(pod([ssd], { disk: 'hdd' }), node), false);
@@ -60,18 +123,44 @@ test('node affinity: terms are alternatives, an empty one matches nothing, selec
 });
 
 test('node affinity: preferred weights add up', () => {
-  const prefer = (weight: number, value: string) => ({ weight, preference: { matchExpressions: [requirement('disk', 'In', value)] } });
-  const affinity = { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [prefer(3, 'ssd'), prefer(4, 'ssd'), prefer(5, 'hdd')] } };
+  const prefer = (weight: number, value: string) => ({
+    weight,
+    preference: { matchExpressions: [requirement('disk', 'In', value)] },
+  });
+  const affinity = {
+    nodeAffinity: {
+      preferredDuringSchedulingIgnoredDuringExecution: [prefer(3, 'ssd'), prefer(4, 'ssd'), prefer(5, 'hdd')],
+    },
+  };
   assert.equal(preferredNodeAffinityWeight({ metadata: {}, spec: { containers: [], affinity } }, node), 7);
 });
 
 test('host ports: of containers and sidecars, not of init containers', () => {
-  const ports = (hostPort: number, hostIP?: string) => [{ containerPort: 1, hostPort, ...(hostIP === undefined ? {} : { hostIP }) }, { containerPort: 2 }];
-  const pod: Pod = { metadata: {}, spec: { containers: [{ name: 'c', ports: ports(80) }], initContainers: [{ name: 'i', ports: ports(81) }, { name: 's', restartPolicy: 'Always', ports: ports(82, '10.0.0.1') }] } };
-  assert.deepEqual(hostPortsOf(pod), [{ ip: '0.0.0.0', protocol: 'TCP', port: 80 }, { ip: '10.0.0.1', protocol: 'TCP', port: 82 }]);
+  const ports = (hostPort: number, hostIP?: string) => [
+    { containerPort: 1, hostPort, ...(hostIP === undefined ? {} : { hostIP }) },
+    { containerPort: 2 },
+  ];
+  const pod: Pod = {
+    metadata: {},
+    spec: {
+      containers: [{ name: 'c', ports: ports(80) }],
+      initContainers: [
+        { name: 'i', ports: ports(81) },
+        { name: 's', restartPolicy: 'Always', ports: ports(82, '10.0.0.1') },
+      ],
+    },
+  };
+  assert.deepEqual(hostPortsOf(pod), [
+    { ip: '0.0.0.0', protocol: 'TCP', port: 80 },
+    { ip: '10.0.0.1', protocol: 'TCP', port: 82 },
+  ]);
 });
 
-for (const [a, b, wanted] of [['0.0.0.0', '10.0.0.1', true], ['10.0.0.1', '10.0.0.2', false], ['10.0.0.1', '10.0.0.1', true]] as const) {
+for (const [a, b, wanted] of [
+  ['0.0.0.0', '10.0.0.1', true],
+  ['10.0.0.1', '10.0.0.2', false],
+  ['10.0.0.1', '10.0.0.1', true],
+] as const) {
   test(`host ports: ${a} and ${b}`, () => {
     assert.equal(hostPortsCollide({ ip: a, protocol: 'TCP', port: 80 }, { ip: b, protocol: 'TCP', port: 80 }), wanted);
     assert.equal(hostPortsCollide({ ip: a, protocol: 'TCP', port: 80 }, { ip: b, protocol: 'UDP', port: 80 }), false);

@@ -119,5 +119,6 @@ function maxAmounts(to: ResourceAmounts, other: Readonly<ResourceAmounts>): void
   to.milliCpu = Math.max(to.milliCpu, other.milliCpu);
   to.memoryBytes = Math.max(to.memoryBytes, other.memoryBytes);
   to.ephemeralBytes = Math.max(to.ephemeralBytes, other.ephemeralBytes);
-  for (const [name, value] of Object.entries(other.scalars ?? {})) (to.scalars ??= {})[name] = Math.max(to.scalars[name] ?? 0, value);
+  for (const [name, value] of Object.entries(other.scalars ?? {}))
+    (to.scalars ??= {})[name] = Math.max(to.scalars[name] ?? 0, value);
 }

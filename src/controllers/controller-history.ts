@@ -21,7 +21,9 @@ export function templatePatch(template: PodTemplateSpec): Record<string, unknown
 
 /** The template a revision records. */
 export function templateOf(revision: ControllerRevision): PodTemplateSpec {
-  const data = revision.data as { readonly spec?: { readonly template?: PodTemplateSpec & { $patch?: string } } } | undefined;
+  const data = revision.data as
+    | { readonly spec?: { readonly template?: PodTemplateSpec & { $patch?: string } } }
+    | undefined;
   const { $patch: _, ...template } = data?.spec?.template ?? {};
   return template;
 }
@@ -65,13 +67,19 @@ export async function renumber(
   work: { readonly number: number; readonly signal: AbortSignal },
 ): Promise<ControllerRevision> {
   if (revision.revision === work.number) return revision;
-  return await client.resource(ControllerRevisions).update({ ...revision, revision: work.number }, { signal: work.signal });
+  return await client
+    .resource(ControllerRevisions)
+    .update({ ...revision, revision: work.number }, { signal: work.signal });
 }
 
 /** Deletes the oldest revisions beyond `limit` that are not live. */
 export async function truncateHistory(
   client: Client,
-  history: { readonly revisions: readonly ControllerRevision[]; readonly live: ReadonlySet<string>; readonly limit: number },
+  history: {
+    readonly revisions: readonly ControllerRevision[];
+    readonly live: ReadonlySet<string>;
+    readonly limit: number;
+  },
   signal: AbortSignal,
 ): Promise<void> {
   const dead = sortRevisions(history.revisions.filter((revision) => !history.live.has(revision.metadata.name ?? '')));

@@ -17,6 +17,8 @@ export interface ClaimConfig<T extends KubernetesObject> {
   readonly ownerInfo: ResourceInfo;
   readonly matches: (object: T) => boolean;
   readonly client: ResourceClient<T>;
+  /** Added to what is adopted. */
+  readonly adoptFinalizers?: readonly string[];
   /** Reads the owner from the server. */
   readonly readOwner: () => Promise<KubernetesObject>;
   readonly signal: AbortSignal;
@@ -66,7 +68,8 @@ async function checkOwnerLives<T extends KubernetesObject>({ owner, readOwner }:
 
 async function adopt<T extends KubernetesObject>(config: ClaimConfig<T>, object: T): Promise<boolean> {
   const ownerReferences = [newControllerReference(config.owner, config.ownerInfo)];
-  return await patch(config, object, { metadata: { uid: object.metadata.uid, ownerReferences } });
+  const finalizers = config.adoptFinalizers === undefined ? {} : { finalizers: config.adoptFinalizers };
+  return await patch(config, object, { metadata: { uid: object.metadata.uid, ownerReferences, ...finalizers } });
 }
 
 async function release<T extends KubernetesObject>(config: ClaimConfig<T>, object: T): Promise<void> {

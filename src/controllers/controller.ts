@@ -7,6 +7,7 @@ import type { Client } from '../client/client.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import type { Informer, InformerFactory } from '../client/informer.ts';
 import { createWorkQueue, type WorkQueue } from '../client/workqueue.ts';
+import type { KeyPairPem } from '../component-helpers/pki/certificates.ts';
 import type { BasePlatform } from '../platform/platform.ts';
 
 /** A control loop. Constructing one adds its handlers to the shared informers and does nothing else. */
@@ -27,6 +28,8 @@ export interface ControllersConfig {
   readonly serviceCidrs?: readonly string[];
   /** CA bundle published in every namespace as `kube-root-ca.crt`. */
   readonly rootCaPem?: string;
+  /** The authority that signs certificate requests of the built-in signers. Absent: requests are not signed. */
+  readonly clusterSigning?: KeyPairPem;
   readonly nodeMonitorGracePeriodMs?: number;
   readonly nodeMonitorPeriodMs?: number;
   readonly terminatedPodGcThreshold?: number;

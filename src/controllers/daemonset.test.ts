@@ -25,9 +25,12 @@ async function start(nodes: readonly string[], spec: Partial<Spec> = {}): Promis
   return h;
 }
 const set = (h: ServerHarness): Promise<DaemonSet> => h.get(DaemonSets, 'default/agent');
-const change = (h: ServerHarness, edit: (spec: Spec) => void) => h.update(DaemonSets, 'default/agent', (draft) => edit(draft.spec as Spec));
-const placed = async (h: ServerHarness): Promise<string[]> => (await h.pods()).map((pod) => daemonPodNode(pod) ?? '').sort();
-const images = async (h: ServerHarness): Promise<string[]> => (await h.pods()).map((pod) => pod.spec?.containers[0]?.image ?? '').sort();
+const change = (h: ServerHarness, edit: (spec: Spec) => void) =>
+  h.update(DaemonSets, 'default/agent', (draft) => edit(draft.spec as Spec));
+const placed = async (h: ServerHarness): Promise<string[]> =>
+  (await h.pods()).map((pod) => daemonPodNode(pod) ?? '').sort();
+const images = async (h: ServerHarness): Promise<string[]> =>
+  (await h.pods()).map((pod) => pod.spec?.containers[0]?.image ?? '').sort();
 const isReady = (pod: Pod): boolean => pod.status?.phase === 'Running';
 
 describe('daemonset', () => {
@@ -36,15 +39,32 @@ describe('daemonset', () => {
     assert.deepEqual(await placed(h), ['a', 'b']);
     const [pod] = await h.pods();
     const keys = pod?.spec?.tolerations?.map((t) => `${t.key}:${t.effect}`);
-    for (const key of ['not-ready:NoExecute', 'unreachable:NoExecute', 'disk-pressure:NoSchedule', 'memory-pressure:NoSchedule', 'pid-pressure:NoSchedule', 'unschedulable:NoSchedule'])
+    for (const key of [
+      'not-ready:NoExecute',
+      'unreachable:NoExecute',
+      'disk-pressure:NoSchedule',
+      'memory-pressure:NoSchedule',
+      'pid-pressure:NoSchedule',
+      'unschedulable:NoSchedule',
+    ])
       assert.ok(keys?.includes(`node.kubernetes.io/${key}`), key);
     const { status } = await set(h);
     assert.deepEqual(
-      [status?.desiredNumberScheduled, status?.currentNumberScheduled, status?.numberReady, status?.numberAvailable, status?.updatedNumberScheduled, status?.observedGeneration],
+      [
+        status?.desiredNumberScheduled,
+        status?.currentNumberScheduled,
+        status?.numberReady,
+        status?.numberAvailable,
+        status?.updatedNumberScheduled,
+        status?.observedGeneration,
+      ],
       [2, 2, 2, 2, 2, 1],
     );
     const [revision] = await h.list(ControllerRevisions);
-    assert.equal(revision?.metadata.labels?.['controller-revision-hash'], pod?.metadata.labels?.['controller-revision-hash']);
+    assert.equal(
+      revision?.metadata.labels?.['controller-revision-hash'],
+      pod?.metadata.labels?.['controller-revision-hash'],
+    );
     assert.equal(revision?.metadata.name, `agent-${pod?.metadata.labels?.['controller-revision-hash']}`);
     await h.addNode('c');
     await h.run(300);
@@ -63,10 +83,30 @@ describe('daemonset', () => {
   const eligibility: [string, Parameters<ServerHarness['addNode']>[1], object, boolean][] = [
     ['a plain node', {}, {}, true],
     ['an untolerated NoSchedule taint', { spec: { taints: [{ key: 'k', effect: 'NoSchedule' }] } }, {}, false],
-    ['a tolerated taint', { spec: { taints: [{ key: 'k', effect: 'NoSchedule' }] } }, { tolerations: [{ operator: 'Exists' }] }, true],
-    ['an unschedulable node', { spec: { unschedulable: true, taints: [{ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }] } }, {}, true],
-    ['no network, without host network', { spec: { taints: [{ key: 'node.kubernetes.io/network-unavailable', effect: 'NoSchedule' }] } }, {}, false],
-    ['no network, with host network', { spec: { taints: [{ key: 'node.kubernetes.io/network-unavailable', effect: 'NoSchedule' }] } }, { hostNetwork: true }, true],
+    [
+      'a tolerated taint',
+      { spec: { taints: [{ key: 'k', effect: 'NoSchedule' }] } },
+      { tolerations: [{ operator: 'Exists' }] },
+      true,
+    ],
+    [
+      'an unschedulable node',
+      { spec: { unschedulable: true, taints: [{ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }] } },
+      {},
+      true,
+    ],
+    [
+      'no network, without host network',
+      { spec: { taints: [{ key: 'node.kubernetes.io/network-unavailable', effect: 'NoSchedule' }] } },
+      {},
+      false,
+    ],
+    [
+      'no network, with host network',
+      { spec: { taints: [{ key: 'node.kubernetes.io/network-unavailable', effect: 'NoSchedule' }] } },
+      { hostNetwork: true },
+      true,
+    ],
     ['a selector that does not match', {}, { nodeSelector: { disk: 'ssd' } }, false],
     ['a selector that matches', { labels: { disk: 'ssd' } }, { nodeSelector: { disk: 'ssd' } }, true],
     ['another node by name', {}, { nodeName: 'z' }, false],
@@ -107,12 +147,18 @@ describe('daemonset', () => {
       await h.run(waitMs + 300);
       assert.equal((await h.pods()).length, 1);
     }
-    assert.ok((await h.events()).some((e) => /^Warning FailedDaemonPod Found failed daemon pod default\/agent-\w+ on node a, will try to kill it$/.test(e)));
+    assert.ok(
+      (await h.events()).some((e) =>
+        /^Warning FailedDaemonPod Found failed daemon pod default\/agent-\w+ on node a, will try to kill it$/.test(e),
+      ),
+    );
     await h.stop();
   });
 
   it('rolls within maxUnavailable, records the revision, and rolls back to the old one', async () => {
-    const h = await start(['a', 'b', 'c', 'd'], { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 2, maxSurge: 0 } } });
+    const h = await start(['a', 'b', 'c', 'd'], {
+      updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 2, maxSurge: 0 } },
+    });
     await change(h, (spec) => void (spec.template = template('v2')));
     for (let i = 0; i < 30; i++) {
       await h.run(100);
@@ -130,7 +176,9 @@ describe('daemonset', () => {
   });
 
   it('surges: no node is without a ready pod, and at most maxSurge nodes have two', async () => {
-    const h = await start(['a', 'b', 'c'], { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } });
+    const h = await start(['a', 'b', 'c'], {
+      updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+    });
     await change(h, (spec) => void (spec.template = template('v2')));
     for (let i = 0; i < 30; i++) {
       await h.run(100);

@@ -1,21 +1,34 @@
 /** All controllers under upstream's names. To add one: a folder and a line. */
 import type { Controller, ControllerDeps } from './controller.ts';
+import { createCsrApprovingController } from './certificates/csr-approving-controller.ts';
+import { createCsrCleanerController } from './certificates/csr-cleaner-controller.ts';
+import { createCsrSigningController } from './certificates/csr-signing-controller.ts';
 import { createClusterRoleAggregationController } from './clusterrole-aggregation/clusterrole-aggregation-controller.ts';
+import { createCronJobController } from './cronjob/cronjob-controller.ts';
 import { createDaemonSetController } from './daemonset/daemonset-controller.ts';
 import { createDeploymentController } from './deployment/deployment-controller.ts';
+import { createDisruptionController } from './disruption/disruption-controller.ts';
 import { createEndpointsController } from './endpoint/endpoints-controller.ts';
+import { createEndpointSliceMirroringController } from './endpointslice-mirroring/endpointslice-mirroring-controller.ts';
 import { createEndpointSliceController } from './endpointslice/endpointslice-controller.ts';
 import { createGarbageCollector } from './garbage-collector/garbage-collector.ts';
+import { createJobController } from './job/job-controller.ts';
 import { createNamespaceController } from './namespace/namespace-controller.ts';
 import { createNodeIpamController } from './node-ipam/node-ipam-controller.ts';
 import { createNodeLifecycleController } from './node-lifecycle/node-lifecycle-controller.ts';
+import { createPersistentVolumeBinder } from './persistentvolume-binder/binder-controller.ts';
 import { createPodGarbageCollector } from './pod-garbage-collector/pod-gc.ts';
+import { createPvProtectionController } from './pv-protection/pv-protection-controller.ts';
+import { createPvcProtectionController } from './pvc-protection/pvc-protection-controller.ts';
 import { replicaSetFlavour, replicationControllerFlavour } from './replicaset/flavours.ts';
 import { createReplicaController } from './replicaset/replicaset-controller.ts';
+import { createResourceQuotaController } from './resourcequota/resourcequota-controller.ts';
 import { createRootCaPublisher } from './root-ca-certificate-publisher/root-ca-publisher.ts';
 import { createServiceAccountsController } from './serviceaccount/serviceaccounts-controller.ts';
 import { createStatefulSetController } from './statefulset/statefulset-controller.ts';
 import { createTaintEvictionController } from './taint-eviction/taint-eviction-controller.ts';
+import { createTokenCleanerController } from './token-cleaner/token-cleaner-controller.ts';
+import { createTtlAfterFinishedController } from './ttl-after-finished/ttl-after-finished-controller.ts';
 
 /** Makes a controller; nothing runs before its `start`. */
 export type ControllerFactory = (deps: ControllerDeps) => Controller;
@@ -26,9 +39,15 @@ export const controllers: Readonly<Record<string, ControllerFactory>> = {
   'replicationcontroller-controller': (deps) => createReplicaController(deps, replicationControllerFlavour),
   'deployment-controller': createDeploymentController,
   'daemonset-controller': createDaemonSetController,
+  'job-controller': createJobController,
+  'cronjob-controller': createCronJobController,
+  'ttl-after-finished-controller': createTtlAfterFinishedController,
   'statefulset-controller': createStatefulSetController,
+  'disruption-controller': createDisruptionController,
   'endpointslice-controller': createEndpointSliceController,
+  'endpointslice-mirroring-controller': createEndpointSliceMirroringController,
   'endpoints-controller': createEndpointsController,
+  'resourcequota-controller': createResourceQuotaController,
   'namespace-controller': createNamespaceController,
   'serviceaccount-controller': createServiceAccountsController,
   'root-ca-certificate-publisher-controller': createRootCaPublisher,
@@ -37,6 +56,13 @@ export const controllers: Readonly<Record<string, ControllerFactory>> = {
   'taint-eviction-controller': createTaintEvictionController,
   'garbage-collector-controller': createGarbageCollector,
   'clusterrole-aggregation-controller': createClusterRoleAggregationController,
+  'certificatesigningrequest-signing-controller': createCsrSigningController,
+  'certificatesigningrequest-approving-controller': createCsrApprovingController,
+  'certificatesigningrequest-cleaner-controller': createCsrCleanerController,
+  'token-cleaner-controller': createTokenCleanerController,
+  'persistentvolume-binder-controller': createPersistentVolumeBinder,
+  'persistentvolumeclaim-protection-controller': createPvcProtectionController,
+  'persistentvolume-protection-controller': createPvProtectionController,
   'pod-garbage-collector-controller': createPodGarbageCollector,
 };
 

@@ -8,6 +8,7 @@ import type { Node, Pod } from '../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 import { isReason } from '../api/status-error.ts';
+import type { ApiHandler } from '../api/transport.ts';
 import { createAdmissionPlugins } from '../apiserver/admission/list.ts';
 import { createApiServer } from '../apiserver/api-server.ts';
 import { accountPrincipal } from '../apiserver/authn/service-account-tokens.ts';
@@ -43,7 +44,12 @@ export interface ServerHarness {
   get<T extends KubernetesObject>(info: ResourceInfo<T>, key: string): Promise<T>;
   list<T extends KubernetesObject>(info: ResourceInfo<T>): Promise<T[]>;
   /** Reads, changes a copy in place, writes. `status` writes through that sub-resource. */
-  update<T extends KubernetesObject>(info: ResourceInfo<T>, key: string, change: (draft: T) => void, subresource?: 'status'): Promise<T>;
+  update<T extends KubernetesObject>(
+    info: ResourceInfo<T>,
+    key: string,
+    change: (draft: T) => void,
+    subresource?: 'status',
+  ): Promise<T>;
   remove(info: ResourceInfo, key: string, propagationPolicy?: 'Background' | 'Foreground' | 'Orphan'): Promise<void>;
   /** A node with this spec; ready, so without the taint that new nodes get. */
   addNode(name: string, parts?: { labels?: Record<string, string>; spec?: NonNullable<Node['spec']> }): Promise<void>;
@@ -62,11 +68,37 @@ export interface ServerHarness {
 const ADMIN = { name: 'admin', groups: ['system:masters', 'system:authenticated'] };
 const MANAGER = { name: 'system:kube-controller-manager', groups: ['system:authenticated'] };
 
+type Principal = typeof ADMIN;
+
+/** A bootstrapped server. */
+interface HarnessServer {
+  readonly clock: VirtualClock;
+  readonly log: MemoryLog;
+  readonly platform: ControllerDeps['platform'];
+  readonly admin: Client;
+  readonly clientFor: (principal: Principal, userAgent: string) => Client;
+  readonly writes: () => number;
+  stop(): Promise<void>;
+}
+
 /** Starts the server, bootstraps it and starts the controllers. */
 export async function startServerHarness(
   factories: readonly ((deps: ControllerDeps) => Controller)[],
   config: ControllersConfig = {},
 ): Promise<ServerHarness> {
+  const stop = new AbortController();
+  const server = await startServer(stop.signal);
+  const ended = startControllers(server, { factories, config }, stop.signal);
+  const harness = createHarness(server, async () => {
+    stop.abort(new Error('test over'));
+    await ended;
+    await server.stop();
+  });
+  await server.clock.settle();
+  return harness;
+}
+
+async function startServer(signal: AbortSignal): Promise<HarnessServer> {
   const clock = new VirtualClock();
   const log = createMemoryLog();
   const random = createSeededRandom(1);
@@ -78,40 +110,67 @@ export async function startServerHarness(
   const serviceAllocator = new ServiceAllocator({ objects, random }, { serviceClusterIpRanges: ['10.43.0.0/16'] });
   const authorizer = { authorize: (attributes: Parameters<typeof decide>[1]) => decide(authorizers, attributes) };
   const definitions = createResourceDefinitions({ objects, platform, serviceAllocator, authorizer });
-  const admission = createAdmissionPlugins({ objects: () => objects, random, authorizer, rulesFor: rbac.rulesFor });
+  const admission = createAdmissionPlugins({
+    objects: () => objects,
+    random,
+    authorizer,
+    rulesFor: rbac.rulesFor,
+    clock,
+  });
   const server = createApiServer(
     { storage, platform, definitions, authenticators: [], authorizers, admission },
     { version: versionInfo({ keelsonVersion: '0.1.0' }), serverAddress: '127.0.0.1:6443' },
   );
-  let writes = 0;
-  const handler: typeof server.handler = (request) => {
-    if (request.method !== 'GET' && !request.path.includes('/events')) writes++;
-    return server.handler(request);
-  };
-  const clientFor = (principal: typeof ADMIN, userAgent: string): Client => createInProcessClient({ handler, clock, principal, userAgent });
-  const stop = new AbortController();
-  await server.start(stop.signal);
+  const { handler, writes } = countWrites(server.handler);
+  const clientFor: HarnessServer['clientFor'] = (principal, userAgent) =>
+    createInProcessClient({ handler, clock, principal, userAgent });
+  await server.start(signal);
   serviceAllocator.start();
   await bootstrapCluster(objects, { kubernetesServiceIp: '10.43.0.1', advertised: [{ ip: '127.0.0.1', port: 6443 }] });
   const admin = clientFor(ADMIN, 'kubectl');
   await objects.ensure(Namespaces, { metadata: { name: 'default' } });
   await admin.resource(ServiceAccounts).create({ metadata: { namespace: 'default', name: 'default' } });
+  const stop = async (): Promise<void> => {
+    rbac.stop();
+    await server.stop();
+  };
+  return { clock, log, platform, admin, clientFor, writes, stop };
+}
 
-  const manager = clientFor(MANAGER, 'kube-controller-manager');
-  const broadcaster = createEventBroadcaster({ client: manager, clock, random, log });
-  const informers = createInformerFactory({ client: manager, clock, random, log });
+function countWrites(inner: ApiHandler): { handler: ApiHandler; writes: () => number } {
+  let writes = 0;
+  const handler: ApiHandler = (request) => {
+    if (request.method !== 'GET' && !request.path.includes('/events')) writes++;
+    return inner(request);
+  };
+  return { handler, writes: () => writes };
+}
+
+/** Resolves when all controllers have ended. */
+function startControllers(
+  { platform, clientFor }: HarnessServer,
+  { factories, config }: { factories: readonly ((deps: ControllerDeps) => Controller)[]; config: ControllersConfig },
+  signal: AbortSignal,
+): Promise<unknown> {
+  const { clock, random, log } = platform;
+  const client = clientFor(MANAGER, 'kube-controller-manager');
+  const broadcaster = createEventBroadcaster({ client, clock, random, log });
+  const informers = createInformerFactory({ client, clock, random, log });
   const deps: ControllerDeps = {
-    clientFor: (account) => clientFor(accountPrincipal('kube-system', account) as typeof ADMIN, `kube-controller-manager/${account}`),
+    clientFor: (account) =>
+      clientFor(accountPrincipal('kube-system', account) as Principal, `kube-controller-manager/${account}`),
     informers,
     platform,
     recorderFor: (component) => broadcaster.recorderFor(component),
     config,
   };
-  broadcaster.start(stop.signal);
+  broadcaster.start(signal);
   const made = factories.map((factory) => factory(deps));
-  informers.start(stop.signal);
-  const ended = Promise.all(made.map((controller) => controller.start(stop.signal)));
+  informers.start(signal);
+  return Promise.all(made.map((controller) => controller.start(signal)));
+}
 
+function createHarness({ clock, log, admin, writes }: HarnessServer, stop: () => Promise<void>): ServerHarness {
   const drive = <T>(work: Promise<T>): Promise<T> => clock.drive(work);
   const now = (): string => formatTime(clock.nowMs());
   const harness: ServerHarness = {
@@ -131,8 +190,14 @@ export async function startServerHarness(
       await drive(admin.resource(info as ResourceInfo<KubernetesObject>).delete(parseKey(key), { propagationPolicy }));
     },
     async addNode(name, { labels = {}, spec = {} } = {}) {
-      const { taints: _, ...node } = await harness.create(Nodes, { metadata: { name, labels: { 'kubernetes.io/hostname': name, ...labels } }, spec }).then((made) => made.spec ?? {});
-      await harness.update(Nodes, name, (draft) => void (draft.spec = { ...node, ...(spec.taints === undefined ? {} : { taints: spec.taints }) }));
+      const { taints: _, ...node } = await harness
+        .create(Nodes, { metadata: { name, labels: { 'kubernetes.io/hostname': name, ...labels } }, spec })
+        .then((made) => made.spec ?? {});
+      await harness.update(
+        Nodes,
+        name,
+        (draft) => void (draft.spec = { ...node, ...(spec.taints === undefined ? {} : { taints: spec.taints }) }),
+      );
     },
     async finish(pod, phase, exitCode = phase === 'Failed' ? 1 : 0) {
       await drive(updatePodStatus(admin, pod, finished(pod, phase, { exitCode, time: now() })));
@@ -144,20 +209,15 @@ export async function startServerHarness(
         await clock.advance(stepMs);
         for (const pod of await harness.list(Pods)) {
           if (pod.metadata.deletionTimestamp !== undefined) await drive(removePod(admin, pod));
-          else if (isPodActive(pod) && pod.status?.phase !== 'Running' && which(pod)) await drive(startPod(admin, pod, now()));
+          else if (isPodActive(pod) && pod.status?.phase !== 'Running' && which(pod))
+            await drive(startPod(admin, pod, now()));
         }
       }
       await clock.settle();
     },
-    writes: () => writes,
-    async stop() {
-      stop.abort(new Error('test over'));
-      await ended;
-      rbac.stop();
-      await server.stop();
-    },
+    writes,
+    stop,
   };
-  await clock.settle();
   return harness;
 }
 
@@ -173,7 +233,11 @@ function withNamespace<T extends KubernetesObject>(info: ResourceInfo<T>, object
 /** Ended by the kubelet's word: the grace period is over. What finalizers hold stays. */
 async function removePod(admin: Client, pod: Pod): Promise<void> {
   const { namespace = '', name = '', uid } = pod.metadata;
-  await ignoreGone(admin.resource(Pods).delete({ namespace, name }, { gracePeriodSeconds: 0, ...(uid === undefined ? {} : { preconditions: { uid } }) }));
+  await ignoreGone(
+    admin
+      .resource(Pods)
+      .delete({ namespace, name }, { gracePeriodSeconds: 0, ...(uid === undefined ? {} : { preconditions: { uid } }) }),
+  );
 }
 
 async function startPod(admin: Client, pod: Pod, time: string): Promise<void> {
@@ -181,15 +245,40 @@ async function startPod(admin: Client, pod: Pod, time: string): Promise<void> {
   const { namespace = '', name = '' } = pod.metadata;
   if ((pod.spec?.nodeName ?? '') === '') {
     const target = { kind: 'Node', name: daemonPodNode(pod) ?? 'node' };
-    await ignoreGone(admin.resource(Pods).createSubresource({ namespace, name }, 'binding', { apiVersion: 'v1', kind: 'Binding', metadata: { name }, target }));
+    await ignoreGone(
+      admin.resource(Pods).createSubresource({ namespace, name }, 'binding', {
+        apiVersion: 'v1',
+        kind: 'Binding',
+        metadata: { name },
+        target,
+      }),
+    );
   }
-  await ignoreGone(updatePodStatus(admin, pod, { ...pod.status, phase: 'Running', conditions, podIP: '10.42.0.9', startTime: time }));
+  await ignoreGone(
+    updatePodStatus(admin, pod, { ...pod.status, phase: 'Running', conditions, podIP: '10.42.0.9', startTime: time }),
+  );
 }
 
-function finished(pod: Pod, phase: string, { exitCode, time }: { exitCode: number; time: string }): NonNullable<Pod['status']> {
+function finished(
+  pod: Pod,
+  phase: string,
+  { exitCode, time }: { exitCode: number; time: string },
+): NonNullable<Pod['status']> {
   const terminated = { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error', startedAt: time, finishedAt: time };
-  const containerStatuses = (pod.spec?.containers ?? []).map(({ name, image = '' }) => ({ name, image, imageID: image, ready: false, restartCount: 0, state: { terminated } }));
-  return { ...pod.status, phase, containerStatuses, conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: time }] };
+  const containerStatuses = (pod.spec?.containers ?? []).map(({ name, image = '' }) => ({
+    name,
+    image,
+    imageID: image,
+    ready: false,
+    restartCount: 0,
+    state: { terminated },
+  }));
+  return {
+    ...pod.status,
+    phase,
+    containerStatuses,
+    conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: time }],
+  };
 }
 
 async function updatePodStatus(admin: Client, pod: Pod, status: NonNullable<Pod['status']>): Promise<void> {

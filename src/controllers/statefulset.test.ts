@@ -9,8 +9,14 @@ import { createStatefulSetController } from './statefulset/statefulset-controlle
 
 type Spec = NonNullable<StatefulSet['spec']>;
 
-const template = (image: string) => ({ metadata: { labels: { app: 'db' } }, spec: { containers: [{ name: 'c', image }] } });
-const claim = { metadata: { name: 'data' }, spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } };
+const template = (image: string) => ({
+  metadata: { labels: { app: 'db' } },
+  spec: { containers: [{ name: 'c', image }] },
+});
+const claim = {
+  metadata: { name: 'data' },
+  spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+};
 const db = (spec: Partial<Spec> = {}): object => ({
   metadata: { name: 'db' },
   spec: { replicas: 3, serviceName: 'db', selector: { matchLabels: { app: 'db' } }, template: template('v1'), ...spec },
@@ -22,10 +28,13 @@ async function start(spec: Partial<Spec> = {}, runMs = 1500): Promise<ServerHarn
   return h;
 }
 const set = (h: ServerHarness): Promise<StatefulSet> => h.get(StatefulSets, 'default/db');
-const change = (h: ServerHarness, edit: (spec: Spec) => void) => h.update(StatefulSets, 'default/db', (draft) => edit(draft.spec as Spec));
+const change = (h: ServerHarness, edit: (spec: Spec) => void) =>
+  h.update(StatefulSets, 'default/db', (draft) => edit(draft.spec as Spec));
 const names = async (h: ServerHarness): Promise<string[]> => (await h.pods()).map((pod) => pod.metadata.name ?? '');
-const images = async (h: ServerHarness): Promise<string[]> => (await h.pods()).map((pod) => pod.spec?.containers[0]?.image ?? '');
-const claims = async (h: ServerHarness): Promise<string[]> => (await h.list(PersistentVolumeClaims)).map((c) => c.metadata.name ?? '').sort();
+const images = async (h: ServerHarness): Promise<string[]> =>
+  (await h.pods()).map((pod) => pod.spec?.containers[0]?.image ?? '');
+const claims = async (h: ServerHarness): Promise<string[]> =>
+  (await h.list(PersistentVolumeClaims)).map((c) => c.metadata.name ?? '').sort();
 const nothingRuns = { which: () => false };
 
 describe('statefulset', () => {
@@ -41,10 +50,23 @@ describe('statefulset', () => {
     const { status } = await set(h);
     assert.deepEqual([pod?.spec?.hostname, pod?.spec?.subdomain], ['db-0', 'db']);
     assert.deepEqual(
-      [pod?.metadata.labels?.['statefulset.kubernetes.io/pod-name'], pod?.metadata.labels?.['apps.kubernetes.io/pod-index'], pod?.metadata.labels?.['controller-revision-hash']],
+      [
+        pod?.metadata.labels?.['statefulset.kubernetes.io/pod-name'],
+        pod?.metadata.labels?.['apps.kubernetes.io/pod-index'],
+        pod?.metadata.labels?.['controller-revision-hash'],
+      ],
       ['db-0', '0', status?.currentRevision],
     );
-    assert.deepEqual([status?.replicas, status?.readyReplicas, status?.availableReplicas, status?.currentReplicas, status?.updatedReplicas], [3, 3, 3, 3, 3]);
+    assert.deepEqual(
+      [
+        status?.replicas,
+        status?.readyReplicas,
+        status?.availableReplicas,
+        status?.currentReplicas,
+        status?.updatedReplicas,
+      ],
+      [3, 3, 3, 3, 3],
+    );
     assert.equal(status?.currentRevision, status?.updateRevision);
     assert.ok((await h.events()).includes('Normal SuccessfulCreate create Pod db-0 in StatefulSet db successful'));
     await h.stop();
@@ -126,7 +148,11 @@ describe('statefulset', () => {
   });
 
   it('updates maxUnavailable pods at once', async () => {
-    const h = await start({ replicas: 4, podManagementPolicy: 'Parallel', updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 2 } } });
+    const h = await start({
+      replicas: 4,
+      podManagementPolicy: 'Parallel',
+      updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 2 } },
+    });
     await change(h, (spec) => void (spec.template = template('v2')));
     await h.run(300, { which: (pod) => pod.spec?.containers[0]?.image === 'v1' });
     assert.deepEqual(await images(h), ['v1', 'v1', 'v2', 'v2']);
@@ -151,7 +177,9 @@ describe('statefulset', () => {
     await h.finish((await h.pods())[1] as Pod, 'Failed');
     await h.run(500);
     assert.deepEqual(await names(h), ['db-0', 'db-1', 'db-2']);
-    assert.ok((await h.events()).includes('Warning RecreatingFailedPod StatefulSet default/db is recreating failed Pod db-1'));
+    assert.ok(
+      (await h.events()).includes('Warning RecreatingFailedPod StatefulSet default/db is recreating failed Pod db-1'),
+    );
     await h.stop();
   });
 
@@ -164,9 +192,16 @@ describe('statefulset', () => {
   for (const [whenScaled, whenDeleted, afterScaling, afterDeletion] of policies) {
     it(`keeps claims: ${whenScaled} when scaled, ${whenDeleted} when deleted`, async () => {
       const persistentVolumeClaimRetentionPolicy = { whenScaled, whenDeleted };
-      const h = await start({ replicas: 2, volumeClaimTemplates: [claim] as never, persistentVolumeClaimRetentionPolicy });
+      const h = await start({
+        replicas: 2,
+        volumeClaimTemplates: [claim] as never,
+        persistentVolumeClaimRetentionPolicy,
+      });
       assert.deepEqual(await claims(h), ['data-db-0', 'data-db-1']);
-      assert.equal((await h.pods())[0]?.spec?.volumes?.find((v) => v.name === 'data')?.persistentVolumeClaim?.claimName, 'data-db-0');
+      assert.equal(
+        (await h.pods())[0]?.spec?.volumes?.find((v) => v.name === 'data')?.persistentVolumeClaim?.claimName,
+        'data-db-0',
+      );
       await change(h, (spec) => void (spec.replicas = 1));
       await h.run(2000);
       assert.deepEqual(await claims(h), afterScaling);

@@ -16,29 +16,57 @@ const UPSTREAM_ADDRESS = '192.0.2.53';
 /** A service with an address, or headless. */
 export function service(name: string, clusterIPs: readonly string[], spec: Partial<ServiceSpec> = {}): Service {
   const [clusterIP] = clusterIPs;
-  return { metadata: { namespace: 'default', name }, spec: { ...(clusterIP === undefined ? {} : { clusterIP, clusterIPs: [...clusterIPs] }), ...spec } };
+  return {
+    metadata: { namespace: 'default', name },
+    spec: { ...(clusterIP === undefined ? {} : { clusterIP, clusterIPs: [...clusterIPs] }), ...spec },
+  };
 }
 
 /** A slice of a service. */
-export function slice(serviceName: string, endpoints: readonly Endpoint[], ports: EndpointSlice['ports'] = []): EndpointSlice {
+export function slice(
+  serviceName: string,
+  endpoints: readonly Endpoint[],
+  ports: EndpointSlice['ports'] = [],
+): EndpointSlice {
   const isIpv6 = endpoints[0]?.addresses[0]?.includes(':') === true;
   return {
-    metadata: { namespace: 'default', name: `${serviceName}-${isIpv6 ? 6 : 4}`, labels: { 'kubernetes.io/service-name': serviceName } },
-    addressType: isIpv6 ? 'IPv6' : 'IPv4', endpoints: [...endpoints], ports,
+    metadata: {
+      namespace: 'default',
+      name: `${serviceName}-${isIpv6 ? 6 : 4}`,
+      labels: { 'kubernetes.io/service-name': serviceName },
+    },
+    addressType: isIpv6 ? 'IPv6' : 'IPv4',
+    endpoints: [...endpoints],
+    ports,
   };
 }
 
 /** The services that most tests ask for. */
 export function seedServices(api: ReturnType<typeof createFakeApi>): void {
-  api.seed(Services, service('web', ['10.43.0.20', 'fd00::20'], { ports: [{ name: 'http', port: 80, protocol: 'TCP' }, { name: 'dns', port: 53, protocol: 'UDP' }] }));
+  api.seed(
+    Services,
+    service('web', ['10.43.0.20', 'fd00::20'], {
+      ports: [
+        { name: 'http', port: 80, protocol: 'TCP' },
+        { name: 'dns', port: 53, protocol: 'UDP' },
+      ],
+    }),
+  );
   api.seed(Services, service('plain', ['10.43.0.21'], { ports: [{ port: 8080, protocol: 'TCP' }] }));
   api.seed(Services, service('db', ['None'], { ports: [{ name: 'sql', port: 5432 }] }));
-  api.seed(EndpointSlices, slice('db', [
-    { addresses: ['10.42.0.7'], hostname: 'db-0', conditions: { ready: true } },
-    { addresses: ['10.42.0.8'], hostname: 'db-1', conditions: { ready: true } },
-    { addresses: ['10.42.0.9'], conditions: {} },
-    { addresses: ['10.42.0.10'], hostname: 'db-3', conditions: { ready: false } },
-  ], [{ name: 'sql', port: 5432, protocol: 'TCP' }]));
+  api.seed(
+    EndpointSlices,
+    slice(
+      'db',
+      [
+        { addresses: ['10.42.0.7'], hostname: 'db-0', conditions: { ready: true } },
+        { addresses: ['10.42.0.8'], hostname: 'db-1', conditions: { ready: true } },
+        { addresses: ['10.42.0.9'], conditions: {} },
+        { addresses: ['10.42.0.10'], hostname: 'db-3', conditions: { ready: false } },
+      ],
+      [{ name: 'sql', port: 5432, protocol: 'TCP' }],
+    ),
+  );
   api.seed(Services, service('outer', [], { type: 'ExternalName', externalName: 'db.Example.com.' }));
   api.seed(Services, service('inner', [], { type: 'ExternalName', externalName: 'web.default.svc.cluster.local' }));
   api.seed(Services, service('loop', [], { type: 'ExternalName', externalName: 'loop.default.svc.cluster.local' }));
@@ -71,16 +99,38 @@ export async function setUpDns(config: Partial<DnsConfig> = {}): Promise<DnsFixt
   const api = createFakeApi(() => '2026-01-01T00:00:00Z');
   seedServices(api);
   await platform.files.makeDir('/etc');
-  await platform.files.writeFile('/etc/resolv.conf', `search example.com\nnameserver ${DNS_ADDRESS}\nnameserver ${UPSTREAM_ADDRESS}\n`);
-  const client = createInProcessClient({ handler: api.handler, clock, principal: { name: 'dns', groups: [] }, userAgent: 'test' });
-  const dns = createDns({ client, platform }, { listen: [{ address: DNS_ADDRESS, port: 53 }], domain: 'cluster.local', resolvConfPath: '/etc/resolv.conf', ...config });
+  await platform.files.writeFile(
+    '/etc/resolv.conf',
+    `search example.com\nnameserver ${DNS_ADDRESS}\nnameserver ${UPSTREAM_ADDRESS}\n`,
+  );
+  const client = createInProcessClient({
+    handler: api.handler,
+    clock,
+    principal: { name: 'dns', groups: [] },
+    userAgent: 'test',
+  });
+  const dns = createDns(
+    { client, platform },
+    {
+      listen: [{ address: DNS_ADDRESS, port: 53 }],
+      domain: 'cluster.local',
+      resolvConfPath: '/etc/resolv.conf',
+      ...config,
+    },
+  );
   const asked: string[] = [];
   const fixture: DnsFixture = {
-    platform, dns, api, asked,
+    platform,
+    dns,
+    api,
+    asked,
     script: () => undefined,
     async send(message) {
       let answer: Buffer | undefined;
-      const socket = await platform.datagrams.openDatagrams({ address: '10.0.0.1', port: 0 }, (data) => void (answer = Buffer.from(data)));
+      const socket = await platform.datagrams.openDatagrams(
+        { address: '10.0.0.1', port: 0 },
+        (data) => void (answer = Buffer.from(data)),
+      );
       socket.send(message, { address: DNS_ADDRESS, port: 53 });
       await clock.settle();
       for (let waitedMs = 0; answer === undefined && waitedMs < 10_000; waitedMs += 500) await clock.advance(500);
@@ -123,7 +173,9 @@ async function startUpstream(outside: SimPlatform, fixture: DnsFixture): Promise
     const query = dnsPacket.decode(message);
     fixture.asked.push(`${transport} ${query.questions[0]?.type} ${query.questions[0]?.name}`);
     const answer = fixture.script(query, transport);
-    return answer === undefined ? undefined : dnsPacket.encode({ type: 'response', id: query.id, questions: query.questions, ...answer });
+    return answer === undefined
+      ? undefined
+      : dnsPacket.encode({ type: 'response', id: query.id, questions: query.questions, ...answer });
   };
   const socket = await outside.datagrams.openDatagrams(at, (message, from) => {
     const answer = respond(message, 'udp');
@@ -141,14 +193,22 @@ async function startUpstream(outside: SimPlatform, fixture: DnsFixture): Promise
 }
 
 /** A query as a client sends it. */
-export function encodeQuery(name: string, type: string, { edns, id = 77 }: { readonly edns?: number; readonly id?: number } = {}): Buffer {
-  const additionals = edns === undefined ? [] : [{ type: 'OPT', name: '.', udpPayloadSize: edns, flags: 0, options: [] }];
+export function encodeQuery(
+  name: string,
+  type: string,
+  { edns, id = 77 }: { readonly edns?: number; readonly id?: number } = {},
+): Buffer {
+  const additionals =
+    edns === undefined ? [] : [{ type: 'OPT', name: '.', udpPayloadSize: edns, flags: 0, options: [] }];
   return dnsPacket.encode({ type: 'query', id, flags: 1 << 8, questions: [{ name, type, class: 'IN' }], additionals });
 }
 
 /** Records as short text: `A web 10.43.0.20`. */
 export function texts(records: readonly dnsPacket.Record[]): string[] {
-  return records.filter((r) => r.type !== 'OPT').map((r) => `${r.type} ${r.name} ${dataText(r)}`).toSorted();
+  return records
+    .filter((r) => r.type !== 'OPT')
+    .map((r) => `${r.type} ${r.name} ${dataText(r)}`)
+    .toSorted();
 }
 
 function dataText({ type, data }: dnsPacket.Record): string {

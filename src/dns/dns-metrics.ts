@@ -19,8 +19,16 @@ const LABELLED = new Set(['A', 'AAAA', 'CNAME', 'MX', 'NS', 'PTR', 'SOA', 'SRV',
 
 /** Creates them. */
 export function createDnsMetrics({ clock, metrics }: { readonly clock: Clock; readonly metrics: Metrics }): DnsMetrics {
-  const requests = metrics.counter({ name: 'coredns_dns_requests_total', help: 'Counter of DNS requests made per zone, protocol and family.', labels: ['proto', 'type'] });
-  const responses = metrics.counter({ name: 'coredns_dns_responses_total', help: 'Counter of response status codes.', labels: ['rcode'] });
+  const requests = metrics.counter({
+    name: 'coredns_dns_requests_total',
+    help: 'Counter of DNS requests made per zone, protocol and family.',
+    labels: ['proto', 'type'],
+  });
+  const responses = metrics.counter({
+    name: 'coredns_dns_responses_total',
+    help: 'Counter of response status codes.',
+    labels: ['rcode'],
+  });
   const counts = new Map<string, number>();
   let cancel: CancelTimer = () => undefined;
   const handOver = (): void => {

@@ -28,12 +28,21 @@ const cases: readonly Case[] = [
   { ask: ['TXT', 'dns-version.cluster.local'], answers: ['TXT dns-version.cluster.local 1.1.0'] },
   { ask: ['A', `web.${svc}.default.svc.cluster.local`], rcode: 'NXDOMAIN', authorities: SOA },
   {
-    ask: ['SRV', `_http._tcp.web.${svc}`], answers: [`SRV _http._tcp.web.${svc} 100 80 web.${svc}`],
+    ask: ['SRV', `_http._tcp.web.${svc}`],
+    answers: [`SRV _http._tcp.web.${svc} 100 80 web.${svc}`],
     additionals: [`A web.${svc} 10.43.0.20`, `AAAA web.${svc} fd00::20`],
   },
-  { ask: ['SRV', `_dns._udp.web.${svc}`], answers: [`SRV _dns._udp.web.${svc} 100 53 web.${svc}`], additionals: [`A web.${svc} 10.43.0.20`, `AAAA web.${svc} fd00::20`] },
+  {
+    ask: ['SRV', `_dns._udp.web.${svc}`],
+    answers: [`SRV _dns._udp.web.${svc} 100 53 web.${svc}`],
+    additionals: [`A web.${svc} 10.43.0.20`, `AAAA web.${svc} fd00::20`],
+  },
   { ask: ['SRV', `_http._udp.web.${svc}`], rcode: 'NXDOMAIN', authorities: SOA },
-  { ask: ['SRV', `plain.${svc}`], answers: [`SRV plain.${svc} 100 8080 plain.${svc}`], additionals: [`A plain.${svc} 10.43.0.21`] },
+  {
+    ask: ['SRV', `plain.${svc}`],
+    answers: [`SRV plain.${svc} 100 8080 plain.${svc}`],
+    additionals: [`A plain.${svc} 10.43.0.21`],
+  },
   { ask: ['A', `_tcp.web.${svc}`], authorities: SOA },
   { ask: ['A', `db.${svc}`], answers: [`A db.${svc} 10.42.0.7`, `A db.${svc} 10.42.0.8`, `A db.${svc} 10.42.0.9`] },
   { ask: ['A', `db-0.db.${svc}`], answers: [`A db-0.db.${svc} 10.42.0.7`] },
@@ -47,7 +56,10 @@ const cases: readonly Case[] = [
   },
   { ask: ['PTR', '20.0.43.10.in-addr.arpa'], answers: [`PTR 20.0.43.10.in-addr.arpa web.${svc}`] },
   { ask: ['PTR', '7.0.42.10.in-addr.arpa'], answers: [`PTR 7.0.42.10.in-addr.arpa db-0.db.${svc}`] },
-  { ask: ['PTR', `0.2.0.0.${'0.'.repeat(24)}0.0.d.f.ip6.arpa`], answers: [`PTR 0.2.0.0.${'0.'.repeat(24)}0.0.d.f.ip6.arpa web.${svc}`] },
+  {
+    ask: ['PTR', `0.2.0.0.${'0.'.repeat(24)}0.0.d.f.ip6.arpa`],
+    answers: [`PTR 0.2.0.0.${'0.'.repeat(24)}0.0.d.f.ip6.arpa web.${svc}`],
+  },
   { ask: ['A', '10-42-0-7.default.pod.cluster.local'], answers: ['A 10-42-0-7.default.pod.cluster.local 10.42.0.7'] },
   { ask: ['AAAA', 'fd01--7.default.pod.cluster.local'], answers: ['AAAA fd01--7.default.pod.cluster.local fd01::7'] },
   { ask: ['A', '10-42-0-700.default.pod.cluster.local'], rcode: 'NXDOMAIN', authorities: SOA },
@@ -62,7 +74,12 @@ describe('names of the cluster', () => {
   let fixture: DnsFixture;
   before(async () => {
     fixture = await setUpDns();
-    fixture.script = (query) => ({ answers: query.questions[0]?.name === 'db.example.com' ? [{ type: 'A', name: 'db.example.com', ttl: 60, data: '192.0.2.80' }] : [] });
+    fixture.script = (query) => ({
+      answers:
+        query.questions[0]?.name === 'db.example.com'
+          ? [{ type: 'A', name: 'db.example.com', ttl: 60, data: '192.0.2.80' }]
+          : [],
+    });
   });
   after(() => fixture.dns.stop());
 
@@ -70,7 +87,12 @@ describe('names of the cluster', () => {
     it(`${ask.join(' ')} → ${rcode} ${answers.length}`, async () => {
       const packet = await fixture.ask(ask[1], ask[0], { edns: 1232 });
       assert.deepEqual(
-        { rcode: packet.rcode, answers: texts(packet.answers), authorities: texts(packet.authorities), additionals: texts(packet.additionals) },
+        {
+          rcode: packet.rcode,
+          answers: texts(packet.answers),
+          authorities: texts(packet.authorities),
+          additionals: texts(packet.additionals),
+        },
         { rcode, answers, authorities, additionals },
       );
       assert.equal((packet.flags & 0x400) !== 0, true, 'authoritative');
@@ -90,7 +112,8 @@ describe('names of the cluster', () => {
 
   it('follows changes at once', async () => {
     const { api, platform } = fixture;
-    const address = async (name: string): Promise<string[]> => texts((await fixture.ask(`${name}.${svc}`, 'A')).answers);
+    const address = async (name: string): Promise<string[]> =>
+      texts((await fixture.ask(`${name}.${svc}`, 'A')).answers);
     assert.deepEqual(await address('late'), []);
     api.seed(Services, service('late', ['10.43.0.30']));
     await platform.clock.settle();

@@ -21,7 +21,10 @@ declare module 'dns-packet' {
   export function decode(buffer: Uint8Array): Packet;
   export function encode(packet: object): Buffer;
   /** The codec of a type's data, with its two bytes of length in front. */
-  export function record(type: string): { encode(data: unknown, buffer?: Buffer, offset?: number): Buffer; encodingLength(data: unknown): number };
+  export function record(type: string): {
+    encode(data: unknown, buffer?: Buffer, offset?: number): Buffer;
+    encodingLength(data: unknown): number;
+  };
 }
 
 declare module 'dns-packet/types.js' {

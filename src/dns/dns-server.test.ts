@@ -44,9 +44,13 @@ describe('the DNS server', () => {
     const whole = encodeQuery(`web.${svc}`, 'A', { edns: 1232 });
     for (let i = 0; i < 300; i++) {
       const bytes = Buffer.from(whole);
-      for (let n = 0; n < 3; n++) bytes[2 + fixture.platform.random.int(bytes.length - 2)] = fixture.platform.random.int(256);
+      for (let n = 0; n < 3; n++)
+        bytes[2 + fixture.platform.random.int(bytes.length - 2)] = fixture.platform.random.int(256);
       const socket = await fixture.platform.datagrams.openDatagrams({ address: '10.0.0.1', port: 0 }, () => undefined);
-      socket.send(bytes.subarray(0, 12 + fixture.platform.random.int(bytes.length - 12)), { address: DNS_ADDRESS, port: 53 });
+      socket.send(bytes.subarray(0, 12 + fixture.platform.random.int(bytes.length - 12)), {
+        address: DNS_ADDRESS,
+        port: 53,
+      });
       await socket.close();
     }
     assert.deepEqual(texts((await fixture.ask(`web.${svc}`, 'A')).answers), [`A web.${svc} 10.43.0.20`]);
@@ -55,7 +59,10 @@ describe('the DNS server', () => {
   it('repeats the letters of the question, and the id of each query', async () => {
     for (const id of [1, 2, 65_535]) {
       const answer = dnsPacket.decode((await fixture.send(encodeQuery(`wEb.${svc}`, 'A', { id }))) as Buffer);
-      assert.deepEqual([answer.id, answer.questions[0]?.name, answer.answers[0]?.name], [id, `wEb.${svc}`, `wEb.${svc}`]);
+      assert.deepEqual(
+        [answer.id, answer.questions[0]?.name, answer.answers[0]?.name],
+        [id, `wEb.${svc}`, `wEb.${svc}`],
+      );
     }
   });
 
@@ -75,11 +82,11 @@ describe('the DNS server', () => {
     const endpoints = Array.from({ length: 60 }, (_, i) => ({ addresses: [`10.42.1.${i + 1}`] }));
     fixture.api.seed(EndpointSlices, slice('many', endpoints));
     await fixture.platform.clock.settle();
-    const small = await fixture.send(encodeQuery(`many.${svc}`, 'A')) as Buffer;
+    const small = (await fixture.send(encodeQuery(`many.${svc}`, 'A'))) as Buffer;
     assert.ok(small.length <= 512);
     assert.equal(dnsPacket.decode(small).flag_tc, true);
     assert.equal(dnsPacket.decode(small).answers.length, 29);
-    const large = await fixture.send(encodeQuery(`many.${svc}`, 'A', { edns: 1232 })) as Buffer;
+    const large = (await fixture.send(encodeQuery(`many.${svc}`, 'A', { edns: 1232 }))) as Buffer;
     assert.equal(dnsPacket.decode(large).flag_tc, false);
     assert.equal(dnsPacket.decode(large).answers.length, 60);
     const [overTcp] = await fixture.overTcp([encodeQuery(`many.${svc}`, 'A')]);
@@ -89,7 +96,14 @@ describe('the DNS server', () => {
   it('answers several queries of one TCP connection in order, and drops idle ones', async () => {
     const names = [`web.${svc}`, `nobody.${svc}`, `plain.${svc}`];
     const answers = await fixture.overTcp(names.map((name, id) => encodeQuery(name, 'A', { id })));
-    assert.deepEqual(answers.map((a) => [a.id, a.rcode]), [[0, 'NOERROR'], [1, 'NXDOMAIN'], [2, 'NOERROR']]);
+    assert.deepEqual(
+      answers.map((a) => [a.id, a.rcode]),
+      [
+        [0, 'NOERROR'],
+        [1, 'NXDOMAIN'],
+        [2, 'NOERROR'],
+      ],
+    );
     const connection = await fixture.platform.net.dial({ host: DNS_ADDRESS, port: 53 });
     await fixture.platform.clock.advance(10_001);
     await connection.closed;
@@ -103,8 +117,16 @@ describe('the DNS server', () => {
     };
     const { createInProcessClient } = await import('../client/in-process-transport.ts');
     const { createDns } = await import('./dns.ts');
-    const client = createInProcessClient({ handler: fixture.api.handler, clock: platform.clock, principal: { name: 'dns', groups: [] }, userAgent: 'test' });
-    const dns = createDns({ client, platform }, { listen: [{ address: DNS_ADDRESS, port: 53 }], domain: 'cluster.local', resolvConfPath: '/none' });
+    const client = createInProcessClient({
+      handler: fixture.api.handler,
+      clock: platform.clock,
+      principal: { name: 'dns', groups: [] },
+      userAgent: 'test',
+    });
+    const dns = createDns(
+      { client, platform },
+      { listen: [{ address: DNS_ADDRESS, port: 53 }], domain: 'cluster.local', resolvConfPath: '/none' },
+    );
     await dns.start();
     assert.equal((await fixture.ask(`web.${svc}`, 'A')).rcode, 'SERVFAIL');
     assert.equal(dns.isReady(), false);

@@ -19,7 +19,13 @@ import { serveStream } from './stream-connection.ts';
 
 /** What a server is made from. */
 export interface DnsServerDeps {
-  readonly platform: { readonly datagrams: Datagrams; readonly clock: Clock; readonly random: Random; readonly log: Log; readonly metrics: Metrics };
+  readonly platform: {
+    readonly datagrams: Datagrams;
+    readonly clock: Clock;
+    readonly random: Random;
+    readonly log: Log;
+    readonly metrics: Metrics;
+  };
   readonly resolve: Resolver;
   /** Grows when answers from memory may have changed. */
   zoneVersion(): number;
@@ -81,11 +87,15 @@ export function createDnsServer(deps: DnsServerDeps, config: DnsServerConfig): D
     return socket.local;
   }
   async function openTcp(at: SocketAddress): Promise<void> {
-    open.push(await datagrams.listenStreams(at, (connection) => {
-      if (connections >= MAX_CONNECTIONS) return connection.destroy();
-      connections++;
-      void serveStream({ clock, connection, answer: (message) => answer(message, 'tcp') }).finally(() => connections--);
-    }));
+    open.push(
+      await datagrams.listenStreams(at, (connection) => {
+        if (connections >= MAX_CONNECTIONS) return connection.destroy();
+        connections++;
+        void serveStream({ clock, connection, answer: (message) => answer(message, 'tcp') }).finally(
+          () => connections--,
+        );
+      }),
+    );
   }
   async function stop(): Promise<void> {
     metrics.stop();
@@ -140,10 +150,13 @@ function createAnswering({ resolve, zoneVersion, platform }: DnsServerDeps, metr
     metrics.answered(transport, query.type, answer.rcode);
     const orders = Math.min(answer.answers.filter((r) => r.type === query.type).length, MAX_ORDERS) || 1;
     const entry: Kept = {
-      version: zoneVersion(), untilMs: answer.validUntilMs ?? Infinity, answer,
+      version: zoneVersion(),
+      untilMs: answer.validUntilMs ?? Infinity,
+      answer,
       // The question is a view into a buffer that the socket may use again.
       query: { ...query, question: Buffer.from(query.question) },
-      orders: Array.from({ length: orders }, () => undefined), next: orders === 1 ? 0 : random.int(orders),
+      orders: Array.from({ length: orders }, () => undefined),
+      next: orders === 1 ? 0 : random.int(orders),
     };
     if (answer.validUntilMs !== 0 && key.length <= MAX_KEPT_QUERY) kept[transport].set(key, entry);
     return nextOrder(entry, transport);
@@ -165,7 +178,9 @@ function createAnswering({ resolve, zoneVersion, platform }: DnsServerDeps, metr
     try {
       const answer = resolve(query);
       if (!(answer instanceof Promise)) return finish(query, answer, { key, transport });
-      return answer.then((late) => finish(query, late, { key, transport })).catch((error: unknown) => failed(query, error, transport));
+      return answer
+        .then((late) => finish(query, late, { key, transport }))
+        .catch((error: unknown) => failed(query, error, transport));
     } catch (error) {
       return failed(query, error, transport);
     }
@@ -183,7 +198,10 @@ function nextOrder(entry: Kept, transport: Transport): Buffer {
   const { query, answer, orders, next } = entry;
   entry.next = next + 1 === orders.length ? 0 : next + 1;
   const answers = orders.length === 1 ? answer.answers : rotated(answer.answers, query.type, next);
-  return (orders[next] ??= encodeResponse({ ...query, ...answer, answers }, transport === 'tcp' ? MAX_MESSAGE : udpLimit(query)));
+  return (orders[next] ??= encodeResponse(
+    { ...query, ...answer, answers },
+    transport === 'tcp' ? MAX_MESSAGE : udpLimit(query),
+  ));
 }
 
 /** Rotates the records of the asked type; aliases stay in front of them. */

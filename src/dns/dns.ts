@@ -50,12 +50,21 @@ export function createDns({ client, platform }: DnsDeps, config: DnsConfig): Dns
   const random = platform.random.fork('dns');
   const informers = createInformerFactory({ ...platform, client, random });
   const domain = config.domain.toLowerCase().replace(/\.$/, '');
-  const zone = createZone(domain, config.listen.map((at) => at.address).filter((address) => !ANY_ADDRESS.has(address)));
+  const zone = createZone(
+    domain,
+    config.listen.map((at) => at.address).filter((address) => !ANY_ADDRESS.has(address)),
+  );
   const follower = followServices(informers, zone);
-  const upstreams = createUpstreams({ ...platform, log }, { resolvConfPath: config.resolvConfPath, isOwn: (address) => isOwn(address, config, platform) });
+  const upstreams = createUpstreams(
+    { ...platform, log },
+    { resolvConfPath: config.resolvConfPath, isOwn: (address) => isOwn(address, config, platform) },
+  );
   const forwarder = createForwarder({ ...platform, log, random, upstreams }, config.stubDomains);
   const resolve = createResolver({ zone, forwarder, isReady: follower.isReady });
-  const server = createDnsServer({ platform: { ...platform, log, random }, resolve, zoneVersion: () => zone.version }, config);
+  const server = createDnsServer(
+    { platform: { ...platform, log, random }, resolve, zoneVersion: () => zone.version },
+    config,
+  );
   const stopping = new AbortController();
   return {
     async start() {

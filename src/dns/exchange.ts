@@ -39,30 +39,45 @@ export async function exchange(deps: ExchangeDeps, asked: Asked): Promise<dnsPac
 
 function encodeQuery(id: number, { name, type }: Question, edns: boolean): Buffer {
   const additionals = edns ? [{ type: 'OPT', name: '.', udpPayloadSize: UDP_SIZE, flags: 0, options: [] }] : [];
-  return dnsPacket.encode({ type: 'query', id, flags: RECURSION_DESIRED, questions: [{ name, type, class: 'IN' }], additionals });
+  return dnsPacket.encode({
+    type: 'query',
+    id,
+    flags: RECURSION_DESIRED,
+    questions: [{ name, type, class: 'IN' }],
+    additionals,
+  });
 }
 
 /** The packet, if it answers this question. */
 function matching(message: Uint8Array, id: number, question: Question): dnsPacket.Packet | undefined {
-  if (message.length < 12 || Buffer.from(message.buffer, message.byteOffset, 2).readUInt16BE(0) !== id) return undefined;
+  if (message.length < 12 || Buffer.from(message.buffer, message.byteOffset, 2).readUInt16BE(0) !== id)
+    return undefined;
   const packet = dnsPacket.decode(message);
   const [asked] = packet.questions;
-  const matches = packet.type === 'response' && asked?.type === question.type && asked.name.toLowerCase() === question.name;
+  const matches =
+    packet.type === 'response' && asked?.type === question.type && asked.name.toLowerCase() === question.name;
   return matches ? packet : undefined;
 }
 
-async function overUdp({ datagrams, clock, random }: ExchangeDeps, { server, question, timeoutMs }: Asked, edns: boolean): Promise<dnsPacket.Packet> {
+async function overUdp(
+  { datagrams, clock, random }: ExchangeDeps,
+  { server, question, timeoutMs }: Asked,
+  edns: boolean,
+): Promise<dnsPacket.Packet> {
   const id = random.int(65_536);
   const { promise, resolve, reject } = Promise.withResolvers<dnsPacket.Packet>();
-  const socket = await datagrams.openDatagrams({ address: server.address.includes(':') ? '::' : '0.0.0.0', port: 0 }, (message, from) => {
-    if (from.port !== server.port || from.address !== server.address) return;
-    try {
-      const packet = matching(message, id, question);
-      if (packet !== undefined) resolve(packet);
-    } catch (error) {
-      reject(new Error(`${server.address} sent a malformed answer`, { cause: error }));
-    }
-  });
+  const socket = await datagrams.openDatagrams(
+    { address: server.address.includes(':') ? '::' : '0.0.0.0', port: 0 },
+    (message, from) => {
+      if (from.port !== server.port || from.address !== server.address) return;
+      try {
+        const packet = matching(message, id, question);
+        if (packet !== undefined) resolve(packet);
+      } catch (error) {
+        reject(new Error(`${server.address} sent a malformed answer`, { cause: error }));
+      }
+    },
+  );
   const cancel = clock.setTimer(timeoutMs, () => reject(timeout(server, timeoutMs)));
   try {
     socket.send(encodeQuery(id, question, edns), server);
@@ -73,7 +88,10 @@ async function overUdp({ datagrams, clock, random }: ExchangeDeps, { server, que
   }
 }
 
-async function overTcp({ net, clock, random }: ExchangeDeps, { server, question, timeoutMs }: Asked): Promise<dnsPacket.Packet> {
+async function overTcp(
+  { net, clock, random }: ExchangeDeps,
+  { server, question, timeoutMs }: Asked,
+): Promise<dnsPacket.Packet> {
   const id = random.int(65_536);
   const connection = await net.dial({ host: server.address, port: server.port, timeoutMs });
   const cancel = clock.setTimer(timeoutMs, () => connection.destroy(timeout(server, timeoutMs)));

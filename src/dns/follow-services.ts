@@ -44,21 +44,35 @@ const SERVICE_LABEL = 'kubernetes.io/service-name';
 function projectService({ metadata, spec = {} }: Service): Service {
   const { namespace, name, resourceVersion, uid } = metadata;
   const { type, clusterIP, clusterIPs, externalName, ports } = spec;
-  return { metadata: pick({ namespace, name, resourceVersion, uid }), spec: pick({ type, clusterIP, clusterIPs, externalName, ports }) };
+  return {
+    metadata: pick({ namespace, name, resourceVersion, uid }),
+    spec: pick({ type, clusterIP, clusterIPs, externalName, ports }),
+  };
 }
 
 function projectSlice({ metadata, addressType, endpoints, ports }: EndpointSlice): EndpointSlice {
   const { namespace, name, resourceVersion, uid } = metadata;
   const service = metadata.labels?.[SERVICE_LABEL];
-  const kept = pick({ namespace, name, resourceVersion, uid, labels: service === undefined ? undefined : { [SERVICE_LABEL]: service } });
+  const kept = pick({
+    namespace,
+    name,
+    resourceVersion,
+    uid,
+    labels: service === undefined ? undefined : { [SERVICE_LABEL]: service },
+  });
   return {
-    metadata: kept, addressType,
+    metadata: kept,
+    addressType,
     ports: ports ?? [],
-    endpoints: (endpoints ?? []).map(({ addresses, hostname, conditions }) => pick({ addresses, hostname, conditions })),
+    endpoints: (endpoints ?? []).map(({ addresses, hostname, conditions }) =>
+      pick({ addresses, hostname, conditions }),
+    ),
   };
 }
 
 /** The object without its undefined fields. */
 function pick<T extends object>(object: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as { [K in keyof T]: Exclude<T[K], undefined> };
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>;
+  };
 }

@@ -4,9 +4,14 @@ import { nameserversOf } from './resolv-conf.ts';
 import { setUpDns, texts, type DnsFixture } from './dns-fixture.ts';
 
 const soa = (minimum: number, ttl = 300): object => ({
-  type: 'SOA', name: 'example.com', ttl, data: { mname: 'ns.example.com', rname: 'h.example.com', serial: 1, refresh: 1, retry: 1, expire: 1, minimum },
+  type: 'SOA',
+  name: 'example.com',
+  ttl,
+  data: { mname: 'ns.example.com', rname: 'h.example.com', serial: 1, refresh: 1, retry: 1, expire: 1, minimum },
 });
-const address = (ttl: number, name = 'www.example.com'): object => ({ answers: [{ type: 'A', name, ttl, data: '192.0.2.80' }] });
+const address = (ttl: number, name = 'www.example.com'): object => ({
+  answers: [{ type: 'A', name, ttl, data: '192.0.2.80' }],
+});
 
 describe('forwarded names', () => {
   let fixture: DnsFixture;
@@ -28,8 +33,12 @@ describe('forwarded names', () => {
   });
 
   it('that do not exist are kept for 30 s at most, and not at all without SOA', async () => {
-    fixture.script = (query) => ({ flags: 3, authorities: query.questions[0]?.name === 'no.example.com' ? [soa(3600)] : [] });
-    for (const name of ['no.example.com', 'bare.example.com']) for (let i = 0; i < 2; i++) assert.equal((await fixture.ask(name, 'A')).rcode, 'NXDOMAIN');
+    fixture.script = (query) => ({
+      flags: 3,
+      authorities: query.questions[0]?.name === 'no.example.com' ? [soa(3600)] : [],
+    });
+    for (const name of ['no.example.com', 'bare.example.com'])
+      for (let i = 0; i < 2; i++) assert.equal((await fixture.ask(name, 'A')).rcode, 'NXDOMAIN');
     assert.deepEqual(fixture.asked, ['udp A no.example.com', 'udp A bare.example.com', 'udp A bare.example.com']);
     assert.deepEqual(texts((await fixture.ask('no.example.com', 'A')).authorities), ['SOA example.com minimum 3600']);
     await fixture.platform.clock.advance(30_001);
@@ -59,9 +68,17 @@ describe('forwarded names', () => {
   });
 
   it('of other types pass unharmed', async () => {
-    fixture.script = () => ({ answers: [{ type: 'MX', name: 'example.com', ttl: 60, data: { preference: 10, exchange: 'mail.example.com' } }, { type: 'UNKNOWN_65', name: 'example.com', ttl: 60, data: Buffer.from([0, 1, 0]) }] });
+    fixture.script = () => ({
+      answers: [
+        { type: 'MX', name: 'example.com', ttl: 60, data: { preference: 10, exchange: 'mail.example.com' } },
+        { type: 'UNKNOWN_65', name: 'example.com', ttl: 60, data: Buffer.from([0, 1, 0]) },
+      ],
+    });
     const { answers } = await fixture.ask('example.com', 'MX');
-    assert.deepEqual(answers.map((r) => r.data), [{ preference: 10, exchange: 'mail.example.com' }, Buffer.from([0, 1, 0])]);
+    assert.deepEqual(
+      answers.map((r) => r.data),
+      [{ preference: 10, exchange: 'mail.example.com' }, Buffer.from([0, 1, 0])],
+    );
   });
 
   it('under way are asked once for all who wait', async () => {
@@ -69,7 +86,9 @@ describe('forwarded names', () => {
     const { datagrams, clock } = fixture.platform;
     let answers = 0;
     const { encodeQuery, DNS_ADDRESS } = await import('./dns-fixture.ts');
-    const sockets = await Promise.all(Array.from({ length: 5 }, () => datagrams.openDatagrams({ address: '10.0.0.1', port: 0 }, () => void answers++)));
+    const sockets = await Promise.all(
+      Array.from({ length: 5 }, () => datagrams.openDatagrams({ address: '10.0.0.1', port: 0 }, () => void answers++)),
+    );
     for (const socket of sockets) socket.send(encodeQuery('www.example.com', 'A'), { address: DNS_ADDRESS, port: 53 });
     await clock.settle();
     assert.equal(answers, 5);
@@ -80,7 +99,10 @@ describe('forwarded names', () => {
 
 describe('stub domains', () => {
   it('have servers of their own', async () => {
-    const fixture = await setUpDns({ resolvConfPath: '/none', stubDomains: [{ domain: 'corp.example', servers: [{ address: '192.0.2.53', port: 53 }] }] });
+    const fixture = await setUpDns({
+      resolvConfPath: '/none',
+      stubDomains: [{ domain: 'corp.example', servers: [{ address: '192.0.2.53', port: 53 }] }],
+    });
     fixture.script = () => address(60, 'git.corp.example');
     assert.equal((await fixture.ask('git.corp.example', 'A')).answers.length, 1);
     assert.equal((await fixture.ask('www.example.com', 'A')).rcode, 'SERVFAIL');
@@ -92,7 +114,10 @@ describe('stub domains', () => {
 describe('resolv.conf', () => {
   for (const [text, servers] of [
     ['nameserver 192.0.2.1\n  nameserver\t192.0.2.2 # second\nsearch a\noptions ndots:5', ['192.0.2.1', '192.0.2.2']],
-    ['nameserver fd00::0:1\nnameserver fe80::1%eth0\nnameserver nonsense\nnameserver\n#nameserver 192.0.2.9', ['fd00::1']],
+    [
+      'nameserver fd00::0:1\nnameserver fe80::1%eth0\nnameserver nonsense\nnameserver\n#nameserver 192.0.2.9',
+      ['fd00::1'],
+    ],
     ['nameserver 192.0.2.1\nnameserver 192.0.2.1', ['192.0.2.1']],
     ['', []],
   ] as const) {

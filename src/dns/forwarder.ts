@@ -49,7 +49,11 @@ export function createForwarder(deps: ForwarderDeps, stubDomains: readonly StubD
   const stubs = stubDomains.toSorted((a, b) => b.domain.length - a.domain.length);
   const hits = deps.metrics.counter({ name: 'coredns_cache_hits_total', help: 'The count of cache hits.' });
   const misses = deps.metrics.counter({ name: 'coredns_cache_misses_total', help: 'The count of cache misses.' });
-  const duration = deps.metrics.histogram({ name: 'coredns_proxy_request_duration_seconds', help: 'Histogram of the time each request took.', buckets: [0.001, 0.004, 0.016, 0.064, 0.25, 1, 4, 16] });
+  const duration = deps.metrics.histogram({
+    name: 'coredns_proxy_request_duration_seconds',
+    help: 'Histogram of the time each request took.',
+    buckets: [0.001, 0.004, 0.016, 0.064, 0.25, 1, 4, 16],
+  });
   let lastGood = 0;
 
   async function serversFor(name: string): Promise<readonly SocketAddress[]> {
@@ -64,7 +68,11 @@ export function createForwarder(deps: ForwarderDeps, stubDomains: readonly StubD
     for (let i = 0; i < Math.min(Math.max(servers.length, MIN_TRIES), MAX_TRIES); i++) {
       const index = (lastGood + i) % servers.length;
       try {
-        const packet = await exchange(deps, { server: servers[index] as SocketAddress, question, timeoutMs: TIMEOUT_MS });
+        const packet = await exchange(deps, {
+          server: servers[index] as SocketAddress,
+          question,
+          timeoutMs: TIMEOUT_MS,
+        });
         if (packet.rcode === 'NOERROR' || packet.rcode === 'NXDOMAIN') {
           lastGood = index;
           duration.observe((clock.monotonicMs() - startMs) / 1000);
@@ -114,21 +122,28 @@ function keyOf({ name, type }: Question): string {
 /** The answer as it is some time after it was stored. */
 function aged({ answer, storedMs, untilMs }: Cached, nowMs: number): Answer {
   const age = Math.floor((nowMs - storedMs) / 1000);
-  const older = (records: readonly ResourceRecord[]): readonly ResourceRecord[] => records.map((r) => ({ ...r, ttl: Math.max(0, Math.min(r.ttl, MAX_POSITIVE_SECONDS) - age) }));
+  const older = (records: readonly ResourceRecord[]): readonly ResourceRecord[] =>
+    records.map((r) => ({ ...r, ttl: Math.max(0, Math.min(r.ttl, MAX_POSITIVE_SECONDS) - age) }));
   return {
     ...answer,
-    answers: older(answer.answers), authorities: older(answer.authorities), additionals: older(answer.additionals),
+    answers: older(answer.answers),
+    authorities: older(answer.authorities),
+    additionals: older(answer.additionals),
     validUntilMs: Math.min(untilMs, nowMs + KEEP_ENCODED_MS),
   };
 }
 
 function answerOf(packet: Packet): Answer {
   const records = (list: readonly PacketRecord[]): ResourceRecord[] =>
-    list.filter((r) => r.type !== 'OPT').map((r) => ({ type: r.type, name: r.name.toLowerCase(), ttl: r.ttl ?? 0, data: r.data }));
+    list
+      .filter((r) => r.type !== 'OPT')
+      .map((r) => ({ type: r.type, name: r.name.toLowerCase(), ttl: r.ttl ?? 0, data: r.data }));
   return {
     rcode: packet.rcode as 'NOERROR' | 'NXDOMAIN',
     authoritative: false,
-    answers: records(packet.answers), authorities: records(packet.authorities), additionals: records(packet.additionals),
+    answers: records(packet.answers),
+    authorities: records(packet.authorities),
+    additionals: records(packet.additionals),
   };
 }
 
@@ -136,5 +151,7 @@ function answerOf(packet: Packet): Answer {
 function cacheSeconds({ rcode, answers, authorities }: Answer): number {
   if (rcode === 'NOERROR' && answers.length > 0) return Math.min(MAX_POSITIVE_SECONDS, ...answers.map((r) => r.ttl));
   const soa = authorities.find((r) => r.type === 'SOA');
-  return soa === undefined ? 0 : Math.min(MAX_NEGATIVE_SECONDS, soa.ttl, (soa.data as { minimum?: number }).minimum ?? 0);
+  return soa === undefined
+    ? 0
+    : Math.min(MAX_NEGATIVE_SECONDS, soa.ttl, (soa.data as { minimum?: number }).minimum ?? 0);
 }

@@ -60,7 +60,8 @@ export function parseQuery(message: Buffer): Query | BadQuery | undefined {
   const question = message.subarray(HEADER_LENGTH, end);
   const [type, recordClass] = [message.readUInt16BE(name.end), message.readUInt16BE(name.end + 2)];
   const isTransfer = type === AXFR || type === IXFR;
-  if (isTransfer || (recordClass !== CLASS_IN && recordClass !== CLASS_ANY)) return { ...head, rcode: 'REFUSED', question };
+  if (isTransfer || (recordClass !== CLASS_IN && recordClass !== CLASS_ANY))
+    return { ...head, rcode: 'REFUSED', question };
   const edns = readEdns(message, end);
   if (edns === 'malformed') return { ...head, rcode: 'FORMERR', question };
   return { ...head, name: name.text, type: typeName(type), question, edns };
@@ -69,7 +70,7 @@ export function parseQuery(message: Buffer): Query | BadQuery | undefined {
 /** A name of a question: never compressed. Labels with a dot inside have no meaning here and count as malformed. */
 function readName(message: Buffer, start: number): { text: string; end: number } | undefined {
   let text = '';
-  for (let at = start; at < message.length; ) {
+  for (let at = start; at < message.length;) {
     const length = message[at] as number;
     if (length === 0) return { text, end: at + 1 };
     if (length > 63 || at + 1 + length > message.length || at + 1 + length - start > 254) return undefined;
@@ -90,7 +91,11 @@ function readEdns(message: Buffer, start: number): Edns | undefined | 'malformed
     if (nameEnd === undefined || nameEnd + 10 > message.length) return 'malformed';
     const type = message.readUInt16BE(nameEnd);
     if (type === OPT && nameEnd === at + 1) {
-      return { udpSize: message.readUInt16BE(nameEnd + 2), version: message[nameEnd + 5] as number, dnssecOk: ((message[nameEnd + 6] as number) & 0x80) !== 0 };
+      return {
+        udpSize: message.readUInt16BE(nameEnd + 2),
+        version: message[nameEnd + 5] as number,
+        dnssecOk: ((message[nameEnd + 6] as number) & 0x80) !== 0,
+      };
     }
     at = nameEnd + 10 + message.readUInt16BE(nameEnd + 8);
     if (at > message.length) return 'malformed';
@@ -99,7 +104,7 @@ function readEdns(message: Buffer, start: number): Edns | undefined | 'malformed
 }
 
 function skipName(message: Buffer, start: number): number | undefined {
-  for (let at = start; at < message.length; ) {
+  for (let at = start; at < message.length;) {
     const length = message[at] as number;
     if (length === 0) return at + 1;
     if (length >= 0xc0) return at + 2;

@@ -32,14 +32,20 @@ export interface UpstreamsConfig {
 }
 
 /** Makes the source; a file that is missing or empty means no servers. */
-export function createUpstreams(deps: { readonly files: Files; readonly clock: Clock; readonly log: Log }, config: UpstreamsConfig): Upstreams {
+export function createUpstreams(
+  deps: { readonly files: Files; readonly clock: Clock; readonly log: Log },
+  config: UpstreamsConfig,
+): Upstreams {
   const { files, clock, log } = deps;
   let checkedMs = -Infinity;
   let current: Promise<readonly SocketAddress[]> = Promise.resolve([]);
   let reported = '';
   async function read(): Promise<readonly SocketAddress[]> {
     const text = await files.readText(config.resolvConfPath).catch((error: unknown) => {
-      log.warn('resolv.conf cannot be read: names outside the cluster will not resolve', { path: config.resolvConfPath, err: error });
+      log.warn('resolv.conf cannot be read: names outside the cluster will not resolve', {
+        path: config.resolvConfPath,
+        err: error,
+      });
       return '';
     });
     const addresses = nameserversOf(text).filter((address) => !config.isOwn(address));

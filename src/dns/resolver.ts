@@ -55,7 +55,14 @@ const NEGATIVE_TTL_SECONDS = 5;
 const MAX_ALIASES = 8;
 
 /** The answer when nobody can tell. */
-export const FAILED: Answer = { rcode: 'SERVFAIL', authoritative: false, answers: [], authorities: [], additionals: [], validUntilMs: 0 };
+export const FAILED: Answer = {
+  rcode: 'SERVFAIL',
+  authoritative: false,
+  answers: [],
+  authorities: [],
+  additionals: [],
+  validUntilMs: 0,
+};
 
 /** Creates the resolver. */
 export function createResolver(deps: ResolverDeps): Resolver {
@@ -64,7 +71,8 @@ export function createResolver(deps: ResolverDeps): Resolver {
     if (isInside(question.name, zone)) return deps.isReady() ? answerFromZone(deps, question, 0) : FAILED;
     const address = question.type === 'PTR' ? addressOfReverseName(question.name) : undefined;
     const names = address === undefined ? [] : zone.reverse(address);
-    if (names.length > 0) return authoritative(names.map((target) => encode({ type: 'PTR', name: question.name, target })));
+    if (names.length > 0)
+      return authoritative(names.map((target) => encode({ type: 'PTR', name: question.name, target })));
     return forward(forwarder, question);
   };
 }
@@ -80,7 +88,8 @@ function forward(forwarder: Forwarder, question: Question): Answer | Promise<Ans
 
 function answerFromZone(deps: ResolverDeps, { name, type }: Question, depth: number): Answer | Promise<Answer> {
   const { zone } = deps;
-  if (name === zone.domain && (type === 'SOA' || type === 'NS')) return authoritative([type === 'SOA' ? soaOf(zone) : nsOf(zone)]);
+  if (name === zone.domain && (type === 'SOA' || type === 'NS'))
+    return authoritative([type === 'SOA' ? soaOf(zone) : nsOf(zone)]);
   const records = zone.lookup(name);
   if (records === undefined) return negative(zone, 'NXDOMAIN');
   const alias = records.find(isAlias);
@@ -88,7 +97,9 @@ function answerFromZone(deps: ResolverDeps, { name, type }: Question, depth: num
   const matching = records.filter((r) => r.type === type || type === 'ANY');
   if (matching.length === 0) return negative(zone, 'NOERROR');
   const targets = [...new Set(matching.flatMap((r) => (r.type === 'SRV' ? [r.target] : [])))];
-  const additionals = targets.flatMap((t) => (zone.lookup(t) ?? []).filter((r) => r.type === 'A' || r.type === 'AAAA').map((r) => encode(r)));
+  const additionals = targets.flatMap((t) =>
+    (zone.lookup(t) ?? []).filter((r) => r.type === 'A' || r.type === 'AAAA').map((r) => encode(r)),
+  );
   const weight = Math.max(1, Math.floor(100 / matching.length));
   return { ...authoritative(matching.map((r) => encode(r, weight))), additionals };
 }
@@ -100,7 +111,11 @@ function isAlias(record: DnsRecord): record is Alias {
 }
 
 /** An ExternalName service: its alias and, where it can be had, what the alias leads to. */
-function followAlias(deps: ResolverDeps, { alias, type }: { alias: Alias; type: string }, depth: number): Answer | Promise<Answer> {
+function followAlias(
+  deps: ResolverDeps,
+  { alias, type }: { alias: Alias; type: string },
+  depth: number,
+): Answer | Promise<Answer> {
   const next = { name: alias.target, type };
   const withAlias = (rest: Answer): Answer => {
     if (rest.rcode === 'SERVFAIL') return { ...authoritative([encode(alias)]), validUntilMs: 0 };
@@ -120,7 +135,15 @@ function negative(zone: Zone, rcode: 'NOERROR' | 'NXDOMAIN'): Answer {
 }
 
 function soaOf({ domain, version }: Zone): ResourceRecord {
-  const data = { mname: `ns.dns.${domain}`, rname: `hostmaster.${domain}`, serial: version, refresh: 7200, retry: 1800, expire: 86_400, minimum: NEGATIVE_TTL_SECONDS };
+  const data = {
+    mname: `ns.dns.${domain}`,
+    rname: `hostmaster.${domain}`,
+    serial: version,
+    refresh: 7200,
+    retry: 1800,
+    expire: 86_400,
+    minimum: NEGATIVE_TTL_SECONDS,
+  };
   return { type: 'SOA', name: domain, ttl: NEGATIVE_TTL_SECONDS, data };
 }
 
@@ -131,9 +154,20 @@ function nsOf({ domain }: Zone): ResourceRecord {
 function encode(record: DnsRecord, weight = 100): ResourceRecord {
   const { name } = record;
   switch (record.type) {
-    case 'A': case 'AAAA': return { type: record.type, name, ttl: TTL_SECONDS, data: record.address };
-    case 'CNAME': case 'PTR': return { type: record.type, name, ttl: TTL_SECONDS, data: record.target };
-    case 'SRV': return { type: 'SRV', name, ttl: TTL_SECONDS, data: { priority: 0, weight, port: record.port, target: record.target } };
-    case 'TXT': return { type: 'TXT', name, ttl: TTL_SECONDS, data: record.text };
+    case 'A':
+    case 'AAAA':
+      return { type: record.type, name, ttl: TTL_SECONDS, data: record.address };
+    case 'CNAME':
+    case 'PTR':
+      return { type: record.type, name, ttl: TTL_SECONDS, data: record.target };
+    case 'SRV':
+      return {
+        type: 'SRV',
+        name,
+        ttl: TTL_SECONDS,
+        data: { priority: 0, weight, port: record.port, target: record.target },
+      };
+    case 'TXT':
+      return { type: 'TXT', name, ttl: TTL_SECONDS, data: record.text };
   }
 }

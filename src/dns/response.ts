@@ -38,7 +38,10 @@ export function encodeResponse(parts: ResponseParts, limitBytes: number): Buffer
 }
 
 /** A response without records. */
-export function encodeError(query: Pick<ResponseParts, 'id' | 'copiedFlags' | 'question' | 'edns'> & { readonly opcode?: number }, rcode: Rcode): Buffer {
+export function encodeError(
+  query: Pick<ResponseParts, 'id' | 'copiedFlags' | 'question' | 'edns'> & { readonly opcode?: number },
+  rcode: Rcode,
+): Buffer {
   return encodeResponse({ ...EMPTY, ...query, rcode, authoritative: false }, 512);
 }
 
@@ -67,7 +70,12 @@ class ResponseWriter {
     // Additional records are a courtesy: leaving them out is no truncation.
     const additionals = authorities.whole ? this.#section(this.#parts.additionals).count : 0;
     if (edns !== undefined) this.#writeOpt(edns);
-    this.#writeHeader({ answers: answers.count, authorities: authorities.count, additionals: additionals + (edns === undefined ? 0 : 1), truncated: !answers.whole });
+    this.#writeHeader({
+      answers: answers.count,
+      authorities: authorities.count,
+      additionals: additionals + (edns === undefined ? 0 : 1),
+      truncated: !answers.whole,
+    });
     return Buffer.from(CHUNK.subarray(0, this.#at));
   }
 
@@ -125,7 +133,12 @@ class ResponseWriter {
   #noteQuestionName(question: Uint8Array): void {
     const labels: [offset: number, label: string][] = [];
     for (let at = 0; at < question.length && question[at] !== 0; at += 1 + (question[at] as number)) {
-      labels.push([HEADER_LENGTH + at, Buffer.from(question.subarray(at + 1, at + 1 + (question[at] as number))).toString('latin1').toLowerCase()]);
+      labels.push([
+        HEADER_LENGTH + at,
+        Buffer.from(question.subarray(at + 1, at + 1 + (question[at] as number)))
+          .toString('latin1')
+          .toLowerCase(),
+      ]);
     }
     let name = '';
     for (const [offset, label] of labels.toReversed()) {
@@ -146,7 +159,14 @@ class ResponseWriter {
 
   #writeHeader(counts: { answers: number; authorities: number; additionals: number; truncated: boolean }): void {
     const { id, copiedFlags, opcode = 0, rcode, authoritative, question } = this.#parts;
-    const flags = QR | RA | copiedFlags | (opcode << 11) | (authoritative ? AA : 0) | (counts.truncated ? TC : 0) | (RCODES[rcode] & 15);
+    const flags =
+      QR |
+      RA |
+      copiedFlags |
+      (opcode << 11) |
+      (authoritative ? AA : 0) |
+      (counts.truncated ? TC : 0) |
+      (RCODES[rcode] & 15);
     const head = [id, flags, question.length > 0 ? 1 : 0, counts.answers, counts.authorities, counts.additionals];
     for (const [i, value] of head.entries()) CHUNK.writeUInt16BE(value, i * 2);
   }

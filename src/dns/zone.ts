@@ -58,7 +58,8 @@ export function createZone(domain: string, nameservers: readonly string[] = []):
   const rebuild = (key: string): void => {
     const entry = services.get(key);
     if (entry === undefined) return;
-    const built = entry.service === undefined ? EMPTY : serviceRecords(entry.service, [...entry.slices.values()], domain);
+    const built =
+      entry.service === undefined ? EMPTY : serviceRecords(entry.service, [...entry.slices.values()], domain);
     if (entry.service === undefined && entry.slices.size === 0) services.delete(key);
     // Endpoints of a service with an address of its own change all the time, its records never.
     if (deepEqual(built, entry.built)) return;
@@ -185,7 +186,10 @@ function serviceRecords(service: Service, slices: readonly EndpointSlice[], doma
   const name = `${service.metadata.name}.${service.metadata.namespace}.svc.${domain}`.toLowerCase();
   const spec = service.spec ?? {};
   if (spec.type === 'ExternalName') {
-    return { records: [{ type: 'CNAME', name, target: (spec.externalName ?? '').replace(/\.$/, '').toLowerCase() }], addresses: [] };
+    return {
+      records: [{ type: 'CNAME', name, target: (spec.externalName ?? '').replace(/\.$/, '').toLowerCase() }],
+      addresses: [],
+    };
   }
   const ips = (spec.clusterIPs ?? [spec.clusterIP ?? '']).filter((ip) => ip !== '' && ip !== 'None');
   if (ips.length === 0) return headlessRecords(name, slices);
@@ -193,7 +197,12 @@ function serviceRecords(service: Service, slices: readonly EndpointSlice[], doma
   for (const port of spec.ports ?? []) {
     records.push({ type: 'SRV', name, target: name, port: port.port });
     if ((port.name ?? '') === '') continue;
-    records.push({ type: 'SRV', name: srvName(port.name ?? '', port.protocol ?? 'TCP', name), target: name, port: port.port });
+    records.push({
+      type: 'SRV',
+      name: srvName(port.name ?? '', port.protocol ?? 'TCP', name),
+      target: name,
+      port: port.port,
+    });
   }
   return { records, addresses: ips.map((ip) => [canonicalIp(ip) ?? ip, name] as const) };
 }
@@ -212,14 +221,21 @@ function headlessRecords(name: string, slices: readonly EndpointSlice[]): Built 
     for (const endpoint of slice.endpoints ?? []) {
       if (endpoint.conditions?.ready === false) continue;
       for (const address of endpoint.addresses) {
-        const own = `${(endpoint.hostname ?? '') === '' ? address.replaceAll(/[.:]/g, '-') : endpoint.hostname}.${name}`.toLowerCase();
+        const own =
+          `${(endpoint.hostname ?? '') === '' ? address.replaceAll(/[.:]/g, '-') : endpoint.hostname}.${name}`.toLowerCase();
         add(addressRecord(name, address));
         add(addressRecord(own, address));
         addresses.push([canonicalIp(address) ?? address, own]);
         for (const port of slice.ports ?? []) {
           if (port.port === undefined) continue;
           add({ type: 'SRV', name, target: own, port: port.port });
-          if ((port.name ?? '') !== '') add({ type: 'SRV', name: srvName(port.name ?? '', port.protocol ?? 'TCP', name), target: own, port: port.port });
+          if ((port.name ?? '') !== '')
+            add({
+              type: 'SRV',
+              name: srvName(port.name ?? '', port.protocol ?? 'TCP', name),
+              target: own,
+              port: port.port,
+            });
         }
       }
     }

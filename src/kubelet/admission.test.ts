@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Node, Pod, PodSpec } from '../api/gen/core-v1.ts';
 import { canAdmitPod, type AdmissionInput } from './admission.ts';
-import { podRequests } from './pod-requests.ts';
 
 const node: Node = {
   metadata: { name: 'n', labels: { disk: 'ssd', 'kubernetes.io/os': 'linux', cores: '4' } },
@@ -135,19 +134,5 @@ describe('admission', () => {
       allowedUnsafeSysctls: [],
     };
     assert.equal(canAdmitPod(input).admit, true);
-  });
-
-  it('sums containers and sidecars, or takes the largest step of initialization', () => {
-    const cpu = (name: string, value: string, restartPolicy?: string) => ({
-      name,
-      resources: { requests: { cpu: value } },
-      ...(restartPolicy === undefined ? {} : { restartPolicy }),
-    });
-    const spec: PodSpec = {
-      initContainers: [cpu('i1', '3'), cpu('s', '500m', 'Always'), cpu('i2', '3')],
-      containers: [cpu('a', '1'), { name: 'b', resources: { limits: { cpu: '1', memory: '1Mi' } } }],
-      overhead: { cpu: '100m' },
-    };
-    assert.deepEqual(podRequests({ metadata: {}, spec }), { cpu: '3600m', memory: '1Mi' });
   });
 });

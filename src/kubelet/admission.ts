@@ -1,18 +1,20 @@
 /**
- * Whether the node takes a pod: a last look at what the scheduler decided, and the only one for static pods. Pure.
+ * Whether the node takes a pod: a last look at what the scheduler decided, and the only one for static pods. Pods come with their
+ * defaults. Pure.
  * Upstream: pkg/kubelet/lifecycle/predicate.go, pkg/kubelet/sysctl, pkg/kubelet/lifecycle/handlers.go.
  */
 import type { Node, Pod } from '../api/gen/core-v1.ts';
-import {
-  addQuantities,
-  compareQuantities,
-  quantityMilliValue,
-  quantityValue,
-  subtractQuantities,
-} from '../api/quantity.ts';
+import { quantityValue } from '../api/quantity.ts';
 import { findUntoleratedTaint } from '../api/taints-tolerations.ts';
-import { podRequests } from './pod-requests.ts';
-import { matchesNodeSelection } from './node-selection.ts';
+import { hostPortsCollide, hostPortsOf } from '../component-helpers/host-ports.ts';
+import { nodeSelectorMatches } from '../component-helpers/node-affinity.ts';
+import {
+  addAmounts,
+  amountsOf,
+  emptyAmounts,
+  podRequests,
+  type ResourceAmounts,
+} from '../component-helpers/pod-resources.ts';
 import { forbiddenSysctl } from './sysctls.ts';
 import { isStaticPod } from './types/pod-update.ts';
 
@@ -57,9 +59,14 @@ function checkSysctls({ pod, allowedUnsafeSysctls }: AdmissionInput): AdmissionR
   return problem === undefined ? ADMIT : reject('SysctlForbidden', problem);
 }
 
-/** In the unit of upstream's message: milli for cpu, whole units otherwise. */
-function messageValue(resource: string, quantity: string): number {
-  return resource === 'cpu' ? quantityMilliValue(quantity) : quantityValue(quantity);
+/** Amounts by name, in the units of upstream's message: milli for cpu, whole units otherwise. */
+function amountsByName(amounts: Readonly<ResourceAmounts>): Readonly<Record<string, number>> {
+  return {
+    cpu: amounts.milliCpu,
+    memory: amounts.memoryBytes,
+    'ephemeral-storage': amounts.ephemeralBytes,
+    ...amounts.scalars,
+  };
 }
 
 function checkResources({ pod, node, activePods }: AdmissionInput): AdmissionResult {
@@ -70,56 +77,32 @@ function checkResources({ pod, node, activePods }: AdmissionInput): AdmissionRes
     const text = `Node didn't have enough resource: pods, requested: 1, used: ${activePods.length}, capacity: ${quantityValue(maxPods)}`;
     return reject('OutOfpods', text);
   }
-  const used = activePods.map(podRequests);
-  for (const [resource, requested] of Object.entries(podRequests(pod))) {
-    const capacity = allocatable[resource];
+  const inUse = emptyAmounts();
+  for (const active of activePods) addAmounts(inUse, podRequests(active).requests);
+  const [used, capacities] = [amountsByName(inUse), amountsByName(amountsOf(allocatable))];
+  for (const [resource, requested] of Object.entries(amountsByName(podRequests(pod).requests))) {
     // Extended resources the node does not have are the device plugins' business.
-    if (capacity === undefined && resource.includes('/')) continue;
-    if (compareQuantities(requested, '0') <= 0) continue;
-    const inUse = used.reduce((sum, requests) => addQuantities(sum, requests[resource] ?? '0'), '0');
-    if (compareQuantities(requested, subtractQuantities(capacity ?? '0', inUse)) <= 0) continue;
-    const values = [requested, inUse, capacity ?? '0'].map((quantity) => messageValue(resource, quantity));
+    if (allocatable[resource] === undefined && resource.includes('/')) continue;
+    const [taken, capacity] = [used[resource] ?? 0, capacities[resource] ?? 0];
+    if (requested <= 0 || requested <= capacity - taken) continue;
     return reject(
       `OutOf${resource}`,
-      `Node didn't have enough resource: ${resource}, requested: ${values[0]}, used: ${values[1]}, capacity: ${values[2]}`,
+      `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${taken}, capacity: ${capacity}`,
     );
   }
   return ADMIT;
 }
 
 function checkAffinity({ pod, node }: AdmissionInput): AdmissionResult {
-  if (node === undefined || isStaticPod(pod) || matchesNodeSelection(pod, node)) return ADMIT;
+  if (node === undefined || isStaticPod(pod) || nodeSelectorMatches(pod, node)) return ADMIT;
   return reject('NodeAffinity', "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector");
 }
 
-function hostPorts(pod: Pod): readonly string[] {
-  const containers = [
-    ...(pod.spec?.containers ?? []),
-    ...(pod.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always'),
-  ];
-  return containers.flatMap(({ ports }) =>
-    (ports ?? []).flatMap((port) => {
-      const number = port.hostPort ?? (pod.spec?.hostNetwork === true ? port.containerPort : 0);
-      return number > 0
-        ? [
-            `${port.protocol ?? 'TCP'}/${number}/${port.hostIP === undefined || port.hostIP === '0.0.0.0' ? '' : port.hostIP}`,
-          ]
-        : [];
-    }),
-  );
-}
-
-function portsConflict(a: string, b: string): boolean {
-  const [protocolA, numberA, ipA] = a.split('/');
-  const [protocolB, numberB, ipB] = b.split('/');
-  return protocolA === protocolB && numberA === numberB && (ipA === '' || ipB === '' || ipA === ipB);
-}
-
 function checkPorts({ pod, activePods }: AdmissionInput): AdmissionResult {
-  const wanted = hostPorts(pod);
+  const wanted = hostPortsOf(pod);
   if (wanted.length === 0) return ADMIT;
-  const taken = activePods.flatMap(hostPorts);
-  if (!wanted.some((port) => taken.some((other) => portsConflict(port, other)))) return ADMIT;
+  const taken = activePods.flatMap(hostPortsOf);
+  if (!wanted.some((port) => taken.some((other) => hostPortsCollide(port, other)))) return ADMIT;
   return reject('NodePorts', "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports");
 }
 

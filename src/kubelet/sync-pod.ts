@@ -16,7 +16,7 @@ import type { RuntimeState } from './node-status/runtime-state.ts';
 import type { ObservationStamp, PodCache } from './pod-cache.ts';
 import type { PodDirectories } from './pod-directories.ts';
 import { PodSyncError, type PodSyncer, type SyncPodOutcome } from './pod-workers/pod-syncer.ts';
-import { NETWORK_NOT_READY_MESSAGE } from './pod-workers/pod-workers.ts';
+import { NETWORK_NOT_READY_MESSAGE } from './pod-workers/requeue-delay.ts';
 import type { ProbeManager } from './prober/prober-manager.ts';
 import type { PullSecrets } from './pull-secrets.ts';
 import type { ReasonCache } from './status/reason-cache.ts';

@@ -15,9 +15,13 @@ export interface DatagramsSubject {
 export function describeDatagrams(subject: () => DatagramsSubject): void {
   it('datagrams arrive with their sender, and answers go back', async () => {
     const { datagrams, address } = subject();
-    const server = await datagrams.openDatagrams({ address, port: 0 }, (data, from) => server.send(Buffer.concat([Buffer.from('re '), data]), from));
+    const server = await datagrams.openDatagrams({ address, port: 0 }, (data, from) =>
+      server.send(Buffer.concat([Buffer.from('re '), data]), from),
+    );
     const { promise, resolve } = Promise.withResolvers<[string, SocketAddress]>();
-    const client = await datagrams.openDatagrams({ address: '0.0.0.0', port: 0 }, (data, from) => resolve([Buffer.from(data).toString(), { address: from.address, port: from.port }]));
+    const client = await datagrams.openDatagrams({ address: '0.0.0.0', port: 0 }, (data, from) =>
+      resolve([Buffer.from(data).toString(), { address: from.address, port: from.port }]),
+    );
     client.send(Buffer.from('hello'), server.local);
     assert.deepEqual(await promise, ['re hello', server.local]);
     await Promise.all([server.close(), client.close()]);
@@ -28,11 +32,17 @@ export function describeDatagrams(subject: () => DatagramsSubject): void {
   it('an address is taken once, until it is closed', async () => {
     const { datagrams, address } = subject();
     const first = await datagrams.openDatagrams({ address, port: 0 }, () => undefined);
-    await assert.rejects(datagrams.openDatagrams(first.local, () => undefined), { code: 'EADDRINUSE' });
+    await assert.rejects(
+      datagrams.openDatagrams(first.local, () => undefined),
+      { code: 'EADDRINUSE' },
+    );
     await first.close();
     await (await datagrams.openDatagrams(first.local, () => undefined)).close();
     const listener = await datagrams.listenStreams({ address, port: 0 }, () => undefined);
-    await assert.rejects(datagrams.listenStreams(listener.local, () => undefined), { code: 'EADDRINUSE' });
+    await assert.rejects(
+      datagrams.listenStreams(listener.local, () => undefined),
+      { code: 'EADDRINUSE' },
+    );
     await listener.close();
   });
 

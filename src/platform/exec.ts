@@ -38,6 +38,6 @@ export interface Exec {
   run(file: string, args: readonly string[], options?: ExecOptions): Promise<ExecResult>;
   /** Starts a program in a session of its own that outlives this process; resolves to its pid. */
   startDaemon(file: string, args: readonly string[], options: DaemonOptions): Promise<number>;
-  /** Sends a signal; false when there is no such process. Signal 0 only asks. */
+  /** Sends a signal; false when there is no such process. Signal 0 only asks: false also when it has ended and is not reaped. */
   kill(pid: number, signal: 'SIGTERM' | 'SIGKILL' | 'SIGHUP' | 0): boolean;
 }

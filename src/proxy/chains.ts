@@ -83,7 +83,10 @@ function pickRules(pick: Pick, { family, mark }: ChainContext, chain: string): s
   const client = clientKey(family);
   const affinity = family === 4 ? AFFINITY_MAP : affinityMapOf(chain);
   const map = pick.scope === 'address' ? 'endpoints' : 'nodeport-endpoints';
-  const sticky = [`meta mark set ${client} map @${affinity}`, `update @${affinity} { ${client} timeout ${pick.affinitySeconds}s : meta mark }`];
+  const sticky = [
+    `meta mark set ${client} map @${affinity}`,
+    `update @${affinity} { ${client} timeout ${pick.affinitySeconds}s : meta mark }`,
+  ];
   return [
     `meta mark set numgen random mod ${pick.count} offset ${slotMark(pick, 0, mark)}`,
     ...(pick.affinitySeconds > 0 ? sticky : []),
@@ -118,7 +121,13 @@ export function localPolicyChain(cluster: Pick, localCount: number, context: Cha
   const fromPods = pickChain(cluster, context);
   const fromHere = pickChain({ ...cluster, masquerade: true }, context);
   const local = localCount === 0 ? undefined : pickChain({ ...cluster, list: 'local', count: localCount }, context);
-  const name = ['policy', cluster.scope, String(cluster.count), String(localCount), ...(cluster.affinitySeconds > 0 ? ['sticky', String(cluster.affinitySeconds)] : [])].join('-');
+  const name = [
+    'policy',
+    cluster.scope,
+    String(cluster.count),
+    String(localCount),
+    ...(cluster.affinitySeconds > 0 ? ['sticky', String(cluster.affinitySeconds)] : []),
+  ].join('-');
   return {
     name,
     rules: [

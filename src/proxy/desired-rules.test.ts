@@ -12,34 +12,96 @@ const there = { address: '10.42.1.3', port: 8080, local: false };
 
 function port(changes: Partial<ServicePortView> = {}): ServicePortView {
   return {
-    name: 'ns/web', protocol: 'tcp', port: 80, nodePort: 0, clusterIp: '10.43.0.5', externalIps: [], loadBalancerIps: [], sourceRanges: [],
-    affinitySeconds: 0, internalLocal: false, externalLocal: false, cluster: [here, there], local: [here], ...changes,
+    name: 'ns/web',
+    protocol: 'tcp',
+    port: 80,
+    nodePort: 0,
+    clusterIp: '10.43.0.5',
+    externalIps: [],
+    loadBalancerIps: [],
+    sourceRanges: [],
+    affinitySeconds: 0,
+    internalLocal: false,
+    externalLocal: false,
+    cluster: [here, there],
+    local: [here],
+    ...changes,
   };
 }
-const texts = (elements: readonly Element[]): string[] => elements.map((e) => `${e.set}: ${e.key}${e.value === '' ? '' : ` → ${e.value}`}`);
-const slots = (front: string, first: number): string[] => [here, there].map((e, i) => `${front} . 0x${(first + i).toString(16)} → ${e.address} . 8080`);
+const texts = (elements: readonly Element[]): string[] =>
+  elements.map((e) => `${e.set}: ${e.key}${e.value === '' ? '' : ` → ${e.value}`}`);
+const slots = (front: string, first: number): string[] =>
+  [here, there].map((e, i) => `${front} . 0x${(first + i).toString(16)} → ${e.address} . 8080`);
 const hairpin = 'hairpin: 10.42.0.2 . 10.42.0.2';
 
 describe('elements of a service port', () => {
   const cases: readonly [string, Partial<ServicePortView>, readonly string[]][] = [
-    ['cluster address', {}, ['services: 10.43.0.5 . tcp . 80 → goto pick-2', ...slots('endpoints: 10.43.0.5 . tcp . 80', 1), hairpin]],
+    [
+      'cluster address',
+      {},
+      ['services: 10.43.0.5 . tcp . 80 → goto pick-2', ...slots('endpoints: 10.43.0.5 . tcp . 80', 1), hairpin],
+    ],
     ['no endpoints: refused', { cluster: [], local: [] }, ['no-endpoints: 10.43.0.5 . tcp . 80 → goto refuse']],
-    ['internal policy Local: those here', { internalLocal: true }, ['services: 10.43.0.5 . tcp . 80 → goto pick-1', 'endpoints: 10.43.0.5 . tcp . 80 . 0x1 → 10.42.0.2 . 8080', hairpin]],
-    ['internal policy Local, none here: dropped', { internalLocal: true, cluster: [there], local: [] }, ['no-endpoints: 10.43.0.5 . tcp . 80 → drop']],
-    ['affinity', { affinitySeconds: 60, cluster: [there], local: [] }, ['services: 10.43.0.5 . tcp . 80 → goto pick-1-sticky-60', 'endpoints: 10.43.0.5 . tcp . 80 . 0x1 → 10.42.1.3 . 8080']],
-    ['node port: masqueraded', { nodePort: 30080, cluster: [there], local: [] }, [
-      'services: 10.43.0.5 . tcp . 80 → goto pick-1', 'endpoints: 10.43.0.5 . tcp . 80 . 0x1 → 10.42.1.3 . 8080',
-      'nodeports: tcp . 30080 → goto node-1-masq', 'nodeport-endpoints: tcp . 30080 . 0x40010001 → 10.42.1.3 . 8080',
-    ]],
-    ['node port without endpoints', { nodePort: 30080, cluster: [], local: [] }, ['no-endpoints: 10.43.0.5 . tcp . 80 → goto refuse', 'no-endpoint-nodeports: tcp . 30080 → goto refuse']],
-    ['external address with policy Local', { externalLocal: true, externalIps: ['192.0.2.9'], protocol: 'udp' }, [
-      'services: 10.43.0.5 . udp . 80 → goto pick-2', ...slots('endpoints: 10.43.0.5 . udp . 80', 1),
-      'services: 192.0.2.9 . udp . 80 → goto policy-address-2-1', ...slots('endpoints: 192.0.2.9 . udp . 80', 1), ...slots('endpoints: 192.0.2.9 . udp . 80', 0x4001_0001),
-      'endpoints: 192.0.2.9 . udp . 80 . 0x8001 → 10.42.0.2 . 8080', hairpin,
-    ]],
-    ['guarded load balancer', { loadBalancerIps: ['192.0.2.8'], sourceRanges: ['10.0.0.0/8'], cluster: [], local: [] }, [
-      'no-endpoints: 10.43.0.5 . tcp . 80 → goto refuse', 'no-endpoints: 192.0.2.8 . tcp . 80 → goto refuse', 'firewalled: 192.0.2.8 . tcp . 80', 'allowed-sources: 192.0.2.8 . tcp . 80 . 10.0.0.0/8',
-    ]],
+    [
+      'internal policy Local: those here',
+      { internalLocal: true },
+      [
+        'services: 10.43.0.5 . tcp . 80 → goto pick-1',
+        'endpoints: 10.43.0.5 . tcp . 80 . 0x1 → 10.42.0.2 . 8080',
+        hairpin,
+      ],
+    ],
+    [
+      'internal policy Local, none here: dropped',
+      { internalLocal: true, cluster: [there], local: [] },
+      ['no-endpoints: 10.43.0.5 . tcp . 80 → drop'],
+    ],
+    [
+      'affinity',
+      { affinitySeconds: 60, cluster: [there], local: [] },
+      [
+        'services: 10.43.0.5 . tcp . 80 → goto pick-1-sticky-60',
+        'endpoints: 10.43.0.5 . tcp . 80 . 0x1 → 10.42.1.3 . 8080',
+      ],
+    ],
+    [
+      'node port: masqueraded',
+      { nodePort: 30080, cluster: [there], local: [] },
+      [
+        'services: 10.43.0.5 . tcp . 80 → goto pick-1',
+        'endpoints: 10.43.0.5 . tcp . 80 . 0x1 → 10.42.1.3 . 8080',
+        'nodeports: tcp . 30080 → goto node-1-masq',
+        'nodeport-endpoints: tcp . 30080 . 0x40010001 → 10.42.1.3 . 8080',
+      ],
+    ],
+    [
+      'node port without endpoints',
+      { nodePort: 30080, cluster: [], local: [] },
+      ['no-endpoints: 10.43.0.5 . tcp . 80 → goto refuse', 'no-endpoint-nodeports: tcp . 30080 → goto refuse'],
+    ],
+    [
+      'external address with policy Local',
+      { externalLocal: true, externalIps: ['192.0.2.9'], protocol: 'udp' },
+      [
+        'services: 10.43.0.5 . udp . 80 → goto pick-2',
+        ...slots('endpoints: 10.43.0.5 . udp . 80', 1),
+        'services: 192.0.2.9 . udp . 80 → goto policy-address-2-1',
+        ...slots('endpoints: 192.0.2.9 . udp . 80', 1),
+        ...slots('endpoints: 192.0.2.9 . udp . 80', 0x4001_0001),
+        'endpoints: 192.0.2.9 . udp . 80 . 0x8001 → 10.42.0.2 . 8080',
+        hairpin,
+      ],
+    ],
+    [
+      'guarded load balancer',
+      { loadBalancerIps: ['192.0.2.8'], sourceRanges: ['10.0.0.0/8'], cluster: [], local: [] },
+      [
+        'no-endpoints: 10.43.0.5 . tcp . 80 → goto refuse',
+        'no-endpoints: 192.0.2.8 . tcp . 80 → goto refuse',
+        'firewalled: 192.0.2.8 . tcp . 80',
+        'allowed-sources: 192.0.2.8 . tcp . 80 . 10.0.0.0/8',
+      ],
+    ],
   ];
   for (const [what, changes, expected] of cases) {
     it(what, () => assert.deepEqual(texts(servicePortElements(port(changes), NO_SLOTS, context).elements), expected));
@@ -50,7 +112,10 @@ describe('elements of a service port', () => {
     const before = servicePortElements(port({ cluster: many, local: [] }), NO_SLOTS, context);
     const after = servicePortElements(port({ cluster: many.toSpliced(10, 1), local: [] }), before.slots, context);
     const was = new Set(texts(before.elements));
-    assert.deepEqual(texts(after.elements).filter((text) => !was.has(text)), ['services: 10.43.0.5 . tcp . 80 → goto pick-49', 'endpoints: 10.43.0.5 . tcp . 80 . 0xb → 10.42.2.49 . 80']);
+    assert.deepEqual(
+      texts(after.elements).filter((text) => !was.has(text)),
+      ['services: 10.43.0.5 . tcp . 80 → goto pick-49', 'endpoints: 10.43.0.5 . tcp . 80 . 0xb → 10.42.2.49 . 80'],
+    );
   });
 });
 
@@ -65,7 +130,11 @@ describe('chains', () => {
     ]);
   });
   it('drop external traffic with policy Local where there is no endpoint', () => {
-    assert.deepEqual(localPolicyChain({ ...pick, affinitySeconds: 0, masquerade: false }, 0, context).rules, ['ip saddr 10.42.0.0/16 goto node-3', 'fib saddr type local goto node-3-masq', 'drop']);
+    assert.deepEqual(localPolicyChain({ ...pick, affinitySeconds: 0, masquerade: false }, 0, context).rules, [
+      'ip saddr 10.42.0.0/16 goto node-3',
+      'fib saddr type local goto node-3-masq',
+      'drop',
+    ]);
   });
 });
 
@@ -74,31 +143,76 @@ describe('host ports', () => {
     metadata: { namespace: 'ns', name: 'p' },
     spec: {
       hostNetwork,
-      containers: [{ name: 'a', ports: [{ containerPort: 80, hostPort: 8000 }, { containerPort: 53, hostPort: 53, protocol: 'UDP', hostIP: '192.0.2.1' }, { containerPort: 9 }] }],
-      initContainers: [{ name: 's', restartPolicy: 'Always', ports: [{ containerPort: 81, hostPort: 8001, hostIP: '0.0.0.0' }, { containerPort: 82, hostPort: 8002, hostIP: '::' }] }, { name: 'i', ports: [{ containerPort: 1, hostPort: 1 }] }],
+      containers: [
+        {
+          name: 'a',
+          ports: [
+            { containerPort: 80, hostPort: 8000 },
+            { containerPort: 53, hostPort: 53, protocol: 'UDP', hostIP: '192.0.2.1' },
+            { containerPort: 9 },
+          ],
+        },
+      ],
+      initContainers: [
+        {
+          name: 's',
+          restartPolicy: 'Always',
+          ports: [
+            { containerPort: 81, hostPort: 8001, hostIP: '0.0.0.0' },
+            { containerPort: 82, hostPort: 8002, hostIP: '::' },
+          ],
+        },
+        { name: 'i', ports: [{ containerPort: 1, hostPort: 1 }] },
+      ],
     },
     ...(status === undefined ? {} : { status }),
   });
   it('lead to the pod, from all addresses or from one', () => {
     assert.deepEqual(texts(hostPortElements(pod(), context)), [
-      'nodeports: tcp . 8000 → goto node-1', 'nodeport-endpoints: tcp . 8000 . 0x1 → 10.42.0.9 . 80',
-      'services: 192.0.2.1 . udp . 53 → goto pick-1', 'endpoints: 192.0.2.1 . udp . 53 . 0x1 → 10.42.0.9 . 53',
-      'nodeports: tcp . 8001 → goto node-1', 'nodeport-endpoints: tcp . 8001 . 0x1 → 10.42.0.9 . 81', 'hairpin: 10.42.0.9 . 10.42.0.9',
+      'nodeports: tcp . 8000 → goto node-1',
+      'nodeport-endpoints: tcp . 8000 . 0x1 → 10.42.0.9 . 80',
+      'services: 192.0.2.1 . udp . 53 → goto pick-1',
+      'endpoints: 192.0.2.1 . udp . 53 . 0x1 → 10.42.0.9 . 53',
+      'nodeports: tcp . 8001 → goto node-1',
+      'nodeport-endpoints: tcp . 8001 . 0x1 → 10.42.0.9 . 81',
+      'hairpin: 10.42.0.9 . 10.42.0.9',
     ]);
   });
   it('end with the pod, and are none of the host network', () => {
-    for (const ended of [pod({ podIP: '10.42.0.9', phase: 'Succeeded' }), pod({ phase: 'Pending' }), pod(undefined, true)]) assert.deepEqual(hostPortElements(ended, context), []);
+    for (const ended of [
+      pod({ podIP: '10.42.0.9', phase: 'Succeeded' }),
+      pod({ phase: 'Pending' }),
+      pod(undefined, true),
+    ])
+      assert.deepEqual(hostPortElements(ended, context), []);
   });
 });
 
 describe('stale UDP flows', () => {
   const udp = (changes: Partial<ServicePortView>): ServicePortView => port({ protocol: 'udp', port: 53, ...changes });
   for (const [what, before, after, expected] of [
-    ['an endpoint that went', [udp({ nodePort: 30053, externalIps: ['192.0.2.9'] })], [udp({ nodePort: 30053, cluster: [there], local: [] })], [
-      '--orig-dst 10.43.0.5 --orig-port-dst 53 --dst-nat 10.42.0.2', '--orig-dst 192.0.2.9 --orig-port-dst 53 --dst-nat 10.42.0.2', '--orig-port-dst 30053 --dst-nat 10.42.0.2',
-    ]],
-    ['a service that went', [udp({ cluster: [there], local: [] })], [], ['--orig-dst 10.43.0.5 --orig-port-dst 53 --dst-nat 10.42.1.3']],
-    ['a node port that got its first endpoint', [udp({ nodePort: 30053, cluster: [], local: [] })], [udp({ nodePort: 30053 })], ['--orig-port-dst 30053']],
+    [
+      'an endpoint that went',
+      [udp({ nodePort: 30053, externalIps: ['192.0.2.9'] })],
+      [udp({ nodePort: 30053, cluster: [there], local: [] })],
+      [
+        '--orig-dst 10.43.0.5 --orig-port-dst 53 --dst-nat 10.42.0.2',
+        '--orig-dst 192.0.2.9 --orig-port-dst 53 --dst-nat 10.42.0.2',
+        '--orig-port-dst 30053 --dst-nat 10.42.0.2',
+      ],
+    ],
+    [
+      'a service that went',
+      [udp({ cluster: [there], local: [] })],
+      [],
+      ['--orig-dst 10.43.0.5 --orig-port-dst 53 --dst-nat 10.42.1.3'],
+    ],
+    [
+      'a node port that got its first endpoint',
+      [udp({ nodePort: 30053, cluster: [], local: [] })],
+      [udp({ nodePort: 30053 })],
+      ['--orig-port-dst 30053'],
+    ],
     ['TCP knows its ends', [port()], [], []],
     ['nothing changed', [udp({})], [udp({})], []],
   ] as const) {

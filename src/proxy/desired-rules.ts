@@ -12,8 +12,15 @@ import { packedSlots, stickySlots, type Slot } from './slots.ts';
 
 /** The maps and sets whose elements follow objects. */
 export type SetName =
-  | 'services' | 'nodeports' | 'endpoints' | 'nodeport-endpoints'
-  | 'no-endpoints' | 'no-endpoint-nodeports' | 'firewalled' | 'allowed-sources' | 'hairpin';
+  | 'services'
+  | 'nodeports'
+  | 'endpoints'
+  | 'nodeport-endpoints'
+  | 'no-endpoints'
+  | 'no-endpoint-nodeports'
+  | 'firewalled'
+  | 'allowed-sources'
+  | 'hairpin';
 
 /** One element; `value` is '' in a set. `chain` is the chain a verdict goes to, where that is made on demand. */
 export interface Element {
@@ -56,17 +63,28 @@ interface PortContext {
 }
 
 /** The elements of a service port, and its slots for the next time. */
-export function servicePortElements(port: ServicePortView, previous: PortSlots, chains: ChainContext): { elements: readonly Element[]; slots: PortSlots } {
+export function servicePortElements(
+  port: ServicePortView,
+  previous: PortSlots,
+  chains: ChainContext,
+): { elements: readonly Element[]; slots: PortSlots } {
   const assign = port.affinitySeconds > 0 ? stickySlots : packedSlots;
-  const slots = { cluster: assign(previous.cluster, port.cluster.map(target)), local: assign(previous.local, port.local.map(target)) };
+  const slots = {
+    cluster: assign(previous.cluster, port.cluster.map(target)),
+    local: assign(previous.local, port.local.map(target)),
+  };
   const context = { port, slots, chains };
   const elements: Element[] = [];
   internalElements({ scope: 'address', key: addressKey(port.clusterIp, port) }, context, elements);
-  const frontends: Frontend[] = [...port.externalIps, ...port.loadBalancerIps].map((ip) => ({ scope: 'address', key: addressKey(ip, port) }));
+  const frontends: Frontend[] = [...port.externalIps, ...port.loadBalancerIps].map((ip) => ({
+    scope: 'address',
+    key: addressKey(ip, port),
+  }));
   if (port.nodePort > 0) frontends.push({ scope: 'node', key: `${port.protocol} . ${port.nodePort}` });
   for (const frontend of frontends) externalElements(frontend, context, elements);
   if (port.sourceRanges.length > 0) firewallElements(port, elements);
-  for (const endpoint of new Set([...port.cluster, ...port.local])) if (endpoint.local) elements.push(hairpinOf(endpoint.address));
+  for (const endpoint of new Set([...port.cluster, ...port.local]))
+    if (endpoint.local) elements.push(hairpinOf(endpoint.address));
   return { elements, slots };
 }
 
@@ -90,7 +108,13 @@ function internalElements(frontend: Frontend, context: PortContext, into: Elemen
     into.push(unavailable(frontend, port.internalLocal && slots.cluster.length > 0 ? DROP : REFUSE));
     return;
   }
-  const pick: Pick = { scope: frontend.scope, list: 'cluster', count: wanted.length, affinitySeconds: port.affinitySeconds, masquerade: false };
+  const pick: Pick = {
+    scope: frontend.scope,
+    list: 'cluster',
+    count: wanted.length,
+    affinitySeconds: port.affinitySeconds,
+    masquerade: false,
+  };
   into.push(taken(frontend, pickChain(pick, context.chains)));
   pushSlots({ frontend, pick, context }, wanted, into);
 }
@@ -98,7 +122,13 @@ function internalElements(frontend: Frontend, context: PortContext, into: Elemen
 function externalElements(frontend: Frontend, context: PortContext, into: Element[]): void {
   const { port, slots } = context;
   if (slots.cluster.length === 0 && slots.local.length === 0) return void into.push(unavailable(frontend, REFUSE));
-  const pick: Pick = { scope: frontend.scope, list: 'cluster', count: slots.cluster.length, affinitySeconds: port.affinitySeconds, masquerade: true };
+  const pick: Pick = {
+    scope: frontend.scope,
+    list: 'cluster',
+    count: slots.cluster.length,
+    affinitySeconds: port.affinitySeconds,
+    masquerade: true,
+  };
   if (!port.externalLocal) {
     into.push(taken(frontend, pickChain(pick, context.chains)));
     return pushSlots({ frontend, pick, context }, slots.cluster, into);
@@ -111,7 +141,10 @@ function externalElements(frontend: Frontend, context: PortContext, into: Elemen
 }
 
 function taken(frontend: Frontend, chain: Chain): Element {
-  return { ...element(frontend.scope === 'address' ? 'services' : 'nodeports', frontend.key, `goto ${chain.name}`), chain };
+  return {
+    ...element(frontend.scope === 'address' ? 'services' : 'nodeports', frontend.key, `goto ${chain.name}`),
+    chain,
+  };
 }
 
 function unavailable(frontend: Frontend, verdict: string): Element {
@@ -119,13 +152,26 @@ function unavailable(frontend: Frontend, verdict: string): Element {
 }
 
 /** One element per slot, in the map that the pick's chain reads. */
-function pushSlots({ frontend, pick, context }: { frontend: Frontend; pick: Pick; context: PortContext }, slots: readonly Slot[], into: Element[]): void {
-  pushTargets({ frontend, pick, chains: context.chains }, slots.map((slot) => slot.endpoint), into);
+function pushSlots(
+  { frontend, pick, context }: { frontend: Frontend; pick: Pick; context: PortContext },
+  slots: readonly Slot[],
+  into: Element[],
+): void {
+  pushTargets(
+    { frontend, pick, chains: context.chains },
+    slots.map((slot) => slot.endpoint),
+    into,
+  );
 }
 
-function pushTargets({ frontend, pick, chains }: { frontend: Frontend; pick: Pick; chains: ChainContext }, targets: readonly string[], into: Element[]): void {
+function pushTargets(
+  { frontend, pick, chains }: { frontend: Frontend; pick: Pick; chains: ChainContext },
+  targets: readonly string[],
+  into: Element[],
+): void {
   const set = frontend.scope === 'address' ? 'endpoints' : 'nodeport-endpoints';
-  for (const [i, to] of targets.entries()) into.push(element(set, `${frontend.key} . 0x${slotMark(pick, i, chains.mark).toString(16)}`, to));
+  for (const [i, to] of targets.entries())
+    into.push(element(set, `${frontend.key} . 0x${slotMark(pick, i, chains.mark).toString(16)}`, to));
 }
 
 function firewallElements(port: ServicePortView, into: Element[]): void {
@@ -150,7 +196,9 @@ export function hostPortElements(pod: Pod, chains: ChainContext): readonly Eleme
     const family = hostIp === '' ? chains.family : parseIp(hostIp)?.family;
     if (family !== chains.family || hostIp.startsWith('127.') || hostIp === '::1') continue;
     const anywhere = hostIp === '' || hostIp === '0.0.0.0' || hostIp === '::';
-    const frontend: Frontend = anywhere ? { scope: 'node', key: `${protocol} . ${hostPort}` } : { scope: 'address', key: `${hostIp} . ${protocol} . ${hostPort}` };
+    const frontend: Frontend = anywhere
+      ? { scope: 'node', key: `${protocol} . ${hostPort}` }
+      : { scope: 'address', key: `${hostIp} . ${protocol} . ${hostPort}` };
     const pick: Pick = { scope: frontend.scope, list: 'cluster', count: 1, affinitySeconds: 0, masquerade: false };
     elements.push(taken(frontend, pickChain(pick, chains)));
     pushTargets({ frontend, pick, chains }, [`${podIp} . ${containerPort}`], elements);
@@ -166,13 +214,24 @@ function podAddress(pod: Pod, family: 4 | 6): string | undefined {
   return addresses.find((a) => parseIp(a)?.family === family);
 }
 
-function containerHostPorts(pod: Pod): { hostPort: number; containerPort: number; hostIp: string; protocol: Protocol }[] {
+function containerHostPorts(
+  pod: Pod,
+): { hostPort: number; containerPort: number; hostIp: string; protocol: Protocol }[] {
   if (hostPortsOf(pod).length === 0) return [];
   const spec = pod.spec;
   const sidecars = (spec?.initContainers ?? []).filter((c) => c.restartPolicy === 'Always');
   return [...(spec?.containers ?? []), ...sidecars].flatMap((c) =>
     (c.ports ?? []).flatMap((p) =>
-      (p.hostPort ?? 0) === 0 ? [] : [{ hostPort: p.hostPort ?? 0, containerPort: p.containerPort, hostIp: p.hostIP ?? '', protocol: (p.protocol ?? 'TCP').toLowerCase() as Protocol }],
+      (p.hostPort ?? 0) === 0
+        ? []
+        : [
+            {
+              hostPort: p.hostPort ?? 0,
+              containerPort: p.containerPort,
+              hostIp: p.hostIP ?? '',
+              protocol: (p.protocol ?? 'TCP').toLowerCase() as Protocol,
+            },
+          ],
     ),
   );
 }

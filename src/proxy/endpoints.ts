@@ -43,15 +43,24 @@ export function endpointsOfPort(
   const near = nearEnough(candidates, view.node);
   return {
     cluster: readyOrServing(candidates, (c) => near.has(c)),
-    local: readyOrServing(candidates.filter((c) => c.local), () => true),
+    local: readyOrServing(
+      candidates.filter((c) => c.local),
+      () => true,
+    ),
   };
 }
 
-function candidatesOf(port: Pick<ServicePort, 'name' | 'protocol'>, slices: readonly EndpointSlice[], view: { node: NodeView; family: 4 | 6 }): Candidate[] {
+function candidatesOf(
+  port: Pick<ServicePort, 'name' | 'protocol'>,
+  slices: readonly EndpointSlice[],
+  view: { node: NodeView; family: 4 | 6 },
+): Candidate[] {
   const found = new Map<string, Candidate>();
   for (const slice of slices) {
     if (slice.addressType !== ADDRESS_TYPES[view.family]) continue;
-    const target = (slice.ports ?? []).find((p) => (p.name ?? '') === (port.name ?? '') && (p.protocol ?? 'TCP') === (port.protocol ?? 'TCP'));
+    const target = (slice.ports ?? []).find(
+      (p) => (p.name ?? '') === (port.name ?? '') && (p.protocol ?? 'TCP') === (port.protocol ?? 'TCP'),
+    );
     if (target?.port === undefined) continue;
     for (const endpoint of slice.endpoints ?? []) {
       const address = endpoint.addresses[0];
@@ -77,7 +86,10 @@ function toCandidate(endpoint: SliceEndpoint, at: { address: string; port: numbe
   };
 }
 
-function readyOrServing(candidates: readonly Candidate[], isNear: (candidate: Candidate) => boolean): readonly Endpoint[] {
+function readyOrServing(
+  candidates: readonly Candidate[],
+  isNear: (candidate: Candidate) => boolean,
+): readonly Endpoint[] {
   const ready = candidates.filter((c) => c.ready && isNear(c));
   const chosen = ready.length > 0 ? ready : candidates.filter((c) => c.servingWhileTerminating);
   return chosen.map(({ address, port, local }) => ({ address, port, local }));
@@ -88,7 +100,9 @@ function nearEnough(candidates: readonly Candidate[], node: NodeView): ReadonlyS
   const ready = candidates.filter((c) => c.ready);
   const forNode = ready.filter((c) => c.hints?.forNodes?.some((n) => n.name === node.name) === true);
   if (forNode.length > 0 && ready.every((c) => (c.hints?.forNodes?.length ?? 0) > 0)) return new Set(forNode);
-  const forZone = ready.filter((c) => node.zone !== undefined && c.hints?.forZones?.some((z) => z.name === node.zone) === true);
+  const forZone = ready.filter(
+    (c) => node.zone !== undefined && c.hints?.forZones?.some((z) => z.name === node.zone) === true,
+  );
   if (forZone.length > 0 && ready.every((c) => (c.hints?.forZones?.length ?? 0) > 0)) return new Set(forZone);
   return new Set(ready);
 }

@@ -27,7 +27,10 @@ interface Entry {
 }
 
 /** Makes it; `isProxyHealthy` tells whether the rules are in place. */
-export function createHealthCheckServer(deps: { readonly listenHttp: ListenHttp; readonly log: Log }, isProxyHealthy: () => boolean): HealthCheckServer {
+export function createHealthCheckServer(
+  deps: { readonly listenHttp: ListenHttp; readonly log: Log },
+  isProxyHealthy: () => boolean,
+): HealthCheckServer {
   const entries = new Map<string, Entry>();
   /** Ports open and close one after the other, so that one service can take over another's port. */
   let last: Promise<void> = Promise.resolve();
@@ -74,7 +77,11 @@ function answer({ namespace, name, localEndpoints }: ServiceHealth, serviceProxy
   return {
     kind: 'bytes',
     status: localEndpoints > 0 && serviceProxyHealthy ? 200 : 503,
-    headers: { 'content-type': 'application/json', 'x-content-type-options': 'nosniff', 'x-load-balancing-endpoint-weight': String(localEndpoints) },
+    headers: {
+      'content-type': 'application/json',
+      'x-content-type-options': 'nosniff',
+      'x-load-balancing-endpoint-weight': String(localEndpoints),
+    },
     chunks: [Buffer.from(body)],
   };
 }

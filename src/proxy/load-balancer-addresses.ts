@@ -25,7 +25,11 @@ const EXCLUDE_LABEL = 'node.kubernetes.io/exclude-from-external-load-balancers';
 
 /** Whether this controller gives the service its addresses: another class belongs to another one. */
 export function wantsAddresses(service: Service): boolean {
-  return service.spec?.type === 'LoadBalancer' && (service.spec.loadBalancerClass ?? '') === '' && service.metadata.deletionTimestamp === undefined;
+  return (
+    service.spec?.type === 'LoadBalancer' &&
+    (service.spec.loadBalancerClass ?? '') === '' &&
+    service.metadata.deletionTimestamp === undefined
+  );
 }
 
 /** The addresses in a service's status. */
@@ -40,9 +44,14 @@ export function assignAddresses(services: readonly Service[], surroundings: Surr
   for (const service of services.filter(wantsAddresses).toSorted(byPrecedence)) {
     const key = `${service.metadata.namespace}/${service.metadata.name}`;
     const wanted = candidateAddresses(service, surroundings);
-    const reserved = service.spec?.ports?.find((p) => (p.protocol ?? 'TCP') === 'TCP' && surroundings.reservedTcpPorts?.includes(p.port) === true);
+    const reserved = service.spec?.ports?.find(
+      (p) => (p.protocol ?? 'TCP') === 'TCP' && surroundings.reservedTcpPorts?.includes(p.port) === true,
+    );
     if (reserved !== undefined) {
-      assigned.set(key, { addresses: [], problem: `port ${reserved.port}/TCP of the nodes' addresses is used by the nodes themselves` });
+      assigned.set(key, {
+        addresses: [],
+        problem: `port ${reserved.port}/TCP of the nodes' addresses is used by the nodes themselves`,
+      });
       continue;
     }
     const ports = (service.spec?.ports ?? []).map((p) => `${p.port}/${p.protocol ?? 'TCP'}`);
@@ -52,25 +61,35 @@ export function assignAddresses(services: readonly Service[], surroundings: Surr
       assigned.set(key, { addresses: free });
       continue;
     }
-    const [port, holder] = wanted.flatMap((a) => ports.map((p) => [p, holders.get(`${a} ${p}`)] as const)).find(([, h]) => h !== undefined) ?? [];
+    const [port, holder] =
+      wanted
+        .flatMap((a) => ports.map((p) => [p, holders.get(`${a} ${p}`)] as const))
+        .find(([, h]) => h !== undefined) ?? [];
     assigned.set(key, { addresses: [], problem: `port ${port} of the nodes' addresses is used by service ${holder}` });
   }
   return assigned;
 }
 
 function byPrecedence(a: Service, b: Service): number {
-  const rank = (s: Service): string => `${ingressOf(s).length > 0 ? 0 : 1} ${s.metadata.creationTimestamp ?? ''} ${s.metadata.namespace}/${s.metadata.name}`;
+  const rank = (s: Service): string =>
+    `${ingressOf(s).length > 0 ? 0 : 1} ${s.metadata.creationTimestamp ?? ''} ${s.metadata.namespace}/${s.metadata.name}`;
   const [first, second] = [rank(a), rank(b)];
   return first < second ? -1 : first > second ? 1 : 0;
 }
 
 function candidateAddresses(service: Service, { nodes, slicesOf }: Surroundings): string[] {
   const families = (service.spec?.ipFamilies ?? ['IPv4']).map((f) => (f === 'IPv6' ? 6 : 4));
-  const eligible = nodes.filter((n) => n.metadata.labels?.[EXCLUDE_LABEL] === undefined && n.metadata.deletionTimestamp === undefined);
+  const eligible = nodes.filter(
+    (n) => n.metadata.labels?.[EXCLUDE_LABEL] === undefined && n.metadata.deletionTimestamp === undefined,
+  );
   const ready = eligible.filter(isReady);
   let chosen = ready.length > 0 ? ready : eligible;
   if (service.spec?.externalTrafficPolicy === 'Local') {
-    const withEndpoints = new Set(slicesOf(service).flatMap((s) => (s.endpoints ?? []).filter((e) => e.conditions?.ready !== false).map((e) => e.nodeName)));
+    const withEndpoints = new Set(
+      slicesOf(service).flatMap((s) =>
+        (s.endpoints ?? []).filter((e) => e.conditions?.ready !== false).map((e) => e.nodeName),
+      ),
+    );
     chosen = chosen.filter((n) => withEndpoints.has(n.metadata.name));
   }
   const addresses = families.flatMap((family) => chosen.flatMap((node) => nodeAddresses(node, family))).toSorted();
@@ -81,7 +100,9 @@ function candidateAddresses(service: Service, { nodes, slicesOf }: Surroundings)
 /** The node's external addresses of a family, else its internal ones. */
 function nodeAddresses(node: Node, family: number): string[] {
   const ofType = (type: string): string[] =>
-    (node.status?.addresses ?? []).filter((a) => a.type === type && parseIp(a.address)?.family === family).map((a) => a.address);
+    (node.status?.addresses ?? [])
+      .filter((a) => a.type === type && parseIp(a.address)?.family === family)
+      .map((a) => a.address);
   const external = ofType('ExternalIP');
   return external.length > 0 ? external : ofType('InternalIP');
 }

@@ -10,7 +10,10 @@ import { createLoadBalancerController } from './load-balancer.ts';
 
 const node = (name: string, addresses: Record<string, string>, ready = 'True'): Node => ({
   metadata: { name },
-  status: { addresses: Object.entries(addresses).map(([type, address]) => ({ type, address })), conditions: [{ type: 'Ready', status: ready }] },
+  status: {
+    addresses: Object.entries(addresses).map(([type, address]) => ({ type, address })),
+    conditions: [{ type: 'Ready', status: ready }],
+  },
 });
 const balanced = (name: string, spec: Partial<ServiceSpec> = {}): Service => ({
   metadata: { namespace: 'default', name },
@@ -22,17 +25,33 @@ async function run(seed: (api: ReturnType<typeof createFakeApi>) => void) {
   const { clock } = platform;
   const api = createFakeApi(() => '2026-01-01T00:00:00Z');
   seed(api);
-  const client = createInProcessClient({ handler: api.handler, clock, principal: { name: 'c', groups: [] }, userAgent: 'test' });
+  const client = createInProcessClient({
+    handler: api.handler,
+    clock,
+    principal: { name: 'c', groups: [] },
+    userAgent: 'test',
+  });
   const informers = createInformerFactory({ client, clock, random: platform.random, log: platform.log });
   const events: string[] = [];
-  const recorder = { event: (target: { metadata?: { name?: string } }, _type: string, reason: string, message: string) => void events.push(`${target.metadata?.name} ${reason}: ${message}`) };
-  const controller = createLoadBalancerController({ client, informers, platform, recorder: recorder as never, reservedTcpPorts: [6443] });
+  const recorder = {
+    event: (target: { metadata?: { name?: string } }, _type: string, reason: string, message: string) =>
+      void events.push(`${target.metadata?.name} ${reason}: ${message}`),
+  };
+  const controller = createLoadBalancerController({
+    client,
+    informers,
+    platform,
+    recorder: recorder as never,
+    reservedTcpPorts: [6443],
+  });
   const stop = new AbortController();
   informers.start(stop.signal);
   void controller.start(stop.signal);
   await clock.advance(1000);
   const addresses = (name: string): string =>
-    (api.objects<Service>(Services).find((s) => s.metadata.name === name)?.status?.loadBalancer?.ingress ?? []).map((i) => i.ip).join(' ');
+    (api.objects<Service>(Services).find((s) => s.metadata.name === name)?.status?.loadBalancer?.ingress ?? [])
+      .map((i) => i.ip)
+      .join(' ');
   return { api, clock, stop, events, addresses };
 }
 
@@ -47,7 +66,10 @@ describe('load balancer addresses', () => {
     });
     assert.equal(addresses('web'), '10.0.0.2 198.51.100.1');
     assert.equal(addresses('foreign'), '');
-    assert.deepEqual(events, ['web EnsuringLoadBalancer: Ensuring load balancer', 'web EnsuredLoadBalancer: Ensured load balancer']);
+    assert.deepEqual(events, [
+      'web EnsuringLoadBalancer: Ensuring load balancer',
+      'web EnsuredLoadBalancer: Ensured load balancer',
+    ]);
     stop.abort();
   });
 
@@ -59,9 +81,12 @@ describe('load balancer addresses', () => {
       seeded.seed(Services, balanced('three', { ports: [{ port: 80, protocol: 'UDP' }] }));
     });
     assert.deepEqual(['one', 'two', 'three'].map(addresses), ['10.0.0.1', '', '10.0.0.1']);
-    assert.deepEqual(events.filter((e) => e.startsWith('two')), [
-      "two SyncLoadBalancerFailed: Error syncing load balancer: failed to ensure load balancer: port 80/TCP of the nodes' addresses is used by service default/one",
-    ]);
+    assert.deepEqual(
+      events.filter((e) => e.startsWith('two')),
+      [
+        "two SyncLoadBalancerFailed: Error syncing load balancer: failed to ensure load balancer: port 80/TCP of the nodes' addresses is used by service default/one",
+      ],
+    );
     api.remove(Services, 'default/one');
     await clock.advance(1000);
     assert.equal(addresses('two'), '10.0.0.1');
@@ -74,7 +99,10 @@ describe('load balancer addresses', () => {
       api.seed(Services, balanced('greedy', { ports: [{ port: 80 }, { port: 6443, protocol: 'TCP' }] }));
     });
     assert.equal(addresses('greedy'), '');
-    assert.match(events.join(), /SyncLoadBalancerFailed: .*port 6443\/TCP of the nodes' addresses is used by the nodes themselves/);
+    assert.match(
+      events.join(),
+      /SyncLoadBalancerFailed: .*port 6443\/TCP of the nodes' addresses is used by the nodes themselves/,
+    );
     stop.abort();
   });
 
@@ -83,7 +111,11 @@ describe('load balancer addresses', () => {
       seeded.seed(Nodes, node('a', { InternalIP: '10.0.0.1' }));
       seeded.seed(Nodes, node('b', { InternalIP: '10.0.0.2' }));
       seeded.seed(Services, balanced('web', { externalTrafficPolicy: 'Local' }));
-      seeded.seed(EndpointSlices, { metadata: { namespace: 'default', name: 'web-1', labels: { 'kubernetes.io/service-name': 'web' } }, addressType: 'IPv4', endpoints: [{ addresses: ['10.42.0.2'], nodeName: 'b' }] });
+      seeded.seed(EndpointSlices, {
+        metadata: { namespace: 'default', name: 'web-1', labels: { 'kubernetes.io/service-name': 'web' } },
+        addressType: 'IPv4',
+        endpoints: [{ addresses: ['10.42.0.2'], nodeName: 'b' }],
+      });
     });
     assert.equal(addresses('web'), '10.0.0.2');
     api.modify<Service>(Services, 'default/web', (s) => ({ ...s, spec: { ...s.spec, type: 'ClusterIP' } }));

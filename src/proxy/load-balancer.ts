@@ -47,8 +47,11 @@ export function createLoadBalancerController(deps: LoadBalancerDeps): LoadBalanc
   const queue = createWorkQueue<string>({ name: 'service', clock: platform.clock, metrics: platform.metrics });
   const problems = new Map<string, string>();
   const touch = (): void => queue.add(ALL);
-  slices.addIndex(BY_SERVICE, (slice) => [`${slice.metadata.namespace}/${slice.metadata.labels?.[SERVICE_NAME_LABEL] ?? ''}`]);
-  for (const informer of [services, nodes, slices]) informer.addHandler({ onAdd: touch, onUpdate: touch, onDelete: touch });
+  slices.addIndex(BY_SERVICE, (slice) => [
+    `${slice.metadata.namespace}/${slice.metadata.labels?.[SERVICE_NAME_LABEL] ?? ''}`,
+  ]);
+  for (const informer of [services, nodes, slices])
+    informer.addHandler({ onAdd: touch, onUpdate: touch, onDelete: touch });
 
   async function sync(signal: AbortSignal): Promise<void> {
     const all = services.list();
@@ -57,7 +60,9 @@ export function createLoadBalancerController(deps: LoadBalancerDeps): LoadBalanc
       slicesOf: (s) => slices.byIndex(BY_SERVICE, keyOf(s)),
       reservedTcpPorts: deps.reservedTcpPorts ?? [],
     });
-    const results = await Promise.allSettled(all.map((service) => settle(service, assigned.get(keyOf(service)), signal)));
+    const results = await Promise.allSettled(
+      all.map((service) => settle(service, assigned.get(keyOf(service)), signal)),
+    );
     for (const key of problems.keys()) if (!assigned.has(key)) problems.delete(key);
     const failed = results.find((r) => r.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
@@ -72,7 +77,8 @@ export function createLoadBalancerController(deps: LoadBalancerDeps): LoadBalanc
     if (has.length === assignment.addresses.length && assignment.addresses.every((a, i) => a === has[i])) return;
     deps.recorder.event(service, 'Normal', 'EnsuringLoadBalancer', 'Ensuring load balancer');
     await write(service, assignment.addresses, signal);
-    if (assignment.addresses.length > 0) deps.recorder.event(service, 'Normal', 'EnsuredLoadBalancer', 'Ensured load balancer');
+    if (assignment.addresses.length > 0)
+      deps.recorder.event(service, 'Normal', 'EnsuredLoadBalancer', 'Ensured load balancer');
   }
   async function release(service: Service, signal: AbortSignal): Promise<void> {
     deps.recorder.event(service, 'Normal', 'DeletingLoadBalancer', 'Deleting load balancer');
@@ -84,16 +90,27 @@ export function createLoadBalancerController(deps: LoadBalancerDeps): LoadBalanc
     if (problem === undefined) return void problems.delete(key);
     if (problems.get(key) === problem) return;
     problems.set(key, problem);
-    deps.recorder.event(service, 'Warning', 'SyncLoadBalancerFailed', `Error syncing load balancer: failed to ensure load balancer: ${problem}`);
+    deps.recorder.event(
+      service,
+      'Warning',
+      'SyncLoadBalancerFailed',
+      `Error syncing load balancer: failed to ensure load balancer: ${problem}`,
+    );
   }
   async function write(service: Service, addresses: readonly string[], signal: AbortSignal): Promise<void> {
     const ingress = addresses.length === 0 ? null : addresses.map((ip) => ({ ip, ipMode: 'VIP' }));
     const key = { namespace: service.metadata.namespace ?? '', name: service.metadata.name ?? '' };
     // The resource version guards against acting on a service that has just become another type.
-    const patch = { metadata: { resourceVersion: service.metadata.resourceVersion }, status: { loadBalancer: { ingress } } };
-    await deps.client.resource(Services).patch(key, { type: 'merge', patch }, { subresource: 'status', signal }).catch((error: unknown) => {
-      if (!isReason(error, 'NotFound')) throw error;
-    });
+    const patch = {
+      metadata: { resourceVersion: service.metadata.resourceVersion },
+      status: { loadBalancer: { ingress } },
+    };
+    await deps.client
+      .resource(Services)
+      .patch(key, { type: 'merge', patch }, { subresource: 'status', signal })
+      .catch((error: unknown) => {
+        if (!isReason(error, 'NotFound')) throw error;
+      });
   }
 
   return {
@@ -112,7 +129,8 @@ export function createLoadBalancerController(deps: LoadBalancerDeps): LoadBalanc
           queue.forget(key);
         } catch (error) {
           if (!signal.aborted) {
-            if (!isReason(error, 'Conflict')) log.warn('load balancer addresses were not written, again later', { err: error });
+            if (!isReason(error, 'Conflict'))
+              log.warn('load balancer addresses were not written, again later', { err: error });
             queue.addRateLimited(key);
           }
         }

@@ -38,7 +38,11 @@ export function removalScript(config: TableConfig): string {
 /**
  * Rewrites the table. Clients' affinities survive unless `fromScratch`, which also copes with a table of another layout.
  */
-export function rewriteScript(config: TableConfig, all: Changes & { readonly staleChains: readonly string[] }, fromScratch: boolean): string {
+export function rewriteScript(
+  config: TableConfig,
+  all: Changes & { readonly staleChains: readonly string[] },
+  fromScratch: boolean,
+): string {
   const table = tableName(config);
   const reset = fromScratch ? [`add table ${table}`, `delete table ${table}`] : [];
   const lines = [...reset, `table ${table} {`, ...declarations(config), ...baseChainDeclarations(), '}'];
@@ -87,7 +91,9 @@ function isMap(set: string): boolean {
 }
 
 function declarations(config: TableConfig): string[] {
-  const sets = Object.entries(setTypes(config)).map(([name, type]) => `${isMap(name) ? 'map' : 'set'} ${name} {\n ${type}\n}`);
+  const sets = Object.entries(setTypes(config)).map(
+    ([name, type]) => `${isMap(name) ? 'map' : 'set'} ${name} {\n ${type}\n}`,
+  );
   return config.family === 4 ? [...sets, affinityMap(AFFINITY_MAP, 4)] : sets;
 }
 
@@ -117,12 +123,18 @@ function fixedRules({ family, clusterCidr, serviceCidr, mark }: TableConfig): st
   const nodePort = `fib daddr type local ${ip} daddr != ${loopback} meta l4proto . th dport`;
   const chain = (name: string, ...rules: string[]): string => `chain ${name} {\n ${rules.join('\n ')}\n}`;
   return [
-    chain('refuse', 'meta l4proto tcp reject with tcp reset', `reject with icmp${family === 4 ? '' : 'v6'} port-unreachable`),
-    chain('check-service',
+    chain(
+      'refuse',
+      'meta l4proto tcp reject with tcp reset',
+      `reject with icmp${family === 4 ? '' : 'v6'} port-unreachable`,
+    ),
+    chain(
+      'check-service',
       `${ip} daddr ${serviceCidr} fib daddr type local return`,
       `${service} @firewalled ${service} . ${ip} saddr != @allowed-sources drop`,
       `${service} vmap @no-endpoints`,
-      `${nodePort} vmap @no-endpoint-nodeports`),
+      `${nodePort} vmap @no-endpoint-nodeports`,
+    ),
     chain('check-prerouting', 'ct state new jump check-service'),
     chain('check-output', 'ct state new jump check-service'),
     chain('pick-service', `${service} vmap @services`, `${nodePort} vmap @nodeports`),
@@ -130,10 +142,12 @@ function fixedRules({ family, clusterCidr, serviceCidr, mark }: TableConfig): st
     chain('nat-output', 'jump pick-service'),
     chain('check-forward', `${ip} daddr ${serviceCidr} goto refuse`),
     chain('check-output-late', `${ip} daddr ${serviceCidr} fib daddr type != local goto refuse`),
-    chain('nat-postrouting',
+    chain(
+      'nat-postrouting',
       `ct status dnat ${ip} saddr . ${ip} daddr @hairpin masquerade fully-random`,
       `ct status dnat ct original ${ip} daddr ${serviceCidr} ct original ${ip} saddr != ${clusterCidr} masquerade fully-random`,
-      `ct status dnat meta mark and 0xffff0000 == 0x${mark.toString(16)} masquerade fully-random`),
+      `ct status dnat meta mark and 0xffff0000 == 0x${mark.toString(16)} masquerade fully-random`,
+    ),
   ];
 }
 
@@ -141,13 +155,23 @@ function fixedRules({ family, clusterCidr, serviceCidr, mark }: TableConfig): st
 function pushChains(config: TableConfig, chains: readonly Chain[], into: string[]): void {
   if (chains.length === 0) return;
   const table = tableName(config);
-  const sticky = config.family === 6 ? chains.filter((c) => c.rules.some((rule) => rule.includes(`@${affinityMapOf(c.name)}`))) : [];
-  into.push(`table ${table} {`, ...sticky.map((c) => affinityMap(affinityMapOf(c.name), 6)), ...chains.map((c) => `chain ${c.name} {\n}`), '}');
+  const sticky =
+    config.family === 6 ? chains.filter((c) => c.rules.some((rule) => rule.includes(`@${affinityMapOf(c.name)}`))) : [];
+  into.push(
+    `table ${table} {`,
+    ...sticky.map((c) => affinityMap(affinityMapOf(c.name), 6)),
+    ...chains.map((c) => `chain ${c.name} {\n}`),
+    '}',
+  );
   for (const chain of chains) into.push(`flush chain ${table} ${chain.name}`);
   into.push(`table ${table} {`, ...chains.map((c) => `chain ${c.name} {\n ${c.rules.join('\n ')}\n}`), '}');
 }
 
-function pushElements(what: { readonly table: string; readonly verb: 'add' | 'delete' }, elements: readonly Element[], into: string[]): void {
+function pushElements(
+  what: { readonly table: string; readonly verb: 'add' | 'delete' },
+  elements: readonly Element[],
+  into: string[],
+): void {
   const bySet = new Map<string, string[]>();
   for (const { set, key, value } of elements) {
     let list = bySet.get(set);
@@ -156,7 +180,9 @@ function pushElements(what: { readonly table: string; readonly verb: 'add' | 'de
   }
   for (const [set, texts] of bySet) {
     for (let at = 0; at < texts.length; at += ELEMENTS_PER_STATEMENT) {
-      into.push(`${what.verb} element ${what.table} ${set} { ${texts.slice(at, at + ELEMENTS_PER_STATEMENT).join(', ')} }`);
+      into.push(
+        `${what.verb} element ${what.table} ${set} { ${texts.slice(at, at + ELEMENTS_PER_STATEMENT).join(', ')} }`,
+      );
     }
   }
 }

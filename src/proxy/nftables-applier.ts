@@ -78,7 +78,11 @@ export function createNftablesApplier(deps: ApplierDeps, config: ApplierConfig):
     const plans = config.tables.map(({ book, config: table }) => {
       const all = whole ? book.takeAll() : undefined;
       const changes = all ?? book.takeChanges();
-      return { book, changes, script: all === undefined ? changeScript(table, changes) : rewriteScript(table, all, fromScratch) };
+      return {
+        book,
+        changes,
+        script: all === undefined ? changeScript(table, changes) : rewriteScript(table, all, fromScratch),
+      };
     });
     const script = plans.map((plan) => plan.script).join('');
     const startMs = clock.monotonicMs();

@@ -25,45 +25,62 @@ function createTable() {
 describe('rule book', () => {
   it('any history of owners brings the table to what the first claims say, by changes and by rewrites alike', () => {
     const claims = fc.dictionary(fc.constantFrom('k1', 'k2', 'k3', 'k4'), fc.constantFrom('a', 'b', 'c'));
-    const step = fc.record({ owner: fc.constantFrom('x', 'y', 'z'), claims, next: fc.constantFrom('wait', 'apply', 'rewrite') });
-    fc.assert(fc.property(fc.array(step, { maxLength: 30 }), (history) => {
-      const book = new RuleBook();
-      const table = createTable();
-      const owners = new Map<string, Record<string, string>>();
-      const settle = (how: string): void => {
-        if (how === 'apply') {
-          const changes = book.takeChanges();
-          table.apply(changes);
-          book.applied(changes);
-        } else if (how === 'rewrite') {
-          const all = book.takeAll();
-          table.held.clear();
-          table.apply(all);
-          book.rewritten(all);
-        } else return;
-        const expected = new Map<string, string>();
-        for (const wanted of owners.values()) for (const [key, value] of Object.entries(wanted)) if (!expected.has(`services ${key}`)) expected.set(`services ${key}`, value);
-        assert.deepEqual(new Map([...table.held].toSorted()), new Map([...expected].toSorted()));
-      };
-      for (const { owner, claims: wanted, next } of history) {
-        book.replace(owner, Object.entries(wanted).map(([key, value]) => element(key, value)));
-        // Map order is order of arrival, as ranks are.
-        if (Object.keys(wanted).length === 0) owners.delete(owner);
-        else owners.set(owner, wanted);
-        settle(next);
-      }
-      settle('apply');
-    }));
+    const step = fc.record({
+      owner: fc.constantFrom('x', 'y', 'z'),
+      claims,
+      next: fc.constantFrom('wait', 'apply', 'rewrite'),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 30 }), (history) => {
+        const book = new RuleBook();
+        const table = createTable();
+        const owners = new Map<string, Record<string, string>>();
+        const settle = (how: string): void => {
+          if (how === 'apply') {
+            const changes = book.takeChanges();
+            table.apply(changes);
+            book.applied(changes);
+          } else if (how === 'rewrite') {
+            const all = book.takeAll();
+            table.held.clear();
+            table.apply(all);
+            book.rewritten(all);
+          } else return;
+          const expected = new Map<string, string>();
+          for (const wanted of owners.values())
+            for (const [key, value] of Object.entries(wanted))
+              if (!expected.has(`services ${key}`)) expected.set(`services ${key}`, value);
+          assert.deepEqual(new Map([...table.held].toSorted()), new Map([...expected].toSorted()));
+        };
+        for (const { owner, claims: wanted, next } of history) {
+          book.replace(
+            owner,
+            Object.entries(wanted).map(([key, value]) => element(key, value)),
+          );
+          // Map order is order of arrival, as ranks are.
+          if (Object.keys(wanted).length === 0) owners.delete(owner);
+          else owners.set(owner, wanted);
+          settle(next);
+        }
+        settle('apply');
+      }),
+    );
   });
 
   it('makes a chain once, with those it needs before it, and reports what nobody needs any more', () => {
     const context = { family: 4, clusterCidr: '10.42.0.0/16', mark: 0x4001_0000 } as const;
-    const chain = pickChain({ scope: 'address', list: 'cluster', count: 2, affinitySeconds: 0, masquerade: false }, context);
+    const chain = pickChain(
+      { scope: 'address', list: 'cluster', count: 2, affinitySeconds: 0, masquerade: false },
+      context,
+    );
     const outer = { name: 'outer', rules: [], needs: [chain] };
     const book = new RuleBook();
     book.replace('a', [{ ...element('k', 'goto outer'), chain: outer }]);
     const first = book.takeChanges();
-    assert.deepEqual(first.chains.map((c) => c.name), ['pick-2', 'outer']);
+    assert.deepEqual(
+      first.chains.map((c) => c.name),
+      ['pick-2', 'outer'],
+    );
     book.applied(first);
     book.replace('b', [{ ...element('l', 'goto pick-2'), chain }]);
     book.replace('a', []);

@@ -8,10 +8,23 @@ import { disjointRanges, isProxied, servicePorts } from './service-map.ts';
 const here = { name: 'here', zone: 'z1' };
 const view = { node: here, family: 4 } as const;
 
-function endpoint(address: string, where: string, conditions: Endpoint['conditions'] = {}, hints?: Endpoint['hints']): Endpoint {
-  return { addresses: [address], nodeName: where, conditions: conditions ?? {}, ...(hints === undefined ? {} : { hints }) };
+function endpoint(
+  address: string,
+  where: string,
+  conditions: Endpoint['conditions'] = {},
+  hints?: Endpoint['hints'],
+): Endpoint {
+  return {
+    addresses: [address],
+    nodeName: where,
+    conditions: conditions ?? {},
+    ...(hints === undefined ? {} : { hints }),
+  };
 }
-function slice(endpoints: readonly Endpoint[], ports: EndpointSlice['ports'] = [{ name: '', port: 8080, protocol: 'TCP' }]): EndpointSlice {
+function slice(
+  endpoints: readonly Endpoint[],
+  ports: EndpointSlice['ports'] = [{ name: '', port: 8080, protocol: 'TCP' }],
+): EndpointSlice {
   return { metadata: { name: 's' }, addressType: 'IPv4', endpoints: [...endpoints], ports };
 }
 
@@ -21,21 +34,98 @@ const node = (name: string): Endpoint['hints'] => ({ forNodes: [{ name }] });
 
 describe('endpoints of a port', () => {
   for (const [what, slices, cluster, local] of [
-    ['ready ones, conditions absent mean ready', [slice([endpoint('1.1.1.1', 'here'), endpoint('1.1.1.2', 'there', { ready: true }), endpoint('1.1.1.3', 'here', { ready: false })])], '1.1.1.1 1.1.1.2', '1.1.1.1'],
-    ['terminating ones that serve, when none is ready', [slice([endpoint('1.1.1.1', 'here', terminating), endpoint('1.1.1.2', 'there', { ...terminating, serving: false })])], '1.1.1.1', '1.1.1.1'],
-    ['not those, while one is ready', [slice([endpoint('1.1.1.1', 'there', terminating), endpoint('1.1.1.2', 'there')])], '1.1.1.2', ''],
-    ['terminating ones of this node, when only others are ready', [slice([endpoint('1.1.1.1', 'here', terminating), endpoint('1.1.1.2', 'there')])], '1.1.1.2', '1.1.1.1'],
-    ['an endpoint in two slices once, ready if either says so', [slice([endpoint('1.1.1.1', 'here', { ready: false })]), slice([endpoint('1.1.1.1', 'here')])], '1.1.1.1', '1.1.1.1'],
-    ['none of another port name or protocol', [slice([endpoint('1.1.1.1', 'here')], [{ name: 'x', port: 1, protocol: 'TCP' }, { name: '', port: 2, protocol: 'UDP' }])], '', ''],
+    [
+      'ready ones, conditions absent mean ready',
+      [
+        slice([
+          endpoint('1.1.1.1', 'here'),
+          endpoint('1.1.1.2', 'there', { ready: true }),
+          endpoint('1.1.1.3', 'here', { ready: false }),
+        ]),
+      ],
+      '1.1.1.1 1.1.1.2',
+      '1.1.1.1',
+    ],
+    [
+      'terminating ones that serve, when none is ready',
+      [
+        slice([
+          endpoint('1.1.1.1', 'here', terminating),
+          endpoint('1.1.1.2', 'there', { ...terminating, serving: false }),
+        ]),
+      ],
+      '1.1.1.1',
+      '1.1.1.1',
+    ],
+    [
+      'not those, while one is ready',
+      [slice([endpoint('1.1.1.1', 'there', terminating), endpoint('1.1.1.2', 'there')])],
+      '1.1.1.2',
+      '',
+    ],
+    [
+      'terminating ones of this node, when only others are ready',
+      [slice([endpoint('1.1.1.1', 'here', terminating), endpoint('1.1.1.2', 'there')])],
+      '1.1.1.2',
+      '1.1.1.1',
+    ],
+    [
+      'an endpoint in two slices once, ready if either says so',
+      [slice([endpoint('1.1.1.1', 'here', { ready: false })]), slice([endpoint('1.1.1.1', 'here')])],
+      '1.1.1.1',
+      '1.1.1.1',
+    ],
+    [
+      'none of another port name or protocol',
+      [
+        slice(
+          [endpoint('1.1.1.1', 'here')],
+          [
+            { name: 'x', port: 1, protocol: 'TCP' },
+            { name: '', port: 2, protocol: 'UDP' },
+          ],
+        ),
+      ],
+      '',
+      '',
+    ],
     ['none of another family', [{ ...slice([endpoint('fd00::1', 'here')]), addressType: 'IPv6' }], '', ''],
-    ['those of the zone, when all have hints', [slice([endpoint('1.1.1.1', 'there', {}, zone('z1')), endpoint('1.1.1.2', 'there', {}, zone('z2'))])], '1.1.1.1', ''],
-    ['all, when one lacks a hint', [slice([endpoint('1.1.1.1', 'there', {}, zone('z1')), endpoint('1.1.1.2', 'there')])], '1.1.1.1 1.1.1.2', ''],
-    ['all, when no hint is for here', [slice([endpoint('1.1.1.1', 'there', {}, zone('z2')), endpoint('1.1.1.2', 'there', {}, zone('z3'))])], '1.1.1.1 1.1.1.2', ''],
-    ['those of the node before those of the zone', [slice([endpoint('1.1.1.1', 'here', {}, { ...zone('z1'), ...node('here') }), endpoint('1.1.1.2', 'there', {}, { ...zone('z1'), ...node('there') })])], '1.1.1.1', '1.1.1.1'],
+    [
+      'those of the zone, when all have hints',
+      [slice([endpoint('1.1.1.1', 'there', {}, zone('z1')), endpoint('1.1.1.2', 'there', {}, zone('z2'))])],
+      '1.1.1.1',
+      '',
+    ],
+    [
+      'all, when one lacks a hint',
+      [slice([endpoint('1.1.1.1', 'there', {}, zone('z1')), endpoint('1.1.1.2', 'there')])],
+      '1.1.1.1 1.1.1.2',
+      '',
+    ],
+    [
+      'all, when no hint is for here',
+      [slice([endpoint('1.1.1.1', 'there', {}, zone('z2')), endpoint('1.1.1.2', 'there', {}, zone('z3'))])],
+      '1.1.1.1 1.1.1.2',
+      '',
+    ],
+    [
+      'those of the node before those of the zone',
+      [
+        slice([
+          endpoint('1.1.1.1', 'here', {}, { ...zone('z1'), ...node('here') }),
+          endpoint('1.1.1.2', 'there', {}, { ...zone('z1'), ...node('there') }),
+        ]),
+      ],
+      '1.1.1.1',
+      '1.1.1.1',
+    ],
   ] as const) {
     it(what, () => {
       const found = endpointsOfPort({ name: '', protocol: 'TCP' }, [...slices] as EndpointSlice[], view);
-      assert.deepEqual([found.cluster, found.local].map((list) => list.map((e) => e.address).join(' ')), [cluster, local]);
+      assert.deepEqual(
+        [found.cluster, found.local].map((list) => list.map((e) => e.address).join(' ')),
+        [cluster, local],
+      );
     });
   }
 });
@@ -43,24 +133,55 @@ describe('endpoints of a port', () => {
 function service(spec: Partial<ServiceSpec>, ingress: readonly { ip: string; ipMode?: string }[] = []): Service {
   return {
     metadata: { namespace: 'ns', name: 'web' },
-    spec: { type: 'ClusterIP', clusterIP: '10.43.0.5', clusterIPs: ['10.43.0.5'], ports: [{ name: 'http', port: 80, protocol: 'TCP' }], ...spec },
+    spec: {
+      type: 'ClusterIP',
+      clusterIP: '10.43.0.5',
+      clusterIPs: ['10.43.0.5'],
+      ports: [{ name: 'http', port: 80, protocol: 'TCP' }],
+      ...spec,
+    },
     status: { loadBalancer: { ingress: [...ingress] } },
   };
 }
 
 describe('ports of a service', () => {
   it('reads addresses, policies, affinity and ranges', () => {
-    const [port] = servicePorts(service({
-      type: 'LoadBalancer', clusterIPs: ['10.43.0.5', 'fd00::5'], externalIPs: ['192.0.2.9', 'fd00::9', '192.0.2.8'], ports: [{ name: 'http', port: 80, protocol: 'TCP', nodePort: 30080 }],
-      sessionAffinity: 'ClientIP', externalTrafficPolicy: 'Local', internalTrafficPolicy: 'Local', loadBalancerSourceRanges: ['10.0.0.0/8', ' 10.1.0.0/16', 'fd00::/8'],
-    }, [{ ip: '192.0.2.8' }, { ip: '192.0.2.7', ipMode: 'Proxy' }]), [], view);
+    const [port] = servicePorts(
+      service(
+        {
+          type: 'LoadBalancer',
+          clusterIPs: ['10.43.0.5', 'fd00::5'],
+          externalIPs: ['192.0.2.9', 'fd00::9', '192.0.2.8'],
+          ports: [{ name: 'http', port: 80, protocol: 'TCP', nodePort: 30080 }],
+          sessionAffinity: 'ClientIP',
+          externalTrafficPolicy: 'Local',
+          internalTrafficPolicy: 'Local',
+          loadBalancerSourceRanges: ['10.0.0.0/8', ' 10.1.0.0/16', 'fd00::/8'],
+        },
+        [{ ip: '192.0.2.8' }, { ip: '192.0.2.7', ipMode: 'Proxy' }],
+      ),
+      [],
+      view,
+    );
     assert.deepEqual(port, {
-      name: 'ns/web:http', protocol: 'tcp', port: 80, nodePort: 30080, clusterIp: '10.43.0.5', externalIps: ['192.0.2.9'], loadBalancerIps: ['192.0.2.8'],
-      sourceRanges: ['10.0.0.0/8'], affinitySeconds: 10_800, internalLocal: true, externalLocal: true, cluster: [], local: [],
+      name: 'ns/web:http',
+      protocol: 'tcp',
+      port: 80,
+      nodePort: 30080,
+      clusterIp: '10.43.0.5',
+      externalIps: ['192.0.2.9'],
+      loadBalancerIps: ['192.0.2.8'],
+      sourceRanges: ['10.0.0.0/8'],
+      affinitySeconds: 10_800,
+      internalLocal: true,
+      externalLocal: true,
+      cluster: [],
+      local: [],
     });
   });
 
-  it('has none in a family the service has no address in', () => assert.deepEqual(servicePorts(service({}), [], { ...view, family: 6 }), []));
+  it('has none in a family the service has no address in', () =>
+    assert.deepEqual(servicePorts(service({}), [], { ...view, family: 6 }), []));
 
   it('ignores node ports and load balancers of other types', () => {
     const [port] = servicePorts(service({ ports: [{ port: 80, nodePort: 30080 }] }, [{ ip: '192.0.2.8' }]), [], view);
@@ -83,10 +204,16 @@ describe('ports of a service', () => {
 
 describe('source ranges', () => {
   for (const [ranges, expected] of [
-    [['10.1.0.0/16', '10.0.0.0/8', '192.0.2.1/32'], ['10.0.0.0/8', '192.0.2.1/32']],
+    [
+      ['10.1.0.0/16', '10.0.0.0/8', '192.0.2.1/32'],
+      ['10.0.0.0/8', '192.0.2.1/32'],
+    ],
     [['10.0.0.0/8', '0.0.0.0/0'], []],
     [['10.0.0.5/24', '10.0.0.9/24', 'nonsense'], ['10.0.0.0/24']],
-    [['10.0.0.0/25', '10.0.0.128/25'], ['10.0.0.0/25', '10.0.0.128/25']],
+    [
+      ['10.0.0.0/25', '10.0.0.128/25'],
+      ['10.0.0.0/25', '10.0.0.128/25'],
+    ],
   ] as const) {
     it(ranges.join(' '), () => assert.deepEqual(disjointRanges(ranges, 4), expected));
   }

@@ -38,24 +38,40 @@ const PROTOCOLS: Readonly<Record<string, Protocol>> = { TCP: 'tcp', UDP: 'udp', 
 /** Whether the proxy has anything to do with this service. */
 export function isProxied(service: Service): boolean {
   const { type, clusterIP } = service.spec ?? {};
-  return type !== 'ExternalName' && clusterIP !== undefined && clusterIP !== '' && clusterIP !== 'None' && service.metadata.labels?.[PROXY_NAME_LABEL] === undefined;
+  return (
+    type !== 'ExternalName' &&
+    clusterIP !== undefined &&
+    clusterIP !== '' &&
+    clusterIP !== 'None' &&
+    service.metadata.labels?.[PROXY_NAME_LABEL] === undefined
+  );
 }
 
 /** The ports of a service in one family; none when the service has no address in it. */
-export function servicePorts(service: Service, slices: readonly EndpointSlice[], view: { readonly node: NodeView; readonly family: 4 | 6 }): readonly ServicePortView[] {
+export function servicePorts(
+  service: Service,
+  slices: readonly EndpointSlice[],
+  view: { readonly node: NodeView; readonly family: 4 | 6 },
+): readonly ServicePortView[] {
   const spec = service.spec;
   if (spec === undefined || !isProxied(service)) return [];
-  const ofFamily = (addresses: readonly string[]): string[] => addresses.filter((a) => parseIp(a)?.family === view.family);
+  const ofFamily = (addresses: readonly string[]): string[] =>
+    addresses.filter((a) => parseIp(a)?.family === view.family);
   const [clusterIp] = ofFamily(spec.clusterIPs ?? [spec.clusterIP ?? '']);
   if (clusterIp === undefined) return [];
   const isExternal = spec.type === 'NodePort' || spec.type === 'LoadBalancer';
   const loadBalancerIps = spec.type === 'LoadBalancer' ? ofFamily(ingressAddresses(service)) : [];
   const shared = {
     clusterIp,
-    externalIps: ofFamily(spec.externalIPs ?? []).map(canonicalIp).filter((ip) => !loadBalancerIps.includes(ip)),
+    externalIps: ofFamily(spec.externalIPs ?? [])
+      .map(canonicalIp)
+      .filter((ip) => !loadBalancerIps.includes(ip)),
     loadBalancerIps: loadBalancerIps.map(canonicalIp),
     sourceRanges: disjointRanges(spec.loadBalancerSourceRanges ?? [], view.family),
-    affinitySeconds: spec.sessionAffinity === 'ClientIP' ? (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? DEFAULT_AFFINITY_SECONDS) : 0,
+    affinitySeconds:
+      spec.sessionAffinity === 'ClientIP'
+        ? (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? DEFAULT_AFFINITY_SECONDS)
+        : 0,
     internalLocal: spec.internalTrafficPolicy === 'Local',
     externalLocal: spec.externalTrafficPolicy === 'Local',
   };

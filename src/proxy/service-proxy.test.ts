@@ -9,10 +9,15 @@ import { createFakeApi } from '../client/testing/fake-api.ts';
 import { createSimPlatform } from '../platform/sim/sim-platform.ts';
 import { createServiceProxy } from './service-proxy.ts';
 
-const service = (name: string, clusterIP: string, extra: object = {}): Service => ({ metadata: { namespace: 'ns', name }, spec: { type: 'ClusterIP', clusterIP, clusterIPs: [clusterIP], ports: [{ port: 80 }], ...extra } });
+const service = (name: string, clusterIP: string, extra: object = {}): Service => ({
+  metadata: { namespace: 'ns', name },
+  spec: { type: 'ClusterIP', clusterIP, clusterIPs: [clusterIP], ports: [{ port: 80 }], ...extra },
+});
 const slice = (name: string, addresses: readonly string[]): EndpointSlice => ({
-  metadata: { namespace: 'ns', name: `${name}-1`, labels: { 'kubernetes.io/service-name': name } }, addressType: 'IPv4',
-  ports: [{ port: 8080 }], endpoints: addresses.map((a) => ({ addresses: [a], nodeName: 'here' })),
+  metadata: { namespace: 'ns', name: `${name}-1`, labels: { 'kubernetes.io/service-name': name } },
+  addressType: 'IPv4',
+  ports: [{ port: 8080 }],
+  endpoints: addresses.map((a) => ({ addresses: [a], nodeName: 'here' })),
 });
 
 async function setUp(answer: (script: string) => { exitCode?: number; stderr?: string } = () => ({})) {
@@ -27,9 +32,21 @@ async function setUp(answer: (script: string) => { exitCode?: number; stderr?: s
   api.seed(Nodes, { metadata: { name: 'here' } });
   api.seed(Services, service('web', '10.43.0.5'));
   api.seed(EndpointSlices, slice('web', ['10.42.0.2']));
-  const client = createInProcessClient({ handler: api.handler, clock, principal: { name: 'p', groups: [] }, userAgent: 'test' });
+  const client = createInProcessClient({
+    handler: api.handler,
+    clock,
+    principal: { name: 'p', groups: [] },
+    userAgent: 'test',
+  });
   const informers = createInformerFactory({ client, clock, random: platform.random, log: platform.log });
-  const config = { nodeName: 'here', nftTable: 'kt', clusterCidr: '10.42.0.0/16', serviceCidr: '10.43.0.0/16', masqueradeMark: 0x4001_0000, mode: 'nftables' } as const;
+  const config = {
+    nodeName: 'here',
+    nftTable: 'kt',
+    clusterCidr: '10.42.0.0/16',
+    serviceCidr: '10.43.0.0/16',
+    masqueradeMark: 0x4001_0000,
+    mode: 'nftables',
+  } as const;
   const proxy = createServiceProxy({ informers, platform }, config);
   const stop = new AbortController();
   informers.start(stop.signal);
@@ -47,7 +64,10 @@ describe('the service proxy', () => {
     const { api, clock, proxy, scripts, end } = await setUp();
     await proxy.synced();
     assert.equal(scripts.length, 1);
-    assert.match(scripts[0] as string, /flush table ip kt[^]*add element ip kt services \{ 10\.43\.0\.5 \. tcp \. 80 : goto pick-1 \}/);
+    assert.match(
+      scripts[0] as string,
+      /flush table ip kt[^]*add element ip kt services \{ 10\.43\.0\.5 \. tcp \. 80 : goto pick-1 \}/,
+    );
     await clock.advance(20);
     for (let i = 0; i < 10; i++) api.seed(Services, service(`s${i}`, `10.43.1.${i}`));
     await clock.settle();
@@ -70,13 +90,20 @@ describe('the service proxy', () => {
 
   it('rewrites after a failure, from scratch after the second, and says so', async () => {
     let failures = 2;
-    const { platform, api, clock, proxy, scripts, end } = await setUp((script) => (script.includes('10.43.9.9') && failures-- > 0 ? { exitCode: 1, stderr: 'Error: no' } : {}));
+    const { platform, api, clock, proxy, scripts, end } = await setUp((script) =>
+      script.includes('10.43.9.9') && failures-- > 0 ? { exitCode: 1, stderr: 'Error: no' } : {},
+    );
     await clock.advance(20);
     api.seed(Services, service('odd', '10.43.9.9'));
     await clock.settle();
     assert.equal(proxy.healthy(), false);
     await clock.advance(5_000);
-    assert.deepEqual(scripts.map((s) => (s.startsWith('add table ip kt\ndelete table') ? 'scratch' : s.includes('flush table') ? 'rewrite' : 'change')), ['rewrite', 'change', 'rewrite', 'scratch']);
+    assert.deepEqual(
+      scripts.map((s) =>
+        s.startsWith('add table ip kt\ndelete table') ? 'scratch' : s.includes('flush table') ? 'rewrite' : 'change',
+      ),
+      ['rewrite', 'change', 'rewrite', 'scratch'],
+    );
     assert.equal(proxy.healthy(), true);
     assert.match(await platform.metrics.expose(), /nftables_sync_failures_total 2/);
     await end();
@@ -84,7 +111,10 @@ describe('the service proxy', () => {
 
   it('answers on the health check node port while the service has endpoints here', async () => {
     const { platform, api, clock, end } = await setUp();
-    api.seed(Services, service('lb', '10.43.0.6', { type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort: 32000 }));
+    api.seed(
+      Services,
+      service('lb', '10.43.0.6', { type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort: 32000 }),
+    );
     await clock.advance(20);
     const ask = async (): Promise<{ status: number; body: string }> => {
       const { status, body } = await platform.net.http({ method: 'GET', url: 'http://127.0.0.1:32000/' });
@@ -97,7 +127,11 @@ describe('the service proxy', () => {
     await clock.advance(20);
     const { status, body } = await ask();
     assert.equal(status, 200);
-    assert.deepEqual(JSON.parse(body), { service: { namespace: 'ns', name: 'lb' }, localEndpoints: 1, serviceProxyHealthy: true });
+    assert.deepEqual(JSON.parse(body), {
+      service: { namespace: 'ns', name: 'lb' },
+      localEndpoints: 1,
+      serviceProxyHealthy: true,
+    });
     api.remove(Services, 'ns/lb');
     await clock.advance(20);
     await assert.rejects(ask(), { code: 'ECONNREFUSED' });

@@ -13,7 +13,14 @@ import { parseCidr } from '../base/cidr.ts';
 import { Lru } from '../base/lru.ts';
 import type { Informer, InformerFactory, InformerHandler } from '../client/informer.ts';
 import type { Platform } from '../platform/platform.ts';
-import { NO_SLOTS, hostPortElements, servicePortElements, wantsLoopbackHostPort, type Element, type PortSlots } from './desired-rules.ts';
+import {
+  NO_SLOTS,
+  hostPortElements,
+  servicePortElements,
+  wantsLoopbackHostPort,
+  type Element,
+  type PortSlots,
+} from './desired-rules.ts';
 import type { NodeView } from './endpoints.ts';
 import { createHealthCheckServer } from './health-check-server.ts';
 import type { TableConfig } from './nft-script.ts';
@@ -67,12 +74,15 @@ export function createServiceProxy(deps: ServiceProxyDeps, config: ServiceProxyC
   const log = platform.log.child('proxy');
   const follower = createFollower(deps, config);
   const cleaner = createFlowCleaner({ exec: platform.exec, log }, config.commandPrefix);
-  const applier = createNftablesApplier({ ...platform, log }, {
-    tables: follower.tables,
-    ...(config.commandPrefix === undefined ? {} : { commandPrefix: config.commandPrefix }),
-    prepare: () => cleaner.add(follower.update((key, health) => checks.set(key, health))),
-    onApplied: () => cleaner.flush(),
-  });
+  const applier = createNftablesApplier(
+    { ...platform, log },
+    {
+      tables: follower.tables,
+      ...(config.commandPrefix === undefined ? {} : { commandPrefix: config.commandPrefix }),
+      prepare: () => cleaner.add(follower.update((key, health) => checks.set(key, health))),
+      onApplied: () => cleaner.flush(),
+    },
+  );
   const checks = createHealthCheckServer({ listenHttp: platform.listenHttp, log }, () => applier.healthy());
   follower.onChange(() => applier.kick());
   return {
@@ -94,7 +104,10 @@ export function createServiceProxy(deps: ServiceProxyDeps, config: ServiceProxyC
 interface Table extends RuleTable {
   readonly config: TableConfig;
   /** Of each service (key) in this family: its ports and slots. */
-  readonly services: Map<string, { readonly ports: readonly ServicePortView[]; readonly slots: ReadonlyMap<string, PortSlots> }>;
+  readonly services: Map<
+    string,
+    { readonly ports: readonly ServicePortView[]; readonly slots: ReadonlyMap<string, PortSlots> }
+  >;
 }
 
 type OnHealth = (key: string, health: Parameters<ReturnType<typeof createHealthCheckServer>['set']>[1]) => void;
@@ -130,18 +143,25 @@ function createFollower(deps: ServiceProxyDeps, config: ServiceProxyConfig): Fol
     warned.set(pod, true);
     deps.platform.log.child('proxy').warn('a host port with a loopback hostIP is not served', { pod });
   };
-  watchSources(sources, { dirty, config, changed: () => listener(), metrics: createProxyMetrics(deps.platform.metrics) });
+  watchSources(sources, {
+    dirty,
+    config,
+    changed: () => listener(),
+    metrics: createProxyMetrics(deps.platform.metrics),
+  });
   return {
     tables,
     onChange: (call) => void (listener = call),
-    waitForSync: async (signal) => void (await Promise.all(Object.values(sources).map((s: Informer<never>) => s.waitForSync(signal)))),
+    waitForSync: async (signal) =>
+      void (await Promise.all(Object.values(sources).map((s: Informer<never>) => s.waitForSync(signal)))),
     update(onHealth) {
       const node = nodeView(sources.nodes, config.nodeName);
       const stale = [...dirty.services].flatMap((key) => updateService({ key, node, tables, sources }, onHealth));
       for (const key of dirty.pods) {
         const pod = sources.pods.get(keyOf(key));
         if (pod !== undefined && wantsLoopbackHostPort(pod)) warnLoopback(key);
-        for (const table of tables) table.book.replace(`pod ${key}`, pod === undefined ? [] : hostPortElements(pod, table.config));
+        for (const table of tables)
+          table.book.replace(`pod ${key}`, pod === undefined ? [] : hostPortElements(pod, table.config));
       }
       dirty.services.clear();
       dirty.pods.clear();
@@ -156,8 +176,14 @@ function tablesOf(config: ServiceProxyConfig): Table[] {
     const family = parseCidr(serviceCidr)?.family;
     const clusterCidr = clusterCidrs.find((c) => parseCidr(c)?.family === family);
     if (family === undefined || clusterCidr === undefined) return [];
-    const mark = ((config.masqueradeMark & 0xffff_0000) >>> 0) || 0x4000_0000;
-    return [{ config: { family, name: config.nftTable, clusterCidr, serviceCidr, mark }, book: new RuleBook(), services: new Map() }];
+    const mark = (config.masqueradeMark & 0xffff_0000) >>> 0 || 0x4000_0000;
+    return [
+      {
+        config: { family, name: config.nftTable, clusterCidr, serviceCidr, mark },
+        book: new RuleBook(),
+        services: new Map(),
+      },
+    ];
   });
 }
 
@@ -180,22 +206,29 @@ function watchSources(sources: Sources, { dirty, config, metrics, changed }: Wat
   };
   // The zone of this node decides about topology hints.
   const touchAll = (): void => {
-    for (const service of sources.services.list()) touch(dirty.services, `${service.metadata.namespace}/${service.metadata.name}`);
+    for (const service of sources.services.list())
+      touch(dirty.services, `${service.metadata.namespace}/${service.metadata.name}`);
   };
   sources.slices.addIndex(BY_SERVICE, (slice) => [serviceOf(slice) ?? '']);
-  sources.services.addHandler(onEach((service) => {
-    metrics.serviceChanged();
-    touch(dirty.services, `${service.metadata.namespace}/${service.metadata.name}`);
-  }));
-  sources.slices.addHandler(onEach((slice) => {
-    metrics.endpointsChanged();
-    touch(dirty.services, serviceOf(slice));
-  }));
+  sources.services.addHandler(
+    onEach((service) => {
+      metrics.serviceChanged();
+      touch(dirty.services, `${service.metadata.namespace}/${service.metadata.name}`);
+    }),
+  );
+  sources.slices.addHandler(
+    onEach((slice) => {
+      metrics.endpointsChanged();
+      touch(dirty.services, serviceOf(slice));
+    }),
+  );
   sources.pods.addHandler(onEach((pod) => touch(dirty.pods, `${pod.metadata.namespace}/${pod.metadata.name}`)));
   sources.nodes.addHandler({
     onAdd: (node) => void (node.metadata.name === config.nodeName && touchAll()),
     onUpdate: (old, node) => {
-      const isOther = node.metadata.name !== config.nodeName || old.metadata.labels?.[ZONE_LABEL] === node.metadata.labels?.[ZONE_LABEL];
+      const isOther =
+        node.metadata.name !== config.nodeName ||
+        old.metadata.labels?.[ZONE_LABEL] === node.metadata.labels?.[ZONE_LABEL];
       if (!isOther) touchAll();
     },
   });
@@ -253,9 +286,14 @@ function updateService({ key, node, tables, sources }: Update, onHealth: OnHealt
   return stale;
 }
 
-function healthOf(service: Service | undefined, { key, tables }: { key: string; tables: readonly Table[] }): Parameters<OnHealth>[1] {
+function healthOf(
+  service: Service | undefined,
+  { key, tables }: { key: string; tables: readonly Table[] },
+): Parameters<OnHealth>[1] {
   const { healthCheckNodePort: port = 0, externalTrafficPolicy, type } = service?.spec ?? {};
   if (port === 0 || externalTrafficPolicy !== 'Local' || type !== 'LoadBalancer') return undefined;
-  const local = new Set(tables.flatMap((t) => (t.services.get(key)?.ports ?? []).flatMap((p) => p.local.map((e) => e.address))));
+  const local = new Set(
+    tables.flatMap((t) => (t.services.get(key)?.ports ?? []).flatMap((p) => p.local.map((e) => e.address))),
+  );
   return { ...keyOf(key), port, localEndpoints: local.size };
 }

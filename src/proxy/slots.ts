@@ -47,7 +47,10 @@ export function stickySlots(previous: readonly Slot[], wanted: readonly string[]
 }
 
 /** Spare slots stay with who has them while that is fair, else go to the endpoint with the fewest. */
-function lendSpare(slots: readonly (Slot | undefined)[], { previous, load }: { previous: readonly Slot[]; load: Map<string, number> }): readonly Slot[] {
+function lendSpare(
+  slots: readonly (Slot | undefined)[],
+  { previous, load }: { previous: readonly Slot[]; load: Map<string, number> },
+): readonly Slot[] {
   const fair = Math.ceil(slots.length / load.size);
   return slots.map((slot, i) => {
     if (slot !== undefined) return slot;

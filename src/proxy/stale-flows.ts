@@ -22,7 +22,12 @@ export function staleFlows(before: readonly ServicePortView[], after: readonly S
   }
   for (const [key, port] of now) {
     // Datagrams that came before there was an endpoint may be tracked as meant for this host itself.
-    if (port.protocol === 'udp' && port.nodePort > 0 && endpointAddresses(was.get(key)).length === 0 && endpointAddresses(port).length > 0) {
+    if (
+      port.protocol === 'udp' &&
+      port.nodePort > 0 &&
+      endpointAddresses(was.get(key)).length === 0 &&
+      endpointAddresses(port).length > 0
+    ) {
       filters.push(['--orig-port-dst', String(port.nodePort)]);
     }
   }
@@ -38,7 +43,12 @@ function endpointAddresses(port: ServicePortView | undefined): string[] {
 }
 
 function flowsTo(port: ServicePortView, address: string): FlowFilter[] {
-  const fronts: FlowFilter[] = [port.clusterIp, ...port.externalIps, ...port.loadBalancerIps].map((ip) => ['--orig-dst', ip, '--orig-port-dst', String(port.port)]);
+  const fronts: FlowFilter[] = [port.clusterIp, ...port.externalIps, ...port.loadBalancerIps].map((ip) => [
+    '--orig-dst',
+    ip,
+    '--orig-port-dst',
+    String(port.port),
+  ]);
   if (port.nodePort > 0) fronts.push(['--orig-port-dst', String(port.nodePort)]);
   return fronts.map((front) => [...front, '--dst-nat', address]);
 }
@@ -51,7 +61,10 @@ export interface FlowCleaner {
 }
 
 /** Makes a cleaner. Without the program it says so once. */
-export function createFlowCleaner({ exec, log }: { readonly exec: Exec; readonly log: Log }, commandPrefix: readonly string[] = []): FlowCleaner {
+export function createFlowCleaner(
+  { exec, log }: { readonly exec: Exec; readonly log: Log },
+  commandPrefix: readonly string[] = [],
+): FlowCleaner {
   const waiting = new Map<string, FlowFilter>();
   let running = false;
   let missing = false;
@@ -65,14 +78,26 @@ export function createFlowCleaner({ exec, log }: { readonly exec: Exec; readonly
   }
   async function remove(filter: FlowFilter): Promise<void> {
     if (missing) return;
-    const [file, ...args] = [...commandPrefix, 'conntrack', '-D', '-p', 'udp', ...(isIpv6(filter) ? ['-f', 'ipv6'] : []), ...filter];
+    const [file, ...args] = [
+      ...commandPrefix,
+      'conntrack',
+      '-D',
+      '-p',
+      'udp',
+      ...(isIpv6(filter) ? ['-f', 'ipv6'] : []),
+      ...filter,
+    ];
     try {
       const result = await exec.run(file as string, args);
       // It exits with 1 when no flow matched.
-      if (result.exitCode > 1) log.warn('stale UDP flows were not removed', { filter: filter.join(' '), stderr: result.stderr.trim() });
+      if (result.exitCode > 1)
+        log.warn('stale UDP flows were not removed', { filter: filter.join(' '), stderr: result.stderr.trim() });
     } catch (error) {
       missing = (error as { code?: unknown }).code === 'ENOENT';
-      log.warn('stale UDP flows cannot be removed: clients of UDP services may talk to endpoints that are gone until they pause. Install conntrack', { err: error });
+      log.warn(
+        'stale UDP flows cannot be removed: clients of UDP services may talk to endpoints that are gone until they pause. Install conntrack',
+        { err: error },
+      );
     }
   }
   return {

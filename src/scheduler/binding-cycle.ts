@@ -27,7 +27,12 @@ export function reserve({ profile, state, pod, nodeName }: BindingInput): Status
 }
 
 /** Gives back, in reverse order. */
-export function unreserve({ profile, state, pod, nodeName }: Pick<BindingInput, 'profile' | 'state' | 'pod' | 'nodeName'>): void {
+export function unreserve({
+  profile,
+  state,
+  pod,
+  nodeName,
+}: Pick<BindingInput, 'profile' | 'state' | 'pod' | 'nodeName'>): void {
   for (const plugin of profile.plugins.toReversed()) plugin.unreserve?.(state, pod, nodeName);
 }
 
@@ -35,7 +40,14 @@ export function unreserve({ profile, state, pod, nodeName }: Pick<BindingInput, 
 const MAX_WAIT_MS = 900_000;
 
 /** Runs the Permit point and waits for those plugins that say so. */
-async function runPermit({ profile, state, pod, nodeName, signal, waitingPods }: BindingInput): Promise<Status | undefined> {
+async function runPermit({
+  profile,
+  state,
+  pod,
+  nodeName,
+  signal,
+  waitingPods,
+}: BindingInput): Promise<Status | undefined> {
   const timeouts = new Map<string, number>();
   for (const plugin of profile.plugins) {
     const permit = plugin.permit?.(state, pod, nodeName);

@@ -1,6 +1,14 @@
 /** Follows the objects that plugins look up beside nodes and pods, and turns their changes into events that wake waiting pods. */
 import {
-  Namespaces, PersistentVolumeClaims, PersistentVolumes, PodDisruptionBudgets, ReplicaSets, ReplicationControllers, Services, StatefulSets, StorageClasses,
+  Namespaces,
+  PersistentVolumeClaims,
+  PersistentVolumes,
+  PodDisruptionBudgets,
+  ReplicaSets,
+  ReplicationControllers,
+  Services,
+  StatefulSets,
+  StorageClasses,
 } from '../api/gen/resources.ts';
 import { deepEqual } from '../base/equal.ts';
 import type { KubernetesObject } from '../api/object.ts';
@@ -24,8 +32,10 @@ export function followClusterObjects(informers: InformerFactory): FollowedObject
   const namespaces = informers.informer(Namespaces);
   const budgets = informers.informer(PodDisruptionBudgets);
   const owners = {
-    services: informers.informer(Services), replicationControllers: informers.informer(ReplicationControllers),
-    replicaSets: informers.informer(ReplicaSets), statefulSets: informers.informer(StatefulSets),
+    services: informers.informer(Services),
+    replicationControllers: informers.informer(ReplicationControllers),
+    replicaSets: informers.informer(ReplicaSets),
+    statefulSets: informers.informer(StatefulSets),
   };
   return {
     claim: (namespace, name) => claims.get({ namespace, name }),
@@ -36,7 +46,11 @@ export function followClusterObjects(informers: InformerFactory): FollowedObject
     siblings: createSiblingSelector(owners),
     onEvent(notify) {
       for (const informer of [claims, volumes, classes] as unknown as Informer<KubernetesObject>[]) {
-        informer.addHandler({ onAdd: (now) => notify('storage', undefined, now), onUpdate: (old, now) => notify('storage', old, now), onDelete: (old) => notify('storage', old, undefined) });
+        informer.addHandler({
+          onAdd: (now) => notify('storage', undefined, now),
+          onUpdate: (old, now) => notify('storage', old, now),
+          onDelete: (old) => notify('storage', old, undefined),
+        });
       }
       namespaces.addHandler({
         onUpdate(old, now) {
@@ -45,7 +59,11 @@ export function followClusterObjects(informers: InformerFactory): FollowedObject
       });
     },
     async waitForSync(signal) {
-      await Promise.all([claims, volumes, classes, namespaces, budgets, ...Object.values(owners)].map((informer) => informer.waitForSync(signal)));
+      await Promise.all(
+        [claims, volumes, classes, namespaces, budgets, ...Object.values(owners)].map((informer) =>
+          informer.waitForSync(signal),
+        ),
+      );
     },
   };
 }

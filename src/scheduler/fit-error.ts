@@ -20,7 +20,8 @@ export function fitErrorMessage(diagnosis: Diagnosis): string {
   const after = postFilter === undefined || postFilter === '' ? '' : ` ${postFilter}`;
   if (preFilter !== undefined) return `${head}: ${preFilter.reasons.join(', ')}.${after}`;
   const counts = new Map<string, number>();
-  for (const status of statuses.values()) for (const reason of status.reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  for (const status of statuses.values())
+    for (const reason of status.reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
   const reasons = [...counts].map(([reason, count]) => `${count} ${reason}`).sort();
   return `${head}: ${reasons.join(', ')}.${after}`;
 }
@@ -31,6 +32,8 @@ export function rejectingPlugins(diagnosis: Diagnosis): ReadonlySet<string> {
   if (diagnosis.preFilter !== undefined) names.add(diagnosis.preFilter.plugin);
   for (const status of diagnosis.statuses.values()) names.add(status.plugin);
   // Without a node any new one may help; every filter plugin waits for nodes.
-  if (diagnosis.nodeCount === 0) for (const name of ['NodeResourcesFit', 'NodeName', 'NodeAffinity', 'TaintToleration', 'NodeUnschedulable']) names.add(name);
+  if (diagnosis.nodeCount === 0)
+    for (const name of ['NodeResourcesFit', 'NodeName', 'NodeAffinity', 'TaintToleration', 'NodeUnschedulable'])
+      names.add(name);
   return names;
 }

@@ -51,7 +51,8 @@ export function nodeChanges(old: Node, node: Node): ClusterEvent[] {
   const changes: ClusterEvent[] = [];
   if (!deepEqual(old.status?.allocatable, node.status?.allocatable)) changes.push('node/update-allocatable');
   if (!deepEqual(old.metadata.labels, node.metadata.labels)) changes.push('node/update-label');
-  if (!deepEqual(old.spec?.taints, node.spec?.taints) || old.spec?.unschedulable !== node.spec?.unschedulable) changes.push('node/update-taint');
+  if (!deepEqual(old.spec?.taints, node.spec?.taints) || old.spec?.unschedulable !== node.spec?.unschedulable)
+    changes.push('node/update-taint');
   const conditions = (n: Node): unknown => n.status?.conditions?.map((c) => [c.type, c.status]);
   if (!deepEqual(conditions(old), conditions(node))) changes.push('node/update-condition');
   return changes;
@@ -90,7 +91,8 @@ function followPods({ pods, cache, queue, nominations, ownPods }: FollowDeps): v
         if (!assigned(old)) queue.notify('assigned-pod/add', undefined, pod);
         else if (assignedPartChanged(old, pod)) queue.notify('assigned-pod/update', old, pod);
       } else if (assigned(old)) leave(old);
-      else if (pending(pod) && !cache.isAssumed(pod.metadata.uid ?? '') && schedulingPartChanged(old, pod)) queue.update(old, pod);
+      else if (pending(pod) && !cache.isAssumed(pod.metadata.uid ?? '') && schedulingPartChanged(old, pod))
+        queue.update(old, pod);
       else if (isFinished(pod)) queue.remove(pod.metadata.uid ?? '');
     },
     onDelete: leave,
@@ -106,7 +108,11 @@ function followNomination(nominations: Nominator, old: Pod, pod: Pod): void {
 
 /** What of a running pod others' placement depends on: most updates are of its status. */
 function assignedPartChanged(old: Pod, pod: Pod): boolean {
-  return !deepEqual(old.metadata.labels, pod.metadata.labels) || !deepEqual(podRequests(old).requests, podRequests(pod).requests) || (old.metadata.deletionTimestamp === undefined) !== (pod.metadata.deletionTimestamp === undefined);
+  return (
+    !deepEqual(old.metadata.labels, pod.metadata.labels) ||
+    !deepEqual(podRequests(old).requests, podRequests(pod).requests) ||
+    (old.metadata.deletionTimestamp === undefined) !== (pod.metadata.deletionTimestamp === undefined)
+  );
 }
 
 /** Status updates of a waiting pod (our own condition) are no reason to try again. */

@@ -7,16 +7,39 @@ import type { Client } from '../client/client.ts';
 import type { Clock } from '../platform/clock.ts';
 
 /** Patches the condition. A pod that is gone is no error. */
-export async function reportUnschedulable(client: Client, pod: Pod, report: { message: string; clock: Clock; nominatedNode?: string }): Promise<void> {
+export async function reportUnschedulable(
+  client: Client,
+  pod: Pod,
+  report: { message: string; clock: Clock; nominatedNode?: string },
+): Promise<void> {
   const { name = '', namespace = '', uid } = pod.metadata;
   const current = pod.status?.conditions?.find((c) => c.type === 'PodScheduled');
-  const renominated = report.nominatedNode !== undefined && report.nominatedNode !== (pod.status?.nominatedNodeName ?? '');
-  if (current?.status === 'False' && current.reason === 'Unschedulable' && current.message === report.message && !renominated) return;
+  const renominated =
+    report.nominatedNode !== undefined && report.nominatedNode !== (pod.status?.nominatedNodeName ?? '');
+  if (
+    current?.status === 'False' &&
+    current.reason === 'Unschedulable' &&
+    current.message === report.message &&
+    !renominated
+  )
+    return;
   const condition: PodCondition = {
-    type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: report.message,
-    lastTransitionTime: current?.status === 'False' ? (current.lastTransitionTime ?? formatTime(report.clock.nowMs())) : formatTime(report.clock.nowMs()),
+    type: 'PodScheduled',
+    status: 'False',
+    reason: 'Unschedulable',
+    message: report.message,
+    lastTransitionTime:
+      current?.status === 'False'
+        ? (current.lastTransitionTime ?? formatTime(report.clock.nowMs()))
+        : formatTime(report.clock.nowMs()),
   };
-  const patch = { metadata: { uid }, status: { conditions: [condition], ...(renominated ? { nominatedNodeName: report.nominatedNode === '' ? null : report.nominatedNode } : {}) } };
+  const patch = {
+    metadata: { uid },
+    status: {
+      conditions: [condition],
+      ...(renominated ? { nominatedNodeName: report.nominatedNode === '' ? null : report.nominatedNode } : {}),
+    },
+  };
   try {
     await client.resource(Pods).patch({ namespace, name }, { type: 'strategic', patch }, { subresource: 'status' });
   } catch (error) {

@@ -11,7 +11,8 @@ import { testNode, testPluginDeps, testPod } from './scheduler-fixture.ts';
 
 const plugins = schedulerPlugins.map(({ create }) => create(testPluginDeps()));
 const profile: Profile = {
-  schedulerName: 'default-scheduler', plugins,
+  schedulerName: 'default-scheduler',
+  plugins,
   weights: Object.fromEntries(schedulerPlugins.map(({ weight }, i) => [plugins[i]?.name ?? '', weight])),
 };
 
@@ -19,22 +20,77 @@ function schedule(nodes: readonly Node[], pod: Pod, running: readonly (readonly 
   const cache = createSchedulerCache();
   for (const node of nodes) cache.addNode(node);
   for (const [placed, node] of running) cache.assume(placed, node);
-  return schedulePod({ profile, pod, snapshot: cache.snapshot(), random: createSeededRandom(7), cursor: { startAt: 0 } }, new Map());
+  return schedulePod(
+    { profile, pod, snapshot: cache.snapshot(), random: createSeededRandom(7), cursor: { startAt: 0 } },
+    new Map(),
+  );
 }
 
 const taint = { key: 'dedicated', value: 'x', effect: 'NoSchedule' };
 
-const refusals: readonly { name: string; nodes: Node[]; pod: Pod; running?: (readonly [Pod, string])[]; message: string; rejectedBy: string[] }[] = [
-  { name: 'no nodes', nodes: [], pod: testPod('p'), message: 'no nodes available to schedule pods', rejectedBy: ['NodeAffinity', 'NodeName', 'NodeResourcesFit', 'NodeUnschedulable', 'TaintToleration'] },
-  { name: 'too little cpu and memory', nodes: [testNode('a', { cpu: '1' }), testNode('b', { memory: '1Gi' })], pod: testPod('p', { cpu: '2', memory: '2Gi' }), message: '0/2 nodes are available: 1 Insufficient cpu, 1 Insufficient memory.', rejectedBy: ['NodeResourcesFit'] },
-  { name: 'no pod slot left', nodes: [testNode('a', { pods: '1' })], running: [[testPod('q'), 'a']], pod: testPod('p'), message: '0/1 nodes are available: 1 Too many pods.', rejectedBy: ['NodeResourcesFit'] },
-  { name: 'used up by others', nodes: [testNode('a', { cpu: '2' })], running: [[testPod('q', { cpu: '1500m' }), 'a']], pod: testPod('p', { cpu: '600m' }), message: '0/1 nodes are available: 1 Insufficient cpu.', rejectedBy: ['NodeResourcesFit'] },
-  { name: 'tainted and cordoned', nodes: [testNode('a', { spec: { taints: [taint] } }), testNode('b', { spec: { unschedulable: true } })], pod: testPod('p'), message: '0/2 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable.', rejectedBy: ['NodeUnschedulable', 'TaintToleration'] },
-  { name: 'selector', nodes: [testNode('a'), testNode('b')], pod: testPod('p', { spec: { nodeSelector: { disk: 'ssd' } } }), message: "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector.", rejectedBy: ['NodeAffinity'] },
+const refusals: readonly {
+  name: string;
+  nodes: Node[];
+  pod: Pod;
+  running?: (readonly [Pod, string])[];
+  message: string;
+  rejectedBy: string[];
+}[] = [
   {
-    name: 'host port', nodes: [testNode('a')], running: [[testPod('q', { spec: { containers: [{ name: 'c', ports: [{ containerPort: 1, hostPort: 80 }] }] } }), 'a']],
-    pod: testPod('p', { spec: { containers: [{ name: 'c', ports: [{ containerPort: 1, hostPort: 80, hostIP: '10.0.0.1' }] }] } }),
-    message: "0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports.", rejectedBy: ['NodePorts'],
+    name: 'no nodes',
+    nodes: [],
+    pod: testPod('p'),
+    message: 'no nodes available to schedule pods',
+    rejectedBy: ['NodeAffinity', 'NodeName', 'NodeResourcesFit', 'NodeUnschedulable', 'TaintToleration'],
+  },
+  {
+    name: 'too little cpu and memory',
+    nodes: [testNode('a', { cpu: '1' }), testNode('b', { memory: '1Gi' })],
+    pod: testPod('p', { cpu: '2', memory: '2Gi' }),
+    message: '0/2 nodes are available: 1 Insufficient cpu, 1 Insufficient memory.',
+    rejectedBy: ['NodeResourcesFit'],
+  },
+  {
+    name: 'no pod slot left',
+    nodes: [testNode('a', { pods: '1' })],
+    running: [[testPod('q'), 'a']],
+    pod: testPod('p'),
+    message: '0/1 nodes are available: 1 Too many pods.',
+    rejectedBy: ['NodeResourcesFit'],
+  },
+  {
+    name: 'used up by others',
+    nodes: [testNode('a', { cpu: '2' })],
+    running: [[testPod('q', { cpu: '1500m' }), 'a']],
+    pod: testPod('p', { cpu: '600m' }),
+    message: '0/1 nodes are available: 1 Insufficient cpu.',
+    rejectedBy: ['NodeResourcesFit'],
+  },
+  {
+    name: 'tainted and cordoned',
+    nodes: [testNode('a', { spec: { taints: [taint] } }), testNode('b', { spec: { unschedulable: true } })],
+    pod: testPod('p'),
+    message: '0/2 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable.',
+    rejectedBy: ['NodeUnschedulable', 'TaintToleration'],
+  },
+  {
+    name: 'selector',
+    nodes: [testNode('a'), testNode('b')],
+    pod: testPod('p', { spec: { nodeSelector: { disk: 'ssd' } } }),
+    message: "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector.",
+    rejectedBy: ['NodeAffinity'],
+  },
+  {
+    name: 'host port',
+    nodes: [testNode('a')],
+    running: [
+      [testPod('q', { spec: { containers: [{ name: 'c', ports: [{ containerPort: 1, hostPort: 80 }] }] } }), 'a'],
+    ],
+    pod: testPod('p', {
+      spec: { containers: [{ name: 'c', ports: [{ containerPort: 1, hostPort: 80, hostIP: '10.0.0.1' }] }] },
+    }),
+    message: "0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports.",
+    rejectedBy: ['NodePorts'],
   },
 ];
 
@@ -50,18 +106,39 @@ for (const { name, nodes, pod, running, message, rejectedBy } of refusals) {
 
 test('the least allocated node wins', () => {
   const busy = testPod('q', { cpu: '3', memory: '6Gi' });
-  assert.equal(schedule([testNode('a'), testNode('b')], testPod('p', { cpu: '500m', memory: '1Gi' }), [[busy, 'a']]).node, 'b');
+  assert.equal(
+    schedule([testNode('a'), testNode('b')], testPod('p', { cpu: '500m', memory: '1Gi' }), [[busy, 'a']]).node,
+    'b',
+  );
 });
 
 test('balance outweighs where totals are alike', () => {
   const cpuHeavy = testPod('q', { cpu: '3' });
-  const result = schedule([testNode('a'), testNode('b')], testPod('p', { cpu: '100m', memory: '4Gi' }), [[cpuHeavy, 'a'], [testPod('r', { cpu: '1500m', memory: '3Gi' }), 'b']]);
+  const result = schedule([testNode('a'), testNode('b')], testPod('p', { cpu: '100m', memory: '4Gi' }), [
+    [cpuHeavy, 'a'],
+    [testPod('r', { cpu: '1500m', memory: '3Gi' }), 'b'],
+  ]);
   assert.notEqual(result.node, undefined);
 });
 
 test('a preferred node affinity outweighs allocation', () => {
-  const pod = testPod('p', { cpu: '100m', spec: { affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 50, preference: { matchExpressions: [{ key: 'disk', operator: 'In', values: ['ssd'] }] } }] } } } });
-  assert.equal(schedule([testNode('a', { labels: { disk: 'ssd' } }), testNode('b')], pod, [[testPod('q', { cpu: '1' }), 'a']]).node, 'a');
+  const pod = testPod('p', {
+    cpu: '100m',
+    spec: {
+      affinity: {
+        nodeAffinity: {
+          preferredDuringSchedulingIgnoredDuringExecution: [
+            { weight: 50, preference: { matchExpressions: [{ key: 'disk', operator: 'In', values: ['ssd'] }] } },
+          ],
+        },
+      },
+    },
+  });
+  assert.equal(
+    schedule([testNode('a', { labels: { disk: 'ssd' } }), testNode('b')], pod, [[testPod('q', { cpu: '1' }), 'a']])
+      .node,
+    'a',
+  );
 });
 
 test('PreferNoSchedule taints are avoided', () => {
@@ -70,10 +147,24 @@ test('PreferNoSchedule taints are avoided', () => {
 });
 
 test('a DaemonSet pod looks at its own node only', () => {
-  const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['b'] }] }] } } };
+  const affinity = {
+    nodeAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: {
+        nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['b'] }] }],
+      },
+    },
+  };
   assert.equal(schedule([testNode('a'), testNode('b')], testPod('p', { spec: { affinity } })).node, 'b');
 });
 
 test('samples as upstream does', () => {
-  for (const [nodes, wanted] of [[10, 10], [99, 99], [100, 100], [1000, 420], [5000, 500], [15_000, 750]] as const) assert.equal(feasibleNodesToFind(nodes), wanted, String(nodes));
+  for (const [nodes, wanted] of [
+    [10, 10],
+    [99, 99],
+    [100, 100],
+    [1000, 420],
+    [5000, 500],
+    [15_000, 750],
+  ] as const)
+    assert.equal(feasibleNodesToFind(nodes), wanted, String(nodes));
 });

@@ -8,7 +8,14 @@ import type { Random } from '../platform/random.ts';
 import type { NodeInfo, Snapshot } from './cache/node-info.ts';
 import type { Diagnosis } from './fit-error.ts';
 import type { CycleState, Nominations, SchedulerPlugin } from './framework/plugin.ts';
-import { runFilters, runFiltersWithNominated, runPreFilter, runScores, type NodeScore, type Profile } from './framework/profile.ts';
+import {
+  runFilters,
+  runFiltersWithNominated,
+  runPreFilter,
+  runScores,
+  type NodeScore,
+  type Profile,
+} from './framework/profile.ts';
 import { unresolvable, type Status } from './framework/status.ts';
 
 /** The chosen node, or why there is none. */
@@ -41,27 +48,46 @@ export function schedulePod(input: ScheduleInput, state: CycleState): ScheduleRe
   const { profile, pod, snapshot } = input;
   const nodeCount = snapshot.nodes.length;
   const pre = runPreFilter(profile, state, { pod, snapshot });
-  if (pre.rejection !== undefined) return { node: undefined, diagnosis: { nodeCount, statuses: new Map(), preFilter: pre.rejection }, filters: [] };
+  if (pre.rejection !== undefined)
+    return { node: undefined, diagnosis: { nodeCount, statuses: new Map(), preFilter: pre.rejection }, filters: [] };
   const statuses = new Map<string, Status>();
   const feasible: NodeInfo[] = [];
   const nominated = pod.status?.nominatedNodeName;
   const nominatedInfo = nominated === undefined ? undefined : snapshot.byName(nominated);
-  if (nominatedInfo !== undefined && filterNode(input, state, { filters: pre.filters, node: nominatedInfo }) === undefined) feasible.push(nominatedInfo);
+  if (
+    nominatedInfo !== undefined &&
+    filterNode(input, state, { filters: pre.filters, node: nominatedInfo }) === undefined
+  )
+    feasible.push(nominatedInfo);
   else findFeasible(input, state, { pre, statuses, feasible });
-  if (feasible.length === 0) return { node: undefined, diagnosis: { nodeCount, statuses: withExcluded(statuses, pre, snapshot) }, filters: pre.filters };
+  if (feasible.length === 0)
+    return {
+      node: undefined,
+      diagnosis: { nodeCount, statuses: withExcluded(statuses, pre, snapshot) },
+      filters: pre.filters,
+    };
   const [only] = feasible;
   if (feasible.length === 1 && only !== undefined) return { node: only.name, scores: [], statuses };
   const scores = runScores(profile, state, { pod, nodes: feasible, snapshot });
   return { node: chooseBest(scores, input.random), scores, statuses };
 }
 
-function filterNode({ pod, nominations }: ScheduleInput, state: CycleState, { filters, node }: { filters: readonly SchedulerPlugin[]; node: NodeInfo }): Status | undefined {
-  if (nominations === undefined || nominations.on(node.name).length === 0) return runFilters(filters, state, { pod, node });
+function filterNode(
+  { pod, nominations }: ScheduleInput,
+  state: CycleState,
+  { filters, node }: { filters: readonly SchedulerPlugin[]; node: NodeInfo },
+): Status | undefined {
+  if (nominations === undefined || nominations.on(node.name).length === 0)
+    return runFilters(filters, state, { pod, node });
   return runFiltersWithNominated(filters, state, { pod, node, nominations });
 }
 
 /** Nodes that PreFilter ruled out have a reason, too. */
-function withExcluded(statuses: Map<string, Status>, pre: ReturnType<typeof runPreFilter>, snapshot: Snapshot): ReadonlyMap<string, Status> {
+function withExcluded(
+  statuses: Map<string, Status>,
+  pre: ReturnType<typeof runPreFilter>,
+  snapshot: Snapshot,
+): ReadonlyMap<string, Status> {
   if (pre.nodeNames === undefined) return statuses;
   const plugins = pre.narrowedBy ?? [];
   const status = unresolvable(plugins[0] ?? '', `node(s) didn't satisfy plugin(s) [${plugins.join(' ')}]`);
@@ -70,7 +96,8 @@ function withExcluded(statuses: Map<string, Status>, pre: ReturnType<typeof runP
 }
 
 function findFeasible(
-  input: ScheduleInput, state: CycleState,
+  input: ScheduleInput,
+  state: CycleState,
   found: { pre: ReturnType<typeof runPreFilter>; statuses: Map<string, Status>; feasible: NodeInfo[] },
 ): void {
   const { snapshot, cursor } = input;

@@ -12,9 +12,23 @@ const SECONDS = [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 
 
 /** Registers the metrics. */
 export function createSchedulerMetrics(metrics: Metrics): SchedulerMetrics {
-  const attempts = metrics.counter({ name: 'scheduler_schedule_attempts_total', help: 'Attempts to schedule pods, by result', labels: ['result', 'profile'] });
-  const sli = metrics.histogram({ name: 'scheduler_pod_scheduling_sli_duration_seconds', help: 'From entering the queue to bound', labels: [], buckets: SECONDS });
-  const algorithm = metrics.histogram({ name: 'scheduler_scheduling_algorithm_duration_seconds', help: 'Time to find a node', labels: [], buckets: SECONDS });
+  const attempts = metrics.counter({
+    name: 'scheduler_schedule_attempts_total',
+    help: 'Attempts to schedule pods, by result',
+    labels: ['result', 'profile'],
+  });
+  const sli = metrics.histogram({
+    name: 'scheduler_pod_scheduling_sli_duration_seconds',
+    help: 'From entering the queue to bound',
+    labels: [],
+    buckets: SECONDS,
+  });
+  const algorithm = metrics.histogram({
+    name: 'scheduler_scheduling_algorithm_duration_seconds',
+    help: 'Time to find a node',
+    labels: [],
+    buckets: SECONDS,
+  });
   return {
     attempt(result, seconds) {
       attempts.inc({ result, profile: 'default-scheduler' });

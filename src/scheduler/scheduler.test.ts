@@ -26,7 +26,11 @@ interface Running {
 }
 
 /** The scheduler against the small fake API. Binding sets the node, unless `onBind` says otherwise. */
-async function start(t: TestContext, before: (api: FakeApi) => void, onBind: (name: string, attempt: number) => boolean | void = () => true): Promise<Running> {
+async function start(
+  t: TestContext,
+  before: (api: FakeApi) => void,
+  onBind: (name: string, attempt: number) => boolean | void = () => true,
+): Promise<Running> {
   const clock = new VirtualClock();
   const api = createFakeApi(() => formatTime(clock.nowMs()));
   before(api);
@@ -37,23 +41,36 @@ async function start(t: TestContext, before: (api: FakeApi) => void, onBind: (na
     attempts.set(name, (attempts.get(name) ?? 0) + 1);
     if (onBind(name, attempts.get(name) ?? 1) === false) return;
     const nodeName = (body as { target: { name: string } }).target.name;
-    api.modify<Pod>(Pods, `default/${name}`, (old) => ({ ...old, spec: { ...old.spec, nodeName } as Pod['spec'] & object }));
+    api.modify<Pod>(Pods, `default/${name}`, (old) => ({
+      ...old,
+      spec: { ...old.spec, nodeName } as Pod['spec'] & object,
+    }));
   };
   const [random, log] = [createSeededRandom(1), createMemoryLog()];
-  const client = createInProcessClient({ handler: api.handler, clock, principal: { name: 'system:kube-scheduler', groups: [] }, userAgent: 'scheduler' });
+  const client = createInProcessClient({
+    handler: api.handler,
+    clock,
+    principal: { name: 'system:kube-scheduler', groups: [] },
+    userAgent: 'scheduler',
+  });
   const broadcaster = createEventBroadcaster({ client, clock, random, log });
   const informers = createInformerFactory({ client, clock, random, log });
   const platform = { clock, random, log, metrics: createMemoryMetrics(), crypto: undefined as never };
   const stop = new AbortController();
   t.after(() => stop.abort(new Error('test over')));
   broadcaster.start(stop.signal);
-  const scheduler = createScheduler({ client, informers, recorder: broadcaster.recorderFor('default-scheduler'), platform }, { schedulerName: 'default-scheduler' });
+  const scheduler = createScheduler(
+    { client, informers, recorder: broadcaster.recorderFor('default-scheduler'), platform },
+    { schedulerName: 'default-scheduler' },
+  );
   const started = scheduler.start(stop.signal);
   await clock.advance(100);
   await started;
   await clock.advance(100);
   return {
-    api, clock, counts: () => scheduler.counts(),
+    api,
+    clock,
+    counts: () => scheduler.counts(),
     bindings: () => api.requests.filter((r) => r.path.endsWith('/binding')).map((r) => r.path.split('/').at(-2) ?? ''),
     events: () => api.objects(Events).map((event) => `${event.type} ${event.reason} ${event.message}`),
     pod: (name) => api.objects(Pods).find((pod) => pod.metadata.name === name),
@@ -62,26 +79,40 @@ async function start(t: TestContext, before: (api: FakeApi) => void, onBind: (na
 const idle = { active: 0, backoff: 0, unschedulable: 0, gated: 0 };
 
 test('pods are bound, and counted before they are seen bound', async (t) => {
-  const run = await start(t, (api) => {
-    api.seed(Nodes, testNode('a', { cpu: '1' }));
-    for (const name of ['p', 'q']) api.seed(Pods, testPod(name, { cpu: '600m' }));
-  }, () => false); // Bound, but never seen bound.
+  const run = await start(
+    t,
+    (api) => {
+      api.seed(Nodes, testNode('a', { cpu: '1' }));
+      for (const name of ['p', 'q']) api.seed(Pods, testPod(name, { cpu: '600m' }));
+    },
+    () => false,
+  ); // Bound, but never seen bound.
   assert.equal(run.bindings().length, 1, 'the second does not fit beside the assumed first');
   assert.deepEqual(run.counts(), { ...idle, unschedulable: 1 });
   await run.clock.advance(2000);
-  assert.ok(run.events().some((event) => event === 'Normal Scheduled Successfully assigned default/p to a'), run.events().join('\n'));
+  assert.ok(
+    run.events().some((event) => event === 'Normal Scheduled Successfully assigned default/p to a'),
+    run.events().join('\n'),
+  );
   const condition = run.pod('q')?.status?.conditions?.[0];
-  assert.equal(condition?.message, '0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.');
+  assert.equal(
+    condition?.message,
+    '0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
+  );
   assert.deepEqual([condition?.type, condition?.status, condition?.reason], ['PodScheduled', 'False', 'Unschedulable']);
 });
 
 test('a failed binding gives the room back and is tried again', async (t) => {
-  const run = await start(t, (api) => {
-    api.seed(Nodes, testNode('a', { cpu: '1' }));
-    api.seed(Pods, testPod('p', { cpu: '600m' }));
-  }, (_name, attempt) => {
-    if (attempt === 1) throw internalError('store is away');
-  });
+  const run = await start(
+    t,
+    (api) => {
+      api.seed(Nodes, testNode('a', { cpu: '1' }));
+      api.seed(Pods, testPod('p', { cpu: '600m' }));
+    },
+    (_name, attempt) => {
+      if (attempt === 1) throw internalError('store is away');
+    },
+  );
   assert.deepEqual(run.counts(), { ...idle, backoff: 1 });
   await run.clock.advance(1000);
   assert.equal(run.bindings().length, 2);
@@ -90,12 +121,16 @@ test('a failed binding gives the room back and is tried again', async (t) => {
 });
 
 test('a pod deleted while it is bound is forgotten', async (t) => {
-  const run: Running = await start(t, (api) => {
-    api.seed(Nodes, testNode('a', { cpu: '1' }));
-    api.seed(Pods, testPod('p', { cpu: '600m' }));
-  }, () => {
-    throw notFound({ group: '', resource: 'pods' }, 'p');
-  });
+  const run: Running = await start(
+    t,
+    (api) => {
+      api.seed(Nodes, testNode('a', { cpu: '1' }));
+      api.seed(Pods, testPod('p', { cpu: '600m' }));
+    },
+    () => {
+      throw notFound({ group: '', resource: 'pods' }, 'p');
+    },
+  );
   run.api.remove(Pods, 'default/p');
   await run.clock.advance(20_000);
   assert.deepEqual([run.bindings().length, run.counts()], [1, idle]);
@@ -119,7 +154,10 @@ test('a more important pod takes the place of a less important one', async (t) =
   assert.equal(run.pod('low'), undefined, 'evicted');
   await run.clock.advance(5000);
   assert.equal(run.pod('high')?.spec?.nodeName, 'a');
-  assert.ok(run.api.requests.some((r) => JSON.stringify(r.body ?? '').includes('"nominatedNodeName":"a"')), 'nominated');
+  assert.ok(
+    run.api.requests.some((r) => JSON.stringify(r.body ?? '').includes('"nominatedNodeName":"a"')),
+    'nominated',
+  );
   assert.ok(run.events().includes('Normal Preempted Preempted by pod uid-high on node a'), run.events().join('\n'));
 });
 

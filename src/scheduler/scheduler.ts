@@ -45,7 +45,12 @@ export interface Scheduler {
   /** Follows the cluster and schedules until the signal aborts. Resolves once its informers have synced. */
   start(signal: AbortSignal): Promise<void>;
   /** Pods in the queue's parts, for metrics and tests. */
-  counts(): { readonly active: number; readonly backoff: number; readonly unschedulable: number; readonly gated: number };
+  counts(): {
+    readonly active: number;
+    readonly backoff: number;
+    readonly unschedulable: number;
+    readonly gated: number;
+  };
 }
 
 /** A pod that found no node, and what preemption made of it. */
@@ -63,7 +68,14 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
   const log = platform.log.child('scheduler');
   const random = platform.random.fork('scheduler');
   const objects = followClusterObjects(informers);
-  const pluginDeps = { ...objects, client, clock: platform.clock, random, recorder: deps.recorder, schedulerName: config.schedulerName };
+  const pluginDeps = {
+    ...objects,
+    client,
+    clock: platform.clock,
+    random,
+    recorder: deps.recorder,
+    schedulerName: config.schedulerName,
+  };
   const plugins = schedulerPlugins.map(({ create }) => create(pluginDeps));
   const nominations = createNominator();
   const waitingPods = createWaitingPods(platform.clock);
@@ -74,7 +86,9 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
   const sorter = plugins.find((p) => p.less !== undefined);
   const queue = createSchedulingQueue(
     {
-      clock: platform.clock, plugins, less: (a, b) => sorter?.less?.(a, b) ?? 0,
+      clock: platform.clock,
+      plugins,
+      less: (a, b) => sorter?.less?.(a, b) ?? 0,
       preEnqueue: (pod) => plugins.map((p) => p.preEnqueue?.(pod)).find((s) => s !== undefined),
     },
     { initialBackoffMs: 1000, maxBackoffMs: 10_000, maxUnschedulableMs: 300_000 },
@@ -105,7 +119,12 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     queue.done(pod.metadata.uid ?? '');
     nominations.delete(pod.metadata.uid ?? '');
     metrics.attempt('scheduled', (platform.clock.monotonicMs() - queued.queuedAtMs) / 1000);
-    deps.recorder.event(pod, 'Normal', 'Scheduled', `Successfully assigned ${pod.metadata.namespace}/${pod.metadata.name} to ${nodeName}`);
+    deps.recorder.event(
+      pod,
+      'Normal',
+      'Scheduled',
+      `Successfully assigned ${pod.metadata.namespace}/${pod.metadata.name} to ${nodeName}`,
+    );
   };
   const undo = (queued: QueuedPod, input: BindingInput, status: Status): void => {
     const uid = queued.pod.metadata.uid ?? '';
@@ -113,15 +132,32 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     cache.forget(uid);
     if (isReason(status.cause, 'NotFound')) return queue.done(uid);
     metrics.attempt('error', 0);
-    log.warn('binding failed; the pod is tried again', { pod: `${queued.pod.metadata.namespace}/${queued.pod.metadata.name}`, node: input.nodeName, err: status.cause ?? status.reasons.join(', ') });
+    log.warn('binding failed; the pod is tried again', {
+      pod: `${queued.pod.metadata.namespace}/${queued.pod.metadata.name}`,
+      node: input.nodeName,
+      err: status.cause ?? status.reasons.join(', '),
+    });
     queue.requeue(queued, status.code === 'error' ? new Set() : new Set([status.plugin]));
   };
   /** Asks whether others may leave; what was decided is done by `reject`. */
-  const preempt = (queued: QueuedPod, state: CycleState, { diagnosis, filters }: { diagnosis: Diagnosis; filters: readonly SchedulerPlugin[] }): Rejection => {
+  const preempt = (
+    queued: QueuedPod,
+    state: CycleState,
+    { diagnosis, filters }: { diagnosis: Diagnosis; filters: readonly SchedulerPlugin[] },
+  ): Rejection => {
     let postFilter: PostFilterResult | undefined;
     const snapshot = cache.snapshot();
-    for (const plugin of diagnosis.nodeCount === 0 ? [] : plugins) postFilter ??= plugin.postFilter?.(state, queued.pod, { snapshot, statuses: diagnosis.statuses, filters, nominations });
-    return { diagnosis: postFilter?.message === undefined ? diagnosis : { ...diagnosis, postFilter: postFilter.message }, postFilter };
+    for (const plugin of diagnosis.nodeCount === 0 ? [] : plugins)
+      postFilter ??= plugin.postFilter?.(state, queued.pod, {
+        snapshot,
+        statuses: diagnosis.statuses,
+        filters,
+        nominations,
+      });
+    return {
+      diagnosis: postFilter?.message === undefined ? diagnosis : { ...diagnosis, postFilter: postFilter.message },
+      postFilter,
+    };
   };
   const reject = (queued: QueuedPod, { diagnosis, postFilter }: Rejection, signal: AbortSignal): void => {
     metrics.attempt('unschedulable', 0);
@@ -133,7 +169,9 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     const report = { message, clock: platform.clock, ...(nominatedNode === undefined ? {} : { nominatedNode }) };
     void reportUnschedulable(client, queued.pod, report)
       .then(() => postFilter?.commit?.(signal))
-      .catch((error: unknown) => log.warn('cannot write the PodScheduled condition or make room for the pod', { err: error }));
+      .catch((error: unknown) =>
+        log.warn('cannot write the PodScheduled condition or make room for the pod', { err: error }),
+      );
   };
   /** Tries pods until the queue is empty, giving way to others every few milliseconds. */
   const run = async (signal: AbortSignal): Promise<void> => {
@@ -158,7 +196,14 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     async start(signal) {
       signal.addEventListener('abort', () => queue.stop(), { once: true });
       const ownPods = (pod: Pod): boolean => (pod.spec?.schedulerName ?? 'default-scheduler') === config.schedulerName;
-      const synced = followCluster({ nodes: informers.informer<Node>(Nodes), pods: informers.informer<Pod>(Pods), cache, queue, nominations, ownPods });
+      const synced = followCluster({
+        nodes: informers.informer<Node>(Nodes),
+        pods: informers.informer<Pod>(Pods),
+        cache,
+        queue,
+        nominations,
+        ownPods,
+      });
       objects.onEvent((event, old, now) => queue.notify(event, old, now));
       informers.start(signal);
       await Promise.all([synced(signal), objects.waitForSync(signal)]);

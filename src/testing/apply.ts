@@ -12,12 +12,15 @@ export const FIELD_MANAGER = 'keelson-testing';
 
 /** Objects of manifests; `List` kinds are taken apart. Throws on what is no object. */
 export function readManifests(manifests: Manifests): KubernetesObject[] {
-  const values = typeof manifests === 'string' ? parseYamlDocuments(manifests).map(({ value }) => value) : [manifests].flat();
+  const values =
+    typeof manifests === 'string' ? parseYamlDocuments(manifests).map(({ value }) => value) : [manifests].flat();
   return values.flatMap((value) => {
     const object = value as Partial<KubernetesObject> & { items?: object[] };
-    if (typeof object !== 'object' || object === null || typeof object.kind !== 'string') throw new Error(`not a Kubernetes object: ${JSON.stringify(value).slice(0, 200)}`);
+    if (typeof object !== 'object' || object === null || typeof object.kind !== 'string')
+      throw new Error(`not a Kubernetes object: ${JSON.stringify(value).slice(0, 200)}`);
     if (object.kind.endsWith('List') && Array.isArray(object.items)) return readManifests(object.items);
-    if (object.apiVersion === undefined) throw new Error(`${object.kind} ${object.metadata?.name ?? ''}: apiVersion is missing`);
+    if (object.apiVersion === undefined)
+      throw new Error(`${object.kind} ${object.metadata?.name ?? ''}: apiVersion is missing`);
     return [object as KubernetesObject];
   });
 }
@@ -30,7 +33,11 @@ export async function applyManifests(client: Client, manifests: Manifests): Prom
     const { name = '', namespace = 'default' } = object.metadata;
     const key = info.namespaced ? { namespace, name } : { name };
     const complete = info.namespaced ? { ...object, metadata: { ...object.metadata, namespace } } : object;
-    applied.push(await client.resource(info).patch(key, { type: 'apply', object: complete, fieldManager: FIELD_MANAGER, force: true }));
+    applied.push(
+      await client
+        .resource(info)
+        .patch(key, { type: 'apply', object: complete, fieldManager: FIELD_MANAGER, force: true }),
+    );
   }
   return applied;
 }

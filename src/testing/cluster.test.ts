@@ -35,9 +35,11 @@ describe('a cluster in a test', () => {
     assert.ok(cluster.events({ reason: 'ScalingReplicaSet', about: 'deployment/web' }).length === 1);
   });
 
-  it('hands out objects that are the test\'s own', async () => {
+  it("hands out objects that are the test's own", async () => {
     await using cluster = await Cluster.start({ nodes: 0 });
-    const made = await cluster.client.resource(ConfigMaps).create({ metadata: { name: 'a', namespace: 'default' }, data: { k: 'v' } });
+    const made = await cluster.client
+      .resource(ConfigMaps)
+      .create({ metadata: { name: 'a', namespace: 'default' }, data: { k: 'v' } });
     made.data!['k'] = 'changed';
     const read = await cluster.client.resource(ConfigMaps).get({ namespace: 'default', name: 'a' });
     assert.equal(read.data?.['k'], 'v');
@@ -67,11 +69,19 @@ describe('a cluster in a test', () => {
     await cluster.apply(WEB);
     await cluster.waitFor('deployment/web', 'Available');
     await cluster.nodes.crash('node-1');
-    await cluster.waitFor<Node>('node/node-1', (node) => node.spec?.taints?.some(({ key }) => key === 'node.kubernetes.io/unreachable') === true, { within: '2m' });
-    await cluster.waitFor<Deployment>('deployment/web', ({ status }) => (status?.availableReplicas ?? 0) < 3, { within: '5m' }).catch(() => undefined);
+    await cluster.waitFor<Node>(
+      'node/node-1',
+      (node) => node.spec?.taints?.some(({ key }) => key === 'node.kubernetes.io/unreachable') === true,
+      { within: '2m' },
+    );
+    await cluster
+      .waitFor<Deployment>('deployment/web', ({ status }) => (status?.availableReplicas ?? 0) < 3, { within: '5m' })
+      .catch(() => undefined);
     await cluster.advance('6m');
     const { items } = await cluster.client.resource(Pods).list({ namespace: 'default' });
-    const running = items.filter(({ metadata, spec }) => metadata.deletionTimestamp === undefined && spec?.nodeName === 'node-2');
+    const running = items.filter(
+      ({ metadata, spec }) => metadata.deletionTimestamp === undefined && spec?.nodeName === 'node-2',
+    );
     assert.equal(running.length, 3);
     await cluster.nodes.start('node-1');
     await cluster.waitFor('node/node-1', 'Ready');
@@ -82,7 +92,10 @@ describe('a cluster in a test', () => {
   });
 
   it('lets several wait at once', async () => {
-    await using cluster = await Cluster.start({ nodes: 1, images: [image('web:1', { start: '1s' }), image('slow:1', { start: '20s' })] });
+    await using cluster = await Cluster.start({
+      nodes: 1,
+      images: [image('web:1', { start: '1s' }), image('slow:1', { start: '20s' })],
+    });
     await cluster.apply([pod('quick', 'web:1'), pod('slow', 'slow:1')]);
     const order: string[] = [];
     await Promise.all([
@@ -127,5 +140,10 @@ describe('repeatability', () => {
 });
 
 function pod(name: string, imageName: string): Pod {
-  return { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec: { containers: [{ name: 'app', image: imageName }] } };
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name },
+    spec: { containers: [{ name: 'app', image: imageName }] },
+  };
 }

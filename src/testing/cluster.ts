@@ -141,8 +141,16 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** Waits for an object to be as expected; see `Expectation`. Rejects with a `WaitError` that shows what it was instead. */
-  async waitFor<T extends KubernetesObject>(reference: ObjectReference, expectation: Expectation<T>, options: WaitOptions = {}): Promise<T> {
-    return (await waitForObject({ pace: this.#pace, objects: () => this.#objects() }, { reference, expectation }, options)) as T;
+  async waitFor<T extends KubernetesObject>(
+    reference: ObjectReference,
+    expectation: Expectation<T>,
+    options: WaitOptions = {},
+  ): Promise<T> {
+    return (await waitForObject(
+      { pace: this.#pace, objects: () => this.#objects() },
+      { reference, expectation },
+      options,
+    )) as T;
   }
 
   /** Calls `check` until it does not throw. */
@@ -170,12 +178,17 @@ export class Cluster implements AsyncDisposable {
   /** Events in the order they last happened. */
   events({ about, reason, type }: EventFilter = {}): Event[] {
     const target = about === undefined ? undefined : resolveReference(about);
-    const wanted = this.#world.server.objects.list(Events).filter(
-      (event) =>
-        (reason === undefined || event.reason === reason) &&
-        (type === undefined || event.type === type) &&
-        (target === undefined || (event.involvedObject.kind === target.info.kind && event.involvedObject.name === target.name && (event.involvedObject.namespace ?? '') === target.namespace)),
-    );
+    const wanted = this.#world.server.objects
+      .list(Events)
+      .filter(
+        (event) =>
+          (reason === undefined || event.reason === reason) &&
+          (type === undefined || event.type === type) &&
+          (target === undefined ||
+            (event.involvedObject.kind === target.info.kind &&
+              event.involvedObject.name === target.name &&
+              (event.involvedObject.namespace ?? '') === target.namespace)),
+      );
     return structuredClone([...sortedEvents(wanted)]);
   }
 
@@ -196,7 +209,12 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** Everything that changed the store so far: equal for equal seeds. Lines only with `keepEventLog`. */
-  eventLog(): { readonly hash: string; readonly count: number; readonly byResource: ReadonlyMap<string, number>; readonly lines: readonly string[] } {
+  eventLog(): {
+    readonly hash: string;
+    readonly count: number;
+    readonly byResource: ReadonlyMap<string, number>;
+    readonly lines: readonly string[];
+  } {
     const { log } = this.#world;
     return { hash: log.hash(), count: log.count(), byResource: new Map(log.byResource()), lines: log.lines };
   }
@@ -205,9 +223,21 @@ export class Cluster implements AsyncDisposable {
   async listen(at: ListenAt = {}): Promise<Listening> {
     const { createNodePlatform } = await import('../platform/node/node-platform.ts');
     const real = createNodePlatform({ startSpawner: false, log: { level: 'error' } });
-    this.#pki ??= await makePki({ ...real, files: createMemoryFiles({ nowMs: () => real.clock.nowMs() }) }, '/pki', [...(at.host === undefined ? [] : [at.host]), ...(at.names ?? [])]);
+    this.#pki ??= await makePki({ ...real, files: createMemoryFiles({ nowMs: () => real.clock.nowMs() }) }, '/pki', [
+      ...(at.host === undefined ? [] : [at.host]),
+      ...(at.names ?? []),
+    ]);
     await this.#publishAuthority(this.#pki.ca.certPem);
-    const opened = await openListener({ pace: this.#pace, random: real.random, handler: () => this.#handler(), listenHttp: real.listenHttp, pki: this.#pki }, at);
+    const opened = await openListener(
+      {
+        pace: this.#pace,
+        random: real.random,
+        handler: () => this.#handler(),
+        listenHttp: real.listenHttp,
+        pki: this.#pki,
+      },
+      at,
+    );
     const listening: Listening = {
       ...opened,
       close: async () => {
@@ -271,14 +301,27 @@ export class Cluster implements AsyncDisposable {
   #createWorld(): SimWorld {
     const { clock } = this.#pace;
     const seed = this.#restores === 0 ? this.#seed : `${this.#seed}/restored-${this.#restores}`;
-    const platform: SimPlatform<Clock> = createSimPlatform<Clock>({ clock, seed, addresses: ['10.64.0.1'], host: { hostname: 'control-plane' } });
+    const platform: SimPlatform<Clock> = createSimPlatform<Clock>({
+      clock,
+      seed,
+      addresses: ['10.64.0.1'],
+      host: { hostname: 'control-plane' },
+    });
     const { controllers, scheduler = true, unknownImages = 'run', keepEventLog = false } = this.#options;
     return new SimWorld({
-      platform, store: this.#store, seed, repeatable: this.#pace.kind === 'virtual', scheduler, unknownImages, keepLines: keepEventLog,
+      platform,
+      store: this.#store,
+      seed,
+      repeatable: this.#pace.kind === 'virtual',
+      scheduler,
+      unknownImages,
+      keepLines: keepEventLog,
       images: () => [...this.#images.values()],
       onServerStart: ({ objects }) => this.#podListeners.forEach((listener) => objects.onChange(Pods, listener)),
       ...(controllers === undefined ? {} : { controllers }),
-      ...(this.#pki === undefined ? {} : { identity: { serviceAccount: this.#pki.serviceAccount, caPem: this.#pki.ca.certPem } }),
+      ...(this.#pki === undefined
+        ? {}
+        : { identity: { serviceAccount: this.#pki.serviceAccount, caPem: this.#pki.ca.certPem } }),
     });
   }
 
@@ -300,7 +343,11 @@ export class Cluster implements AsyncDisposable {
   }
 }
 
-async function createPace({ clock = 'virtual', startAt, seed }: ClusterOptions): Promise<{ pace: Pace; seed: number | string }> {
+async function createPace({
+  clock = 'virtual',
+  startAt,
+  seed,
+}: ClusterOptions): Promise<{ pace: Pace; seed: number | string }> {
   if (clock === 'virtual') {
     const startMs = typeof startAt === 'string' ? parseTime(startAt) : startAt;
     return { pace: createVirtualPace(new VirtualClock(startMs === undefined ? {} : { startMs })), seed: seed ?? 1 };

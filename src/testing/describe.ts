@@ -16,13 +16,25 @@ export function describeObject(objects: ObjectStore, reference: ResolvedReferenc
   if (object === undefined) return `${referenceText(reference)} does not exist\n${describeNodes(objects)}`;
   const { managedFields: _, ...metadata } = object.metadata;
   const { status } = object as { status?: object };
-  const shown = { metadata: pick(metadata, ['generation', 'resourceVersion', 'creationTimestamp', 'deletionTimestamp', 'finalizers', 'ownerReferences']), ...(status === undefined ? {} : { status }) };
+  const shown = {
+    metadata: pick(metadata, [
+      'generation',
+      'resourceVersion',
+      'creationTimestamp',
+      'deletionTimestamp',
+      'finalizers',
+      'ownerReferences',
+    ]),
+    ...(status === undefined ? {} : { status }),
+  };
   const pods = podsOf(objects, object);
   const related = new Set([object.metadata.uid, ...pods.map((pod) => pod.metadata.uid)]);
   return [
     referenceText(reference),
     indent(stringifyYaml(shown)),
-    ...(pods.length === 0 ? [] : [`pods (${pods.length}):`, ...pods.slice(0, MAX_PODS).map((pod) => indent(describePod(pod)))]),
+    ...(pods.length === 0
+      ? []
+      : [`pods (${pods.length}):`, ...pods.slice(0, MAX_PODS).map((pod) => indent(describePod(pod)))]),
     ...describeEvents(eventsAbout(objects, related)),
     describeNodes(objects),
   ].join('\n');
@@ -36,7 +48,8 @@ function pick(object: object, names: readonly string[]): object {
 function podsOf(objects: ObjectStore, object: KubernetesObject): readonly Pod[] {
   if (object.kind === 'Pod' || (object as Pod).spec?.containers !== undefined) return [object as Pod];
   const owners = new Set([object.metadata.uid]);
-  const ownedBy = (candidate: KubernetesObject): boolean => candidate.metadata.ownerReferences?.some(({ uid }) => owners.has(uid)) === true;
+  const ownedBy = (candidate: KubernetesObject): boolean =>
+    candidate.metadata.ownerReferences?.some(({ uid }) => owners.has(uid)) === true;
   for (const set of objects.list(ReplicaSets)) if (ownedBy(set)) owners.add(set.metadata.uid);
   return objects.list(Pods).filter(ownedBy);
 }
@@ -46,8 +59,13 @@ function describePod({ metadata, spec, status }: Pod): string {
   const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   return [
     `${metadata.name}: ${status?.phase ?? 'no status'}${metadata.deletionTimestamp === undefined ? '' : ', terminating'} on ${spec?.nodeName ?? 'no node'}`,
-    ...conditions.map(({ type, status: holds, reason = '', message = '' }) => `  ${type}=${holds} ${reason} ${message}`.trimEnd()),
-    ...containers.map(({ name, ready, restartCount, state }) => `  container ${name}: ready=${ready} restarts=${restartCount} ${JSON.stringify(state)}`),
+    ...conditions.map(({ type, status: holds, reason = '', message = '' }) =>
+      `  ${type}=${holds} ${reason} ${message}`.trimEnd(),
+    ),
+    ...containers.map(
+      ({ name, ready, restartCount, state }) =>
+        `  container ${name}: ready=${ready} restarts=${restartCount} ${JSON.stringify(state)}`,
+    ),
   ].join('\n');
 }
 
@@ -62,12 +80,24 @@ function describeEvents(events: readonly Event[]): string[] {
 
 /** In the order they last happened. */
 export function sortedEvents(events: readonly Event[]): readonly Event[] {
-  const timeOf = (event: Event): string => event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp ?? '';
-  return events.toSorted((a, b) => timeOf(a).localeCompare(timeOf(b)) || Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion));
+  const timeOf = (event: Event): string =>
+    event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp ?? '';
+  return events.toSorted(
+    (a, b) =>
+      timeOf(a).localeCompare(timeOf(b)) || Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion),
+  );
 }
 
 /** One event in one line. */
-export function formatEvent({ type, reason, message, count = 1, involvedObject, lastTimestamp, eventTime }: Event): string {
+export function formatEvent({
+  type,
+  reason,
+  message,
+  count = 1,
+  involvedObject,
+  lastTimestamp,
+  eventTime,
+}: Event): string {
   return `${lastTimestamp ?? eventTime ?? ''} ${type} ${reason} ${involvedObject.kind}/${involvedObject.name}${count > 1 ? ` (x${count})` : ''}: ${message}`;
 }
 

@@ -38,7 +38,13 @@ export function createEventLog(store: Store, clock: Clock, options: { readonly k
     { start: '', end: prefixEnd(''), afterRevision: 0 },
     { onEvents: (events) => events.forEach(note), onError: () => undefined },
   );
-  return { hash: () => hash.digest(), count: () => count, byResource: () => resources, lines, stop: () => watch.stop() };
+  return {
+    hash: () => hash.digest(),
+    count: () => count,
+    byResource: () => resources,
+    lines,
+    stop: () => watch.stop(),
+  };
 }
 
 /** `pods` of `/registry/pods/default/web`. */

@@ -70,9 +70,10 @@ export class TestFaults {
   crashAfterWrites(part: ComponentName | `kubelet/${string}`, writes: number, downMs: number = 0): void {
     const world = this.#world();
     const again = (start: () => Promise<void>): void => {
-      const failed = (error: unknown): void => this.#pace.clock.setTimer(0, () => {
-        throw error;
-      }) as unknown as void;
+      const failed = (error: unknown): void =>
+        this.#pace.clock.setTimer(0, () => {
+          throw error;
+        }) as unknown as void;
       this.#pace.clock.setTimer(downMs, () => void start().catch(failed));
     };
     const [gate] = world.gates(part);

@@ -23,7 +23,11 @@ export function noStoreFaults(): StoreFaults {
 }
 
 /** The store behind its faults. */
-export function createFaultyStore(store: Store, faults: StoreFaults, deps: { readonly clock: Clock; readonly random: Random }): Store {
+export function createFaultyStore(
+  store: Store,
+  faults: StoreFaults,
+  deps: { readonly clock: Clock; readonly random: Random },
+): Store {
   const { clock, random } = deps;
   const write = async (work: () => Promise<WriteResult>): Promise<WriteResult> => {
     check();
@@ -33,9 +37,11 @@ export function createFaultyStore(store: Store, faults: StoreFaults, deps: { rea
       faults.failNext--;
       throw new StoreError('unavailable', 'the store is not available');
     }
-    if (faults.failRate > 0 && random.next() < faults.failRate) throw new StoreError('unavailable', 'the store is not available');
+    if (faults.failRate > 0 && random.next() < faults.failRate)
+      throw new StoreError('unavailable', 'the store is not available');
     const result = await work();
-    if (faults.unknownRate > 0 && random.next() < faults.unknownRate) throw new StoreError('unknownOutcome', 'the write may or may not have happened');
+    if (faults.unknownRate > 0 && random.next() < faults.unknownRate)
+      throw new StoreError('unknownOutcome', 'the write may or may not have happened');
     return result;
   };
   const check = (): void => {

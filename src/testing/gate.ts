@@ -19,8 +19,8 @@ export interface Gate {
   dropWatches(): void;
   /** Watch events arrive so much later: a stale cache. 0: at once. */
   lagWatches(lagMs: number): void;
-  /** Calls `then` when the `count`th write from now has reached the server, before its answer is given. */
-  afterWrites(count: number, then: () => void): void;
+  /** Calls `callback` when the `count`th write from now has reached the server, before its answer is given. */
+  afterWrites(count: number, callback: () => void): void;
 }
 
 const reads = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -31,16 +31,16 @@ export function createGate(clock: Clock, server: () => ApiHandler | undefined): 
   let destroyed = false;
   let lagMs = 0;
   let watches = new AbortController();
-  let onWrite: { left: number; run: () => void } | undefined;
+  let onWrite: { left: number; callback: () => void } | undefined;
 
   const check = (): void => {
     if (destroyed || closed || server() === undefined) throw connectionError();
   };
   const countWrite = (request: ApiRequest): void => {
     if (onWrite === undefined || reads.has(request.method) || --onWrite.left > 0) return;
-    const { run } = onWrite;
+    const { callback } = onWrite;
     onWrite = undefined;
-    run();
+    callback();
   };
   const dropWatches = (): void => {
     watches.abort(connectionError());
@@ -60,7 +60,11 @@ export function createGate(clock: Clock, server: () => ApiHandler | undefined): 
     if (response.kind !== 'watch') return response;
     return { ...response, events: delayed(response.events, linked, () => lagMs) };
   };
-  const delayed = async function* (events: AsyncIterable<readonly ObjectEvent[]>, linked: ReturnType<typeof linkedController>, lag: () => number): AsyncGenerator<readonly ObjectEvent[]> {
+  const delayed = async function* (
+    events: AsyncIterable<readonly ObjectEvent[]>,
+    linked: ReturnType<typeof linkedController>,
+    lag: () => number,
+  ): AsyncGenerator<readonly ObjectEvent[]> {
     try {
       for await (const batch of events) {
         if (lag() > 0) await clock.sleep(lag(), linked.signal);
@@ -87,8 +91,8 @@ export function createGate(clock: Clock, server: () => ApiHandler | undefined): 
     lagWatches(ms) {
       lagMs = ms;
     },
-    afterWrites(count, then) {
-      onWrite = { left: count, run: then };
+    afterWrites(count, callback) {
+      onWrite = { left: count, callback };
     },
   };
 }

@@ -44,16 +44,32 @@ export interface ListenerDeps {
 }
 
 /** Makes authority and certificates in `files`, with real randomness and by real time: real clients check them. */
-export function makePki(platform: Pick<Platform, 'files' | 'crypto' | 'random' | 'clock'>, dir: string, names: readonly string[]): Promise<ClusterPki> {
+export function makePki(
+  platform: Pick<Platform, 'files' | 'crypto' | 'random' | 'clock'>,
+  dir: string,
+  names: readonly string[],
+): Promise<ClusterPki> {
   const { files, crypto, random, clock } = platform;
   const ipAddresses = names.filter((name) => /^[\d.]+$|:/.test(name));
-  return ensureClusterPki(files, { crypto, random, nowMs: () => clock.nowMs() }, {
-    dir,
-    names: {
-      nodeName: 'control-plane', ipAddresses: [...new Set(['127.0.0.1', '::1', '10.96.0.1', ...ipAddresses])],
-      dnsNames: ['localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc', 'kubernetes.default.svc.cluster.local', ...names.filter((name) => !ipAddresses.includes(name))],
+  return ensureClusterPki(
+    files,
+    { crypto, random, nowMs: () => clock.nowMs() },
+    {
+      dir,
+      names: {
+        nodeName: 'control-plane',
+        ipAddresses: [...new Set(['127.0.0.1', '::1', '10.96.0.1', ...ipAddresses])],
+        dnsNames: [
+          'localhost',
+          'kubernetes',
+          'kubernetes.default',
+          'kubernetes.default.svc',
+          'kubernetes.default.svc.cluster.local',
+          ...names.filter((name) => !ipAddresses.includes(name)),
+        ],
+      },
     },
-  });
+  );
 }
 
 /** Opens a port. */
@@ -61,11 +77,15 @@ export async function openListener(deps: ListenerDeps, { host = '127.0.0.1', por
   const { pki, pace } = deps;
   const serve = createHttpHandler(whileUp(deps.handler), deps.random.fork('audit-ids'));
   const handler = (request: HttpRequest) => pace.drive(Promise.resolve(serve(holding(request, pace.clock))));
-  const server: HttpServer = await deps.listenHttp({ host, port, tls: { ...pki.apiServer, clientCaPem: pki.ca.certPem } }, handler);
+  const server: HttpServer = await deps.listenHttp(
+    { host, port, tls: { ...pki.apiServer, clientCaPem: pki.ca.certPem } },
+    handler,
+  );
   const name = host === '0.0.0.0' ? '127.0.0.1' : host;
   const url = `https://${name.includes(':') ? `[${name}]` : name}:${server.port}`;
   return {
-    url, port: server.port,
+    url,
+    port: server.port,
     kubeconfig: kubeconfigYaml({ server: url, caPem: pki.ca.certPem, ...pki.admin, user: 'admin', cluster: 'keelson' }),
     close: () => server.close(0),
   };
@@ -77,7 +97,9 @@ function whileUp(handler: () => ApiHandler | undefined): ApiHandler {
 }
 
 const DOWN: ApiResponse = {
-  kind: 'bytes', status: 503, headers: { 'content-type': 'text/plain', 'retry-after': '1' },
+  kind: 'bytes',
+  status: 503,
+  headers: { 'content-type': 'text/plain', 'retry-after': '1' },
   chunks: [Buffer.from('the API server is down\n')],
 };
 
@@ -85,7 +107,13 @@ const DOWN: ApiResponse = {
 function holding(request: HttpRequest, clock: Clock): HttpRequest {
   const { method, path, query, headers, remoteAddress, peerCertificate, signal, wantsUpgrade } = request;
   return {
-    method, path, query, headers, remoteAddress, signal, wantsUpgrade,
+    method,
+    path,
+    query,
+    headers,
+    remoteAddress,
+    signal,
+    wantsUpgrade,
     ...(peerCertificate === undefined ? {} : { peerCertificate }),
     async readBody(limitBytes) {
       const release = clock.holdBusy(`the body of ${method} ${path}`);

@@ -115,7 +115,9 @@ export class TestNodes {
     const { items } = await client.resource(Pods).list({ fieldSelector: `spec.nodeName=${name}` });
     for (const pod of items.filter(isEvictable)) {
       const key = { namespace: pod.metadata.namespace ?? '', name: pod.metadata.name ?? '' };
-      await client.resource(Pods).createSubresource(key, 'eviction', { apiVersion: 'policy/v1', kind: 'Eviction', metadata: key });
+      await client
+        .resource(Pods)
+        .createSubresource(key, 'eviction', { apiVersion: 'policy/v1', kind: 'Eviction', metadata: key });
     }
   }
 
@@ -130,12 +132,16 @@ export class TestNodes {
   }
 
   async #setUnschedulable(name: string, unschedulable: boolean): Promise<void> {
-    await this.#deps.client().resource(Nodes).patch({ name }, { type: 'merge', patch: { spec: { unschedulable: unschedulable || null } } });
+    await this.#deps
+      .client()
+      .resource(Nodes)
+      .patch({ name }, { type: 'merge', patch: { spec: { unschedulable: unschedulable || null } } });
   }
 
   #node(name: string): SimNode {
     const node = this.#deps.world().nodes.get(name);
-    if (node === undefined) throw new Error(`there is no node ${name}; there are: ${this.names().join(', ') || 'none'}`);
+    if (node === undefined)
+      throw new Error(`there is no node ${name}; there are: ${this.names().join(', ') || 'none'}`);
     return node;
   }
 
@@ -153,5 +159,8 @@ function isReady(node: Node | undefined): boolean {
 }
 
 function isEvictable({ metadata }: Pod): boolean {
-  return !metadata.ownerReferences?.some(({ kind }) => kind === 'DaemonSet') && metadata.annotations?.['kubernetes.io/config.mirror'] === undefined;
+  return (
+    !metadata.ownerReferences?.some(({ kind }) => kind === 'DaemonSet') &&
+    metadata.annotations?.['kubernetes.io/config.mirror'] === undefined
+  );
 }

@@ -62,7 +62,8 @@ export function createVirtualPace(clock: VirtualClock): Pace {
         if (waiters.size === 0) break;
         const deadlineMs = Math.min(...[...waiters].map((waiter) => waiter.deadlineMs));
         const targetMs = Math.min(deadlineMs, clock.nextDueMs ?? Infinity);
-        if (targetMs === Infinity) throw new Error('nothing is left to happen: the awaited condition cannot come about');
+        if (targetMs === Infinity)
+          throw new Error('nothing is left to happen: the awaited condition cannot come about');
         await clock.advance(targetMs - clock.monotonicMs());
       }
     } catch (error) {
@@ -80,7 +81,9 @@ export function createVirtualPace(clock: VirtualClock): Pace {
       void move();
     });
   return {
-    kind: 'virtual', clock, until,
+    kind: 'virtual',
+    clock,
+    until,
     async advance(ms) {
       await until(() => false, ms);
     },
@@ -88,7 +91,8 @@ export function createVirtualPace(clock: VirtualClock): Pace {
       let settled = false;
       const mark = (): void => void (settled = true);
       work.then(mark, mark);
-      if (!(await until(() => settled, DRIVE_LIMIT_MS))) throw new Error(`no end after ${DRIVE_LIMIT_MS / 60_000} minutes of virtual time`);
+      if (!(await until(() => settled, DRIVE_LIMIT_MS)))
+        throw new Error(`no end after ${DRIVE_LIMIT_MS / 60_000} minutes of virtual time`);
       return work;
     },
     async settle() {
@@ -120,7 +124,8 @@ export function createRealPace(clock: Clock, keepAlive: () => CancelTimer): Pace
     }
   };
   return {
-    kind: 'real', clock,
+    kind: 'real',
+    clock,
     advance: (ms) => held(clock.sleep(ms)),
     until: (condition, withinMs) => held(poll(condition, withinMs)),
     drive: held,

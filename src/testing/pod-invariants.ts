@@ -45,7 +45,8 @@ export class PodInvariants {
   check(): void {
     this.#checkRuntimes();
     const [first, ...rest] = this.#broken.splice(0);
-    if (first !== undefined) throw new Error(`invariant broken: ${first}${rest.length > 0 ? ` (and ${rest.length} more)` : ''}`);
+    if (first !== undefined)
+      throw new Error(`invariant broken: ${first}${rest.length > 0 ? ` (and ${rest.length} more)` : ''}`);
   }
 
   #onChange(pod: Pod | undefined, old: Pod | undefined): void {
@@ -56,11 +57,15 @@ export class PodInvariants {
   #compare(pod: Pod, old: Pod): void {
     const name = `${pod.metadata.namespace}/${pod.metadata.name}`;
     const [before, now] = [old.status?.phase ?? '', pod.status?.phase ?? ''];
-    if (old.spec?.nodeName !== undefined && pod.spec?.nodeName !== old.spec.nodeName) this.#note(`pod ${name} moved from ${old.spec.nodeName} to ${pod.spec?.nodeName}`);
+    if (old.spec?.nodeName !== undefined && pod.spec?.nodeName !== old.spec.nodeName)
+      this.#note(`pod ${name} moved from ${old.spec.nodeName} to ${pod.spec?.nodeName}`);
     if (FINAL.has(before) && now !== before) this.#note(`pod ${name} went from ${before} to ${now}`);
     for (const { name: container, restartCount } of pod.status?.containerStatuses ?? []) {
       const earlier = old.status?.containerStatuses?.find((status) => status.name === container);
-      if (earlier !== undefined && restartCount < earlier.restartCount) this.#note(`container ${container} of pod ${name}: restarts fell from ${earlier.restartCount} to ${restartCount}`);
+      if (earlier !== undefined && restartCount < earlier.restartCount)
+        this.#note(
+          `container ${container} of pod ${name}: restarts fell from ${earlier.restartCount} to ${restartCount}`,
+        );
     }
   }
 
@@ -72,7 +77,8 @@ export class PodInvariants {
       const active = pods.filter((pod) => isActive(pod) && matcher.matches(pod.metadata.labels));
       const ready = active.filter(isReady).length;
       if (minReady !== undefined && ready < minReady) this.#note(`${name}: ${ready} pods ready, ${minReady} demanded`);
-      if (maxActive !== undefined && active.length > maxActive) this.#note(`${name}: ${active.length} pods active, ${maxActive} allowed`);
+      if (maxActive !== undefined && active.length > maxActive)
+        this.#note(`${name}: ${active.length} pods active, ${maxActive} allowed`);
     }
   }
 
@@ -82,7 +88,10 @@ export class PodInvariants {
       for (const { state, init } of this.#cluster.nodes.runtime(node).containers.values()) {
         if (state !== 'CONTAINER_RUNNING') continue;
         const key = `${init.config.labels?.['io.kubernetes.pod.uid']}/${init.config.metadata?.name}`;
-        if (seen.has(key)) this.#note(`container ${init.config.metadata?.name} of pod ${init.config.labels?.['io.kubernetes.pod.name']} runs twice on ${node}`);
+        if (seen.has(key))
+          this.#note(
+            `container ${init.config.metadata?.name} of pod ${init.config.labels?.['io.kubernetes.pod.name']} runs twice on ${node}`,
+          );
         seen.add(key);
       }
     }

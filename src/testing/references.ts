@@ -4,7 +4,13 @@ import type { KubernetesObject } from '../api/object.ts';
 import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
 
 /** `KIND/NAME`, `KIND/NAMESPACE/NAME`, or an object (its kind, name and namespace count). */
-export type ObjectReference = string | { readonly apiVersion?: string; readonly kind?: string; readonly metadata: { readonly name?: string; readonly namespace?: string } };
+export type ObjectReference =
+  | string
+  | {
+      readonly apiVersion?: string;
+      readonly kind?: string;
+      readonly metadata: { readonly name?: string; readonly namespace?: string };
+    };
 
 /** An object named, and the resource it is one of. */
 export interface ResolvedReference {
@@ -21,7 +27,8 @@ export function resourceOfKind(kind: string, apiVersion?: string): ResourceInfo<
     if (apiVersion !== undefined && apiVersionOf(info) !== apiVersion) return false;
     return [info.kind.toLowerCase(), info.singular, info.resource, ...info.shortNames].includes(wanted);
   });
-  if (found === undefined) throw new Error(`no built-in kind ${kind}${apiVersion === undefined ? '' : ` in ${apiVersion}`}`);
+  if (found === undefined)
+    throw new Error(`no built-in kind ${kind}${apiVersion === undefined ? '' : ` in ${apiVersion}`}`);
   return found as ResourceInfo<KubernetesObject>;
 }
 
@@ -34,11 +41,18 @@ export function resolveReference(reference: ObjectReference): ResolvedReference 
   }
   const parts = reference.split('/');
   const [kind = '', second = '', third] = parts;
-  if (parts.length < 2 || parts.length > 3 || parts.includes('')) throw new Error(`${JSON.stringify(reference)} is not of the form KIND/NAME or KIND/NAMESPACE/NAME`);
-  return third === undefined ? resolved(resourceOfKind(kind), undefined, second) : resolved(resourceOfKind(kind), second, third);
+  if (parts.length < 2 || parts.length > 3 || parts.includes(''))
+    throw new Error(`${JSON.stringify(reference)} is not of the form KIND/NAME or KIND/NAMESPACE/NAME`);
+  return third === undefined
+    ? resolved(resourceOfKind(kind), undefined, second)
+    : resolved(resourceOfKind(kind), second, third);
 }
 
-function resolved(info: ResourceInfo<KubernetesObject>, namespace: string | undefined, name: string): ResolvedReference {
+function resolved(
+  info: ResourceInfo<KubernetesObject>,
+  namespace: string | undefined,
+  name: string,
+): ResolvedReference {
   return { info, namespace: info.namespaced ? (namespace ?? 'default') : '', name };
 }
 

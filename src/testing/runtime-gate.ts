@@ -21,7 +21,10 @@ export function gateRuntime(runtime: CriRuntime): RuntimeGate {
       (request: unknown, options: CriCallOptions = {}) => {
         if (life.signal.aborted) return Promise.reject(gone());
         const linked = linkedController(options.signal, life.signal);
-        const result = (method as (request: unknown, options: CriCallOptions) => unknown)(request, { ...options, signal: linked.signal });
+        const result = (method as (request: unknown, options: CriCallOptions) => unknown)(request, {
+          ...options,
+          signal: linked.signal,
+        });
         if (!(result instanceof Promise)) return result;
         return result.finally(() => {
           linked.dispose();

@@ -28,12 +28,14 @@ type Step = (context: StepContext, value: unknown) => Promise<unknown> | void;
 /** Word → what it does. */
 export const steps: Readonly<Record<string, Step>> = {
   apply: ({ cluster }, value) => cluster.apply(value as Manifests),
-  delete: ({ cluster }, value) => deleteObject(cluster, typeof value === 'string' ? { object: value } : (value as DeleteStep)),
+  delete: ({ cluster }, value) =>
+    deleteObject(cluster, typeof value === 'string' ? { object: value } : (value as DeleteStep)),
   patch: ({ cluster }, value) => patchObject(cluster, value as PatchStep),
   wait: ({ cluster }, value) => waitFor(cluster, value as WaitStep),
   advance: ({ cluster }, value) => cluster.advance(value as Duration),
   expect: (context, value) => expectNow(context, value as ExpectStep),
-  remember: ({ cluster, vars }, value) => remember(cluster, vars, value as { as: string; object: string; path: string }),
+  remember: ({ cluster, vars }, value) =>
+    remember(cluster, vars, value as { as: string; object: string; path: string }),
   always: ({ invariants }, value) => {
     const { name, ...demand } = value as PodDemand & { name: string };
     invariants.demand(name, demand);
@@ -51,7 +53,8 @@ export const steps: Readonly<Record<string, Step>> = {
     // A part that is down after an earlier crash comes back first.
     return cluster.eventually(() => cluster.faults.crashAfterWrites(part, writes, spanMs(down)));
   },
-  crashContainer: ({ cluster }, value) => crashContainer(cluster, value as { pod: string; container?: string; code?: number }),
+  crashContainer: ({ cluster }, value) =>
+    crashContainer(cluster, value as { pod: string; container?: string; code?: number }),
   addNode: ({ cluster }, value) => cluster.nodes.add(value as { name: string }),
   removeNode: ({ cluster }, value) => cluster.nodes.remove(value as string),
   partition: ({ cluster }, value) => cluster.nodes.partition(value as string),
@@ -71,7 +74,8 @@ export const steps: Readonly<Record<string, Step>> = {
   nothing: () => undefined,
   rest: ({ cluster }, value) => expectRest(cluster, value as Duration),
   jumpClock: ({ cluster }, value) => jumpClock(cluster, value as Duration),
-  repeat: (context, value) => repeat(context, value as { times: number; every: Duration; steps: Record<string, unknown>[] }),
+  repeat: (context, value) =>
+    repeat(context, value as { times: number; every: Duration; steps: Record<string, unknown>[] }),
 };
 
 function part(value: unknown): Part | undefined {
@@ -87,7 +91,8 @@ interface DeleteStep {
 async function deleteObject(cluster: Cluster, { object, grace, propagation }: DeleteStep): Promise<void> {
   const { info, namespace, name } = resolveReference(object);
   await cluster.client.resource(info).delete(key(namespace, name), {
-    ...(grace === undefined ? {} : { gracePeriodSeconds: grace }), ...(propagation === undefined ? {} : { propagationPolicy: propagation }),
+    ...(grace === undefined ? {} : { gracePeriodSeconds: grace }),
+    ...(propagation === undefined ? {} : { propagationPolicy: propagation }),
   });
 }
 
@@ -99,10 +104,20 @@ interface PatchStep {
   readonly subresource?: string;
 }
 
-async function patchObject(cluster: Cluster, { object, merge, strategic, json, subresource }: PatchStep): Promise<void> {
+async function patchObject(
+  cluster: Cluster,
+  { object, merge, strategic, json, subresource }: PatchStep,
+): Promise<void> {
   const { info, namespace, name } = resolveReference(object);
-  const patch: Patch = json !== undefined ? { type: 'json', operations: json } : strategic !== undefined ? { type: 'strategic', patch: strategic } : { type: 'merge', patch: merge ?? {} };
-  await cluster.client.resource(info).patch(key(namespace, name), patch, subresource === undefined ? {} : { subresource });
+  const patch: Patch =
+    json !== undefined
+      ? { type: 'json', operations: json }
+      : strategic !== undefined
+        ? { type: 'strategic', patch: strategic }
+        : { type: 'merge', patch: merge ?? {} };
+  await cluster.client
+    .resource(info)
+    .patch(key(namespace, name), patch, subresource === undefined ? {} : { subresource });
 }
 
 function key(namespace: string, name: string): { namespace?: string; name: string } {
@@ -143,12 +158,37 @@ function checkPods(cluster: Cluster, expected: PodsExpectation): void {
   };
   const { count, ready, phase, node, notOn, restarts, maxRestarts } = expected;
   if (count !== undefined) demand(pods.length === count, `${count}`);
-  if (ready !== undefined) demand(pods.filter(({ status }) => status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True')).length === ready, `${ready} ready`);
-  if (phase !== undefined) demand(pods.every(({ status }) => status?.phase === phase), `phase ${phase}`);
-  if (node !== undefined) demand(pods.every(({ spec }) => spec?.nodeName === node), `all on ${node}`);
-  if (notOn !== undefined) demand(pods.every(({ spec }) => spec?.nodeName !== notOn), `none on ${notOn}`);
-  if (maxRestarts !== undefined) demand(pods.every((pod) => restartsOf(pod) <= maxRestarts), `at most ${maxRestarts} restarts`);
-  if (restarts !== undefined) demand(pods.every((pod) => restartsOf(pod) === restarts), `${restarts} restarts`);
+  if (ready !== undefined)
+    demand(
+      pods.filter(({ status }) => status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True')).length ===
+        ready,
+      `${ready} ready`,
+    );
+  if (phase !== undefined)
+    demand(
+      pods.every(({ status }) => status?.phase === phase),
+      `phase ${phase}`,
+    );
+  if (node !== undefined)
+    demand(
+      pods.every(({ spec }) => spec?.nodeName === node),
+      `all on ${node}`,
+    );
+  if (notOn !== undefined)
+    demand(
+      pods.every(({ spec }) => spec?.nodeName !== notOn),
+      `none on ${notOn}`,
+    );
+  if (maxRestarts !== undefined)
+    demand(
+      pods.every((pod) => restartsOf(pod) <= maxRestarts),
+      `at most ${maxRestarts} restarts`,
+    );
+  if (restarts !== undefined)
+    demand(
+      pods.every((pod) => restartsOf(pod) === restarts),
+      `${restarts} restarts`,
+    );
 }
 
 function restartsOf(pod: Pod): number {
@@ -156,7 +196,10 @@ function restartsOf(pod: Pod): number {
 }
 
 function podText(pod: Pod): string {
-  const waiting = pod.status?.containerStatuses?.map(({ state }) => state?.waiting?.reason).filter((reason) => reason !== undefined) ?? [];
+  const waiting =
+    pod.status?.containerStatuses
+      ?.map(({ state }) => state?.waiting?.reason)
+      .filter((reason) => reason !== undefined) ?? [];
   return `${pod.metadata.name} ${pod.status?.phase}${pod.metadata.deletionTimestamp === undefined ? '' : ' terminating'} on ${pod.spec?.nodeName} restarts=${restartsOf(pod)}${waiting.length > 0 ? ` ${waiting.join()}` : ''}`;
 }
 
@@ -170,7 +213,12 @@ interface ExpectStep {
   readonly atLeast?: number;
   readonly atMost?: number;
   readonly pods?: PodsExpectation;
-  readonly event?: { readonly reason: string; readonly about?: string; readonly atLeast?: number; readonly atMost?: number };
+  readonly event?: {
+    readonly reason: string;
+    readonly about?: string;
+    readonly atLeast?: number;
+    readonly atMost?: number;
+  };
 }
 
 async function expectNow({ cluster, vars }: StepContext, expected: ExpectStep): Promise<void> {
@@ -179,35 +227,56 @@ async function expectNow({ cluster, vars }: StepContext, expected: ExpectStep): 
   if (object !== undefined && path !== undefined) {
     const value = valueAt(await cluster.waitFor(object, 'exists', { within: 0 }), path);
     const { atLeast, atMost } = expected;
-    if (atLeast !== undefined && !(Number(value) >= atLeast)) throw new Error(`${object} ${path} is ${String(value)}, at least ${atLeast} expected`);
-    if (atMost !== undefined && !(Number(value) <= atMost)) throw new Error(`${object} ${path} is ${String(value)}, at most ${atMost} expected`);
+    if (atLeast !== undefined && !(Number(value) >= atLeast))
+      throw new Error(`${object} ${path} is ${String(value)}, at least ${atLeast} expected`);
+    if (atMost !== undefined && !(Number(value) <= atMost))
+      throw new Error(`${object} ${path} is ${String(value)}, at most ${atMost} expected`);
     if (remembered !== undefined) compareRemembered(vars, { object, path, value, name: remembered });
   }
   if (pods !== undefined) checkPods(cluster, pods);
   if (event !== undefined) expectEvents(cluster, event);
 }
 
-function compareRemembered(vars: ReadonlyMap<string, unknown>, of: { object: string; path: string; value: unknown; name: string }): void {
+function compareRemembered(
+  vars: ReadonlyMap<string, unknown>,
+  of: { object: string; path: string; value: unknown; name: string },
+): void {
   const differs = of.name.startsWith('!');
   const name = differs ? of.name.slice(1) : of.name;
   if (!vars.has(name)) throw new Error(`nothing is remembered as ${name}`);
-  if ((vars.get(name) === of.value) === differs) throw new Error(`${of.object} ${of.path} is ${String(of.value)}, ${differs ? 'another' : 'the same'} than ${String(vars.get(name))} expected`);
+  if ((vars.get(name) === of.value) === differs)
+    throw new Error(
+      `${of.object} ${of.path} is ${String(of.value)}, ${differs ? 'another' : 'the same'} than ${String(vars.get(name))} expected`,
+    );
 }
 
-function expectEvents(cluster: Cluster, { reason, about, atLeast = 1, atMost = Infinity }: NonNullable<ExpectStep['event']>): void {
+function expectEvents(
+  cluster: Cluster,
+  { reason, about, atLeast = 1, atMost = Infinity }: NonNullable<ExpectStep['event']>,
+): void {
   const events = cluster.events({ reason, ...(about === undefined ? {} : { about }) });
   const count = events.reduce((sum, { count: times = 1 }) => sum + times, 0);
   if (count >= atLeast && count <= atMost) return;
-  const seen = cluster.events(about === undefined ? {} : { about }).slice(-10).map(formatEvent);
+  const seen = cluster
+    .events(about === undefined ? {} : { about })
+    .slice(-10)
+    .map(formatEvent);
   throw new Error(`event ${reason} seen ${count} times; the last events:\n${seen.join('\n')}`);
 }
 
-async function remember(cluster: Cluster, vars: Map<string, unknown>, { as, object, path }: { as: string; object: string; path: string }): Promise<void> {
+async function remember(
+  cluster: Cluster,
+  vars: Map<string, unknown>,
+  { as, object, path }: { as: string; object: string; path: string },
+): Promise<void> {
   vars.set(as, valueAt(await cluster.waitFor(object, 'exists', { within: 0 }), path));
 }
 
 function valueAt(object: KubernetesObject, path: string): unknown {
-  return path.split('.').slice(1).reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], object);
+  return path
+    .split('.')
+    .slice(1)
+    .reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], object);
 }
 
 async function crash(cluster: Cluster, target: string): Promise<void> {
@@ -229,7 +298,10 @@ async function restart(cluster: Cluster, target: string): Promise<void> {
   else await cluster.faults.restart(target as RestartablePart);
 }
 
-async function crashContainer(cluster: Cluster, { pod: reference, container, code = 1 }: { pod: string; container?: string; code?: number }): Promise<void> {
+async function crashContainer(
+  cluster: Cluster,
+  { pod: reference, container, code = 1 }: { pod: string; container?: string; code?: number },
+): Promise<void> {
   const pod = await cluster.waitFor<Pod>(reference, 'exists', { within: 0 });
   const statuses = pod.status?.containerStatuses ?? [];
   const status = container === undefined ? statuses[0] : statuses.find(({ name }) => name === container);
@@ -239,13 +311,18 @@ async function crashContainer(cluster: Cluster, { pod: reference, container, cod
 }
 
 const STORE_FAULTS: Readonly<Record<string, (value: unknown) => unknown>> = {
-  latency: (value) => spanMs(value as Duration), failRate: Number, unknownRate: Number, failNext: Number, down: Boolean,
+  latency: (value) => spanMs(value as Duration),
+  failRate: Number,
+  unknownRate: Number,
+  failNext: Number,
+  down: Boolean,
 };
 
 function setStoreFaults(cluster: Cluster, faults: Record<string, unknown>): void {
   for (const [name, value] of Object.entries(faults)) {
     const convert = STORE_FAULTS[name];
-    if (convert === undefined) throw new Error(`store has no fault ${name}; there are: ${Object.keys(STORE_FAULTS).join(', ')}`);
+    if (convert === undefined)
+      throw new Error(`store has no fault ${name}; there are: ${Object.keys(STORE_FAULTS).join(', ')}`);
     Object.assign(cluster.faults.store, { [name === 'latency' ? 'latencyMs' : name]: convert(value) });
   }
 }
@@ -258,15 +335,25 @@ async function expectRest(cluster: Cluster, after: Duration): Promise<void> {
   await cluster.advance(after);
   const before = cluster.eventLog().byResource;
   await cluster.advance('1m');
-  const changes = [...cluster.eventLog().byResource].map(([resource, count]) => [resource, count - (before.get(resource) ?? 0)] as const);
+  const changes = [...cluster.eventLog().byResource].map(
+    ([resource, count]) => [resource, count - (before.get(resource) ?? 0)] as const,
+  );
   const busy = changes.filter(([resource, count]) => count > 0 && !HEARTBEATS.has(resource));
-  if (busy.length > 0) throw new Error(`not at rest, in one minute changed: ${busy.map(([resource, count]) => `${count} ${resource}`).join(', ')}`);
+  if (busy.length > 0)
+    throw new Error(
+      `not at rest, in one minute changed: ${busy.map(([resource, count]) => `${count} ${resource}`).join(', ')}`,
+    );
   const pods = new Set(cluster.peek(Pods).map(({ metadata, spec }) => `${spec?.nodeName}/${metadata.uid}`));
   for (const node of cluster.nodes.names()) {
     const machine = cluster.nodes.machine(node);
     if (!machine.up || machine.partitioned) continue;
-    const stray = [...machine.runtime.sandboxes.values()].filter(({ ready, config }) => ready && !pods.has(`${node}/${config.metadata?.uid}`));
-    if (stray.length > 0) throw new Error(`${node} runs pods that are not its own: ${stray.map(({ config }) => config.metadata?.name).join(', ')}`);
+    const stray = [...machine.runtime.sandboxes.values()].filter(
+      ({ ready, config }) => ready && !pods.has(`${node}/${config.metadata?.uid}`),
+    );
+    if (stray.length > 0)
+      throw new Error(
+        `${node} runs pods that are not its own: ${stray.map(({ config }) => config.metadata?.name).join(', ')}`,
+      );
   }
 }
 
@@ -275,7 +362,10 @@ function jumpClock(cluster: Cluster, by: Duration): void {
   cluster.jumpWallClock(backwards ? -spanMs(by.slice(1)) : spanMs(by));
 }
 
-async function repeat(context: StepContext, { times, every, steps: inner }: { times: number; every: Duration; steps: Record<string, unknown>[] }): Promise<void> {
+async function repeat(
+  context: StepContext,
+  { times, every, steps: inner }: { times: number; every: Duration; steps: Record<string, unknown>[] },
+): Promise<void> {
   for (let time = 0; time < times; time++) {
     for (const step of inner) {
       const [[word, value] = ['', undefined]] = Object.entries(step);

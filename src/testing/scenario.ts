@@ -46,7 +46,9 @@ export class ScenarioError extends Error {
   readonly step: number;
   constructor(scenario: Scenario, of: { seed: number; step: number; cause: unknown }) {
     const text = JSON.stringify(scenario.steps[of.step] ?? 'start').slice(0, 200);
-    super(`${scenario.name} (seed ${of.seed}), step ${of.step + 1} ${text}: ${(of.cause as Error).message}`, { cause: of.cause });
+    super(`${scenario.name} (seed ${of.seed}), step ${of.step + 1} ${text}: ${(of.cause as Error).message}`, {
+      cause: of.cause,
+    });
     this.name = 'ScenarioError';
     this.seed = of.seed;
     this.step = of.step;
@@ -58,12 +60,16 @@ const KNOWN_FIELDS = new Set(['name', 'about', 'seed', 'regressions', 'nodes', '
 /** Reads a scenario. Throws on one that is not understood: an unknown word would silently test nothing. */
 export function parseScenario(text: string): Scenario {
   const value = parseYaml(text).value as Partial<Scenario> | null;
-  if (typeof value !== 'object' || value === null || typeof value.name !== 'string' || !Array.isArray(value.steps)) throw new Error('a scenario has a name and steps');
+  if (typeof value !== 'object' || value === null || typeof value.name !== 'string' || !Array.isArray(value.steps))
+    throw new Error('a scenario has a name and steps');
   const unknown = Object.keys(value).find((field) => !KNOWN_FIELDS.has(field));
   if (unknown !== undefined) throw new Error(`${value.name}: unknown field ${unknown}`);
   for (const [index, step] of value.steps.entries()) {
     const words = Object.keys((step ?? {}) as object);
-    if (words.length !== 1 || !Object.hasOwn(knownSteps, words[0]!)) throw new Error(`${value.name}: step ${index + 1} is not understood: ${JSON.stringify(step)}; steps are ${Object.keys(knownSteps).join(', ')}`);
+    if (words.length !== 1 || !Object.hasOwn(knownSteps, words[0]!))
+      throw new Error(
+        `${value.name}: step ${index + 1} is not understood: ${JSON.stringify(step)}; steps are ${Object.keys(knownSteps).join(', ')}`,
+      );
   }
   return value as Scenario;
 }
@@ -78,7 +84,9 @@ export async function runScenario(scenario: Scenario, seed: number): Promise<Sce
   let cluster: Cluster | undefined;
   try {
     cluster = await Cluster.start({
-      seed, nodes, ...(controllers === undefined ? {} : { controllers }),
+      seed,
+      nodes,
+      ...(controllers === undefined ? {} : { controllers }),
       images: Object.entries(images).map(([name, spec]) => image(name, draw(spec, random) as SimImageSpec)),
     });
     const startMs = cluster.nowMs;

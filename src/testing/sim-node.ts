@@ -73,17 +73,30 @@ export class SimNode {
     this.address = deps.address;
     this.spec = spec;
     this.#deps = deps;
-    this.#platform = createSimPlatform({ beside: deps.beside, seed: `${deps.seed}/${spec.name}`, addresses: [deps.address], host: this.#facts() });
+    this.#platform = createSimPlatform({
+      beside: deps.beside,
+      seed: `${deps.seed}/${spec.name}`,
+      addresses: [deps.address],
+      host: this.#facts(),
+    });
     const { clock, files, random, network, crypto } = this.#platform;
     this.runtime = createSimRuntime(
       {
-        clock, files, random, crypto,
+        clock,
+        files,
+        random,
+        crypto,
         listen(address, port, http) {
           network.listeners.set(`${address}:${port}`, { http });
           return () => void network.listeners.delete(`${address}:${port}`);
         },
       },
-      { images: deps.images(), unknownImages: deps.unknownImages, networkReady: 'with-range', nodeAddress: deps.address },
+      {
+        images: deps.images(),
+        unknownImages: deps.unknownImages,
+        networkReady: 'with-range',
+        nodeAddress: deps.address,
+      },
     );
   }
 
@@ -118,14 +131,22 @@ export class SimNode {
     const client = this.#client(gate);
     const instance = { ...this.#deps.instance, nodeName: this.name };
     const node = await createClusterNode({
-      platform: this.#platform, client, cri: cri.runtime, instance, kubeletPort: KUBELET_PORT,
+      platform: this.#platform,
+      client,
+      cri: cri.runtime,
+      instance,
+      kubeletPort: KUBELET_PORT,
       network: { setPodCidr: async () => undefined }, // The simulated runtime hears its range from the kubelet.
       kubelet: this.#settings(),
     });
     const running: Incarnation = { life, gate, cri, node, server: undefined };
     this.#running = running;
     await node.start(life.signal);
-    running.server = await openKubeletServer({ platform: this.#platform, client, instance, port: KUBELET_PORT, tls: NODE_TLS }, node, cri.runtime);
+    running.server = await openKubeletServer(
+      { platform: this.#platform, client, instance, port: KUBELET_PORT, tls: NODE_TLS },
+      node,
+      cri.runtime,
+    );
   }
 
   /** Stops the kubelet in order; containers run on. */
@@ -177,14 +198,21 @@ export class SimNode {
   }
 
   #client(gate: Gate): Client {
-    return createInProcessClient({ handler: gate.handler, principal: nodePrincipal(this.name), clock: this.#platform.clock, userAgent: 'kubelet' });
+    return createInProcessClient({
+      handler: gate.handler,
+      principal: nodePrincipal(this.name),
+      clock: this.#platform.clock,
+      userAgent: 'kubelet',
+    });
   }
 
   #facts(): Partial<HostInfo> {
     const { cpus, memoryBytes } = this.spec;
     return {
-      hostname: this.name, bootId: this.#bootId(),
-      ...(cpus === undefined ? {} : { cpuCount: cpus }), ...(memoryBytes === undefined ? {} : { memoryBytes }),
+      hostname: this.name,
+      bootId: this.#bootId(),
+      ...(cpus === undefined ? {} : { cpuCount: cpus }),
+      ...(memoryBytes === undefined ? {} : { memoryBytes }),
     };
   }
 
@@ -196,9 +224,10 @@ export class SimNode {
     const { labels, taints, maxPods, kubelet } = this.spec;
     return {
       staticPodPath: '',
-      ...(labels === undefined ? {} : { nodeLabels: labels }), ...(taints === undefined ? {} : { registerWithTaints: taints }),
-      ...(maxPods === undefined ? {} : { maxPods }), ...kubelet,
+      ...(labels === undefined ? {} : { nodeLabels: labels }),
+      ...(taints === undefined ? {} : { registerWithTaints: taints }),
+      ...(maxPods === undefined ? {} : { maxPods }),
+      ...kubelet,
     };
   }
 }
-

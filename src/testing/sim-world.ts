@@ -82,8 +82,12 @@ export class SimWorld {
     network.reachable = (from, to) => !this.#isCutOff(from) && !this.#isCutOff(to);
     this.instance = deriveInstance(
       {
-        dataDir: '/var/lib/keelson', nodeName: 'control-plane', clusterCidr: '10.128.0.0/9', serviceCidr: '10.96.0.0/16',
-        clusterDomain: 'cluster.local', httpsPort: deps.httpsPort ?? 6443,
+        dataDir: '/var/lib/keelson',
+        nodeName: 'control-plane',
+        clusterCidr: '10.128.0.0/9',
+        serviceCidr: '10.96.0.0/16',
+        clusterDomain: 'cluster.local',
+        httpsPort: deps.httpsPort ?? 6443,
       },
       (text) => crypto.sha256Hex(text),
     );
@@ -122,7 +126,11 @@ export class SimWorld {
     this.#key ??= await createTokenKey(platform);
     this.#serverLife = new AbortController();
     const controlPlane = createControlPlane({
-      platform: platform as Platform, store: this.#store, instance: this.instance, hostAddress: '10.64.0.1', runtimeConfig: '',
+      platform: platform as Platform,
+      store: this.#store,
+      instance: this.instance,
+      hostAddress: '10.64.0.1',
+      runtimeConfig: '',
       pki: { ca: { certPem: this.caPem }, kubeletClient: API_SERVER_CLIENT, serviceAccount: this.#key },
       ...(repeatable ? { wrapTokens: (tokens) => createRepeatableTokens(tokens, clock) } : {}),
     });
@@ -145,10 +153,17 @@ export class SimWorld {
     const { platform, controllers, scheduler } = this.#deps;
     const life = new AbortController();
     const gate = createGate(platform.clock, this.#handler);
-    const deps = { platform, clientFor: (principal: Principal, agent: string) => this.clientFor(principal, agent, gate) };
+    const deps = {
+      platform,
+      clientFor: (principal: Principal, agent: string) => this.clientFor(principal, agent, gate),
+    };
     let ended = Promise.resolve();
     if (name === 'controllers' && controllers?.length !== 0) {
-      const config = { instance: this.instance, rootCaPem: this.caPem, ...(controllers === undefined ? {} : { names: controllers }) };
+      const config = {
+        instance: this.instance,
+        rootCaPem: this.caPem,
+        ...(controllers === undefined ? {} : { names: controllers }),
+      };
       ended = runBuiltInControllers(deps, config, life.signal);
     }
     if (name === 'scheduler' && scheduler) ended = startBuiltInScheduler(deps, life.signal);
@@ -181,7 +196,9 @@ export class SimWorld {
   gates(part?: string): Gate[] {
     const all = new Map<string, Gate | undefined>([...this.#components].map(([name, { gate }]) => [name, gate]));
     for (const node of this.nodes.values()) all.set(`kubelet/${node.name}`, node.gate);
-    return [...all].filter(([name]) => part === undefined || name === part || name.startsWith(`${part}/`)).flatMap(([, gate]) => gate ?? []);
+    return [...all]
+      .filter(([name]) => part === undefined || name === part || name.startsWith(`${part}/`))
+      .flatMap(([, gate]) => gate ?? []);
   }
 
   /** Puts up a machine; its kubelet is not started. */
@@ -190,7 +207,15 @@ export class SimWorld {
     const number = ++this.#nextAddress;
     const { platform, seed, images, unknownImages } = this.#deps;
     const address = `10.64.${number >> 8}.${number & 255}`;
-    const node = new SimNode(spec, { beside: platform, seed, address, instance: this.instance, server: this.#handler, images, unknownImages });
+    const node = new SimNode(spec, {
+      beside: platform,
+      seed,
+      address,
+      instance: this.instance,
+      server: this.#handler,
+      images,
+      unknownImages,
+    });
     this.nodes.set(spec.name, node);
     return node;
   }

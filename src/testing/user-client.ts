@@ -16,7 +16,11 @@ export function createUserClient(client: Client, pace: Pace): Client {
   };
 }
 
-function userResource<T extends KubernetesObject>(inner: ResourceClient<T>, info: ResourceInfo<T>, pace: Pace): ResourceClient<T> {
+function userResource<T extends KubernetesObject>(
+  inner: ResourceClient<T>,
+  info: ResourceInfo<T>,
+  pace: Pace,
+): ResourceClient<T> {
   const own = async <R>(work: Promise<R>): Promise<R> => structuredClone(await pace.drive(work));
   return {
     info,
@@ -34,6 +38,8 @@ function userResource<T extends KubernetesObject>(inner: ResourceClient<T>, info
   };
 }
 
-async function* ownEvents<T>(events: AsyncIterable<readonly WatchEvent<T>[]>): AsyncGenerator<readonly WatchEvent<T>[]> {
+async function* ownEvents<T>(
+  events: AsyncIterable<readonly WatchEvent<T>[]>,
+): AsyncGenerator<readonly WatchEvent<T>[]> {
   for await (const batch of events) yield structuredClone(batch);
 }

@@ -46,18 +46,30 @@ export interface WaitDeps {
 
 /** Waits; resolves to a copy of the object (of its last state, when it is to be deleted: undefined). */
 export async function waitForObject<T extends KubernetesObject>(
-  { pace, objects }: WaitDeps, target: { reference: ObjectReference; expectation: Expectation<T> }, options: WaitOptions,
+  { pace, objects }: WaitDeps,
+  target: { reference: ObjectReference; expectation: Expectation<T> },
+  options: WaitOptions,
 ): Promise<T | undefined> {
   const reference = resolveReference(target.reference);
   const expected = compile(target.expectation);
-  const read = (): T | undefined => objects()?.get(reference.info, reference.namespace, reference.name) as T | undefined;
+  const read = (): T | undefined =>
+    objects()?.get(reference.info, reference.namespace, reference.name) as T | undefined;
   const limitMs = withinMs(pace, options);
-  const held = await pace.until(() => objects() !== undefined && expected(read()), limitMs).catch((error: unknown) => {
-    throw new WaitError(failure(`while waiting for ${referenceText(reference)}: ${(error as Error).message}`), read(), { cause: error });
-  });
+  const held = await pace
+    .until(() => objects() !== undefined && expected(read()), limitMs)
+    .catch((error: unknown) => {
+      throw new WaitError(
+        failure(`while waiting for ${referenceText(reference)}: ${(error as Error).message}`),
+        read(),
+        { cause: error },
+      );
+    });
   const object = read();
   if (held) return object === undefined ? undefined : structuredClone(object);
-  throw new WaitError(failure(`${referenceText(reference)} is not ${nameOf(target.expectation)} after ${formatSpan(limitMs)}`), object);
+  throw new WaitError(
+    failure(`${referenceText(reference)} is not ${nameOf(target.expectation)} after ${formatSpan(limitMs)}`),
+    object,
+  );
 
   function failure(head: string): string {
     const store = objects();
@@ -79,11 +91,17 @@ function compile<T extends KubernetesObject>(expectation: Expectation<T>): (obje
 }
 
 function valueAt(object: unknown, path: string): unknown {
-  return path.split('.').slice(1).reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], object);
+  return path
+    .split('.')
+    .slice(1)
+    .reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], object);
 }
 
 function conditionsOf(object: KubernetesObject | undefined): readonly { type: string; status: string }[] {
-  const { status, metadata } = (object ?? {}) as { status?: { conditions?: { type: string; status: string }[]; observedGeneration?: number }; metadata?: { generation?: number } };
+  const { status, metadata } = (object ?? {}) as {
+    status?: { conditions?: { type: string; status: string }[]; observedGeneration?: number };
+    metadata?: { generation?: number };
+  };
   // A condition that was true before the last change says nothing about it.
   if (status?.observedGeneration !== undefined && status.observedGeneration < (metadata?.generation ?? 0)) return [];
   return status?.conditions ?? [];
@@ -99,7 +117,10 @@ export async function eventually<T>(pace: Pace, check: () => T | Promise<T>, opt
       return await check();
     } catch (error) {
       const leftMs = endMs - clock.monotonicMs();
-      if (leftMs <= 0) throw new WaitError(`not so after ${formatSpan(limitMs)}: ${(error as Error).message}`, undefined, { cause: error });
+      if (leftMs <= 0)
+        throw new WaitError(`not so after ${formatSpan(limitMs)}: ${(error as Error).message}`, undefined, {
+          cause: error,
+        });
       await pace.advance(Math.min(leftMs, RETRY_MS));
     }
   }

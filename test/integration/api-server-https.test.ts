@@ -39,19 +39,37 @@ before(async () => {
       storage,
       platform,
       definitions: testDefinitions(),
-      authenticators: [{ authenticate: ({ headers }) => (headers['authorization'] === 'Bearer secret' ? { name: 'admin', groups: ['system:masters'] } : undefined) }],
+      authenticators: [
+        {
+          authenticate: ({ headers }) =>
+            headers['authorization'] === 'Bearer secret' ? { name: 'admin', groups: ['system:masters'] } : undefined,
+        },
+      ],
       authorizers: [{ authorize: () => ({ decision: 'allow', reason: '' }) }],
       admission: [],
     },
     { version: versionInfo({ keelsonVersion: '0.1.0' }), serverAddress: '127.0.0.1:0' },
   );
   await server.start(new AbortController().signal);
-  http = await listenHttp({ host: '127.0.0.1', port: 0, tls: { certPem, keyPem } }, createHttpHandler(server.handler, platform.random));
+  http = await listenHttp(
+    { host: '127.0.0.1', port: 0, tls: { certPem, keyPem } },
+    createHttpHandler(server.handler, platform.random),
+  );
   directory = await mkdtemp(join(tmpdir(), 'keelson-api-'));
   kubeconfig = join(directory, 'config');
   const text = JSON.stringify({
-    apiVersion: 'v1', kind: 'Config', 'current-context': 'c',
-    clusters: [{ name: 'c', cluster: { server: `https://127.0.0.1:${http.port}`, 'certificate-authority-data': Buffer.from(authority.caPem).toString('base64') } }],
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'c',
+    clusters: [
+      {
+        name: 'c',
+        cluster: {
+          server: `https://127.0.0.1:${http.port}`,
+          'certificate-authority-data': Buffer.from(authority.caPem).toString('base64'),
+        },
+      },
+    ],
     users: [{ name: 'u', user: { token: 'secret' } }],
     contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
   });
@@ -69,34 +87,61 @@ test('client-node: create, list, watch, patch, delete', async () => {
   const core = config.makeApiClient(CoreV1Api);
   const seen: string[] = [];
   const enough = Promise.withResolvers<void>();
-  const watch = await new Watch(config).watch('/api/v1/namespaces/default/configmaps', {}, (type: string, object: { metadata: { name: string } }) => {
-    seen.push(`${type} ${object.metadata.name}`);
-    if (type === 'DELETED') enough.resolve();
-  }, () => enough.resolve());
-  const made = await core.createNamespacedConfigMap({ namespace: 'default', body: { metadata: { name: 'm' }, data: { a: '1' } } });
+  const watch = await new Watch(config).watch(
+    '/api/v1/namespaces/default/configmaps',
+    {},
+    (type: string, object: { metadata: { name: string } }) => {
+      seen.push(`${type} ${object.metadata.name}`);
+      if (type === 'DELETED') enough.resolve();
+    },
+    () => enough.resolve(),
+  );
+  const made = await core.createNamespacedConfigMap({
+    namespace: 'default',
+    body: { metadata: { name: 'm' }, data: { a: '1' } },
+  });
   assert.equal(made.data?.['a'], '1');
   await core.replaceNamespacedConfigMap({ namespace: 'default', name: 'm', body: { ...made, data: { a: '2' } } });
   const list = await core.listConfigMapForAllNamespaces();
-  assert.deepEqual(list.items.map((item) => item.data), [{ a: '2' }]);
+  assert.deepEqual(
+    list.items.map((item) => item.data),
+    [{ a: '2' }],
+  );
   await core.deleteNamespacedConfigMap({ namespace: 'default', name: 'm' });
   await enough.promise;
   watch.abort();
   assert.deepEqual(seen, ['ADDED m', 'MODIFIED m', 'DELETED m']);
-  await assert.rejects(core.readNamespacedConfigMap({ namespace: 'default', name: 'm' }), (error: { code?: number }) => error.code === 404);
+  await assert.rejects(
+    core.readNamespacedConfigMap({ namespace: 'default', name: 'm' }),
+    (error: { code?: number }) => error.code === 404,
+  );
 });
 
 test('client-node: without a token nothing is told', async () => {
   const other = new KubeConfig();
-  other.loadFromString(JSON.stringify({ ...JSON.parse(config.exportConfig()), users: [{ name: 'u', user: { token: 'wrong' } }] }));
-  await assert.rejects(other.makeApiClient(AppsV1Api).listDeploymentForAllNamespaces(), (error: { code?: number }) => error.code === 401);
+  other.loadFromString(
+    JSON.stringify({ ...JSON.parse(config.exportConfig()), users: [{ name: 'u', user: { token: 'wrong' } }] }),
+  );
+  await assert.rejects(
+    other.makeApiClient(AppsV1Api).listDeploymentForAllNamespaces(),
+    (error: { code?: number }) => error.code === 401,
+  );
 });
 
 test('kubectl: apply twice, get, patch, label, scale, explain, delete', { skip: !hasKubectl }, async () => {
   const kubectl = async (...args: string[]): Promise<string> =>
-    (await run('kubectl', [`--kubeconfig=${kubeconfig}`, `--cache-dir=${join(directory, 'cache')}`, ...args])).stdout.trim();
+    (
+      await run('kubectl', [`--kubeconfig=${kubeconfig}`, `--cache-dir=${join(directory, 'cache')}`, ...args])
+    ).stdout.trim();
   const manifest = (image: string): object => ({
-    apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web', namespace: 'default' },
-    spec: { replicas: 2, selector: { matchLabels: { app: 'web' } }, template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image }] } } },
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'web', namespace: 'default' },
+    spec: {
+      replicas: 2,
+      selector: { matchLabels: { app: 'web' } },
+      template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image }] } },
+    },
   });
   const file = join(directory, 'web.json');
   await writeFile(file, JSON.stringify(manifest('one')));
@@ -104,7 +149,10 @@ test('kubectl: apply twice, get, patch, label, scale, explain, delete', { skip: 
   await writeFile(file, JSON.stringify(manifest('two')));
   assert.equal(await kubectl('apply', '-f', file), 'deployment.apps/web configured');
   assert.equal(await kubectl('apply', '-f', file), 'deployment.apps/web unchanged');
-  assert.equal(await kubectl('apply', '--server-side', '--force-conflicts', '-f', file), 'deployment.apps/web serverside-applied');
+  assert.equal(
+    await kubectl('apply', '--server-side', '--force-conflicts', '-f', file),
+    'deployment.apps/web serverside-applied',
+  );
   assert.match(await kubectl('get', 'deployments'), /^NAME\s+AGE\nweb\s+\d+s$/);
   assert.equal(await kubectl('get', 'deploy/web', '-o', 'jsonpath={.spec.template.spec.containers[0].image}'), 'two');
   assert.equal(await kubectl('scale', 'deploy/web', '--replicas=5'), 'deployment.apps/web scaled');

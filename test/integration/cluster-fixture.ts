@@ -16,7 +16,7 @@ import { repositoryRoot } from '../../tools/repository.ts';
 import { testImage } from '../../tools/test-image.ts';
 import { importImage } from '../../tools/up/cluster.ts';
 import { leftovers } from './fixtures/leftovers.ts';
-import { killPrograms, must, run, start, type Outcome, type RunOptions, type Running } from './fixtures/programs.ts';
+import { must, run, start, type Outcome, type RunOptions, type Running } from './fixtures/programs.ts';
 
 /** The program under test. */
 export const keelsonProgram = join(repositoryRoot, 'bin/keelson');
@@ -25,7 +25,11 @@ export const keelsonProgram = join(repositoryRoot, 'bin/keelson');
 export type Args = string | readonly string[];
 
 /** The images every test cluster has; `test:2` is as `test:1` and says "2" at /cgi-bin/version. */
-export const images = { demo: 'localhost/keelson/demo:1', test: 'localhost/keelson/test:1', test2: 'localhost/keelson/test:2' };
+export const images = {
+  demo: 'localhost/keelson/demo:1',
+  test: 'localhost/keelson/test:1',
+  test2: 'localhost/keelson/test:2',
+};
 
 /** Where and as what a cluster runs. */
 export interface ClusterPlace {
@@ -83,7 +87,13 @@ export async function freePlace(): Promise<ClusterPlace> {
   const pairs = Array.from({ length: 40 }, (_, index) => 110 + 2 * ((httpsPort + index) % 40));
   const first = pairs.find((octet) => !taken.has(octet) && !taken.has(octet + 1));
   assert.ok(first !== undefined, 'no free address range for a test cluster');
-  return { dataDir, hash: hashOf(dataDir), httpsPort, clusterCidr: `10.${first}.0.0/16`, serviceCidr: `10.${first + 1}.0.0/16` };
+  return {
+    dataDir,
+    hash: hashOf(dataDir),
+    httpsPort,
+    clusterCidr: `10.${first}.0.0/16`,
+    serviceCidr: `10.${first + 1}.0.0/16`,
+  };
 }
 
 /** A TCP port that was free a moment ago, below the range from which clients' ports are taken. */
@@ -112,7 +122,17 @@ export function keelson(args: Args, options: RunOptions = {}): Promise<Outcome> 
 
 /** The arguments of `keelson up` for a place. */
 export function upArgs({ dataDir, httpsPort, clusterCidr, serviceCidr }: ClusterPlace): string[] {
-  return ['up', '--data-dir', dataDir, '--https-port', String(httpsPort), '--cluster-cidr', clusterCidr, '--service-cidr', serviceCidr];
+  return [
+    'up',
+    '--data-dir',
+    dataDir,
+    '--https-port',
+    String(httpsPort),
+    '--cluster-cidr',
+    clusterCidr,
+    '--service-cidr',
+    serviceCidr,
+  ];
 }
 
 /** Starts a cluster with the images of the tests. A start that fails leaves nothing behind. */
@@ -150,16 +170,21 @@ function createTestCluster(place: ClusterPlace, { flags = [], kubectl = kubectlP
   const home = `${dataDir}-home`;
   const env = { ...process.env, KUBECONFIG: kubeconfig, HOME: home };
   const logFile = join(dataDir, 'logs/keelson.log');
-  const spaceOf = (namespace: string): Space => createSpace({ namespace, kubectl, env, logFile });
+  const started: Running[] = [];
+  const deps = { env, logFile, started };
+  const spaceOf = (namespace: string): Space => createSpace({ namespace, kubectl, ...deps });
   return {
     ...place,
     ...spaceOf('default'),
     kubeconfig,
-    with: (other, namespace) => createSpace({ namespace, kubectl: other, env, logFile }),
+    with: (other, namespace) => createSpace({ namespace, kubectl: other, ...deps }),
     async space(name) {
       const space = spaceOf(name);
       await space.kubectl(['create', 'namespace', name]);
-      await space.until('the default service account', async () => (await space.outcome('get serviceaccount default')).code === 0);
+      await space.until(
+        'the default service account',
+        async () => (await space.outcome('get serviceaccount default')).code === 0,
+      );
       return space;
     },
     async up() {
@@ -171,12 +196,14 @@ function createTestCluster(place: ClusterPlace, { flags = [], kubectl = kubectlP
       const { stdout } = await keelson(['status', '--data-dir', dataDir, '--output', 'json']);
       return (JSON.parse(stdout) as { pid: number }).pid;
     },
-    stop: () => stopCluster(place, home),
+    stop() {
+      for (const running of started) running.kill('SIGKILL');
+      return stopCluster(place, home);
+    },
   };
 }
 
 async function stopCluster(place: ClusterPlace, home: string): Promise<void> {
-  killPrograms();
   const { code, stdout, stderr } = await keelson(['down', '--delete-data', '--data-dir', place.dataDir]);
   rmSync(home, { recursive: true, force: true });
   const left = await leftovers(place);
@@ -188,15 +215,25 @@ interface SpaceDeps {
   readonly kubectl: string;
   readonly env: NodeJS.ProcessEnv;
   readonly logFile: string;
+  /** Programs to end with the cluster. */
+  readonly started: Running[];
 }
 
-function createSpace({ namespace, kubectl, env, logFile }: SpaceDeps): Space {
-  const full = (args: Args): string[] => ['--namespace', namespace, ...listOf(args)];
+function createSpace({ namespace, kubectl, env, logFile, started }: SpaceDeps): Space {
+  // Without the flag for `default`: manifests may name other namespaces.
+  const full = (args: Args): string[] => [
+    ...(namespace === 'default' ? [] : ['--namespace', namespace]),
+    ...listOf(args),
+  ];
   const space: Space = {
     namespace,
     kubectl: (args, options) => must(kubectl, full(args), { env, ...options }),
     outcome: (args, options) => run(kubectl, full(args), { env, ...options }),
-    start: (args) => start(kubectl, full(args), { env }),
+    start(args) {
+      const running = start(kubectl, full(args), { env });
+      started.push(running);
+      return running;
+    },
     apply: (manifest, ...flags) => {
       const input = typeof manifest === 'string' ? manifest : JSON.stringify(manifest);
       return space.kubectl(['apply', '-f', '-', ...flags], { input });
@@ -208,7 +245,9 @@ function createSpace({ namespace, kubectl, env, logFile }: SpaceDeps): Space {
         const value = await probe().catch((error: unknown) => ((last = error), undefined));
         if (value !== undefined && value !== false) return value;
         if (performance.now() >= deadlineMs) {
-          throw new Error(`${what}: not after ${timeoutMs / 1000} s${last instanceof Error ? ` (${last.message})` : ''}\n${await report(space, logFile)}`);
+          throw new Error(
+            `${what}: not after ${timeoutMs / 1000} s${last instanceof Error ? ` (${last.message})` : ''}\n${await report(space, logFile)}`,
+          );
         }
         await sleep(50);
       }
@@ -230,7 +269,12 @@ async function report(space: Space, logFile: string): Promise<string> {
 /** The end of a log without what only debugging needs. */
 function tail(file: string): string {
   if (!existsSync(file)) return '';
-  return readFileSync(file, 'utf8').trim().split('\n').slice(-15).map((line) => line.slice(0, 300)).join('\n');
+  return readFileSync(file, 'utf8')
+    .trim()
+    .split('\n')
+    .slice(-15)
+    .map((line) => line.slice(0, 300))
+    .join('\n');
 }
 
 function listOf(args: Args): readonly string[] {

@@ -8,7 +8,6 @@ import { type ControlPlane, createControlPlane } from '../../src/cluster/control
 import { deriveInstance } from '../../src/cluster/instance.ts';
 import { kubeconfigYaml } from '../../src/cluster/kubeconfig.ts';
 import { ensureClusterPki } from '../../src/component-helpers/pki/cluster-pki.ts';
-import type { HttpServer } from '../../src/platform/http.ts';
 import { createNodePlatform } from '../../src/platform/node/node-platform.ts';
 import { createMemoryStore } from '../../src/storage/memory/memory-store.ts';
 import { kubectlProgram } from '../../tools/kubectl.ts';
@@ -29,55 +28,91 @@ export interface ControlPlaneFixture {
   readonly kubeconfig: string;
   /** `https://127.0.0.1:<port>` with the administrator's certificate, for requests kubectl does not make. */
   readonly tls: { readonly ca: string; readonly cert: string; readonly key: string };
-  /** Runs kubectl as the administrator; never rejects for a failing command. */
-  kubectl(args: readonly string[], input?: string): Promise<Said>;
+  /** Runs kubectl as the administrator; never rejects for a failing command. `timeoutMs` ends one that watches. */
+  kubectl(args: readonly string[], input?: string, timeoutMs?: number): Promise<Said>;
   stop(): Promise<void>;
 }
 
 /** Starts it, with its controllers and its scheduler. */
 export async function startControlPlane(): Promise<ControlPlaneFixture> {
   const directory = await mkdtemp(join(tmpdir(), 'keelson-plane-'));
-  const base = createNodePlatform();
-  let https: HttpServer | undefined;
-  // The composition listens where a cluster would; a test keeps to loopback and any free port.
-  const listenHttp: typeof base.listenHttp = async (options, handler) => (https = await base.listenHttp({ ...options, host: '127.0.0.1', port: 0 }, handler));
-  const platform = { ...base, listenHttp };
+  const platform = createNodePlatform();
   const instance = deriveInstance(
-    { dataDir: directory, nodeName: 'none', clusterCidr: '10.222.0.0/16', serviceCidr: '10.223.0.0/24', clusterDomain: 'cluster.local', httpsPort: 6443 },
+    {
+      dataDir: directory,
+      nodeName: 'none',
+      clusterCidr: '10.222.0.0/16',
+      serviceCidr: '10.223.0.0/24',
+      clusterDomain: 'cluster.local',
+      httpsPort: 6443,
+    },
     (text) => platform.crypto.sha256Hex(text),
   );
   const pki = await ensureClusterPki(
-    platform.files, { crypto: platform.crypto, random: platform.random, nowMs: () => platform.clock.nowMs() },
+    platform.files,
+    { crypto: platform.crypto, random: platform.random, nowMs: () => platform.clock.nowMs() },
     { dir: join(directory, 'pki'), names: { nodeName: 'none', dnsNames: ['localhost'], ipAddresses: ['127.0.0.1'] } },
   );
   const store = createMemoryStore({ clock: platform.clock });
-  const controlPlane = createControlPlane({ platform, store, pki, instance, hostAddress: '127.0.0.1', runtimeConfig: '' });
+  const controlPlane = createControlPlane({
+    platform,
+    store,
+    pki,
+    instance,
+    hostAddress: '127.0.0.1',
+    runtimeConfig: '',
+  });
   const lifetime = new AbortController();
   await controlPlane.start(lifetime.signal);
   const controllers = controlPlane.runControllers(lifetime.signal).catch((error: unknown) => {
     if (!lifetime.signal.aborted) throw error;
   });
-  const { port } = https!;
+  await controlPlane.startScheduler(lifetime.signal);
+  const { port } = await controlPlane.serve({
+    host: '127.0.0.1',
+    port: 0,
+    tls: { ...pki.apiServer, clientCaPem: pki.ca.certPem },
+  });
   const kubeconfig = join(directory, 'kubeconfig');
-  await writeFile(kubeconfig, kubeconfigYaml({ server: `https://127.0.0.1:${port}`, caPem: pki.ca.certPem, ...pki.admin, user: 'admin', cluster: 'test' }));
+  await writeFile(
+    kubeconfig,
+    kubeconfigYaml({
+      server: `https://127.0.0.1:${port}`,
+      caPem: pki.ca.certPem,
+      ...pki.admin,
+      user: 'admin',
+      cluster: 'test',
+    }),
+  );
   const program = kubectlProgram();
-  const kubectl: ControlPlaneFixture['kubectl'] = (args, input) =>
+  const kubectl: ControlPlaneFixture['kubectl'] = (args, input, timeoutMs = 60_000) =>
     new Promise((resolve) => {
       const all = [`--kubeconfig=${kubeconfig}`, `--cache-dir=${join(directory, 'cache')}`, ...args];
-      const child = execFile(program, all, { maxBuffer: 64 * 1024 * 1024, env: { ...process.env, HOME: directory } }, (error, stdout, stderr) => {
-        const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 255;
-        resolve({ code, stdout: stdout.trimEnd(), stderr: stderr.trimEnd() });
-      });
+      const child = execFile(
+        program,
+        all,
+        { timeout: timeoutMs, maxBuffer: 64 * 1024 * 1024, env: { ...process.env, HOME: directory } },
+        (error, stdout, stderr) => {
+          const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 255;
+          resolve({ code, stdout: stdout.trimEnd(), stderr: stderr.trimEnd() });
+        },
+      );
       child.stdin?.end(input ?? '');
     });
   return {
-    controlPlane, admin: controlPlane.admin, port, directory, kubeconfig, kubectl,
+    controlPlane,
+    admin: controlPlane.admin,
+    port,
+    directory,
+    kubeconfig,
+    kubectl,
     tls: { ca: pki.ca.certPem, cert: pki.admin.certPem, key: pki.admin.keyPem },
     async stop() {
       lifetime.abort(new Error('the test is over'));
       await controllers;
       await controlPlane.stop();
       await store.close();
+      platform.close();
       await rm(directory, { recursive: true });
     },
   };

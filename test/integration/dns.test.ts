@@ -28,7 +28,16 @@ describe('cluster DNS on loopback', () => {
     platform = createNodePlatform({ log: { level: 'warn' }, startSpawner: false });
     upstream.on('message', (message, from) => {
       const query = dnsPacket.decode(message);
-      upstream.send(dnsPacket.encode({ type: 'response', id: query.id, questions: query.questions, answers: [{ type: 'A', name: query.questions[0]?.name, ttl: 9, data: '192.0.2.7' }] }), from.port, from.address);
+      upstream.send(
+        dnsPacket.encode({
+          type: 'response',
+          id: query.id,
+          questions: query.questions,
+          answers: [{ type: 'A', name: query.questions[0]?.name, ttl: 9, data: '192.0.2.7' }],
+        }),
+        from.port,
+        from.address,
+      );
     });
     upstream.bind(0, '127.0.0.1', () => upstreamPort.resolve(upstream.address().port));
     folder = mkdtempSync(join(tmpdir(), 'keelson-dns-'));
@@ -36,11 +45,21 @@ describe('cluster DNS on loopback', () => {
     writeFileSync(join(folder, 'resolv.conf'), 'nameserver 127.0.0.1\n');
     const api = createFakeApi(() => '2026-01-01T00:00:00Z');
     seedServices(api);
-    const client = createInProcessClient({ handler: api.handler, clock: platform.clock, principal: { name: 'dns', groups: [] }, userAgent: 'test' });
-    dns = createDns({ client, platform }, {
-      listen: [{ address: '127.0.0.1', port: 0 }], domain: 'cluster.local', resolvConfPath: join(folder, 'resolv.conf'),
-      stubDomains: [{ domain: 'example.com', servers: [{ address: '127.0.0.1', port: await upstreamPort.promise }] }],
+    const client = createInProcessClient({
+      handler: api.handler,
+      clock: platform.clock,
+      principal: { name: 'dns', groups: [] },
+      userAgent: 'test',
     });
+    dns = createDns(
+      { client, platform },
+      {
+        listen: [{ address: '127.0.0.1', port: 0 }],
+        domain: 'cluster.local',
+        resolvConfPath: join(folder, 'resolv.conf'),
+        stubDomains: [{ domain: 'example.com', servers: [{ address: '127.0.0.1', port: await upstreamPort.promise }] }],
+      },
+    );
     await dns.start();
     await dns.ready();
     port = dns.addresses()[0]?.port ?? 0;
@@ -61,7 +80,12 @@ describe('cluster DNS on loopback', () => {
       answers.set(packet.id, packet);
       if (answers.size === 300) resolve();
     });
-    for (let id = 0; id < 300; id++) socket.send(encodeQuery(id % 3 === 0 ? `web.${svc}` : id % 3 === 1 ? `no-${id}.${svc}` : 'www.example.com', 'A', { id }), port, '127.0.0.1');
+    for (let id = 0; id < 300; id++)
+      socket.send(
+        encodeQuery(id % 3 === 0 ? `web.${svc}` : id % 3 === 1 ? `no-${id}.${svc}` : 'www.example.com', 'A', { id }),
+        port,
+        '127.0.0.1',
+      );
     await promise;
     socket.close();
     for (const [id, packet] of answers) {
@@ -73,14 +97,23 @@ describe('cluster DNS on loopback', () => {
 
   test('two queries in one TCP segment', async () => {
     const socket = connect(port, '127.0.0.1');
-    const framed = (message: Buffer): Buffer => Buffer.concat([Buffer.from([message.length >> 8, message.length & 255]), message]);
-    socket.write(Buffer.concat([framed(encodeQuery(`web.${svc}`, 'A', { id: 1 })), framed(encodeQuery(`web.${svc}`, 'AAAA', { id: 2 }))]));
+    const framed = (message: Buffer): Buffer =>
+      Buffer.concat([Buffer.from([message.length >> 8, message.length & 255]), message]);
+    socket.write(
+      Buffer.concat([
+        framed(encodeQuery(`web.${svc}`, 'A', { id: 1 })),
+        framed(encodeQuery(`web.${svc}`, 'AAAA', { id: 2 })),
+      ]),
+    );
     socket.end();
     let bytes = Buffer.alloc(0);
     for await (const chunk of socket) bytes = Buffer.concat([bytes, chunk as Buffer]);
     const first = bytes.subarray(2, 2 + bytes.readUInt16BE(0));
     const second = bytes.subarray(4 + first.length);
-    assert.deepEqual([first, second].flatMap((m) => texts(dnsPacket.decode(m).answers)), [`A web.${svc} 10.43.0.20`, `AAAA web.${svc} fd00::20`]);
+    assert.deepEqual(
+      [first, second].flatMap((m) => texts(dnsPacket.decode(m).answers)),
+      [`A web.${svc} 10.43.0.20`, `AAAA web.${svc} fd00::20`],
+    );
   });
 
   test('a stub resolver of another make understands all of it', async () => {
@@ -88,7 +121,9 @@ describe('cluster DNS on loopback', () => {
     resolver.setServers([`127.0.0.1:${port}`]);
     assert.deepEqual(await resolver.resolve4(`web.${svc}`), ['10.43.0.20']);
     assert.deepEqual((await resolver.resolve4(`db.${svc}`)).toSorted(), ['10.42.0.7', '10.42.0.8', '10.42.0.9']);
-    assert.partialDeepStrictEqual(await resolver.resolveSrv(`_http._tcp.web.${svc}`), [{ name: `web.${svc}`, port: 80, priority: 0, weight: 100 }]);
+    assert.partialDeepStrictEqual(await resolver.resolveSrv(`_http._tcp.web.${svc}`), [
+      { name: `web.${svc}`, port: 80, priority: 0, weight: 100 },
+    ]);
     assert.deepEqual(await resolver.reverse('10.43.0.20'), [`web.${svc}`]);
     assert.deepEqual(await resolver.resolveCname(`outer.${svc}`), ['db.example.com']);
     assert.deepEqual(await resolver.resolve4(`outer.${svc}`), ['192.0.2.7']);

@@ -35,8 +35,17 @@ describe('streams from kubectl to containerd', () => {
   let api: HttpServer;
   let kubelet: HttpServer;
   const pod: Pod = podOf({
-    hostNetwork: true, nodeName: 'node-1',
-    containers: [{ name: 'main', image: testImageName, imagePullPolicy: 'IfNotPresent', command: ['/bin/sh', '-c', script], stdin: true }],
+    hostNetwork: true,
+    nodeName: 'node-1',
+    containers: [
+      {
+        name: 'main',
+        image: testImageName,
+        imagePullPolicy: 'IfNotPresent',
+        command: ['/bin/sh', '-c', script],
+        stdin: true,
+      },
+    ],
   });
 
   before(async () => {
@@ -45,9 +54,17 @@ describe('streams from kubectl to containerd', () => {
     const config = fixtureConfig(containerd.directory);
     const deps = fixtureDeps(containerd.client, platform, createWorld());
     const podContainers = { criParent: () => '/keelson-test/stream' } as unknown as typeof deps.podContainers;
-    runtime = createContainerRuntime({ ...deps, podContainers }, { ...config, resources: { ...config.resources, cgroupVersion: platform.cgroups.version } });
+    runtime = createContainerRuntime(
+      { ...deps, podContainers },
+      { ...config, resources: { ...config.resources, cgroupVersion: platform.cgroups.version } },
+    );
     const read = (): Promise<PodStatus> => runtime.getPodStatus('uid-1', 'web', 'default');
-    const result = await runtime.syncPod({ pod, podStatus: await read(), pullSecrets: [], signal: new AbortController().signal });
+    const result = await runtime.syncPod({
+      pod,
+      podStatus: await read(),
+      pullSecrets: [],
+      signal: new AbortController().signal,
+    });
     assert.equal(result.error, undefined);
     status = await read();
     await startServers();
@@ -67,44 +84,117 @@ describe('streams from kubectl to containerd', () => {
     const serving = await authority.issue('CN=node-1', ['127.0.0.1']);
     const client = await authority.issue('CN=kube-apiserver, O=system:masters');
     const handler = createKubeletServer({
-      host: { nodeName: 'node-1', pods: () => [pod], podByName: () => pod, podByUid: () => pod, podStatus: () => status, healthProblems: () => [], configz: () => ({}) },
-      runtime, platform, probeMetrics: async () => '',
-      auth: { authenticate: async ({ peerCertificate }) => (peerCertificate === undefined ? undefined : { name: peerCertificate.commonName, groups: [] }), authorize: async ({ name }) => name === 'kube-apiserver' },
-      stats: { summary: () => Promise.reject(new Error('no statistics here')), cadvisorMetrics: async () => '', resourceMetrics: async () => '' },
+      host: {
+        nodeName: 'node-1',
+        pods: () => [pod],
+        podByName: () => pod,
+        podByUid: () => pod,
+        podStatus: () => status,
+        healthProblems: () => [],
+        configz: () => ({}),
+      },
+      runtime,
+      platform,
+      probeMetrics: async () => '',
+      auth: {
+        authenticate: async ({ peerCertificate }) =>
+          peerCertificate === undefined ? undefined : { name: peerCertificate.commonName, groups: [] },
+        authorize: async ({ name }) => name === 'kube-apiserver',
+      },
+      stats: {
+        summary: () => Promise.reject(new Error('no statistics here')),
+        cadvisorMetrics: async () => '',
+        resourceMetrics: async () => '',
+      },
     });
-    kubelet = await platform.listenHttp({ host: '127.0.0.1', port: 0, tls: { ...serving, clientCaPem: authority.caPem } }, handler);
-    const node: Node = { metadata: { name: 'node-1' }, status: { addresses: [{ type: 'InternalIP', address: '127.0.0.1' }], daemonEndpoints: { kubeletEndpoint: { Port: kubelet.port } } } };
+    kubelet = await platform.listenHttp(
+      { host: '127.0.0.1', port: 0, tls: { ...serving, clientCaPem: authority.caPem } },
+      handler,
+    );
+    const node: Node = {
+      metadata: { name: 'node-1' },
+      status: {
+        addresses: [{ type: 'InternalIP', address: '127.0.0.1' }],
+        daemonEndpoints: { kubeletEndpoint: { Port: kubelet.port } },
+      },
+    };
     const connector = createKubeletConnector({
-      net: platform.net, random: platform.random, crypto: platform.crypto, objects: { get: () => node } as unknown as ObjectStore,
+      net: platform.net,
+      random: platform.random,
+      crypto: platform.crypto,
+      objects: { get: () => node } as unknown as ObjectStore,
       kubeletTls: () => ({ ...client, caPem: authority.caPem }),
     });
     api = await platform.listenHttp({ host: '127.0.0.1', port: 0 }, (request) => serveApi(request, connector));
   }
 
-  async function serveApi(request: HttpRequest, connector: ReturnType<typeof createKubeletConnector>): Promise<HttpResponse> {
-    const json = (status: number, object: object): HttpResponse => ({ kind: 'bytes', status, headers: { 'content-type': 'application/json' }, chunks: [Buffer.from(JSON.stringify(object))] });
+  async function serveApi(
+    request: HttpRequest,
+    connector: ReturnType<typeof createKubeletConnector>,
+  ): Promise<HttpResponse> {
+    const json = (status: number, object: object): HttpResponse => ({
+      kind: 'bytes',
+      status,
+      headers: { 'content-type': 'application/json' },
+      chunks: [Buffer.from(JSON.stringify(object))],
+    });
     if (request.path === '/api') return json(200, { kind: 'APIVersions', versions: ['v1'] });
     if (request.path === '/apis') return json(200, { kind: 'APIGroupList', apiVersion: 'v1', groups: [] });
-    if (request.path === '/api/v1') return json(200, { kind: 'APIResourceList', groupVersion: 'v1', resources: [{ name: 'pods', singularName: 'pod', namespaced: true, kind: 'Pod', verbs: ['get', 'list'] }] });
+    if (request.path === '/api/v1')
+      return json(200, {
+        kind: 'APIResourceList',
+        groupVersion: 'v1',
+        resources: [{ name: 'pods', singularName: 'pod', namespaced: true, kind: 'Pod', verbs: ['get', 'list'] }],
+      });
     const match = /^\/api\/v1\/namespaces\/default\/pods\/web(?:\/(log|exec|attach|portforward))?$/.exec(request.path);
-    if (match === null) return json(404, { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 404, reason: 'NotFound', message: `no ${request.path}` });
+    if (match === null)
+      return json(404, {
+        kind: 'Status',
+        apiVersion: 'v1',
+        status: 'Failure',
+        code: 404,
+        reason: 'NotFound',
+        message: `no ${request.path}`,
+      });
     if (match[1] === undefined) return json(200, { ...pod, status: { phase: 'Running' } });
     const { method, path, query, headers, remoteAddress, signal, wantsUpgrade } = request;
-    const apiRequest: ApiRequest = { method, path, query, headers, remoteAddress, signal, wantsUpgrade, wantsObjects: false, body: { kind: 'none' } };
+    const apiRequest: ApiRequest = {
+      method,
+      path,
+      query,
+      headers,
+      remoteAddress,
+      signal,
+      wantsUpgrade,
+      wantsObjects: false,
+      body: { kind: 'none' },
+    };
     try {
-      return (await connector.connectPod(pod, match[1] as 'log', { request: apiRequest, context: {} as never })) as Exclude<ApiResponse, { kind: 'object' | 'watch' }>;
+      return (await connector.connectPod(pod, match[1] as 'log', {
+        request: apiRequest,
+        context: {} as never,
+      })) as Exclude<ApiResponse, { kind: 'object' | 'watch' }>;
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
       return json(error.code, error.status);
     }
   }
 
-  function start(program: string, args: readonly string[]): { child: ReturnType<typeof spawn>; outcome: Promise<Outcome> } {
-    const child = spawn(program, ['--server', `http://127.0.0.1:${api.port}`, '--kubeconfig', '/dev/null', ...args], { env: { PATH: process.env['PATH'], HOME: containerd.directory }, timeout: 30_000 });
+  function start(
+    program: string,
+    args: readonly string[],
+  ): { child: ReturnType<typeof spawn>; outcome: Promise<Outcome> } {
+    const child = spawn(program, ['--server', `http://127.0.0.1:${api.port}`, '--kubeconfig', '/dev/null', ...args], {
+      env: { PATH: process.env['PATH'], HOME: containerd.directory },
+      timeout: 30_000,
+    });
     const texts = ['', ''];
     child.stdout.on('data', (chunk) => (texts[0] += String(chunk)));
     child.stderr.on('data', (chunk) => (texts[1] += String(chunk)));
-    return { child, outcome: once(child, 'close').then(([code]) => ({ code: code as number, stdout: texts[0]!, stderr: texts[1]! })) };
+    return {
+      child,
+      outcome: once(child, 'close').then(([code]) => ({ code: code as number, stdout: texts[0]!, stderr: texts[1]! })),
+    };
   }
 
   const limit = { timeout: 30_000 };
@@ -125,7 +215,11 @@ describe('streams from kubectl to containerd', () => {
     });
 
     it(`${name}: exec with output, errors and exit code`, limit, async () => {
-      assert.deepEqual(await run(undefined, 'exec', 'web', '--', '/bin/sh', '-c', 'echo out; echo err >&2; exit 3'), { code: 3, stdout: 'out\n', stderr: 'err\ncommand terminated with exit code 3\n' });
+      assert.deepEqual(await run(undefined, 'exec', 'web', '--', '/bin/sh', '-c', 'echo out; echo err >&2; exit 3'), {
+        code: 3,
+        stdout: 'out\n',
+        stderr: 'err\ncommand terminated with exit code 3\n',
+      });
     });
 
     it(`${name}: exec with a long input to its end`, limit, async () => {
@@ -143,7 +237,9 @@ describe('streams from kubectl to containerd', () => {
 
     it(`${name}: attach`, limit, async () => {
       const { child, outcome } = start(program, ['attach', '-i', 'web']);
-      const seen = new Promise<void>((resolve) => child.stdout!.on('data', (chunk) => String(chunk).includes('got ping') && resolve()));
+      const seen = new Promise<void>((resolve) =>
+        child.stdout!.on('data', (chunk) => String(chunk).includes('got ping') && resolve()),
+      );
       child.stdin!.write('ping\n');
       await Promise.race([seen, outcome.then(({ stderr }) => Promise.reject(new Error(stderr)))]);
       child.kill();
@@ -155,7 +251,10 @@ describe('streams from kubectl to containerd', () => {
       const server = createServer((socket) => socket.end('hello\n'));
       await once(server.listen(0, '127.0.0.1'), 'listening');
       const { child, outcome } = start(program, ['port-forward', 'web', `:${(server.address() as AddressInfo).port}`]);
-      const [line] = (await Promise.race([once(child.stdout!, 'data'), outcome.then(({ stderr }) => Promise.reject(new Error(stderr)))])) as [Buffer];
+      const [line] = (await Promise.race([
+        once(child.stdout!, 'data'),
+        outcome.then(({ stderr }) => Promise.reject(new Error(stderr))),
+      ])) as [Buffer];
       const port = Number(/127\.0\.0\.1:(\d+)/.exec(String(line))![1]);
       const socket = connect(port, '127.0.0.1');
       const [answer] = (await once(socket, 'data')) as [Buffer];
@@ -169,7 +268,10 @@ describe('streams from kubectl to containerd', () => {
 
   const clientConfig = (): k8s.KubeConfig => {
     const config = new k8s.KubeConfig();
-    config.loadFromClusterAndUser({ name: 'test', server: `http://127.0.0.1:${api.port}`, skipTLSVerify: true }, { name: 'test' });
+    config.loadFromClusterAndUser(
+      { name: 'test', server: `http://127.0.0.1:${api.port}`, skipTLSVerify: true },
+      { name: 'test' },
+    );
     return config;
   };
 
@@ -179,7 +281,19 @@ describe('streams from kubectl to containerd', () => {
     stdout.on('data', (chunk) => (texts[0] += String(chunk)));
     stderr.on('data', (chunk) => (texts[1] += String(chunk)));
     const status = await new Promise<k8s.V1Status>((resolve, reject) => {
-      new k8s.Exec(clientConfig()).exec('default', 'web', 'main', ['/bin/sh', '-c', 'read line; echo "<$line>"; echo err >&2; exit 2'], stdout, stderr, PassThrough.from(['typed\n']), false, resolve).catch(reject);
+      new k8s.Exec(clientConfig())
+        .exec(
+          'default',
+          'web',
+          'main',
+          ['/bin/sh', '-c', 'read line; echo "<$line>"; echo err >&2; exit 2'],
+          stdout,
+          stderr,
+          PassThrough.from(['typed\n']),
+          false,
+          resolve,
+        )
+        .catch(reject);
     });
     assert.equal(status.status, 'Failure');
     assert.equal(status.details?.causes?.[0]?.message, '2');
@@ -191,11 +305,25 @@ describe('streams from kubectl to containerd', () => {
     let text = '';
     stdout.on('data', (chunk) => (text += String(chunk)));
     const status = new Promise<k8s.V1Status>((resolve, reject) => {
-      new k8s.Exec(clientConfig()).exec('default', 'web', 'main', ['/bin/sh', '-c', 'read line; echo "<$line>"; /bin/busybox stty size'], stdout, null, stdin, true, resolve).then((socket) => {
-        // Channel 4 carries the size of the terminal.
-        (socket as { send(data: Buffer): void }).send(Buffer.concat([Buffer.from([4]), Buffer.from('{"Width":111,"Height":37}')]));
-        stdin.write('typed\n');
-      }, reject);
+      new k8s.Exec(clientConfig())
+        .exec(
+          'default',
+          'web',
+          'main',
+          ['/bin/sh', '-c', 'read line; echo "<$line>"; /bin/busybox stty size'],
+          stdout,
+          null,
+          stdin,
+          true,
+          resolve,
+        )
+        .then((socket) => {
+          // Channel 4 carries the size of the terminal.
+          (socket as { send(data: Buffer): void }).send(
+            Buffer.concat([Buffer.from([4]), Buffer.from('{"Width":111,"Height":37}')]),
+          );
+          stdin.write('typed\n');
+        }, reject);
     });
     assert.equal((await status).status, 'Success');
     assert.match(text, /<typed>\r\n37 111\r\n$/);
@@ -205,7 +333,14 @@ describe('streams from kubectl to containerd', () => {
     const server = createServer((socket) => socket.end('hello\n'));
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const [output, input] = [new PassThrough(), new PassThrough()];
-    const socket = await new k8s.PortForward(clientConfig()).portForward('default', 'web', [(server.address() as AddressInfo).port], output, null, input);
+    const socket = await new k8s.PortForward(clientConfig()).portForward(
+      'default',
+      'web',
+      [(server.address() as AddressInfo).port],
+      output,
+      null,
+      input,
+    );
     const [answer] = (await once(output, 'data')) as [Buffer];
     assert.equal(String(answer), 'hello\n');
     (socket as { close(): void }).close();

@@ -35,8 +35,16 @@ describe('volumes on this machine', { skip }, () => {
     controller = new AbortController();
     manager = createVolumeManager(
       {
-        platform, client, objects, recorder: { event: () => undefined }, podsLister: () => pods, sourcesReady: () => true,
-        requestToken: async (_namespace, _name, request) => ({ ...request, status: { token: 'a.b.c', expirationTimestamp: '2099-01-01T00:00:00Z' } }),
+        platform,
+        client,
+        objects,
+        recorder: { event: () => undefined },
+        podsLister: () => pods,
+        sourcesReady: () => true,
+        requestToken: async (_namespace, _name, request) => ({
+          ...request,
+          status: { token: 'a.b.c', expirationTimestamp: '2099-01-01T00:00:00Z' },
+        }),
         node: () => ({ nodeName: 'node-1', hostIps: ['127.0.0.1'], allocatable: { cpu: '2', memory: '1Gi' } }),
       },
       { kubeletRoot: root },
@@ -49,14 +57,18 @@ describe('volumes on this machine', { skip }, () => {
     platform = createNodePlatform({ log: { level: 'error' }, cgroupRoot: `/keelson-test-volumes-${process.pid}` });
     client = createFakeClient();
     objects = createObjectCache({ client, platform });
-    client.put(ConfigMaps, { metadata: { namespace: 'default', name: 'settings' }, data: { 'app.conf': 'a=1' } } as never);
+    client.put(ConfigMaps, {
+      metadata: { namespace: 'default', name: 'settings' },
+      data: { 'app.conf': 'a=1' },
+    } as never);
     client.put(Secrets, { metadata: { namespace: 'default', name: 'keys' }, data: { key: base64('hush') } } as never);
     startManager();
   });
   after(async () => {
     controller.abort();
     objects.stop();
-    for (const { path } of (await platform.mounter.list()).toReversed()) if (path.startsWith(`${root}/`)) await platform.mounter.unmount(path);
+    for (const { path } of (await platform.mounter.list()).toReversed())
+      if (path.startsWith(`${root}/`)) await platform.mounter.unmount(path);
     await platform.cgroups.destroy('/');
     platform.close();
     clearInterval(keepAlive);
@@ -66,12 +78,21 @@ describe('volumes on this machine', { skip }, () => {
   const volumes: Volume[] = [
     { name: 'config', configMap: { name: 'settings', defaultMode: 0o600 } },
     { name: 'secret', secret: { secretName: 'keys' } },
-    { name: 'api', projected: { sources: [{ serviceAccountToken: { path: 'token' } }, { downwardAPI: { items: [{ path: 'ns', fieldRef: { fieldPath: 'metadata.namespace' } }] } }] } },
+    {
+      name: 'api',
+      projected: {
+        sources: [
+          { serviceAccountToken: { path: 'token' } },
+          { downwardAPI: { items: [{ path: 'ns', fieldRef: { fieldPath: 'metadata.namespace' } }] } },
+        ],
+      },
+    },
     { name: 'mem', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
     { name: 'scratch', emptyDir: {} },
   ];
   const pathOf = (name: string): string => manager.mountedVolumes('uid-1').get(name)!.hostPath;
-  const mountsBelow = async (): Promise<string[]> => (await platform.mounter.list()).map(({ path }) => path).filter((path) => path.startsWith(`${root}/`));
+  const mountsBelow = async (): Promise<string[]> =>
+    (await platform.mounter.list()).map(({ path }) => path).filter((path) => path.startsWith(`${root}/`));
 
   it('mounts one tmpfs for all secrets, follows changes, measures, and takes everything down', async () => {
     const pod = podWith(volumes, { spec: { containers: [], securityContext: { fsGroup: 2000, runAsUser: 1000 } } });
@@ -87,11 +108,21 @@ describe('volumes on this machine', { skip }, () => {
     await assert.rejects(writeFile(`${pathOf('mem')}/big`, Buffer.alloc(2 * 2 ** 20)), { code: 'ENOSPC' });
     await writeFile(`${pathOf('scratch')}/big`, Buffer.alloc(100_000));
     const use = (await manager.volumeStats('uid-1')).get('scratch')!;
-    assert.ok(use.usedBytes >= 100_000 && use.inodesUsed === 2 && use.capacityBytes > use.usedBytes, JSON.stringify(use));
+    assert.ok(
+      use.usedBytes >= 100_000 && use.inodesUsed === 2 && use.capacityBytes > use.usedBytes,
+      JSON.stringify(use),
+    );
     // A change reaches the volume by the watch alone.
-    client.put(ConfigMaps, { metadata: { namespace: 'default', name: 'settings' }, data: { 'app.conf': 'a=2' } } as never);
+    client.put(ConfigMaps, {
+      metadata: { namespace: 'default', name: 'settings' },
+      data: { 'app.conf': 'a=2' },
+    } as never);
     // The old content goes last.
-    while ((await readFile(`${pathOf('config')}/app.conf`, 'utf8')) !== 'a=2' || (await readdir(pathOf('config'))).length !== 3) await platform.clock.yield();
+    while (
+      (await readFile(`${pathOf('config')}/app.conf`, 'utf8')) !== 'a=2' ||
+      (await readdir(pathOf('config'))).length !== 3
+    )
+      await platform.clock.yield();
     await manager.waitForUnmount(pod, never);
     assert.deepEqual(await readdir(`${root}/pods/uid-1/volumes`), []);
     assert.deepEqual(await mountsBelow(), [`${root}/memory-volumes`]);
@@ -121,10 +152,15 @@ describe('volumes on this machine', { skip }, () => {
     const socket: Server = createServer();
     await new Promise<void>((resolve) => socket.listen(`${root}/sock`, resolve));
     await promisify(execFile)('mkfifo', [`${root}/fifo`]);
-    const pod = podWith([
-      { name: 'sock', hostPath: { path: `${root}/sock`, type: 'Socket' } }, { name: 'null', hostPath: { path: '/dev/null', type: 'CharDevice' } },
-      { name: 'new', hostPath: { path: `${root}/made/dir`, type: 'DirectoryOrCreate' } }, { name: 'file', hostPath: { path: `${root}/made/file`, type: 'FileOrCreate' } },
-    ], { metadata: { name: 'host', namespace: 'default', uid: 'uid-2' } });
+    const pod = podWith(
+      [
+        { name: 'sock', hostPath: { path: `${root}/sock`, type: 'Socket' } },
+        { name: 'null', hostPath: { path: '/dev/null', type: 'CharDevice' } },
+        { name: 'new', hostPath: { path: `${root}/made/dir`, type: 'DirectoryOrCreate' } },
+        { name: 'file', hostPath: { path: `${root}/made/file`, type: 'FileOrCreate' } },
+      ],
+      { metadata: { name: 'host', namespace: 'default', uid: 'uid-2' } },
+    );
     pods = [pod];
     await manager.waitForAttachAndMount(pod, never);
     assert.ok((await stat(`${root}/made/dir`)).isDirectory());
@@ -134,24 +170,41 @@ describe('volumes on this machine', { skip }, () => {
   });
 
   it('pod cgroups are made, limited and removed', async () => {
-    const pod = podWith([], { spec: { containers: [{ name: 'app', resources: { requests: { cpu: '250m' }, limits: { memory: '32Mi' } } }] } });
+    const pod = podWith([], {
+      spec: { containers: [{ name: 'app', resources: { requests: { cpu: '250m' }, limits: { memory: '32Mi' } } }] },
+    });
     const containers = createPodContainerManager(
-      { cgroups: platform.cgroups, platform, nodeAllocatable: async () => ({ milliCpu: 2000, memoryBytes: 2 ** 30 }), activePods: () => [pod] },
-      { cgroupRoot: '/', cgroupsPerQos: true, enforceNodeAllocatable: ['pods'], enforceCpuLimits: true, cpuQuotaPeriodUs: 100_000, hugePageSizesBytes: [] },
+      {
+        cgroups: platform.cgroups,
+        platform,
+        nodeAllocatable: async () => ({ milliCpu: 2000, memoryBytes: 2 ** 30 }),
+        activePods: () => [pod],
+      },
+      {
+        cgroupRoot: '/',
+        cgroupsPerQos: true,
+        enforceNodeAllocatable: ['pods'],
+        enforceCpuLimits: true,
+        cpuQuotaPeriodUs: 100_000,
+        hugePageSizesBytes: [],
+      },
     );
     await containers.start(controller.signal);
     await containers.ensurePodCgroup(pod);
     assert.deepEqual(await containers.podUids(), ['uid-1']);
     const parent = containers.criParent(pod);
     assert.match(parent, /\/kubepods\/burstable\/poduid-1$/);
-    const limit = platform.cgroups.version === 1 ? `/sys/fs/cgroup/memory${parent}/memory.limit_in_bytes` : `/sys/fs/cgroup${parent}/memory.max`;
+    const limit =
+      platform.cgroups.version === 1
+        ? `/sys/fs/cgroup/memory${parent}/memory.limit_in_bytes`
+        : `/sys/fs/cgroup${parent}/memory.max`;
     assert.equal((await readFile(limit, 'utf8')).trim(), String(32 * 2 ** 20));
     assert.ok((await platform.cgroups.stats(containers.cgroupName(pod)!)).memoryUsageBytes >= 0);
     await containers.destroyPodCgroup('uid-1');
     assert.equal(await containers.podCgroupExists(pod), false);
   });
 
-  it('the node\'s use is read', async () => {
+  it("the node's use is read", async () => {
     const usage = await readNodeUsage(platform);
     assert.ok(usage.cpuUsageNs! > 0 && usage.memory.workingSetBytes > 0 && usage.processes > 0 && usage.cpuCount > 0);
   });

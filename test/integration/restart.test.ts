@@ -1,6 +1,6 @@
 /** Keelson stops and starts again, orderly or killed: pods run on, nothing acknowledged is lost, the world converges. */
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createKubeClient } from '../../tools/up/kube-client.ts';
@@ -9,28 +9,67 @@ import { fetchText, startTraffic } from './fixtures/traffic.ts';
 
 interface PodFacts {
   readonly metadata: { readonly name: string; readonly uid: string };
-  readonly status: { readonly phase: string; readonly containerStatuses?: readonly { readonly containerID: string; readonly restartCount: number; readonly ready: boolean }[] };
+  readonly status: {
+    readonly phase: string;
+    readonly containerStatuses?: readonly {
+      readonly containerID: string;
+      readonly restartCount: number;
+      readonly ready: boolean;
+      readonly lastState: { readonly terminated?: { readonly startedAt?: string } };
+    }[];
+  };
 }
 
 async function podsOf(space: Space): Promise<PodFacts[]> {
   return (JSON.parse(await space.kubectl('get pods -o json')) as { items: PodFacts[] }).items;
 }
 
+/**
+ * Pods with a container that ran and was started again, and what is known of its end. A start that the kill cut short is
+ * made again and may count, as upstream counts it: that container never ran, and its last state has no start.
+ */
+function restarted(pods: readonly PodFacts[]): string[] {
+  return pods.flatMap(({ metadata, status }) =>
+    (status.containerStatuses ?? [])
+      .filter(({ restartCount, lastState }) => restartCount > 1 || lastState.terminated?.startedAt !== undefined)
+      .map(({ lastState }) => `${metadata.name}: ${JSON.stringify(lastState)}`),
+  );
+}
+
 /** Container ids by pod. */
 async function containers(space: Space): Promise<Record<string, string>> {
   const pods = await podsOf(space);
-  return Object.fromEntries(pods.map((pod) => [pod.metadata.name, pod.status.containerStatuses?.[0]?.containerID ?? '']).sort());
+  return Object.fromEntries(
+    pods.map((pod) => [pod.metadata.name, pod.status.containerStatuses?.[0]?.containerID ?? '']).sort(),
+  );
+}
+
+function readFileIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 async function ended(pid: number): Promise<void> {
-  for (let waited = 0; existsSync(`/proc/${pid}`); waited += 20) {
+  // One that nobody has reaped has ended.
+  for (
+    let waited = 0;
+    existsSync(`/proc/${pid}`) && !readFileIfThere(`/proc/${pid}/stat`).includes(') Z ');
+    waited += 20
+  ) {
     assert.ok(waited < 30_000, `process ${pid} does not end`);
     await sleep(20);
   }
 }
 
 /** Clients that create objects and note what was acknowledged, until the server is gone. */
-function startWriters(cluster: TestCluster, namespace: string, round: number): { acknowledged: Map<string, string>; stop(): Promise<void> } {
+function startWriters(
+  cluster: TestCluster,
+  namespace: string,
+  round: number,
+): { acknowledged: Map<string, string>; stop(): Promise<void> } {
   const client = createKubeClient(cluster.kubeconfig);
   const acknowledged = new Map<string, string>();
   let stopped = false;
@@ -42,7 +81,13 @@ function startWriters(cluster: TestCluster, namespace: string, round: number): {
       const created = await client.send(path, { method: 'POST', body: object }).catch(() => undefined);
       if (created?.status !== 201) return;
       acknowledged.set(name, 'first');
-      const patched = await client.send(`${path}/${name}`, { method: 'PATCH', body: { data: { value: 'second' } }, contentType: 'application/merge-patch+json' }).catch(() => undefined);
+      const patched = await client
+        .send(`${path}/${name}`, {
+          method: 'PATCH',
+          body: { data: { value: 'second' } },
+          contentType: 'application/merge-patch+json',
+        })
+        .catch(() => undefined);
       if (patched?.status !== 200) {
         acknowledged.set(name, 'first or second'); // Its outcome is unknown.
         return;
@@ -95,7 +140,10 @@ describe('keelson starts again', () => {
     await traffic.stop();
     assert.deepEqual(traffic.failures, []);
     const pods = await podsOf(space);
-    assert.deepEqual(pods.map((pod) => pod.status.containerStatuses?.[0]?.restartCount), [0, 0, 0, 0]);
+    assert.deepEqual(
+      pods.map((pod) => pod.status.containerStatuses?.[0]?.restartCount),
+      [0, 0, 0, 0],
+    );
     const after = await containers(space);
     for (const [name, id] of Object.entries(before)) assert.equal(after[name], id);
     assert.equal(await space.kubectl(['exec', 'deploy/web', '--', 'echo', 'works']), 'works\n');
@@ -113,22 +161,64 @@ describe('keelson starts again', () => {
       await ended(pid);
       await writers.stop();
       await cluster.up();
-      const kept = (JSON.parse(await space.kubectl('get configmaps -o json')) as { items: { metadata: { name: string }; data: { value: string } }[] }).items;
+      const kept = (
+        JSON.parse(await space.kubectl('get configmaps -o json')) as {
+          items: { metadata: { name: string }; data: { value: string } }[];
+        }
+      ).items;
       const values = new Map(kept.map(({ metadata, data }) => [metadata.name, data?.value]));
       t.diagnostic(`${writers.acknowledged.size} objects were acknowledged before the kill`);
-      const lost = [...writers.acknowledged].filter(([name, value]) => values.get(name) === undefined || !value.includes(values.get(name)!));
+      const lost = [...writers.acknowledged].filter(
+        ([name, value]) => values.get(name) === undefined || !value.includes(values.get(name)!),
+      );
       assert.deepEqual(lost, []);
       await space.kubectl('rollout status deployment/web --timeout=60s');
       const pods = await space.until('the wanted pods', async () => {
         const list = await podsOf(space);
-        return list.length === wanted && list.every((pod) => pod.status.containerStatuses?.[0]?.ready) ? list : undefined;
+        return list.length === wanted && list.every((pod) => pod.status.containerStatuses?.[0]?.ready)
+          ? list
+          : undefined;
       });
-      assert.deepEqual(pods.filter((pod) => pod.status.containerStatuses?.[0]?.restartCount !== 0), [], 'no container restarted');
+      assert.deepEqual(restarted(pods), [], 'no container restarted');
       const after = await containers(space);
       for (const [name, id] of Object.entries(before)) assert.equal(after[name], id, `the container of ${name}`);
       assert.notEqual(await fetchText(url), '');
     });
   }
+
+  it('containerd and DNS killed: both come back, no container restarts', async () => {
+    const before = await containers(space);
+    const parts = (): Record<string, number> =>
+      Object.fromEntries(
+        readdirSync('/proc').flatMap((pid) => {
+          if (!/^\d+$/.test(pid)) return [];
+          const command = readFileIfThere(`/proc/${pid}/cmdline`).split('\0');
+          if (!command.some((part) => part.startsWith(`${cluster.dataDir}/`))) return [];
+          return command[0] === 'containerd'
+            ? [['containerd', Number(pid)]]
+            : command.includes('dns-server')
+              ? [['dns', Number(pid)]]
+              : [];
+        }),
+      );
+    const killed = parts();
+    assert.deepEqual(Object.keys(killed).sort(), ['containerd', 'dns']);
+    for (const pid of Object.values(killed)) process.kill(pid, 'SIGKILL');
+    await space.until('both again', async () => {
+      const now = parts();
+      return Object.keys(killed).every((name) => (now[name] ?? 0) > 0 && now[name] !== killed[name]);
+    });
+    const name = await space.until('a command in a pod', () =>
+      space.kubectl(['exec', 'deploy/web', '--', 'getent', 'hosts', 'web']),
+    );
+    assert.match(name, /web\.again\.svc\.cluster\.local/);
+    await space.kubectl('run fresh --image=localhost/keelson/test:1');
+    await space.kubectl('wait --for=condition=Ready pod/fresh --timeout=40s');
+    await space.kubectl('delete pod fresh --now');
+    assert.deepEqual(await containers(space), before);
+    assert.deepEqual(restarted(await podsOf(space)), []);
+    assert.match((await keelson(['status', '--data-dir', cluster.dataDir])).stdout, /kubelet ok, proxy ok, dns ok/);
+  });
 
   it('with less to do: what was deleted while it was down is gone, what was wanted is there', async () => {
     await space.kubectl('scale deployment web --replicas=2');

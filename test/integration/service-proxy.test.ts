@@ -9,14 +9,26 @@ import { createInformerFactory } from '../../src/client/informer-factory.ts';
 import { createFakeApi } from '../../src/client/testing/fake-api.ts';
 import { createNodePlatform, type NodePlatform } from '../../src/platform/node/node-platform.ts';
 import { createServiceProxy, type ServiceProxy } from '../../src/proxy/service-proxy.ts';
-import { CLUSTER_CIDR, CLUSTER_CIDR_6, createTestNetwork, NODE_IP, OUTSIDE_IP, SERVICE_CIDR, SERVICE_CIDR_6, type TestNetwork } from './service-proxy/network.ts';
+import {
+  CLUSTER_CIDR,
+  CLUSTER_CIDR_6,
+  createTestNetwork,
+  NODE_IP,
+  OUTSIDE_IP,
+  SERVICE_CIDR,
+  SERVICE_CIDR_6,
+  type TestNetwork,
+} from './service-proxy/network.ts';
 
 const skip = process.getuid?.() === 0 ? false : 'needs root';
 const PODS: Readonly<Record<string, string>> = { a: '10.42.0.2', b: '10.42.0.3' };
 
 function service(name: string, clusterIP: string, spec: Partial<ServiceSpec> = {}): Service {
   const ports = spec.ports ?? [{ port: 80, protocol: 'TCP', targetPort: 8080 }];
-  return { metadata: { namespace: 'default', name }, spec: { type: 'ClusterIP', clusterIP, clusterIPs: [clusterIP], ...spec, ports } };
+  return {
+    metadata: { namespace: 'default', name },
+    spec: { type: 'ClusterIP', clusterIP, clusterIPs: [clusterIP], ...spec, ports },
+  };
 }
 
 function slice(name: string, pods: readonly string[], protocol = 'TCP', nodeName = 'node-1'): EndpointSlice {
@@ -24,7 +36,11 @@ function slice(name: string, pods: readonly string[], protocol = 'TCP', nodeName
     metadata: { namespace: 'default', name: `${name}-x`, labels: { 'kubernetes.io/service-name': name } },
     addressType: 'IPv4',
     ports: [{ port: 8080, protocol }],
-    endpoints: pods.map((pod) => ({ addresses: [PODS[pod] as string], nodeName, conditions: { ready: true, serving: true, terminating: false } })),
+    endpoints: pods.map((pod) => ({
+      addresses: [PODS[pod] as string],
+      nodeName,
+      conditions: { ready: true, serving: true, terminating: false },
+    })),
   };
 }
 
@@ -54,30 +70,80 @@ describe('service proxy', { skip }, () => {
     platform = createNodePlatform({ log: { level: 'warn' } });
     const { clock } = platform;
     api.seed(Nodes, { metadata: { name: 'node-1' } });
-    api.seed(Services, service('web', '10.43.0.20', { type: 'NodePort', ports: [{ port: 80, protocol: 'TCP', nodePort: 30080 }] }));
+    api.seed(
+      Services,
+      service('web', '10.43.0.20', { type: 'NodePort', ports: [{ port: 80, protocol: 'TCP', nodePort: 30080 }] }),
+    );
     api.seed(EndpointSlices, slice('web', ['a', 'b']));
-    api.seed(Services, service('empty', '10.43.0.21', { type: 'NodePort', ports: [{ port: 80, protocol: 'TCP', nodePort: 30081 }] }));
-    api.seed(Services, service('sticky', '10.43.0.22', { sessionAffinity: 'ClientIP', type: 'NodePort', ports: [{ port: 80, protocol: 'TCP', nodePort: 30082 }] }));
+    api.seed(
+      Services,
+      service('empty', '10.43.0.21', { type: 'NodePort', ports: [{ port: 80, protocol: 'TCP', nodePort: 30081 }] }),
+    );
+    api.seed(
+      Services,
+      service('sticky', '10.43.0.22', {
+        sessionAffinity: 'ClientIP',
+        type: 'NodePort',
+        ports: [{ port: 80, protocol: 'TCP', nodePort: 30082 }],
+      }),
+    );
     api.seed(EndpointSlices, slice('sticky', ['a', 'b']));
-    api.seed(Services, service('local', '10.43.0.23', {
-      type: 'LoadBalancer', externalTrafficPolicy: 'Local', loadBalancerSourceRanges: ['192.0.2.0/24', '192.0.2.128/25'], ports: [{ port: 81, protocol: 'TCP', nodePort: 30083 }],
+    api.seed(
+      Services,
+      service('local', '10.43.0.23', {
+        type: 'LoadBalancer',
+        externalTrafficPolicy: 'Local',
+        loadBalancerSourceRanges: ['192.0.2.0/24', '192.0.2.128/25'],
+        ports: [{ port: 81, protocol: 'TCP', nodePort: 30083 }],
+      }),
+    );
+    api.modify<Service>(Services, 'default/local', (s) => ({
+      ...s,
+      status: { loadBalancer: { ingress: [{ ip: NODE_IP }] } },
     }));
-    api.modify<Service>(Services, 'default/local', (s) => ({ ...s, status: { loadBalancer: { ingress: [{ ip: NODE_IP }] } } }));
     api.seed(EndpointSlices, slice('local', ['a']));
-    api.seed(Services, service('names', '10.43.0.24', { type: 'NodePort', ports: [{ port: 53, protocol: 'UDP', nodePort: 30053 }] }));
+    api.seed(
+      Services,
+      service('names', '10.43.0.24', { type: 'NodePort', ports: [{ port: 53, protocol: 'UDP', nodePort: 30053 }] }),
+    );
     api.seed(EndpointSlices, slice('names', ['a'], 'UDP'));
-    for (const [name, address, extra] of [['six', 'fd00:43::20', {}], ['sticky-six', 'fd00:43::22', { sessionAffinity: 'ClientIP' }], ['empty-six', 'fd00:43::21', {}]] as const) {
+    for (const [name, address, extra] of [
+      ['six', 'fd00:43::20', {}],
+      ['sticky-six', 'fd00:43::22', { sessionAffinity: 'ClientIP' }],
+      ['empty-six', 'fd00:43::21', {}],
+    ] as const) {
       api.seed(Services, service(name, address, extra));
       if (name === 'empty-six') continue;
-      api.seed(EndpointSlices, { ...slice(name, ['a', 'b']), addressType: 'IPv6', endpoints: [2, 3].map((n) => ({ addresses: [`fd00:42::${n}`], nodeName: 'node-1' })) });
+      api.seed(EndpointSlices, {
+        ...slice(name, ['a', 'b']),
+        addressType: 'IPv6',
+        endpoints: [2, 3].map((n) => ({ addresses: [`fd00:42::${n}`], nodeName: 'node-1' })),
+      });
     }
-    api.seed(Pods, { metadata: { namespace: 'default', name: 'b' }, spec: { nodeName: 'node-1', containers: [{ name: 'c', ports: [{ containerPort: 8080, hostPort: 8000 }] }] }, status: { phase: 'Running', podIP: PODS.b as string, podIPs: [{ ip: PODS.b as string }] } });
-    const client = createInProcessClient({ handler: api.handler, clock, principal: { name: 'p', groups: [] }, userAgent: 'test' });
-    const informers = createInformerFactory({ client, clock, random: platform.random, log: platform.log });
-    proxy = createServiceProxy({ informers, platform }, {
-      nodeName: 'node-1', nftTable: 'kt', clusterCidr: `${CLUSTER_CIDR},${CLUSTER_CIDR_6}`, serviceCidr: `${SERVICE_CIDR},${SERVICE_CIDR_6}`, masqueradeMark: 0x4001_0000, mode: 'nftables',
-      commandPrefix: ['ip', 'netns', 'exec', network.ns('node')],
+    api.seed(Pods, {
+      metadata: { namespace: 'default', name: 'b' },
+      spec: { nodeName: 'node-1', containers: [{ name: 'c', ports: [{ containerPort: 8080, hostPort: 8000 }] }] },
+      status: { phase: 'Running', podIP: PODS.b as string, podIPs: [{ ip: PODS.b as string }] },
     });
+    const client = createInProcessClient({
+      handler: api.handler,
+      clock,
+      principal: { name: 'p', groups: [] },
+      userAgent: 'test',
+    });
+    const informers = createInformerFactory({ client, clock, random: platform.random, log: platform.log });
+    proxy = createServiceProxy(
+      { informers, platform },
+      {
+        nodeName: 'node-1',
+        nftTable: 'kt',
+        clusterCidr: `${CLUSTER_CIDR},${CLUSTER_CIDR_6}`,
+        serviceCidr: `${SERVICE_CIDR},${SERVICE_CIDR_6}`,
+        masqueradeMark: 0x4001_0000,
+        mode: 'nftables',
+        commandPrefix: ['ip', 'netns', 'exec', network.ns('node')],
+      },
+    );
     informers.start(stop.signal);
     running = proxy.start(stop.signal);
     await proxy.synced();
@@ -102,8 +168,13 @@ describe('service proxy', { skip }, () => {
 
   test('without endpoints, on an unknown port or an unassigned address it is refused at once', () => {
     for (const [from, address, port] of [
-      ['a', '10.43.0.21', 80], ['node', '10.43.0.21', 80], ['outside', NODE_IP, 30081],
-      ['a', '10.43.0.20', 81], ['node', '10.43.0.20', 81], ['a', '10.43.99.99', 80], ['node', '10.43.99.99', 80],
+      ['a', '10.43.0.21', 80],
+      ['node', '10.43.0.21', 80],
+      ['outside', NODE_IP, 30081],
+      ['a', '10.43.0.20', 81],
+      ['node', '10.43.0.20', 81],
+      ['a', '10.43.99.99', 80],
+      ['node', '10.43.99.99', 80],
     ] as const) {
       const ms = network.refusedMs(from, address, port);
       assert.ok(ms !== undefined && ms < 500, `${from} to ${address}:${port} was not refused`);
@@ -111,7 +182,16 @@ describe('service proxy', { skip }, () => {
   });
 
   test('a listener on a local address of the service range is not in the way', async () => {
-    const server = platform.exec.run('ip', ['netns', 'exec', network.ns('node'), 'timeout', '10', process.execPath, '-e', "require('net').createServer((s)=>{s.end('dns');process.exitCode=0}).listen(53,'10.43.0.10')"]);
+    const server = platform.exec.run('ip', [
+      'netns',
+      'exec',
+      network.ns('node'),
+      'timeout',
+      '10',
+      process.execPath,
+      '-e',
+      "require('net').createServer((s)=>{s.end('dns');process.exitCode=0}).listen(53,'10.43.0.10')",
+    ]);
     for (let tries = 0; network.tcp('a', '10.43.0.10', 53) !== 'dns'; tries++) {
       assert.ok(tries < 50, 'the listener was not reached');
       await platform.clock.sleep(50);
@@ -122,17 +202,29 @@ describe('service proxy', { skip }, () => {
   });
 
   test('session affinity holds a client to its endpoint, also when others come and go', async () => {
-    for (const [from, address, port] of [['b', '10.43.0.22', 80], ['outside', NODE_IP, 30082]] as const) {
+    for (const [from, address, port] of [
+      ['b', '10.43.0.22', 80],
+      ['outside', NODE_IP, 30082],
+    ] as const) {
       assert.equal(answers(from, address, port, 10).size, 1, `${from} to ${address}`);
     }
     const [mine] = answers('a', '10.43.0.22', 80, 1);
     const other = mine?.startsWith('a') ? 'b' : 'a';
     const own = other === 'b' ? 'a' : 'b';
     api.modify<EndpointSlice>(EndpointSlices, 'default/sticky-x', () => slice('sticky', [own]));
-    await until((rules) => !new RegExp(`10\\.43\\.0\\.22 \\. tcp \\. 80 \\. 0x0000000[12] : ${(PODS[other] as string).replaceAll('.', '\\.')}`).test(rules));
+    await until(
+      (rules) =>
+        !new RegExp(
+          `10\\.43\\.0\\.22 \\. tcp \\. 80 \\. 0x0000000[12] : ${(PODS[other] as string).replaceAll('.', '\\.')}`,
+        ).test(rules),
+    );
     assert.deepEqual(answers('a', '10.43.0.22', 80, 5), new Set([mine]));
     api.modify<EndpointSlice>(EndpointSlices, 'default/sticky-x', () => slice('sticky', ['b', 'a']));
-    await until((rules) => new RegExp(`10\\.43\\.0\\.22 \\. tcp \\. 80 \\. 0x0000000[12] : ${(PODS[other] as string).replaceAll('.', '\\.')}`).test(rules));
+    await until((rules) =>
+      new RegExp(
+        `10\\.43\\.0\\.22 \\. tcp \\. 80 \\. 0x0000000[12] : ${(PODS[other] as string).replaceAll('.', '\\.')}`,
+      ).test(rules),
+    );
     assert.deepEqual(answers('a', '10.43.0.22', 80, 5), new Set([mine]));
   });
 
@@ -140,7 +232,10 @@ describe('service proxy', { skip }, () => {
     assert.equal(network.tcp('outside', NODE_IP, 81), `a ${OUTSIDE_IP}`);
     assert.equal(network.tcp('outside', NODE_IP, 30083), `a ${OUTSIDE_IP}`);
     assert.equal(network.tcp('node', NODE_IP, 30083), 'a 10.42.0.1');
-    api.modify<Service>(Services, 'default/local', (s) => ({ ...s, spec: { ...s.spec, loadBalancerSourceRanges: ['198.51.100.0/24'] } }));
+    api.modify<Service>(Services, 'default/local', (s) => ({
+      ...s,
+      spec: { ...s.spec, loadBalancerSourceRanges: ['198.51.100.0/24'] },
+    }));
     await until((rules) => rules.includes('198.51.100.0/24'));
     assert.equal(network.tcp('outside', NODE_IP, 81), '');
     assert.equal(network.tcp('outside', NODE_IP, 30083), `a ${OUTSIDE_IP}`);
@@ -170,12 +265,24 @@ describe('service proxy', { skip }, () => {
     assert.deepEqual(answers('b', 'fd00:43::20', 80), new Set(['a fd00:42::3', 'b fd00:42::1']));
     assert.deepEqual(answers('node', 'fd00:43::20', 80), new Set(['a fd00:42::1', 'b fd00:42::1']));
     assert.equal(answers('b', 'fd00:43::22', 80, 10).size, 1);
-    for (const [address, port] of [['fd00:43::21', 80], ['fd00:43::20', 81], ['fd00:43::99', 80]] as const) {
+    for (const [address, port] of [
+      ['fd00:43::21', 80],
+      ['fd00:43::20', 81],
+      ['fd00:43::99', 80],
+    ] as const) {
       const ms = network.refusedMs('a', address, port);
       assert.ok(ms !== undefined && ms < 500, `${address}:${port} was not refused`);
     }
-    api.modify<EndpointSlice>(EndpointSlices, 'default/six-x', (old) => ({ ...old, endpoints: [{ addresses: ['fd00:42::2'], nodeName: 'node-1' }] }));
-    await until(() => network.run('node', 'nft', 'list', 'map', 'ip6', 'kt', 'services').match(/fd00:43::20 \. tcp \. 80 : goto pick-1[ ,\n]/) !== null);
+    api.modify<EndpointSlice>(EndpointSlices, 'default/six-x', (old) => ({
+      ...old,
+      endpoints: [{ addresses: ['fd00:42::2'], nodeName: 'node-1' }],
+    }));
+    await until(
+      () =>
+        network
+          .run('node', 'nft', 'list', 'map', 'ip6', 'kt', 'services')
+          .match(/fd00:43::20 \. tcp \. 80 : goto pick-1[ ,\n]/) !== null,
+    );
     assert.deepEqual(answers('b', 'fd00:43::20', 80, 10), new Set(['a fd00:42::3']));
   });
 

@@ -14,7 +14,10 @@ function ip(...args: string[]): void {
 }
 
 function nft(input: string): void {
-  const { status, stderr } = spawnSync('ip', ['netns', 'exec', namespace, 'nft', '-f', '-'], { input, encoding: 'utf8' });
+  const { status, stderr } = spawnSync('ip', ['netns', 'exec', namespace, 'nft', '-f', '-'], {
+    input,
+    encoding: 'utf8',
+  });
   assert.equal(status, 0, `${stderr}\n${input}`);
 }
 
@@ -42,14 +45,28 @@ describe('changes of service rules in the kernel', () => {
 
   for (const family of [4, 6] as const) {
     it(`apply one after the other to the table that is there (IPv${family})`, () => {
-      const net = family === 4 ? { pods: '10.1.0.', services: '10.2.0.', cidrs: ['10.1.0.0/16', '10.2.0.0/16'] } : { pods: 'fd01::', services: 'fd02::', cidrs: ['fd01::/64', 'fd02::/112'] };
+      const net =
+        family === 4
+          ? { pods: '10.1.0.', services: '10.2.0.', cidrs: ['10.1.0.0/16', '10.2.0.0/16'] }
+          : { pods: 'fd01::', services: 'fd02::', cidrs: ['fd01::/64', 'fd02::/112'] };
       const config = { family, name: 'kt', clusterCidr: net.cidrs[0]!, serviceCidr: net.cidrs[1]!, mark: 0x4001_0000 };
       const book = new RuleBook();
       const claim = ({ owner, endpoints, with: changes }: Step): void => {
         const cluster = endpoints.map((end) => ({ address: `${net.pods}${end}`, port: 8080, local: true }));
         const port = {
-          clusterIp: `${net.services}${owner}`, port: 80, protocol: 'tcp', nodePort: 0, affinitySeconds: 0, externalIps: [], loadBalancerIps: [],
-          sourceRanges: [], internalLocal: false, externalLocal: false, cluster, local: cluster, ...changes,
+          clusterIp: `${net.services}${owner}`,
+          port: 80,
+          protocol: 'tcp',
+          nodePort: 0,
+          affinitySeconds: 0,
+          externalIps: [],
+          loadBalancerIps: [],
+          sourceRanges: [],
+          internalLocal: false,
+          externalLocal: false,
+          cluster,
+          local: cluster,
+          ...changes,
         } as unknown as ServicePortView;
         book.replace(owner, servicePortElements(port, NO_SLOTS, config).elements);
       };

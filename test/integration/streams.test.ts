@@ -29,7 +29,16 @@ for (const [index, program] of kubectlPrograms().entries()) {
       const made = await cluster.space(`streams-${index}`);
       space = cluster.with(program, made.namespace);
       await space.kubectl(['run', 'web', `--image=${images.test}`, '--labels=app=web']);
-      await space.kubectl(['run', 'ticker', `--image=${images.test}`, '--labels=app=ticker', '--', 'bash', '-c', 'trap "exit 0" TERM; i=0; while true; do echo "tick $((++i))"; echo "tock $i" >&2; sleep 0.2; done']);
+      await space.kubectl([
+        'run',
+        'ticker',
+        `--image=${images.test}`,
+        '--labels=app=ticker',
+        '--',
+        'bash',
+        '-c',
+        'trap "exit 0" TERM; i=0; while true; do echo "tick $((++i))"; echo "tock $i" >&2; sleep 0.2; done',
+      ]);
       await space.kubectl('wait --for=condition=Ready pod --all --timeout=40s');
     });
 
@@ -40,7 +49,10 @@ for (const [index, program] of kubectlPrograms().entries()) {
       follow.kill();
       await follow.exit;
       assert.match(follow.stdout(), /tock \d+/, 'both streams are in the log');
-      assert.match(await space.kubectl('logs ticker --timestamps --tail=2'), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+\S* t[io]ck \d+\n\d{4}\S+ t[io]ck \d+\n$/);
+      assert.match(
+        await space.kubectl('logs ticker --timestamps --tail=2'),
+        /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+\S* t[io]ck \d+\n\d{4}\S+ t[io]ck \d+\n$/,
+      );
       assert.match(await space.kubectl('logs -l app=web --prefix'), /^\[pod\/web\/web\] serving/);
       assert.equal((await space.kubectl('logs ticker --limit-bytes=4')).length, 4);
       assert.match(await space.kubectl('logs ticker --since=1h'), /^tick 1\n/);
@@ -88,24 +100,59 @@ for (const [index, program] of kubectlPrograms().entries()) {
         const forward = space.start(`port-forward ${target.replace(' 0:', ` ${await freePort()}:`)}`);
         await forward.until(/Forwarding from 127\.0\.0\.1:\d+/);
         const port = Number(/127\.0\.0\.1:(\d+)/.exec(forward.stdout())![1]);
-        const answers = await Promise.all(Array.from({ length: 8 }, () => fetchText(`http://127.0.0.1:${port}/cgi-bin/hostname`)));
-        assert.deepEqual(answers, Array.from({ length: 8 }, () => 'web'));
+        const answers = await Promise.all(
+          Array.from({ length: 8 }, () => fetchText(`http://127.0.0.1:${port}/cgi-bin/hostname`)),
+        );
+        assert.deepEqual(
+          answers,
+          Array.from({ length: 8 }, () => 'web'),
+        );
         forward.kill();
         await forward.exit;
       }
       const closed = space.start(`port-forward pod/web ${await freePort()}:9999`);
       await closed.until(/Forwarding from/);
       const socket = connect(Number(/127\.0\.0\.1:(\d+)/.exec(closed.stdout())![1]), '127.0.0.1');
-      await new Promise((resolve) => socket.on('close', resolve).on('error', () => undefined).write('x'));
+      await new Promise((resolve) =>
+        socket
+          .on('close', resolve)
+          .on('error', () => undefined)
+          .write('x'),
+      );
       await closed.until(/onnection refused|an error occurred forwarding/);
       closed.kill();
       await closed.exit;
     });
 
     it('run --rm -i and attach: a program of a pod as if it ran here', async () => {
-      const counted = await space.outcome(['run', 'counter', '--rm', '-i', '--restart=Never', `--image=${images.test}`, '--', 'sh', '-c', 'echo ready; wc -c'], { input: '12345' });
+      const counted = await space.outcome(
+        [
+          'run',
+          'counter',
+          '--rm',
+          '-i',
+          '--restart=Never',
+          `--image=${images.test}`,
+          '--',
+          'sh',
+          '-c',
+          'echo ready; wc -c',
+        ],
+        { input: '12345' },
+      );
       assert.match(counted.stdout, /5\n[^]*pod "counter" deleted/, counted.stderr);
-      await space.kubectl(['run', 'echoing', '-i', '--attach=false', '--restart=Never', `--image=${images.test}`, '--', 'sh', '-c', 'while read line; do echo "got $line"; test "$line" = end && exit 0; done']);
+      await space.kubectl([
+        'run',
+        'echoing',
+        '-i',
+        '--attach=false',
+        '--restart=Never',
+        `--image=${images.test}`,
+        '--',
+        'sh',
+        '-c',
+        'while read line; do echo "got $line"; test "$line" = end && exit 0; done',
+      ]);
       await space.kubectl('wait --for=condition=Ready pod/echoing --timeout=30s');
       const attached = space.start('attach -i echoing');
       attached.write('hello\n');
@@ -127,7 +174,10 @@ for (const [index, program] of kubectlPrograms().entries()) {
       await watch.until(/DELETED\s+seen/);
       watch.kill();
       await watch.exit;
-      assert.match(watch.stdout(), /ADDED\s+seen\s+0\/1\s+(Pending|ContainerCreating)[^]*MODIFIED\s+seen\s+1\/1\s+Running[^]*MODIFIED\s+seen\s+1\/1\s+Terminating[^]*DELETED\s+seen/);
+      assert.match(
+        watch.stdout(),
+        /ADDED\s+seen\s+0\/1\s+(Pending|ContainerCreating)[^]*MODIFIED\s+seen\s+1\/1\s+Running[^]*MODIFIED\s+seen\s+1\/1\s+Terminating[^]*DELETED\s+seen/,
+      );
       const late = await space.outcome('wait --for=condition=Ready pod/ticker-none --timeout=1s');
       assert.match(late.stderr, /pods "ticker-none" not found/);
       assert.match(await space.kubectl('events --for pod/seen'), /Scheduled[^]*Started[^]*Killing/);

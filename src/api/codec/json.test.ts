@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseJson, stringifyJson } from './json.ts';
-import { canonicalQuantity } from './quantity-text.ts';
+import { canonicalQuantity } from '../quantity.ts';
 import { formatMoment, parseMoment } from './time-text.ts';
 
 test('documents JSON.parse reads are read the same', () => {

@@ -47,12 +47,12 @@ function countKeys(value: unknown, depth: number): number {
 
 const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
 
-/** JSON text of a value that may hold bigints. Undefined fields are left out. */
-export function stringifyJson(value: unknown): string {
+/** JSON text of a value that may hold bigints. Undefined fields are left out. `indent`: blanks per level, none for one line. */
+export function stringifyJson(value: unknown, indent = 0): string {
   try {
-    return JSON.stringify(value);
+    return JSON.stringify(value, null, indent);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    return JSON.stringify(value, (_, v: unknown) => (typeof v === 'bigint' ? rawJson(String(v)) : v));
+    return JSON.stringify(value, (_, v: unknown) => (typeof v === 'bigint' ? rawJson(String(v)) : v), indent);
   }
 }

@@ -1,7 +1,7 @@
 // Checks and canonicalises leaf values the way upstream's Go types decode them; each fault carries upstream's text.
 
 import type { ScalarName } from '../schema/type-schema.ts';
-import { canonicalQuantity, quantityFormatError } from './quantity-text.ts';
+import { canonicalQuantity, QUANTITY_FORMAT_TEXT } from '../quantity.ts';
 import { formatMoment, parseMoment } from './time-text.ts';
 
 /** A value that does not fit its type: `mismatch` in the terms of a Go unmarshal error, `text` as a whole message. */
@@ -88,11 +88,11 @@ function decodeBytes(value: unknown, report: (fault: ScalarFault) => void): unkn
 
 function decodeQuantity(value: unknown, report: (fault: ScalarFault) => void): unknown {
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'bigint') {
-    report({ text: quantityFormatError });
+    report({ text: QUANTITY_FORMAT_TEXT });
     return value;
   }
   const text = canonicalQuantity(String(value).replace('e+', 'e'));
-  if (text === undefined) report({ text: quantityFormatError });
+  if (text === undefined) report({ text: QUANTITY_FORMAT_TEXT });
   return text;
 }
 

@@ -1,7 +1,7 @@
 // YAML as upstream reads it: YAML 1.1 scalars (`yes`, 0644) without its sexagesimal numbers and timestamps, duplicate
 // keys as strict errors, long integers kept. Upstream: sigs.k8s.io/yaml. Importing this loads the yaml library.
 
-import { parseAllDocuments, parseDocument, stringify, type Document, type Tags } from 'yaml';
+import { isCollection, parseAllDocuments, parseDocument, stringify, visit, type Document, type Tags } from 'yaml';
 import type { ParsedJson } from './json-parser.ts';
 import { isObject, setOwn, type JsonObject } from './own-property.ts';
 
@@ -39,6 +39,11 @@ function convert(document: Document, text: string): ParsedJson {
       `error converting YAML to JSON: yaml: ${line === undefined ? '' : `line ${line}: `}${reason}`,
     );
   }
+  visit(document, {
+    Pair: (_, { key }) => {
+      if (isCollection(key)) throw new YamlSyntaxError('error converting YAML to JSON: yaml: invalid map key');
+    },
+  });
   const duplicates = findDuplicates(document, text);
   let value: unknown;
   try {
@@ -57,20 +62,20 @@ interface NodeLike {
 /** Keys that occur again in their mapping, with the line of the second. */
 function findDuplicates(document: Document, text: string): { key: string; line: number }[] {
   const found: { key: string; line: number }[] = [];
-  const visit = (node: NodeLike | null | undefined): void => {
+  const walk = (node: NodeLike | null | undefined): void => {
     const seen = new Set<unknown>();
     for (const item of node?.items ?? []) {
       if (!('key' in item) || item.key === undefined) {
-        visit(item as NodeLike);
+        walk(item as NodeLike);
         continue;
       }
       const key = item.key?.value;
       if (seen.has(key)) found.push({ key: String(key), line: lineAt(text, item.key?.range?.[0] ?? 0) });
       seen.add(key);
-      visit(item.value as NodeLike);
+      walk(item.value as NodeLike);
     }
   };
-  visit(document.contents as unknown as NodeLike);
+  walk(document.contents as unknown as NodeLike);
   return found;
 }
 

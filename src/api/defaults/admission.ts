@@ -1,7 +1,13 @@
 /** Defaults of webhook configurations and admission policies. Upstream: apis/admissionregistration/v1/defaults.go. */
 import type {
-  MatchResources, MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding, MutatingWebhookConfiguration, ValidatingAdmissionPolicy,
-  ValidatingAdmissionPolicyBinding, ValidatingWebhook, ValidatingWebhookConfiguration,
+  MatchResources,
+  MutatingAdmissionPolicy,
+  MutatingAdmissionPolicyBinding,
+  MutatingWebhookConfiguration,
+  ValidatingAdmissionPolicy,
+  ValidatingAdmissionPolicyBinding,
+  ValidatingWebhook,
+  ValidatingWebhookConfiguration,
 } from '../gen/admissionregistration-v1.ts';
 
 function setWebhookDefaults(webhook: ValidatingWebhook): void {
@@ -50,6 +56,8 @@ export function setMutatingAdmissionPolicyDefaults(policy: MutatingAdmissionPoli
 }
 
 /** Fills a binding of either policy. */
-export function setAdmissionPolicyBindingDefaults(binding: ValidatingAdmissionPolicyBinding | MutatingAdmissionPolicyBinding): void {
+export function setAdmissionPolicyBindingDefaults(
+  binding: ValidatingAdmissionPolicyBinding | MutatingAdmissionPolicyBinding,
+): void {
   setMatchDefaults(binding.spec?.matchResources);
 }

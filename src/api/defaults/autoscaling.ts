@@ -5,9 +5,15 @@ import type { HorizontalPodAutoscaler, HPAScalingRules } from '../gen/autoscalin
 const SCALE_UP: HPAScalingRules = {
   stabilizationWindowSeconds: 0,
   selectPolicy: 'Max',
-  policies: [{ type: 'Pods', value: 4, periodSeconds: 15 }, { type: 'Percent', value: 100, periodSeconds: 15 }],
+  policies: [
+    { type: 'Pods', value: 4, periodSeconds: 15 },
+    { type: 'Percent', value: 100, periodSeconds: 15 },
+  ],
 };
-const SCALE_DOWN: HPAScalingRules = { selectPolicy: 'Max', policies: [{ type: 'Percent', value: 100, periodSeconds: 15 }] };
+const SCALE_DOWN: HPAScalingRules = {
+  selectPolicy: 'Max',
+  policies: [{ type: 'Percent', value: 100, periodSeconds: 15 }],
+};
 
 function mergeRules(given: HPAScalingRules | undefined, defaults: HPAScalingRules): HPAScalingRules {
   return structuredClone({ ...defaults, ...given });
@@ -19,7 +25,9 @@ export function setHorizontalPodAutoscalerDefaults(autoscaler: HorizontalPodAuto
   if (spec === undefined) return;
   spec.minReplicas ??= 1;
   if ((spec.metrics ?? []).length === 0) {
-    spec.metrics = [{ type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 80 } } }];
+    spec.metrics = [
+      { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 80 } } },
+    ];
   }
   if (spec.behavior === undefined) return;
   spec.behavior.scaleUp = mergeRules(spec.behavior.scaleUp, SCALE_UP);

@@ -76,7 +76,8 @@ export function setCustomResourceDefinitionDefaults(definition: CustomResourceDe
   if (spec === undefined) return;
   if (spec.names !== undefined) {
     spec.names.singular ||= (spec.names.kind ?? '').toLowerCase();
-    if ((spec.names.listKind ?? '') === '' && (spec.names.kind ?? '') !== '') spec.names.listKind = `${spec.names.kind}List`;
+    if ((spec.names.listKind ?? '') === '' && (spec.names.kind ?? '') !== '')
+      spec.names.listKind = `${spec.names.kind}List`;
   }
   spec.conversion ??= { strategy: 'None' };
   const service = spec.conversion.webhook?.clientConfig?.service;
@@ -85,7 +86,10 @@ export function setCustomResourceDefinitionDefaults(definition: CustomResourceDe
 
 function setClaimSpecDefaults(spec: ResourceClaimSpec | undefined): void {
   for (const request of spec?.devices?.requests ?? []) {
-    for (const part of [...(request.exactly === undefined ? [] : [request.exactly]), ...(request.firstAvailable ?? [])]) {
+    for (const part of [
+      ...(request.exactly === undefined ? [] : [request.exactly]),
+      ...(request.firstAvailable ?? []),
+    ]) {
       part.allocationMode ||= 'ExactCount';
       if (part.allocationMode === 'ExactCount') part.count ||= 1;
       for (const toleration of part.tolerations ?? []) toleration.operator ||= 'Equal';

@@ -5,7 +5,11 @@ import { roundResourceList } from './resource-lists.ts';
 
 function isExternallyAccessible(service: Service): boolean {
   const type = service.spec?.type;
-  return type === 'NodePort' || type === 'LoadBalancer' || (type === 'ClusterIP' && (service.spec?.externalIPs ?? []).length > 0);
+  return (
+    type === 'NodePort' ||
+    type === 'LoadBalancer' ||
+    (type === 'ClusterIP' && (service.spec?.externalIPs ?? []).length > 0)
+  );
 }
 
 /** Seconds a client sticks to its endpoint: three hours. */
@@ -28,7 +32,8 @@ export function setServiceDefaults(service: Service): void {
   if (spec.type !== 'ExternalName') spec.internalTrafficPolicy ??= 'Cluster';
   if (spec.type !== 'LoadBalancer') return;
   spec.allocateLoadBalancerNodePorts ??= true;
-  for (const ingress of service.status?.loadBalancer?.ingress ?? []) if ((ingress.ip ?? '') !== '') ingress.ipMode ??= 'VIP';
+  for (const ingress of service.status?.loadBalancer?.ingress ?? [])
+    if ((ingress.ip ?? '') !== '') ingress.ipMode ??= 'VIP';
 }
 
 /** Fills endpoints. */

@@ -1,5 +1,15 @@
 /** Defaults of pods and pod templates. Upstream: apis/core/v1/defaults.go and its generated caller. */
-import type { Container, EphemeralContainer, LifecycleHandler, Pod, PodSpec, PodTemplate, PodTemplateSpec, Probe, ResourceRequirements } from '../gen/core-v1.ts';
+import type {
+  Container,
+  EphemeralContainer,
+  LifecycleHandler,
+  Pod,
+  PodSpec,
+  PodTemplate,
+  PodTemplateSpec,
+  Probe,
+  ResourceRequirements,
+} from '../gen/core-v1.ts';
 import { addQuantities } from '../quantity.ts';
 import { defaultPullPolicy } from './image.ts';
 import { roundResourceList } from './resource-lists.ts';
@@ -49,7 +59,8 @@ export function setPodSpecDefaults(spec: PodSpec): void {
   spec.terminationGracePeriodSeconds ??= 30;
   spec.schedulerName ||= 'default-scheduler';
   // The old name of the field follows the new one, and stands in for it.
-  if ((spec.serviceAccountName ?? '') === '' && (spec.serviceAccount ?? '') !== '') spec.serviceAccountName = spec.serviceAccount!;
+  if ((spec.serviceAccountName ?? '') === '' && (spec.serviceAccount ?? '') !== '')
+    spec.serviceAccountName = spec.serviceAccount!;
   if ((spec.serviceAccountName ?? '') !== '') spec.serviceAccount = spec.serviceAccountName!;
   roundResourceList(spec.overhead);
   for (const volume of spec.volumes ?? []) setVolumeDefaults(volume);

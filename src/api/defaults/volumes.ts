@@ -1,5 +1,11 @@
 /** Defaults of volumes and claims. Upstream: apis/core/v1/defaults.go. */
-import type { PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, Volume, VolumeProjection } from '../gen/core-v1.ts';
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+  PersistentVolumeClaimSpec,
+  Volume,
+  VolumeProjection,
+} from '../gen/core-v1.ts';
 import { defaultPullPolicy } from './image.ts';
 import { roundResourceList } from './resource-lists.ts';
 
@@ -8,25 +14,31 @@ const DEFAULT_FILE_MODE = 0o644;
 
 /** Fills one volume of a pod. */
 export function setVolumeDefaults(volume: Volume): void {
-  if (Object.keys(volume).every((key) => key === 'name' || volume[key as keyof Volume] === undefined)) volume.emptyDir = {};
+  if (Object.keys(volume).every((key) => key === 'name' || volume[key as keyof Volume] === undefined))
+    volume.emptyDir = {};
   for (const files of [volume.secret, volume.configMap, volume.downwardAPI, volume.projected]) {
     if (files !== undefined) files.defaultMode ??= DEFAULT_FILE_MODE;
   }
-  for (const file of volume.downwardAPI?.items ?? []) if (file.fieldRef !== undefined) file.fieldRef.apiVersion ||= 'v1';
+  for (const file of volume.downwardAPI?.items ?? [])
+    if (file.fieldRef !== undefined) file.fieldRef.apiVersion ||= 'v1';
   for (const source of volume.projected?.sources ?? []) setProjectionDefaults(source);
   if (volume.hostPath !== undefined) volume.hostPath.type ??= '';
-  if (volume.ephemeral?.volumeClaimTemplate !== undefined) setClaimSpecDefaults(volume.ephemeral.volumeClaimTemplate.spec);
+  if (volume.ephemeral?.volumeClaimTemplate !== undefined)
+    setClaimSpecDefaults(volume.ephemeral.volumeClaimTemplate.spec);
   if (volume.image !== undefined) volume.image.pullPolicy ||= defaultPullPolicy(volume.image.reference ?? '');
   setBlockDefaults(volume);
 }
 
 function setProjectionDefaults(source: VolumeProjection): void {
   if (source.serviceAccountToken !== undefined) source.serviceAccountToken.expirationSeconds ??= 3600;
-  for (const file of source.downwardAPI?.items ?? []) if (file.fieldRef !== undefined) file.fieldRef.apiVersion ||= 'v1';
+  for (const file of source.downwardAPI?.items ?? [])
+    if (file.fieldRef !== undefined) file.fieldRef.apiVersion ||= 'v1';
 }
 
 /** Sources a pod's and a persistent volume have in common. */
-function setBlockDefaults(volume: Pick<Volume, 'iscsi' | 'azureDisk'> & { rbd?: Volume['rbd'] | object; scaleIO?: Volume['scaleIO'] | object }): void {
+function setBlockDefaults(
+  volume: Pick<Volume, 'iscsi' | 'azureDisk'> & { rbd?: Volume['rbd'] | object; scaleIO?: Volume['scaleIO'] | object },
+): void {
   if (volume.iscsi !== undefined) volume.iscsi.iscsiInterface ||= 'default';
   const rbd = volume.rbd as { pool?: string; user?: string; keyring?: string } | undefined;
   if (rbd !== undefined) {

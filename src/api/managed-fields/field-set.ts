@@ -3,6 +3,8 @@
 // it. No decoding, no encoding; all operations are pure and share what they do not change.
 // Upstream: structured-merge-diff/fieldpath.Set.
 
+import { stringifyJson } from '../codec/json.ts';
+
 /** A node of a set. */
 export type FieldNode = { readonly [element: string]: FieldNode };
 
@@ -143,7 +145,7 @@ function formatElement(element: string): string {
   if (element.startsWith('f:')) return `.${rest}`;
   if (element.startsWith('k:')) {
     const keys = Object.entries(JSON.parse(rest) as Record<string, unknown>);
-    return `[${keys.map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(',')}]`;
+    return `[${keys.map(([name, value]) => `${name}=${stringifyJson(value)}`).join(',')}]`;
   }
   return element.startsWith('v:') ? `[=${rest}]` : `[${rest}]`;
 }

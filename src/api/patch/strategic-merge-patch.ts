@@ -2,6 +2,7 @@
 // $deleteFromPrimitiveList, $setElementOrder). Upstream: apimachinery/pkg/util/strategicpatch. Pure: neither argument is
 // changed, and what the patch does not touch is shared.
 
+import { stringifyJson } from '../codec/json.ts';
 import { isObject, setOwn, type JsonObject } from '../codec/own-property.ts';
 import type { StructSchema, TypeSchema } from '../schema/type-schema.ts';
 import { equal } from './json-patch.ts';
@@ -97,7 +98,7 @@ function mergeField(out: JsonObject, key: string, { change, type }: Change): voi
 }
 
 /** Upstream compares merge keys by their printed form. */
-const keyText = (value: unknown): string => (typeof value === 'object' ? JSON.stringify(value) : String(value));
+const keyText = (value: unknown): string => (typeof value === 'object' ? stringifyJson(value) : String(value));
 
 function mergeList(original: readonly unknown[], patch: readonly unknown[], meta: PatchMeta): unknown[] {
   const { mergeKey } = meta;

@@ -1,8 +1,17 @@
 /** Webhook configurations and admission policies; expressions are compiled by admission. Upstream: apis/admissionregistration/validation. */
 import type { Field } from '../field-error.ts';
 import type {
-  MatchCondition, MatchResources, MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding, MutatingWebhookConfiguration, RuleWithOperations,
-  ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding, ValidatingWebhook, ValidatingWebhookConfiguration, Variable,
+  MatchCondition,
+  MatchResources,
+  MutatingAdmissionPolicy,
+  MutatingAdmissionPolicyBinding,
+  MutatingWebhookConfiguration,
+  RuleWithOperations,
+  ValidatingAdmissionPolicy,
+  ValidatingAdmissionPolicyBinding,
+  ValidatingWebhook,
+  ValidatingWebhookConfiguration,
+  Variable,
 } from '../gen/admissionregistration-v1.ts';
 import { isDns1035Label, isDns1123Subdomain, isQualifiedName } from '../names.ts';
 import { validateLabelSelector, validateOptionalChoice } from './common.ts';
@@ -13,14 +22,29 @@ const SCOPES = ['*', 'Cluster', 'Namespaced'];
 const KNOWN_REVIEW_VERSIONS = ['v1', 'v1beta1'];
 
 function validateRule(rule: RuleWithOperations, field: Field): void {
-  const lists = [['apiGroups', rule.apiGroups], ['apiVersions', rule.apiVersions], ['resources', rule.resources], ['operations', rule.operations]] as const;
+  const lists = [
+    ['apiGroups', rule.apiGroups],
+    ['apiVersions', rule.apiVersions],
+    ['resources', rule.resources],
+    ['operations', rule.operations],
+  ] as const;
   for (const [name, values = []] of lists) {
     if (values.length === 0) field.at(name).required();
-    if (name !== 'resources' && values.length > 1 && values.includes('*')) field.at(name).invalid(values, "if '*' is present, must not specify other " + (name === 'operations' ? 'operations' : name === 'apiGroups' ? 'API groups' : 'API versions'));
+    if (name !== 'resources' && values.length > 1 && values.includes('*'))
+      field
+        .at(name)
+        .invalid(
+          values,
+          "if '*' is present, must not specify other " +
+            (name === 'operations' ? 'operations' : name === 'apiGroups' ? 'API groups' : 'API versions'),
+        );
   }
-  for (const [index, operation] of (rule.operations ?? []).entries()) validateOptionalChoice(operation, OPERATIONS, field.at('operations').item(index));
-  for (const [index, version] of (rule.apiVersions ?? []).entries()) if (version === '') field.at('apiVersions').item(index).required();
-  for (const [index, resource] of (rule.resources ?? []).entries()) if (resource === '') field.at('resources').item(index).required();
+  for (const [index, operation] of (rule.operations ?? []).entries())
+    validateOptionalChoice(operation, OPERATIONS, field.at('operations').item(index));
+  for (const [index, version] of (rule.apiVersions ?? []).entries())
+    if (version === '') field.at('apiVersions').item(index).required();
+  for (const [index, resource] of (rule.resources ?? []).entries())
+    if (resource === '') field.at('resources').item(index).required();
   validateOptionalChoice(rule.scope, SCOPES, field.at('scope'));
 }
 
@@ -41,10 +65,12 @@ function validateWebhook(webhook: ValidatingWebhook & { reinvocationPolicy?: str
   for (const [index, rule] of (webhook.rules ?? []).entries()) validateRule(rule, field.at('rules').item(index));
   validateOptionalChoice(webhook.failurePolicy, ['Fail', 'Ignore'], field.at('failurePolicy'));
   validateOptionalChoice(webhook.matchPolicy, ['Equivalent', 'Exact'], field.at('matchPolicy'));
-  if (webhook.sideEffects === undefined || webhook.sideEffects === '') field.at('sideEffects').required('must specify one of None, NoneOnDryRun');
+  if (webhook.sideEffects === undefined || webhook.sideEffects === '')
+    field.at('sideEffects').required('must specify one of None, NoneOnDryRun');
   else validateOptionalChoice(webhook.sideEffects, ['None', 'NoneOnDryRun'], field.at('sideEffects'));
   const timeout = webhook.timeoutSeconds;
-  if (timeout !== undefined && (timeout > 30 || timeout < 1)) field.at('timeoutSeconds').invalid(timeout, 'the timeout value must be between 1 and 30 seconds');
+  if (timeout !== undefined && (timeout > 30 || timeout < 1))
+    field.at('timeoutSeconds').invalid(timeout, 'the timeout value must be between 1 and 30 seconds');
   validateOptionalChoice(webhook.reinvocationPolicy, ['IfNeeded', 'Never'], field.at('reinvocationPolicy'));
   validateLabelSelector(webhook.namespaceSelector, field.at('namespaceSelector'));
   validateLabelSelector(webhook.objectSelector, field.at('objectSelector'));
@@ -55,7 +81,8 @@ function validateWebhook(webhook: ValidatingWebhook & { reinvocationPolicy?: str
 
 function fullyQualified(name: string): string[] {
   const complaints = isDns1123Subdomain(name);
-  if (complaints.length === 0 && name.split('.').length < 3) return ['should be a domain with at least three segments separated by dots'];
+  if (complaints.length === 0 && name.split('.').length < 3)
+    return ['should be a domain with at least three segments separated by dots'];
   return complaints;
 }
 
@@ -67,10 +94,14 @@ function validateReviewVersions(versions: readonly string[], field: Field): void
     seen.add(version);
     field.item(index).complain(version, isDns1035Label(version));
   }
-  if (!versions.some((version) => KNOWN_REVIEW_VERSIONS.includes(version))) field.invalid(versions, `must include at least one of ${KNOWN_REVIEW_VERSIONS.join(', ')}`);
+  if (!versions.some((version) => KNOWN_REVIEW_VERSIONS.includes(version)))
+    field.invalid(versions, `must include at least one of ${KNOWN_REVIEW_VERSIONS.join(', ')}`);
 }
 
-function validateWebhooks(webhooks: readonly (ValidatingWebhook & { reinvocationPolicy?: string })[] | undefined, field: Field): void {
+function validateWebhooks(
+  webhooks: readonly (ValidatingWebhook & { reinvocationPolicy?: string })[] | undefined,
+  field: Field,
+): void {
   const names = new Set<string>();
   for (const [index, webhook] of (webhooks ?? []).entries()) {
     validateWebhook(webhook, field.item(index));
@@ -80,7 +111,10 @@ function validateWebhooks(webhooks: readonly (ValidatingWebhook & { reinvocation
 }
 
 /** A validating configuration. */
-export function validateValidatingWebhookConfiguration(configuration: ValidatingWebhookConfiguration, field: Field): void {
+export function validateValidatingWebhookConfiguration(
+  configuration: ValidatingWebhookConfiguration,
+  field: Field,
+): void {
   validateWebhooks(configuration.webhooks, field.at('webhooks'));
 }
 
@@ -94,8 +128,10 @@ function validateMatch(match: MatchResources | undefined, field: Field): void {
   validateOptionalChoice(match.matchPolicy, ['Equivalent', 'Exact'], field.at('matchPolicy'));
   validateLabelSelector(match.namespaceSelector, field.at('namespaceSelector'));
   validateLabelSelector(match.objectSelector, field.at('objectSelector'));
-  for (const [index, rule] of (match.resourceRules ?? []).entries()) validateRule(rule, field.at('resourceRules').item(index));
-  for (const [index, rule] of (match.excludeResourceRules ?? []).entries()) validateRule(rule, field.at('excludeResourceRules').item(index));
+  for (const [index, rule] of (match.resourceRules ?? []).entries())
+    validateRule(rule, field.at('resourceRules').item(index));
+  for (const [index, rule] of (match.excludeResourceRules ?? []).entries())
+    validateRule(rule, field.at('excludeResourceRules').item(index));
 }
 
 interface PolicySpec {
@@ -115,12 +151,14 @@ function validatePolicySpec(spec: PolicySpec, field: Field): void {
   if (spec.matchConstraints === undefined) field.at('matchConstraints').required();
   else {
     validateMatch(spec.matchConstraints, field.at('matchConstraints'));
-    if ((spec.matchConstraints.resourceRules ?? []).length === 0) field.at('matchConstraints').at('resourceRules').required();
+    if ((spec.matchConstraints.resourceRules ?? []).length === 0)
+      field.at('matchConstraints').at('resourceRules').required();
   }
   validateMatchConditions(spec.matchConditions, field.at('matchConditions'));
   for (const [index, variable] of (spec.variables ?? []).entries()) {
     if ((variable.name ?? '') === '') field.at('variables').item(index).at('name').required();
-    if ((variable.expression ?? '').trim() === '') field.at('variables').item(index).at('expression').required('expression is not specified');
+    if ((variable.expression ?? '').trim() === '')
+      field.at('variables').item(index).at('expression').required('expression is not specified');
   }
 }
 
@@ -135,22 +173,37 @@ export function validateValidatingAdmissionPolicy(policy: ValidatingAdmissionPol
   for (const [index, validation] of validations.entries()) {
     const place = spec.at('validations').item(index);
     if ((validation.expression ?? '').trim() === '') place.at('expression').required('expression is not specified');
-    validateOptionalChoice(validation.reason, ['Forbidden', 'Invalid', 'RequestEntityTooLarge', 'Unauthorized'], place.at('reason'));
+    validateOptionalChoice(
+      validation.reason,
+      ['Forbidden', 'Invalid', 'RequestEntityTooLarge', 'Unauthorized'],
+      place.at('reason'),
+    );
   }
   for (const [index, annotation] of auditAnnotations.entries()) {
-    if ((annotation.key ?? '').trim() === '') spec.at('auditAnnotations').item(index).at('key').required('key is not specified');
-    if ((annotation.valueExpression ?? '').trim() === '') spec.at('auditAnnotations').item(index).at('valueExpression').required('valueExpression is not specified');
+    if ((annotation.key ?? '').trim() === '')
+      spec.at('auditAnnotations').item(index).at('key').required('key is not specified');
+    if ((annotation.valueExpression ?? '').trim() === '')
+      spec.at('auditAnnotations').item(index).at('valueExpression').required('valueExpression is not specified');
   }
 }
 
-function validateBindingSpec(spec: { policyName?: string; paramRef?: { name?: string; selector?: object; parameterNotFoundAction?: string }; matchResources?: MatchResources }, field: Field): void {
+function validateBindingSpec(
+  spec: {
+    policyName?: string;
+    paramRef?: { name?: string; selector?: object; parameterNotFoundAction?: string };
+    matchResources?: MatchResources;
+  },
+  field: Field,
+): void {
   if ((spec.policyName ?? '') === '') field.at('policyName').required();
   else field.at('policyName').complain(spec.policyName, isDns1123Subdomain(spec.policyName!));
   const { paramRef } = spec;
   if (paramRef !== undefined) {
     const place = field.at('paramRef');
-    if ((paramRef.name ?? '') !== '' && paramRef.selector !== undefined) place.at('name').forbidden('name and selector are mutually exclusive');
-    if ((paramRef.name ?? '') === '' && paramRef.selector === undefined) place.required('one of name or selector must be specified');
+    if ((paramRef.name ?? '') !== '' && paramRef.selector !== undefined)
+      place.at('name').forbidden('name and selector are mutually exclusive');
+    if ((paramRef.name ?? '') === '' && paramRef.selector === undefined)
+      place.required('one of name or selector must be specified');
     if (paramRef.parameterNotFoundAction === undefined) place.at('parameterNotFoundAction').required();
     validateOptionalChoice(paramRef.parameterNotFoundAction, ['Allow', 'Deny'], place.at('parameterNotFoundAction'));
   }
@@ -165,16 +218,25 @@ export function validateAdmissionPolicyBinding(binding: ValidatingAdmissionPolic
   const place = spec.at('validationActions');
   if (actions.length === 0) place.required('at least one validation action is required');
   for (const action of actions) validateOptionalChoice(action, ['Audit', 'Deny', 'Warn'], place);
-  if (actions.includes('Deny') && actions.includes('Warn')) place.invalid(actions, 'must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)');
+  if (actions.includes('Deny') && actions.includes('Warn'))
+    place.invalid(
+      actions,
+      'must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)',
+    );
 }
 
 /** A mutating policy. */
 export function validateMutatingAdmissionPolicy(policy: MutatingAdmissionPolicy, field: Field): void {
   const spec = field.at('spec');
   validatePolicySpec(policy.spec ?? {}, spec);
-  if ((policy.spec?.mutations ?? []).length === 0) spec.at('mutations').required('mutations must contain at least one item');
+  if ((policy.spec?.mutations ?? []).length === 0)
+    spec.at('mutations').required('mutations must contain at least one item');
   for (const [index, mutation] of (policy.spec?.mutations ?? []).entries()) {
-    validateOptionalChoice(mutation.patchType, ['ApplyConfiguration', 'JSONPatch'], spec.at('mutations').item(index).at('patchType'));
+    validateOptionalChoice(
+      mutation.patchType,
+      ['ApplyConfiguration', 'JSONPatch'],
+      spec.at('mutations').item(index).at('patchType'),
+    );
   }
   if ((policy.spec?.reinvocationPolicy ?? '') === '') spec.at('reinvocationPolicy').required();
   else validateOptionalChoice(policy.spec?.reinvocationPolicy, ['IfNeeded', 'Never'], spec.at('reinvocationPolicy'));

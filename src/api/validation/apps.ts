@@ -1,13 +1,25 @@
 /** Deployments, replica sets and controllers, daemon sets, revisions. Upstream: apis/apps/validation, apis/core/validation. */
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
-import type { ControllerRevision, DaemonSet, DaemonSetUpdateStrategy, Deployment, DeploymentStrategy, ReplicaSet } from '../gen/apps-v1.ts';
+import type {
+  ControllerRevision,
+  DaemonSet,
+  DaemonSetUpdateStrategy,
+  Deployment,
+  DeploymentStrategy,
+  ReplicaSet,
+} from '../gen/apps-v1.ts';
 import type { PodTemplateSpec, ReplicationController } from '../gen/core-v1.ts';
 import type { IntOrString, LabelSelector } from '../gen/meta-v1.ts';
 import { percentOf } from '../int-or-string.ts';
 import { compileLabelMap, compileLabelSelector } from '../label-selector.ts';
 import {
-  isEmptySelector, validateImmutable, validateLabelSelector, validateNonnegative, validateNonnegativeIntOrPercent, validateNotAboveHundredPercent,
+  isEmptySelector,
+  validateImmutable,
+  validateLabelSelector,
+  validateNonnegative,
+  validateNonnegativeIntOrPercent,
+  validateNotAboveHundredPercent,
 } from './common.ts';
 import { validatePodTemplateSpec } from './pod-template.ts';
 
@@ -29,7 +41,11 @@ export function validateWorkloadSelector(selector: LabelSelector | undefined, ki
 /** A template that its workload selects. */
 export function validateSelectedTemplate(template: PodTemplateSpec | undefined, matches: boolean, field: Field): void {
   if (template === undefined) return field.required();
-  if (!matches) field.at('metadata').at('labels').invalid(template.metadata?.labels ?? null, '`selector` does not match template `labels`');
+  if (!matches)
+    field
+      .at('metadata')
+      .at('labels')
+      .invalid(template.metadata?.labels ?? null, '`selector` does not match template `labels`');
   validatePodTemplateSpec(template, field);
 }
 
@@ -38,11 +54,17 @@ export function validateAlwaysRestarts(template: PodTemplateSpec | undefined, ki
   const spec = template?.spec;
   if (spec === undefined) return;
   const place = field.at('spec');
-  if (spec.restartPolicy !== 'Always' && (spec.restartPolicy ?? '') !== '') place.at('restartPolicy').notSupported(spec.restartPolicy, ['Always']);
-  if (spec.activeDeadlineSeconds !== undefined) place.at('activeDeadlineSeconds').forbidden(`activeDeadlineSeconds in ${kind} is not Supported`);
+  if (spec.restartPolicy !== 'Always' && (spec.restartPolicy ?? '') !== '')
+    place.at('restartPolicy').notSupported(spec.restartPolicy, ['Always']);
+  if (spec.activeDeadlineSeconds !== undefined)
+    place.at('activeDeadlineSeconds').forbidden(`activeDeadlineSeconds in ${kind} is not Supported`);
 }
 
-function templateMatches(selector: LabelSelector | undefined, template: PodTemplateSpec | undefined, sound: boolean): boolean {
+function templateMatches(
+  selector: LabelSelector | undefined,
+  template: PodTemplateSpec | undefined,
+  sound: boolean,
+): boolean {
   return !sound || template === undefined || compileLabelSelector(selector).matches(template.metadata?.labels);
 }
 
@@ -53,15 +75,18 @@ function isZero(value: IntOrString | undefined): boolean {
 function validateDeploymentStrategy(strategy: DeploymentStrategy, field: Field): void {
   switch (strategy.type) {
     case 'Recreate':
-      if (strategy.rollingUpdate !== undefined) field.at('rollingUpdate').forbidden("may not be specified when strategy `type` is 'Recreate'");
+      if (strategy.rollingUpdate !== undefined)
+        field.at('rollingUpdate').forbidden("may not be specified when strategy `type` is 'Recreate'");
       break;
     case 'RollingUpdate': {
-      if (strategy.rollingUpdate === undefined) return field.at('rollingUpdate').required("this should be defaulted and never be nil");
+      if (strategy.rollingUpdate === undefined)
+        return field.at('rollingUpdate').required('this should be defaulted and never be nil');
       const place = field.at('rollingUpdate');
       const { maxUnavailable = 0, maxSurge = 0 } = strategy.rollingUpdate;
       validateNonnegativeIntOrPercent(maxUnavailable, place.at('maxUnavailable'));
       validateNonnegativeIntOrPercent(maxSurge, place.at('maxSurge'));
-      if (isZero(maxUnavailable) && isZero(maxSurge)) place.at('maxUnavailable').invalid(maxUnavailable, 'may not be 0 when `maxSurge` is 0');
+      if (isZero(maxUnavailable) && isZero(maxSurge))
+        place.at('maxUnavailable').invalid(maxUnavailable, 'may not be 0 when `maxSurge` is 0');
       validateNotAboveHundredPercent(maxUnavailable, place.at('maxUnavailable'));
       break;
     }
@@ -85,7 +110,8 @@ export function validateDeployment(deployment: Deployment, field: Field): void {
   const deadline = spec.progressDeadlineSeconds;
   if (deadline === undefined) return;
   validateNonnegative(deadline, place.at('progressDeadlineSeconds'));
-  if (deadline <= (spec.minReadySeconds ?? 0)) place.at('progressDeadlineSeconds').invalid(deadline, 'must be greater than minReadySeconds');
+  if (deadline <= (spec.minReadySeconds ?? 0))
+    place.at('progressDeadlineSeconds').invalid(deadline, 'must be greater than minReadySeconds');
 }
 
 /** The selector of a deployment never changes. */
@@ -119,7 +145,11 @@ export function validateReplicationController(controller: ReplicationController,
   validateNonnegative(minReadySeconds, place.at('minReadySeconds'));
   if (Object.keys(selector ?? {}).length === 0) place.at('selector').required();
   validateNonnegative(replicas, place.at('replicas'));
-  validateSelectedTemplate(template, compileLabelMap(selector).matches(template?.metadata?.labels), place.at('template'));
+  validateSelectedTemplate(
+    template,
+    compileLabelMap(selector).matches(template?.metadata?.labels),
+    place.at('template'),
+  );
   validateAlwaysRestarts(template, 'ReplicationController', place.at('template'));
 }
 
@@ -131,12 +161,17 @@ function validateDaemonSetStrategy(strategy: DaemonSetUpdateStrategy, field: Fie
       if (strategy.rollingUpdate === undefined) return field.at('rollingUpdate').required();
       const place = field.at('rollingUpdate');
       const { maxUnavailable = 0, maxSurge = 0 } = strategy.rollingUpdate;
-      for (const [name, value] of [['maxUnavailable', maxUnavailable], ['maxSurge', maxSurge]] as const) {
+      for (const [name, value] of [
+        ['maxUnavailable', maxUnavailable],
+        ['maxSurge', maxSurge],
+      ] as const) {
         validateNonnegativeIntOrPercent(value, place.at(name));
         validateNotAboveHundredPercent(value, place.at(name));
       }
-      if (!isZero(maxUnavailable) && !isZero(maxSurge)) place.at('maxSurge').invalid(maxSurge, 'may not be set when maxUnavailable is non-zero');
-      if (isZero(maxUnavailable) && isZero(maxSurge)) place.at('maxUnavailable').required('cannot be 0 when maxSurge is 0');
+      if (!isZero(maxUnavailable) && !isZero(maxSurge))
+        place.at('maxSurge').invalid(maxSurge, 'may not be set when maxUnavailable is non-zero');
+      if (isZero(maxUnavailable) && isZero(maxSurge))
+        place.at('maxUnavailable').required('cannot be 0 when maxSurge is 0');
       break;
     }
     default:
@@ -170,7 +205,11 @@ export function validateControllerRevision(revision: ControllerRevision, field: 
 }
 
 /** The data of a revision never changes. */
-export function validateControllerRevisionUpdate(revision: ControllerRevision, old: ControllerRevision, field: Field): void {
+export function validateControllerRevisionUpdate(
+  revision: ControllerRevision,
+  old: ControllerRevision,
+  field: Field,
+): void {
   validateControllerRevision(revision, field);
   if (!deepEqual(revision.data, old.data)) validateImmutable(revision.data, old.data, field.at('data'));
 }

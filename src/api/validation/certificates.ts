@@ -6,9 +6,29 @@ import { isDomainPrefixedPath } from '../names.ts';
 import { validateImmutable } from './common.ts';
 
 const USAGES = new Set([
-  'signing', 'digital signature', 'content commitment', 'key encipherment', 'key agreement', 'data encipherment', 'cert sign', 'crl sign', 'encipher only',
-  'decipher only', 'any', 'server auth', 'client auth', 'code signing', 'email protection', 's/mime', 'ipsec end system', 'ipsec tunnel', 'ipsec user',
-  'timestamping', 'ocsp signing', 'microsoft sgc', 'netscape sgc',
+  'signing',
+  'digital signature',
+  'content commitment',
+  'key encipherment',
+  'key agreement',
+  'data encipherment',
+  'cert sign',
+  'crl sign',
+  'encipher only',
+  'decipher only',
+  'any',
+  'server auth',
+  'client auth',
+  'code signing',
+  'email protection',
+  's/mime',
+  'ipsec end system',
+  'ipsec tunnel',
+  'ipsec user',
+  'timestamping',
+  'ocsp signing',
+  'microsoft sgc',
+  'netscape sgc',
 ]);
 
 /** Text of the PEM block in base64. */
@@ -20,27 +40,38 @@ function decodePem(base64: string): string {
 export function validateSignerName(name: string, field: Field): void {
   if (name === '') return field.required();
   field.complain(name, isDomainPrefixedPath(name));
-  if (name.split('/').length > 2) field.invalid(name, 'must be a fully qualified domain and path of the form "example.com/signer-name"');
+  if (name.split('/').length > 2)
+    field.invalid(name, 'must be a fully qualified domain and path of the form "example.com/signer-name"');
 }
 
 /** A request. */
 export function validateCertificateSigningRequest(request: CertificateSigningRequest, field: Field): void {
   const spec = field.at('spec');
-  if (!/-----BEGIN CERTIFICATE REQUEST-----[\s\S]+-----END CERTIFICATE REQUEST-----/.test(decodePem(request.spec?.request ?? ''))) {
+  if (
+    !/-----BEGIN CERTIFICATE REQUEST-----[\s\S]+-----END CERTIFICATE REQUEST-----/.test(
+      decodePem(request.spec?.request ?? ''),
+    )
+  ) {
     spec.at('request').invalid(request.spec?.request ?? '', 'PEM block type must be CERTIFICATE REQUEST');
   }
   const usages = request.spec?.usages ?? [];
   if (usages.length === 0) spec.at('usages').required();
   const seen = new Set<string>();
   for (const [index, usage] of usages.entries()) {
-    if (!USAGES.has(usage)) spec.at('usages').item(index).notSupported(usage, [...USAGES].toSorted());
+    if (!USAGES.has(usage))
+      spec
+        .at('usages')
+        .item(index)
+        .notSupported(usage, [...USAGES].toSorted());
     if (seen.has(usage)) spec.at('usages').item(index).duplicate(usage);
     seen.add(usage);
   }
   validateSignerName(request.spec?.signerName ?? '', spec.at('signerName'));
-  if (request.spec?.signerName === 'kubernetes.io/legacy-unknown') spec.at('signerName').invalid(request.spec.signerName, 'the legacy signerName is not allowed via this API version');
+  if (request.spec?.signerName === 'kubernetes.io/legacy-unknown')
+    spec.at('signerName').invalid(request.spec.signerName, 'the legacy signerName is not allowed via this API version');
   const seconds = request.spec?.expirationSeconds;
-  if (seconds !== undefined && seconds < 600) spec.at('expirationSeconds').invalid(seconds, 'may not specify a duration less than 600 seconds (10 minutes)');
+  if (seconds !== undefined && seconds < 600)
+    spec.at('expirationSeconds').invalid(seconds, 'may not specify a duration less than 600 seconds (10 minutes)');
   validateConditions(request.status?.conditions ?? [], field.at('status').at('conditions'));
 }
 
@@ -55,35 +86,56 @@ function validateConditions(conditions: readonly CertificateSigningRequestCondit
     if (condition.status === '') place.at('status').required();
     else if (verdict && condition.status !== 'True') place.at('status').notSupported(condition.status, ['True']);
   }
-  if (seen.has('Approved') && seen.has('Denied')) field.invalid('Denied', 'Approved and Denied conditions are mutually exclusive');
+  if (seen.has('Approved') && seen.has('Denied'))
+    field.invalid('Denied', 'Approved and Denied conditions are mutually exclusive');
 }
 
 /** A request is never changed but for its status. */
-export function validateCertificateSigningRequestUpdate(request: CertificateSigningRequest, old: CertificateSigningRequest, field: Field): void {
+export function validateCertificateSigningRequestUpdate(
+  request: CertificateSigningRequest,
+  old: CertificateSigningRequest,
+  field: Field,
+): void {
   validateImmutable(request.spec, old.spec, field.at('spec'));
 }
 
 function checkVerdicts(request: CertificateSigningRequest, old: CertificateSigningRequest, field: Field): void {
   const place = field.at('status').at('conditions');
   for (const type of ['Approved', 'Denied', 'Failed']) {
-    const [now, before] = [request, old].map((one) => (one.status?.conditions ?? []).filter((condition) => condition.type === type).length);
+    const [now, before] = [request, old].map(
+      (one) => (one.status?.conditions ?? []).filter((condition) => condition.type === type).length,
+    );
     if (now! < before!) place.forbidden(`updates may not remove a condition of type "${type}"`);
   }
   validateConditions(request.status?.conditions ?? [], place);
 }
 
 /** `approval`: verdicts stay once given, the certificate is not touched. */
-export function validateCertificateSigningRequestApproval(request: CertificateSigningRequest, old: CertificateSigningRequest, field: Field): void {
+export function validateCertificateSigningRequestApproval(
+  request: CertificateSigningRequest,
+  old: CertificateSigningRequest,
+  field: Field,
+): void {
   checkVerdicts(request, old, field);
-  if (request.status?.certificate !== old.status?.certificate) field.at('status').at('certificate').forbidden('updates may not set certificate content');
+  if (request.status?.certificate !== old.status?.certificate)
+    field.at('status').at('certificate').forbidden('updates may not set certificate content');
 }
 
 /** `status`: a certificate is set once. */
-export function validateCertificateSigningRequestStatus(request: CertificateSigningRequest, old: CertificateSigningRequest, field: Field): void {
+export function validateCertificateSigningRequestStatus(
+  request: CertificateSigningRequest,
+  old: CertificateSigningRequest,
+  field: Field,
+): void {
   checkVerdicts(request, old, field);
   const [now = '', before = ''] = [request.status?.certificate, old.status?.certificate];
-  if (before !== '' && now !== before) field.at('status').at('certificate').forbidden('updates may not modify existing certificate content');
-  else if (now !== '' && now !== before && !/-----BEGIN CERTIFICATE-----[\s\S]+-----END CERTIFICATE-----/.test(decodePem(now))) {
+  if (before !== '' && now !== before)
+    field.at('status').at('certificate').forbidden('updates may not modify existing certificate content');
+  else if (
+    now !== '' &&
+    now !== before &&
+    !/-----BEGIN CERTIFICATE-----[\s\S]+-----END CERTIFICATE-----/.test(decodePem(now))
+  ) {
     field.at('status').at('certificate').invalid('<certificate data>', 'must contain one or more PEM blocks');
   }
 }
@@ -93,10 +145,18 @@ export function validateClusterTrustBundle(bundle: ClusterTrustBundle, field: Fi
   const signer = bundle.spec?.signerName ?? '';
   const name = bundle.metadata.name ?? '';
   if (signer === '') {
-    if (name.includes(':')) field.at('metadata').at('name').invalid(name, 'ClusterTrustBundle without signer name must not have ":" in its name');
+    if (name.includes(':'))
+      field
+        .at('metadata')
+        .at('name')
+        .invalid(name, 'ClusterTrustBundle without signer name must not have ":" in its name');
   } else {
     const prefix = `${signer.replaceAll('/', ':')}:`;
-    if (!name.startsWith(prefix)) field.at('metadata').at('name').invalid(name, `ClusterTrustBundle for signerName ${signer} must be named with prefix ${prefix}`);
+    if (!name.startsWith(prefix))
+      field
+        .at('metadata')
+        .at('name')
+        .invalid(name, `ClusterTrustBundle for signerName ${signer} must be named with prefix ${prefix}`);
     validateSignerName(signer, field.at('spec').at('signerName'));
   }
   if (!/-----BEGIN CERTIFICATE-----[\s\S]+-----END CERTIFICATE-----/.test(bundle.spec?.trustBundle ?? '')) {
@@ -105,7 +165,11 @@ export function validateClusterTrustBundle(bundle: ClusterTrustBundle, field: Fi
 }
 
 /** The signer of a bundle never changes. */
-export function validateClusterTrustBundleUpdate(bundle: ClusterTrustBundle, old: ClusterTrustBundle, field: Field): void {
+export function validateClusterTrustBundleUpdate(
+  bundle: ClusterTrustBundle,
+  old: ClusterTrustBundle,
+  field: Field,
+): void {
   validateClusterTrustBundle(bundle, field);
   validateImmutable(bundle.spec?.signerName, old.spec?.signerName, field.at('spec').at('signerName'));
 }

@@ -79,7 +79,8 @@ function validateSelectorRequirement(requirement: LabelSelectorRequirement, fiel
       break;
     case 'Exists':
     case 'DoesNotExist':
-      if (values.length > 0) field.at('values').forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+      if (values.length > 0)
+        field.at('values').forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
       break;
     default:
       field.at('operator').invalid(requirement.operator, 'not a valid selector operator');
@@ -97,13 +98,16 @@ export function isEmptySelector(selector: LabelSelector | undefined): boolean {
 export function validateNodeSelector(selector: NodeSelector, field: Field): void {
   const terms = field.at('nodeSelectorTerms');
   if ((selector.nodeSelectorTerms ?? []).length === 0) terms.required('must have at least one node selector term');
-  for (const [index, term] of (selector.nodeSelectorTerms ?? []).entries()) validateNodeSelectorTerm(term, terms.item(index));
+  for (const [index, term] of (selector.nodeSelectorTerms ?? []).entries())
+    validateNodeSelectorTerm(term, terms.item(index));
 }
 
 /** One term of a node selector. */
 export function validateNodeSelectorTerm(term: NodeSelectorTerm, field: Field): void {
-  for (const [index, requirement] of (term.matchExpressions ?? []).entries()) validateNodeRequirement(requirement, field.at('matchExpressions').item(index));
-  for (const [index, requirement] of (term.matchFields ?? []).entries()) validateFieldRequirement(requirement, field.at('matchFields').item(index));
+  for (const [index, requirement] of (term.matchExpressions ?? []).entries())
+    validateNodeRequirement(requirement, field.at('matchExpressions').item(index));
+  for (const [index, requirement] of (term.matchFields ?? []).entries())
+    validateFieldRequirement(requirement, field.at('matchFields').item(index));
 }
 
 function validateNodeRequirement(requirement: NodeSelectorRequirement, field: Field): void {
@@ -115,11 +119,13 @@ function validateNodeRequirement(requirement: NodeSelectorRequirement, field: Fi
       break;
     case 'Exists':
     case 'DoesNotExist':
-      if (values.length > 0) field.at('values').forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+      if (values.length > 0)
+        field.at('values').forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
       break;
     case 'Gt':
     case 'Lt':
-      if (values.length !== 1) field.at('values').required("must be specified single value when `operator` is 'Lt' or 'Gt'");
+      if (values.length !== 1)
+        field.at('values').required("must be specified single value when `operator` is 'Lt' or 'Gt'");
       break;
     default:
       field.at('operator').invalid(requirement.operator, 'not a valid selector operator');
@@ -129,10 +135,14 @@ function validateNodeRequirement(requirement: NodeSelectorRequirement, field: Fi
 
 function validateFieldRequirement(requirement: NodeSelectorRequirement, field: Field): void {
   const values = requirement.values ?? [];
-  if (requirement.operator !== 'In' && requirement.operator !== 'NotIn') field.at('operator').invalid(requirement.operator, 'not a valid selector operator');
-  else if (values.length !== 1) field.at('values').required("must be only one value when `operator` is 'In' or 'NotIn' for node field selector");
+  if (requirement.operator !== 'In' && requirement.operator !== 'NotIn')
+    field.at('operator').invalid(requirement.operator, 'not a valid selector operator');
+  else if (values.length !== 1)
+    field.at('values').required("must be only one value when `operator` is 'In' or 'NotIn' for node field selector");
   if (requirement.key !== 'metadata.name') field.at('key').invalid(requirement.key, 'not a valid field selector key');
-  else for (const [index, value] of values.entries()) field.at('values').item(index).complain(value, isDns1123Subdomain(value));
+  else
+    for (const [index, value] of values.entries())
+      field.at('values').item(index).complain(value, isDns1123Subdomain(value));
 }
 
 const TAINT_EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
@@ -152,15 +162,20 @@ export function validateTolerations(tolerations: readonly Toleration[] | undefin
 function validateToleration(toleration: Toleration, field: Field): void {
   const { key = '', operator = '', value = '', effect = '' } = toleration;
   if (key !== '') validateLabelName(key, field.at('key'));
-  if (key === '' && operator !== 'Exists') field.at('operator').invalid(operator, "operator must be Exists when `key` is empty, which means \"match all values and all keys\"");
-  if (toleration.tolerationSeconds !== undefined && effect !== 'NoExecute') field.at('effect').invalid(effect, "effect must be 'NoExecute' when `tolerationSeconds` is set");
+  if (key === '' && operator !== 'Exists')
+    field
+      .at('operator')
+      .invalid(operator, 'operator must be Exists when `key` is empty, which means "match all values and all keys"');
+  if (toleration.tolerationSeconds !== undefined && effect !== 'NoExecute')
+    field.at('effect').invalid(effect, "effect must be 'NoExecute' when `tolerationSeconds` is set");
   switch (operator) {
     case '':
     case 'Equal':
       field.at('operator').complain(value, isLabelValue(value));
       break;
     case 'Exists':
-      if (value !== '') field.at('operator').invalid({ ...toleration }, "value must be empty when `operator` is 'Exists'");
+      if (value !== '')
+        field.at('operator').invalid({ ...toleration }, "value must be empty when `operator` is 'Exists'");
       break;
     default:
       field.at('operator').notSupported(operator, ['Equal', 'Exists']);

@@ -18,7 +18,8 @@ export function validateConfigMap(map: ConfigMap, field: Field): void {
   let total = 0;
   for (const [key, value] of Object.entries(map.data ?? {})) {
     field.at('data').key(key).complain(key, isConfigMapKey(key));
-    if (map.binaryData !== undefined && Object.hasOwn(map.binaryData, key)) field.at('data').key(key).invalid(key, 'duplicate of key present in binaryData');
+    if (map.binaryData !== undefined && Object.hasOwn(map.binaryData, key))
+      field.at('data').key(key).invalid(key, 'duplicate of key present in binaryData');
     total += Buffer.byteLength(value);
   }
   for (const [key, value] of Object.entries(map.binaryData ?? {})) {
@@ -61,7 +62,8 @@ function validateByType(secret: Secret, field: Field): void {
   const has = (key: string) => secret.data?.[key] !== undefined;
   const jsonKey = (key: string) => {
     if (!has(key)) data.key(key).required();
-    else if (isJson(decode(secret, key)) !== undefined) data.key(key).invalid('<secret contents redacted>', isJson(decode(secret, key))!);
+    else if (isJson(decode(secret, key)) !== undefined)
+      data.key(key).invalid('<secret contents redacted>', isJson(decode(secret, key))!);
   };
   switch (secret.type) {
     case 'kubernetes.io/service-account-token':

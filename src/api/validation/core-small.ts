@@ -2,7 +2,16 @@
 import { parseIp } from '../../base/cidr.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
-import type { EndpointAddress, Endpoints, EndpointSubset, LimitRange, LimitRangeItem, Namespace, PodTemplate, ResourceQuota } from '../gen/core-v1.ts';
+import type {
+  EndpointAddress,
+  Endpoints,
+  EndpointSubset,
+  LimitRange,
+  LimitRangeItem,
+  Namespace,
+  PodTemplate,
+  ResourceQuota,
+} from '../gen/core-v1.ts';
 import { FIELD_IMMUTABLE_TEXT } from '../meta-validation.ts';
 import { isDns1123Label, isIp, isPortNumber, isQualifiedName } from '../names.ts';
 import { compareQuantities, quantityAsFloat, tryParseQuantity } from '../quantity.ts';
@@ -14,7 +23,8 @@ export function validateNamespaceSpec(namespace: Namespace, field: Field): void 
   for (const finalizer of namespace.spec?.finalizers ?? []) {
     const place = field.at('spec').at('finalizers');
     place.complain(finalizer, isQualifiedName(finalizer));
-    if (!finalizer.includes('/') && finalizer !== 'kubernetes') place.invalid(finalizer, 'name is neither a standard finalizer name nor is it fully qualified');
+    if (!finalizer.includes('/') && finalizer !== 'kubernetes')
+      place.invalid(finalizer, 'name is neither a standard finalizer name nor is it fully qualified');
   }
 }
 
@@ -37,38 +47,47 @@ export function validateEndpointIp(ip: string, field: Field): void {
   if (parsed.value === 0n) field.invalid(ip, `may not be unspecified (${text})`);
   if (parsed.family === 4) {
     if (text.startsWith('127.')) field.invalid(ip, 'may not be in the loopback range (127.0.0.0/8, ::1/128)');
-    if (text.startsWith('169.254.')) field.invalid(ip, 'may not be in the link-local range (169.254.0.0/16, fe80::/10)');
-    if (text.startsWith('224.0.0.')) field.invalid(ip, 'may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)');
+    if (text.startsWith('169.254.'))
+      field.invalid(ip, 'may not be in the link-local range (169.254.0.0/16, fe80::/10)');
+    if (text.startsWith('224.0.0.'))
+      field.invalid(ip, 'may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)');
     return;
   }
   if (parsed.value === 1n) field.invalid(ip, 'may not be in the loopback range (127.0.0.0/8, ::1/128)');
-  if (parsed.value >> 118n === 0x3fan) field.invalid(ip, 'may not be in the link-local range (169.254.0.0/16, fe80::/10)');
+  if (parsed.value >> 118n === 0x3fan)
+    field.invalid(ip, 'may not be in the link-local range (169.254.0.0/16, fe80::/10)');
 }
 
 function validateEndpointAddress(address: EndpointAddress, field: Field): void {
   field.at('ip').complain(address.ip, isIp(address.ip ?? ''));
-  if ((address.hostname ?? '') !== '') field.at('hostname').complain(address.hostname, isDns1123Label(address.hostname!));
+  if ((address.hostname ?? '') !== '')
+    field.at('hostname').complain(address.hostname, isDns1123Label(address.hostname!));
   if (parseIp(address.ip ?? '') !== undefined) validateEndpointIp(address.ip, field.at('ip'));
 }
 
 function validateSubset(subset: EndpointSubset, field: Field): void {
   const { addresses = [], notReadyAddresses = [], ports = [] } = subset;
-  if (addresses.length === 0 && notReadyAddresses.length === 0) field.required('must specify `addresses` or `notReadyAddresses`');
-  for (const [index, address] of addresses.entries()) validateEndpointAddress(address, field.at('addresses').item(index));
-  for (const [index, address] of notReadyAddresses.entries()) validateEndpointAddress(address, field.at('notReadyAddresses').item(index));
+  if (addresses.length === 0 && notReadyAddresses.length === 0)
+    field.required('must specify `addresses` or `notReadyAddresses`');
+  for (const [index, address] of addresses.entries())
+    validateEndpointAddress(address, field.at('addresses').item(index));
+  for (const [index, address] of notReadyAddresses.entries())
+    validateEndpointAddress(address, field.at('notReadyAddresses').item(index));
   for (const [index, port] of ports.entries()) {
     const place = field.at('ports').item(index);
     if (ports.length > 1 && (port.name ?? '') === '') place.at('name').required();
     else if ((port.name ?? '') !== '') place.at('name').complain(port.name, isDns1123Label(port.name!));
     place.at('port').complain(port.port, isPortNumber(port.port));
     validateChoice(port.protocol, ['TCP', 'UDP', 'SCTP'], place.at('protocol'));
-    if (port.appProtocol !== undefined) place.at('appProtocol').complain(port.appProtocol, isQualifiedName(port.appProtocol));
+    if (port.appProtocol !== undefined)
+      place.at('appProtocol').complain(port.appProtocol, isQualifiedName(port.appProtocol));
   }
 }
 
 /** Endpoints. */
 export function validateEndpoints(endpoints: Endpoints, field: Field): void {
-  for (const [index, subset] of (endpoints.subsets ?? []).entries()) validateSubset(subset, field.at('subsets').item(index));
+  for (const [index, subset] of (endpoints.subsets ?? []).entries())
+    validateSubset(subset, field.at('subsets').item(index));
 }
 
 /** A pod template object. */
@@ -84,29 +103,68 @@ function isGreater(a: string | undefined, b: string | undefined): boolean {
 
 function validateLimit(limit: LimitRangeItem, field: Field): void {
   if (limit.type === 'Pod') {
-    if (Object.keys(limit.default ?? {}).length > 0) field.at('default').forbidden("may not be specified when `type` is 'Pod'");
-    if (Object.keys(limit.defaultRequest ?? {}).length > 0) field.at('defaultRequest').forbidden("may not be specified when `type` is 'Pod'");
+    if (Object.keys(limit.default ?? {}).length > 0)
+      field.at('default').forbidden("may not be specified when `type` is 'Pod'");
+    if (Object.keys(limit.defaultRequest ?? {}).length > 0)
+      field.at('defaultRequest').forbidden("may not be specified when `type` is 'Pod'");
   }
-  if (limit.type === 'PersistentVolumeClaim' && limit.min?.['storage'] === undefined && limit.max?.['storage'] === undefined) {
+  if (
+    limit.type === 'PersistentVolumeClaim' &&
+    limit.min?.['storage'] === undefined &&
+    limit.max?.['storage'] === undefined
+  ) {
     field.required('either minimum or maximum storage value is required, but neither was provided');
   }
-  const names = new Set([limit.max, limit.min, limit.default, limit.defaultRequest, limit.maxLimitRequestRatio].flatMap((list) => Object.keys(list ?? {})));
+  const names = new Set(
+    [limit.max, limit.min, limit.default, limit.defaultRequest, limit.maxLimitRequestRatio].flatMap((list) =>
+      Object.keys(list ?? {}),
+    ),
+  );
   for (const name of names) validateLimitResource(limit, name, field);
 }
 
 function validateLimitResource(limit: LimitRangeItem, name: string, field: Field): void {
   const [min, max] = [limit.min?.[name], limit.max?.[name]];
-  const [standard, request, ratio] = [limit.default?.[name], limit.defaultRequest?.[name], limit.maxLimitRequestRatio?.[name]];
+  const [standard, request, ratio] = [
+    limit.default?.[name],
+    limit.defaultRequest?.[name],
+    limit.maxLimitRequestRatio?.[name],
+  ];
   if (isGreater(min, max)) field.at('min').key(name).invalid(min, `min value ${min} is greater than max value ${max}`);
-  if (isGreater(min, request)) field.at('defaultRequest').key(name).invalid(request, `min value ${min} is greater than default request value ${request}`);
-  if (isGreater(request, max)) field.at('defaultRequest').key(name).invalid(request, `default request value ${request} is greater than max value ${max}`);
-  if (isGreater(request, standard)) field.at('defaultRequest').key(name).invalid(request, `default request value ${request} is greater than default limit value ${standard}`);
-  if (isGreater(min, standard)) field.at('default').key(name).invalid(standard, `min value ${min} is greater than default value ${standard}`);
-  if (isGreater(standard, max)) field.at('default').key(name).invalid(standard, `default value ${standard} is greater than max value ${max}`);
-  if (ratio !== undefined && isGreater('1', ratio)) field.at('maxLimitRequestRatio').key(name).invalid(ratio, `ratio ${ratio} is less than 1`);
-  if (ratio !== undefined && min !== undefined && max !== undefined && tryParseQuantity(min) !== undefined && tryParseQuantity(max) !== undefined) {
+  if (isGreater(min, request))
+    field
+      .at('defaultRequest')
+      .key(name)
+      .invalid(request, `min value ${min} is greater than default request value ${request}`);
+  if (isGreater(request, max))
+    field
+      .at('defaultRequest')
+      .key(name)
+      .invalid(request, `default request value ${request} is greater than max value ${max}`);
+  if (isGreater(request, standard))
+    field
+      .at('defaultRequest')
+      .key(name)
+      .invalid(request, `default request value ${request} is greater than default limit value ${standard}`);
+  if (isGreater(min, standard))
+    field.at('default').key(name).invalid(standard, `min value ${min} is greater than default value ${standard}`);
+  if (isGreater(standard, max))
+    field.at('default').key(name).invalid(standard, `default value ${standard} is greater than max value ${max}`);
+  if (ratio !== undefined && isGreater('1', ratio))
+    field.at('maxLimitRequestRatio').key(name).invalid(ratio, `ratio ${ratio} is less than 1`);
+  if (
+    ratio !== undefined &&
+    min !== undefined &&
+    max !== undefined &&
+    tryParseQuantity(min) !== undefined &&
+    tryParseQuantity(max) !== undefined
+  ) {
     const most = quantityAsFloat(max) / quantityAsFloat(min);
-    if (quantityAsFloat(ratio) > most) field.at('maxLimitRequestRatio').key(name).invalid(ratio, `ratio ${ratio} is greater than max/min = ${most.toFixed(6)}`);
+    if (quantityAsFloat(ratio) > most)
+      field
+        .at('maxLimitRequestRatio')
+        .key(name)
+        .invalid(ratio, `ratio ${ratio} is greater than max/min = ${most.toFixed(6)}`);
   }
 }
 
@@ -115,14 +173,23 @@ export function validateLimitRange(range: LimitRange, field: Field): void {
   const seen = new Set<string>();
   for (const [index, limit] of (range.spec?.limits ?? []).entries()) {
     const place = field.at('spec').at('limits').item(index);
-    if (!(LIMIT_TYPES as readonly string[]).includes(limit.type)) place.at('type').complain(limit.type, isQualifiedName(limit.type));
+    if (!(LIMIT_TYPES as readonly string[]).includes(limit.type))
+      place.at('type').complain(limit.type, isQualifiedName(limit.type));
     if (seen.has(limit.type)) place.at('type').duplicate(limit.type);
     seen.add(limit.type);
     validateLimit(limit, place);
   }
 }
 
-const QUOTA_SCOPES = ['BestEffort', 'CrossNamespacePodAffinity', 'NotBestEffort', 'NotTerminating', 'PriorityClass', 'Terminating', 'VolumeAttributesClass'];
+const QUOTA_SCOPES = [
+  'BestEffort',
+  'CrossNamespacePodAffinity',
+  'NotBestEffort',
+  'NotTerminating',
+  'PriorityClass',
+  'Terminating',
+  'VolumeAttributesClass',
+];
 
 /** A quota. */
 export function validateResourceQuota(quota: ResourceQuota, field: Field): void {
@@ -132,8 +199,12 @@ export function validateResourceQuota(quota: ResourceQuota, field: Field): void 
     validateNonnegativeQuantity(quantity, place);
   }
   const scopes = quota.spec?.scopes ?? [];
-  for (const scope of scopes) if (!QUOTA_SCOPES.includes(scope)) field.at('spec').at('scopes').invalid(scopes, 'unsupported scope');
-  for (const [a, b] of [['BestEffort', 'NotBestEffort'], ['Terminating', 'NotTerminating']]) {
+  for (const scope of scopes)
+    if (!QUOTA_SCOPES.includes(scope)) field.at('spec').at('scopes').invalid(scopes, 'unsupported scope');
+  for (const [a, b] of [
+    ['BestEffort', 'NotBestEffort'],
+    ['Terminating', 'NotTerminating'],
+  ]) {
     if (scopes.includes(a!) && scopes.includes(b!)) field.at('spec').at('scopes').invalid(scopes, 'conflicting scopes');
   }
 }
@@ -141,5 +212,9 @@ export function validateResourceQuota(quota: ResourceQuota, field: Field): void 
 /** An update of a quota: scopes stay. */
 export function validateResourceQuotaUpdate(quota: ResourceQuota, old: ResourceQuota, field: Field): void {
   validateResourceQuota(quota, field);
-  if (!deepEqual(quota.spec?.scopes ?? [], old.spec?.scopes ?? [])) field.at('spec').at('scopes').invalid(quota.spec?.scopes ?? [], FIELD_IMMUTABLE_TEXT);
+  if (!deepEqual(quota.spec?.scopes ?? [], old.spec?.scopes ?? []))
+    field
+      .at('spec')
+      .at('scopes')
+      .invalid(quota.spec?.scopes ?? [], FIELD_IMMUTABLE_TEXT);
 }

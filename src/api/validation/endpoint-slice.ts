@@ -24,12 +24,14 @@ function validateEndpoint(endpoint: Endpoint, type: string, field: Field): void 
   if (addresses.length === 0) field.at('addresses').required(`must contain at least 1 address`);
   else if (addresses.length > MAX_ADDRESSES) field.at('addresses').tooMany(addresses.length, MAX_ADDRESSES);
   for (const [index, address] of addresses.entries()) validateAddress(address, type, field.at('addresses').item(index));
-  if (endpoint.nodeName !== undefined) field.at('nodeName').complain(endpoint.nodeName, isDns1123Subdomain(endpoint.nodeName));
+  if (endpoint.nodeName !== undefined)
+    field.at('nodeName').complain(endpoint.nodeName, isDns1123Subdomain(endpoint.nodeName));
   for (const [key, value] of Object.entries(endpoint.deprecatedTopology ?? {})) {
     field.at('deprecatedTopology').complain(key, isQualifiedName(key));
     field.at('deprecatedTopology').key(key).complain(value, isLabelValue(value));
   }
-  if (endpoint.hostname !== undefined) field.at('hostname').complain(endpoint.hostname, isDns1123Label(endpoint.hostname));
+  if (endpoint.hostname !== undefined)
+    field.at('hostname').complain(endpoint.hostname, isDns1123Label(endpoint.hostname));
   for (const [index, zone] of (endpoint.hints?.forZones ?? []).entries()) {
     field.at('hints').at('forZones').item(index).at('name').complain(zone.name, isLabelValue(zone.name));
   }
@@ -38,10 +40,12 @@ function validateEndpoint(endpoint: Endpoint, type: string, field: Field): void 
 /** An endpoint slice. */
 export function validateEndpointSlice(slice: EndpointSlice, field: Field): void {
   if ((slice.addressType ?? '') === '') field.at('addressType').required();
-  else if (!ADDRESS_TYPES.includes(slice.addressType)) field.at('addressType').notSupported(slice.addressType, ADDRESS_TYPES);
+  else if (!ADDRESS_TYPES.includes(slice.addressType))
+    field.at('addressType').notSupported(slice.addressType, ADDRESS_TYPES);
   const endpoints = slice.endpoints ?? [];
   if (endpoints.length > MAX_ENDPOINTS) field.at('endpoints').tooMany(endpoints.length, MAX_ENDPOINTS);
-  for (const [index, endpoint] of endpoints.entries()) validateEndpoint(endpoint, slice.addressType, field.at('endpoints').item(index));
+  for (const [index, endpoint] of endpoints.entries())
+    validateEndpoint(endpoint, slice.addressType, field.at('endpoints').item(index));
   const ports = slice.ports ?? [];
   if (ports.length > MAX_PORTS) return field.at('ports').tooMany(ports.length, MAX_PORTS);
   const names = new Set<string>();
@@ -52,9 +56,11 @@ export function validateEndpointSlice(slice: EndpointSlice, field: Field): void 
     if (names.has(name)) place.at('name').duplicate(name);
     names.add(name);
     if (port.protocol === undefined) place.at('protocol').required();
-    else if (!['SCTP', 'TCP', 'UDP'].includes(port.protocol)) place.at('protocol').notSupported(port.protocol, ['SCTP', 'TCP', 'UDP']);
+    else if (!['SCTP', 'TCP', 'UDP'].includes(port.protocol))
+      place.at('protocol').notSupported(port.protocol, ['SCTP', 'TCP', 'UDP']);
     if (port.port !== undefined) place.at('port').complain(port.port, isPortNumber(port.port));
-    if (port.appProtocol !== undefined) place.at('appProtocol').complain(port.appProtocol, isQualifiedName(port.appProtocol));
+    if (port.appProtocol !== undefined)
+      place.at('appProtocol').complain(port.appProtocol, isQualifiedName(port.appProtocol));
   }
 }
 

@@ -24,7 +24,10 @@ export function validateEvent(event: Event, field: Field): void {
 
 function validateTextLengths(event: EventV1, field: Field): void {
   const limits: readonly (readonly ['reportingInstance' | 'action' | 'reason' | 'note', number])[] = [
-    ['reportingInstance', 128], ['action', 128], ['reason', 128], ['note', 1024],
+    ['reportingInstance', 128],
+    ['action', 128],
+    ['reason', 128],
+    ['note', 1024],
   ];
   for (const [name, limit] of limits) {
     const text = event[name] ?? '';
@@ -37,7 +40,8 @@ function validateTextLengths(event: EventV1, field: Field): void {
 export function validateEventV1(event: EventV1, field: Field): void {
   const namespace = event.metadata.namespace ?? '';
   const about = event.regarding?.namespace ?? '';
-  if (about !== '' && about !== namespace) field.at('involvedObject').at('namespace').invalid(about, 'does not match event.namespace');
+  if (about !== '' && about !== namespace)
+    field.at('involvedObject').at('namespace').invalid(about, 'does not match event.namespace');
   // Events of old reporters carry the old times only.
   if ((event.eventTime ?? '') === '') {
     if (event.deprecatedFirstTimestamp === undefined) field.at('eventTime').required();

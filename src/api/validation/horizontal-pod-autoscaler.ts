@@ -5,7 +5,13 @@ import { isPathSegmentName } from '../names.ts';
 import { tryParseQuantity } from '../quantity.ts';
 import { validateLabelSelector } from './common.ts';
 
-const SOURCES = { ContainerResource: 'containerResource', External: 'external', Object: 'object', Pods: 'pods', Resource: 'resource' } as const;
+const SOURCES = {
+  ContainerResource: 'containerResource',
+  External: 'external',
+  Object: 'object',
+  Pods: 'pods',
+  Resource: 'resource',
+} as const;
 const MAX_STABILIZATION_SECONDS = 3600;
 const MAX_PERIOD_SECONDS = 1800;
 
@@ -15,10 +21,14 @@ function isPositive(quantity: string | undefined): boolean {
 
 function validateTarget(target: MetricTarget, field: Field): void {
   if ((target.type ?? '') === '') field.at('type').required('must specify a metric target type');
-  else if (!['AverageValue', 'Utilization', 'Value'].includes(target.type)) field.at('type').invalid(target.type, 'must be either Utilization, Value, or AverageValue');
-  if (target.value !== undefined && !isPositive(target.value)) field.at('value').invalid(target.value, 'must be positive');
-  if (target.averageValue !== undefined && !isPositive(target.averageValue)) field.at('averageValue').invalid(target.averageValue, 'must be positive');
-  if (target.averageUtilization !== undefined && target.averageUtilization < 1) field.at('averageUtilization').invalid(target.averageUtilization, 'must be greater than 0');
+  else if (!['AverageValue', 'Utilization', 'Value'].includes(target.type))
+    field.at('type').invalid(target.type, 'must be either Utilization, Value, or AverageValue');
+  if (target.value !== undefined && !isPositive(target.value))
+    field.at('value').invalid(target.value, 'must be positive');
+  if (target.averageValue !== undefined && !isPositive(target.averageValue))
+    field.at('averageValue').invalid(target.averageValue, 'must be positive');
+  if (target.averageUtilization !== undefined && target.averageUtilization < 1)
+    field.at('averageUtilization').invalid(target.averageUtilization, 'must be greater than 0');
 }
 
 function validateResourceTarget(target: MetricTarget, field: Field): void {
@@ -35,9 +45,11 @@ function validateMetric(metric: MetricSpec, field: Field): void {
   if ((metric.type ?? '') === '') return field.at('type').required('must specify a metric source type');
   if (source === undefined) return field.at('type').notSupported(metric.type, Object.keys(SOURCES));
   for (const other of Object.values(SOURCES)) {
-    if (other !== source && metric[other] !== undefined) field.at(other).forbidden('must populate the given metric source only');
+    if (other !== source && metric[other] !== undefined)
+      field.at(other).forbidden('must populate the given metric source only');
   }
-  if (metric[source] === undefined) return field.at(source).required('must populate information for the given metric source');
+  if (metric[source] === undefined)
+    return field.at(source).required('must populate information for the given metric source');
   const place = field.at(source);
   if (metric.resource !== undefined && source === 'resource') {
     if ((metric.resource.name ?? '') === '') place.at('name').required('must specify a resource name');
@@ -59,26 +71,36 @@ function validateNamedMetric(metric: MetricSpec, source: 'external' | 'object' |
   validateLabelSelector(identifier?.selector, field.at('metric').at('selector'));
   validateTarget(target, field.at('target'));
   if (source === 'pods') {
-    if (!isPositive(target.averageValue)) field.at('target').at('averageValue').required('must specify a positive target averageValue');
+    if (!isPositive(target.averageValue))
+      field.at('target').at('averageValue').required('must specify a positive target averageValue');
     return;
   }
-  if (target.value === undefined && target.averageValue === undefined) field.at('target').at('averageValue').required('must set either a target value or averageValue');
-  if (source === 'external' && target.value !== undefined && target.averageValue !== undefined) field.at('target').at('value').forbidden('may not set both a target value for metric and a per-pod target');
+  if (target.value === undefined && target.averageValue === undefined)
+    field.at('target').at('averageValue').required('must set either a target value or averageValue');
+  if (source === 'external' && target.value !== undefined && target.averageValue !== undefined)
+    field.at('target').at('value').forbidden('may not set both a target value for metric and a per-pod target');
 }
 
 function validateRules(rules: HPAScalingRules | undefined, field: Field): void {
   if (rules === undefined) return;
   const { stabilizationWindowSeconds: window, selectPolicy, policies } = rules;
-  if (window !== undefined && window < 0) field.at('stabilizationWindowSeconds').invalid(window, 'must be greater than or equal to zero');
-  if (window !== undefined && window > MAX_STABILIZATION_SECONDS) field.at('stabilizationWindowSeconds').invalid(window, `must be less than or equal to ${MAX_STABILIZATION_SECONDS}`);
-  if (selectPolicy !== undefined && !['Disabled', 'Max', 'Min'].includes(selectPolicy)) field.at('selectPolicy').notSupported(selectPolicy, ['Disabled', 'Max', 'Min']);
+  if (window !== undefined && window < 0)
+    field.at('stabilizationWindowSeconds').invalid(window, 'must be greater than or equal to zero');
+  if (window !== undefined && window > MAX_STABILIZATION_SECONDS)
+    field
+      .at('stabilizationWindowSeconds')
+      .invalid(window, `must be less than or equal to ${MAX_STABILIZATION_SECONDS}`);
+  if (selectPolicy !== undefined && !['Disabled', 'Max', 'Min'].includes(selectPolicy))
+    field.at('selectPolicy').notSupported(selectPolicy, ['Disabled', 'Max', 'Min']);
   if ((policies ?? []).length === 0) field.at('policies').required('must specify at least one Policy');
   for (const [index, policy] of (policies ?? []).entries()) {
     const place = field.at('policies').item(index);
-    if (policy.type !== 'Pods' && policy.type !== 'Percent') place.at('type').notSupported(policy.type, ['Percent', 'Pods']);
+    if (policy.type !== 'Pods' && policy.type !== 'Percent')
+      place.at('type').notSupported(policy.type, ['Percent', 'Pods']);
     if (policy.value <= 0) place.at('value').invalid(policy.value, 'must be greater than zero');
     if (policy.periodSeconds <= 0) place.at('periodSeconds').invalid(policy.periodSeconds, 'must be greater than zero');
-    if (policy.periodSeconds > MAX_PERIOD_SECONDS) place.at('periodSeconds').invalid(policy.periodSeconds, `must be less than or equal to ${MAX_PERIOD_SECONDS}`);
+    if (policy.periodSeconds > MAX_PERIOD_SECONDS)
+      place.at('periodSeconds').invalid(policy.periodSeconds, `must be less than or equal to ${MAX_PERIOD_SECONDS}`);
   }
 }
 
@@ -88,11 +110,16 @@ export function validateHorizontalPodAutoscaler(autoscaler: HorizontalPodAutosca
   const spec = autoscaler.spec;
   if (spec === undefined) return place.required();
   const minimum = spec.minReplicas;
-  if (minimum !== undefined && minimum < 1) place.at('minReplicas').invalid(minimum, 'must be greater than or equal to 1');
+  if (minimum !== undefined && minimum < 1)
+    place.at('minReplicas').invalid(minimum, 'must be greater than or equal to 1');
   if ((spec.maxReplicas ?? 0) < 1) place.at('maxReplicas').invalid(spec.maxReplicas ?? 0, 'must be greater than 0');
-  if (minimum !== undefined && spec.maxReplicas < minimum) place.at('maxReplicas').invalid(spec.maxReplicas, 'must be greater than or equal to `minReplicas`');
+  if (minimum !== undefined && spec.maxReplicas < minimum)
+    place.at('maxReplicas').invalid(spec.maxReplicas, 'must be greater than or equal to `minReplicas`');
   const { kind = '', name = '' } = spec.scaleTargetRef ?? {};
-  for (const [key, value] of [['kind', kind], ['name', name]] as const) {
+  for (const [key, value] of [
+    ['kind', kind],
+    ['name', name],
+  ] as const) {
     if (value === '') place.at('scaleTargetRef').at(key).required();
     else place.at('scaleTargetRef').at(key).complain(value, isPathSegmentName(value));
   }

@@ -2,12 +2,22 @@
 import { parseIp } from '../../base/cidr.ts';
 import type { Field } from '../field-error.ts';
 import type { HTTPIngressPath, Ingress, IngressBackend, IngressClass } from '../gen/networking-v1.ts';
-import { isDns1035Label, isDns1123Label, isDns1123Subdomain, isDomainPrefixedPath, isPathSegmentName, isPortName, isPortNumber, isWildcardDns1123Subdomain } from '../names.ts';
+import {
+  isDns1035Label,
+  isDns1123Label,
+  isDns1123Subdomain,
+  isDomainPrefixedPath,
+  isPathSegmentName,
+  isPortName,
+  isPortNumber,
+  isWildcardDns1123Subdomain,
+} from '../names.ts';
 import { validateImmutable } from './common.ts';
 
 function validateBackend(backend: IngressBackend, field: Field): void {
   const { resource, service } = backend;
-  if (resource !== undefined && service !== undefined) return field.invalid('', 'cannot set both resource and service backends');
+  if (resource !== undefined && service !== undefined)
+    return field.invalid('', 'cannot set both resource and service backends');
   if (resource !== undefined) {
     if ((resource.kind ?? '') === '') field.at('resource').at('kind').required();
     if ((resource.name ?? '') === '') field.at('resource').at('name').required();
@@ -33,8 +43,10 @@ function validatePath(path: HTTPIngressPath, field: Field): void {
     case 'Exact':
     case 'Prefix':
       if (!text.startsWith('/')) field.at('path').invalid(text, 'must be an absolute path');
-      for (const bad of BAD_SEQUENCES) if (text.includes(bad)) field.at('path').invalid(text, `must not contain '${bad}'`);
-      for (const bad of BAD_SUFFIXES) if (text.endsWith(bad)) field.at('path').invalid(text, `cannot end with '${bad}'`);
+      for (const bad of BAD_SEQUENCES)
+        if (text.includes(bad)) field.at('path').invalid(text, `must not contain '${bad}'`);
+      for (const bad of BAD_SUFFIXES)
+        if (text.endsWith(bad)) field.at('path').invalid(text, `cannot end with '${bad}'`);
       break;
     case 'ImplementationSpecific':
       if (text !== '' && !text.startsWith('/')) field.at('path').invalid(text, 'must be an absolute path');
@@ -67,16 +79,19 @@ export function validateIngress(ingress: Ingress, field: Field): void {
     if ((rule.host ?? '') !== '') validateHost(rule.host!, place.at('host'));
     if (rule.http === undefined) continue;
     if ((rule.http.paths ?? []).length === 0) place.at('http').at('paths').required();
-    for (const [at, path] of (rule.http.paths ?? []).entries()) validatePath(path, place.at('http').at('paths').item(at));
+    for (const [at, path] of (rule.http.paths ?? []).entries())
+      validatePath(path, place.at('http').at('paths').item(at));
   }
   for (const [index, entry] of tls.entries()) {
     for (const [at, host] of (entry.hosts ?? []).entries()) {
       const place = spec.at('tls').item(index).at('hosts').item(at);
       place.complain(host, host.includes('*') ? isWildcardDns1123Subdomain(host) : isDns1123Subdomain(host));
     }
-    if ((entry.secretName ?? '') !== '') spec.at('tls').item(index).at('secretName').complain(entry.secretName, isDns1123Subdomain(entry.secretName!));
+    if ((entry.secretName ?? '') !== '')
+      spec.at('tls').item(index).at('secretName').complain(entry.secretName, isDns1123Subdomain(entry.secretName!));
   }
-  if (ingressClassName !== undefined) spec.at('ingressClassName').complain(ingressClassName, isDns1123Subdomain(ingressClassName));
+  if (ingressClassName !== undefined)
+    spec.at('ingressClassName').complain(ingressClassName, isDns1123Subdomain(ingressClassName));
 }
 
 /** An ingress class. */
@@ -89,7 +104,8 @@ export function validateIngressClass(ingressClass: IngressClass, field: Field): 
   const parameters = ingressClass.spec?.parameters;
   if (parameters === undefined) return;
   const place = spec.at('parameters');
-  if (parameters.apiGroup !== undefined) place.at('apiGroup').complain(parameters.apiGroup, isDns1123Subdomain(parameters.apiGroup));
+  if (parameters.apiGroup !== undefined)
+    place.at('apiGroup').complain(parameters.apiGroup, isDns1123Subdomain(parameters.apiGroup));
   if ((parameters.kind ?? '') === '') place.at('kind').required();
   else place.at('kind').complain(parameters.kind, isPathSegmentName(parameters.kind));
   if ((parameters.name ?? '') === '') place.at('name').required();
@@ -100,9 +116,10 @@ export function validateIngressClass(ingressClass: IngressClass, field: Field): 
 function validateScope(parameters: { scope?: string; namespace?: string }, field: Field): void {
   const namespace = parameters.namespace ?? '';
   if (parameters.scope === undefined) return field.at('scope').required();
-  if (parameters.scope !== 'Cluster' && parameters.scope !== 'Namespace') return field.at('scope').notSupported(parameters.scope, ['Cluster', 'Namespace']);
+  if (parameters.scope !== 'Cluster' && parameters.scope !== 'Namespace')
+    return field.at('scope').notSupported(parameters.scope, ['Cluster', 'Namespace']);
   if (parameters.scope === 'Namespace') {
-    if (namespace === '') field.at('namespace').required('`parameters.scope` is set to \'Namespace\'');
+    if (namespace === '') field.at('namespace').required("`parameters.scope` is set to 'Namespace'");
     else field.at('namespace').complain(namespace, isDns1123Label(namespace));
   } else if (parameters.namespace !== undefined) {
     field.at('namespace').forbidden("`parameters.scope` is set to 'Cluster'");

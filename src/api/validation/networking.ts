@@ -2,7 +2,14 @@
 import { cidrContains, formatIp, parseCidr, parseIp } from '../../base/cidr.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
-import type { IPAddress, IPBlock, NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort, ServiceCIDR } from '../gen/networking-v1.ts';
+import type {
+  IPAddress,
+  IPBlock,
+  NetworkPolicy,
+  NetworkPolicyPeer,
+  NetworkPolicyPort,
+  ServiceCIDR,
+} from '../gen/networking-v1.ts';
 import { inclusiveRangeText, isCidr, isDns1123Label } from '../names.ts';
 import { validateImmutable, validateLabelSelector, validateOptionalChoice, validatePortNumOrName } from './common.ts';
 
@@ -11,7 +18,8 @@ function validatePort(port: NetworkPolicyPort, field: Field): void {
   if (port.port !== undefined) validatePortNumOrName(port.port, field.at('port'));
   if (port.endPort === undefined) return;
   if (port.port === undefined) return field.at('endPort').required('may not be specified when `port` is not specified');
-  if (typeof port.port === 'string') return field.at('endPort').required('may not be specified when `port` is non-numeric');
+  if (typeof port.port === 'string')
+    return field.at('endPort').required('may not be specified when `port` is non-numeric');
   if (port.endPort < port.port) field.at('endPort').invalid(port.endPort, 'must be greater than or equal to `port`');
   if (port.endPort < 0 || port.endPort > 65535) field.at('endPort').invalid(port.endPort, inclusiveRangeText(0, 65535));
 }
@@ -25,14 +33,16 @@ function validateIpBlock(block: IPBlock, field: Field): void {
     place.complain(text, isCidr(text));
     const inner = parseCidr(text);
     if (range === undefined || inner === undefined) continue;
-    const strict = cidrContains(range, { family: inner.family, value: inner.base }) && inner.prefixLength > range.prefixLength;
+    const strict =
+      cidrContains(range, { family: inner.family, value: inner.base }) && inner.prefixLength > range.prefixLength;
     if (!strict) place.invalid(text, 'must be a strict subset of `cidr`');
   }
 }
 
 function validatePeer(peer: NetworkPolicyPeer, field: Field): void {
   if (peer.podSelector !== undefined) validateLabelSelector(peer.podSelector, field.at('podSelector'));
-  if (peer.namespaceSelector !== undefined) validateLabelSelector(peer.namespaceSelector, field.at('namespaceSelector'));
+  if (peer.namespaceSelector !== undefined)
+    validateLabelSelector(peer.namespaceSelector, field.at('namespaceSelector'));
   if (peer.ipBlock !== undefined) validateIpBlock(peer.ipBlock, field.at('ipBlock'));
   const selects = peer.podSelector !== undefined || peer.namespaceSelector !== undefined;
   if (!selects && peer.ipBlock === undefined) field.required('must specify a peer');
@@ -55,7 +65,8 @@ export function validateNetworkPolicy(policy: NetworkPolicy, field: Field): void
   }
   const types = policy.spec?.policyTypes ?? [];
   if (types.length > 2) return spec.at('policyTypes').invalid(types, 'may not specify more than two policyTypes');
-  for (const [index, type] of types.entries()) validateOptionalChoice(type, ['Egress', 'Ingress'], spec.at('policyTypes').item(index));
+  for (const [index, type] of types.entries())
+    validateOptionalChoice(type, ['Egress', 'Ingress'], spec.at('policyTypes').item(index));
 }
 
 /** An address object: its name is the canonical address. */
@@ -63,7 +74,11 @@ export function validateIPAddress(address: IPAddress, field: Field): void {
   const name = address.metadata.name ?? '';
   const parsed = parseIp(name);
   if (parsed === undefined) field.at('metadata').at('name').invalid(name, 'must be a valid IP address');
-  else if (formatIp(parsed) !== name) field.at('metadata').at('name').invalid(name, `must be in canonical form ("${formatIp(parsed)}")`);
+  else if (formatIp(parsed) !== name)
+    field
+      .at('metadata')
+      .at('name')
+      .invalid(name, `must be in canonical form ("${formatIp(parsed)}")`);
   const parent = field.at('spec').at('parentRef');
   const { resource = '', name: parentName = '', namespace = '' } = address.spec?.parentRef ?? {};
   if (resource === '') parent.at('resource').required();
@@ -83,7 +98,8 @@ export function validateServiceCIDR(range: ServiceCIDR, field: Field): void {
   if (cidrs.length === 0) return place.required('at least one CIDR required');
   if (cidrs.length > 2) place.invalid(cidrs, 'must only hold 2 values');
   const families = cidrs.map((cidr) => parseCidr(cidr)?.family);
-  if (cidrs.length === 2 && families[0] !== undefined && families[0] === families[1]) place.invalid(cidrs, 'may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64');
+  if (cidrs.length === 2 && families[0] !== undefined && families[0] === families[1])
+    place.invalid(cidrs, 'may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64');
   for (const [index, cidr] of cidrs.entries()) place.item(index).complain(cidr, isCidr(cidr));
 }
 

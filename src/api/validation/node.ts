@@ -26,9 +26,12 @@ export function validateNode(node: Node, field: Field): void {
   validateTaints(node.spec?.taints ?? [], field.at('spec').at('taints'));
   const cidrs = node.spec?.podCIDRs ?? [];
   for (const [index, cidr] of cidrs.entries()) field.at('spec').at('podCIDRs').item(index).complain(cidr, isCidr(cidr));
-  if (cidrs.length > 2) field.at('spec').at('podCIDRs').invalid(cidrs, 'may specify no more than one CIDR for each IP family');
-  for (const [name, quantity] of Object.entries(node.status?.capacity ?? {})) validateNonnegativeQuantity(quantity, field.at('status').at('capacity').key(name));
-  for (const [name, quantity] of Object.entries(node.status?.allocatable ?? {})) validateNonnegativeQuantity(quantity, field.at('status').at('allocatable').key(name));
+  if (cidrs.length > 2)
+    field.at('spec').at('podCIDRs').invalid(cidrs, 'may specify no more than one CIDR for each IP family');
+  for (const [name, quantity] of Object.entries(node.status?.capacity ?? {}))
+    validateNonnegativeQuantity(quantity, field.at('status').at('capacity').key(name));
+  for (const [name, quantity] of Object.entries(node.status?.allocatable ?? {}))
+    validateNonnegativeQuantity(quantity, field.at('status').at('allocatable').key(name));
 }
 
 /** An update: ranges and provider are set once. */

@@ -1,4 +1,5 @@
 /** Refuses a change and shows it. Upstream: cmp.Diff in messages; the lines here are JSON, not Go values. */
+import { stringifyJson } from '../codec/json.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 
@@ -18,8 +19,8 @@ function collect(now: unknown, before: unknown, at: { path: string; lines: strin
     }
     return;
   }
-  if (before !== undefined) at.lines.push(`- \t${at.path}: ${JSON.stringify(before)},`);
-  if (now !== undefined) at.lines.push(`+ \t${at.path}: ${JSON.stringify(now)},`);
+  if (before !== undefined) at.lines.push(`- \t${at.path}: ${stringifyJson(before)},`);
+  if (now !== undefined) at.lines.push(`+ \t${at.path}: ${stringifyJson(now)},`);
 }
 
 /** Lines of a difference: `-` what was, `+` what is. */
@@ -30,6 +31,10 @@ export function diffLines(now: unknown, before: unknown): string {
 }
 
 /** `Forbidden: text` and the difference, unless the two are equal. */
-export function validateObjectDiff(now: unknown, before: unknown, { field, text }: { field: Field; text: string }): void {
+export function validateObjectDiff(
+  now: unknown,
+  before: unknown,
+  { field, text }: { field: Field; text: string },
+): void {
   if (!deepEqual(now, before)) field.forbidden(`${text}\n${diffLines(now, before)}\n`);
 }

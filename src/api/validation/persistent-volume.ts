@@ -1,7 +1,13 @@
 /** Persistent volumes and claims. Upstream: apis/core/validation. */
+import { stringifyJson } from '../codec/json.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
-import type { PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeSpec } from '../gen/core-v1.ts';
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+  PersistentVolumeClaimSpec,
+  PersistentVolumeSpec,
+} from '../gen/core-v1.ts';
 import { isDns1123Subdomain } from '../names.ts';
 import { compareQuantities, tryParseQuantity } from '../quantity.ts';
 import { validateImmutable, validateLabelSelector, validateNodeSelector, validateOptionalChoice } from './common.ts';
@@ -9,14 +15,35 @@ import { validateImmutable, validateLabelSelector, validateNodeSelector, validat
 const ACCESS_MODES = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 const VOLUME_MODES = ['Block', 'Filesystem'];
 const SOURCES = [
-  'awsElasticBlockStore', 'azureDisk', 'azureFile', 'cephfs', 'cinder', 'csi', 'fc', 'flexVolume', 'flocker', 'gcePersistentDisk', 'glusterfs', 'hostPath', 'iscsi',
-  'local', 'nfs', 'photonPersistentDisk', 'portworxVolume', 'quobyte', 'rbd', 'scaleIO', 'storageos', 'vsphereVolume',
+  'awsElasticBlockStore',
+  'azureDisk',
+  'azureFile',
+  'cephfs',
+  'cinder',
+  'csi',
+  'fc',
+  'flexVolume',
+  'flocker',
+  'gcePersistentDisk',
+  'glusterfs',
+  'hostPath',
+  'iscsi',
+  'local',
+  'nfs',
+  'photonPersistentDisk',
+  'portworxVolume',
+  'quobyte',
+  'rbd',
+  'scaleIO',
+  'storageos',
+  'vsphereVolume',
 ] as const satisfies readonly (keyof PersistentVolumeSpec)[];
 
 function validateAccessModes(modes: readonly string[] | undefined, field: Field): void {
   if ((modes ?? []).length === 0) return field.required('at least 1 access mode is required');
   for (const mode of modes!) if (!ACCESS_MODES.includes(mode)) field.notSupported(mode, ACCESS_MODES);
-  if (modes!.includes('ReadWriteOncePod') && modes!.length > 1) field.forbidden('may not use ReadWriteOncePod with other access modes');
+  if (modes!.includes('ReadWriteOncePod') && modes!.length > 1)
+    field.forbidden('may not use ReadWriteOncePod with other access modes');
 }
 
 function validateStorage(quantity: string | undefined, field: Field): void {
@@ -37,7 +64,8 @@ function validateSource(spec: PersistentVolumeSpec, field: Field): void {
   if (spec.hostPath !== undefined) {
     if ((spec.hostPath.path ?? '') === '') field.at('hostPath').at('path').required();
     else validatePathNoBacksteps(spec.hostPath.path, field.at('hostPath').at('path'));
-    if (spec.hostPath.path === '/' && spec.persistentVolumeReclaimPolicy === 'Recycle') field.at('persistentVolumeReclaimPolicy').forbidden("may not be 'recycle' for a hostPath mount of '/'");
+    if (spec.hostPath.path === '/' && spec.persistentVolumeReclaimPolicy === 'Recycle')
+      field.at('persistentVolumeReclaimPolicy').forbidden("may not be 'recycle' for a hostPath mount of '/'");
   }
   if (spec.local !== undefined) {
     if ((spec.local.path ?? '') === '') field.at('local').at('path').required();
@@ -46,7 +74,11 @@ function validateSource(spec: PersistentVolumeSpec, field: Field): void {
   }
   if (spec.nfs !== undefined) {
     if ((spec.nfs.server ?? '') === '') field.at('nfs').at('server').required();
-    if (!(spec.nfs.path ?? '').startsWith('/')) field.at('nfs').at('path').invalid(spec.nfs.path ?? '', 'must be an absolute path');
+    if (!(spec.nfs.path ?? '').startsWith('/'))
+      field
+        .at('nfs')
+        .at('path')
+        .invalid(spec.nfs.path ?? '', 'must be an absolute path');
   }
   if (spec.csi !== undefined) {
     if ((spec.csi.driver ?? '') === '') field.at('csi').at('driver').required();
@@ -61,15 +93,22 @@ export function validatePersistentVolume(volume: PersistentVolume, field: Field)
   validateAccessModes(spec.accessModes, place.at('accessModes'));
   const capacity = spec.capacity ?? {};
   if (Object.keys(capacity).length === 0) place.at('capacity').required();
-  else if (capacity['storage'] === undefined || Object.keys(capacity).length > 1) place.at('capacity').notSupported(capacity, ['storage']);
+  else if (capacity['storage'] === undefined || Object.keys(capacity).length > 1)
+    place.at('capacity').notSupported(capacity, ['storage']);
   else validateStorage(capacity['storage'], place.at('capacity').key('storage'));
-  validateOptionalChoice(spec.persistentVolumeReclaimPolicy || undefined, ['Delete', 'Recycle', 'Retain'], place.at('persistentVolumeReclaimPolicy'));
+  validateOptionalChoice(
+    spec.persistentVolumeReclaimPolicy || undefined,
+    ['Delete', 'Recycle', 'Retain'],
+    place.at('persistentVolumeReclaimPolicy'),
+  );
   if (spec.nodeAffinity !== undefined) {
-    if (spec.nodeAffinity.required === undefined) place.at('nodeAffinity').at('required').required('must specify required node constraints');
+    if (spec.nodeAffinity.required === undefined)
+      place.at('nodeAffinity').at('required').required('must specify required node constraints');
     else validateNodeSelector(spec.nodeAffinity.required, place.at('nodeAffinity').at('required'));
   }
   validateSource(spec, place);
-  if ((spec.storageClassName ?? '') !== '') place.at('storageClassName').complain(spec.storageClassName, isDns1123Subdomain(spec.storageClassName!));
+  if ((spec.storageClassName ?? '') !== '')
+    place.at('storageClassName').complain(spec.storageClassName, isDns1123Subdomain(spec.storageClassName!));
   validateOptionalChoice(spec.volumeMode, VOLUME_MODES, place.at('volumeMode'));
 }
 
@@ -81,9 +120,11 @@ function sourceOf(spec: PersistentVolumeSpec | undefined): unknown {
 export function validatePersistentVolumeUpdate(volume: PersistentVolume, old: PersistentVolume, field: Field): void {
   validatePersistentVolume(volume, field);
   const spec = field.at('spec');
-  if (!deepEqual(sourceOf(volume.spec), sourceOf(old.spec))) spec.at('persistentvolumesource').forbidden('spec.persistentvolumesource is immutable after creation');
+  if (!deepEqual(sourceOf(volume.spec), sourceOf(old.spec)))
+    spec.at('persistentvolumesource').forbidden('spec.persistentvolumesource is immutable after creation');
   validateImmutable(volume.spec?.volumeMode, old.spec?.volumeMode, spec.at('volumeMode'));
-  if (old.spec?.nodeAffinity !== undefined) validateImmutable(volume.spec?.nodeAffinity, old.spec.nodeAffinity, spec.at('nodeAffinity'));
+  if (old.spec?.nodeAffinity !== undefined)
+    validateImmutable(volume.spec?.nodeAffinity, old.spec.nodeAffinity, spec.at('nodeAffinity'));
 }
 
 /** The spec of a claim, also of templates and ephemeral volumes. */
@@ -91,14 +132,16 @@ export function validatePersistentVolumeClaimSpec(spec: PersistentVolumeClaimSpe
   validateAccessModes(spec.accessModes, field.at('accessModes'));
   validateLabelSelector(spec.selector, field.at('selector'));
   validateStorage(spec.resources?.requests?.['storage'], field.at('resources').key('storage'));
-  if ((spec.storageClassName ?? '') !== '') field.at('storageClassName').complain(spec.storageClassName, isDns1123Subdomain(spec.storageClassName!));
+  if ((spec.storageClassName ?? '') !== '')
+    field.at('storageClassName').complain(spec.storageClassName, isDns1123Subdomain(spec.storageClassName!));
   validateOptionalChoice(spec.volumeMode, VOLUME_MODES, field.at('volumeMode'));
   for (const name of ['dataSource', 'dataSourceRef'] as const) {
     const source = spec[name];
     if (source === undefined) continue;
     if ((source.name ?? '') === '') field.at(name).at('name').required();
     if ((source.kind ?? '') === '') field.at(name).at('kind').required();
-    if ((source.apiGroup ?? '') === '' && source.kind !== 'PersistentVolumeClaim') field.at(name).invalid(source.kind, '');
+    if ((source.apiGroup ?? '') === '' && source.kind !== 'PersistentVolumeClaim')
+      field.at(name).invalid(source.kind, '');
   }
 }
 
@@ -108,7 +151,11 @@ export function validatePersistentVolumeClaim(claim: PersistentVolumeClaim, fiel
 }
 
 /** A claim never changes but to bind, and to grow once bound. */
-export function validatePersistentVolumeClaimUpdate(claim: PersistentVolumeClaim, old: PersistentVolumeClaim, field: Field): void {
+export function validatePersistentVolumeClaimUpdate(
+  claim: PersistentVolumeClaim,
+  old: PersistentVolumeClaim,
+  field: Field,
+): void {
   validatePersistentVolumeClaim(claim, field);
   const place = field.at('spec');
   const mutable = { ...claim.spec };
@@ -126,12 +173,17 @@ export function validatePersistentVolumeClaimUpdate(claim: PersistentVolumeClaim
     }
   }
   if (!deepEqual(mutable, before)) {
-    place.forbidden(`spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${specDiff(claim.spec, old.spec)}`);
+    place.forbidden(
+      `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${specDiff(claim.spec, old.spec)}`,
+    );
   }
 }
 
 function specDiff(now: object | undefined, before: object | undefined): string {
   const keys = [...new Set([...Object.keys(before ?? {}), ...Object.keys(now ?? {})])].toSorted();
   const [a, b] = [before, now] as (Record<string, unknown> | undefined)[];
-  return keys.filter((key) => !deepEqual(a?.[key], b?.[key])).map((key) => `- ${key}: ${JSON.stringify(a?.[key])}\n+ ${key}: ${JSON.stringify(b?.[key])}`).join('\n');
+  return keys
+    .filter((key) => !deepEqual(a?.[key], b?.[key]))
+    .map((key) => `- ${key}: ${stringifyJson(a?.[key])}\n+ ${key}: ${stringifyJson(b?.[key])}`)
+    .join('\n');
 }

@@ -3,7 +3,13 @@ import type { Field } from '../field-error.ts';
 import type { Affinity, PodAffinity, PodAffinityTerm, TopologySpreadConstraint } from '../gen/core-v1.ts';
 import { validateLabelName } from '../meta-validation.ts';
 import { isDns1123Label } from '../names.ts';
-import { validateChoice, validateLabelSelector, validateNodeSelector, validateNodeSelectorTerm, validateOptionalChoice } from './common.ts';
+import {
+  validateChoice,
+  validateLabelSelector,
+  validateNodeSelector,
+  validateNodeSelectorTerm,
+  validateOptionalChoice,
+} from './common.ts';
 
 function validateWeight(weight: number, field: Field): void {
   if (weight < 1 || weight > 100) field.invalid(weight, 'must be in the range 1-100');
@@ -16,7 +22,8 @@ function validateTerm(term: PodAffinityTerm, field: Field): void {
   validateLabelKeys(term.matchLabelKeys, term.labelSelector, field.at('matchLabelKeys'));
   validateLabelKeys(term.mismatchLabelKeys, term.labelSelector, field.at('mismatchLabelKeys'));
   for (const [index, key] of (term.matchLabelKeys ?? []).entries()) {
-    if ((term.mismatchLabelKeys ?? []).includes(key)) field.at('matchLabelKeys').item(index).invalid(key, 'exists in both matchLabelKeys and mismatchLabelKeys');
+    if ((term.mismatchLabelKeys ?? []).includes(key))
+      field.at('matchLabelKeys').item(index).invalid(key, 'exists in both matchLabelKeys and mismatchLabelKeys');
   }
   if ((term.topologyKey ?? '') === '') field.at('topologyKey').required('can not be empty');
   else validateLabelName(term.topologyKey, field.at('topologyKey'));
@@ -46,7 +53,10 @@ export function validateAffinity(affinity: Affinity | undefined, field: Field): 
   if (nodeAffinity !== undefined) {
     const place = field.at('nodeAffinity');
     if (nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution !== undefined) {
-      validateNodeSelector(nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution, place.at('requiredDuringSchedulingIgnoredDuringExecution'));
+      validateNodeSelector(
+        nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution,
+        place.at('requiredDuringSchedulingIgnoredDuringExecution'),
+      );
     }
     for (const [index, term] of (nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution ?? []).entries()) {
       const at = place.at('preferredDuringSchedulingIgnoredDuringExecution').item(index);
@@ -59,7 +69,10 @@ export function validateAffinity(affinity: Affinity | undefined, field: Field): 
 }
 
 /** Topology spread constraints of a pod. */
-export function validateTopologySpread(constraints: readonly TopologySpreadConstraint[] | undefined, field: Field): void {
+export function validateTopologySpread(
+  constraints: readonly TopologySpreadConstraint[] | undefined,
+  field: Field,
+): void {
   const seen = new Set<string>();
   for (const [index, constraint] of (constraints ?? []).entries()) {
     const place = field.item(index);
@@ -71,9 +84,15 @@ export function validateTopologySpread(constraints: readonly TopologySpreadConst
     if (seen.has(pair)) place.at('{topologyKey, whenUnsatisfiable}').duplicate(pair);
     seen.add(pair);
     const { minDomains } = constraint;
-    if (minDomains !== undefined && minDomains <= 0) place.at('minDomains').invalid(minDomains, 'must be greater than zero');
+    if (minDomains !== undefined && minDomains <= 0)
+      place.at('minDomains').invalid(minDomains, 'must be greater than zero');
     if (minDomains !== undefined && constraint.whenUnsatisfiable !== 'DoNotSchedule') {
-      place.at('minDomains').invalid(minDomains, `can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ${constraint.whenUnsatisfiable}`);
+      place
+        .at('minDomains')
+        .invalid(
+          minDomains,
+          `can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ${constraint.whenUnsatisfiable}`,
+        );
     }
     validateOptionalChoice(constraint.nodeAffinityPolicy, ['Honor', 'Ignore'], place.at('nodeAffinityPolicy'));
     validateOptionalChoice(constraint.nodeTaintsPolicy, ['Honor', 'Ignore'], place.at('nodeTaintsPolicy'));

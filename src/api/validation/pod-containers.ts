@@ -49,7 +49,11 @@ function validateCommon(container: Container | EphemeralContainer, scope: PodSco
   if (scope.names.has(name)) field.at('name').duplicate(name);
   else if (name !== '') scope.names.add(name);
   if (image !== image.trim()) field.at('image').invalid(image, 'must not have leading or trailing whitespace');
-  validateChoice(container.terminationMessagePolicy, ['FallbackToLogsOnError', 'File'], field.at('terminationMessagePolicy'));
+  validateChoice(
+    container.terminationMessagePolicy,
+    ['FallbackToLogsOnError', 'File'],
+    field.at('terminationMessagePolicy'),
+  );
   validatePorts(container.ports ?? [], scope.spec.hostNetwork === true, field.at('ports'));
   validateEnv(container.env, field.at('env'));
   validateEnvFrom(container.envFrom, field.at('envFrom'));
@@ -65,9 +69,14 @@ function validateResizePolicy(container: Container | EphemeralContainer, spec: P
   for (const policy of container.resizePolicy ?? []) {
     if (seen.has(policy.resourceName)) field.duplicate(policy.resourceName);
     seen.add(policy.resourceName);
-    if (policy.resourceName !== 'cpu' && policy.resourceName !== 'memory') field.notSupported(policy.resourceName, ['cpu', 'memory']);
+    if (policy.resourceName !== 'cpu' && policy.resourceName !== 'memory')
+      field.notSupported(policy.resourceName, ['cpu', 'memory']);
     validateChoice(policy.restartPolicy, ['NotRequired', 'RestartContainer'], field);
-    if (spec.restartPolicy === 'Never' && policy.restartPolicy === 'RestartContainer' && container.restartPolicy !== 'Always') {
+    if (
+      spec.restartPolicy === 'Never' &&
+      policy.restartPolicy === 'RestartContainer' &&
+      container.restartPolicy !== 'Always'
+    ) {
       field.invalid(policy.restartPolicy, "must be 'NotRequired' when `restartPolicy` is 'Never'");
     }
   }
@@ -75,7 +84,8 @@ function validateResizePolicy(container: Container | EphemeralContainer, spec: P
 
 function validateRestartRules(container: Container, field: Field): void {
   const rules = container.restartPolicyRules ?? [];
-  if (rules.length > 0 && container.restartPolicy === undefined) field.at('restartPolicy').required('must specify restartPolicy when restart rules are used');
+  if (rules.length > 0 && container.restartPolicy === undefined)
+    field.at('restartPolicy').required('must specify restartPolicy when restart rules are used');
   if (rules.length > 20) field.at('restartPolicyRules').tooLong(20);
   for (const [index, rule] of rules.entries()) {
     const place = field.at('restartPolicyRules').item(index);
@@ -86,7 +96,8 @@ function validateRestartRules(container: Container, field: Field): void {
 }
 
 function validateProbes(container: Container, field: Field): void {
-  for (const kind of ['livenessProbe', 'readinessProbe', 'startupProbe'] as const) validateProbe(container[kind], kind, field.at(kind));
+  for (const kind of ['livenessProbe', 'readinessProbe', 'startupProbe'] as const)
+    validateProbe(container[kind], kind, field.at(kind));
 }
 
 /** The pod's own containers. */
@@ -132,14 +143,25 @@ export function validateInitContainers(scope: PodScope, field: Field): void {
       continue;
     }
     const { postStart, preStop } = container.lifecycle ?? {};
-    if (postStart !== undefined || preStop !== undefined) place.at('lifecycle').forbidden('may not be set for init containers without restartPolicy=Always');
+    if (postStart !== undefined || preStop !== undefined)
+      place.at('lifecycle').forbidden('may not be set for init containers without restartPolicy=Always');
     for (const kind of ['livenessProbe', 'readinessProbe', 'startupProbe'] as const) {
-      if (container[kind] !== undefined) place.at(kind).forbidden('may not be set for init containers without restartPolicy=Always');
+      if (container[kind] !== undefined)
+        place.at(kind).forbidden('may not be set for init containers without restartPolicy=Always');
     }
   }
 }
 
-const NOT_EPHEMERAL = ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe', 'resizePolicy', 'restartPolicy', 'restartPolicyRules', 'ports'] as const;
+const NOT_EPHEMERAL = [
+  'lifecycle',
+  'livenessProbe',
+  'readinessProbe',
+  'startupProbe',
+  'resizePolicy',
+  'restartPolicy',
+  'restartPolicyRules',
+  'ports',
+] as const;
 
 /** Ephemeral containers. */
 export function validateEphemeralContainers(scope: PodScope, field: Field): void {
@@ -149,16 +171,20 @@ export function validateEphemeralContainers(scope: PodScope, field: Field): void
     if ((container.image ?? '') === '') place.at('image').required();
     const target = container.targetContainerName ?? '';
     const targets = [...(scope.spec.containers ?? []), ...(scope.spec.initContainers ?? [])];
-    if (target !== '' && !targets.some((other) => other.name === target)) place.at('targetContainerName').notFound(target);
+    if (target !== '' && !targets.some((other) => other.name === target))
+      place.at('targetContainerName').notFound(target);
     for (const name of NOT_EPHEMERAL) {
       const value = container[name];
-      if (value !== undefined && !(Array.isArray(value) && value.length === 0)) place.at(name).forbidden('cannot be set for an Ephemeral Container');
+      if (value !== undefined && !(Array.isArray(value) && value.length === 0))
+        place.at(name).forbidden('cannot be set for an Ephemeral Container');
     }
     const { limits, requests } = container.resources ?? {};
-    if (limits !== undefined || requests !== undefined) place.at('resources').forbidden('cannot be set for an Ephemeral Container');
+    if (limits !== undefined || requests !== undefined)
+      place.at('resources').forbidden('cannot be set for an Ephemeral Container');
     for (const [at, mount] of (container.volumeMounts ?? []).entries()) {
       for (const name of ['subPath', 'subPathExpr'] as const) {
-        if ((mount[name] ?? '') !== '') place.at('volumeMounts').item(at).at(name).forbidden('cannot be set for an Ephemeral Container');
+        if ((mount[name] ?? '') !== '')
+          place.at('volumeMounts').item(at).at(name).forbidden('cannot be set for an Ephemeral Container');
       }
     }
   }

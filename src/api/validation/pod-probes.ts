@@ -7,8 +7,10 @@ import { validateNonnegative, validatePortNumOrName } from './common.ts';
 function validateHttpGet(action: HTTPGetAction, field: Field): void {
   if ((action.path ?? '') === '') field.at('path').required();
   validatePortNumOrName(action.port ?? 0, field.at('port'));
-  if (action.scheme !== 'HTTP' && action.scheme !== 'HTTPS') field.at('scheme').notSupported(action.scheme ?? '', ['HTTP', 'HTTPS']);
-  for (const header of action.httpHeaders ?? []) field.at('httpHeaders').complain(header.name, isHttpHeaderName(header.name));
+  if (action.scheme !== 'HTTP' && action.scheme !== 'HTTPS')
+    field.at('scheme').notSupported(action.scheme ?? '', ['HTTP', 'HTTPS']);
+  for (const header of action.httpHeaders ?? [])
+    field.at('httpHeaders').complain(header.name, isHttpHeaderName(header.name));
 }
 
 function validateTcpSocket(action: TCPSocketAction, field: Field): void {
@@ -45,7 +47,8 @@ function validateHandler(handler: Handlers, graceSeconds: number, field: Field):
   if (handler.sleep !== undefined) {
     const place = next('sleep');
     const { seconds } = handler.sleep;
-    if (place !== undefined && (seconds < 0 || seconds > graceSeconds)) place.invalid(seconds, `must be non-negative and less than terminationGracePeriodSeconds (${graceSeconds})`);
+    if (place !== undefined && (seconds < 0 || seconds > graceSeconds))
+      place.invalid(seconds, `must be non-negative and less than terminationGracePeriodSeconds (${graceSeconds})`);
   }
   if (count === 0) field.required('must specify a handler type');
 }
@@ -57,13 +60,21 @@ export type ProbeKind = 'livenessProbe' | 'readinessProbe' | 'startupProbe';
 export function validateProbe(probe: Probe | undefined, kind: ProbeKind, field: Field): void {
   if (probe === undefined) return;
   validateHandler(probe, 0, field);
-  for (const name of ['initialDelaySeconds', 'timeoutSeconds', 'periodSeconds', 'successThreshold', 'failureThreshold'] as const) {
+  for (const name of [
+    'initialDelaySeconds',
+    'timeoutSeconds',
+    'periodSeconds',
+    'successThreshold',
+    'failureThreshold',
+  ] as const) {
     validateNonnegative(probe[name], field.at(name));
   }
   const grace = probe.terminationGracePeriodSeconds;
-  if (grace !== undefined && grace <= 0) field.at('terminationGracePeriodSeconds').invalid(grace, 'must be greater than 0');
+  if (grace !== undefined && grace <= 0)
+    field.at('terminationGracePeriodSeconds').invalid(grace, 'must be greater than 0');
   if (kind === 'readinessProbe') {
-    if (grace !== undefined) field.at('terminationGracePeriodSeconds').invalid(grace, 'must not be set for readinessProbes');
+    if (grace !== undefined)
+      field.at('terminationGracePeriodSeconds').invalid(grace, 'must not be set for readinessProbes');
   } else if ((probe.successThreshold ?? 1) !== 1) {
     field.at('successThreshold').invalid(probe.successThreshold, 'must be 1');
   }

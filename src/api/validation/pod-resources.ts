@@ -26,11 +26,16 @@ function validateName(name: string, field: Field): void {
 function validateQuantity(name: string, quantity: string, field: Field): void {
   validateNonnegativeQuantity(quantity, field);
   const parsed = tryParseQuantity(quantity);
-  if (parsed !== undefined && isExtendedResource(name) && parsed.nanos % 1_000_000_000n !== 0n) field.invalid(quantity, 'must be an integer');
+  if (parsed !== undefined && isExtendedResource(name) && parsed.nanos % 1_000_000_000n !== 0n)
+    field.invalid(quantity, 'must be an integer');
 }
 
 /** Limits and requests of a container or pod, and claims of the pod that `claims` names. */
-export function validateResourceRequirements(resources: ResourceRequirements | undefined, claims: ReadonlySet<string>, field: Field): void {
+export function validateResourceRequirements(
+  resources: ResourceRequirements | undefined,
+  claims: ReadonlySet<string>,
+  field: Field,
+): void {
   if (resources === undefined) return;
   const { limits = {}, requests = {} } = resources;
   for (const [name, quantity] of Object.entries(limits)) {
@@ -43,7 +48,8 @@ export function validateResourceRequirements(resources: ResourceRequirements | u
     validateAgainstLimit(name, { request: quantity, limit: limits[name] }, field);
   }
   const names = [...Object.keys(limits), ...Object.keys(requests)];
-  if (names.some(isHugePages) && !names.includes('cpu') && !names.includes('memory')) field.forbidden('HugePages require cpu or memory');
+  if (names.some(isHugePages) && !names.includes('cpu') && !names.includes('memory'))
+    field.forbidden('HugePages require cpu or memory');
   for (const [index, claim] of (resources.claims ?? []).entries()) {
     const place = field.at('claims').item(index);
     if ((claim.name ?? '') === '') place.required();
@@ -51,7 +57,11 @@ export function validateResourceRequirements(resources: ResourceRequirements | u
   }
 }
 
-function validateAgainstLimit(name: string, { request, limit }: { request: string; limit: string | undefined }, field: Field): void {
+function validateAgainstLimit(
+  name: string,
+  { request, limit }: { request: string; limit: string | undefined },
+  field: Field,
+): void {
   const exclusive = isExtendedResource(name) || isHugePages(name);
   if (limit === undefined) {
     if (exclusive) field.at('limits').required('Limit must be set for non overcommitable resources');

@@ -1,6 +1,13 @@
 /** Security contexts of pods and containers. Upstream: apis/core/validation. */
 import type { Field } from '../field-error.ts';
-import type { AppArmorProfile, PodSecurityContext, PodSpec, SeccompProfile, SecurityContext, Sysctl } from '../gen/core-v1.ts';
+import type {
+  AppArmorProfile,
+  PodSecurityContext,
+  PodSpec,
+  SeccompProfile,
+  SecurityContext,
+  Sysctl,
+} from '../gen/core-v1.ts';
 import { isUnixId } from '../names.ts';
 import { validateChoice, validateOptionalChoice } from './common.ts';
 
@@ -13,7 +20,8 @@ function validateProfile(profile: SeccompProfile | AppArmorProfile | undefined, 
   validateChoice(profile.type, ['Localhost', 'RuntimeDefault', 'Unconfined'], field.at('type'));
   const path = profile.localhostProfile;
   if (profile.type === 'Localhost') {
-    if (path === undefined || path.trim() === '') field.at('localhostProfile').required("must be set when type is Localhost");
+    if (path === undefined || path.trim() === '')
+      field.at('localhostProfile').required('must be set when type is Localhost');
     else if (path.startsWith('/')) field.at('localhostProfile').invalid(path, 'must be a relative path');
     else if (path.split('/').includes('..')) field.at('localhostProfile').invalid(path, "must not contain '..'");
   } else if (path !== undefined) {
@@ -43,7 +51,8 @@ export function validatePodSecurityContext(context: PodSecurityContext | undefin
   validateId(context.runAsUser, field.at('runAsUser'));
   validateId(context.runAsGroup, field.at('runAsGroup'));
   validateId(context.fsGroup, field.at('fsGroup'));
-  for (const [index, id] of (context.supplementalGroups ?? []).entries()) validateId(id, field.at('supplementalGroups').item(index));
+  for (const [index, id] of (context.supplementalGroups ?? []).entries())
+    validateId(id, field.at('supplementalGroups').item(index));
   validateOptionalChoice(context.supplementalGroupsPolicy, ['Merge', 'Strict'], field.at('supplementalGroupsPolicy'));
   validateOptionalChoice(context.fsGroupChangePolicy, ['Always', 'OnRootMismatch'], field.at('fsGroupChangePolicy'));
   validateOptionalChoice(context.seLinuxChangePolicy, ['MountOption', 'Recursive'], field.at('seLinuxChangePolicy'));
@@ -61,18 +70,24 @@ function validateHostUsers(spec: PodSpec, field: Field): void {
 }
 
 /** The security context of a container. */
-export function validateSecurityContext(context: SecurityContext | undefined, hostUsers: boolean | undefined, field: Field): void {
+export function validateSecurityContext(
+  context: SecurityContext | undefined,
+  hostUsers: boolean | undefined,
+  field: Field,
+): void {
   if (context === undefined) return;
   validateId(context.runAsUser, field.at('runAsUser'));
   validateId(context.runAsGroup, field.at('runAsGroup'));
   if (context.procMount !== undefined) {
     validateChoice(context.procMount, ['Default', 'Unmasked'], field.at('procMount'));
-    if (context.procMount === 'Unmasked' && hostUsers !== false) field.at('procMount').invalid(context.procMount, '`hostUsers` must be false to use `Unmasked`');
+    if (context.procMount === 'Unmasked' && hostUsers !== false)
+      field.at('procMount').invalid(context.procMount, '`hostUsers` must be false to use `Unmasked`');
   }
   validateProfile(context.seccompProfile, field.at('seccompProfile'));
   validateProfile(context.appArmorProfile, field.at('appArmorProfile'));
   if (context.allowPrivilegeEscalation !== false) return;
-  if (context.privileged === true) field.invalid(context, 'cannot set `allowPrivilegeEscalation` to false and `privileged` to true');
+  if (context.privileged === true)
+    field.invalid(context, 'cannot set `allowPrivilegeEscalation` to false and `privileged` to true');
   if ((context.capabilities?.add ?? []).includes('CAP_SYS_ADMIN')) {
     field.invalid(context, 'cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN');
   }

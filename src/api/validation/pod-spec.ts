@@ -5,7 +5,12 @@ import { validateLabels } from '../meta-validation.ts';
 import { inclusiveRangeText, isDns1123Label, isDns1123Subdomain, isIp, isQualifiedName } from '../names.ts';
 import { validateChoice, validateNonnegativeQuantity, validateOptionalChoice, validateTolerations } from './common.ts';
 import { validateAffinity, validateTopologySpread } from './pod-affinity.ts';
-import { validateContainers, validateEphemeralContainers, validateInitContainers, type PodScope } from './pod-containers.ts';
+import {
+  validateContainers,
+  validateEphemeralContainers,
+  validateInitContainers,
+  type PodScope,
+} from './pod-containers.ts';
 import { validateResourceRequirements } from './pod-resources.ts';
 import { validatePodSecurityContext } from './pod-security.ts';
 import { validateVolumes } from './pod-volumes.ts';
@@ -22,28 +27,46 @@ function validateDns(spec: PodSpec, field: Field): void {
   const place = field.at('dnsConfig');
   const { nameservers = [], searches = [], options = [] } = config;
   if (spec.dnsPolicy === 'None' && nameservers.length === 0) {
-    (spec.dnsConfig === undefined ? place : place.at('nameservers')).required('must provide at least one DNS nameserver when `dnsPolicy` is None');
+    (spec.dnsConfig === undefined ? place : place.at('nameservers')).required(
+      'must provide at least one DNS nameserver when `dnsPolicy` is None',
+    );
   }
   if (nameservers.length > 3) place.at('nameservers').invalid(nameservers, 'must not have more than 3 nameservers');
-  for (const [index, server] of nameservers.entries()) place.at('nameservers').item(index).complain(server, isIp(server));
+  for (const [index, server] of nameservers.entries())
+    place.at('nameservers').item(index).complain(server, isIp(server));
   if (searches.length > 32) place.at('searches').invalid(searches, 'must not have more than 32 search paths');
-  if (searches.join(' ').length > 2048) place.at('searches').invalid(searches, 'must not have more than 2048 characters (including spaces) in the search list');
+  if (searches.join(' ').length > 2048)
+    place
+      .at('searches')
+      .invalid(searches, 'must not have more than 2048 characters (including spaces) in the search list');
   for (const [index, search] of searches.entries()) {
     const name = search.replace(/\.$/, '');
-    if (name !== '') place.at('searches').item(index).complain(search, isDns1123Subdomain(name.replaceAll('_', '-')));
+    if (name !== '')
+      place
+        .at('searches')
+        .item(index)
+        .complain(search, isDns1123Subdomain(name.replaceAll('_', '-')));
   }
-  for (const [index, option] of options.entries()) if ((option.name ?? '') === '') place.at('options').item(index).required('must not be empty');
+  for (const [index, option] of options.entries())
+    if ((option.name ?? '') === '') place.at('options').item(index).required('must not be empty');
 }
 
 function validateHost(spec: PodSpec, field: Field): void {
   if (spec.shareProcessNamespace === true && spec.hostPID === true) {
-    field.at('securityContext').at('shareProcessNamespace').invalid(true, 'ShareProcessNamespace and HostPID cannot both be enabled');
+    field
+      .at('securityContext')
+      .at('shareProcessNamespace')
+      .invalid(true, 'ShareProcessNamespace and HostPID cannot both be enabled');
   }
   if ((spec.hostname ?? '') !== '') field.at('hostname').complain(spec.hostname, isDns1123Label(spec.hostname!));
   if ((spec.subdomain ?? '') !== '') field.at('subdomain').complain(spec.subdomain, isDns1123Label(spec.subdomain!));
   for (const alias of spec.hostAliases ?? []) {
-    field.at('hostAliases').at('ip').complain(alias.ip, isIp(alias.ip ?? ''));
-    for (const name of alias.hostnames ?? []) field.at('hostAliases').at('hostnames').complain(name, isDns1123Subdomain(name));
+    field
+      .at('hostAliases')
+      .at('ip')
+      .complain(alias.ip, isIp(alias.ip ?? ''));
+    for (const name of alias.hostnames ?? [])
+      field.at('hostAliases').at('hostnames').complain(name, isDns1123Subdomain(name));
   }
 }
 
@@ -56,7 +79,11 @@ function validateNames(spec: PodSpec, field: Field): void {
     if ((secret.name ?? '') === '') field.at('imagePullSecrets').item(index).at('name').required();
   }
   for (const [index, gate] of (spec.readinessGates ?? []).entries()) {
-    field.at('readinessGates').item(index).at('conditionType').complain(gate.conditionType, isQualifiedName(gate.conditionType));
+    field
+      .at('readinessGates')
+      .item(index)
+      .at('conditionType')
+      .complain(gate.conditionType, isQualifiedName(gate.conditionType));
   }
   const gates = new Set<string>();
   for (const [index, gate] of (spec.schedulingGates ?? []).entries()) {
@@ -86,10 +113,12 @@ function validateClaims(spec: PodSpec, field: Field): Set<string> {
 
 function validateNumbers(spec: PodSpec, field: Field): void {
   const deadline = spec.activeDeadlineSeconds;
-  if (deadline !== undefined && (deadline < 1 || deadline > MAX_INT32)) field.at('activeDeadlineSeconds').invalid(deadline, inclusiveRangeText(1, MAX_INT32));
+  if (deadline !== undefined && (deadline < 1 || deadline > MAX_INT32))
+    field.at('activeDeadlineSeconds').invalid(deadline, inclusiveRangeText(1, MAX_INT32));
   const grace = spec.terminationGracePeriodSeconds ?? 0;
   if (grace < 0) field.at('terminationGracePeriodSeconds').invalid(grace, 'must be greater than or equal to 0');
-  for (const [name, quantity] of Object.entries(spec.overhead ?? {})) validateNonnegativeQuantity(quantity, field.at('overhead').key(name));
+  for (const [name, quantity] of Object.entries(spec.overhead ?? {}))
+    validateNonnegativeQuantity(quantity, field.at('overhead').key(name));
 }
 
 /** The spec of a pod; `podName`: empty in templates. */

@@ -9,7 +9,10 @@ import { validateObjectDiff } from './object-diff.ts';
 import { validatePodSpec } from './pod-spec.ts';
 
 const UPDATABLE = [
-  '`spec.containers[*].image`', '`spec.initContainers[*].image`', '`spec.activeDeadlineSeconds`', '`spec.tolerations` (only additions to existing tolerations)',
+  '`spec.containers[*].image`',
+  '`spec.initContainers[*].image`',
+  '`spec.activeDeadlineSeconds`',
+  '`spec.tolerations` (only additions to existing tolerations)',
   '`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)',
 ].join(',');
 
@@ -24,15 +27,20 @@ function validateWhole(pod: Pod, field: Field): void {
 /** A new pod. */
 export function validatePod(pod: Pod, field: Field): void {
   validateWhole(pod, field);
-  if ((pod.spec?.ephemeralContainers ?? []).length > 0) field.at('spec').at('ephemeralContainers').forbidden('cannot be set on create');
+  if ((pod.spec?.ephemeralContainers ?? []).length > 0)
+    field.at('spec').at('ephemeralContainers').forbidden('cannot be set on create');
 }
 
-function withImages(containers: readonly Container[] | undefined, old: readonly Container[] | undefined): Container[] | undefined {
+function withImages(
+  containers: readonly Container[] | undefined,
+  old: readonly Container[] | undefined,
+): Container[] | undefined {
   return containers?.map((container, index) => ({ ...container, image: old?.[index]?.image }) as Container);
 }
 
 function validateTolerationUpdate(now: readonly Toleration[], before: readonly Toleration[], field: Field): void {
-  const same = (a: Toleration, b: Toleration) => deepEqual({ ...a, tolerationSeconds: undefined }, { ...b, tolerationSeconds: undefined });
+  const same = (a: Toleration, b: Toleration) =>
+    deepEqual({ ...a, tolerationSeconds: undefined }, { ...b, tolerationSeconds: undefined });
   for (const [index, old] of before.entries()) {
     if (!now.some((toleration) => same(toleration, old))) {
       return field.item(index).forbidden('existing toleration can not be modified except its tolerationSeconds');
@@ -53,7 +61,8 @@ function munged(spec: PodSpec, old: PodSpec): PodSpec {
   if (initContainers !== undefined) result.initContainers = initContainers;
   const restore = result as unknown as Record<string, unknown>;
   for (const name of ['activeDeadlineSeconds', 'tolerations', 'schedulingGates'] as const) restore[name] = old[name];
-  if ((old.terminationGracePeriodSeconds ?? 0) < 0 && spec.terminationGracePeriodSeconds === 1) restore['terminationGracePeriodSeconds'] = old.terminationGracePeriodSeconds;
+  if ((old.terminationGracePeriodSeconds ?? 0) < 0 && spec.terminationGracePeriodSeconds === 1)
+    restore['terminationGracePeriodSeconds'] = old.terminationGracePeriodSeconds;
   if ((old.schedulingGates ?? []).length > 0) mungeGated(result, old);
   return result;
 }
@@ -76,22 +85,31 @@ export function validatePodUpdate(pod: Pod, old: Pod, field: Field): void {
   const place = field.at('spec');
   const [spec, before] = [pod.spec!, old.spec!];
   for (const kind of ['containers', 'initContainers'] as const) {
-    if ((spec[kind] ?? []).length !== (before[kind] ?? []).length) return place.at(kind).forbidden('pod updates may not add or remove containers');
+    if ((spec[kind] ?? []).length !== (before[kind] ?? []).length)
+      return place.at(kind).forbidden('pod updates may not add or remove containers');
   }
   for (const kind of ['containers', 'initContainers'] as const) {
     for (const [index, container] of (spec[kind] ?? []).entries()) {
       const image = container.image ?? '';
       if (image === '') place.at(kind).item(index).at('image').required();
-      else if (image !== image.trim()) place.at(kind).item(index).at('image').invalid(image, 'must not have leading or trailing whitespace');
+      else if (image !== image.trim())
+        place.at(kind).item(index).at('image').invalid(image, 'must not have leading or trailing whitespace');
     }
   }
   validateDeadlineUpdate(spec.activeDeadlineSeconds, before.activeDeadlineSeconds, place.at('activeDeadlineSeconds'));
   validateTolerationUpdate(spec.tolerations ?? [], before.tolerations ?? [], place.at('tolerations'));
   const gates = new Set((before.schedulingGates ?? []).map((gate) => gate.name));
   for (const [index, gate] of (spec.schedulingGates ?? []).entries()) {
-    if (!gates.has(gate.name)) place.at('schedulingGates').item(index).forbidden(`only deletion is allowed, but found new scheduling gate '${gate.name}'`);
+    if (!gates.has(gate.name))
+      place
+        .at('schedulingGates')
+        .item(index)
+        .forbidden(`only deletion is allowed, but found new scheduling gate '${gate.name}'`);
   }
-  validateObjectDiff(munged(spec, before), before, { field: place, text: `pod updates may not change fields other than ${UPDATABLE}` });
+  validateObjectDiff(munged(spec, before), before, {
+    field: place,
+    text: `pod updates may not change fields other than ${UPDATABLE}`,
+  });
   if (field.errors.length === 0) validateWhole(pod, field);
 }
 
@@ -99,7 +117,8 @@ export function validatePodUpdate(pod: Pod, old: Pod, field: Field): void {
 export function validatePodStatusUpdate(pod: Pod, old: Pod, field: Field): void {
   const place = field.at('status');
   const { nominatedNodeName = '', qosClass } = pod.status ?? {};
-  if (nominatedNodeName !== '') place.at('nominatedNodeName').complain(nominatedNodeName, isDns1123Subdomain(nominatedNodeName));
+  if (nominatedNodeName !== '')
+    place.at('nominatedNodeName').complain(nominatedNodeName, isDns1123Subdomain(nominatedNodeName));
   if (old.status?.qosClass !== undefined) validateImmutable(qosClass, old.status.qosClass, place.at('qosClass'));
   if (old.spec?.restartPolicy === 'Always') return;
   for (const kind of ['containerStatuses', 'initContainerStatuses'] as const) {
@@ -108,8 +127,15 @@ export function validatePodStatusUpdate(pod: Pod, old: Pod, field: Field): void 
       const restarts = old.spec?.restartPolicy === 'OnFailure' && before?.state?.terminated?.exitCode !== 0;
       const containers = [...(old.spec?.initContainers ?? []), ...(old.spec?.containers ?? [])];
       // Sidecars and containers with rules of their own restart whatever the pod says.
-      const ownPolicy = containers.some((container) => container.name === status.name && container.restartPolicy !== undefined);
-      if (before?.state?.terminated !== undefined && status.state?.terminated === undefined && !restarts && !ownPolicy) {
+      const ownPolicy = containers.some(
+        (container) => container.name === status.name && container.restartPolicy !== undefined,
+      );
+      if (
+        before?.state?.terminated !== undefined &&
+        status.state?.terminated === undefined &&
+        !restarts &&
+        !ownPolicy
+      ) {
         place.at(kind).item(index).at('state').forbidden('may not be transitioned to non-terminated state');
       }
     }
@@ -122,8 +148,17 @@ export function validatePodEphemeralContainersUpdate(pod: Pod, old: Pod, field: 
   const now = pod.spec?.ephemeralContainers ?? [];
   for (const [index, before] of (old.spec?.ephemeralContainers ?? []).entries()) {
     const kept = now.find((container) => container.name === before.name);
-    if (kept === undefined) field.at('spec').at('ephemeralContainers').forbidden(`existing ephemeral containers "${before.name}" may not be removed\n`);
-    else if (!deepEqual(kept, before)) field.at('spec').at('ephemeralContainers').item(index).forbidden(`existing ephemeral containers "${before.name}" may not be changed\n`);
+    if (kept === undefined)
+      field
+        .at('spec')
+        .at('ephemeralContainers')
+        .forbidden(`existing ephemeral containers "${before.name}" may not be removed\n`);
+    else if (!deepEqual(kept, before))
+      field
+        .at('spec')
+        .at('ephemeralContainers')
+        .item(index)
+        .forbidden(`existing ephemeral containers "${before.name}" may not be changed\n`);
   }
 }
 
@@ -131,14 +166,24 @@ export function validatePodEphemeralContainersUpdate(pod: Pod, old: Pod, field: 
 export function validatePodResize(pod: Pod, old: Pod, field: Field): void {
   const place = field.at('spec');
   const phase = old.status?.phase;
-  if (phase === 'Succeeded' || phase === 'Failed') return field.forbidden(`pods that are not in Running or Pending phase cannot be resized`);
-  if (computePodQosClass(pod) !== podQosClass(old)) place.invalid(computePodQosClass(pod), 'Pod QOS Class may not change as a result of resizing');
+  if (phase === 'Succeeded' || phase === 'Failed')
+    return field.forbidden(`pods that are not in Running or Pending phase cannot be resized`);
+  if (computePodQosClass(pod) !== podQosClass(old))
+    place.invalid(computePodQosClass(pod), 'Pod QOS Class may not change as a result of resizing');
   for (const kind of ['containers', 'initContainers'] as const) {
     for (const [index, container] of (pod.spec?.[kind] ?? []).entries()) {
       const before = old.spec?.[kind]?.[index];
       for (const list of ['limits', 'requests'] as const) {
-        for (const name of new Set([...Object.keys(container.resources?.[list] ?? {}), ...Object.keys(before?.resources?.[list] ?? {})])) {
-          if (name === 'cpu' || name === 'memory' || deepEqual(container.resources?.[list]?.[name], before?.resources?.[list]?.[name])) continue;
+        for (const name of new Set([
+          ...Object.keys(container.resources?.[list] ?? {}),
+          ...Object.keys(before?.resources?.[list] ?? {}),
+        ])) {
+          if (
+            name === 'cpu' ||
+            name === 'memory' ||
+            deepEqual(container.resources?.[list]?.[name], before?.resources?.[list]?.[name])
+          )
+            continue;
           place.at(kind).item(index).at('resources').at(list).forbidden('only cpu and memory resources are mutable');
         }
       }

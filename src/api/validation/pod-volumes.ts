@@ -1,15 +1,36 @@
 /** Volumes of pods and their mounts. Upstream: apis/core/validation ValidateVolumes, ValidateVolumeMounts. */
 import type { Field } from '../field-error.ts';
 import type {
-  Container, DownwardAPIVolumeFile, EphemeralContainer, KeyToPath, Volume, VolumeMount, VolumeProjection,
+  Container,
+  DownwardAPIVolumeFile,
+  EphemeralContainer,
+  KeyToPath,
+  Volume,
+  VolumeMount,
+  VolumeProjection,
 } from '../gen/core-v1.ts';
 import { isDns1123Label, isDns1123Subdomain } from '../names.ts';
 import { validateNonnegativeQuantity, validateOptionalChoice } from './common.ts';
 import { validatePathNoBacksteps, validatePersistentVolumeClaimSpec } from './persistent-volume.ts';
 import { validateFieldRef, validateResourceFieldRef } from './pod-environment.ts';
 
-const HOST_PATH_TYPES = ['', 'BlockDevice', 'CharDevice', 'Directory', 'DirectoryOrCreate', 'File', 'FileOrCreate', 'Socket'];
-const DOWNWARD_PATHS = ['metadata.name', 'metadata.namespace', 'metadata.labels', 'metadata.annotations', 'metadata.uid'];
+const HOST_PATH_TYPES = [
+  '',
+  'BlockDevice',
+  'CharDevice',
+  'Directory',
+  'DirectoryOrCreate',
+  'File',
+  'FileOrCreate',
+  'Socket',
+];
+const DOWNWARD_PATHS = [
+  'metadata.name',
+  'metadata.namespace',
+  'metadata.labels',
+  'metadata.annotations',
+  'metadata.uid',
+];
 const MODE_TEXT = 'must be a number between 0 and 0777 (octal), both inclusive';
 
 function validateMode(mode: number | undefined, field: Field): void {
@@ -25,7 +46,8 @@ function validateLocalPath(path: string, field: Field): void {
 /** A path inside a volume that the kubelet writes: names starting with two dots are its own. */
 function validateLocalFilePath(path: string, field: Field): void {
   validateLocalPath(path, field);
-  if (path.startsWith('..') && !path.startsWith('../') && path !== '..') field.invalid(path, "must not start with '..'");
+  if (path.startsWith('..') && !path.startsWith('../') && path !== '..')
+    field.invalid(path, "must not start with '..'");
 }
 
 function validateItems(items: readonly KeyToPath[] | undefined, field: Field): void {
@@ -45,7 +67,8 @@ function validateDownwardFiles(files: readonly DownwardAPIVolumeFile[] | undefin
     else validateLocalFilePath(file.path, place.at('path'));
     if (file.fieldRef !== undefined) {
       validateFieldRef(file.fieldRef, DOWNWARD_PATHS, place.at('fieldRef'));
-      if (file.resourceFieldRef !== undefined) place.invalid('resource', 'fieldRef and resourceFieldRef can not be specified simultaneously');
+      if (file.resourceFieldRef !== undefined)
+        place.invalid('resource', 'fieldRef and resourceFieldRef can not be specified simultaneously');
     } else if (file.resourceFieldRef !== undefined) {
       validateResourceFieldRef(file.resourceFieldRef, true, place.at('resourceFieldRef'));
     } else {
@@ -64,13 +87,15 @@ function validateProjection(source: VolumeProjection, field: Field): void {
     if ((projection.name ?? '') === '') field.at(name).at('name').required();
     validateItems(projection.items, field.at(name).at('items'));
   }
-  if (source.downwardAPI !== undefined) validateDownwardFiles(source.downwardAPI.items, field.at('downwardAPI').at('items'));
+  if (source.downwardAPI !== undefined)
+    validateDownwardFiles(source.downwardAPI.items, field.at('downwardAPI').at('items'));
   const token = source.serviceAccountToken;
   if (token === undefined) return;
   const place = field.at('serviceAccountToken');
   const seconds = token.expirationSeconds ?? 3600;
   if (seconds < 600) place.at('expirationSeconds').invalid(seconds, 'may not specify a duration less than 10 minutes');
-  if (seconds > 2 ** 32) place.at('expirationSeconds').invalid(seconds, 'may not specify a duration larger than 2^32 seconds');
+  if (seconds > 2 ** 32)
+    place.at('expirationSeconds').invalid(seconds, 'may not specify a duration larger than 2^32 seconds');
   if ((token.path ?? '') === '') place.at('path').required();
   else validateLocalFilePath(token.path, place.at('path'));
 }
@@ -92,13 +117,15 @@ function validateFileVolumes(volume: Volume, field: Field): void {
   }
   if (volume.projected !== undefined) {
     validateMode(volume.projected.defaultMode, field.at('projected').at('defaultMode'));
-    for (const [index, source] of (volume.projected.sources ?? []).entries()) validateProjection(source, field.at('projected').at('sources').item(index));
+    for (const [index, source] of (volume.projected.sources ?? []).entries())
+      validateProjection(source, field.at('projected').at('sources').item(index));
   }
 }
 
 function validateSources(volume: Volume, field: Field): void {
   validateFileVolumes(volume, field);
-  if (volume.emptyDir?.sizeLimit !== undefined) validateNonnegativeQuantity(volume.emptyDir.sizeLimit, field.at('emptyDir').at('sizeLimit'));
+  if (volume.emptyDir?.sizeLimit !== undefined)
+    validateNonnegativeQuantity(volume.emptyDir.sizeLimit, field.at('emptyDir').at('sizeLimit'));
   if (volume.hostPath !== undefined) {
     if ((volume.hostPath.path ?? '') === '') field.at('hostPath').at('path').required();
     else validatePathNoBacksteps(volume.hostPath.path, field.at('hostPath').at('path'));
@@ -110,22 +137,35 @@ function validateSources(volume: Volume, field: Field): void {
   if (volume.nfs !== undefined) {
     if ((volume.nfs.server ?? '') === '') field.at('nfs').at('server').required();
     if ((volume.nfs.path ?? '') === '') field.at('nfs').at('path').required();
-    else if (!volume.nfs.path.startsWith('/')) field.at('nfs').at('path').invalid(volume.nfs.path, 'must be an absolute path');
+    else if (!volume.nfs.path.startsWith('/'))
+      field.at('nfs').at('path').invalid(volume.nfs.path, 'must be an absolute path');
   }
   if (volume.csi !== undefined && (volume.csi.driver ?? '') === '') field.at('csi').at('driver').required();
   if (volume.ephemeral !== undefined) {
     const template = volume.ephemeral.volumeClaimTemplate;
     if (template === undefined) field.at('ephemeral').at('volumeClaimTemplate').required();
-    else validatePersistentVolumeClaimSpec(template.spec ?? {}, field.at('ephemeral').at('volumeClaimTemplate').at('spec'));
+    else
+      validatePersistentVolumeClaimSpec(
+        template.spec ?? {},
+        field.at('ephemeral').at('volumeClaimTemplate').at('spec'),
+      );
   }
   if (volume.image !== undefined) {
     if ((volume.image.reference ?? '') === '') field.at('image').at('reference').required();
-    validateOptionalChoice(volume.image.pullPolicy || undefined, ['Always', 'IfNotPresent', 'Never'], field.at('image').at('pullPolicy'));
+    validateOptionalChoice(
+      volume.image.pullPolicy || undefined,
+      ['Always', 'IfNotPresent', 'Never'],
+      field.at('image').at('pullPolicy'),
+    );
   }
 }
 
 /** Volumes of a pod. Returns them by name. */
-export function validateVolumes(volumes: readonly Volume[] | undefined, podName: string, field: Field): Map<string, Volume> {
+export function validateVolumes(
+  volumes: readonly Volume[] | undefined,
+  podName: string,
+  field: Field,
+): Map<string, Volume> {
   const known = new Map<string, Volume>();
   for (const [index, volume] of (volumes ?? []).entries()) {
     const place = field.item(index);
@@ -134,10 +174,14 @@ export function validateVolumes(volumes: readonly Volume[] | undefined, podName:
     for (const extra of sources.slice(1)) place.at(extra).forbidden('may not specify more than 1 volume type');
     if (sources.length > 0) validateSources(volume, place);
     if ((volume.name ?? '') === '') place.at('name').required();
-    else if (isDns1123Label(volume.name).length > 0) place.at('name').complain(volume.name, isDns1123Label(volume.name));
+    else if (isDns1123Label(volume.name).length > 0)
+      place.at('name').complain(volume.name, isDns1123Label(volume.name));
     else if (known.has(volume.name)) place.at('name').duplicate(volume.name);
     if (volume.ephemeral !== undefined && podName !== '') {
-      place.at('name').complain(volume.name, isDns1123Subdomain(`${podName}-${volume.name}`).map((text) => `PVC name "${podName}-${volume.name}": ${text}`));
+      place.at('name').complain(
+        volume.name,
+        isDns1123Subdomain(`${podName}-${volume.name}`).map((text) => `PVC name "${podName}-${volume.name}": ${text}`),
+      );
     }
     known.set(volume.name, volume);
   }
@@ -153,17 +197,24 @@ function validateMount(mount: VolumeMount, container: Container | EphemeralConta
   }
   validateOptionalChoice(mountPropagation, ['Bidirectional', 'HostToContainer', 'None'], field.at('mountPropagation'));
   if (mountPropagation === 'Bidirectional' && container.securityContext?.privileged !== true) {
-    field.at('mountPropagation').forbidden('Bidirectional mount propagation is available only to privileged containers');
+    field
+      .at('mountPropagation')
+      .forbidden('Bidirectional mount propagation is available only to privileged containers');
   }
   const recursive = mount.recursiveReadOnly;
   validateOptionalChoice(recursive, ['Disabled', 'Enabled', 'IfPossible'], field.at('recursiveReadOnly'));
   if (recursive === undefined || recursive === 'Disabled') return;
   if (mount.readOnly !== true) field.at('recursiveReadOnly').forbidden('may only be specified when readOnly is true');
-  if (mountPropagation !== undefined && mountPropagation !== 'None') field.at('recursiveReadOnly').forbidden('may only be specified when mountPropagation is None or not specified');
+  if (mountPropagation !== undefined && mountPropagation !== 'None')
+    field.at('recursiveReadOnly').forbidden('may only be specified when mountPropagation is None or not specified');
 }
 
 /** Mounts and devices of a container. */
-export function validateMounts(container: Container | EphemeralContainer, volumes: ReadonlyMap<string, Volume>, field: Field): void {
+export function validateMounts(
+  container: Container | EphemeralContainer,
+  volumes: ReadonlyMap<string, Volume>,
+  field: Field,
+): void {
   const paths = new Set<string>();
   for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
     const place = field.at('volumeMounts').item(index);
@@ -180,7 +231,8 @@ export function validateMounts(container: Container | EphemeralContainer, volume
     else if (!volumes.has(device.name)) place.at('name').notFound(device.name);
     if ((device.devicePath ?? '') === '') place.at('devicePath').required();
     else validatePathNoBacksteps(device.devicePath, place.at('devicePath'));
-    if (paths.has(device.devicePath)) place.at('devicePath').invalid(device.devicePath, 'must not already exist as a path in volumeMounts');
+    if (paths.has(device.devicePath))
+      place.at('devicePath').invalid(device.devicePath, 'must not already exist as a path in volumeMounts');
     paths.add(device.devicePath);
   }
 }

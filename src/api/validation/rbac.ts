@@ -11,12 +11,18 @@ function validateRule(rule: PolicyRule, namespaced: boolean, field: Field): void
   if ((rule.verbs ?? []).length === 0) field.at('verbs').required('verbs must contain at least one value');
   const resources = (rule.apiGroups ?? []).length + (rule.resources ?? []).length + (rule.resourceNames ?? []).length;
   if ((rule.nonResourceURLs ?? []).length > 0) {
-    if (namespaced) field.at('nonResourceURLs').invalid(rule.nonResourceURLs, 'namespaced rules cannot apply to non-resource URLs');
-    if (resources > 0) field.at('nonResourceURLs').invalid(rule.nonResourceURLs, 'rules cannot apply to both regular resources and non-resource URLs');
+    if (namespaced)
+      field.at('nonResourceURLs').invalid(rule.nonResourceURLs, 'namespaced rules cannot apply to non-resource URLs');
+    if (resources > 0)
+      field
+        .at('nonResourceURLs')
+        .invalid(rule.nonResourceURLs, 'rules cannot apply to both regular resources and non-resource URLs');
     return;
   }
-  if ((rule.apiGroups ?? []).length === 0) field.at('apiGroups').required('resource rules must supply at least one api group');
-  if ((rule.resources ?? []).length === 0) field.at('resources').required('resource rules must supply at least one resource');
+  if ((rule.apiGroups ?? []).length === 0)
+    field.at('apiGroups').required('resource rules must supply at least one api group');
+  if ((rule.resources ?? []).length === 0)
+    field.at('resources').required('resource rules must supply at least one resource');
 }
 
 /** A role. */
@@ -62,7 +68,8 @@ function validateBinding(binding: RoleBinding | ClusterRoleBinding, kinds: reado
   if (!kinds.includes(reference.kind)) place.at('kind').notSupported(reference.kind ?? '', kinds);
   if ((reference.name ?? '') === '') place.at('name').required();
   else place.at('name').complain(reference.name, isPathSegmentName(reference.name));
-  for (const [index, subject] of (binding.subjects ?? []).entries()) validateSubject(subject, field.at('subjects').item(index));
+  for (const [index, subject] of (binding.subjects ?? []).entries())
+    validateSubject(subject, field.at('subjects').item(index));
 }
 
 /** A role binding. */
@@ -76,6 +83,10 @@ export function validateClusterRoleBinding(binding: ClusterRoleBinding, field: F
 }
 
 /** The role of a binding never changes: that would grant what nobody checked. */
-export function validateRoleBindingUpdate(binding: RoleBinding | ClusterRoleBinding, old: RoleBinding | ClusterRoleBinding, field: Field): void {
+export function validateRoleBindingUpdate(
+  binding: RoleBinding | ClusterRoleBinding,
+  old: RoleBinding | ClusterRoleBinding,
+  field: Field,
+): void {
   if (!deepEqual(binding.roleRef, old.roleRef)) field.at('roleRef').invalid(binding.roleRef, 'cannot change roleRef');
 }

@@ -1,6 +1,13 @@
 /** Resource claims, templates and slices, the basics; device selectors are compiled by the scheduler. Upstream: apis/resource/validation. */
 import type { Field } from '../field-error.ts';
-import type { DeviceSubRequest, ExactDeviceRequest, ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate, ResourceSlice } from '../gen/resource-v1.ts';
+import type {
+  DeviceSubRequest,
+  ExactDeviceRequest,
+  ResourceClaim,
+  ResourceClaimSpec,
+  ResourceClaimTemplate,
+  ResourceSlice,
+} from '../gen/resource-v1.ts';
 import { isDns1123Label, isDns1123Subdomain } from '../names.ts';
 import { validateImmutable, validateOptionalChoice } from './common.ts';
 import { validateCSIDriverName } from './storage.ts';
@@ -13,7 +20,8 @@ function validateRequest(request: ExactDeviceRequest | DeviceSubRequest, field: 
   validateOptionalChoice(request.allocationMode, ['All', 'ExactCount'], field.at('allocationMode'));
   const { allocationMode, count = 0 } = request;
   if (allocationMode === 'ExactCount' && count <= 0) field.at('count').invalid(count, 'must be greater than zero');
-  if (allocationMode === 'All' && count !== 0) field.at('count').invalid(count, 'must not be specified when allocationMode is \'All\'');
+  if (allocationMode === 'All' && count !== 0)
+    field.at('count').invalid(count, "must not be specified when allocationMode is 'All'");
 }
 
 function validateClaimSpec(spec: ResourceClaimSpec | undefined, field: Field): void {
@@ -28,10 +36,13 @@ function validateClaimSpec(spec: ResourceClaimSpec | undefined, field: Field): v
     if (names.has(request.name)) at.at('name').duplicate(request.name);
     names.add(request.name);
     const alternatives = request.firstAvailable ?? [];
-    if (request.exactly === undefined && alternatives.length === 0) at.required('exactly one of `exactly` or `firstAvailable` is required');
-    if (request.exactly !== undefined && alternatives.length > 0) at.invalid(request, 'exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set');
+    if (request.exactly === undefined && alternatives.length === 0)
+      at.required('exactly one of `exactly` or `firstAvailable` is required');
+    if (request.exactly !== undefined && alternatives.length > 0)
+      at.invalid(request, 'exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set');
     if (request.exactly !== undefined) validateRequest(request.exactly, at.at('exactly'));
-    for (const [sub, alternative] of alternatives.entries()) validateRequest(alternative, at.at('firstAvailable').item(sub));
+    for (const [sub, alternative] of alternatives.entries())
+      validateRequest(alternative, at.at('firstAvailable').item(sub));
   }
 }
 
@@ -51,17 +62,32 @@ export function validateResourceClaimTemplate(template: ResourceClaimTemplate, f
 }
 
 /** The spec of a template never changes. */
-export function validateResourceClaimTemplateUpdate(template: ResourceClaimTemplate, old: ResourceClaimTemplate, field: Field): void {
+export function validateResourceClaimTemplateUpdate(
+  template: ResourceClaimTemplate,
+  old: ResourceClaimTemplate,
+  field: Field,
+): void {
   validateImmutable(template.spec, old.spec, field.at('spec'));
 }
 
 /** A slice: one driver, one pool, one way to say which nodes reach it. */
 export function validateResourceSlice(slice: ResourceSlice, field: Field): void {
   const spec = field.at('spec');
-  const { driver, pool, nodeName = '', nodeSelector, allNodes = false, perDeviceNodeSelection = false } = slice.spec ?? {};
+  const {
+    driver,
+    pool,
+    nodeName = '',
+    nodeSelector,
+    allNodes = false,
+    perDeviceNodeSelection = false,
+  } = slice.spec ?? {};
   validateCSIDriverName(driver, spec.at('driver'));
   if ((pool?.name ?? '') === '') spec.at('pool').at('name').required();
-  if ((pool?.resourceSliceCount ?? 0) <= 0) spec.at('pool').at('resourceSliceCount').invalid(pool?.resourceSliceCount ?? 0, 'must be greater than zero');
+  if ((pool?.resourceSliceCount ?? 0) <= 0)
+    spec
+      .at('pool')
+      .at('resourceSliceCount')
+      .invalid(pool?.resourceSliceCount ?? 0, 'must be greater than zero');
   const ways = [nodeName !== '', nodeSelector !== undefined, allNodes, perDeviceNodeSelection].filter(Boolean).length;
   const text = 'exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required';
   if (ways === 0) spec.required(text);

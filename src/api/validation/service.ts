@@ -4,8 +4,22 @@ import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 import type { Service, ServicePort, ServiceSpec } from '../gen/core-v1.ts';
 import { validateLabels } from '../meta-validation.ts';
-import { inclusiveRangeText, isCidr, isDns1123Label, isDns1123Subdomain, isIp, isPortNumber, isQualifiedName } from '../names.ts';
-import { validateChoice, validateConditions, validateImmutable, validateOptionalChoice, validatePortNumOrName } from './common.ts';
+import {
+  inclusiveRangeText,
+  isCidr,
+  isDns1123Label,
+  isDns1123Subdomain,
+  isIp,
+  isPortNumber,
+  isQualifiedName,
+} from '../names.ts';
+import {
+  validateChoice,
+  validateConditions,
+  validateImmutable,
+  validateOptionalChoice,
+  validatePortNumOrName,
+} from './common.ts';
 
 const TYPES = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
@@ -22,7 +36,8 @@ function validatePort(port: ServicePort, needsName: boolean, field: Field): void
   field.at('port').complain(port.port, isPortNumber(port.port));
   validateChoice(port.protocol, PROTOCOLS, field.at('protocol'));
   if (port.targetPort !== undefined) validatePortNumOrName(port.targetPort, field.at('targetPort'));
-  if (port.appProtocol !== undefined) field.at('appProtocol').complain(port.appProtocol, isQualifiedName(port.appProtocol));
+  if (port.appProtocol !== undefined)
+    field.at('appProtocol').complain(port.appProtocol, isQualifiedName(port.appProtocol));
 }
 
 function validatePorts(spec: ServiceSpec, field: Field): void {
@@ -41,7 +56,8 @@ function validatePorts(spec: ServiceSpec, field: Field): void {
     pairs.add(pair);
     const nodePort = port.nodePort ?? 0;
     if (nodePort === 0) continue;
-    if (spec.type === 'ClusterIP' || spec.type === 'ExternalName') place.at('nodePort').forbidden("may not be used when `type` is '" + spec.type + "'");
+    if (spec.type === 'ClusterIP' || spec.type === 'ExternalName')
+      place.at('nodePort').forbidden("may not be used when `type` is '" + spec.type + "'");
     if (nodePorts.has(`${port.protocol}/${nodePort}`)) place.at('nodePort').duplicate(nodePort);
     nodePorts.add(`${port.protocol}/${nodePort}`);
   }
@@ -53,9 +69,13 @@ function validateAffinity(spec: ServiceSpec, field: Field): void {
     const seconds = spec.sessionAffinityConfig?.clientIP?.timeoutSeconds;
     const place = field.at('sessionAffinityConfig');
     if (spec.sessionAffinityConfig === undefined) place.required(`when session affinity type is ClientIP`);
-    else if (seconds === undefined) place.at('clientIP').at('timeoutSeconds').required('when session affinity type is ClientIP');
+    else if (seconds === undefined)
+      place.at('clientIP').at('timeoutSeconds').required('when session affinity type is ClientIP');
     else if (seconds <= 0 || seconds > MAX_AFFINITY_SECONDS) {
-      place.at('clientIP').at('timeoutSeconds').invalid(seconds, `must be greater than 0 and less than ${MAX_AFFINITY_SECONDS}`);
+      place
+        .at('clientIP')
+        .at('timeoutSeconds')
+        .invalid(seconds, `must be greater than 0 and less than ${MAX_AFFINITY_SECONDS}`);
     }
   } else if (spec.sessionAffinityConfig !== undefined) {
     field.at('sessionAffinityConfig').forbidden('must not be set when session affinity is None');
@@ -70,19 +90,37 @@ function validateClusterIps(spec: ServiceSpec, field: Field): void {
     }
     return;
   }
-  if ((spec.clusterIP ?? '') !== '' && ips[0] !== spec.clusterIP) field.at('clusterIPs').invalid(ips, 'first value must match `clusterIP`');
+  if ((spec.clusterIP ?? '') !== '' && ips[0] !== spec.clusterIP)
+    field.at('clusterIPs').invalid(ips, 'first value must match `clusterIP`');
   if (ips.length > 2) field.at('clusterIPs').invalid(ips, 'may only hold up to 2 values');
   const families = spec.ipFamilies ?? [];
   for (const [index, family] of families.entries()) {
-    if (family !== 'IPv4' && family !== 'IPv6') field.at('ipFamilies').item(index).notSupported(family, ['IPv4', 'IPv6']);
+    if (family !== 'IPv4' && family !== 'IPv6')
+      field.at('ipFamilies').item(index).notSupported(family, ['IPv4', 'IPv6']);
     if (families.indexOf(family) < index) field.at('ipFamilies').item(index).duplicate(family);
   }
   if (families.length > 2) field.at('ipFamilies').invalid(families, 'may only hold up to 2 values');
-  validateOptionalChoice(spec.ipFamilyPolicy, ['PreferDualStack', 'RequireDualStack', 'SingleStack'], field.at('ipFamilyPolicy'));
+  validateOptionalChoice(
+    spec.ipFamilyPolicy,
+    ['PreferDualStack', 'RequireDualStack', 'SingleStack'],
+    field.at('ipFamilyPolicy'),
+  );
   for (const [index, ip] of ips.entries()) validateClusterIp(spec, { ip, index }, field);
   if (spec.ipFamilyPolicy === 'SingleStack') {
-    if (ips.length > 1) field.at('ipFamilyPolicy').invalid(spec.ipFamilyPolicy, 'must be RequireDualStack or PreferDualStack when multiple clusterIPs are specified');
-    if (families.length > 1) field.at('ipFamilyPolicy').invalid(spec.ipFamilyPolicy, 'must be RequireDualStack or PreferDualStack when multiple ipFamilies are specified');
+    if (ips.length > 1)
+      field
+        .at('ipFamilyPolicy')
+        .invalid(
+          spec.ipFamilyPolicy,
+          'must be RequireDualStack or PreferDualStack when multiple clusterIPs are specified',
+        );
+    if (families.length > 1)
+      field
+        .at('ipFamilyPolicy')
+        .invalid(
+          spec.ipFamilyPolicy,
+          'must be RequireDualStack or PreferDualStack when multiple ipFamilies are specified',
+        );
   }
 }
 
@@ -90,7 +128,8 @@ function validateClusterIp(spec: ServiceSpec, { ip, index }: { ip: string; index
   const place = field.at('clusterIPs').item(index);
   if (ip === 'None') {
     if (index > 0) place.invalid(ip, `must be empty, a valid IP, or 'None'`);
-    else if ((spec.clusterIPs ?? []).length > 1) field.at('clusterIPs').invalid(spec.clusterIPs, "'None' must be the first and only value");
+    else if ((spec.clusterIPs ?? []).length > 1)
+      field.at('clusterIPs').invalid(spec.clusterIPs, "'None' must be the first and only value");
     return;
   }
   if (ip === '') return;
@@ -98,7 +137,8 @@ function validateClusterIp(spec: ServiceSpec, { ip, index }: { ip: string; index
   const parsed = parseIp(ip);
   const family = spec.ipFamilies?.[index];
   if (parsed === undefined || family === undefined) return;
-  if ((parsed.family === 4 ? 'IPv4' : 'IPv6') !== family) place.invalid(ip, `expected an ${family} value as indicated by \`ipFamilies[${index}]\``);
+  if ((parsed.family === 4 ? 'IPv4' : 'IPv6') !== family)
+    place.invalid(ip, `expected an ${family} value as indicated by \`ipFamilies[${index}]\``);
 }
 
 function validateTypeFields(spec: ServiceSpec, field: Field): void {
@@ -111,37 +151,54 @@ function validateTypeFields(spec: ServiceSpec, field: Field): void {
     }
     case 'LoadBalancer':
     case 'NodePort':
-      if (isHeadless(spec)) field.at('clusterIPs').item(0).invalid('None', `may not be set to 'None' for ${spec.type} services`);
+      if (isHeadless(spec))
+        field.at('clusterIPs').item(0).invalid('None', `may not be set to 'None' for ${spec.type} services`);
       break;
     default:
   }
   if (spec.type !== 'LoadBalancer') {
-    if ((spec.loadBalancerSourceRanges ?? []).length > 0) field.at('LoadBalancerSourceRanges').forbidden("may only be used when `type` is 'LoadBalancer'");
-    if (spec.allocateLoadBalancerNodePorts !== undefined) field.at('allocateLoadBalancerNodePorts').forbidden("may only be used when `type` is 'LoadBalancer'");
-    if (spec.loadBalancerClass !== undefined) field.at('loadBalancerClass').forbidden("may only be used when `type` is 'LoadBalancer'");
+    if ((spec.loadBalancerSourceRanges ?? []).length > 0)
+      field.at('LoadBalancerSourceRanges').forbidden("may only be used when `type` is 'LoadBalancer'");
+    if (spec.allocateLoadBalancerNodePorts !== undefined)
+      field.at('allocateLoadBalancerNodePorts').forbidden("may only be used when `type` is 'LoadBalancer'");
+    if (spec.loadBalancerClass !== undefined)
+      field.at('loadBalancerClass').forbidden("may only be used when `type` is 'LoadBalancer'");
   } else if (spec.allocateLoadBalancerNodePorts === undefined) {
     field.at('allocateLoadBalancerNodePorts').required();
   }
-  if (spec.loadBalancerClass !== undefined && spec.type === 'LoadBalancer') field.at('loadBalancerClass').complain(spec.loadBalancerClass, isQualifiedName(spec.loadBalancerClass));
-  for (const [index, range] of (spec.loadBalancerSourceRanges ?? []).entries()) field.at('loadBalancerSourceRanges').item(index).complain(range, isCidr(range.trim()));
+  if (spec.loadBalancerClass !== undefined && spec.type === 'LoadBalancer')
+    field.at('loadBalancerClass').complain(spec.loadBalancerClass, isQualifiedName(spec.loadBalancerClass));
+  for (const [index, range] of (spec.loadBalancerSourceRanges ?? []).entries())
+    field.at('loadBalancerSourceRanges').item(index).complain(range, isCidr(range.trim()));
 }
 
 function validateTrafficPolicies(spec: ServiceSpec, field: Field): void {
   const external = spec.externalTrafficPolicy ?? '';
-  const accessible = spec.type === 'LoadBalancer' || spec.type === 'NodePort' || (spec.type === 'ClusterIP' && (spec.externalIPs ?? []).length > 0);
+  const accessible =
+    spec.type === 'LoadBalancer' ||
+    spec.type === 'NodePort' ||
+    (spec.type === 'ClusterIP' && (spec.externalIPs ?? []).length > 0);
   if (!accessible) {
-    if (external !== '') field.at('externalTrafficPolicy').invalid(external, 'may only be set for externally-accessible services');
+    if (external !== '')
+      field.at('externalTrafficPolicy').invalid(external, 'may only be set for externally-accessible services');
   } else validateChoice(external, ['Cluster', 'Local'], field.at('externalTrafficPolicy'));
   const health = spec.healthCheckNodePort ?? 0;
   if (health !== 0 && !(spec.type === 'LoadBalancer' && external === 'Local')) {
-    field.at('healthCheckNodePort').invalid(health, "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'");
-  } else if (health < 0 || health > 65535) field.at('healthCheckNodePort').invalid(health, inclusiveRangeText(1, 65535));
+    field
+      .at('healthCheckNodePort')
+      .invalid(health, "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'");
+  } else if (health < 0 || health > 65535)
+    field.at('healthCheckNodePort').invalid(health, inclusiveRangeText(1, 65535));
   if (spec.type !== 'ExternalName') {
     if (spec.internalTrafficPolicy === undefined) field.at('internalTrafficPolicy').required();
     else validateOptionalChoice(spec.internalTrafficPolicy, ['Cluster', 'Local'], field.at('internalTrafficPolicy'));
   }
   if (spec.trafficDistribution !== undefined) {
-    validateOptionalChoice(spec.trafficDistribution, ['PreferClose', 'PreferSameNode', 'PreferSameZone'], field.at('trafficDistribution'));
+    validateOptionalChoice(
+      spec.trafficDistribution,
+      ['PreferClose', 'PreferSameNode', 'PreferSameZone'],
+      field.at('trafficDistribution'),
+    );
   }
 }
 
@@ -159,7 +216,8 @@ export function validateService(service: Service, field: Field): void {
     at.complain(ip, isIp(ip));
     const parsed = parseIp(ip);
     if (parsed?.value === 0n) at.invalid(ip, 'may not be unspecified (0.0.0.0 or ::)');
-    if (parsed !== undefined && (ip.startsWith('127.') || parsed.value === 1n)) at.invalid(ip, 'may not be in the loopback range (127.0.0.0/8, ::1/128)');
+    if (parsed !== undefined && (ip.startsWith('127.') || parsed.value === 1n))
+      at.invalid(ip, 'may not be in the loopback range (127.0.0.0/8, ::1/128)');
     if (ip.startsWith('169.254.')) at.invalid(ip, 'may not be in the link-local range (169.254.0.0/16, fe80::/10)');
   }
   validateTypeFields(spec, place);
@@ -173,15 +231,28 @@ export function validateServiceUpdate(service: Service, old: Service, field: Fie
   const keepsAddress = before.type !== 'ExternalName' && spec.type !== 'ExternalName';
   if (keepsAddress && (before.clusterIPs ?? []).length > 0) {
     const first = spec.clusterIPs?.[0] ?? '';
-    if (first !== before.clusterIPs![0]) place.at('clusterIPs').item(0).invalid(spec.clusterIPs ?? null, 'may not change once set');
+    if (first !== before.clusterIPs![0])
+      place
+        .at('clusterIPs')
+        .item(0)
+        .invalid(spec.clusterIPs ?? null, 'may not change once set');
     const [second, oldSecond] = [spec.clusterIPs?.[1], before.clusterIPs![1]];
-    if (second !== undefined && oldSecond !== undefined && second !== oldSecond) place.at('clusterIPs').item(1).invalid(spec.clusterIPs, 'may not change once set');
+    if (second !== undefined && oldSecond !== undefined && second !== oldSecond)
+      place.at('clusterIPs').item(1).invalid(spec.clusterIPs, 'may not change once set');
     if ((spec.ipFamilies ?? [])[0] !== (before.ipFamilies ?? [])[0] && before.ipFamilies !== undefined) {
-      place.at('ipFamilies').item(0).invalid(spec.ipFamilies ?? null, 'may not change once set');
+      place
+        .at('ipFamilies')
+        .item(0)
+        .invalid(spec.ipFamilies ?? null, 'may not change once set');
     }
   }
-  if (before.type === 'LoadBalancer' && spec.type === 'LoadBalancer') validateImmutable(spec.loadBalancerClass, before.loadBalancerClass, place.at('loadBalancerClass'));
-  if ((before.healthCheckNodePort ?? 0) !== 0 && before.type === spec.type && before.externalTrafficPolicy === spec.externalTrafficPolicy) {
+  if (before.type === 'LoadBalancer' && spec.type === 'LoadBalancer')
+    validateImmutable(spec.loadBalancerClass, before.loadBalancerClass, place.at('loadBalancerClass'));
+  if (
+    (before.healthCheckNodePort ?? 0) !== 0 &&
+    before.type === spec.type &&
+    before.externalTrafficPolicy === spec.externalTrafficPolicy
+  ) {
     validateImmutable(spec.healthCheckNodePort, before.healthCheckNodePort, place.at('healthCheckNodePort'));
   }
   validateService(service, field);
@@ -198,6 +269,7 @@ export function validateServiceStatusUpdate(service: Service, old: Service, fiel
     validateOptionalChoice(entry.ipMode, ['Proxy', 'VIP'], at.at('ipMode'));
   }
   const changed = !deepEqual(service.status?.loadBalancer ?? {}, old.status?.loadBalancer ?? {});
-  if (changed && old.spec?.type !== 'LoadBalancer' && ingress.length > 0) place.at('loadBalancer').forbidden("may only be used when `spec.type` is 'LoadBalancer'");
+  if (changed && old.spec?.type !== 'LoadBalancer' && ingress.length > 0)
+    place.at('loadBalancer').forbidden("may only be used when `spec.type` is 'LoadBalancer'");
   validateConditions(service.status?.conditions, place.at('conditions'));
 }

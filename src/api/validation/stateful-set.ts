@@ -7,7 +7,8 @@ import { isDns1123Label } from '../names.ts';
 import { validateAlwaysRestarts, validateSelectedTemplate, validateWorkloadSelector } from './apps.ts';
 import { validateNonnegative, validateNonnegativeIntOrPercent, validateNotAboveHundredPercent } from './common.ts';
 
-const UPDATABLE = "'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds'";
+const UPDATABLE =
+  "'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds'";
 
 function validateStrategy(spec: StatefulSetSpec, field: Field): void {
   const { type = '', rollingUpdate } = spec.updateStrategy ?? {};
@@ -15,7 +16,8 @@ function validateStrategy(spec: StatefulSetSpec, field: Field): void {
     case '':
       return field.required();
     case 'OnDelete':
-      if (rollingUpdate !== undefined) field.at('rollingUpdate').invalid(rollingUpdate, `only allowed for updateStrategy 'RollingUpdate'`);
+      if (rollingUpdate !== undefined)
+        field.at('rollingUpdate').invalid(rollingUpdate, `only allowed for updateStrategy 'RollingUpdate'`);
       return;
     case 'RollingUpdate': {
       validateNonnegative(rollingUpdate?.partition, field.at('rollingUpdate').at('partition'));
@@ -38,19 +40,25 @@ export function validateStatefulSet(statefulSet: StatefulSet, field: Field): voi
   if (spec === undefined) return place.required();
   const policy = spec.podManagementPolicy ?? '';
   if (policy === '') place.at('podManagementPolicy').required();
-  else if (policy !== 'OrderedReady' && policy !== 'Parallel') place.at('podManagementPolicy').invalid(policy, `must be 'OrderedReady' or 'Parallel'`);
+  else if (policy !== 'OrderedReady' && policy !== 'Parallel')
+    place.at('podManagementPolicy').invalid(policy, `must be 'OrderedReady' or 'Parallel'`);
   validateStrategy(spec, place.at('updateStrategy'));
   for (const name of ['whenDeleted', 'whenScaled'] as const) {
     const value = spec.persistentVolumeClaimRetentionPolicy?.[name];
-    if (value !== undefined && value !== 'Retain' && value !== 'Delete') place.at('persistentVolumeClaimRetentionPolicy').at(name).notSupported(value, ['Delete', 'Retain']);
+    if (value !== undefined && value !== 'Retain' && value !== 'Delete')
+      place.at('persistentVolumeClaimRetentionPolicy').at(name).notSupported(value, ['Delete', 'Retain']);
   }
   validateNonnegative(spec.replicas, place.at('replicas'));
   validateNonnegative(spec.minReadySeconds, place.at('minReadySeconds'));
   validateNonnegative(spec.ordinals?.start, place.at('ordinals').at('start'));
   validateNonnegative(spec.revisionHistoryLimit, place.at('revisionHistoryLimit'));
-  if ((spec.serviceName ?? '') !== '') place.at('serviceName').complain(spec.serviceName, isDns1123Label(spec.serviceName!));
+  if ((spec.serviceName ?? '') !== '')
+    place.at('serviceName').complain(spec.serviceName, isDns1123Label(spec.serviceName!));
   const sound = validateWorkloadSelector(spec.selector, 'statefulset', place.at('selector'));
-  const matches = !sound || spec.template === undefined || compileLabelSelector(spec.selector).matches(spec.template.metadata?.labels);
+  const matches =
+    !sound ||
+    spec.template === undefined ||
+    compileLabelSelector(spec.selector).matches(spec.template.metadata?.labels);
   validateSelectedTemplate(withClaims(spec), matches, place.at('template'));
   validateAlwaysRestarts(spec.template, 'StatefulSet', place.at('template'));
 }
@@ -58,7 +66,9 @@ export function validateStatefulSet(statefulSet: StatefulSet, field: Field): voi
 /** The template as its pods will be: with a volume per claim, so that mounts of claims are known. */
 function withClaims(spec: StatefulSetSpec): StatefulSetSpec['template'] | undefined {
   const template = spec.template;
-  const claims = (spec.volumeClaimTemplates ?? []).map((claim) => claim.metadata.name ?? '').filter((name) => name !== '');
+  const claims = (spec.volumeClaimTemplates ?? [])
+    .map((claim) => claim.metadata.name ?? '')
+    .filter((name) => name !== '');
   if (template?.spec === undefined || claims.length === 0) return template;
   const kept = (template.spec.volumes ?? []).filter((volume) => !claims.includes(volume.name));
   const volumes = [...kept, ...claims.map((name) => ({ name, persistentVolumeClaim: { claimName: name } }))];
@@ -70,10 +80,17 @@ export function validateStatefulSetUpdate(statefulSet: StatefulSet, old: Statefu
   validateStatefulSet(statefulSet, field);
   const [now, before] = [statefulSet, old].map(({ spec }) => {
     const {
-      replicas: _replicas, template: _template, updateStrategy: _strategy, persistentVolumeClaimRetentionPolicy: _retention, minReadySeconds: _ready,
-      ordinals: _ordinals, revisionHistoryLimit: _history, ...fixed
+      replicas: _replicas,
+      template: _template,
+      updateStrategy: _strategy,
+      persistentVolumeClaimRetentionPolicy: _retention,
+      minReadySeconds: _ready,
+      ordinals: _ordinals,
+      revisionHistoryLimit: _history,
+      ...fixed
     } = spec!;
     return fixed;
   });
-  if (!deepEqual(now, before)) field.at('spec').forbidden(`updates to statefulset spec for fields other than ${UPDATABLE} are forbidden`);
+  if (!deepEqual(now, before))
+    field.at('spec').forbidden(`updates to statefulset spec for fields other than ${UPDATABLE} are forbidden`);
 }

@@ -24,7 +24,10 @@ function complaints(check: (field: Field) => void): string[] {
 }
 
 function pod(spec: Partial<PodSpec> = {}): Pod {
-  const made: Pod = { metadata: { name: 'web', namespace: 'default' }, spec: { containers: [{ name: 'c', image: 'nginx:1.25' }], ...spec } };
+  const made: Pod = {
+    metadata: { name: 'web', namespace: 'default' },
+    spec: { containers: [{ name: 'c', image: 'nginx:1.25' }], ...spec },
+  };
   setPodDefaults(made);
   return made;
 }
@@ -36,12 +39,23 @@ test('pods that are fine', () => {
     {},
     { hostNetwork: true, containers: [{ ...container, ports: [{ containerPort: 80 }] }] },
     { volumes: [{ name: 'v' }], containers: [{ ...container, volumeMounts: [{ name: 'v', mountPath: '/v' }] }] },
-    { initContainers: [{ name: 'i', image: 'x', restartPolicy: 'Always', readinessProbe: { tcpSocket: { port: 80 } } }] },
+    {
+      initContainers: [{ name: 'i', image: 'x', restartPolicy: 'Always', readinessProbe: { tcpSocket: { port: 80 } } }],
+    },
     { dnsPolicy: 'None', dnsConfig: { nameservers: ['1.2.3.4'] } },
-    { containers: [{ ...container, env: [{ name: 'A.b-c', valueFrom: { fieldRef: { fieldPath: "metadata.labels['a/b']" } } }] }] },
+    {
+      containers: [
+        { ...container, env: [{ name: 'A.b-c', valueFrom: { fieldRef: { fieldPath: "metadata.labels['a/b']" } } }] },
+      ],
+    },
     { containers: [{ ...container, resources: { limits: { 'example.com/gpu': '1' } } }] },
   ];
-  for (const spec of specs) assert.deepEqual(complaints((field) => validatePod(pod(spec), field)), [], JSON.stringify(spec));
+  for (const spec of specs)
+    assert.deepEqual(
+      complaints((field) => validatePod(pod(spec), field)),
+      [],
+      JSON.stringify(spec),
+    );
 });
 
 test('what is wrong with a pod', () => {
@@ -49,30 +63,69 @@ test('what is wrong with a pod', () => {
     [{ containers: [] }, ['spec.containers: Required value']],
     [{ containers: [{ name: 'c' }] }, ['spec.containers[0].image: Required value']],
     [{ containers: [container, container] }, ['spec.containers[1].name: Duplicate value: "c"']],
-    [{ restartPolicy: 'Sometimes' }, ['spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "Never", "OnFailure"']],
-    [{ containers: [{ ...container, imagePullPolicy: 'x' }] }, ['spec.containers[0].imagePullPolicy: Unsupported value: "x": supported values: "Always", "IfNotPresent", "Never"']],
-    [{ containers: [{ ...container, ports: [{ containerPort: 70000 }] }] }, ['spec.containers[0].ports[0].containerPort: Invalid value: 70000: must be between 1 and 65535, inclusive']],
-    [{ containers: [{ ...container, volumeMounts: [{ name: 'v', mountPath: '/v' }] }] }, ['spec.containers[0].volumeMounts[0].name: Not found: "v"']],
+    [
+      { restartPolicy: 'Sometimes' },
+      ['spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "Never", "OnFailure"'],
+    ],
+    [
+      { containers: [{ ...container, imagePullPolicy: 'x' }] },
+      [
+        'spec.containers[0].imagePullPolicy: Unsupported value: "x": supported values: "Always", "IfNotPresent", "Never"',
+      ],
+    ],
+    [
+      { containers: [{ ...container, ports: [{ containerPort: 70000 }] }] },
+      ['spec.containers[0].ports[0].containerPort: Invalid value: 70000: must be between 1 and 65535, inclusive'],
+    ],
+    [
+      { containers: [{ ...container, volumeMounts: [{ name: 'v', mountPath: '/v' }] }] },
+      ['spec.containers[0].volumeMounts[0].name: Not found: "v"'],
+    ],
     [
       { containers: [{ ...container, resources: { requests: { cpu: '200m' }, limits: { cpu: '100m' } } }] },
       ['spec.containers[0].resources.requests: Invalid value: "200m": must be less than or equal to cpu limit of 100m'],
     ],
-    [{ containers: [{ ...container, livenessProbe: {} }] }, ['spec.containers[0].livenessProbe: Required value: must specify a handler type']],
-    [{ containers: [{ ...container, livenessProbe: { exec: { command: ['x'] }, successThreshold: 2 } }] }, ['spec.containers[0].livenessProbe.successThreshold: Invalid value: 2: must be 1']],
-    [{ dnsPolicy: 'None' }, ['spec.dnsConfig: Required value: must provide at least one DNS nameserver when `dnsPolicy` is None']],
-    [{ volumes: [{ name: 'v', emptyDir: {}, hostPath: { path: '/x' } }] }, ['spec.volumes[0].hostPath: Forbidden: may not specify more than 1 volume type']],
+    [
+      { containers: [{ ...container, livenessProbe: {} }] },
+      ['spec.containers[0].livenessProbe: Required value: must specify a handler type'],
+    ],
+    [
+      { containers: [{ ...container, livenessProbe: { exec: { command: ['x'] }, successThreshold: 2 } }] },
+      ['spec.containers[0].livenessProbe.successThreshold: Invalid value: 2: must be 1'],
+    ],
+    [
+      { dnsPolicy: 'None' },
+      ['spec.dnsConfig: Required value: must provide at least one DNS nameserver when `dnsPolicy` is None'],
+    ],
+    [
+      { volumes: [{ name: 'v', emptyDir: {}, hostPath: { path: '/x' } }] },
+      ['spec.volumes[0].hostPath: Forbidden: may not specify more than 1 volume type'],
+    ],
     [
       { initContainers: [{ name: 'i', image: 'x', readinessProbe: { tcpSocket: { port: 80 } } }] },
-      ['spec.initContainers[0].readinessProbe: Forbidden: may not be set for init containers without restartPolicy=Always'],
+      [
+        'spec.initContainers[0].readinessProbe: Forbidden: may not be set for init containers without restartPolicy=Always',
+      ],
     ],
     [
       { topologySpreadConstraints: [{ maxSkew: 0, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' }] },
       ['spec.topologySpreadConstraints[0].maxSkew: Invalid value: 0: must be greater than zero'],
     ],
-    [{ containers: [{ ...container, envFrom: [{}] }] }, ['spec.containers[0].envFrom[0]: Invalid value: "": must specify one of: `configMapRef` or `secretRef`']],
-    [{ terminationGracePeriodSeconds: -1 }, ['spec.terminationGracePeriodSeconds: Invalid value: -1: must be greater than or equal to 0']],
+    [
+      { containers: [{ ...container, envFrom: [{}] }] },
+      ['spec.containers[0].envFrom[0]: Invalid value: "": must specify one of: `configMapRef` or `secretRef`'],
+    ],
+    [
+      { terminationGracePeriodSeconds: -1 },
+      ['spec.terminationGracePeriodSeconds: Invalid value: -1: must be greater than or equal to 0'],
+    ],
   ];
-  for (const [spec, want] of cases) assert.deepEqual(complaints((field) => validatePod(pod(spec), field)), want, JSON.stringify(spec));
+  for (const [spec, want] of cases)
+    assert.deepEqual(
+      complaints((field) => validatePod(pod(spec), field)),
+      want,
+      JSON.stringify(spec),
+    );
 });
 
 test('updates of pods', () => {
@@ -82,19 +135,37 @@ test('updates of pods', () => {
     edit(now.spec!);
     return complaints((field) => validatePodUpdate(now, old, field));
   };
-  assert.deepEqual(change((spec) => void (spec.containers[0]!.image = 'nginx:2')), []);
-  assert.deepEqual(change((spec) => void spec.tolerations!.push({ key: 'b', operator: 'Exists' })), []);
-  assert.deepEqual(change((spec) => void (spec.tolerations = [])), ['spec.tolerations[0]: Forbidden: existing toleration can not be modified except its tolerationSeconds']);
-  assert.deepEqual(change((spec) => void spec.containers.push({ name: 'd', image: 'x' })), ['spec.containers: Forbidden: pod updates may not add or remove containers']);
+  assert.deepEqual(
+    change((spec) => void (spec.containers[0]!.image = 'nginx:2')),
+    [],
+  );
+  assert.deepEqual(
+    change((spec) => void spec.tolerations!.push({ key: 'b', operator: 'Exists' })),
+    [],
+  );
+  assert.deepEqual(
+    change((spec) => void (spec.tolerations = [])),
+    ['spec.tolerations[0]: Forbidden: existing toleration can not be modified except its tolerationSeconds'],
+  );
+  assert.deepEqual(
+    change((spec) => void spec.containers.push({ name: 'd', image: 'x' })),
+    ['spec.containers: Forbidden: pod updates may not add or remove containers'],
+  );
   const [text] = change((spec) => void (spec.nodeName = 'n1'));
-  assert.match(text!, /^spec: Forbidden: pod updates may not change fields other than `spec\.containers\[\*\]\.image`,`spec\.initContainers/);
+  assert.match(
+    text!,
+    /^spec: Forbidden: pod updates may not change fields other than `spec\.containers\[\*\]\.image`,`spec\.initContainers/,
+  );
   assert.match(text!, /\+ \tnodeName: "n1"/);
 });
 
 function deployment(edit: (deployment: Deployment) => void = () => undefined): Deployment {
   const made: Deployment = {
     metadata: { name: 'web' },
-    spec: { selector: { matchLabels: { a: 'b' } }, template: { metadata: { labels: { a: 'b' } }, spec: { containers: [{ ...container }] } } },
+    spec: {
+      selector: { matchLabels: { a: 'b' } },
+      template: { metadata: { labels: { a: 'b' } }, spec: { containers: [{ ...container }] } },
+    },
   };
   edit(made);
   setDeploymentDefaults(made);
@@ -102,31 +173,44 @@ function deployment(edit: (deployment: Deployment) => void = () => undefined): D
 }
 
 test('deployments', () => {
-  const check = (edit?: (deployment: Deployment) => void) => complaints((field) => validateDeployment(deployment(edit), field));
+  const check = (edit?: (deployment: Deployment) => void) =>
+    complaints((field) => validateDeployment(deployment(edit), field));
   assert.deepEqual(check(), []);
-  assert.deepEqual(check((d) => void (d.spec!.template.metadata!.labels = { a: 'c' })), [
-    'spec.template.metadata.labels: Invalid value: {"a":"c"}: `selector` does not match template `labels`',
-  ]);
-  assert.deepEqual(check((d) => void (d.spec!.replicas = -1)), ['spec.replicas: Invalid value: -1: must be greater than or equal to 0']);
-  assert.deepEqual(check((d) => void (d.spec!.strategy = { rollingUpdate: { maxSurge: 0, maxUnavailable: '0%' } })), [
-    'spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "0%": may not be 0 when `maxSurge` is 0',
-  ]);
+  assert.deepEqual(
+    check((d) => void (d.spec!.template.metadata!.labels = { a: 'c' })),
+    ['spec.template.metadata.labels: Invalid value: {"a":"c"}: `selector` does not match template `labels`'],
+  );
+  assert.deepEqual(
+    check((d) => void (d.spec!.replicas = -1)),
+    ['spec.replicas: Invalid value: -1: must be greater than or equal to 0'],
+  );
+  assert.deepEqual(
+    check((d) => void (d.spec!.strategy = { rollingUpdate: { maxSurge: 0, maxUnavailable: '0%' } })),
+    ['spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "0%": may not be 0 when `maxSurge` is 0'],
+  );
   const changed = deployment((d) => {
     d.spec!.selector = { matchLabels: { a: 'b', c: 'd' } };
     d.spec!.template.metadata!.labels = { a: 'b', c: 'd' };
   });
-  assert.deepEqual(complaints((field) => validateDeploymentUpdate(changed, deployment(), field)), [
-    'spec.selector: Invalid value: {"matchLabels":{"a":"b","c":"d"}}: field is immutable',
-  ]);
+  assert.deepEqual(
+    complaints((field) => validateDeploymentUpdate(changed, deployment(), field)),
+    ['spec.selector: Invalid value: {"matchLabels":{"a":"b","c":"d"}}: field is immutable'],
+  );
 });
 
 test('jobs do not restart always', () => {
   const job: Job = {
     metadata: { name: 'j' },
-    spec: { selector: { matchLabels: { x: 'y' } }, template: { metadata: { labels: { x: 'y' } }, spec: { containers: [{ ...container }] } } },
+    spec: {
+      selector: { matchLabels: { x: 'y' } },
+      template: { metadata: { labels: { x: 'y' } }, spec: { containers: [{ ...container }] } },
+    },
   };
   setJobDefaults(job);
-  assert.deepEqual(complaints((field) => validateJob(job, field)), ['spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"']);
+  assert.deepEqual(
+    complaints((field) => validateJob(job, field)),
+    ['spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"'],
+  );
 });
 
 function service(spec: ServiceSpec): Service {
@@ -143,38 +227,71 @@ test('services', () => {
     [{ type: 'ExternalName', externalName: 'a.example' }, []],
     [{ type: 'ExternalName' }, ['spec.externalName: Required value']],
     [{ ports: [{ port: 80 }, { port: 81, name: 'b' }] }, ['spec.ports[0].name: Required value']],
-    [{ ports: [{ port: 80, nodePort: 30000 }] }, ["spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'"]],
-    [{ ports: [{ port: 80 }], externalTrafficPolicy: 'Local' }, ['spec.externalTrafficPolicy: Invalid value: "Local": may only be set for externally-accessible services']],
-    [{ ports: [{ port: 80 }], sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 0 } } }, [
-      'spec.sessionAffinityConfig.clientIP.timeoutSeconds: Invalid value: 0: must be greater than 0 and less than 86400',
-    ]],
+    [
+      { ports: [{ port: 80, nodePort: 30000 }] },
+      ["spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'"],
+    ],
+    [
+      { ports: [{ port: 80 }], externalTrafficPolicy: 'Local' },
+      ['spec.externalTrafficPolicy: Invalid value: "Local": may only be set for externally-accessible services'],
+    ],
+    [
+      {
+        ports: [{ port: 80 }],
+        sessionAffinity: 'ClientIP',
+        sessionAffinityConfig: { clientIP: { timeoutSeconds: 0 } },
+      },
+      [
+        'spec.sessionAffinityConfig.clientIP.timeoutSeconds: Invalid value: 0: must be greater than 0 and less than 86400',
+      ],
+    ],
   ];
-  for (const [spec, want] of cases) assert.deepEqual(complaints((field) => validateService(service(spec), field)), want, JSON.stringify(spec));
+  for (const [spec, want] of cases)
+    assert.deepEqual(
+      complaints((field) => validateService(service(spec), field)),
+      want,
+      JSON.stringify(spec),
+    );
   const old = service({ ports: [{ port: 80 }], clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.1'], ipFamilies: ['IPv4'] });
   const now = service({ ports: [{ port: 80 }], clusterIP: '10.0.0.2', clusterIPs: ['10.0.0.2'], ipFamilies: ['IPv4'] });
-  assert.deepEqual(complaints((field) => validateServiceUpdate(now, old, field)), ['spec.clusterIPs[0]: Invalid value: ["10.0.0.2"]: may not change once set']);
+  assert.deepEqual(
+    complaints((field) => validateServiceUpdate(now, old, field)),
+    ['spec.clusterIPs[0]: Invalid value: ["10.0.0.2"]: may not change once set'],
+  );
 });
 
 test('secrets by type', () => {
-  assert.deepEqual(complaints((field) => validateSecret({ metadata: {}, type: 'kubernetes.io/tls', data: {} }, field)), [
-    'data[tls.crt]: Required value', 'data[tls.key]: Required value',
-  ]);
+  assert.deepEqual(
+    complaints((field) => validateSecret({ metadata: {}, type: 'kubernetes.io/tls', data: {} }, field)),
+    ['data[tls.crt]: Required value', 'data[tls.key]: Required value'],
+  );
 });
 
 test('role bindings', () => {
-  const binding = { metadata: {}, roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'r' }, subjects: [{ kind: 'ServiceAccount', name: 'a' }] };
-  assert.deepEqual(complaints((field) => validateRoleBinding(binding, field)), ['subjects[0].namespace: Required value']);
+  const binding = {
+    metadata: {},
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'r' },
+    subjects: [{ kind: 'ServiceAccount', name: 'a' }],
+  };
+  assert.deepEqual(
+    complaints((field) => validateRoleBinding(binding, field)),
+    ['subjects[0].namespace: Required value'],
+  );
 });
 
 test('ingresses', () => {
-  const rule = { http: { paths: [{ path: 'x', pathType: 'Prefix', backend: { service: { name: 's', port: { number: 80 } } } }] } };
-  assert.deepEqual(complaints((field) => validateIngress({ metadata: {}, spec: { rules: [rule] } }, field)), [
-    'spec.rules[0].http.paths[0].path: Invalid value: "x": must be an absolute path',
-  ]);
+  const rule = {
+    http: { paths: [{ path: 'x', pathType: 'Prefix', backend: { service: { name: 's', port: { number: 80 } } } }] },
+  };
+  assert.deepEqual(
+    complaints((field) => validateIngress({ metadata: {}, spec: { rules: [rule] } }, field)),
+    ['spec.rules[0].http.paths[0].path: Invalid value: "x": must be an absolute path'],
+  );
 });
 
 test('cron schedules', () => {
-  for (const text of ['* * * * *', '*/5 0-3,7 1 jan mon-fri', '@daily', '@every 1h30m', '0 0 ? * 0']) assert.equal(cronScheduleProblem(text), undefined, text);
+  for (const text of ['* * * * *', '*/5 0-3,7 1 jan mon-fri', '@daily', '@every 1h30m', '0 0 ? * 0'])
+    assert.equal(cronScheduleProblem(text), undefined, text);
   assert.equal(cronScheduleProblem('* * * *'), 'expected exactly 5 fields, found 4: [* * * *]');
   assert.equal(cronScheduleProblem('60 * * * *'), 'end of range (60) above maximum (59): 60');
   assert.equal(cronScheduleProblem('@never'), 'unrecognized descriptor: @never');

@@ -19,9 +19,11 @@ function validateUrl(text: string, field: Field): void {
     return;
   }
   const place = field.at('url');
-  if (url.protocol !== 'https:') place.invalid(url.protocol.slice(0, -1), `'https' is the only allowed URL scheme; ${FORM}`);
+  if (url.protocol !== 'https:')
+    place.invalid(url.protocol.slice(0, -1), `'https' is the only allowed URL scheme; ${FORM}`);
   if (url.host === '') place.invalid(url.host, `host must be specified; ${FORM}`);
-  if (url.username !== '' || url.password !== '') place.invalid(url.username, 'user information is not permitted in the URL');
+  if (url.username !== '' || url.password !== '')
+    place.invalid(url.username, 'user information is not permitted in the URL');
   if (url.hash !== '') place.invalid(url.hash.slice(1), 'fragments are not permitted in the URL');
   if (url.search !== '') place.invalid(url.search.slice(1), 'query parameters are not permitted in the URL');
 }
@@ -36,6 +38,8 @@ export function validateWebhookClient(client: WebhookClient, field: Field): void
   const place = field.at('service');
   if ((service.name ?? '') === '') place.at('name').required('service name is required');
   if ((service.namespace ?? '') === '') place.at('namespace').required('service namespace is required');
-  if (service.port !== undefined && isPortNumber(service.port).length > 0) place.at('port').invalid(service.port, `port is not valid: ${isPortNumber(service.port).join(',')}`);
-  if (service.path !== undefined && !service.path.startsWith('/')) place.at('path').invalid(service.path, `must start with a '/'`);
+  if (service.port !== undefined && isPortNumber(service.port).length > 0)
+    place.at('port').invalid(service.port, `port is not valid: ${isPortNumber(service.port).join(',')}`);
+  if (service.path !== undefined && !service.path.startsWith('/'))
+    place.at('path').invalid(service.path, `must start with a '/'`);
 }

@@ -23,9 +23,16 @@ export async function admit(plugin: AdmissionPlugin, resource: ResourceInfo, req
   const user = request.user ?? { name: 'admin', groups: [] };
   const name = request.name ?? meta?.name ?? '';
   const attributes = {
-    operation, resource, subresource, namespace, name,
-    ...(object === undefined ? {} : { object }), ...(oldObject === undefined ? {} : { oldObject }),
-    options: {}, dryRun: false, context: { user, info: { name: operation === 'CREATE' ? '' : name } },
+    operation,
+    resource,
+    subresource,
+    namespace,
+    name,
+    ...(object === undefined ? {} : { object }),
+    ...(oldObject === undefined ? {} : { oldObject }),
+    options: {},
+    dryRun: false,
+    context: { user, info: { name: operation === 'CREATE' ? '' : name } },
   } as unknown as AdmissionAttributes;
   if (!plugin.handles(operation, resource, subresource)) return;
   await plugin.mutate?.(attributes);

@@ -13,7 +13,11 @@ import { clientCertificateAuthenticator } from './client-certificate.ts';
 import { createServiceAccountTokens, type TokenKey } from './service-account-tokens.ts';
 
 const key = (): TokenKey & { privateKeyPem: string } => {
-  const pair = generateKeyPairSync('ec', { namedCurve: 'P-256', publicKeyEncoding: { type: 'spki', format: 'pem' }, privateKeyEncoding: { type: 'pkcs8', format: 'pem' } });
+  const pair = generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  });
   return { privateKeyPem: pair.privateKey, publicKeyPem: pair.publicKey };
 };
 const [first, second] = [key(), key()];
@@ -26,9 +30,11 @@ function fixture(keys: TokenKey[] = [first]) {
   const objects = createTestObjects();
   objects.put(ServiceAccounts, account);
   objects.put(Pods, pod);
-  const make = (own: TokenKey[], issuer = 'https://issuer') => createServiceAccountTokens(
-    { platform: { clock, random: createSeededRandom(1), crypto }, objects: () => objects.store }, { issuer, audiences: ['api', 'other'], keys: own },
-  );
+  const make = (own: TokenKey[], issuer = 'https://issuer') =>
+    createServiceAccountTokens(
+      { platform: { clock, random: createSeededRandom(1), crypto }, objects: () => objects.store },
+      { issuer, audiences: ['api', 'other'], keys: own },
+    );
   const order = { namespace: 'ns', account, expirationSeconds: 600 };
   const bound = { kind: 'Pod', name: 'p', uid: 'pod-uid', node: { name: 'n1', uid: 'n1-uid' } };
   return { clock, objects, make, tokens: make(keys), order, bound };
@@ -51,17 +57,26 @@ test('audiences', async () => {
   const { tokens, order } = fixture();
   const { token } = await tokens.issue({ ...order, audiences: ['vault', 'other'] });
   assert.deepEqual((await tokens.review(token, ['vault', 'x']))?.audiences, ['vault']);
-  await assert.rejects(tokens.review(token, ['api']), { message: 'token audiences ["vault" "other"] is invalid for the target audiences ["api"]' });
+  await assert.rejects(tokens.review(token, ['api']), {
+    message: 'token audiences ["vault" "other"] is invalid for the target audiences ["api"]',
+  });
   assert.deepEqual((await tokens.review((await tokens.issue(order)).token, ['api', 'other']))?.audiences, ['api']);
 });
 
 test('what is not ours is left to others, what is forged is refused', async () => {
   const { make, tokens, order } = fixture();
   assert.equal(await tokens.authenticateToken('opaque'), undefined);
-  assert.equal(await tokens.authenticateToken((await make([first], 'https://elsewhere').issue(order)).token), undefined);
-  await assert.rejects(tokens.authenticateToken((await make([second]).issue(order)).token), { message: 'invalid bearer token' });
+  assert.equal(
+    await tokens.authenticateToken((await make([first], 'https://elsewhere').issue(order)).token),
+    undefined,
+  );
+  await assert.rejects(tokens.authenticateToken((await make([second]).issue(order)).token), {
+    message: 'invalid bearer token',
+  });
   const [head, , signature] = (await tokens.issue(order)).token.split('.');
-  const claims = Buffer.from(JSON.stringify({ iss: 'https://issuer', aud: 'api', exp: 99_999_999_999 })).toString('base64url');
+  const claims = Buffer.from(JSON.stringify({ iss: 'https://issuer', aud: 'api', exp: 99_999_999_999 })).toString(
+    'base64url',
+  );
   await assert.rejects(tokens.authenticateToken(`${head}.${claims}.${signature}`), { message: 'invalid bearer token' });
 });
 
@@ -84,29 +99,60 @@ test('a bound token carries and dies with its pod', async (t) => {
   const user = await tokens.authenticateToken(token);
   assert.deepEqual(user?.extra?.['authentication.kubernetes.io/pod-name'], ['p']);
   assert.deepEqual(user?.extra?.['authentication.kubernetes.io/node-name'], ['n1']);
-  const deaths: readonly [string, (objects: ReturnType<typeof createTestObjects>, nowMs: number) => void, RegExp | undefined][] = [
+  const deaths: readonly [
+    string,
+    (objects: ReturnType<typeof createTestObjects>, nowMs: number) => void,
+    RegExp | undefined,
+  ][] = [
     ['gone', (o) => o.remove(Pods, 'ns', 'p'), /pod the token is bound to is gone/],
     ['made anew', (o) => o.put(Pods, { metadata: { ...pod.metadata, uid: 'new' } }), /is gone/],
-    ['the account made anew', (o) => o.put(ServiceAccounts, { metadata: { ...account.metadata, uid: 'new' } }), /serviceaccount the token is bound to is gone/],
-    ['deleted long ago', (o, now) => o.put(Pods, { metadata: { ...pod.metadata, deletionTimestamp: formatTime(now - 61_000) } }), /has been deleted/],
-    ['in its grace time', (o, now) => o.put(Pods, { metadata: { ...pod.metadata, deletionTimestamp: formatTime(now + 30_000) } }), undefined],
-    ['known to the store alone', (o) => { o.remove(Pods, 'ns', 'p'); o.putFresh(Pods, pod); }, undefined],
+    [
+      'the account made anew',
+      (o) => o.put(ServiceAccounts, { metadata: { ...account.metadata, uid: 'new' } }),
+      /serviceaccount the token is bound to is gone/,
+    ],
+    [
+      'deleted long ago',
+      (o, now) => o.put(Pods, { metadata: { ...pod.metadata, deletionTimestamp: formatTime(now - 61_000) } }),
+      /has been deleted/,
+    ],
+    [
+      'in its grace time',
+      (o, now) => o.put(Pods, { metadata: { ...pod.metadata, deletionTimestamp: formatTime(now + 30_000) } }),
+      undefined,
+    ],
+    [
+      'known to the store alone',
+      (o) => {
+        o.remove(Pods, 'ns', 'p');
+        o.putFresh(Pods, pod);
+      },
+      undefined,
+    ],
   ];
-  for (const [name, kill, problem] of deaths) await t.test(name, async () => {
-    const one = fixture();
-    const issued = await one.tokens.issue({ ...one.order, bound: one.bound });
-    kill(one.objects, one.clock.nowMs());
-    if (problem === undefined) assert.ok(await one.tokens.authenticateToken(issued.token));
-    else await assert.rejects(one.tokens.authenticateToken(issued.token), problem);
-  });
+  for (const [name, kill, problem] of deaths)
+    await t.test(name, async () => {
+      const one = fixture();
+      const issued = await one.tokens.issue({ ...one.order, bound: one.bound });
+      kill(one.objects, one.clock.nowMs());
+      if (problem === undefined) assert.ok(await one.tokens.authenticateToken(issued.token));
+      else await assert.rejects(one.tokens.authenticateToken(issued.token), problem);
+    });
 });
 
 test('bearer tokens', async () => {
   const clock = new VirtualClock();
   let asked = 0;
-  const kind = { authenticateToken: async (token: string) => { asked++; if (token === 'bad') throw new Error('bad'); return token === 'good' ? { name: 'ann', groups: [] } : undefined; } };
+  const kind = {
+    authenticateToken: async (token: string) => {
+      asked++;
+      if (token === 'bad') throw new Error('bad');
+      return token === 'good' ? { name: 'ann', groups: [] } : undefined;
+    },
+  };
   const authenticator = createBearerTokenAuthenticator([kind], clock);
-  const ask = (authorization?: string) => authenticator.authenticate({ headers: { authorization } } as unknown as ApiRequest);
+  const ask = (authorization?: string) =>
+    authenticator.authenticate({ headers: { authorization } } as unknown as ApiRequest);
   assert.equal(ask(), undefined);
   assert.equal(ask('Basic abc'), undefined);
   assert.equal((await ask('bearer good'))?.name, 'ann');
@@ -122,7 +168,9 @@ test('bearer tokens', async () => {
 test('a certificate names user and groups', () => {
   const peerCertificate = { commonName: 'ann', organizations: ['dev', 'system:authenticated'], fingerprint256: 'f' };
   assert.deepEqual(clientCertificateAuthenticator.authenticate({ peerCertificate } as unknown as ApiRequest), {
-    name: 'ann', groups: ['dev', 'system:authenticated'], extra: { 'authentication.kubernetes.io/credential-id': ['X509SHA256=f'] },
+    name: 'ann',
+    groups: ['dev', 'system:authenticated'],
+    extra: { 'authentication.kubernetes.io/credential-id': ['X509SHA256=f'] },
   });
   assert.equal(clientCertificateAuthenticator.authenticate({} as ApiRequest), undefined);
 });

@@ -54,14 +54,20 @@ export interface TokenRequestInput {
   readonly audiences?: readonly string[];
   readonly expirationSeconds: number;
   /** `node`: where a bound pod runs. */
-  readonly bound?: Reference & { readonly kind: string; readonly node?: { readonly name: string; readonly uid?: string } };
+  readonly bound?: Reference & {
+    readonly kind: string;
+    readonly node?: { readonly name: string; readonly uid?: string };
+  };
 }
 
 /** Issues and checks service-account tokens. */
 export interface ServiceAccountTokens extends TokenAuthenticator {
   issue(input: TokenRequestInput): Promise<{ readonly token: string; readonly expiresAtMs: number }>;
   /** Checks a token for `audiences` (TokenReview). Undefined: not one of ours. */
-  review(token: string, audiences: readonly string[]): Promise<{ readonly principal: Principal; readonly audiences: readonly string[] } | undefined>;
+  review(
+    token: string,
+    audiences: readonly string[],
+  ): Promise<{ readonly principal: Principal; readonly audiences: readonly string[] } | undefined>;
   /** The public keys as a JSON Web Key Set, for OIDC discovery. */
   keySet(): Promise<{ readonly keys: readonly object[] }>;
 }
@@ -88,8 +94,14 @@ export function createServiceAccountTokens(deps: TokenDeps, config: TokenConfig)
     const claims = await verifyClaims(token, { keys, issuer: config.issuer, nowSeconds: nowSeconds() });
     if (claims === undefined) return undefined;
     const granted = [claims.aud ?? []].flat().filter((a) => audiences.includes(a));
-    if (granted.length === 0) throw unauthorized(`token audiences ${quoted([claims.aud ?? []].flat())} is invalid for the target audiences ${quoted(audiences)}`);
-    return { principal: await principalOf(claims, { objects: deps.objects(), nowMs: deps.platform.clock.nowMs() }), audiences: granted };
+    if (granted.length === 0)
+      throw unauthorized(
+        `token audiences ${quoted([claims.aud ?? []].flat())} is invalid for the target audiences ${quoted(audiences)}`,
+      );
+    return {
+      principal: await principalOf(claims, { objects: deps.objects(), nowMs: deps.platform.clock.nowMs() }),
+      audiences: granted,
+    };
   };
   return {
     review,
@@ -100,7 +112,11 @@ export function createServiceAccountTokens(deps: TokenDeps, config: TokenConfig)
     async keySet() {
       const jose = await import('jose');
       const all = await keys();
-      return { keys: await Promise.all(all.map(async (k) => ({ ...(await jose.exportJWK(k.verify)), kid: k.id, alg: 'ES256', use: 'sig' }))) };
+      return {
+        keys: await Promise.all(
+          all.map(async (k) => ({ ...(await jose.exportJWK(k.verify)), kid: k.id, alg: 'ES256', use: 'sig' })),
+        ),
+      };
     },
   };
 }
@@ -139,18 +155,26 @@ async function issueToken(
     ...(bound?.node === undefined ? {} : { node: bound.node }),
   };
   const expires = using.nowSeconds + input.expirationSeconds;
-  const audiences = input.audiences !== undefined && input.audiences.length > 0 ? [...input.audiences] : [...using.config.audiences.slice(0, 1)];
+  const audiences =
+    input.audiences !== undefined && input.audiences.length > 0
+      ? [...input.audiences]
+      : [...using.config.audiences.slice(0, 1)];
   const token = await new jose.SignJWT({ 'kubernetes.io': details })
     .setProtectedHeader({ alg: 'ES256', kid: key.id })
-    .setIssuer(using.config.issuer).setSubject(accountUser(input.namespace, name ?? '')).setAudience(audiences)
-    .setIssuedAt(using.nowSeconds).setNotBefore(using.nowSeconds).setExpirationTime(expires)
+    .setIssuer(using.config.issuer)
+    .setSubject(accountUser(input.namespace, name ?? ''))
+    .setAudience(audiences)
+    .setIssuedAt(using.nowSeconds)
+    .setNotBefore(using.nowSeconds)
+    .setExpirationTime(expires)
     .setJti(using.random.uuid())
     .sign(key.sign);
   return { token, expiresAtMs: expires * 1000 };
 }
 
 async function verifyClaims(
-  token: string, using: { keys: () => Promise<readonly LoadedKey[]>; issuer: string; nowSeconds: number },
+  token: string,
+  using: { keys: () => Promise<readonly LoadedKey[]>; issuer: string; nowSeconds: number },
 ): Promise<Claims | undefined> {
   const jose = await import('jose');
   let unverified: Claims;
@@ -165,12 +189,16 @@ async function verifyClaims(
   for (const key of all.some((k) => k.id === id) ? all.filter((k) => k.id === id) : all) {
     try {
       const { payload } = await jose.jwtVerify(token, key.verify, {
-        issuer: using.issuer, algorithms: ['ES256'], currentDate: dateOf(using.nowSeconds * 1000), clockTolerance: LEEWAY_SECONDS,
+        issuer: using.issuer,
+        algorithms: ['ES256'],
+        currentDate: dateOf(using.nowSeconds * 1000),
+        clockTolerance: LEEWAY_SECONDS,
       });
       return payload as Claims;
     } catch (error) {
       if (error instanceof jose.errors.JWTExpired) throw unauthorized('service account token has expired');
-      if (error instanceof jose.errors.JWTClaimValidationFailed && error.claim === 'nbf') throw unauthorized('service account token is not valid yet');
+      if (error instanceof jose.errors.JWTClaimValidationFailed && error.claim === 'nbf')
+        throw unauthorized('service account token is not valid yet');
     }
   }
   throw unauthorized('invalid bearer token');
@@ -189,7 +217,8 @@ async function principalOf(claims: Claims, living: Living): Promise<Principal> {
   await requireLiving(living, ServiceAccounts, { namespace, ...account });
   if (details.pod !== undefined) await requireLiving(living, Pods, { namespace, ...details.pod });
   if (details.secret !== undefined) await requireLiving(living, Secrets, { namespace, ...details.secret });
-  if (details.pod === undefined && details.node !== undefined) await requireLiving(living, Nodes, { namespace: '', ...details.node });
+  if (details.pod === undefined && details.node !== undefined)
+    await requireLiving(living, Nodes, { namespace: '', ...details.node });
   const extra: Record<string, readonly string[]> = {};
   if (claims.jti !== undefined) extra['authentication.kubernetes.io/credential-id'] = [`JTI=${claims.jti}`];
   for (const kind of ['pod', 'node'] as const) {
@@ -203,13 +232,17 @@ async function principalOf(claims: Claims, living: Living): Promise<Principal> {
 
 /** The cache may lag behind another server's writes: only the store's word ends a token. */
 async function requireLiving<T extends KubernetesObject>(
-  { objects, nowMs }: Living, info: ResourceInfo<T>, reference: { namespace: string; name: string; uid?: string },
+  { objects, nowMs }: Living,
+  info: ResourceInfo<T>,
+  reference: { namespace: string; name: string; uid?: string },
 ): Promise<void> {
   const { namespace, name, uid } = reference;
   const cached = objects.get(info, namespace, name);
   const found = cached?.metadata.uid === uid ? cached : await objects.getFresh(info, namespace, name);
-  if (found === undefined || found.metadata.uid !== uid) throw unauthorized(`the ${info.singular} the token is bound to is gone`);
-  if (parseTime(found.metadata.deletionTimestamp) < nowMs - LEEWAY_SECONDS * 1000) throw unauthorized(`the ${info.singular} the token is bound to has been deleted`);
+  if (found === undefined || found.metadata.uid !== uid)
+    throw unauthorized(`the ${info.singular} the token is bound to is gone`);
+  if (parseTime(found.metadata.deletionTimestamp) < nowMs - LEEWAY_SECONDS * 1000)
+    throw unauthorized(`the ${info.singular} the token is bound to has been deleted`);
 }
 
 function quoted(values: readonly string[]): string {

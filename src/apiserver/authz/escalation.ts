@@ -35,7 +35,10 @@ export interface GrantAttempt {
 }
 
 const RBAC = 'rbac.authorization.k8s.io';
-const EVERYTHING: readonly PolicyRule[] = [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }, { nonResourceURLs: ['*'], verbs: ['*'] }];
+const EVERYTHING: readonly PolicyRule[] = [
+  { apiGroups: ['*'], resources: ['*'], verbs: ['*'] },
+  { nonResourceURLs: ['*'], verbs: ['*'] },
+];
 
 /** Why the write must be refused; undefined when it may go on. Rejects with 404 when a binding's role does not exist. */
 export async function escalationProblem(deps: EscalationDeps, attempt: GrantAttempt): Promise<string | undefined> {
@@ -49,9 +52,12 @@ async function roleProblem(deps: EscalationDeps, attempt: GrantAttempt): Promise
   const role = attempt.object as Role | ClusterRole;
   const missing = missingRights(deps, { user, namespace }, role.rules ?? []);
   if (missing !== undefined) return missing;
-  const aggregates = (o: KubernetesObject | undefined): boolean => ((o as ClusterRole | undefined)?.aggregationRule?.clusterRoleSelectors ?? []).length > 0;
+  const aggregates = (o: KubernetesObject | undefined): boolean =>
+    ((o as ClusterRole | undefined)?.aggregationRule?.clusterRoleSelectors ?? []).length > 0;
   if (!aggregates(role) && !aggregates(attempt.oldObject)) return undefined;
-  return missingRights(deps, { user, namespace }, EVERYTHING) === undefined ? undefined : 'must have cluster-admin privileges to use the aggregationRule';
+  return missingRights(deps, { user, namespace }, EVERYTHING) === undefined
+    ? undefined
+    : 'must have cluster-admin privileges to use the aggregationRule';
 }
 
 async function bindingProblem(deps: EscalationDeps, attempt: GrantAttempt): Promise<string | undefined> {
@@ -59,17 +65,34 @@ async function bindingProblem(deps: EscalationDeps, attempt: GrantAttempt): Prom
   const { roleRef } = attempt.object as KubernetesObject & { roleRef: RoleRef };
   const resource = roleRef.kind === 'Role' ? 'roles' : 'clusterroles';
   if (await may(deps, { user, verb: 'bind', resource, namespace, name: roleRef.name })) return undefined;
-  const role = roleRef.kind === 'Role' ? deps.objects().get(Roles, namespace, roleRef.name) : deps.objects().get(ClusterRoles, '', roleRef.name);
+  const role =
+    roleRef.kind === 'Role'
+      ? deps.objects().get(Roles, namespace, roleRef.name)
+      : deps.objects().get(ClusterRoles, '', roleRef.name);
   if (role === undefined) throw notFound({ group: RBAC, resource }, roleRef.name);
   return missingRights(deps, { user, namespace }, role.rules ?? []);
 }
 
-async function may(deps: EscalationDeps, asked: { user: Principal; verb: string; resource: string; namespace: string; name: string }): Promise<boolean> {
-  const verdict = await deps.authorizer.authorize({ ...asked, isResourceRequest: true, apiGroup: RBAC, apiVersion: '*', subresource: '', path: '' });
+async function may(
+  deps: EscalationDeps,
+  asked: { user: Principal; verb: string; resource: string; namespace: string; name: string },
+): Promise<boolean> {
+  const verdict = await deps.authorizer.authorize({
+    ...asked,
+    isResourceRequest: true,
+    apiGroup: RBAC,
+    apiVersion: '*',
+    subresource: '',
+    path: '',
+  });
   return verdict.decision === 'allow';
 }
 
-function missingRights(deps: EscalationDeps, who: { user: Principal; namespace: string }, wanted: readonly PolicyRule[]): string | undefined {
+function missingRights(
+  deps: EscalationDeps,
+  who: { user: Principal; namespace: string },
+  wanted: readonly PolicyRule[],
+): string | undefined {
   const missing = uncovered(deps.rulesFor(who.user, who.namespace), wanted);
   if (missing.length === 0) return undefined;
   const texts = [...new Set(compactRules(missing).map(ruleText))].sort();
@@ -80,9 +103,18 @@ function missingRights(deps: EscalationDeps, who: { user: Principal; namespace: 
 function changesOnlyWhatCollectionNeeds({ object, oldObject }: GrantAttempt): boolean {
   if (oldObject === undefined) return false;
   const rest = (o: KubernetesObject): unknown => {
-    const { ownerReferences: _owners, finalizers: _finalizers, managedFields: _managed, resourceVersion: _revision, generation: _generation, ...metadata } = o.metadata;
+    const {
+      ownerReferences: _owners,
+      finalizers: _finalizers,
+      managedFields: _managed,
+      resourceVersion: _revision,
+      generation: _generation,
+      ...metadata
+    } = o.metadata;
     return { ...o, apiVersion: '', kind: '', metadata };
   };
-  const touched = !deepEqual(object.metadata.ownerReferences, oldObject.metadata.ownerReferences) || !deepEqual(object.metadata.finalizers, oldObject.metadata.finalizers);
+  const touched =
+    !deepEqual(object.metadata.ownerReferences, oldObject.metadata.ownerReferences) ||
+    !deepEqual(object.metadata.finalizers, oldObject.metadata.finalizers);
   return touched && deepEqual(rest(object), rest(oldObject));
 }

@@ -8,7 +8,8 @@ import { createNodeAuthorizer } from './node-authorizer.ts';
 import { createTestObjects } from './testing-objects.ts';
 
 const pod = (name: string, nodeName: string, spec: Partial<PodSpec>, annotations?: Record<string, string>): Pod => ({
-  metadata: { name, namespace: 'ns', uid: name, ...(annotations === undefined ? {} : { annotations }) }, spec: { nodeName, containers: [{ name: 'c' }], serviceAccountName: 'default', ...spec },
+  metadata: { name, namespace: 'ns', uid: name, ...(annotations === undefined ? {} : { annotations }) },
+  spec: { nodeName, containers: [{ name: 'c' }], serviceAccountName: 'default', ...spec },
 });
 
 function fixture() {
@@ -17,26 +18,65 @@ function fixture() {
   objects.put(
     Pods,
     pod('a', 'n1', {
-      serviceAccountName: 'bot', imagePullSecrets: [{ name: 'pull' }],
+      serviceAccountName: 'bot',
+      imagePullSecrets: [{ name: 'pull' }],
       initContainers: [{ name: 'i', env: [{ name: 'E', valueFrom: { secretKeyRef: { name: 'env', key: 'k' } } }] }],
       volumes: [
-        { name: 's', secret: { secretName: 'vol' } }, { name: 'p', projected: { sources: [{ secret: { name: 'proj' } }, { configMap: { name: 'projmap' } }] } },
-        { name: 'm', configMap: { name: 'map' } }, { name: 'c', persistentVolumeClaim: { claimName: 'claim' } }, { name: 'e', ephemeral: {} },
+        { name: 's', secret: { secretName: 'vol' } },
+        { name: 'p', projected: { sources: [{ secret: { name: 'proj' } }, { configMap: { name: 'projmap' } }] } },
+        { name: 'm', configMap: { name: 'map' } },
+        { name: 'c', persistentVolumeClaim: { claimName: 'claim' } },
+        { name: 'e', ephemeral: {} },
       ],
     }),
     pod('b', 'n2', { volumes: [{ name: 's', secret: { secretName: 'other' } }] }),
-    pod('m', 'n1', { volumes: [{ name: 's', secret: { secretName: 'mirrored' } }] }, { 'kubernetes.io/config.mirror': 'x' }),
+    pod(
+      'm',
+      'n1',
+      { volumes: [{ name: 's', secret: { secretName: 'mirrored' } }] },
+      { 'kubernetes.io/config.mirror': 'x' },
+    ),
   );
-  const volume = (name: string, claim: string) => ({ metadata: { name }, spec: { claimRef: { namespace: 'ns', name: claim }, csi: { driver: 'd', volumeHandle: 'h', nodeStageSecretRef: { namespace: 'csi', name: `stage-${name}` } } } });
+  const volume = (name: string, claim: string) => ({
+    metadata: { name },
+    spec: {
+      claimRef: { namespace: 'ns', name: claim },
+      csi: { driver: 'd', volumeHandle: 'h', nodeStageSecretRef: { namespace: 'csi', name: `stage-${name}` } },
+    },
+  });
   objects.put(PersistentVolumes, volume('pv1', 'claim'), volume('pv2', 'unused'));
   const ask = (more: Partial<AuthorizationAttributes>, user = { name: 'system:node:n1', groups: ['system:nodes'] }) =>
-    authorizer.authorize({ user, verb: 'get', isResourceRequest: true, apiGroup: '', apiVersion: 'v1', namespace: 'ns', resource: 'secrets', subresource: '', name: '', path: '', ...more }) as { decision: string; reason: string };
+    authorizer.authorize({
+      user,
+      verb: 'get',
+      isResourceRequest: true,
+      apiGroup: '',
+      apiVersion: 'v1',
+      namespace: 'ns',
+      resource: 'secrets',
+      subresource: '',
+      name: '',
+      path: '',
+      ...more,
+    }) as { decision: string; reason: string };
   return { objects, authorizer, ask };
 }
 
-const secret = (name: string, more: Partial<AuthorizationAttributes> = {}): Partial<AuthorizationAttributes> => ({ resource: 'secrets', name, ...more });
-const cluster = (more: Partial<AuthorizationAttributes>): Partial<AuthorizationAttributes> => ({ namespace: '', ...more });
-const lease = (more: Partial<AuthorizationAttributes>): Partial<AuthorizationAttributes> => ({ apiGroup: 'coordination.k8s.io', resource: 'leases', namespace: 'kube-node-lease', ...more });
+const secret = (name: string, more: Partial<AuthorizationAttributes> = {}): Partial<AuthorizationAttributes> => ({
+  resource: 'secrets',
+  name,
+  ...more,
+});
+const cluster = (more: Partial<AuthorizationAttributes>): Partial<AuthorizationAttributes> => ({
+  namespace: '',
+  ...more,
+});
+const lease = (more: Partial<AuthorizationAttributes>): Partial<AuthorizationAttributes> => ({
+  apiGroup: 'coordination.k8s.io',
+  resource: 'leases',
+  namespace: 'kube-node-lease',
+  ...more,
+});
 
 const cases: readonly [string, Partial<AuthorizationAttributes>, boolean, string?][] = [
   ['a secret of a volume', secret('vol'), true],
@@ -48,7 +88,12 @@ const cases: readonly [string, Partial<AuthorizationAttributes>, boolean, string
   ['a secret of a mirror pod', secret('mirrored'), false],
   ['the same name in another namespace', secret('vol', { namespace: 'x' }), false],
   ['all secrets', secret('', { verb: 'list' }), false, 'No Object name found'],
-  ['secrets of all namespaces', secret('vol', { namespace: '' }), false, 'can only read namespaced object of this type'],
+  [
+    'secrets of all namespaces',
+    secret('vol', { namespace: '' }),
+    false,
+    'can only read namespaced object of this type',
+  ],
   ['writing a secret', secret('vol', { verb: 'update' }), false, 'can only read resources of this type'],
   ['the secret a volume is staged with', secret('stage-pv1', { namespace: 'csi' }), true],
   ['that of a volume no pod uses', secret('stage-pv2', { namespace: 'csi' }), false],
@@ -57,30 +102,71 @@ const cases: readonly [string, Partial<AuthorizationAttributes>, boolean, string
   ['another config map', { resource: 'configmaps', name: 'x' }, false],
   ['a claim', { resource: 'persistentvolumeclaims', name: 'claim' }, true],
   ['an ephemeral claim', { resource: 'persistentvolumeclaims', name: 'a-e' }, true],
-  ['listing claims', { resource: 'persistentvolumeclaims', name: 'claim', verb: 'list' }, false, 'can only get individual resources of this type'],
+  [
+    'listing claims',
+    { resource: 'persistentvolumeclaims', name: 'claim', verb: 'list' },
+    false,
+    'can only get individual resources of this type',
+  ],
   ['writing a claim', { resource: 'persistentvolumeclaims', name: 'claim', verb: 'patch' }, false],
-  ["a claim's status", { resource: 'persistentvolumeclaims', name: 'claim', verb: 'patch', subresource: 'status' }, true],
-  ["another claim's status", { resource: 'persistentvolumeclaims', name: 'x', verb: 'patch', subresource: 'status' }, false],
+  [
+    "a claim's status",
+    { resource: 'persistentvolumeclaims', name: 'claim', verb: 'patch', subresource: 'status' },
+    true,
+  ],
+  [
+    "another claim's status",
+    { resource: 'persistentvolumeclaims', name: 'x', verb: 'patch', subresource: 'status' },
+    false,
+  ],
   ['the bound volume', cluster({ resource: 'persistentvolumes', name: 'pv1' }), true],
   ['another volume', cluster({ resource: 'persistentvolumes', name: 'pv2' }), false],
-  ["a token of the pod's account", { resource: 'serviceaccounts', name: 'bot', verb: 'create', subresource: 'token' }, true],
-  ['a token of another account', { resource: 'serviceaccounts', name: 'root', verb: 'create', subresource: 'token' }, false],
+  [
+    "a token of the pod's account",
+    { resource: 'serviceaccounts', name: 'bot', verb: 'create', subresource: 'token' },
+    true,
+  ],
+  [
+    'a token of another account',
+    { resource: 'serviceaccounts', name: 'root', verb: 'create', subresource: 'token' },
+    false,
+  ],
   ["the pod's account", { resource: 'serviceaccounts', name: 'bot' }, true],
   ['changing the account', { resource: 'serviceaccounts', name: 'bot', verb: 'update' }, false],
   ['its own lease', lease({ name: 'n1', verb: 'update' }), true],
   ['creating a lease', lease({ verb: 'create' }), true],
-  ["another's lease", lease({ name: 'n2', verb: 'update' }), false, 'can only access node lease with the same name as the requesting node'],
+  [
+    "another's lease",
+    lease({ name: 'n2', verb: 'update' }),
+    false,
+    'can only access node lease with the same name as the requesting node',
+  ],
   ['listing leases', lease({ verb: 'list' }), false],
   ['a lease elsewhere', lease({ name: 'n1', namespace: 'kube-system' }), false],
   ['its CSINode', cluster({ apiGroup: 'storage.k8s.io', resource: 'csinodes', name: 'n1' }), true],
   ["another's CSINode", cluster({ apiGroup: 'storage.k8s.io', resource: 'csinodes', name: 'n2' }), false],
   ['its own node', cluster({ resource: 'nodes', name: 'n1' }), true],
-  ['another node', cluster({ resource: 'nodes', name: 'n2' }), false, "node 'n1' cannot read 'n2', only its own Node object"],
-  ['all nodes', cluster({ resource: 'nodes', verb: 'list' }), false, "node 'n1' cannot read all nodes, only its own Node object"],
+  [
+    'another node',
+    cluster({ resource: 'nodes', name: 'n2' }),
+    false,
+    "node 'n1' cannot read 'n2', only its own Node object",
+  ],
+  [
+    'all nodes',
+    cluster({ resource: 'nodes', verb: 'list' }),
+    false,
+    "node 'n1' cannot read all nodes, only its own Node object",
+  ],
   ['deleting its node', cluster({ resource: 'nodes', name: 'n1', verb: 'delete' }), false],
   ['its own pods', { resource: 'pods', verb: 'list', namespace: '', fieldSelector: 'spec.nodeName=n1' }, true],
   ["another node's pods", { resource: 'pods', verb: 'list', namespace: '', fieldSelector: 'spec.nodeName=n2' }, false],
-  ['all pods', { resource: 'pods', verb: 'watch', namespace: '' }, false, 'can only list/watch pods with spec.nodeName field selector'],
+  [
+    'all pods',
+    { resource: 'pods', verb: 'watch', namespace: '' },
+    false,
+    'can only list/watch pods with spec.nodeName field selector',
+  ],
   ['a pod of its own', { resource: 'pods', name: 'a' }, true],
   ['its mirror pod', { resource: 'pods', name: 'm' }, true],
   ['a pod of another', { resource: 'pods', name: 'b' }, false],

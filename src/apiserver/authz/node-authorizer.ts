@@ -44,7 +44,8 @@ export function createNodeAuthorizer(objects: ObjectStore, nodeRules: readonly P
     stop,
     authorize(asked) {
       const { user } = asked;
-      if (!user.groups.includes('system:nodes') || !user.name.startsWith(PREFIX) || user.name.length === PREFIX.length) return NO_OPINION;
+      if (!user.groups.includes('system:nodes') || !user.name.startsWith(PREFIX) || user.name.length === PREFIX.length)
+        return NO_OPINION;
       const node = user.name.slice(PREFIX.length);
       const check = asked.isResourceRequest ? CHECKS[`${asked.apiGroup}/${asked.resource}`] : undefined;
       if (check !== undefined) return check(asked, { node, pods: podsByNode.get(node) ?? NO_PODS, objects });
@@ -65,21 +66,33 @@ const READ: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
 const GET: ReadonlySet<string> = new Set(['get']);
 
 const CHECKS: Readonly<Record<string, Check>> = {
-  '/secrets': namespaced((asked, view) => somePod(asked, view, (pod) => secretNames(pod).has(asked.name)) || secretOfVolume(asked, view)),
+  '/secrets': namespaced(
+    (asked, view) => somePod(asked, view, (pod) => secretNames(pod).has(asked.name)) || secretOfVolume(asked, view),
+  ),
   '/configmaps': namespaced((asked, view) => somePod(asked, view, (pod) => configMapNames(pod).has(asked.name))),
   '/persistentvolumeclaims': (asked, view) => {
-    if (asked.subresource === 'status') return verbIn(asked, STATUS_WRITES, 'can only update or patch the status of this type') ?? related(asked, view, (a, v) => somePod(a, v, (pod) => claimNames(pod).has(a.name)));
+    if (asked.subresource === 'status')
+      return (
+        verbIn(asked, STATUS_WRITES, 'can only update or patch the status of this type') ??
+        related(asked, view, (a, v) => somePod(a, v, (pod) => claimNames(pod).has(a.name)))
+      );
     return getOnly(asked) ?? related(asked, view, (a, v) => somePod(a, v, (pod) => claimNames(pod).has(a.name)));
   },
   '/persistentvolumes': (asked, view) => getOnly(asked) ?? related(asked, view, volumeOfPod),
   '/serviceaccounts': (asked, view) => {
-    const verdict = asked.subresource === 'token' ? verbIn(asked, CREATE, 'can only create tokens for individual service accounts') : (getOnly(asked));
-    return verdict ?? related(asked, view, (a, v) => somePod(a, v, (pod) => (pod.spec?.serviceAccountName ?? '') === a.name));
+    const verdict =
+      asked.subresource === 'token'
+        ? verbIn(asked, CREATE, 'can only create tokens for individual service accounts')
+        : getOnly(asked);
+    return (
+      verdict ?? related(asked, view, (a, v) => somePod(a, v, (pod) => (pod.spec?.serviceAccountName ?? '') === a.name))
+    );
   },
   '/nodes': authorizeNode,
   '/pods': authorizePod,
   'coordination.k8s.io/leases': (asked, view) => {
-    if (asked.namespace !== 'kube-node-lease') return no(`can only access leases in the "kube-node-lease" system namespace`);
+    if (asked.namespace !== 'kube-node-lease')
+      return no(`can only access leases in the "kube-node-lease" system namespace`);
     return ownNamed(asked, view, 'node lease');
   },
   'storage.k8s.io/csinodes': (asked, view) => ownNamed(asked, view, 'CSINode'),
@@ -94,12 +107,19 @@ function no(reason: string): AuthorizationDecision {
   return { decision: 'noOpinion', reason };
 }
 
-function verbIn(asked: AuthorizationAttributes, verbs: ReadonlySet<string>, why: string): AuthorizationDecision | undefined {
+function verbIn(
+  asked: AuthorizationAttributes,
+  verbs: ReadonlySet<string>,
+  why: string,
+): AuthorizationDecision | undefined {
   return verbs.has(asked.verb) ? undefined : no(why);
 }
 
 function getOnly(asked: AuthorizationAttributes): AuthorizationDecision | undefined {
-  return verbIn(asked, GET, 'can only get individual resources of this type') ?? (asked.subresource === '' ? undefined : no('cannot get subresource'));
+  return (
+    verbIn(asked, GET, 'can only get individual resources of this type') ??
+    (asked.subresource === '' ? undefined : no('cannot get subresource'))
+  );
 }
 
 /** Reads of objects in a namespace that something of the node's must refer to. */
@@ -112,7 +132,11 @@ function namespaced(refers: (asked: AuthorizationAttributes, view: NodeView) => 
   };
 }
 
-function related(asked: AuthorizationAttributes, view: NodeView, refers: (asked: AuthorizationAttributes, view: NodeView) => boolean): AuthorizationDecision {
+function related(
+  asked: AuthorizationAttributes,
+  view: NodeView,
+  refers: (asked: AuthorizationAttributes, view: NodeView) => boolean,
+): AuthorizationDecision {
   if (asked.name === '') return no('No Object name found');
   return refers(asked, view) ? ALLOW : no(`no relationship found between node '${view.node}' and this object`);
 }
@@ -138,7 +162,9 @@ function volumeOfPod(asked: Pick<AuthorizationAttributes, 'name'>, view: NodeVie
 function secretOfVolume(asked: AuthorizationAttributes, view: NodeView): boolean {
   if (![...view.pods.values()].some((pod) => !isMirror(pod) && claimNames(pod).size > 0)) return false;
   const wanted = `${asked.namespace}/${asked.name}`;
-  return view.objects.list(PersistentVolumes).some((volume) => volumeSecrets(volume).has(wanted) && volumeOfPod({ name: volume.metadata.name ?? '' }, view));
+  return view.objects
+    .list(PersistentVolumes)
+    .some((volume) => volumeSecrets(volume).has(wanted) && volumeOfPod({ name: volume.metadata.name ?? '' }, view));
 }
 
 function authorizeNode(asked: AuthorizationAttributes, { node }: NodeView): AuthorizationDecision {
@@ -147,7 +173,11 @@ function authorizeNode(asked: AuthorizationAttributes, { node }: NodeView): Auth
   if (NODE_WRITES.has(asked.verb)) return ALLOW; // Whose node it is, NodeRestriction checks.
   if (!READ.has(asked.verb)) return NO_OPINION;
   if (asked.name === node) return ALLOW;
-  return no(asked.name === '' ? `node '${node}' cannot read all nodes, only its own Node object` : `node '${node}' cannot read '${asked.name}', only its own Node object`);
+  return no(
+    asked.name === ''
+      ? `node '${node}' cannot read all nodes, only its own Node object`
+      : `node '${node}' cannot read '${asked.name}', only its own Node object`,
+  );
 }
 
 function authorizePod(asked: AuthorizationAttributes, view: NodeView): AuthorizationDecision {
@@ -159,7 +189,9 @@ function authorizePod(asked: AuthorizationAttributes, view: NodeView): Authoriza
   if (asked.verb === 'get') return related(asked, view, own);
   if (asked.verb !== 'list' && asked.verb !== 'watch') return NO_OPINION;
   if (selectedNode(asked.fieldSelector) === view.node) return ALLOW;
-  return asked.name === '' ? no('can only list/watch pods with spec.nodeName field selector') : related(asked, view, own);
+  return asked.name === ''
+    ? no('can only list/watch pods with spec.nodeName field selector')
+    : related(asked, view, own);
 }
 
 function selectedNode(fieldSelector: string | undefined): string | undefined {
@@ -175,7 +207,9 @@ function ownNamed(asked: AuthorizationAttributes, { node }: NodeView, what: stri
   const denied = verbIn(asked, OWN_VERBS, `can only get, create, update, patch, or delete a ${what}`);
   if (denied !== undefined) return denied;
   // A create carries its name in the body: NodeRestriction checks it.
-  return asked.verb === 'create' || asked.name === node ? ALLOW : no(`can only access ${what} with the same name as the requesting node`);
+  return asked.verb === 'create' || asked.name === node
+    ? ALLOW
+    : no(`can only access ${what} with the same name as the requesting node`);
 }
 
 function isMirror(pod: Pod): boolean {

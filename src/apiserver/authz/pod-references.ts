@@ -13,7 +13,16 @@ export function secretNames(pod: Pod): ReadonlySet<string> {
     add(volume.secret?.secretName);
     for (const source of volume.projected?.sources ?? []) add(source.secret?.name);
     add(volume.azureFile?.secretName);
-    for (const { secretRef } of [volume.cephfs, volume.cinder, volume.flexVolume, volume.iscsi, volume.rbd, volume.scaleIO, volume.storageos].map((v) => v ?? {})) add(secretRef?.name);
+    for (const { secretRef } of [
+      volume.cephfs,
+      volume.cinder,
+      volume.flexVolume,
+      volume.iscsi,
+      volume.rbd,
+      volume.scaleIO,
+      volume.storageos,
+    ].map((v) => v ?? {}))
+      add(secretRef?.name);
     add(volume.csi?.nodePublishSecretRef?.name);
   }
   for (const container of containersOf(pod.spec)) {
@@ -54,19 +63,48 @@ export function volumeSecrets(volume: PersistentVolume): ReadonlySet<string> {
   const { spec } = volume;
   const home = spec?.claimRef?.namespace ?? '';
   const add = (reference: SecretReference | undefined): void => {
-    if (reference?.name !== undefined && reference.name !== '') found.add(`${reference.namespace === undefined || reference.namespace === '' ? home : reference.namespace}/${reference.name}`);
+    if (reference?.name !== undefined && reference.name !== '')
+      found.add(
+        `${reference.namespace === undefined || reference.namespace === '' ? home : reference.namespace}/${reference.name}`,
+      );
   };
-  if (spec?.azureFile !== undefined) add({ name: spec.azureFile.secretName, namespace: spec.azureFile.secretNamespace ?? home });
-  for (const { secretRef } of [spec?.cephfs, spec?.cinder, spec?.flexVolume, spec?.iscsi, spec?.rbd, spec?.scaleIO, spec?.storageos].map((v) => v ?? {})) add(secretRef);
-  for (const reference of [spec?.csi?.controllerExpandSecretRef, spec?.csi?.nodePublishSecretRef, spec?.csi?.nodeStageSecretRef, spec?.csi?.nodeExpandSecretRef]) add(reference);
+  if (spec?.azureFile !== undefined)
+    add({ name: spec.azureFile.secretName, namespace: spec.azureFile.secretNamespace ?? home });
+  for (const { secretRef } of [
+    spec?.cephfs,
+    spec?.cinder,
+    spec?.flexVolume,
+    spec?.iscsi,
+    spec?.rbd,
+    spec?.scaleIO,
+    spec?.storageos,
+  ].map((v) => v ?? {}))
+    add(secretRef);
+  for (const reference of [
+    spec?.csi?.controllerExpandSecretRef,
+    spec?.csi?.nodePublishSecretRef,
+    spec?.csi?.nodeStageSecretRef,
+    spec?.csi?.nodeExpandSecretRef,
+  ])
+    add(reference);
   return found;
 }
 
 interface ReferringContainer {
-  readonly env?: readonly { readonly valueFrom?: { readonly secretKeyRef?: { readonly name?: string }; readonly configMapKeyRef?: { readonly name?: string } } }[];
-  readonly envFrom?: readonly { readonly secretRef?: { readonly name?: string }; readonly configMapRef?: { readonly name?: string } }[];
+  readonly env?: readonly {
+    readonly valueFrom?: {
+      readonly secretKeyRef?: { readonly name?: string };
+      readonly configMapKeyRef?: { readonly name?: string };
+    };
+  }[];
+  readonly envFrom?: readonly {
+    readonly secretRef?: { readonly name?: string };
+    readonly configMapRef?: { readonly name?: string };
+  }[];
 }
 
 function containersOf(spec: PodSpec | undefined): readonly ReferringContainer[] {
-  return spec === undefined ? [] : [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])];
+  return spec === undefined
+    ? []
+    : [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])];
 }

@@ -10,10 +10,22 @@ import { createTestObjects } from './testing-objects.ts';
 const apiGroup = 'rbac.authorization.k8s.io';
 const reader = { apiGroups: [''], resources: ['pods'], verbs: ['get'] };
 const asked = (user: Principal, more: Partial<AuthorizationAttributes> = {}): AuthorizationAttributes => ({
-  user, verb: 'get', isResourceRequest: true, apiGroup: '', apiVersion: 'v1', namespace: 'ns', resource: 'pods', subresource: '', name: 'a', path: '', ...more,
+  user,
+  verb: 'get',
+  isResourceRequest: true,
+  apiGroup: '',
+  apiVersion: 'v1',
+  namespace: 'ns',
+  resource: 'pods',
+  subresource: '',
+  name: 'a',
+  path: '',
+  ...more,
 });
 const binding = (name: string, subject: Subject, role: string, namespace?: string) => ({
-  metadata: { name, ...(namespace === undefined ? {} : { namespace }) }, subjects: [subject], roleRef: { apiGroup, kind: role.startsWith('c-') ? 'ClusterRole' : 'Role', name: role },
+  metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
+  subjects: [subject],
+  roleRef: { apiGroup, kind: role.startsWith('c-') ? 'ClusterRole' : 'Role', name: role },
 });
 
 function fixture() {
@@ -21,15 +33,24 @@ function fixture() {
   const rbac = createRbacAuthorizer(objects.store);
   objects.put(ClusterRoles, { metadata: { name: 'c-reader' }, rules: [reader] });
   objects.put(Roles, { metadata: { name: 'r-reader', namespace: 'ns' }, rules: [reader] });
-  return { objects, rbac, decide: (a: AuthorizationAttributes) => rbac.authorize(a) as { decision: string; reason: string } };
+  return {
+    objects,
+    rbac,
+    decide: (a: AuthorizationAttributes) => rbac.authorize(a) as { decision: string; reason: string },
+  };
 }
 const ann: Principal = { name: 'ann', groups: ['dev'] };
 const bot: Principal = { name: 'system:serviceaccount:ns:bot', groups: ['system:serviceaccounts'] };
 
 test('subjects: users, groups and service accounts', () => {
   const cases: readonly [Subject, Principal, boolean][] = [
-    [{ kind: 'User', name: 'ann' }, ann, true], [{ kind: 'User', name: 'bob' }, ann, false], [{ kind: 'Group', name: 'dev' }, ann, true], [{ kind: 'Group', name: 'ann' }, ann, false],
-    [{ kind: 'ServiceAccount', name: 'bot', namespace: 'ns' }, bot, true], [{ kind: 'ServiceAccount', name: 'bot', namespace: 'other' }, bot, false], [{ kind: 'User', name: bot.name }, bot, true],
+    [{ kind: 'User', name: 'ann' }, ann, true],
+    [{ kind: 'User', name: 'bob' }, ann, false],
+    [{ kind: 'Group', name: 'dev' }, ann, true],
+    [{ kind: 'Group', name: 'ann' }, ann, false],
+    [{ kind: 'ServiceAccount', name: 'bot', namespace: 'ns' }, bot, true],
+    [{ kind: 'ServiceAccount', name: 'bot', namespace: 'other' }, bot, false],
+    [{ kind: 'User', name: bot.name }, bot, true],
   ];
   for (const [subject, user, wanted] of cases) {
     const { objects, decide } = fixture();
@@ -48,7 +69,7 @@ test('a role binding counts in its namespace only, also with a cluster role', ()
   }
 });
 
-test('a service account without a namespace is of the binding\'s', () => {
+test("a service account without a namespace is of the binding's", () => {
   const { objects, decide } = fixture();
   objects.put(RoleBindings, binding('b', { kind: 'ServiceAccount', name: 'bot' }, 'r-reader', 'ns'));
   assert.equal(decide(asked(bot)).decision, 'allow');
@@ -57,15 +78,27 @@ test('a service account without a namespace is of the binding\'s', () => {
 test('the reason names the binding', () => {
   const { objects, decide } = fixture();
   objects.put(ClusterRoleBindings, binding('all', { kind: 'Group', name: 'dev' }, 'c-reader'));
-  assert.equal(decide(asked(ann)).reason, 'RBAC: allowed by ClusterRoleBinding "all" of ClusterRole "c-reader" to Group "dev"');
-  objects.put(RoleBindings, binding('bots', { kind: 'ServiceAccount', name: 'bot', namespace: 'ns' }, 'r-reader', 'ns'));
-  assert.equal(decide(asked(bot)).reason, 'RBAC: allowed by RoleBinding "bots/ns" of Role "r-reader" to ServiceAccount "bot/ns"');
+  assert.equal(
+    decide(asked(ann)).reason,
+    'RBAC: allowed by ClusterRoleBinding "all" of ClusterRole "c-reader" to Group "dev"',
+  );
+  objects.put(
+    RoleBindings,
+    binding('bots', { kind: 'ServiceAccount', name: 'bot', namespace: 'ns' }, 'r-reader', 'ns'),
+  );
+  assert.equal(
+    decide(asked(bot)).reason,
+    'RBAC: allowed by RoleBinding "bots/ns" of Role "r-reader" to ServiceAccount "bot/ns"',
+  );
 });
 
 test('a missing role is named in the refusal', () => {
   const { objects, decide } = fixture();
   objects.put(ClusterRoleBindings, binding('b', { kind: 'User', name: 'ann' }, 'c-none'));
-  assert.deepEqual(decide(asked(ann)), { decision: 'noOpinion', reason: 'RBAC: clusterrole.rbac.authorization.k8s.io "c-none" not found' });
+  assert.deepEqual(decide(asked(ann)), {
+    decision: 'noOpinion',
+    reason: 'RBAC: clusterrole.rbac.authorization.k8s.io "c-none" not found',
+  });
 });
 
 test('changes count at once', () => {

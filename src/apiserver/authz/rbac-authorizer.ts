@@ -34,12 +34,17 @@ const NO_OPINION: AuthorizationDecision = { decision: 'noOpinion', reason: '' };
 export function createRbacAuthorizer(objects: ObjectStore): RbacAuthorizer {
   const bySubject = new Map<string, Map<string, Grant>>();
   const follow = (object: Binding | undefined, old: Binding | undefined): void => {
-    if (old !== undefined) for (const subject of old.subjects ?? []) forget(bySubject, subjectKey(subject, namespaceOf(old)), old);
+    if (old !== undefined)
+      for (const subject of old.subjects ?? []) forget(bySubject, subjectKey(subject, namespaceOf(old)), old);
     if (object !== undefined) for (const subject of object.subjects ?? []) remember(bySubject, object, subject);
   };
   const stops = [objects.onChange(ClusterRoleBindings, follow), objects.onChange(RoleBindings, follow)];
 
-  const visit = (user: Principal, namespace: string, onGrant: (grant: Grant, rules: readonly PolicyRule[] | undefined) => boolean): void => {
+  const visit = (
+    user: Principal,
+    namespace: string,
+    onGrant: (grant: Grant, rules: readonly PolicyRule[] | undefined) => boolean,
+  ): void => {
     for (const key of principalKeys(user)) {
       for (const grant of bySubject.get(key)?.values() ?? []) {
         const bound = namespaceOf(grant.binding);
@@ -57,7 +62,8 @@ export function createRbacAuthorizer(objects: ObjectStore): RbacAuthorizer {
         else if (rules.some((rule) => ruleAllows(rule, asked))) allowed = grant;
         return allowed !== undefined;
       });
-      if (allowed !== undefined) return (allowed.allow ??= { decision: 'allow', reason: `RBAC: allowed by ${describe(allowed)}` });
+      if (allowed !== undefined)
+        return (allowed.allow ??= { decision: 'allow', reason: `RBAC: allowed by ${describe(allowed)}` });
       return missing === undefined ? NO_OPINION : { decision: 'noOpinion', reason: `RBAC: ${listText([...missing])}` };
     },
     rulesFor(user, namespace) {
@@ -76,9 +82,10 @@ export function createRbacAuthorizer(objects: ObjectStore): RbacAuthorizer {
 
 /** Undefined when the role does not exist. */
 function rulesOf(objects: ObjectStore, binding: Binding): readonly PolicyRule[] | undefined {
-  const role = binding.roleRef.kind === 'Role'
-    ? objects.get(Roles, namespaceOf(binding), binding.roleRef.name)
-    : objects.get(ClusterRoles, '', binding.roleRef.name);
+  const role =
+    binding.roleRef.kind === 'Role'
+      ? objects.get(Roles, namespaceOf(binding), binding.roleRef.name)
+      : objects.get(ClusterRoles, '', binding.roleRef.name);
   return role === undefined ? undefined : (role.rules ?? []);
 }
 

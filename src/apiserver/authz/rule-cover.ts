@@ -22,7 +22,8 @@ function breakDown(rule: PolicyRule): PolicyRule[] {
       }
     }
   }
-  for (const url of rule.nonResourceURLs ?? []) for (const verb of rule.verbs) parts.push({ nonResourceURLs: [url], verbs: [verb] });
+  for (const url of rule.nonResourceURLs ?? [])
+    for (const verb of rule.verbs) parts.push({ nonResourceURLs: [url], verbs: [verb] });
   return parts;
 }
 
@@ -33,7 +34,8 @@ function covers(held: PolicyRule, part: PolicyRule): boolean {
     all(part.apiGroups, (group) => has(held.apiGroups, group)) &&
     all(part.resources, (resource) => coversResource(held.resources ?? [], resource)) &&
     all(part.nonResourceURLs, (url) => (held.nonResourceURLs ?? []).some((pattern) => coversUrl(pattern, url))) &&
-    (names.length === 0 || ((part.resourceNames ?? []).length > 0 && all(part.resourceNames, (name) => names.includes(name))))
+    (names.length === 0 ||
+      ((part.resourceNames ?? []).length > 0 && all(part.resourceNames, (name) => names.includes(name))))
   );
 }
 
@@ -59,7 +61,11 @@ export function compactRules(rules: readonly PolicyRule[]): PolicyRule[] {
   const others: PolicyRule[] = [];
   const simple = new Map<string, PolicyRule>();
   for (const rule of rules) {
-    const isSimple = (rule.nonResourceURLs ?? []).length === 0 && rule.apiGroups?.length === 1 && rule.resources?.length === 1 && (rule.resourceNames ?? []).length <= 1;
+    const isSimple =
+      (rule.nonResourceURLs ?? []).length === 0 &&
+      rule.apiGroups?.length === 1 &&
+      rule.resources?.length === 1 &&
+      (rule.resourceNames ?? []).length <= 1;
     if (!isSimple) {
       others.push(rule);
       continue;
@@ -74,9 +80,16 @@ export function compactRules(rules: readonly PolicyRule[]): PolicyRule[] {
 /** `{APIGroups:["apps"], Resources:["deployments"], Verbs:["get" "list"]}`. */
 export function ruleText(rule: PolicyRule): string {
   const parts = [
-    ['APIGroups', rule.apiGroups], ['Resources', rule.resources], ['NonResourceURLs', rule.nonResourceURLs], ['ResourceNames', rule.resourceNames], ['Verbs', rule.verbs],
+    ['APIGroups', rule.apiGroups],
+    ['Resources', rule.resources],
+    ['NonResourceURLs', rule.nonResourceURLs],
+    ['ResourceNames', rule.resourceNames],
+    ['Verbs', rule.verbs],
   ] as const;
-  return `{${parts.filter(([, values]) => values !== undefined && values.length > 0).map(([name, values]) => `${name}:${quotedList(values ?? [])}`).join(', ')}}`;
+  return `{${parts
+    .filter(([, values]) => values !== undefined && values.length > 0)
+    .map(([name, values]) => `${name}:${quotedList(values ?? [])}`)
+    .join(', ')}}`;
 }
 
 /** A list as Go prints it with `%q`. */

@@ -5,7 +5,16 @@ import type { AuthorizationAttributes } from './contract.ts';
 import { ruleAllows } from './rule-matching.ts';
 
 const base: AuthorizationAttributes = {
-  user: { name: 'u', groups: [] }, verb: 'get', isResourceRequest: true, apiGroup: '', apiVersion: 'v1', namespace: 'ns', resource: 'pods', subresource: '', name: 'a', path: '',
+  user: { name: 'u', groups: [] },
+  verb: 'get',
+  isResourceRequest: true,
+  apiGroup: '',
+  apiVersion: 'v1',
+  namespace: 'ns',
+  resource: 'pods',
+  subresource: '',
+  name: 'a',
+  path: '',
 };
 const pods: PolicyRule = { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] };
 
@@ -35,8 +44,14 @@ for (const [name, rule, asked, wanted] of resourceCases) {
 }
 
 const urlCases: readonly [string, string, boolean][] = [
-  ['*', '/anything', true], ['/healthz', '/healthz', true], ['/healthz', '/healthz/ping', false], ['/healthz/*', '/healthz/ping', true], ['/healthz/*', '/healthz', false],
-  ['/healthz*', '/healthz', true], ['/api/*/x', '/api/v1/x', false], ['/metrics**', '/metrics/x', true],
+  ['*', '/anything', true],
+  ['/healthz', '/healthz', true],
+  ['/healthz', '/healthz/ping', false],
+  ['/healthz/*', '/healthz/ping', true],
+  ['/healthz/*', '/healthz', false],
+  ['/healthz*', '/healthz', true],
+  ['/api/*/x', '/api/v1/x', false],
+  ['/metrics**', '/metrics/x', true],
 ];
 for (const [pattern, path, wanted] of urlCases) {
   test(`path rule: ${pattern} ${wanted ? 'covers' : 'does not cover'} ${path}`, () => {

@@ -5,13 +5,17 @@ import type { AuthorizationAttributes } from './contract.ts';
 /** Whether `rule` allows what is asked for. */
 export function ruleAllows(rule: PolicyRule, asked: AuthorizationAttributes): boolean {
   if (!asked.isResourceRequest) {
-    return has(rule.verbs, asked.verb) && (rule.nonResourceURLs ?? []).some((pattern) => urlMatches(pattern, asked.path));
+    return (
+      has(rule.verbs, asked.verb) && (rule.nonResourceURLs ?? []).some((pattern) => urlMatches(pattern, asked.path))
+    );
   }
   return (
     has(rule.verbs, asked.verb) &&
     has(rule.apiGroups, asked.apiGroup) &&
     resourceMatches(rule.resources ?? [], asked.resource, asked.subresource) &&
-    (rule.resourceNames === undefined || rule.resourceNames.length === 0 || (asked.name !== '' && rule.resourceNames.includes(asked.name)))
+    (rule.resourceNames === undefined ||
+      rule.resourceNames.length === 0 ||
+      (asked.name !== '' && rule.resourceNames.includes(asked.name)))
   );
 }
 

@@ -20,15 +20,21 @@ export function createTestObjects(): TestObjects {
   const objects = new Map<string, KubernetesObject>();
   const fresh = new Map<string, KubernetesObject>();
   const listeners = new Map<string, Set<Listener>>();
-  const keyOf = (info: ResourceInfo, namespace: string | undefined, name: string | undefined): string => `${groupResourceOf(info)}|${namespace ?? ''}|${name ?? ''}`;
+  const keyOf = (info: ResourceInfo, namespace: string | undefined, name: string | undefined): string =>
+    `${groupResourceOf(info)}|${namespace ?? ''}|${name ?? ''}`;
   const tell = (info: ResourceInfo, object: KubernetesObject | undefined, old: KubernetesObject | undefined): void => {
     for (const listener of listeners.get(groupResourceOf(info)) ?? []) listener(object, old);
   };
-  const all = (info: ResourceInfo): KubernetesObject[] => [...objects].filter(([key]) => key.startsWith(`${groupResourceOf(info)}|`)).map(([, object]) => object);
+  const all = (info: ResourceInfo): KubernetesObject[] =>
+    [...objects].filter(([key]) => key.startsWith(`${groupResourceOf(info)}|`)).map(([, object]) => object);
   const store: Partial<ObjectStore> = {
     get: (info, namespace, name) => objects.get(keyOf(info, namespace, name)) as never,
-    list: (info, namespace) => all(info).filter((o) => namespace === undefined || namespace === '' || o.metadata.namespace === namespace) as never,
-    getFresh: async (info, namespace, name) => (fresh.get(keyOf(info, namespace, name)) ?? objects.get(keyOf(info, namespace, name))) as never,
+    list: (info, namespace) =>
+      all(info).filter(
+        (o) => namespace === undefined || namespace === '' || o.metadata.namespace === namespace,
+      ) as never,
+    getFresh: async (info, namespace, name) =>
+      (fresh.get(keyOf(info, namespace, name)) ?? objects.get(keyOf(info, namespace, name))) as never,
     onChange(info, listener) {
       const mine = listener as unknown as Listener;
       const known = listeners.get(groupResourceOf(info)) ?? new Set();

@@ -9,9 +9,20 @@ import { rules } from './rule.ts';
 test('the shorthand', () => {
   assert.deepEqual(rules('r pods'), [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] }]);
   assert.deepEqual(rules('create,r serviceaccounts')[0]?.verbs, ['create', 'get', 'list', 'watch']);
-  assert.deepEqual(rules('get,rw rbac:roles')[0]?.verbs, ['get', 'list', 'watch', 'create', 'delete', 'deletecollection', 'patch', 'update']);
+  assert.deepEqual(rules('get,rw rbac:roles')[0]?.verbs, [
+    'get',
+    'list',
+    'watch',
+    'create',
+    'delete',
+    'deletecollection',
+    'patch',
+    'update',
+  ]);
   assert.deepEqual(rules('get pods,apps:deployments/scale,services#a#b'), [
-    { apiGroups: [''], resources: ['pods'], verbs: ['get'] }, { apiGroups: ['apps'], resources: ['deployments/scale'], verbs: ['get'] }, { apiGroups: [''], resources: ['services'], verbs: ['get'], resourceNames: ['a', 'b'] },
+    { apiGroups: [''], resources: ['pods'], verbs: ['get'] },
+    { apiGroups: ['apps'], resources: ['deployments/scale'], verbs: ['get'] },
+    { apiGroups: [''], resources: ['services'], verbs: ['get'], resourceNames: ['a', 'b'] },
   ]);
   assert.deepEqual(rules('get /healthz,/livez'), [{ nonResourceURLs: ['/healthz', '/livez'], verbs: ['get'] }]);
   assert.throws(() => rules('get'), /malformed/);
@@ -26,32 +37,107 @@ test('every bound role exists', () => {
   const clusterRoles = new Set(bootstrapClusterRoles().map((r) => r.metadata.name));
   for (const { roleRef } of bootstrapClusterRoleBindings()) assert.ok(clusterRoles.has(roleRef.name), roleRef.name);
   const { roles, bindings } = bootstrapNamespacedRoles();
-  for (const { metadata, roleRef } of bindings) assert.ok(roles.some((r) => r.metadata.namespace === metadata.namespace && r.metadata.name === roleRef.name), roleRef.name);
+  for (const { metadata, roleRef } of bindings)
+    assert.ok(
+      roles.some((r) => r.metadata.namespace === metadata.namespace && r.metadata.name === roleRef.name),
+      roleRef.name,
+    );
 });
 
 test('names as upstream', () => {
   const roles = bootstrapClusterRoles().map((r) => r.metadata.name);
   const wanted = [
-    'cluster-admin', 'admin', 'edit', 'view', 'system:aggregate-to-admin', 'system:aggregate-to-edit', 'system:aggregate-to-view', 'system:discovery', 'system:basic-user', 'system:public-info-viewer',
-    'system:monitoring', 'system:node', 'system:node-proxier', 'system:node-bootstrapper', 'system:node-problem-detector', 'system:kubelet-api-admin', 'system:kube-scheduler', 'system:volume-scheduler',
-    'system:kube-controller-manager', 'system:kube-dns', 'system:kube-aggregator', 'system:heapster', 'system:auth-delegator', 'system:persistent-volume-provisioner',
-    'system:service-account-issuer-discovery', 'system:controller:resource-claim-controller', 'system:controller:volumeattributesclass-protection-controller',
-    'system:controller:clusterrole-aggregation-controller', 'system:controller:legacy-service-account-token-cleaner', 'system:certificates.k8s.io:kubelet-serving-approver',
+    'cluster-admin',
+    'admin',
+    'edit',
+    'view',
+    'system:aggregate-to-admin',
+    'system:aggregate-to-edit',
+    'system:aggregate-to-view',
+    'system:discovery',
+    'system:basic-user',
+    'system:public-info-viewer',
+    'system:monitoring',
+    'system:node',
+    'system:node-proxier',
+    'system:node-bootstrapper',
+    'system:node-problem-detector',
+    'system:kubelet-api-admin',
+    'system:kube-scheduler',
+    'system:volume-scheduler',
+    'system:kube-controller-manager',
+    'system:kube-dns',
+    'system:kube-aggregator',
+    'system:heapster',
+    'system:auth-delegator',
+    'system:persistent-volume-provisioner',
+    'system:service-account-issuer-discovery',
+    'system:controller:resource-claim-controller',
+    'system:controller:volumeattributesclass-protection-controller',
+    'system:controller:clusterrole-aggregation-controller',
+    'system:controller:legacy-service-account-token-cleaner',
+    'system:certificates.k8s.io:kubelet-serving-approver',
   ];
   for (const name of wanted) assert.ok(roles.includes(name), name);
   assert.equal(new Set(roles).size, roles.length, 'no name twice');
   const { bindings } = bootstrapNamespacedRoles();
-  assert.ok(bindings.some((b) => b.metadata.name === 'system::extension-apiserver-authentication-reader' && b.roleRef.name === 'extension-apiserver-authentication-reader'));
+  assert.ok(
+    bindings.some(
+      (b) =>
+        b.metadata.name === 'system::extension-apiserver-authentication-reader' &&
+        b.roleRef.name === 'extension-apiserver-authentication-reader',
+    ),
+  );
 });
 
 const rights: readonly [role: string, can: string[], cannot: string[]][] = [
-  ['system:aggregate-to-view', ['get pods,pods/log,services', 'watch apps:deployments'], ['get secrets', 'create pods', 'get rbac:roles', 'get nodes']],
-  ['system:aggregate-to-edit', ['get secrets', 'create pods/exec,pods/eviction', 'deletecollection apps:statefulsets', 'create serviceaccounts/token'], ['create rbac:roles', 'update resourcequotas', 'delete namespaces']],
-  ['system:aggregate-to-admin', ['create rbac:rolebindings', 'create authorization:localsubjectaccessreviews'], ['update resourcequotas', 'escalate rbac:roles']],
-  ['system:kube-scheduler', ['create pods/binding', 'patch pods/status', 'delete pods', 'r policy:poddisruptionbudgets', 'update coordination:leases#kube-scheduler', 'r storage:csinodes'], ['create pods', 'get secrets']],
-  ['system:node', ['create,get nodes', 'patch pods/status', 'create serviceaccounts/token', 'r services'], ['delete nodes', 'create pods/binding']],
-  ['system:controller:replicaset-controller', ['create,delete pods', 'update apps:replicasets/status'], ['delete apps:replicasets']],
-  ['system:controller:generic-garbage-collector', ['delete apps:deployments', 'patch example.com:anything'], ['create pods']],
+  [
+    'system:aggregate-to-view',
+    ['get pods,pods/log,services', 'watch apps:deployments'],
+    ['get secrets', 'create pods', 'get rbac:roles', 'get nodes'],
+  ],
+  [
+    'system:aggregate-to-edit',
+    [
+      'get secrets',
+      'create pods/exec,pods/eviction',
+      'deletecollection apps:statefulsets',
+      'create serviceaccounts/token',
+    ],
+    ['create rbac:roles', 'update resourcequotas', 'delete namespaces'],
+  ],
+  [
+    'system:aggregate-to-admin',
+    ['create rbac:rolebindings', 'create authorization:localsubjectaccessreviews'],
+    ['update resourcequotas', 'escalate rbac:roles'],
+  ],
+  [
+    'system:kube-scheduler',
+    [
+      'create pods/binding',
+      'patch pods/status',
+      'delete pods',
+      'r policy:poddisruptionbudgets',
+      'update coordination:leases#kube-scheduler',
+      'r storage:csinodes',
+    ],
+    ['create pods', 'get secrets'],
+  ],
+  [
+    'system:node',
+    ['create,get nodes', 'patch pods/status', 'create serviceaccounts/token', 'r services'],
+    ['delete nodes', 'create pods/binding'],
+  ],
+  [
+    'system:controller:replicaset-controller',
+    ['create,delete pods', 'update apps:replicasets/status'],
+    ['delete apps:replicasets'],
+  ],
+  [
+    'system:controller:generic-garbage-collector',
+    ['delete apps:deployments', 'patch example.com:anything'],
+    ['create pods'],
+  ],
 ];
 for (const [name, can, cannot] of rights) {
   test(`${name} may what it should, and no more`, () => {
@@ -64,18 +150,45 @@ for (const [name, can, cannot] of rights) {
 test('reconciling gives back what was taken and keeps what was added', () => {
   const wanted: ClusterRole = { metadata: { name: 'r', labels: { a: '1' } }, rules: rules('get pods', 'list pods') };
   assert.equal(reconcileBootstrap(wanted, wanted), undefined);
-  const changed: ClusterRole = { metadata: { name: 'r', labels: { a: '2', b: '3' } }, rules: rules('list pods', 'get secrets') };
-  assert.deepEqual(reconcileBootstrap(changed, wanted), { metadata: { name: 'r', labels: { a: '2', b: '3' } }, rules: rules('list pods', 'get secrets', 'get pods') });
-  assert.equal(reconcileBootstrap({ ...changed, metadata: { name: 'r', annotations: { 'rbac.authorization.kubernetes.io/autoupdate': 'false' } } }, wanted), undefined);
+  const changed: ClusterRole = {
+    metadata: { name: 'r', labels: { a: '2', b: '3' } },
+    rules: rules('list pods', 'get secrets'),
+  };
+  assert.deepEqual(reconcileBootstrap(changed, wanted), {
+    metadata: { name: 'r', labels: { a: '2', b: '3' } },
+    rules: rules('list pods', 'get secrets', 'get pods'),
+  });
+  assert.equal(
+    reconcileBootstrap(
+      { ...changed, metadata: { name: 'r', annotations: { 'rbac.authorization.kubernetes.io/autoupdate': 'false' } } },
+      wanted,
+    ),
+    undefined,
+  );
   const aggregated: ClusterRole = { metadata: { name: 'view' }, aggregationRule: { clusterRoleSelectors: [{}] } };
-  assert.deepEqual(reconcileBootstrap({ ...aggregated, rules: rules('get pods') }, { ...aggregated, metadata: { name: 'view', labels: { x: 'y' } } })?.rules, rules('get pods'));
+  assert.deepEqual(
+    reconcileBootstrap(
+      { ...aggregated, rules: rules('get pods') },
+      { ...aggregated, metadata: { name: 'view', labels: { x: 'y' } } },
+    )?.rules,
+    rules('get pods'),
+  );
 });
 
 test('the scheduler may read and write all it does', () => {
-  const held = bootstrapClusterRoles().filter((r) => ['system:kube-scheduler', 'system:volume-scheduler'].includes(r.metadata.name ?? '')).flatMap((r) => r.rules ?? []);
+  const held = bootstrapClusterRoles()
+    .filter((r) => ['system:kube-scheduler', 'system:volume-scheduler'].includes(r.metadata.name ?? ''))
+    .flatMap((r) => r.rules ?? []);
   const needs = rules(
-    'r nodes,pods,services,replicationcontrollers,persistentvolumeclaims,persistentvolumes,namespaces', 'r apps:replicasets,apps:statefulsets', 'r storage:storageclasses',
-    'r policy:poddisruptionbudgets', 'delete pods', 'create pods/binding', 'patch pods/status', 'patch persistentvolumeclaims', 'create,patch events',
+    'r nodes,pods,services,replicationcontrollers,persistentvolumeclaims,persistentvolumes,namespaces',
+    'r apps:replicasets,apps:statefulsets',
+    'r storage:storageclasses',
+    'r policy:poddisruptionbudgets',
+    'delete pods',
+    'create pods/binding',
+    'patch pods/status',
+    'patch persistentvolumeclaims',
+    'create,patch events',
   );
   assert.deepEqual(uncovered(held, needs), []);
 });

@@ -4,14 +4,33 @@
  */
 import { deepEqual } from '../../base/equal.ts';
 import {
-  ClusterRoleBindings, ClusterRoles, EndpointSlices, Endpoints, FlowSchemas, Namespaces, PriorityClasses,
-  PriorityLevelConfigurations, RoleBindings, Roles, Services,
+  ClusterRoleBindings,
+  ClusterRoles,
+  EndpointSlices,
+  Endpoints,
+  FlowSchemas,
+  Namespaces,
+  PriorityClasses,
+  PriorityLevelConfigurations,
+  RoleBindings,
+  Roles,
+  Services,
 } from '../../api/gen/resources.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
-import { kubernetesEndpointSlice, kubernetesEndpoints, kubernetesService, type AdvertisedAddress } from './kubernetes-service.ts';
-import { bootstrapFlowSchemas, bootstrapNamespaces, bootstrapPriorityClasses, bootstrapPriorityLevels } from './objects.ts';
+import {
+  kubernetesEndpointSlice,
+  kubernetesEndpoints,
+  kubernetesService,
+  type AdvertisedAddress,
+} from './kubernetes-service.ts';
+import {
+  bootstrapFlowSchemas,
+  bootstrapNamespaces,
+  bootstrapPriorityClasses,
+  bootstrapPriorityLevels,
+} from './objects.ts';
 import { bootstrapClusterRoleBindings, bootstrapClusterRoles, bootstrapNamespacedRoles } from './policy.ts';
 import { reconcileBootstrap } from './reconcile-policy.ts';
 
@@ -42,22 +61,36 @@ export async function bootstrapCluster(objects: ObjectStore, config: BootstrapCo
  * Brings the `kubernetes` Service and its endpoints back when somebody deletes or changes them. Returns what ends it.
  * Upstream: the kubernetesservice controller's loop.
  */
-export function keepKubernetesService(objects: ObjectStore, config: BootstrapConfig, onError: (error: unknown) => void): () => void {
+export function keepKubernetesService(
+  objects: ObjectStore,
+  config: BootstrapConfig,
+  onError: (error: unknown) => void,
+): () => void {
   let running: Promise<void> | undefined;
   const restore = (now: KubernetesObject | undefined, old: KubernetesObject | undefined): void => {
     const { name, namespace } = (now ?? old)?.metadata ?? {};
     if (name !== 'kubernetes' || namespace !== 'default' || now === old) return;
-    running ??= publishKubernetesService(objects, config).catch(onError).finally(() => {
-      running = undefined;
-    });
+    running ??= publishKubernetesService(objects, config)
+      .catch(onError)
+      .finally(() => {
+        running = undefined;
+      });
   };
-  const stops = [objects.onChange(Services, restore), objects.onChange(Endpoints, restore), objects.onChange(EndpointSlices, restore)];
+  const stops = [
+    objects.onChange(Services, restore),
+    objects.onChange(Endpoints, restore),
+    objects.onChange(EndpointSlices, restore),
+  ];
   return () => {
     for (const stop of stops) stop();
   };
 }
 
-async function reconcile<T extends KubernetesObject>(objects: ObjectStore, info: ResourceInfo<T>, wanted: T): Promise<void> {
+async function reconcile<T extends KubernetesObject>(
+  objects: ObjectStore,
+  info: ResourceInfo<T>,
+  wanted: T,
+): Promise<void> {
   const { name = '', namespace = '' } = wanted.metadata;
   const current = await objects.ensure(info, wanted);
   if (reconcileBootstrap(current, wanted) === undefined) return;
@@ -67,15 +100,26 @@ async function reconcile<T extends KubernetesObject>(objects: ObjectStore, info:
 async function publishKubernetesService(objects: ObjectStore, config: BootstrapConfig): Promise<void> {
   const targetPort = config.advertised[0]?.port ?? 443;
   const service = kubernetesService(config.kubernetesServiceIp, targetPort);
-  await replace(objects, Services, { wanted: service, merge: (now) => ({ ...now, spec: { ...now.spec, ...service.spec } }) });
+  await replace(objects, Services, {
+    wanted: service,
+    merge: (now) => ({ ...now, spec: { ...now.spec, ...service.spec } }),
+  });
   const endpoints = kubernetesEndpoints(config.advertised);
-  await replace(objects, Endpoints, { wanted: endpoints, merge: (now) => ({ ...now, subsets: endpoints.subsets ?? [] }) });
+  await replace(objects, Endpoints, {
+    wanted: endpoints,
+    merge: (now) => ({ ...now, subsets: endpoints.subsets ?? [] }),
+  });
   const slice = kubernetesEndpointSlice(config.advertised);
-  await replace(objects, EndpointSlices, { wanted: slice, merge: (now) => ({ ...now, endpoints: slice.endpoints, ports: slice.ports ?? [] }) });
+  await replace(objects, EndpointSlices, {
+    wanted: slice,
+    merge: (now) => ({ ...now, endpoints: slice.endpoints, ports: slice.ports ?? [] }),
+  });
 }
 
 async function replace<T extends KubernetesObject>(
-  objects: ObjectStore, info: ResourceInfo<T>, { wanted, merge }: { wanted: T; merge: (now: T) => T },
+  objects: ObjectStore,
+  info: ResourceInfo<T>,
+  { wanted, merge }: { wanted: T; merge: (now: T) => T },
 ): Promise<void> {
   await objects.ensure(info, wanted);
   await objects.guaranteedUpdate(info, wanted.metadata.namespace ?? '', wanted.metadata.name ?? '', (now) => {

@@ -17,10 +17,17 @@ export interface AdvertisedAddress {
 export function kubernetesService(clusterIp: string, targetPort: number): Service {
   const family = clusterIp.includes(':') ? 'IPv6' : 'IPv4';
   return {
-    apiVersion: 'v1', kind: 'Service', metadata: { name: 'kubernetes', namespace: 'default', labels: { ...LABELS } },
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'kubernetes', namespace: 'default', labels: { ...LABELS } },
     spec: {
-      type: 'ClusterIP', clusterIP: clusterIp, clusterIPs: [clusterIp], ipFamilies: [family], ipFamilyPolicy: 'SingleStack',
-      internalTrafficPolicy: 'Cluster', sessionAffinity: 'None',
+      type: 'ClusterIP',
+      clusterIP: clusterIp,
+      clusterIPs: [clusterIp],
+      ipFamilies: [family],
+      ipFamilyPolicy: 'SingleStack',
+      internalTrafficPolicy: 'Cluster',
+      sessionAffinity: 'None',
       ports: [{ name: 'https', protocol: 'TCP', port: 443, targetPort }],
     },
     status: { loadBalancer: {} },
@@ -31,8 +38,13 @@ export function kubernetesService(clusterIp: string, targetPort: number): Servic
 export function kubernetesEndpoints(addresses: readonly AdvertisedAddress[]): EndpointsObject {
   const port = addresses[0]?.port ?? 443;
   return {
-    apiVersion: 'v1', kind: 'Endpoints',
-    metadata: { name: 'kubernetes', namespace: 'default', labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } },
+    apiVersion: 'v1',
+    kind: 'Endpoints',
+    metadata: {
+      name: 'kubernetes',
+      namespace: 'default',
+      labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' },
+    },
     subsets: [{ addresses: addresses.map((a) => ({ ip: a.ip })), ports: [{ name: 'https', port, protocol: 'TCP' }] }],
   };
 }
@@ -41,7 +53,8 @@ export function kubernetesEndpoints(addresses: readonly AdvertisedAddress[]): En
 export function kubernetesEndpointSlice(addresses: readonly AdvertisedAddress[]): EndpointSlice {
   const first = addresses[0];
   return {
-    apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice',
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
     metadata: { name: 'kubernetes', namespace: 'default', labels: { 'kubernetes.io/service-name': 'kubernetes' } },
     addressType: first !== undefined && first.ip.includes(':') ? 'IPv6' : 'IPv4',
     endpoints: addresses.map((a) => ({ addresses: [a.ip], conditions: { ready: true } })),

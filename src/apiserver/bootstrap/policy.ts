@@ -20,9 +20,12 @@ const account = (name: string): Subject => ({ kind: 'ServiceAccount', name, name
 
 function clusterRole(name: string, role: BootstrapRole): ClusterRole {
   return {
-    apiVersion: API_VERSION, kind: 'ClusterRole',
+    apiVersion: API_VERSION,
+    kind: 'ClusterRole',
     metadata: { name, labels: { ...LABELS, ...role.labels }, annotations: { ...ANNOTATIONS } },
-    ...(role.aggregate === undefined ? {} : { aggregationRule: { clusterRoleSelectors: [{ matchLabels: { [role.aggregate]: 'true' } }] } }),
+    ...(role.aggregate === undefined
+      ? {}
+      : { aggregationRule: { clusterRoleSelectors: [{ matchLabels: { [role.aggregate]: 'true' } }] } }),
     ...(role.rules === undefined ? {} : { rules: [...role.rules] }),
   };
 }
@@ -31,7 +34,9 @@ function clusterRole(name: string, role: BootstrapRole): ClusterRole {
 export function bootstrapClusterRoles(): ClusterRole[] {
   return [
     ...Object.entries({ ...userRoles, ...componentRoles }).map(([name, role]) => clusterRole(name, role)),
-    ...Object.entries(controllerRoles).map(([name, own]) => clusterRole(`system:controller:${name}`, { rules: own.map(patchWhereUpdate) })),
+    ...Object.entries(controllerRoles).map(([name, own]) =>
+      clusterRole(`system:controller:${name}`, { rules: own.map(patchWhereUpdate) }),
+    ),
   ];
 }
 
@@ -53,9 +58,13 @@ const CLUSTER_BINDINGS: Readonly<Record<string, readonly Subject[]>> = {
 /** All bootstrap cluster role bindings. */
 export function bootstrapClusterRoleBindings(): ClusterRoleBinding[] {
   const named = Object.entries(CLUSTER_BINDINGS).map(([name, subjects]) => ({ name, subjects }));
-  const controllers = Object.keys(controllerRoles).map((name) => ({ name: `system:controller:${name}`, subjects: [account(name)] }));
+  const controllers = Object.keys(controllerRoles).map((name) => ({
+    name: `system:controller:${name}`,
+    subjects: [account(name)],
+  }));
   return [...named, ...controllers].map(({ name, subjects }) => ({
-    apiVersion: API_VERSION, kind: 'ClusterRoleBinding',
+    apiVersion: API_VERSION,
+    kind: 'ClusterRoleBinding',
     metadata: { name, labels: { ...LABELS }, annotations: { ...ANNOTATIONS } },
     roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name },
     ...(subjects.length === 0 ? {} : { subjects: [...subjects] }),
@@ -64,26 +73,79 @@ export function bootstrapClusterRoleBindings(): ClusterRoleBinding[] {
 
 const leaderLocking = (name: string): PolicyRule[] => rules('watch configmaps', `get,update configmaps#${name}`);
 
-const NAMESPACED: readonly { namespace: string; name: string; binding?: string; rules: readonly PolicyRule[]; subjects: readonly Subject[] }[] = [
-  { namespace: 'kube-system', name: 'extension-apiserver-authentication-reader', binding: 'system::extension-apiserver-authentication-reader', rules: rules('get,list,watch configmaps#extension-apiserver-authentication'), subjects: [user('system:kube-controller-manager'), user('system:kube-scheduler')] },
-  { namespace: 'kube-system', name: 'system:controller:bootstrap-signer', rules: rules('get,list,watch secrets'), subjects: [account('bootstrap-signer')] },
-  { namespace: 'kube-system', name: 'system:controller:cloud-provider', rules: rules('create,get,list,watch configmaps'), subjects: [account('cloud-provider')] },
-  { namespace: 'kube-system', name: 'system:controller:token-cleaner', rules: rules('delete,get,list,watch secrets', 'create,patch,update events'), subjects: [account('token-cleaner')] },
-  { namespace: 'kube-system', name: 'system::leader-locking-kube-controller-manager', rules: leaderLocking('kube-controller-manager'), subjects: [user('system:kube-controller-manager'), account('kube-controller-manager')] },
-  { namespace: 'kube-system', name: 'system::leader-locking-kube-scheduler', rules: leaderLocking('kube-scheduler'), subjects: [user('system:kube-scheduler'), account('kube-scheduler')] },
-  { namespace: 'kube-public', name: 'system:controller:bootstrap-signer', rules: rules('get,list,watch configmaps', 'update configmaps#cluster-info', 'create,patch,update events'), subjects: [account('bootstrap-signer')] },
+const NAMESPACED: readonly {
+  namespace: string;
+  name: string;
+  binding?: string;
+  rules: readonly PolicyRule[];
+  subjects: readonly Subject[];
+}[] = [
+  {
+    namespace: 'kube-system',
+    name: 'extension-apiserver-authentication-reader',
+    binding: 'system::extension-apiserver-authentication-reader',
+    rules: rules('get,list,watch configmaps#extension-apiserver-authentication'),
+    subjects: [user('system:kube-controller-manager'), user('system:kube-scheduler')],
+  },
+  {
+    namespace: 'kube-system',
+    name: 'system:controller:bootstrap-signer',
+    rules: rules('get,list,watch secrets'),
+    subjects: [account('bootstrap-signer')],
+  },
+  {
+    namespace: 'kube-system',
+    name: 'system:controller:cloud-provider',
+    rules: rules('create,get,list,watch configmaps'),
+    subjects: [account('cloud-provider')],
+  },
+  {
+    namespace: 'kube-system',
+    name: 'system:controller:token-cleaner',
+    rules: rules('delete,get,list,watch secrets', 'create,patch,update events'),
+    subjects: [account('token-cleaner')],
+  },
+  {
+    namespace: 'kube-system',
+    name: 'system::leader-locking-kube-controller-manager',
+    rules: leaderLocking('kube-controller-manager'),
+    subjects: [user('system:kube-controller-manager'), account('kube-controller-manager')],
+  },
+  {
+    namespace: 'kube-system',
+    name: 'system::leader-locking-kube-scheduler',
+    rules: leaderLocking('kube-scheduler'),
+    subjects: [user('system:kube-scheduler'), account('kube-scheduler')],
+  },
+  {
+    namespace: 'kube-public',
+    name: 'system:controller:bootstrap-signer',
+    rules: rules('get,list,watch configmaps', 'update configmaps#cluster-info', 'create,patch,update events'),
+    subjects: [account('bootstrap-signer')],
+  },
 ];
 
 /** Bootstrap roles and bindings inside kube-system and kube-public. */
 export function bootstrapNamespacedRoles(): { roles: Role[]; bindings: RoleBinding[] } {
   const meta = (entry: { namespace: string; name: string }): Role['metadata'] => ({
-    name: entry.name, namespace: entry.namespace, labels: { ...LABELS }, annotations: { ...ANNOTATIONS },
+    name: entry.name,
+    namespace: entry.namespace,
+    labels: { ...LABELS },
+    annotations: { ...ANNOTATIONS },
   });
   return {
-    roles: NAMESPACED.map((entry) => ({ apiVersion: API_VERSION, kind: 'Role', metadata: meta(entry), rules: [...entry.rules] })),
+    roles: NAMESPACED.map((entry) => ({
+      apiVersion: API_VERSION,
+      kind: 'Role',
+      metadata: meta(entry),
+      rules: [...entry.rules],
+    })),
     bindings: NAMESPACED.map((entry) => ({
-      apiVersion: API_VERSION, kind: 'RoleBinding', metadata: meta({ ...entry, name: entry.binding ?? entry.name }),
-      roleRef: { apiGroup: RBAC, kind: 'Role', name: entry.name }, subjects: [...entry.subjects],
+      apiVersion: API_VERSION,
+      kind: 'RoleBinding',
+      metadata: meta({ ...entry, name: entry.binding ?? entry.name }),
+      roleRef: { apiGroup: RBAC, kind: 'Role', name: entry.name },
+      subjects: [...entry.subjects],
     })),
   };
 }

@@ -11,9 +11,17 @@ export function reconcileBootstrap<T extends Reconcilable>(current: T, wanted: T
   const labels = { ...wanted.metadata.labels, ...current.metadata.labels };
   const annotations = { ...wanted.metadata.annotations, ...current.metadata.annotations };
   const some = (map: Readonly<Record<string, string>>): boolean => Object.keys(map).length > 0;
-  const next: T = { ...current, metadata: { ...current.metadata, ...(some(labels) ? { labels } : {}), ...(some(annotations) ? { annotations } : {}) } };
+  const next: T = {
+    ...current,
+    metadata: {
+      ...current.metadata,
+      ...(some(labels) ? { labels } : {}),
+      ...(some(annotations) ? { annotations } : {}),
+    },
+  };
   // Aggregated roles get their rules from the aggregation controller.
-  if (wanted.rules !== undefined && wanted.aggregationRule === undefined) next.rules = union(current.rules, wanted.rules);
+  if (wanted.rules !== undefined && wanted.aggregationRule === undefined)
+    next.rules = union(current.rules, wanted.rules);
   if (wanted.subjects !== undefined) next.subjects = union(current.subjects, wanted.subjects);
   return deepEqual(next, current) ? undefined : next;
 }

@@ -27,7 +27,10 @@ function ruleOfLine(line: string): PolicyRule[] {
     byGroup.set(key, entry);
   }
   return [...byGroup].map(([key, { resources, names }]) => ({
-    apiGroups: [key.slice(0, key.indexOf('#'))], resources, verbs: [...verbs], ...(names.length === 0 ? {} : { resourceNames: names }),
+    apiGroups: [key.slice(0, key.indexOf('#'))],
+    resources,
+    verbs: [...verbs],
+    ...(names.length === 0 ? {} : { resourceNames: names }),
   }));
 }
 
@@ -36,12 +39,27 @@ const WRITE = ['create', 'delete', 'deletecollection', 'patch', 'update'];
 const VERB_SETS: Readonly<Record<string, readonly string[]>> = { r: READ, w: WRITE, rw: [...READ, ...WRITE] };
 
 const GROUPS: Readonly<Record<string, string>> = {
-  admissionregistration: 'admissionregistration.k8s.io', apiextensions: 'apiextensions.k8s.io', apiregistration: 'apiregistration.k8s.io',
-  authentication: 'authentication.k8s.io', authorization: 'authorization.k8s.io', certificates: 'certificates.k8s.io',
-  coordination: 'coordination.k8s.io', discovery: 'discovery.k8s.io', events: 'events.k8s.io', flowcontrol: 'flowcontrol.apiserver.k8s.io',
-  metrics: 'metrics.k8s.io', custommetrics: 'custom.metrics.k8s.io', externalmetrics: 'external.metrics.k8s.io', networking: 'networking.k8s.io',
-  node: 'node.k8s.io', rbac: 'rbac.authorization.k8s.io', resource: 'resource.k8s.io', scheduling: 'scheduling.k8s.io', storage: 'storage.k8s.io',
-  storagemigration: 'storagemigration.k8s.io', internal: 'internal.apiserver.k8s.io',
+  admissionregistration: 'admissionregistration.k8s.io',
+  apiextensions: 'apiextensions.k8s.io',
+  apiregistration: 'apiregistration.k8s.io',
+  authentication: 'authentication.k8s.io',
+  authorization: 'authorization.k8s.io',
+  certificates: 'certificates.k8s.io',
+  coordination: 'coordination.k8s.io',
+  discovery: 'discovery.k8s.io',
+  events: 'events.k8s.io',
+  flowcontrol: 'flowcontrol.apiserver.k8s.io',
+  metrics: 'metrics.k8s.io',
+  custommetrics: 'custom.metrics.k8s.io',
+  externalmetrics: 'external.metrics.k8s.io',
+  networking: 'networking.k8s.io',
+  node: 'node.k8s.io',
+  rbac: 'rbac.authorization.k8s.io',
+  resource: 'resource.k8s.io',
+  scheduling: 'scheduling.k8s.io',
+  storage: 'storage.k8s.io',
+  storagemigration: 'storagemigration.k8s.io',
+  internal: 'internal.apiserver.k8s.io',
 };
 
 function expand(group: string): string {

@@ -12,7 +12,8 @@ export interface BootstrapRole {
 
 const AGGREGATE = 'rbac.authorization.k8s.io/aggregate-to-';
 
-const APPS = 'apps:daemonsets,apps:deployments,apps:deployments/scale,apps:replicasets,apps:replicasets/scale,apps:statefulsets,apps:statefulsets/scale';
+const APPS =
+  'apps:daemonsets,apps:deployments,apps:deployments/scale,apps:replicasets,apps:replicasets/scale,apps:statefulsets,apps:statefulsets/scale';
 const VIEW = [
   'r configmaps,endpoints,persistentvolumeclaims,persistentvolumeclaims/status,pods,replicationcontrollers,replicationcontrollers/scale,serviceaccounts,services,services/status',
   'r bindings,events,limitranges,namespaces/status,pods/log,pods/status,replicationcontrollers/status,resourcequotas,resourcequotas/status',
@@ -43,11 +44,25 @@ const EDIT = [
 
 /** Roles for people, by name. */
 export const userRoles: Readonly<Record<string, BootstrapRole>> = {
-  'cluster-admin': { rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }, { nonResourceURLs: ['*'], verbs: ['*'] }] },
-  'system:discovery': { rules: rules('get /api,/api/*,/apis,/apis/*,/healthz,/livez,/openapi,/openapi/*,/readyz,/version,/version/') },
-  'system:basic-user': { rules: rules('create authorization:selfsubjectaccessreviews,authorization:selfsubjectrulesreviews', 'create authentication:selfsubjectreviews') },
+  'cluster-admin': {
+    rules: [
+      { apiGroups: ['*'], resources: ['*'], verbs: ['*'] },
+      { nonResourceURLs: ['*'], verbs: ['*'] },
+    ],
+  },
+  'system:discovery': {
+    rules: rules('get /api,/api/*,/apis,/apis/*,/healthz,/livez,/openapi,/openapi/*,/readyz,/version,/version/'),
+  },
+  'system:basic-user': {
+    rules: rules(
+      'create authorization:selfsubjectaccessreviews,authorization:selfsubjectrulesreviews',
+      'create authentication:selfsubjectreviews',
+    ),
+  },
   'system:public-info-viewer': { rules: rules('get /healthz,/livez,/readyz,/version,/version/') },
-  'system:monitoring': { rules: rules('get /healthz,/healthz/*,/livez,/livez/*,/metrics,/metrics/slis,/readyz,/readyz/*') },
+  'system:monitoring': {
+    rules: rules('get /healthz,/healthz/*,/livez,/livez/*,/metrics,/metrics/slis,/readyz,/readyz/*'),
+  },
   admin: { aggregate: `${AGGREGATE}admin` },
   edit: { aggregate: `${AGGREGATE}edit`, labels: { [`${AGGREGATE}admin`]: 'true' } },
   view: { aggregate: `${AGGREGATE}view`, labels: { [`${AGGREGATE}edit`]: 'true' } },

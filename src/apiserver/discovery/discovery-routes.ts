@@ -64,7 +64,11 @@ function aggregatedVersion(scope: RequestScope): string | undefined {
   return undefined;
 }
 
-function root(cache: DiscoveryCache, scope: RequestScope, { core, legacy }: { core: boolean; legacy: () => object }): ApiResponse {
+function root(
+  cache: DiscoveryCache,
+  scope: RequestScope,
+  { core, legacy }: { core: boolean; legacy: () => object },
+): ApiResponse {
   const version = aggregatedVersion(scope);
   if (version === undefined) return objectResponse(scope.request, { object: legacy(), headers: { vary: 'Accept' } });
   const { bytes, etag } = cache.aggregate(core, version);
@@ -86,13 +90,22 @@ export function discoveryRoutes(deps: DiscoveryDeps): NonResourceRoute[] {
     const [, , group = '', version, ...rest] = scope.request.path.split('/');
     const entry = cache.groups.find((one) => one.group === group);
     if (entry === undefined || rest.some((part) => part !== '')) throw noSuchPath();
-    if (version === undefined || version === '') return objectResponse(scope.request, { object: { kind: 'APIGroup', apiVersion: 'v1', ...apiGroup(entry) } });
+    if (version === undefined || version === '')
+      return objectResponse(scope.request, { object: { kind: 'APIGroup', apiVersion: 'v1', ...apiGroup(entry) } });
     return list(scope, group, version);
   };
   return [
-    { path: '/api', serve: (scope) => root(cache, scope, { core: true, legacy: () => apiVersions(deps.serverAddress) }) },
+    {
+      path: '/api',
+      serve: (scope) => root(cache, scope, { core: true, legacy: () => apiVersions(deps.serverAddress) }),
+    },
     { path: '/api/v1', serve: (scope) => list(scope, '', 'v1') },
-    { path: '/apis', prefix: true, serve: (scope) => (isRoot(scope) ? root(cache, scope, { core: false, legacy: () => apiGroupList(cache.groups) }) : below(scope)) },
+    {
+      path: '/apis',
+      prefix: true,
+      serve: (scope) =>
+        isRoot(scope) ? root(cache, scope, { core: false, legacy: () => apiGroupList(cache.groups) }) : below(scope),
+    },
   ];
 }
 

@@ -5,7 +5,11 @@ import type { GroupEntry, VersionEntry } from './groups.ts';
 
 /** What `/api` answers. `serverAddress`: host and port clients reach us at. */
 export function apiVersions(serverAddress: string): APIVersions {
-  return { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress }] };
+  return {
+    kind: 'APIVersions',
+    versions: ['v1'],
+    serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress }],
+  };
 }
 
 /** One group. */
@@ -45,13 +49,24 @@ function subresourceEntry(info: ResourceInfo, sub: SubresourceInfo): APIResource
 
 /** What `/api/v1` and `/apis/<group>/<version>` answer. */
 export function apiResourceList(group: string, { version, resources }: VersionEntry): APIResourceList {
-  const entries = resources.flatMap((info) => [resourceEntry(info), ...info.subresources.map((sub) => subresourceEntry(info, sub))]);
+  const entries = resources.flatMap((info) => [
+    resourceEntry(info),
+    ...info.subresources.map((sub) => subresourceEntry(info, sub)),
+  ]);
   entries.sort((a, b) => (a.name < b.name ? -1 : 1));
-  return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion: apiVersionOf({ group, version }), resources: entries };
+  return {
+    kind: 'APIResourceList',
+    apiVersion: 'v1',
+    groupVersion: apiVersionOf({ group, version }),
+    resources: entries,
+  };
 }
 
 /** The aggregated document of `/api` (core: true) or `/apis`. Equal for v2 and v2beta1 but for its apiVersion. */
-export function aggregated(groups: readonly GroupEntry[], { core, version }: { core: boolean; version: string }): object {
+export function aggregated(
+  groups: readonly GroupEntry[],
+  { core, version }: { core: boolean; version: string },
+): object {
   const items = groups
     .filter(({ group }) => (group === '') === core)
     .map(({ group, versions }) => ({

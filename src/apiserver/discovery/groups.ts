@@ -3,10 +3,28 @@ import type { ResourceInfo } from '../../api/resource-info.ts';
 
 /** Groups upstream ranks, the first first; others follow by name. */
 const ranked = [
-  'apiregistration.k8s.io', 'apps', 'events.k8s.io', 'authentication.k8s.io', 'authorization.k8s.io', 'autoscaling', 'batch',
-  'certificates.k8s.io', 'networking.k8s.io', 'policy', 'rbac.authorization.k8s.io', 'storage.k8s.io', 'admissionregistration.k8s.io',
-  'apiextensions.k8s.io', 'scheduling.k8s.io', 'coordination.k8s.io', 'node.k8s.io', 'discovery.k8s.io', 'flowcontrol.apiserver.k8s.io',
-  'internal.apiserver.k8s.io', 'resource.k8s.io', 'storagemigration.k8s.io',
+  'apiregistration.k8s.io',
+  'apps',
+  'events.k8s.io',
+  'authentication.k8s.io',
+  'authorization.k8s.io',
+  'autoscaling',
+  'batch',
+  'certificates.k8s.io',
+  'networking.k8s.io',
+  'policy',
+  'rbac.authorization.k8s.io',
+  'storage.k8s.io',
+  'admissionregistration.k8s.io',
+  'apiextensions.k8s.io',
+  'scheduling.k8s.io',
+  'coordination.k8s.io',
+  'node.k8s.io',
+  'discovery.k8s.io',
+  'flowcontrol.apiserver.k8s.io',
+  'internal.apiserver.k8s.io',
+  'resource.k8s.io',
+  'storagemigration.k8s.io',
 ];
 
 /** One version of a group with its resources. */
@@ -53,7 +71,10 @@ export function groupResources(infos: Iterable<ResourceInfo>): GroupEntry[] {
   const entries = [...groups].map(([group, versions]) => ({
     group,
     versions: [...versions]
-      .map(([version, resources]) => ({ version, resources: resources.toSorted((a, b) => (a.resource < b.resource ? -1 : 1)) }))
+      .map(([version, resources]) => ({
+        version,
+        resources: resources.toSorted((a, b) => (a.resource < b.resource ? -1 : 1)),
+      }))
       .sort((a, b) => compareVersions(a.version, b.version)),
   }));
   return entries.sort((a, b) => {

@@ -60,7 +60,9 @@ async function parseBody(bytes: Uint8Array, serialization: Serialization, expect
     if (error instanceof PbError || error instanceof JsonSyntaxError || (error as Error).name === 'YamlSyntaxError') {
       const why = `couldn't get version/kind; json parse error: ${(error as Error).message}`;
       const text = serialization === 'json' ? why : (error as Error).message;
-      throw badRequest(`the object provided is unrecognized (must be of type ${expected.kind}): ${text} (${summary(bytes)})`);
+      throw badRequest(
+        `the object provided is unrecognized (must be of type ${expected.kind}): ${text} (${summary(bytes)})`,
+      );
     }
     throw error;
   }
@@ -70,11 +72,15 @@ async function parseBody(bytes: Uint8Array, serialization: Serialization, expect
 export function checkKind(value: JsonObject, expected: ExpectedKind): void {
   const { apiVersion, kind } = value;
   if (typeof apiVersion === 'string' && apiVersion !== '' && apiVersion !== expected.apiVersion) {
-    throw badRequest(`the API version in the data (${apiVersion}) does not match the expected API version (${expected.apiVersion})`);
+    throw badRequest(
+      `the API version in the data (${apiVersion}) does not match the expected API version (${expected.apiVersion})`,
+    );
   }
   if (typeof kind === 'string' && kind !== '' && kind !== expected.kind) {
     const version = expected.apiVersion.slice(expected.apiVersion.indexOf('/') + 1);
-    throw badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${expected.kind}: converting (${version}.${kind}) to (${expected.kind}): unknown conversion`);
+    throw badRequest(
+      `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${expected.kind}: converting (${version}.${kind}) to (${expected.kind}): unknown conversion`,
+    );
   }
 }
 
@@ -85,7 +91,9 @@ export function shapeObject(
   options: { mode: FieldValidation; duplicates: readonly string[]; scope: RequestScope; shape?: 'go' | 'sparse' },
 ): JsonObject {
   if (!isObject(value)) {
-    throw badRequest(`the object provided is unrecognized (must be of type ${expected.kind}): couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct`);
+    throw badRequest(
+      `the object provided is unrecognized (must be of type ${expected.kind}): couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct`,
+    );
   }
   checkKind(value, expected);
   const { mode, duplicates, scope, shape = 'go' } = options;
@@ -98,14 +106,21 @@ export function shapeObject(
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     const version = expected.apiVersion.slice(expected.apiVersion.indexOf('/') + 1);
-    throw badRequest(`${expected.kind} in version ${JSON.stringify(version)} cannot be handled as a ${expected.kind}: ${error.message}`);
+    throw badRequest(
+      `${expected.kind} in version ${JSON.stringify(version)} cannot be handled as a ${expected.kind}: ${error.message}`,
+    );
   }
 }
 
 /** Reads and decodes the body. Rejects with 400, 413 and 415. */
-export async function readObject(scope: RequestScope, expected: ExpectedKind, mode: FieldValidation): Promise<JsonObject> {
+export async function readObject(
+  scope: RequestScope,
+  expected: ExpectedKind,
+  mode: FieldValidation,
+): Promise<JsonObject> {
   const { request } = scope;
-  if (request.body.kind === 'object') return shapeObject(request.body.object, expected, { mode: 'Ignore', duplicates: [], scope });
+  if (request.body.kind === 'object')
+    return shapeObject(request.body.object, expected, { mode: 'Ignore', duplicates: [], scope });
   const serialization = bodySerialization(request);
   const bytes = await readBytes(request);
   const { value, duplicates } = await parseBody(bytes, serialization, expected);
@@ -121,6 +136,7 @@ export async function readOptions(scope: RequestScope, expected: ExpectedKind): 
   if (bytes.length === 0) return undefined;
   const { value, duplicates } = await parseBody(bytes, bodySerialization(request), expected);
   const given = isObject(value) ? value : {};
-  const apiVersion = typeof given['apiVersion'] === 'string' && given['apiVersion'] !== '' ? given['apiVersion'] : expected.apiVersion;
+  const apiVersion =
+    typeof given['apiVersion'] === 'string' && given['apiVersion'] !== '' ? given['apiVersion'] : expected.apiVersion;
   return shapeObject(value, { ...expected, apiVersion }, { mode: 'Ignore', duplicates, scope, shape: 'sparse' });
 }

@@ -72,7 +72,12 @@ export async function serveList(call: Call): Promise<ApiResponse> {
     return { kind: 'bytes', status: 200, headers, chunks: await joinCells(call, head, page) };
   }
   const objects = page.cells.map((cell) => store.object(cell));
-  return writeList(call, { form, objects, metadata, schema: custom ? undefined : schemaOf(info.group, info.version, info.listKind) });
+  return writeList(call, {
+    form,
+    objects,
+    metadata,
+    schema: custom ? undefined : schemaOf(info.group, info.version, info.listKind),
+  });
 }
 
 /** The answer with a list made of objects. */
@@ -86,7 +91,13 @@ export async function writeList(
   let { schema } = list;
   if (form.as === 'Table') {
     const include = includeObjectOf(scope.params);
-    shaped = tableOf(objects, { printer: store.definition.printer, version: form.asVersion, include, nowMs: clock.nowMs(), metadata });
+    shaped = tableOf(objects, {
+      printer: store.definition.printer,
+      version: form.asVersion,
+      include,
+      nowMs: clock.nowMs(),
+      metadata,
+    });
     schema = schemaOf('meta.k8s.io', form.asVersion, 'Table');
   } else if (form.as !== undefined) {
     shaped = partialMetadataList(objects, metadata, form.asVersion);

@@ -16,7 +16,12 @@ function unsupported(field: string, value: string, supported: readonly string[])
 export function dryRunOf(params: URLSearchParams, kind: string): boolean {
   const values = params.getAll('dryRun').filter((value) => value !== '');
   const bad = values.filter((value) => value !== 'All');
-  if (bad.length > 0) throw invalid({ group: metaGroup, kind }, '', bad.map((value) => unsupported('dryRun', value, ['All'])));
+  if (bad.length > 0)
+    throw invalid(
+      { group: metaGroup, kind },
+      '',
+      bad.map((value) => unsupported('dryRun', value, ['All'])),
+    );
   return values.length > 0;
 }
 
@@ -53,7 +58,8 @@ export function managerOf(scope: RequestScope, kind: string): string {
 export function intParam(params: URLSearchParams, name: string): number | undefined {
   const text = params.get(name);
   if (text === null || text === '') return undefined;
-  if (!/^[+-]?\d{1,15}$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+  if (!/^[+-]?\d{1,15}$/.test(text))
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
   return Number(text);
 }
 
@@ -62,7 +68,9 @@ export function revisionParam(params: URLSearchParams): number | undefined {
   const text = params.get('resourceVersion');
   if (text === null || text === '') return undefined;
   if (!/^\d{1,15}$/.test(text)) {
-    throw badRequest(`resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`);
+    throw badRequest(
+      `resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
+    );
   }
   return Number(text);
 }
@@ -75,8 +83,10 @@ export function checkListOptions(params: URLSearchParams, isWatch: boolean): voi
   const forbid = (field: string, text: string): void =>
     void errors.push({ reason: 'FieldValueForbidden', field, text: `Forbidden: ${text}` });
   if (sendInitial && !isWatch) forbid('sendInitialEvents', 'sendInitialEvents is forbidden for list');
-  if (isWatch && match !== '' && !sendInitial) forbid('resourceVersionMatch', 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided');
-  if (isWatch && sendInitial && match !== 'NotOlderThan') forbid('resourceVersionMatch', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan');
+  if (isWatch && match !== '' && !sendInitial)
+    forbid('resourceVersionMatch', 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided');
+  if (isWatch && sendInitial && match !== 'NotOlderThan')
+    forbid('resourceVersionMatch', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan');
   if (!isWatch && match !== '') checkMatch(params, match, { errors, forbid });
   if (errors.length > 0) throw invalid({ group: metaGroup, kind: 'ListOptions' }, '', errors);
 }
@@ -87,10 +97,14 @@ function checkMatch(
   { errors, forbid }: { errors: FieldCause[]; forbid: (field: string, text: string) => void },
 ): void {
   const revision = params.get('resourceVersion') ?? '';
-  if (revision === '') forbid('resourceVersionMatch', 'resourceVersionMatch is forbidden unless resourceVersion is provided');
-  if ((params.get('continue') ?? '') !== '') forbid('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided');
-  if (match !== 'Exact' && match !== 'NotOlderThan') errors.push(unsupported('resourceVersionMatch', match, ['', 'Exact', 'NotOlderThan']));
-  if (match === 'Exact' && revision === '0') forbid('resourceVersionMatch', 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"');
+  if (revision === '')
+    forbid('resourceVersionMatch', 'resourceVersionMatch is forbidden unless resourceVersion is provided');
+  if ((params.get('continue') ?? '') !== '')
+    forbid('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided');
+  if (match !== 'Exact' && match !== 'NotOlderThan')
+    errors.push(unsupported('resourceVersionMatch', match, ['', 'Exact', 'NotOlderThan']));
+  if (match === 'Exact' && revision === '0')
+    forbid('resourceVersionMatch', 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"');
 }
 
 /** Delete options in the query, where the body has none. */

@@ -1,5 +1,5 @@
 /** PATCH in its four kinds: JSON patch, merge patch, strategic merge patch and server-side apply. Upstream: endpoints/handlers/patch.go. */
-import { parseJson } from '../../api/codec/json.ts';
+import { parseJson, stringifyJson } from '../../api/codec/json.ts';
 import { JsonSyntaxError } from '../../api/codec/json-parser.ts';
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
 import { jsonKind } from '../../api/codec/scalars.ts';
@@ -11,7 +11,16 @@ import { mergePatch } from '../../api/patch/merge-patch.ts';
 import { PatchError } from '../../api/patch/patch-error.ts';
 import { strategicMergePatch } from '../../api/patch/strategic-merge-patch.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
-import { applyConflict, badRequest, type FieldCause, invalid, requestEntityTooLarge, statusFailure, StatusError, unsupportedMediaType } from '../../api/status-error.ts';
+import {
+  applyConflict,
+  badRequest,
+  type FieldCause,
+  invalid,
+  requestEntityTooLarge,
+  statusFailure,
+  StatusError,
+  unsupportedMediaType,
+} from '../../api/status-error.ts';
 import type { ApiResponse } from '../../api/transport.ts';
 import { applyFields } from '../generic-registry/field-tracking.ts';
 import { type UpdateRequest, updateObject } from '../generic-registry/update.ts';
@@ -38,11 +47,16 @@ export function patchTypeOf(scope: RequestScope, isCustom: boolean): PatchType {
   const type = patchTypes[header.split(';')[0]!.trim().toLowerCase()];
   if (type !== undefined && !(type === 'strategic' && isCustom)) return type;
   const accepted = Object.keys(patchTypes).filter((name) => !isCustom || !name.includes('strategic'));
-  throw unsupportedMediaType(`the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`);
+  throw unsupportedMediaType(
+    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
+  );
 }
 
 /** The patch as a value. Rejects with 400 and 413. */
-export async function readPatch(scope: RequestScope, type: PatchType): Promise<{ value: unknown; duplicates: readonly string[] }> {
+export async function readPatch(
+  scope: RequestScope,
+  type: PatchType,
+): Promise<{ value: unknown; duplicates: readonly string[] }> {
   const { body } = scope.request;
   if (body.kind === 'object') return { value: body.object, duplicates: [] };
   const bytes = await readBytes(scope.request);
@@ -53,17 +67,28 @@ export async function readPatch(scope: RequestScope, type: PatchType): Promise<{
     return parseYaml(text);
   } catch (error) {
     if (error instanceof JsonSyntaxError || (error as Error).name === 'YamlSyntaxError') {
-      throw badRequest(type === 'apply' ? `error decoding YAML: ${(error as Error).message}` : `error decoding patch: ${(error as Error).message}`);
+      throw badRequest(
+        type === 'apply'
+          ? `error decoding YAML: ${(error as Error).message}`
+          : `error decoding patch: ${(error as Error).message}`,
+      );
     }
     throw error;
   }
 }
 
 /** Applies a patch of any kind but apply. Throws 400 and 422. */
-export function patched(original: JsonObject, patch: { type: PatchType; value: unknown }, schema: StructSchema): unknown {
+export function patched(
+  original: JsonObject,
+  patch: { type: PatchType; value: unknown },
+  schema: StructSchema,
+): unknown {
   try {
     if (patch.type === 'json') return jsonPatch(original, patch.value);
-    if (!isObject(patch.value)) throw badRequest(`error decoding patch: json: cannot unmarshal ${jsonKind(patch.value)} into Go value of type map[string]interface {}`);
+    if (!isObject(patch.value))
+      throw badRequest(
+        `error decoding patch: json: cannot unmarshal ${jsonKind(patch.value)} into Go value of type map[string]interface {}`,
+      );
     if (patch.type === 'merge') return mergePatch(original, patch.value);
     return strategicMergePatch(original, patch.value, schema);
   } catch (error) {
@@ -81,8 +106,15 @@ function patchFailure({ code, message }: PatchError): StatusError {
     case 413:
       return requestEntityTooLarge(message);
     case 422: {
-      const { status } = statusFailure(422, 'Invalid', 'the server rejected our request due to an error in our request');
-      return new StatusError({ ...status, details: { causes: [{ reason: 'UnexpectedServerResponse', message, field: 'patch' }] } });
+      const { status } = statusFailure(
+        422,
+        'Invalid',
+        'the server rejected our request due to an error in our request',
+      );
+      return new StatusError({
+        ...status,
+        details: { causes: [{ reason: 'UnexpectedServerResponse', message, field: 'patch' }] },
+      });
     }
     default:
       return badRequest(message);
@@ -101,7 +133,13 @@ export async function servePatch(call: Call): Promise<ApiResponse> {
   const common = { ...request, name, namespace, subresource };
   const update: UpdateRequest =
     type === 'apply'
-      ? { ...common, next: applying(call, patch, request.manager), createMissing: true, retriesConflicts: true, tracksFields: true }
+      ? {
+          ...common,
+          next: applying(call, patch, request.manager),
+          createMissing: true,
+          retriesConflicts: true,
+          tracksFields: true,
+        }
       : { ...common, next: patching(call, patch), retriesConflicts: true };
   return await writeOutcome(call, await updateObject(store, update));
 }
@@ -111,10 +149,18 @@ export function checkPatchOptions(scope: RequestScope, type: PatchType): void {
   const errors: FieldCause[] = [];
   if (type === 'apply') {
     if ((scope.params.get('fieldManager') ?? '') === '') {
-      errors.push({ reason: 'FieldValueRequired', field: 'fieldManager', text: 'Required value: is required for apply patch' });
+      errors.push({
+        reason: 'FieldValueRequired',
+        field: 'fieldManager',
+        text: 'Required value: is required for apply patch',
+      });
     }
   } else if (scope.params.has('force')) {
-    errors.push({ reason: 'FieldValueForbidden', field: 'force', text: 'Forbidden: may not be specified for non-apply patch' });
+    errors.push({
+      reason: 'FieldValueForbidden',
+      field: 'force',
+      text: 'Forbidden: may not be specified for non-apply patch',
+    });
   }
   if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'PatchOptions' }, '', errors);
 }
@@ -132,14 +178,17 @@ function patching(call: Call, patch: ReadPatch): UpdateRequest['next'] {
     const result = patched(current as unknown as JsonObject, patch, store.schema);
     if (isObject(result)) checkKind(result, expectedOf(call));
     try {
-      const { object, warnings } = decodeTyped(store.schema, result, { mode: patch.mode, duplicates: patch.duplicates });
+      const { object, warnings } = decodeTyped(store.schema, result, {
+        mode: patch.mode,
+        duplicates: patch.duplicates,
+      });
       for (const text of warnings) scope.addWarning(text);
       const draft = object as unknown as KubernetesObject;
       store.definition.strategy.applyDefaults?.(draft);
       return draft;
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
-      const text = `Invalid value: ${JSON.stringify(JSON.stringify(patch.value))}: ${error.message}`;
+      const text = `Invalid value: ${JSON.stringify(stringifyJson(patch.value))}: ${error.message}`;
       throw invalid({ group: '', kind: '' }, '', [{ reason: 'FieldValueInvalid', field: 'patch', text }]);
     }
   };
@@ -149,8 +198,10 @@ function configurationOf(call: Call, patch: ReadPatch): JsonObject {
   const { scope } = call;
   const { value, duplicates, mode } = patch;
   if (isObject(value)) {
-    if (value['apiVersion'] === undefined || value['kind'] === undefined) throw badRequest('apiVersion and kind must be set in an apply patch');
-    if (isObject(value['metadata']) && value['metadata']['managedFields'] !== undefined) throw badRequest('metadata.managedFields must be nil');
+    if (value['apiVersion'] === undefined || value['kind'] === undefined)
+      throw badRequest('apiVersion and kind must be set in an apply patch');
+    if (isObject(value['metadata']) && value['metadata']['managedFields'] !== undefined)
+      throw badRequest('metadata.managedFields must be nil');
   }
   const config = shapeObject(value, expectedOf(call), { mode, duplicates, scope, shape: 'sparse' });
   const metadata = isObject(config['metadata']) ? config['metadata'] : {};
@@ -178,7 +229,8 @@ export function applyConfiguration(
       store.definition.strategy.applyDefaults?.(draft);
       return draft;
     } catch (error) {
-      if (error instanceof ListKeyError) throw statusFailure(400, 'BadRequest', `failed to create typed patch object: ${error.message}`);
+      if (error instanceof ListKeyError)
+        throw statusFailure(400, 'BadRequest', `failed to create typed patch object: ${error.message}`);
       throw error;
     }
   };

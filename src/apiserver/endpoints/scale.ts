@@ -28,8 +28,16 @@ function scaleSchema(): StructSchema {
 function scaleOf(object: KubernetesObject, access: ScaleAccess<KubernetesObject>): Scale {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
   const { specReplicas, statusReplicas, selector } = access.read(object);
-  const metadata = JSON.parse(JSON.stringify({ name, namespace, uid, resourceVersion, creationTimestamp })) as Scale['metadata'];
-  return { kind: 'Scale', apiVersion, metadata, spec: { replicas: specReplicas }, status: { replicas: statusReplicas, ...(selector === '' ? {} : { selector }) } } as Scale;
+  const metadata = JSON.parse(
+    JSON.stringify({ name, namespace, uid, resourceVersion, creationTimestamp }),
+  ) as Scale['metadata'];
+  return {
+    kind: 'Scale',
+    apiVersion,
+    metadata,
+    spec: { replicas: specReplicas },
+    status: { replicas: statusReplicas, ...(selector === '' ? {} : { selector }) },
+  } as Scale;
 }
 
 const printer = printerOf<KubernetesObject>(
@@ -73,10 +81,16 @@ export async function serveScale(call: Call, access: ScaleAccess<KubernetesObjec
 function checkReplicas(replicas: number, name: string): void {
   if (replicas >= 0) return;
   const text = `Invalid value: ${replicas}: must be greater than or equal to 0`;
-  throw invalid({ group: 'autoscaling', kind: 'Scale' }, name, [{ reason: 'FieldValueInvalid', field: 'spec.replicas', text }]);
+  throw invalid({ group: 'autoscaling', kind: 'Scale' }, name, [
+    { reason: 'FieldValueInvalid', field: 'spec.replicas', text },
+  ]);
 }
 
-function scaled(current: KubernetesObject, scale: Scale, { call, access }: { call: Call; access: ScaleAccess<KubernetesObject> }): KubernetesObject {
+function scaled(
+  current: KubernetesObject,
+  scale: Scale,
+  { call, access }: { call: Call; access: ScaleAccess<KubernetesObject> },
+): KubernetesObject {
   const replicas = scale.spec?.replicas ?? 0;
   const name = current.metadata.name ?? '';
   checkReplicas(replicas, name);
@@ -89,11 +103,19 @@ function scaled(current: KubernetesObject, scale: Scale, { call, access }: { cal
 
 async function fromBody(call: Call): Promise<() => Scale> {
   const mode = fieldValidationOf(call.scope.params, 'UpdateOptions');
-  const scale = (await readObject(call.scope, { apiVersion, kind: 'Scale', schema: scaleSchema() }, mode)) as unknown as Scale;
+  const scale = (await readObject(
+    call.scope,
+    { apiVersion, kind: 'Scale', schema: scaleSchema() },
+    mode,
+  )) as unknown as Scale;
   return () => scale;
 }
 
-async function fromPatch(call: Call, access: ScaleAccess<KubernetesObject>, type: PatchType): Promise<(current: KubernetesObject) => Scale> {
+async function fromPatch(
+  call: Call,
+  access: ScaleAccess<KubernetesObject>,
+  type: PatchType,
+): Promise<(current: KubernetesObject) => Scale> {
   const { scope } = call;
   const mode = fieldValidationOf(scope.params, 'PatchOptions');
   const { value, duplicates } = await readPatch(scope, type);
@@ -115,19 +137,35 @@ function configurationOf(call: Call, access: ScaleAccess<KubernetesObject>, repl
 }
 
 /** Server-side apply: the object's replicas are owned, and fought over, like any other field. */
-async function applyScale(call: Call, access: ScaleAccess<KubernetesObject>, request: WriteRequest): Promise<ApiResponse> {
+async function applyScale(
+  call: Call,
+  access: ScaleAccess<KubernetesObject>,
+  request: WriteRequest,
+): Promise<ApiResponse> {
   const { store, scope } = call;
   const { name, namespace } = scope.info;
   checkPatchOptions(scope, 'apply');
   const mode = fieldValidationOf(scope.params, 'PatchOptions');
   const { value, duplicates } = await readPatch(scope, 'apply');
-  const scale = shapeObject(value, { apiVersion, kind: 'Scale', schema: scaleSchema() }, { mode, duplicates, scope, shape: 'sparse' }) as unknown as Scale;
+  const scale = shapeObject(
+    value,
+    { apiVersion, kind: 'Scale', schema: scaleSchema() },
+    { mode, duplicates, scope, shape: 'sparse' },
+  ) as unknown as Scale;
   if (scale.metadata?.name !== undefined) checkName(scale as KubernetesObject, { name, namespace });
   const replicas = scale.spec?.replicas;
   if (replicas === undefined) throw badRequest('an applied scale must set spec.replicas');
   checkReplicas(replicas, name);
   const config = configurationOf(call, access, replicas);
   const next = applyConfiguration(call, { config, manager: request.manager, subresource: 'scale' });
-  const outcome = await updateObject(store, { ...request, name, namespace, subresource: 'scale', retriesConflicts: true, tracksFields: true, next });
+  const outcome = await updateObject(store, {
+    ...request,
+    name,
+    namespace,
+    subresource: 'scale',
+    retriesConflicts: true,
+    tracksFields: true,
+    next,
+  });
   return await writeScale(call, scaleOf(outcome.object, access));
 }

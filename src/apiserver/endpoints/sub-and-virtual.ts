@@ -25,9 +25,19 @@ export async function serveCreateSubresource(call: Call, handler: CreateSubresou
   if (sub === undefined || schema === undefined) throw noSuchPath();
   const request = writeRequestOf(call, 'CreateOptions');
   const mode = fieldValidationOf(scope.params, 'CreateOptions');
-  const body = (await readObject(scope, { apiVersion: apiVersionOf(sub), kind: sub.kind, schema }, mode)) as unknown as KubernetesObject;
+  const body = (await readObject(
+    scope,
+    { apiVersion: apiVersionOf(sub), kind: sub.kind, schema },
+    mode,
+  )) as unknown as KubernetesObject;
   settleNamespace(store, body, namespace);
-  const attributes = admissionAttributes(store, request, { operation: 'CREATE', subresource, namespace, name, object: body });
+  const attributes = admissionAttributes(store, request, {
+    operation: 'CREATE',
+    subresource,
+    namespace,
+    name,
+    object: body,
+  });
   await store.services.admission.mutate(attributes);
   await store.services.admission.validate(attributes);
   const result = await handler.create({ namespace, name, body, dryRun: request.dryRun, context: scope });
@@ -44,12 +54,19 @@ export async function serveVirtual(call: Call, virtual: VirtualResource): Promis
     const draft = (await readObject(scope, expectedOf(call), mode)) as unknown as KubernetesObject;
     store.definition.strategy.applyDefaults?.(draft);
     settleNamespace(store, draft, namespace);
-    const attributes = admissionAttributes(store, request, { operation: 'CREATE', subresource: '', namespace, name: '', object: draft });
+    const attributes = admissionAttributes(store, request, {
+      operation: 'CREATE',
+      subresource: '',
+      namespace,
+      name: '',
+      object: draft,
+    });
     await store.services.admission.mutate(attributes);
     await store.services.admission.validate(attributes);
     return await writeAny(scope, 201, await virtual.create(draft, scope, namespace));
   }
-  if (verb === 'get' && virtual.get !== undefined) return await writeObject(store, scope, { status: 200, object: await virtual.get(name, scope) });
+  if (verb === 'get' && virtual.get !== undefined)
+    return await writeObject(store, scope, { status: 200, object: await virtual.get(name, scope) });
   if (verb === 'list' && virtual.list !== undefined) return await listVirtual(call, await virtual.list(scope));
   throw methodNotAllowed(store.groupResource, verb);
 }
@@ -57,9 +74,18 @@ export async function serveVirtual(call: Call, virtual: VirtualResource): Promis
 async function listVirtual(call: Call, objects: readonly KubernetesObject[]): Promise<ApiResponse> {
   const { store, scope } = call;
   if (scope.request.wantsObjects) {
-    return { kind: 'object', status: 200, headers: {}, object: { kind: store.info.listKind, apiVersion: store.apiVersion, metadata: {}, items: objects } };
+    return {
+      kind: 'object',
+      status: 200,
+      headers: {},
+      object: { kind: store.info.listKind, apiVersion: store.apiVersion, metadata: {}, items: objects },
+    };
   }
-  const form = negotiate(scope.request.headers['accept'], { as: ['Table', 'PartialObjectMetadataList'], protobuf: true, stream: false });
+  const form = negotiate(scope.request.headers['accept'], {
+    as: ['Table', 'PartialObjectMetadataList'],
+    protobuf: true,
+    stream: false,
+  });
   const { group, version, listKind } = store.info;
   return await writeList(call, { form, objects, metadata: {}, schema: schemaOf(group, version, listKind) });
 }

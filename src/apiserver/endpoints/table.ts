@@ -7,7 +7,13 @@ import type { Printer } from '../registry/resource-definition.ts';
 
 const defaultPrinter: Printer<KubernetesObject> = {
   columns: [
-    { name: 'Name', type: 'string', format: 'name', priority: 0, description: 'Name must be unique within a namespace.' },
+    {
+      name: 'Name',
+      type: 'string',
+      format: 'name',
+      priority: 0,
+      description: 'Name must be unique within a namespace.',
+    },
     { name: 'Age', type: 'string', format: '', priority: 0, description: 'Time since the object was created.' },
   ],
   cells: (object, nowMs) => [object.metadata.name, ageOf(object.metadata.creationTimestamp, nowMs)],
@@ -51,8 +57,12 @@ export interface TableRequest {
 /** A table of objects. */
 export function tableOf(objects: readonly KubernetesObject[], request: TableRequest): object {
   const { printer = defaultPrinter, version, include, nowMs } = request;
-  const rows = objects.map((object) => ({ cells: printer.cells(object, nowMs), object: rowObject(object, include, version) }));
-  const columnDefinitions: readonly TableColumnDefinition[] | null = request.withoutColumns === true ? null : printer.columns;
+  const rows = objects.map((object) => ({
+    cells: printer.cells(object, nowMs),
+    object: rowObject(object, include, version),
+  }));
+  const columnDefinitions: readonly TableColumnDefinition[] | null =
+    request.withoutColumns === true ? null : printer.columns;
   return { kind: 'Table', apiVersion: `meta.k8s.io/${version}`, metadata: request.metadata, columnDefinitions, rows };
 }
 

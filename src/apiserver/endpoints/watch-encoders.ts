@@ -17,7 +17,11 @@ const lineEnd = Buffer.from('}\n');
 
 function bookmarkObject(store: GenericStore, revision: number, isEnd: boolean): KubernetesObject {
   const annotations = isEnd ? { annotations: { [initialEventsEnd]: 'true' } } : {};
-  return { kind: store.info.kind, apiVersion: store.apiVersion, metadata: { resourceVersion: String(revision), ...annotations } };
+  return {
+    kind: store.info.kind,
+    apiVersion: store.apiVersion,
+    metadata: { resourceVersion: String(revision), ...annotations },
+  };
 }
 
 /** Events for callers in this process. */
@@ -55,7 +59,10 @@ function jsonOf(object: unknown): Uint8Array {
 
 /** Events in the form a network client takes. Tables carry their columns in the first event only. */
 export function frameEncoder(store: GenericStore, form: MediaForm, include: IncludeObject): WatchEncoder<Uint8Array> {
-  const write = form.serialization === 'protobuf' ? protobufFrame : (type: WatchEventType, object: object) => jsonLine(type, jsonOf(object));
+  const write =
+    form.serialization === 'protobuf'
+      ? protobufFrame
+      : (type: WatchEventType, object: object) => jsonLine(type, jsonOf(object));
   const plainJson = form.key === 'json';
   let columnsSent = false;
   const shape = (object: KubernetesObject): object => {
@@ -65,13 +72,21 @@ export function frameEncoder(store: GenericStore, form: MediaForm, include: Incl
     const withoutColumns = columnsSent;
     columnsSent = true;
     const { printer } = store.definition;
-    return tableOf([object], { printer, version: form.asVersion, include, nowMs: store.services.clock.nowMs(), metadata: { resourceVersion }, withoutColumns });
+    return tableOf([object], {
+      printer,
+      version: form.asVersion,
+      include,
+      nowMs: store.services.clock.nowMs(),
+      metadata: { resourceVersion },
+      withoutColumns,
+    });
   };
   const make = (type: WatchEventType, cell: RevisionCell): Uint8Array =>
     plainJson ? jsonLine(type, store.json(cell)) : write(type, shape(store.object(cell)));
   const key = (type: WatchEventType): string => `${store.apiVersion} ${form.key} ${type}`;
   return {
-    event: (type, cell, source) => (form.as === 'Table' ? make(type, cell) : shared(source, key(type), () => make(type, cell))),
+    event: (type, cell, source) =>
+      form.as === 'Table' ? make(type, cell) : shared(source, key(type), () => make(type, cell)),
     bookmark: (revision, isEnd) => write('BOOKMARK', shape(bookmarkObject(store, revision, isEnd))),
     error: (status) => write('ERROR', status),
   };

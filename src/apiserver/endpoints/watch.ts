@@ -6,7 +6,7 @@ import { waitUntilFresh } from '../generic-registry/list.ts';
 import { type Selection, selectionOf, selects } from '../generic-registry/selection.ts';
 import { negotiate } from '../negotiation.ts';
 import { isTrue } from '../request-info.ts';
-import { CACHE_CONTROL } from '../responses.ts';
+import { CACHE_CONTROL, warningHeaders } from '../responses.ts';
 import { Watcher, type WatchEncoder, type WatchSink } from '../watch-cache/watcher.ts';
 import { FrameSink, ObjectSink } from '../watch-cache/watch-sinks.ts';
 import type { Call } from './endpoint.ts';
@@ -53,16 +53,21 @@ export async function serveWatch(call: Call, running: RunningWatches): Promise<A
     const leave = follow(call, running, watcher as Watcher<never>);
     return { kind: 'watch', status: 200, headers: {}, events: sink.batches(leave) };
   }
-  const form = negotiate(request.headers['accept'], { as: watchForms, protobuf: store.definition.schema === undefined, stream: true });
+  const form = negotiate(request.headers['accept'], {
+    as: watchForms,
+    protobuf: store.definition.schema === undefined,
+    stream: true,
+  });
   const sink = new FrameSink();
   const encoder = frameEncoder(store, form, includeObjectOf(params));
   const watcher = await openWatch<Uint8Array>(call, { sink, encoder, selection });
   const leave = follow(call, running, watcher as Watcher<never>);
-  const contentType = form.serialization === 'protobuf' ? 'application/vnd.kubernetes.protobuf;stream=watch' : 'application/json';
+  const contentType =
+    form.serialization === 'protobuf' ? 'application/vnd.kubernetes.protobuf;stream=watch' : 'application/json';
   return {
     kind: 'stream',
     status: 200,
-    headers: { 'content-type': contentType, 'cache-control': CACHE_CONTROL },
+    headers: { 'content-type': contentType, 'cache-control': CACHE_CONTROL, ...warningHeaders(scope.warnings) },
     run: (out) => sink.run(out).finally(leave),
   };
 }
@@ -105,12 +110,28 @@ async function openWatch<T>(call: Call, { sink, encoder, selection }: Opening<T>
   const under = store.prefixOf(info.namespace);
   const bookmarks = isTrue(params.get('allowWatchBookmarks'));
   const watcher = new Watcher<T>(
-    { sink, encoder, selectsAll: selection.isEverything, selects: (cell) => selects(store, selection, cell), under, bookmarks, timeoutMs },
+    {
+      sink,
+      encoder,
+      selectsAll: selection.isEverything,
+      selects: (cell) => selects(store, selection, cell),
+      under,
+      bookmarks,
+      timeoutMs,
+    },
     clock,
   );
   if (params.has('sendInitialEvents') && revision > hub.revision) await waitUntilFresh(store, revision);
-  begin(call, watcher, { revision, wantsInitial, under, marksEnd: params.has('sendInitialEvents') && wantsInitial && bookmarks });
-  watcher.start((listener) => store.cache.listen(listener), () => hub.revision);
+  begin(call, watcher, {
+    revision,
+    wantsInitial,
+    under,
+    marksEnd: params.has('sendInitialEvents') && wantsInitial && bookmarks,
+  });
+  watcher.start(
+    (listener) => store.cache.listen(listener),
+    () => hub.revision,
+  );
   return watcher;
 }
 
@@ -127,6 +148,7 @@ function begin<T>(
   }
   const from = revision === 0 ? hub.revision : revision;
   const missed = store.cache.changesAfter(from);
-  if (missed === undefined) watcher.fail(expired(`too old resource version: ${from} (${store.cache.rememberedSince})`).status);
+  if (missed === undefined)
+    watcher.fail(expired(`too old resource version: ${from} (${store.cache.rememberedSince})`).status);
   else watcher.resume(missed, from);
 }

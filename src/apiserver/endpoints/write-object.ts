@@ -19,11 +19,19 @@ const objectForms = ['Table', 'PartialObjectMetadata'];
 
 /** The form for one object of a store. Throws 406. */
 export function objectForm(store: GenericStore, scope: RequestScope): MediaForm {
-  return negotiate(scope.request.headers['accept'], { as: objectForms, protobuf: store.definition.schema === undefined, stream: false });
+  return negotiate(scope.request.headers['accept'], {
+    as: objectForms,
+    protobuf: store.definition.schema === undefined,
+    stream: false,
+  });
 }
 
 /** Headers of an answer. */
-export function headersFor(form: MediaForm, scope: RequestScope, contentType = mediaTypeOf[form.serialization]): ApiHeaders {
+export function headersFor(
+  form: MediaForm,
+  scope: RequestScope,
+  contentType = mediaTypeOf[form.serialization],
+): ApiHeaders {
   if (contentType === 'application/json' && scope.warnings.length === 0) return jsonHeaders;
   return { 'content-type': contentType, 'cache-control': CACHE_CONTROL, ...warningHeaders(scope.warnings) };
 }
@@ -34,13 +42,17 @@ export function isPretty(scope: RequestScope): boolean {
 }
 
 /** Encodes any object whose kind has `schema`. YAML loads its library on first use. */
-export async function encodeObject(object: object, form: MediaForm, { schema, pretty }: { schema: StructSchema | undefined; pretty: boolean }): Promise<Uint8Array> {
+export async function encodeObject(
+  object: object,
+  form: MediaForm,
+  { schema, pretty }: { schema: StructSchema | undefined; pretty: boolean },
+): Promise<Uint8Array> {
   if (form.serialization === 'yaml') {
     const { stringifyYaml } = await import('../../api/codec/yaml.ts');
     return Buffer.from(stringifyYaml(object));
   }
   if (form.serialization === 'protobuf' && schema !== undefined) return encodeProtobuf(schema, object as JsonObject);
-  return Buffer.from(`${pretty ? JSON.stringify(object, null, 2) : stringifyJson(object)}\n`);
+  return Buffer.from(`${stringifyJson(object, pretty ? 2 : 0)}\n`);
 }
 
 /** What is to be written: a stored cell, or an object that is stored nowhere. A cell is decoded only when the form needs it. */
@@ -49,10 +61,15 @@ export type Written =
   | { readonly status: number; readonly cell?: undefined; readonly object: KubernetesObject };
 
 /** The answer that carries a stored object. At once for JSON and in-process callers. */
-export function writeObject(store: GenericStore, scope: RequestScope, written: Written): ApiResponse | Promise<ApiResponse> {
+export function writeObject(
+  store: GenericStore,
+  scope: RequestScope,
+  written: Written,
+): ApiResponse | Promise<ApiResponse> {
   const { status, cell } = written;
   const object = (): KubernetesObject => (written.cell === undefined ? written.object : store.object(written.cell));
-  if (scope.request.wantsObjects) return { kind: 'object', status, headers: warningHeaders(scope.warnings), object: object() };
+  if (scope.request.wantsObjects)
+    return { kind: 'object', status, headers: warningHeaders(scope.warnings), object: object() };
   const form = objectForm(store, scope);
   if (cell !== undefined && form.key === 'json' && !isPretty(scope)) {
     return { kind: 'bytes', status, headers: headersFor(form, scope), chunks: [store.json(cell)] };
@@ -71,13 +88,23 @@ async function writeForm(
   return { kind: 'bytes', status, headers: headersFor(form, scope), chunks: [bytes] };
 }
 
-function shape(store: GenericStore, scope: RequestScope, { form, object }: { form: MediaForm; object: KubernetesObject }): object {
+function shape(
+  store: GenericStore,
+  scope: RequestScope,
+  { form, object }: { form: MediaForm; object: KubernetesObject },
+): object {
   if (form.as === 'PartialObjectMetadata') return partialMetadata(object, form.asVersion);
   if (form.as !== 'Table') return object;
   const { resourceVersion } = object.metadata;
   const metadata = resourceVersion === undefined ? {} : { resourceVersion };
   const include = includeObjectOf(scope.params);
-  return tableOf([object], { printer: store.definition.printer, version: form.asVersion, include, nowMs: store.services.clock.nowMs(), metadata });
+  return tableOf([object], {
+    printer: store.definition.printer,
+    version: form.asVersion,
+    include,
+    nowMs: store.services.clock.nowMs(),
+    metadata,
+  });
 }
 
 /** How an object that is stored nowhere is shown as a table. */
@@ -88,12 +115,26 @@ export interface AnyTable {
 
 /** The answer that carries any object of a built-in kind (Scale, Status, reviews). */
 // oxlint-disable-next-line max-params -- the last is for the few kinds with columns
-export async function writeAny(scope: RequestScope, status: number, object: { apiVersion?: string; kind?: string }, table?: AnyTable): Promise<ApiResponse> {
+export async function writeAny(
+  scope: RequestScope,
+  status: number,
+  object: { apiVersion?: string; kind?: string },
+  table?: AnyTable,
+): Promise<ApiResponse> {
   if (scope.request.wantsObjects) return { kind: 'object', status, headers: warningHeaders(scope.warnings), object };
-  const form = negotiate(scope.request.headers['accept'], { as: table === undefined ? [] : ['Table'], protobuf: true, stream: false });
+  const form = negotiate(scope.request.headers['accept'], {
+    as: table === undefined ? [] : ['Table'],
+    protobuf: true,
+    stream: false,
+  });
   let shaped = object;
   if (form.as === 'Table' && table !== undefined) {
-    shaped = tableOf([object as KubernetesObject], { ...table, version: form.asVersion, include: includeObjectOf(scope.params), metadata: {} });
+    shaped = tableOf([object as KubernetesObject], {
+      ...table,
+      version: form.asVersion,
+      include: includeObjectOf(scope.params),
+      metadata: {},
+    });
   }
   const schema = builtinSchema(shaped.apiVersion ?? '', shaped.kind ?? '');
   const bytes = await encodeObject(shaped, form, { schema, pretty: isPretty(scope) });

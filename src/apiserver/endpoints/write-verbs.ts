@@ -50,11 +50,15 @@ export async function serveCreate(call: Call): Promise<ApiResponse> {
 /** Throws 400 when the body names another object than the path. */
 export function checkName(object: KubernetesObject, { name, namespace }: { name: string; namespace: string }): void {
   const given = object.metadata.name ?? '';
-  if (given === '') throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
-  if (given !== name) throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
+  if (given === '')
+    throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+  if (given !== name)
+    throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
   const inside = object.metadata.namespace ?? '';
   if (namespace !== '' && inside !== '' && inside !== namespace) {
-    throw badRequest(`the namespace of the object (${inside}) does not match the namespace on the request (${namespace})`);
+    throw badRequest(
+      `the namespace of the object (${inside}) does not match the namespace on the request (${namespace})`,
+    );
   }
 }
 
@@ -70,7 +74,14 @@ export async function serveUpdate(call: Call): Promise<ApiResponse> {
   // The strategy changes the draft; only an update without resourceVersion can be run again and needs a fresh one.
   const mayRepeat = !body.metadata.resourceVersion;
   const next = (): KubernetesObject => (mayRepeat ? structuredClone(body) : body);
-  const outcome = await updateObject(store, { ...request, name, namespace, subresource, next, retriesConflicts: false });
+  const outcome = await updateObject(store, {
+    ...request,
+    name,
+    namespace,
+    subresource,
+    next,
+    retriesConflicts: false,
+  });
   return await writeOutcome(call, outcome);
 }
 
@@ -113,10 +124,19 @@ export async function serveDeleteCollection(call: Call): Promise<ApiResponse> {
   await deleteObjects(store, names, deleteRequestOf(call, options));
   const metadata = { resourceVersion: String(page.revision) };
   if (scope.request.wantsObjects) {
-    return { kind: 'object', status: 200, headers: {}, object: { kind: store.info.listKind, apiVersion: store.apiVersion, metadata, items: objects } };
+    return {
+      kind: 'object',
+      status: 200,
+      headers: {},
+      object: { kind: store.info.listKind, apiVersion: store.apiVersion, metadata, items: objects },
+    };
   }
   const custom = store.definition.schema !== undefined;
-  const form = negotiate(scope.request.headers['accept'], { as: ['Table', 'PartialObjectMetadataList'], protobuf: !custom, stream: false });
+  const form = negotiate(scope.request.headers['accept'], {
+    as: ['Table', 'PartialObjectMetadataList'],
+    protobuf: !custom,
+    stream: false,
+  });
   const schema = custom ? undefined : schemaOf(store.info.group, store.info.version, store.info.listKind);
   return await writeList(call, { form, objects, metadata, schema });
 }

@@ -4,7 +4,10 @@ import type { ApiRequest, Principal } from '../../api/transport.ts';
 import type { Authenticator } from '../authn/contract.ts';
 
 /** Who asks. Answers at once when the authenticators do; throws or rejects with 401. */
-export function authenticate(authenticators: readonly Authenticator[], request: ApiRequest): Principal | Promise<Principal> {
+export function authenticate(
+  authenticators: readonly Authenticator[],
+  request: ApiRequest,
+): Principal | Promise<Principal> {
   for (let index = 0; index < authenticators.length; index++) {
     const found = authenticators[index]!.authenticate(request);
     if (found instanceof Promise) return authenticateLater(found, authenticators.slice(index + 1), request);

@@ -64,7 +64,11 @@ function userWanted(user: string): Wanted {
 }
 
 /** The principal the request is served for. Throws 403 when one of the wanted traits may not be taken on. */
-export async function impersonate(request: ApiRequest, user: Principal, authorizers: readonly Authorizer[]): Promise<Principal> {
+export async function impersonate(
+  request: ApiRequest,
+  user: Principal,
+  authorizers: readonly Authorizer[],
+): Promise<Principal> {
   const { headers } = request;
   const name = headers['impersonate-user'] ?? '';
   const groups = list(headers['impersonate-group']);
@@ -90,7 +94,15 @@ export async function impersonate(request: ApiRequest, user: Principal, authoriz
 
 async function check(wanted: Wanted, user: Principal, authorizers: readonly Authorizer[]): Promise<void> {
   const { group, ...rest } = wanted;
-  const attributes: AuthorizationAttributes = { user, verb: 'impersonate', isResourceRequest: true, apiGroup: group, apiVersion: 'v1', path: '', ...rest };
+  const attributes: AuthorizationAttributes = {
+    user,
+    verb: 'impersonate',
+    isResourceRequest: true,
+    apiGroup: group,
+    apiVersion: 'v1',
+    path: '',
+    ...rest,
+  };
   const verdict = await decide(authorizers, attributes);
   if (verdict.decision !== 'allow') throw forbiddenError(attributes, verdict.reason);
 }

@@ -121,7 +121,13 @@ class CachedObjectStore {
     options: object,
     context: RequestContext,
   ): Promise<KubernetesObject> {
-    const request = { ...key, context, dryRun: ((options as DeleteOptions).dryRun ?? []).length > 0, manager: '', options: options as DeleteOptions };
+    const request = {
+      ...key,
+      context,
+      dryRun: ((options as DeleteOptions).dryRun ?? []).length > 0,
+      manager: '',
+      options: options as DeleteOptions,
+    };
     return (await deleteObject(this.#store(info), request)).object;
   }
 }
@@ -132,6 +138,7 @@ function followStore(store: GenericStore, listener: Listener): () => void {
       listener(deleted ? undefined : store.object(cell), previous && store.object(previous));
     }
   });
-  if (store.cache.loaded) for (const cell of store.cache.list(store.cache.prefix)) listener(store.object(cell), undefined);
+  if (store.cache.loaded)
+    for (const cell of store.cache.list(store.cache.prefix)) listener(store.object(cell), undefined);
   return leave;
 }

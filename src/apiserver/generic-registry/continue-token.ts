@@ -13,7 +13,9 @@ export interface ContinueToken {
 
 /** Makes the token's text. */
 export function encodeContinue(token: ContinueToken): string {
-  return Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: token.revision, start: token.start })).toString('base64url');
+  return Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: token.revision, start: token.start })).toString(
+    'base64url',
+  );
 }
 
 function invalidToken(why: string): StatusError {
@@ -35,8 +37,13 @@ function parse(text: string): object {
 /** Reads a token. Throws 400. */
 export function decodeContinue(text: string): ContinueToken {
   const { v, rv, start } = parse(text) as { v?: unknown; rv?: unknown; start?: unknown };
-  if (v !== 'meta.k8s.io/v1') throw invalidToken(`server does not recognize this encoded version ${JSON.stringify(typeof v === 'string' ? v : '')}`);
-  if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || rv === 0 || rv < -1) throw invalidToken('incorrect encoded start resourceVersion (version meta.k8s.io/v1)');
-  if (typeof start !== 'string' || start === '' || start.startsWith('/') || start.includes('..')) throw invalidToken('encoded start key empty or invalid');
+  if (v !== 'meta.k8s.io/v1')
+    throw invalidToken(
+      `server does not recognize this encoded version ${JSON.stringify(typeof v === 'string' ? v : '')}`,
+    );
+  if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || rv === 0 || rv < -1)
+    throw invalidToken('incorrect encoded start resourceVersion (version meta.k8s.io/v1)');
+  if (typeof start !== 'string' || start === '' || start.startsWith('/') || start.includes('..'))
+    throw invalidToken('encoded start key empty or invalid');
   return { revision: rv, start };
 }

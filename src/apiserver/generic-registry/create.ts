@@ -70,7 +70,13 @@ export async function createObject(
   const { admission } = store.services;
   if (draft.metadata.resourceVersion) throw badRequest('resourceVersion should not be set on objects to be created');
   settleNamespace(store, draft, request.namespace);
-  const about = { operation: 'CREATE', subresource: '', namespace: request.namespace, name: draft.metadata.name ?? '', object: draft } as const;
+  const about = {
+    operation: 'CREATE',
+    subresource: '',
+    namespace: request.namespace,
+    name: draft.metadata.name ?? '',
+    object: draft,
+  } as const;
   const attributes = admissionAttributes(store, request, about);
   const mutating = admission.mutate(attributes);
   if (mutating !== undefined) await mutating;
@@ -80,7 +86,8 @@ export async function createObject(
   if (prefix !== '') draft.metadata.name = generateName(store, prefix);
   strategy.prepareForCreate?.(draft, request.context);
   const errors = validateNew(store, draft, request);
-  if (errors.length > 0) throw invalid({ group: store.info.group, kind: store.info.kind }, draft.metadata.name ?? '', errors);
+  if (errors.length > 0)
+    throw invalid({ group: store.info.group, kind: store.info.kind }, draft.metadata.name ?? '', errors);
   for (const text of strategy.warnings?.(draft, undefined) ?? []) request.context.addWarning(text);
   const judging = admission.validate(attributes);
   if (judging !== undefined) await judging;
@@ -105,9 +112,16 @@ async function allocateAndStore(
   }
 }
 
-async function storeNew(store: GenericStore, draft: KubernetesObject, request: CreateRequest & { prefix: string }): Promise<WriteOutcome> {
+async function storeNew(
+  store: GenericStore,
+  draft: KubernetesObject,
+  request: CreateRequest & { prefix: string },
+): Promise<WriteOutcome> {
   const next = canonical(store, draft);
-  const tracked = request.tracksFields === true ? next : trackFields(store, { live: undefined, next, manager: request.manager, subresource: '' });
+  const tracked =
+    request.tracksFields === true
+      ? next
+      : trackFields(store, { live: undefined, next, manager: request.manager, subresource: '' });
   for (let attempt = 1; ; attempt++) {
     const name = draft.metadata.name ?? '';
     const object = attempt === 1 ? tracked : { ...tracked, metadata: { ...tracked.metadata, name } };

@@ -43,7 +43,13 @@ async function tryDelete(
 ): Promise<DeleteOutcome | { lost: true; current: RevisionCell | undefined }> {
   const old = store.object(current);
   const plan = planDeletion(store, old, { options: request.options, nowMs: store.services.clock.nowMs() });
-  const about = { operation: 'DELETE', subresource: '', namespace: request.namespace, name: request.name, oldObject: old } as const;
+  const about = {
+    operation: 'DELETE',
+    subresource: '',
+    namespace: request.namespace,
+    name: request.name,
+    oldObject: old,
+  } as const;
   const attributes = admissionAttributes(store, request, about);
   const mutating = store.services.admission.mutate(attributes);
   if (mutating !== undefined) await mutating;
@@ -60,7 +66,11 @@ async function tryDelete(
 }
 
 /** Deletes the given objects, several at a time; one that is gone meanwhile is no error. Rejects with the first error. */
-export async function deleteObjects(store: GenericStore, names: readonly ObjectName[], request: WriteRequest & { options: DeleteOptions }): Promise<void> {
+export async function deleteObjects(
+  store: GenericStore,
+  names: readonly ObjectName[],
+  request: WriteRequest & { options: DeleteOptions },
+): Promise<void> {
   let next = 0;
   const work = async (): Promise<void> => {
     while (next < names.length) {

@@ -26,7 +26,11 @@ export function checkPreconditions(store: GenericStore, object: KubernetesObject
   const { metadata } = object;
   const name = metadata.name ?? '';
   if (uid !== undefined && uid !== metadata.uid) {
-    throw conflict(store.groupResource, name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`);
+    throw conflict(
+      store.groupResource,
+      name,
+      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`,
+    );
   }
   if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
     const text = `ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${metadata.resourceVersion}`;
@@ -42,15 +46,24 @@ function propagation(store: GenericStore, finalizers: readonly string[], options
   return store.definition.defaultPropagation ?? 'Background';
 }
 
-function finalizersAfter(store: GenericStore, finalizers: readonly string[], options: DeleteOptions): readonly string[] {
+function finalizersAfter(
+  store: GenericStore,
+  finalizers: readonly string[],
+  options: DeleteOptions,
+): readonly string[] {
   const policy = propagation(store, finalizers, options);
   const wanted = policy === 'Orphan' ? ORPHAN : policy === 'Foreground' ? FOREGROUND : '';
-  const kept = finalizers.filter((finalizer) => finalizer === wanted || (finalizer !== ORPHAN && finalizer !== FOREGROUND));
+  const kept = finalizers.filter(
+    (finalizer) => finalizer === wanted || (finalizer !== ORPHAN && finalizer !== FOREGROUND),
+  );
   return wanted === '' || kept.includes(wanted) ? kept : [...kept, wanted];
 }
 
 /** Marks a private copy. */
-function mark(next: KubernetesObject, how: { deleteAt: string; graceSeconds: number; finalizers: readonly string[] }): KubernetesObject {
+function mark(
+  next: KubernetesObject,
+  how: { deleteAt: string; graceSeconds: number; finalizers: readonly string[] },
+): KubernetesObject {
   const first = next.metadata.deletionTimestamp === undefined;
   next.metadata.deletionTimestamp = how.deleteAt;
   next.metadata.deletionGracePeriodSeconds = how.graceSeconds;
@@ -61,11 +74,20 @@ function mark(next: KubernetesObject, how: { deleteAt: string; graceSeconds: num
 }
 
 /** Decides. `nowMs` is wall time. Throws 409 for failed preconditions. */
-export function planDeletion(store: GenericStore, object: KubernetesObject, { options, nowMs }: { options: DeleteOptions; nowMs: number }): DeletionPlan {
+export function planDeletion(
+  store: GenericStore,
+  object: KubernetesObject,
+  { options, nowMs }: { options: DeleteOptions; nowMs: number },
+): DeletionPlan {
   checkPreconditions(store, object, options);
   const { strategy } = store.definition;
   const { metadata } = object;
-  const asked = options.gracePeriodSeconds === undefined ? undefined : options.gracePeriodSeconds < 0 ? 1 : options.gracePeriodSeconds;
+  const asked =
+    options.gracePeriodSeconds === undefined
+      ? undefined
+      : options.gracePeriodSeconds < 0
+        ? 1
+        : options.gracePeriodSeconds;
   const before = metadata.finalizers ?? [];
   if (metadata.deletionTimestamp !== undefined && (metadata.deletionGracePeriodSeconds ?? 0) > 0) {
     return shorten(object, asked);
@@ -90,5 +112,12 @@ function shorten(object: KubernetesObject, asked: number | undefined): DeletionP
   const finalizers = metadata.finalizers ?? [];
   if (asked === 0 && finalizers.length === 0) return { kind: 'remove' };
   const startMs = parseTime(metadata.deletionTimestamp) - grace * 1000;
-  return { kind: 'mark', object: mark(structuredClone(object), { deleteAt: formatTime(startMs + asked * 1000), graceSeconds: asked, finalizers }) };
+  return {
+    kind: 'mark',
+    object: mark(structuredClone(object), {
+      deleteAt: formatTime(startMs + asked * 1000),
+      graceSeconds: asked,
+      finalizers,
+    }),
+  };
 }

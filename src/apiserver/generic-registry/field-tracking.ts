@@ -3,7 +3,12 @@
  * fields of the strategies: `status` belongs to the status sub-resource, everything else to the object.
  */
 import type { JsonObject } from '../../api/codec/own-property.ts';
-import { apply, trackUpdate, type ApplyResult, type FieldManagerRequest } from '../../api/managed-fields/field-manager.ts';
+import {
+  apply,
+  trackUpdate,
+  type ApplyResult,
+  type FieldManagerRequest,
+} from '../../api/managed-fields/field-manager.ts';
 import { type FieldSet, leaf } from '../../api/managed-fields/field-set.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { GenericStore } from './generic-store.ts';
@@ -42,7 +47,13 @@ export function trackFields(
 /** Server-side apply of a configuration. */
 export function applyFields(
   store: GenericStore,
-  change: { live: KubernetesObject | undefined; config: JsonObject; manager: string; subresource: string; force: boolean },
+  change: {
+    live: KubernetesObject | undefined;
+    config: JsonObject;
+    manager: string;
+    subresource: string;
+    force: boolean;
+  },
 ): ApplyResult {
   const request = requestOf(store, change.manager, change.subresource);
   return apply(change.live as JsonObject | undefined, change.config, { ...request, force: change.force });

@@ -47,7 +47,9 @@ export class GenericStore {
     this.info = definition.info;
     this.apiVersion = apiVersionOf(definition.info);
     this.groupResource = { group: definition.info.group, resource: definition.info.resource };
-    this.#head = Buffer.from(`{"kind":${JSON.stringify(definition.info.kind)},"apiVersion":${JSON.stringify(this.apiVersion)},`);
+    this.#head = Buffer.from(
+      `{"kind":${JSON.stringify(definition.info.kind)},"apiVersion":${JSON.stringify(this.apiVersion)},`,
+    );
     const { storagePrefix } = definition;
     this.cache = storagePrefix === '' ? new WatchCache('') : services.hub.cache(storagePrefix);
   }
@@ -96,7 +98,11 @@ export class GenericStore {
       if (object.apiVersion === this.apiVersion) return object;
       const { conversion, strategy } = this.definition;
       const converted = conversion === undefined ? object : conversion.fromStored(object);
-      const renamed = canonicalize(this.schema, { ...converted, apiVersion: this.apiVersion, kind: this.info.kind }) as unknown as KubernetesObject;
+      const renamed = canonicalize(this.schema, {
+        ...converted,
+        apiVersion: this.apiVersion,
+        kind: this.info.kind,
+      }) as unknown as KubernetesObject;
       strategy.applyDefaults?.(renamed);
       return renamed;
     });
@@ -146,6 +152,12 @@ export class GenericStore {
 
   /** The zero object, canonical. */
   emptyObject(): KubernetesObject {
-    return { apiVersion: this.apiVersion, kind: this.info.kind, metadata: {}, spec: {}, status: {} } as KubernetesObject & JsonObject;
+    return {
+      apiVersion: this.apiVersion,
+      kind: this.info.kind,
+      metadata: {},
+      spec: {},
+      status: {},
+    } as KubernetesObject & JsonObject;
   }
 }

@@ -166,7 +166,14 @@ async function select(
 
 function finish(
   store: GenericStore,
-  list: { under: string; revision: number; cells: readonly RevisionCell[]; page: readonly RevisionCell[]; end: number; counts: boolean },
+  list: {
+    under: string;
+    revision: number;
+    cells: readonly RevisionCell[];
+    page: readonly RevisionCell[];
+    end: number;
+    counts: boolean;
+  },
 ): ListPage {
   const { under, revision, cells, page, end } = list;
   const last = page.at(-1);

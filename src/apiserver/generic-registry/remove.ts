@@ -6,7 +6,11 @@ import type { GenericStore } from './generic-store.ts';
 import type { LostWrite, WriteOutcome } from './write.ts';
 
 /** Whether an update removes the last thing that kept a marked object. Upstream: ShouldDeleteDuringUpdate. */
-export function shouldDeleteDuringUpdate(store: GenericStore, object: KubernetesObject, old: KubernetesObject): boolean {
+export function shouldDeleteDuringUpdate(
+  store: GenericStore,
+  object: KubernetesObject,
+  old: KubernetesObject,
+): boolean {
   if (old.metadata.deletionTimestamp === undefined || (object.metadata.finalizers ?? []).length > 0) return false;
   if (store.definition.strategy.blocksDeletion?.(object) === true) return false;
   return (old.metadata.deletionGracePeriodSeconds ?? 0) === 0;

@@ -13,7 +13,11 @@ function textOf({ group, version, resource }: ResourceKey): string {
 
 /** The definition whose version is stored, among those that share a prefix. */
 function storedOf(definitions: readonly ResourceDefinition[]): ResourceDefinition {
-  return definitions.find((one) => one.storageVersion === true) ?? definitions.find((one) => one.conversion === undefined) ?? definitions[0]!;
+  return (
+    definitions.find((one) => one.storageVersion === true) ??
+    definitions.find((one) => one.conversion === undefined) ??
+    definitions[0]!
+  );
 }
 
 /** The resources. */
@@ -39,11 +43,16 @@ export class ResourceRegistry {
   }
 
   /** Adds definitions; those for which `isServed` is false can be stored but have no path. */
-  add(definitions: readonly ResourceDefinition[], services: RegistryServices, isServed: (definition: ResourceDefinition) => boolean): GenericStore[] {
+  add(
+    definitions: readonly ResourceDefinition[],
+    services: RegistryServices,
+    isServed: (definition: ResourceDefinition) => boolean,
+  ): GenericStore[] {
     const added: GenericStore[] = [];
     for (const definition of definitions) {
       const { storagePrefix } = definition;
-      const stored = storagePrefix === '' ? definition : storedOf(definitions.filter((one) => one.storagePrefix === storagePrefix));
+      const stored =
+        storagePrefix === '' ? definition : storedOf(definitions.filter((one) => one.storagePrefix === storagePrefix));
       const store = new GenericStore(definition, stored, services);
       this.remove([definition.info]);
       this.#stores.set(textOf(definition.info), store);

@@ -39,7 +39,8 @@ function parseFields(text: string): FieldSelector {
 
 /** Kinds with fields of their own name the field alone, the others what they know. */
 function unsupportedLabel({ definition }: GenericStore, field: string): string {
-  if (definition.selectableFields !== undefined || definition.schema !== undefined) return `field label not supported: ${field}`;
+  if (definition.selectableFields !== undefined || definition.schema !== undefined)
+    return `field label not supported: ${field}`;
   return `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`;
 }
 

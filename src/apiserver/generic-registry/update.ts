@@ -18,7 +18,14 @@ import { createObject, settleNamespace } from './create.ts';
 import { trackFields } from './field-tracking.ts';
 import type { GenericStore, ObjectName } from './generic-store.ts';
 import { removeObject, shouldDeleteDuringUpdate } from './remove.ts';
-import { admissionAttributes, canonical, type LostWrite, putObject, type WriteOutcome, type WriteRequest } from './write.ts';
+import {
+  admissionAttributes,
+  canonical,
+  type LostWrite,
+  putObject,
+  type WriteOutcome,
+  type WriteRequest,
+} from './write.ts';
 
 /** An update. */
 export interface UpdateRequest extends WriteRequest, ObjectName {
@@ -62,12 +69,18 @@ export async function updateObject(store: GenericStore, request: UpdateRequest):
 }
 
 async function createMissing(store: GenericStore, request: UpdateRequest): Promise<WriteOutcome> {
-  const allowed = request.createMissing === true || (!request.retriesConflicts && store.definition.strategy.allowCreateOnUpdate === true);
+  const allowed =
+    request.createMissing === true ||
+    (!request.retriesConflicts && store.definition.strategy.allowCreateOnUpdate === true);
   if (!allowed || request.subresource !== '') throw notFound(store.groupResource, request.name);
   const draft = await request.next(undefined);
   const { uid } = draft.metadata;
   if (uid && request.createMissing === true) {
-    throw conflict(store.groupResource, request.name, `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`);
+    throw conflict(
+      store.groupResource,
+      request.name,
+      `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
+    );
   }
   delete draft.metadata.resourceVersion;
   return await createObject(store, draft, request);
@@ -88,7 +101,14 @@ async function tryUpdate(store: GenericStore, request: UpdateRequest, { key, cur
   const insists = checkRevision(store, request, { draft, old, strategy });
   checkUid(store, key, { draft, old });
   carryOver(store, draft, { old, request });
-  const about = { operation: 'UPDATE', subresource: request.subresource, namespace: request.namespace, name: request.name, object: draft, oldObject: old } as const;
+  const about = {
+    operation: 'UPDATE',
+    subresource: request.subresource,
+    namespace: request.namespace,
+    name: request.name,
+    object: draft,
+    oldObject: old,
+  } as const;
   const attributes = admissionAttributes(store, request, about);
   const mutating = store.services.admission.mutate(attributes);
   if (mutating !== undefined) await mutating;
@@ -126,7 +146,11 @@ function checkRevision(
   return !request.retriesConflicts;
 }
 
-function checkUid(store: GenericStore, key: string, { draft, old }: { draft: KubernetesObject; old: KubernetesObject }): void {
+function checkUid(
+  store: GenericStore,
+  key: string,
+  { draft, old }: { draft: KubernetesObject; old: KubernetesObject },
+): void {
   const given = draft.metadata.uid;
   if (given === undefined || given === '' || given === old.metadata.uid) return;
   const why = `Precondition failed: UID in precondition: ${given}, UID in object meta: ${old.metadata.uid}`;
@@ -135,7 +159,11 @@ function checkUid(store: GenericStore, key: string, { draft, old }: { draft: Kub
 }
 
 /** System fields no updater sets. */
-function carryOver(store: GenericStore, draft: KubernetesObject, { old, request }: { old: KubernetesObject; request: UpdateRequest }): void {
+function carryOver(
+  store: GenericStore,
+  draft: KubernetesObject,
+  { old, request }: { old: KubernetesObject; request: UpdateRequest },
+): void {
   settleNamespace(store, draft, request.namespace);
   const { metadata } = draft;
   const from = old.metadata;
@@ -172,14 +200,21 @@ export function isSame(a: KubernetesObject, b: KubernetesObject): boolean {
   return equal(entriesWithoutTimes(a), entriesWithoutTimes(b));
 }
 
-async function storeChange(store: GenericStore, request: UpdateRequest, ready: Ready): Promise<WriteOutcome | LostWrite> {
+async function storeChange(
+  store: GenericStore,
+  request: UpdateRequest,
+  ready: Ready,
+): Promise<WriteOutcome | LostWrite> {
   const { key, current, old, draft, strategy } = ready;
   const taken = strategy.allocate === undefined ? undefined : await strategy.allocate(draft, old, request.dryRun);
   let written = false;
   try {
     const subresource = request.trackedSubresource ?? request.subresource;
     const next = canonical(store, draft);
-    const object = request.tracksFields === true ? next : trackFields(store, { live: old, next, manager: request.manager, subresource });
+    const object =
+      request.tracksFields === true
+        ? next
+        : trackFields(store, { live: old, next, manager: request.manager, subresource });
     if (shouldDeleteDuringUpdate(store, object, old)) {
       const removed = await removeObject(store, { key, current, object, request });
       written = !request.dryRun && !('lost' in removed);

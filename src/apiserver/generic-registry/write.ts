@@ -50,7 +50,8 @@ export async function putObject(store: GenericStore, put: PutObject): Promise<Wr
   const stored = store.toStored(put.object);
   const { ttlSeconds } = store.definition;
   const value = encodeStored(stored);
-  if (value.length > maxValueBytes) throw statusFailure(413, 'RequestEntityTooLarge', 'etcdserver: request is too large');
+  if (value.length > maxValueBytes)
+    throw statusFailure(413, 'RequestEntityTooLarge', 'etcdserver: request is too large');
   const result = await store.services.store.put({
     key: put.key,
     value,

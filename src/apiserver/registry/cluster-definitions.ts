@@ -1,66 +1,138 @@
 /** Small groups: admissionregistration, apiextensions, apiregistration, coordination, flowcontrol, node, policy, scheduling and others. */
 import {
-  setAdmissionPolicyBindingDefaults, setMutatingAdmissionPolicyDefaults, setMutatingWebhookConfigurationDefaults, setValidatingAdmissionPolicyDefaults,
+  setAdmissionPolicyBindingDefaults,
+  setMutatingAdmissionPolicyDefaults,
+  setMutatingWebhookConfigurationDefaults,
+  setValidatingAdmissionPolicyDefaults,
   setValidatingWebhookConfigurationDefaults,
 } from '../../api/defaults/admission.ts';
 import {
-  setAPIServiceDefaults, setCustomResourceDefinitionDefaults, setFlowSchemaDefaults, setPriorityClassDefaults, setPriorityLevelDefaults,
+  setAPIServiceDefaults,
+  setCustomResourceDefinitionDefaults,
+  setFlowSchemaDefaults,
+  setPriorityClassDefaults,
+  setPriorityLevelDefaults,
 } from '../../api/defaults/cluster.ts';
-import type { MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding } from '../../api/gen/admissionregistration-v1.ts';
+import type {
+  MutatingAdmissionPolicy,
+  MutatingAdmissionPolicyBinding,
+} from '../../api/gen/admissionregistration-v1.ts';
 import {
-  APIServices, CustomResourceDefinitions, FlowSchemas, LeaseCandidates, LeaseCandidatesV1alpha2, Leases, MutatingAdmissionPolicies, MutatingAdmissionPoliciesV1alpha1,
-  MutatingAdmissionPoliciesV1beta1, MutatingAdmissionPolicyBindings, MutatingAdmissionPolicyBindingsV1alpha1, MutatingAdmissionPolicyBindingsV1beta1,
-  MutatingWebhookConfigurations, PodDisruptionBudgets, PodGroups, PriorityClasses, PriorityLevelConfigurations, RuntimeClasses, StorageVersionMigrations,
-  StorageVersions, ValidatingAdmissionPolicies, ValidatingAdmissionPolicyBindings, ValidatingWebhookConfigurations, Workloads,
+  APIServices,
+  CustomResourceDefinitions,
+  FlowSchemas,
+  LeaseCandidates,
+  LeaseCandidatesV1alpha2,
+  Leases,
+  MutatingAdmissionPolicies,
+  MutatingAdmissionPoliciesV1alpha1,
+  MutatingAdmissionPoliciesV1beta1,
+  MutatingAdmissionPolicyBindings,
+  MutatingAdmissionPolicyBindingsV1alpha1,
+  MutatingAdmissionPolicyBindingsV1beta1,
+  MutatingWebhookConfigurations,
+  PodDisruptionBudgets,
+  PodGroups,
+  PriorityClasses,
+  PriorityLevelConfigurations,
+  RuntimeClasses,
+  StorageVersionMigrations,
+  StorageVersions,
+  ValidatingAdmissionPolicies,
+  ValidatingAdmissionPolicyBindings,
+  ValidatingWebhookConfigurations,
+  Workloads,
 } from '../../api/gen/resources.ts';
 import { nameIsPathSegment } from '../../api/names.ts';
 import {
-  validateAdmissionPolicyBinding, validateMutatingAdmissionPolicy, validateMutatingAdmissionPolicyBinding, validateMutatingWebhookConfiguration,
-  validateValidatingAdmissionPolicy, validateValidatingWebhookConfiguration,
+  validateAdmissionPolicyBinding,
+  validateMutatingAdmissionPolicy,
+  validateMutatingAdmissionPolicyBinding,
+  validateMutatingWebhookConfiguration,
+  validateValidatingAdmissionPolicy,
+  validateValidatingWebhookConfiguration,
 } from '../../api/validation/admission.ts';
-import { validateAPIService, validateAPIServiceUpdate, validateCustomResourceDefinition, validateCustomResourceDefinitionUpdate } from '../../api/validation/extensions.ts';
+import {
+  validateAPIService,
+  validateAPIServiceUpdate,
+  validateCustomResourceDefinition,
+  validateCustomResourceDefinitionUpdate,
+} from '../../api/validation/extensions.ts';
 import { validateFlowSchema, validatePriorityLevel } from '../../api/validation/flowcontrol.ts';
 import {
-  validateLease, validatePodDisruptionBudget, validatePriorityClass, validatePriorityClassUpdate, validateRuntimeClass, validateRuntimeClassUpdate,
+  validateLease,
+  validatePodDisruptionBudget,
+  validatePriorityClass,
+  validatePriorityClassUpdate,
+  validateRuntimeClass,
+  validateRuntimeClassUpdate,
 } from '../../api/validation/cluster-small.ts';
 import {
-  apiServicePrinter, customResourceDefinitionPrinter, flowSchemaPrinter, leasePrinter, podDisruptionBudgetPrinter, priorityClassPrinter, priorityLevelPrinter,
-  runtimeClassPrinter, validatingAdmissionPolicyBindingPrinter, validatingAdmissionPolicyPrinter, webhookConfigurationPrinter,
+  apiServicePrinter,
+  customResourceDefinitionPrinter,
+  flowSchemaPrinter,
+  leasePrinter,
+  podDisruptionBudgetPrinter,
+  priorityClassPrinter,
+  priorityLevelPrinter,
+  runtimeClassPrinter,
+  validatingAdmissionPolicyBindingPrinter,
+  validatingAdmissionPolicyPrinter,
+  webhookConfigurationPrinter,
 } from './cluster-tables.ts';
 import { defineResource } from './define-resource.ts';
 import { specOf, type KindRules } from './kind-strategy.ts';
 import type { ResourceDefinition } from './resource-definition.ts';
 
 const mutatingPolicy: KindRules<MutatingAdmissionPolicy> = {
-  generationOf: specOf, defaults: setMutatingAdmissionPolicyDefaults, validate: validateMutatingAdmissionPolicy, allowUnconditionalUpdate: false,
+  generationOf: specOf,
+  defaults: setMutatingAdmissionPolicyDefaults,
+  validate: validateMutatingAdmissionPolicy,
+  allowUnconditionalUpdate: false,
 };
 const mutatingBinding: KindRules<MutatingAdmissionPolicyBinding> = {
-  generationOf: specOf, defaults: setAdmissionPolicyBindingDefaults, validate: validateMutatingAdmissionPolicyBinding, allowUnconditionalUpdate: false,
+  generationOf: specOf,
+  defaults: setAdmissionPolicyBindingDefaults,
+  validate: validateMutatingAdmissionPolicyBinding,
+  allowUnconditionalUpdate: false,
 };
 
 const admissionDefinitions: readonly ResourceDefinition[] = [
   defineResource(ValidatingWebhookConfigurations, {
     rules: {
-      generationOf: ({ webhooks }) => webhooks, defaults: setValidatingWebhookConfigurationDefaults, validate: validateValidatingWebhookConfiguration,
+      generationOf: ({ webhooks }) => webhooks,
+      defaults: setValidatingWebhookConfigurationDefaults,
+      validate: validateValidatingWebhookConfiguration,
       allowUnconditionalUpdate: false,
     },
     printer: webhookConfigurationPrinter,
   }),
   defineResource(MutatingWebhookConfigurations, {
     rules: {
-      generationOf: ({ webhooks }) => webhooks, defaults: setMutatingWebhookConfigurationDefaults, validate: validateMutatingWebhookConfiguration,
+      generationOf: ({ webhooks }) => webhooks,
+      defaults: setMutatingWebhookConfigurationDefaults,
+      validate: validateMutatingWebhookConfiguration,
       allowUnconditionalUpdate: false,
     },
     printer: webhookConfigurationPrinter,
   }),
   defineResource(ValidatingAdmissionPolicies, {
     rules: {
-      emptyStatus: {}, generationOf: specOf, defaults: setValidatingAdmissionPolicyDefaults, validate: validateValidatingAdmissionPolicy, allowUnconditionalUpdate: false,
+      emptyStatus: {},
+      generationOf: specOf,
+      defaults: setValidatingAdmissionPolicyDefaults,
+      validate: validateValidatingAdmissionPolicy,
+      allowUnconditionalUpdate: false,
     },
     printer: validatingAdmissionPolicyPrinter,
   }),
   defineResource(ValidatingAdmissionPolicyBindings, {
-    rules: { generationOf: specOf, defaults: setAdmissionPolicyBindingDefaults, validate: validateAdmissionPolicyBinding, allowUnconditionalUpdate: false },
+    rules: {
+      generationOf: specOf,
+      defaults: setAdmissionPolicyBindingDefaults,
+      validate: validateAdmissionPolicyBinding,
+      allowUnconditionalUpdate: false,
+    },
     printer: validatingAdmissionPolicyBindingPrinter,
   }),
   defineResource(MutatingAdmissionPolicies, { rules: mutatingPolicy }),
@@ -74,12 +146,17 @@ const admissionDefinitions: readonly ResourceDefinition[] = [
 const extensionDefinitions: readonly ResourceDefinition[] = [
   defineResource(CustomResourceDefinitions, {
     rules: {
-      emptyStatus: {}, generationOf: specOf, defaults: setCustomResourceDefinitionDefaults, validate: validateCustomResourceDefinition,
-      validateUpdate: validateCustomResourceDefinitionUpdate, allowUnconditionalUpdate: false,
+      emptyStatus: {},
+      generationOf: specOf,
+      defaults: setCustomResourceDefinitionDefaults,
+      validate: validateCustomResourceDefinition,
+      validateUpdate: validateCustomResourceDefinitionUpdate,
+      allowUnconditionalUpdate: false,
       // Versions ever stored are recorded from the start: a store that holds them must keep understanding them.
       prepareForCreate(draft) {
         draft.status = {
-          conditions: [], acceptedNames: { plural: '', kind: '' },
+          conditions: [],
+          acceptedNames: { plural: '', kind: '' },
           storedVersions: draft.spec.versions.filter((version) => version.storage).map((version) => version.name),
         };
       },
@@ -93,7 +170,13 @@ const extensionDefinitions: readonly ResourceDefinition[] = [
     printer: customResourceDefinitionPrinter,
   }),
   defineResource(APIServices, {
-    rules: { emptyStatus: {}, defaults: setAPIServiceDefaults, validate: validateAPIService, validateUpdate: validateAPIServiceUpdate, allowUnconditionalUpdate: false },
+    rules: {
+      emptyStatus: {},
+      defaults: setAPIServiceDefaults,
+      validate: validateAPIService,
+      validateUpdate: validateAPIServiceUpdate,
+      allowUnconditionalUpdate: false,
+    },
     prefix: 'apiregistration.k8s.io/apiservices',
     printer: apiServicePrinter,
   }),
@@ -102,7 +185,10 @@ const extensionDefinitions: readonly ResourceDefinition[] = [
 const schedulingDefinitions: readonly ResourceDefinition[] = [
   defineResource(PriorityClasses, {
     rules: {
-      generationOf: () => undefined, defaults: setPriorityClassDefaults, validate: validatePriorityClass, validateUpdate: validatePriorityClassUpdate,
+      generationOf: () => undefined,
+      defaults: setPriorityClassDefaults,
+      validate: validatePriorityClass,
+      validateUpdate: validatePriorityClassUpdate,
     },
     printer: priorityClassPrinter,
   }),
@@ -115,24 +201,45 @@ export const clusterDefinitions: readonly ResourceDefinition[] = [
   ...admissionDefinitions,
   ...extensionDefinitions,
   ...schedulingDefinitions,
-  defineResource(Leases, { rules: { allowCreateOnUpdate: true, allowUnconditionalUpdate: false, validate: validateLease }, printer: leasePrinter }),
+  defineResource(Leases, {
+    rules: { allowCreateOnUpdate: true, allowUnconditionalUpdate: false, validate: validateLease },
+    printer: leasePrinter,
+  }),
   defineResource(LeaseCandidates),
   defineResource(LeaseCandidatesV1alpha2),
   defineResource(FlowSchemas, {
-    rules: { emptyStatus: {}, generationOf: specOf, defaults: setFlowSchemaDefaults, validate: validateFlowSchema, validateName: nameIsPathSegment },
+    rules: {
+      emptyStatus: {},
+      generationOf: specOf,
+      defaults: setFlowSchemaDefaults,
+      validate: validateFlowSchema,
+      validateName: nameIsPathSegment,
+    },
     printer: flowSchemaPrinter,
   }),
   defineResource(PriorityLevelConfigurations, {
-    rules: { emptyStatus: {}, generationOf: specOf, defaults: setPriorityLevelDefaults, validate: validatePriorityLevel, validateName: nameIsPathSegment },
+    rules: {
+      emptyStatus: {},
+      generationOf: specOf,
+      defaults: setPriorityLevelDefaults,
+      validate: validatePriorityLevel,
+      validateName: nameIsPathSegment,
+    },
     printer: priorityLevelPrinter,
   }),
   defineResource(RuntimeClasses, {
-    rules: { allowUnconditionalUpdate: false, validate: validateRuntimeClass, validateUpdate: validateRuntimeClassUpdate },
+    rules: {
+      allowUnconditionalUpdate: false,
+      validate: validateRuntimeClass,
+      validateUpdate: validateRuntimeClassUpdate,
+    },
     printer: runtimeClassPrinter,
   }),
   defineResource(PodDisruptionBudgets, {
     rules: {
-      emptyStatus: { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 }, generationOf: specOf, validate: validatePodDisruptionBudget,
+      emptyStatus: { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 },
+      generationOf: specOf,
+      validate: validatePodDisruptionBudget,
       allowUnconditionalUpdate: false,
     },
     printer: podDisruptionBudgetPrinter,

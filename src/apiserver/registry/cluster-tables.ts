@@ -1,7 +1,10 @@
 /** What `kubectl get` shows of small kinds of many groups. Upstream: printers/internalversion, apiextensions, kube-aggregator. */
 import { humanDuration } from '../../api/age.ts';
 import type {
-  MutatingWebhookConfiguration, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding, ValidatingWebhookConfiguration,
+  MutatingWebhookConfiguration,
+  ValidatingAdmissionPolicy,
+  ValidatingAdmissionPolicyBinding,
+  ValidatingWebhookConfiguration,
 } from '../../api/gen/admissionregistration-v1.ts';
 import type { CustomResourceDefinition } from '../../api/gen/apiextensions-v1.ts';
 import type { APIService } from '../../api/gen/apiregistration-v1.ts';
@@ -16,22 +19,36 @@ import { ageCell, ageColumn, booleanColumn, column, integerColumn, printerOf, te
 import type { Printer } from './resource-definition.ts';
 
 /** Printer of leases. */
-export const leasePrinter: Printer<Lease> = printerOf([column('Holder'), ageColumn], (lease, nowMs) => [lease.spec?.holderIdentity ?? '', ageCell(lease, nowMs)]);
+export const leasePrinter: Printer<Lease> = printerOf([column('Holder'), ageColumn], (lease, nowMs) => [
+  lease.spec?.holderIdentity ?? '',
+  ageCell(lease, nowMs),
+]);
 
 /** Printer of runtime classes. */
-export const runtimeClassPrinter: Printer<RuntimeClass> = printerOf([column('Handler'), ageColumn], (runtimeClass, nowMs) => [runtimeClass.handler, ageCell(runtimeClass, nowMs)]);
+export const runtimeClassPrinter: Printer<RuntimeClass> = printerOf(
+  [column('Handler'), ageColumn],
+  (runtimeClass, nowMs) => [runtimeClass.handler, ageCell(runtimeClass, nowMs)],
+);
 
 /** Printer of priority classes. */
 export const priorityClassPrinter: Printer<PriorityClass> = printerOf(
   [integerColumn('Value'), booleanColumn('Global-Default'), ageColumn, column('PreemptionPolicy')],
-  (priorityClass, nowMs) => [priorityClass.value ?? 0, priorityClass.globalDefault ?? false, ageCell(priorityClass, nowMs), priorityClass.preemptionPolicy ?? ''],
+  (priorityClass, nowMs) => [
+    priorityClass.value ?? 0,
+    priorityClass.globalDefault ?? false,
+    ageCell(priorityClass, nowMs),
+    priorityClass.preemptionPolicy ?? '',
+  ],
 );
 
 /** Printer of disruption budgets. */
 export const podDisruptionBudgetPrinter: Printer<PodDisruptionBudget> = printerOf(
   [column('Min Available'), column('Max Unavailable'), integerColumn('Allowed Disruptions'), ageColumn],
   (budget, nowMs) => [
-    String(budget.spec?.minAvailable ?? 'N/A'), String(budget.spec?.maxUnavailable ?? 'N/A'), budget.status?.disruptionsAllowed ?? 0, ageCell(budget, nowMs),
+    String(budget.spec?.minAvailable ?? 'N/A'),
+    String(budget.spec?.maxUnavailable ?? 'N/A'),
+    budget.status?.disruptionsAllowed ?? 0,
+    ageCell(budget, nowMs),
   ],
 );
 
@@ -48,22 +65,33 @@ export const certificateSigningRequestPrinter: Printer<CertificateSigningRequest
   (request, nowMs) => {
     const seconds = request.spec.expirationSeconds;
     const duration = seconds === undefined ? '<none>' : humanDuration(seconds * 1000);
-    return [ageCell(request, nowMs), textOrNone(request.spec.signerName), request.spec.username ?? '', duration, requestCondition(request)];
+    return [
+      ageCell(request, nowMs),
+      textOrNone(request.spec.signerName),
+      request.spec.username ?? '',
+      duration,
+      requestCondition(request),
+    ];
   },
 );
 
 /** Printer of webhook configurations. */
-export const webhookConfigurationPrinter: Printer<ValidatingWebhookConfiguration | MutatingWebhookConfiguration> = printerOf(
-  [integerColumn('Webhooks'), ageColumn],
-  (configuration, nowMs) => [(configuration.webhooks ?? []).length, ageCell(configuration, nowMs)],
-);
+export const webhookConfigurationPrinter: Printer<ValidatingWebhookConfiguration | MutatingWebhookConfiguration> =
+  printerOf([integerColumn('Webhooks'), ageColumn], (configuration, nowMs) => [
+    (configuration.webhooks ?? []).length,
+    ageCell(configuration, nowMs),
+  ]);
 
 /** Printer of validating admission policies. */
 export const validatingAdmissionPolicyPrinter: Printer<ValidatingAdmissionPolicy> = printerOf(
   [integerColumn('Validations'), column('ParamKind'), ageColumn],
   (policy, nowMs) => {
     const kind = policy.spec?.paramKind;
-    return [(policy.spec?.validations ?? []).length, kind === undefined ? '<unset>' : `${kind.apiVersion ?? ''}/${kind.kind ?? ''}`, ageCell(policy, nowMs)];
+    return [
+      (policy.spec?.validations ?? []).length,
+      kind === undefined ? '<unset>' : `${kind.apiVersion ?? ''}/${kind.kind ?? ''}`,
+      ageCell(policy, nowMs),
+    ];
   },
 );
 
@@ -73,19 +101,33 @@ export const validatingAdmissionPolicyBindingPrinter: Printer<ValidatingAdmissio
   (binding, nowMs) => {
     const reference = binding.spec.paramRef;
     const namespace = reference?.namespace ?? '*';
-    const text = reference === undefined ? '<unset>' : (reference.name ?? '') === '' ? `${namespace}/*` : `${namespace}/${reference.name}`;
+    const text =
+      reference === undefined
+        ? '<unset>'
+        : (reference.name ?? '') === ''
+          ? `${namespace}/*`
+          : `${namespace}/${reference.name}`;
     return [binding.spec.policyName, text, ageCell(binding, nowMs)];
   },
 );
 
 /** Printer of flow schemas. */
 export const flowSchemaPrinter: Printer<FlowSchema> = printerOf(
-  [column('PriorityLevel'), integerColumn('MatchingPrecedence'), column('DistinguisherMethod'), ageColumn, column('MissingPL')],
+  [
+    column('PriorityLevel'),
+    integerColumn('MatchingPrecedence'),
+    column('DistinguisherMethod'),
+    ageColumn,
+    column('MissingPL'),
+  ],
   (schema, nowMs) => {
     const dangling = (schema.status?.conditions ?? []).find((condition) => condition.type === 'Dangling');
     return [
-      schema.spec?.priorityLevelConfiguration.name ?? '', schema.spec?.matchingPrecedence ?? 0, schema.spec?.distinguisherMethod?.type ?? '<none>',
-      ageCell(schema, nowMs), dangling?.status ?? '?',
+      schema.spec?.priorityLevelConfiguration.name ?? '',
+      schema.spec?.matchingPrecedence ?? 0,
+      schema.spec?.distinguisherMethod?.type ?? '<none>',
+      ageCell(schema, nowMs),
+      dangling?.status ?? '?',
     ];
   },
 );
@@ -97,22 +139,40 @@ export const priorityLevelPrinter: Printer<PriorityLevelConfiguration> = printer
     const { type, limited } = level.spec ?? { type: '' };
     const queuing = limited?.limitResponse?.queuing;
     const shown = (value: number | undefined) => value ?? '<none>';
-    return [type, shown(limited?.nominalConcurrencyShares), shown(queuing?.queues), shown(queuing?.handSize), shown(queuing?.queueLengthLimit), ageCell(level, nowMs)];
+    return [
+      type,
+      shown(limited?.nominalConcurrencyShares),
+      shown(queuing?.queues),
+      shown(queuing?.handSize),
+      shown(queuing?.queueLengthLimit),
+      ageCell(level, nowMs),
+    ];
   },
 );
 
 /** Printer of API services. */
-export const apiServicePrinter: Printer<APIService> = printerOf([column('Service'), column('Available'), ageColumn], (service, nowMs) => {
-  const reference = service.spec?.service;
-  const available = (service.status?.conditions ?? []).find((condition) => condition.type === 'Available');
-  const why = available === undefined || available.status === 'True' || (available.reason ?? '') === '' ? '' : ` (${available.reason})`;
-  return [
-    reference === undefined ? 'Local' : `${reference.namespace ?? ''}/${reference.name ?? ''}`, `${available?.status ?? 'Unknown'}${why}`, ageCell(service, nowMs),
-  ];
-});
+export const apiServicePrinter: Printer<APIService> = printerOf(
+  [column('Service'), column('Available'), ageColumn],
+  (service, nowMs) => {
+    const reference = service.spec?.service;
+    const available = (service.status?.conditions ?? []).find((condition) => condition.type === 'Available');
+    const why =
+      available === undefined || available.status === 'True' || (available.reason ?? '') === ''
+        ? ''
+        : ` (${available.reason})`;
+    return [
+      reference === undefined ? 'Local' : `${reference.namespace ?? ''}/${reference.name ?? ''}`,
+      `${available?.status ?? 'Unknown'}${why}`,
+      ageCell(service, nowMs),
+    ];
+  },
+);
 
 /** Printer of custom resource definitions. */
-export const customResourceDefinitionPrinter: Printer<CustomResourceDefinition> = printerOf([column('Created At')], (definition) => [definition.metadata.creationTimestamp ?? '']);
+export const customResourceDefinitionPrinter: Printer<CustomResourceDefinition> = printerOf(
+  [column('Created At')],
+  (definition) => [definition.metadata.creationTimestamp ?? ''],
+);
 
 /** Printer of resource claims. */
 export const resourceClaimPrinter: Printer<ResourceClaim> = printerOf([column('State'), ageColumn], (claim, nowMs) => {
@@ -124,6 +184,7 @@ export const resourceClaimPrinter: Printer<ResourceClaim> = printerOf([column('S
 });
 
 /** Printer of resource slices. */
-export const resourceSlicePrinter: Printer<ResourceSlice> = printerOf([column('Node'), column('Driver'), column('Pool'), ageColumn], (slice, nowMs) => [
-  slice.spec.nodeName ?? '', slice.spec.driver, slice.spec.pool.name, ageCell(slice, nowMs),
-]);
+export const resourceSlicePrinter: Printer<ResourceSlice> = printerOf(
+  [column('Node'), column('Driver'), column('Pool'), ageColumn],
+  (slice, nowMs) => [slice.spec.nodeName ?? '', slice.spec.driver, slice.spec.pool.name, ageCell(slice, nowMs)],
+);

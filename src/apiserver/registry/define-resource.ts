@@ -6,7 +6,14 @@ import type { ResourceInfo } from '../../api/resource-info.ts';
 import { kindStrategy, statusStrategy, type KindRules, type StatusRules } from './kind-strategy.ts';
 import { defaultPrinter } from './printing.ts';
 import type {
-  ConnectSubresource, CreateSubresource, ObjectSubresource, Printer, ResourceDefinition, ScaleAccess, SelectableFields, Strategy,
+  ConnectSubresource,
+  CreateSubresource,
+  ObjectSubresource,
+  Printer,
+  ResourceDefinition,
+  ScaleAccess,
+  SelectableFields,
+  Strategy,
   VirtualResource,
 } from './resource-definition.ts';
 
@@ -36,7 +43,10 @@ function isStable(version: string): boolean {
 }
 
 /** The definition of a stored resource. */
-export function defineResource<T extends KubernetesObject>(info: ResourceInfo<T>, parts: DefinitionParts<NoInfer<T>> = {}): ResourceDefinition {
+export function defineResource<T extends KubernetesObject>(
+  info: ResourceInfo<T>,
+  parts: DefinitionParts<NoInfer<T>> = {},
+): ResourceDefinition {
   const { rules = {}, statusRules, prefix = info.resource, strategy, ...rest } = parts;
   const hasStatus = info.subresources.some((subresource) => subresource.name === 'status');
   const objectSubresources = {
@@ -63,7 +73,12 @@ export function defineVirtual<T extends KubernetesObject>(
   printer: Printer<NoInfer<T>> | undefined = undefined,
 ): ResourceDefinition {
   const definition: ResourceDefinition<T> = {
-    info, enabledByDefault: isStable(info.version), storagePrefix: '', strategy: kindStrategy<T>({}), virtual, ...(printer === undefined ? {} : { printer }),
+    info,
+    enabledByDefault: isStable(info.version),
+    storagePrefix: '',
+    strategy: kindStrategy<T>({}),
+    virtual,
+    ...(printer === undefined ? {} : { printer }),
   };
   return definition as unknown as ResourceDefinition;
 }

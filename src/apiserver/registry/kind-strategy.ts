@@ -98,7 +98,10 @@ export interface StatusRules<T extends KubernetesObject> {
 }
 
 /** The strategy of `status`: everything but status and plain metadata stays as it was. */
-export function statusStrategy<T extends KubernetesObject>(rules: KindRules<T>, status: StatusRules<T> = {}): Strategy<T> {
+export function statusStrategy<T extends KubernetesObject>(
+  rules: KindRules<T>,
+  status: StatusRules<T> = {},
+): Strategy<T> {
   return {
     ...commonParts(rules),
     validate: () => [],

@@ -10,17 +10,28 @@ import type { KubeletCall, KubeletConnector, ProxyTarget } from './services.ts';
 
 const PROXY_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
 
-function find<T extends KubernetesObject>(objects: ObjectStore, info: ResourceInfo<T>, key: { namespace: string; name: string }): T {
+function find<T extends KubernetesObject>(
+  objects: ObjectStore,
+  info: ResourceInfo<T>,
+  key: { namespace: string; name: string },
+): T {
   const object = objects.get(info, key.namespace, key.name);
   if (object === undefined) throw notFound(info, key.name);
   return object;
 }
 
 /** log, exec, attach and portforward of pods. */
-export function podConnectSubresources(objects: ObjectStore, kubelets: KubeletConnector): Record<string, ConnectSubresource> {
-  const connect = (subresource: 'log' | 'exec' | 'attach' | 'portforward', methods: readonly string[]): ConnectSubresource => ({
+export function podConnectSubresources(
+  objects: ObjectStore,
+  kubelets: KubeletConnector,
+): Record<string, ConnectSubresource> {
+  const connect = (
+    subresource: 'log' | 'exec' | 'attach' | 'portforward',
+    methods: readonly string[],
+  ): ConnectSubresource => ({
     methods,
-    serve: (request, context) => kubelets.connectPod(find(objects, Pods, context.info), subresource, { request, context }),
+    serve: (request, context) =>
+      kubelets.connectPod(find(objects, Pods, context.info), subresource, { request, context }),
   });
   return {
     log: connect('log', ['GET']),
@@ -37,7 +48,9 @@ export function splitProxyName(text: string): ({ readonly name: string } & Proxy
   if (parts.length === 1) return { scheme: '', name: parts[0]!, port: '' };
   if (parts.length === 2) return { scheme: '', name: parts[0]!, port: parts[1]! };
   const [scheme, name, port] = parts;
-  return parts.length === 3 && (scheme === '' || scheme === 'http' || scheme === 'https') ? { scheme, name: name!, port: port! } : undefined;
+  return parts.length === 3 && (scheme === '' || scheme === 'http' || scheme === 'https')
+    ? { scheme, name: name!, port: port! }
+    : undefined;
 }
 
 function proxySubresource<T extends KubernetesObject>(

@@ -2,8 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Binding, Event, Namespace, Pod, Service, ServiceAccount } from '../../api/gen/core-v1.ts';
 import type { Eviction, PodDisruptionBudget } from '../../api/gen/policy-v1.ts';
-import { allResources, CertificateSigningRequests, ComponentStatuses, Namespaces, PodDisruptionBudgets, Pods, SelfSubjectRulesReviews,
-  ServiceAccounts, Services, TokenReviews } from '../../api/gen/resources.ts';
+import {
+  allResources,
+  CertificateSigningRequests,
+  ComponentStatuses,
+  Namespaces,
+  PodDisruptionBudgets,
+  Pods,
+  SelfSubjectRulesReviews,
+  ServiceAccounts,
+  Services,
+  TokenReviews,
+} from '../../api/gen/resources.ts';
 import type { TokenRequest } from '../../api/gen/authentication-v1.ts';
 import type { CertificateSigningRequest } from '../../api/gen/certificates-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
@@ -32,8 +42,10 @@ function mapStore(): ObjectStore & { put(info: ResourceInfo, object: KubernetesO
   };
   const get = (info: ResourceInfo, namespace: string, name: string) => objects.get(key(info, namespace, name)) as never;
   return {
-    put, get,
-    list: (info) => [...objects].filter(([at]) => at.startsWith(`${info.resource}/`)).map(([, object]) => object) as never,
+    put,
+    get,
+    list: (info) =>
+      [...objects].filter(([at]) => at.startsWith(`${info.resource}/`)).map(([, object]) => object) as never,
     onChange(_info, listener) {
       listeners.push(listener as never);
       return () => undefined;
@@ -57,7 +69,10 @@ function mapStore(): ObjectStore & { put(info: ResourceInfo, object: KubernetesO
 function setUp(extra: Partial<RegistryServices> = {}, ranges: readonly string[] = ['10.96.0.0/24']) {
   const platform = createSimPlatform();
   const objects = mapStore();
-  const serviceAllocator = new ServiceAllocator({ objects, random: platform.random.fork('services') }, { serviceClusterIpRanges: ranges, nodePortRange: { first: 30000, last: 30019 } });
+  const serviceAllocator = new ServiceAllocator(
+    { objects, random: platform.random.fork('services') },
+    { serviceClusterIpRanges: ranges, nodePortRange: { first: 30000, last: 30019 } },
+  );
   serviceAllocator.start();
   const authorizer = { authorize: () => ({ decision: 'allow' as const, reason: '' }) };
   const definitions = createResourceDefinitions({ objects, platform, serviceAllocator, authorizer, ...extra });
@@ -77,13 +92,22 @@ test('every built-in resource is defined once', () => {
 
 test('what a missing service would serve is not listed', () => {
   const { definitions, find } = setUp();
-  for (const info of [TokenReviews, SelfSubjectRulesReviews, ComponentStatuses]) assert.equal(definitions.some((definition) => definition.info === info), false, info.resource);
+  for (const info of [TokenReviews, SelfSubjectRulesReviews, ComponentStatuses])
+    assert.equal(
+      definitions.some((definition) => definition.info === info),
+      false,
+      info.resource,
+    );
   assert.equal(find(Pods).connectSubresources, undefined);
 });
 
 test('every kind survives defaulting and validation of an all but empty object', () => {
   for (const { info, strategy, printer } of setUp().definitions) {
-    const draft: KubernetesObject = { apiVersion: apiVersionOf(info), kind: info.kind, metadata: { name: 'x', namespace: 'default' } };
+    const draft: KubernetesObject = {
+      apiVersion: apiVersionOf(info),
+      kind: info.kind,
+      metadata: { name: 'x', namespace: 'default' },
+    };
     const about = `${apiVersionOf(info)}/${info.resource}`;
     const given = { ...draft, spec: {}, roleRef: {}, involvedObject: {}, versions: [] } as unknown as KubernetesObject;
     assert.doesNotThrow(() => strategy.applyDefaults?.(given), about);
@@ -95,7 +119,10 @@ test('every kind survives defaulting and validation of an all but empty object',
 test('a pod is pending, then bound once', async () => {
   const { objects, find } = setUp();
   const { strategy, createSubresources } = find(Pods);
-  const pod: Pod = { metadata: { name: 'web', namespace: 'default' }, spec: { containers: [{ name: 'c', image: 'x' }] } };
+  const pod: Pod = {
+    metadata: { name: 'web', namespace: 'default' },
+    spec: { containers: [{ name: 'c', image: 'x' }] },
+  };
   strategy.applyDefaults!(pod);
   strategy.prepareForCreate!(pod, context);
   assert.deepEqual(pod.status, { phase: 'Pending', qosClass: 'BestEffort' });
@@ -110,7 +137,9 @@ test('a pod is pending, then bound once', async () => {
   assert.equal(bound.spec!.nodeName, 'n1');
   assert.equal(bound.metadata.annotations!['a'], 'b');
   assert.equal(bound.status!.conditions![0]!.type, 'PodScheduled');
-  await assert.rejects(bind('n2'), { message: 'Operation cannot be fulfilled on pods/binding "web": pod web is already assigned to node "n1"' });
+  await assert.rejects(bind('n2'), {
+    message: 'Operation cannot be fulfilled on pods/binding "web": pod web is already assigned to node "n1"',
+  });
   assert.equal(strategy.gracefulDeletionSeconds!(pod, 30), 0);
   assert.equal(strategy.gracefulDeletionSeconds!(bound, undefined), 30);
   assert.equal(strategy.gracefulDeletionSeconds!({ ...bound, status: { phase: 'Failed' } } as Pod, 5), 0);
@@ -120,9 +149,14 @@ test('evictions spend the budget', async () => {
   const { objects, find } = setUp();
   const labels = { app: 'a' };
   const ready = { type: 'Ready', status: 'True' };
-  for (const name of ['p1', 'p2']) objects.put(Pods, { metadata: { name, namespace: 'd', labels }, status: { phase: 'Running', conditions: [ready] } } as Pod);
+  for (const name of ['p1', 'p2'])
+    objects.put(Pods, {
+      metadata: { name, namespace: 'd', labels },
+      status: { phase: 'Running', conditions: [ready] },
+    } as Pod);
   const budget: PodDisruptionBudget = {
-    metadata: { name: 'b', namespace: 'd', generation: 1 }, spec: { selector: { matchLabels: labels } },
+    metadata: { name: 'b', namespace: 'd', generation: 1 },
+    spec: { selector: { matchLabels: labels } },
     status: { observedGeneration: 1, disruptionsAllowed: 1, currentHealthy: 2, desiredHealthy: 1 },
   };
   objects.put(PodDisruptionBudgets, budget);
@@ -133,7 +167,10 @@ test('evictions spend the budget', async () => {
   await evict('p1');
   assert.equal(objects.get(Pods, 'd', 'p1'), undefined);
   assert.equal(objects.get(PodDisruptionBudgets, 'd', 'b')!.status!.disruptionsAllowed, 0);
-  await assert.rejects(evict('p2'), { message: "Cannot evict pod as it would violate the pod's disruption budget.", code: 429 });
+  await assert.rejects(evict('p2'), {
+    message: "Cannot evict pod as it would violate the pod's disruption budget.",
+    code: 429,
+  });
 });
 
 test('services get addresses and ports that are theirs alone', async () => {
@@ -151,15 +188,22 @@ test('services get addresses and ports that are theirs alone', async () => {
   assert.deepEqual(chosen.service.spec!.clusterIPs, ['10.96.0.10']);
   assert.equal(chosen.service.spec!.ipFamilyPolicy, 'SingleStack');
   await assert.rejects(create({ clusterIP: '10.96.0.10' }), {
-    message: 'Service "s" is invalid: spec.clusterIPs: Invalid value: ["10.96.0.10"]: failed to allocate IP 10.96.0.10: provided IP is already allocated',
+    message:
+      'Service "s" is invalid: spec.clusterIPs: Invalid value: ["10.96.0.10"]: failed to allocate IP 10.96.0.10: provided IP is already allocated',
   });
   chosen.allocation.rollback();
   await create({ clusterIP: '10.96.0.10' });
-  await assert.rejects(create({ clusterIP: '10.97.0.1' }), /is not in the valid range\. The range of valid IPs is 10\.96\.0\.0\/24/);
+  await assert.rejects(
+    create({ clusterIP: '10.97.0.1' }),
+    /is not in the valid range\. The range of valid IPs is 10\.96\.0\.0\/24/,
+  );
   const dynamic = await create({ type: 'NodePort' });
   assert.ok(Number(dynamic.service.spec!.clusterIP!.split('.')[3]) > 16, 'from the upper band');
   const port = dynamic.service.spec!.ports![0]!.nodePort!;
-  await assert.rejects(create({ type: 'NodePort', ports: [{ port: 80, nodePort: port }] }), /provided port is already allocated/);
+  await assert.rejects(
+    create({ type: 'NodePort', ports: [{ port: 80, nodePort: port }] }),
+    /provided port is already allocated/,
+  );
   const seen = new Set<string>();
   for (let count = 0; count < 252; count++) seen.add((await create({})).service.spec!.clusterIP!);
   assert.equal(seen.size, 252, 'every free address once');
@@ -174,7 +218,10 @@ test('services get addresses and ports that are theirs alone', async () => {
 test('two families', async () => {
   const { find } = setUp({}, ['10.96.0.0/24', 'fd00::/112']);
   const { strategy } = find(Services);
-  const service: Service = { metadata: { name: 's', namespace: 'd' }, spec: { ports: [{ port: 80 }], ipFamilyPolicy: 'PreferDualStack' } };
+  const service: Service = {
+    metadata: { name: 's', namespace: 'd' },
+    spec: { ports: [{ port: 80 }], ipFamilyPolicy: 'PreferDualStack' },
+  };
   strategy.applyDefaults!(service);
   strategy.prepareForCreate!(service, context);
   await strategy.allocate!(service, undefined, false);
@@ -189,7 +236,10 @@ test('two families', async () => {
 test('a change of type gives ports and addresses back', async () => {
   const { find, objects } = setUp();
   const { strategy } = find(Services);
-  const old: Service = { metadata: { name: 's', namespace: 'd' }, spec: { type: 'NodePort', ports: [{ port: 80, nodePort: 30001 }], clusterIP: '10.96.0.9' } };
+  const old: Service = {
+    metadata: { name: 's', namespace: 'd' },
+    spec: { type: 'NodePort', ports: [{ port: 80, nodePort: 30001 }], clusterIP: '10.96.0.9' },
+  };
   strategy.applyDefaults!(old);
   strategy.prepareForCreate!(old, context);
   (await strategy.allocate!(old, undefined, false))!.commit();
@@ -204,7 +254,10 @@ test('a change of type gives ports and addresses back', async () => {
   assert.deepEqual(strategy.validateUpdate(draft, old, context), []);
   await strategy.allocate!(draft, old, false);
   objects.put(Services, draft);
-  const next: Service = { metadata: { name: 't', namespace: 'd' }, spec: { type: 'NodePort', ports: [{ port: 80, nodePort: 30001 }] } };
+  const next: Service = {
+    metadata: { name: 't', namespace: 'd' },
+    spec: { type: 'NodePort', ports: [{ port: 80, nodePort: 30001 }] },
+  };
   strategy.applyDefaults!(next);
   strategy.prepareForCreate!(next, context);
   await strategy.allocate!(next, undefined, false);
@@ -213,7 +266,14 @@ test('a change of type gives ports and addresses back', async () => {
 test('an update without allocated values keeps them', () => {
   const { find } = setUp();
   const { strategy } = find(Services);
-  const spec = { type: 'NodePort', clusterIP: '10.96.0.9', clusterIPs: ['10.96.0.9'], ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack', ports: [{ port: 80, protocol: 'TCP', nodePort: 30001 }] };
+  const spec = {
+    type: 'NodePort',
+    clusterIP: '10.96.0.9',
+    clusterIPs: ['10.96.0.9'],
+    ipFamilies: ['IPv4'],
+    ipFamilyPolicy: 'SingleStack',
+    ports: [{ port: 80, protocol: 'TCP', nodePort: 30001 }],
+  };
   const old: Service = { metadata: { name: 's' }, spec };
   const draft: Service = { metadata: { name: 's' }, spec: { type: 'NodePort', ports: [{ port: 80 }] } };
   strategy.applyDefaults!(draft);
@@ -229,38 +289,87 @@ test('what kubectl get pods shows', () => {
   const nowMs = 1_767_225_600_000;
   const at = (secondsAgo: number) => formatTime(nowMs - secondsAgo * 1000);
   const pod = (status: Pod['status'], extra: Partial<Pod> = {}): Pod => ({
-    metadata: { name: 'web', creationTimestamp: at(90) }, spec: { containers: [{ name: 'c' }], initContainers: [{ name: 'i' }] }, status: status!, ...extra,
+    metadata: { name: 'web', creationTimestamp: at(90) },
+    spec: { containers: [{ name: 'c' }], initContainers: [{ name: 'i' }] },
+    status: status!,
+    ...extra,
   });
   const main = { name: 'c', image: '', imageID: '', ready: false, restartCount: 0 };
   const cases: readonly (readonly [Pod, readonly unknown[]])[] = [
     [pod({ phase: 'Pending' }), ['web', '0/1', 'Pending', '0', '90s']],
-    [pod({ phase: 'Pending', initContainerStatuses: [{ ...main, name: 'i', state: { running: {} } }] }), ['web', '0/1', 'Init:0/1', '0', '90s']],
-    [pod({ phase: 'Pending', initContainerStatuses: [{ ...main, name: 'i', state: { terminated: { exitCode: 1, reason: 'Error' } } }] }), ['web', '0/1', 'Init:Error', '0', '90s']],
-    [pod({ phase: 'Running', containerStatuses: [{ ...main, ready: true, state: { running: {} } }] }), ['web', '1/1', 'Running', '0', '90s']],
     [
-      pod({ phase: 'Running', containerStatuses: [{ ...main, restartCount: 3, state: { waiting: { reason: 'CrashLoopBackOff' } }, lastState: { terminated: { exitCode: 1, finishedAt: at(5) } } }] }),
+      pod({ phase: 'Pending', initContainerStatuses: [{ ...main, name: 'i', state: { running: {} } }] }),
+      ['web', '0/1', 'Init:0/1', '0', '90s'],
+    ],
+    [
+      pod({
+        phase: 'Pending',
+        initContainerStatuses: [{ ...main, name: 'i', state: { terminated: { exitCode: 1, reason: 'Error' } } }],
+      }),
+      ['web', '0/1', 'Init:Error', '0', '90s'],
+    ],
+    [
+      pod({ phase: 'Running', containerStatuses: [{ ...main, ready: true, state: { running: {} } }] }),
+      ['web', '1/1', 'Running', '0', '90s'],
+    ],
+    [
+      pod({
+        phase: 'Running',
+        containerStatuses: [
+          {
+            ...main,
+            restartCount: 3,
+            state: { waiting: { reason: 'CrashLoopBackOff' } },
+            lastState: { terminated: { exitCode: 1, finishedAt: at(5) } },
+          },
+        ],
+      }),
       ['web', '0/1', 'CrashLoopBackOff', '3 (5s ago)', '90s'],
     ],
-    [pod({ phase: 'Succeeded', containerStatuses: [{ ...main, state: { terminated: { exitCode: 0, reason: 'Completed' } } }] }), ['web', '0/1', 'Completed', '0', '90s']],
-    [pod({ phase: 'Running' }, { metadata: { name: 'web', creationTimestamp: at(90), deletionTimestamp: at(1) } }), ['web', '0/1', 'Terminating', '0', '90s']],
+    [
+      pod({
+        phase: 'Succeeded',
+        containerStatuses: [{ ...main, state: { terminated: { exitCode: 0, reason: 'Completed' } } }],
+      }),
+      ['web', '0/1', 'Completed', '0', '90s'],
+    ],
+    [
+      pod({ phase: 'Running' }, { metadata: { name: 'web', creationTimestamp: at(90), deletionTimestamp: at(1) } }),
+      ['web', '0/1', 'Terminating', '0', '90s'],
+    ],
     [pod({ phase: 'Failed', reason: 'Evicted' }), ['web', '0/1', 'Evicted', '0', '90s']],
   ];
   for (const [object, want] of cases) assert.deepEqual(printer!.cells(object, nowMs).slice(0, 5), want);
-  assert.deepEqual(printer!.columns.map((column) => column.name), ['Name', 'Ready', 'Status', 'Restarts', 'Age', 'IP', 'Node', 'Nominated Node', 'Readiness Gates']);
+  assert.deepEqual(
+    printer!.columns.map((column) => column.name),
+    ['Name', 'Ready', 'Status', 'Restarts', 'Age', 'IP', 'Node', 'Nominated Node', 'Readiness Gates'],
+  );
 });
 
 test('events and autoscalers convert both ways', () => {
   const { definitions } = setUp();
   const events = definitions.find(({ info }) => info.group === 'events.k8s.io')!;
-  const core = { apiVersion: 'v1', kind: 'Event', metadata: { name: 'e' }, involvedObject: { kind: 'Pod' }, message: 'm', count: 2, source: { component: 'x' } } as Event;
+  const core = {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name: 'e' },
+    involvedObject: { kind: 'Pod' },
+    message: 'm',
+    count: 2,
+    source: { component: 'x' },
+  } as Event;
   const shown = events.conversion!.fromStored(core);
   assert.equal((shown as { note?: string }).note, 'm');
   assert.deepEqual(events.conversion!.toStored(shown), core);
   const v1 = definitions.find(({ info }) => info.kind === 'HorizontalPodAutoscaler' && info.version === 'v1')!;
   const stored = {
-    apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler', metadata: { name: 'h' },
+    apiVersion: 'autoscaling/v2',
+    kind: 'HorizontalPodAutoscaler',
+    metadata: { name: 'h' },
     spec: {
-      maxReplicas: 3, minReplicas: 1, scaleTargetRef: { kind: 'Deployment', name: 'd' },
+      maxReplicas: 3,
+      minReplicas: 1,
+      scaleTargetRef: { kind: 'Deployment', name: 'd' },
       metrics: [
         { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 50 } } },
         { type: 'Resource', resource: { name: 'memory', target: { type: 'AverageValue', averageValue: '1Gi' } } },
@@ -293,14 +402,23 @@ test('a namespace goes when its finalizers are gone', () => {
 
 test('a signing request records who asked, and only approval judges', () => {
   const { strategy, objectSubresources } = setUp().find(CertificateSigningRequests);
-  const request: CertificateSigningRequest = { metadata: { name: 'r' }, spec: { request: '', signerName: 'a.b/c', username: 'root', groups: ['system:masters'] } };
+  const request: CertificateSigningRequest = {
+    metadata: { name: 'r' },
+    spec: { request: '', signerName: 'a.b/c', username: 'root', groups: ['system:masters'] },
+  };
   strategy.prepareForCreate!(request, context);
   assert.equal(request.spec.username, 'ann');
   assert.deepEqual(request.spec.groups, ['g']);
-  const approve = (): CertificateSigningRequest => ({ ...structuredClone(request), status: { conditions: [{ type: 'Approved', status: 'True' }] } });
+  const approve = (): CertificateSigningRequest => ({
+    ...structuredClone(request),
+    status: { conditions: [{ type: 'Approved', status: 'True' }] },
+  });
   const byStatus = approve();
   objectSubresources!['status']!.strategy.prepareForUpdate!(byStatus, request, context);
-  assert.deepEqual((byStatus.status!.conditions ?? []).filter(({ type }) => type === 'Approved'), []);
+  assert.deepEqual(
+    (byStatus.status!.conditions ?? []).filter(({ type }) => type === 'Approved'),
+    [],
+  );
   const byApproval = approve();
   objectSubresources!['approval']!.strategy.prepareForUpdate!(byApproval, request, context);
   assert.equal(byApproval.status!.conditions![0]!.type, 'Approved');
@@ -308,19 +426,39 @@ test('a signing request records who asked, and only approval judges', () => {
 });
 
 test('tokens of service accounts', async () => {
-  const { objects, find } = setUp({ issueServiceAccountToken: async (order) => ({ token: `for ${order.serviceAccount.metadata.name} on ${order.node?.name}`, expiresAtMs: 0 }) });
+  const { objects, find } = setUp({
+    issueServiceAccountToken: async (order) => ({
+      token: `for ${order.serviceAccount.metadata.name} on ${order.node?.name}`,
+      expiresAtMs: 0,
+    }),
+  });
   objects.put(ServiceAccounts, { metadata: { name: 'sa', namespace: 'd' } } as ServiceAccount);
-  objects.put(Pods, { metadata: { name: 'p', namespace: 'd', uid: 'u' }, spec: { containers: [], serviceAccountName: 'sa', nodeName: 'n1' } } as Pod);
-  objects.put(Pods, { metadata: { name: 'q', namespace: 'd', uid: 'w' }, spec: { containers: [], serviceAccountName: 'other' } } as Pod);
+  objects.put(Pods, {
+    metadata: { name: 'p', namespace: 'd', uid: 'u' },
+    spec: { containers: [], serviceAccountName: 'sa', nodeName: 'n1' },
+  } as Pod);
+  objects.put(Pods, {
+    metadata: { name: 'q', namespace: 'd', uid: 'w' },
+    spec: { containers: [], serviceAccountName: 'other' },
+  } as Pod);
   const ask = (spec: TokenRequest['spec']) => {
     const body: TokenRequest = { metadata: {}, spec: spec! };
-    return find(ServiceAccounts).createSubresources!['token']!.create({ namespace: 'd', name: 'sa', body, dryRun: false, context }) as Promise<TokenRequest>;
+    return find(ServiceAccounts).createSubresources!['token']!.create({
+      namespace: 'd',
+      name: 'sa',
+      body,
+      dryRun: false,
+      context,
+    }) as Promise<TokenRequest>;
   };
   const bound = (name: string, uid = '') => ({ boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name, uid } });
   const answer = await ask(bound('p', 'u'));
   assert.equal(answer.status!.token, 'for sa on n1');
   assert.equal(answer.spec!.expirationSeconds, 3600);
   await assert.rejects(ask({ expirationSeconds: 5 }), /may not specify a duration less than 10 minutes/);
-  await assert.rejects(ask(bound('q')), /cannot bind token for serviceaccount "sa" to pod running with different serviceaccount name\./);
+  await assert.rejects(
+    ask(bound('q')),
+    /cannot bind token for serviceaccount "sa" to pod running with different serviceaccount name\./,
+  );
   await assert.rejects(ask(bound('p', 'old')), /does not match the UID in record/);
 });

@@ -15,7 +15,13 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
 
 /** A column of texts, always shown. */
 export function column(name: string): TableColumnDefinition {
-  return { name, type: 'string', format: name === 'Name' ? 'name' : '', description: DESCRIPTIONS[name] ?? '', priority: 0 };
+  return {
+    name,
+    type: 'string',
+    format: name === 'Name' ? 'name' : '',
+    description: DESCRIPTIONS[name] ?? '',
+    priority: 0,
+  };
 }
 
 /** A column of whole numbers. */
@@ -55,13 +61,18 @@ export function printerOf<T extends KubernetesObject>(
 }
 
 /** Name and Age. */
-export const defaultPrinter: Printer<KubernetesObject> = printerOf([ageColumn], (object, nowMs) => [ageCell(object, nowMs)]);
+export const defaultPrinter: Printer<KubernetesObject> = printerOf([ageColumn], (object, nowMs) => [
+  ageCell(object, nowMs),
+]);
 
 /** `a=b,c=d` in key order, `<none>` when there is nothing. */
 export function formatLabels(labels: Readonly<Record<string, string>> | undefined): string {
   const entries = Object.entries(labels ?? {});
   if (entries.length === 0) return '<none>';
-  return entries.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([key, value]) => `${key}=${value}`).join(',');
+  return entries
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',');
 }
 
 /** The texts joined by commas, `<none>` when there are none. */
@@ -80,7 +91,10 @@ export const containerColumns: readonly TableColumnDefinition[] = [wide(column('
 /** Cells of {@link containerColumns}. */
 export function containerCells(spec: PodSpec | undefined): readonly string[] {
   const containers = spec?.containers ?? [];
-  return [containers.map((container) => container.name).join(','), containers.map((container) => container.image ?? '').join(',')];
+  return [
+    containers.map((container) => container.name).join(','),
+    containers.map((container) => container.image ?? '').join(','),
+  ];
 }
 
 /** A selector object as a cell: `<none>` when it selects everything or nothing, as upstream. */

@@ -19,10 +19,12 @@ export interface OpenApiDeps {
   readonly custom?: () => CustomOpenApi;
 }
 
-const v2Types: readonly { readonly type: string; readonly protobuf: boolean }[] = [
-  { type: 'application/json', protobuf: false },
-  { type: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf', protobuf: true },
-  { type: 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf', protobuf: true },
+const protobufType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+/** What a client may ask for, and the type of the answer: the name with `@`, still asked for, is no valid media type. */
+const v2Types: readonly { readonly type: string; readonly answer: string; readonly protobuf: boolean }[] = [
+  { type: 'application/json', answer: 'application/json', protobuf: false },
+  { type: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf', answer: protobufType, protobuf: true },
+  { type: protobufType, answer: protobufType, protobuf: true },
 ];
 
 function isCurrent(scope: RequestScope, etag: string): boolean {
@@ -42,7 +44,7 @@ function serveV2(openApi: OpenApi, scope: RequestScope): ApiResponse {
     const match = type === '*/*' || type === 'application/*' ? v2Types[0] : v2Types.find((one) => one.type === type);
     if (match === undefined) continue;
     const { text, hash } = openApi.v2Text();
-    const headers = { 'content-type': match.type, etag: `"${hash}"`, vary: 'Accept', 'cache-control': CACHE_CONTROL };
+    const headers = { 'content-type': match.answer, etag: `"${hash}"`, vary: 'Accept', 'cache-control': CACHE_CONTROL };
     return answer(scope, headers, () => (match.protobuf ? openApi.v2Protobuf() : Buffer.from(text)));
   }
   throw notAcceptable(`only the following media types are accepted: ${v2Types.map(({ type }) => type).join(', ')}`);
@@ -52,17 +54,32 @@ function serveV3(openApi: OpenApi, scope: RequestScope): ApiResponse {
   const path = scope.request.path.slice('/openapi/v3'.length).replaceAll(/^\/+|\/+$/g, '');
   if (path === '') {
     const bytes = Buffer.from(JSON.stringify(openApi.v3Index()));
-    return { kind: 'bytes', status: 200, headers: { 'content-type': 'application/json', 'cache-control': CACHE_CONTROL }, chunks: [bytes] };
+    return {
+      kind: 'bytes',
+      status: 200,
+      headers: { 'content-type': 'application/json', 'cache-control': CACHE_CONTROL },
+      chunks: [bytes],
+    };
   }
   const document = openApi.v3(path);
   if (document === undefined) throw noSuchPath();
   const asked = scope.params.get('hash');
   if (asked !== null && asked !== document.hash) {
-    return { kind: 'bytes', status: 301, headers: { location: `/openapi/v3/${path}?hash=${document.hash}` }, chunks: [] };
+    return {
+      kind: 'bytes',
+      status: 301,
+      headers: { location: `/openapi/v3/${path}?hash=${document.hash}` },
+      chunks: [],
+    };
   }
   // A document under its hash never changes: clients may keep it.
   const caching = asked === null ? CACHE_CONTROL : 'public, immutable';
-  const headers = { 'content-type': 'application/json', etag: `"${document.hash}"`, vary: 'Accept', 'cache-control': caching };
+  const headers = {
+    'content-type': 'application/json',
+    etag: `"${document.hash}"`,
+    vary: 'Accept',
+    'cache-control': caching,
+  };
   return answer(scope, headers, () => Buffer.from(document.text));
 }
 
@@ -71,7 +88,9 @@ export function openApiRoutes({ registry, gitVersion, custom }: OpenApiDeps): No
   let current: OpenApi | undefined;
   registry.onChange(() => (current = undefined));
   const get = (): OpenApi => {
-    const resources = [...registry.served].filter((store) => store.definition.schema === undefined).map((store) => store.info);
+    const resources = [...registry.served]
+      .filter((store) => store.definition.schema === undefined)
+      .map((store) => store.info);
     current ??= createOpenApi({ gitVersion, resources, ...custom?.() });
     return current;
   };

@@ -8,7 +8,12 @@ import { objectResponse, textResponse } from '../responses.ts';
 export const KUBERNETES_MINOR = '36';
 
 /** What `/version` answers, for a build of Keelson. `gitVersion` stays parseable as semantic version by every client. */
-export function versionInfo(build: { keelsonVersion: string; gitCommit?: string; buildDate?: string; platform?: string }): Info {
+export function versionInfo(build: {
+  keelsonVersion: string;
+  gitCommit?: string;
+  buildDate?: string;
+  platform?: string;
+}): Info {
   return {
     major: '1',
     minor: KUBERNETES_MINOR,
@@ -51,7 +56,9 @@ export function serverInfoRoutes(deps: ServerInfoDeps): NonResourceRoute[] {
     {
       path: '/',
       serve: (scope) => {
-        const paths = [...new Set([...deps.routes.paths().filter((path) => path !== '/'), ...deps.groupVersionPaths()])].sort();
+        const paths = [
+          ...new Set([...deps.routes.paths().filter((path) => path !== '/'), ...deps.groupVersionPaths()]),
+        ].sort();
         return objectResponse(scope.request, { object: { paths } });
       },
     },

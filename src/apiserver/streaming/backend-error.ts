@@ -12,15 +12,24 @@ export function dialError(error: unknown): StatusError {
 }
 
 /** A kubelet's refusal. Reads the answer's body. */
-export async function kubeletRefusal(answer: HttpAnswer, about: { readonly resource: string; readonly name: string }): Promise<StatusError> {
+export async function kubeletRefusal(
+  answer: HttpAnswer,
+  about: { readonly resource: string; readonly name: string },
+): Promise<StatusError> {
   const text = await readText(answer);
   if (answer.status === 500) return internalError(text);
   if (answer.status === 400) return badRequest(text);
   const where = `( ${about.resource} ${about.name})`;
-  if (answer.status === 404) return statusFailure(404, 'NotFound', `the server could not find the requested resource ${where}`);
-  if (answer.status === 401) return statusFailure(401, 'Unauthorized', `the server has asked for the client to provide credentials ${where}`);
+  if (answer.status === 404)
+    return statusFailure(404, 'NotFound', `the server could not find the requested resource ${where}`);
+  if (answer.status === 401)
+    return statusFailure(401, 'Unauthorized', `the server has asked for the client to provide credentials ${where}`);
   if (answer.status === 403) return statusFailure(403, 'Forbidden', text);
-  return statusFailure(answer.status, '', `the server responded with the status code ${answer.status} but did not return more information ${where}: ${text}`);
+  return statusFailure(
+    answer.status,
+    '',
+    `the server responded with the status code ${answer.status} but did not return more information ${where}: ${text}`,
+  );
 }
 
 async function readText(answer: HttpAnswer): Promise<string> {

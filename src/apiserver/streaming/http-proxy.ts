@@ -22,8 +22,19 @@ export interface ProxyCall {
 
 const maxBodyBytes = 32 * 1024 * 1024;
 const hopHeaders = new Set([
-  'connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade',
-  'host', 'content-length', 'authorization', 'expect',
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'host',
+  'content-length',
+  'authorization',
+  'expect',
 ]);
 
 /** The path behind `/proxy` as the client wrote it; '' when there is nothing, not even a slash. */
@@ -38,7 +49,13 @@ export async function proxyRequest(call: ProxyCall, request: ApiRequest): Promis
   const url = `${call.base}${call.path === '' ? '/' : call.path}${query}`;
   if (isUpgradeRequest(request.headers)) {
     try {
-      return await openTunnel(call.net, { method: request.method, url, headers: request.headers, tls: call.tls, signal: request.signal });
+      return await openTunnel(call.net, {
+        method: request.method,
+        url,
+        headers: request.headers,
+        tls: call.tls,
+        signal: request.signal,
+      });
     } catch (error) {
       throw dialError(error);
     }
@@ -50,7 +67,14 @@ export async function proxyRequest(call: ProxyCall, request: ApiRequest): Promis
   const body = await readBody(request);
   let answer: HttpAnswer;
   try {
-    answer = await call.net.http({ method: request.method, url, headers: forwardedHeaders(request), tls: call.tls, signal: request.signal, ...(body === undefined ? {} : { body }) });
+    answer = await call.net.http({
+      method: request.method,
+      url,
+      headers: forwardedHeaders(request),
+      tls: call.tls,
+      signal: request.signal,
+      ...(body === undefined ? {} : { body }),
+    });
   } catch (error) {
     throw dialError(error);
   }
@@ -77,18 +101,31 @@ export function streamAnswer(answer: HttpAnswer): ApiResponse {
 function forwardedHeaders(request: ApiRequest): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(request.headers)) {
-    if (value === undefined || hopHeaders.has(name) || name.startsWith('impersonate-') || name.startsWith('x-remote-') || name.startsWith(':')) continue;
+    if (
+      value === undefined ||
+      hopHeaders.has(name) ||
+      name.startsWith('impersonate-') ||
+      name.startsWith('x-remote-') ||
+      name.startsWith(':')
+    )
+      continue;
     headers[name] = value;
   }
   headers['x-forwarded-uri'] = request.path;
   headers['x-forwarded-host'] = request.headers['host'] ?? request.headers[':authority'] ?? '';
   headers['x-forwarded-proto'] = 'https';
-  headers['x-forwarded-for'] = [request.headers['x-forwarded-for'], request.remoteAddress].filter((text) => text !== undefined && text !== '').join(', ');
+  headers['x-forwarded-for'] = [request.headers['x-forwarded-for'], request.remoteAddress]
+    .filter((text) => text !== undefined && text !== '')
+    .join(', ');
   return headers;
 }
 
 function returnedHeaders(headers: Readonly<Record<string, string>>): ApiHeaders {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => name === 'content-length' || (!hopHeaders.has(name) && !name.startsWith('access-control-'))));
+  return Object.fromEntries(
+    Object.entries(headers).filter(
+      ([name]) => name === 'content-length' || (!hopHeaders.has(name) && !name.startsWith('access-control-')),
+    ),
+  );
 }
 
 async function readBody(request: ApiRequest): Promise<Uint8Array | undefined> {

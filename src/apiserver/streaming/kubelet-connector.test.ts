@@ -16,27 +16,71 @@ import { containerOf, logQuery, portForwardQuery, streamQuery } from './pod-opti
 import { pathBehindProxy } from './http-proxy.ts';
 import { podLocation, serviceLocation } from './proxy-location.ts';
 
-const node: Node = { metadata: { name: 'node-1' }, status: { addresses: [{ type: 'Hostname', address: 'n1' }, { type: 'InternalIP', address: '10.0.0.2' }], daemonEndpoints: { kubeletEndpoint: { Port: 10_251 } } } };
-const pod: Pod = { metadata: { name: 'web', namespace: 'default' }, spec: { nodeName: 'node-1', containers: [{ name: 'a', ports: [{ containerPort: 8080, name: 'http' }] }] }, status: { podIP: '10.0.0.2' } };
-const service: Service = { metadata: { name: 'svc', namespace: 'default' }, spec: { ports: [{ name: 'http', port: 80 }] } };
+const node: Node = {
+  metadata: { name: 'node-1' },
+  status: {
+    addresses: [
+      { type: 'Hostname', address: 'n1' },
+      { type: 'InternalIP', address: '10.0.0.2' },
+    ],
+    daemonEndpoints: { kubeletEndpoint: { Port: 10_251 } },
+  },
+};
+const pod: Pod = {
+  metadata: { name: 'web', namespace: 'default' },
+  spec: { nodeName: 'node-1', containers: [{ name: 'a', ports: [{ containerPort: 8080, name: 'http' }] }] },
+  status: { podIP: '10.0.0.2' },
+};
+const service: Service = {
+  metadata: { name: 'svc', namespace: 'default' },
+  spec: { ports: [{ name: 'http', port: 80 }] },
+};
 const slice = (ready: boolean): EndpointSlice => ({
-  metadata: { name: 's', namespace: 'default', labels: { 'kubernetes.io/service-name': 'svc' } }, addressType: 'IPv4',
-  ports: [{ name: 'http', port: 8080 }], endpoints: [{ addresses: ['10.0.0.2'], conditions: { ready } }],
+  metadata: { name: 's', namespace: 'default', labels: { 'kubernetes.io/service-name': 'svc' } },
+  addressType: 'IPv4',
+  ports: [{ name: 'http', port: 8080 }],
+  endpoints: [{ addresses: ['10.0.0.2'], conditions: { ready } }],
 });
 
 function objectsWith(slices: readonly EndpointSlice[] = []): ObjectStore {
-  return { get: (_info: unknown, _namespace: string, name: string) => (name === 'node-1' ? node : undefined), list: (info: unknown) => (info === EndpointSlices ? slices : []) } as unknown as ObjectStore;
+  return {
+    get: (_info: unknown, _namespace: string, name: string) => (name === 'node-1' ? node : undefined),
+    list: (info: unknown) => (info === EndpointSlices ? slices : []),
+  } as unknown as ObjectStore;
 }
 
 /** The API server's host, and a node whose ports answer by `answer`. */
-async function createFixture(answer: (request: HttpRequest) => HttpResponse | Promise<HttpResponse>, slices: readonly EndpointSlice[] = []) {
+async function createFixture(
+  answer: (request: HttpRequest) => HttpResponse | Promise<HttpResponse>,
+  slices: readonly EndpointSlice[] = [],
+) {
   const platform = createSimPlatform();
   const host = createSimPlatform({ beside: platform, addresses: ['10.0.0.2'] });
   for (const port of [10_251, 8080]) await host.listenHttp({ host: '0.0.0.0', port }, answer);
-  const connector = createKubeletConnector({ net: platform.net, random: platform.random, crypto: platform.crypto, objects: objectsWith(slices), kubeletTls: () => ({}) });
+  const connector = createKubeletConnector({
+    net: platform.net,
+    random: platform.random,
+    crypto: platform.crypto,
+    objects: objectsWith(slices),
+    kubeletTls: () => ({}),
+  });
   const call = (path: string, change: Partial<ApiRequest> = {}): KubeletCall => {
     const [before = '', query = ''] = path.split('?');
-    return { context: {} as never, request: { method: 'GET', path: before, query, headers: {}, remoteAddress: '1.2.3.4', wantsObjects: false, wantsUpgrade: false, body: { kind: 'none' }, signal: new AbortController().signal, ...change } };
+    return {
+      context: {} as never,
+      request: {
+        method: 'GET',
+        path: before,
+        query,
+        headers: {},
+        remoteAddress: '1.2.3.4',
+        wantsObjects: false,
+        wantsUpgrade: false,
+        body: { kind: 'none' },
+        signal: new AbortController().signal,
+        ...change,
+      },
+    };
   };
   return { connector, call };
 }
@@ -46,11 +90,19 @@ async function read(response: ApiResponse): Promise<{ status: number; body: stri
   assert.equal(response.kind, 'stream');
   if (response.kind !== 'stream') throw new Error('unreachable');
   let body = '';
-  await response.run({ write: async (chunk) => void (body += typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString()), end: async () => undefined });
+  await response.run({
+    write: async (chunk) => void (body += typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString()),
+    end: async () => undefined,
+  });
   return { status: response.status, body };
 }
 
-const text = (status: number, body: string): HttpResponse => ({ kind: 'bytes', status, headers: {}, chunks: [Buffer.from(body)] });
+const text = (status: number, body: string): HttpResponse => ({
+  kind: 'bytes',
+  status,
+  headers: {},
+  chunks: [Buffer.from(body)],
+});
 const echo = (request: HttpRequest): HttpResponse => text(200, `${request.method} ${request.path}?${request.query}`);
 const messageOf = (work: () => unknown): string => {
   try {
@@ -62,82 +114,182 @@ const messageOf = (work: () => unknown): string => {
 };
 
 test('the container meant', () => {
-  const two: Pod = { ...pod, spec: { containers: [{ name: 'a' }, { name: 'b' }], initContainers: [{ name: 'i' }], ephemeralContainers: [{ name: 'e' }] } };
+  const two: Pod = {
+    ...pod,
+    spec: {
+      containers: [{ name: 'a' }, { name: 'b' }],
+      initContainers: [{ name: 'i' }],
+      ephemeralContainers: [{ name: 'e' }],
+    },
+  };
   assert.equal(containerOf(pod, ''), 'a');
   for (const name of ['b', 'i', 'e']) assert.equal(containerOf(two, name), name);
-  assert.equal(messageOf(() => containerOf(two, '')), 'a container name must be specified for pod web, choose one of: [a b] or one of the init containers: [i]');
-  assert.equal(messageOf(() => containerOf(two, 'x')), 'container x is not valid for pod web');
+  assert.equal(
+    messageOf(() => containerOf(two, '')),
+    'a container name must be specified for pod web, choose one of: [a b] or one of the init containers: [i]',
+  );
+  assert.equal(
+    messageOf(() => containerOf(two, 'x')),
+    'container x is not valid for pod web',
+  );
 });
 
-test('options become the kubelet\'s', () => {
+test("options become the kubelet's", () => {
   const q = (query: string): URLSearchParams => new URLSearchParams(query);
-  assert.equal(logQuery(q('follow=true&tailLines=0&limitBytes=5&sinceSeconds=3&timestamps=1&previous=false&pretty=true'), 'web'), 'follow=true&timestamps=true&tailLines=0&limitBytes=5&sinceSeconds=3');
+  assert.equal(
+    logQuery(q('follow=true&tailLines=0&limitBytes=5&sinceSeconds=3&timestamps=1&previous=false&pretty=true'), 'web'),
+    'follow=true&timestamps=true&tailLines=0&limitBytes=5&sinceSeconds=3',
+  );
   assert.equal(logQuery(q('stream=Stderr'), 'web'), 'stream=Stderr');
-  assert.equal(streamQuery(q('command=ls&command=-l&stdin=true&stdout=true&tty=true&stderr=false'), 'exec'), 'input=1&output=1&tty=1&command=ls&command=-l');
+  assert.equal(
+    streamQuery(q('command=ls&command=-l&stdin=true&stdout=true&tty=true&stderr=false'), 'exec'),
+    'input=1&output=1&tty=1&command=ls&command=-l',
+  );
   assert.equal(streamQuery(q(''), 'attach'), 'output=1&error=1');
   assert.equal(portForwardQuery(q('ports=80&ports=443')), 'port=80&port=443');
   const refusals: readonly (readonly [() => unknown, string])[] = [
-    [() => logQuery(q('tailLines=-1'), 'web'), 'PodLogOptions "web" is invalid: tailLines: Invalid value: -1: must be greater than or equal to 0'],
-    [() => logQuery(q('limitBytes=0'), 'web'), 'PodLogOptions "web" is invalid: limitBytes: Invalid value: 0: must be greater than 0'],
-    [() => logQuery(q('sinceSeconds=1&sinceTime=2026-01-01T00:00:00Z'), 'web'), 'PodLogOptions "web" is invalid: sinceSeconds: Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified'],
-    [() => streamQuery(q('stdout=false&stderr=false&command=x'), 'exec'), 'you must specify at least 1 of stdin, stdout, stderr'],
+    [
+      () => logQuery(q('tailLines=-1'), 'web'),
+      'PodLogOptions "web" is invalid: tailLines: Invalid value: -1: must be greater than or equal to 0',
+    ],
+    [
+      () => logQuery(q('limitBytes=0'), 'web'),
+      'PodLogOptions "web" is invalid: limitBytes: Invalid value: 0: must be greater than 0',
+    ],
+    [
+      () => logQuery(q('sinceSeconds=1&sinceTime=2026-01-01T00:00:00Z'), 'web'),
+      'PodLogOptions "web" is invalid: sinceSeconds: Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified',
+    ],
+    [
+      () => streamQuery(q('stdout=false&stderr=false&command=x'), 'exec'),
+      'you must specify at least 1 of stdin, stdout, stderr',
+    ],
     [() => streamQuery(q('stdout=maybe&command=x'), 'exec'), 'strconv.ParseBool: parsing "maybe": invalid syntax'],
   ];
   for (const [work, message] of refusals) assert.equal(messageOf(work), message);
 });
 
-test('logs come from the kubelet of the pod\'s node; its refusals keep their text', async () => {
+test("logs come from the kubelet of the pod's node; its refusals keep their text", async () => {
   const { connector, call } = await createFixture(echo);
-  assert.deepEqual(await read(await connector.connectPod(pod, 'log', call('/x?follow=true'))), { status: 200, body: 'GET /containerLogs/default/web/a?follow=true' });
+  assert.deepEqual(await read(await connector.connectPod(pod, 'log', call('/x?follow=true'))), {
+    status: 200,
+    body: 'GET /containerLogs/default/web/a?follow=true',
+  });
   const unscheduled: Pod = { ...pod, spec: { containers: [{ name: 'a' }] } };
   assert.deepEqual(await read(await connector.connectPod(unscheduled, 'log', call('/x'))), { status: 200, body: '' });
-  await assert.rejects(connector.connectPod(unscheduled, 'exec', call('/x?command=ls')), { message: 'pod web does not have a host assigned' });
-  await assert.rejects(connector.connectPod(pod, 'exec', call('/x?command=ls')), { message: 'Upgrade request required' });
-  await assert.rejects(connector.connectPod({ ...pod, spec: { ...pod.spec!, nodeName: 'gone' } }, 'log', call('/x')), { message: 'nodes "gone" not found' });
+  await assert.rejects(connector.connectPod(unscheduled, 'exec', call('/x?command=ls')), {
+    message: 'pod web does not have a host assigned',
+  });
+  await assert.rejects(connector.connectPod(pod, 'exec', call('/x?command=ls')), {
+    message: 'Upgrade request required',
+  });
+  await assert.rejects(connector.connectPod({ ...pod, spec: { ...pod.spec!, nodeName: 'gone' } }, 'log', call('/x')), {
+    message: 'nodes "gone" not found',
+  });
   for (const [status, reason, message] of [
-    [400, 'BadRequest', 'still starting'], [500, 'InternalError', 'Internal error occurred: still starting'],
+    [400, 'BadRequest', 'still starting'],
+    [500, 'InternalError', 'Internal error occurred: still starting'],
     [404, 'NotFound', 'the server could not find the requested resource ( pods/log web)'],
   ] as const) {
     const refusing = await createFixture(() => text(status, 'still starting'));
-    await assert.rejects(refusing.connector.connectPod(pod, 'log', refusing.call('/x')), (error: StatusError) => error.code === status && error.reason === reason && error.message === message);
+    await assert.rejects(
+      refusing.connector.connectPod(pod, 'log', refusing.call('/x')),
+      (error: StatusError) => error.code === status && error.reason === reason && error.message === message,
+    );
   }
 });
 
 test('a kubelet that is away is a 500 that names it', async () => {
   const platform = createSimPlatform();
-  const connector = createKubeletConnector({ net: platform.net, random: platform.random, crypto: platform.crypto, objects: objectsWith(), kubeletTls: () => ({}) });
+  const connector = createKubeletConnector({
+    net: platform.net,
+    random: platform.random,
+    crypto: platform.crypto,
+    objects: objectsWith(),
+    kubeletTls: () => ({}),
+  });
   const { call } = await createFixture(echo);
-  await assert.rejects(connector.connectPod(pod, 'log', call('/x')), (error: StatusError) => error.code === 500 && error.message === 'error dialing backend: connect ECONNREFUSED 10.0.0.2:10251');
+  await assert.rejects(
+    connector.connectPod(pod, 'log', call('/x')),
+    (error: StatusError) =>
+      error.code === 500 && error.message === 'error dialing backend: connect ECONNREFUSED 10.0.0.2:10251',
+  );
 });
 
 test('proxies: path and query as written, headers without credentials, status as it comes', async () => {
   let seen: HttpRequest['headers'] = {};
-  const { connector, call } = await createFixture((request) => {
-    seen = request.headers;
-    return request.path === '/missing' ? text(404, 'none') : echo(request);
-  }, [slice(true)]);
+  const { connector, call } = await createFixture(
+    (request) => {
+      seen = request.headers;
+      return request.path === '/missing' ? text(404, 'none') : echo(request);
+    },
+    [slice(true)],
+  );
   const base = '/api/v1/namespaces/default/pods/web/proxy';
   const none = { scheme: '', port: '' } as const;
-  assert.deepEqual(await read(await connector.proxyPod(pod, none, call(`${base}/a%2Fb/?x=1`))), { status: 200, body: 'GET /a%2Fb/?x=1' });
-  assert.equal((await connector.proxyPod(pod, none, call(`${base}/missing`)) as { status: number }).status, 404);
+  assert.deepEqual(await read(await connector.proxyPod(pod, none, call(`${base}/a%2Fb/?x=1`))), {
+    status: 200,
+    body: 'GET /a%2Fb/?x=1',
+  });
+  assert.equal(((await connector.proxyPod(pod, none, call(`${base}/missing`))) as { status: number }).status, 404);
   const redirect = await connector.proxyPod(pod, none, call(`${base}?x=1`));
   assert.deepEqual(redirect.kind === 'bytes' && [redirect.status, redirect.headers['location']], [301, `${base}/?x=1`]);
-  const post = call(`${base}/`, { method: 'POST', headers: { authorization: 'Bearer secret', 'impersonate-user': 'x', accept: 'a/b' }, body: { kind: 'object', object: { a: 1 } } });
+  const post = call(`${base}/`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer secret', 'impersonate-user': 'x', accept: 'a/b' },
+    body: { kind: 'object', object: { a: 1 } },
+  });
   assert.deepEqual(await read(await connector.proxyPod(pod, none, post)), { status: 200, body: 'POST /?' });
-  assert.deepEqual([seen['authorization'], seen['impersonate-user'], seen['accept'], seen['x-forwarded-uri'], seen['x-forwarded-for']], [undefined, undefined, 'a/b', `${base}/`, '1.2.3.4']);
-  assert.deepEqual(await read(await connector.proxyService(service, { scheme: '', port: 'http' }, call('/api/v1/namespaces/default/services/svc:http/proxy/p'))), { status: 200, body: 'GET /p?' });
-  assert.deepEqual(await read(await connector.proxyNode(node, none, call('/api/v1/nodes/node-1/proxy/pods'))), { status: 200, body: 'GET /pods?' });
+  assert.deepEqual(
+    [seen['authorization'], seen['impersonate-user'], seen['accept'], seen['x-forwarded-uri'], seen['x-forwarded-for']],
+    [undefined, undefined, 'a/b', `${base}/`, '1.2.3.4'],
+  );
+  assert.deepEqual(
+    await read(
+      await connector.proxyService(
+        service,
+        { scheme: '', port: 'http' },
+        call('/api/v1/namespaces/default/services/svc:http/proxy/p'),
+      ),
+    ),
+    { status: 200, body: 'GET /p?' },
+  );
+  assert.deepEqual(await read(await connector.proxyNode(node, none, call('/api/v1/nodes/node-1/proxy/pods'))), {
+    status: 200,
+    body: 'GET /pods?',
+  });
 });
 
 test('where proxied requests go', () => {
   const { random } = createSimPlatform();
   assert.equal(podLocation(pod, { scheme: 'https', port: 'http' }).base, 'https://10.0.0.2:8080');
-  assert.equal(podLocation({ ...pod, status: { podIPs: [{ ip: 'fd00::1' }] } }, { scheme: '', port: '9' }).base, 'http://[fd00::1]:9');
-  assert.equal(messageOf(() => podLocation({ ...pod, status: { podIP: '127.0.0.1' } }, { scheme: '', port: '' })), 'address not allowed');
-  const locate = (slices: readonly EndpointSlice[], port: string): string => serviceLocation({ objects: objectsWith(slices), random }, service, { scheme: '', port }).base;
+  assert.equal(
+    podLocation({ ...pod, status: { podIPs: [{ ip: 'fd00::1' }] } }, { scheme: '', port: '9' }).base,
+    'http://[fd00::1]:9',
+  );
+  assert.equal(
+    messageOf(() => podLocation({ ...pod, status: { podIP: '127.0.0.1' } }, { scheme: '', port: '' })),
+    'address not allowed',
+  );
+  const locate = (slices: readonly EndpointSlice[], port: string): string =>
+    serviceLocation({ objects: objectsWith(slices), random }, service, { scheme: '', port }).base;
   assert.equal(locate([slice(true)], '80'), 'http://10.0.0.2:8080');
-  assert.equal(messageOf(() => locate([slice(false)], '80')), 'no endpoints available for service "svc"');
-  assert.equal(messageOf(() => locate([slice(true)], '81')), 'no service port 81 found for service "svc"');
-  assert.equal(messageOf(() => kubeletAddress({ metadata: {} })), 'no preferred addresses found; known addresses: []');
-  for (const [path, rest] of [['/api/v1/nodes/n/proxy', ''], ['/api/v1/nodes/n/proxy/', '/'], ['/api/v1/namespaces/proxy/pods/proxy/proxy/proxy/x', '/proxy/x']] as const) assert.equal(pathBehindProxy(path), rest);
+  assert.equal(
+    messageOf(() => locate([slice(false)], '80')),
+    'no endpoints available for service "svc"',
+  );
+  assert.equal(
+    messageOf(() => locate([slice(true)], '81')),
+    'no service port 81 found for service "svc"',
+  );
+  assert.equal(
+    messageOf(() => kubeletAddress({ metadata: {} })),
+    'no preferred addresses found; known addresses: []',
+  );
+  for (const [path, rest] of [
+    ['/api/v1/nodes/n/proxy', ''],
+    ['/api/v1/nodes/n/proxy/', '/'],
+    ['/api/v1/namespaces/proxy/pods/proxy/proxy/proxy/x', '/proxy/x'],
+  ] as const)
+    assert.equal(pathBehindProxy(path), rest);
 });

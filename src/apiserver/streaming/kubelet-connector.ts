@@ -45,7 +45,8 @@ export function createKubeletConnector(deps: KubeletConnectorDeps): KubeletConne
       return podStream(deps, { pod, subresource, call });
     },
     proxyPod: async (pod, target, call) => proxy(podLocation(pod, target), call),
-    proxyService: async (service, target, call) => proxy(serviceLocation({ objects: deps.objects, random }, service, target), call),
+    proxyService: async (service, target, call) =>
+      proxy(serviceLocation({ objects: deps.objects, random }, service, target), call),
     proxyNode: async (node, target, call) => proxy(nodeLocation(node, target), call),
   };
 }
@@ -63,7 +64,10 @@ async function podLogs(deps: KubeletConnectorDeps, pod: Pod, { request }: Kubele
   // Nothing has run yet, so there is nothing to show.
   if (nodeName === '') return { kind: 'bytes', status: 200, headers: { 'content-type': 'text/plain' }, chunks: [] };
   const url = `${kubeletBaseUrl(deps.objects, nodeName)}/containerLogs/${podPath(pod, container)}?${kubeletQuery}`;
-  const tls = { ...deps.kubeletTls(), ...(query.get('insecureSkipTLSVerifyBackend') === 'true' ? { insecureSkipVerify: true } : {}) };
+  const tls = {
+    ...deps.kubeletTls(),
+    ...(query.get('insecureSkipTLSVerifyBackend') === 'true' ? { insecureSkipVerify: true } : {}),
+  };
   let answer: HttpAnswer;
   try {
     answer = await deps.net.http({ method: 'GET', url, tls, signal: request.signal });
@@ -100,8 +104,15 @@ async function podStream(deps: KubeletConnectorDeps, { pod, subresource, call }:
   if (!isUpgradeRequest(request.headers)) throw badRequest('Upgrade request required');
   const url = `${kubeletBaseUrl(deps.objects, nodeName)}/${path}`;
   try {
-    const order = { method: request.method, url, headers: request.headers, tls: deps.kubeletTls(), signal: request.signal };
-    if (subresource !== 'portforward' && wantsTranslation(request.headers)) return await translateStreams(deps, order, streamOptions(query));
+    const order = {
+      method: request.method,
+      url,
+      headers: request.headers,
+      tls: deps.kubeletTls(),
+      signal: request.signal,
+    };
+    if (subresource !== 'portforward' && wantsTranslation(request.headers))
+      return await translateStreams(deps, order, streamOptions(query));
     return await openTunnel(deps.net, order);
   } catch (error) {
     throw dialError(error);

@@ -16,7 +16,9 @@ export function urlHost(address: string): string {
 /** The node's address and its kubelet's port. Throws 500 when it has told none. */
 export function kubeletAddress(node: Node): { readonly address: string; readonly port: number } {
   const addresses = node.status?.addresses ?? [];
-  const found = preferredTypes.map((type) => addresses.find((candidate) => candidate.type === type)?.address).find((address) => address !== undefined && address !== '');
+  const found = preferredTypes
+    .map((type) => addresses.find((candidate) => candidate.type === type)?.address)
+    .find((address) => address !== undefined && address !== '');
   if (found === undefined) {
     const known = addresses.map(({ type, address }) => `{${type} ${address}}`).join(' ');
     throw statusFailure(500, '', `no preferred addresses found; known addresses: [${known}]`);

@@ -6,21 +6,38 @@
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { badRequest, invalid, type FieldCause } from '../../api/status-error.ts';
 
-const truths: Readonly<Record<string, boolean>> = { '': true, '1': true, t: true, T: true, true: true, TRUE: true, True: true, '0': false, f: false, F: false, false: false, FALSE: false, False: false };
+const truths: Readonly<Record<string, boolean>> = {
+  '': true,
+  '1': true,
+  t: true,
+  T: true,
+  true: true,
+  TRUE: true,
+  True: true,
+  '0': false,
+  f: false,
+  F: false,
+  false: false,
+  FALSE: false,
+  False: false,
+};
 
 /** The container meant: the one named, or the only one. Throws upstream's 400. */
 export function containerOf(pod: Pod, wanted: string): string {
   const name = pod.metadata.name ?? '';
   const { containers = [], initContainers = [], ephemeralContainers = [] } = pod.spec ?? {};
   if (wanted !== '') {
-    if ([...containers, ...initContainers, ...ephemeralContainers].some((container) => container.name === wanted)) return wanted;
+    if ([...containers, ...initContainers, ...ephemeralContainers].some((container) => container.name === wanted))
+      return wanted;
     throw badRequest(`container ${wanted} is not valid for pod ${name}`);
   }
   if (containers.length === 1) return containers[0]!.name;
   if (containers.length === 0) throw badRequest(`a container name must be specified for pod ${name}`);
   const names = (list: readonly { name: string }[]): string => list.map((container) => container.name).join(' ');
   const others = initContainers.length === 0 ? '' : ` or one of the init containers: [${names(initContainers)}]`;
-  throw badRequest(`a container name must be specified for pod ${name}, choose one of: [${names(containers)}]${others}`);
+  throw badRequest(
+    `a container name must be specified for pod ${name}, choose one of: [${names(containers)}]${others}`,
+  );
 }
 
 /** Go's conversion of a boolean in a query; absent is false, an empty value true. */
@@ -46,23 +63,37 @@ export function logQuery(query: URLSearchParams, podName: string): string {
   const add = (name: string, least: number, text: string): void => {
     const value = integer(query, name);
     if (value === undefined) return;
-    if (value < least) causes.push({ reason: 'FieldValueInvalid', field: name, text: `Invalid value: ${value}: ${text}` });
+    if (value < least)
+      causes.push({ reason: 'FieldValueInvalid', field: name, text: `Invalid value: ${value}: ${text}` });
     else kubelet.set(name, String(value));
   };
   add('tailLines', 0, 'must be greater than or equal to 0');
   add('limitBytes', 1, 'must be greater than 0');
   const sinceTime = query.get('sinceTime');
   if (sinceTime && query.has('sinceSeconds')) {
-    causes.push({ reason: 'FieldValueForbidden', field: 'sinceSeconds', text: 'Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified' });
+    causes.push({
+      reason: 'FieldValueForbidden',
+      field: 'sinceSeconds',
+      text: 'Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified',
+    });
   } else {
     add('sinceSeconds', 1, 'must be greater than 0');
     if (sinceTime) kubelet.set('sinceTime', sinceTime);
   }
   const stream = query.get('stream');
   if (stream !== null && !['All', 'Stdout', 'Stderr'].includes(stream)) {
-    causes.push({ reason: 'FieldValueNotSupported', field: 'stream', text: `Unsupported value: "${stream}": supported values: "All", "Stderr", "Stdout"` });
+    causes.push({
+      reason: 'FieldValueNotSupported',
+      field: 'stream',
+      text: `Unsupported value: "${stream}": supported values: "All", "Stderr", "Stdout"`,
+    });
   } else if (stream !== null && stream !== 'All') {
-    if (query.has('tailLines')) causes.push({ reason: 'FieldValueForbidden', field: 'tailLines', text: 'Forbidden: `tailLines` and specific `stream` are mutually exclusive for now' });
+    if (query.has('tailLines'))
+      causes.push({
+        reason: 'FieldValueForbidden',
+        field: 'tailLines',
+        text: 'Forbidden: `tailLines` and specific `stream` are mutually exclusive for now',
+      });
     kubelet.set('stream', stream);
   }
   if (causes.length > 0) throw invalid({ group: '', kind: 'PodLogOptions' }, podName, causes);
@@ -70,7 +101,12 @@ export function logQuery(query: URLSearchParams, podName: string): string {
 }
 
 /** Which streams an exec or attach wants. Throws upstream's 400. */
-export function streamOptions(query: URLSearchParams): { readonly stdin: boolean; readonly stdout: boolean; readonly stderr: boolean; readonly tty: boolean } {
+export function streamOptions(query: URLSearchParams): {
+  readonly stdin: boolean;
+  readonly stdout: boolean;
+  readonly stderr: boolean;
+  readonly tty: boolean;
+} {
   // The versioned defaults of a call that names no output.
   const output = (name: string): boolean => !query.has(name) || flag(query, name);
   return { stdin: flag(query, 'stdin'), stdout: output('stdout'), stderr: output('stderr'), tty: flag(query, 'tty') };
@@ -96,7 +132,8 @@ export function portForwardQuery(query: URLSearchParams): string {
   const kubelet = new URLSearchParams();
   for (const text of query.getAll('ports').flatMap((ports) => ports.split(','))) {
     const port = Number(text);
-    if (!Number.isInteger(port) || port < 1 || port > 65_535) throw badRequest(`strconv.ParseUint: parsing "${text}": invalid syntax`);
+    if (!Number.isInteger(port) || port < 1 || port > 65_535)
+      throw badRequest(`strconv.ParseUint: parsing "${text}": invalid syntax`);
     kubelet.append('port', text);
   }
   return kubelet.toString();

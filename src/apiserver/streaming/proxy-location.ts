@@ -22,7 +22,10 @@ function checkProxyable(address: string): void {
 
 function locationOf(scheme: string, address: string, port: string): ProxyLocation {
   checkProxyable(address);
-  return { base: `${scheme === '' ? 'http' : scheme}://${urlHost(address)}${port === '' ? '' : `:${port}`}`, isKubelet: false };
+  return {
+    base: `${scheme === '' ? 'http' : scheme}://${urlHost(address)}${port === '' ? '' : `:${port}`}`,
+    isKubelet: false,
+  };
 }
 
 /** The pod's address and the port asked for, or the first one it declares. */
@@ -31,12 +34,17 @@ export function podLocation(pod: Pod, target: ProxyTarget): ProxyLocation {
   let port = target.port;
   if (port === '') port = ports[0] === undefined ? '' : String(ports[0].containerPort);
   else if (!/^\d+$/.test(port)) port = String(ports.find(({ name }) => name === target.port)?.containerPort ?? '');
-  if (port === '' && target.port !== '') throw badRequest(`no port ${JSON.stringify(target.port)} found for pod "${pod.metadata.name}"`);
+  if (port === '' && target.port !== '')
+    throw badRequest(`no port ${JSON.stringify(target.port)} found for pod "${pod.metadata.name}"`);
   return locationOf(target.scheme, pod.status?.podIPs?.[0]?.ip ?? pod.status?.podIP ?? '', port);
 }
 
 /** One of the service's ready endpoints. Throws 503 when there is none. */
-export function serviceLocation(deps: { objects: ObjectStore; random: Random }, service: Service, target: ProxyTarget): ProxyLocation {
+export function serviceLocation(
+  deps: { objects: ObjectStore; random: Random },
+  service: Service,
+  target: ProxyTarget,
+): ProxyLocation {
   const { name = '', namespace = '' } = service.metadata;
   let portName = target.port;
   if (/^\d+$/.test(target.port)) {
@@ -44,7 +52,9 @@ export function serviceLocation(deps: { objects: ObjectStore; random: Random }, 
     if (found === undefined) throw serviceUnavailable(`no service port ${target.port} found for service "${name}"`);
     portName = found.name ?? '';
   }
-  const slices = deps.objects.list(EndpointSlices, namespace).filter((slice) => slice.metadata.labels?.['kubernetes.io/service-name'] === name);
+  const slices = deps.objects
+    .list(EndpointSlices, namespace)
+    .filter((slice) => slice.metadata.labels?.['kubernetes.io/service-name'] === name);
   const candidates = slices.flatMap((slice) => readyAddresses(slice, portName));
   if (candidates.length === 0) throw serviceUnavailable(`no endpoints available for service "${name}"`);
   const { address, port } = candidates[deps.random.int(candidates.length)]!;
@@ -62,7 +72,11 @@ function readyAddresses(slice: EndpointSlice, portName: string): { readonly addr
 /** The node's kubelet, or another port of the node. */
 export function nodeLocation(node: Node, target: ProxyTarget): ProxyLocation {
   const { address, port } = kubeletAddress(node);
-  if (target.port === '' || target.port === String(port)) return { base: `https://${urlHost(address)}:${port}`, isKubelet: true };
+  if (target.port === '' || target.port === String(port))
+    return { base: `https://${urlHost(address)}:${port}`, isKubelet: true };
   if (!/^\d+$/.test(target.port)) throw badRequest(`invalid port ${JSON.stringify(target.port)}`);
-  return { base: `${target.scheme === '' ? 'http' : target.scheme}://${urlHost(address)}:${target.port}`, isKubelet: false };
+  return {
+    base: `${target.scheme === '' ? 'http' : target.scheme}://${urlHost(address)}:${target.port}`,
+    isKubelet: false,
+  };
 }

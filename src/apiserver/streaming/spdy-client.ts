@@ -49,7 +49,8 @@ export function createSpdyClient(socket: Duplex, incoming: AsyncIterable<Uint8Ar
       await socket.write(synStream(id, headers));
       return {
         async write(chunk) {
-          for (let at = 0; at < chunk.byteLength; at += maxDataBytes) await socket.write(dataFrame(id, chunk.subarray(at, at + maxDataBytes), 0));
+          for (let at = 0; at < chunk.byteLength; at += maxDataBytes)
+            await socket.write(dataFrame(id, chunk.subarray(at, at + maxDataBytes), 0));
         },
         end: () => socket.write(dataFrame(id, new Uint8Array(), finFlag)),
       };
@@ -123,7 +124,11 @@ async function* readFrames(incoming: AsyncIterable<Uint8Array>): AsyncGenerator<
     while (buffer.length >= headBytes) {
       const length = buffer.readUInt32BE(4) & 0xff_ffff;
       if (buffer.length < headBytes + length) break;
-      yield { first: buffer.readUInt32BE(0), flags: buffer[4]!, payload: buffer.subarray(headBytes, headBytes + length) };
+      yield {
+        first: buffer.readUInt32BE(0),
+        flags: buffer[4]!,
+        payload: buffer.subarray(headBytes, headBytes + length),
+      };
       buffer = buffer.subarray(headBytes + length);
     }
   }

@@ -12,7 +12,8 @@ import { acceptHead, readMessages, sendClose, sendMessage } from './websocket-se
 function masked(opcode: number, payload: Uint8Array, final = true): Buffer {
   const mask = Buffer.from([1, 2, 3, 4]);
   const length = payload.byteLength;
-  const head = length < 126 ? Buffer.from([0, 0x80 | length]) : Buffer.from([0, 0x80 | 126, length >> 8, length & 0xff]);
+  const head =
+    length < 126 ? Buffer.from([0, 0x80 | length]) : Buffer.from([0, 0x80 | 126, length >> 8, length & 0xff]);
   head[0] = (final ? 0x80 : 0) | opcode;
   return Buffer.concat([head, mask, Buffer.from(payload.map((byte, at) => byte ^ mask[at & 3]!))]);
 }
@@ -23,15 +24,25 @@ async function readAll(socket: Duplex): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-test('the accepting head is RFC 6455\'s', async () => {
+test("the accepting head is RFC 6455's", async () => {
   const head = await acceptHead({ key: 'dGhlIHNhbXBsZSBub25jZQ==', protocol: 'chat' }, crypto);
-  assert.match(head, /^HTTP\/1\.1 101 [\s\S]*Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=\r\nSec-WebSocket-Protocol: chat\r\n\r\n$/);
+  assert.match(
+    head,
+    /^HTTP\/1\.1 101 [\s\S]*Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=\r\nSec-WebSocket-Protocol: chat\r\n\r\n$/,
+  );
 });
 
 test('messages: fragments, lengths, pings, pieces of frames; a close ends', async () => {
   const [client, server] = createDuplexPair();
   const long = Buffer.alloc(300, 7);
-  const bytes = Buffer.concat([masked(2, Buffer.from('he'), false), masked(9, Buffer.from('p')), masked(0, Buffer.from('llo')), masked(2, long), masked(8, Buffer.alloc(0)), masked(2, Buffer.from('late'))]);
+  const bytes = Buffer.concat([
+    masked(2, Buffer.from('he'), false),
+    masked(9, Buffer.from('p')),
+    masked(0, Buffer.from('llo')),
+    masked(2, long),
+    masked(8, Buffer.alloc(0)),
+    masked(2, Buffer.from('late')),
+  ]);
   const messages: string[] = [];
   const reading = (async () => {
     for await (const message of readMessages(server)) messages.push(message.toString('latin1'));
@@ -57,7 +68,10 @@ test('SPDY: streams are opened with plain headers, data and ends go both ways, p
   const [ours, peer] = createDuplexPair();
   const spdy = createSpdyClient(ours, ours.incoming);
   const seen: string[] = [];
-  const stream = await spdy.open({ streamtype: 'error' }, async (chunk, last) => void seen.push(`${Buffer.from(chunk).toString()}${last ? '.' : ''}`));
+  const stream = await spdy.open(
+    { streamtype: 'error' },
+    async (chunk, last) => void seen.push(`${Buffer.from(chunk).toString()}${last ? '.' : ''}`),
+  );
   await stream.write(Buffer.from('in'));
   await stream.end();
   await peer.write(Buffer.from([0x80, 3, 0, 6, 0, 0, 0, 4, 0, 0, 0, 2]));
@@ -70,11 +84,19 @@ test('SPDY: streams are opened with plain headers, data and ends go both ways, p
   const sent = await readAll(peer);
   assert.deepEqual([...sent.subarray(0, 4)], [0x80, 3, 0, 1]);
   assert.ok(sent.includes('streamtype') && sent.includes('error'));
-  assert.deepEqual([...sent.subarray(-30)], [0, 0, 0, 1, 0, 0, 0, 2, 0x69, 0x6e, 0, 0, 0, 1, 1, 0, 0, 0, 0x80, 3, 0, 6, 0, 0, 0, 4, 0, 0, 0, 2]);
+  assert.deepEqual(
+    [...sent.subarray(-30)],
+    [0, 0, 0, 1, 0, 0, 0, 2, 0x69, 0x6e, 0, 0, 0, 1, 1, 0, 0, 0, 0x80, 3, 0, 6, 0, 0, 0, 4, 0, 0, 0, 2],
+  );
 });
 
-test('v5 alone is translated; its end of input ends the stream, the last stream\'s end closes', async () => {
-  const headers = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-key': 'a', 'sec-websocket-protocol': 'v5.channel.k8s.io, v4.channel.k8s.io' };
+test("v5 alone is translated; its end of input ends the stream, the last stream's end closes", async () => {
+  const headers = {
+    connection: 'Upgrade',
+    upgrade: 'websocket',
+    'sec-websocket-key': 'a',
+    'sec-websocket-protocol': 'v5.channel.k8s.io, v4.channel.k8s.io',
+  };
   assert.equal(wantsTranslation(headers), true);
   assert.equal(wantsTranslation({ ...headers, 'sec-websocket-protocol': 'v4.channel.k8s.io' }), false);
   assert.equal(wantsTranslation({ ...headers, upgrade: 'SPDY/3.1' }), false);
@@ -82,10 +104,18 @@ test('v5 alone is translated; its end of input ends the stream, the last stream\
   let kubelet: Duplex | undefined;
   net.listenRaw(80, (socket) => void (kubelet = socket));
   const request = { method: 'GET', url: 'http://127.0.0.1/exec', headers, signal: new AbortController().signal };
-  const answering = translateStreams({ net, crypto: { webcrypto: crypto } as never }, request, { stdin: true, stdout: true, stderr: false, tty: false });
+  const answering = translateStreams({ net, crypto: { webcrypto: crypto } as never }, request, {
+    stdin: true,
+    stdout: true,
+    stderr: false,
+    tty: false,
+  });
   await clock.settle();
   const asked = await kubelet!.incoming[Symbol.asyncIterator]().next();
-  assert.match(Buffer.from(asked.value as Uint8Array).toString(), /^POST \/exec HTTP\/1\.1\r\n[\s\S]*upgrade: SPDY\/3\.1\r\n/);
+  assert.match(
+    Buffer.from(asked.value as Uint8Array).toString(),
+    /^POST \/exec HTTP\/1\.1\r\n[\s\S]*upgrade: SPDY\/3\.1\r\n/,
+  );
   await kubelet!.write('HTTP/1.1 101 Switching Protocols\r\n\r\n');
   const answer = await answering;
   const [client, server] = createDuplexPair();

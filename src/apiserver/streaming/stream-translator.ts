@@ -36,11 +36,18 @@ export function wantsTranslation(headers: TunnelRequest['headers']): boolean {
 
 /** Opens the SPDY connection; the answer joins the client with it. A backend's refusal is passed on. */
 export async function translateStreams(
-  deps: { readonly net: Net; readonly crypto: CryptoPort }, request: TunnelRequest, streams: RemoteStreams,
+  deps: { readonly net: Net; readonly crypto: CryptoPort },
+  request: TunnelRequest,
+  streams: RemoteStreams,
 ): Promise<ApiResponse> {
   const key = request.headers['sec-websocket-key'];
   if (key === undefined) throw badRequest('missing Sec-WebSocket-Key');
-  const headers = { connection: 'Upgrade', upgrade: 'SPDY/3.1', 'x-stream-protocol-version': 'v4.channel.k8s.io', 'user-agent': request.headers['user-agent'] };
+  const headers = {
+    connection: 'Upgrade',
+    upgrade: 'SPDY/3.1',
+    'x-stream-protocol-version': 'v4.channel.k8s.io',
+    'user-agent': request.headers['user-agent'],
+  };
   const dialled = await dialUpgrade(deps.net, { ...request, method: 'POST', headers });
   if (dialled.kind === 'refused') return dialled.answer;
   const { backend, head } = dialled;
@@ -62,10 +69,12 @@ export async function translateStreams(
 async function relay(client: Duplex, spdy: SpdyClient, streams: RemoteStreams): Promise<void> {
   const finished = Promise.withResolvers<void>();
   let open = 1 + Number(streams.stdout) + Number(streams.stderr && !streams.tty);
-  const output = (channel: number) => async (chunk: Uint8Array, last: boolean): Promise<void> => {
-    if (chunk.byteLength > 0) await sendMessage(client, Buffer.from([channel]), chunk);
-    if (last && --open === 0) finished.resolve();
-  };
+  const output =
+    (channel: number) =>
+    async (chunk: Uint8Array, last: boolean): Promise<void> => {
+      if (chunk.byteLength > 0) await sendMessage(client, Buffer.from([channel]), chunk);
+      if (last && --open === 0) finished.resolve();
+    };
   const ignore = (): Promise<void> => Promise.resolve();
   const inputs = new Map<number, SpdyStream>();
   // The order is upstream's; the result comes on the first.
@@ -75,7 +84,10 @@ async function relay(client: Duplex, spdy: SpdyClient, streams: RemoteStreams): 
   if (streams.stderr && !streams.tty) await spdy.open({ streamtype: 'stderr' }, output(channels.stderr));
   if (streams.tty) inputs.set(channels.resize, await spdy.open({ streamtype: 'resize' }, ignore));
   // An empty message on the lowest channel tells the client that it is connected.
-  await sendMessage(client, Buffer.from([streams.stdout ? channels.stdout : streams.stderr ? channels.stderr : channels.error]));
+  await sendMessage(
+    client,
+    Buffer.from([streams.stdout ? channels.stdout : streams.stderr ? channels.stderr : channels.error]),
+  );
   const up = readInput(client, inputs);
   await Promise.race([finished.promise, spdy.run(), up.then((left) => (left ? undefined : finished.promise))]);
   await sendClose(client, normalClosure);

@@ -10,9 +10,18 @@ const maxMessageBytes = 16 * 1024 * 1024;
 const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
 /** The head that accepts the client's key and one of its protocols. */
-export async function acceptHead(request: { readonly key: string; readonly protocol: string }, webcrypto: typeof globalThis.crypto): Promise<string> {
+export async function acceptHead(
+  request: { readonly key: string; readonly protocol: string },
+  webcrypto: typeof globalThis.crypto,
+): Promise<string> {
   const digest = await webcrypto.subtle.digest('SHA-1', Buffer.from(request.key + acceptSuffix));
-  const lines = ['HTTP/1.1 101 Switching Protocols', 'Upgrade: websocket', 'Connection: Upgrade', `Sec-WebSocket-Accept: ${Buffer.from(digest).toString('base64')}`, `Sec-WebSocket-Protocol: ${request.protocol}`];
+  const lines = [
+    'HTTP/1.1 101 Switching Protocols',
+    'Upgrade: websocket',
+    'Connection: Upgrade',
+    `Sec-WebSocket-Accept: ${Buffer.from(digest).toString('base64')}`,
+    `Sec-WebSocket-Protocol: ${request.protocol}`,
+  ];
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 
@@ -80,12 +89,14 @@ async function* readFrames(incoming: AsyncIterable<Uint8Array>): AsyncGenerator<
 /** Undefined: not whole yet. */
 function parseFrame(buffer: Buffer): { readonly frame: Frame; readonly size: number } | undefined {
   if (buffer.length < 2) return undefined;
-  if ((buffer[1]! & 0x80) === 0 || (buffer[0]! & 0x70) !== 0) throw new Error('WebSocket frame of a client must be masked and plain');
+  if ((buffer[1]! & 0x80) === 0 || (buffer[0]! & 0x70) !== 0)
+    throw new Error('WebSocket frame of a client must be masked and plain');
   const short = buffer[1]! & 0x7f;
   const lengthBytes = short === 127 ? 8 : short === 126 ? 2 : 0;
   const start = 2 + lengthBytes + 4;
   if (buffer.length < start) return undefined;
-  const length = lengthBytes === 8 ? Number(buffer.readBigUInt64BE(2)) : lengthBytes === 2 ? buffer.readUInt16BE(2) : short;
+  const length =
+    lengthBytes === 8 ? Number(buffer.readBigUInt64BE(2)) : lengthBytes === 2 ? buffer.readUInt16BE(2) : short;
   if (length > maxMessageBytes) throw new Error('WebSocket message too large');
   if (buffer.length < start + length) return undefined;
   const mask = buffer.subarray(start - 4, start);

@@ -9,7 +9,13 @@ import { encodeStored, RevisionCell } from './revision-cell.ts';
 
 const value = (name: string): Uint8Array => encodeStored({ kind: 'Thing', apiVersion: 'v1', metadata: { name } });
 
-function setUp(): { hub: CacheHub; store: Store; clock: VirtualClock; breakWatch: (error: Error) => void; log: ReturnType<typeof createMemoryLog> } {
+function setUp(): {
+  hub: CacheHub;
+  store: Store;
+  clock: VirtualClock;
+  breakWatch: (error: Error) => void;
+  log: ReturnType<typeof createMemoryLog>;
+} {
   const clock = new VirtualClock();
   const log = createMemoryLog();
   const inner = createMemoryStore({ clock });
@@ -54,12 +60,21 @@ test('a write is in the cache before it resolves, and every cache stands at its 
 test('when the watch breaks everything is read again and listeners hear the difference', async () => {
   const { hub, store, clock, breakWatch, log } = setUp();
   const things = hub.cache('/registry/things/');
-  for (const name of ['stays', 'goes', 'changes']) await store.put({ key: `/registry/things/${name}`, value: value(name) });
+  for (const name of ['stays', 'goes', 'changes'])
+    await store.put({ key: `/registry/things/${name}`, value: value(name) });
   await hub.start();
   const seen: string[] = [];
   let resets = 0;
   hub.onReset(() => void resets++);
-  things.listen((events) => void seen.push(...events.map(({ key, deleted, previous }) => `${deleted ? 'deleted' : previous === undefined ? 'added' : 'changed'} ${key.slice(17)}`)));
+  things.listen(
+    (events) =>
+      void seen.push(
+        ...events.map(
+          ({ key, deleted, previous }) =>
+            `${deleted ? 'deleted' : previous === undefined ? 'added' : 'changed'} ${key.slice(17)}`,
+        ),
+      ),
+  );
   breakWatch(new StoreError('unavailable', 'gone'));
   assert.deepEqual([hub.healthy, resets], [false, 1]);
   await store.delete({ key: '/registry/things/goes' });
@@ -81,7 +96,10 @@ test('a prefix added later misses nothing that happens while it is read', async 
   await store.put({ key: '/registry/late/b', value: value('b') });
   const late = await loading;
   await store.put({ key: '/registry/late/c', value: value('c') });
-  assert.deepEqual(late.list('/registry/late/').map((cell) => cell.object().metadata.name), ['a', 'b', 'c']);
+  assert.deepEqual(
+    late.list('/registry/late/').map((cell) => cell.object().metadata.name),
+    ['a', 'b', 'c'],
+  );
   hub.stop();
 });
 
@@ -99,8 +117,15 @@ test('waiting for a revision ends with it or with the time', async () => {
 
 test('cells: the version is spliced in, foreign layouts are written anew, a deletion carries its own revision', () => {
   const own = new RevisionCell('k', 7, value('a'));
-  assert.equal(own.json().toString(), '{"kind":"Thing","apiVersion":"v1","metadata":{"resourceVersion":"7","name":"a"}}');
-  assert.deepEqual(JSON.parse(own.at(9).json().toString()), { kind: 'Thing', apiVersion: 'v1', metadata: { resourceVersion: '9', name: 'a' } });
+  assert.equal(
+    own.json().toString(),
+    '{"kind":"Thing","apiVersion":"v1","metadata":{"resourceVersion":"7","name":"a"}}',
+  );
+  assert.deepEqual(JSON.parse(own.at(9).json().toString()), {
+    kind: 'Thing',
+    apiVersion: 'v1',
+    metadata: { resourceVersion: '9', name: 'a' },
+  });
   assert.equal(own.object().metadata.resourceVersion, '7');
   const empty = new RevisionCell('k', 3, encodeStored({ kind: 'Thing', apiVersion: 'v1', metadata: {} }));
   assert.deepEqual(JSON.parse(empty.json().toString()).metadata, { resourceVersion: '3' });

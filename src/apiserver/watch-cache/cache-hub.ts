@@ -97,7 +97,10 @@ export class CacheHub {
     try {
       const range = await this.#deps.store.range({ start: prefix, end: prefixEnd(prefix) });
       cache.load(range.entries, range.revision);
-      cache.apply(pending.filter((event) => event.revision > range.revision), this.#deps.clock.monotonicMs());
+      cache.apply(
+        pending.filter((event) => event.revision > range.revision),
+        this.#deps.clock.monotonicMs(),
+      );
     } finally {
       this.#loading.delete(prefix);
     }

@@ -14,15 +14,18 @@ const metadataKey = Buffer.from('"metadata":{');
 /** kind and apiVersion, which come first, are shorter than this. */
 const headLimit = 512;
 
-/** What bytes that were encoded here say, while the bytes live: stores hand the same bytes on to their watchers. */
-const encodedFrom = new WeakMap<Uint8Array, KubernetesObject>();
+/** What bytes made here say. A store in this process delivers the very bytes it was given, and nobody decodes them. */
+const encoded = new WeakMap<Uint8Array, KubernetesObject>();
 
-/** Stored bytes of an object: kind, apiVersion and metadata first, no resourceVersion. */
+/**
+ * Stored bytes of an object: kind, apiVersion and metadata first, no resourceVersion. The object must be what a reader of
+ * the bytes gets and must not change any more: the cells of these bytes share it.
+ */
 export function encodeStored(object: KubernetesObject): Uint8Array {
   const { kind, apiVersion, metadata, ...rest } = object;
   const { resourceVersion: _, ...meta } = metadata;
   const bytes = Buffer.from(stringifyJson({ kind, apiVersion, metadata: meta, ...rest }));
-  encodedFrom.set(bytes, object);
+  encoded.set(bytes, object);
   return bytes;
 }
 
@@ -32,7 +35,7 @@ export function withResourceVersion<T extends KubernetesObject>(object: T, revis
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 interface Spliced {
@@ -69,12 +72,18 @@ export class RevisionCell {
     this.key = key;
     this.revision = revision;
     this.#value = asBuffer(value);
+    const object = encoded.get(value);
+    if (object !== undefined) this.#object = withResourceVersion(object, revision);
   }
 
   /** JSON text with the resourceVersion. From the first call on it replaces the stored bytes in memory. */
   json(): Buffer {
     if (this.#spliced === undefined) {
-      this.#spliced = splice(this.#value!, this.revision) ?? { json: Buffer.from(stringifyJson(this.object())), cut: 0, length: -1 };
+      this.#spliced = splice(this.#value!, this.revision) ?? {
+        json: Buffer.from(stringifyJson(this.object())),
+        cut: 0,
+        length: -1,
+      };
       this.#value = undefined;
     }
     return this.#spliced.json;
@@ -82,8 +91,6 @@ export class RevisionCell {
 
   /** The object, with its resourceVersion. Shared: never change it. */
   object(): KubernetesObject {
-    const written = this.#value === undefined ? undefined : encodedFrom.get(this.#value);
-    if (written !== undefined) this.#object ??= withResourceVersion(written, this.revision);
     if (this.#object === undefined) {
       const { value } = parseJson((this.#spliced?.json ?? this.#value!).toString('utf8'));
       const object = value as KubernetesObject;

@@ -57,7 +57,8 @@ export class WatchCache {
       this.#keys.add(key);
       if (previous?.revision !== modRevision) changes.push({ ...common, key, revision: modRevision, cell, previous });
     }
-    for (const [key, previous] of before) changes.push({ ...common, key, revision, cell: previous.at(revision), previous, deleted: true });
+    for (const [key, previous] of before)
+      changes.push({ ...common, key, revision, cell: previous.at(revision), previous, deleted: true });
     this.#all = undefined;
     this.#snapshots.clear();
     this.#ring = new EventRing(revision);

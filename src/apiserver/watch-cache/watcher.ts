@@ -78,12 +78,16 @@ export class Watcher<T> {
   }
 
   /** Starts bookmarks and the time limit. `listen` registers with the cache and returns how to leave it. */
-  start(listen: (listener: (events: readonly CacheEvent[]) => void) => () => void, currentRevision: () => number): void {
+  start(
+    listen: (listener: (events: readonly CacheEvent[]) => void) => () => void,
+    currentRevision: () => number,
+  ): void {
     if (this.#ended) return;
     this.#cancels.push(listen((events) => this.onEvents(events)));
     this.#cancels.push(this.#clock.setTimer(this.#config.timeoutMs, () => this.end()));
     if (!this.#config.bookmarks) return;
-    const beat = (): void => this.#push([this.#config.encoder.bookmark(Math.max(currentRevision(), this.#after), false)]);
+    const beat = (): void =>
+      this.#push([this.#config.encoder.bookmark(Math.max(currentRevision(), this.#after), false)]);
     this.#cancels.push(this.#clock.setTicker(bookmarkPeriodMs, beat));
   }
 

@@ -13,7 +13,12 @@ export const CNI_FILE = '10-keelson.conflist';
 
 /** The configuration list for one node's pod range. */
 export function cniConfigList(instance: Instance, podCidr: string, attachment: Attachment): string {
-  const ipam = { type: 'host-local', ranges: [[{ subnet: podCidr }]], routes: [{ dst: podCidr.includes(':') ? '::/0' : '0.0.0.0/0' }], dataDir: instance.cni.ipamDir };
+  const ipam = {
+    type: 'host-local',
+    ranges: [[{ subnet: podCidr }]],
+    routes: [{ dst: podCidr.includes(':') ? '::/0' : '0.0.0.0/0' }],
+    dataDir: instance.cni.ipamDir,
+  };
   const plugin =
     attachment === 'bridge'
       ? { type: 'bridge', bridge: instance.bridge, isGateway: true, ipMasq: false, hairpinMode: true, ipam }

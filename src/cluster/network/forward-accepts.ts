@@ -12,7 +12,10 @@ const tag = (instance: Instance): string => `keelson-${instance.hash}`;
 
 function acceptRules(instance: Instance): readonly (readonly string[])[] {
   const comment = ['-m', 'comment', '--comment', tag(instance), '-j', 'ACCEPT'];
-  return [['FORWARD', '-i', instance.bridge, ...comment], ['FORWARD', '-o', instance.bridge, ...comment]];
+  return [
+    ['FORWARD', '-i', instance.bridge, ...comment],
+    ['FORWARD', '-o', instance.bridge, ...comment],
+  ];
 }
 
 /** Inserts the accepts where they are needed and missing. */
@@ -24,7 +27,10 @@ export async function insertForwardAccepts(deps: Deps, instance: Instance): Prom
     }
   }
   for (const chain of await foreignDroppingChains(deps)) {
-    deps.log.warn('a firewall chain of this machine drops forwarded packets; pods may not reach each other until it accepts them', { chain, bridge: instance.bridge });
+    deps.log.warn(
+      'a firewall chain of this machine drops forwarded packets; pods may not reach each other until it accepts them',
+      { chain, bridge: instance.bridge },
+    );
   }
 }
 
@@ -47,7 +53,13 @@ async function iptables({ exec }: Deps, args: readonly string[]): Promise<string
 }
 
 interface NftChain {
-  readonly chain?: { readonly family: string; readonly table: string; readonly name: string; readonly hook?: string; readonly policy?: string };
+  readonly chain?: {
+    readonly family: string;
+    readonly table: string;
+    readonly name: string;
+    readonly hook?: string;
+    readonly policy?: string;
+  };
 }
 
 /** nftables base chains at the forward hook with policy drop, beside iptables' own. */

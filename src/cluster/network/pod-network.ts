@@ -43,10 +43,12 @@ function nthServiceAddress(serviceCidr: string, index: number): string {
 export function createPodNetwork(deps: Deps, instance: Instance): PodNetwork {
   return {
     async start() {
-      await enableForwarding(deps);
-      await ensureServiceDevice(deps, instance);
-      await nft(deps, podNetworkRules(instance));
-      await insertForwardAccepts(deps, instance);
+      await Promise.all([
+        enableForwarding(deps),
+        ensureServiceDevice(deps, instance),
+        nft(deps, podNetworkRules(instance)),
+        insertForwardAccepts(deps, instance),
+      ]);
     },
     async setPodCidr(podCidr) {
       const path = `${instance.cni.confDir}/${CNI_FILE}`;
@@ -75,9 +77,13 @@ async function ensureServiceDevice(deps: Deps, instance: Instance): Promise<void
   const { files } = deps;
   const device = instance.serviceDevice;
   if (!(await files.exists(`/sys/class/net/${device}`))) await must(deps, ['link', 'add', device, 'type', 'bridge']);
-  await must(deps, ['link', 'set', device, 'up']);
-  await must(deps, ['addr', 'replace', `${dnsAddress(instance.serviceCidr)}/32`, 'dev', device]);
-  await must(deps, ['route', 'replace', instance.serviceCidr, 'dev', device]);
+  const lines = [
+    `link set ${device} up`,
+    `addr replace ${dnsAddress(instance.serviceCidr)}/32 dev ${device}`,
+    `route replace ${instance.serviceCidr} dev ${device}`,
+  ];
+  const result = await deps.exec.run('ip', ['-batch', '-'], { input: `${lines.join('\n')}\n` });
+  if (result.exitCode !== 0) throw new Error(`ip: ${result.stderr.trim()}`);
 }
 
 async function must({ exec }: Deps, args: readonly string[]): Promise<void> {

@@ -18,8 +18,12 @@ const DAY_MS = 86_400_000;
 test('an authority signs server and client certificates that verify', async () => {
   const ca = await createAuthority(deps, 'keelson-ca', 3650 * DAY_MS);
   const pair = await issueCertificate(deps, ca, {
-    commonName: 'system:node:a', organizations: ['system:nodes'], dnsNames: ['a', 'localhost'], ipAddresses: ['127.0.0.1', '::1'],
-    usages: ['server', 'client'], validityMs: 365 * DAY_MS,
+    commonName: 'system:node:a',
+    organizations: ['system:nodes'],
+    dnsNames: ['a', 'localhost'],
+    ipAddresses: ['127.0.0.1', '::1'],
+    usages: ['server', 'client'],
+    validityMs: 365 * DAY_MS,
   });
   const cert = new X509Certificate(pair.certPem);
   assert.ok(cert.verify(new X509Certificate(ca.certPem).publicKey));
@@ -42,13 +46,25 @@ test('a request is parsed, and signed only as the signer says', async () => {
   const x509 = await import('@peculiar/x509');
   const keys = await webcrypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify']);
   const csr = await x509.Pkcs10CertificateRequestGenerator.create({
-    name: [{ O: ['system:nodes'] }, { CN: ['system:node:b'] }], keys: keys as never, signingAlgorithm: { name: 'ECDSA', hash: 'SHA-256' },
-    extensions: [new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: 'b' }, { type: 'ip', value: '10.0.0.1' }])],
+    name: [{ O: ['system:nodes'] }, { CN: ['system:node:b'] }],
+    keys: keys as never,
+    signingAlgorithm: { name: 'ECDSA', hash: 'SHA-256' },
+    extensions: [
+      new x509.SubjectAlternativeNameExtension([
+        { type: 'dns', value: 'b' },
+        { type: 'ip', value: '10.0.0.1' },
+      ]),
+    ],
   });
   const pem = csr.toString('pem');
   const parsed = await parseRequest(crypto, pem);
   assert.deepEqual(parsed, {
-    commonName: 'system:node:b', organizations: ['system:nodes'], dnsNames: ['b'], ipAddresses: ['10.0.0.1'], emailAddresses: [], uris: [],
+    commonName: 'system:node:b',
+    organizations: ['system:nodes'],
+    dnsNames: ['b'],
+    ipAddresses: ['10.0.0.1'],
+    emailAddresses: [],
+    uris: [],
   });
   const ca = await createAuthority(deps, 'ca', 10 * DAY_MS);
   const signed = await signRequest(deps, ca, { pem, spec: { ...parsed, usages: ['client'], validityMs: DAY_MS } });

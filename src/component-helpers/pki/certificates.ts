@@ -54,7 +54,11 @@ async function library(crypto: CryptoPort): Promise<X509> {
 }
 
 /** Makes a self-signed certificate authority. */
-export async function createAuthority(deps: CertificateDeps, commonName: string, validityMs: number): Promise<KeyPairPem> {
+export async function createAuthority(
+  deps: CertificateDeps,
+  commonName: string,
+  validityMs: number,
+): Promise<KeyPairPem> {
   const x509 = await library(deps.crypto);
   const keys = await newKeys(deps.crypto);
   const now = deps.nowMs();
@@ -79,7 +83,9 @@ export async function createAuthority(deps: CertificateDeps, commonName: string,
 
 /** Makes a key pair and a certificate for it, signed by `authority`. */
 export async function issueCertificate(
-  deps: CertificateDeps, authority: KeyPairPem, spec: CertificateRequestSpec,
+  deps: CertificateDeps,
+  authority: KeyPairPem,
+  spec: CertificateRequestSpec,
 ): Promise<KeyPairPem> {
   const keys = await newKeys(deps.crypto);
   const certPem = await sign(deps, authority, { ...spec, publicKey: keys.publicKey });
@@ -88,30 +94,41 @@ export async function issueCertificate(
 
 /** Signs a PEM certificate request with exactly `spec` (subject and names from the request are the caller's to copy). */
 export async function signRequest(
-  deps: CertificateDeps, authority: KeyPairPem, request: { pem: string; spec: CertificateRequestSpec },
+  deps: CertificateDeps,
+  authority: KeyPairPem,
+  request: { pem: string; spec: CertificateRequestSpec },
 ): Promise<string> {
   const x509 = await library(deps.crypto);
   const csr = new x509.Pkcs10CertificateRequest(request.pem);
-  return sign(deps, authority, { ...request.spec, publicKey: await csr.publicKey.export(deps.crypto.webcrypto as never) as never });
+  return sign(deps, authority, {
+    ...request.spec,
+    publicKey: (await csr.publicKey.export(deps.crypto.webcrypto as never)) as never,
+  });
 }
 
 /** Reads a PEM certificate request and checks its signature. Throws when it is none or the signature is wrong. */
 export async function parseRequest(crypto: CryptoPort, pem: string): Promise<ParsedRequest> {
   const x509 = await library(crypto);
   const csr = new x509.Pkcs10CertificateRequest(pem);
-  if (!(await csr.verify(crypto.webcrypto as never))) throw new Error('the certificate request has an invalid signature');
+  if (!(await csr.verify(crypto.webcrypto as never)))
+    throw new Error('the certificate request has an invalid signature');
   const names = csr.extensions.find((e) => e instanceof x509.SubjectAlternativeNameExtension);
   const items = names?.names.items ?? [];
   const of = (type: string): string[] => items.filter((n) => n.type === type).map((n) => n.value);
   return {
     commonName: csr.subjectName.getField('CN')[0] ?? '',
     organizations: csr.subjectName.getField('O'),
-    dnsNames: of('dns'), ipAddresses: of('ip'), emailAddresses: of('email'), uris: of('url'),
+    dnsNames: of('dns'),
+    ipAddresses: of('ip'),
+    emailAddresses: of('email'),
+    uris: of('url'),
   };
 }
 
 async function sign(
-  deps: CertificateDeps, authority: KeyPairPem, spec: CertificateRequestSpec & { publicKey: CryptoKey },
+  deps: CertificateDeps,
+  authority: KeyPairPem,
+  spec: CertificateRequestSpec & { publicKey: CryptoKey },
 ): Promise<string> {
   const x509 = await library(deps.crypto);
   const issuer = new x509.X509Certificate(authority.certPem);
@@ -132,7 +149,9 @@ async function sign(
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature | x509.KeyUsageFlags.keyEncipherment, true),
-      new x509.ExtendedKeyUsageExtension(spec.usages.map((u) => (u === 'server' ? '1.3.6.1.5.5.7.3.1' : '1.3.6.1.5.5.7.3.2'))),
+      new x509.ExtendedKeyUsageExtension(
+        spec.usages.map((u) => (u === 'server' ? '1.3.6.1.5.5.7.3.1' : '1.3.6.1.5.5.7.3.2')),
+      ),
       await x509.AuthorityKeyIdentifierExtension.create(issuer),
       ...(alternative.length > 0 ? [new x509.SubjectAlternativeNameExtension(alternative)] : []),
     ],

@@ -7,14 +7,19 @@ import { createSeededRandom } from '../../platform/sim/random.ts';
 import { ensureClusterPki, type PkiNames } from './cluster-pki.ts';
 
 const DAY_MS = 86_400_000;
-const crypto = { sha256Hex: (data: string | Uint8Array) => createHash('sha256').update(data).digest('hex'), timingSafeEqual, webcrypto: webcrypto as typeof globalThis.crypto };
+const crypto = {
+  sha256Hex: (data: string | Uint8Array) => createHash('sha256').update(data).digest('hex'),
+  timingSafeEqual,
+  webcrypto: webcrypto as typeof globalThis.crypto,
+};
 
 test('certificates are made once, and anew when they are old, lost or for other names', async () => {
   let nowMs = parseTime('2026-03-04T05:06:07Z');
   const files = createMemoryFiles({ nowMs: () => nowMs });
   const deps = { crypto, random: createSeededRandom(1), nowMs: () => nowMs };
   const names: PkiNames = { nodeName: 'n1', dnsNames: ['localhost'], ipAddresses: ['10.0.0.1'] };
-  const load = (change: Partial<PkiNames> = {}) => ensureClusterPki(files, deps, { dir: '/pki', names: { ...names, ...change } });
+  const load = (change: Partial<PkiNames> = {}) =>
+    ensureClusterPki(files, deps, { dir: '/pki', names: { ...names, ...change } });
   const first = await load();
   assert.deepEqual(await load(), first, 'reused');
   const api = new X509Certificate(first.apiServer.certPem);
@@ -22,7 +27,8 @@ test('certificates are made once, and anew when they are old, lost or for other 
   assert.equal(api.checkIP('10.0.0.1'), '10.0.0.1');
   assert.match(new X509Certificate(first.admin.certPem).subject, /O=system:masters/);
   assert.match(new X509Certificate(first.kubeletServer.certPem).subject, /CN=system:node:n1/);
-  for (const key of ['ca.key', 'sa.key', 'admin.key', 'stamp.json']) assert.equal((await files.stat(`/pki/${key}`))?.mode & 0o777, 0o600, key);
+  for (const key of ['ca.key', 'sa.key', 'admin.key', 'stamp.json'])
+    assert.equal((await files.stat(`/pki/${key}`))?.mode & 0o777, 0o600, key);
 
   const moved = await load({ ipAddresses: ['10.0.0.2'] });
   assert.notEqual(moved.apiServer.certPem, first.apiServer.certPem);

@@ -5,7 +5,13 @@
  * library. File names are kubeadm's. Keys are 0600.
  */
 import type { Files } from '../../platform/files.ts';
-import { createAuthority, issueCertificate, type CertificateDeps, type CertificateRequestSpec, type KeyPairPem } from './certificates.ts';
+import {
+  createAuthority,
+  issueCertificate,
+  type CertificateDeps,
+  type CertificateRequestSpec,
+  type KeyPairPem,
+} from './certificates.ts';
 
 const DAY_MS = 86_400_000;
 const AUTHORITY_MS = 3650 * DAY_MS;
@@ -42,19 +48,38 @@ interface Folder {
 }
 
 /** Loads the certificates under `dir`, making what is missing, outdated or made for other names. */
-export async function ensureClusterPki(files: Files, deps: CertificateDeps, options: { dir: string; names: PkiNames }): Promise<ClusterPki> {
+export async function ensureClusterPki(
+  files: Files,
+  deps: CertificateDeps,
+  options: { dir: string; names: PkiNames },
+): Promise<ClusterPki> {
   const { dir, names } = options;
   await files.makeDir(dir, { mode: 0o700 });
   const folder: Folder = { dir, files, deps, stamp: await readStamp(files, `${dir}/stamp.json`), changed: false };
   const ca = await authority(folder);
-  const leaf = (name: string, spec: Omit<CertificateRequestSpec, 'validityMs'>): Promise<KeyPairPem> => leafCertificate(folder, ca, { name, spec: { ...spec, validityMs: LEAF_MS } });
+  const leaf = (name: string, spec: Omit<CertificateRequestSpec, 'validityMs'>): Promise<KeyPairPem> =>
+    leafCertificate(folder, ca, { name, spec: { ...spec, validityMs: LEAF_MS } });
   const serving = { dnsNames: names.dnsNames, ipAddresses: names.ipAddresses };
   const apiServer = await leaf('apiserver', { commonName: 'kube-apiserver', ...serving, usages: ['server'] });
-  const kubeletClient = await leaf('apiserver-kubelet-client', { commonName: 'kube-apiserver-kubelet-client', organizations: ['system:masters'], usages: ['client'] });
-  const kubeletServer = await leaf('kubelet', { commonName: `system:node:${names.nodeName}`, organizations: ['system:nodes'], ...serving, usages: ['server'] });
-  const admin = await leaf('admin', { commonName: 'kubernetes-admin', organizations: ['system:masters'], usages: ['client'] });
+  const kubeletClient = await leaf('apiserver-kubelet-client', {
+    commonName: 'kube-apiserver-kubelet-client',
+    organizations: ['system:masters'],
+    usages: ['client'],
+  });
+  const kubeletServer = await leaf('kubelet', {
+    commonName: `system:node:${names.nodeName}`,
+    organizations: ['system:nodes'],
+    ...serving,
+    usages: ['server'],
+  });
+  const admin = await leaf('admin', {
+    commonName: 'kubernetes-admin',
+    organizations: ['system:masters'],
+    usages: ['client'],
+  });
   const serviceAccount = await tokenKey(folder);
-  if (folder.changed) await files.writeFileAtomic(`${dir}/stamp.json`, JSON.stringify(folder.stamp, undefined, 1), { mode: 0o600 });
+  if (folder.changed)
+    await files.writeFileAtomic(`${dir}/stamp.json`, JSON.stringify(folder.stamp, undefined, 1), { mode: 0o600 });
   return { ca, apiServer, kubeletClient, kubeletServer, admin, serviceAccount };
 }
 
@@ -73,11 +98,16 @@ async function authority(folder: Folder): Promise<KeyPairPem> {
   return writePair(folder, 'ca', await createAuthority(folder.deps, 'kubernetes', AUTHORITY_MS));
 }
 
-async function leafCertificate(folder: Folder, ca: KeyPairPem, wanted: { name: string; spec: CertificateRequestSpec }): Promise<KeyPairPem> {
+async function leafCertificate(
+  folder: Folder,
+  ca: KeyPairPem,
+  wanted: { name: string; spec: CertificateRequestSpec },
+): Promise<KeyPairPem> {
   const { name, spec } = wanted;
   const madeFor = folder.deps.crypto.sha256Hex(JSON.stringify([ca.certPem, spec])).slice(0, 16);
   const stamp = folder.stamp[name];
-  const fresh = stamp !== undefined && stamp.madeFor === madeFor && stamp.notAfterMs - folder.deps.nowMs() > spec.validityMs / 3;
+  const fresh =
+    stamp !== undefined && stamp.madeFor === madeFor && stamp.notAfterMs - folder.deps.nowMs() > spec.validityMs / 3;
   const found = fresh ? await readPair(folder, name) : undefined;
   if (found !== undefined) return found;
   const made = await issueCertificate(folder.deps, ca, spec);
@@ -110,9 +140,14 @@ async function tokenKey({ files, dir, deps }: Folder): Promise<ClusterPki['servi
 }
 
 /** A new key that signs service-account tokens. */
-export async function createTokenKey({ crypto }: Pick<CertificateDeps, 'crypto'>): Promise<ClusterPki['serviceAccount']> {
+export async function createTokenKey({
+  crypto,
+}: Pick<CertificateDeps, 'crypto'>): Promise<ClusterPki['serviceAccount']> {
   const { subtle } = crypto.webcrypto;
-  const pair = (await subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify'])) as { publicKey: never; privateKey: never };
+  const pair = (await subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify'])) as {
+    publicKey: never;
+    privateKey: never;
+  };
   return {
     privateKeyPem: pem('PRIVATE KEY', await subtle.exportKey('pkcs8', pair.privateKey)),
     publicKeyPem: pem('PUBLIC KEY', await subtle.exportKey('spki', pair.publicKey)),
@@ -120,6 +155,9 @@ export async function createTokenKey({ crypto }: Pick<CertificateDeps, 'crypto'>
 }
 
 function pem(label: string, der: ArrayBuffer): string {
-  const lines = Buffer.from(der).toString('base64').match(/.{1,64}/g) ?? [];
+  const lines =
+    Buffer.from(der)
+      .toString('base64')
+      .match(/.{1,64}/g) ?? [];
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
 }

@@ -45,7 +45,7 @@ async function* chunks(source: ByteSource): AsyncGenerator<Uint8Array> {
   for (;;) {
     const line = await source.through('\r\n', maxChunkLineBytes);
     const size = line === undefined ? Number.NaN : Number.parseInt(Buffer.from(line).toString('latin1'), 16);
-    if (Number.isNaN(size)) throw new Error('the answer\'s chunks are broken');
+    if (Number.isNaN(size)) throw new Error("the answer's chunks are broken");
     if (size === 0) return;
     yield* source.take(size);
     await source.through('\r\n', maxChunkLineBytes);

@@ -7,12 +7,19 @@ import { createDuplexPair } from '../../platform/sim/streams.ts';
 import { openTunnel, type TunnelAnswer } from './upgrade-tunnel.ts';
 
 const headers = {
-  host: 'api', connection: 'keep-alive, Upgrade', upgrade: 'SPDY/3.1', authorization: 'Bearer secret', 'impersonate-user': 'root',
-  'x-stream-protocol-version': 'v4.channel.k8s.io, v3.channel.k8s.io', 'sec-websocket-protocol': 'v4.channel.k8s.io, base64url.bearer.authorization.k8s.io.c2VjcmV0',
+  host: 'api',
+  connection: 'keep-alive, Upgrade',
+  upgrade: 'SPDY/3.1',
+  authorization: 'Bearer secret',
+  'impersonate-user': 'root',
+  'x-stream-protocol-version': 'v4.channel.k8s.io, v3.channel.k8s.io',
+  'sec-websocket-protocol': 'v4.channel.k8s.io, base64url.bearer.authorization.k8s.io.c2VjcmV0',
 };
 
 /** A backend that answers `head` to each request, and the tunnel to it. */
-async function tunnelTo(head: string): Promise<{ answer: TunnelAnswer; backend: Duplex; sent: () => string; settle: () => Promise<void> }> {
+async function tunnelTo(
+  head: string,
+): Promise<{ answer: TunnelAnswer; backend: Duplex; sent: () => string; settle: () => Promise<void> }> {
   const { net, clock } = createSimPlatform();
   let sent = '';
   const accepted = Promise.withResolvers<Duplex>();
@@ -33,7 +40,12 @@ async function tunnelTo(head: string): Promise<{ answer: TunnelAnswer; backend: 
       }
     })();
   });
-  const answer = await openTunnel(net, { method: 'POST', url: 'http://127.0.0.1/exec/1?command=a%20b', headers, signal: new AbortController().signal });
+  const answer = await openTunnel(net, {
+    method: 'POST',
+    url: 'http://127.0.0.1/exec/1?command=a%20b',
+    headers,
+    signal: new AbortController().signal,
+  });
   return { answer, backend: await accepted.promise, sent: () => sent, settle: () => clock.settle() };
 }
 
@@ -45,14 +57,27 @@ async function readAll(of: AsyncIterable<Uint8Array>): Promise<string> {
 
 test('the backend sees the protocols one per line and no credentials', async () => {
   const { sent } = await tunnelTo('HTTP/1.1 101 Switching Protocols\r\n\r\n');
-  assert.deepEqual(sent().split('\r\n').filter((line) => line !== ''), [
-    'POST /exec/1?command=a%20b HTTP/1.1', 'Host: 127.0.0.1', 'Connection: Upgrade', 'upgrade: SPDY/3.1',
-    'x-stream-protocol-version: v4.channel.k8s.io', 'x-stream-protocol-version: v3.channel.k8s.io', 'sec-websocket-protocol: v4.channel.k8s.io', 'Content-Length: 0',
-  ]);
+  assert.deepEqual(
+    sent()
+      .split('\r\n')
+      .filter((line) => line !== ''),
+    [
+      'POST /exec/1?command=a%20b HTTP/1.1',
+      'Host: 127.0.0.1',
+      'Connection: Upgrade',
+      'upgrade: SPDY/3.1',
+      'x-stream-protocol-version: v4.channel.k8s.io',
+      'x-stream-protocol-version: v3.channel.k8s.io',
+      'sec-websocket-protocol: v4.channel.k8s.io',
+      'Content-Length: 0',
+    ],
+  );
 });
 
-test('after 101 bytes go both ways, the client\'s end is passed on, the backend\'s end ends all', async () => {
-  const { answer, backend, sent, settle } = await tunnelTo('HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\n\r\nfirst');
+test("after 101 bytes go both ways, the client's end is passed on, the backend's end ends all", async () => {
+  const { answer, backend, sent, settle } = await tunnelTo(
+    'HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\n\r\nfirst',
+  );
   assert.equal(answer.kind, 'upgrade');
   const [client, server] = createDuplexPair();
   const over = answer.kind === 'upgrade' ? answer.accept(server) : undefined;
@@ -62,11 +87,14 @@ test('after 101 bytes go both ways, the client\'s end is passed on, the backend\
   assert.match(sent(), /hello<end>$/);
   await backend.write(' last');
   await backend.end();
-  assert.equal(await readAll(client.incoming), 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\n\r\nfirst last');
+  assert.equal(
+    await readAll(client.incoming),
+    'HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\n\r\nfirst last',
+  );
   await over;
 });
 
-test('a client that breaks off ends the backend\'s connection', async () => {
+test("a client that breaks off ends the backend's connection", async () => {
   const { answer, backend } = await tunnelTo('HTTP/1.1 101 Switching Protocols\r\n\r\n');
   const [client, server] = createDuplexPair();
   const over = answer.kind === 'upgrade' ? answer.accept(server) : undefined;
@@ -85,7 +113,10 @@ test('without 101 nothing of the client reaches the backend: its answer is passe
     if (answer.kind !== 'stream') return;
     assert.equal(answer.status, Number(head.slice(9, 12)));
     let body = '';
-    const sink: ByteSink = { write: async (chunk) => void (body += Buffer.from(chunk as Uint8Array).toString()), end: async () => undefined };
+    const sink: ByteSink = {
+      write: async (chunk) => void (body += Buffer.from(chunk as Uint8Array).toString()),
+      end: async () => undefined,
+    };
     await answer.run(sink);
     assert.equal(body, expected);
     await settle();

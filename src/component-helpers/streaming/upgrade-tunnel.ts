@@ -27,10 +27,26 @@ export interface TunnelRequest {
 /** What came of it: the backend switched, or it answered. */
 export type TunnelAnswer =
   | { readonly kind: 'upgrade'; accept(client: Duplex): Promise<void> }
-  | { readonly kind: 'stream'; readonly status: number; readonly headers: Readonly<Record<string, string>>; run(sink: ByteSink): Promise<void> };
+  | {
+      readonly kind: 'stream';
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+      run(sink: ByteSink): Promise<void>;
+    };
 
 const dialTimeoutMs = 30_000;
-const hopHeaders = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'keep-alive', 'authorization', 'te', 'trailer', 'proxy-authorization', 'proxy-connection']);
+const hopHeaders = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'keep-alive',
+  'authorization',
+  'te',
+  'trailer',
+  'proxy-authorization',
+  'proxy-connection',
+]);
 const bearerProtocol = 'base64url.bearer.authorization.k8s.io.';
 
 /** Whether the headers ask for an upgrade. */
@@ -61,7 +77,9 @@ export async function dialUpgrade(net: Net, request: TunnelRequest): Promise<Upg
   try {
     await backend.write(requestHead(request, url));
     const head = await readHead(backend.incoming);
-    return head.status === 101 ? { kind: 'switched', backend, head } : { kind: 'refused', answer: refusal(backend, head) };
+    return head.status === 101
+      ? { kind: 'switched', backend, head }
+      : { kind: 'refused', answer: refusal(backend, head) };
   } catch (error) {
     backend.destroy();
     throw error;
@@ -78,7 +96,8 @@ export async function openTunnel(net: Net, request: TunnelRequest): Promise<Tunn
 function requestHead(request: TunnelRequest, url: URL): string {
   const lines = [`${request.method} ${url.pathname}${url.search} HTTP/1.1`, `Host: ${url.host}`, 'Connection: Upgrade'];
   for (const [name, value] of Object.entries(request.headers)) {
-    if (value === undefined || hopHeaders.has(name) || name.startsWith('impersonate-') || name.startsWith('x-remote-')) continue;
+    if (value === undefined || hopHeaders.has(name) || name.startsWith('impersonate-') || name.startsWith('x-remote-'))
+      continue;
     for (const line of headerLines(name, value)) lines.push(`${name}: ${line}`);
   }
   if (request.method !== 'GET') lines.push('Content-Length: 0');
@@ -90,7 +109,12 @@ function headerLines(name: string, value: string): readonly string[] {
   if (/[\r\n]/.test(value)) throw badRequest(`invalid value of header ${name}`);
   const parts = (): string[] => value.split(',').map((part) => part.trim());
   if (name === 'x-stream-protocol-version') return parts();
-  if (name === 'sec-websocket-protocol') return [parts().filter((part) => !part.startsWith(bearerProtocol)).join(', ')];
+  if (name === 'sec-websocket-protocol')
+    return [
+      parts()
+        .filter((part) => !part.startsWith(bearerProtocol))
+        .join(', '),
+    ];
   return [value];
 }
 
@@ -132,7 +156,12 @@ async function sendUp(client: Duplex, backend: Duplex): Promise<void> {
 
 function refusal(backend: Duplex, head: ReadHead): TunnelAnswer {
   const headers: Record<string, string> = {};
-  for (const name of ['content-type', 'www-authenticate', 'sec-websocket-version', 'x-accepted-stream-protocol-versions']) {
+  for (const name of [
+    'content-type',
+    'www-authenticate',
+    'sec-websocket-version',
+    'x-accepted-stream-protocol-versions',
+  ]) {
     if (head.headers[name] !== undefined) headers[name] = head.headers[name];
   }
   return {

@@ -3,7 +3,12 @@ import { scaledValue } from '../../api/int-or-string.ts';
 import { DaemonSets } from '../../api/gen/resources.ts';
 import type { DaemonSet } from '../../api/gen/apps-v1.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
-import { affinityToNode, daemonPodNode, daemonTolerations, shouldRunOnNode } from '../../component-helpers/daemon-pods.ts';
+import {
+  affinityToNode,
+  daemonPodNode,
+  daemonTolerations,
+  shouldRunOnNode,
+} from '../../component-helpers/daemon-pods.ts';
 import { REVISION_HASH_LABEL } from '../controller-history.ts';
 import { podFromTemplate } from '../pod-control.ts';
 
@@ -39,13 +44,20 @@ function boundThenOldest(a: Pod, b: Pod): number {
 export function isUpdated(set: DaemonSet, pod: Pod, hash: string): boolean {
   const labels = pod.metadata.labels ?? {};
   const generation = set.metadata.annotations?.[TEMPLATE_GENERATION];
-  return labels[REVISION_HASH_LABEL] === hash || (generation !== undefined && labels[TEMPLATE_GENERATION_LABEL] === generation);
+  return (
+    labels[REVISION_HASH_LABEL] === hash ||
+    (generation !== undefined && labels[TEMPLATE_GENERATION_LABEL] === generation)
+  );
 }
 
 /** How many nodes may be without a ready pod, and how many may have two, while rolling out to `nodes` nodes. */
-export function rollingLimits(set: DaemonSet, nodes: number): { readonly maxSurge: number; readonly maxUnavailable: number } {
+export function rollingLimits(
+  set: DaemonSet,
+  nodes: number,
+): { readonly maxSurge: number; readonly maxUnavailable: number } {
   const rolling = set.spec?.updateStrategy?.rollingUpdate;
-  if (set.spec?.updateStrategy?.type !== 'RollingUpdate' || rolling === undefined) return { maxSurge: 0, maxUnavailable: 0 };
+  if (set.spec?.updateStrategy?.type !== 'RollingUpdate' || rolling === undefined)
+    return { maxSurge: 0, maxUnavailable: 0 };
   const maxSurge = scaledValue(rolling.maxSurge ?? 0, nodes, true);
   const maxUnavailable = scaledValue(rolling.maxUnavailable ?? 1, nodes, true);
   // Two zeros would never make progress.
@@ -71,7 +83,11 @@ export function daemonPod(set: DaemonSet, hash: string, nodeName: string): Pod {
     ...pod,
     metadata: {
       ...pod.metadata,
-      labels: { ...pod.metadata.labels, ...(generation === undefined ? {} : { [TEMPLATE_GENERATION_LABEL]: generation }), [REVISION_HASH_LABEL]: hash },
+      labels: {
+        ...pod.metadata.labels,
+        ...(generation === undefined ? {} : { [TEMPLATE_GENERATION_LABEL]: generation }),
+        [REVISION_HASH_LABEL]: hash,
+      },
     },
     spec: {
       ...template.spec,

@@ -17,7 +17,13 @@ import { Expectations } from '../../component-helpers/expectations.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { equalStatus } from '../../component-helpers/wire-equality.ts';
 import { claimObjects } from '../controller-ref-manager.ts';
-import { createKeyedLoop, informerList, isNamespaceTerminating, type Controller, type ControllerDeps } from '../controller.ts';
+import {
+  createKeyedLoop,
+  informerList,
+  isNamespaceTerminating,
+  type Controller,
+  type ControllerDeps,
+} from '../controller.ts';
 import { createPodControl, slowStartBatch } from '../pod-control.ts';
 import { orphansOf, PODS_BY_CONTROLLER, watchPods } from '../pod-events.ts';
 import { daemonPod, groupByNode, shouldRun } from './daemon-sets.ts';
@@ -56,7 +62,11 @@ export function createDaemonSetController(deps: ControllerDeps): Controller {
 
   async function claim<T extends Pod | ControllerRevision>(
     set: DaemonSet,
-    work: { readonly info: typeof Pods | typeof ControllerRevisions; readonly objects: readonly T[]; readonly signal: AbortSignal },
+    work: {
+      readonly info: typeof Pods | typeof ControllerRevisions;
+      readonly objects: readonly T[];
+      readonly signal: AbortSignal;
+    },
   ): Promise<T[]> {
     const selector = selectorOf(set);
     return await claimObjects<T>(
@@ -76,23 +86,41 @@ export function createDaemonSetController(deps: ControllerDeps): Controller {
     const set = sets.get(parseKey(key));
     if (set === undefined) return expectations.forget(key);
     if (selectorOf(set).isEverything) {
-      recorder.event(set, 'Warning', 'SelectingAll', 'This daemon set is selecting all pods. A non-empty selector is required.');
+      recorder.event(
+        set,
+        'Warning',
+        'SelectingAll',
+        'This daemon set is selecting all pods. A non-empty selector is required.',
+      );
       return;
     }
     if (set.metadata.deletionTimestamp !== undefined) return;
     const { uid = '', namespace = '' } = set.metadata;
-    const candidates = [...pods.byIndex(PODS_BY_CONTROLLER, uid), ...pods.byIndex(PODS_BY_CONTROLLER, orphansOf(namespace))];
+    const candidates = [
+      ...pods.byIndex(PODS_BY_CONTROLLER, uid),
+      ...pods.byIndex(PODS_BY_CONTROLLER, orphansOf(namespace)),
+    ];
     const owned = await claim(set, { info: Pods, objects: candidates, signal });
     const history: HistoryInput = {
-      client, set, pods: owned, signal,
+      client,
+      set,
+      pods: owned,
+      signal,
       revisions: await claim(set, { info: ControllerRevisions, objects: revisions.list(namespace), signal }),
     };
     const { current, old } = await constructHistory(history);
-    const view: DaemonView = { set, nodes: nodes.list(), pods: groupByNode(owned), hash: hashOf(current), nowMs: clock.nowMs() };
+    const view: DaemonView = {
+      set,
+      nodes: nodes.list(),
+      pods: groupByNode(owned),
+      hash: hashOf(current),
+      nowMs: clock.nowMs(),
+    };
     if (!expectations.satisfied(key)) return await writeStatus(view, false, signal);
     let failure = await apply(view, remedies(view, key), signal);
     if (failure === undefined && expectations.satisfied(key)) {
-      if (set.spec?.updateStrategy?.type === 'RollingUpdate') failure = await apply(view, planRollingUpdate(view), signal);
+      if (set.spec?.updateStrategy?.type === 'RollingUpdate')
+        failure = await apply(view, planRollingUpdate(view), signal);
       await cleanUpHistory(history, old);
     }
     await writeStatus(view, true, signal);
@@ -129,7 +157,11 @@ export function createDaemonSetController(deps: ControllerDeps): Controller {
     const key = keyOfObject(set);
     const create = step.create.slice(0, BURST_REPLICAS);
     const remove = step.remove.slice(0, BURST_REPLICAS);
-    expectations.expect(key, create.length, remove.map((pod) => pod.metadata.uid ?? ''));
+    expectations.expect(
+      key,
+      create.length,
+      remove.map((pod) => pod.metadata.uid ?? ''),
+    );
     const created = await slowStartBatch(create.length, async (index) => {
       try {
         await podControl.create(set, daemonPod(set, hash, create[index] ?? ''), signal);
@@ -164,14 +196,16 @@ export function createDaemonSetController(deps: ControllerDeps): Controller {
         try {
           await client.resource(DaemonSets).updateStatus({ ...current, status }, { signal });
         } catch (error) {
-          if (isReason(error, 'Conflict')) current = await client.resource(DaemonSets).get(parseKey(keyOfObject(view.set)), { signal });
+          if (isReason(error, 'Conflict'))
+            current = await client.resource(DaemonSets).get(parseKey(keyOfObject(view.set)), { signal });
           throw error;
         }
       },
       signal,
     );
     const minReadySeconds = view.set.spec?.minReadySeconds ?? 0;
-    if (minReadySeconds > 0 && status.numberReady !== status.numberAvailable) loop.queue.addAfter(keyOfObject(view.set), minReadySeconds * 1000);
+    if (minReadySeconds > 0 && status.numberReady !== status.numberAvailable)
+      loop.queue.addAfter(keyOfObject(view.set), minReadySeconds * 1000);
   }
 
   const enqueue = (set: DaemonSet): void => loop.queue.add(keyOfObject(set));
@@ -193,12 +227,24 @@ export function createDaemonSetController(deps: ControllerDeps): Controller {
   };
   revisions.addHandler({ onUpdate: (_, revision) => ownerOfRevision(revision), onDelete: ownerOfRevision });
   nodes.addHandler({
-    onAdd: (node) => sets.list().filter((set) => shouldRun(set, node).run).forEach(enqueue),
+    onAdd: (node) =>
+      sets
+        .list()
+        .filter((set) => shouldRun(set, node).run)
+        .forEach(enqueue),
     onUpdate(old, node) {
-      if (concernsDaemons(old, node)) sets.list().filter((set) => !deepEqual(shouldRun(set, old), shouldRun(set, node))).forEach(enqueue);
+      if (concernsDaemons(old, node))
+        sets
+          .list()
+          .filter((set) => !deepEqual(shouldRun(set, old), shouldRun(set, node)))
+          .forEach(enqueue);
     },
     // Pods waiting for the node must go; those bound to it are the pod garbage collector's.
-    onDelete: (node) => sets.list().filter((set) => shouldRun(set, node).run).forEach(enqueue),
+    onDelete: (node) =>
+      sets
+        .list()
+        .filter((set) => shouldRun(set, node).run)
+        .forEach(enqueue),
   });
   watchPods({ pods, owners: sets, selectorOf, expectations, enqueue: (key) => loop.queue.add(key) });
   return loop;

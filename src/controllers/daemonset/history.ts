@@ -41,7 +41,9 @@ export interface HistoryInput {
 export async function constructHistory(input: HistoryInput): Promise<DaemonHistory> {
   const { client, set, revisions, signal } = input;
   const data = templatePatch(set.spec?.template ?? {});
-  const matching = sortRevisions(revisions.filter((revision) => equalRevisions(revision, { metadata: {}, revision: 0, data })));
+  const matching = sortRevisions(
+    revisions.filter((revision) => equalRevisions(revision, { metadata: {}, revision: 0, data })),
+  );
   const old = revisions.filter((revision) => !matching.includes(revision));
   const number = nextRevisionNumber(old);
   const newest = matching.at(-1);
@@ -59,12 +61,18 @@ export function hashOf(revision: ControllerRevision): string {
 /** Keeps as many revisions without pods as the set wants. */
 export async function cleanUpHistory(input: HistoryInput, old: readonly ControllerRevision[]): Promise<void> {
   const hashes = new Set(input.pods.map((pod) => pod.metadata.labels?.[REVISION_HASH_LABEL]));
-  const live = new Set(old.filter((revision) => hashes.has(hashOf(revision))).map((revision) => revision.metadata.name ?? ''));
+  const live = new Set(
+    old.filter((revision) => hashes.has(hashOf(revision))).map((revision) => revision.metadata.name ?? ''),
+  );
   const limit = input.set.spec?.revisionHistoryLimit ?? 10;
   await truncateHistory(input.client, { revisions: old, live, limit }, input.signal);
 }
 
-async function createRevision({ client, set, signal }: HistoryInput, data: Record<string, unknown>, revision: number): Promise<ControllerRevision> {
+async function createRevision(
+  { client, set, signal }: HistoryInput,
+  data: Record<string, unknown>,
+  revision: number,
+): Promise<ControllerRevision> {
   const template = set.spec?.template ?? {};
   const hash = computePodTemplateHash(template, set.status?.collisionCount);
   const { namespace = '', name = '', annotations } = set.metadata;
@@ -98,15 +106,24 @@ async function raiseCollisionCount(client: Client, set: DaemonSet, signal: Abort
   const live = await sets.get({ namespace, name }, { signal });
   // Somebody raised it already, or the cache is behind: the next sync uses the new count.
   if ((live.status?.collisionCount ?? 0) !== (set.status?.collisionCount ?? 0)) return;
-  const status = { ...(live.status ?? set.status), collisionCount: (live.status?.collisionCount ?? 0) + 1 } as NonNullable<DaemonSet['status']>;
+  const status = {
+    ...(live.status ?? set.status),
+    collisionCount: (live.status?.collisionCount ?? 0) + 1,
+  } as NonNullable<DaemonSet['status']>;
   await sets.updateStatus({ ...live, status }, { signal });
 }
 
-async function foldInto({ client, pods, signal }: HistoryInput, kept: ControllerRevision, duplicate: ControllerRevision): Promise<void> {
+async function foldInto(
+  { client, pods, signal }: HistoryInput,
+  kept: ControllerRevision,
+  duplicate: ControllerRevision,
+): Promise<void> {
   const { namespace = '', name = '' } = duplicate.metadata;
   for (const pod of pods.filter((p) => p.metadata.labels?.[REVISION_HASH_LABEL] === hashOf(duplicate))) {
     const patch = { metadata: { labels: { [REVISION_HASH_LABEL]: hashOf(kept) } } };
-    await client.resource(Pods).patch({ namespace, name: pod.metadata.name ?? '' }, { type: 'merge', patch }, { signal });
+    await client
+      .resource(Pods)
+      .patch({ namespace, name: pod.metadata.name ?? '' }, { type: 'merge', patch }, { signal });
   }
   await client.resource(ControllerRevisions).delete({ namespace, name }, { signal });
 }

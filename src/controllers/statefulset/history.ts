@@ -5,7 +5,16 @@ import type { ControllerRevision, StatefulSet } from '../../api/gen/apps-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Client } from '../../client/client.ts';
 import { newControllerReference } from '../../component-helpers/owner-references.ts';
-import { equalRevisions, nextRevisionNumber, renumber, revisionHash, revisionName, sortRevisions, templatePatch, truncateHistory } from '../controller-history.ts';
+import {
+  equalRevisions,
+  nextRevisionNumber,
+  renumber,
+  revisionHash,
+  revisionName,
+  sortRevisions,
+  templatePatch,
+  truncateHistory,
+} from '../controller-history.ts';
 import { revisionOf } from './identity.ts';
 
 const HASH_LABEL = 'controller.kubernetes.io/hash';
@@ -43,8 +52,16 @@ export async function resolveRevisions(input: HistoryInput): Promise<StatefulHis
 }
 
 /** Keeps as many revisions without pods as the set wants. */
-export async function cleanUpHistory(input: HistoryInput, history: StatefulHistory, pods: readonly Pod[]): Promise<void> {
-  const live = new Set([history.current.metadata.name ?? '', history.update.metadata.name ?? '', ...pods.map(revisionOf)]);
+export async function cleanUpHistory(
+  input: HistoryInput,
+  history: StatefulHistory,
+  pods: readonly Pod[],
+): Promise<void> {
+  const live = new Set([
+    history.current.metadata.name ?? '',
+    history.update.metadata.name ?? '',
+    ...pods.map(revisionOf),
+  ]);
   const limit = input.set.spec?.revisionHistoryLimit ?? 10;
   await truncateHistory(input.client, { revisions: input.revisions, live, limit }, input.signal);
 }
@@ -60,7 +77,8 @@ async function createRevision(
     const hash = revisionHash(wanted.data, collisionCount === 0 ? undefined : collisionCount);
     const name = revisionName(setName, hash);
     const metadata = {
-      namespace, name,
+      namespace,
+      name,
       labels: { ...set.spec?.template.metadata?.labels, [HASH_LABEL]: hash },
       annotations: { ...annotations },
       ownerReferences: [newControllerReference(set, StatefulSets)],

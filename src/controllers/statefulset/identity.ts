@@ -65,14 +65,22 @@ export function claimName(set: StatefulSet, template: string, ordinal: number): 
 }
 
 /** The pod of an ordinal, from a revision's template. */
-export function newPod(set: StatefulSet, ordinal: number, revision: { readonly name: string; readonly template: PodTemplateSpec }): Pod {
+export function newPod(
+  set: StatefulSet,
+  ordinal: number,
+  revision: { readonly name: string; readonly template: PodTemplateSpec },
+): Pod {
   const { generateName: _, ...metadata } = podFromTemplate(revision.template, set, StatefulSets).metadata;
   const name = `${set.metadata.name ?? ''}-${ordinal}`;
   const template = revision.template.spec;
   return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { ...metadata, name, labels: { ...metadata.labels, ...identityLabels(name, ordinal), [REVISION_HASH_LABEL]: revision.name } },
+    metadata: {
+      ...metadata,
+      name,
+      labels: { ...metadata.labels, ...identityLabels(name, ordinal), [REVISION_HASH_LABEL]: revision.name },
+    },
     spec: {
       ...template,
       containers: template?.containers ?? [],
@@ -90,7 +98,10 @@ function identityLabels(name: string, ordinal: number): Record<string, string> {
 /** A claim's volume replaces one of the same name in the template. */
 function withClaims(set: StatefulSet, ordinal: number, volumes: readonly Volume[]): Volume[] {
   const templates = (set.spec?.volumeClaimTemplates ?? []).map((claim) => claim.metadata.name ?? '');
-  const claims = templates.map((name) => ({ name, persistentVolumeClaim: { claimName: claimName(set, name, ordinal) } }));
+  const claims = templates.map((name) => ({
+    name,
+    persistentVolumeClaim: { claimName: claimName(set, name, ordinal) },
+  }));
   return [...claims, ...volumes.filter((volume) => !templates.includes(volume.name))];
 }
 

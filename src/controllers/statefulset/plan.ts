@@ -46,7 +46,9 @@ export function planStatefulSet(view: StatefulView): StatefulPlan {
   const { set, pods } = view;
   const draft: Draft = { create: [], recreate: [], keep: [] };
   const replicas = replicasOf(view);
-  const condemned = pods.filter((pod) => ordinalOf(pod) >= 0 && !inRange(set, ordinalOf(pod))).sort((a, b) => ordinalOf(b) - ordinalOf(a));
+  const condemned = pods
+    .filter((pod) => ordinalOf(pod) >= 0 && !inRange(set, ordinalOf(pod)))
+    .sort((a, b) => ordinalOf(b) - ordinalOf(a));
   if (!planReplicas(view, replicas, draft)) return { ...draft, condemned: [], remove: [] };
   const going = planCondemned(set, condemned);
   const settled = condemned.length === 0 || (allowsBurst(set) && going.length === 0);
@@ -86,7 +88,8 @@ function planReplicas(view: StatefulView, replicas: readonly (Pod | undefined)[]
 function revisionForNew({ set, currentRevision, updateRevision }: StatefulView, index: number): string {
   const strategy = set.spec?.updateStrategy;
   if (strategy?.type !== 'RollingUpdate') return updateRevision;
-  const kept = strategy.rollingUpdate === undefined ? (set.status?.currentReplicas ?? 0) : (strategy.rollingUpdate.partition ?? 0);
+  const kept =
+    strategy.rollingUpdate === undefined ? (set.status?.currentReplicas ?? 0) : (strategy.rollingUpdate.partition ?? 0);
   return index < kept ? currentRevision : updateRevision;
 }
 
@@ -108,7 +111,9 @@ function planUpdate(view: StatefulView, replicas: readonly (Pod | undefined)[]):
   const isOld = (pod: Pod): boolean => revisionOf(pod) !== updateRevision;
   // Old pods that do not work are replaced freely, but never more pods at once than may be unavailable.
   let unavailable = replicas.filter((pod) => !healthy(pod)).length;
-  let replacing = replicas.filter((pod) => !healthy(pod) && (pod === undefined || !isOld(pod) || pod.metadata.deletionTimestamp !== undefined)).length;
+  let replacing = replicas.filter(
+    (pod) => !healthy(pod) && (pod === undefined || !isOld(pod) || pod.metadata.deletionTimestamp !== undefined),
+  ).length;
   const remove: Pod[] = [];
   for (let index = replicas.length - 1; index >= partition && replacing < max; index--) {
     const pod = replicas[index];

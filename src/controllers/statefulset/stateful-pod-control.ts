@@ -40,15 +40,21 @@ export function createStatefulPodControl(deps: StatefulPodControlDeps): Stateful
   const pods = client.resource(Pods);
   const claimClient = client.resource(PersistentVolumeClaims);
 
-  async function recorded<T>(set: StatefulSet, what: { readonly verb: Verb; readonly text: string; readonly done: string }, work: () => Promise<T>): Promise<T> {
+  async function recorded<T>(
+    set: StatefulSet,
+    what: { readonly verb: Verb; readonly text: string; readonly done: string },
+    work: () => Promise<T>,
+  ): Promise<T> {
     const text = `${what.verb} ${what.text} in StatefulSet ${set.metadata.name}`;
     try {
       const result = await work();
       recorder.event(set, 'Normal', `Successful${PAST[what.verb]}`, `${text} ${what.done}`);
       return result;
     } catch (error) {
-      const quiet = signal.aborted || isReason(error, 'AlreadyExists') || (what.verb === 'delete' && isReason(error, 'NotFound'));
-      if (!quiet) recorder.event(set, 'Warning', `Failed${PAST[what.verb]}`, `${text} failed error: ${(error as Error).message}`);
+      const quiet =
+        signal.aborted || isReason(error, 'AlreadyExists') || (what.verb === 'delete' && isReason(error, 'NotFound'));
+      if (!quiet)
+        recorder.event(set, 'Warning', `Failed${PAST[what.verb]}`, `${text} failed error: ${(error as Error).message}`);
       throw error;
     }
   }
@@ -76,11 +82,18 @@ export function createStatefulPodControl(deps: StatefulPodControlDeps): Stateful
   return {
     retainClaims,
     async create(set, pod) {
-      const names = claimsFor(set, ordinalOf(pod)).map(({ metadata }) => ({ namespace: metadata.namespace ?? '', name: metadata.name ?? '' }));
+      const names = claimsFor(set, ordinalOf(pod)).map(({ metadata }) => ({
+        namespace: metadata.namespace ?? '',
+        name: metadata.name ?? '',
+      }));
       const found = names.map((name) => claims.get(name)).filter((claim) => claim !== undefined);
       if (found.some((claim) => isStale(claim, undefined, pod.metadata.name ?? ''))) return false;
       await createClaims(set, pod);
-      const created = await recorded(set, { verb: 'create', text: `Pod ${pod.metadata.name}`, done: 'successful' }, () => pods.create(pod, { signal }));
+      const created = await recorded(
+        set,
+        { verb: 'create', text: `Pod ${pod.metadata.name}`, done: 'successful' },
+        () => pods.create(pod, { signal }),
+      );
       await retainClaims(set, created);
       return true;
     },
@@ -91,7 +104,9 @@ export function createStatefulPodControl(deps: StatefulPodControlDeps): Stateful
       if (labels === undefined) return;
       const { namespace = '', name = '' } = pod.metadata;
       const what = { verb: 'update', text: `Pod ${name}`, done: 'successful' } as const;
-      await recorded(set, what, () => pods.patch({ namespace, name }, { type: 'merge', patch: { metadata: { labels } } }, { signal }));
+      await recorded(set, what, () =>
+        pods.patch({ namespace, name }, { type: 'merge', patch: { metadata: { labels } } }, { signal }),
+      );
     },
     async remove(set, pod) {
       const { namespace = '', name = '', uid } = pod.metadata;

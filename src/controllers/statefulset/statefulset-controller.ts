@@ -47,7 +47,11 @@ export function createStatefulSetController(deps: ControllerDeps): Controller {
 
   async function claim<T extends Pod | ControllerRevision>(
     set: StatefulSet,
-    work: { readonly info: typeof Pods | typeof ControllerRevisions; readonly objects: readonly T[]; readonly signal: AbortSignal },
+    work: {
+      readonly info: typeof Pods | typeof ControllerRevisions;
+      readonly objects: readonly T[];
+      readonly signal: AbortSignal;
+    },
   ): Promise<T[]> {
     const selector = selectorOf(set);
     return await claimObjects<T>(
@@ -67,10 +71,15 @@ export function createStatefulSetController(deps: ControllerDeps): Controller {
     const set = sets.get(parseKey(key));
     if (set === undefined) return;
     const { uid = '', namespace = '' } = set.metadata;
-    const candidates = [...pods.byIndex(PODS_BY_CONTROLLER, uid), ...pods.byIndex(PODS_BY_CONTROLLER, orphansOf(namespace))];
+    const candidates = [
+      ...pods.byIndex(PODS_BY_CONTROLLER, uid),
+      ...pods.byIndex(PODS_BY_CONTROLLER, orphansOf(namespace)),
+    ];
     const owned = await claim(set, { info: Pods, objects: candidates.filter((pod) => isMember(set, pod)), signal });
     const input: HistoryInput = {
-      client, set, signal,
+      client,
+      set,
+      signal,
       revisions: await claim(set, { info: ControllerRevisions, objects: revisions.list(namespace), signal }),
     };
     const history = await resolveRevisions(input);
@@ -92,14 +101,23 @@ export function createStatefulSetController(deps: ControllerDeps): Controller {
   }
 
   async function apply(
-    { view, history, control }: { readonly view: StatefulView; readonly history: StatefulHistory; readonly control: StatefulPodControl },
+    {
+      view,
+      history,
+      control,
+    }: { readonly view: StatefulView; readonly history: StatefulHistory; readonly control: StatefulPodControl },
     plan: StatefulPlan,
   ): Promise<void> {
     const { set } = view;
     for (const pod of plan.recreate) {
       const failed = pod.status?.phase === 'Failed';
       const text = `StatefulSet ${keyOfObject(set)} is recreating ${failed ? 'failed' : 'terminated'} Pod ${pod.metadata.name}`;
-      recorder.event(set, failed ? 'Warning' : 'Normal', failed ? 'RecreatingFailedPod' : 'RecreatingTerminatedPod', text);
+      recorder.event(
+        set,
+        failed ? 'Warning' : 'Normal',
+        failed ? 'RecreatingFailedPod' : 'RecreatingTerminatedPod',
+        text,
+      );
       await control.remove(set, pod);
     }
     for (const pod of plan.keep) await control.repair(set, pod);
@@ -112,7 +130,9 @@ export function createStatefulSetController(deps: ControllerDeps): Controller {
     });
     if (created.error !== undefined) throw created.error;
     for (const pod of plan.condemned) await control.retainClaims(set, pod);
-    await slowStartBatchOrThrow(plan.remove.length, allowsBurst(set), (index) => control.remove(set, plan.remove[index] as Pod));
+    await slowStartBatchOrThrow(plan.remove.length, allowsBurst(set), (index) =>
+      control.remove(set, plan.remove[index] as Pod),
+    );
   }
 
   async function writeStatus(view: StatefulView, history: StatefulHistory, signal: AbortSignal): Promise<void> {
@@ -126,14 +146,16 @@ export function createStatefulSetController(deps: ControllerDeps): Controller {
           await client.resource(StatefulSets).updateStatus({ ...current, status }, { signal });
         } catch (error) {
           if (isReason(error, 'NotFound')) return;
-          if (isReason(error, 'Conflict')) current = await client.resource(StatefulSets).get(parseKey(keyOfObject(current)), { signal });
+          if (isReason(error, 'Conflict'))
+            current = await client.resource(StatefulSets).get(parseKey(keyOfObject(current)), { signal });
           throw error;
         }
       },
       signal,
     );
     const minReadySeconds = view.set.spec?.minReadySeconds ?? 0;
-    if (minReadySeconds > 0 && status.availableReplicas !== status.readyReplicas) loop.queue.addAfter(keyOfObject(view.set), minReadySeconds * 1000);
+    if (minReadySeconds > 0 && status.availableReplicas !== status.readyReplicas)
+      loop.queue.addAfter(keyOfObject(view.set), minReadySeconds * 1000);
   }
 
   const enqueue = (set: StatefulSet): void => loop.queue.add(keyOfObject(set));
@@ -142,7 +164,11 @@ export function createStatefulSetController(deps: ControllerDeps): Controller {
   return loop;
 }
 
-async function slowStartBatchOrThrow(count: number, together: boolean, task: (index: number) => Promise<void>): Promise<void> {
+async function slowStartBatchOrThrow(
+  count: number,
+  together: boolean,
+  task: (index: number) => Promise<void>,
+): Promise<void> {
   if (!together) {
     for (let index = 0; index < count; index++) await task(index);
     return;

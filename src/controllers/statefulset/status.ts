@@ -9,7 +9,8 @@ export function calculateStatus(view: StatefulView, collisionCount: number): Sta
   const { set, currentRevision, updateRevision, nowMs } = view;
   const created = view.pods.filter((pod) => (pod.status?.phase ?? '') !== '');
   const ready = created.filter(isRunningAndReady);
-  const ofRevision = (name: string): number => created.filter((pod) => pod.metadata.deletionTimestamp === undefined && revisionOf(pod) === name).length;
+  const ofRevision = (name: string): number =>
+    created.filter((pod) => pod.metadata.deletionTimestamp === undefined && revisionOf(pod) === name).length;
   const status: StatefulSetStatus = {
     ...set.status,
     replicas: created.length,

@@ -93,7 +93,10 @@ async function putImage(caller: GrpcCaller, { name, image, pinned }: ImageImport
 export async function importImage(deps: ImageImportDeps, request: ImageImport): Promise<void> {
   const { createGrpcCaller } = await import('../grpc-caller.ts');
   const headers = { 'containerd-namespace': deps.namespace ?? 'k8s.io' };
-  const caller = createGrpcCaller({ clock: deps.clock }, { socketPath: deps.socketPath, tables: [contentTable, imagesTable], headers });
+  const caller = createGrpcCaller(
+    { clock: deps.clock },
+    { socketPath: deps.socketPath, tables: [contentTable, imagesTable], headers },
+  );
   const { image } = request;
   const root = { 'containerd.io/gc.root': formatTime(deps.clock.nowMs()) };
   const children = Object.fromEntries(

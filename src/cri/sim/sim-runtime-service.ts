@@ -229,17 +229,29 @@ function containerCalls(state: SimState): ContainerCalls {
 
 function runningContainer(state: SimState, containerId: string | undefined): SimContainer {
   const container = containerOf(state, containerId);
-  if (container.state !== 'CONTAINER_RUNNING') throw new CriError('Unknown', `container is in ${container.state} state`);
+  if (container.state !== 'CONTAINER_RUNNING')
+    throw new CriError('Unknown', `container is in ${container.state} state`);
   return container;
 }
 
-async function runCommand({ deps }: SimState, container: SimContainer, { command, limitMs }: { command: readonly string[]; limitMs: number }): Promise<SimExecResult> {
+async function runCommand(
+  { deps }: SimState,
+  container: SimContainer,
+  { command, limitMs }: { command: readonly string[]; limitMs: number },
+): Promise<SimExecResult> {
   const { image, config } = container.init;
-  const result = image.exec?.({ command, containerName: config.metadata?.name ?? '', environment: container.environment }) ?? { exitCode: 0 };
+  const result = image.exec?.({
+    command,
+    containerName: config.metadata?.name ?? '',
+    environment: container.environment,
+  }) ?? { exitCode: 0 };
   const takesMs = durationMs(result.after);
   await deps.clock.sleep(Math.min(takesMs, limitMs));
   if (takesMs <= limitMs) return result;
-  throw new CriError('DeadlineExceeded', `failed to exec in container: timeout ${limitMs / 1000}s exceeded: context deadline exceeded`);
+  throw new CriError(
+    'DeadlineExceeded',
+    `failed to exec in container: timeout ${limitMs / 1000}s exceeded: context deadline exceeded`,
+  );
 }
 
 /** Where the client's connection is to be joined with the command. */
@@ -249,7 +261,8 @@ function execUrl(state: SimState, request: Parameters<CriRuntimeService['exec']>
   const token = state.newId().slice(0, 16);
   state.pendingExecs.set(token, {
     run: () => runCommand(state, container, { command: request.cmd ?? [], limitMs: Number.POSITIVE_INFINITY }),
-    stdout: request.stdout ?? false, stderr: request.stderr ?? false,
+    stdout: request.stdout ?? false,
+    stderr: request.stderr ?? false,
   });
   return `http://${state.streamingAt}/exec/${token}`;
 }
@@ -259,7 +272,9 @@ export function createSimRuntimeService(state: SimState): CriRuntimeService {
   const { clock } = state.deps;
   const networkCondition = () => {
     const ready = state.config.networkReady !== false && state.network.podCidr !== undefined;
-    const why = ready ? { reason: '', message: '' } : { reason: 'NetworkPluginNotReady', message: 'Network plugin returns error: cni plugin not initialized' };
+    const why = ready
+      ? { reason: '', message: '' }
+      : { reason: 'NetworkPluginNotReady', message: 'Network plugin returns error: cni plugin not initialized' };
     return { type: 'NetworkReady', status: ready, ...why };
   };
   return {

@@ -36,11 +36,15 @@ export interface SimRuntime extends CriRuntime {
   readonly calls: ReadonlyMap<string, number>;
 }
 
-function createAddresses(network: { readonly podCidr: string | undefined }, state: () => Iterable<SimSandbox>): () => string {
+function createAddresses(
+  network: { readonly podCidr: string | undefined },
+  state: () => Iterable<SimSandbox>,
+): () => string {
   let next = 2;
   return () => {
     const cidr = parseCidr(network.podCidr ?? '');
-    if (cidr === undefined) throw new CriError('Unknown', 'failed to setup network for sandbox: cni plugin not initialized');
+    if (cidr === undefined)
+      throw new CriError('Unknown', 'failed to setup network for sandbox: cni plugin not initialized');
     const used = new Set([...state()].map((sandbox) => sandbox.ip));
     for (;;) {
       const address = nthAddress(cidr, next++);
@@ -70,7 +74,11 @@ function instrument<T extends object>(
 
 const STREAMING_PORT = 10_010;
 
-function listenForStreams({ listen, crypto }: SimRuntimeDeps, { nodeAddress }: SimRuntimeConfig, pending: Map<string, PendingExec>): string | undefined {
+function listenForStreams(
+  { listen, crypto }: SimRuntimeDeps,
+  { nodeAddress }: SimRuntimeConfig,
+  pending: Map<string, PendingExec>,
+): string | undefined {
   if (listen === undefined || crypto === undefined || nodeAddress === undefined) return undefined;
   const take = (token: string): PendingExec | undefined => {
     const found = pending.get(token);

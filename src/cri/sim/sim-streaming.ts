@@ -29,14 +29,20 @@ export function createSimStreaming(take: (token: string) => PendingExec | undefi
     const protocol = PROTOCOLS.find((name) => offered.includes(name));
     const key = request.headers['sec-websocket-key'];
     // Clients fall back from WebSockets to SPDY, which is refused too: then they say so.
-    if (protocol === undefined || key === undefined || !request.wantsUpgrade) return text(400, 'simulated containers speak WebSockets (v5.channel.k8s.io) alone\n');
+    if (protocol === undefined || key === undefined || !request.wantsUpgrade)
+      return text(400, 'simulated containers speak WebSockets (v5.channel.k8s.io) alone\n');
     const accept = await acceptKey(key, crypto);
     return { kind: 'upgrade', accept: (socket) => serve(socket, { pending, protocol, accept, request }) };
   };
 }
 
 function text(status: number, body: string): HttpResponse {
-  return { kind: 'bytes', status, headers: { 'content-type': 'text/plain', 'content-length': String(body.length) }, chunks: [Buffer.from(body)] };
+  return {
+    kind: 'bytes',
+    status,
+    headers: { 'content-type': 'text/plain', 'content-length': String(body.length) },
+    chunks: [Buffer.from(body)],
+  };
 }
 
 async function acceptKey(key: string, crypto: CryptoPort): Promise<string> {
@@ -51,7 +57,9 @@ interface Session {
 }
 
 async function serve(socket: Duplex, { pending, protocol, accept }: Session): Promise<void> {
-  await socket.write(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\nSec-WebSocket-Protocol: ${protocol}\r\n\r\n`);
+  await socket.write(
+    `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\nSec-WebSocket-Protocol: ${protocol}\r\n\r\n`,
+  );
   const reading = drain(socket);
   const { exitCode, stdout = '', stderr = '' } = await pending.run();
   if (pending.stdout && stdout !== '') await socket.write(channelFrame(CHANNEL.stdout, stdout));
@@ -74,7 +82,10 @@ async function drain(socket: Duplex): Promise<void> {
 function statusOf(exitCode: number): object {
   if (exitCode === 0) return { metadata: {}, status: 'Success' };
   return {
-    metadata: {}, status: 'Failure', reason: 'NonZeroExitCode', message: `command terminated with non-zero exit code: exit status ${exitCode}`,
+    metadata: {},
+    status: 'Failure',
+    reason: 'NonZeroExitCode',
+    message: `command terminated with non-zero exit code: exit status ${exitCode}`,
     details: { causes: [{ reason: 'ExitCode', message: String(exitCode) }] },
   };
 }

@@ -9,31 +9,72 @@ import { resourceConfigForPod, type PodResourceOptions } from './pod-resource-co
 const options: PodResourceOptions = { enforceCpuLimits: true, cpuQuotaPeriodUs: 100_000, hugePageSizesBytes: [] };
 
 function podOf(uid: string, ...resources: ResourceRequirements[]): Pod {
-  return { metadata: { name: uid, namespace: 'default', uid }, spec: { containers: resources.map((own, index) => ({ name: `c${index}`, resources: own })) } };
+  return {
+    metadata: { name: uid, namespace: 'default', uid },
+    spec: { containers: resources.map((own, index) => ({ name: `c${index}`, resources: own })) },
+  };
 }
 
 const cpuMemory = (cpu: string, memory: string): Record<string, string> => ({ cpu, memory });
 
 test('limits by class', () => {
   const cases: readonly (readonly [string, Pod, Partial<PodResourceOptions>, object])[] = [
-    ['guaranteed', podOf('g', { requests: cpuMemory('1', '1Gi'), limits: cpuMemory('1', '1Gi') }), {}, { cpuShares: 1024, cpuQuotaUs: 100_000, cpuPeriodUs: 100_000, memoryMaxBytes: 2 ** 30 }],
-    ['guaranteed without quota', podOf('g', { requests: cpuMemory('1', '1Gi'), limits: cpuMemory('1', '1Gi') }), { enforceCpuLimits: false }, { cpuShares: 1024, cpuQuotaUs: 'max', cpuPeriodUs: 100_000, memoryMaxBytes: 2 ** 30 }],
+    [
+      'guaranteed',
+      podOf('g', { requests: cpuMemory('1', '1Gi'), limits: cpuMemory('1', '1Gi') }),
+      {},
+      { cpuShares: 1024, cpuQuotaUs: 100_000, cpuPeriodUs: 100_000, memoryMaxBytes: 2 ** 30 },
+    ],
+    [
+      'guaranteed without quota',
+      podOf('g', { requests: cpuMemory('1', '1Gi'), limits: cpuMemory('1', '1Gi') }),
+      { enforceCpuLimits: false },
+      { cpuShares: 1024, cpuQuotaUs: 'max', cpuPeriodUs: 100_000, memoryMaxBytes: 2 ** 30 },
+    ],
     ['best effort', podOf('b', {}), {}, { cpuShares: 2 }],
     ['burstable, requests alone', podOf('u', { requests: { cpu: '250m' } }), {}, { cpuShares: 256 }],
-    ['burstable, one container without a limit', podOf('u', { requests: { cpu: '100m' }, limits: { cpu: '200m' } }, { requests: { cpu: '100m' } }), {}, { cpuShares: 204 }],
-    ['burstable, memory limited everywhere', podOf('u', { requests: { cpu: '100m' }, limits: { memory: '10Mi' } }, { limits: { memory: '20Mi' } }), {}, { cpuShares: 102, memoryMaxBytes: 30 * 2 ** 20 }],
-    ['a tiny limit', podOf('g', { requests: cpuMemory('1m', '1Mi'), limits: cpuMemory('1m', '1Mi') }), {}, { cpuShares: 2, cpuQuotaUs: 1000, cpuPeriodUs: 100_000, memoryMaxBytes: 2 ** 20 }],
-    ['processes and huge pages', podOf('u', { requests: { cpu: '1', 'hugepages-2Mi': '4Mi' }, limits: { 'hugepages-2Mi': '4Mi' } }), { podPidsLimit: 100, hugePageSizesBytes: [2 ** 21, 2 ** 30] }, { cpuShares: 1024, pidsMax: 100, hugePageLimits: { '2MB': 2 ** 22, '1GB': 0 } }],
+    [
+      'burstable, one container without a limit',
+      podOf('u', { requests: { cpu: '100m' }, limits: { cpu: '200m' } }, { requests: { cpu: '100m' } }),
+      {},
+      { cpuShares: 204 },
+    ],
+    [
+      'burstable, memory limited everywhere',
+      podOf('u', { requests: { cpu: '100m' }, limits: { memory: '10Mi' } }, { limits: { memory: '20Mi' } }),
+      {},
+      { cpuShares: 102, memoryMaxBytes: 30 * 2 ** 20 },
+    ],
+    [
+      'a tiny limit',
+      podOf('g', { requests: cpuMemory('1m', '1Mi'), limits: cpuMemory('1m', '1Mi') }),
+      {},
+      { cpuShares: 2, cpuQuotaUs: 1000, cpuPeriodUs: 100_000, memoryMaxBytes: 2 ** 20 },
+    ],
+    [
+      'processes and huge pages',
+      podOf('u', { requests: { cpu: '1', 'hugepages-2Mi': '4Mi' }, limits: { 'hugepages-2Mi': '4Mi' } }),
+      { podPidsLimit: 100, hugePageSizesBytes: [2 ** 21, 2 ** 30] },
+      { cpuShares: 1024, pidsMax: 100, hugePageLimits: { '2MB': 2 ** 22, '1GB': 0 } },
+    ],
   ];
-  for (const [name, pod, change, expected] of cases) assert.deepEqual(resourceConfigForPod(pod, { ...options, ...change }), expected, name);
+  for (const [name, pod, change, expected] of cases)
+    assert.deepEqual(resourceConfigForPod(pod, { ...options, ...change }), expected, name);
 });
 
 test('sidecars add to the limits, init containers raise them', () => {
   const pod = podOf('u', { requests: { cpu: '1' }, limits: cpuMemory('1', '10Mi') });
-  const withInit: Pod = { ...pod, spec: { ...pod.spec!, overhead: { memory: '1Mi' }, initContainers: [
-    { name: 'side', restartPolicy: 'Always', resources: { limits: cpuMemory('1', '5Mi') } },
-    { name: 'init', resources: { limits: cpuMemory('4', '2Mi') } },
-  ] } };
+  const withInit: Pod = {
+    ...pod,
+    spec: {
+      ...pod.spec!,
+      overhead: { memory: '1Mi' },
+      initContainers: [
+        { name: 'side', restartPolicy: 'Always', resources: { limits: cpuMemory('1', '5Mi') } },
+        { name: 'init', resources: { limits: cpuMemory('4', '2Mi') } },
+      ],
+    },
+  };
   const { cpuQuotaUs, memoryMaxBytes } = resourceConfigForPod(withInit, options);
   assert.deepEqual([cpuQuotaUs, memoryMaxBytes], [500_000, 16 * 2 ** 20]);
 });
@@ -44,16 +85,19 @@ function createFixture(change: Partial<PodContainerManagerConfig> = {}) {
   const events: string[] = [];
   const manager = createPodContainerManager(
     {
-      cgroups: platform.cgroups, platform, activePods: () => active,
+      cgroups: platform.cgroups,
+      platform,
+      activePods: () => active,
       nodeAllocatable: async () => ({ milliCpu: 4000, memoryBytes: 2 ** 33, pids: 1000 }),
-      recorder: { event: (_target, _type, reason) => void events.push(reason) }, nodeRef: { kind: 'Node', name: 'node-1' },
+      recorder: { event: (_target, _type, reason) => void events.push(reason) },
+      nodeRef: { kind: 'Node', name: 'node-1' },
     },
     { ...options, cgroupRoot: '/', cgroupsPerQos: true, enforceNodeAllocatable: ['pods'], ...change },
   );
   return { platform, active, events, manager };
 }
 
-test('the tree, the node\'s limits and the burstable shares', async () => {
+test("the tree, the node's limits and the burstable shares", async () => {
   const { platform, active, events, manager } = createFixture();
   const controller = new AbortController();
   await manager.start(controller.signal);
@@ -62,7 +106,11 @@ test('the tree, the node\'s limits and the burstable shares', async () => {
   assert.deepEqual(resources('/kubepods/besteffort'), { cpuShares: 2 });
   assert.deepEqual(resources('/kubepods/burstable'), { cpuShares: 2 });
   assert.deepEqual(events, ['NodeAllocatableEnforced']);
-  const [burstable, best, guaranteed] = [podOf('u', { requests: { cpu: '500m' } }), podOf('b', {}), podOf('g', { requests: cpuMemory('1', '1Gi'), limits: cpuMemory('1', '1Gi') })];
+  const [burstable, best, guaranteed] = [
+    podOf('u', { requests: { cpu: '500m' } }),
+    podOf('b', {}),
+    podOf('g', { requests: cpuMemory('1', '1Gi'), limits: cpuMemory('1', '1Gi') }),
+  ];
   active.push(burstable, best, guaranteed);
   for (const pod of active) await manager.ensurePodCgroup(pod);
   assert.deepEqual(resources('/kubepods/burstable'), { cpuShares: 512 });

@@ -56,7 +56,10 @@ const qosPeriodMs = 60_000;
 const podPrefix = 'pod';
 
 /** Makes the manager; no cgroup is touched before `start`. */
-export function createPodContainerManager(deps: PodContainerManagerDeps, config: PodContainerManagerConfig): PodContainerManager & PodCgroups {
+export function createPodContainerManager(
+  deps: PodContainerManagerDeps,
+  config: PodContainerManagerConfig,
+): PodContainerManager & PodCgroups {
   return config.cgroupsPerQos ? new QosPodContainers(deps, config) : withoutPodCgroups(deps, config);
 }
 
@@ -72,7 +75,11 @@ class QosPodContainers implements PodContainerManager, PodCgroups {
     this.#deps = deps;
     this.#config = config;
     this.rootName = `${config.cgroupRoot === '/' ? '' : config.cgroupRoot}/kubepods`;
-    this.#parents = { Guaranteed: this.rootName, Burstable: `${this.rootName}/burstable`, BestEffort: `${this.rootName}/besteffort` };
+    this.#parents = {
+      Guaranteed: this.rootName,
+      Burstable: `${this.rootName}/burstable`,
+      BestEffort: `${this.rootName}/besteffort`,
+    };
   }
 
   async start(signal: AbortSignal): Promise<void> {
@@ -98,7 +105,9 @@ class QosPodContainers implements PodContainerManager, PodCgroups {
   }
 
   async updatePodCgroup(pod: Pod): Promise<void> {
-    await this.#mutex.run(podUid(pod), () => this.#deps.cgroups.update(this.cgroupName(pod), resourceConfigForPod(pod, this.#config)));
+    await this.#mutex.run(podUid(pod), () =>
+      this.#deps.cgroups.update(this.cgroupName(pod), resourceConfigForPod(pod, this.#config)),
+    );
     await this.#updateQos();
   }
 
@@ -149,7 +158,11 @@ class QosPodContainers implements PodContainerManager, PodCgroups {
     if (!this.#config.enforceNodeAllocatable.includes('pods')) return;
     const { recorder, nodeRef } = this.#deps;
     const { milliCpu, memoryBytes, pids } = await this.#deps.nodeAllocatable();
-    const limits = { cpuShares: milliCpuToShares(milliCpu), memoryMaxBytes: memoryBytes, ...(pids === undefined ? {} : { pidsMax: pids }) };
+    const limits = {
+      cpuShares: milliCpuToShares(milliCpu),
+      memoryMaxBytes: memoryBytes,
+      ...(pids === undefined ? {} : { pidsMax: pids }),
+    };
     try {
       await this.#deps.cgroups.update(this.rootName, limits);
     } catch (error) {
@@ -158,7 +171,8 @@ class QosPodContainers implements PodContainerManager, PodCgroups {
       if (nodeRef !== undefined) recorder?.event(nodeRef, 'Warning', 'FailedNodeAllocatableEnforcement', message);
       throw new Error(message, { cause: error });
     }
-    if (nodeRef !== undefined) recorder?.event(nodeRef, 'Normal', 'NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
+    if (nodeRef !== undefined)
+      recorder?.event(nodeRef, 'Normal', 'NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
   }
 }
 
@@ -167,7 +181,10 @@ function podUid(pod: Pod): string {
 }
 
 /** Containers lie directly below the root; there is nothing to make, limit or remove per pod. */
-function withoutPodCgroups({ cgroups }: PodContainerManagerDeps, { cgroupRoot }: PodContainerManagerConfig): PodContainerManager & PodCgroups {
+function withoutPodCgroups(
+  { cgroups }: PodContainerManagerDeps,
+  { cgroupRoot }: PodContainerManagerConfig,
+): PodContainerManager & PodCgroups {
   return {
     rootName: undefined,
     cgroupName: () => undefined,

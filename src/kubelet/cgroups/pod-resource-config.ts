@@ -2,7 +2,13 @@
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { podQosClass } from '../../api/pod-qos.ts';
 import { quantityFromValue } from '../../api/quantity.ts';
-import { addAmounts, amountsOf, emptyAmounts, podRequests, type ResourceAmounts } from '../../component-helpers/pod-resources.ts';
+import {
+  addAmounts,
+  amountsOf,
+  emptyAmounts,
+  podRequests,
+  type ResourceAmounts,
+} from '../../component-helpers/pod-resources.ts';
 import type { CgroupResources } from '../../platform/cgroups.ts';
 import { milliCpuToQuota, milliCpuToShares } from '../runtime/linux-resources.ts';
 
@@ -28,7 +34,10 @@ export function resourceConfigForPod(pod: Pod, options: PodResourceOptions): Cgr
   const { limits, cpuDeclared, memoryDeclared } = podLimits(pod);
   const shares = milliCpuToShares(podRequests(pod).requests.milliCpu);
   const quota: CgroupResources = options.enforceCpuLimits
-    ? { cpuQuotaUs: milliCpuToQuota(limits.milliCpu, options.cpuQuotaPeriodUs) || 'max', cpuPeriodUs: options.cpuQuotaPeriodUs }
+    ? {
+        cpuQuotaUs: milliCpuToQuota(limits.milliCpu, options.cpuQuotaPeriodUs) || 'max',
+        cpuPeriodUs: options.cpuQuotaPeriodUs,
+      }
     : { cpuQuotaUs: 'max', cpuPeriodUs: options.cpuQuotaPeriodUs };
   return {
     cpuShares: qos === 'BestEffort' ? minCpuShares : shares,
@@ -40,7 +49,11 @@ export function resourceConfigForPod(pod: Pod, options: PodResourceOptions): Cgr
 }
 
 /** Summed limits, and whether every container has one. */
-function podLimits(pod: Pod): { readonly limits: ResourceAmounts; readonly cpuDeclared: boolean; readonly memoryDeclared: boolean } {
+function podLimits(pod: Pod): {
+  readonly limits: ResourceAmounts;
+  readonly cpuDeclared: boolean;
+  readonly memoryDeclared: boolean;
+} {
   const spec = pod.spec;
   const limits = emptyAmounts();
   const all = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])];
@@ -81,11 +94,15 @@ function isPositive(container: Container, name: 'cpu' | 'memory'): boolean {
 function raiseTo(limits: ResourceAmounts, other: Readonly<ResourceAmounts>): void {
   limits.milliCpu = Math.max(limits.milliCpu, other.milliCpu);
   limits.memoryBytes = Math.max(limits.memoryBytes, other.memoryBytes);
-  for (const [name, value] of Object.entries(other.scalars ?? {})) (limits.scalars ??= {})[name] = Math.max(limits.scalars[name] ?? 0, value);
+  for (const [name, value] of Object.entries(other.scalars ?? {}))
+    (limits.scalars ??= {})[name] = Math.max(limits.scalars[name] ?? 0, value);
 }
 
 /** Each size the node has is limited, to nothing where the pod asks for none. */
-function hugePageLimits(limits: Readonly<ResourceAmounts>, sizesBytes: readonly number[]): { hugePageLimits?: Record<string, number> } {
+function hugePageLimits(
+  limits: Readonly<ResourceAmounts>,
+  sizesBytes: readonly number[],
+): { hugePageLimits?: Record<string, number> } {
   if (sizesBytes.length === 0) return {};
   const bySize: Record<string, number> = {};
   for (const bytes of sizesBytes) {

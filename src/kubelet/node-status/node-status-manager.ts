@@ -138,7 +138,8 @@ export function createNodeStatusManager(deps: NodeStatusManagerDeps, config: Kub
 
   /** Only a change of what the API has is an event: neither the first report of a node nor a restart of its kubelet is. */
   function recordReadiness(node: Node, status: NodeStatus): void {
-    const readyOf = (of: NodeStatus | undefined): string | undefined => of?.conditions?.find(({ type }) => type === 'Ready')?.status;
+    const readyOf = (of: NodeStatus | undefined): string | undefined =>
+      of?.conditions?.find(({ type }) => type === 'Ready')?.status;
     const [before, ready] = [readyOf(node.status), readyOf(status)];
     if (before === undefined || before === ready) return;
     const target = { apiVersion: 'v1', kind: 'Node', name: config.nodeName, uid: node.metadata.uid ?? config.nodeName };

@@ -9,7 +9,8 @@ import type { RuntimeState } from './runtime-state.ts';
 import { updateRuntimeUp } from './update-runtime-up.ts';
 
 const PERIOD_MS = 5_000;
-const NOT_READY_PERIOD_MS = 250;
+/** While there are problems: from the short one, doubling; a network that is just being configured is there in no time. */
+const NOT_READY_MS = { first: 20, most: 250 };
 
 /** What it needs. */
 export interface RuntimeMonitorDeps {
@@ -35,13 +36,17 @@ export function createRuntimeMonitor(deps: RuntimeMonitorDeps): RuntimeMonitor {
   let checking: Promise<ContainerRuntimeStatus | undefined> | undefined;
   let cancelTimer: CancelTimer | undefined;
   let running: AbortSignal | undefined;
+  let unreadyMs = NOT_READY_MS.first;
 
   const problems = (): readonly string[] => [...state.runtimeErrors(), ...state.networkErrors()];
 
   function arm(): void {
     cancelTimer?.();
     if (running?.aborted !== false) return;
-    cancelTimer = clock.setTimer(problems().length === 0 ? PERIOD_MS : NOT_READY_PERIOD_MS, () => void check());
+    const ready = problems().length === 0;
+    const delayMs = ready ? PERIOD_MS : unreadyMs;
+    unreadyMs = ready ? NOT_READY_MS.first : Math.min(unreadyMs * 2, NOT_READY_MS.most);
+    cancelTimer = clock.setTimer(delayMs, () => void check());
   }
 
   async function checkOnce(): Promise<ContainerRuntimeStatus | undefined> {

@@ -6,11 +6,11 @@
  * requested nothing turns the pod back and the grace period only shrinks; a request to end cancels the sync in progress.
  * A worker is an async loop that exists only while there is work, and begins in the very turn the update comes.
  */
-import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { PodCache } from '../pod-cache.ts';
-import { isStaticPod, isTerminalPhase, podFields, podName, podNamespace, podUid } from '../types/pod-update.ts';
+import { isStaticPod, isTerminalPhase, podFields, podUid } from '../types/pod-update.ts';
 import type { WorkQueue } from '../work-queue.ts';
 import {
   createPodSyncStatus,
@@ -25,21 +25,10 @@ import {
   type UpdatePodOptions,
 } from './pod-sync-status.ts';
 import { createPodStateProvider } from './pod-state.ts';
-import {
-  PodSyncError,
-  type PodSyncer,
-  type PodWorkers,
-  type PodWorkerSync,
-  type SyncPodOutcome,
-} from './pod-syncer.ts';
+import { createPodSteps } from './pod-steps.ts';
+import type { PodSyncer, PodWorkers, PodWorkerSync, SyncPodOutcome } from './pod-syncer.ts';
+import { createRequeueDelays, type RequeueConfig, type SyncResult } from './requeue-delay.ts';
 import { createStaticPodOrder } from './static-pod-order.ts';
-
-/** What a failed sync's message holds when only the node's network is missing: it is retried soon. */
-export const NETWORK_NOT_READY_MESSAGE = 'network is not ready';
-
-const RESYNC_JITTER = 0.5;
-const BACK_OFF_JITTER = 0.5;
-const TRANSIENT_BACK_OFF_MS = 1_000;
 
 /** What pod workers need. */
 export interface PodWorkersDeps {
@@ -50,18 +39,11 @@ export interface PodWorkersDeps {
   readonly workQueue: WorkQueue;
 }
 
-/** Periods, milliseconds. */
-export interface PodWorkersConfig {
-  /** A pod without events is synced again after so long, plus up to half as much. Upstream: syncFrequency, 1 min. */
-  readonly resyncIntervalMs: number;
-  /** After a failed sync, plus up to half as much. Upstream: 10 s. */
-  readonly backOffPeriodMs: number;
-}
-
 /** Makes pod workers. Nothing runs until the first `updatePod`. */
-export function createPodWorkers(deps: PodWorkersDeps, config: PodWorkersConfig): PodWorkers {
+export function createPodWorkers(deps: PodWorkersDeps, config: RequeueConfig): PodWorkers {
   const { clock } = deps.platform;
-  const random = deps.platform.random.fork('pod-workers');
+  const delays = createRequeueDelays(deps.platform.random.fork('pod-workers'), config);
+  const runStep = createPodSteps(deps);
   const log = deps.platform.log.child('pod-workers');
   const duration = deps.platform.metrics.histogram({
     name: 'kubelet_pod_worker_duration_seconds',
@@ -83,8 +65,6 @@ export function createPodWorkers(deps: PodWorkersDeps, config: PodWorkersConfig)
     podsSynced: () => podsSynced,
     startedStatic: (fullName) => staticPods.started(fullName),
   });
-
-  const jitter = (periodMs: number, factor: number): number => periodMs * (1 + random.next() * factor);
 
   // ---- taking updates -------------------------------------------------------------------------------------------
 
@@ -262,7 +242,7 @@ export function createPodWorkers(deps: PodWorkersDeps, config: PodWorkersConfig)
       if (!staticPods.allowStart(status.fullName, status.uid, gone)) {
         status.pendingUpdate = options;
         status.working = false;
-        deps.workQueue.enqueue(status.uid, jitter(config.backOffPeriodMs, BACK_OFF_JITTER));
+        deps.workQueue.enqueue(status.uid, delays.backOffMs());
         return false;
       }
     }
@@ -271,71 +251,9 @@ export function createPodWorkers(deps: PodWorkersDeps, config: PodWorkersConfig)
     return true;
   }
 
-  async function runStep(status: PodSyncStatus, work: PodWork): Promise<SyncPodOutcome> {
-    const signal = status.controller!.signal;
-    const { pod, runningPod } = work.options;
-    if (pod === undefined) {
-      acknowledgeTerminating(status);
-      await deps.podSyncer.syncTerminatingRuntimePod(runningPod!, signal);
-      return { terminal: false };
-    }
-    const podStatus = await statusForSync(status, pod, signal);
-    switch (work.workType) {
-      case 'terminated':
-        await deps.podSyncer.syncTerminatedPod({ pod, podStatus, signal });
-        return { terminal: false };
-      case 'terminating': {
-        const changeStatus = acknowledgeTerminating(status);
-        const gracePeriodSeconds =
-          work.options.killPodOptions?.gracePeriodSecondsOverride ?? (status.gracePeriod || undefined);
-        const { actedAt } = await deps.podSyncer.syncTerminatingPod({
-          pod,
-          podStatus,
-          gracePeriodSeconds,
-          changeStatus,
-          signal,
-        });
-        return { terminal: false, actedAt };
-      }
-      case 'sync': {
-        const { updateType, mirrorPod } = work.options;
-        return deps.podSyncer.syncPod({ updateType, pod, mirrorPod, podStatus, signal });
-      }
-    }
-  }
-
-  /** Waits until the runtime was looked at after this worker's last step: no step acts on what it has itself outdated. */
-  async function statusForSync(
-    status: PodSyncStatus,
-    pod: Pod,
-    signal: AbortSignal,
-  ): ReturnType<PodCache['getNewerThan']> {
-    const identity = { uid: status.uid, name: podName(pod), namespace: podNamespace(pod) };
-    try {
-      return await deps.podCache.getNewerThan(identity, status.lastSyncStamp, signal);
-    } catch (error) {
-      if (!signal.aborted) {
-        const text = error instanceof Error ? error.message : String(error);
-        deps.recorder.event(pod, 'Warning', 'FailedSync', `error determining status: ${text}`);
-      }
-      throw error;
-    }
-  }
-
-  function acknowledgeTerminating(status: PodSyncStatus): ((status: PodStatus) => PodStatus) | undefined {
-    status.startedTerminating = true;
-    const changes = [...status.statusPostTerminating];
-    if (changes.length === 0) return undefined;
-    return (podStatus) => changes.reduce((changed, change) => change(changed), podStatus);
-  }
-
   // ---- after a step ---------------------------------------------------------------------------------------------
 
-  function completeWork(
-    status: PodSyncStatus,
-    work: PodWork,
-    result: { outcome: SyncPodOutcome; error: unknown },
-  ): void {
+  function completeWork(status: PodSyncStatus, work: PodWork, result: SyncResult): void {
     if (result.error !== undefined) {
       // A cancelled sync was cancelled because an update waits; it is no failure.
       if (status.controller?.signal.aborted !== true) {
@@ -369,14 +287,8 @@ export function createPodWorkers(deps: PodWorkersDeps, config: PodWorkersConfig)
     else requeueLastUpdate(status);
   }
 
-  function requeueLater(status: PodSyncStatus, result: { outcome: SyncPodOutcome; error: unknown }): void {
-    const retryAfterMs = result.error instanceof PodSyncError ? result.error.retryAfterMs : result.outcome.retryAfterMs;
-    let delayMs: number;
-    if (result.error === undefined) delayMs = jitter(config.resyncIntervalMs, RESYNC_JITTER);
-    else if (result.error instanceof Error && result.error.message.includes(NETWORK_NOT_READY_MESSAGE))
-      delayMs = jitter(TRANSIENT_BACK_OFF_MS, BACK_OFF_JITTER);
-    else delayMs = jitter(config.backOffPeriodMs, BACK_OFF_JITTER);
-    deps.workQueue.enqueue(status.uid, retryAfterMs === undefined ? delayMs : Math.min(delayMs, retryAfterMs));
+  function requeueLater(status: PodSyncStatus, result: SyncResult): void {
+    deps.workQueue.enqueue(status.uid, delays.after(result));
   }
 
   function finish(status: PodSyncStatus): void {

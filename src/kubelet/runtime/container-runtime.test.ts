@@ -70,7 +70,10 @@ describe('starting a pod', () => {
     await fixture.platform.clock.advance(60_000);
     assert.equal((await fixture.sync(pod)).error, undefined);
     const { containers } = await fixture.status(pod);
-    assert.deepEqual(containers.map(({ state, restartCount }) => [state, restartCount]), [['running', 0]]);
+    assert.deepEqual(
+      containers.map(({ state, restartCount }) => [state, restartCount]),
+      [['running', 0]],
+    );
   });
 
   it('records a sandbox that cannot be made', async () => {

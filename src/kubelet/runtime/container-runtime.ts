@@ -11,7 +11,7 @@ import type { Platform } from '../../platform/platform.ts';
 import type { PodContainerManager } from '../cgroups/pod-container-manager.ts';
 import type { ContainerRuntime, ContainerRuntimeStatus, RuntimeEvent } from '../container/runtime.ts';
 import { createImageManager, type ImageManagerConfig } from '../images/image-manager.ts';
-import { createHookRunner } from '../lifecycle/hooks.ts';
+import { createHookRunner, type HookRunner } from '../lifecycle/hooks.ts';
 import { createDnsConfigurer } from '../network/dns.ts';
 import type { ProbeResults } from '../prober/results.ts';
 import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
@@ -129,54 +129,46 @@ interface Handlers {
   recursiveReadOnly: ReadonlySet<string>;
 }
 
-function createContext(deps: ContainerRuntimeDeps, config: ContainerRuntimeConfig, handlers: Handlers): RuntimeContext {
+/** The fields of the context every part may be made from. */
+type ContextBase = Pick<
+  RuntimeContext,
+  'cri' | 'clock' | 'files' | 'log' | 'recorder' | 'paths' | 'subpaths' | 'reader' | 'resources' | 'clusterDomain'
+>;
+
+function createContextBase(deps: ContainerRuntimeDeps, config: ContainerRuntimeConfig): ContextBase {
   const { cri, recorder, platform } = deps;
-  const { clock, files, mounter, net } = platform;
-  const log = platform.log.child('kuberuntime');
-  const random = platform.random.fork('kuberuntime');
-  const paths: RuntimePaths = { rootDir: config.rootDir, podLogsDir: config.podLogsDir };
-  const subpaths = createSubpaths({ files, mounter, paths });
-  const reader = createPodStatusReader({
-    runtime: cri.runtime,
-    clock,
-    messages: createTerminationMessages(files, clock),
-  });
+  const { clock, files, mounter } = platform;
   const { clusterDomain, resources } = config;
+  const paths: RuntimePaths = { rootDir: config.rootDir, podLogsDir: config.podLogsDir };
+  const messages = createTerminationMessages(files, clock);
   return {
     cri,
     clock,
     files,
-    log,
+    log: platform.log.child('kuberuntime'),
     recorder,
     paths,
-    subpaths,
-    reader,
+    subpaths: createSubpaths({ files, mounter, paths }),
+    reader: createPodStatusReader({ runtime: cri.runtime, clock, messages }),
     resources,
     clusterDomain,
+  };
+}
+
+function createContext(deps: ContainerRuntimeDeps, config: ContainerRuntimeConfig, handlers: Handlers): RuntimeContext {
+  const base = createContextBase(deps, config);
+  const { clock, log, recorder, clusterDomain } = base;
+  const nodeDockerConfig = () => optionalText(deps, `${config.rootDir}/config.json`);
+  return {
+    ...base,
     volumes: deps.volumes,
     podContainers: deps.podContainers,
     probeResults: deps.probeResults,
     images: createImageManager(
-      {
-        images: cri.images,
-        clock,
-        log,
-        recorder,
-        nodeDockerConfig: () => optionalText(deps, `${config.rootDir}/config.json`),
-      },
+      { images: deps.cri.images, clock, log, recorder, nodeDockerConfig },
       config.images ?? {},
     ),
-    hooks: createHookRunner({
-      clock,
-      net,
-      execSync: (containerId, command, timeoutMs) => execSync(cri, { containerId, command, timeoutMs }),
-      async podIp(pod) {
-        const { uid = '', name = '', namespace = '' } = pod.metadata;
-        return pod.spec?.hostNetwork
-          ? (config.node.hostIps[0] ?? '')
-          : ((await reader.getPodStatus(uid, name, namespace)).ips[0] ?? '');
-      },
-    }),
+    hooks: createHooks(deps, config, base),
     dns: createDnsConfigurer({
       clusterDns: config.clusterDns,
       clusterDomain,
@@ -187,25 +179,53 @@ function createContext(deps: ContainerRuntimeDeps, config: ContainerRuntimeConfi
     crashBackOff: createCrashBackOff(config.crashLoopBackOff ?? {}),
     preStops: new Map(),
     containerConfig: {
-      files,
-      paths,
-      subpaths,
-      resources,
-      clusterDomain,
-      sources: environmentSources(deps, config),
-      security: { seccompProfileRoot: `${config.rootDir}/seccomp`, seccompDefault: config.seccompDefault ?? false },
-      uniqueName: () => random.nameSuffix(8),
+      ...createContainerConfigDeps(deps, config, base),
       recursiveReadOnlySupported: (pod) => handlers.recursiveReadOnly.has(pod.spec?.runtimeClassName ?? ''),
-      ...(deps.devices === undefined ? {} : { devices: deps.devices }),
     },
-    runtimeHandler: (pod: Pod) => {
-      const name = pod.spec?.runtimeClassName;
-      if (!name) return Promise.resolve('');
-      if (deps.runtimeHandler === undefined)
-        return Promise.reject(new Error(`failed to get sandbox runtime: no RuntimeClass "${name}"`));
-      return deps.runtimeHandler(name);
-    },
+    runtimeHandler: (pod) => runtimeHandlerOf(pod, deps),
   };
+}
+
+function createHooks(deps: ContainerRuntimeDeps, config: ContainerRuntimeConfig, base: ContextBase): HookRunner {
+  const { cri, clock, reader } = base;
+  return createHookRunner({
+    clock,
+    net: deps.platform.net,
+    execSync: (containerId, command, timeoutMs) => execSync(cri, { containerId, command, timeoutMs }),
+    async podIp(pod) {
+      const { uid = '', name = '', namespace = '' } = pod.metadata;
+      return pod.spec?.hostNetwork
+        ? (config.node.hostIps[0] ?? '')
+        : ((await reader.getPodStatus(uid, name, namespace)).ips[0] ?? '');
+    },
+  });
+}
+
+function createContainerConfigDeps(
+  deps: ContainerRuntimeDeps,
+  config: ContainerRuntimeConfig,
+  base: ContextBase,
+): Omit<ContainerConfigDeps, 'recursiveReadOnlySupported'> {
+  const { files, paths, subpaths, resources, clusterDomain } = base;
+  const random = deps.platform.random.fork('kuberuntime');
+  return {
+    files,
+    paths,
+    subpaths,
+    resources,
+    clusterDomain,
+    sources: environmentSources(deps, config),
+    security: { seccompProfileRoot: `${config.rootDir}/seccomp`, seccompDefault: config.seccompDefault ?? false },
+    uniqueName: () => random.nameSuffix(8),
+    ...(deps.devices === undefined ? {} : { devices: deps.devices }),
+  };
+}
+
+async function runtimeHandlerOf(pod: Pod, deps: ContainerRuntimeDeps): Promise<string> {
+  const name = pod.spec?.runtimeClassName;
+  if (!name) return '';
+  if (deps.runtimeHandler === undefined) throw new Error(`failed to get sandbox runtime: no RuntimeClass "${name}"`);
+  return deps.runtimeHandler(name);
 }
 
 async function runtimeStatus(cri: CriRuntime, handlers: Handlers): Promise<ContainerRuntimeStatus> {

@@ -93,6 +93,8 @@ async function removed(containerId: string, { cri, log }: RuntimeContext): Promi
     await cri.runtime.removeContainer({ containerId });
     return true;
   } catch (error) {
+    // A start that its caller did not live to see goes on for a moment: with a second container both would run.
+    if (/starting state/.test(messageOf(error))) throw error;
     log.warn('a container that never started cannot be removed', { containerId, err: error });
     return false;
   }

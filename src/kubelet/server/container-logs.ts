@@ -24,23 +24,48 @@ interface LogQuery extends ReadLogOptions {
   readonly previous: boolean;
 }
 
-const booleans: Readonly<Record<string, boolean>> = { '': true, '1': true, t: true, T: true, true: true, TRUE: true, True: true, '0': false, f: false, F: false, false: false, FALSE: false, False: false };
+const booleans: Readonly<Record<string, boolean>> = {
+  '': true,
+  '1': true,
+  t: true,
+  T: true,
+  true: true,
+  TRUE: true,
+  True: true,
+  '0': false,
+  f: false,
+  F: false,
+  false: false,
+  FALSE: false,
+  False: false,
+};
 
 /** Answers a log request. Rejects with ServerError. */
-export async function serveContainerLogs(deps: ContainerLogDeps, request: HttpRequest, parts: readonly string[]): Promise<HttpResponse> {
+export async function serveContainerLogs(
+  deps: ContainerLogDeps,
+  request: HttpRequest,
+  parts: readonly string[],
+): Promise<HttpResponse> {
   const [namespace = '', podName = '', containerName = ''] = parts;
   if (podName === '') throw new ServerError(400, '{"message": "Missing podID."}');
   if (containerName === '') throw new ServerError(400, '{"message": "Missing container name."}');
   const query = parseQuery(request.query, deps.platform.clock.nowMs());
   const pod = deps.host.podByName(namespace, podName);
   if (pod === undefined) throw new ServerError(404, `pod "${podName}" does not exist`);
-  if (findContainer(pod, containerName) === undefined) throw new ServerError(404, `container "${containerName}" not found in pod "${podName}"`);
+  if (findContainer(pod, containerName) === undefined)
+    throw new ServerError(404, `container "${containerName}" not found in pod "${podName}"`);
   const container = chooseContainer(deps, { pod, containerName, previous: query.previous });
   const path = await deps.runtime.containerLogPath(container.id);
-  if (path === '' || !(await deps.platform.files.exists(path))) throw new ServerError(400, `failed to open log file of container "${containerName}" in pod "${podName}": file does not exist`);
+  if (path === '' || !(await deps.platform.files.exists(path)))
+    throw new ServerError(
+      400,
+      `failed to open log file of container "${containerName}" in pod "${podName}": file does not exist`,
+    );
   const uid = pod.metadata.uid ?? '';
   const isRunning = (): Promise<boolean> =>
-    Promise.resolve(deps.host.podStatus(uid)?.containers.some(({ id, state }) => id === container.id && state === 'running') ?? false);
+    Promise.resolve(
+      deps.host.podStatus(uid)?.containers.some(({ id, state }) => id === container.id && state === 'running') ?? false,
+    );
   return {
     kind: 'stream',
     status: 200,
@@ -68,11 +93,13 @@ function parseQuery(text: string, nowMs: number): LogQuery {
   const tailLines = tail === null || tail === 'all' ? undefined : number(query.has('tail') ? 'tail' : 'tailLines', 0);
   const sinceSeconds = number('sinceSeconds', 1);
   const sinceTime = query.get('sinceTime');
-  const sinceMs = sinceSeconds === undefined ? (sinceTime ? parseTime(sinceTime) : undefined) : nowMs - sinceSeconds * 1000;
+  const sinceMs =
+    sinceSeconds === undefined ? (sinceTime ? parseTime(sinceTime) : undefined) : nowMs - sinceSeconds * 1000;
   if (Number.isNaN(sinceMs)) throw new ServerError(400, '{"message": "Unable to decode query."}');
   const limitBytes = number('limitBytes', 1);
   const stream = query.get('stream') || 'All';
-  if (stream !== 'All' && stream !== 'Stdout' && stream !== 'Stderr') throw new ServerError(422, '{"message": "Invalid request."}');
+  if (stream !== 'All' && stream !== 'Stdout' && stream !== 'Stderr')
+    throw new ServerError(422, '{"message": "Invalid request."}');
   return {
     previous: flag('previous'),
     follow: flag('follow'),
@@ -85,30 +112,47 @@ function parseQuery(text: string, nowMs: number): LogQuery {
 }
 
 /** The current container, or the one before it. Upstream: validateContainerLogStatus. */
-function chooseContainer(deps: ContainerLogDeps, of: { pod: Pod; containerName: string; previous: boolean }): ContainerStatus {
+function chooseContainer(
+  deps: ContainerLogDeps,
+  of: { pod: Pod; containerName: string; previous: boolean },
+): ContainerStatus {
   const { pod, containerName, previous } = of;
   const about = `"${containerName}" in pod "${pod.metadata.name}"`;
-  const all = (deps.host.podStatus(pod.metadata.uid ?? '')?.containers ?? []).filter(({ name, state }) => name === containerName && state !== 'unknown');
+  const all = (deps.host.podStatus(pod.metadata.uid ?? '')?.containers ?? []).filter(
+    ({ name, state }) => name === containerName && state !== 'unknown',
+  );
   // A created one that never ran has no log of its own.
   const ran = all.filter(({ state }) => state !== 'created');
   if (!previous && all[0] !== undefined && ran[0] === all[0]) return ran[0];
   const reported = reportedState(pod, containerName);
   if (previous) {
-    const dead = all[0]?.state === 'running' || reported.waiting !== undefined ? ran.find(({ state }) => state === 'exited') : ran[1];
+    const dead =
+      all[0]?.state === 'running' || reported.waiting !== undefined
+        ? ran.find(({ state }) => state === 'exited')
+        : ran[1];
     if (dead === undefined) throw new ServerError(400, `previous terminated container ${about} not found`);
     return dead;
   }
   // In back-off the last run is what there is to see.
   const waiting = reported.waiting;
   if (ran[0] !== undefined) return ran[0];
-  if (waiting === 'ErrImagePull') throw new ServerError(400, `container ${about} is waiting to start: image can't be pulled`);
-  if (waiting === 'ImagePullBackOff') throw new ServerError(400, `container ${about} is waiting to start: trying and failing to pull image`);
-  throw new ServerError(400, waiting === undefined ? `container ${about} is not available` : `container ${about} is waiting to start: ${waiting}`);
+  if (waiting === 'ErrImagePull')
+    throw new ServerError(400, `container ${about} is waiting to start: image can't be pulled`);
+  if (waiting === 'ImagePullBackOff')
+    throw new ServerError(400, `container ${about} is waiting to start: trying and failing to pull image`);
+  throw new ServerError(
+    400,
+    waiting === undefined
+      ? `container ${about} is not available`
+      : `container ${about} is waiting to start: ${waiting}`,
+  );
 }
 
 function reportedState(pod: Pod, containerName: string): { readonly waiting?: string } {
   const { containerStatuses = [], initContainerStatuses = [], ephemeralContainerStatuses = [] } = pod.status ?? {};
-  const status = [...containerStatuses, ...initContainerStatuses, ...ephemeralContainerStatuses].find(({ name }) => name === containerName);
+  const status = [...containerStatuses, ...initContainerStatuses, ...ephemeralContainerStatuses].find(
+    ({ name }) => name === containerName,
+  );
   if (status === undefined) return { waiting: 'ContainerCreating' };
   const waiting = status.state?.waiting?.reason;
   return waiting === undefined ? {} : { waiting };

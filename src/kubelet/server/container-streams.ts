@@ -25,7 +25,10 @@ interface StreamOptions {
 }
 
 /** Names of the pod, optionally its uid, and the container, as paths carry them. */
-function locate(deps: ContainerStreamDeps, parts: readonly string[]): { readonly pod: Pod; readonly containerName: string } {
+function locate(
+  deps: ContainerStreamDeps,
+  parts: readonly string[],
+): { readonly pod: Pod; readonly containerName: string } {
   const [namespace = '', name = ''] = parts;
   const [uid, containerName] = parts.length > 3 ? [parts[2], parts[3]] : [undefined, parts[2]];
   return { pod: findPod(deps, { namespace, name, uid }), containerName: containerName ?? '' };
@@ -33,13 +36,15 @@ function locate(deps: ContainerStreamDeps, parts: readonly string[]): { readonly
 
 function findPod({ host }: ContainerStreamDeps, of: { namespace: string; name: string; uid: string | undefined }): Pod {
   const pod = host.podByName(of.namespace, of.name);
-  if (pod === undefined || (of.uid !== undefined && pod.metadata.uid !== of.uid)) throw new ServerError(404, 'pod does not exist');
+  if (pod === undefined || (of.uid !== undefined && pod.metadata.uid !== of.uid))
+    throw new ServerError(404, 'pod does not exist');
   return pod;
 }
 
 function findRunning({ host }: ContainerStreamDeps, pod: Pod, containerName: string): ContainerStatus {
   const found = host.podStatus(pod.metadata.uid ?? '')?.containers.find(({ name }) => name === containerName);
-  if (found === undefined || found.state !== 'running') throw new ServerError(500, `container not found ("${containerName}")`);
+  if (found === undefined || found.state !== 'running')
+    throw new ServerError(500, `container not found ("${containerName}")`);
   return found;
 }
 
@@ -61,32 +66,57 @@ function needUpgrade(request: HttpRequest): void {
 }
 
 /** `/exec/{namespace}/{pod}[/{uid}]/{container}`. */
-export async function serveExec(deps: ContainerStreamDeps, request: HttpRequest, parts: readonly string[]): Promise<HttpResponse> {
+export async function serveExec(
+  deps: ContainerStreamDeps,
+  request: HttpRequest,
+  parts: readonly string[],
+): Promise<HttpResponse> {
   needUpgrade(request);
   const query = new URLSearchParams(request.query);
   const options = parseOptions(query);
   const { pod, containerName } = locate(deps, parts);
   const { id } = findRunning(deps, pod, containerName);
-  return relay(deps, request, await deps.runtime.execUrl({ containerId: id, command: query.getAll('command'), ...options }));
+  return relay(
+    deps,
+    request,
+    await deps.runtime.execUrl({ containerId: id, command: query.getAll('command'), ...options }),
+  );
 }
 
 /** `/attach/{namespace}/{pod}[/{uid}]/{container}`. */
-export async function serveAttach(deps: ContainerStreamDeps, request: HttpRequest, parts: readonly string[]): Promise<HttpResponse> {
+export async function serveAttach(
+  deps: ContainerStreamDeps,
+  request: HttpRequest,
+  parts: readonly string[],
+): Promise<HttpResponse> {
   needUpgrade(request);
   const options = parseOptions(new URLSearchParams(request.query));
   const { pod, containerName } = locate(deps, parts);
   const { id } = findRunning(deps, pod, containerName);
   // The container decides whether there is a terminal; a wrong claim garbles the streams.
-  const container = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? []), ...(pod.spec?.ephemeralContainers ?? [])].find(({ name }) => name === containerName);
+  const container = [
+    ...(pod.spec?.containers ?? []),
+    ...(pod.spec?.initContainers ?? []),
+    ...(pod.spec?.ephemeralContainers ?? []),
+  ].find(({ name }) => name === containerName);
   const tty = container?.tty ?? false;
-  return relay(deps, request, await deps.runtime.attachUrl({ containerId: id, ...options, tty, stderr: options.stderr && !tty }));
+  return relay(
+    deps,
+    request,
+    await deps.runtime.attachUrl({ containerId: id, ...options, tty, stderr: options.stderr && !tty }),
+  );
 }
 
 /** `/portForward/{namespace}/{pod}[/{uid}]`. */
-export async function servePortForward(deps: ContainerStreamDeps, request: HttpRequest, parts: readonly string[]): Promise<HttpResponse> {
+export async function servePortForward(
+  deps: ContainerStreamDeps,
+  request: HttpRequest,
+  parts: readonly string[],
+): Promise<HttpResponse> {
   needUpgrade(request);
   const ports = new URLSearchParams(request.query).getAll('port').map(Number);
-  if (ports.some((port) => !Number.isInteger(port) || port < 1 || port > 65_535)) throw new ServerError(400, 'invalid port');
+  if (ports.some((port) => !Number.isInteger(port) || port < 1 || port > 65_535))
+    throw new ServerError(400, 'invalid port');
   const [namespace = '', name = '', uid] = parts;
   const pod = findPod(deps, { namespace, name, uid });
   const sandbox = deps.host.podStatus(pod.metadata.uid ?? '')?.sandboxes.find(({ ready }) => ready);
@@ -95,7 +125,11 @@ export async function servePortForward(deps: ContainerStreamDeps, request: HttpR
 }
 
 /** `/run/{namespace}/{pod}[/{uid}]/{container}?cmd=`: runs a command to its end and answers with its output. */
-export async function serveRun(deps: ContainerStreamDeps, request: HttpRequest, parts: readonly string[]): Promise<HttpResponse> {
+export async function serveRun(
+  deps: ContainerStreamDeps,
+  request: HttpRequest,
+  parts: readonly string[],
+): Promise<HttpResponse> {
   if (request.method !== 'POST') throw new ServerError(405, '405: Method Not Allowed');
   const { pod, containerName } = locate(deps, parts);
   const { id } = findRunning(deps, pod, containerName);

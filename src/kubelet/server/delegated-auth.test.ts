@@ -5,7 +5,12 @@ import type { Client } from '../../client/client.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { createDelegatedAuth, type DelegatedAuthConfig } from './delegated-auth.ts';
 
-const config: DelegatedAuthConfig = { nodeName: 'node-1', anonymous: false, tokenWebhook: true, authorizationMode: 'Webhook' };
+const config: DelegatedAuthConfig = {
+  nodeName: 'node-1',
+  anonymous: false,
+  tokenWebhook: true,
+  authorizationMode: 'Webhook',
+};
 
 function createFixture(change: Partial<DelegatedAuthConfig> = {}) {
   const platform = createSimPlatform();
@@ -15,24 +20,45 @@ function createFixture(change: Partial<DelegatedAuthConfig> = {}) {
     resource: () => ({
       async create(review: { spec: { token?: string } }) {
         reviews.push(review.spec);
-        if (review.spec.token !== undefined) return { status: review.spec.token === 'good' ? { authenticated: true, user: { username: 'ann', groups: ['dev'] } } : { authenticated: false } };
+        if (review.spec.token !== undefined)
+          return {
+            status:
+              review.spec.token === 'good'
+                ? { authenticated: true, user: { username: 'ann', groups: ['dev'] } }
+                : { authenticated: false },
+          };
         return { status: { allowed } };
       },
     }),
   } as unknown as Client;
-  return { platform, reviews, auth: createDelegatedAuth({ client, platform }, { ...config, ...change }), deny: () => void (allowed = false) };
+  return {
+    platform,
+    reviews,
+    auth: createDelegatedAuth({ client, platform }, { ...config, ...change }),
+    deny: () => void (allowed = false),
+  };
 }
 
 test('certificates, tokens, nobody', async () => {
   const { auth, reviews } = createFixture();
   const peerCertificate = { commonName: 'kube-apiserver', organizations: ['system:masters'], fingerprint256: '' };
-  assert.deepEqual(await auth.authenticate({ headers: {}, peerCertificate }), { name: 'kube-apiserver', groups: ['system:masters', 'system:authenticated'] });
+  assert.deepEqual(await auth.authenticate({ headers: {}, peerCertificate }), {
+    name: 'kube-apiserver',
+    groups: ['system:masters', 'system:authenticated'],
+  });
   assert.equal(await auth.authenticate({ headers: {} }), undefined);
-  for (let times = 0; times < 2; times++) assert.deepEqual(await auth.authenticate({ headers: { authorization: 'Bearer good' } }), { name: 'ann', groups: ['dev'] });
+  for (let times = 0; times < 2; times++)
+    assert.deepEqual(await auth.authenticate({ headers: { authorization: 'Bearer good' } }), {
+      name: 'ann',
+      groups: ['dev'],
+    });
   assert.equal(await auth.authenticate({ headers: { authorization: 'Bearer bad' } }), undefined);
   assert.equal(reviews.length, 2);
   const open = createFixture({ anonymous: true, tokenWebhook: false });
-  assert.deepEqual(await open.auth.authenticate({ headers: {} }), { name: 'system:anonymous', groups: ['system:unauthenticated'] });
+  assert.deepEqual(await open.auth.authenticate({ headers: {} }), {
+    name: 'system:anonymous',
+    groups: ['system:unauthenticated'],
+  });
   assert.equal(await open.auth.authenticate({ headers: { authorization: 'Bearer good' } }), undefined);
 });
 
@@ -41,7 +67,20 @@ test('permission is asked for once, and again when the answer is old', async () 
   const principal = { name: 'ann', groups: ['dev'] };
   assert.equal(await auth.authorize(principal, 'get', 'stats'), true);
   assert.equal(await auth.authorize(principal, 'get', 'stats'), true);
-  assert.deepEqual(reviews, [{ user: 'ann', groups: ['dev'], resourceAttributes: { verb: 'get', group: '', version: 'v1', resource: 'nodes', subresource: 'stats', name: 'node-1' } }]);
+  assert.deepEqual(reviews, [
+    {
+      user: 'ann',
+      groups: ['dev'],
+      resourceAttributes: {
+        verb: 'get',
+        group: '',
+        version: 'v1',
+        resource: 'nodes',
+        subresource: 'stats',
+        name: 'node-1',
+      },
+    },
+  ]);
   deny();
   await platform.clock.advance(300_000);
   assert.equal(await auth.authorize(principal, 'get', 'stats'), false);

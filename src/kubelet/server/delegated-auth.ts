@@ -51,14 +51,23 @@ export function createDelegatedAuth(deps: DelegatedAuthDeps, config: DelegatedAu
     if (kept !== undefined && clock.monotonicMs() < kept.untilMs) return kept.value;
     const review = await deps.client.resource(TokenReviews).create({ metadata: {}, spec: { token } });
     const { authenticated = false, user } = review.status ?? {};
-    const value = authenticated && user !== undefined ? { name: user.username ?? '', groups: user.groups ?? [], ...(user.uid === undefined ? {} : { uid: user.uid }), ...(user.extra === undefined ? {} : { extra: user.extra }) } : undefined;
+    const value =
+      authenticated && user !== undefined
+        ? {
+            name: user.username ?? '',
+            groups: user.groups ?? [],
+            ...(user.uid === undefined ? {} : { uid: user.uid }),
+            ...(user.extra === undefined ? {} : { extra: user.extra }),
+          }
+        : undefined;
     tokens.set(key, { value, untilMs: clock.monotonicMs() + tokenTtlMs });
     return value;
   }
 
   return {
     async authenticate({ headers, peerCertificate }) {
-      if (peerCertificate !== undefined) return { name: peerCertificate.commonName, groups: [...peerCertificate.organizations, 'system:authenticated'] };
+      if (peerCertificate !== undefined)
+        return { name: peerCertificate.commonName, groups: [...peerCertificate.organizations, 'system:authenticated'] };
       const token = /^bearer\s+(\S+)\s*$/i.exec(headers['authorization'] ?? '')?.[1];
       if (token !== undefined) return config.tokenWebhook ? principalOfToken(token) : undefined;
       return config.anonymous ? { name: 'system:anonymous', groups: ['system:unauthenticated'] } : undefined;
@@ -75,7 +84,9 @@ export function createDelegatedAuth(deps: DelegatedAuthDeps, config: DelegatedAu
           user,
           groups: [...groups],
           ...(uid === undefined ? {} : { uid }),
-          ...(extra === undefined ? {} : { extra: Object.fromEntries(Object.entries(extra).map(([name, values]) => [name, [...values]])) }),
+          ...(extra === undefined
+            ? {}
+            : { extra: Object.fromEntries(Object.entries(extra).map(([name, values]) => [name, [...values]])) }),
           resourceAttributes: { verb, group: '', version: 'v1', resource: 'nodes', subresource, name: config.nodeName },
         },
       });

@@ -15,7 +15,23 @@ const pod: Pod = {
 };
 
 function container(name: string, id: string, state: ContainerStatus['state']): ContainerStatus {
-  return { id, name, state, createdAtMs: 0, startedAtMs: 0, finishedAtMs: 0, exitCode: 0, image: 'busybox', imageId: '', imageRef: '', hash: '', restartCount: 0, reason: '', message: '', podSandboxId: 's1' };
+  return {
+    id,
+    name,
+    state,
+    createdAtMs: 0,
+    startedAtMs: 0,
+    finishedAtMs: 0,
+    exitCode: 0,
+    image: 'busybox',
+    imageId: '',
+    imageRef: '',
+    hash: '',
+    restartCount: 0,
+    reason: '',
+    message: '',
+    podSandboxId: 's1',
+  };
 }
 
 interface Fixture {
@@ -36,27 +52,66 @@ async function createFixture(auth: Partial<KubeletAuth> = {}): Promise<Fixture> 
   const platform = createSimPlatform();
   const containers: ContainerStatus[] = [container('app', 'c2', 'running'), container('app', 'c1', 'exited')];
   const asked: string[] = [];
-  const status = (): PodStatus => ({ uid: 'uid-1', name: 'web', namespace: 'default', ips: [], containers, sandboxes: [], observedAtMs: 0 });
+  const status = (): PodStatus => ({
+    uid: 'uid-1',
+    name: 'web',
+    namespace: 'default',
+    ips: [],
+    containers,
+    sandboxes: [],
+    observedAtMs: 0,
+  });
   await platform.files.makeDir('/logs');
-  await platform.files.writeFile('/logs/c2', '2026-01-01T00:00:00.000000001Z stdout F one\n2026-01-01T00:00:01Z stderr F two\n2026-01-01T00:00:02Z stdout F three\n');
+  await platform.files.writeFile(
+    '/logs/c2',
+    '2026-01-01T00:00:00.000000001Z stdout F one\n2026-01-01T00:00:01Z stderr F two\n2026-01-01T00:00:02Z stdout F three\n',
+  );
   await platform.files.writeFile('/logs/c1', '2025-01-01T00:00:00Z stdout F before\n');
   const runtime: Partial<ContainerRuntime> = {
     containerLogPath: async (id) => `/logs/${id}`,
-    getPods: async () => [{ uid: 'uid-1', name: 'web', namespace: 'default', createdAtMs: 0, sandboxes: [], containers: [{ id: 'c2', name: 'app', state: 'running', hash: '' }] }],
+    getPods: async () => [
+      {
+        uid: 'uid-1',
+        name: 'web',
+        namespace: 'default',
+        createdAtMs: 0,
+        sandboxes: [],
+        containers: [{ id: 'c2', name: 'app', state: 'running', hash: '' }],
+      },
+    ],
     getPodStatus: async () => status(),
-    execSync: async (_id, command) => ({ exitCode: 0, stdout: Buffer.from(command.join('|')), stderr: Buffer.from('!') }),
+    execSync: async (_id, command) => ({
+      exitCode: 0,
+      stdout: Buffer.from(command.join('|')),
+      stderr: Buffer.from('!'),
+    }),
   };
   const fixture: Fixture = {
-    platform, containers, asked, problems: [],
-    get: async (path, method = 'GET') => readAnswer(await platform.net.http({ method, url: `http://10.0.0.1:10250${path}` })),
+    platform,
+    containers,
+    asked,
+    problems: [],
+    get: async (path, method = 'GET') =>
+      readAnswer(await platform.net.http({ method, url: `http://10.0.0.1:10250${path}` })),
   };
   const handler = createKubeletServer({
     host: {
-      nodeName: 'node-1', pods: () => [pod], podStatus: status, healthProblems: () => fixture.problems, configz: () => ({ kubeletconfig: { maxPods: 110 } }),
-      podByName: (namespace, name) => (namespace === 'default' && name === 'web' ? pod : undefined), podByUid: () => pod,
+      nodeName: 'node-1',
+      pods: () => [pod],
+      podStatus: status,
+      healthProblems: () => fixture.problems,
+      configz: () => ({ kubeletconfig: { maxPods: 110 } }),
+      podByName: (namespace, name) => (namespace === 'default' && name === 'web' ? pod : undefined),
+      podByUid: () => pod,
     },
-    runtime: runtime as ContainerRuntime, platform, probeMetrics: async () => 'prober_probe_total 1\n',
-    stats: { summary: async () => ({ node: { nodeName: 'node-1', startTime: '' }, pods: [] }), cadvisorMetrics: async () => 'cadvisor\n', resourceMetrics: async () => 'resource\n' },
+    runtime: runtime as ContainerRuntime,
+    platform,
+    probeMetrics: async () => 'prober_probe_total 1\n',
+    stats: {
+      summary: async () => ({ node: { nodeName: 'node-1', startTime: '' }, pods: [] }),
+      cadvisorMetrics: async () => 'cadvisor\n',
+      resourceMetrics: async () => 'resource\n',
+    },
     auth: {
       authenticate: async () => ({ name: 'api', groups: [] }),
       async authorize(_principal, verb, subresource) {
@@ -91,8 +146,16 @@ test('logs: what is refused', async () => {
   const cases: readonly (readonly [string, number, string])[] = [
     ['/containerLogs/default/none/app', 404, 'pod "none" does not exist'],
     ['/containerLogs/default/web/none', 404, 'container "none" not found in pod "web"'],
-    ['/containerLogs/default/web/side', 400, 'container "side" in pod "web" is waiting to start: trying and failing to pull image'],
-    ['/containerLogs/default/web/side?previous=true', 400, 'previous terminated container "side" in pod "web" not found'],
+    [
+      '/containerLogs/default/web/side',
+      400,
+      'container "side" in pod "web" is waiting to start: trying and failing to pull image',
+    ],
+    [
+      '/containerLogs/default/web/side?previous=true',
+      400,
+      'previous terminated container "side" in pod "web" not found',
+    ],
     ['/containerLogs/default/web/app?tailLines=x', 400, '{"message": "Unable to decode query."}'],
     ['/containerLogs/default/web/app?limitBytes=0', 422, '{"message": "Invalid request."}'],
     ['/containerLogs/default/web', 400, '{"message": "Missing container name."}'],
@@ -117,7 +180,9 @@ test('the other paths', async () => {
   const { get } = fixture;
   assert.deepEqual(await get('/healthz'), { status: 200, body: 'ok' });
   assert.equal(JSON.parse((await get('/pods')).body).items[0].metadata.name, 'web');
-  assert.deepEqual(JSON.parse((await get('/runningpods/')).body).items[0].spec.containers, [{ name: 'app', image: 'busybox', resources: {} }]);
+  assert.deepEqual(JSON.parse((await get('/runningpods/')).body).items[0].spec.containers, [
+    { name: 'app', image: 'busybox', resources: {} },
+  ]);
   assert.deepEqual(JSON.parse((await get('/configz')).body), { kubeletconfig: { maxPods: 110 } });
   assert.equal(JSON.parse((await get('/stats/summary')).body).node.nodeName, 'node-1');
   assert.match((await get('/metrics')).body, /kubelet_http_requests_total/);
@@ -125,7 +190,16 @@ test('the other paths', async () => {
   assert.equal((await get('/metrics/resource')).body, 'resource\n');
   assert.equal((await get('/metrics/probes')).body, 'prober_probe_total 1\n');
   assert.deepEqual(await get('/run/default/web/app?cmd=ls%20-l', 'POST'), { status: 200, body: 'ls|-l!' });
-  for (const [path, status] of [['/checkpoint/a/b/c', 501], ['/logs/', 501], ['/nothing', 404], ['/metrics/x', 404], ['/exec/default/web/app', 400], ['/%zz', 404], ['/pods/%zz', 400]] as const) assert.equal((await get(path)).status, status, path);
+  for (const [path, status] of [
+    ['/checkpoint/a/b/c', 501],
+    ['/logs/', 501],
+    ['/nothing', 404],
+    ['/metrics/x', 404],
+    ['/exec/default/web/app', 400],
+    ['/%zz', 404],
+    ['/pods/%zz', 400],
+  ] as const)
+    assert.equal((await get(path)).status, status, path);
   fixture.problems = ['PLEG is not healthy'];
   assert.equal((await get('/healthz')).status, 500);
   assert.equal((await get('/healthz/ping')).status, 200);
@@ -135,8 +209,32 @@ test('who is nobody or may not is refused, and what is asked for', async () => {
   const nobody = await createFixture({ authenticate: async () => undefined });
   assert.deepEqual(await nobody.get('/pods'), { status: 401, body: 'Unauthorized' });
   const denied = await createFixture({ authorize: async () => false });
-  assert.deepEqual(await denied.get('/pods'), { status: 403, body: 'Forbidden (user=api, verb=get, resource=nodes, subresource(s)=[pods proxy])\n' });
+  assert.deepEqual(await denied.get('/pods'), {
+    status: 403,
+    body: 'Forbidden (user=api, verb=get, resource=nodes, subresource(s)=[pods proxy])\n',
+  });
   const { get, asked } = await createFixture();
-  for (const path of ['/stats/summary', '/metrics', '/logs/', '/pods', '/healthz', '/configz', '/exec/a/b/c', '/containerLogs/a/b/c', '/checkpoint/x']) await get(path);
-  assert.deepEqual(asked, ['get stats', 'get metrics', 'get log', 'get pods', 'get healthz', 'get configz', 'create proxy', 'get proxy', 'get checkpoint']);
+  for (const path of [
+    '/stats/summary',
+    '/metrics',
+    '/logs/',
+    '/pods',
+    '/healthz',
+    '/configz',
+    '/exec/a/b/c',
+    '/containerLogs/a/b/c',
+    '/checkpoint/x',
+  ])
+    await get(path);
+  assert.deepEqual(asked, [
+    'get stats',
+    'get metrics',
+    'get log',
+    'get pods',
+    'get healthz',
+    'get configz',
+    'create proxy',
+    'get proxy',
+    'get checkpoint',
+  ]);
 });

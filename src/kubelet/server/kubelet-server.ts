@@ -35,7 +35,8 @@ const routes: Readonly<Record<string, Serve>> = {
   healthz: serveHealthz,
   pods: async ({ host }) => jsonResponse(podList(host.pods())),
   runningpods: serveRunningPods,
-  containerLogs: ({ host, runtime, platform }, request, parts) => serveContainerLogs({ host, runtime, platform }, request, parts),
+  containerLogs: ({ host, runtime, platform }, request, parts) =>
+    serveContainerLogs({ host, runtime, platform }, request, parts),
   exec: (deps, request, parts) => serveExec(streamDeps(deps), request, parts),
   attach: (deps, request, parts) => serveAttach(streamDeps(deps), request, parts),
   portForward: (deps, request, parts) => servePortForward(streamDeps(deps), request, parts),
@@ -50,12 +51,21 @@ const routes: Readonly<Record<string, Serve>> = {
 
 /** Makes the handler of the kubelet's port. */
 export function createKubeletServer(deps: KubeletServerDeps): HttpHandler {
-  const requests = deps.platform.metrics.counter({ name: 'kubelet_http_requests_total', help: 'Number of the http requests received since the server started', labels: ['method', 'path', 'server_type', 'long_running'] });
+  const requests = deps.platform.metrics.counter({
+    name: 'kubelet_http_requests_total',
+    help: 'Number of the http requests received since the server started',
+    labels: ['method', 'path', 'server_type', 'long_running'],
+  });
   const log = deps.platform.log.child('server');
   return async (request) => {
     const [, first = '', ...rest] = request.path.split('/');
     const known = Object.hasOwn(routes, first);
-    requests.inc({ method: request.method, path: known ? first : 'other', server_type: 'readwrite', long_running: String(['exec', 'attach', 'portForward', 'debug'].includes(first)) });
+    requests.inc({
+      method: request.method,
+      path: known ? first : 'other',
+      server_type: 'readwrite',
+      long_running: String(['exec', 'attach', 'portForward', 'debug'].includes(first)),
+    });
     try {
       const refusal = await checkAccess(deps, request);
       if (refusal !== undefined) return refusal;
@@ -70,15 +80,27 @@ export function createKubeletServer(deps: KubeletServerDeps): HttpHandler {
 }
 
 /** The answer to who may not; undefined: go on. */
-async function checkAccess({ auth, host, platform }: KubeletServerDeps, request: HttpRequest): Promise<HttpResponse | undefined> {
+async function checkAccess(
+  { auth, host, platform }: KubeletServerDeps,
+  request: HttpRequest,
+): Promise<HttpResponse | undefined> {
   const principal = await auth.authenticate(request);
   if (principal === undefined) return textResponse(401, 'Unauthorized');
   const wanted = attributesOf(request.method, request.path);
   for (const { verb, subresource } of wanted) if (await auth.authorize(principal, verb, subresource)) return undefined;
   const { verb = '' } = wanted[0] ?? {};
   const subresources = wanted.map(({ subresource }) => subresource).join(' ');
-  platform.log.info('Forbidden', { user: principal.name, verb, resource: 'nodes', subresource: subresources, node: host.nodeName });
-  return textResponse(403, `Forbidden (user=${principal.name}, verb=${verb}, resource=nodes, subresource(s)=[${subresources}])\n`);
+  platform.log.info('Forbidden', {
+    user: principal.name,
+    verb,
+    resource: 'nodes',
+    subresource: subresources,
+    node: host.nodeName,
+  });
+  return textResponse(
+    403,
+    `Forbidden (user=${principal.name}, verb=${verb}, resource=nodes, subresource(s)=[${subresources}])\n`,
+  );
 }
 
 function streamDeps({ host, runtime, platform }: KubeletServerDeps): Parameters<typeof serveExec>[0] {
@@ -101,14 +123,23 @@ function podList(items: readonly object[]): object {
   return { kind: 'PodList', apiVersion: 'v1', metadata: {}, items };
 }
 
-async function serveHealthz({ host }: KubeletServerDeps, request: HttpRequest, parts: readonly string[]): Promise<HttpResponse> {
+async function serveHealthz(
+  { host }: KubeletServerDeps,
+  request: HttpRequest,
+  parts: readonly string[],
+): Promise<HttpResponse> {
   const checks = ['ping', 'log', 'syncloop'];
   if (parts.length > 1 || (parts.length === 1 && !checks.includes(parts[0]!))) return notFound();
   const problems = parts[0] === 'ping' || parts[0] === 'log' ? [] : host.healthProblems();
   const verbose = new URLSearchParams(request.query).has('verbose');
   if (problems.length === 0 && !verbose) return textResponse(200, 'ok');
-  const lines = checks.map((name) => (name === 'syncloop' && problems.length > 0 ? `[-]syncloop failed: ${problems.join('; ')}` : `[+]${name} ok`));
-  return textResponse(problems.length === 0 ? 200 : 500, `${lines.join('\n')}\nhealthz check ${problems.length === 0 ? 'passed' : 'failed'}\n`);
+  const lines = checks.map((name) =>
+    name === 'syncloop' && problems.length > 0 ? `[-]syncloop failed: ${problems.join('; ')}` : `[+]${name} ok`,
+  );
+  return textResponse(
+    problems.length === 0 ? 200 : 500,
+    `${lines.join('\n')}\nhealthz check ${problems.length === 0 ? 'passed' : 'failed'}\n`,
+  );
 }
 
 /** What the runtime runs, whether it was asked to or not. */
@@ -119,20 +150,38 @@ async function serveRunningPods({ runtime }: KubeletServerDeps): Promise<HttpRes
     const status = await runtime.getPodStatus(pod.uid, pod.name, pod.namespace);
     for (const container of status.containers) images.set(container.id, container.image);
   }
-  return jsonResponse(podList(pods.map(({ uid, name, namespace, containers }) => ({
-    metadata: { name, namespace, uid },
-    spec: { containers: containers.map((container) => ({ name: container.name, image: images.get(container.id) ?? '', resources: {} })) },
-    status: {},
-  }))));
+  return jsonResponse(
+    podList(
+      pods.map(({ uid, name, namespace, containers }) => ({
+        metadata: { name, namespace, uid },
+        spec: {
+          containers: containers.map((container) => ({
+            name: container.name,
+            image: images.get(container.id) ?? '',
+            resources: {},
+          })),
+        },
+        status: {},
+      })),
+    ),
+  );
 }
 
-async function serveStats({ stats }: KubeletServerDeps, request: HttpRequest, parts: readonly string[]): Promise<HttpResponse> {
+async function serveStats(
+  { stats }: KubeletServerDeps,
+  request: HttpRequest,
+  parts: readonly string[],
+): Promise<HttpResponse> {
   if (parts.length !== 1 || parts[0] !== 'summary') return notFound();
   const onlyCpuAndMemory = new URLSearchParams(request.query).get('only_cpu_and_memory') === 'true';
   return jsonResponse(await stats.summary({ onlyCpuAndMemory }));
 }
 
-async function serveMetrics(deps: KubeletServerDeps, _request: HttpRequest, parts: readonly string[]): Promise<HttpResponse> {
+async function serveMetrics(
+  deps: KubeletServerDeps,
+  _request: HttpRequest,
+  parts: readonly string[],
+): Promise<HttpResponse> {
   const { stats, platform, probeMetrics } = deps;
   const sources: Readonly<Record<string, () => Promise<string>>> = {
     '': () => platform.metrics.expose(),

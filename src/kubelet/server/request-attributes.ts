@@ -12,7 +12,14 @@ export interface NodeRequestAttributes {
   readonly subresource: string;
 }
 
-const verbs: Readonly<Record<string, string>> = { POST: 'create', GET: 'get', HEAD: 'get', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
+const verbs: Readonly<Record<string, string>> = {
+  POST: 'create',
+  GET: 'get',
+  HEAD: 'get',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+};
 
 const subresources: Readonly<Record<string, readonly string[]>> = {
   stats: ['stats'],

@@ -2,13 +2,27 @@
 import type { HttpResponse } from '../../platform/http.ts';
 
 /** A text, with upstream's newline-free bodies for errors. */
-export function textResponse(status: number, text: string, headers: Readonly<Record<string, string>> = {}): HttpResponse {
-  return { kind: 'bytes', status, headers: { 'content-type': 'text/plain; charset=utf-8', ...headers }, chunks: [Buffer.from(text)] };
+export function textResponse(
+  status: number,
+  text: string,
+  headers: Readonly<Record<string, string>> = {},
+): HttpResponse {
+  return {
+    kind: 'bytes',
+    status,
+    headers: { 'content-type': 'text/plain; charset=utf-8', ...headers },
+    chunks: [Buffer.from(text)],
+  };
 }
 
 /** A JSON object. */
 export function jsonResponse(object: unknown): HttpResponse {
-  return { kind: 'bytes', status: 200, headers: { 'content-type': 'application/json' }, chunks: [Buffer.from(JSON.stringify(object))] };
+  return {
+    kind: 'bytes',
+    status: 200,
+    headers: { 'content-type': 'application/json' },
+    chunks: [Buffer.from(JSON.stringify(object))],
+  };
 }
 
 /** An error that answers with this status and text. */

@@ -20,7 +20,10 @@ const cpuPeriodUs = 100_000;
 /** Renders a snapshot. */
 export function cadvisorMetrics({ node, pods, nowMs }: NodeSnapshot): string {
   const families: Families = new Map();
-  const add = (family: Omit<MetricFamily, 'samples'>, sample: Omit<Sample, 'value'> & { readonly value: number | undefined }): void => {
+  const add = (
+    family: Omit<MetricFamily, 'samples'>,
+    sample: Omit<Sample, 'value'> & { readonly value: number | undefined },
+  ): void => {
     const { value } = sample;
     if (value === undefined) return;
     let known = families.get(family.name);
@@ -30,7 +33,10 @@ export function cadvisorMetrics({ node, pods, nowMs }: NodeSnapshot): string {
   const gauge = (name: string, help: string): Omit<MetricFamily, 'samples'> => ({ name, help, type: 'gauge' });
   const counter = (name: string, help: string): Omit<MetricFamily, 'samples'> => ({ name, help, type: 'counter' });
   add(gauge('machine_cpu_cores', 'Number of logical CPU cores.'), { labels: {}, value: node.cpuCount });
-  add(gauge('machine_memory_bytes', 'Amount of memory installed on the machine.'), { labels: {}, value: node.memoryBytes });
+  add(gauge('machine_memory_bytes', 'Amount of memory installed on the machine.'), {
+    labels: {},
+    value: node.memoryBytes,
+  });
   for (const reading of pods) {
     for (const container of reading.usage.containers) {
       for (const [family, value] of containerValues(reading, container, { gauge, counter })) {
@@ -38,7 +44,8 @@ export function cadvisorMetrics({ node, pods, nowMs }: NodeSnapshot): string {
         add(family, { labels: { ...labelsOf(reading, container), ...cpu }, value, timeMs: container.timeMs || nowMs });
       }
     }
-    for (const [family, labels, value] of podValues(reading, { gauge, counter })) add(family, { labels: { ...labelsOf(reading), ...labels }, value, timeMs: nowMs });
+    for (const [family, labels, value] of podValues(reading, { gauge, counter }))
+      add(family, { labels: { ...labelsOf(reading), ...labels }, value, timeMs: nowMs });
   }
   return formatMetrics([...families.values()]);
 }
@@ -51,51 +58,122 @@ interface Kinds {
 /** A pod's own values have empty container, id and image. */
 function labelsOf({ pod, images }: PodReading, container?: ContainerUsage): Labels {
   return {
-    container: container?.name ?? '', id: container?.id ?? `pod${pod.metadata.uid}`, image: container === undefined ? '' : (images.get(container.id) ?? ''),
-    name: container?.id ?? '', namespace: pod.metadata.namespace ?? '', pod: pod.metadata.name ?? '',
+    container: container?.name ?? '',
+    id: container?.id ?? `pod${pod.metadata.uid}`,
+    image: container === undefined ? '' : (images.get(container.id) ?? ''),
+    name: container?.id ?? '',
+    namespace: pod.metadata.namespace ?? '',
+    pod: pod.metadata.name ?? '',
   };
 }
 
-function containerValues({ pod, startedAtMs }: PodReading, usage: ContainerUsage, { gauge, counter }: Kinds): (readonly [Omit<MetricFamily, 'samples'>, number | undefined])[] {
-  const spec = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])].find(({ name }) => name === usage.name);
+function containerValues(
+  { pod, startedAtMs }: PodReading,
+  usage: ContainerUsage,
+  { gauge, counter }: Kinds,
+): (readonly [Omit<MetricFamily, 'samples'>, number | undefined])[] {
+  const spec = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])].find(
+    ({ name }) => name === usage.name,
+  );
   const started = startedAtMs.get(usage.id);
   return [
-    [counter('container_cpu_usage_seconds_total', 'Cumulative cpu time consumed in seconds.'), usage.cpuUsageNs === undefined ? undefined : usage.cpuUsageNs / 1e9],
-    [gauge('container_memory_usage_bytes', 'Current memory usage in bytes, including all memory regardless of when it was accessed'), usage.usageBytes],
+    [
+      counter('container_cpu_usage_seconds_total', 'Cumulative cpu time consumed in seconds.'),
+      usage.cpuUsageNs === undefined ? undefined : usage.cpuUsageNs / 1e9,
+    ],
+    [
+      gauge(
+        'container_memory_usage_bytes',
+        'Current memory usage in bytes, including all memory regardless of when it was accessed',
+      ),
+      usage.usageBytes,
+    ],
     [gauge('container_memory_working_set_bytes', 'Current working set in bytes.'), usage.workingSetBytes],
     [gauge('container_memory_rss', 'Size of RSS in bytes.'), usage.rssBytes],
     [gauge('container_memory_swap', 'Container swap usage in bytes.'), usage.swapBytes],
-    [gauge('container_fs_usage_bytes', 'Number of bytes that are consumed by the container on this filesystem.'), usage.rootfsUsedBytes],
-    [gauge('container_start_time_seconds', 'Start time of the container since unix epoch in seconds.'), started === undefined || started === 0 ? undefined : started / 1000],
+    [
+      gauge('container_fs_usage_bytes', 'Number of bytes that are consumed by the container on this filesystem.'),
+      usage.rootfsUsedBytes,
+    ],
+    [
+      gauge('container_start_time_seconds', 'Start time of the container since unix epoch in seconds.'),
+      started === undefined || started === 0 ? undefined : started / 1000,
+    ],
     [gauge('container_last_seen', 'Last time a container was seen by the exporter'), Math.floor(usage.timeMs / 1000)],
     ...specValues(spec, gauge),
   ];
 }
 
-function specValues(spec: Container | undefined, gauge: Kinds['gauge']): (readonly [Omit<MetricFamily, 'samples'>, number | undefined])[] {
+function specValues(
+  spec: Container | undefined,
+  gauge: Kinds['gauge'],
+): (readonly [Omit<MetricFamily, 'samples'>, number | undefined])[] {
   const { requests = {}, limits = {} } = spec?.resources ?? {};
   const cpuLimit = limits['cpu'];
   return [
-    [gauge('container_spec_cpu_shares', 'CPU share of the container.'), milliCpuToShares(quantityMilliValue(requests['cpu'] ?? limits['cpu'] ?? '0'))],
+    [
+      gauge('container_spec_cpu_shares', 'CPU share of the container.'),
+      milliCpuToShares(quantityMilliValue(requests['cpu'] ?? limits['cpu'] ?? '0')),
+    ],
     [gauge('container_spec_cpu_period', 'CPU period of the container.'), cpuPeriodUs],
-    [gauge('container_spec_cpu_quota', 'CPU quota of the container.'), cpuLimit === undefined ? undefined : milliCpuToQuota(quantityMilliValue(cpuLimit))],
-    [gauge('container_spec_memory_limit_bytes', 'Memory limit for the container.'), limits['memory'] === undefined ? 0 : quantityValue(limits['memory'])],
+    [
+      gauge('container_spec_cpu_quota', 'CPU quota of the container.'),
+      cpuLimit === undefined ? undefined : milliCpuToQuota(quantityMilliValue(cpuLimit)),
+    ],
+    [
+      gauge('container_spec_memory_limit_bytes', 'Memory limit for the container.'),
+      limits['memory'] === undefined ? 0 : quantityValue(limits['memory']),
+    ],
   ];
 }
 
-function podValues({ cgroup, usage }: PodReading, { gauge, counter }: Kinds): (readonly [Omit<MetricFamily, 'samples'>, Labels, number | undefined])[] {
+function podValues(
+  { cgroup, usage }: PodReading,
+  { gauge, counter }: Kinds,
+): (readonly [Omit<MetricFamily, 'samples'>, Labels, number | undefined])[] {
   const network = (usage.interfaces ?? []).flatMap((own) => [
-    [counter('container_network_receive_bytes_total', 'Cumulative count of bytes received'), { interface: own.name }, own.rxBytes] as const,
-    [counter('container_network_receive_errors_total', 'Cumulative count of errors encountered while receiving'), { interface: own.name }, own.rxErrors] as const,
-    [counter('container_network_transmit_bytes_total', 'Cumulative count of bytes transmitted'), { interface: own.name }, own.txBytes] as const,
-    [counter('container_network_transmit_errors_total', 'Cumulative count of errors encountered while transmitting'), { interface: own.name }, own.txErrors] as const,
+    [
+      counter('container_network_receive_bytes_total', 'Cumulative count of bytes received'),
+      { interface: own.name },
+      own.rxBytes,
+    ] as const,
+    [
+      counter('container_network_receive_errors_total', 'Cumulative count of errors encountered while receiving'),
+      { interface: own.name },
+      own.rxErrors,
+    ] as const,
+    [
+      counter('container_network_transmit_bytes_total', 'Cumulative count of bytes transmitted'),
+      { interface: own.name },
+      own.txBytes,
+    ] as const,
+    [
+      counter('container_network_transmit_errors_total', 'Cumulative count of errors encountered while transmitting'),
+      { interface: own.name },
+      own.txErrors,
+    ] as const,
   ]);
   return [
-    [counter('container_cpu_usage_seconds_total', 'Cumulative cpu time consumed in seconds.'), { cpu: 'total' }, cgroup === undefined ? undefined : cgroup.cpuUsageNs / 1e9],
-    [gauge('container_memory_usage_bytes', 'Current memory usage in bytes, including all memory regardless of when it was accessed'), {}, cgroup?.memoryUsageBytes],
+    [
+      counter('container_cpu_usage_seconds_total', 'Cumulative cpu time consumed in seconds.'),
+      { cpu: 'total' },
+      cgroup === undefined ? undefined : cgroup.cpuUsageNs / 1e9,
+    ],
+    [
+      gauge(
+        'container_memory_usage_bytes',
+        'Current memory usage in bytes, including all memory regardless of when it was accessed',
+      ),
+      {},
+      cgroup?.memoryUsageBytes,
+    ],
     [gauge('container_memory_working_set_bytes', 'Current working set in bytes.'), {}, cgroup?.memoryWorkingSetBytes],
     [gauge('container_memory_rss', 'Size of RSS in bytes.'), {}, cgroup?.memoryRssBytes],
-    [gauge('container_processes', 'Number of processes running inside the container.'), {}, usage.processes ?? cgroup?.pids],
+    [
+      gauge('container_processes', 'Number of processes running inside the container.'),
+      {},
+      usage.processes ?? cgroup?.pids,
+    ],
     ...network,
   ];
 }

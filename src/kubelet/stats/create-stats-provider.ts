@@ -65,7 +65,9 @@ export function createStatsProvider(deps: StatsProviderDeps, config: StatsProvid
       const now = await snapshot();
       rates.forgetBefore(now.nowMs - forgetRatesMs);
       const space = onlyCpuAndMemory ? undefined : await readSpace({ config, files, runtime });
-      const pods = await Promise.all(now.pods.map(async (pod) => podSummary(await readPod({ now, pod, space, disk, config }), rates)));
+      const pods = await Promise.all(
+        now.pods.map(async (pod) => podSummary(await readPod({ now, pod, space, disk, config }), rates)),
+      );
       disk.keepOnly(new Set(now.pods.map(({ pod }) => pod.metadata.uid ?? '')));
       return { node: nodeSummary({ nodeName: deps.host.nodeName, startTime, now, space, rates }), pods };
     },
@@ -86,7 +88,11 @@ interface Space {
   readonly imageFs?: Omit<FsStats, 'time'>;
 }
 
-async function readSpace(of: { config: StatsProviderConfig; files: Platform['files']; runtime: RuntimeUsage }): Promise<Space> {
+async function readSpace(of: {
+  config: StatsProviderConfig;
+  files: Platform['files'];
+  runtime: RuntimeUsage;
+}): Promise<Space> {
   const [node, imageFs] = await Promise.all([of.files.statFileSystem(of.config.kubeletRoot), of.runtime.imageFs()]);
   return { node, ...(imageFs === undefined ? {} : { imageFs }) };
 }
@@ -107,8 +113,12 @@ async function readPod({ now, pod, space, disk, config }: PodOrder): Promise<Pod
   // A volume that cannot be measured must not hide everything else of the node.
   const volumes = await disk.volumes(pod.pod).catch(() => undefined);
   return {
-    ...pod, nowMs: now.nowMs, logs, disk: space.node,
-    ...(volumes === undefined ? {} : { volumes }), ...(space.imageFs === undefined ? {} : { imageFs: space.imageFs }),
+    ...pod,
+    nowMs: now.nowMs,
+    logs,
+    disk: space.node,
+    ...(volumes === undefined ? {} : { volumes }),
+    ...(space.imageFs === undefined ? {} : { imageFs: space.imageFs }),
   };
 }
 
@@ -123,17 +133,34 @@ interface NodeOrder {
 function nodeSummary({ nodeName, startTime, now, space, rates }: NodeOrder): NodeStats {
   const { node, allPods, nowMs } = now;
   const time = formatTime(nowMs);
-  const podsContainer = allPods === undefined ? [] : [{ name: 'pods', startTime, cpu: cpuStats({ key: 'pods', timeMs: nowMs, usageNs: allPods.cpuUsageNs }, rates), memory: cgroupMemory(allPods, nowMs) }];
+  const podsContainer =
+    allPods === undefined
+      ? []
+      : [
+          {
+            name: 'pods',
+            startTime,
+            cpu: cpuStats({ key: 'pods', timeMs: nowMs, usageNs: allPods.cpuUsageNs }, rates),
+            memory: cgroupMemory(allPods, nowMs),
+          },
+        ];
   const main = node.interfaces.find(({ name }) => name === node.defaultInterface);
-  const used = (disk: Space['node']): object => ({ usedBytes: disk.totalBytes - disk.availableBytes, inodesUsed: disk.totalInodes - disk.availableInodes });
+  const used = (disk: Space['node']): object => ({
+    usedBytes: disk.totalBytes - disk.availableBytes,
+    inodesUsed: disk.totalInodes - disk.availableInodes,
+  });
   return {
     nodeName,
     startTime,
     systemContainers: podsContainer,
-    ...(node.cpuUsageNs === undefined ? {} : { cpu: cpuStats({ key: 'node', timeMs: nowMs, usageNs: node.cpuUsageNs }, rates) }),
+    ...(node.cpuUsageNs === undefined
+      ? {}
+      : { cpu: cpuStats({ key: 'node', timeMs: nowMs, usageNs: node.cpuUsageNs }, rates) }),
     memory: { time, ...node.memory },
     ...(space === undefined ? {} : { fs: { time, ...spaceOf(space.node), ...used(space.node) } }),
-    ...(space?.imageFs === undefined ? {} : { runtime: { imageFs: { time, ...space.imageFs }, containerFs: { time, ...space.imageFs } } }),
+    ...(space?.imageFs === undefined
+      ? {}
+      : { runtime: { imageFs: { time, ...space.imageFs }, containerFs: { time, ...space.imageFs } } }),
     ...(main === undefined ? {} : { network: { time, ...main, interfaces: node.interfaces } }),
     rlimit: { time, maxpid: node.maxPid, curproc: node.processes },
   };

@@ -31,7 +31,12 @@ interface Measured {
 }
 
 /** Makes the measurer. */
-export function createDiskUsage(deps: { readonly clock: Clock; readonly files: Files; readonly log: Log; readonly volumes: Pick<VolumeManager, 'volumeStats'> }): DiskUsage {
+export function createDiskUsage(deps: {
+  readonly clock: Clock;
+  readonly files: Files;
+  readonly log: Log;
+  readonly volumes: Pick<VolumeManager, 'volumeStats'>;
+}): DiskUsage {
   const { clock, files } = deps;
   const known = new Map<string, Measured>();
   const running = new Map<string, Promise<VolumeUses>>();
@@ -39,7 +44,9 @@ export function createDiskUsage(deps: { readonly clock: Clock; readonly files: F
 
   function measure(uid: string): Promise<VolumeUses> {
     const mine = line.then(() => deps.volumes.volumeStats(uid));
-    line = mine.catch((error: unknown) => deps.log.warn('Failed to calculate volume metrics', { podUID: uid, err: error }));
+    line = mine.catch((error: unknown) =>
+      deps.log.warn('Failed to calculate volume metrics', { podUID: uid, err: error }),
+    );
     return mine.then((uses) => {
       known.set(uid, { atMs: clock.monotonicMs(), uses });
       return uses;

@@ -24,7 +24,12 @@ export async function readNodeUsage(platform: Pick<Platform, 'files' | 'host'>):
   const { files, host } = platform;
   const read = async (path: string): Promise<string> => ((await files.exists(path)) ? files.readText(path) : '');
   const [info, memory, processes, stat, devices, routes] = await Promise.all([
-    host.info(), host.memory(), host.processCount(), read('/proc/stat'), read('/proc/net/dev'), read('/proc/net/route'),
+    host.info(),
+    host.memory(),
+    host.processCount(),
+    read('/proc/stat'),
+    read('/proc/net/dev'),
+    read('/proc/net/route'),
   ]);
   const cpuUsageNs = busyNanoseconds(stat);
   const defaultInterface = defaultRouteInterface(routes);
@@ -54,7 +59,15 @@ export function parseInterfaces(text: string): InterfaceStats[] {
     const match = /^\s*([^:\s]+):\s*(.*)$/.exec(line);
     if (match === null || match[1] === 'lo') return [];
     const counters = match[2]!.trim().split(/\s+/).map(Number);
-    return [{ name: match[1]!, rxBytes: counters[0]!, rxErrors: counters[2]!, txBytes: counters[8]!, txErrors: counters[10]! }];
+    return [
+      {
+        name: match[1]!,
+        rxBytes: counters[0]!,
+        rxErrors: counters[2]!,
+        txBytes: counters[8]!,
+        txErrors: counters[10]!,
+      },
+    ];
   });
 }
 

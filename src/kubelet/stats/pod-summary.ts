@@ -37,73 +37,126 @@ export function podSummary(readings: PodReadings, rates: UsageRates): PodStats {
     startTime: pod.status?.startTime ?? pod.metadata.creationTimestamp ?? time,
     containers,
     ...podCpuAndMemory(readings, rates),
-    ...(usage.interfaces === undefined ? {} : { network: { time, ...usage.interfaces[0]!, interfaces: usage.interfaces } }),
+    ...(usage.interfaces === undefined
+      ? {}
+      : { network: { time, ...usage.interfaces[0]!, interfaces: usage.interfaces } }),
     ...(volume === undefined ? {} : { volume }),
-    ...(readings.disk === undefined ? {} : { 'ephemeral-storage': ephemeralStorage(readings, containers, readings.disk) }),
+    ...(readings.disk === undefined
+      ? {}
+      : { 'ephemeral-storage': ephemeralStorage(readings, containers, readings.disk) }),
     ...(usage.processes === undefined ? {} : { process_stats: { process_count: usage.processes } }),
   };
 }
 
 /** From the pod's cgroup, which knows what left its containers too; else the sum of the containers. */
-function podCpuAndMemory({ pod, usage, cgroup, nowMs }: PodReadings, rates: UsageRates): { cpu?: CpuStats; memory?: MemoryStats } {
+function podCpuAndMemory(
+  { pod, usage, cgroup, nowMs }: PodReadings,
+  rates: UsageRates,
+): { cpu?: CpuStats; memory?: MemoryStats } {
   const key = `pod/${pod.metadata.uid}`;
-  if (cgroup !== undefined) return { cpu: cpuStats({ key, timeMs: nowMs, usageNs: cgroup.cpuUsageNs }, rates), memory: cgroupMemory(cgroup, nowMs) };
+  if (cgroup !== undefined)
+    return {
+      cpu: cpuStats({ key, timeMs: nowMs, usageNs: cgroup.cpuUsageNs }, rates),
+      memory: cgroupMemory(cgroup, nowMs),
+    };
   if (usage.containers.length === 0) return {};
-  const sum = (read: (container: ContainerUsage) => number | undefined): number => usage.containers.reduce((total, own) => total + (read(own) ?? 0), 0);
-  const memory = { time: formatTime(nowMs), workingSetBytes: sum((own) => own.workingSetBytes), usageBytes: sum((own) => own.usageBytes), rssBytes: sum((own) => own.rssBytes) };
+  const sum = (read: (container: ContainerUsage) => number | undefined): number =>
+    usage.containers.reduce((total, own) => total + (read(own) ?? 0), 0);
+  const memory = {
+    time: formatTime(nowMs),
+    workingSetBytes: sum((own) => own.workingSetBytes),
+    usageBytes: sum((own) => own.usageBytes),
+    rssBytes: sum((own) => own.rssBytes),
+  };
   return { cpu: cpuStats({ key, timeMs: nowMs, usageNs: sum((own) => own.cpuUsageNs) }, rates), memory };
 }
 
 /** Memory of a cgroup. */
 export function cgroupMemory(stats: CgroupStats, nowMs: number): MemoryStats {
   return {
-    time: formatTime(nowMs), usageBytes: stats.memoryUsageBytes, workingSetBytes: stats.memoryWorkingSetBytes, rssBytes: stats.memoryRssBytes,
-    pageFaults: stats.pageFaults, majorPageFaults: stats.majorPageFaults,
+    time: formatTime(nowMs),
+    usageBytes: stats.memoryUsageBytes,
+    workingSetBytes: stats.memoryWorkingSetBytes,
+    rssBytes: stats.memoryRssBytes,
+    pageFaults: stats.pageFaults,
+    majorPageFaults: stats.majorPageFaults,
   };
 }
 
 /** CPU time, and its rate once there are two readings. */
-export function cpuStats(of: { readonly key: string; readonly timeMs: number; readonly usageNs: number }, rates: UsageRates): CpuStats {
+export function cpuStats(
+  of: { readonly key: string; readonly timeMs: number; readonly usageNs: number },
+  rates: UsageRates,
+): CpuStats {
   const usageNanoCores = rates.rate(of.key, of.timeMs, of.usageNs);
-  return { time: formatTime(of.timeMs), ...(usageNanoCores === undefined ? {} : { usageNanoCores }), usageCoreNanoSeconds: of.usageNs };
+  return {
+    time: formatTime(of.timeMs),
+    ...(usageNanoCores === undefined ? {} : { usageNanoCores }),
+    usageCoreNanoSeconds: of.usageNs,
+  };
 }
 
 function containerStats(container: ContainerUsage, readings: PodReadings, rates: UsageRates): ContainerStats {
   const timeMs = container.timeMs || readings.nowMs;
   const time = formatTime(timeMs);
   const { cpuUsageNs, workingSetBytes, usageBytes, rssBytes, availableBytes, pageFaults, majorPageFaults } = container;
-  const memory = Object.fromEntries(Object.entries({ availableBytes, usageBytes, workingSetBytes, rssBytes, pageFaults, majorPageFaults }).filter(([, value]) => value !== undefined));
+  const memory = Object.fromEntries(
+    Object.entries({ availableBytes, usageBytes, workingSetBytes, rssBytes, pageFaults, majorPageFaults }).filter(
+      ([, value]) => value !== undefined,
+    ),
+  );
   const logs = readings.logs?.get(container.name);
   return {
     name: container.name,
     startTime: formatTime(readings.startedAtMs.get(container.id) ?? readings.nowMs),
-    ...(cpuUsageNs === undefined ? {} : { cpu: cpuStats({ key: `container/${container.id}`, timeMs, usageNs: cpuUsageNs }, rates) }),
+    ...(cpuUsageNs === undefined
+      ? {}
+      : { cpu: cpuStats({ key: `container/${container.id}`, timeMs, usageNs: cpuUsageNs }, rates) }),
     ...(workingSetBytes === undefined ? {} : { memory: { time, ...memory } }),
     ...(readings.disk === undefined ? {} : { rootfs: rootfsStats(container, readings, time) }),
-    ...(readings.disk === undefined || logs === undefined ? {} : { logs: { ...spaceOf(readings.disk), time, usedBytes: logs.bytes, inodesUsed: logs.files } }),
+    ...(readings.disk === undefined || logs === undefined
+      ? {}
+      : { logs: { ...spaceOf(readings.disk), time, usedBytes: logs.bytes, inodesUsed: logs.files } }),
   };
 }
 
 function rootfsStats(container: ContainerUsage, { imageFs, disk }: PodReadings, time: string): FsStats {
   const { availableBytes, capacityBytes, inodes, inodesFree } = imageFs ?? spaceOf(disk!);
-  const space = Object.fromEntries(Object.entries({ availableBytes, capacityBytes, inodes, inodesFree }).filter(([, value]) => value !== undefined));
+  const space = Object.fromEntries(
+    Object.entries({ availableBytes, capacityBytes, inodes, inodesFree }).filter(([, value]) => value !== undefined),
+  );
   return {
-    time, ...space,
+    time,
+    ...space,
     ...(container.rootfsUsedBytes === undefined ? {} : { usedBytes: container.rootfsUsedBytes }),
     ...(container.rootfsInodesUsed === undefined ? {} : { inodesUsed: container.rootfsInodesUsed }),
   };
 }
 
 /** Space of a file system. */
-export function spaceOf(disk: FileSystemStat): Required<Pick<FsStats, 'availableBytes' | 'capacityBytes' | 'inodes' | 'inodesFree'>> {
-  return { availableBytes: disk.availableBytes, capacityBytes: disk.totalBytes, inodes: disk.totalInodes, inodesFree: disk.availableInodes };
+export function spaceOf(
+  disk: FileSystemStat,
+): Required<Pick<FsStats, 'availableBytes' | 'capacityBytes' | 'inodes' | 'inodesFree'>> {
+  return {
+    availableBytes: disk.availableBytes,
+    capacityBytes: disk.totalBytes,
+    inodes: disk.totalInodes,
+    inodesFree: disk.availableInodes,
+  };
 }
 
 function volumeStats(pod: Pod, uses: NonNullable<PodReadings['volumes']>, time: string): VolumeStats[] {
   return [...uses].map(([name, use]) => {
     const volume = pod.spec?.volumes?.find((candidate) => candidate.name === name);
-    const claim = volume?.persistentVolumeClaim?.claimName ?? (volume?.ephemeral === undefined ? undefined : `${pod.metadata.name}-${name}`);
-    return { time, ...use, name, ...(claim === undefined ? {} : { pvcRef: { name: claim, namespace: pod.metadata.namespace ?? '' } }) };
+    const claim =
+      volume?.persistentVolumeClaim?.claimName ??
+      (volume?.ephemeral === undefined ? undefined : `${pod.metadata.name}-${name}`);
+    return {
+      time,
+      ...use,
+      name,
+      ...(claim === undefined ? {} : { pvcRef: { name: claim, namespace: pod.metadata.namespace ?? '' } }),
+    };
   });
 }
 
@@ -117,7 +170,8 @@ function ephemeralStorage(readings: PodReadings, containers: readonly ContainerS
   }
   for (const [name, use] of readings.volumes ?? []) {
     const volume = readings.pod.spec?.volumes?.find((candidate) => candidate.name === name);
-    const onDisk = volume?.configMap !== undefined || (volume?.emptyDir !== undefined && (volume.emptyDir.medium ?? '') === '');
+    const onDisk =
+      volume?.configMap !== undefined || (volume?.emptyDir !== undefined && (volume.emptyDir.medium ?? '') === '');
     if (!onDisk) continue;
     usedBytes += use.usedBytes;
     inodesUsed += use.inodesUsed;

@@ -7,31 +7,97 @@ type Labels = Readonly<Record<string, string>>;
 /** Renders a snapshot; undefined: it could not be taken, which the error metric tells. */
 export function resourceMetrics(snapshot: NodeSnapshot | undefined): string {
   const families: MetricFamily[] = [
-    { name: 'resource_scrape_error', help: '[STABLE] 1 if there was an error while getting container metrics, 0 otherwise', type: 'gauge', samples: [{ labels: {}, value: snapshot === undefined ? 1 : 0 }] },
+    {
+      name: 'resource_scrape_error',
+      help: '[STABLE] 1 if there was an error while getting container metrics, 0 otherwise',
+      type: 'gauge',
+      samples: [{ labels: {}, value: snapshot === undefined ? 1 : 0 }],
+    },
   ];
   if (snapshot === undefined) return formatMetrics(families);
   const { node, nowMs, pods } = snapshot;
-  const sample = (labels: Labels, value: number | undefined, timeMs = nowMs): Sample[] => (value === undefined ? [] : [{ labels, value, timeMs }]);
-  const ofContainers = (read: (container: (typeof pods)[number]['usage']['containers'][number], pod: (typeof pods)[number]) => number | undefined, timed = true): Sample[] =>
+  const sample = (labels: Labels, value: number | undefined, timeMs = nowMs): Sample[] =>
+    value === undefined ? [] : [{ labels, value, timeMs }];
+  const ofContainers = (
+    read: (
+      container: (typeof pods)[number]['usage']['containers'][number],
+      pod: (typeof pods)[number],
+    ) => number | undefined,
+    timed = true,
+  ): Sample[] =>
     pods.flatMap((pod) =>
       pod.usage.containers.flatMap((container) => {
         const { name = '', namespace = '' } = pod.pod.metadata;
-        const samples = sample({ container: container.name, namespace, pod: name }, read(container, pod), container.timeMs || nowMs);
+        const samples = sample(
+          { container: container.name, namespace, pod: name },
+          read(container, pod),
+          container.timeMs || nowMs,
+        );
         return timed ? samples : samples.map(({ labels, value }) => ({ labels, value }));
       }),
     );
   const ofPods = (read: (pod: (typeof pods)[number]) => number | undefined): Sample[] =>
-    pods.flatMap((pod) => sample({ namespace: pod.pod.metadata.namespace ?? '', pod: pod.pod.metadata.name ?? '' }, read(pod)));
+    pods.flatMap((pod) =>
+      sample({ namespace: pod.pod.metadata.namespace ?? '', pod: pod.pod.metadata.name ?? '' }, read(pod)),
+    );
   const seconds = (ns: number | undefined): number | undefined => (ns === undefined ? undefined : ns / 1e9);
   families.push(
-    { name: 'node_cpu_usage_seconds_total', help: '[STABLE] Cumulative cpu time consumed by the node in core-seconds', type: 'counter', samples: sample({}, seconds(node.cpuUsageNs)) },
-    { name: 'node_memory_working_set_bytes', help: '[STABLE] Current working set of the node in bytes', type: 'gauge', samples: sample({}, node.memory.workingSetBytes) },
-    { name: 'container_cpu_usage_seconds_total', help: '[STABLE] Cumulative cpu time consumed by the container in core-seconds', type: 'counter', samples: ofContainers(({ cpuUsageNs }) => seconds(cpuUsageNs)) },
-    { name: 'container_memory_working_set_bytes', help: '[STABLE] Current working set of the container in bytes', type: 'gauge', samples: ofContainers(({ workingSetBytes }) => workingSetBytes) },
-    { name: 'container_swap_usage_bytes', help: '[ALPHA] Current amount of the container swap usage in bytes. Reported only on non-windows systems', type: 'gauge', samples: ofContainers(({ swapBytes }) => swapBytes) },
-    { name: 'container_start_time_seconds', help: '[STABLE] Start time of the container since unix epoch in seconds', type: 'gauge', samples: ofContainers(({ id }, pod) => { const ms = pod.startedAtMs.get(id); return ms === undefined || ms === 0 ? undefined : ms / 1000; }, false) },
-    { name: 'pod_cpu_usage_seconds_total', help: '[STABLE] Cumulative cpu time consumed by the pod in core-seconds', type: 'counter', samples: ofPods(({ cgroup, usage }) => seconds(cgroup?.cpuUsageNs ?? sum(usage.containers.map(({ cpuUsageNs }) => cpuUsageNs)))) },
-    { name: 'pod_memory_working_set_bytes', help: '[STABLE] Current working set of the pod in bytes', type: 'gauge', samples: ofPods(({ cgroup, usage }) => cgroup?.memoryWorkingSetBytes ?? sum(usage.containers.map(({ workingSetBytes }) => workingSetBytes))) },
+    {
+      name: 'node_cpu_usage_seconds_total',
+      help: '[STABLE] Cumulative cpu time consumed by the node in core-seconds',
+      type: 'counter',
+      samples: sample({}, seconds(node.cpuUsageNs)),
+    },
+    {
+      name: 'node_memory_working_set_bytes',
+      help: '[STABLE] Current working set of the node in bytes',
+      type: 'gauge',
+      samples: sample({}, node.memory.workingSetBytes),
+    },
+    {
+      name: 'container_cpu_usage_seconds_total',
+      help: '[STABLE] Cumulative cpu time consumed by the container in core-seconds',
+      type: 'counter',
+      samples: ofContainers(({ cpuUsageNs }) => seconds(cpuUsageNs)),
+    },
+    {
+      name: 'container_memory_working_set_bytes',
+      help: '[STABLE] Current working set of the container in bytes',
+      type: 'gauge',
+      samples: ofContainers(({ workingSetBytes }) => workingSetBytes),
+    },
+    {
+      name: 'container_swap_usage_bytes',
+      help: '[ALPHA] Current amount of the container swap usage in bytes. Reported only on non-windows systems',
+      type: 'gauge',
+      samples: ofContainers(({ swapBytes }) => swapBytes),
+    },
+    {
+      name: 'container_start_time_seconds',
+      help: '[STABLE] Start time of the container since unix epoch in seconds',
+      type: 'gauge',
+      samples: ofContainers(({ id }, pod) => {
+        const ms = pod.startedAtMs.get(id);
+        return ms === undefined || ms === 0 ? undefined : ms / 1000;
+      }, false),
+    },
+    {
+      name: 'pod_cpu_usage_seconds_total',
+      help: '[STABLE] Cumulative cpu time consumed by the pod in core-seconds',
+      type: 'counter',
+      samples: ofPods(({ cgroup, usage }) =>
+        seconds(cgroup?.cpuUsageNs ?? sum(usage.containers.map(({ cpuUsageNs }) => cpuUsageNs))),
+      ),
+    },
+    {
+      name: 'pod_memory_working_set_bytes',
+      help: '[STABLE] Current working set of the pod in bytes',
+      type: 'gauge',
+      samples: ofPods(
+        ({ cgroup, usage }) =>
+          cgroup?.memoryWorkingSetBytes ?? sum(usage.containers.map(({ workingSetBytes }) => workingSetBytes)),
+      ),
+    },
   );
   return formatMetrics(families);
 }

@@ -44,7 +44,13 @@ export interface RuntimeUsage {
 }
 
 /** Makes the reader. */
-export function createRuntimeUsage({ cri, files }: { readonly cri: CriRuntime; readonly files: Platform['files'] }): RuntimeUsage {
+export function createRuntimeUsage({
+  cri,
+  files,
+}: {
+  readonly cri: CriRuntime;
+  readonly files: Platform['files'];
+}): RuntimeUsage {
   let tellsPods = true;
   async function sandboxes(): Promise<readonly PodSandboxStats[]> {
     if (!tellsPods) return [];
@@ -67,8 +73,12 @@ export function createRuntimeUsage({ cri, files }: { readonly cri: CriRuntime; r
       if (system === undefined || mountpoint === undefined || !(await files.exists(mountpoint))) return undefined;
       const space = await files.statFileSystem(mountpoint);
       return {
-        availableBytes: space.availableBytes, capacityBytes: space.totalBytes, inodes: space.totalInodes, inodesFree: space.availableInodes,
-        ...given('usedBytes', system.usedBytes), ...given('inodesUsed', system.inodesUsed),
+        availableBytes: space.availableBytes,
+        capacityBytes: space.totalBytes,
+        inodes: space.totalInodes,
+        inodesFree: space.availableInodes,
+        ...given('usedBytes', system.usedBytes),
+        ...given('inodesUsed', system.inodesUsed),
       };
     },
   };
@@ -84,7 +94,8 @@ function newestRuns(all: readonly CriContainerStats[]): readonly CriContainerSta
     const { labels = {}, metadata } = stats.attributes ?? {};
     const key = `${labels[podUidLabel]}/${labels[containerNameLabel]}`;
     const known = newest.get(key);
-    if (known === undefined || (metadata?.attempt ?? 0) >= (known.attributes?.metadata?.attempt ?? 0)) newest.set(key, stats);
+    if (known === undefined || (metadata?.attempt ?? 0) >= (known.attributes?.metadata?.attempt ?? 0))
+      newest.set(key, stats);
   }
   return [...newest.values()];
 }
@@ -104,9 +115,22 @@ function byPod(containers: readonly CriContainerStats[], sandboxes: readonly Pod
     const uid = attributes?.labels[podUidLabel];
     if (uid === undefined || linux === undefined) continue;
     const { network, process } = linux;
-    const all = [...(network?.defaultInterface === undefined ? [] : [network.defaultInterface]), ...(network?.interfaces ?? [])];
-    const interfaces = all.map((own) => ({ name: own.name, ...given('rxBytes', own.rxBytes), ...given('rxErrors', own.rxErrors), ...given('txBytes', own.txBytes), ...given('txErrors', own.txErrors) }));
-    pods.set(uid, { ...podOf(uid), ...(interfaces.length === 0 ? {} : { interfaces }), ...(process?.processCount === undefined ? {} : { processes: Number(process.processCount.value) }) });
+    const all = [
+      ...(network?.defaultInterface === undefined ? [] : [network.defaultInterface]),
+      ...(network?.interfaces ?? []),
+    ];
+    const interfaces = all.map((own) => ({
+      name: own.name,
+      ...given('rxBytes', own.rxBytes),
+      ...given('rxErrors', own.rxErrors),
+      ...given('txBytes', own.txBytes),
+      ...given('txErrors', own.txErrors),
+    }));
+    pods.set(uid, {
+      ...podOf(uid),
+      ...(interfaces.length === 0 ? {} : { interfaces }),
+      ...(process?.processCount === undefined ? {} : { processes: Number(process.processCount.value) }),
+    });
   }
   return pods;
 }

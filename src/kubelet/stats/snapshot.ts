@@ -46,7 +46,9 @@ export async function takeSnapshot(deps: SnapshotDeps): Promise<NodeSnapshot> {
     const cgroup = await statsOf(platform.cgroups, podCgroups.cgroupName(pod));
     const containers = host.podStatus(uid)?.containers ?? [];
     pods.push({
-      pod, usage, ...(cgroup === undefined ? {} : { cgroup }),
+      pod,
+      usage,
+      ...(cgroup === undefined ? {} : { cgroup }),
       startedAtMs: new Map(containers.map(({ id, startedAtMs }) => [id, startedAtMs])),
       images: new Map(containers.map(({ id, image }) => [id, image])),
     });

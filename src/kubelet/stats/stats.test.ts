@@ -13,32 +13,64 @@ import { createUsageRates } from './usage-rates.ts';
 
 const pod: Pod = {
   metadata: { name: 'web', namespace: 'default', uid: 'u1' },
-  spec: { containers: [{ name: 'app', resources: { limits: { cpu: '500m', memory: '64Mi' } } }], volumes: [{ name: 'scratch', emptyDir: {} }, { name: 'data', persistentVolumeClaim: { claimName: 'claim' } }] },
+  spec: {
+    containers: [{ name: 'app', resources: { limits: { cpu: '500m', memory: '64Mi' } } }],
+    volumes: [
+      { name: 'scratch', emptyDir: {} },
+      { name: 'data', persistentVolumeClaim: { claimName: 'claim' } },
+    ],
+  },
   status: { startTime: '2026-01-01T00:00:00Z' },
 };
 
 async function createFixture(options: { podStats?: boolean } = {}) {
   const platform = createSimPlatform();
   const state = { cpuNs: 5e9, podStatsAsked: 0, volumesAsked: 0, broken: false };
-  const attributes = (attempt: number) => ({ id: `c${attempt}`, metadata: { name: 'app', attempt }, labels: { 'io.kubernetes.pod.uid': 'u1', 'io.kubernetes.container.name': 'app' }, annotations: {} });
+  const attributes = (attempt: number) => ({
+    id: `c${attempt}`,
+    metadata: { name: 'app', attempt },
+    labels: { 'io.kubernetes.pod.uid': 'u1', 'io.kubernetes.container.name': 'app' },
+    annotations: {},
+  });
   const cri = {
     runtime: {
       async listContainerStats() {
         if (state.broken) throw new CriError('Unavailable', 'gone');
         const timestampMs = platform.clock.nowMs();
         const of = (attempt: number, cpuNs: number) => ({
-          attributes: attributes(attempt), cpu: { timestampMs, usageCoreNanoSeconds: { value: cpuNs } },
-          memory: { timestampMs, workingSetBytes: { value: 1000 }, usageBytes: { value: 2000 } }, writableLayer: { timestampMs, usedBytes: { value: 300 }, inodesUsed: { value: 3 } },
+          attributes: attributes(attempt),
+          cpu: { timestampMs, usageCoreNanoSeconds: { value: cpuNs } },
+          memory: { timestampMs, workingSetBytes: { value: 1000 }, usageBytes: { value: 2000 } },
+          writableLayer: { timestampMs, usedBytes: { value: 300 }, inodesUsed: { value: 3 } },
         });
         return { stats: [of(1, state.cpuNs), of(0, 1)] };
       },
       async listPodSandboxStats() {
         state.podStatsAsked++;
         if (options.podStats !== true) throw new CriError('Unimplemented', 'no');
-        return { stats: [{ attributes: { id: 's', labels: { 'io.kubernetes.pod.uid': 'u1' }, annotations: {} }, linux: { containers: [], process: { timestampMs: 0, processCount: { value: 7 } }, network: { timestampMs: 0, interfaces: [], defaultInterface: { name: 'eth0', rxBytes: { value: 11 }, txBytes: { value: 22 } } } } }] };
+        return {
+          stats: [
+            {
+              attributes: { id: 's', labels: { 'io.kubernetes.pod.uid': 'u1' }, annotations: {} },
+              linux: {
+                containers: [],
+                process: { timestampMs: 0, processCount: { value: 7 } },
+                network: {
+                  timestampMs: 0,
+                  interfaces: [],
+                  defaultInterface: { name: 'eth0', rxBytes: { value: 11 }, txBytes: { value: 22 } },
+                },
+              },
+            },
+          ],
+        };
       },
     },
-    images: { imageFsInfo: async () => ({ imageFilesystems: [{ timestampMs: 0, fsId: { mountpoint: '/' }, usedBytes: { value: 12_345 } }] }) },
+    images: {
+      imageFsInfo: async () => ({
+        imageFilesystems: [{ timestampMs: 0, fsId: { mountpoint: '/' }, usedBytes: { value: 12_345 } }],
+      }),
+    },
   } as unknown as CriRuntime;
   await platform.files.makeDir('/var/lib/kubelet');
   await platform.files.makeDir('/logs/default_web_u1/app');
@@ -46,16 +78,37 @@ async function createFixture(options: { podStats?: boolean } = {}) {
   await platform.files.makeDir('/proc/net');
   await platform.files.writeFile('/proc/stat', 'cpu  100 0 100 5000 10 0 0 0 0 0\ncpu0 1 1 1\n');
   await platform.cgroups.create('/kubepods/podu1', {});
-  const use = (usedBytes: number) => ({ usedBytes, capacityBytes: 0, availableBytes: 0, inodes: 0, inodesUsed: 1, inodesFree: 0 });
-  const status = { containers: [{ id: 'c1', image: 'img', startedAtMs: 1_767_225_600_000 }] as unknown as ContainerStatus[] };
+  const use = (usedBytes: number) => ({
+    usedBytes,
+    capacityBytes: 0,
+    availableBytes: 0,
+    inodes: 0,
+    inodesUsed: 1,
+    inodesFree: 0,
+  });
+  const status = {
+    containers: [{ id: 'c1', image: 'img', startedAtMs: 1_767_225_600_000 }] as unknown as ContainerStatus[],
+  };
   const provider = createStatsProvider(
     {
-      cri, platform,
-      host: { nodeName: 'node-1', pods: () => [pod], podStatus: () => status as never, podByName: () => pod, podByUid: () => pod, healthProblems: () => [], configz: () => ({}) },
+      cri,
+      platform,
+      host: {
+        nodeName: 'node-1',
+        pods: () => [pod],
+        podStatus: () => status as never,
+        podByName: () => pod,
+        podByUid: () => pod,
+        healthProblems: () => [],
+        configz: () => ({}),
+      },
       volumes: {
         async volumeStats() {
           state.volumesAsked++;
-          return new Map([['scratch', use(4000)], ['data', use(9000)]]);
+          return new Map([
+            ['scratch', use(4000)],
+            ['data', use(9000)],
+          ]);
         },
       },
       podCgroups: { rootName: '/kubepods', cgroupName: () => '/kubepods/podu1' },
@@ -90,10 +143,19 @@ test('the summary: newest run, rates from the second reading on, ephemeral stora
   assert.equal(now!.containers[0]!.memory!.workingSetBytes, 1000);
   assert.deepEqual([now!.containers[0]!.rootfs!.usedBytes, now!.containers[0]!.logs!.usedBytes], [300, 50]);
   assert.equal(now!['ephemeral-storage']!.usedBytes, 300 + 50 + 4000);
-  assert.deepEqual(now!.volume!.map(({ name, pvcRef }) => [name, pvcRef?.name]), [['scratch', undefined], ['data', 'claim']]);
+  assert.deepEqual(
+    now!.volume!.map(({ name, pvcRef }) => [name, pvcRef?.name]),
+    [
+      ['scratch', undefined],
+      ['data', 'claim'],
+    ],
+  );
   assert.deepEqual([now!.network!.rxBytes, now!.process_stats!.process_count], [11, 7]);
   assert.equal(now!.startTime, '2026-01-01T00:00:00Z');
-  assert.deepEqual([node.cpu!.usageNanoCores, node.runtime!.imageFs!.usedBytes, node.systemContainers![0]!.name], [1e9, 12_345, 'pods']);
+  assert.deepEqual(
+    [node.cpu!.usageNanoCores, node.runtime!.imageFs!.usedBytes, node.systemContainers![0]!.name],
+    [1e9, 12_345, 'pods'],
+  );
   assert.ok(node.fs!.capacityBytes! > 0 && node.memory!.workingSetBytes! > 0);
 });
 
@@ -112,7 +174,10 @@ test('askers within a second share a reading; volumes are measured once a minute
 test('CPU and memory alone', async () => {
   const { provider, state } = await createFixture();
   const { node, pods } = await provider.summary({ onlyCpuAndMemory: true });
-  assert.deepEqual([node.fs, pods[0]!.volume, pods[0]!.containers[0]!.rootfs, state.volumesAsked], [undefined, undefined, undefined, 0]);
+  assert.deepEqual(
+    [node.fs, pods[0]!.volume, pods[0]!.containers[0]!.rootfs, state.volumesAsked],
+    [undefined, undefined, undefined, 0],
+  );
 });
 
 test('resource metrics, with times, and an error told by a metric', async () => {
@@ -123,16 +188,20 @@ test('resource metrics, with times, and an error told by a metric', async () => 
     `container_cpu_usage_seconds_total{container="app",namespace="default",pod="web"} 5 ${at}`,
     `container_memory_working_set_bytes{container="app",namespace="default",pod="web"} 1000 ${at}`,
     'container_start_time_seconds{container="app",namespace="default",pod="web"} 1767225600',
-    `node_cpu_usage_seconds_total 2 ${at}`, `pod_cpu_usage_seconds_total{namespace="default",pod="web"} 6 ${at}`,
-    `pod_memory_working_set_bytes{namespace="default",pod="web"} 1500 ${at}`, 'resource_scrape_error 0', '# TYPE node_memory_working_set_bytes gauge',
-  ]) assert.ok(text.split('\n').includes(line), line);
+    `node_cpu_usage_seconds_total 2 ${at}`,
+    `pod_cpu_usage_seconds_total{namespace="default",pod="web"} 6 ${at}`,
+    `pod_memory_working_set_bytes{namespace="default",pod="web"} 1500 ${at}`,
+    'resource_scrape_error 0',
+    '# TYPE node_memory_working_set_bytes gauge',
+  ])
+    assert.ok(text.split('\n').includes(line), line);
   state.broken = true;
   await platform.clock.advance(1000);
   assert.match(await provider.resourceMetrics(), /^resource_scrape_error 1$/m);
   await assert.rejects(provider.summary(), { message: 'rpc error: code = Unavailable desc = gone' });
 });
 
-test('cadvisor\'s names', async () => {
+test("cadvisor's names", async () => {
   const { provider, platform } = await createFixture({ podStats: true });
   const text = await provider.cadvisorMetrics();
   const at = platform.clock.nowMs();
@@ -142,7 +211,8 @@ test('cadvisor\'s names', async () => {
     `container_spec_cpu_quota{container="app",id="c1",image="img",name="c1",namespace="default",pod="web"} 50000 ${at}`,
     `container_network_receive_bytes_total{container="",id="podu1",image="",name="",namespace="default",pod="web",interface="eth0"} 11 ${at}`,
     'machine_cpu_cores 4',
-  ]) assert.ok(text.split('\n').includes(line), line);
+  ])
+    assert.ok(text.split('\n').includes(line), line);
 });
 
 test('rates, /proc and text format', () => {
@@ -154,6 +224,15 @@ test('rates, /proc and text format', () => {
   assert.equal(rates.rate('a', 3000, 0), undefined);
   assert.equal(busyNanoseconds('intr 1\n'), undefined);
   assert.equal(busyNanoseconds('cpu  1 2 3 100 100 4 5 6 7 8\n'), 21e7);
-  assert.deepEqual(parseInterfaces('x|y\n face |z\n    lo: 1 1 1 0 0 0 0 0 1 1 1\n  eth0:10 0 2 0 0 0 0 0 30 0 4 0\n'), [{ name: 'eth0', rxBytes: 10, rxErrors: 2, txBytes: 30, txErrors: 4 }]);
-  assert.equal(formatMetrics([{ name: 'b', help: 'h', type: 'gauge', samples: [] }, { name: 'a', help: 'h', type: 'counter', samples: [{ labels: { l: 'a"\\\n' }, value: 1 }] }]), '# HELP a h\n# TYPE a counter\na{l="a\\"\\\\\\n"} 1\n');
+  assert.deepEqual(
+    parseInterfaces('x|y\n face |z\n    lo: 1 1 1 0 0 0 0 0 1 1 1\n  eth0:10 0 2 0 0 0 0 0 30 0 4 0\n'),
+    [{ name: 'eth0', rxBytes: 10, rxErrors: 2, txBytes: 30, txErrors: 4 }],
+  );
+  assert.equal(
+    formatMetrics([
+      { name: 'b', help: 'h', type: 'gauge', samples: [] },
+      { name: 'a', help: 'h', type: 'counter', samples: [{ labels: { l: 'a"\\\n' }, value: 1 }] },
+    ]),
+    '# HELP a h\n# TYPE a counter\na{l="a\\"\\\\\\n"} 1\n',
+  );
 });

@@ -83,7 +83,10 @@ export function createStatusManager(deps: StatusManagerDeps): StatusManager {
   /** What the API answered to the last write: newer than the informer's copy for a moment. */
   const lastWritten = new Map<string, Pod>();
   /** Of statuses found equal to the API's: what was compared, so that pods at rest cost nothing. */
-  const inStep = new Map<string, { readonly apiPod: Pod; readonly versioned: VersionedStatus; readonly couldRun: boolean }>();
+  const inStep = new Map<
+    string,
+    { readonly apiPod: Pod; readonly versioned: VersionedStatus; readonly couldRun: boolean }
+  >();
   const syncing = new Map<string, { again: boolean }>();
   let running: AbortSignal | undefined;
 

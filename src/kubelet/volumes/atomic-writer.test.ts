@@ -8,7 +8,9 @@ const { files } = createSimPlatform();
 
 async function write(targetDir: string, contents: Record<string, string>, suffix: string): Promise<boolean> {
   await files.makeDir(targetDir);
-  const payload = new Map<string, ProjectedFile>(Object.entries(contents).map(([path, text]) => [path, { data: Buffer.from(text), mode: 0o640 }]));
+  const payload = new Map<string, ProjectedFile>(
+    Object.entries(contents).map(([path, text]) => [path, { data: Buffer.from(text), mode: 0o640 }]),
+  );
   return writeAtomically({ files, targetDir, payload, nowMs: 1_767_225_600_000, suffix });
 }
 
@@ -36,7 +38,8 @@ test('what a killed process left is tidied up, what is not ours stays', async ()
   assert.deepEqual(await files.readDir('/w'), ['..2026_01_01_00_00_00.000000003', '..data', 'a', 'other']);
 });
 
-test('paths that leave the volume or take the writer\'s names are refused', () => {
-  for (const path of ['', '/a', '..', 'a/../b', '..data', '..x/y', 'x'.repeat(256), 'a/'.repeat(2049)]) assert.throws(() => validatePayloadPath(path), /^Error: invalid path/, path);
+test("paths that leave the volume or take the writer's names are refused", () => {
+  for (const path of ['', '/a', '..', 'a/../b', '..data', '..x/y', 'x'.repeat(256), 'a/'.repeat(2049)])
+    assert.throws(() => validatePayloadPath(path), /^Error: invalid path/, path);
   for (const path of ['a', 'a/..b', '.hidden', 'a.b/c']) validatePayloadPath(path);
 });

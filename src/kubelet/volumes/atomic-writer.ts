@@ -41,11 +41,13 @@ const maxNameLength = 255;
 export function validatePayloadPath(path: string): void {
   if (path === '') throw new Error('invalid path: path must not be empty: ""');
   if (path.startsWith('/')) throw new Error(`invalid path: must be relative path: ${path}`);
-  if (path.length > maxPathLength) throw new Error(`invalid path: must be less than or equal to ${maxPathLength} characters`);
+  if (path.length > maxPathLength)
+    throw new Error(`invalid path: must be less than or equal to ${maxPathLength} characters`);
   const parts = path.split('/');
   for (const part of parts) {
     if (part === '..') throw new Error(`invalid path: must not contain '..': ${path}`);
-    if (part.length > maxNameLength) throw new Error(`invalid path: filenames must be less than or equal to ${maxNameLength} characters`);
+    if (part.length > maxNameLength)
+      throw new Error(`invalid path: filenames must be less than or equal to ${maxNameLength} characters`);
   }
   if (parts[0]!.startsWith('..')) throw new Error(`invalid path: must not start with '..': ${path}`);
 }
@@ -72,7 +74,11 @@ export async function writeAtomically(request: AtomicWriteRequest): Promise<bool
   return true;
 }
 
-async function isUpToDate(request: AtomicWriteRequest, current: string, written: ReadonlySet<string>): Promise<boolean> {
+async function isUpToDate(
+  request: AtomicWriteRequest,
+  current: string,
+  written: ReadonlySet<string>,
+): Promise<boolean> {
   const { files, targetDir, payload } = request;
   for (const [path, file] of payload) {
     if (!written.has(path)) return false;
@@ -104,7 +110,8 @@ function topNames(payload: Payload): Set<string> {
 
 async function linkTopNames(files: Files, targetDir: string, payload: Payload): Promise<void> {
   const present = new Set(await files.readDir(targetDir));
-  for (const name of topNames(payload)) if (!present.has(name)) await files.symlink(`${dataLink}/${name}`, `${targetDir}/${name}`);
+  for (const name of topNames(payload))
+    if (!present.has(name)) await files.symlink(`${dataLink}/${name}`, `${targetDir}/${name}`);
 }
 
 /** Names that are ours and no longer lead anywhere, and earlier time-stamped directories, a killed process's too. */

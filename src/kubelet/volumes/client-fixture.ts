@@ -36,12 +36,17 @@ export function createFakeClient(): FakeClient {
   const keyText = (key: ObjectKey): string => `${key.namespace ?? ''}/${key.name}`;
   const tell = (info: ResourceInfo, type: WatchEvent<unknown>['type'], object: KubernetesObject): void => {
     for (const watcher of watchers) {
-      if (watcher.table !== groupResourceOf(info) || (watcher.name !== undefined && watcher.name !== object.metadata.name)) continue;
+      if (
+        watcher.table !== groupResourceOf(info) ||
+        (watcher.name !== undefined && watcher.name !== object.metadata.name)
+      )
+        continue;
       if (watcher.namespace !== undefined && watcher.namespace !== object.metadata.namespace) continue;
       watcher.channel.trySend([{ type, object }]);
     }
   };
-  const selectedName = (fieldSelector: string | undefined): string | undefined => fieldSelector?.split('metadata.name=')[1];
+  const selectedName = (fieldSelector: string | undefined): string | undefined =>
+    fieldSelector?.split('metadata.name=')[1];
 
   function resource<T extends KubernetesObject>(info: ResourceInfo<T>): ResourceClient<T> {
     const client: Partial<ResourceClient<T>> = {
@@ -56,13 +61,20 @@ export function createFakeClient(): FakeClient {
         const name = selectedName(options.fieldSelector);
         requests.push(`LIST ${info.resource}/${name ?? ''}`);
         const items = [...tableOf(info).values()].filter(
-          ({ metadata }) => (options.namespace === undefined || metadata.namespace === options.namespace) && (name === undefined || metadata.name === name),
+          ({ metadata }) =>
+            (options.namespace === undefined || metadata.namespace === options.namespace) &&
+            (name === undefined || metadata.name === name),
         );
         return { metadata: { resourceVersion: String(revision) }, items: items as T[] };
       },
       async *watch(options) {
         const channel = new Channel<readonly WatchEvent<KubernetesObject>[]>(1000);
-        const watcher: Watcher = { table: groupResourceOf(info), namespace: options.namespace, name: selectedName(options.fieldSelector), channel };
+        const watcher: Watcher = {
+          table: groupResourceOf(info),
+          namespace: options.namespace,
+          name: selectedName(options.fieldSelector),
+          channel,
+        };
         watchers.add(watcher);
         options.signal?.addEventListener('abort', () => channel.close(), { once: true });
         try {
@@ -91,7 +103,8 @@ export function createFakeClient(): FakeClient {
       const old = tableOf(info).get(keyText(key));
       tableOf(info).delete(keyText(key));
       revision++;
-      if (old !== undefined) tell(info, 'DELETED', { ...old, metadata: { ...old.metadata, resourceVersion: String(revision) } });
+      if (old !== undefined)
+        tell(info, 'DELETED', { ...old, metadata: { ...old.metadata, resourceVersion: String(revision) } });
     },
     requests,
     get watching() {

@@ -52,8 +52,18 @@ export async function kindOfHostPath(path: string, deps: HostPathDeps): Promise<
   }
 }
 
-async function kindByProgram(path: string, mount: MountPoint, deps: HostPathDeps): Promise<FileStat['kind'] | undefined> {
-  const result = await deps.exec.run('stat', ['--dereference', '--format=%F', '--', path], { timeoutMs: statDeadlineMs, env: { LC_ALL: 'C' } });
-  if (result.timedOut) throw new Error(`${path} did not answer in ${statDeadlineMs / 1000} s: the ${mount.type} file system at ${mount.path} hangs`);
+async function kindByProgram(
+  path: string,
+  mount: MountPoint,
+  deps: HostPathDeps,
+): Promise<FileStat['kind'] | undefined> {
+  const result = await deps.exec.run('stat', ['--dereference', '--format=%F', '--', path], {
+    timeoutMs: statDeadlineMs,
+    env: { LC_ALL: 'C' },
+  });
+  if (result.timedOut)
+    throw new Error(
+      `${path} did not answer in ${statDeadlineMs / 1000} s: the ${mount.type} file system at ${mount.path} hangs`,
+    );
   return result.exitCode === 0 ? kindsOfStat[result.stdout.trim()] : undefined;
 }

@@ -9,7 +9,10 @@ import type { VolumePaths } from './volume-paths.ts';
 const noswapKernel = [6, 4] as const;
 
 /** Makes the function that sees to the mount; it does the work once and again after a failure. */
-export function createMemoryVolumes(platform: Pick<Platform, 'files' | 'mounter' | 'host'>, paths: VolumePaths): () => Promise<void> {
+export function createMemoryVolumes(
+  platform: Pick<Platform, 'files' | 'mounter' | 'host'>,
+  paths: VolumePaths,
+): () => Promise<void> {
   let mounted: Promise<void> | undefined;
   const mount = async (): Promise<void> => {
     await platform.files.makeDir(paths.memoryRoot, { mode: 0o750 });

@@ -10,7 +10,10 @@ import { createObjectCache } from './object-cache.ts';
 import { podReferences, referenceKey } from './object-references.ts';
 
 function podNaming(uid: string, ...names: readonly string[]): Pod {
-  return { metadata: { name: uid, namespace: 'ns', uid }, spec: { containers: [{ name: 'c', envFrom: names.map((name) => ({ configMapRef: { name } })) }] } };
+  return {
+    metadata: { name: uid, namespace: 'ns', uid },
+    spec: { containers: [{ name: 'c', envFrom: names.map((name) => ({ configMapRef: { name } })) }] },
+  };
 }
 
 function createFixture() {
@@ -19,20 +22,42 @@ function createFixture() {
   const cache = createObjectCache({ client, platform });
   const changes: string[] = [];
   cache.onChange((reference) => void changes.push(referenceKey(reference)));
-  const put = (name: string, fields: object): void => client.put(ConfigMaps, { metadata: { namespace: 'ns', name }, ...fields } as never);
+  const put = (name: string, fields: object): void =>
+    client.put(ConfigMaps, { metadata: { namespace: 'ns', name }, ...fields } as never);
   return { platform, client, cache, changes, put };
 }
 
 test('every place a pod can name an object', () => {
-  const pod: Pod = { metadata: { namespace: 'ns' }, spec: {
-    imagePullSecrets: [{ name: 'pull' }],
-    initContainers: [{ name: 'i', env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'init', key: 'k' } } }] }],
-    containers: [{ name: 'c', envFrom: [{ configMapRef: { name: 'all' } }, { secretRef: { name: 'allsec' } }], env: [{ name: 'A', valueFrom: { configMapKeyRef: { name: 'one', key: 'k' } } }] }],
-    ephemeralContainers: [{ name: 'e', envFrom: [{ configMapRef: { name: 'all' } }] }],
-    volumes: [{ name: 'v', configMap: { name: 'vol' } }, { name: 's', secret: { secretName: 'volsec' } }, { name: 'p', projected: { sources: [{ configMap: { name: 'proj' } }, { secret: { name: 'projsec' } }] } }],
-  } };
+  const pod: Pod = {
+    metadata: { namespace: 'ns' },
+    spec: {
+      imagePullSecrets: [{ name: 'pull' }],
+      initContainers: [{ name: 'i', env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'init', key: 'k' } } }] }],
+      containers: [
+        {
+          name: 'c',
+          envFrom: [{ configMapRef: { name: 'all' } }, { secretRef: { name: 'allsec' } }],
+          env: [{ name: 'A', valueFrom: { configMapKeyRef: { name: 'one', key: 'k' } } }],
+        },
+      ],
+      ephemeralContainers: [{ name: 'e', envFrom: [{ configMapRef: { name: 'all' } }] }],
+      volumes: [
+        { name: 'v', configMap: { name: 'vol' } },
+        { name: 's', secret: { secretName: 'volsec' } },
+        { name: 'p', projected: { sources: [{ configMap: { name: 'proj' } }, { secret: { name: 'projsec' } }] } },
+      ],
+    },
+  };
   assert.deepEqual(podReferences(pod).map(referenceKey).sort(), [
-    'ConfigMap/ns/all', 'ConfigMap/ns/one', 'ConfigMap/ns/proj', 'ConfigMap/ns/vol', 'Secret/ns/allsec', 'Secret/ns/init', 'Secret/ns/projsec', 'Secret/ns/pull', 'Secret/ns/volsec',
+    'ConfigMap/ns/all',
+    'ConfigMap/ns/one',
+    'ConfigMap/ns/proj',
+    'ConfigMap/ns/vol',
+    'Secret/ns/allsec',
+    'Secret/ns/init',
+    'Secret/ns/projsec',
+    'Secret/ns/pull',
+    'Secret/ns/volsec',
   ]);
 });
 
@@ -62,7 +87,10 @@ test('changes are told once each; an immutable object is watched no longer', asy
   cache.registerPod(podNaming('p1', 'a'));
   await platform.clock.settle();
   assert.deepEqual(changes, []);
-  await assert.rejects(cache.get('ConfigMap', 'ns', 'a'), (error: StatusError) => error.reason === 'NotFound' && error.message === 'configmap "a" not found');
+  await assert.rejects(
+    cache.get('ConfigMap', 'ns', 'a'),
+    (error: StatusError) => error.reason === 'NotFound' && error.message === 'configmap "a" not found',
+  );
   put('a', { data: { k: '1' } });
   await platform.clock.settle();
   put('a', { data: { k: '2' }, immutable: true });
@@ -75,7 +103,10 @@ test('changes are told once each; an immutable object is watched no longer', asy
 test('before its watch has synced an object is read directly, by all askers together', async () => {
   const { client, cache, platform } = createFixture();
   client.put(Secrets, { metadata: { namespace: 'ns', name: 's' }, data: {} } as never);
-  cache.registerPod({ metadata: { namespace: 'ns', uid: 'p' }, spec: { containers: [], imagePullSecrets: [{ name: 's' }] } });
+  cache.registerPod({
+    metadata: { namespace: 'ns', uid: 'p' },
+    spec: { containers: [], imagePullSecrets: [{ name: 's' }] },
+  });
   await Promise.all([cache.get('Secret', 'ns', 's'), cache.get('Secret', 'ns', 's')]);
   assert.equal(client.requests.filter((request) => request === 'GET secrets/s').length, 1);
   await platform.clock.settle();

@@ -47,7 +47,10 @@ export interface ObjectCacheDeps {
   readonly platform: Pick<BasePlatform, 'clock' | 'random' | 'log'>;
 }
 
-const kinds: { readonly [K in ReferencedKind]: ResourceInfo<ReferencedObjects[K]> } = { ConfigMap: ConfigMaps, Secret: Secrets };
+const kinds: { readonly [K in ReferencedKind]: ResourceInfo<ReferencedObjects[K]> } = {
+  ConfigMap: ConfigMaps,
+  Secret: Secrets,
+};
 
 type Referenced = ConfigMap | Secret;
 

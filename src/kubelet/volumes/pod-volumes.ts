@@ -105,7 +105,9 @@ export class PodVolumes {
 
   /** Ready volumes with all that is known of them. */
   ready(): ReadonlyMap<string, ReadyVolume> {
-    return new Map([...this.#entries].flatMap(([name, { ready }]) => (ready === undefined ? [] : [[name, ready] as const])));
+    return new Map(
+      [...this.#entries].flatMap(([name, { ready }]) => (ready === undefined ? [] : [[name, ready] as const])),
+    );
   }
 
   /** All volumes ready and up to date, or as much so as can be. */
@@ -114,7 +116,11 @@ export class PodVolumes {
   }
 
   /** Volumes that are not ready; those whose claim or kind stands in the way; what those say. */
-  problems(): { readonly unmounted: readonly string[]; readonly unprocessed: readonly string[]; readonly texts: readonly string[] } {
+  problems(): {
+    readonly unmounted: readonly string[];
+    readonly unprocessed: readonly string[];
+    readonly texts: readonly string[];
+  } {
     const missing = [...this.#entries].filter(([, { ready }]) => ready === undefined);
     const refused = missing.filter(([, { error }]) => error instanceof VolumeProcessingError);
     return {
@@ -173,7 +179,8 @@ export class PodVolumes {
     } finally {
       entry.working = false;
     }
-    if (retryMs !== undefined && !this.#stopped) entry.cancelTimer = this.#deps.clock.setTimer(retryMs, () => this.#work(entry));
+    if (retryMs !== undefined && !this.#stopped)
+      entry.cancelTimer = this.#deps.clock.setTimer(retryMs, () => this.#work(entry));
     for (const listener of [...this.#listeners]) listener();
   }
 

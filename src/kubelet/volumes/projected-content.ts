@@ -17,7 +17,11 @@ export interface KeySelection {
 /** The default of `defaultMode`. */
 export const defaultFileMode = 0o644;
 
-function select(contents: ReadonlyMap<string, Uint8Array>, selection: KeySelection, missing: (key: string) => string): Map<string, ProjectedFile> {
+function select(
+  contents: ReadonlyMap<string, Uint8Array>,
+  selection: KeySelection,
+  missing: (key: string) => string,
+): Map<string, ProjectedFile> {
   const payload = new Map<string, ProjectedFile>();
   const { items = [], defaultMode, optional } = selection;
   if (items.length === 0) {
@@ -33,7 +37,10 @@ function select(contents: ReadonlyMap<string, Uint8Array>, selection: KeySelecti
 }
 
 function normalized(path: string): string {
-  return path.split('/').filter((part) => part !== '' && part !== '.').join('/');
+  return path
+    .split('/')
+    .filter((part) => part !== '' && part !== '.')
+    .join('/');
 }
 
 /** Files of a config map. Throws upstream's error when a key that is asked for is not there. */
@@ -60,7 +67,10 @@ export function downwardPayload(of: {
 }): Payload {
   const payload = new Map<string, ProjectedFile>();
   for (const item of of.items ?? []) {
-    payload.set(normalized(item.path), { data: Buffer.from(downwardText(item, of.pod, of.node)), mode: item.mode ?? of.defaultMode });
+    payload.set(normalized(item.path), {
+      data: Buffer.from(downwardText(item, of.pod, of.node)),
+      mode: item.mode ?? of.defaultMode,
+    });
   }
   return payload;
 }

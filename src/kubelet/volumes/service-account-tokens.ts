@@ -10,7 +10,11 @@ import { parseTime } from '../../api/time.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 
 /** Creates a token of a service account at the API server (`serviceaccounts/token`). */
-export type TokenRequester = (namespace: string, serviceAccount: string, request: TokenRequest) => Promise<TokenRequest>;
+export type TokenRequester = (
+  namespace: string,
+  serviceAccount: string,
+  request: TokenRequest,
+) => Promise<TokenRequest>;
 
 /** A token and when to ask again. */
 export interface ServiceAccountToken {
@@ -52,9 +56,13 @@ export function createServiceAccountTokens(deps: {
     const answer = await deps.requestToken(namespace, serviceAccount, request);
     const token = answer.status?.token;
     const expiresAtMs = parseTime(answer.status?.expirationTimestamp);
-    if (token === undefined || Number.isNaN(expiresAtMs)) throw new Error(`failed to fetch token: the answer for service account ${namespace}/${serviceAccount} has no token`);
+    if (token === undefined || Number.isNaN(expiresAtMs))
+      throw new Error(
+        `failed to fetch token: the answer for service account ${namespace}/${serviceAccount} has no token`,
+      );
     const nowMs = clock.nowMs();
-    const lifeMs = answer.spec?.expirationSeconds === undefined ? expiresAtMs - nowMs : answer.spec.expirationSeconds * 1000;
+    const lifeMs =
+      answer.spec?.expirationSeconds === undefined ? expiresAtMs - nowMs : answer.spec.expirationSeconds * 1000;
     const renewAtMs = Math.min(expiresAtMs - lifeMs * (1 - renewShare), nowMs + maxAgeMs) - random.next() * maxJitterMs;
     return { token, expiresAtMs, renewAtMs, boundUid: request.spec?.boundObjectRef?.uid ?? '' };
   }
@@ -63,14 +71,15 @@ export function createServiceAccountTokens(deps: {
     async get(namespace, serviceAccount, request) {
       const key = JSON.stringify([namespace, serviceAccount, request.spec]);
       const old = kept.get(key);
-      if (old !== undefined && clock.nowMs() < old.renewAtMs) return { token: old.token, refreshAfterMs: old.renewAtMs - clock.nowMs() };
+      if (old !== undefined && clock.nowMs() < old.renewAtMs)
+        return { token: old.token, refreshAfterMs: old.renewAtMs - clock.nowMs() };
       try {
         const fresh = await ask(namespace, serviceAccount, request);
         kept.set(key, fresh);
         return { token: fresh.token, refreshAfterMs: Math.max(retryAfterMs, fresh.renewAtMs - clock.nowMs()) };
       } catch (error) {
         if (old === undefined || clock.nowMs() >= old.expiresAtMs) throw error;
-        log.error('Couldn\'t update token', { serviceAccount: `${namespace}/${serviceAccount}`, err: error });
+        log.error("Couldn't update token", { serviceAccount: `${namespace}/${serviceAccount}`, err: error });
         return { token: old.token, refreshAfterMs: retryAfterMs };
       }
     },

@@ -43,7 +43,9 @@ export function createVolumeFixture(platform: SimPlatform = createSimPlatform())
       async requestToken(_namespace, serviceAccount, request) {
         if (fixture.tokenError !== undefined) throw fixture.tokenError;
         const { expirationSeconds = 0, audiences = [] } = request.spec ?? {};
-        tokenRequests.push(`${serviceAccount}/${audiences.join()}/${expirationSeconds}/${request.spec?.boundObjectRef?.uid ?? ''}`);
+        tokenRequests.push(
+          `${serviceAccount}/${audiences.join()}/${expirationSeconds}/${request.spec?.boundObjectRef?.uid ?? ''}`,
+        );
         const expirationTimestamp = formatTime(platform.clock.nowMs() + expirationSeconds * 1000);
         return { ...request, status: { token: `token-${tokenRequests.length}`, expirationTimestamp } };
       },
@@ -54,7 +56,15 @@ export function createVolumeFixture(platform: SimPlatform = createSimPlatform())
     { kubeletRoot: fixtureRoot },
   );
   const fixture: VolumeFixture = {
-    platform, client, objects, manager, events, tokenRequests, tokenError: undefined, pods: [], sourcesReady: true,
+    platform,
+    client,
+    objects,
+    manager,
+    events,
+    tokenRequests,
+    tokenError: undefined,
+    pods: [],
+    sourcesReady: true,
     start: () => manager.start(controller.signal),
     stop() {
       controller.abort(new Error('the test is over'));
@@ -65,13 +75,21 @@ export function createVolumeFixture(platform: SimPlatform = createSimPlatform())
 }
 
 /** A pod whose one container mounts all the volumes. */
-export function podWith(volumes: readonly Volume[], change: { spec?: Pod['spec']; metadata?: Pod['metadata'] } = {}): Pod {
+export function podWith(
+  volumes: readonly Volume[],
+  change: { spec?: Pod['spec']; metadata?: Pod['metadata'] } = {},
+): Pod {
   const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/mnt/${name}` }));
   return {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name: 'web', namespace: 'default', uid: 'uid-1', ...change.metadata },
-    spec: { serviceAccountName: 'robot', ...change.spec, containers: [{ name: 'app', volumeMounts, ...change.spec?.containers?.[0] }], volumes: [...volumes] },
+    spec: {
+      serviceAccountName: 'robot',
+      ...change.spec,
+      containers: [{ name: 'app', volumeMounts, ...change.spec?.containers?.[0] }],
+      volumes: [...volumes],
+    },
   };
 }
 

@@ -13,7 +13,10 @@ const never = new AbortController().signal;
 /** The error the wait ended with, or undefined while it goes on. */
 function watchWait(wait: Promise<void>): { state: 'waiting' | 'done' | Error } {
   const seen: { state: 'waiting' | 'done' | Error } = { state: 'waiting' };
-  wait.then(() => (seen.state = 'done'), (error: Error) => (seen.state = error));
+  wait.then(
+    () => (seen.state = 'done'),
+    (error: Error) => (seen.state = error),
+  );
   return seen;
 }
 
@@ -37,14 +40,18 @@ test('a config map volume follows the object', async (t) => {
   await mountAll(fixture, podWith([configVolume]));
   const dir = `${volumes}/kubernetes.io~configmap/config`;
   assert.equal(await fixture.platform.files.readText(`${dir}/a`), '1');
-  assert.deepEqual([...fixture.manager.mountedVolumes('uid-1').values()], [
-    { name: 'config', hostPath: dir, readOnly: true, selinuxRelabel: true, block: false },
-  ]);
+  assert.deepEqual(
+    [...fixture.manager.mountedVolumes('uid-1').values()],
+    [{ name: 'config', hostPath: dir, readOnly: true, selinuxRelabel: true, block: false }],
+  );
   putConfig(fixture, { a: 'new', c: '3' });
   await fixture.platform.clock.settle();
   assert.equal(await fixture.platform.files.readText(`${dir}/a`), 'new');
   const names = await fixture.platform.files.readDir(dir);
-  assert.deepEqual(names.filter((name) => !name.startsWith('..')), ['a', 'c']);
+  assert.deepEqual(
+    names.filter((name) => !name.startsWith('..')),
+    ['a', 'c'],
+  );
   assert.equal(names.filter((name) => name.startsWith('..2')).length, 1);
 });
 
@@ -75,7 +82,10 @@ test('a wait ends after 2 min 3 s and names what is missing', async (t) => {
   await fixture.platform.clock.advance(122_999);
   assert.equal(seen.state, 'waiting');
   await fixture.platform.clock.advance(1);
-  assert.equal((seen.state as unknown as Error).message, 'unmounted volumes=[config], unattached volumes=[], failed to process volumes=[]: context deadline exceeded');
+  assert.equal(
+    (seen.state as unknown as Error).message,
+    'unmounted volumes=[config], unattached volumes=[], failed to process volumes=[]: context deadline exceeded',
+  );
 });
 
 test('an aborted wait rejects with the reason', async (t) => {
@@ -94,11 +104,19 @@ test('optional sources that are not there make empty volumes', async (t) => {
   const fixture = createVolumeFixture();
   t.after(() => fixture.stop());
   fixture.start();
-  await mountAll(fixture, podWith([
-    { name: 'config', configMap: { name: 'settings', optional: true } },
-    { name: 'secret', secret: { secretName: 'none', optional: true } },
-  ]));
-  assert.deepEqual((await fixture.platform.files.readDir(`${volumes}/kubernetes.io~configmap/config`)).filter((name) => !name.startsWith('..')), []);
+  await mountAll(
+    fixture,
+    podWith([
+      { name: 'config', configMap: { name: 'settings', optional: true } },
+      { name: 'secret', secret: { secretName: 'none', optional: true } },
+    ]),
+  );
+  assert.deepEqual(
+    (await fixture.platform.files.readDir(`${volumes}/kubernetes.io~configmap/config`)).filter(
+      (name) => !name.startsWith('..'),
+    ),
+    [],
+  );
   putConfig(fixture, { late: 'x' });
   await fixture.platform.clock.settle();
   assert.equal(await fixture.platform.files.readText(`${volumes}/kubernetes.io~configmap/config/late`), 'x');
@@ -108,7 +126,10 @@ test('secrets of all pods share one tmpfs and keep their path', async (t) => {
   const fixture = createVolumeFixture();
   t.after(() => fixture.stop());
   fixture.start();
-  fixture.client.put(Secrets, { metadata: { namespace: 'default', name: 'keys' }, data: { key: base64('hush') } } as never);
+  fixture.client.put(Secrets, {
+    metadata: { namespace: 'default', name: 'keys' },
+    data: { key: base64('hush') },
+  } as never);
   const volume: Volume = { name: 'keys', secret: { secretName: 'keys', defaultMode: 0o400 } };
   await mountAll(fixture, podWith([volume]));
   await mountAll(fixture, podWith([volume], { metadata: { name: 'other', namespace: 'default', uid: 'uid-2' } }));
@@ -124,10 +145,17 @@ test('projected token: bound, renewed at 80 % of its life, kept while renewal fa
   const fixture = createVolumeFixture();
   t.after(() => fixture.stop());
   fixture.start();
-  const pod = podWith([{
-    name: 'token',
-    projected: { sources: [{ serviceAccountToken: { path: 'token', audience: 'vault', expirationSeconds: 3600 } }, { downwardAPI: { items: [{ path: 'ns', fieldRef: { fieldPath: 'metadata.namespace' } }] } }] },
-  }]);
+  const pod = podWith([
+    {
+      name: 'token',
+      projected: {
+        sources: [
+          { serviceAccountToken: { path: 'token', audience: 'vault', expirationSeconds: 3600 } },
+          { downwardAPI: { items: [{ path: 'ns', fieldRef: { fieldPath: 'metadata.namespace' } }] } },
+        ],
+      },
+    },
+  ]);
   fixture.pods = [pod];
   await mountAll(fixture, pod);
   const dir = fixture.manager.mountedVolumes('uid-1').get('token')!.hostPath;
@@ -153,7 +181,10 @@ test('tokens are private when the pod has a user or an fsGroup', async (t) => {
   t.after(() => fixture.stop());
   fixture.start();
   const token: Volume = { name: 'token', projected: { sources: [{ serviceAccountToken: { path: 'token' } }] } };
-  await mountAll(fixture, podWith([token], { spec: { containers: [], securityContext: { runAsUser: 1000, fsGroup: 2000 } } }));
+  await mountAll(
+    fixture,
+    podWith([token], { spec: { containers: [], securityContext: { runAsUser: 1000, fsGroup: 2000 } } }),
+  );
   const dir = fixture.manager.mountedVolumes('uid-1').get('token')!.hostPath;
   const { uid, gid, mode } = await fixture.platform.files.stat(`${dir}/token`);
   assert.deepEqual({ uid, gid, mode }, { uid: 1000, gid: 2000, mode: 0o660 });
@@ -163,11 +194,17 @@ test('downward API volumes follow labels', async (t) => {
   const fixture = createVolumeFixture();
   t.after(() => fixture.stop());
   fixture.start();
-  const volume: Volume = { name: 'info', downwardAPI: { items: [
-    { path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } },
-    { path: 'limits/cpu', resourceFieldRef: { containerName: 'app', resource: 'limits.cpu' } },
-  ] } };
-  const withLabels = (labels: Record<string, string>): Pod => podWith([volume], { metadata: { name: 'web', namespace: 'default', uid: 'uid-1', labels } });
+  const volume: Volume = {
+    name: 'info',
+    downwardAPI: {
+      items: [
+        { path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } },
+        { path: 'limits/cpu', resourceFieldRef: { containerName: 'app', resource: 'limits.cpu' } },
+      ],
+    },
+  };
+  const withLabels = (labels: Record<string, string>): Pod =>
+    podWith([volume], { metadata: { name: 'web', namespace: 'default', uid: 'uid-1', labels } });
   await mountAll(fixture, withLabels({ app: 'web' }));
   const dir = fixture.manager.mountedVolumes('uid-1').get('info')!.hostPath;
   assert.equal(await fixture.platform.files.readText(`${dir}/labels`), 'app="web"');
@@ -191,10 +228,17 @@ test('teardown removes what is ours, unmounts what is mounted and forgets the wa
   putConfig(fixture, { a: '1' });
   await fixture.platform.files.makeDir('/data');
   await fixture.platform.files.writeFile('/data/precious', 'keep');
-  const pod = podWith([configVolume, { name: 'mem', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }, { name: 'host', hostPath: { path: '/data', type: 'Directory' } }]);
+  const pod = podWith([
+    configVolume,
+    { name: 'mem', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
+    { name: 'host', hostPath: { path: '/data', type: 'Directory' } },
+  ]);
   fixture.pods = [pod];
   await mountAll(fixture, pod);
-  assert.deepEqual(fixture.platform.mounter.mounts.map(({ options }) => options), [['size=1048576']]);
+  assert.deepEqual(
+    fixture.platform.mounter.mounts.map(({ options }) => options),
+    [['size=1048576']],
+  );
   assert.equal(fixture.manager.podHasVolumes('uid-1'), true);
   assert.equal(fixture.client.watching, 1);
   await fixture.manager.waitForUnmount(pod, never);
@@ -241,7 +285,11 @@ test('volumes an earlier process left are taken down once the sources are known,
     await platform.files.makeDir(path.slice(0, path.lastIndexOf('/')));
     await platform.files.writeFile(path, 'data');
   }
-  await platform.mounter.mount({ source: 'server:/x', target: `${fixtureRoot}/pods/gone/volumes/kubernetes.io~nfs/share`, type: 'nfs' });
+  await platform.mounter.mount({
+    source: 'server:/x',
+    target: `${fixtureRoot}/pods/gone/volumes/kubernetes.io~nfs/share`,
+    type: 'nfs',
+  });
   await platform.files.makeDir(`${fixtureRoot}/pods/gone/volumes/kubernetes.io~nfs/share`);
   const fixture = createVolumeFixture(platform);
   t.after(() => fixture.stop());
@@ -266,12 +314,21 @@ test('claims: not bound is refused at once, bound leads to the volume', async (t
   t.after(() => fixture.stop());
   fixture.start();
   await fixture.platform.files.makeDir('/disks/1');
-  const claim = (phase: string): never => ({ metadata: { namespace: 'default', name: 'data', uid: 'claim-1' }, spec: { volumeName: 'pv-1' }, status: { phase } }) as never;
+  const claim = (phase: string): never =>
+    ({
+      metadata: { namespace: 'default', name: 'data', uid: 'claim-1' },
+      spec: { volumeName: 'pv-1' },
+      status: { phase },
+    }) as never;
   fixture.client.put(PersistentVolumeClaims, claim('Pending'));
-  fixture.client.put(PersistentVolumes, { metadata: { name: 'pv-1' }, spec: { local: { path: '/disks/1' }, claimRef: { uid: 'claim-1' } } } as never);
+  fixture.client.put(PersistentVolumes, {
+    metadata: { name: 'pv-1' },
+    spec: { local: { path: '/disks/1' }, claimRef: { uid: 'claim-1' } },
+  } as never);
   const pod = podWith([{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }]);
   await assert.rejects(fixture.manager.waitForAttachAndMount(pod, never), {
-    message: 'unmounted volumes=[data], unattached volumes=[], failed to process volumes=[data]: error processing PVC default/data: PVC is not bound',
+    message:
+      'unmounted volumes=[data], unattached volumes=[], failed to process volumes=[data]: error processing PVC default/data: PVC is not bound',
   });
   assert.deepEqual(fixture.events, []);
   fixture.client.put(PersistentVolumeClaims, claim('Bound'));
@@ -284,16 +341,31 @@ test('kinds without a plugin are refused by name', async (t) => {
   const fixture = createVolumeFixture();
   t.after(() => fixture.stop());
   fixture.start();
-  for (const [kind, source] of Object.entries({ iscsi: { iqn: '', lun: 0, targetPortal: '' }, gitRepo: { repository: 'x' }, csi: { driver: 'x' }, image: { reference: 'x' } })) {
-    const pod = podWith([{ name: 'odd', [kind]: source } as Volume], { metadata: { name: kind, namespace: 'default', uid: kind } });
-    await assert.rejects(fixture.manager.waitForAttachAndMount(pod, never), (error: Error) => error.message.includes(`volumes of type ${kind} are not supported yet`));
+  for (const [kind, source] of Object.entries({
+    iscsi: { iqn: '', lun: 0, targetPortal: '' },
+    gitRepo: { repository: 'x' },
+    csi: { driver: 'x' },
+    image: { reference: 'x' },
+  })) {
+    const pod = podWith([{ name: 'odd', [kind]: source } as Volume], {
+      metadata: { name: kind, namespace: 'default', uid: kind },
+    });
+    await assert.rejects(fixture.manager.waitForAttachAndMount(pod, never), (error: Error) =>
+      error.message.includes(`volumes of type ${kind} are not supported yet`),
+    );
   }
 });
 
 test('use of volumes with content of their own is told', async (t) => {
   const fixture = createVolumeFixture();
   t.after(() => fixture.stop());
-  await mountAll(fixture, podWith([{ name: 'scratch', emptyDir: {} }, { name: 'host', hostPath: { path: '/' } }]));
+  await mountAll(
+    fixture,
+    podWith([
+      { name: 'scratch', emptyDir: {} },
+      { name: 'host', hostPath: { path: '/' } },
+    ]),
+  );
   await fixture.platform.files.writeFile(`${volumes}/kubernetes.io~empty-dir/scratch/big`, 'x'.repeat(10_000));
   const stats = await fixture.manager.volumeStats('uid-1');
   assert.deepEqual([...stats.keys()], ['scratch']);

@@ -53,8 +53,18 @@ export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManag
   const log = platform.log.child('volume-manager');
   const paths = createVolumePaths(config.kubeletRoot);
   const tokens = createServiceAccountTokens({ platform, requestToken: deps.requestToken });
-  const plugins = { platform: { ...platform, random: platform.random.fork('volumes') }, objects, tokens, node: deps.node };
-  const setUp = createVolumeSetUp({ client: deps.client, plugins, paths, ensureMemory: createMemoryVolumes(platform, paths) });
+  const plugins = {
+    platform: { ...platform, random: platform.random.fork('volumes') },
+    objects,
+    tokens,
+    node: deps.node,
+  };
+  const setUp = createVolumeSetUp({
+    client: deps.client,
+    plugins,
+    paths,
+    ensureMemory: createMemoryVolumes(platform, paths),
+  });
   const pods = new Map<string, PodVolumes>();
   /** Found on disk at start and not taken down yet. */
   const leftovers = new Set<string>();
@@ -64,7 +74,11 @@ export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManag
 
   function failed(pod: Pod, error: unknown): void {
     const text = error instanceof Error ? error.message : String(error);
-    log.warn('Volume is not ready', { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, podUID: pod.metadata.uid, err: error });
+    log.warn('Volume is not ready', {
+      pod: `${pod.metadata.namespace}/${pod.metadata.name}`,
+      podUID: pod.metadata.uid,
+      err: error,
+    });
     if (error instanceof VolumeSetUpError) recorder.event(pod, 'Warning', 'FailedMount', text);
   }
 
@@ -101,7 +115,9 @@ export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManag
     const sure = [...gone].filter((uid) => missing.has(uid) && !teardowns.has(uid));
     missing = gone;
     for (const uid of sure) {
-      await tearDown(uid).catch((error: unknown) => log.error('Cannot take down the volumes of a pod that is gone', { podUID: uid, err: error }));
+      await tearDown(uid).catch((error: unknown) =>
+        log.error('Cannot take down the volumes of a pod that is gone', { podUID: uid, err: error }),
+      );
     }
   }
 
@@ -113,7 +129,7 @@ export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManag
       try {
         await sweep();
       } catch (error) {
-        log.error('Cannot look through the pods\' directories', { err: error });
+        log.error("Cannot look through the pods' directories", { err: error });
       } finally {
         sweeping = false;
       }
@@ -128,7 +144,10 @@ export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManag
     objects.registerPod(pod);
     let volumes = pods.get(uid);
     if (volumes === undefined || volumes.stopped) {
-      volumes = new PodVolumes({ clock, failed, setUp: (current: Pod, volume: Volume): Promise<ReadyVolume> => setUp(current, volume) }, pod);
+      volumes = new PodVolumes(
+        { clock, failed, setUp: (current: Pod, volume: Volume): Promise<ReadyVolume> => setUp(current, volume) },
+        pod,
+      );
       pods.set(uid, volumes);
     } else if (volumes.pod !== pod) {
       volumes.update(pod);
@@ -145,7 +164,10 @@ export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManag
       } catch (error) {
         const text = error instanceof Error ? error.message : String(error);
         log.warn('Cannot take down volumes', { podUID: uid, err: error });
-        if (clock.monotonicMs() >= deadlineMs) throw new Error(`mounted volumes=[${[...(pods.get(uid)?.ready().keys() ?? [])].join(' ')}]: ${text}`, { cause: error });
+        if (clock.monotonicMs() >= deadlineMs)
+          throw new Error(`mounted volumes=[${[...(pods.get(uid)?.ready().keys() ?? [])].join(' ')}]: ${text}`, {
+            cause: error,
+          });
       }
       await clock.sleep(teardownRetryMs, signal);
     }
@@ -165,8 +187,14 @@ export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManag
     },
     waitForUnmount: unmount,
     mountedVolumes: (podUid) => pods.get(podUid)?.mounted() ?? new Map(),
-    podHasVolumes: (podUid) => !lookedThrough || leftovers.has(podUid) || teardowns.has(podUid) || (pods.get(podUid)?.size ?? 0) > 0,
-    volumesInUse: () => [...pods.values()].flatMap((volumes) => [...volumes.ready().values()].flatMap(({ uniqueName }) => (uniqueName === '' ? [] : [uniqueName]))).sort(),
+    podHasVolumes: (podUid) =>
+      !lookedThrough || leftovers.has(podUid) || teardowns.has(podUid) || (pods.get(podUid)?.size ?? 0) > 0,
+    volumesInUse: () =>
+      [...pods.values()]
+        .flatMap((volumes) =>
+          [...volumes.ready().values()].flatMap(({ uniqueName }) => (uniqueName === '' ? [] : [uniqueName])),
+        )
+        .sort(),
     async volumeStats(podUid) {
       const stats = new Map<string, Awaited<ReturnType<typeof measureVolume>>>();
       for (const [name, { content }] of pods.get(podUid)?.ready() ?? []) {

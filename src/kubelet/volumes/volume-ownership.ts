@@ -41,7 +41,11 @@ async function rootIsRight(request: OwnershipRequest, fsGroup: number): Promise<
 }
 
 /** The root comes last, so that a walk that broke off is seen as such by `OnRootMismatch`. */
-async function changeBelow(files: Files, path: string, to: { readonly fsGroup: number; readonly mask: number }): Promise<void> {
+async function changeBelow(
+  files: Files,
+  path: string,
+  to: { readonly fsGroup: number; readonly mask: number },
+): Promise<void> {
   const stat = await files.lstat(path);
   if (stat.kind === 'symlink') return;
   const isDirectory = stat.kind === 'directory';

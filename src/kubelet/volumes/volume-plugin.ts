@@ -12,8 +12,10 @@ import type { ObjectCache } from './object-cache.ts';
 import type { ServiceAccountTokens } from './service-account-tokens.ts';
 
 /** Sources plugins read: those of pods, and those only persistent volumes have. */
-export interface VolumeSource
-  extends Pick<Volume, 'configMap' | 'downwardAPI' | 'emptyDir' | 'hostPath' | 'nfs' | 'projected' | 'secret'> {
+export interface VolumeSource extends Pick<
+  Volume,
+  'configMap' | 'downwardAPI' | 'emptyDir' | 'hostPath' | 'nfs' | 'projected' | 'secret'
+> {
   readonly local?: LocalVolumeSource;
 }
 

@@ -2,7 +2,14 @@
  * From a pod's volume to what is to be mounted: claims followed to their persistent volume, kinds without a plugin refused
  * by name. Upstream: createVolumeSpec and getPVCExtractPV in pkg/kubelet/volumemanager/populator.
  */
-import type { Container, EphemeralContainer, PersistentVolume, PersistentVolumeClaim, Pod, Volume } from '../../api/gen/core-v1.ts';
+import type {
+  Container,
+  EphemeralContainer,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  Volume,
+} from '../../api/gen/core-v1.ts';
 import { PersistentVolumeClaims, PersistentVolumes } from '../../api/gen/resources.ts';
 import type { Client } from '../../client/client.ts';
 import { volumePlugins } from './plugins/list.ts';
@@ -25,37 +32,62 @@ export class VolumeProcessingError extends Error {
 }
 
 /** Names of volumes some container mounts or uses as a device. Volumes nobody uses are not made. */
-export function usedVolumeNames(pod: Pod): { readonly mounted: ReadonlySet<string>; readonly devices: ReadonlySet<string> } {
+export function usedVolumeNames(pod: Pod): {
+  readonly mounted: ReadonlySet<string>;
+  readonly devices: ReadonlySet<string>;
+} {
   const mounted = new Set<string>();
   const devices = new Set<string>();
   const visit = (container: Container | EphemeralContainer): void => {
     for (const mount of container.volumeMounts ?? []) mounted.add(mount.name);
     for (const device of container.volumeDevices ?? []) devices.add(device.name);
   };
-  for (const list of [pod.spec?.initContainers, pod.spec?.containers, pod.spec?.ephemeralContainers]) list?.forEach(visit);
+  for (const list of [pod.spec?.initContainers, pod.spec?.containers, pod.spec?.ephemeralContainers])
+    list?.forEach(visit);
   return { mounted, devices };
 }
 
 /** Finds what is behind the volume. Rejects with VolumeProcessingError. */
 export async function resolveVolume(client: Client, pod: Pod, volume: Volume): Promise<ResolvedVolume> {
-  const claimName = volume.persistentVolumeClaim?.claimName ?? (volume.ephemeral === undefined ? undefined : `${pod.metadata.name}-${volume.name}`);
+  const claimName =
+    volume.persistentVolumeClaim?.claimName ??
+    (volume.ephemeral === undefined ? undefined : `${pod.metadata.name}-${volume.name}`);
   if (claimName === undefined) return withPlugin({ name: volume.name, source: volume, readOnly: false }, volume);
   const persistentVolume = await boundVolume(client, pod, { volume, claimName });
   const spec = persistentVolume.spec ?? {};
   const { hostPath, local, nfs } = spec;
   const source: VolumeSource = {
-    ...(hostPath === undefined ? {} : { hostPath }), ...(local === undefined ? {} : { local }), ...(nfs === undefined ? {} : { nfs }),
+    ...(hostPath === undefined ? {} : { hostPath }),
+    ...(local === undefined ? {} : { local }),
+    ...(nfs === undefined ? {} : { nfs }),
   };
-  return withPlugin({ name: volume.name, source, readOnly: volume.persistentVolumeClaim?.readOnly ?? false, persistentVolume }, spec);
+  return withPlugin(
+    { name: volume.name, source, readOnly: volume.persistentVolumeClaim?.readOnly ?? false, persistentVolume },
+    spec,
+  );
 }
 
 function withPlugin(spec: VolumeSpec, described: object): ResolvedVolume {
   const plugin = volumePlugins.find((candidate) => candidate.supports(spec.source));
   const displayName = spec.persistentVolume?.metadata.name ?? spec.name;
   if (plugin !== undefined) return { spec, plugin, displayName };
-  const known = new Set(['name', 'accessModes', 'capacity', 'claimRef', 'mountOptions', 'nodeAffinity', 'persistentVolumeReclaimPolicy', 'storageClassName', 'volumeAttributesClassName', 'volumeMode']);
-  const kind = Object.entries(described).find(([key, value]) => !known.has(key) && value !== undefined)?.[0] ?? 'unknown';
-  throw new VolumeProcessingError(`failed to get Plugin from volumeSpec for volume "${displayName}" err=no volume plugin matched: volumes of type ${kind} are not supported yet`);
+  const known = new Set([
+    'name',
+    'accessModes',
+    'capacity',
+    'claimRef',
+    'mountOptions',
+    'nodeAffinity',
+    'persistentVolumeReclaimPolicy',
+    'storageClassName',
+    'volumeAttributesClassName',
+    'volumeMode',
+  ]);
+  const kind =
+    Object.entries(described).find(([key, value]) => !known.has(key) && value !== undefined)?.[0] ?? 'unknown';
+  throw new VolumeProcessingError(
+    `failed to get Plugin from volumeSpec for volume "${displayName}" err=no volume plugin matched: volumes of type ${kind} are not supported yet`,
+  );
 }
 
 interface ClaimOfPod {
@@ -66,30 +98,45 @@ interface ClaimOfPod {
 async function boundVolume(client: Client, pod: Pod, { volume, claimName }: ClaimOfPod): Promise<PersistentVolume> {
   const namespace = pod.metadata.namespace ?? '';
   const about = `error processing PVC ${namespace}/${claimName}`;
-  const fail = (text: string, cause?: unknown): VolumeProcessingError => new VolumeProcessingError(`${about}: ${text}`, { cause });
-  const claim = await client.resource(PersistentVolumeClaims).get({ namespace, name: claimName }).catch((error: unknown) => {
-    throw fail(`failed to fetch PVC from API server: ${textOf(error)}`, error);
-  });
+  const fail = (text: string, cause?: unknown): VolumeProcessingError =>
+    new VolumeProcessingError(`${about}: ${text}`, { cause });
+  const claim = await client
+    .resource(PersistentVolumeClaims)
+    .get({ namespace, name: claimName })
+    .catch((error: unknown) => {
+      throw fail(`failed to fetch PVC from API server: ${textOf(error)}`, error);
+    });
   checkClaim(claim, { pod, volume, fail });
   const name = claim.spec!.volumeName!;
-  const found = await client.resource(PersistentVolumes).get({ name }).catch((error: unknown) => {
-    throw fail(`failed to fetch PV ${name} from API server: ${textOf(error)}`, error);
-  });
+  const found = await client
+    .resource(PersistentVolumes)
+    .get({ name })
+    .catch((error: unknown) => {
+      throw fail(`failed to fetch PV ${name} from API server: ${textOf(error)}`, error);
+    });
   const { claimRef } = found.spec ?? {};
-  if (claimRef === undefined) throw fail(`found PV object ${name} but it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim`);
+  if (claimRef === undefined)
+    throw fail(`found PV object ${name} but it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim`);
   if (claimRef.uid !== claim.metadata.uid) {
-    throw fail(`found PV object ${name} but its pv.Spec.ClaimRef.UID ${claimRef.uid ?? ''} does not point to claim.UID ${claim.metadata.uid ?? ''}`);
+    throw fail(
+      `found PV object ${name} but its pv.Spec.ClaimRef.UID ${claimRef.uid ?? ''} does not point to claim.UID ${claim.metadata.uid ?? ''}`,
+    );
   }
   checkMode(found, { pod, volume });
   return found;
 }
 
-function checkClaim(claim: PersistentVolumeClaim, of: { pod: Pod; volume: Volume; fail: (text: string) => Error }): void {
+function checkClaim(
+  claim: PersistentVolumeClaim,
+  of: { pod: Pod; volume: Volume; fail: (text: string) => Error },
+): void {
   const { pod, volume, fail } = of;
   if (volume.ephemeral !== undefined) {
     const owner = (claim.metadata.ownerReferences ?? []).find((reference) => reference.controller === true);
     if (owner?.uid !== pod.metadata.uid) {
-      throw fail(`PVC ${claim.metadata.namespace}/${claim.metadata.name} was not created for pod ${pod.metadata.namespace}/${pod.metadata.name} (pod is not owner)`);
+      throw fail(
+        `PVC ${claim.metadata.namespace}/${claim.metadata.name} was not created for pod ${pod.metadata.namespace}/${pod.metadata.name} (pod is not owner)`,
+      );
     }
   }
   if (claim.metadata.deletionTimestamp !== undefined) throw fail('PVC is being deleted');
@@ -100,8 +147,10 @@ function checkClaim(claim: PersistentVolumeClaim, of: { pod: Pod; volume: Volume
 function checkMode(found: PersistentVolume, { pod, volume }: { pod: Pod; volume: Volume }): void {
   const { mounted, devices } = usedVolumeNames(pod);
   const mode = found.spec?.volumeMode ?? 'Filesystem';
-  if (mounted.has(volume.name) && mode !== 'Filesystem') throw new VolumeProcessingError(`volume ${volume.name} has volumeMode ${mode}, but is specified in volumeMounts`);
-  if (devices.has(volume.name) && mode !== 'Block') throw new VolumeProcessingError(`volume ${volume.name} has volumeMode ${mode}, but is specified in volumeDevices`);
+  if (mounted.has(volume.name) && mode !== 'Filesystem')
+    throw new VolumeProcessingError(`volume ${volume.name} has volumeMode ${mode}, but is specified in volumeMounts`);
+  if (devices.has(volume.name) && mode !== 'Block')
+    throw new VolumeProcessingError(`volume ${volume.name} has volumeMode ${mode}, but is specified in volumeDevices`);
 }
 
 function textOf(error: unknown): string {

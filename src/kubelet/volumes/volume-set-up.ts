@@ -13,7 +13,10 @@ import { resolveVolume, type ResolvedVolume } from './volume-resolution.ts';
 /** A plugin failed; the message is upstream's, as events show it. */
 export class VolumeSetUpError extends Error {
   constructor(displayName: string, cause: unknown) {
-    super(`MountVolume.SetUp failed for volume "${displayName}" : ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    super(
+      `MountVolume.SetUp failed for volume "${displayName}" : ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause },
+    );
     this.name = 'VolumeSetUpError';
   }
 }
@@ -39,7 +42,11 @@ export function createVolumeSetUp(deps: VolumeSetUpDeps): (pod: Pod, volume: Vol
   };
 }
 
-async function setUp(deps: VolumeSetUpDeps, pod: Pod, { spec, plugin, displayName }: ResolvedVolume): Promise<ReadyVolume> {
+async function setUp(
+  deps: VolumeSetUpDeps,
+  pod: Pod,
+  { spec, plugin, displayName }: ResolvedVolume,
+): Promise<ReadyVolume> {
   const uid = pod.metadata.uid ?? '';
   const dir = deps.paths.volumeDir(uid, plugin.name, displayName);
   const medium = spec.source.emptyDir?.medium ?? '';
@@ -52,7 +59,9 @@ async function setUp(deps: VolumeSetUpDeps, pod: Pod, { spec, plugin, displayNam
     return { ...result, live: plugin.live, uniqueName, content: { path: memoryDir, large: false } };
   }
   const result = await plugin.setUp({ pod, spec, dir }, deps.plugins);
-  const content = plugin.ownsContent ? { content: { path: dir, large: spec.source.emptyDir !== undefined && medium === '' } } : {};
+  const content = plugin.ownsContent
+    ? { content: { path: dir, large: spec.source.emptyDir !== undefined && medium === '' } }
+    : {};
   return { ...result, live: plugin.live, uniqueName, ...content };
 }
 

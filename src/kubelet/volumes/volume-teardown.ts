@@ -14,15 +14,22 @@ import { escapePluginName, type VolumePaths } from './volume-paths.ts';
 
 type TeardownPlatform = Pick<Platform, 'files' | 'mounter'>;
 
-const ownContent: ReadonlySet<string> = new Set(volumePlugins.filter(({ ownsContent }) => ownsContent).map(({ name }) => escapePluginName(name)));
+const ownContent: ReadonlySet<string> = new Set(
+  volumePlugins.filter(({ ownsContent }) => ownsContent).map(({ name }) => escapePluginName(name)),
+);
 
 /** Rejects when something cannot be unmounted or removed; calling again goes on where it stopped. */
-export async function tearDownPodVolumes(platform: TeardownPlatform, paths: VolumePaths, podUid: string): Promise<void> {
+export async function tearDownPodVolumes(
+  platform: TeardownPlatform,
+  paths: VolumePaths,
+  podUid: string,
+): Promise<void> {
   const { files } = platform;
   await unmountBelow(platform, [paths.podDir(podUid), paths.memoryPodDir(podUid)]);
   const volumesDir = paths.volumesDir(podUid);
   for (const plugin of await entries(files, volumesDir)) {
-    for (const name of await entries(files, `${volumesDir}/${plugin}`)) await removeVolume(files, plugin, `${volumesDir}/${plugin}/${name}`);
+    for (const name of await entries(files, `${volumesDir}/${plugin}`))
+      await removeVolume(files, plugin, `${volumesDir}/${plugin}/${name}`);
     await files.removeDir(`${volumesDir}/${plugin}`);
   }
   await files.remove(paths.memoryPodDir(podUid));

@@ -31,5 +31,7 @@ export async function waitForPodVolumes(clock: Clock, volumes: PodVolumes, signa
 function missingVolumes(volumes: PodVolumes, why: string): Error {
   const { unmounted, unprocessed, texts } = volumes.problems();
   const reasons = [...texts, ...(why === '' ? [] : [why])].join('; ');
-  return new Error(`unmounted volumes=[${unmounted.join(' ')}], unattached volumes=[], failed to process volumes=[${unprocessed.join(' ')}]: ${reasons}`);
+  return new Error(
+    `unmounted volumes=[${unmounted.join(' ')}], unattached volumes=[], failed to process volumes=[${unprocessed.join(' ')}]: ${reasons}`,
+  );
 }

@@ -5,7 +5,11 @@ import { fsGroupOf, setVolumeOwnership } from './volume-ownership.ts';
 import type { SetUpRequest, SetUpResult, VolumePluginDeps } from './volume-plugin.ts';
 
 /** Creates the directory, writes what changed, and answers that the volume is ready and read-only for containers. */
-export async function writeContent(request: SetUpRequest, payload: Payload, deps: VolumePluginDeps): Promise<SetUpResult> {
+export async function writeContent(
+  request: SetUpRequest,
+  payload: Payload,
+  deps: VolumePluginDeps,
+): Promise<SetUpResult> {
   const { files, clock, random } = deps.platform;
   const { dir, pod } = request;
   const { fsGroup } = fsGroupOf(pod);

@@ -23,6 +23,24 @@ test('brings both outputs, the exit code and the environment', async () => {
   assert.equal((await exec.run('true', [], { input: 'x'.repeat(1_000_000) })).exitCode, 0);
 });
 
+test('a process that ended lives no more, even while nobody has reaped it', async () => {
+  // The inner shell ends at once; the outer one becomes a program that does not reap it.
+  const folder = await mkdtemp(join(tmpdir(), 'keelson-exec-'));
+  const parent = await exec.startDaemon(
+    '/bin/sh',
+    ['-c', 'sh -c "exit 0" & echo $! > "$0"; exec sleep 5', join(folder, 'pid')],
+    { logFile: join(folder, 'log') },
+  );
+  let pid = 0;
+  while (!(pid > 0)) pid = Number(await readFile(join(folder, 'pid'), 'utf8').catch(() => ''));
+  const state = async (): Promise<string> => (await readFile(`/proc/${pid}/stat`, 'latin1')).split(') ')[1]!.charAt(0);
+  while ((await state()) !== 'Z') await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(exec.kill(pid, 0), false);
+  assert.equal(exec.kill(parent, 0), true);
+  exec.kill(parent, 'SIGKILL');
+  await rm(folder, { recursive: true });
+});
+
 test('a program that is not there is an error with its code', async () => {
   await assert.rejects(exec.run('/no/such/program', []), { code: 'ENOENT' });
   await assert.rejects(exec.run('/etc', []), { code: 'EACCES' });

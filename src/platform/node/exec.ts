@@ -3,6 +3,7 @@
  * dies with this process, and is replaced when it dies alone; what it ran then fails with EPIPE.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { createDeferred, type Deferred } from '../../base/deferred.ts';
 import type { Exec, ExecOptions, ExecResult } from '../exec.ts';
@@ -70,7 +71,8 @@ class SpawnerExec implements NodeExec {
   kill(pid: number, signal: 'SIGTERM' | 'SIGKILL' | 'SIGHUP' | 0): boolean {
     if (!Number.isInteger(pid) || pid <= 0) throw new RangeError(`not a pid: ${pid}`);
     try {
-      return process.kill(pid, signal);
+      process.kill(pid, signal);
+      return signal !== 0 || !isZombie(pid);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === 'ESRCH') return false;
@@ -122,5 +124,15 @@ class SpawnerExec implements NodeExec {
     if (this.#spawner === spawner) this.#spawner = undefined;
     else if (this.#spawner !== undefined) return; // what waits now waits for the next one
     for (const id of this.#pending.keys()) this.#settle(id)?.reject(error);
+  }
+}
+
+/** Whether the process has ended and only waits for its parent to notice, which the init of a container may never do. */
+function isZombie(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return stat.charAt(stat.lastIndexOf(')') + 2) === 'Z';
+  } catch {
+    return false; // No /proc, or gone just now: the next call tells.
   }
 }

@@ -13,7 +13,9 @@ describe('simulated datagrams', () => {
     const here = createSimPlatform({ addresses: ['10.0.0.1'] });
     const there = createSimPlatform({ addresses: ['10.0.0.2'], beside: here });
     const seen: string[] = [];
-    await there.datagrams.openDatagrams({ address: '0.0.0.0', port: 53 }, (data, from) => seen.push(`${Buffer.from(data).toString()} from ${from.address}`));
+    await there.datagrams.openDatagrams({ address: '0.0.0.0', port: 53 }, (data, from) =>
+      seen.push(`${Buffer.from(data).toString()} from ${from.address}`),
+    );
     const socket = await here.datagrams.openDatagrams({ address: '0.0.0.0', port: 0 }, () => undefined);
     socket.send(Buffer.from('one'), { address: '10.0.0.2', port: 53 });
     await here.clock.settle();

@@ -2,7 +2,13 @@
  * HTTP/1.1 on a simulated connection, for those who dial a port and speak HTTP themselves (tunnelled upgrades). One request
  * per connection; the answer ends with it.
  */
-import { BodyTooLargeError, type HttpHandler, type HttpHeaders, type HttpRequest, type PeerCertificate } from '../http.ts';
+import {
+  BodyTooLargeError,
+  type HttpHandler,
+  type HttpHeaders,
+  type HttpRequest,
+  type PeerCertificate,
+} from '../http.ts';
 import type { Duplex } from '../streams.ts';
 
 /** Who is at the other end. */
@@ -21,7 +27,9 @@ export async function serveHttpOnDuplex(handler: HttpHandler, socket: Duplex, pe
     const request = toRequest(head, { rest, incoming, peer, signal: controller.signal });
     const response = await handler(request);
     if (response.kind === 'upgrade') return await response.accept({ ...socket, incoming: resume(rest, incoming) });
-    await socket.write(`HTTP/1.1 ${response.status} ${response.status === 200 ? 'OK' : 'Status'}\r\n${headerText(response.headers)}Connection: close\r\n\r\n`);
+    await socket.write(
+      `HTTP/1.1 ${response.status} ${response.status === 200 ? 'OK' : 'Status'}\r\n${headerText(response.headers)}Connection: close\r\n\r\n`,
+    );
     if (response.kind === 'bytes') for (const chunk of response.chunks) await socket.write(chunk);
     else await response.run({ write: (chunk) => socket.write(chunk), end: async () => undefined });
     await socket.end();
@@ -50,7 +58,10 @@ function toRequest(head: string, wire: Wire): HttpRequest {
   const [path = '/', query = ''] = target.split(/\?(.*)/s);
   const length = Number(headers['content-length'] ?? 0);
   return {
-    method, path, query, headers,
+    method,
+    path,
+    query,
+    headers,
     remoteAddress: wire.peer.remoteAddress,
     ...(wire.peer.peerCertificate === undefined ? {} : { peerCertificate: wire.peer.peerCertificate }),
     signal: wire.signal,
@@ -76,7 +87,9 @@ async function* bodyOf(length: number, { rest, incoming }: Wire): AsyncGenerator
 }
 
 function headerText(headers: HttpHeaders): string {
-  return Object.entries(headers).flatMap(([name, value]) => [value].flat().map((line) => `${name}: ${line}\r\n`)).join('');
+  return Object.entries(headers)
+    .flatMap(([name, value]) => [value].flat().map((line) => `${name}: ${line}\r\n`))
+    .join('');
 }
 
 async function readHead(incoming: AsyncIterator<Uint8Array>): Promise<{ head: string; rest: Uint8Array }> {

@@ -4,7 +4,13 @@
  */
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import { hostPortsOf, type HostPort } from '../../component-helpers/host-ports.ts';
-import { addAmounts, amountsOf, emptyAmounts, podRequests, type ResourceAmounts } from '../../component-helpers/pod-resources.ts';
+import {
+  addAmounts,
+  amountsOf,
+  emptyAmounts,
+  podRequests,
+  type ResourceAmounts,
+} from '../../component-helpers/pod-resources.ts';
 import { quantityValue } from '../../api/quantity.ts';
 
 /** What a cycle sees of the cluster. */
@@ -52,7 +58,11 @@ export class NodeInfo {
     this.allocatable = amountsOf(node.status?.allocatable);
     const pods = node.status?.allocatable?.['pods'];
     this.allowedPods = pods === undefined ? 0 : quantityValue(pods);
-    this.images = new Map((node.status?.images ?? []).flatMap((image) => (image.names ?? []).map((name) => [name, image.sizeBytes ?? 0] as const)));
+    this.images = new Map(
+      (node.status?.images ?? []).flatMap((image) =>
+        (image.names ?? []).map((name) => [name, image.sizeBytes ?? 0] as const),
+      ),
+    );
     this.generation++;
   }
 
@@ -63,7 +73,8 @@ export class NodeInfo {
     const affinity = pod.spec?.affinity;
     if (affinity?.podAffinity !== undefined || affinity?.podAntiAffinity !== undefined) {
       this.podsWithAffinity.set(uid, pod);
-      if ((affinity.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).length > 0) this.podsWithRequiredAntiAffinity.set(uid, pod);
+      if ((affinity.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).length > 0)
+        this.podsWithRequiredAntiAffinity.set(uid, pod);
     }
     this.#count(pod, 1);
     const ports = hostPortsOf(pod);
@@ -85,7 +96,8 @@ export class NodeInfo {
     this.podsWithAffinity.delete(uid);
     this.podsWithRequiredAntiAffinity.delete(uid);
     this.#count(pod, -1);
-    if (hostPortsOf(pod).length > 0) this.usedPorts.splice(0, this.usedPorts.length, ...[...this.pods.values()].flatMap((p) => hostPortsOf(p)));
+    if (hostPortsOf(pod).length > 0)
+      this.usedPorts.splice(0, this.usedPorts.length, ...[...this.pods.values()].flatMap((p) => hostPortsOf(p)));
     return true;
   }
 

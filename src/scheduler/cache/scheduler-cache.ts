@@ -108,7 +108,13 @@ export function createSchedulerCache(): SchedulerCache {
     },
     isAssumed: (uid) => placed.get(uid)?.assumed === true,
     nodeOf: (uid) => placed.get(uid)?.node,
-    snapshot: () => ({ nodes: (order ??= interleaveZones([...nodes.values()])), byName: (name) => nodes.get(name), withAffinity, withRequiredAntiAffinity, imageNodes: (image) => imageCounts.get(image) ?? 0 }),
+    snapshot: () => ({
+      nodes: (order ??= interleaveZones([...nodes.values()])),
+      byName: (name) => nodes.get(name),
+      withAffinity,
+      withRequiredAntiAffinity,
+      imageNodes: (image) => imageCounts.get(image) ?? 0,
+    }),
     nodeCount: () => nodes.size,
   };
 }

@@ -102,5 +102,8 @@ export interface SchedulerPlugin {
   bind?(state: CycleState, pod: Pod, target: BindTarget): Promise<Status | undefined>;
   postBind?(state: CycleState, pod: Pod, nodeName: string): void;
   /** Events that may make a pod this plugin rejected schedulable; `hint` looks closer. */
-  readonly events?: readonly { readonly event: ClusterEvent; hint?(pod: Pod, oldObject: unknown, newObject: unknown): boolean }[];
+  readonly events?: readonly {
+    readonly event: ClusterEvent;
+    hint?(pod: Pod, oldObject: unknown, newObject: unknown): boolean;
+  }[];
 }

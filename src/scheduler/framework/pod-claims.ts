@@ -14,12 +14,16 @@ export interface PodClaim {
 /** The claims of a pod, in the order of its volumes. */
 export function claimsOf(pod: Pod): PodClaim[] {
   return (pod.spec?.volumes ?? []).flatMap((volume): PodClaim[] => {
-    if (volume.persistentVolumeClaim !== undefined) return [{ name: volume.persistentVolumeClaim.claimName, isEphemeral: false }];
+    if (volume.persistentVolumeClaim !== undefined)
+      return [{ name: volume.persistentVolumeClaim.claimName, isEphemeral: false }];
     return volume.ephemeral === undefined ? [] : [{ name: `${pod.metadata.name}-${volume.name}`, isEphemeral: true }];
   });
 }
 
 /** Whether the claim is bound for good. */
 export function isBound(claim: PersistentVolumeClaim): boolean {
-  return (claim.spec?.volumeName ?? '') !== '' && claim.metadata.annotations?.['pv.kubernetes.io/bind-completed'] !== undefined;
+  return (
+    (claim.spec?.volumeName ?? '') !== '' &&
+    claim.metadata.annotations?.['pv.kubernetes.io/bind-completed'] !== undefined
+  );
 }

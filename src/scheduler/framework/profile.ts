@@ -21,7 +21,11 @@ export interface PreFiltered {
 }
 
 /** Runs the PreFilter point. Plugins that skip have no say in filtering. */
-export function runPreFilter(profile: Profile, state: CycleState, input: { pod: Pod; snapshot: Snapshot }): PreFiltered {
+export function runPreFilter(
+  profile: Profile,
+  state: CycleState,
+  input: { pod: Pod; snapshot: Snapshot },
+): PreFiltered {
   let nodeNames: ReadonlySet<string> | undefined;
   const narrowedBy: string[] = [];
   const skipped = new Set<SchedulerPlugin>();
@@ -41,7 +45,11 @@ export function runPreFilter(profile: Profile, state: CycleState, input: { pod: 
 }
 
 /** Runs the Filter point on one node: the first rejection counts. */
-export function runFilters(filters: readonly SchedulerPlugin[], state: CycleState, input: { pod: Pod; node: NodeInfo }): Status | undefined {
+export function runFilters(
+  filters: readonly SchedulerPlugin[],
+  state: CycleState,
+  input: { pod: Pod; node: NodeInfo },
+): Status | undefined {
   for (const plugin of filters) {
     const status = plugin.filter?.(state, input.pod, input.node);
     if (status !== undefined) return status;
@@ -60,7 +68,11 @@ export function cloneState(filters: readonly SchedulerPlugin[], state: CycleStat
 }
 
 /** Puts a pod on a copied node, or takes it off, in the eyes of all plugins. */
-export function supposePod(filters: readonly SchedulerPlugin[], state: CycleState, change: { pod: Pod; other: Pod; node: NodeInfo; present: boolean }): void {
+export function supposePod(
+  filters: readonly SchedulerPlugin[],
+  state: CycleState,
+  change: { pod: Pod; other: Pod; node: NodeInfo; present: boolean },
+): void {
   const { pod, other, node, present } = change;
   if (present) node.addPod(other);
   else node.removePod(other.metadata.uid ?? '');
@@ -74,10 +86,21 @@ export function supposePod(filters: readonly SchedulerPlugin[], state: CycleStat
  * Filters a node on which more important pods are expected (nominated): the pod must fit with them, and without them
  * too, since they may not come and others may depend on them (affinity).
  */
-export function runFiltersWithNominated(filters: readonly SchedulerPlugin[], state: CycleState, input: { pod: Pod; node: NodeInfo; nominations: Nominations }): Status | undefined {
+export function runFiltersWithNominated(
+  filters: readonly SchedulerPlugin[],
+  state: CycleState,
+  input: { pod: Pod; node: NodeInfo; nominations: Nominations },
+): Status | undefined {
   const { pod, node, nominations } = input;
   const priority = pod.spec?.priority ?? 0;
-  const expected = nominations.on(node.name).filter((other) => other.metadata.uid !== pod.metadata.uid && (other.spec?.priority ?? 0) >= priority && !node.pods.has(other.metadata.uid ?? ''));
+  const expected = nominations
+    .on(node.name)
+    .filter(
+      (other) =>
+        other.metadata.uid !== pod.metadata.uid &&
+        (other.spec?.priority ?? 0) >= priority &&
+        !node.pods.has(other.metadata.uid ?? ''),
+    );
   if (expected.length > 0) {
     const supposed = cloneState(filters, state);
     const copy = node.clone();
@@ -95,7 +118,11 @@ export interface NodeScore {
 }
 
 /** Runs PreScore, Score and normalization on the feasible nodes. Order as given. */
-export function runScores(profile: Profile, state: CycleState, input: { pod: Pod; nodes: readonly NodeInfo[]; snapshot: Snapshot }): NodeScore[] {
+export function runScores(
+  profile: Profile,
+  state: CycleState,
+  input: { pod: Pod; nodes: readonly NodeInfo[]; snapshot: Snapshot },
+): NodeScore[] {
   const { pod, nodes, snapshot } = input;
   const scored = { nodes, snapshot };
   const totals = new Float64Array(nodes.length);

@@ -1,5 +1,10 @@
 /** The siblings of a pod: what the services and the owner that select it select. Upstream: scheduler/framework/plugins/helper.DefaultSelector. */
-import { compileLabelSelector, compileRequirements, requirementsFromMap, type LabelRequirement } from '../../api/label-selector.ts';
+import {
+  compileLabelSelector,
+  compileRequirements,
+  requirementsFromMap,
+  type LabelRequirement,
+} from '../../api/label-selector.ts';
 import type { ReplicaSet, StatefulSet } from '../../api/gen/apps-v1.ts';
 import type { ReplicationController, Service } from '../../api/gen/core-v1.ts';
 import type { Informer } from '../../client/informer.ts';
@@ -21,17 +26,28 @@ export function createSiblingSelector(deps: SiblingDeps): SiblingSelector {
     const requirements: LabelRequirement[] = [];
     for (const service of Object.keys(labels).length === 0 ? [] : deps.services.list(namespace)) {
       const selector = Object.entries(service.spec?.selector ?? {});
-      if (selector.length > 0 && selector.every(([key, value]) => labels[key] === value)) requirements.push(...requirementsFromMap(Object.fromEntries(selector)));
+      if (selector.length > 0 && selector.every(([key, value]) => labels[key] === value))
+        requirements.push(...requirementsFromMap(Object.fromEntries(selector)));
     }
     const owner = pod.metadata.ownerReferences?.find((reference) => reference.controller === true);
-    if (owner !== undefined) requirements.push(...ownerRequirements(deps, { kind: owner.kind, namespace, name: owner.name }));
+    if (owner !== undefined)
+      requirements.push(...ownerRequirements(deps, { kind: owner.kind, namespace, name: owner.name }));
     const unique = new Map(requirements.map((requirement) => [JSON.stringify(requirement), requirement]));
     return unique.size === 0 ? undefined : compileRequirements([...unique.values()]);
   };
 }
 
-function ownerRequirements(deps: SiblingDeps, { kind, namespace, name }: { kind: string; namespace: string; name: string }): readonly LabelRequirement[] {
-  if (kind === 'ReplicationController') return requirementsFromMap(deps.replicationControllers.get({ namespace, name })?.spec?.selector ?? {});
-  const selector = kind === 'ReplicaSet' ? deps.replicaSets.get({ namespace, name })?.spec?.selector : kind === 'StatefulSet' ? deps.statefulSets.get({ namespace, name })?.spec?.selector : undefined;
+function ownerRequirements(
+  deps: SiblingDeps,
+  { kind, namespace, name }: { kind: string; namespace: string; name: string },
+): readonly LabelRequirement[] {
+  if (kind === 'ReplicationController')
+    return requirementsFromMap(deps.replicationControllers.get({ namespace, name })?.spec?.selector ?? {});
+  const selector =
+    kind === 'ReplicaSet'
+      ? deps.replicaSets.get({ namespace, name })?.spec?.selector
+      : kind === 'StatefulSet'
+        ? deps.statefulSets.get({ namespace, name })?.spec?.selector
+        : undefined;
   return selector === undefined ? [] : compileLabelSelector(selector).requirements;
 }

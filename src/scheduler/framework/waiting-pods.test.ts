@@ -3,7 +3,10 @@ import { test } from 'node:test';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import { createWaitingPods } from './waiting-pods.ts';
 
-const timeouts = new Map([['A', 1000], ['B', 5000]]);
+const timeouts = new Map([
+  ['A', 1000],
+  ['B', 5000],
+]);
 const { signal } = new AbortController();
 
 test('a pod goes on when all plugins allow it', async () => {

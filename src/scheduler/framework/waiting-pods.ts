@@ -27,7 +27,11 @@ export function createWaitingPods(clock: Clock): WaitingPods {
     wait(uid, timeouts, signal) {
       const pending = new Set(timeouts.keys());
       const { promise, resolve } = Promise.withResolvers<Status | undefined>();
-      const timers = [...timeouts].map(([plugin, ms]) => clock.setTimer(ms, () => resolve(unschedulable(plugin, `rejected due to timeout after waiting ${ms / 1000}s at plugin ${plugin}`))));
+      const timers = [...timeouts].map(([plugin, ms]) =>
+        clock.setTimer(ms, () =>
+          resolve(unschedulable(plugin, `rejected due to timeout after waiting ${ms / 1000}s at plugin ${plugin}`)),
+        ),
+      );
       const abort = (): void => resolve(failed('Permit', signal.reason));
       signal.addEventListener('abort', abort, { once: true });
       waiting.set(uid, {

@@ -20,7 +20,10 @@ import { createVolumeRestrictions } from './volume-restrictions/volume-restricti
 import { createVolumeZone } from './volume-zone/volume-zone.ts';
 
 /** The plugins, each with its weight in scoring (0: does not score). */
-export const schedulerPlugins: readonly { readonly create: (deps: SchedulerPluginDeps) => SchedulerPlugin; readonly weight: number }[] = [
+export const schedulerPlugins: readonly {
+  readonly create: (deps: SchedulerPluginDeps) => SchedulerPlugin;
+  readonly weight: number;
+}[] = [
   { create: () => createSchedulingGates(), weight: 0 },
   { create: () => createPrioritySort(), weight: 0 },
   { create: () => createNodeUnschedulable(), weight: 0 },

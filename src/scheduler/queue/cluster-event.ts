@@ -2,6 +2,16 @@
 
 /** The kind of object and what happened to it. */
 export type ClusterEvent =
-  | 'node/add' | 'node/update-allocatable' | 'node/update-label' | 'node/update-taint' | 'node/update-condition' | 'node/delete'
-  | 'assigned-pod/add' | 'assigned-pod/update' | 'assigned-pod/delete'
-  | 'pod/update' | 'storage' | 'namespace/update' | 'forced';
+  | 'node/add'
+  | 'node/update-allocatable'
+  | 'node/update-label'
+  | 'node/update-taint'
+  | 'node/update-condition'
+  | 'node/delete'
+  | 'assigned-pod/add'
+  | 'assigned-pod/update'
+  | 'assigned-pod/delete'
+  | 'pod/update'
+  | 'storage'
+  | 'namespace/update'
+  | 'forced';

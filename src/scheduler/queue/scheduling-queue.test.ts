@@ -12,7 +12,12 @@ function queueUnderTest() {
   const sort = createPrioritySort();
   const gates = createSchedulingGates();
   const queue = createSchedulingQueue(
-    { clock, less: (a, b) => sort.less?.(a, b) ?? 0, preEnqueue: (pod) => gates.preEnqueue?.(pod), plugins: [createNodeResourcesFit(), gates] },
+    {
+      clock,
+      less: (a, b) => sort.less?.(a, b) ?? 0,
+      preEnqueue: (pod) => gates.preEnqueue?.(pod),
+      plugins: [createNodeResourcesFit(), gates],
+    },
     { initialBackoffMs: 1000, maxBackoffMs: 10_000, maxUnschedulableMs: 300_000 },
   );
   return { clock, queue };
@@ -22,7 +27,10 @@ const FIT = new Set(['NodeResourcesFit']);
 test('higher priority first, then first come', () => {
   const { queue } = queueUnderTest();
   for (const pod of [testPod('a'), testPod('b', { priority: 5 }), testPod('c')]) queue.add(pod);
-  assert.deepEqual([queue.pop(), queue.pop(), queue.pop(), queue.pop()].map((q) => q?.pod.metadata.name), ['b', 'a', 'c', undefined]);
+  assert.deepEqual(
+    [queue.pop(), queue.pop(), queue.pop(), queue.pop()].map((q) => q?.pod.metadata.name),
+    ['b', 'a', 'c', undefined],
+  );
   queue.stop();
 });
 

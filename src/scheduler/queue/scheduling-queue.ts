@@ -42,7 +42,12 @@ export interface SchedulingQueue {
   notify(event: ClusterEvent, oldObject?: unknown, newObject?: unknown): void;
   /** Called whenever `pop` may have something again. */
   onReady(listener: () => void): void;
-  counts(): { readonly active: number; readonly backoff: number; readonly unschedulable: number; readonly gated: number };
+  counts(): {
+    readonly active: number;
+    readonly backoff: number;
+    readonly unschedulable: number;
+    readonly gated: number;
+  };
   stop(): void;
 }
 
@@ -83,8 +88,14 @@ class Queue implements SchedulingQueue {
   constructor(deps: QueueDeps, config: QueueConfig) {
     this.#deps = deps;
     this.#config = config;
-    this.#active = new Heap((e) => uidOf(e.pod), (a, b) => deps.less(a, b) < 0);
-    this.#backoff = new Heap((e) => uidOf(e.pod), (a, b) => a.atMs < b.atMs);
+    this.#active = new Heap(
+      (e) => uidOf(e.pod),
+      (a, b) => deps.less(a, b) < 0,
+    );
+    this.#backoff = new Heap(
+      (e) => uidOf(e.pod),
+      (a, b) => a.atMs < b.atMs,
+    );
     this.#cancelFlush = deps.clock.setTicker(30_000, () => this.#flushOld());
   }
 
@@ -158,7 +169,12 @@ class Queue implements SchedulingQueue {
   }
 
   counts(): { active: number; backoff: number; unschedulable: number; gated: number } {
-    return { active: this.#active.size, backoff: this.#backoff.size, unschedulable: this.#unschedulable.size, gated: this.#gated.size };
+    return {
+      active: this.#active.size,
+      backoff: this.#backoff.size,
+      unschedulable: this.#unschedulable.size,
+      gated: this.#gated.size,
+    };
   }
 
   stop(): void {
@@ -200,7 +216,9 @@ class Queue implements SchedulingQueue {
     this.#cancelBackoff();
     const next = this.#backoff.peek();
     if (next === undefined) return;
-    this.#cancelBackoff = this.#deps.clock.setTimer(Math.max(0, next.atMs - this.#deps.clock.monotonicMs()), () => this.#backoffOver());
+    this.#cancelBackoff = this.#deps.clock.setTimer(Math.max(0, next.atMs - this.#deps.clock.monotonicMs()), () =>
+      this.#backoffOver(),
+    );
   }
 
   #backoffOver(): void {
@@ -215,8 +233,12 @@ class Queue implements SchedulingQueue {
   #helps(entry: Entry, { event, oldObject, newObject }: HappenedEvent): boolean {
     if (event === 'forced') return true;
     return this.#deps.plugins.some(
-      (plugin) => entry.rejectedBy.has(plugin.name) &&
-        (plugin.events ?? []).some((wanted) => wanted.event === event && (wanted.hint === undefined || wanted.hint(entry.pod, oldObject, newObject))),
+      (plugin) =>
+        entry.rejectedBy.has(plugin.name) &&
+        (plugin.events ?? []).some(
+          (wanted) =>
+            wanted.event === event && (wanted.hint === undefined || wanted.hint(entry.pod, oldObject, newObject)),
+        ),
     );
   }
 

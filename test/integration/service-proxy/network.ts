@@ -55,17 +55,43 @@ export function createTestNetwork(): TestNetwork {
     made.push(name);
     run(name, 'ip', 'link', 'set', 'lo', 'up');
   };
-  const link = (name: string, device: string): void => void must(['ip', '-n', ns('node'), 'link', 'add', device, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', ns(name)]);
+  const link = (name: string, device: string): void =>
+    void must([
+      'ip',
+      '-n',
+      ns('node'),
+      'link',
+      'add',
+      device,
+      'type',
+      'veth',
+      'peer',
+      'name',
+      'eth0',
+      'netns',
+      ns(name),
+    ]);
   add('node');
   add('outside');
-  run('node', 'sh', '-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding; ! test -e /proc/sys/net/bridge || echo 1 > /proc/sys/net/bridge/bridge-nf-call-ip6tables; ! test -e /proc/sys/net/bridge || echo 1 > /proc/sys/net/bridge/bridge-nf-call-iptables');
+  run(
+    'node',
+    'sh',
+    '-c',
+    'echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding; ! test -e /proc/sys/net/bridge || echo 1 > /proc/sys/net/bridge/bridge-nf-call-ip6tables; ! test -e /proc/sys/net/bridge || echo 1 > /proc/sys/net/bridge/bridge-nf-call-iptables',
+  );
   link('outside', 'uplink');
-  for (const [name, device, address] of [['node', 'uplink', `${NODE_IP}/24`], ['outside', 'eth0', `${OUTSIDE_IP}/24`]] as const) {
+  for (const [name, device, address] of [
+    ['node', 'uplink', `${NODE_IP}/24`],
+    ['outside', 'eth0', `${OUTSIDE_IP}/24`],
+  ] as const) {
     run(name, 'ip', 'addr', 'add', address, 'dev', device);
     run(name, 'ip', 'link', 'set', device, 'up');
   }
   run('outside', 'ip', 'route', 'add', 'default', 'via', NODE_IP);
-  for (const [device, address] of [['pods', '10.42.0.1/24'], ['services', '10.43.0.10/32']] as const) {
+  for (const [device, address] of [
+    ['pods', '10.42.0.1/24'],
+    ['services', '10.43.0.10/32'],
+  ] as const) {
     run('node', 'ip', 'link', 'add', device, 'type', 'bridge');
     run('node', 'ip', 'addr', 'add', address, 'dev', device);
     run('node', 'ip', 'link', 'set', device, 'up');
@@ -73,9 +99,13 @@ export function createTestNetwork(): TestNetwork {
   run('node', 'ip', 'addr', 'add', 'fd00:42::1/64', 'dev', 'pods', 'nodad');
   for (const range of [SERVICE_CIDR, SERVICE_CIDR_6]) run('node', 'ip', 'route', 'add', range, 'dev', 'services');
   const bash = (from: string, script: string): string =>
-    spawnSync('ip', ['netns', 'exec', ns(from), 'bash', '-c', script], { encoding: 'utf8', timeout: 5_000 }).stdout.trim();
+    spawnSync('ip', ['netns', 'exec', ns(from), 'bash', '-c', script], {
+      encoding: 'utf8',
+      timeout: 5_000,
+    }).stdout.trim();
   return {
-    ns, run,
+    ns,
+    run,
     async addPod(name, address) {
       add(name);
       link(name, `to-${name}`);
@@ -85,16 +115,22 @@ export function createTestNetwork(): TestNetwork {
       run(name, 'ip', 'link', 'set', 'eth0', 'up');
       run(name, 'ip', 'addr', 'add', `fd00:42::${address.split('.')[3]}/64`, 'dev', 'eth0', 'nodad');
       for (const gateway of ['10.42.0.1', 'fd00:42::1']) run(name, 'ip', 'route', 'add', 'default', 'via', gateway);
-      const server = spawn('ip', ['netns', 'exec', ns(name), process.execPath, '-e', SERVER, name], { stdio: ['ignore', 'pipe', 'inherit'] });
+      const server = spawn('ip', ['netns', 'exec', ns(name), process.execPath, '-e', SERVER, name], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
       servers.set(name, server);
       await new Promise((resolve) => server.stdout?.once('data', resolve));
     },
     stopPod: (name) => void servers.get(name)?.kill('SIGKILL'),
-    tcp: (from, address, port) => bash(from, `timeout 2 bash -c 'exec 3<>/dev/tcp/${address}/${port}; cat <&3' 2>/dev/null`),
+    tcp: (from, address, port) =>
+      bash(from, `timeout 2 bash -c 'exec 3<>/dev/tcp/${address}/${port}; cat <&3' 2>/dev/null`),
     udp: (from, address, port, sourcePort) =>
-      bash(from, sourcePort === undefined
-        ? `timeout 1 bash -c 'exec 3<>/dev/udp/${address}/${port}; echo hello >&3; head -n1 <&3' 2>/dev/null`
-        : `timeout 3 ${process.execPath} -e "const u=require('dgram').createSocket('udp4');u.on('message',(m)=>{console.log(String(m).trim());process.exit()});u.on('error',()=>process.exit());u.bind(${sourcePort},()=>{u.send('hello',${port},'${address}');setTimeout(()=>process.exit(),700)})"`),
+      bash(
+        from,
+        sourcePort === undefined
+          ? `timeout 1 bash -c 'exec 3<>/dev/udp/${address}/${port}; echo hello >&3; head -n1 <&3' 2>/dev/null`
+          : `timeout 3 ${process.execPath} -e "const u=require('dgram').createSocket('udp4');u.on('message',(m)=>{console.log(String(m).trim());process.exit()});u.on('error',()=>process.exit());u.bind(${sourcePort},()=>{u.send('hello',${port},'${address}');setTimeout(()=>process.exit(),700)})"`,
+      ),
     refusedMs(from, address, port) {
       const script = `const t=performance.now();const s=require('net').connect(${port},'${address}');s.on('error',(e)=>{console.log(e.code,Math.round(performance.now()-t));process.exit()});s.setTimeout(1500,()=>process.exit());s.on('connect',()=>process.exit())`;
       const [code, ms] = bash(from, `${process.execPath} -e "${script}"`).split(' ');

@@ -11,13 +11,25 @@ const ANNOTATIONS = ['storageclass.kubernetes.io/is-default-class', 'storageclas
 export function createDefaultStorageClass(objects: () => ObjectStore): AdmissionPlugin {
   return {
     name: 'DefaultStorageClass',
-    handles: (operation, resource, subresource) => operation === 'CREATE' && resource.group === '' && resource.resource === 'persistentvolumeclaims' && subresource === '',
+    handles: (operation, resource, subresource) =>
+      operation === 'CREATE' &&
+      resource.group === '' &&
+      resource.resource === 'persistentvolumeclaims' &&
+      subresource === '',
     mutate(attributes) {
       const claim = attributes.object as PersistentVolumeClaim;
-      const named = claim.metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] !== undefined || claim.spec?.storageClassName !== undefined;
+      const named =
+        claim.metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] !== undefined ||
+        claim.spec?.storageClassName !== undefined;
       if (named || claim.spec === undefined) return;
-      const defaults = objects().list(StorageClasses).filter((c) => ANNOTATIONS.some((key) => c.metadata.annotations?.[key] === 'true'));
-      const newest = defaults.toSorted((a, b) => parseTime(b.metadata.creationTimestamp) - parseTime(a.metadata.creationTimestamp) || ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1))[0];
+      const defaults = objects()
+        .list(StorageClasses)
+        .filter((c) => ANNOTATIONS.some((key) => c.metadata.annotations?.[key] === 'true'));
+      const newest = defaults.toSorted(
+        (a, b) =>
+          parseTime(b.metadata.creationTimestamp) - parseTime(a.metadata.creationTimestamp) ||
+          ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1),
+      )[0];
       if (newest?.metadata.name !== undefined) claim.spec.storageClassName = newest.metadata.name;
     },
   };

@@ -10,7 +10,10 @@ export function createDefaultTolerationSeconds(): AdmissionPlugin {
   return {
     name: 'DefaultTolerationSeconds',
     handles: (operation, resource, subresource) =>
-      resource.resource === 'pods' && resource.group === '' && subresource === '' && (operation === 'CREATE' || operation === 'UPDATE'),
+      resource.resource === 'pods' &&
+      resource.group === '' &&
+      subresource === '' &&
+      (operation === 'CREATE' || operation === 'UPDATE'),
     mutate(attributes) {
       const spec = (attributes.object as Pod).spec;
       if (spec === undefined) return;

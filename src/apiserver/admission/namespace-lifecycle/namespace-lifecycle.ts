@@ -16,10 +16,14 @@ const REVIEWS: ReadonlySet<string> = new Set(['localsubjectaccessreviews']);
 export function createNamespaceLifecycle(objects: () => ObjectStore): AdmissionPlugin {
   return {
     name: 'NamespaceLifecycle',
-    handles: (operation, resource) => (resource.resource === 'namespaces' && resource.group === '' ? operation === 'DELETE' : (operation === 'CREATE' || operation === 'UPDATE') && resource.namespaced),
+    handles: (operation, resource) =>
+      resource.resource === 'namespaces' && resource.group === ''
+        ? operation === 'DELETE'
+        : (operation === 'CREATE' || operation === 'UPDATE') && resource.namespaced,
     mutate(attributes) {
       if (attributes.operation === 'DELETE') return refuseImmortal(attributes);
-      if (attributes.resource.group === 'authorization.k8s.io' && REVIEWS.has(attributes.resource.resource)) return undefined;
+      if (attributes.resource.group === 'authorization.k8s.io' && REVIEWS.has(attributes.resource.resource))
+        return undefined;
       const store = objects();
       const cached = store.get(Namespaces, '', attributes.namespace);
       if (cached !== undefined) return judge(attributes, cached);
@@ -32,17 +36,26 @@ export function createNamespaceLifecycle(objects: () => ObjectStore): AdmissionP
 function judge(attributes: AdmissionAttributes, namespace: Namespace | undefined): void {
   if (namespace === undefined) throw notFound({ group: '', resource: 'namespaces' }, attributes.namespace);
   if (attributes.operation !== 'CREATE') return;
-  if (namespace.metadata.deletionTimestamp !== undefined || namespace.status?.phase === 'Terminating') throw terminating(attributes);
+  if (namespace.metadata.deletionTimestamp !== undefined || namespace.status?.phase === 'Terminating')
+    throw terminating(attributes);
 }
 
 function refuseImmortal(attributes: AdmissionAttributes): void {
-  if (IMMORTAL.has(attributes.name)) throw forbidden({ group: '', resource: 'namespaces' }, attributes.name, 'this namespace may not be deleted');
+  if (IMMORTAL.has(attributes.name))
+    throw forbidden({ group: '', resource: 'namespaces' }, attributes.name, 'this namespace may not be deleted');
 }
 
 function terminating(attributes: AdmissionAttributes): StatusError {
   const why = `unable to create new content in namespace ${attributes.namespace} because it is being terminated`;
-  const name = attributes.name === '' ? (attributes.object?.metadata.name ?? attributes.object?.metadata.generateName ?? '') : attributes.name;
+  const name =
+    attributes.name === ''
+      ? (attributes.object?.metadata.name ?? attributes.object?.metadata.generateName ?? '')
+      : attributes.name;
   const error = forbidden(attributes.resource, name, why);
-  const cause = { reason: 'NamespaceTerminating', message: `namespace ${attributes.namespace} is being terminated`, field: 'metadata.namespace' };
+  const cause = {
+    reason: 'NamespaceTerminating',
+    message: `namespace ${attributes.namespace} is being terminated`,
+    field: 'metadata.namespace',
+  };
   return new StatusError({ ...error.status, details: { ...error.status.details, causes: [cause] } });
 }

@@ -9,7 +9,8 @@ const MIRROR = 'kubernetes.io/config.mirror';
 
 /** Why the node may not create the pod. Throws 404 when the node does not exist. */
 export function mirrorPodProblem(pod: Pod, node: string, objects: ObjectStore): string | undefined {
-  if (pod.metadata.annotations?.[MIRROR] === undefined) return `pod does not have "${MIRROR}" annotation, node "${node}" can only create mirror pods`;
+  if (pod.metadata.annotations?.[MIRROR] === undefined)
+    return `pod does not have "${MIRROR}" annotation, node "${node}" can only create mirror pods`;
   if (pod.spec?.nodeName !== node) return `node "${node}" can only create pods with spec.nodeName set to itself`;
   return ownerProblem(pod, node, objects) ?? referenceProblem(pod, node);
 }
@@ -18,12 +19,16 @@ function ownerProblem(pod: Pod, node: string, objects: ObjectStore): string | un
   const owners = pod.metadata.ownerReferences ?? [];
   const [owner] = owners;
   if (owners.length > 1) return `node "${node}" can only create pods with a single owner reference set to itself`;
-  if (owner === undefined || owner.apiVersion !== 'v1' || owner.kind !== 'Node' || owner.name !== node) return `node "${node}" can only create pods with an owner reference set to itself`;
-  if (owner.controller !== true) return `node "${node}" can only create pods with a controller owner reference set to itself`;
+  if (owner === undefined || owner.apiVersion !== 'v1' || owner.kind !== 'Node' || owner.name !== node)
+    return `node "${node}" can only create pods with an owner reference set to itself`;
+  if (owner.controller !== true)
+    return `node "${node}" can only create pods with a controller owner reference set to itself`;
   if (owner.blockOwnerDeletion === true) return `node "${node}" must not set blockOwnerDeletion on an owner reference`;
   const stored = objects.get(Nodes, '', node);
   if (stored === undefined) throw notFound({ group: '', resource: 'nodes' }, node);
-  return owner.uid === stored.metadata.uid ? undefined : `node ${node} UID mismatch: expected ${owner.uid} got ${stored.metadata.uid}`;
+  return owner.uid === stored.metadata.uid
+    ? undefined
+    : `node ${node} UID mismatch: expected ${owner.uid} got ${stored.metadata.uid}`;
 }
 
 function referenceProblem(pod: Pod, node: string): string | undefined {
@@ -32,8 +37,10 @@ function referenceProblem(pod: Pod, node: string): string | undefined {
   if ((pod.spec?.serviceAccountName ?? '') !== '') return refuse('a service account');
   if (secretNames(pod).size > 0) return refuse('secrets');
   if (configMapNames(pod).size > 0) return refuse('configmaps');
-  if (volumes.some((v) => v.projected?.sources?.some((source) => source.clusterTrustBundle !== undefined) === true)) return refuse('clustertrustbundles');
-  if (volumes.some((v) => v.persistentVolumeClaim !== undefined || v.ephemeral !== undefined)) return refuse('persistentvolumeclaims');
+  if (volumes.some((v) => v.projected?.sources?.some((source) => source.clusterTrustBundle !== undefined) === true))
+    return refuse('clustertrustbundles');
+  if (volumes.some((v) => v.persistentVolumeClaim !== undefined || v.ephemeral !== undefined))
+    return refuse('persistentvolumeclaims');
   if ((pod.spec?.resourceClaims ?? []).length > 0) return refuse('resourceclaims');
   return undefined;
 }

@@ -1,16 +1,27 @@
 /** Which labels a kubelet may give its own node. Pure. Upstream: noderestriction.getForbiddenLabels and pkg/kubelet/apis.IsKubeletLabel. */
 
 const OWN_LABELS: ReadonlySet<string> = new Set([
-  'kubernetes.io/hostname', 'kubernetes.io/os', 'kubernetes.io/arch', 'beta.kubernetes.io/os', 'beta.kubernetes.io/arch',
-  'topology.kubernetes.io/zone', 'topology.kubernetes.io/region', 'failure-domain.beta.kubernetes.io/zone', 'failure-domain.beta.kubernetes.io/region',
-  'node.kubernetes.io/instance-type', 'beta.kubernetes.io/instance-type',
+  'kubernetes.io/hostname',
+  'kubernetes.io/os',
+  'kubernetes.io/arch',
+  'beta.kubernetes.io/os',
+  'beta.kubernetes.io/arch',
+  'topology.kubernetes.io/zone',
+  'topology.kubernetes.io/region',
+  'failure-domain.beta.kubernetes.io/zone',
+  'failure-domain.beta.kubernetes.io/region',
+  'node.kubernetes.io/instance-type',
+  'beta.kubernetes.io/instance-type',
 ]);
 const OWN_PREFIXES = ['kubelet.kubernetes.io', 'node.kubernetes.io'];
 const RESTRICTED = 'node-restriction.kubernetes.io';
 const RESERVED = ['kubernetes.io', 'k8s.io'];
 
 /** The labels that differ between the two and that a kubelet may not touch, sorted. */
-export function forbiddenLabels(wanted: Readonly<Record<string, string>>, old: Readonly<Record<string, string>>): string[] {
+export function forbiddenLabels(
+  wanted: Readonly<Record<string, string>>,
+  old: Readonly<Record<string, string>>,
+): string[] {
   const changed = [...new Set([...Object.keys(wanted), ...Object.keys(old)])].filter((key) => wanted[key] !== old[key]);
   return changed.filter(isForbidden).sort();
 }

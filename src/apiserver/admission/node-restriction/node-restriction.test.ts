@@ -11,54 +11,237 @@ import { createNodeRestriction } from './node-restriction.ts';
 const user = { name: 'system:node:n1', groups: ['system:nodes'] };
 const owner = { apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'node-uid', controller: true };
 const mirror = (change: { metadata?: object; spec?: object } = {}): Pod => ({
-  metadata: { name: 'm', namespace: 'ns', annotations: { 'kubernetes.io/config.mirror': 'h' }, ownerReferences: [owner], ...change.metadata },
+  metadata: {
+    name: 'm',
+    namespace: 'ns',
+    annotations: { 'kubernetes.io/config.mirror': 'h' },
+    ownerReferences: [owner],
+    ...change.metadata,
+  },
   spec: { nodeName: 'n1', containers: [{ name: 'c' }], ...change.spec },
 });
-const pod = (nodeName: string, more: object = {}): Pod => ({ metadata: { name: 'p', namespace: 'ns', uid: 'pod-uid', ...more }, spec: { nodeName, containers: [] } });
-const node = (name = 'n1', metadata: object = {}, spec: object = {}): Node => ({ metadata: { name, ...metadata }, spec });
-const token = (ref: object | undefined): KubernetesObject => ({ metadata: { name: 'bot', namespace: 'ns' }, spec: { audiences: [], ...(ref === undefined ? {} : { boundObjectRef: ref }) } }) as unknown as KubernetesObject;
+const pod = (nodeName: string, more: object = {}): Pod => ({
+  metadata: { name: 'p', namespace: 'ns', uid: 'pod-uid', ...more },
+  spec: { nodeName, containers: [] },
+});
+const node = (name = 'n1', metadata: object = {}, spec: object = {}): Node => ({
+  metadata: { name, ...metadata },
+  spec,
+});
+const token = (ref: object | undefined): KubernetesObject =>
+  ({
+    metadata: { name: 'bot', namespace: 'ns' },
+    spec: { audiences: [], ...(ref === undefined ? {} : { boundObjectRef: ref }) },
+  }) as unknown as KubernetesObject;
 const bound = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'pod-uid' };
 const lease = (name: string, namespace = 'kube-node-lease'): KubernetesObject => ({ metadata: { name, namespace } });
 
 type Case = readonly [name: string, resource: ResourceInfo, request: TestRequest, problem: string | undefined];
 const cases: readonly Case[] = [
   ['a mirror pod', Pods, { object: mirror() }, undefined],
-  ['a plain pod', Pods, { object: mirror({ metadata: { annotations: {} } }) }, 'pod does not have "kubernetes.io/config.mirror" annotation, node "n1" can only create mirror pods'],
-  ['a mirror pod elsewhere', Pods, { object: mirror({ spec: { nodeName: 'n2' } }) }, 'node "n1" can only create pods with spec.nodeName set to itself'],
-  ['an unowned mirror pod', Pods, { object: mirror({ metadata: { ownerReferences: [] } }) }, 'node "n1" can only create pods with an owner reference set to itself'],
-  ['of another uid', Pods, { object: mirror({ metadata: { ownerReferences: [{ ...owner, uid: 'x' }] } }) }, 'node n1 UID mismatch: expected x got node-uid'],
-  ['not controlled', Pods, { object: mirror({ metadata: { ownerReferences: [{ ...owner, controller: false }] } }) }, 'node "n1" can only create pods with a controller owner reference set to itself'],
-  ['with an account', Pods, { object: mirror({ spec: { serviceAccountName: 'bot' } }) }, 'node "n1" can not create pods that reference a service account'],
-  ['with a secret', Pods, { object: mirror({ spec: { volumes: [{ name: 's', secret: { secretName: 's' } }] } }) }, 'node "n1" can not create pods that reference secrets'],
-  ['with a config map', Pods, { object: mirror({ spec: { containers: [{ name: 'c', envFrom: [{ configMapRef: { name: 'm' } }] }] } }) }, 'node "n1" can not create pods that reference configmaps'],
-  ['with a claim', Pods, { object: mirror({ spec: { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }] } }) }, 'node "n1" can not create pods that reference persistentvolumeclaims'],
-  ['changing a pod', Pods, { operation: 'UPDATE', object: pod('n1'), oldObject: pod('n1') }, 'unexpected operation "UPDATE", node "n1" can only create and delete mirror pods'],
+  [
+    'a plain pod',
+    Pods,
+    { object: mirror({ metadata: { annotations: {} } }) },
+    'pod does not have "kubernetes.io/config.mirror" annotation, node "n1" can only create mirror pods',
+  ],
+  [
+    'a mirror pod elsewhere',
+    Pods,
+    { object: mirror({ spec: { nodeName: 'n2' } }) },
+    'node "n1" can only create pods with spec.nodeName set to itself',
+  ],
+  [
+    'an unowned mirror pod',
+    Pods,
+    { object: mirror({ metadata: { ownerReferences: [] } }) },
+    'node "n1" can only create pods with an owner reference set to itself',
+  ],
+  [
+    'of another uid',
+    Pods,
+    { object: mirror({ metadata: { ownerReferences: [{ ...owner, uid: 'x' }] } }) },
+    'node n1 UID mismatch: expected x got node-uid',
+  ],
+  [
+    'not controlled',
+    Pods,
+    { object: mirror({ metadata: { ownerReferences: [{ ...owner, controller: false }] } }) },
+    'node "n1" can only create pods with a controller owner reference set to itself',
+  ],
+  [
+    'with an account',
+    Pods,
+    { object: mirror({ spec: { serviceAccountName: 'bot' } }) },
+    'node "n1" can not create pods that reference a service account',
+  ],
+  [
+    'with a secret',
+    Pods,
+    { object: mirror({ spec: { volumes: [{ name: 's', secret: { secretName: 's' } }] } }) },
+    'node "n1" can not create pods that reference secrets',
+  ],
+  [
+    'with a config map',
+    Pods,
+    { object: mirror({ spec: { containers: [{ name: 'c', envFrom: [{ configMapRef: { name: 'm' } }] }] } }) },
+    'node "n1" can not create pods that reference configmaps',
+  ],
+  [
+    'with a claim',
+    Pods,
+    { object: mirror({ spec: { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }] } }) },
+    'node "n1" can not create pods that reference persistentvolumeclaims',
+  ],
+  [
+    'changing a pod',
+    Pods,
+    { operation: 'UPDATE', object: pod('n1'), oldObject: pod('n1') },
+    'unexpected operation "UPDATE", node "n1" can only create and delete mirror pods',
+  ],
   ['deleting its pod', Pods, { operation: 'DELETE', oldObject: pod('n1') }, undefined],
-  ['deleting a pod elsewhere', Pods, { operation: 'DELETE', oldObject: pod('n2') }, 'node "n1" can only delete pods with spec.nodeName set to itself'],
-  ['status of its pod', Pods, { operation: 'UPDATE', subresource: 'status', object: pod('n1'), oldObject: pod('n1') }, undefined],
-  ['status of another pod', Pods, { operation: 'UPDATE', subresource: 'status', object: pod('n2'), oldObject: pod('n2') }, 'node "n1" can only update pod status for pods with spec.nodeName set to itself'],
-  ['labels through status', Pods, { operation: 'UPDATE', subresource: 'status', object: pod('n1', { labels: { a: 'b' } }), oldObject: pod('n1') }, 'node "n1" cannot update labels through pod status'],
-  ['binding', Pods, { subresource: 'binding', object: pod('n1') }, `unexpected pod subresource "binding", only 'status' and 'eviction' are allowed`],
+  [
+    'deleting a pod elsewhere',
+    Pods,
+    { operation: 'DELETE', oldObject: pod('n2') },
+    'node "n1" can only delete pods with spec.nodeName set to itself',
+  ],
+  [
+    'status of its pod',
+    Pods,
+    { operation: 'UPDATE', subresource: 'status', object: pod('n1'), oldObject: pod('n1') },
+    undefined,
+  ],
+  [
+    'status of another pod',
+    Pods,
+    { operation: 'UPDATE', subresource: 'status', object: pod('n2'), oldObject: pod('n2') },
+    'node "n1" can only update pod status for pods with spec.nodeName set to itself',
+  ],
+  [
+    'labels through status',
+    Pods,
+    { operation: 'UPDATE', subresource: 'status', object: pod('n1', { labels: { a: 'b' } }), oldObject: pod('n1') },
+    'node "n1" cannot update labels through pod status',
+  ],
+  [
+    'binding',
+    Pods,
+    { subresource: 'binding', object: pod('n1') },
+    `unexpected pod subresource "binding", only 'status' and 'eviction' are allowed`,
+  ],
   ['evicting its pod', Pods, { subresource: 'eviction', object: pod('n1'), name: 'p' }, undefined],
-  ['its node', Nodes, { object: node('n1', { labels: { 'kubernetes.io/hostname': 'n1', 'node.kubernetes.io/x': '1', team: 'a' } }, { taints: [{ key: 'k', effect: 'NoSchedule' }] }) }, undefined],
+  [
+    'its node',
+    Nodes,
+    {
+      object: node(
+        'n1',
+        { labels: { 'kubernetes.io/hostname': 'n1', 'node.kubernetes.io/x': '1', team: 'a' } },
+        { taints: [{ key: 'k', effect: 'NoSchedule' }] },
+      ),
+    },
+    undefined,
+  ],
   ['another node', Nodes, { object: node('n2') }, 'node "n1" is not allowed to modify node "n2"'],
-  ['restricted labels', Nodes, { object: node('n1', { labels: { 'a.node-restriction.kubernetes.io/x': '1', 'node-role.kubernetes.io/master': '', 'foo.k8s.io/y': '' } }) }, 'node "n1" is not allowed to set the following labels: a.node-restriction.kubernetes.io/x, foo.k8s.io/y, node-role.kubernetes.io/master'],
-  ['changing restricted labels', Nodes, { operation: 'UPDATE', object: node('n1', { labels: { 'node-restriction.kubernetes.io/x': '2' } }), oldObject: node('n1', { labels: { 'node-restriction.kubernetes.io/x': '1' } }) }, 'is not allowed to modify labels: node-restriction.kubernetes.io/x'],
-  ['keeping them', Nodes, { operation: 'UPDATE', object: node('n1', { labels: { 'node-restriction.kubernetes.io/x': '1', b: '2' } }), oldObject: node('n1', { labels: { 'node-restriction.kubernetes.io/x': '1' } }) }, undefined],
-  ['taints', Nodes, { operation: 'UPDATE', object: node(), oldObject: node('n1', {}, { taints: [{ key: 'k', effect: 'NoSchedule' }] }) }, 'node "n1" is not allowed to modify taints'],
-  ['its owners', Nodes, { operation: 'UPDATE', object: node('n1', { ownerReferences: [owner] }), oldObject: node() }, 'node "n1" is not allowed to modify ownerReferences'],
+  [
+    'restricted labels',
+    Nodes,
+    {
+      object: node('n1', {
+        labels: { 'a.node-restriction.kubernetes.io/x': '1', 'node-role.kubernetes.io/master': '', 'foo.k8s.io/y': '' },
+      }),
+    },
+    'node "n1" is not allowed to set the following labels: a.node-restriction.kubernetes.io/x, foo.k8s.io/y, node-role.kubernetes.io/master',
+  ],
+  [
+    'changing restricted labels',
+    Nodes,
+    {
+      operation: 'UPDATE',
+      object: node('n1', { labels: { 'node-restriction.kubernetes.io/x': '2' } }),
+      oldObject: node('n1', { labels: { 'node-restriction.kubernetes.io/x': '1' } }),
+    },
+    'is not allowed to modify labels: node-restriction.kubernetes.io/x',
+  ],
+  [
+    'keeping them',
+    Nodes,
+    {
+      operation: 'UPDATE',
+      object: node('n1', { labels: { 'node-restriction.kubernetes.io/x': '1', b: '2' } }),
+      oldObject: node('n1', { labels: { 'node-restriction.kubernetes.io/x': '1' } }),
+    },
+    undefined,
+  ],
+  [
+    'taints',
+    Nodes,
+    {
+      operation: 'UPDATE',
+      object: node(),
+      oldObject: node('n1', {}, { taints: [{ key: 'k', effect: 'NoSchedule' }] }),
+    },
+    'node "n1" is not allowed to modify taints',
+  ],
+  [
+    'its owners',
+    Nodes,
+    { operation: 'UPDATE', object: node('n1', { ownerReferences: [owner] }), oldObject: node() },
+    'node "n1" is not allowed to modify ownerReferences',
+  ],
   ['its status', Nodes, { operation: 'UPDATE', subresource: 'status', object: node(), oldObject: node() }, undefined],
   ['a token for its pod', ServiceAccounts, { subresource: 'token', object: token(bound), name: 'bot' }, undefined],
-  ['a token for nothing', ServiceAccounts, { subresource: 'token', object: token(undefined), name: 'bot' }, 'node requested token not bound to a pod'],
-  ['a token without uid', ServiceAccounts, { subresource: 'token', object: token({ ...bound, uid: '' }), name: 'bot' }, 'node requested token with a pod binding without a uid'],
-  ['a token for an earlier pod', ServiceAccounts, { subresource: 'token', object: token({ ...bound, uid: 'x' }), name: 'bot' }, 'the UID in the bound object reference (x) does not match the UID in record. The object might have been deleted and then recreated'],
-  ['a token for a pod elsewhere', ServiceAccounts, { subresource: 'token', object: token({ ...bound, name: 'q', uid: 'q-uid' }), name: 'bot' }, 'node requested token bound to a pod scheduled on a different node'],
+  [
+    'a token for nothing',
+    ServiceAccounts,
+    { subresource: 'token', object: token(undefined), name: 'bot' },
+    'node requested token not bound to a pod',
+  ],
+  [
+    'a token without uid',
+    ServiceAccounts,
+    { subresource: 'token', object: token({ ...bound, uid: '' }), name: 'bot' },
+    'node requested token with a pod binding without a uid',
+  ],
+  [
+    'a token for an earlier pod',
+    ServiceAccounts,
+    { subresource: 'token', object: token({ ...bound, uid: 'x' }), name: 'bot' },
+    'the UID in the bound object reference (x) does not match the UID in record. The object might have been deleted and then recreated',
+  ],
+  [
+    'a token for a pod elsewhere',
+    ServiceAccounts,
+    { subresource: 'token', object: token({ ...bound, name: 'q', uid: 'q-uid' }), name: 'bot' },
+    'node requested token bound to a pod scheduled on a different node',
+  ],
   ['its lease', Leases, { object: lease('n1') }, undefined],
-  ["another's lease", Leases, { operation: 'UPDATE', object: lease('n2'), oldObject: lease('n2') }, 'can only access node lease with the same name as the requesting node'],
-  ['a lease elsewhere', Leases, { object: lease('n1', 'default') }, 'can only access leases in the "kube-node-lease" system namespace'],
+  [
+    "another's lease",
+    Leases,
+    { operation: 'UPDATE', object: lease('n2'), oldObject: lease('n2') },
+    'can only access node lease with the same name as the requesting node',
+  ],
+  [
+    'a lease elsewhere',
+    Leases,
+    { object: lease('n1', 'default') },
+    'can only access leases in the "kube-node-lease" system namespace',
+  ],
   ['its CSINode', CSINodes, { object: { metadata: { name: 'n1' } } }, undefined],
-  ["another's CSINode", CSINodes, { object: { metadata: { name: 'n2' } } }, 'can only access CSINode with the same name as the requesting node'],
-  ['no name', Pods, { object: mirror(), user: { name: 'kubelet', groups: ['system:nodes'] } }, 'could not determine node from user'],
+  [
+    "another's CSINode",
+    CSINodes,
+    { object: { metadata: { name: 'n2' } } },
+    'can only access CSINode with the same name as the requesting node',
+  ],
+  [
+    'no name',
+    Pods,
+    { object: mirror(), user: { name: 'kubelet', groups: ['system:nodes'] } },
+    'could not determine node from user',
+  ],
   ['no node', Pods, { object: pod('n2'), user: { name: 'ann', groups: [] } }, undefined],
 ];
 
@@ -67,8 +250,17 @@ for (const [name, resource, request, problem] of cases) {
     const objects = createTestObjects();
     objects.put(Nodes, { metadata: { name: 'n1', uid: 'node-uid' } });
     objects.put(Pods, pod('n1'), { ...pod('n2'), metadata: { name: 'q', namespace: 'ns', uid: 'q-uid' } });
-    const done = admit(createNodeRestriction(() => objects.store), resource, { user, ...request });
+    const done = admit(
+      createNodeRestriction(() => objects.store),
+      resource,
+      { user, ...request },
+    );
     if (problem === undefined) await done;
-    else await assert.rejects(done, (error: Error) => error.message.endsWith(`is forbidden: ${problem}`) || assert.equal(error.message, problem) === undefined);
+    else
+      await assert.rejects(
+        done,
+        (error: Error) =>
+          error.message.endsWith(`is forbidden: ${problem}`) || assert.equal(error.message, problem) === undefined,
+      );
   });
 }

@@ -15,7 +15,10 @@ import { forbiddenLabels } from './node-labels.ts';
 type Check = (attributes: AdmissionAttributes, node: string, objects: ObjectStore) => string | undefined;
 
 const CHECKS: Readonly<Record<string, Check>> = {
-  pods: podProblem, nodes: nodeProblem, serviceaccounts: tokenProblem, 'leases.coordination.k8s.io': leaseProblem,
+  pods: podProblem,
+  nodes: nodeProblem,
+  serviceaccounts: tokenProblem,
+  'leases.coordination.k8s.io': leaseProblem,
   'csinodes.storage.k8s.io': (attributes, node) => ownNameProblem(attributes, node, 'CSINode'),
 };
 
@@ -27,7 +30,10 @@ export function createNodeRestriction(objects: () => ObjectStore): AdmissionPlug
     validate(attributes) {
       const node = nodeNameOf(attributes);
       if (node === undefined) return;
-      const problem = node === '' ? 'could not determine node from user' : CHECKS[groupResourceOf(attributes.resource)]?.(attributes, node, objects());
+      const problem =
+        node === ''
+          ? 'could not determine node from user'
+          : CHECKS[groupResourceOf(attributes.resource)]?.(attributes, node, objects());
       if (problem !== undefined) throw forbidden(attributes.resource, nameOf(attributes), problem);
     },
   };
@@ -41,7 +47,9 @@ function nodeNameOf(attributes: AdmissionAttributes): string | undefined {
 }
 
 function nameOf(attributes: AdmissionAttributes): string {
-  return attributes.name === '' ? (attributes.object?.metadata.name ?? attributes.object?.metadata.generateName ?? '') : attributes.name;
+  return attributes.name === ''
+    ? (attributes.object?.metadata.name ?? attributes.object?.metadata.generateName ?? '')
+    : attributes.name;
 }
 
 function podProblem(attributes: AdmissionAttributes, node: string, objects: ObjectStore): string | undefined {
@@ -51,13 +59,21 @@ function podProblem(attributes: AdmissionAttributes, node: string, objects: Obje
   switch (subresource) {
     case '':
       if (operation === 'CREATE') return mirrorPodProblem(attributes.object as Pod, node, objects);
-      if (operation === 'DELETE') return foreign() ? `node "${node}" can only delete pods with spec.nodeName set to itself` : undefined;
+      if (operation === 'DELETE')
+        return foreign() ? `node "${node}" can only delete pods with spec.nodeName set to itself` : undefined;
       return `unexpected operation "${operation}", node "${node}" can only create and delete mirror pods`;
     case 'status':
       if (operation !== 'UPDATE') return `unexpected operation "${operation}"`;
       if (foreign()) return `node "${node}" can only update pod status for pods with spec.nodeName set to itself`;
-      if (!deepEqual(attributes.object?.metadata.labels ?? {}, stored()?.metadata.labels ?? {})) return `node "${node}" cannot update labels through pod status`;
-      if (!deepEqual((attributes.object as Pod).status?.resourceClaimStatuses ?? [], stored()?.status?.resourceClaimStatuses ?? [])) return `node "${node}" cannot update resource claim statuses`;
+      if (!deepEqual(attributes.object?.metadata.labels ?? {}, stored()?.metadata.labels ?? {}))
+        return `node "${node}" cannot update labels through pod status`;
+      if (
+        !deepEqual(
+          (attributes.object as Pod).status?.resourceClaimStatuses ?? [],
+          stored()?.status?.resourceClaimStatuses ?? [],
+        )
+      )
+        return `node "${node}" cannot update resource claim statuses`;
       return undefined;
     case 'eviction':
       if (operation !== 'CREATE') return `unexpected operation ${operation}`;
@@ -80,26 +96,32 @@ function nodeProblem(attributes: AdmissionAttributes, node: string): string | un
   if (name !== node) return `node "${node}" is not allowed to modify node "${name}"`;
   if (operation === 'DELETE') return `node "${node}" is not allowed to delete its own Node object`;
   if (operation !== 'UPDATE') return undefined;
-  if (!deepEqual(wanted?.spec?.taints ?? [], old?.spec?.taints ?? [])) return `node "${node}" is not allowed to modify taints`;
-  if (!deepEqual(wanted?.metadata.ownerReferences ?? [], old?.metadata.ownerReferences ?? [])) return `node "${node}" is not allowed to modify ownerReferences`;
+  if (!deepEqual(wanted?.spec?.taints ?? [], old?.spec?.taints ?? []))
+    return `node "${node}" is not allowed to modify taints`;
+  if (!deepEqual(wanted?.metadata.ownerReferences ?? [], old?.metadata.ownerReferences ?? []))
+    return `node "${node}" is not allowed to modify ownerReferences`;
   const labels = forbiddenLabels(wanted?.metadata.labels ?? {}, old?.metadata.labels ?? {});
   return labels.length > 0 ? `is not allowed to modify labels: ${labels.join(', ')}` : undefined;
 }
 
 function tokenProblem(attributes: AdmissionAttributes, node: string, objects: ObjectStore): string | undefined {
   if (attributes.subresource !== 'token' || attributes.operation !== 'CREATE') return undefined;
-  const request = attributes.object as { spec?: { boundObjectRef?: { apiVersion?: string; kind?: string; name?: string; uid?: string } } } | undefined;
+  const request = attributes.object as
+    | { spec?: { boundObjectRef?: { apiVersion?: string; kind?: string; name?: string; uid?: string } } }
+    | undefined;
   const { apiVersion, kind, name = '', uid = '' } = request?.spec?.boundObjectRef ?? {};
   if (apiVersion !== 'v1' || kind !== 'Pod' || name === '') return 'node requested token not bound to a pod';
   if (uid === '') return 'node requested token with a pod binding without a uid';
   const pod = objects.get(Pods, attributes.namespace, name);
   if (pod === undefined) throw notFound({ group: '', resource: 'pods' }, name);
-  if (pod.metadata.uid !== uid) return `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`;
+  if (pod.metadata.uid !== uid)
+    return `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`;
   return pod.spec?.nodeName === node ? undefined : 'node requested token bound to a pod scheduled on a different node';
 }
 
 function leaseProblem(attributes: AdmissionAttributes, node: string): string | undefined {
-  if (attributes.namespace !== 'kube-node-lease') return `can only access leases in the "kube-node-lease" system namespace`;
+  if (attributes.namespace !== 'kube-node-lease')
+    return `can only access leases in the "kube-node-lease" system namespace`;
   return ownNameProblem(attributes, node, 'node lease');
 }
 

@@ -14,8 +14,10 @@ export function createPriority(objects: () => ObjectStore): AdmissionPlugin {
   return {
     name: 'Priority',
     handles: (operation, resource, subresource) =>
-      subresource === '' && (operation === 'CREATE' || operation === 'UPDATE') &&
-      ((resource.group === '' && resource.resource === 'pods') || (resource.group === 'scheduling.k8s.io' && resource.resource === 'priorityclasses')),
+      subresource === '' &&
+      (operation === 'CREATE' || operation === 'UPDATE') &&
+      ((resource.group === '' && resource.resource === 'pods') ||
+        (resource.group === 'scheduling.k8s.io' && resource.resource === 'priorityclasses')),
     mutate(attributes) {
       if (attributes.resource.resource !== 'pods') return;
       if (attributes.operation === 'CREATE') resolve(attributes, objects());
@@ -36,8 +38,16 @@ function resolve(attributes: AdmissionAttributes, objects: ObjectStore): void {
   if (chosen !== '' && found === undefined) throw refuse(pod, `no PriorityClass with name ${chosen} was found`);
   const value = found?.value ?? 0;
   const policy = found?.preemptionPolicy ?? 'PreemptLowerPriority';
-  if (spec.priority !== undefined && spec.priority !== value) throw refuse(pod, `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`);
-  if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== policy) throw refuse(pod, `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${policy} from the given PriorityClass name`);
+  if (spec.priority !== undefined && spec.priority !== value)
+    throw refuse(
+      pod,
+      `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`,
+    );
+  if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== policy)
+    throw refuse(
+      pod,
+      `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${policy} from the given PriorityClass name`,
+    );
   if (found !== undefined) spec.priorityClassName = found.metadata.name ?? '';
   spec.priority = value;
   spec.preemptionPolicy = policy;
@@ -47,21 +57,30 @@ function resolve(attributes: AdmissionAttributes, objects: ObjectStore): void {
 function keep(pod: Pod, old: Pod): void {
   if (pod.spec === undefined || old.spec === undefined) return;
   if (pod.spec.priority === undefined && old.spec.priority !== undefined) pod.spec.priority = old.spec.priority;
-  if (pod.spec.preemptionPolicy === undefined && old.spec.preemptionPolicy !== undefined) pod.spec.preemptionPolicy = old.spec.preemptionPolicy;
+  if (pod.spec.preemptionPolicy === undefined && old.spec.preemptionPolicy !== undefined)
+    pod.spec.preemptionPolicy = old.spec.preemptionPolicy;
 }
 
 /** Of several defaults the smallest value counts. */
 function defaultClass(objects: ObjectStore): PriorityClass | undefined {
   const defaults = objects.list(PriorityClasses).filter((c) => c.globalDefault === true);
-  return defaults.length === 0 ? undefined : defaults.reduce((least, c) => ((c.value ?? 0) < (least.value ?? 0) ? c : least));
+  return defaults.length === 0
+    ? undefined
+    : defaults.reduce((least, c) => ((c.value ?? 0) < (least.value ?? 0) ? c : least));
 }
 
 function refuseSecondDefault(attributes: AdmissionAttributes, objects: ObjectStore): void {
   const candidate = attributes.object as PriorityClass;
   if (candidate.globalDefault !== true) return;
-  const other = objects.list(PriorityClasses).find((c) => c.globalDefault === true && c.metadata.name !== candidate.metadata.name);
+  const other = objects
+    .list(PriorityClasses)
+    .find((c) => c.globalDefault === true && c.metadata.name !== candidate.metadata.name);
   if (other === undefined) return;
-  throw forbidden(attributes.resource, candidate.metadata.name ?? '', `PriorityClass ${other.metadata.name ?? ''} is already marked as default. Only one default can exist`);
+  throw forbidden(
+    attributes.resource,
+    candidate.metadata.name ?? '',
+    `PriorityClass ${other.metadata.name ?? ''} is already marked as default. Only one default can exist`,
+  );
 }
 
 function refuse(pod: Pod, why: string): Error {

@@ -13,12 +13,19 @@ export function createRbacEscalation(deps: EscalationDeps): AdmissionPlugin {
   return {
     name: 'RBACEscalation',
     handles: (operation, resource, subresource) =>
-      (operation === 'CREATE' || operation === 'UPDATE') && subresource === '' && resource.group === 'rbac.authorization.k8s.io' && RESOURCES.has(resource.resource),
+      (operation === 'CREATE' || operation === 'UPDATE') &&
+      subresource === '' &&
+      resource.group === 'rbac.authorization.k8s.io' &&
+      RESOURCES.has(resource.resource),
     async validate(attributes) {
       const { object, oldObject, resource, namespace, context } = attributes;
       if (object === undefined) return;
       const problem = await escalationProblem(deps, {
-        user: context.user, resource: resource.resource as GrantAttempt['resource'], namespace, requestName: context.info.name, object,
+        user: context.user,
+        resource: resource.resource as GrantAttempt['resource'],
+        namespace,
+        requestName: context.info.name,
+        object,
         ...(oldObject === undefined ? {} : { oldObject }),
       });
       if (problem !== undefined) throw forbidden(resource, object.metadata.name ?? '', problem);

@@ -32,10 +32,16 @@ export function createServiceAccount(objects: () => ObjectStore, random: Random)
       const cached = objects().get(ServiceAccounts, attributes.namespace, name);
       if (cached !== undefined) return give(spec, cached, random);
       // Another server may just have made it.
-      return objects().getFresh(ServiceAccounts, attributes.namespace, name).then((fresh) => {
-        if (fresh === undefined) throw refuse(attributes, `error looking up service account ${attributes.namespace}/${name}: serviceaccount "${name}" not found`);
-        give(spec, fresh, random);
-      });
+      return objects()
+        .getFresh(ServiceAccounts, attributes.namespace, name)
+        .then((fresh) => {
+          if (fresh === undefined)
+            throw refuse(
+              attributes,
+              `error looking up service account ${attributes.namespace}/${name}: serviceaccount "${name}" not found`,
+            );
+          give(spec, fresh, random);
+        });
     },
   };
 }
@@ -71,21 +77,33 @@ function tokenVolume(name: string): Volume {
       sources: [
         { serviceAccountToken: { expirationSeconds: TOKEN_SECONDS, path: 'token' } },
         { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
-        { downwardAPI: { items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }] } },
+        {
+          downwardAPI: {
+            items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }],
+          },
+        },
       ],
     },
   };
 }
 
 function checkMirror(attributes: AdmissionAttributes, spec: PodSpec): void {
-  if ((spec.serviceAccountName ?? '') !== '') throw refuse(attributes, 'a mirror pod may not reference service accounts');
+  if ((spec.serviceAccountName ?? '') !== '')
+    throw refuse(attributes, 'a mirror pod may not reference service accounts');
   const volumes = spec.volumes ?? [];
-  if (secretNames(attributes.object as Pod).size > 0) throw refuse(attributes, 'a mirror pod may not reference secrets');
+  if (secretNames(attributes.object as Pod).size > 0)
+    throw refuse(attributes, 'a mirror pod may not reference secrets');
   if (volumes.some((v) => v.projected?.sources?.some((s) => s.serviceAccountToken !== undefined) === true)) {
     throw refuse(attributes, 'a mirror pod may not use ServiceAccountToken volume projections');
   }
 }
 
 function refuse(attributes: AdmissionAttributes, why: string): Error {
-  return forbidden(attributes.resource, attributes.name === '' ? (attributes.object?.metadata.name ?? attributes.object?.metadata.generateName ?? '') : attributes.name, why);
+  return forbidden(
+    attributes.resource,
+    attributes.name === ''
+      ? (attributes.object?.metadata.name ?? attributes.object?.metadata.generateName ?? '')
+      : attributes.name,
+    why,
+  );
 }

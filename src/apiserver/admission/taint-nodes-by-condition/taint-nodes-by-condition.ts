@@ -8,7 +8,8 @@ const NOT_READY = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
 export function createTaintNodesByCondition(): AdmissionPlugin {
   return {
     name: 'TaintNodesByCondition',
-    handles: (operation, resource, subresource) => operation === 'CREATE' && resource.group === '' && resource.resource === 'nodes' && subresource === '',
+    handles: (operation, resource, subresource) =>
+      operation === 'CREATE' && resource.group === '' && resource.resource === 'nodes' && subresource === '',
     mutate(attributes) {
       const node = attributes.object as Node;
       node.spec ??= {};

@@ -1,18 +1,35 @@
 /** apps/v1. Upstream: registry/apps. */
-import { setDaemonSetDefaults, setDeploymentDefaults, setReplicaSetDefaults, setStatefulSetDefaults } from '../../../api/defaults/apps.ts';
+import {
+  setDaemonSetDefaults,
+  setDeploymentDefaults,
+  setReplicaSetDefaults,
+  setStatefulSetDefaults,
+} from '../../../api/defaults/apps.ts';
 import type { LabelSelector } from '../../../api/gen/meta-v1.ts';
 import { ControllerRevisions, DaemonSets, Deployments, ReplicaSets, StatefulSets } from '../../../api/gen/resources.ts';
 import { formatLabelSelector } from '../../../api/label-selector.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
 import {
-  validateControllerRevision, validateControllerRevisionUpdate, validateDaemonSet, validateDaemonSetUpdate, validateDeployment, validateDeploymentUpdate,
-  validateReplicaSet, validateReplicaSetUpdate,
+  validateControllerRevision,
+  validateControllerRevisionUpdate,
+  validateDaemonSet,
+  validateDaemonSetUpdate,
+  validateDeployment,
+  validateDeploymentUpdate,
+  validateReplicaSet,
+  validateReplicaSetUpdate,
 } from '../../../api/validation/apps.ts';
 import { validateStatefulSet, validateStatefulSetUpdate } from '../../../api/validation/stateful-set.ts';
 import { defineResource } from '../define-resource.ts';
 import { specOf } from '../kind-strategy.ts';
 import type { ResourceDefinition, ScaleAccess } from '../resource-definition.ts';
-import { controllerRevisionPrinter, daemonSetPrinter, deploymentPrinter, replicaSetPrinter, statefulSetPrinter } from './tables.ts';
+import {
+  controllerRevisionPrinter,
+  daemonSetPrinter,
+  deploymentPrinter,
+  replicaSetPrinter,
+  statefulSetPrinter,
+} from './tables.ts';
 
 interface Scalable extends KubernetesObject {
   spec?: { replicas?: number; selector: LabelSelector };
@@ -23,7 +40,9 @@ interface Scalable extends KubernetesObject {
 function workloadScale<T extends Scalable>(): ScaleAccess<T> {
   return {
     read: ({ spec, status }) => ({
-      specReplicas: spec?.replicas ?? 0, statusReplicas: status?.replicas ?? 0, selector: formatLabelSelector(spec?.selector),
+      specReplicas: spec?.replicas ?? 0,
+      statusReplicas: status?.replicas ?? 0,
+      selector: formatLabelSelector(spec?.selector),
     }),
     write: (draft, replicas) => void (draft.spec = { ...draft.spec!, replicas }),
     replicasPath: ['spec', 'replicas'],
@@ -32,7 +51,10 @@ function workloadScale<T extends Scalable>(): ScaleAccess<T> {
 
 const deployments = defineResource(Deployments, {
   rules: {
-    emptyStatus: {}, generationOf: (deployment) => [deployment.spec, deployment.metadata.annotations], defaults: setDeploymentDefaults, validate: validateDeployment,
+    emptyStatus: {},
+    generationOf: (deployment) => [deployment.spec, deployment.metadata.annotations],
+    defaults: setDeploymentDefaults,
+    validate: validateDeployment,
     validateUpdate: validateDeploymentUpdate,
   },
   statusRules: { prepareForUpdate: (draft, old) => void (draft.metadata.labels = old.metadata.labels) },
@@ -42,7 +64,11 @@ const deployments = defineResource(Deployments, {
 
 const replicaSets = defineResource(ReplicaSets, {
   rules: {
-    emptyStatus: { replicas: 0 }, generationOf: specOf, defaults: setReplicaSetDefaults, validate: validateReplicaSet, validateUpdate: validateReplicaSetUpdate,
+    emptyStatus: { replicas: 0 },
+    generationOf: specOf,
+    defaults: setReplicaSetDefaults,
+    validate: validateReplicaSet,
+    validateUpdate: validateReplicaSetUpdate,
   },
   printer: replicaSetPrinter,
   selectableFields: ({ status }) => ({ 'status.replicas': String(status?.replicas ?? 0) }),
@@ -51,15 +77,21 @@ const replicaSets = defineResource(ReplicaSets, {
 
 const daemonSets = defineResource(DaemonSets, {
   rules: {
-    emptyStatus: { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 }, generationOf: specOf,
-    defaults: setDaemonSetDefaults, validate: validateDaemonSet, validateUpdate: validateDaemonSetUpdate,
+    emptyStatus: { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 },
+    generationOf: specOf,
+    defaults: setDaemonSetDefaults,
+    validate: validateDaemonSet,
+    validateUpdate: validateDaemonSetUpdate,
   },
   printer: daemonSetPrinter,
 });
 
 const statefulSets = defineResource(StatefulSets, {
   rules: {
-    emptyStatus: { replicas: 0, availableReplicas: 0 }, generationOf: specOf, defaults: setStatefulSetDefaults, validate: validateStatefulSet,
+    emptyStatus: { replicas: 0, availableReplicas: 0 },
+    generationOf: specOf,
+    defaults: setStatefulSetDefaults,
+    validate: validateStatefulSet,
     validateUpdate: validateStatefulSetUpdate,
   },
   printer: statefulSetPrinter,

@@ -13,11 +13,19 @@ const CONDITIONS = `${PREFIX}conditions`;
 const BEHAVIOR = `${PREFIX}behavior`;
 
 function isCpuUtilization(metric: MetricSpec): boolean {
-  return metric.type === 'Resource' && metric.resource?.name === 'cpu' && metric.resource.target.averageUtilization !== undefined;
+  return (
+    metric.type === 'Resource' &&
+    metric.resource?.name === 'cpu' &&
+    metric.resource.target.averageUtilization !== undefined
+  );
 }
 
 function isCpuStatus(metric: MetricStatus): boolean {
-  return metric.type === 'Resource' && metric.resource?.name === 'cpu' && metric.resource.current.averageUtilization !== undefined;
+  return (
+    metric.type === 'Resource' &&
+    metric.resource?.name === 'cpu' &&
+    metric.resource.current.averageUtilization !== undefined
+  );
 }
 
 function withAnnotations(metadata: ObjectMeta, values: Readonly<Record<string, unknown>>): ObjectMeta {
@@ -40,13 +48,19 @@ export function autoscalerToV1(autoscaler: V2): V1 {
   });
   const target = cpu?.resource?.target.averageUtilization;
   const converted: V1 = {
-    apiVersion: 'autoscaling/v1', kind: 'HorizontalPodAutoscaler', metadata,
+    apiVersion: 'autoscaling/v1',
+    kind: 'HorizontalPodAutoscaler',
+    metadata,
     spec: { ...spec, ...(target === undefined ? {} : { targetCPUUtilizationPercentage: target }) },
   };
   if (autoscaler.status === undefined) return converted;
   const { currentMetrics = [], conditions: _conditions, currentReplicas = 0, ...status } = autoscaler.status;
   const current = currentMetrics.find(isCpuStatus)?.resource?.current.averageUtilization;
-  converted.status = { ...status, currentReplicas, ...(current === undefined ? {} : { currentCPUUtilizationPercentage: current }) };
+  converted.status = {
+    ...status,
+    currentReplicas,
+    ...(current === undefined ? {} : { currentCPUUtilizationPercentage: current }),
+  };
   return converted;
 }
 
@@ -68,7 +82,9 @@ function listFrom<T>(metadata: ObjectMeta, key: string): T[] {
 }
 
 function withoutAnnotations(metadata: ObjectMeta): ObjectMeta {
-  const kept = Object.entries(metadata.annotations ?? {}).filter(([key]) => ![METRICS, CURRENT_METRICS, CONDITIONS, BEHAVIOR].includes(key));
+  const kept = Object.entries(metadata.annotations ?? {}).filter(
+    ([key]) => ![METRICS, CURRENT_METRICS, CONDITIONS, BEHAVIOR].includes(key),
+  );
   const { annotations, ...rest } = metadata;
   if (annotations === undefined) return metadata;
   return kept.length === 0 ? rest : { ...rest, annotations: Object.fromEntries(kept) };
@@ -79,17 +95,32 @@ export function autoscalerFromV1(autoscaler: V1): V2 {
   const { targetCPUUtilizationPercentage: target, ...spec } = autoscaler.spec;
   const { metadata } = autoscaler;
   const metrics = listFrom<MetricSpec>(metadata, METRICS);
-  if (target !== undefined) metrics.unshift({ type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: target } } });
+  if (target !== undefined)
+    metrics.unshift({
+      type: 'Resource',
+      resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: target } },
+    });
   const behavior = readAnnotation(metadata, BEHAVIOR);
   const converted: V2 = {
-    apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler', metadata: withoutAnnotations(metadata),
-    spec: { ...spec, ...(metrics.length === 0 ? {} : { metrics }), ...(typeof behavior === 'object' && behavior !== null ? { behavior } : {}) },
+    apiVersion: 'autoscaling/v2',
+    kind: 'HorizontalPodAutoscaler',
+    metadata: withoutAnnotations(metadata),
+    spec: {
+      ...spec,
+      ...(metrics.length === 0 ? {} : { metrics }),
+      ...(typeof behavior === 'object' && behavior !== null ? { behavior } : {}),
+    },
   };
   if (autoscaler.status === undefined) return converted;
   const { currentCPUUtilizationPercentage: current, ...status } = autoscaler.status;
   const currentMetrics = listFrom<MetricStatus>(metadata, CURRENT_METRICS);
-  if (current !== undefined) currentMetrics.unshift({ type: 'Resource', resource: { name: 'cpu', current: { averageUtilization: current } } });
+  if (current !== undefined)
+    currentMetrics.unshift({ type: 'Resource', resource: { name: 'cpu', current: { averageUtilization: current } } });
   const conditions = listFrom<NonNullable<NonNullable<V2['status']>['conditions']>[number]>(metadata, CONDITIONS);
-  converted.status = { ...status, ...(currentMetrics.length === 0 ? {} : { currentMetrics }), ...(conditions.length === 0 ? {} : { conditions }) };
+  converted.status = {
+    ...status,
+    ...(currentMetrics.length === 0 ? {} : { currentMetrics }),
+    ...(conditions.length === 0 ? {} : { conditions }),
+  };
   return converted;
 }

@@ -1,5 +1,11 @@
 /** What `kubectl get hpa` shows. Upstream: printers/internalversion printHorizontalPodAutoscaler. */
-import type { HorizontalPodAutoscaler, MetricSpec, MetricStatus, MetricTarget, MetricValueStatus } from '../../../api/gen/autoscaling-v2.ts';
+import type {
+  HorizontalPodAutoscaler,
+  MetricSpec,
+  MetricStatus,
+  MetricTarget,
+  MetricValueStatus,
+} from '../../../api/gen/autoscaling-v2.ts';
 import { ageCell, ageColumn, column, integerColumn, printerOf } from '../printing.ts';
 import type { Printer } from '../resource-definition.ts';
 
@@ -37,17 +43,33 @@ function metricText(spec: MetricSpec, status: MetricStatus | undefined): string 
 function metricsText(autoscaler: HorizontalPodAutoscaler): string {
   const specs = autoscaler.spec?.metrics ?? [];
   if (specs.length === 0) return '<none>';
-  const texts = specs.slice(0, SHOWN).map((spec, index) => metricText(spec, autoscaler.status?.currentMetrics?.[index]));
+  const texts = specs
+    .slice(0, SHOWN)
+    .map((spec, index) => metricText(spec, autoscaler.status?.currentMetrics?.[index]));
   return specs.length > SHOWN ? `${texts.join(', ')} + ${specs.length - SHOWN} more...` : texts.join(', ');
 }
 
 /** Printer of v2 autoscalers. */
 export const horizontalPodAutoscalerPrinter: Printer<HorizontalPodAutoscaler> = printerOf(
-  [column('Reference'), column('Targets'), column('MinPods'), integerColumn('MaxPods'), integerColumn('Replicas'), ageColumn],
+  [
+    column('Reference'),
+    column('Targets'),
+    column('MinPods'),
+    integerColumn('MaxPods'),
+    integerColumn('Replicas'),
+    ageColumn,
+  ],
   (autoscaler, nowMs) => {
     const { spec, status } = autoscaler;
     const reference = `${spec.scaleTargetRef.kind}/${spec.scaleTargetRef.name}`;
     const minimum = spec.minReplicas === undefined ? '<unset>' : String(spec.minReplicas);
-    return [reference, metricsText(autoscaler), minimum, spec.maxReplicas, status?.currentReplicas ?? 0, ageCell(autoscaler, nowMs)];
+    return [
+      reference,
+      metricsText(autoscaler),
+      minimum,
+      spec.maxReplicas,
+      status?.currentReplicas ?? 0,
+      ageCell(autoscaler, nowMs),
+    ];
   },
 );

@@ -28,14 +28,25 @@ function generateSelector(job: Job): void {
 export const batchDefinitions: readonly ResourceDefinition[] = [
   defineResource(Jobs, {
     rules: {
-      emptyStatus: {}, generationOf: specOf, defaults: setJobDefaults, prepareForCreate: generateSelector, validate: validateJob, validateUpdate: validateJobUpdate,
+      emptyStatus: {},
+      generationOf: specOf,
+      defaults: setJobDefaults,
+      prepareForCreate: generateSelector,
+      validate: validateJob,
+      validateUpdate: validateJobUpdate,
     },
     printer: jobPrinter,
     defaultPropagation: 'Orphan',
     selectableFields: ({ status }) => ({ 'status.successful': String(status?.succeeded ?? 0) }),
   }),
   defineResource(CronJobs, {
-    rules: { emptyStatus: {}, generationOf: specOf, defaults: setCronJobDefaults, validate: validateCronJob, validateUpdate: validateCronJobUpdate },
+    rules: {
+      emptyStatus: {},
+      generationOf: specOf,
+      defaults: setCronJobDefaults,
+      validate: validateCronJob,
+      validateUpdate: validateCronJobUpdate,
+    },
     printer: cronJobPrinter,
   }),
 ];

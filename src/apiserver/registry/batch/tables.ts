@@ -2,11 +2,22 @@
 import { ageOf, humanDuration } from '../../../api/age.ts';
 import type { CronJob, Job } from '../../../api/gen/batch-v1.ts';
 import { parseTime } from '../../../api/time.ts';
-import { ageCell, ageColumn, column, containerCells, containerColumns, formatSelectorCell, integerColumn, printerOf, wide } from '../printing.ts';
+import {
+  ageCell,
+  ageColumn,
+  column,
+  containerCells,
+  containerColumns,
+  formatSelectorCell,
+  integerColumn,
+  printerOf,
+  wide,
+} from '../printing.ts';
 import type { Printer } from '../resource-definition.ts';
 
 function jobStatus(job: Job): string {
-  const has = (type: string) => (job.status?.conditions ?? []).some((condition) => condition.type === type && condition.status === 'True');
+  const has = (type: string) =>
+    (job.status?.conditions ?? []).some((condition) => condition.type === type && condition.status === 'True');
   if (has('Complete')) return 'Complete';
   if (has('Failed')) return 'Failed';
   if (job.metadata.deletionTimestamp !== undefined) return 'Terminating';
@@ -29,9 +40,21 @@ function duration(job: Job, nowMs: number): string {
 
 /** Printer of jobs. */
 export const jobPrinter: Printer<Job> = printerOf(
-  [column('Status'), column('Completions'), column('Duration'), ageColumn, ...containerColumns, wide(column('Selector'))],
+  [
+    column('Status'),
+    column('Completions'),
+    column('Duration'),
+    ageColumn,
+    ...containerColumns,
+    wide(column('Selector')),
+  ],
   (job, nowMs) => [
-    jobStatus(job), completions(job), duration(job, nowMs), ageCell(job, nowMs), ...containerCells(job.spec?.template?.spec), formatSelectorCell(job.spec?.selector),
+    jobStatus(job),
+    completions(job),
+    duration(job, nowMs),
+    ageCell(job, nowMs),
+    ...containerCells(job.spec?.template?.spec),
+    formatSelectorCell(job.spec?.selector),
   ],
 );
 
@@ -42,15 +65,27 @@ function suspended(value: boolean | undefined): string {
 /** Printer of cron jobs. */
 export const cronJobPrinter: Printer<CronJob> = printerOf(
   [
-    column('Schedule'), column('Timezone'), column('Suspend'), integerColumn('Active'), column('Last Schedule'), ageColumn, ...containerColumns,
+    column('Schedule'),
+    column('Timezone'),
+    column('Suspend'),
+    integerColumn('Active'),
+    column('Last Schedule'),
+    ageColumn,
+    ...containerColumns,
     wide(column('Selector')),
   ],
   (cronJob, nowMs) => {
     const { spec, status } = cronJob;
     const last = status?.lastScheduleTime === undefined ? '<none>' : ageOf(status.lastScheduleTime, nowMs);
     return [
-      spec.schedule, spec.timeZone ?? '<none>', suspended(spec.suspend), (status?.active ?? []).length, last, ageCell(cronJob, nowMs),
-      ...containerCells(spec.jobTemplate?.spec?.template?.spec), formatSelectorCell(spec.jobTemplate?.spec?.selector),
+      spec.schedule,
+      spec.timeZone ?? '<none>',
+      suspended(spec.suspend),
+      (status?.active ?? []).length,
+      last,
+      ageCell(cronJob, nowMs),
+      ...containerCells(spec.jobTemplate?.spec?.template?.spec),
+      formatSelectorCell(spec.jobTemplate?.spec?.selector),
     ];
   },
 );

@@ -1,11 +1,23 @@
 /** certificates.k8s.io. Who asks is recorded by the server, never by the client. Upstream: registry/certificates. */
-import type { CertificateSigningRequest, CertificateSigningRequestCondition } from '../../../api/gen/certificates-v1.ts';
-import { CertificateSigningRequests, ClusterTrustBundles, ClusterTrustBundlesV1alpha1, PodCertificateRequests } from '../../../api/gen/resources.ts';
+import type {
+  CertificateSigningRequest,
+  CertificateSigningRequestCondition,
+} from '../../../api/gen/certificates-v1.ts';
+import {
+  CertificateSigningRequests,
+  ClusterTrustBundles,
+  ClusterTrustBundlesV1alpha1,
+  PodCertificateRequests,
+} from '../../../api/gen/resources.ts';
 import { formatTime } from '../../../api/time.ts';
 import { nameIsPathSegment } from '../../../api/names.ts';
 import {
-  validateCertificateSigningRequest, validateCertificateSigningRequestApproval, validateCertificateSigningRequestStatus, validateCertificateSigningRequestUpdate,
-  validateClusterTrustBundle, validateClusterTrustBundleUpdate,
+  validateCertificateSigningRequest,
+  validateCertificateSigningRequestApproval,
+  validateCertificateSigningRequestStatus,
+  validateCertificateSigningRequestUpdate,
+  validateClusterTrustBundle,
+  validateClusterTrustBundleUpdate,
 } from '../../../api/validation/certificates.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { certificateSigningRequestPrinter } from '../cluster-tables.ts';
@@ -35,12 +47,15 @@ function stamp(draft: CertificateSigningRequest, old: CertificateSigningRequest,
   for (const condition of draft.status?.conditions ?? []) {
     condition.lastUpdateTime ??= now;
     if (condition.lastTransitionTime !== undefined) continue;
-    const before = (old.status?.conditions ?? []).find((other) => other.type === condition.type && other.status === condition.status);
+    const before = (old.status?.conditions ?? []).find(
+      (other) => other.type === condition.type && other.status === condition.status,
+    );
     condition.lastTransitionTime = before?.lastTransitionTime ?? now;
   }
 }
 
-const isVerdict = (condition: CertificateSigningRequestCondition) => condition.type === 'Approved' || condition.type === 'Denied';
+const isVerdict = (condition: CertificateSigningRequestCondition) =>
+  condition.type === 'Approved' || condition.type === 'Denied';
 
 /** Only `approval` passes judgement: the other sub-resources keep what it said. */
 function keepVerdict(draft: CertificateSigningRequest, old: CertificateSigningRequest): void {
@@ -50,7 +65,9 @@ function keepVerdict(draft: CertificateSigningRequest, old: CertificateSigningRe
   draft.status = verdict.length + others.length === 0 ? status : { ...status, conditions: [...verdict, ...others] };
 }
 
-const requestFields: SelectableFields<CertificateSigningRequest> = ({ spec }) => ({ 'spec.signerName': spec?.signerName ?? '' });
+const requestFields: SelectableFields<CertificateSigningRequest> = ({ spec }) => ({
+  'spec.signerName': spec?.signerName ?? '',
+});
 
 function signingRequests(clock: Clock): ResourceDefinition {
   return defineResource(CertificateSigningRequests, {
@@ -61,7 +78,10 @@ function signingRequests(clock: Clock): ResourceDefinition {
       approval: {
         strategy: statusStrategy(rules, {
           prepareForUpdate(draft, old) {
-            draft.status = { ...old.status, ...(draft.status?.conditions === undefined ? {} : { conditions: draft.status.conditions }) };
+            draft.status = {
+              ...old.status,
+              ...(draft.status?.conditions === undefined ? {} : { conditions: draft.status.conditions }),
+            };
             stamp(draft, old, clock);
           },
           validateUpdate: validateCertificateSigningRequestApproval,
@@ -82,14 +102,28 @@ function signingRequests(clock: Clock): ResourceDefinition {
 
 /** Definitions of certificates. */
 export function certificatesDefinitions({ platform }: RegistryServices): ResourceDefinition[] {
-  const bundleRules = { validate: validateClusterTrustBundle, validateUpdate: validateClusterTrustBundleUpdate, validateName: bundleName };
+  const bundleRules = {
+    validate: validateClusterTrustBundle,
+    validateUpdate: validateClusterTrustBundleUpdate,
+    validateName: bundleName,
+  };
   return [
     signingRequests(platform.clock),
-    defineResource(ClusterTrustBundles, { rules: bundleRules, selectableFields: ({ spec }) => ({ 'spec.signerName': spec?.signerName ?? '' }) }),
-    defineResource(ClusterTrustBundlesV1alpha1, { rules: bundleRules, selectableFields: ({ spec }) => ({ 'spec.signerName': spec?.signerName ?? '' }) }),
+    defineResource(ClusterTrustBundles, {
+      rules: bundleRules,
+      selectableFields: ({ spec }) => ({ 'spec.signerName': spec?.signerName ?? '' }),
+    }),
+    defineResource(ClusterTrustBundlesV1alpha1, {
+      rules: bundleRules,
+      selectableFields: ({ spec }) => ({ 'spec.signerName': spec?.signerName ?? '' }),
+    }),
     defineResource(PodCertificateRequests, {
       rules: { emptyStatus: {} },
-      selectableFields: ({ spec }) => ({ 'spec.signerName': spec?.signerName ?? '', 'spec.podName': spec?.podName ?? '', 'spec.nodeName': spec?.nodeName ?? '' }),
+      selectableFields: ({ spec }) => ({
+        'spec.signerName': spec?.signerName ?? '',
+        'spec.podName': spec?.podName ?? '',
+        'spec.nodeName': spec?.nodeName ?? '',
+      }),
     }),
   ];
 }

@@ -1,19 +1,47 @@
 /** The core kinds that need no folder of their own. */
-import { setEndpointsDefaults, setLimitRangeDefaults, setReplicationControllerDefaults, setSecretDefaults } from '../../../api/defaults/core.ts';
+import {
+  setEndpointsDefaults,
+  setLimitRangeDefaults,
+  setReplicationControllerDefaults,
+  setSecretDefaults,
+} from '../../../api/defaults/core.ts';
 import { setPodTemplateDefaults } from '../../../api/defaults/pod.ts';
 import { setPersistentVolumeClaimDefaults, setPersistentVolumeDefaults } from '../../../api/defaults/volumes.ts';
 import type { PersistentVolumeClaim } from '../../../api/gen/core-v1.ts';
 import {
-  ComponentStatuses, ConfigMaps, Endpoints, LimitRanges, PersistentVolumeClaims, PersistentVolumes, PodTemplates, ReplicationControllers,
-  ResourceQuotas, Secrets, ServiceAccounts,
+  ComponentStatuses,
+  ConfigMaps,
+  Endpoints,
+  LimitRanges,
+  PersistentVolumeClaims,
+  PersistentVolumes,
+  PodTemplates,
+  ReplicationControllers,
+  ResourceQuotas,
+  Secrets,
+  ServiceAccounts,
 } from '../../../api/gen/resources.ts';
 import { compileLabelMap } from '../../../api/label-selector.ts';
 import { notFound } from '../../../api/status-error.ts';
-import { validateConfigMap, validateConfigMapUpdate, validateSecret, validateSecretUpdate } from '../../../api/validation/config.ts';
-import { validateEndpoints, validateLimitRange, validatePodTemplate, validateResourceQuota, validateResourceQuotaUpdate } from '../../../api/validation/core-small.ts';
+import {
+  validateConfigMap,
+  validateConfigMapUpdate,
+  validateSecret,
+  validateSecretUpdate,
+} from '../../../api/validation/config.ts';
+import {
+  validateEndpoints,
+  validateLimitRange,
+  validatePodTemplate,
+  validateResourceQuota,
+  validateResourceQuotaUpdate,
+} from '../../../api/validation/core-small.ts';
 import { validateReplicationController } from '../../../api/validation/apps.ts';
 import {
-  validatePersistentVolume, validatePersistentVolumeClaim, validatePersistentVolumeClaimUpdate, validatePersistentVolumeUpdate,
+  validatePersistentVolume,
+  validatePersistentVolumeClaim,
+  validatePersistentVolumeClaimUpdate,
+  validatePersistentVolumeUpdate,
 } from '../../../api/validation/persistent-volume.ts';
 import { defineResource, defineVirtual } from '../define-resource.ts';
 import { specOf } from '../kind-strategy.ts';
@@ -21,24 +49,42 @@ import type { CreateSubresource, ResourceDefinition, VirtualResource } from '../
 import type { ComponentHealth, RegistryServices } from '../services.ts';
 import { tokenSubresource } from './serviceaccounts/token.ts';
 import {
-  componentStatusPrinter, configMapPrinter, endpointsPrinter, limitRangePrinter, persistentVolumeClaimPrinter, persistentVolumePrinter, podTemplatePrinter,
-  replicationControllerPrinter, resourceQuotaPrinter, secretPrinter, serviceAccountPrinter,
+  componentStatusPrinter,
+  configMapPrinter,
+  endpointsPrinter,
+  limitRangePrinter,
+  persistentVolumeClaimPrinter,
+  persistentVolumePrinter,
+  podTemplatePrinter,
+  replicationControllerPrinter,
+  resourceQuotaPrinter,
+  secretPrinter,
+  serviceAccountPrinter,
 } from './tables.ts';
 
 /** The older of two names for a claim's source follows the newer. */
 function syncDataSource(claim: PersistentVolumeClaim): void {
   const spec = claim.spec!;
   if (spec.dataSource !== undefined && spec.dataSourceRef === undefined) spec.dataSourceRef = { ...spec.dataSource };
-  else if (spec.dataSource === undefined && spec.dataSourceRef !== undefined && spec.dataSourceRef.namespace === undefined) {
+  else if (
+    spec.dataSource === undefined &&
+    spec.dataSourceRef !== undefined &&
+    spec.dataSourceRef.namespace === undefined
+  ) {
     const { apiGroup, kind, name } = spec.dataSourceRef;
-    const known = (kind === 'PersistentVolumeClaim' && (apiGroup ?? '') === '') || (kind === 'VolumeSnapshot' && apiGroup === 'snapshot.storage.k8s.io');
+    const known =
+      (kind === 'PersistentVolumeClaim' && (apiGroup ?? '') === '') ||
+      (kind === 'VolumeSnapshot' && apiGroup === 'snapshot.storage.k8s.io');
     if (known) spec.dataSource = { kind, name, ...(apiGroup === undefined ? {} : { apiGroup }) };
   }
 }
 
 function configDefinitions(): ResourceDefinition[] {
   return [
-    defineResource(ConfigMaps, { rules: { validate: validateConfigMap, validateUpdate: validateConfigMapUpdate }, printer: configMapPrinter }),
+    defineResource(ConfigMaps, {
+      rules: { validate: validateConfigMap, validateUpdate: validateConfigMapUpdate },
+      printer: configMapPrinter,
+    }),
     defineResource(Secrets, {
       rules: { defaults: setSecretDefaults, validate: validateSecret, validateUpdate: validateSecretUpdate },
       printer: secretPrinter,
@@ -49,7 +95,10 @@ function configDefinitions(): ResourceDefinition[] {
       prefix: 'services/endpoints',
       printer: endpointsPrinter,
     }),
-    defineResource(LimitRanges, { rules: { defaults: setLimitRangeDefaults, validate: validateLimitRange, allowCreateOnUpdate: true }, printer: limitRangePrinter }),
+    defineResource(LimitRanges, {
+      rules: { defaults: setLimitRangeDefaults, validate: validateLimitRange, allowCreateOnUpdate: true },
+      printer: limitRangePrinter,
+    }),
     defineResource(ResourceQuotas, {
       rules: { emptyStatus: {}, validate: validateResourceQuota, validateUpdate: validateResourceQuotaUpdate },
       printer: resourceQuotaPrinter,
@@ -60,18 +109,30 @@ function configDefinitions(): ResourceDefinition[] {
 function workloadDefinitions(): ResourceDefinition[] {
   return [
     defineResource(PodTemplates, {
-      rules: { defaults: setPodTemplateDefaults, validate: validatePodTemplate, generationOf: ({ template }) => template, allowCreateOnUpdate: true },
+      rules: {
+        defaults: setPodTemplateDefaults,
+        validate: validatePodTemplate,
+        generationOf: ({ template }) => template,
+        allowCreateOnUpdate: true,
+      },
       printer: podTemplatePrinter,
     }),
     defineResource(ReplicationControllers, {
-      rules: { emptyStatus: { replicas: 0 }, generationOf: specOf, defaults: setReplicationControllerDefaults, validate: validateReplicationController },
+      rules: {
+        emptyStatus: { replicas: 0 },
+        generationOf: specOf,
+        defaults: setReplicationControllerDefaults,
+        validate: validateReplicationController,
+      },
       prefix: 'controllers',
       printer: replicationControllerPrinter,
       defaultPropagation: 'Orphan',
       selectableFields: ({ status }) => ({ 'status.replicas': String(status?.replicas ?? 0) }),
       scale: {
         read: ({ spec, status }) => ({
-          specReplicas: spec?.replicas ?? 0, statusReplicas: status?.replicas ?? 0, selector: compileLabelMap(spec?.selector).toString(),
+          specReplicas: spec?.replicas ?? 0,
+          statusReplicas: status?.replicas ?? 0,
+          selector: compileLabelMap(spec?.selector).toString(),
         }),
         write: (draft, replicas) => void (draft.spec = { ...draft.spec, replicas }),
         replicasPath: ['spec', 'replicas'],
@@ -84,15 +145,22 @@ function volumeDefinitions(): ResourceDefinition[] {
   return [
     defineResource(PersistentVolumes, {
       rules: {
-        emptyStatus: { phase: 'Pending' }, defaults: setPersistentVolumeDefaults, validate: validatePersistentVolume, validateUpdate: validatePersistentVolumeUpdate,
+        emptyStatus: { phase: 'Pending' },
+        defaults: setPersistentVolumeDefaults,
+        validate: validatePersistentVolume,
+        validateUpdate: validatePersistentVolumeUpdate,
       },
       printer: persistentVolumePrinter,
       selectableFields: ({ metadata }) => ({ name: metadata.name ?? '' }),
     }),
     defineResource(PersistentVolumeClaims, {
       rules: {
-        emptyStatus: { phase: 'Pending' }, defaults: setPersistentVolumeClaimDefaults, prepareForCreate: syncDataSource, prepareForUpdate: syncDataSource,
-        validate: validatePersistentVolumeClaim, validateUpdate: validatePersistentVolumeClaimUpdate,
+        emptyStatus: { phase: 'Pending' },
+        defaults: setPersistentVolumeClaimDefaults,
+        prepareForCreate: syncDataSource,
+        prepareForUpdate: syncDataSource,
+        validate: validatePersistentVolumeClaim,
+        validateUpdate: validatePersistentVolumeClaimUpdate,
       },
       printer: persistentVolumeClaimPrinter,
       selectableFields: ({ metadata }) => ({ name: metadata.name ?? '' }),
@@ -103,7 +171,11 @@ function volumeDefinitions(): ResourceDefinition[] {
 function componentStatuses(health: () => Promise<readonly ComponentHealth[]>): VirtualResource {
   const read = async () =>
     (await health()).map(({ name, healthy, message }) => {
-      const condition = { type: 'Healthy', status: healthy ? 'True' : 'False', ...(healthy ? { message } : { error: message }) };
+      const condition = {
+        type: 'Healthy',
+        status: healthy ? 'True' : 'False',
+        ...(healthy ? { message } : { error: message }),
+      };
       return { apiVersion: 'v1', kind: 'ComponentStatus', metadata: { name }, conditions: [condition] };
     });
   return {
@@ -117,13 +189,20 @@ function componentStatuses(health: () => Promise<readonly ComponentHealth[]>): V
 }
 
 /** Definitions of the simpler core kinds. */
-export function coreDefinitions({ objects, issueServiceAccountToken, componentHealth }: RegistryServices): ResourceDefinition[] {
-  const createSubresources: Record<string, CreateSubresource> = issueServiceAccountToken === undefined ? {} : { token: tokenSubresource(objects, issueServiceAccountToken) };
+export function coreDefinitions({
+  objects,
+  issueServiceAccountToken,
+  componentHealth,
+}: RegistryServices): ResourceDefinition[] {
+  const createSubresources: Record<string, CreateSubresource> =
+    issueServiceAccountToken === undefined ? {} : { token: tokenSubresource(objects, issueServiceAccountToken) };
   return [
     ...configDefinitions(),
     ...workloadDefinitions(),
     ...volumeDefinitions(),
     defineResource(ServiceAccounts, { printer: serviceAccountPrinter, createSubresources }),
-    ...(componentHealth === undefined ? [] : [defineVirtual(ComponentStatuses, componentStatuses(componentHealth), componentStatusPrinter)]),
+    ...(componentHealth === undefined
+      ? []
+      : [defineVirtual(ComponentStatuses, componentStatuses(componentHealth), componentStatusPrinter)]),
   ];
 }

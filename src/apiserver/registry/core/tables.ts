@@ -1,10 +1,38 @@
 /** What `kubectl get` shows of the core kinds beside pods. Upstream: printers/internalversion. */
 import { ageOf } from '../../../api/age.ts';
 import type {
-  ComponentStatus, ConfigMap, Endpoints, Event, LimitRange, Namespace, Node, ObjectReference, PersistentVolume, PersistentVolumeClaim,
-  PodSpec, PodTemplate, ReplicationController, ResourceQuota, Secret, Service, ServiceAccount,
+  ComponentStatus,
+  ConfigMap,
+  Endpoints,
+  Event,
+  LimitRange,
+  Namespace,
+  Node,
+  ObjectReference,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  PodSpec,
+  PodTemplate,
+  ReplicationController,
+  ResourceQuota,
+  Secret,
+  Service,
+  ServiceAccount,
 } from '../../../api/gen/core-v1.ts';
-import { ageCell, ageColumn, column, containerColumns, containerCells, formatLabels, integerColumn, listOrNone, nameColumn, printerOf, textOrNone, wide } from '../printing.ts';
+import {
+  ageCell,
+  ageColumn,
+  column,
+  containerColumns,
+  containerCells,
+  formatLabels,
+  integerColumn,
+  listOrNone,
+  nameColumn,
+  printerOf,
+  textOrNone,
+  wide,
+} from '../printing.ts';
 import type { Printer } from '../resource-definition.ts';
 
 const ROLE_PREFIX = 'node-role.kubernetes.io/';
@@ -36,20 +64,36 @@ function unknownIfEmpty(text: string | undefined): string {
 /** Printer of nodes. */
 export const nodePrinter: Printer<Node> = printerOf(
   [
-    column('Status'), column('Roles'), ageColumn, column('Version'),
-    ...['Internal-IP', 'External-IP', 'OS-Image', 'Kernel-Version', 'Container-Runtime'].map((name) => wide(column(name))),
+    column('Status'),
+    column('Roles'),
+    ageColumn,
+    column('Version'),
+    ...['Internal-IP', 'External-IP', 'OS-Image', 'Kernel-Version', 'Container-Runtime'].map((name) =>
+      wide(column(name)),
+    ),
   ],
   (node, nowMs) => {
     const info = node.status?.nodeInfo;
     return [
-      nodeStatus(node), nodeRoles(node), ageCell(node, nowMs), info?.kubeletVersion ?? '', nodeAddress(node, 'InternalIP'),
-      nodeAddress(node, 'ExternalIP'), unknownIfEmpty(info?.osImage), unknownIfEmpty(info?.kernelVersion), unknownIfEmpty(info?.containerRuntimeVersion),
+      nodeStatus(node),
+      nodeRoles(node),
+      ageCell(node, nowMs),
+      info?.kubeletVersion ?? '',
+      nodeAddress(node, 'InternalIP'),
+      nodeAddress(node, 'ExternalIP'),
+      unknownIfEmpty(info?.osImage),
+      unknownIfEmpty(info?.kernelVersion),
+      unknownIfEmpty(info?.containerRuntimeVersion),
     ];
   },
 );
 
 function loadBalancerAddresses(service: Service): string {
-  const addresses = new Set((service.status?.loadBalancer?.ingress ?? []).map((ingress) => ingress.ip || ingress.hostname || '').filter((text) => text !== ''));
+  const addresses = new Set(
+    (service.status?.loadBalancer?.ingress ?? [])
+      .map((ingress) => ingress.ip || ingress.hostname || '')
+      .filter((text) => text !== ''),
+  );
   return [...addresses].join(',');
 }
 
@@ -68,18 +112,24 @@ function externalIp(service: Service): string {
 }
 
 function servicePorts(service: Service): string {
-  return listOrNone((service.spec?.ports ?? []).map((port) => {
-    const nodePort = (port.nodePort ?? 0) > 0 ? `:${port.nodePort}` : '';
-    return `${port.port}${nodePort}/${port.protocol ?? 'TCP'}`;
-  }));
+  return listOrNone(
+    (service.spec?.ports ?? []).map((port) => {
+      const nodePort = (port.nodePort ?? 0) > 0 ? `:${port.nodePort}` : '';
+      return `${port.port}${nodePort}/${port.protocol ?? 'TCP'}`;
+    }),
+  );
 }
 
 /** Printer of services. */
 export const servicePrinter: Printer<Service> = printerOf(
   [column('Type'), column('Cluster-IP'), column('External-IP'), column('Port(s)'), ageColumn, wide(column('Selector'))],
   (service, nowMs) => [
-    service.spec?.type ?? '', textOrNone(service.spec?.clusterIPs?.[0] ?? service.spec?.clusterIP), externalIp(service), servicePorts(service),
-    ageCell(service, nowMs), formatLabels(service.spec?.selector),
+    service.spec?.type ?? '',
+    textOrNone(service.spec?.clusterIPs?.[0] ?? service.spec?.clusterIP),
+    externalIp(service),
+    servicePorts(service),
+    ageCell(service, nowMs),
+    formatLabels(service.spec?.selector),
   ],
 );
 
@@ -99,56 +149,97 @@ function formatEndpoints(endpoints: Endpoints): string {
 }
 
 /** Printer of endpoints. */
-export const endpointsPrinter: Printer<Endpoints> = printerOf([column('Endpoints'), ageColumn], (endpoints, nowMs) => [formatEndpoints(endpoints), ageCell(endpoints, nowMs)]);
+export const endpointsPrinter: Printer<Endpoints> = printerOf([column('Endpoints'), ageColumn], (endpoints, nowMs) => [
+  formatEndpoints(endpoints),
+  ageCell(endpoints, nowMs),
+]);
 
 /** Printer of namespaces. */
-export const namespacePrinter: Printer<Namespace> = printerOf([column('Status'), ageColumn], (namespace, nowMs) => [namespace.status?.phase ?? '', ageCell(namespace, nowMs)]);
+export const namespacePrinter: Printer<Namespace> = printerOf([column('Status'), ageColumn], (namespace, nowMs) => [
+  namespace.status?.phase ?? '',
+  ageCell(namespace, nowMs),
+]);
 
 /** Printer of config maps. */
 export const configMapPrinter: Printer<ConfigMap> = printerOf([integerColumn('Data'), ageColumn], (map, nowMs) => [
-  Object.keys(map.data ?? {}).length + Object.keys(map.binaryData ?? {}).length, ageCell(map, nowMs),
+  Object.keys(map.data ?? {}).length + Object.keys(map.binaryData ?? {}).length,
+  ageCell(map, nowMs),
 ]);
 
 /** Printer of secrets. */
-export const secretPrinter: Printer<Secret> = printerOf([column('Type'), integerColumn('Data'), ageColumn], (secret, nowMs) => [
-  secret.type ?? '', Object.keys(secret.data ?? {}).length, ageCell(secret, nowMs),
-]);
+export const secretPrinter: Printer<Secret> = printerOf(
+  [column('Type'), integerColumn('Data'), ageColumn],
+  (secret, nowMs) => [secret.type ?? '', Object.keys(secret.data ?? {}).length, ageCell(secret, nowMs)],
+);
 
 /** Printer of service accounts. */
-export const serviceAccountPrinter: Printer<ServiceAccount> = printerOf([integerColumn('Secrets'), ageColumn], (account, nowMs) => [(account.secrets ?? []).length, ageCell(account, nowMs)]);
+export const serviceAccountPrinter: Printer<ServiceAccount> = printerOf(
+  [integerColumn('Secrets'), ageColumn],
+  (account, nowMs) => [(account.secrets ?? []).length, ageCell(account, nowMs)],
+);
 
 /** Printer of replication controllers. */
 export const replicationControllerPrinter: Printer<ReplicationController> = printerOf(
-  [integerColumn('Desired'), integerColumn('Current'), integerColumn('Ready'), ageColumn, ...containerColumns, wide(column('Selector'))],
+  [
+    integerColumn('Desired'),
+    integerColumn('Current'),
+    integerColumn('Ready'),
+    ageColumn,
+    ...containerColumns,
+    wide(column('Selector')),
+  ],
   (controller, nowMs) => [
-    controller.spec?.replicas ?? 0, controller.status?.replicas ?? 0, controller.status?.readyReplicas ?? 0, ageCell(controller, nowMs),
-    ...containerCells(controller.spec?.template?.spec), formatLabels(controller.spec?.selector),
+    controller.spec?.replicas ?? 0,
+    controller.status?.replicas ?? 0,
+    controller.status?.readyReplicas ?? 0,
+    ageCell(controller, nowMs),
+    ...containerCells(controller.spec?.template?.spec),
+    formatLabels(controller.spec?.selector),
   ],
 );
 
 /** Printer of pod templates. */
-export const podTemplatePrinter: Printer<PodTemplate> = printerOf([column('Containers'), column('Images'), column('Pod Labels')], (template) => [
-  ...containerCells(template.template?.spec as PodSpec | undefined), formatLabels(template.template?.metadata?.labels),
-]);
+export const podTemplatePrinter: Printer<PodTemplate> = printerOf(
+  [column('Containers'), column('Images'), column('Pod Labels')],
+  (template) => [
+    ...containerCells(template.template?.spec as PodSpec | undefined),
+    formatLabels(template.template?.metadata?.labels),
+  ],
+);
 
 function formatQuotaAmounts(quota: ResourceQuota, limits: boolean): string {
-  const names = Object.keys(quota.status?.hard ?? {}).toSorted().filter((name) => name.startsWith('limits') === limits);
-  return names.map((name) => `${name}: ${quota.status?.used?.[name] ?? '0'}/${quota.status?.hard?.[name] ?? '0'}`).join(', ');
+  const names = Object.keys(quota.status?.hard ?? {})
+    .toSorted()
+    .filter((name) => name.startsWith('limits') === limits);
+  return names
+    .map((name) => `${name}: ${quota.status?.used?.[name] ?? '0'}/${quota.status?.hard?.[name] ?? '0'}`)
+    .join(', ');
 }
 
 /** Printer of resource quotas. */
-export const resourceQuotaPrinter: Printer<ResourceQuota> = printerOf([column('Request'), column('Limit'), ageColumn], (quota, nowMs) => [
-  formatQuotaAmounts(quota, false), formatQuotaAmounts(quota, true), ageCell(quota, nowMs),
-]);
+export const resourceQuotaPrinter: Printer<ResourceQuota> = printerOf(
+  [column('Request'), column('Limit'), ageColumn],
+  (quota, nowMs) => [formatQuotaAmounts(quota, false), formatQuotaAmounts(quota, true), ageCell(quota, nowMs)],
+);
 
 /** Printer of limit ranges. */
-export const limitRangePrinter: Printer<LimitRange> = printerOf([column('Created At')], (range) => [range.metadata.creationTimestamp ?? '']);
+export const limitRangePrinter: Printer<LimitRange> = printerOf([column('Created At')], (range) => [
+  range.metadata.creationTimestamp ?? '',
+]);
 
-const ACCESS_MODES: Readonly<Record<string, string>> = { ReadWriteOnce: 'RWO', ReadOnlyMany: 'ROX', ReadWriteMany: 'RWX', ReadWriteOncePod: 'RWOP' };
+const ACCESS_MODES: Readonly<Record<string, string>> = {
+  ReadWriteOnce: 'RWO',
+  ReadOnlyMany: 'ROX',
+  ReadWriteMany: 'RWX',
+  ReadWriteOncePod: 'RWOP',
+};
 
 function accessModes(modes: readonly string[] | undefined): string {
   const have = new Set(modes ?? []);
-  return Object.entries(ACCESS_MODES).filter(([mode]) => have.has(mode)).map(([, short]) => short).join(',');
+  return Object.entries(ACCESS_MODES)
+    .filter(([mode]) => have.has(mode))
+    .map(([, short]) => short)
+    .join(',');
 }
 
 function unset(text: string | undefined): string {
@@ -158,7 +249,17 @@ function unset(text: string | undefined): string {
 /** Printer of persistent volumes. */
 export const persistentVolumePrinter: Printer<PersistentVolume> = printerOf(
   [
-    ...['Capacity', 'Access Modes', 'Reclaim Policy', 'Status', 'Claim', 'StorageClass', 'VolumeAttributesClass', 'Reason'].map(column), ageColumn,
+    ...[
+      'Capacity',
+      'Access Modes',
+      'Reclaim Policy',
+      'Status',
+      'Claim',
+      'StorageClass',
+      'VolumeAttributesClass',
+      'Reason',
+    ].map(column),
+    ageColumn,
     wide(column('VolumeMode')),
   ],
   (volume, nowMs) => {
@@ -166,22 +267,40 @@ export const persistentVolumePrinter: Printer<PersistentVolume> = printerOf(
     const claim = spec?.claimRef === undefined ? '' : `${spec.claimRef.namespace ?? ''}/${spec.claimRef.name ?? ''}`;
     const phase = volume.metadata.deletionTimestamp === undefined ? (status?.phase ?? '') : 'Terminating';
     return [
-      spec?.capacity?.['storage'] ?? '0', accessModes(spec?.accessModes), spec?.persistentVolumeReclaimPolicy ?? '', phase, claim, spec?.storageClassName ?? '',
-      unset(spec?.volumeAttributesClassName), status?.reason ?? '', ageCell(volume, nowMs), spec?.volumeMode ?? '<unset>',
+      spec?.capacity?.['storage'] ?? '0',
+      accessModes(spec?.accessModes),
+      spec?.persistentVolumeReclaimPolicy ?? '',
+      phase,
+      claim,
+      spec?.storageClassName ?? '',
+      unset(spec?.volumeAttributesClassName),
+      status?.reason ?? '',
+      ageCell(volume, nowMs),
+      spec?.volumeMode ?? '<unset>',
     ];
   },
 );
 
 /** Printer of claims. */
 export const persistentVolumeClaimPrinter: Printer<PersistentVolumeClaim> = printerOf(
-  [...['Status', 'Volume', 'Capacity', 'Access Modes', 'StorageClass', 'VolumeAttributesClass'].map(column), ageColumn, wide(column('VolumeMode'))],
+  [
+    ...['Status', 'Volume', 'Capacity', 'Access Modes', 'StorageClass', 'VolumeAttributesClass'].map(column),
+    ageColumn,
+    wide(column('VolumeMode')),
+  ],
   (claim, nowMs) => {
     const { spec, status } = claim;
     const bound = (spec?.volumeName ?? '') !== '';
     const phase = claim.metadata.deletionTimestamp === undefined ? (status?.phase ?? '') : 'Terminating';
     return [
-      phase, spec?.volumeName ?? '', bound ? (status?.capacity?.['storage'] ?? '0') : '', bound ? accessModes(status?.accessModes) : '', spec?.storageClassName ?? '',
-      unset(spec?.volumeAttributesClassName), ageCell(claim, nowMs), spec?.volumeMode ?? '<unset>',
+      phase,
+      spec?.volumeName ?? '',
+      bound ? (status?.capacity?.['storage'] ?? '0') : '',
+      bound ? accessModes(status?.accessModes) : '',
+      spec?.storageClassName ?? '',
+      unset(spec?.volumeAttributesClassName),
+      ageCell(claim, nowMs),
+      spec?.volumeMode ?? '<unset>',
     ];
   },
 );
@@ -204,18 +323,37 @@ function eventSource(event: Event): string {
 /** Printer of events. */
 export const eventPrinter: Printer<Event> = {
   columns: [
-    column('Last Seen'), column('Type'), column('Reason'), column('Object'), wide(column('Subobject')), wide(column('Source')), column('Message'),
-    wide(column('First Seen')), wide(integerColumn('Count')), wide(nameColumn),
+    column('Last Seen'),
+    column('Type'),
+    column('Reason'),
+    column('Object'),
+    wide(column('Subobject')),
+    wide(column('Source')),
+    column('Message'),
+    wide(column('First Seen')),
+    wide(integerColumn('Count')),
+    wide(nameColumn),
   ],
   cells: (event, nowMs) => [
-    lastSeen(event, nowMs), event.type ?? '', event.reason ?? '', formatReference(event.involvedObject), event.involvedObject.fieldPath ?? '', eventSource(event),
-    (event.message ?? '').trim(), ageOf(event.firstTimestamp ?? event.eventTime, nowMs), event.series?.count ?? event.count ?? 1, event.metadata.name ?? '',
+    lastSeen(event, nowMs),
+    event.type ?? '',
+    event.reason ?? '',
+    formatReference(event.involvedObject),
+    event.involvedObject.fieldPath ?? '',
+    eventSource(event),
+    (event.message ?? '').trim(),
+    ageOf(event.firstTimestamp ?? event.eventTime, nowMs),
+    event.series?.count ?? event.count ?? 1,
+    event.metadata.name ?? '',
   ],
 };
 
 /** Printer of component statuses. */
-export const componentStatusPrinter: Printer<ComponentStatus> = printerOf([column('Status'), column('Message'), column('Error')], (component) => {
-  const healthy = (component.conditions ?? []).find((condition) => condition.type === 'Healthy');
-  const text = healthy?.status === 'True' ? 'Healthy' : healthy?.status === 'False' ? 'Unhealthy' : 'Unknown';
-  return [text, healthy?.message ?? '', healthy?.error ?? ''];
-});
+export const componentStatusPrinter: Printer<ComponentStatus> = printerOf(
+  [column('Status'), column('Message'), column('Error')],
+  (component) => {
+    const healthy = (component.conditions ?? []).find((condition) => condition.type === 'Healthy');
+    const text = healthy?.status === 'True' ? 'Healthy' : healthy?.status === 'False' ? 'Unhealthy' : 'Unknown';
+    return [text, healthy?.message ?? '', healthy?.error ?? ''];
+  },
+);

@@ -2,7 +2,13 @@
  * resource.k8s.io/v1beta1 ↔ v1: v1 moved a request's device into `exactly` and a slice's device out of `basic`. Upstream:
  * apis/resource/v1beta1/conversion.go.
  */
-import type { DeviceRequest, ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate, ResourceSlice } from '../../../api/gen/resource-v1.ts';
+import type {
+  DeviceRequest,
+  ResourceClaim,
+  ResourceClaimSpec,
+  ResourceClaimTemplate,
+  ResourceSlice,
+} from '../../../api/gen/resource-v1.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
 
 type Loose = Record<string, unknown>;
@@ -11,7 +17,8 @@ const STAY = new Set(['name', 'firstAvailable', 'exactly']);
 
 function requestToV1(request: Loose): Loose {
   const moved = Object.entries(request).filter(([key, value]) => !STAY.has(key) && value !== undefined);
-  if (moved.length === 0 || request['deviceClassName'] === undefined || request['deviceClassName'] === '') return request;
+  if (moved.length === 0 || request['deviceClassName'] === undefined || request['deviceClassName'] === '')
+    return request;
   return { name: request['name'], exactly: Object.fromEntries(moved) };
 }
 
@@ -22,7 +29,13 @@ function requestFromV1({ exactly, ...request }: DeviceRequest): Loose {
 function mapRequests(spec: ResourceClaimSpec | undefined, map: (request: never) => Loose): ResourceClaimSpec {
   const requests = spec?.devices?.requests;
   if (requests === undefined) return spec ?? {};
-  return { ...spec, devices: { ...spec!.devices, requests: requests.map((request) => map(request as never)) as unknown as DeviceRequest[] } };
+  return {
+    ...spec,
+    devices: {
+      ...spec!.devices,
+      requests: requests.map((request) => map(request as never)) as unknown as DeviceRequest[],
+    },
+  };
 }
 
 function named<T extends KubernetesObject>(object: KubernetesObject, version: string): T {
@@ -45,7 +58,10 @@ export const claimConversion = {
 export const claimTemplateConversion = {
   toStored: (template: KubernetesObject): KubernetesObject => {
     const stored = named<ResourceClaimTemplate>(template, 'v1');
-    return { ...stored, spec: { ...stored.spec, spec: mapRequests(stored.spec?.spec, requestToV1) } } as KubernetesObject;
+    return {
+      ...stored,
+      spec: { ...stored.spec, spec: mapRequests(stored.spec?.spec, requestToV1) },
+    } as KubernetesObject;
   },
   fromStored: (template: KubernetesObject): never => {
     const shown = named<ResourceClaimTemplate>(template, 'v1beta1');
@@ -65,11 +81,15 @@ function deviceFromV1({ name, ...basic }: Loose): Loose {
 function mapDevices(slice: ResourceSlice, map: (device: Loose) => Loose): KubernetesObject {
   const devices = slice.spec?.devices;
   if (devices === undefined) return slice;
-  return { ...slice, spec: { ...slice.spec, devices: devices.map((device) => map(device as unknown as Loose)) } } as unknown as KubernetesObject;
+  return {
+    ...slice,
+    spec: { ...slice.spec, devices: devices.map((device) => map(device as unknown as Loose)) },
+  } as unknown as KubernetesObject;
 }
 
 /** Slices. */
 export const sliceConversion = {
   toStored: (slice: KubernetesObject): KubernetesObject => mapDevices(named<ResourceSlice>(slice, 'v1'), deviceToV1),
-  fromStored: (slice: KubernetesObject): never => mapDevices(named<ResourceSlice>(slice, 'v1beta1'), deviceFromV1) as never,
+  fromStored: (slice: KubernetesObject): never =>
+    mapDevices(named<ResourceSlice>(slice, 'v1beta1'), deviceFromV1) as never,
 };

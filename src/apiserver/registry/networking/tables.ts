@@ -14,34 +14,51 @@ function ingressHosts(ingress: Ingress): string {
 export const ingressPrinter: Printer<Ingress> = printerOf(
   [column('Class'), column('Hosts'), column('Address'), column('Ports'), ageColumn],
   (ingress, nowMs) => {
-    const addresses = (ingress.status?.loadBalancer?.ingress ?? []).map((entry) => entry.ip || entry.hostname || '').filter((text) => text !== '');
+    const addresses = (ingress.status?.loadBalancer?.ingress ?? [])
+      .map((entry) => entry.ip || entry.hostname || '')
+      .filter((text) => text !== '');
     const ports = (ingress.spec?.tls ?? []).length > 0 ? '80, 443' : '80';
-    return [ingress.spec?.ingressClassName ?? '<none>', ingressHosts(ingress), [...new Set(addresses)].join(','), ports, ageCell(ingress, nowMs)];
+    return [
+      ingress.spec?.ingressClassName ?? '<none>',
+      ingressHosts(ingress),
+      [...new Set(addresses)].join(','),
+      ports,
+      ageCell(ingress, nowMs),
+    ];
   },
 );
 
 /** Printer of ingress classes. */
-export const ingressClassPrinter: Printer<IngressClass> = printerOf([column('Controller'), column('Parameters'), ageColumn], (ingressClass, nowMs) => {
-  const parameters = ingressClass.spec?.parameters;
-  const group = (parameters?.apiGroup ?? '') === '' ? '' : `.${parameters!.apiGroup}`;
-  const text = parameters === undefined ? '<none>' : `${parameters.kind}${group}/${parameters.name}`;
-  return [ingressClass.spec?.controller ?? '', text, ageCell(ingressClass, nowMs)];
-});
+export const ingressClassPrinter: Printer<IngressClass> = printerOf(
+  [column('Controller'), column('Parameters'), ageColumn],
+  (ingressClass, nowMs) => {
+    const parameters = ingressClass.spec?.parameters;
+    const group = (parameters?.apiGroup ?? '') === '' ? '' : `.${parameters!.apiGroup}`;
+    const text = parameters === undefined ? '<none>' : `${parameters.kind}${group}/${parameters.name}`;
+    return [ingressClass.spec?.controller ?? '', text, ageCell(ingressClass, nowMs)];
+  },
+);
 
 /** Printer of network policies. */
-export const networkPolicyPrinter: Printer<NetworkPolicy> = printerOf([column('Pod-Selector'), ageColumn], (policy, nowMs) => [
-  formatSelectorCell(policy.spec?.podSelector), ageCell(policy, nowMs),
-]);
+export const networkPolicyPrinter: Printer<NetworkPolicy> = printerOf(
+  [column('Pod-Selector'), ageColumn],
+  (policy, nowMs) => [formatSelectorCell(policy.spec?.podSelector), ageCell(policy, nowMs)],
+);
 
 /** Printer of IP addresses. */
 export const ipAddressPrinter: Printer<IPAddress> = printerOf([column('ParentRef'), ageColumn], (address, nowMs) => {
   const parent = address.spec?.parentRef;
-  const texts = [parent?.group, parent?.resource, parent?.namespace, parent?.name].filter((text) => (text ?? '') !== '');
+  const texts = [parent?.group, parent?.resource, parent?.namespace, parent?.name].filter(
+    (text) => (text ?? '') !== '',
+  );
   return [parent === undefined ? '<none>' : texts.join('/'), ageCell(address, nowMs)];
 });
 
 /** Printer of service ranges. */
-export const serviceCIDRPrinter: Printer<ServiceCIDR> = printerOf([column('CIDRs'), ageColumn], (range, nowMs) => [(range.spec?.cidrs ?? []).join(','), ageCell(range, nowMs)]);
+export const serviceCIDRPrinter: Printer<ServiceCIDR> = printerOf([column('CIDRs'), ageColumn], (range, nowMs) => [
+  (range.spec?.cidrs ?? []).join(','),
+  ageCell(range, nowMs),
+]);
 
 function limited(texts: readonly string[], empty: string): string {
   if (texts.length === 0) return empty;

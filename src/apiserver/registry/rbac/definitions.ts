@@ -2,7 +2,13 @@
 import { setRoleBindingDefaults } from '../../../api/defaults/cluster.ts';
 import { ClusterRoleBindings, ClusterRoles, RoleBindings, Roles } from '../../../api/gen/resources.ts';
 import { nameIsPathSegment } from '../../../api/names.ts';
-import { validateClusterRole, validateClusterRoleBinding, validateRole, validateRoleBinding, validateRoleBindingUpdate } from '../../../api/validation/rbac.ts';
+import {
+  validateClusterRole,
+  validateClusterRoleBinding,
+  validateRole,
+  validateRoleBinding,
+  validateRoleBindingUpdate,
+} from '../../../api/validation/rbac.ts';
 import { defineResource } from '../define-resource.ts';
 import type { ResourceDefinition } from '../resource-definition.ts';
 import { roleBindingPrinter, rolePrinter } from './tables.ts';
@@ -15,7 +21,9 @@ export const rbacDefinitions: readonly ResourceDefinition[] = [
   defineResource(ClusterRoles, { rules: { ...common, validate: validateClusterRole }, printer: rolePrinter }),
   defineResource(RoleBindings, {
     rules: {
-      ...common, defaults: setRoleBindingDefaults, validate: validateRoleBinding,
+      ...common,
+      defaults: setRoleBindingDefaults,
+      validate: validateRoleBinding,
       validateUpdate: (binding, old, field) => {
         validateRoleBinding(binding, field);
         validateRoleBindingUpdate(binding, old, field);
@@ -25,7 +33,9 @@ export const rbacDefinitions: readonly ResourceDefinition[] = [
   }),
   defineResource(ClusterRoleBindings, {
     rules: {
-      ...common, defaults: setRoleBindingDefaults, validate: validateClusterRoleBinding,
+      ...common,
+      defaults: setRoleBindingDefaults,
+      validate: validateClusterRoleBinding,
       validateUpdate: (binding, old, field) => {
         validateClusterRoleBinding(binding, field);
         validateRoleBindingUpdate(binding, old, field);

@@ -2,11 +2,22 @@
 import { Field } from '../../../api/field-error.ts';
 import type { SelfSubjectReview, TokenReview, UserInfo } from '../../../api/gen/authentication-v1.ts';
 import type {
-  LocalSubjectAccessReview, NonResourceAttributes, ResourceAttributes, SelfSubjectAccessReview, SelfSubjectRulesReview, SubjectAccessReview,
-  SubjectAccessReviewSpec, SubjectAccessReviewStatus,
+  LocalSubjectAccessReview,
+  NonResourceAttributes,
+  ResourceAttributes,
+  SelfSubjectAccessReview,
+  SelfSubjectRulesReview,
+  SubjectAccessReview,
+  SubjectAccessReviewSpec,
+  SubjectAccessReviewStatus,
 } from '../../../api/gen/authorization-v1.ts';
 import {
-  LocalSubjectAccessReviews, SelfSubjectAccessReviews, SelfSubjectReviews, SelfSubjectRulesReviews, SubjectAccessReviews, TokenReviews,
+  LocalSubjectAccessReviews,
+  SelfSubjectAccessReviews,
+  SelfSubjectReviews,
+  SelfSubjectRulesReviews,
+  SubjectAccessReviews,
+  TokenReviews,
 } from '../../../api/gen/resources.ts';
 import { badRequest, invalid } from '../../../api/status-error.ts';
 import type { Principal } from '../../../api/transport.ts';
@@ -18,16 +29,30 @@ import type { AuthenticateToken, RegistryServices, RulesFor } from '../services.
 function userInfoOf(user: Principal): UserInfo {
   const info: UserInfo = { username: user.name, groups: [...user.groups] };
   if (user.uid !== undefined && user.uid !== '') info.uid = user.uid;
-  if (user.extra !== undefined) info.extra = Object.fromEntries(Object.entries(user.extra).map(([key, values]) => [key, [...values]]));
+  if (user.extra !== undefined)
+    info.extra = Object.fromEntries(Object.entries(user.extra).map(([key, values]) => [key, [...values]]));
   return info;
 }
 
-function attributesOf(user: Principal, resource: ResourceAttributes | undefined, path: NonResourceAttributes | undefined): AuthorizationAttributes {
+function attributesOf(
+  user: Principal,
+  resource: ResourceAttributes | undefined,
+  path: NonResourceAttributes | undefined,
+): AuthorizationAttributes {
   const none = { apiGroup: '', apiVersion: '', namespace: '', resource: '', subresource: '', name: '', path: '' };
-  if (resource === undefined) return { ...none, user, isResourceRequest: false, verb: path?.verb ?? '', path: path?.path ?? '' };
+  if (resource === undefined)
+    return { ...none, user, isResourceRequest: false, verb: path?.verb ?? '', path: path?.path ?? '' };
   return {
-    ...none, user, isResourceRequest: true, verb: resource.verb ?? '', apiGroup: resource.group ?? '', apiVersion: resource.version ?? '*',
-    namespace: resource.namespace ?? '', resource: resource.resource ?? '', subresource: resource.subresource ?? '', name: resource.name ?? '',
+    ...none,
+    user,
+    isResourceRequest: true,
+    verb: resource.verb ?? '',
+    apiGroup: resource.group ?? '',
+    apiVersion: resource.version ?? '*',
+    namespace: resource.namespace ?? '',
+    resource: resource.resource ?? '',
+    subresource: resource.subresource ?? '',
+    name: resource.name ?? '',
     ...(resource.labelSelector?.rawSelector === undefined ? {} : { labelSelector: resource.labelSelector.rawSelector }),
     ...(resource.fieldSelector?.rawSelector === undefined ? {} : { fieldSelector: resource.fieldSelector.rawSelector }),
   };
@@ -36,18 +61,29 @@ function attributesOf(user: Principal, resource: ResourceAttributes | undefined,
 async function decide(authorizer: Authorizer, attributes: AuthorizationAttributes): Promise<SubjectAccessReviewStatus> {
   try {
     const { decision, reason } = await authorizer.authorize(attributes);
-    return { allowed: decision === 'allow', ...(decision === 'deny' ? { denied: true } : {}), ...(reason === '' ? {} : { reason }) };
+    return {
+      allowed: decision === 'allow',
+      ...(decision === 'deny' ? { denied: true } : {}),
+      ...(reason === '' ? {} : { reason }),
+    };
   } catch (error) {
     return { allowed: false, evaluationError: error instanceof Error ? error.message : String(error) };
   }
 }
 
-function validateOneOf(spec: { resourceAttributes?: ResourceAttributes; nonResourceAttributes?: NonResourceAttributes }, field: Field): void {
+function validateOneOf(
+  spec: { resourceAttributes?: ResourceAttributes; nonResourceAttributes?: NonResourceAttributes },
+  field: Field,
+): void {
   if (spec.resourceAttributes !== undefined && spec.nonResourceAttributes !== undefined) {
-    field.at('nonResourceAttributes').invalid(spec.nonResourceAttributes, 'cannot be specified in combination with resourceAttributes');
+    field
+      .at('nonResourceAttributes')
+      .invalid(spec.nonResourceAttributes, 'cannot be specified in combination with resourceAttributes');
   }
   if (spec.resourceAttributes === undefined && spec.nonResourceAttributes === undefined) {
-    field.at('resourceAttributes').invalid(null, 'exactly one of nonResourceAttributes or resourceAttributes must be specified');
+    field
+      .at('resourceAttributes')
+      .invalid(null, 'exactly one of nonResourceAttributes or resourceAttributes must be specified');
   }
 }
 
@@ -58,12 +94,18 @@ function refuseInvalid(kind: string, field: Field): void {
 function validateSubject(spec: SubjectAccessReviewSpec, kind: string): void {
   const field = Field.root().at('spec');
   validateOneOf(spec, field);
-  if ((spec.user ?? '') === '' && (spec.groups ?? []).length === 0) field.at('user').invalid('', 'at least one of user or group must be specified');
+  if ((spec.user ?? '') === '' && (spec.groups ?? []).length === 0)
+    field.at('user').invalid('', 'at least one of user or group must be specified');
   refuseInvalid(kind, field);
 }
 
 function subjectOf(spec: SubjectAccessReviewSpec): Principal {
-  return { name: spec.user ?? '', groups: spec.groups ?? [], ...(spec.uid === undefined ? {} : { uid: spec.uid }), ...(spec.extra === undefined ? {} : { extra: spec.extra }) };
+  return {
+    name: spec.user ?? '',
+    groups: spec.groups ?? [],
+    ...(spec.uid === undefined ? {} : { uid: spec.uid }),
+    ...(spec.extra === undefined ? {} : { extra: spec.extra }),
+  };
 }
 
 function accessReviews(authorizer: Authorizer): ResourceDefinition[] {
@@ -73,7 +115,13 @@ function accessReviews(authorizer: Authorizer): ResourceDefinition[] {
         const review = draft as SubjectAccessReview;
         validateSubject(review.spec, 'SubjectAccessReview');
         const { resourceAttributes, nonResourceAttributes } = review.spec;
-        return { ...review, status: await decide(authorizer, attributesOf(subjectOf(review.spec), resourceAttributes, nonResourceAttributes)) };
+        return {
+          ...review,
+          status: await decide(
+            authorizer,
+            attributesOf(subjectOf(review.spec), resourceAttributes, nonResourceAttributes),
+          ),
+        };
       },
     }),
     defineVirtual(LocalSubjectAccessReviews, {
@@ -85,7 +133,10 @@ function accessReviews(authorizer: Authorizer): ResourceDefinition[] {
         if (resourceAttributes.namespace !== namespace) {
           throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${namespace}`);
         }
-        return { ...review, status: await decide(authorizer, attributesOf(subjectOf(review.spec), resourceAttributes, undefined)) };
+        return {
+          ...review,
+          status: await decide(authorizer, attributesOf(subjectOf(review.spec), resourceAttributes, undefined)),
+        };
       },
     }),
     defineVirtual(SelfSubjectAccessReviews, {
@@ -95,7 +146,10 @@ function accessReviews(authorizer: Authorizer): ResourceDefinition[] {
         validateOneOf(review.spec, field);
         refuseInvalid('SelfSubjectAccessReview', field);
         const { resourceAttributes, nonResourceAttributes } = review.spec;
-        return { ...review, status: await decide(authorizer, attributesOf(context.user, resourceAttributes, nonResourceAttributes)) };
+        return {
+          ...review,
+          status: await decide(authorizer, attributesOf(context.user, resourceAttributes, nonResourceAttributes)),
+        };
       },
     }),
   ];
@@ -114,7 +168,10 @@ function tokenReviews(authenticate: AuthenticateToken): ResourceDefinition {
         return { ...review, status: { authenticated: true, user: answer.user, ...audiences } };
       } catch (error) {
         // A refused token is an answer, not a failure of the review.
-        return { ...review, status: { user: {}, authenticated: false, error: error instanceof Error ? error.message : String(error) } };
+        return {
+          ...review,
+          status: { user: {}, authenticated: false, error: error instanceof Error ? error.message : String(error) },
+        };
       }
     },
   });
@@ -138,7 +195,10 @@ export function reviewDefinitions({ authorizer, authenticateToken, rulesFor }: R
     ...(rulesFor === undefined ? [] : [rulesReviews(rulesFor)]),
     ...(authenticateToken === undefined ? [] : [tokenReviews(authenticateToken)]),
     defineVirtual(SelfSubjectReviews, {
-      create: async (draft, context) => ({ ...(draft as SelfSubjectReview), status: { userInfo: userInfoOf(context.user) } }),
+      create: async (draft, context) => ({
+        ...(draft as SelfSubjectReview),
+        status: { userInfo: userInfoOf(context.user) },
+      }),
     }),
   ];
 }

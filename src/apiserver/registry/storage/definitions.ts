@@ -2,37 +2,80 @@
 import { setCSIDriverDefaults, setStorageClassDefaults } from '../../../api/defaults/cluster.ts';
 import type { VolumeAttributesClass } from '../../../api/gen/storage-v1.ts';
 import {
-  CSIDrivers, CSINodes, CSIStorageCapacities, StorageClasses, VolumeAttachments, VolumeAttributesClasses, VolumeAttributesClassesV1beta1,
+  CSIDrivers,
+  CSINodes,
+  CSIStorageCapacities,
+  StorageClasses,
+  VolumeAttachments,
+  VolumeAttributesClasses,
+  VolumeAttributesClassesV1beta1,
 } from '../../../api/gen/resources.ts';
 import {
-  validateCSIDriver, validateCSIDriverUpdate, validateCSINode, validateCSIStorageCapacity, validateStorageClass, validateStorageClassUpdate,
-  validateVolumeAttachment, validateVolumeAttachmentUpdate, validateVolumeAttributesClass, validateVolumeAttributesClassUpdate,
+  validateCSIDriver,
+  validateCSIDriverUpdate,
+  validateCSINode,
+  validateCSIStorageCapacity,
+  validateStorageClass,
+  validateStorageClassUpdate,
+  validateVolumeAttachment,
+  validateVolumeAttachmentUpdate,
+  validateVolumeAttributesClass,
+  validateVolumeAttributesClassUpdate,
 } from '../../../api/validation/storage.ts';
 import { defineResource } from '../define-resource.ts';
 import { specOf, type KindRules } from '../kind-strategy.ts';
 import type { ResourceDefinition } from '../resource-definition.ts';
-import { csiDriverPrinter, csiNodePrinter, csiStorageCapacityPrinter, storageClassPrinter, volumeAttachmentPrinter, volumeAttributesClassPrinter } from './tables.ts';
+import {
+  csiDriverPrinter,
+  csiNodePrinter,
+  csiStorageCapacityPrinter,
+  storageClassPrinter,
+  volumeAttachmentPrinter,
+  volumeAttributesClassPrinter,
+} from './tables.ts';
 
-const attributesRules: KindRules<VolumeAttributesClass> = { validate: validateVolumeAttributesClass, validateUpdate: validateVolumeAttributesClassUpdate };
+const attributesRules: KindRules<VolumeAttributesClass> = {
+  validate: validateVolumeAttributesClass,
+  validateUpdate: validateVolumeAttributesClassUpdate,
+};
 
 /** Definitions of storage. */
 export const storageDefinitions: readonly ResourceDefinition[] = [
   defineResource(StorageClasses, {
-    rules: { defaults: setStorageClassDefaults, validate: validateStorageClass, validateUpdate: validateStorageClassUpdate },
+    rules: {
+      defaults: setStorageClassDefaults,
+      validate: validateStorageClass,
+      validateUpdate: validateStorageClassUpdate,
+    },
     printer: storageClassPrinter,
   }),
   defineResource(VolumeAttachments, {
-    rules: { emptyStatus: { attached: false }, allowUnconditionalUpdate: false, validate: validateVolumeAttachment, validateUpdate: validateVolumeAttachmentUpdate },
+    rules: {
+      emptyStatus: { attached: false },
+      allowUnconditionalUpdate: false,
+      validate: validateVolumeAttachment,
+      validateUpdate: validateVolumeAttachmentUpdate,
+    },
     printer: volumeAttachmentPrinter,
   }),
   defineResource(CSIDrivers, {
     rules: {
-      allowUnconditionalUpdate: false, generationOf: specOf, defaults: setCSIDriverDefaults, validate: validateCSIDriver, validateUpdate: validateCSIDriverUpdate,
+      allowUnconditionalUpdate: false,
+      generationOf: specOf,
+      defaults: setCSIDriverDefaults,
+      validate: validateCSIDriver,
+      validateUpdate: validateCSIDriverUpdate,
     },
     printer: csiDriverPrinter,
   }),
-  defineResource(CSINodes, { rules: { allowUnconditionalUpdate: false, validate: validateCSINode }, printer: csiNodePrinter }),
-  defineResource(CSIStorageCapacities, { rules: { allowUnconditionalUpdate: false, validate: validateCSIStorageCapacity }, printer: csiStorageCapacityPrinter }),
+  defineResource(CSINodes, {
+    rules: { allowUnconditionalUpdate: false, validate: validateCSINode },
+    printer: csiNodePrinter,
+  }),
+  defineResource(CSIStorageCapacities, {
+    rules: { allowUnconditionalUpdate: false, validate: validateCSIStorageCapacity },
+    printer: csiStorageCapacityPrinter,
+  }),
   defineResource(VolumeAttributesClasses, { rules: attributesRules, printer: volumeAttributesClassPrinter }),
   defineResource(VolumeAttributesClassesV1beta1, { rules: attributesRules, printer: volumeAttributesClassPrinter }),
 ];

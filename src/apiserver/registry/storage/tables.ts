@@ -1,50 +1,102 @@
 /** What `kubectl get` shows of storage. Upstream: printers/internalversion. */
-import type { CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment, VolumeAttributesClass } from '../../../api/gen/storage-v1.ts';
-import { ageCell, ageColumn, booleanColumn, column, integerColumn, listOrNone, nameColumn, printerOf } from '../printing.ts';
+import type {
+  CSIDriver,
+  CSINode,
+  CSIStorageCapacity,
+  StorageClass,
+  VolumeAttachment,
+  VolumeAttributesClass,
+} from '../../../api/gen/storage-v1.ts';
+import {
+  ageCell,
+  ageColumn,
+  booleanColumn,
+  column,
+  integerColumn,
+  listOrNone,
+  nameColumn,
+  printerOf,
+} from '../printing.ts';
 import type { Printer } from '../resource-definition.ts';
 
-function defaultMark(object: { metadata: { annotations?: Record<string, string> } }, ...keys: readonly string[]): string {
+function defaultMark(
+  object: { metadata: { annotations?: Record<string, string> } },
+  ...keys: readonly string[]
+): string {
   return keys.some((key) => object.metadata.annotations?.[key] === 'true') ? ' (default)' : '';
 }
 
 /** Printer of storage classes. */
 export const storageClassPrinter: Printer<StorageClass> = {
-  columns: [nameColumn, column('Provisioner'), column('ReclaimPolicy'), column('VolumeBindingMode'), booleanColumn('AllowVolumeExpansion'), ageColumn],
+  columns: [
+    nameColumn,
+    column('Provisioner'),
+    column('ReclaimPolicy'),
+    column('VolumeBindingMode'),
+    booleanColumn('AllowVolumeExpansion'),
+    ageColumn,
+  ],
   cells: (storageClass, nowMs) => [
     `${storageClass.metadata.name ?? ''}${defaultMark(storageClass, 'storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class')}`,
-    storageClass.provisioner, storageClass.reclaimPolicy ?? 'Delete', storageClass.volumeBindingMode ?? 'Immediate', storageClass.allowVolumeExpansion ?? false,
+    storageClass.provisioner,
+    storageClass.reclaimPolicy ?? 'Delete',
+    storageClass.volumeBindingMode ?? 'Immediate',
+    storageClass.allowVolumeExpansion ?? false,
     ageCell(storageClass, nowMs),
   ],
 };
 
 /** Printer of volume attributes classes. */
-export const volumeAttributesClassPrinter: Printer<VolumeAttributesClass> = printerOf([column('DriverName'), ageColumn], (attributes, nowMs) => [attributes.driverName, ageCell(attributes, nowMs)]);
+export const volumeAttributesClassPrinter: Printer<VolumeAttributesClass> = printerOf(
+  [column('DriverName'), ageColumn],
+  (attributes, nowMs) => [attributes.driverName, ageCell(attributes, nowMs)],
+);
 
 /** Printer of CSI nodes. */
-export const csiNodePrinter: Printer<CSINode> = printerOf([integerColumn('Drivers'), ageColumn], (node, nowMs) => [(node.spec?.drivers ?? []).length, ageCell(node, nowMs)]);
+export const csiNodePrinter: Printer<CSINode> = printerOf([integerColumn('Drivers'), ageColumn], (node, nowMs) => [
+  (node.spec?.drivers ?? []).length,
+  ageCell(node, nowMs),
+]);
 
 /** Printer of CSI drivers. */
 export const csiDriverPrinter: Printer<CSIDriver> = printerOf(
   [
-    booleanColumn('AttachRequired'), booleanColumn('PodInfoOnMount'), booleanColumn('StorageCapacity'), column('TokenRequests'), booleanColumn('RequiresRepublish'),
-    column('Modes'), ageColumn,
+    booleanColumn('AttachRequired'),
+    booleanColumn('PodInfoOnMount'),
+    booleanColumn('StorageCapacity'),
+    column('TokenRequests'),
+    booleanColumn('RequiresRepublish'),
+    column('Modes'),
+    ageColumn,
   ],
   ({ spec, ...driver }, nowMs) => {
     const tokens = (spec?.tokenRequests ?? []).map((request) => request.audience);
     return [
-      spec?.attachRequired ?? true, spec?.podInfoOnMount ?? false, spec?.storageCapacity ?? false, tokens.length === 0 ? '<unset>' : tokens.join(','),
-      spec?.requiresRepublish ?? false, listOrNone(spec?.volumeLifecycleModes), ageCell(driver, nowMs),
+      spec?.attachRequired ?? true,
+      spec?.podInfoOnMount ?? false,
+      spec?.storageCapacity ?? false,
+      tokens.length === 0 ? '<unset>' : tokens.join(','),
+      spec?.requiresRepublish ?? false,
+      listOrNone(spec?.volumeLifecycleModes),
+      ageCell(driver, nowMs),
     ];
   },
 );
 
 /** Printer of storage capacities. */
-export const csiStorageCapacityPrinter: Printer<CSIStorageCapacity> = printerOf([column('StorageClassName'), column('Capacity')], (capacity) => [
-  capacity.storageClassName, capacity.capacity ?? '<unset>',
-]);
+export const csiStorageCapacityPrinter: Printer<CSIStorageCapacity> = printerOf(
+  [column('StorageClassName'), column('Capacity')],
+  (capacity) => [capacity.storageClassName, capacity.capacity ?? '<unset>'],
+);
 
 /** Printer of volume attachments. */
 export const volumeAttachmentPrinter: Printer<VolumeAttachment> = printerOf(
   [column('Attacher'), column('PV'), column('Node'), booleanColumn('Attached'), ageColumn],
-  ({ spec, status, ...attachment }, nowMs) => [spec.attacher, spec.source.persistentVolumeName ?? '', spec.nodeName, status?.attached ?? false, ageCell(attachment, nowMs)],
+  ({ spec, status, ...attachment }, nowMs) => [
+    spec.attacher,
+    spec.source.persistentVolumeName ?? '',
+    spec.nodeName,
+    status?.attached ?? false,
+    ageCell(attachment, nowMs),
+  ],
 );

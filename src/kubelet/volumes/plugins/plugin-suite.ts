@@ -58,6 +58,6 @@ export function testPlugin(name: string, of: PluginCase): void {
     await clock.settle();
     const left = Object.keys(fixture.platform.files.snapshot()).filter((path) => !path.startsWith(fixtureRoot));
     assert.deepEqual(left.sort(), Object.keys(before).sort());
-    assert.deepEqual((await files.readDir(`${fixtureRoot}/pods/uid-1/volumes`).catch(() => [])), []);
+    assert.deepEqual(await files.readDir(`${fixtureRoot}/pods/uid-1/volumes`).catch(() => []), []);
   });
 }

@@ -12,8 +12,21 @@ const signal = new AbortController().signal;
 
 const cases: Readonly<Record<string, PluginCase>> = {
   'kubernetes.io/configmap': {
-    source: { configMap: { name: 'thing', items: [{ key: 'a', path: 'deep/er/a' }, { key: 'bin', path: 'bin' }] } },
-    prepare: ({ client }) => client.put(ConfigMaps, { metadata: key, data: { a: 'A', unused: 'x' }, binaryData: { bin: base64('B') } } as never),
+    source: {
+      configMap: {
+        name: 'thing',
+        items: [
+          { key: 'a', path: 'deep/er/a' },
+          { key: 'bin', path: 'bin' },
+        ],
+      },
+    },
+    prepare: ({ client }) =>
+      client.put(ConfigMaps, {
+        metadata: key,
+        data: { a: 'A', unused: 'x' },
+        binaryData: { bin: base64('B') },
+      } as never),
     readOnly: true,
     content: { '<volume>/deep/er/a': 'A', '<volume>/bin': 'B' },
   },
@@ -29,7 +42,9 @@ const cases: Readonly<Record<string, PluginCase>> = {
     content: { '<volume>/name': 'web' },
   },
   'kubernetes.io/projected': {
-    source: { projected: { sources: [{ configMap: { name: 'thing' } }, { secret: { name: 'none', optional: true } }] } },
+    source: {
+      projected: { sources: [{ configMap: { name: 'thing' } }, { secret: { name: 'none', optional: true } }] },
+    },
     prepare: ({ client }) => client.put(ConfigMaps, { metadata: key, data: { 'ca.crt': 'CA' } } as never),
     readOnly: true,
     content: { '<volume>/ca.crt': 'CA' },
@@ -59,19 +74,34 @@ for (const plugin of volumePlugins) {
 }
 
 testPlugin('empty-dir in memory', {
-  source: { emptyDir: { medium: 'Memory' } }, readOnly: false, mounts: [{ source: 'tmpfs', type: 'tmpfs', options: [`size=${8 * 2 ** 30}`] }],
+  source: { emptyDir: { medium: 'Memory' } },
+  readOnly: false,
+  mounts: [{ source: 'tmpfs', type: 'tmpfs', options: [`size=${8 * 2 ** 30}`] }],
 });
 
 test('the size of memory volumes is the least of node, pod and volume', async (t) => {
   const limited = (limit: string | undefined): NonNullable<Pod['spec']> => ({
-    containers: [{ name: 'app', volumeMounts: [{ name: 'mem', mountPath: '/m' }], ...(limit === undefined ? {} : { resources: { limits: { memory: limit } } }) }],
+    containers: [
+      {
+        name: 'app',
+        volumeMounts: [{ name: 'mem', mountPath: '/m' }],
+        ...(limit === undefined ? {} : { resources: { limits: { memory: limit } } }),
+      },
+    ],
   });
   for (const [sizeLimit, podLimit, expected] of [
-    ['1Mi', undefined, 2 ** 20], [undefined, '4Mi', 2 ** 22], ['8Mi', '4Mi', 2 ** 22], ['1Mi', '4Mi', 2 ** 20], [undefined, undefined, 8 * 2 ** 30],
+    ['1Mi', undefined, 2 ** 20],
+    [undefined, '4Mi', 2 ** 22],
+    ['8Mi', '4Mi', 2 ** 22],
+    ['1Mi', '4Mi', 2 ** 20],
+    [undefined, undefined, 8 * 2 ** 30],
   ] as const) {
     const fixture = createVolumeFixture();
     t.after(() => fixture.stop());
-    const volume: Volume = { name: 'mem', emptyDir: { medium: 'Memory', ...(sizeLimit === undefined ? {} : { sizeLimit }) } };
+    const volume: Volume = {
+      name: 'mem',
+      emptyDir: { medium: 'Memory', ...(sizeLimit === undefined ? {} : { sizeLimit }) },
+    };
     await fixture.manager.waitForAttachAndMount(podWith([volume], { spec: limited(podLimit) }), signal);
     assert.deepEqual(fixture.platform.mounter.mounts[0]!.options, [`size=${expected}`]);
   }
@@ -80,8 +110,17 @@ test('the size of memory volumes is the least of node, pod and volume', async (t
 test('huge pages', async (t) => {
   const fixture = createVolumeFixture();
   t.after(() => fixture.stop());
-  const containers = [{ name: 'app', volumeMounts: [{ name: 'huge', mountPath: '/m' }], resources: { limits: { 'hugepages-2Mi': '4Mi' } } }];
-  await fixture.manager.waitForAttachAndMount(podWith([{ name: 'huge', emptyDir: { medium: 'HugePages' } }], { spec: { containers } }), signal);
+  const containers = [
+    {
+      name: 'app',
+      volumeMounts: [{ name: 'huge', mountPath: '/m' }],
+      resources: { limits: { 'hugepages-2Mi': '4Mi' } },
+    },
+  ];
+  await fixture.manager.waitForAttachAndMount(
+    podWith([{ name: 'huge', emptyDir: { medium: 'HugePages' } }], { spec: { containers } }),
+    signal,
+  );
   const { type, options } = fixture.platform.mounter.mounts[0]!;
   assert.deepEqual({ type, options }, { type: 'hugetlbfs', options: ['pagesize=2M'] });
 });
@@ -99,7 +138,7 @@ async function failureOf(volume: Volume, prepare?: PluginCase['prepare']): Promi
   return fixture.events[0]?.replace(/^Warning FailedMount MountVolume.SetUp failed for volume "vol" : /, '');
 }
 
-test('host path types, in upstream\'s words', async () => {
+test("host path types, in upstream's words", async () => {
   const cases: readonly (readonly [HostPathVolumeSource, string | undefined])[] = [
     [{ path: '/nowhere' }, undefined],
     [{ path: '/nowhere', type: 'Directory' }, 'hostPath type check failed: /nowhere is not a directory'],
@@ -115,15 +154,22 @@ test('host path types, in upstream\'s words', async () => {
     [{ path: '/a/../b' }, 'path "/a/../b" contains ".."'],
   ];
   for (const [hostPath, expected] of cases) {
-    assert.equal(await failureOf({ name: 'vol', hostPath }, ({ platform }) => platform.files.writeFile('/f', '')), expected, JSON.stringify(hostPath));
+    assert.equal(
+      await failureOf({ name: 'vol', hostPath }, ({ platform }) => platform.files.writeFile('/f', '')),
+      expected,
+      JSON.stringify(hostPath),
+    );
   }
 });
 
 test('a path on a hung file system is looked at by a program with a deadline', async () => {
-  const failure = await failureOf({ name: 'vol', hostPath: { path: '/net/x', type: 'Directory' } }, async ({ platform }) => {
-    await platform.mounter.mount({ source: 'server:/', target: '/net', type: 'nfs4' });
-    platform.exec.program('stat', () => ({ timedOut: true, exitCode: 137 }));
-  });
+  const failure = await failureOf(
+    { name: 'vol', hostPath: { path: '/net/x', type: 'Directory' } },
+    async ({ platform }) => {
+      await platform.mounter.mount({ source: 'server:/', target: '/net', type: 'nfs4' });
+      platform.exec.program('stat', () => ({ timedOut: true, exitCode: 137 }));
+    },
+  );
   assert.equal(failure, '/net/x did not answer in 5 s: the nfs4 file system at /net hangs');
 });
 
@@ -133,9 +179,21 @@ test('keys that are not there', async () => {
     client.put(ConfigMaps, { metadata: key } as never);
     client.put(Secrets, { metadata: key } as never);
   };
-  assert.equal(await failureOf({ name: 'vol', configMap: { name: 'thing', items } }, put), 'configmap references non-existent config key: no');
-  assert.equal(await failureOf({ name: 'vol', secret: { secretName: 'thing', items } }, put), 'references non-existent secret key: no');
+  assert.equal(
+    await failureOf({ name: 'vol', configMap: { name: 'thing', items } }, put),
+    'configmap references non-existent config key: no',
+  );
+  assert.equal(
+    await failureOf({ name: 'vol', secret: { secretName: 'thing', items } }, put),
+    'references non-existent secret key: no',
+  );
   assert.equal(await failureOf({ name: 'vol', secret: { secretName: 'other' } }, put), 'secret "other" not found');
   assert.equal(await failureOf({ name: 'vol', configMap: { name: 'thing', items, optional: true } }, put), undefined);
-  assert.equal(await failureOf({ name: 'vol', configMap: { name: 'thing', items: [{ key: 'no', path: '../up' }], optional: false } }, ({ client }) => client.put(ConfigMaps, { metadata: key, data: { no: 'x' } } as never)), "invalid path: must not contain '..': ../up");
+  assert.equal(
+    await failureOf(
+      { name: 'vol', configMap: { name: 'thing', items: [{ key: 'no', path: '../up' }], optional: false } },
+      ({ client }) => client.put(ConfigMaps, { metadata: key, data: { no: 'x' } } as never),
+    ),
+    "invalid path: must not contain '..': ../up",
+  );
 });

@@ -11,7 +11,12 @@ export function createDefaultBinder(client: Client): SchedulerPlugin {
     name: 'DefaultBinder',
     async bind(_state, pod, { nodeName, signal }) {
       const { name = '', namespace = '', uid = '' } = pod.metadata;
-      const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name, namespace, uid }, target: { apiVersion: 'v1', kind: 'Node', name: nodeName } };
+      const binding = {
+        apiVersion: 'v1',
+        kind: 'Binding',
+        metadata: { name, namespace, uid },
+        target: { apiVersion: 'v1', kind: 'Node', name: nodeName },
+      };
       try {
         await pods.createSubresource({ namespace, name }, 'binding', binding, { signal });
         return undefined;

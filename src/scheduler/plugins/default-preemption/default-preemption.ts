@@ -39,7 +39,8 @@ export function createDefaultPreemption(deps: PreemptionDeps): SchedulerPlugin {
       const why = ineligible(pod, input);
       if (why !== undefined) return { nominatedNode: '', message: `preemption: ${why}` };
       const { candidates, statuses } = findCandidates(deps, state, { pod, input });
-      if (candidates.length === 0) return { nominatedNode: '', message: `preemption: ${noCandidates(input, statuses)}` };
+      if (candidates.length === 0)
+        return { nominatedNode: '', message: `preemption: ${noCandidates(input, statuses)}` };
       const chosen = bestCandidate(candidates);
       return { nominatedNode: chosen.node, commit: (signal) => evict(deps, { pod, chosen, input }, signal) };
     },
@@ -52,16 +53,25 @@ function ineligible(pod: Pod, { snapshot, statuses }: PostFilterInput): string |
   if (pod.spec?.preemptionPolicy === 'Never') return 'not eligible due to preemptionPolicy=Never.';
   const nominated = pod.status?.nominatedNodeName ?? '';
   if (nominated === '' || statuses.get(nominated)?.code === 'unresolvable') return undefined;
-  const leaving = [...(snapshot.byName(nominated)?.pods.values() ?? [])].some((other) => other.metadata.deletionTimestamp !== undefined && priorityOf(other) < priorityOf(pod));
+  const leaving = [...(snapshot.byName(nominated)?.pods.values() ?? [])].some(
+    (other) => other.metadata.deletionTimestamp !== undefined && priorityOf(other) < priorityOf(pod),
+  );
   return leaving ? 'not eligible due to a terminating pod on the nominated node.' : undefined;
 }
 
-function findCandidates(deps: PreemptionDeps, state: CycleState, { pod, input }: { pod: Pod; input: PostFilterInput }): { candidates: Candidate[]; statuses: Map<string, Status> } {
+function findCandidates(
+  deps: PreemptionDeps,
+  state: CycleState,
+  { pod, input }: { pod: Pod; input: PostFilterInput },
+): { candidates: Candidate[]; statuses: Map<string, Status> } {
   const { snapshot, filters, nominations } = input;
   const statuses = new Map<string, Status>();
   const nodes = snapshot.nodes.filter((node) => input.statuses.get(node.name)?.code === 'unschedulable');
   if (nodes.length === 0) return { candidates: [], statuses };
-  const enough = Math.min(nodes.length, Math.max(MIN_CANDIDATES, Math.floor((nodes.length * MIN_CANDIDATES_PERCENT) / 100)));
+  const enough = Math.min(
+    nodes.length,
+    Math.max(MIN_CANDIDATES, Math.floor((nodes.length * MIN_CANDIDATES_PERCENT) / 100)),
+  );
   const offset = deps.random.int(nodes.length);
   const search = { pod, state, filters, nominations, budgets: deps.budgets() };
   const candidates: Candidate[] = [];
@@ -86,27 +96,52 @@ function noCandidates({ snapshot }: PostFilterInput, found: ReadonlyMap<string, 
   return fitErrorMessage({ nodeCount: snapshot.nodes.length, statuses });
 }
 
-async function evict(deps: PreemptionDeps, { pod, chosen, input }: { pod: Pod; chosen: Candidate; input: PostFilterInput }, signal: AbortSignal): Promise<void> {
+async function evict(
+  deps: PreemptionDeps,
+  { pod, chosen, input }: { pod: Pod; chosen: Candidate; input: PostFilterInput },
+  signal: AbortSignal,
+): Promise<void> {
   await Promise.all(chosen.victims.map((victim) => evictOne(deps, { pod, victim, node: chosen.node }, signal)));
   const pods = deps.client.resource(Pods);
   // Less important pods that wait for this node must look elsewhere.
   for (const { metadata, spec } of input.nominations.on(chosen.node)) {
     if ((spec?.priority ?? 0) >= priorityOf(pod)) continue;
     const patch = { metadata: { uid: metadata.uid }, status: { nominatedNodeName: null } };
-    await ignoringGone(pods.patch({ namespace: metadata.namespace ?? '', name: metadata.name ?? '' }, { type: 'merge', patch }, { subresource: 'status', signal }));
+    await ignoringGone(
+      pods.patch(
+        { namespace: metadata.namespace ?? '', name: metadata.name ?? '' },
+        { type: 'merge', patch },
+        { subresource: 'status', signal },
+      ),
+    );
   }
 }
 
-async function evictOne(deps: PreemptionDeps, { pod, victim, node }: { pod: Pod; victim: Pod; node: string }, signal: AbortSignal): Promise<void> {
+async function evictOne(
+  deps: PreemptionDeps,
+  { pod, victim, node }: { pod: Pod; victim: Pod; node: string },
+  signal: AbortSignal,
+): Promise<void> {
   const { namespace = '', name = '', uid } = victim.metadata;
   if (victim.metadata.deletionTimestamp !== undefined) return;
   const pods = deps.client.resource(Pods);
   const condition = {
-    type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler', message: `${deps.schedulerName}: preempting to accommodate a higher priority pod`,
+    type: 'DisruptionTarget',
+    status: 'True',
+    reason: 'PreemptionByScheduler',
+    message: `${deps.schedulerName}: preempting to accommodate a higher priority pod`,
     lastTransitionTime: formatTime(deps.clock.nowMs()),
   };
-  await ignoringGone(pods.patch({ namespace, name }, { type: 'strategic', patch: { metadata: { uid }, status: { conditions: [condition] } } }, { subresource: 'status', signal }));
-  await ignoringGone(pods.delete({ namespace, name }, { ...(uid === undefined ? {} : { preconditions: { uid } }), signal }));
+  await ignoringGone(
+    pods.patch(
+      { namespace, name },
+      { type: 'strategic', patch: { metadata: { uid }, status: { conditions: [condition] } } },
+      { subresource: 'status', signal },
+    ),
+  );
+  await ignoringGone(
+    pods.delete({ namespace, name }, { ...(uid === undefined ? {} : { preconditions: { uid } }), signal }),
+  );
   deps.recorder.event(victim, 'Normal', 'Preempted', `Preempted by pod ${pod.metadata.uid} on node ${node}`);
 }
 

@@ -71,7 +71,10 @@ function startMs(pod: Pod): number {
 }
 
 /** Pods that may not be disrupted any more; each budget allows so many. */
-function splitByBudgets(pods: readonly Pod[], budgets: readonly PodDisruptionBudget[]): { violating: Pod[]; others: Pod[] } {
+function splitByBudgets(
+  pods: readonly Pod[],
+  budgets: readonly PodDisruptionBudget[],
+): { violating: Pod[]; others: Pod[] } {
   const allowed = budgets.map((budget) => budget.status?.disruptionsAllowed ?? 0);
   const violating: Pod[] = [];
   const others: Pod[] = [];
@@ -88,7 +91,8 @@ function splitByBudgets(pods: readonly Pod[], budgets: readonly PodDisruptionBud
 }
 
 function guards(budget: PodDisruptionBudget, pod: Pod): boolean {
-  if (budget.metadata.namespace !== pod.metadata.namespace || Object.keys(pod.metadata.labels ?? {}).length === 0) return false;
+  if (budget.metadata.namespace !== pod.metadata.namespace || Object.keys(pod.metadata.labels ?? {}).length === 0)
+    return false;
   const selector = compileLabelSelector(budget.spec?.selector);
   if (selector.isNothing || selector.isEverything || !selector.matches(pod.metadata.labels)) return false;
   return budget.status?.disruptedPods?.[pod.metadata.name ?? ''] === undefined; // Counted already.
@@ -98,8 +102,15 @@ function guards(budget: PodDisruptionBudget, pod: Pod): boolean {
 export function bestCandidate(candidates: readonly Candidate[]): Candidate {
   const sumOf = (c: Candidate): number => c.victims.reduce((sum, pod) => sum + priorityOf(pod) + 2 ** 31, 0);
   const highest = (c: Candidate): number => (c.victims[0] === undefined ? -Infinity : priorityOf(c.victims[0]));
-  const earliestOfHighest = (c: Candidate): number => Math.min(...c.victims.filter((pod) => priorityOf(pod) === highest(c)).map(startMs));
-  const hurts: readonly ((c: Candidate) => number)[] = [(c) => c.violations, highest, sumOf, (c) => c.victims.length, (c) => -earliestOfHighest(c)];
+  const earliestOfHighest = (c: Candidate): number =>
+    Math.min(...c.victims.filter((pod) => priorityOf(pod) === highest(c)).map(startMs));
+  const hurts: readonly ((c: Candidate) => number)[] = [
+    (c) => c.violations,
+    highest,
+    sumOf,
+    (c) => c.victims.length,
+    (c) => -earliestOfHighest(c),
+  ];
   let left = candidates;
   for (const hurt of hurts) {
     const least = Math.min(...left.map(hurt));

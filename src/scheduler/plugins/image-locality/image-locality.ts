@@ -21,7 +21,8 @@ export function createImageLocality(): SchedulerPlugin {
     score(state, _pod, node) {
       const { images, shares } = state.get(NAME) as { images: readonly string[]; shares: readonly number[] };
       let bytes = 0;
-      for (let i = 0; i < images.length; i++) bytes += Math.floor((node.images.get(images[i] ?? '') ?? 0) * (shares[i] ?? 0));
+      for (let i = 0; i < images.length; i++)
+        bytes += Math.floor((node.images.get(images[i] ?? '') ?? 0) * (shares[i] ?? 0));
       const most = MAX_BYTES_PER_CONTAINER * images.length;
       return Math.floor((100 * (Math.min(Math.max(bytes, MIN_BYTES), most) - MIN_BYTES)) / (most - MIN_BYTES));
     },
@@ -34,5 +35,7 @@ function shareOf(snapshot: Snapshot, image: string): number {
 
 /** Image names as nodes report them: always with a tag or digest. */
 function imagesOf(pod: Pod): string[] {
-  return [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])].map(({ image = '' }) => (image.lastIndexOf(':') <= image.lastIndexOf('/') ? `${image}:latest` : image));
+  return [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])].map(({ image = '' }) =>
+    image.lastIndexOf(':') <= image.lastIndexOf('/') ? `${image}:latest` : image,
+  );
 }

@@ -14,7 +14,11 @@ export type TopologyScores = Map<string, Map<string, number>>;
 const REQUIRED_WEIGHT = 1;
 
 /** The sums; empty when nobody prefers anything. */
-export function affinityScores(pod: Pod, snapshot: Snapshot, using: { termsOf: (pod: Pod) => PodTerms; counts: NodeCounts }): TopologyScores {
+export function affinityScores(
+  pod: Pod,
+  snapshot: Snapshot,
+  using: { termsOf: (pod: Pod) => PodTerms; counts: NodeCounts },
+): TopologyScores {
   const { termsOf, counts } = using;
   const scores: TopologyScores = new Map();
   const add = (term: AffinityTerm, node: NodeInfo, weight: number): void => {
@@ -26,7 +30,14 @@ export function affinityScores(pod: Pod, snapshot: Snapshot, using: { termsOf: (
   };
   for (const { term, weight } of termsOf(pod).preferred) {
     const matches = (other: Pod): boolean => term.matches(other);
-    const count = term.key === undefined ? (node: NodeInfo) => node.pods.values().filter(matches).reduce((n) => n + 1, 0) : counts.of(term.key, matches);
+    const count =
+      term.key === undefined
+        ? (node: NodeInfo) =>
+            node.pods
+              .values()
+              .filter(matches)
+              .reduce((n) => n + 1, 0)
+        : counts.of(term.key, matches);
     for (const node of snapshot.nodes) add(term, node, weight * count(node));
   }
   for (const node of snapshot.withAffinity) {

@@ -1,5 +1,12 @@
 /** Affinity terms made ready for matching. Pure but for the look at namespaces. Upstream: framework.AffinityTerm, GetNamespaceLabelsSnapshot. */
-import { compileLabelSelector, compileRequirements, nothing, type LabelMatcher, type LabelRequirement, type Labels } from '../../../api/label-selector.ts';
+import {
+  compileLabelSelector,
+  compileRequirements,
+  nothing,
+  type LabelMatcher,
+  type LabelRequirement,
+  type Labels,
+} from '../../../api/label-selector.ts';
 import type { Pod, PodAffinityTerm } from '../../../api/gen/core-v1.ts';
 
 /** Labels of a namespace, for namespace selectors. */
@@ -47,23 +54,33 @@ function readTerms(pod: Pod, namespaceLabels: NamespaceLabels): PodTerms {
     affinity: (podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).map(read),
     antiAffinity: (podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).map(read),
     preferred: [
-      ...(podAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map((t) => ({ term: read(t.podAffinityTerm), weight: t.weight })),
-      ...(podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map((t) => ({ term: read(t.podAffinityTerm), weight: -t.weight })),
+      ...(podAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map((t) => ({
+        term: read(t.podAffinityTerm),
+        weight: t.weight,
+      })),
+      ...(podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map((t) => ({
+        term: read(t.podAffinityTerm),
+        weight: -t.weight,
+      })),
     ],
   };
 }
 
 function readTerm(pod: Pod, term: PodAffinityTerm, namespaceLabels: NamespaceLabels): AffinityTerm {
-  const selector = term.labelSelector === undefined ? nothing : withLabelKeys(compileLabelSelector(term.labelSelector), pod, term);
+  const selector =
+    term.labelSelector === undefined ? nothing : withLabelKeys(compileLabelSelector(term.labelSelector), pod, term);
   const named = new Set(term.namespaces ?? []);
   if (named.size === 0 && term.namespaceSelector === undefined) named.add(pod.metadata.namespace ?? '');
   const namespaces = term.namespaceSelector === undefined ? undefined : compileLabelSelector(term.namespaceSelector);
   const inNamespace = (namespace: string): boolean =>
-    named.has(namespace) || (namespaces !== undefined && (namespaces.isEverything || namespaces.matches(namespaceLabels(namespace))));
+    named.has(namespace) ||
+    (namespaces !== undefined && (namespaces.isEverything || namespaces.matches(namespaceLabels(namespace))));
   const remembers = namespaces === undefined || namespaces.isEverything;
   return {
     topologyKey: term.topologyKey,
-    key: remembers ? `${namespaces === undefined ? [...named].sort().join(',') : '*'}|${selector.isNothing ? '!' : selector.toString()}` : undefined,
+    key: remembers
+      ? `${namespaces === undefined ? [...named].sort().join(',') : '*'}|${selector.isNothing ? '!' : selector.toString()}`
+      : undefined,
     matches: (other) => inNamespace(other.metadata.namespace ?? '') && selector.matches(other.metadata.labels),
   };
 }

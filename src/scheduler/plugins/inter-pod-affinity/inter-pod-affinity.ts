@@ -34,10 +34,15 @@ export function createInterPodAffinity(namespaceLabels: NamespaceLabels): Schedu
   const termsOf = createTermReader(namespaceLabels);
   const counts = createNodeCounts();
   const kept = (state: CycleState): Kept => state.get(NAME) as Kept;
-  const change = (state: CycleState, pod: Pod, { other, node, by }: { other: Pod; node: NodeInfo; by: 1 | -1 }): void => {
+  const change = (
+    state: CycleState,
+    pod: Pod,
+    { other, node, by }: { other: Pod; node: NodeInfo; by: 1 | -1 },
+  ): void => {
     const { terms, existingAnti, affinity, antiAffinity } = kept(state);
     for (const term of termsOf(other).antiAffinity) if (term.matches(pod)) raise(existingAnti, term, { node, by });
-    if (terms.affinity.length > 0 && terms.affinity.every((term) => term.matches(other))) for (const term of terms.affinity) raise(affinity, term, { node, by });
+    if (terms.affinity.length > 0 && terms.affinity.every((term) => term.matches(other)))
+      for (const term of terms.affinity) raise(affinity, term, { node, by });
     for (const term of terms.antiAffinity) if (term.matches(other)) raise(antiAffinity, term, { node, by });
   };
   return {
@@ -46,21 +51,35 @@ export function createInterPodAffinity(namespaceLabels: NamespaceLabels): Schedu
       const terms = termsOf(pod);
       const existingAnti = countExisting(pod, snapshot, termsOf);
       if (existingAnti.size === 0 && terms.affinity.length === 0 && terms.antiAffinity.length === 0) return SKIP;
-      state.set(NAME, { terms, existingAnti, affinity: countAll(terms.affinity, snapshot, counts), antiAffinity: countEach(terms.antiAffinity, snapshot, counts) } satisfies Kept);
+      state.set(NAME, {
+        terms,
+        existingAnti,
+        affinity: countAll(terms.affinity, snapshot, counts),
+        antiAffinity: countEach(terms.antiAffinity, snapshot, counts),
+      } satisfies Kept);
       return undefined;
     },
     filter(state, pod, node) {
       const { terms, existingAnti, affinity, antiAffinity } = kept(state);
-      if (!meetsAffinity(pod, node, { terms, affinity })) return unresolvable(NAME, "node(s) didn't match pod affinity rules");
-      if (terms.antiAffinity.some((term) => countAt(antiAffinity, term.topologyKey, node) > 0)) return unschedulable(NAME, "node(s) didn't match pod anti-affinity rules");
-      for (const key of existingAnti.keys()) if (countAt(existingAnti, key, node) > 0) return unschedulable(NAME, "node(s) didn't satisfy existing pods anti-affinity rules");
+      if (!meetsAffinity(pod, node, { terms, affinity }))
+        return unresolvable(NAME, "node(s) didn't match pod affinity rules");
+      if (terms.antiAffinity.some((term) => countAt(antiAffinity, term.topologyKey, node) > 0))
+        return unschedulable(NAME, "node(s) didn't match pod anti-affinity rules");
+      for (const key of existingAnti.keys())
+        if (countAt(existingAnti, key, node) > 0)
+          return unschedulable(NAME, "node(s) didn't satisfy existing pods anti-affinity rules");
       return undefined;
     },
     addPod: (state, pod, { other, node }) => change(state, pod, { other, node, by: 1 }),
     removePod: (state, pod, { other, node }) => change(state, pod, { other, node, by: -1 }),
     cloneState(value) {
       const { terms, existingAnti, affinity, antiAffinity } = value as Kept;
-      return { terms, existingAnti: copyCounts(existingAnti), affinity: copyCounts(affinity), antiAffinity: copyCounts(antiAffinity) } satisfies Kept;
+      return {
+        terms,
+        existingAnti: copyCounts(existingAnti),
+        affinity: copyCounts(affinity),
+        antiAffinity: copyCounts(antiAffinity),
+      } satisfies Kept;
     },
     preScore(state, pod, { snapshot }) {
       const scores = affinityScores(pod, snapshot, { termsOf, counts });
@@ -70,18 +89,28 @@ export function createInterPodAffinity(namespaceLabels: NamespaceLabels): Schedu
     },
     score(state, _pod, node) {
       let sum = 0;
-      for (const [key, values] of state.get(SCORES) as TopologyScores) sum += values.get(node.node.metadata.labels?.[key] ?? '') ?? 0;
+      for (const [key, values] of state.get(SCORES) as TopologyScores)
+        sum += values.get(node.node.metadata.labels?.[key] ?? '') ?? 0;
       return sum;
     },
     normalize: (_state, _pod, scores) => normalizeToSpan(scores),
     events: [
-      { event: 'assigned-pod/add' }, { event: 'assigned-pod/update' }, { event: 'assigned-pod/delete' }, { event: 'node/add' }, { event: 'node/update-label' },
-      { event: 'namespace/update' }, { event: 'pod/update' },
+      { event: 'assigned-pod/add' },
+      { event: 'assigned-pod/update' },
+      { event: 'assigned-pod/delete' },
+      { event: 'node/add' },
+      { event: 'node/update-label' },
+      { event: 'namespace/update' },
+      { event: 'pod/update' },
     ],
   };
 }
 
-function raise(counts: TopologyCounts, { topologyKey }: AffinityTerm, { node, by }: { node: NodeInfo; by: number }): void {
+function raise(
+  counts: TopologyCounts,
+  { topologyKey }: AffinityTerm,
+  { node, by }: { node: NodeInfo; by: number },
+): void {
   const value = node.node.metadata.labels?.[topologyKey];
   if (value === undefined) return;
   let values = counts.get(topologyKey);
@@ -118,7 +147,11 @@ function countExisting(pod: Pod, snapshot: Snapshot, termsOf: (pod: Pod) => PodT
 function countAll(terms: readonly AffinityTerm[], snapshot: Snapshot, counts: NodeCounts): TopologyCounts {
   const found: TopologyCounts = new Map();
   if (terms.length === 0) return found;
-  const count = counterOf(counts, terms.map((t) => t.key), (other) => terms.every((term) => term.matches(other)));
+  const count = counterOf(
+    counts,
+    terms.map((t) => t.key),
+    (other) => terms.every((term) => term.matches(other)),
+  );
   for (const node of snapshot.nodes) {
     const by = count(node);
     if (by > 0) for (const term of terms) raise(found, term, { node, by });
@@ -139,9 +172,17 @@ function countEach(terms: readonly AffinityTerm[], snapshot: Snapshot, counts: N
 }
 
 /** A remembering counter, unless the answer depends on namespaces. */
-function counterOf(counts: NodeCounts, keys: readonly (string | undefined)[], matches: (pod: Pod) => boolean): (node: NodeInfo) => number {
+function counterOf(
+  counts: NodeCounts,
+  keys: readonly (string | undefined)[],
+  matches: (pod: Pod) => boolean,
+): (node: NodeInfo) => number {
   if (!keys.includes(undefined)) return counts.of(keys.join(' & '), matches);
-  return (node) => node.pods.values().filter(matches).reduce((n) => n + 1, 0);
+  return (node) =>
+    node.pods
+      .values()
+      .filter(matches)
+      .reduce((n) => n + 1, 0);
 }
 
 function meetsAffinity(pod: Pod, node: NodeInfo, { terms, affinity }: Pick<Kept, 'terms' | 'affinity'>): boolean {
@@ -166,5 +207,6 @@ function normalizeToSpan(scores: Float64Array): void {
     greatest = Math.max(greatest, score);
   }
   const span = greatest - least;
-  for (let i = 0; i < scores.length; i++) scores[i] = span > 0 ? Math.floor((100 * ((scores[i] ?? 0) - least)) / span) : 0;
+  for (let i = 0; i < scores.length; i++)
+    scores[i] = span > 0 ? Math.floor((100 * ((scores[i] ?? 0) - least)) / span) : 0;
 }

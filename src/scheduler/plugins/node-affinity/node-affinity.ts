@@ -17,12 +17,20 @@ export function createNodeAffinity(): SchedulerPlugin {
       const required = pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
       if (required === undefined && Object.keys(pod.spec?.nodeSelector ?? {}).length === 0) return SKIP;
       // Every term names nodes by field (DaemonSet pods): only those are worth a look.
-      const names = required?.nodeSelectorTerms.map((t) => t.matchFields?.find((f) => f.key === 'metadata.name' && f.operator === 'In')?.values);
+      const names = required?.nodeSelectorTerms.map(
+        (t) => t.matchFields?.find((f) => f.key === 'metadata.name' && f.operator === 'In')?.values,
+      );
       if (names === undefined || names.some((n) => n === undefined)) return undefined;
       return { nodeNames: new Set(names.flatMap((n) => n ?? [])) };
     },
-    filter: (_state, pod, info) => (nodeSelectorMatches(pod, info.node) ? undefined : unresolvable(NAME, "node(s) didn't match Pod's node affinity/selector")),
-    preScore: (_state, pod) => ((pod.spec?.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).length === 0 ? SKIP : undefined),
+    filter: (_state, pod, info) =>
+      nodeSelectorMatches(pod, info.node)
+        ? undefined
+        : unresolvable(NAME, "node(s) didn't match Pod's node affinity/selector"),
+    preScore: (_state, pod) =>
+      (pod.spec?.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).length === 0
+        ? SKIP
+        : undefined,
     score: (_state, pod, info) => preferredNodeAffinityWeight(pod, info.node),
     normalize: (_state, _pod, scores) => normalizeToHundred(scores, false),
     events: [{ event: 'node/add', hint: helps }, { event: 'node/update-label', hint: helps }, { event: 'pod/update' }],

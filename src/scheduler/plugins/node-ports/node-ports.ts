@@ -9,7 +9,8 @@ const NAME = 'NodePorts';
 export function createNodePorts(): SchedulerPlugin {
   return {
     name: NAME,
-    preFilter: (_state, pod) => (hostPortsOf(pod).length === 0 ? { code: 'skip', reasons: [], plugin: NAME } : undefined),
+    preFilter: (_state, pod) =>
+      hostPortsOf(pod).length === 0 ? { code: 'skip', reasons: [], plugin: NAME } : undefined,
     filter(_state, pod, info) {
       const collides = hostPortsOf(pod).some((wanted) => info.usedPorts.some((used) => hostPortsCollide(wanted, used)));
       return collides ? unschedulable(NAME, "node(s) didn't have free ports for the requested pod ports") : undefined;

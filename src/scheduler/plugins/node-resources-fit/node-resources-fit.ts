@@ -41,13 +41,21 @@ export function createNodeResourcesFit(): SchedulerPlugin {
 }
 
 function fitsCapacity(pod: Pod, node: unknown): boolean {
-  return node === undefined || podRequests(pod).requests.milliCpu === 0 || (node as Node).status?.allocatable?.['cpu'] !== undefined;
+  return (
+    node === undefined ||
+    podRequests(pod).requests.milliCpu === 0 ||
+    (node as Node).status?.allocatable?.['cpu'] !== undefined
+  );
 }
 
 /** A pod resized down leaves room. */
 function asksLess(old: Pod, now: Pod): boolean {
   const [before, after] = [podRequests(old).requests, podRequests(now).requests];
-  return after.milliCpu < before.milliCpu || after.memoryBytes < before.memoryBytes || after.ephemeralBytes < before.ephemeralBytes;
+  return (
+    after.milliCpu < before.milliCpu ||
+    after.memoryBytes < before.memoryBytes ||
+    after.ephemeralBytes < before.ephemeralBytes
+  );
 }
 
 /** The hot path: no allocation, no strings. */
@@ -56,7 +64,8 @@ function fits(wanted: ResourceAmounts, info: NodeInfo): boolean {
   if (info.pods.size + 1 > info.allowedPods) return false;
   if (wanted.milliCpu > 0 && wanted.milliCpu > allocatable.milliCpu - requested.milliCpu) return false;
   if (wanted.memoryBytes > 0 && wanted.memoryBytes > allocatable.memoryBytes - requested.memoryBytes) return false;
-  if (wanted.ephemeralBytes > 0 && wanted.ephemeralBytes > allocatable.ephemeralBytes - requested.ephemeralBytes) return false;
+  if (wanted.ephemeralBytes > 0 && wanted.ephemeralBytes > allocatable.ephemeralBytes - requested.ephemeralBytes)
+    return false;
   if (wanted.scalars === undefined) return true;
   for (const name in wanted.scalars) {
     const amount = wanted.scalars[name] ?? 0;
@@ -71,12 +80,17 @@ export function insufficient(wanted: ResourceAmounts, info: NodeInfo): { reason:
   const lacks: { reason: string; never: boolean }[] = [];
   if (info.pods.size + 1 > info.allowedPods) lacks.push({ reason: 'Too many pods', never: false });
   const check = (name: string, amount: number, { capacity, used }: { capacity: number; used: number }): void => {
-    if (amount > 0 && amount > capacity - used) lacks.push({ reason: `Insufficient ${name}`, never: amount > capacity });
+    if (amount > 0 && amount > capacity - used)
+      lacks.push({ reason: `Insufficient ${name}`, never: amount > capacity });
   };
   check('cpu', wanted.milliCpu, { capacity: allocatable.milliCpu, used: requested.milliCpu });
   check('memory', wanted.memoryBytes, { capacity: allocatable.memoryBytes, used: requested.memoryBytes });
-  check('ephemeral-storage', wanted.ephemeralBytes, { capacity: allocatable.ephemeralBytes, used: requested.ephemeralBytes });
-  for (const [name, amount] of Object.entries(wanted.scalars ?? {})) check(name, amount, { capacity: allocatable.scalars?.[name] ?? 0, used: requested.scalars?.[name] ?? 0 });
+  check('ephemeral-storage', wanted.ephemeralBytes, {
+    capacity: allocatable.ephemeralBytes,
+    used: requested.ephemeralBytes,
+  });
+  for (const [name, amount] of Object.entries(wanted.scalars ?? {}))
+    check(name, amount, { capacity: allocatable.scalars?.[name] ?? 0, used: requested.scalars?.[name] ?? 0 });
   return lacks;
 }
 

@@ -16,6 +16,9 @@ export function createNodeUnschedulable(): SchedulerPlugin {
       const tolerated = (pod.spec?.tolerations ?? []).some((t) => toleratesTaint(t, TAINT));
       return tolerated ? undefined : unresolvable('NodeUnschedulable', 'node(s) were unschedulable');
     },
-    events: [{ event: 'node/add', hint: open }, { event: 'node/update-taint', hint: open }],
+    events: [
+      { event: 'node/add', hint: open },
+      { event: 'node/update-taint', hint: open },
+    ],
   };
 }

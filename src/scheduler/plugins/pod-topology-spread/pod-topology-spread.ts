@@ -44,7 +44,9 @@ export function createPodTopologySpread(siblings: SiblingSelector): SchedulerPlu
     },
     preScore(state, pod, scored) {
       const own = (pod.spec?.topologySpreadConstraints ?? []).length > 0;
-      const constraints = own ? constraintsOf(pod, 'ScheduleAnyway', counts) : defaultConstraints(pod, counts, siblings);
+      const constraints = own
+        ? constraintsOf(pod, 'ScheduleAnyway', counts)
+        : defaultConstraints(pod, counts, siblings);
       if (constraints.length === 0) return SKIP;
       state.set(SCORES, prepareSpreadScores(constraints, scored, own));
       return undefined;
@@ -52,9 +54,14 @@ export function createPodTopologySpread(siblings: SiblingSelector): SchedulerPlu
     score: (state, _pod, node) => spreadScore(state.get(SCORES) as SpreadScores, node),
     normalize: (_state, _pod, scores) => normalizeSpread(scores),
     events: [
-      { event: 'assigned-pod/add', hint: (pod, _old, other) => inNamespace(pod, other) }, { event: 'assigned-pod/update', hint: (pod, _old, other) => inNamespace(pod, other) },
-      { event: 'assigned-pod/delete', hint: (pod, other) => inNamespace(pod, other) }, { event: 'node/add' }, { event: 'node/delete' }, { event: 'node/update-label' },
-      { event: 'node/update-taint' }, { event: 'pod/update' },
+      { event: 'assigned-pod/add', hint: (pod, _old, other) => inNamespace(pod, other) },
+      { event: 'assigned-pod/update', hint: (pod, _old, other) => inNamespace(pod, other) },
+      { event: 'assigned-pod/delete', hint: (pod, other) => inNamespace(pod, other) },
+      { event: 'node/add' },
+      { event: 'node/delete' },
+      { event: 'node/update-label' },
+      { event: 'node/update-taint' },
+      { event: 'pod/update' },
     ],
   };
 }

@@ -26,14 +26,20 @@ const ZONE = 'topology.kubernetes.io/zone';
 
 /** Upstream's system defaults. */
 const DEFAULTS: readonly TopologySpreadConstraint[] = [
-  { topologyKey: HOSTNAME, whenUnsatisfiable: 'ScheduleAnyway', maxSkew: 3 }, { topologyKey: ZONE, whenUnsatisfiable: 'ScheduleAnyway', maxSkew: 5 },
+  { topologyKey: HOSTNAME, whenUnsatisfiable: 'ScheduleAnyway', maxSkew: 3 },
+  { topologyKey: ZONE, whenUnsatisfiable: 'ScheduleAnyway', maxSkew: 5 },
 ];
 
 /** The pod's constraints of one kind. */
 export function constraintsOf(pod: Pod, whenUnsatisfiable: string, counts: NodeCounts): SpreadConstraint[] {
   return (pod.spec?.topologySpreadConstraints ?? [])
     .filter((c) => c.whenUnsatisfiable === whenUnsatisfiable)
-    .map((c) => prepare(pod, c, { counts, selector: withLabelKeys(compileLabelSelector(c.labelSelector), pod, c.matchLabelKeys) }));
+    .map((c) =>
+      prepare(pod, c, {
+        counts,
+        selector: withLabelKeys(compileLabelSelector(c.labelSelector), pod, c.matchLabelKeys),
+      }),
+    );
 }
 
 /** Constraints of a pod that has none: spread its siblings over hosts and zones if that is possible. */
@@ -42,27 +48,45 @@ export function defaultConstraints(pod: Pod, counts: NodeCounts, siblings: Sibli
   return selector === undefined ? [] : DEFAULTS.map((c) => prepare(pod, c, { counts, selector }));
 }
 
-function prepare(pod: Pod, constraint: TopologySpreadConstraint, { counts, selector }: { counts: NodeCounts; selector: LabelMatcher }): SpreadConstraint {
+function prepare(
+  pod: Pod,
+  constraint: TopologySpreadConstraint,
+  { counts, selector }: { counts: NodeCounts; selector: LabelMatcher },
+): SpreadConstraint {
   const namespace = pod.metadata.namespace ?? '';
-  const matches = (other: Pod): boolean => other.metadata.namespace === namespace && other.metadata.deletionTimestamp === undefined && selector.matches(other.metadata.labels);
+  const matches = (other: Pod): boolean =>
+    other.metadata.namespace === namespace &&
+    other.metadata.deletionTimestamp === undefined &&
+    selector.matches(other.metadata.labels);
   const honorAffinity = (constraint.nodeAffinityPolicy ?? 'Honor') === 'Honor';
   const honorTaints = constraint.nodeTaintsPolicy === 'Honor';
   return {
-    topologyKey: constraint.topologyKey, maxSkew: constraint.maxSkew, minDomains: constraint.minDomains ?? 1,
+    topologyKey: constraint.topologyKey,
+    maxSkew: constraint.maxSkew,
+    minDomains: constraint.minDomains ?? 1,
     selfMatches: selector.matches(pod.metadata.labels),
     matches,
     count: counts.of(`${namespace}|${selector.isNothing ? '!' : selector.toString()}`, matches),
-    includes: (node) => (!honorAffinity || nodeSelectorMatches(pod, node.node)) && (!honorTaints || toleratesNode(pod, node)),
+    includes: (node) =>
+      (!honorAffinity || nodeSelectorMatches(pod, node.node)) && (!honorTaints || toleratesNode(pod, node)),
   };
 }
 
 function toleratesNode(pod: Pod, node: NodeInfo): boolean {
   const tolerations = pod.spec?.tolerations ?? [];
-  return (node.node.spec?.taints ?? []).every((t) => (t.effect !== 'NoSchedule' && t.effect !== 'NoExecute') || tolerations.some((toleration) => toleratesTaint(toleration, t)));
+  return (node.node.spec?.taints ?? []).every(
+    (t) =>
+      (t.effect !== 'NoSchedule' && t.effect !== 'NoExecute') ||
+      tolerations.some((toleration) => toleratesTaint(toleration, t)),
+  );
 }
 
 function withLabelKeys(selector: LabelMatcher, pod: Pod, keys: readonly string[] | undefined): LabelMatcher {
   const labels = pod.metadata.labels ?? {};
-  const added = (keys ?? []).flatMap((key) => (Object.hasOwn(labels, key) ? [{ key, operator: 'in' as const, values: [labels[key] ?? ''] }] : []));
-  return added.length === 0 || selector.isNothing ? selector : compileRequirements([...selector.requirements, ...added]);
+  const added = (keys ?? []).flatMap((key) =>
+    Object.hasOwn(labels, key) ? [{ key, operator: 'in' as const, values: [labels[key] ?? ''] }] : [],
+  );
+  return added.length === 0 || selector.isNothing
+    ? selector
+    : compileRequirements([...selector.requirements, ...added]);
 }

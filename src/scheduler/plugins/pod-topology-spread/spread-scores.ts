@@ -18,8 +18,13 @@ export interface SpreadScores {
 }
 
 /** Counts the domains of the nodes to be scored. `requireAll`: nodes without all topology keys are left out. */
-export function prepareSpreadScores(constraints: readonly SpreadConstraint[], { nodes, snapshot }: ScoredNodes, requireAll: boolean): SpreadScores {
-  const hasAll = (node: NodeInfo): boolean => constraints.every((c) => node.node.metadata.labels?.[c.topologyKey] !== undefined);
+export function prepareSpreadScores(
+  constraints: readonly SpreadConstraint[],
+  { nodes, snapshot }: ScoredNodes,
+  requireAll: boolean,
+): SpreadScores {
+  const hasAll = (node: NodeInfo): boolean =>
+    constraints.every((c) => node.node.metadata.labels?.[c.topologyKey] !== undefined);
   const leftOut = new Set(requireAll ? nodes.filter((node) => !hasAll(node)) : []);
   const counts = constraints.map((c) => {
     if (c.topologyKey === HOSTNAME) return undefined;
@@ -38,7 +43,9 @@ export function prepareSpreadScores(constraints: readonly SpreadConstraint[], { 
       if (value !== undefined && known !== undefined && c.includes(node)) counts[i]?.set(value, known + c.count(node));
     });
   }
-  const weights = counts.map((domains) => Math.log((domains === undefined ? nodes.length - leftOut.size : domains.size) + 2));
+  const weights = counts.map((domains) =>
+    Math.log((domains === undefined ? nodes.length - leftOut.size : domains.size) + 2),
+  );
   return { constraints, counts, weights, leftOut };
 }
 
@@ -68,6 +75,7 @@ export function normalizeSpread(scores: Float64Array): void {
   }
   for (let i = 0; i < scores.length; i++) {
     const score = scores[i] ?? 0;
-    scores[i] = score === LEFT_OUT ? 0 : greatest === 0 ? 100 : Math.floor((100 * (greatest + least - score)) / greatest);
+    scores[i] =
+      score === LEFT_OUT ? 0 : greatest === 0 ? 100 : Math.floor((100 * (greatest + least - score)) / greatest);
   }
 }

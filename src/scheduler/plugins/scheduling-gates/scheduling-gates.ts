@@ -8,7 +8,11 @@ export function createSchedulingGates(): SchedulerPlugin {
     preEnqueue(pod) {
       const gates = (pod.spec?.schedulingGates ?? []).map((g) => g.name);
       if (gates.length === 0) return undefined;
-      return { code: 'unresolvable', plugin: 'SchedulingGates', reasons: [`waiting for scheduling gates: [${gates.join(' ')}]`] };
+      return {
+        code: 'unresolvable',
+        plugin: 'SchedulingGates',
+        reasons: [`waiting for scheduling gates: [${gates.join(' ')}]`],
+      };
     },
     events: [{ event: 'pod/update' }],
   };

@@ -17,11 +17,16 @@ export function createTaintToleration(): SchedulerPlugin {
       return taint === undefined ? undefined : unresolvable(NAME, `node(s) had untolerated taint(s)`);
     },
     /** Without such taints all nodes score alike. */
-    preScore: (_state, _pod, { nodes }) => (nodes.some(({ node }) => node.spec?.taints?.some((t) => t.effect === 'PreferNoSchedule') === true) ? undefined : { code: 'skip', reasons: [], plugin: NAME }),
+    preScore: (_state, _pod, { nodes }) =>
+      nodes.some(({ node }) => node.spec?.taints?.some((t) => t.effect === 'PreferNoSchedule') === true)
+        ? undefined
+        : { code: 'skip', reasons: [], plugin: NAME },
     score(_state, pod, info) {
       const { taints } = info.node.spec ?? {};
       if (taints === undefined || taints.length === 0) return 0;
-      const tolerations = (pod.spec?.tolerations ?? []).filter((t) => (t.effect ?? '') === '' || t.effect === 'PreferNoSchedule');
+      const tolerations = (pod.spec?.tolerations ?? []).filter(
+        (t) => (t.effect ?? '') === '' || t.effect === 'PreferNoSchedule',
+      );
       return taints.filter((t) => t.effect === 'PreferNoSchedule' && !tolerated(tolerations, t)).length;
     },
     normalize: (_state, _pod, scores) => normalizeToHundred(scores, true),

@@ -46,33 +46,63 @@ export function createVolumeBinding(deps: VolumeBindingDeps): SchedulerPlugin {
       const kept = state.get(NAME) as Kept;
       for (const claim of kept.bound) {
         const volume = deps.volume(claim.spec?.volumeName ?? '');
-        if (volume === undefined) return unresolvable(NAME, 'node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)');
+        if (volume === undefined)
+          return unresolvable(NAME, 'node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)');
         const required = volume.spec?.nodeAffinity?.required;
-        if (required !== undefined && !required.nodeSelectorTerms.some((term) => nodeSelectorTermMatches(term, node))) return unresolvable(NAME, 'node(s) had volume node affinity conflict');
+        if (required !== undefined && !required.nodeSelectorTerms.some((term) => nodeSelectorTermMatches(term, node)))
+          return unresolvable(NAME, 'node(s) had volume node affinity conflict');
       }
       for (const claim of kept.delayed) {
         const selected = claim.metadata.annotations?.[SELECTED_NODE];
         const elsewhere = selected !== undefined && selected !== node.metadata.name;
-        if (elsewhere || !provisions(deps.storageClass(claim.spec?.storageClassName ?? ''))) return unresolvable(NAME, "node(s) didn't find available persistent volumes to bind");
+        if (elsewhere || !provisions(deps.storageClass(claim.spec?.storageClassName ?? '')))
+          return unresolvable(NAME, "node(s) didn't find available persistent volumes to bind");
       }
       return undefined;
     },
-    preBind: (state, pod, target) => bindDelayed(deps, { pod, delayed: (state.get(NAME) as Kept | undefined)?.delayed ?? [] }, target),
+    preBind: (state, pod, target) =>
+      bindDelayed(deps, { pod, delayed: (state.get(NAME) as Kept | undefined)?.delayed ?? [] }, target),
     events: [{ event: 'storage' }, { event: 'node/add' }, { event: 'node/update-label' }, { event: 'pod/update' }],
   };
 }
 
-function sortClaims(deps: VolumeBindingDeps, state: CycleState, { pod, wanted }: { pod: Pod; wanted: readonly PodClaim[] }): Status | undefined {
+function sortClaims(
+  deps: VolumeBindingDeps,
+  state: CycleState,
+  { pod, wanted }: { pod: Pod; wanted: readonly PodClaim[] },
+): Status | undefined {
   const bound: PersistentVolumeClaim[] = [];
   const delayed: PersistentVolumeClaim[] = [];
   for (const { name, isEphemeral } of wanted) {
     const claim = deps.claim(pod.metadata.namespace ?? '', name);
-    if (claim === undefined) return unresolvable(NAME, isEphemeral ? `waiting for ephemeral volume controller to create the persistentvolumeclaim "${name}"` : `persistentvolumeclaim "${name}" not found`);
-    if (claim.status?.phase === 'Lost') return unresolvable(NAME, `persistentvolumeclaim "${name}" bound to non-existent persistentvolume "${claim.spec?.volumeName ?? ''}"`);
-    if (claim.metadata.deletionTimestamp !== undefined) return unresolvable(NAME, `persistentvolumeclaim "${name}" is being deleted`);
-    if (isEphemeral && !claim.metadata.ownerReferences?.some((o) => o.controller === true && o.uid === pod.metadata.uid)) return unresolvable(NAME, `PVC ${claim.metadata.namespace}/${name} was not created for pod ${pod.metadata.namespace}/${pod.metadata.name} (pod is not owner)`);
+    if (claim === undefined)
+      return unresolvable(
+        NAME,
+        isEphemeral
+          ? `waiting for ephemeral volume controller to create the persistentvolumeclaim "${name}"`
+          : `persistentvolumeclaim "${name}" not found`,
+      );
+    if (claim.status?.phase === 'Lost')
+      return unresolvable(
+        NAME,
+        `persistentvolumeclaim "${name}" bound to non-existent persistentvolume "${claim.spec?.volumeName ?? ''}"`,
+      );
+    if (claim.metadata.deletionTimestamp !== undefined)
+      return unresolvable(NAME, `persistentvolumeclaim "${name}" is being deleted`);
+    if (
+      isEphemeral &&
+      !claim.metadata.ownerReferences?.some((o) => o.controller === true && o.uid === pod.metadata.uid)
+    )
+      return unresolvable(
+        NAME,
+        `PVC ${claim.metadata.namespace}/${name} was not created for pod ${pod.metadata.namespace}/${pod.metadata.name} (pod is not owner)`,
+      );
     if (isBound(claim)) bound.push(claim);
-    else if (deps.storageClass(claim.spec?.storageClassName ?? '')?.volumeBindingMode === 'WaitForFirstConsumer' && (claim.spec?.volumeName ?? '') === '') delayed.push(claim);
+    else if (
+      deps.storageClass(claim.spec?.storageClassName ?? '')?.volumeBindingMode === 'WaitForFirstConsumer' &&
+      (claim.spec?.volumeName ?? '') === ''
+    )
+      delayed.push(claim);
     else return unresolvable(NAME, 'pod has unbound immediate PersistentVolumeClaims');
   }
   state.set(NAME, { bound, delayed } satisfies Kept);
@@ -80,23 +110,39 @@ function sortClaims(deps: VolumeBindingDeps, state: CycleState, { pod, wanted }:
 }
 
 function provisions(storageClass: StorageClass | undefined): boolean {
-  return storageClass !== undefined && storageClass.provisioner !== '' && storageClass.provisioner !== 'kubernetes.io/no-provisioner';
+  return (
+    storageClass !== undefined &&
+    storageClass.provisioner !== '' &&
+    storageClass.provisioner !== 'kubernetes.io/no-provisioner'
+  );
 }
 
-async function bindDelayed(deps: VolumeBindingDeps, { pod, delayed }: { pod: Pod; delayed: readonly PersistentVolumeClaim[] }, target: { nodeName: string; signal: AbortSignal }): Promise<Status | undefined> {
+async function bindDelayed(
+  deps: VolumeBindingDeps,
+  { pod, delayed }: { pod: Pod; delayed: readonly PersistentVolumeClaim[] },
+  target: { nodeName: string; signal: AbortSignal },
+): Promise<Status | undefined> {
   const claims = deps.client.resource(PersistentVolumeClaims);
   const namespace = pod.metadata.namespace ?? '';
   try {
     for (const { metadata } of delayed) {
       if (metadata.annotations?.[SELECTED_NODE] === target.nodeName) continue;
-      await claims.patch({ namespace, name: metadata.name ?? '' }, { type: 'merge', patch: { metadata: { uid: metadata.uid, annotations: { [SELECTED_NODE]: target.nodeName } } } }, { signal: target.signal });
+      await claims.patch(
+        { namespace, name: metadata.name ?? '' },
+        {
+          type: 'merge',
+          patch: { metadata: { uid: metadata.uid, annotations: { [SELECTED_NODE]: target.nodeName } } },
+        },
+        { signal: target.signal },
+      );
     }
     const untilMs = deps.clock.monotonicMs() + BIND_TIMEOUT_MS;
     for (;;) {
       const now = delayed.map(({ metadata }) => deps.claim(namespace, metadata.name ?? ''));
       if (now.every((claim) => claim !== undefined && isBound(claim))) return undefined;
       // The provisioner takes the node back when it cannot provision there: the pod starts over.
-      if (now.some((claim) => claim === undefined)) return unresolvable(NAME, 'a persistentvolumeclaim of the pod was deleted while binding');
+      if (now.some((claim) => claim === undefined))
+        return unresolvable(NAME, 'a persistentvolumeclaim of the pod was deleted while binding');
       if (deps.clock.monotonicMs() >= untilMs) return failed(NAME, new Error('timed out waiting for the condition'));
       await deps.clock.sleep(POLL_MS, target.signal);
     }

@@ -17,7 +17,8 @@ export function createVolumeRestrictions(findClaim: FindClaim): SchedulerPlugin 
   const counts = createNodeCounts();
   const change = (state: CycleState, pod: Pod, { other, by }: { other: Pod; by: number }): void => {
     const { names, conflicts } = state.get(NAME) as Kept;
-    if (uses(other, pod.metadata.namespace, names)) state.set(NAME, { names, conflicts: conflicts + by } satisfies Kept);
+    if (uses(other, pod.metadata.namespace, names))
+      state.set(NAME, { names, conflicts: conflicts + by } satisfies Kept);
   };
   return {
     name: NAME,
@@ -34,7 +35,13 @@ export function createVolumeRestrictions(findClaim: FindClaim): SchedulerPlugin 
       state.set(NAME, { names, conflicts: snapshot.nodes.reduce((sum, node) => sum + count(node), 0) } satisfies Kept);
       return undefined;
     },
-    filter: (state) => ((state.get(NAME) as Kept).conflicts > 0 ? unschedulable(NAME, 'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode') : undefined),
+    filter: (state) =>
+      (state.get(NAME) as Kept).conflicts > 0
+        ? unschedulable(
+            NAME,
+            'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode',
+          )
+        : undefined,
     addPod: (state, pod, { other }: PodChange) => change(state, pod, { other, by: 1 }),
     removePod: (state, pod, { other }: PodChange) => change(state, pod, { other, by: -1 }),
     cloneState: (value) => value,
@@ -45,4 +52,3 @@ export function createVolumeRestrictions(findClaim: FindClaim): SchedulerPlugin 
 function uses(other: Pod, namespace: string | undefined, names: ReadonlySet<string>): boolean {
   return other.metadata.namespace === namespace && claimsOf(other).some((claim) => names.has(claim.name));
 }
-

@@ -5,7 +5,12 @@ import { unresolvable } from '../../framework/status.ts';
 import { claimsOf, type FindClaim } from '../../framework/pod-claims.ts';
 
 const NAME = 'VolumeZone';
-const KEYS = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region', 'failure-domain.beta.kubernetes.io/zone', 'failure-domain.beta.kubernetes.io/region'];
+const KEYS = [
+  'topology.kubernetes.io/zone',
+  'topology.kubernetes.io/region',
+  'failure-domain.beta.kubernetes.io/zone',
+  'failure-domain.beta.kubernetes.io/region',
+];
 
 interface ZoneLabel {
   readonly key: string;
@@ -13,11 +18,16 @@ interface ZoneLabel {
 }
 
 /** Creates the plugin. */
-export function createVolumeZone(findClaim: FindClaim, findVolume: (name: string) => PersistentVolume | undefined): SchedulerPlugin {
+export function createVolumeZone(
+  findClaim: FindClaim,
+  findVolume: (name: string) => PersistentVolume | undefined,
+): SchedulerPlugin {
   return {
     name: NAME,
     preFilter(state, pod) {
-      const volumes = claimsOf(pod).flatMap(({ name }) => findVolume(findClaim(pod.metadata.namespace ?? '', name)?.spec?.volumeName ?? '') ?? []);
+      const volumes = claimsOf(pod).flatMap(
+        ({ name }) => findVolume(findClaim(pod.metadata.namespace ?? '', name)?.spec?.volumeName ?? '') ?? [],
+      );
       const labels = volumes.flatMap(zoneLabels);
       if (labels.length === 0) return { code: 'skip', reasons: [], plugin: NAME };
       state.set(NAME, labels);
@@ -26,7 +36,9 @@ export function createVolumeZone(findClaim: FindClaim, findVolume: (name: string
     filter(state, _pod, { node }) {
       const labels = node.metadata.labels ?? {};
       if (!KEYS.some((key) => Object.hasOwn(labels, key))) return undefined; // A cluster without zones.
-      const conflict = (state.get(NAME) as readonly ZoneLabel[]).some(({ key, values }) => !values.has(labels[key] ?? ''));
+      const conflict = (state.get(NAME) as readonly ZoneLabel[]).some(
+        ({ key, values }) => !values.has(labels[key] ?? ''),
+      );
       return conflict ? unresolvable(NAME, 'node(s) had no available volume zone') : undefined;
     },
     events: [{ event: 'storage' }, { event: 'node/add' }, { event: 'node/update-label' }],

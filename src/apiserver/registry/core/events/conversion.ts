@@ -25,7 +25,10 @@ function rename(object: object, pairs: readonly (readonly [string, string])[]): 
 
 /** events.k8s.io/v1 → v1. */
 export function eventToCore(event: EventV1): Event {
-  const renamed = rename(event, RENAMED.map(([core, v1]) => [v1, core]));
+  const renamed = rename(
+    event,
+    RENAMED.map(([core, v1]) => [v1, core]),
+  );
   return { involvedObject: {}, ...renamed, apiVersion: 'v1', kind: 'Event' } as unknown as Event;
 }
 

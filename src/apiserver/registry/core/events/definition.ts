@@ -31,7 +31,10 @@ function coreFields(event: Event): Record<string, string> {
 
 function eventFields(event: EventV1): Record<string, string> {
   const fields = coreFields(eventToCore(event));
-  const renamed = Object.entries(fields).map(([key, value]) => [key.replace(/^involvedObject/, 'regarding').replace(/^reportingComponent$/, 'reportingController'), value]);
+  const renamed = Object.entries(fields).map(([key, value]) => [
+    key.replace(/^involvedObject/, 'regarding').replace(/^reportingComponent$/, 'reportingController'),
+    value,
+  ]);
   return Object.fromEntries(renamed) as Record<string, string>;
 }
 
@@ -46,7 +49,10 @@ export function eventDefinitions(): ResourceDefinition[] {
     }),
     defineResource(EventsV1, {
       rules: { allowCreateOnUpdate: true, validate: validateEventV1 },
-      printer: { columns: eventPrinter.columns, cells: (event, nowMs) => eventPrinter.cells(eventToCore(event), nowMs) },
+      printer: {
+        columns: eventPrinter.columns,
+        cells: (event, nowMs) => eventPrinter.cells(eventToCore(event), nowMs),
+      },
       selectableFields: eventFields,
       ttlSeconds: EVENT_TTL_SECONDS,
       conversion: { toStored: eventToCore, fromStored: (stored: KubernetesObject) => eventFromCore(stored as Event) },

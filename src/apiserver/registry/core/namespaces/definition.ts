@@ -20,7 +20,10 @@ const rules: KindRules<Namespace> = {
   defaults: setNamespaceDefaults,
   prepareForCreate(draft) {
     const finalizers = draft.spec?.finalizers ?? [];
-    draft.spec = { ...draft.spec, finalizers: finalizers.includes(FINALIZER) ? finalizers : [...finalizers, FINALIZER] };
+    draft.spec = {
+      ...draft.spec,
+      finalizers: finalizers.includes(FINALIZER) ? finalizers : [...finalizers, FINALIZER],
+    };
   },
   prepareForUpdate(draft, old) {
     draft.spec = { ...draft.spec, ...(old.spec?.finalizers === undefined ? {} : { finalizers: old.spec.finalizers }) };
@@ -59,7 +62,9 @@ export function namespaceDefinition(): ResourceDefinition {
     selectableFields: ({ status }) => ({ 'status.phase': status?.phase ?? '' }),
     objectSubresources: {
       finalize: { strategy: finalizeStrategy },
-      status: { strategy: { ...statusStrategy(rules, { validateUpdate: validateNamespaceStatusUpdate }), blocksDeletion } },
+      status: {
+        strategy: { ...statusStrategy(rules, { validateUpdate: validateNamespaceStatusUpdate }), blocksDeletion },
+      },
     },
   });
 }

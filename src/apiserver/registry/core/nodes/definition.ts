@@ -28,6 +28,8 @@ export function nodeDefinition({ objects, kubeletConnector }: RegistryServices):
     prefix: 'minions',
     printer: nodePrinter,
     selectableFields: ({ spec }) => ({ 'spec.unschedulable': String(spec?.unschedulable ?? false) }),
-    ...(kubeletConnector === undefined ? {} : { connectSubresources: { proxy: nodeProxySubresource(objects, kubeletConnector) } }),
+    ...(kubeletConnector === undefined
+      ? {}
+      : { connectSubresources: { proxy: nodeProxySubresource(objects, kubeletConnector) } }),
   });
 }

@@ -30,7 +30,8 @@ function validateBinding(binding: Binding): void {
   const { kind = '', name = '' } = binding.target ?? {};
   if (kind !== '' && kind !== 'Node') target.at('kind').notSupported(kind, ['Node', '<empty>']);
   if (name === '') target.at('name').required();
-  if (target.errors.length > 0) throw invalid({ group: '', kind: 'Binding' }, binding.metadata?.name ?? '', target.errors);
+  if (target.errors.length > 0)
+    throw invalid({ group: '', kind: 'Binding' }, binding.metadata?.name ?? '', target.errors);
 }
 
 function refuse(pod: Pod, binding: Binding): string | undefined {
@@ -48,7 +49,9 @@ function refuse(pod: Pod, binding: Binding): string | undefined {
 function scheduledConditions(pod: Pod, now: string): PodCondition[] {
   const old = (pod.status?.conditions ?? []).find((condition) => condition.type === 'PodScheduled');
   const scheduled: PodCondition = {
-    type: 'PodScheduled', status: 'True', observedGeneration: pod.metadata.generation,
+    type: 'PodScheduled',
+    status: 'True',
+    observedGeneration: pod.metadata.generation,
     lastTransitionTime: old?.status === 'True' ? (old.lastTransitionTime ?? now) : now,
   };
   if (pod.metadata.generation === undefined) delete scheduled.observedGeneration;
@@ -60,7 +63,8 @@ function scheduledConditions(pod: Pod, now: string): PodCondition[] {
 function assigned(pod: Pod, binding: Binding, now: string): Pod {
   const metadata = { ...pod.metadata };
   // Labels and annotations of the binding (topology, mostly) reach the pod; its own labels win.
-  if (binding.metadata?.annotations !== undefined) metadata.annotations = { ...metadata.annotations, ...binding.metadata.annotations };
+  if (binding.metadata?.annotations !== undefined)
+    metadata.annotations = { ...metadata.annotations, ...binding.metadata.annotations };
   if (binding.metadata?.labels !== undefined) metadata.labels = { ...binding.metadata.labels, ...metadata.labels };
   const status = { ...pod.status, conditions: scheduledConditions(pod, now) };
   delete status.nominatedNodeName;

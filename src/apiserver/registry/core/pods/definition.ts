@@ -7,7 +7,13 @@ import type { RegistryServices } from '../../services.ts';
 import { bindPod } from './binding.ts';
 import { podConnectSubresources } from '../../kubelet-connect.ts';
 import { evictPod } from './eviction.ts';
-import { podEphemeralContainersStrategy, podResizeStrategy, podSelectableFields, podStatusStrategy, podStrategy } from './strategy.ts';
+import {
+  podEphemeralContainersStrategy,
+  podResizeStrategy,
+  podSelectableFields,
+  podStatusStrategy,
+  podStrategy,
+} from './strategy.ts';
 import { podPrinter } from './table.ts';
 
 /** Definitions of pods and bindings. */
@@ -26,11 +32,14 @@ export function podDefinitions({ objects, platform, kubeletConnector }: Registry
       },
       createSubresources: {
         binding: {
-          create: ({ namespace, name, body, dryRun }) => bindPod(deps, { namespace, name, binding: body as Binding, dryRun }),
+          create: ({ namespace, name, body, dryRun }) =>
+            bindPod(deps, { namespace, name, binding: body as Binding, dryRun }),
         },
         eviction: { create: (request) => evictPod(deps, request) },
       },
-      ...(kubeletConnector === undefined ? {} : { connectSubresources: podConnectSubresources(objects, kubeletConnector) }),
+      ...(kubeletConnector === undefined
+        ? {}
+        : { connectSubresources: podConnectSubresources(objects, kubeletConnector) }),
     }),
     defineVirtual(Bindings, {
       create: (draft, _context, namespace) =>

@@ -3,7 +3,14 @@ import type { Pod } from '../../../../api/gen/core-v1.ts';
 import type { Eviction, PodDisruptionBudget } from '../../../../api/gen/policy-v1.ts';
 import { PodDisruptionBudgets, Pods } from '../../../../api/gen/resources.ts';
 import { compileLabelSelector } from '../../../../api/label-selector.ts';
-import { badRequest, forbidden, notFound, statusFailure, tooManyRequests, type StatusError } from '../../../../api/status-error.ts';
+import {
+  badRequest,
+  forbidden,
+  notFound,
+  statusFailure,
+  tooManyRequests,
+  type StatusError,
+} from '../../../../api/status-error.ts';
 import { formatTime } from '../../../../api/time.ts';
 import type { KubernetesObject } from '../../../../api/object.ts';
 import type { NamedCreateRequest } from '../../resource-definition.ts';
@@ -22,7 +29,9 @@ function isReady(pod: Pod): boolean {
 /** Pods that no budget counts on. */
 function ignoresBudgets(pod: Pod): boolean {
   const { phase } = pod.status ?? {};
-  return phase === 'Succeeded' || phase === 'Failed' || phase === 'Pending' || pod.metadata.deletionTimestamp !== undefined;
+  return (
+    phase === 'Succeeded' || phase === 'Failed' || phase === 'Pending' || pod.metadata.deletionTimestamp !== undefined
+  );
 }
 
 function budgetRefusal(message: string, retryAfterSeconds: number): StatusError {
@@ -31,7 +40,13 @@ function budgetRefusal(message: string, retryAfterSeconds: number): StatusError 
 
 function checkBudget(budget: PodDisruptionBudget): void {
   const name = budget.metadata.name ?? '';
-  const { observedGeneration = 0, disruptionsAllowed = 0, disruptedPods = {}, desiredHealthy = 0, currentHealthy = 0 } = budget.status ?? {};
+  const {
+    observedGeneration = 0,
+    disruptionsAllowed = 0,
+    disruptedPods = {},
+    desiredHealthy = 0,
+    currentHealthy = 0,
+  } = budget.status ?? {};
   if (observedGeneration < (budget.metadata.generation ?? 0)) {
     throw budgetRefusal(`The disruption budget ${name} is still being processed by the server.`, 10);
   }
@@ -40,7 +55,10 @@ function checkBudget(budget: PodDisruptionBudget): void {
     throw forbidden(BUDGETS, name, 'DisruptedPods map too big - too many evictions not confirmed by PDB controller');
   }
   if (disruptionsAllowed === 0) {
-    throw budgetRefusal(`The disruption budget ${name} needs ${desiredHealthy} healthy pods and has ${currentHealthy} currently`, 0);
+    throw budgetRefusal(
+      `The disruption budget ${name} needs ${desiredHealthy} healthy pods and has ${currentHealthy} currently`,
+      0,
+    );
   }
 }
 
@@ -67,11 +85,16 @@ function mayGoUnhealthy(pod: Pod, budget: PodDisruptionBudget): boolean {
 
 async function spendBudget(deps: BindingDeps, pod: Pod, dryRun: boolean): Promise<void> {
   const { namespace = '', name = '' } = pod.metadata;
-  const budgets = deps.objects.list(PodDisruptionBudgets, namespace)
+  const budgets = deps.objects
+    .list(PodDisruptionBudgets, namespace)
     .filter((budget) => compileLabelSelector(budget.spec?.selector).matches(pod.metadata.labels));
   if (budgets.length === 0) return;
   if (budgets.length > 1) {
-    throw statusFailure(500, 'InternalError', 'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.');
+    throw statusFailure(
+      500,
+      'InternalError',
+      'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.',
+    );
   }
   const budget = budgets[0]!;
   if (mayGoUnhealthy(pod, budget)) return;
@@ -83,7 +106,13 @@ async function spendBudget(deps: BindingDeps, pod: Pod, dryRun: boolean): Promis
 }
 
 function markedForEviction(pod: Pod, now: string): Pod {
-  const condition = { type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI', message: 'Eviction API: evicting', lastTransitionTime: now };
+  const condition = {
+    type: 'DisruptionTarget',
+    status: 'True',
+    reason: 'EvictionByEvictionAPI',
+    message: 'Eviction API: evicting',
+    lastTransitionTime: now,
+  };
   const others = (pod.status?.conditions ?? []).filter((other) => other.type !== 'DisruptionTarget');
   return { ...pod, status: { ...pod.status, conditions: [...others, condition] } };
 }
@@ -92,7 +121,8 @@ function markedForEviction(pod: Pod, now: string): Pod {
 export async function evictPod(deps: BindingDeps, request: NamedCreateRequest): Promise<KubernetesObject> {
   const { namespace, name, context, dryRun } = request;
   const eviction = request.body as Eviction;
-  if ((eviction.metadata?.name ?? name) !== name) throw badRequest('name in URL does not match name in Eviction object');
+  if ((eviction.metadata?.name ?? name) !== name)
+    throw badRequest('name in URL does not match name in Eviction object');
   const pod = await deps.objects.getFresh(Pods, namespace, name);
   if (pod === undefined) throw notFound({ group: '', resource: 'pods' }, name);
   if (!ignoresBudgets(pod)) await spendBudget(deps, pod, dryRun);

@@ -1,17 +1,26 @@
 /** How pods come into being, change and go. Upstream: registry/core/pod/strategy.go. */
+import { deepEqual } from '../../../../base/equal.ts';
 import { setPodDefaults } from '../../../../api/defaults/pod.ts';
 import { Field } from '../../../../api/field-error.ts';
 import type { Pod, PodSpec, PodStatus } from '../../../../api/gen/core-v1.ts';
 import type { LabelSelector } from '../../../../api/gen/meta-v1.ts';
 import { computePodQosClass } from '../../../../api/pod-qos.ts';
 import {
-  validatePod, validatePodEphemeralContainersUpdate, validatePodResize, validatePodStatusUpdate, validatePodUpdate,
+  validatePod,
+  validatePodEphemeralContainersUpdate,
+  validatePodResize,
+  validatePodStatusUpdate,
+  validatePodUpdate,
 } from '../../../../api/validation/pod-update.ts';
 import { keepAllBut, kindStrategy, specOf, type KindRules } from '../../kind-strategy.ts';
 import type { SelectableFields, Strategy } from '../../resource-definition.ts';
 
 /** Makes keys of matchLabelKeys part of the selector, with the pod's own values. */
-function mergeLabelKeys(pod: Pod, selector: LabelSelector | undefined, added: { keys: readonly string[] | undefined; operator: 'In' | 'NotIn' }): void {
+function mergeLabelKeys(
+  pod: Pod,
+  selector: LabelSelector | undefined,
+  added: { keys: readonly string[] | undefined; operator: 'In' | 'NotIn' },
+): void {
   if (selector === undefined) return;
   const { keys = [], operator } = added;
   for (const key of keys) {
@@ -31,7 +40,8 @@ function mergeSelectorKeys(pod: Pod, spec: PodSpec): void {
       mergeLabelKeys(pod, term.labelSelector, { keys: term.mismatchLabelKeys, operator: 'NotIn' });
     }
   }
-  for (const constraint of spec.topologySpreadConstraints ?? []) mergeLabelKeys(pod, constraint.labelSelector, { keys: constraint.matchLabelKeys, operator: 'In' });
+  for (const constraint of spec.topologySpreadConstraints ?? [])
+    mergeLabelKeys(pod, constraint.labelSelector, { keys: constraint.matchLabelKeys, operator: 'In' });
 }
 
 function initialStatus(pod: Pod): PodStatus {
@@ -66,7 +76,10 @@ export function podGracePeriodSeconds(pod: Pod, requestedSeconds: number | undef
 /** Strategy of pods. */
 export const podStrategy: Strategy<Pod> = { ...kindStrategy(rules), gracefulDeletionSeconds: podGracePeriodSeconds };
 
-function subresourceStrategy(prepare: (draft: Pod, old: Pod) => void, validate: (pod: Pod, old: Pod, field: Field) => void): Strategy<Pod> {
+function subresourceStrategy(
+  prepare: (draft: Pod, old: Pod) => void,
+  validate: (pod: Pod, old: Pod, field: Field) => void,
+): Strategy<Pod> {
   return {
     allowUnconditionalUpdate: true,
     applyDefaults: setPodDefaults,
@@ -105,10 +118,16 @@ function withResources(old: Pod, draft: Pod): PodSpec {
   const resize = (kind: 'containers' | 'initContainers') =>
     old.spec?.[kind]?.map((container) => {
       const changed = draft.spec?.[kind]?.find((other) => other.name === container.name);
-      return changed === undefined ? container : { ...container, resources: changed.resources, resizePolicy: changed.resizePolicy };
+      return changed === undefined
+        ? container
+        : { ...container, resources: changed.resources, resizePolicy: changed.resizePolicy };
     });
   const initContainers = resize('initContainers');
-  const spec: PodSpec = { ...old.spec!, containers: resize('containers') ?? [], ...(initContainers === undefined ? {} : { initContainers }) };
+  const spec: PodSpec = {
+    ...old.spec!,
+    containers: resize('containers') ?? [],
+    ...(initContainers === undefined ? {} : { initContainers }),
+  };
   if (draft.spec?.resources !== undefined) spec.resources = draft.spec.resources;
   return spec;
 }
@@ -118,7 +137,7 @@ export const podResizeStrategy = subresourceStrategy((draft, old) => {
   const spec = withResources(old, draft);
   keepAllBut(draft, old, 'spec');
   draft.spec = spec;
-  raiseGeneration(draft, old, JSON.stringify(spec) !== JSON.stringify(old.spec));
+  raiseGeneration(draft, old, !deepEqual(spec, old.spec));
 }, validatePodResize);
 
 /** Fields of pods that selectors may name. */

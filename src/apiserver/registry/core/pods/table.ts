@@ -49,7 +49,13 @@ interface InitSummary extends Summary {
 function summarizeInit(pod: Pod, reason: string): InitSummary {
   const sidecars = sidecarNames(pod);
   const summary: InitSummary = {
-    reason, ready: 0, restarts: 0, lastRestart: undefined, initializing: false, sidecarRestarts: 0, sidecarLastRestart: undefined,
+    reason,
+    ready: 0,
+    restarts: 0,
+    lastRestart: undefined,
+    initializing: false,
+    sidecarRestarts: 0,
+    sidecarLastRestart: undefined,
   };
   for (const [index, status] of (pod.status?.initContainerStatuses ?? []).entries()) {
     const ended = status.lastState?.terminated?.finishedAt;
@@ -73,7 +79,12 @@ function summarizeInit(pod: Pod, reason: string): InitSummary {
 }
 
 function summarizeMain(pod: Pod, init: InitSummary): Summary {
-  const summary: Summary = { reason: init.reason, ready: init.ready, restarts: init.sidecarRestarts, lastRestart: init.sidecarLastRestart };
+  const summary: Summary = {
+    reason: init.reason,
+    ready: init.ready,
+    restarts: init.sidecarRestarts,
+    lastRestart: init.sidecarLastRestart,
+  };
   let hasRunning = false;
   for (const status of (pod.status?.containerStatuses ?? []).toReversed()) {
     summary.restarts += status.restartCount;
@@ -86,14 +97,16 @@ function summarizeMain(pod: Pod, init: InitSummary): Summary {
       summary.ready++;
     }
   }
-  if (summary.reason === 'Completed' && hasRunning) summary.reason = hasCondition(pod, 'Ready') ? 'Running' : 'NotReady';
+  if (summary.reason === 'Completed' && hasRunning)
+    summary.reason = hasCondition(pod, 'Ready') ? 'Running' : 'NotReady';
   return summary;
 }
 
 function summarize(pod: Pod): Summary {
   const status = pod.status;
   let reason = (status?.reason ?? '') !== '' ? status!.reason! : (status?.phase ?? '');
-  if ((status?.conditions ?? []).some((c) => c.type === 'PodScheduled' && c.reason === 'SchedulingGated')) reason = 'SchedulingGated';
+  if ((status?.conditions ?? []).some((c) => c.type === 'PodScheduled' && c.reason === 'SchedulingGated'))
+    reason = 'SchedulingGated';
   const init = summarizeInit(pod, reason);
   const summary = !init.initializing || hasCondition(pod, 'Initialized') ? summarizeMain(pod, init) : init;
   if (pod.metadata.deletionTimestamp === undefined) return summary;
@@ -115,7 +128,10 @@ export function podStatusText(pod: Pod): string {
 /** Printer of pods. */
 export const podPrinter: Printer<Pod> = printerOf(
   [
-    column('Ready'), column('Status'), column('Restarts'), ageColumn,
+    column('Ready'),
+    column('Status'),
+    column('Restarts'),
+    ageColumn,
     ...['IP', 'Node', 'Nominated Node', 'Readiness Gates'].map((name) => wide(column(name))),
   ],
   (pod, nowMs) => {
@@ -123,8 +139,14 @@ export const podPrinter: Printer<Pod> = printerOf(
     const total = (pod.spec?.containers ?? []).length + sidecarNames(pod).size;
     const ago = restarts !== 0 && lastRestart !== undefined ? ` (${ageOf(lastRestart, nowMs)} ago)` : '';
     return [
-      `${ready}/${total}`, reason, `${restarts}${ago}`, ageCell(pod, nowMs), textOrNone(pod.status?.podIPs?.[0]?.ip ?? pod.status?.podIP),
-      textOrNone(pod.spec?.nodeName), textOrNone(pod.status?.nominatedNodeName), readinessGates(pod),
+      `${ready}/${total}`,
+      reason,
+      `${restarts}${ago}`,
+      ageCell(pod, nowMs),
+      textOrNone(pod.status?.podIPs?.[0]?.ip ?? pod.status?.podIP),
+      textOrNone(pod.spec?.nodeName),
+      textOrNone(pod.status?.nominatedNodeName),
+      readinessGates(pod),
     ];
   },
 );

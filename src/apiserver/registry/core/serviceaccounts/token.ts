@@ -19,7 +19,8 @@ function validate(request: TokenRequest): void {
   const seconds = request.spec!.expirationSeconds!;
   if (seconds < MIN_EXPIRATION_SECONDS) field.invalid(seconds, 'may not specify a duration less than 10 minutes');
   if (seconds > MAX_EXPIRATION_SECONDS) field.invalid(seconds, 'may not specify a duration larger than 2^32 seconds');
-  if (field.errors.length > 0) throw invalid({ group: 'authentication.k8s.io', kind: 'TokenRequest' }, request.metadata?.name ?? '', field.errors);
+  if (field.errors.length > 0)
+    throw invalid({ group: 'authentication.k8s.io', kind: 'TokenRequest' }, request.metadata?.name ?? '', field.errors);
 }
 
 type Bound = Pick<ServiceAccountTokenOrder, 'bound' | 'node'>;
@@ -47,7 +48,9 @@ function boundObject(objects: ObjectStore, account: ServiceAccount, request: Tok
 function nodeOf(objects: ObjectStore, account: ServiceAccount, key: { namespace: string; name: string }): Bound {
   const pod = objects.get(Pods, key.namespace, key.name);
   if ((pod?.spec?.serviceAccountName ?? '') !== account.metadata.name) {
-    throw badRequest(`cannot bind token for serviceaccount "${account.metadata.name}" to pod running with different serviceaccount name.`);
+    throw badRequest(
+      `cannot bind token for serviceaccount "${account.metadata.name}" to pod running with different serviceaccount name.`,
+    );
   }
   const nodeName = pod?.spec?.nodeName ?? '';
   if (nodeName === '') return {};
@@ -62,8 +65,15 @@ export function tokenSubresource(objects: ObjectStore, issue: IssueServiceAccoun
       const account = objects.get(ServiceAccounts, namespace, name);
       if (account === undefined) throw notFound(ServiceAccounts, name);
       const given = body as TokenRequest;
-      if ((given.metadata?.name ?? name) !== name) throw badRequest(`metadata.name: Invalid value: "${given.metadata.name}": must match the service account name if specified`);
-      const spec = { audiences: given.spec?.audiences ?? [], ...given.spec, expirationSeconds: given.spec?.expirationSeconds ?? DEFAULT_EXPIRATION_SECONDS };
+      if ((given.metadata?.name ?? name) !== name)
+        throw badRequest(
+          `metadata.name: Invalid value: "${given.metadata.name}": must match the service account name if specified`,
+        );
+      const spec = {
+        audiences: given.spec?.audiences ?? [],
+        ...given.spec,
+        expirationSeconds: given.spec?.expirationSeconds ?? DEFAULT_EXPIRATION_SECONDS,
+      };
       const request: TokenRequest = { ...given, metadata: { ...given.metadata, name, namespace }, spec };
       validate(request);
       const bound = boundObject(objects, account, request);

@@ -8,12 +8,18 @@ import { servicePrinter } from '../tables.ts';
 import { serviceStrategy } from './strategy.ts';
 
 /** Definition of services. */
-export function serviceDefinition({ objects, serviceAllocator, kubeletConnector }: RegistryServices): ResourceDefinition {
+export function serviceDefinition({
+  objects,
+  serviceAllocator,
+  kubeletConnector,
+}: RegistryServices): ResourceDefinition {
   return defineResource(Services, {
     ...serviceStrategy(serviceAllocator),
     prefix: 'services/specs',
     printer: servicePrinter,
     selectableFields: ({ spec }) => ({ 'spec.clusterIP': spec?.clusterIP ?? '', 'spec.type': spec?.type ?? '' }),
-    ...(kubeletConnector === undefined ? {} : { connectSubresources: { proxy: serviceProxySubresource(objects, kubeletConnector) } }),
+    ...(kubeletConnector === undefined
+      ? {}
+      : { connectSubresources: { proxy: serviceProxySubresource(objects, kubeletConnector) } }),
   });
 }

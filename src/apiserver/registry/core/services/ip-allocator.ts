@@ -47,7 +47,9 @@ export class IpAllocator {
     const offset = ip.value - this.range.base;
     const last = cidrSize(this.range) - (this.range.family === 4 ? 1n : 0n);
     if (!this.contains(ip) || offset === 0n || offset >= last) {
-      throw new AllocationError(`provided IP (${formatIp(ip)}) is not in the valid range. The range of valid IPs is ${formatCidr(this.range)}`);
+      throw new AllocationError(
+        `provided IP (${formatIp(ip)}) is not in the valid range. The range of valid IPs is ${formatCidr(this.range)}`,
+      );
     }
     if (this.#taken.has(ip.value)) throw new AllocationError('provided IP is already allocated');
     this.#taken.add(ip.value);

@@ -26,7 +26,9 @@ export class PortAllocator {
   /** Takes the port a user chose. Throws {@link AllocationError}. */
   take(port: number): void {
     if (!this.contains(port)) {
-      throw new AllocationError(`provided port is not in the valid range. The range of valid ports is ${this.range.first}-${this.range.last}`);
+      throw new AllocationError(
+        `provided port is not in the valid range. The range of valid ports is ${this.range.first}-${this.range.last}`,
+      );
     }
     if (this.#taken.has(port)) throw new AllocationError('provided port is already allocated');
     this.#taken.add(port);
@@ -36,7 +38,9 @@ export class PortAllocator {
   takeNext(): number {
     const size = this.range.last - this.range.first + 1;
     const band = portBand(size);
-    const port = this.#findFree(this.range.first + band, this.range.last) ?? this.#findFree(this.range.first, this.range.first + band - 1);
+    const port =
+      this.#findFree(this.range.first + band, this.range.last) ??
+      this.#findFree(this.range.first, this.range.first + band - 1);
     if (port === undefined) throw new AllocationError('range is full');
     this.#taken.add(port);
     return port;

@@ -145,14 +145,18 @@ export class ServiceAllocator {
     for (const [index, port] of ports.entries()) {
       const wanted = port.nodePort ?? 0;
       if (wanted === 0) continue;
-      if (!own.has(wanted) && !held.has(wanted)) this.#take(draft, taken, { port: wanted, path: `spec.ports[${index}].nodePort` });
+      if (!own.has(wanted) && !held.has(wanted))
+        this.#take(draft, taken, { port: wanted, path: `spec.ports[${index}].nodePort` });
       own.set(wanted, [...(own.get(wanted) ?? []), port]);
     }
     if (!needsNodePort(draft)) return;
     for (const port of ports) {
       if ((port.nodePort ?? 0) !== 0) continue;
-      const shared = ports.find((other) => other.port === port.port && other.protocol !== port.protocol && (other.nodePort ?? 0) !== 0);
-      const free = shared !== undefined && !(own.get(shared.nodePort!) ?? []).some((other) => other.protocol === port.protocol);
+      const shared = ports.find(
+        (other) => other.port === port.port && other.protocol !== port.protocol && (other.nodePort ?? 0) !== 0,
+      );
+      const free =
+        shared !== undefined && !(own.get(shared.nodePort!) ?? []).some((other) => other.protocol === port.protocol);
       port.nodePort = free ? shared.nodePort! : this.#takeNext(taken, 'a nodePort');
       own.set(port.nodePort, [...(own.get(port.nodePort) ?? []), port]);
     }
@@ -162,7 +166,8 @@ export class ServiceAllocator {
     if (!needsHealthCheckNodePort(draft)) return;
     const wanted = draft.spec!.healthCheckNodePort ?? 0;
     if (wanted === 0) draft.spec!.healthCheckNodePort = this.#takeNext(taken, 'a HealthCheck NodePort');
-    else if (!heldPorts(old).includes(wanted)) this.#take(draft, taken, { port: wanted, path: 'spec.healthCheckNodePort' });
+    else if (!heldPorts(old).includes(wanted))
+      this.#take(draft, taken, { port: wanted, path: 'spec.healthCheckNodePort' });
   }
 
   #take(draft: Service, taken: (() => void)[], wanted: { port: number; path: string }): void {

@@ -33,9 +33,16 @@ export function fillIpFamilies(draft: Service, old: Service | undefined, cluster
 
 /** Going back to SingleStack without naming what to drop drops the second address. */
 function trimToSingleStack(spec: ServiceSpec, old: ServiceSpec | undefined): void {
-  if (spec.ipFamilyPolicy !== 'SingleStack' || old?.ipFamilyPolicy === 'SingleStack' || old?.ipFamilyPolicy === undefined) return;
-  if (spec.clusterIPs?.length === 2 && String(spec.clusterIPs) === String(old.clusterIPs)) spec.clusterIPs = [spec.clusterIPs[0]!];
-  if (spec.ipFamilies?.length === 2 && String(spec.ipFamilies) === String(old.ipFamilies)) spec.ipFamilies = [spec.ipFamilies[0]!];
+  if (
+    spec.ipFamilyPolicy !== 'SingleStack' ||
+    old?.ipFamilyPolicy === 'SingleStack' ||
+    old?.ipFamilyPolicy === undefined
+  )
+    return;
+  if (spec.clusterIPs?.length === 2 && String(spec.clusterIPs) === String(old.clusterIPs))
+    spec.clusterIPs = [spec.clusterIPs[0]!];
+  if (spec.ipFamilies?.length === 2 && String(spec.ipFamilies) === String(old.ipFamilies))
+    spec.ipFamilies = [spec.ipFamilies[0]!];
 }
 
 function inferFamilies(spec: ServiceSpec): void {
@@ -77,7 +84,9 @@ function wantsSecond(policy: string, cluster: readonly IpFamily[], floating: boo
 /** A service that prefers two stacks is not changed behind its owner's back because the cluster gained one. */
 function isUpgradeByCluster(draft: Service, old: Service | undefined): boolean {
   return (
-    old?.spec?.ipFamilyPolicy === 'PreferDualStack' && draft.spec?.ipFamilyPolicy === 'PreferDualStack' &&
-    (old.spec.ipFamilies ?? []).length === 1 && String(old.spec.ipFamilies) === String(draft.spec.ipFamilies)
+    old?.spec?.ipFamilyPolicy === 'PreferDualStack' &&
+    draft.spec?.ipFamilyPolicy === 'PreferDualStack' &&
+    (old.spec.ipFamilies ?? []).length === 1 &&
+    String(old.spec.ipFamilies) === String(draft.spec.ipFamilies)
   );
 }

@@ -45,7 +45,11 @@ export function needsHealthCheckNodePort(service: Service): boolean {
 /** Whether traffic may come from outside to the service's own ports: node ports or load balancer. */
 export function isExternallyAccessible(service: Service): boolean {
   const type = serviceType(service);
-  return type === 'LoadBalancer' || type === 'NodePort' || (type === 'ClusterIP' && (service.spec?.externalIPs ?? []).length > 0);
+  return (
+    type === 'LoadBalancer' ||
+    type === 'NodePort' ||
+    (type === 'ClusterIP' && (service.spec?.externalIPs ?? []).length > 0)
+  );
 }
 
 /** The addresses a service holds. */

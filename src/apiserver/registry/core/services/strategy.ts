@@ -6,12 +6,22 @@ import { deepEqual } from '../../../../base/equal.ts';
 import { setServiceDefaults } from '../../../../api/defaults/core.ts';
 import type { Service } from '../../../../api/gen/core-v1.ts';
 import { nameIsDns1035Label } from '../../../../api/names.ts';
-import { validateService, validateServiceStatusUpdate, validateServiceUpdate } from '../../../../api/validation/service.ts';
+import {
+  validateService,
+  validateServiceStatusUpdate,
+  validateServiceUpdate,
+} from '../../../../api/validation/service.ts';
 import { kindStrategy, type KindRules, type StatusRules } from '../../kind-strategy.ts';
 import type { Strategy } from '../../resource-definition.ts';
 import type { ServiceAllocator } from './service-allocator.ts';
 import { fillIpFamilies } from './service-families.ts';
-import { mayHaveNodePort, needsClusterIp, needsHealthCheckNodePort, needsNodePort, typeHasClusterIp } from './service-fields.ts';
+import {
+  mayHaveNodePort,
+  needsClusterIp,
+  needsHealthCheckNodePort,
+  needsNodePort,
+  typeHasClusterIp,
+} from './service-fields.ts';
 
 /** Keeps the old single field and the list of addresses the same, whichever of the two a client knows. */
 function normalizeClusterIps(draft: Service, old: Service | undefined): void {
@@ -26,7 +36,8 @@ function normalizeClusterIps(draft: Service, old: Service | undefined): void {
   const sameList = deepEqual(list, old.spec?.clusterIPs ?? []);
   if (single === oldSingle) {
     // Clients that know the list only change that.
-    if (!sameList && list.length > 0 && single !== list[0] && list[0] !== undefined && oldSingle === '') spec.clusterIP = list[0];
+    if (!sameList && list.length > 0 && single !== list[0] && list[0] !== undefined && oldSingle === '')
+      spec.clusterIP = list[0];
     return;
   }
   if (!sameList) return;
@@ -41,9 +52,15 @@ function patchAllocatedValues(draft: Service, old: Service): void {
   const oldSpec = old.spec!;
   if (needsClusterIp(draft) && needsClusterIp(old)) {
     if ((spec.clusterIP ?? '') === '' && oldSpec.clusterIP !== undefined) spec.clusterIP = oldSpec.clusterIP;
-    if ((spec.clusterIPs ?? []).length === 0 && spec.clusterIP === oldSpec.clusterIP && oldSpec.clusterIPs !== undefined) spec.clusterIPs = [...oldSpec.clusterIPs];
+    if (
+      (spec.clusterIPs ?? []).length === 0 &&
+      spec.clusterIP === oldSpec.clusterIP &&
+      oldSpec.clusterIPs !== undefined
+    )
+      spec.clusterIPs = [...oldSpec.clusterIPs];
     spec.ipFamilyPolicy ??= oldSpec.ipFamilyPolicy;
-    if ((spec.ipFamilies ?? []).length === 0 && oldSpec.ipFamilies !== undefined) spec.ipFamilies = [...oldSpec.ipFamilies];
+    if ((spec.ipFamilies ?? []).length === 0 && oldSpec.ipFamilies !== undefined)
+      spec.ipFamilies = [...oldSpec.ipFamilies];
   }
   if (needsNodePort(draft) && needsNodePort(old)) keepNodePorts(draft, old);
   if (needsHealthCheckNodePort(draft) && needsHealthCheckNodePort(old) && (spec.healthCheckNodePort ?? 0) === 0) {
@@ -55,7 +72,9 @@ function keepNodePorts(draft: Service, old: Service): void {
   const used = new Set((draft.spec?.ports ?? []).map((port) => `${port.protocol}/${port.nodePort ?? 0}`));
   for (const port of draft.spec?.ports ?? []) {
     if ((port.nodePort ?? 0) !== 0) continue;
-    const before = (old.spec?.ports ?? []).find((other) => other.port === port.port && other.protocol === port.protocol);
+    const before = (old.spec?.ports ?? []).find(
+      (other) => other.port === port.port && other.protocol === port.protocol,
+    );
     const nodePort = before?.nodePort ?? 0;
     if (nodePort !== 0 && !used.has(`${port.protocol}/${nodePort}`)) port.nodePort = nodePort;
   }
@@ -66,16 +85,22 @@ function dropTypeDependentFields(draft: Service, old: Service): void {
   const spec = draft.spec!;
   const oldSpec = old.spec!;
   if (typeHasClusterIp(old) && !typeHasClusterIp(draft) && spec.clusterIP === oldSpec.clusterIP) {
-    for (const field of ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy'] as const) delete spec[field];
+    for (const field of ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy'] as const)
+      delete spec[field];
   }
   if (mayHaveNodePort(old) && !mayHaveNodePort(draft) && sameNodePorts(draft, old)) {
     for (const port of spec.ports ?? []) delete port.nodePort;
   }
-  if (needsHealthCheckNodePort(old) && !needsHealthCheckNodePort(draft) && spec.healthCheckNodePort === oldSpec.healthCheckNodePort) {
+  if (
+    needsHealthCheckNodePort(old) &&
+    !needsHealthCheckNodePort(draft) &&
+    spec.healthCheckNodePort === oldSpec.healthCheckNodePort
+  ) {
     delete spec.healthCheckNodePort;
   }
   if (oldSpec.type === 'LoadBalancer' && spec.type !== 'LoadBalancer') {
-    if (spec.allocateLoadBalancerNodePorts === oldSpec.allocateLoadBalancerNodePorts) delete spec.allocateLoadBalancerNodePorts;
+    if (spec.allocateLoadBalancerNodePorts === oldSpec.allocateLoadBalancerNodePorts)
+      delete spec.allocateLoadBalancerNodePorts;
     if (spec.loadBalancerClass === oldSpec.loadBalancerClass) delete spec.loadBalancerClass;
   }
   const external = mayHaveNodePort(draft) || (spec.externalIPs ?? []).length > 0;
@@ -96,7 +121,11 @@ function dropStatusOfOtherTypes(draft: Service): void {
 const statusRules: StatusRules<Service> = { validateUpdate: validateServiceStatusUpdate };
 
 /** Strategy of services over the cluster's ranges. */
-export function serviceStrategy(allocator: ServiceAllocator): { rules: KindRules<Service>; statusRules: StatusRules<Service>; strategy: Strategy<Service> } {
+export function serviceStrategy(allocator: ServiceAllocator): {
+  rules: KindRules<Service>;
+  statusRules: StatusRules<Service>;
+  strategy: Strategy<Service>;
+} {
   const rules: KindRules<Service> = {
     emptyStatus: { loadBalancer: {} },
     validateName: nameIsDns1035Label,

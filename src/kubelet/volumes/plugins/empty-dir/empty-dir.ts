@@ -24,21 +24,34 @@ export const emptyDirPlugin: VolumePlugin = {
       }
     } else if (medium === hugePages || medium.startsWith(`${hugePages}-`)) {
       if (!(await mounter.isMountPoint(dir))) {
-        await mounter.mount({ source: 'nodev', target: dir, type: 'hugetlbfs', options: [`pagesize=${hugePageSize(pod, medium)}`] });
+        await mounter.mount({
+          source: 'nodev',
+          target: dir,
+          type: 'hugetlbfs',
+          options: [`pagesize=${hugePageSize(pod, medium)}`],
+        });
       }
     } else if (medium !== '') {
       throw new Error(`unknown storage medium "${medium}"`);
     }
     await files.chmod(dir, directoryMode);
     const { fsGroup, policy } = fsGroupOf(pod);
-    await setVolumeOwnership({ files, path: dir, fsGroup, readOnly: false, ...(policy === undefined ? {} : { policy }) });
+    await setVolumeOwnership({
+      files,
+      path: dir,
+      fsGroup,
+      readOnly: false,
+      ...(policy === undefined ? {} : { policy }),
+    });
     return { hostPath: dir, readOnly: false, selinuxRelabel: true };
   },
 };
 
 /** The smallest of the node's memory, the pod's limit and the volume's own. Upstream: calculateEmptyDirMemorySize. */
 function tmpfsOptions(request: SetUpRequest, deps: VolumePluginDeps): string[] {
-  const limits = [deps.node().allocatable['memory'], request.spec.source.emptyDir!.sizeLimit].filter((limit) => limit !== undefined).map(quantityValue);
+  const limits = [deps.node().allocatable['memory'], request.spec.source.emptyDir!.sizeLimit]
+    .filter((limit) => limit !== undefined)
+    .map(quantityValue);
   const podLimit = podMemoryLimit(request.pod);
   if (podLimit !== undefined) limits.push(podLimit);
   const sizes = limits.filter((limit) => limit > 0);
@@ -76,6 +89,7 @@ function hugePageSize(pod: Pod, medium: string): string {
 }
 
 function onlyOf(sizes: ReadonlySet<string>): string {
-  if (sizes.size > 1) throw new Error('medium "HugePages" can only be used if container requests use only one huge page size');
+  if (sizes.size > 1)
+    throw new Error('medium "HugePages" can only be used if container requests use only one huge page size');
   return [...sizes][0]!;
 }

@@ -13,7 +13,8 @@ export const hostPathPlugin: VolumePlugin = {
     if (path.split('/').includes('..')) throw new Error(`path "${path}" contains ".."`);
     const block = spec.persistentVolume?.spec?.volumeMode === 'Block';
     await checkType(path, type, deps);
-    if (block && (await kindOfHostPath(path, deps.platform)) !== 'block') throw new Error(`${path} is not a block device`);
+    if (block && (await kindOfHostPath(path, deps.platform)) !== 'block')
+      throw new Error(`${path} is not a block device`);
     return { hostPath: path, readOnly: spec.readOnly, selinuxRelabel: false, ...(block ? { block } : {}) };
   },
 };

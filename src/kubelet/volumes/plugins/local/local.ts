@@ -23,11 +23,18 @@ export const localPlugin: VolumePlugin = {
       if (kind !== 'block') throw new Error(`path "${path}" is not a block device`);
       return { hostPath: path, readOnly: spec.readOnly, selinuxRelabel: false, block: true };
     }
-    if (kind === 'block') throw new Error(`local volume "${path}" is a block device: mounting a file system from it is not supported yet`);
+    if (kind === 'block')
+      throw new Error(`local volume "${path}" is a block device: mounting a file system from it is not supported yet`);
     if (kind !== 'directory') throw new Error(`path "${path}" is not a directory`);
     if (!spec.readOnly) {
       const { fsGroup, policy } = fsGroupOf(pod);
-      await setVolumeOwnership({ files: deps.platform.files, path, fsGroup, readOnly: false, ...(policy === undefined ? {} : { policy }) });
+      await setVolumeOwnership({
+        files: deps.platform.files,
+        path,
+        fsGroup,
+        readOnly: false,
+        ...(policy === undefined ? {} : { policy }),
+      });
     }
     return { hostPath: path, readOnly: spec.readOnly, selinuxRelabel: true };
   },

@@ -104,7 +104,13 @@ async function collectToken(source: ServiceAccountTokenProjection, context: Cont
 /** The user all containers run as, when it is one and known. Upstream: util.FsUserFrom. */
 function commonUser(pod: Pod): number | undefined {
   const spec = pod.spec;
-  const containers = [...(spec?.initContainers ?? []), ...(spec?.containers ?? []), ...(spec?.ephemeralContainers ?? [])];
-  const users = new Set(containers.map((container) => container.securityContext?.runAsUser ?? spec?.securityContext?.runAsUser));
+  const containers = [
+    ...(spec?.initContainers ?? []),
+    ...(spec?.containers ?? []),
+    ...(spec?.ephemeralContainers ?? []),
+  ];
+  const users = new Set(
+    containers.map((container) => container.securityContext?.runAsUser ?? spec?.securityContext?.runAsUser),
+  );
   return users.size === 1 ? [...users][0] : undefined;
 }

@@ -1,0 +1,13 @@
+/** Warnings to clients of deprecated API versions. Upstream: APILifecycleDeprecated of the types, handlers/warning. */
+import type { ResourceInfo } from '../api/resource-info.ts';
+
+/** By group, version and resource. Only what is served although deprecated. */
+const texts: ReadonlyMap<string, string> = new Map([
+  ['/v1/endpoints', 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice'],
+  ['/v1/componentstatuses', 'v1 ComponentStatus is deprecated in v1.19+'],
+]);
+
+/** What to tell a client that uses the resource, if anything. */
+export function deprecationOf({ group, version, resource }: ResourceInfo): string | undefined {
+  return texts.get(`${group}/${version}/${resource}`);
+}

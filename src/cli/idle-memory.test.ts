@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createNodeClock } from '../platform/node/clock.ts';
+import { createSimPlatform } from '../platform/sim/sim-platform.ts';
+import { returnMemoryWhenIdle, shouldCollect, thisProcess } from './idle-memory.ts';
+
+const MiB = 1024 * 1024;
+
+test('memory is given back when the process is idle, there is much to gain and the last time is long ago', () => {
+  const idle = { cpuShare: 0.005, unusedBytes: 60 * MiB, sinceCollectionMs: Number.POSITIVE_INFINITY };
+  const cases: [Partial<typeof idle>, boolean][] = [
+    [{}, true],
+    [{ cpuShare: 0.2 }, false],
+    [{ unusedBytes: 4 * MiB }, false],
+    [{ sinceCollectionMs: 59_000 }, false],
+    [{ sinceCollectionMs: 60_000 }, true],
+  ];
+  for (const [difference, expected] of cases) {
+    assert.equal(shouldCollect({ ...idle, ...difference }), expected, JSON.stringify(difference));
+  }
+});
+
+test('an idle process is looked at every ten seconds, a busy one left alone, and nothing happens once cancelled', async () => {
+  const { clock } = createSimPlatform();
+  let cpuMs = 0;
+  let unusedBytes = 60 * MiB;
+  const collections: number[] = [];
+  const collect = (): void => {
+    collections.push(clock.monotonicMs() - startMs);
+    unusedBytes = 1 * MiB;
+  };
+  const startMs = clock.monotonicMs();
+  const cancel = returnMemoryWhenIdle(clock, { cpuMs: () => cpuMs, unusedBytes: () => unusedBytes, collect });
+  cpuMs += 5000;
+  await clock.advance(10_000); // Half of a core: busy.
+  assert.deepEqual(collections, []);
+  await clock.advance(20_000);
+  assert.deepEqual(collections, [20_000]);
+  unusedBytes = 60 * MiB;
+  await clock.advance(60_000); // Not again before a minute has passed.
+  assert.deepEqual(collections, [20_000, 80_000]);
+  unusedBytes = 60 * MiB;
+  cancel();
+  await clock.advance(600_000);
+  assert.deepEqual(collections, [20_000, 80_000]);
+});
+
+test('this process can be collected', async () => {
+  const gone = new WeakRef({ garbage: true });
+  const memory = thisProcess();
+  assert.ok(memory.cpuMs() > 0);
+  await createNodeClock().yield(); // A WeakRef holds its object for the running turn.
+  memory.collect();
+  assert.equal(gone.deref(), undefined);
+});

@@ -1,0 +1,65 @@
+/** Arithmetic on lists of quantities by resource name. Pure. Upstream: apiserver/pkg/quota/v1/resources.go. */
+import type { Container, PodSpec } from '../../api/gen/core-v1.ts';
+import { addQuantities, compareQuantities, isZeroQuantity, subtractQuantities } from '../../api/quantity.ts';
+
+/** Quantities by resource name. */
+export type Quantities = Readonly<Record<string, string>>;
+
+/** The sum, by name. */
+export function addLists(a: Quantities, b: Quantities): Record<string, string> {
+  const sum: Record<string, string> = { ...a };
+  for (const [name, quantity] of Object.entries(b))
+    sum[name] = Object.hasOwn(sum, name) ? addQuantities(sum[name] ?? '0', quantity) : quantity;
+  return sum;
+}
+
+/** The difference, by name of `a` and `b`. */
+export function subtractLists(a: Quantities, b: Quantities): Record<string, string> {
+  const difference: Record<string, string> = { ...a };
+  for (const [name, quantity] of Object.entries(b))
+    difference[name] = subtractQuantities(difference[name] ?? '0', quantity);
+  return difference;
+}
+
+/** The larger of each, by name. */
+export function maxLists(a: Quantities, b: Quantities): Record<string, string> {
+  const most: Record<string, string> = { ...a };
+  for (const [name, quantity] of Object.entries(b))
+    if (!Object.hasOwn(most, name) || compareQuantities(most[name] ?? '0', quantity) < 0) most[name] = quantity;
+  return most;
+}
+
+/** Only these names. */
+export function maskList(list: Quantities, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.filter((name) => Object.hasOwn(list, name)).map((name) => [name, list[name] ?? '0']));
+}
+
+/** `a=1,b=2`, by name. */
+export function formatList(list: Quantities): string {
+  return Object.keys(list)
+    .sort()
+    .map((name) => `${name}=${list[name]}`)
+    .join(',');
+}
+
+/** What a pod asks for or is limited to in all, by resource. Upstream: component-helpers/resource PodRequests, PodLimits. */
+export function podTotals(spec: PodSpec, kind: 'requests' | 'limits'): Record<string, string> {
+  const of = (container: Container): Quantities => container.resources?.[kind] ?? {};
+  let total: Record<string, string> = {};
+  for (const container of spec.containers) total = addLists(total, of(container));
+  let sidecars: Record<string, string> = {};
+  let largestInit: Record<string, string> = {};
+  for (const container of spec.initContainers ?? []) {
+    if (container.restartPolicy === 'Always') {
+      total = addLists(total, of(container));
+      sidecars = addLists(sidecars, of(container));
+      largestInit = maxLists(largestInit, sidecars);
+    } else largestInit = maxLists(largestInit, addLists(of(container), sidecars));
+  }
+  total = { ...maxLists(total, largestInit), ...spec.resources?.[kind] };
+  for (const [name, quantity] of Object.entries(spec.overhead ?? {})) {
+    // Overhead is no limit where there is none.
+    if (kind === 'requests' || !isZeroQuantity(total[name])) total[name] = addQuantities(total[name] ?? '0', quantity);
+  }
+  return total;
+}

@@ -1,0 +1,53 @@
+/**
+ * Deletes certificate requests that have served: an hour after they were issued, denied or failed, a day after they were made
+ * and never judged. Upstream: pkg/controller/certificates/cleaner.
+ */
+import { CertificateSigningRequests } from '../../api/gen/resources.ts';
+import { isReason } from '../../api/status-error.ts';
+import { parseTime } from '../../api/time.ts';
+import type { CertificateSigningRequest } from '../../api/gen/certificates-v1.ts';
+import { informerList, runPeriodically, type Controller, type ControllerDeps } from '../controller.ts';
+
+const ACCOUNT = 'certificate-controller';
+const NAME = 'certificatesigningrequest-cleaner-controller';
+const PERIOD_MS = 60 * 60_000;
+const JUDGED_MS = 60 * 60_000;
+const PENDING_MS = 24 * 60 * 60_000;
+
+/** Whether the request may go. */
+export function isOld({ metadata, status }: CertificateSigningRequest, nowMs: number): boolean {
+  const conditions = status?.conditions ?? [];
+  const issued = (status?.certificate ?? '') !== '';
+  if (nowMs - parseTime(metadata.creationTimestamp) > PENDING_MS && !issued) return true;
+  return conditions.some(({ type, lastUpdateTime }) => {
+    const counts = type === 'Denied' || type === 'Failed' || (type === 'Approved' && issued);
+    return counts && nowMs - parseTime(lastUpdateTime) > JUDGED_MS;
+  });
+}
+
+/** Makes the controller. */
+export function createCsrCleanerController(deps: ControllerDeps): Controller {
+  const client = deps.clientFor(ACCOUNT).resource(CertificateSigningRequests);
+  const requests = deps.informers.informer(CertificateSigningRequests);
+  async function round(signal: AbortSignal): Promise<void> {
+    for (const csr of requests.list()) {
+      if (!isOld(csr, deps.platform.clock.nowMs())) continue;
+      try {
+        await client.delete({ name: csr.metadata.name ?? '' }, { signal });
+      } catch (error) {
+        if (!isReason(error, 'NotFound')) throw error;
+      }
+    }
+  }
+  return {
+    name: NAME,
+    async start(signal) {
+      try {
+        await Promise.all(informerList(requests).map((informer) => informer.waitForSync(signal)));
+      } catch {
+        return; // Aborted before the cache was filled.
+      }
+      await runPeriodically(deps, { name: NAME, periodMs: PERIOD_MS, round }, signal);
+    },
+  };
+}

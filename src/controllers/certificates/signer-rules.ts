@@ -1,0 +1,79 @@
+/** What the built-in signers put their name to. Pure. Upstream: apis/certificates/v1/helpers.go, certificates/signer. */
+import type { CertificateSigningRequest } from '../../api/gen/certificates-v1.ts';
+import type { ParsedRequest } from '../../component-helpers/pki/certificates.ts';
+
+/** The signers of this controller manager. */
+export const KUBELET_CLIENT = 'kubernetes.io/kube-apiserver-client-kubelet';
+const KUBELET_SERVING = 'kubernetes.io/kubelet-serving';
+const API_CLIENT = 'kubernetes.io/kube-apiserver-client';
+const LEGACY_UNKNOWN = 'kubernetes.io/legacy-unknown';
+export const BUILT_IN_SIGNERS: readonly string[] = [KUBELET_CLIENT, KUBELET_SERVING, API_CLIENT, LEGACY_UNKNOWN];
+
+const KEY_USAGES = ['digital signature', 'key encipherment'];
+
+/** Why a signer refuses, as upstream's text; undefined when it signs. */
+export function signerProblem(csr: CertificateSigningRequest, request: ParsedRequest): string | undefined {
+  const { signerName, usages = [] } = csr.spec;
+  switch (signerName) {
+    case KUBELET_CLIENT:
+      return kubeletProblem(request, usages, 'client auth') ?? clientNamesProblem(request);
+    case KUBELET_SERVING:
+      return kubeletProblem(request, usages, 'server auth') ?? servingNamesProblem(request);
+    case API_CLIENT:
+      return clientProblem(usages);
+    default:
+      return undefined;
+  }
+}
+
+function kubeletProblem(request: ParsedRequest, usages: readonly string[], needed: string): string | undefined {
+  if (request.organizations.length !== 1 || request.organizations[0] !== 'system:nodes')
+    return 'subject organization is not system:nodes';
+  if (!request.commonName.startsWith('system:node:')) return 'subject common name does not begin with system:node:';
+  const allowed = [...KEY_USAGES, needed];
+  if (
+    !usages.includes('digital signature') ||
+    !usages.includes(needed) ||
+    usages.some((usage) => !allowed.includes(usage))
+  )
+    return `usages did not match [digital signature, key encherment (optional), ${needed}]`;
+  return undefined;
+}
+
+function clientNamesProblem({ dnsNames, emailAddresses, ipAddresses, uris }: ParsedRequest): string | undefined {
+  if (dnsNames.length > 0) return 'DNS subjectAltNames are not allowed';
+  if (emailAddresses.length > 0) return 'Email subjectAltNames are not allowed';
+  if (ipAddresses.length > 0) return 'IP subjectAltNames are not allowed';
+  return uris.length > 0 ? 'URI subjectAltNames are not allowed' : undefined;
+}
+
+function servingNamesProblem({ dnsNames, emailAddresses, ipAddresses, uris }: ParsedRequest): string | undefined {
+  if (dnsNames.length + ipAddresses.length === 0) return 'DNS or IP subjectAltName is required';
+  if (emailAddresses.length > 0) return 'Email subjectAltNames are not allowed';
+  return uris.length > 0 ? 'URI subjectAltNames are not allowed' : undefined;
+}
+
+function clientProblem(usages: readonly string[]): string | undefined {
+  const allowed = [...KEY_USAGES, 'client auth'];
+  if (!usages.includes('client auth') || usages.some((usage) => !allowed.includes(usage)))
+    return 'invalid usages for client certificate: only digital signature, key encipherment and client auth are allowed, and client auth is required';
+  return undefined;
+}
+
+/** The extended usages of the certificate. */
+export function extendedUsages({ spec }: CertificateSigningRequest): ('server' | 'client')[] {
+  const usages: ('server' | 'client')[] = [];
+  if (spec.usages?.includes('server auth') === true) usages.push('server');
+  if (spec.usages?.includes('client auth') === true) usages.push('client');
+  return usages;
+}
+
+/** Whether the request is approved and not denied. */
+export function isApproved(csr: CertificateSigningRequest): boolean {
+  return hasCondition(csr, 'Approved') && !hasCondition(csr, 'Denied');
+}
+
+/** Whether the condition is there and true. */
+export function hasCondition(csr: CertificateSigningRequest, type: string): boolean {
+  return csr.status?.conditions?.some((condition) => condition.type === type && condition.status === 'True') === true;
+}

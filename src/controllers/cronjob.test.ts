@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { formatTime, parseTime } from '../api/time.ts';
+import { CronJobs, Jobs } from '../api/gen/resources.ts';
+import type { CronJob, Job } from '../api/gen/batch-v1.ts';
+import { createCronJobController } from './cronjob/cronjob-controller.ts';
+import { formatRfc1123 } from './cronjob/cron-jobs.ts';
+import { mostRecentDue, parseSchedule } from './cronjob/schedule.ts';
+import { createGarbageCollector } from './garbage-collector/garbage-collector.ts';
+import { createJobController } from './job/job-controller.ts';
+import { startServerHarness, type ServerHarness } from './server-harness-fixture.ts';
+import { createTtlAfterFinishedController } from './ttl-after-finished/ttl-after-finished-controller.ts';
+
+const jobTemplate = {
+  spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } } },
+};
+async function start(spec: Partial<CronJob['spec']> = {}): Promise<ServerHarness> {
+  const h = await startServerHarness([
+    createCronJobController,
+    createJobController,
+    createTtlAfterFinishedController,
+    createGarbageCollector,
+  ]);
+  await h.create(CronJobs, { metadata: { name: 'tick' }, spec: { schedule: '*/10 * * * *', jobTemplate, ...spec } });
+  return h;
+}
+const cronJob = (h: ServerHarness): Promise<CronJob> => h.get(CronJobs, 'default/tick');
+const jobs = async (h: ServerHarness): Promise<string[]> =>
+  (await h.list(Jobs)).map((job) => job.metadata.name ?? '').sort();
+const MINUTES = 60_000;
+const coarse = { stepMs: MINUTES };
+const nameAt = (text: string): string => `tick-${parseTime(text) / MINUTES}`;
+async function succeed(h: ServerHarness): Promise<void> {
+  for (const pod of await h.pods()) await h.finish(pod, 'Succeeded');
+  await h.run(200);
+}
+
+describe('cronjob', () => {
+  it('starts a job at each time, named after it, and keeps as many ended ones as asked', async () => {
+    const h = await start({ successfulJobsHistoryLimit: 2 });
+    await h.run(9 * MINUTES, coarse);
+    assert.deepEqual(await jobs(h), []);
+    await h.run(2 * MINUTES, coarse);
+    assert.deepEqual(await jobs(h), [nameAt('2026-01-01T00:10:00Z')]);
+    const { status } = await cronJob(h);
+    assert.deepEqual([status?.active?.length, status?.lastScheduleTime], [1, '2026-01-01T00:10:00Z']);
+    const [job] = await h.list(Jobs);
+    assert.equal(
+      job?.metadata.annotations?.['batch.kubernetes.io/cronjob-scheduled-timestamp'],
+      '2026-01-01T00:10:00Z',
+    );
+    await succeed(h);
+    assert.equal((await cronJob(h)).status?.active, undefined);
+    assert.ok((await cronJob(h)).status?.lastSuccessfulTime);
+    for (let i = 0; i < 3; i++) {
+      await h.run(10 * MINUTES, coarse);
+      await succeed(h);
+    }
+    assert.deepEqual(await jobs(h), [nameAt('2026-01-01T00:30:00Z'), nameAt('2026-01-01T00:40:00Z')]);
+    const events = await h.events();
+    for (const event of [
+      `Normal SuccessfulCreate Created job ${job?.metadata.name}`,
+      `Normal SawCompletedJob Saw completed job: ${job?.metadata.name}, condition: Complete`,
+      `Normal SuccessfulDelete Deleted job ${job?.metadata.name}`,
+    ])
+      assert.ok(events.includes(event), event);
+    await h.stop();
+  });
+
+  for (const [policy, expected] of [
+    ['Allow', ['00:10', '00:20']],
+    ['Forbid', ['00:10']],
+    ['Replace', ['00:20']],
+  ] as const) {
+    it(`concurrencyPolicy ${policy}`, async () => {
+      const h = await start({ concurrencyPolicy: policy });
+      await h.run(21 * MINUTES, coarse);
+      assert.deepEqual(
+        await jobs(h),
+        expected.map((time) => nameAt(`2026-01-01T${time}:00Z`)),
+      );
+      assert.equal((await cronJob(h)).status?.active?.length, expected.length);
+      await h.stop();
+    });
+  }
+
+  it('does nothing while suspended, and afterwards runs only the latest missed time', async () => {
+    const h = await start({ suspend: true });
+    await h.run(35 * MINUTES, coarse);
+    assert.deepEqual(await jobs(h), []);
+    await h.update<CronJob>(CronJobs, 'default/tick', (draft) => void (draft.spec.suspend = false));
+    await h.run(200);
+    assert.deepEqual(await jobs(h), [nameAt('2026-01-01T00:30:00Z')]);
+    await h.stop();
+  });
+
+  it('does not run times past their deadline', async () => {
+    const h = await start({ suspend: true, startingDeadlineSeconds: 60 });
+    await h.run(35 * MINUTES, coarse);
+    await h.update<CronJob>(CronJobs, 'default/tick', (draft) => void (draft.spec.suspend = false));
+    await h.run(4 * MINUTES, coarse);
+    assert.deepEqual(await jobs(h), []);
+    await h.run(2 * MINUTES, coarse);
+    assert.deepEqual(await jobs(h), [nameAt('2026-01-01T00:40:00Z')]);
+    await h.stop();
+  });
+
+  it('warns of more than 100 missed times and goes on', async () => {
+    const h = await start({ suspend: true, schedule: '* * * * *' });
+    await h.clock.advance(1000 * MINUTES);
+    await h.update<CronJob>(CronJobs, 'default/tick', (draft) => void (draft.spec.suspend = false));
+    await h.run(200);
+    assert.deepEqual(await jobs(h), [nameAt('2026-01-01T16:40:00Z')]);
+    assert.ok(
+      (await h.events()).includes(
+        'Warning TooManyMissedTimes too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew',
+      ),
+    );
+    await h.stop();
+  });
+
+  const due: [schedule: string, zone: string | undefined, earliest: string, now: string, latest: string | undefined][] =
+    [
+      ['0 * * * *', undefined, '2026-01-01T00:30:00Z', '2026-01-01T00:59:59Z', undefined],
+      ['0 * * * *', undefined, '2026-01-01T00:30:00Z', '2026-01-01T01:00:00Z', '2026-01-01T01:00:00Z'],
+      ['0 * * * *', undefined, '2026-01-01T00:30:00Z', '2026-01-02T00:30:00Z', '2026-01-02T00:00:00Z'],
+      ['0 9 * * *', 'Asia/Tokyo', '2026-01-01T12:00:00Z', '2026-01-02T12:00:00Z', '2026-01-02T00:00:00Z'],
+      ['0 9 * * *', 'America/New_York', '2026-07-01T00:00:00Z', '2026-07-01T23:00:00Z', '2026-07-01T13:00:00Z'],
+      ['@every 90s', undefined, '2026-01-01T00:00:00Z', '2026-01-01T00:03:10Z', '2026-01-01T00:03:00Z'],
+      ['@hourly', undefined, '2026-01-01T00:30:00Z', '2026-01-01T01:10:00Z', '2026-01-01T01:00:00Z'],
+      ['0 0 31 2 *', undefined, '2026-01-01T00:00:00Z', '2027-01-01T00:00:00Z', undefined],
+      ['0 0 1 * *', undefined, '2000-01-01T00:00:00Z', '2026-05-05T00:00:00Z', '2026-05-01T00:00:00Z'],
+    ];
+  for (const [schedule, zone, earliest, now, latest] of due) {
+    it(`${schedule} in ${zone ?? 'UTC'} after ${earliest} at ${now}`, () => {
+      const { latestMs } = mostRecentDue(parseSchedule(schedule, zone), parseTime(earliest), parseTime(now));
+      assert.equal(latestMs === undefined ? undefined : formatTime(latestMs), latest);
+    });
+  }
+
+  it('writes times as Go does', () =>
+    assert.equal(formatRfc1123(parseTime('2026-03-08T07:05:09Z')), 'Sun, 08 Mar 2026 07:05:09 +0000'));
+});
+
+describe('ttl after finished', () => {
+  it('deletes a finished job, and its pods with it, when its time is over', async () => {
+    const h = await startServerHarness([createJobController, createTtlAfterFinishedController, createGarbageCollector]);
+    const spec = { ...jobTemplate.spec, ttlSecondsAfterFinished: 60 };
+    await h.create<Job>(Jobs, { metadata: { name: 'j' }, spec });
+    await h.run(300);
+    await succeed(h);
+    await h.run(58_000, { stepMs: 1000 });
+    assert.deepEqual(await jobs(h), ['j']);
+    await h.run(4000, { stepMs: 500 });
+    assert.deepEqual(await jobs(h), []);
+    assert.deepEqual(await h.pods(), []);
+    await h.stop();
+  });
+});

@@ -1,0 +1,97 @@
+/** What a cron job's jobs are called and contain, and which old ones go. Pure. Upstream: cronjob/utils.go. */
+import { CronJobs, Jobs } from '../../api/gen/resources.ts';
+import { apiVersionOf } from '../../api/resource-info.ts';
+import { formatTime } from '../../api/time.ts';
+import type { CronJob, Job } from '../../api/gen/batch-v1.ts';
+import type { ObjectReference } from '../../api/gen/core-v1.ts';
+import { newControllerReference } from '../../component-helpers/owner-references.ts';
+
+const SCHEDULED = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
+
+/** Name of the job of a time: the same for everybody, so that no run is started twice. */
+export function jobName(cronJob: CronJob, scheduledMs: number): string {
+  return `${cronJob.metadata.name ?? ''}-${Math.floor(scheduledMs / 60_000)}`;
+}
+
+/** The job of a time. */
+export function jobFor(cronJob: CronJob, scheduledMs: number): Job {
+  const { metadata = {}, spec } = cronJob.spec.jobTemplate;
+  return {
+    apiVersion: apiVersionOf(Jobs),
+    kind: Jobs.kind,
+    metadata: {
+      namespace: cronJob.metadata.namespace ?? '',
+      name: jobName(cronJob, scheduledMs),
+      labels: { ...metadata.labels },
+      annotations: { ...metadata.annotations, [SCHEDULED]: zonedTime(scheduledMs, cronJob.spec.timeZone) },
+      ownerReferences: [newControllerReference(cronJob, CronJobs)],
+    },
+    ...(spec === undefined ? {} : { spec }),
+  };
+}
+
+/** RFC 3339 in the zone: `2026-03-08T02:00:00-05:00`. */
+function zonedTime(ms: number, timeZone: string | undefined): string {
+  if (timeZone === undefined) return formatTime(ms);
+  const options = {
+    timeZone,
+    hourCycle: 'h23',
+    timeZoneName: 'longOffset',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  } as const;
+  const parts = Object.fromEntries(
+    new Intl.DateTimeFormat('en', options).formatToParts(ms).map(({ type, value }) => [type, value]),
+  );
+  const offset = parts['timeZoneName'] === 'GMT' ? 'Z' : (parts['timeZoneName'] ?? '').replace('GMT', '');
+  return `${parts['year']}-${parts['month']}-${parts['day']}T${parts['hour']}:${parts['minute']}:${parts['second']}${offset}`;
+}
+
+/** A reference for the list of active jobs. */
+export function referenceTo(job: Job): ObjectReference {
+  const { namespace = '', name = '', uid = '', resourceVersion = '' } = job.metadata;
+  return { apiVersion: apiVersionOf(Jobs), kind: Jobs.kind, namespace, name, uid, resourceVersion };
+}
+
+/** Complete, Failed, or undefined while it runs. */
+export function finishedAs(job: Job): 'Complete' | 'Failed' | undefined {
+  const found = job.status?.conditions?.find(
+    (c) => (c.type === 'Complete' || c.type === 'Failed') && c.status === 'True',
+  );
+  return found?.type as 'Complete' | 'Failed' | undefined;
+}
+
+/** Ended jobs beyond the history limits, oldest first. */
+export function jobsBeyondHistory(cronJob: CronJob, jobs: readonly Job[]): Job[] {
+  const { successfulJobsHistoryLimit: good, failedJobsHistoryLimit: bad } = cronJob.spec;
+  const started = (job: Job): string => job.status?.startTime ?? '';
+  const beyond = (kind: string, limit: number | undefined): Job[] => {
+    if (limit === undefined) return [];
+    const ended = jobs.filter((job) => finishedAs(job) === kind);
+    const oldestFirst = ended.toSorted((a, b) =>
+      started(a) === started(b)
+        ? (a.metadata.name ?? '') < (b.metadata.name ?? '')
+          ? -1
+          : 1
+        : started(a) < started(b)
+          ? -1
+          : 1,
+    );
+    return oldestFirst.slice(0, Math.max(0, ended.length - limit));
+  };
+  return [...beyond('Complete', good), ...beyond('Failed', bad)];
+}
+
+const DAYS = ['Thu', 'Fri', 'Sat', 'Sun', 'Mon', 'Tue', 'Wed'];
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** `Thu, 01 Jan 2026 00:00:00 +0000`, as Go's RFC1123Z in UTC. */
+export function formatRfc1123(ms: number): string {
+  const [date = '', time = ''] = formatTime(ms).split('T');
+  const [year, month, day] = date.split('-');
+  return `${DAYS[Math.floor(ms / 86_400_000) % 7]}, ${day} ${MONTHS[Number(month) - 1]} ${year} ${time.slice(0, 8)} +0000`;
+}

@@ -1,0 +1,266 @@
+/**
+ * Starts jobs on schedule. Upstream: pkg/controller/cronjob (v2).
+ *
+ * Watches: CronJobs and Jobs. Writes alone: CronJob status, creation and deletion of the jobs it controls.
+ */
+import { CronJobs, Jobs } from '../../api/gen/resources.ts';
+import { isReason } from '../../api/status-error.ts';
+import { formatTime, parseTime } from '../../api/time.ts';
+import type { CronJob, CronJobStatus, Job } from '../../api/gen/batch-v1.ts';
+import { keyOfObject, parseKey } from '../../client/object-store.ts';
+import { controllerOf } from '../../component-helpers/owner-references.ts';
+import { equalStatus } from '../../component-helpers/wire-equality.ts';
+import {
+  createKeyedLoop,
+  informerList,
+  isNamespaceTerminating,
+  type Controller,
+  type ControllerDeps,
+} from '../controller.ts';
+import { finishedAs, formatRfc1123, jobFor, jobName, jobsBeyondHistory, referenceTo } from './cron-jobs.ts';
+import { checkTimeZone, mostRecentDue, parseSchedule, type Due, type Schedule } from './schedule.ts';
+
+const ACCOUNT = 'cronjob-controller';
+const WORKERS = 5;
+const JOBS_BY_CRON_JOB = 'cronjob-uid';
+/** So that the clock has passed the time for sure. */
+const AFTER_SCHEDULE_MS = 100;
+
+/** Makes the CronJob controller. */
+export function createCronJobController(deps: ControllerDeps): Controller {
+  const { clock } = deps.platform;
+  const client = deps.clientFor(ACCOUNT);
+  const recorder = deps.recorderFor(ACCOUNT);
+  const cronJobs = deps.informers.informer(CronJobs);
+  const jobs = deps.informers.informer(Jobs);
+  const jobClient = client.resource(Jobs);
+  jobs.addIndex(JOBS_BY_CRON_JOB, (job) => [controllerOf(job)?.uid ?? '']);
+
+  const loop = createKeyedLoop(deps, {
+    name: ACCOUNT,
+    queueName: 'cronjob',
+    workers: WORKERS,
+    informers: informerList(cronJobs, jobs),
+    sync,
+  });
+
+  async function sync(key: string, signal: AbortSignal): Promise<void> {
+    const cronJob = cronJobs.get(parseKey(key));
+    if (cronJob === undefined) return;
+    const owned = jobs.byIndex(JOBS_BY_CRON_JOB, cronJob.metadata.uid ?? '');
+    for (const job of jobsBeyondHistory(cronJob, owned)) await deleteJob(cronJob, job, signal);
+    const status = await followJobs(cronJob, owned, signal);
+    let failure: unknown;
+    if (cronJob.metadata.deletionTimestamp === undefined && cronJob.spec.suspend !== true) {
+      failure = await runDue(cronJob, status, signal).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+    }
+    if (!equalStatus(status, cronJob.status))
+      await client.resource(CronJobs).updateStatus({ ...cronJob, status }, { signal });
+    if (failure !== undefined) throw failure;
+  }
+
+  /** The status after looking at the jobs there are. */
+  async function followJobs(cronJob: CronJob, owned: readonly Job[], signal: AbortSignal): Promise<CronJobStatus> {
+    const status: CronJobStatus = { ...cronJob.status };
+    let active = status.active ?? [];
+    for (const job of owned) {
+      const { name = '', uid = '' } = job.metadata;
+      const listed = active.some((reference) => reference.uid === uid);
+      const ended = finishedAs(job);
+      if (!listed && ended === undefined)
+        recorder.event(
+          cronJob,
+          'Warning',
+          'UnexpectedJob',
+          `Saw a job that the controller did not create or forgot: ${name}`,
+        );
+      if (listed && ended !== undefined) {
+        active = active.filter((reference) => reference.uid !== uid);
+        recorder.event(cronJob, 'Normal', 'SawCompletedJob', `Saw completed job: ${name}, condition: ${ended}`);
+      }
+      const completed = job.status?.completionTime;
+      if (ended === 'Complete' && completed !== undefined && completed > (status.lastSuccessfulTime ?? ''))
+        status.lastSuccessfulTime = completed;
+    }
+    for (const reference of active) {
+      if (
+        owned.some((job) => job.metadata.uid === reference.uid) ||
+        (await exists(cronJob, reference.name ?? '', signal))
+      )
+        continue;
+      recorder.event(cronJob, 'Normal', 'MissingJob', `Active job went missing: ${reference.name}`);
+      active = active.filter((other) => other !== reference);
+    }
+    return { ...status, active };
+  }
+
+  /** Asks the server: the cache may be behind what was just created. */
+  async function exists(cronJob: CronJob, name: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      await jobClient.get({ namespace: cronJob.metadata.namespace ?? '', name }, { signal });
+      return true;
+    } catch (error) {
+      if (isReason(error, 'NotFound')) return false;
+      throw error;
+    }
+  }
+
+  /** Starts what is due, changing `status`, and looks again at the next time. */
+  async function runDue(cronJob: CronJob, status: CronJobStatus, signal: AbortSignal): Promise<void> {
+    const schedule = scheduleOf(cronJob);
+    if (schedule === undefined) return;
+    const due = dueOf(cronJob, schedule);
+    if (due === undefined) return;
+    if (due.latestMs !== undefined) await start(cronJob, { status, scheduledMs: due.latestMs, signal });
+    const nextMs = schedule.nextMs(due.latestMs ?? clock.nowMs());
+    const wantedMs = nextMs !== undefined && nextMs <= clock.nowMs() ? schedule.nextMs(clock.nowMs()) : nextMs;
+    if (wantedMs !== undefined) loop.queue.addAfter(keyOfObject(cronJob), wantedMs - clock.nowMs() + AFTER_SCHEDULE_MS);
+  }
+
+  function scheduleOf(cronJob: CronJob): Schedule | undefined {
+    const { schedule, timeZone } = cronJob.spec;
+    try {
+      if (timeZone !== undefined) checkTimeZone(timeZone);
+    } catch (error) {
+      recorder.event(
+        cronJob,
+        'Warning',
+        'UnknownTimeZone',
+        `invalid timeZone: ${JSON.stringify(timeZone)}: ${(error as Error).message}`,
+      );
+      return undefined;
+    }
+    try {
+      return parseSchedule(schedule, timeZone);
+    } catch (error) {
+      recorder.event(
+        cronJob,
+        'Warning',
+        'UnparseableSchedule',
+        `unparseable schedule: ${JSON.stringify(schedule)} : ${(error as Error).message}`,
+      );
+      return undefined;
+    }
+  }
+
+  function dueOf(cronJob: CronJob, schedule: Schedule): Due | undefined {
+    const nowMs = clock.nowMs();
+    const sinceMs = parseTime(cronJob.status?.lastScheduleTime ?? cronJob.metadata.creationTimestamp);
+    const deadline = cronJob.spec.startingDeadlineSeconds;
+    const earliestMs = Math.max(
+      Number.isNaN(sinceMs) ? nowMs : sinceMs,
+      deadline === undefined ? -Infinity : nowMs - deadline * 1000,
+    );
+    try {
+      const due = mostRecentDue(schedule, earliestMs, nowMs);
+      if (due.tooMany)
+        recorder.event(
+          cronJob,
+          'Warning',
+          'TooManyMissedTimes',
+          'too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew',
+        );
+      return due;
+    } catch (error) {
+      recorder.event(
+        cronJob,
+        'Warning',
+        'InvalidSchedule',
+        `invalid schedule schedule: ${cronJob.spec.schedule} : ${(error as Error).message}`,
+      );
+      return undefined;
+    }
+  }
+
+  async function start(
+    cronJob: CronJob,
+    run: { readonly status: CronJobStatus; readonly scheduledMs: number; readonly signal: AbortSignal },
+  ): Promise<void> {
+    const { status, scheduledMs, signal } = run;
+    const { concurrencyPolicy, startingDeadlineSeconds } = cronJob.spec;
+    const name = jobName(cronJob, scheduledMs);
+    if (startingDeadlineSeconds !== undefined && scheduledMs + startingDeadlineSeconds * 1000 < clock.nowMs()) {
+      recorder.event(
+        cronJob,
+        'Warning',
+        'MissSchedule',
+        `Missed scheduled time to start a job: ${formatRfc1123(scheduledMs)}`,
+      );
+      return;
+    }
+    const active = status.active ?? [];
+    if (active.some((reference) => reference.name === name) || parseTime(status.lastScheduleTime) === scheduledMs)
+      return;
+    if (concurrencyPolicy === 'Forbid' && active.length > 0) {
+      recorder.event(
+        cronJob,
+        'Normal',
+        'JobAlreadyActive',
+        'Not starting job because prior execution is running and concurrency policy is Forbid',
+      );
+      return;
+    }
+    if (concurrencyPolicy === 'Replace') {
+      for (const reference of active) {
+        const job = await jobClient
+          .get({ namespace: cronJob.metadata.namespace ?? '', name: reference.name ?? '' }, { signal })
+          .catch(ignoreMissing);
+        if (job !== undefined) await deleteJob(cronJob, job, signal);
+        status.active = (status.active ?? []).filter((other) => other !== reference);
+      }
+    }
+    const created = await createJob(cronJob, jobFor(cronJob, scheduledMs), signal);
+    if (created === undefined) return;
+    status.active = [...(status.active ?? []), referenceTo(created)];
+    status.lastScheduleTime = formatTime(scheduledMs);
+  }
+
+  /** Undefined when the namespace is going away, or the job of this time ran and ended already. */
+  async function createJob(cronJob: CronJob, job: Job, signal: AbortSignal): Promise<Job | undefined> {
+    try {
+      const created = await jobClient.create(job, { signal });
+      recorder.event(cronJob, 'Normal', 'SuccessfulCreate', `Created job ${created.metadata.name}`);
+      return created;
+    } catch (error) {
+      if (isNamespaceTerminating(error)) return undefined;
+      if (!isReason(error, 'AlreadyExists')) {
+        recorder.event(cronJob, 'Warning', 'FailedCreate', `Error creating job: ${(error as Error).message}`);
+        throw error;
+      }
+      // Created before, and the status was not written: take it up.
+      const existing = await jobClient.get(
+        { namespace: job.metadata.namespace ?? '', name: job.metadata.name ?? '' },
+        { signal },
+      );
+      return controllerOf(existing)?.uid === cronJob.metadata.uid ? existing : undefined;
+    }
+  }
+
+  async function deleteJob(cronJob: CronJob, job: Job, signal: AbortSignal): Promise<void> {
+    const { namespace = '', name = '' } = job.metadata;
+    try {
+      await jobClient.delete({ namespace, name }, { propagationPolicy: 'Background', signal });
+      recorder.event(cronJob, 'Normal', 'SuccessfulDelete', `Deleted job ${name}`);
+    } catch (error) {
+      if (isReason(error, 'NotFound')) return;
+      recorder.event(cronJob, 'Warning', 'FailedDelete', `Deleted job: ${(error as Error).message}`);
+      throw error;
+    }
+  }
+
+  const enqueue = (cronJob: CronJob): void => loop.queue.add(keyOfObject(cronJob));
+  cronJobs.addHandler({ onAdd: enqueue, onUpdate: (_, cronJob) => enqueue(cronJob), onDelete: enqueue });
+  const enqueueOwner = (job: Job): void => {
+    const owner = controllerOf(job);
+    if (owner?.kind === CronJobs.kind) loop.queue.add(`${job.metadata.namespace ?? ''}/${owner.name}`);
+  };
+  jobs.addHandler({ onAdd: enqueueOwner, onUpdate: (_, job) => enqueueOwner(job), onDelete: enqueueOwner });
+  return loop;
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if (!isReason(error, 'NotFound')) throw error;
+}

@@ -1,0 +1,73 @@
+/**
+ * Schedules of cron jobs: when the next run is, and which one was missed. Pure. Upstream: cronjob/utils.go over robfig/cron.
+ * Differs on purpose: a time of day that a change to summer time skips runs when the clock has jumped, not a day later.
+ */
+import { Cron } from 'croner';
+import { parseDurationMs } from '../../api/duration.ts';
+import { formatTime } from '../../api/time.ts';
+
+/** A schedule in its time zone. */
+export interface Schedule {
+  /** The first time after `afterMs`; undefined when there is none (the 31st of February). */
+  nextMs(afterMs: number): number | undefined;
+}
+
+const EVERY = '@every ';
+
+/** Reads a schedule. Throws what is wrong with it; an unknown time zone shows at {@link checkTimeZone}. */
+export function parseSchedule(text: string, timeZone: string | undefined): Schedule {
+  if (text.startsWith(EVERY)) {
+    const everyMs = parseDurationMs(text.slice(EVERY.length));
+    if (everyMs === undefined) throw new Error(`failed to parse duration ${text}`);
+    const periodMs = Math.max(1000, Math.floor(everyMs / 1000) * 1000);
+    return { nextMs: (afterMs) => Math.floor(afterMs / 1000) * 1000 + periodMs };
+  }
+  const cron = new Cron(text.replaceAll('?', '*'), { paused: true, timezone: timeZone ?? 'Etc/UTC' });
+  return { nextMs: (afterMs) => cron.nextRun(formatTime(afterMs))?.getTime() };
+}
+
+/** Throws for a time zone that is not known. */
+export function checkTimeZone(timeZone: string): void {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone });
+  } catch {
+    throw new Error(`unknown time zone ${timeZone}`);
+  }
+}
+
+/** What was due between `earliestMs` and now. */
+export interface Due {
+  /** The latest due time; undefined when nothing is due yet. */
+  readonly latestMs?: number;
+  /** More than 100 runs were missed. */
+  readonly tooMany: boolean;
+}
+
+const MANY = 100;
+
+/** The latest time due after `earliestMs`, up to and including now. */
+export function mostRecentDue(schedule: Schedule, earliestMs: number, nowMs: number): Due {
+  const firstMs = schedule.nextMs(earliestMs);
+  if (firstMs === undefined || firstMs > nowMs) return { tooMany: false };
+  const secondMs = schedule.nextMs(firstMs);
+  if (secondMs === undefined || secondMs > nowMs) return { latestMs: firstMs, tooMany: false };
+  const periodMs = secondMs - firstMs;
+  if (periodMs < 1000) throw new Error('time difference between two schedules is less than 1 second');
+  const missed = Math.floor((nowMs - firstMs) / periodMs) + 1;
+  // Skips most of a long gap; irregular schedules are searched from a little before its end.
+  let latestMs = firstMs;
+  const searchMs = firstMs + Math.max(0, missed - MANY) * periodMs;
+  for (
+    let next = schedule.nextMs(Math.max(firstMs, backFrom(schedule, searchMs, nowMs) ?? firstMs));
+    next !== undefined && next <= nowMs;
+    next = schedule.nextMs(next)
+  )
+    latestMs = next;
+  return { latestMs, tooMany: missed > MANY };
+}
+
+/** A time from which the search still finds a due time before now. */
+function backFrom(schedule: Schedule, searchMs: number, nowMs: number): number | undefined {
+  const next = schedule.nextMs(searchMs);
+  return next !== undefined && next <= nowMs ? searchMs : undefined;
+}

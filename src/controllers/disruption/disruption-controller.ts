@@ -1,0 +1,131 @@
+/**
+ * Keeps the status of PodDisruptionBudgets, from which evictions are granted. Upstream: pkg/controller/disruption.
+ *
+ * Watches: budgets, pods, the kinds that own pods. Writes alone: budget status, but for the evictions that the API server
+ * notes in it (disruptedPods). Any failure leaves the budget with no disruption allowed.
+ */
+import { PodDisruptionBudgets, Pods } from '../../api/gen/resources.ts';
+import { compileLabelSelector } from '../../api/label-selector.ts';
+import { isReason } from '../../api/status-error.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '../../api/gen/policy-v1.ts';
+import type { Informer } from '../../client/informer.ts';
+import { keyOfObject, parseKey } from '../../client/object-store.ts';
+import { equalStatus } from '../../component-helpers/wire-equality.ts';
+import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
+import { budgetStatus, countHealthy, desiredHealthy, disruptedPods, failSafeStatus, needsScale } from './budget.ts';
+import { expectedScale, SIZED_KINDS, type ScaleDeps } from './expected-scale.ts';
+
+const NAME = 'disruption-controller';
+const RECORDER = 'controllermanager';
+
+/** Makes the controller. */
+export function createDisruptionController(deps: ControllerDeps): Controller {
+  const { clock } = deps.platform;
+  const client = deps.clientFor(NAME);
+  const recorder = deps.recorderFor(RECORDER);
+  const budgets = deps.informers.informer(PodDisruptionBudgets);
+  const pods = deps.informers.informer(Pods);
+  const owners = SIZED_KINDS.map((info) => deps.informers.informer(info as never)) as unknown as ScaleDeps['owners'];
+  const loop = createKeyedLoop(deps, {
+    name: NAME,
+    queueName: 'disruption',
+    workers: 1,
+    informers: informerList(budgets, pods, ...(owners as readonly Informer<never>[])),
+    sync,
+  });
+
+  async function sync(key: string, signal: AbortSignal): Promise<void> {
+    const budget = budgets.get(parseKey(key));
+    if (budget === undefined) return;
+    try {
+      await write(budget, await count(budget, signal), signal);
+    } catch (error) {
+      if (signal.aborted || isReason(error, 'Conflict')) throw error;
+      await write(budget, failSafeStatus(budget, error as Error, clock.nowMs()), signal);
+      throw error;
+    }
+  }
+
+  async function count(budget: PodDisruptionBudget, signal: AbortSignal): Promise<PodDisruptionBudgetStatus> {
+    const selector = compileLabelSelector(budget.spec?.selector);
+    const selected = pods.list(budget.metadata.namespace).filter((pod) => selector.matches(pod.metadata.labels));
+    if (selected.length === 0) recorder.event(budget, 'Normal', 'NoPods', 'No matching pods found');
+    const expected = await expectedPods(budget, selected, signal);
+    const disrupted = disruptedPods(budget, selected, clock.nowMs());
+    for (const pod of disrupted.undeleted)
+      recorder.event(
+        pod,
+        'Warning',
+        'NotDeleted',
+        `Pod was expected by PDB ${keyOfObject(budget)} to be deleted but it wasn't`,
+      );
+    if (disrupted.recheckMs !== undefined) loop.queue.addAfter(keyOfObject(budget), disrupted.recheckMs + 1);
+    const counts = {
+      expected,
+      desired: desiredHealthy(budget, expected),
+      healthy: countHealthy(selected, disrupted),
+      disrupted,
+    };
+    return budgetStatus(budget, counts, clock.nowMs());
+  }
+
+  async function expectedPods(
+    budget: PodDisruptionBudget,
+    selected: readonly Pod[],
+    signal: AbortSignal,
+  ): Promise<number> {
+    if (!needsScale(budget)) return selected.length;
+    try {
+      const { expected, unmanaged } = await expectedScale({ client, owners }, selected, signal);
+      if (unmanaged.length > 0) {
+        const selector = compileLabelSelector(budget.spec?.selector).toString();
+        const advice =
+          'To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.';
+        const message = `Pods selected by this PodDisruptionBudget (selector: ${selector}) were found to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. ${advice}`;
+        recorder.event(budget, 'Warning', 'UnmanagedPods', message);
+      }
+      return expected;
+    } catch (error) {
+      if (!signal.aborted)
+        recorder.event(
+          budget,
+          'Warning',
+          'CalculateExpectedPodCountFailed',
+          `Failed to calculate the number of expected pods: ${(error as Error).message}`,
+        );
+      throw error;
+    }
+  }
+
+  async function write(
+    budget: PodDisruptionBudget,
+    status: PodDisruptionBudgetStatus,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (equalStatus(status, budget.status)) return;
+    try {
+      // Never blindly: the API server may have granted an eviction since the budget was read.
+      await client.resource(PodDisruptionBudgets).updateStatus({ ...budget, status }, { signal });
+    } catch (error) {
+      if (!isReason(error, 'NotFound')) throw error;
+    }
+  }
+
+  const enqueue = (budget: PodDisruptionBudget): void => loop.queue.add(keyOfObject(budget));
+  budgets.addHandler({ onAdd: enqueue, onUpdate: (_, budget) => enqueue(budget) });
+  const enqueueBudgetsOf = (pod: Pod): void => {
+    for (const budget of budgets.list(pod.metadata.namespace)) {
+      if (compileLabelSelector(budget.spec?.selector).matches(pod.metadata.labels)) enqueue(budget);
+    }
+  };
+  pods.addHandler({
+    onAdd: enqueueBudgetsOf,
+    onUpdate(old, pod) {
+      enqueueBudgetsOf(pod);
+      if (old.metadata.labels !== pod.metadata.labels) enqueueBudgetsOf(old);
+    },
+    onDelete: enqueueBudgetsOf,
+  });
+  return loop;
+}

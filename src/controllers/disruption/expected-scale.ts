@@ -1,0 +1,91 @@
+/**
+ * How many pods the owners of some pods want in all. Upstream: disruption.go getExpectedScale and its finders.
+ */
+import { Deployments, ReplicaSets, ReplicationControllers, StatefulSets } from '../../api/gen/resources.ts';
+import type { OwnerReference } from '../../api/gen/meta-v1.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import { apiVersionOf, type ResourceInfo } from '../../api/resource-info.ts';
+import { isReason } from '../../api/status-error.ts';
+import type { Client } from '../../client/client.ts';
+import { discoverResources } from '../../client/discovery.ts';
+import type { Informer } from '../../client/informer.ts';
+import { controllerOf } from '../../component-helpers/owner-references.ts';
+
+type Sized = KubernetesObject & { readonly spec?: { readonly replicas?: number } };
+
+/** Where owners are looked up. */
+export interface ScaleDeps {
+  readonly client: Client;
+  readonly owners: readonly Informer<Sized>[];
+}
+
+/** Kinds whose size the caches tell. */
+export const SIZED_KINDS = [Deployments, ReplicaSets, ReplicationControllers, StatefulSets] as readonly ResourceInfo[];
+
+/** The sum over all owners, each counted once, and the pods without one. Rejects when an owner has no size. */
+export async function expectedScale(
+  deps: ScaleDeps,
+  pods: readonly Pod[],
+  signal: AbortSignal,
+): Promise<{ readonly expected: number; readonly unmanaged: readonly Pod[] }> {
+  const sizes = new Map<string, number>();
+  const direct = new Map<string, string>();
+  const unmanaged: Pod[] = [];
+  for (const pod of pods) {
+    const reference = controllerOf(pod);
+    if (reference === undefined) {
+      unmanaged.push(pod);
+      continue;
+    }
+    if (direct.has(reference.uid)) continue;
+    const found = await sizeOf(deps, pod.metadata.namespace ?? '', { reference, signal });
+    if (found === undefined) throw new Error(`found no controllers for pod ${JSON.stringify(pod.metadata.name)}`);
+    direct.set(reference.uid, found.uid);
+    sizes.set(found.uid, found.size);
+  }
+  return { expected: [...sizes.values()].reduce((sum, size) => sum + size, 0), unmanaged };
+}
+
+interface Wanted {
+  readonly reference: OwnerReference;
+  readonly signal: AbortSignal;
+}
+
+async function sizeOf(
+  deps: ScaleDeps,
+  namespace: string,
+  { reference, signal }: Wanted,
+): Promise<{ uid: string; size: number } | undefined> {
+  const informer = deps.owners.find(
+    ({ info }) => info.kind === reference.kind && apiVersionOf(info) === reference.apiVersion,
+  );
+  if (informer === undefined) return await sizeByScale(deps, namespace, { reference, signal });
+  const owner = informer.get({ namespace, name: reference.name });
+  if (owner?.metadata.uid !== reference.uid) return undefined;
+  const above = controllerOf(owner);
+  // A ReplicaSet of a Deployment: the Deployment says how many there are to be, whatever the rollout is at.
+  if (above?.kind === 'Deployment') return await sizeOf(deps, namespace, { reference: above, signal });
+  return { uid: reference.uid, size: owner.spec?.replicas ?? 1 };
+}
+
+async function sizeByScale(
+  { client }: ScaleDeps,
+  namespace: string,
+  { reference, signal }: Wanted,
+): Promise<{ uid: string; size: number } | undefined> {
+  const { resources } = await discoverResources(client, signal);
+  const info = resources.find((r) => r.kind === reference.kind && apiVersionOf(r) === reference.apiVersion);
+  if (info === undefined || !info.subresources.some((sub) => sub.name === 'scale')) {
+    throw new Error(`${info?.resource ?? reference.kind} does not implement the scale subresource`);
+  }
+  try {
+    const scale = await client
+      .resource(info as ResourceInfo<KubernetesObject>)
+      .getSubresource<Sized>({ namespace, name: reference.name }, 'scale', { signal });
+    return scale.metadata.uid === reference.uid ? { uid: reference.uid, size: scale.spec?.replicas ?? 0 } : undefined;
+  } catch (error) {
+    if (isReason(error, 'NotFound')) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Endpoints, EndpointSlices, Services } from '../api/gen/resources.ts';
+import type { Endpoints as EndpointsObject, Service } from '../api/gen/core-v1.ts';
+import { createEndpointSliceMirroringController } from './endpointslice-mirroring/endpointslice-mirroring-controller.ts';
+import { startServerHarness, type ServerHarness } from './server-harness-fixture.ts';
+
+async function start(endpoints: object = {}, service: object = {}): Promise<ServerHarness> {
+  const h = await startServerHarness([createEndpointSliceMirroringController]);
+  await h.create(Services, { metadata: { name: 'db' }, spec: { ports: [{ port: 5432 }], ...service } });
+  const subsets = [
+    {
+      addresses: [{ ip: '192.0.2.1' }, { ip: '2001:db8::1' }],
+      notReadyAddresses: [{ ip: '192.0.2.2' }],
+      ports: [{ name: '', port: 5432 }],
+    },
+  ];
+  await h.create(Endpoints, { metadata: { name: 'db', labels: { team: 'x' } }, subsets, ...endpoints });
+  await h.clock.advance(1000);
+  return h;
+}
+const mirrors = async (h: ServerHarness) =>
+  (await h.list(EndpointSlices)).filter((slice) => slice.metadata.name !== 'kubernetes');
+const content = async (h: ServerHarness) =>
+  (await mirrors(h))
+    .map((slice) => [
+      slice.addressType,
+      slice.ports?.[0]?.port,
+      slice.endpoints?.map((e) => `${e.addresses[0]} ${e.conditions?.ready}`),
+    ])
+    .sort();
+
+describe('endpoint slice mirroring', () => {
+  it('mirrors what was written by hand, by address family, and follows it', async () => {
+    const h = await start();
+    assert.deepEqual(await content(h), [
+      ['IPv4', 5432, ['192.0.2.1 true', '192.0.2.2 false']],
+      ['IPv6', 5432, ['2001:db8::1 true']],
+    ]);
+    const [slice] = await mirrors(h);
+    assert.deepEqual(slice?.metadata.labels, {
+      team: 'x',
+      'kubernetes.io/service-name': 'db',
+      'endpointslice.kubernetes.io/managed-by': 'endpointslicemirroring-controller.k8s.io',
+    });
+    assert.deepEqual(
+      [slice?.metadata.ownerReferences?.[0]?.kind, slice?.metadata.ownerReferences?.[0]?.name],
+      ['Endpoints', 'db'],
+    );
+    await h.update<EndpointsObject>(
+      Endpoints,
+      'default/db',
+      (draft) => void (draft.subsets = [{ addresses: [{ ip: '192.0.2.9' }], ports: [{ name: '', port: 5432 }] }]),
+    );
+    await h.clock.advance(1000);
+    assert.deepEqual(await content(h), [['IPv4', 5432, ['192.0.2.9 true']]]);
+    const before = h.writes();
+    await h.clock.advance(3_600_000);
+    assert.equal(h.writes(), before, 'writes nothing more once settled');
+    await h.remove(Endpoints, 'default/db');
+    await h.clock.advance(1000);
+    assert.deepEqual(await content(h), []);
+    await h.stop();
+  });
+
+  const skipped: [what: string, endpoints: object, service: object][] = [
+    ['of services with a selector', {}, { selector: { a: 'b' } }],
+    ['that say so', { metadata: { name: 'db', labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } } }, {}],
+    [
+      'of leader elections',
+      { metadata: { name: 'db', annotations: { 'control-plane.alpha.kubernetes.io/leader': '{}' } } },
+      {},
+    ],
+  ];
+  for (const [what, endpoints, service] of skipped) {
+    it(`leaves endpoints alone ${what}`, async () => {
+      const h = await start(endpoints, service);
+      assert.deepEqual(await content(h), []);
+      await h.stop();
+    });
+  }
+
+  it('stops when the service gets a selector', async () => {
+    const h = await start();
+    await h.update<Service>(Services, 'default/db', (draft) => void (draft.spec!.selector = { a: 'b' }));
+    await h.clock.advance(1000);
+    assert.deepEqual(await content(h), []);
+    await h.stop();
+  });
+});

@@ -1,0 +1,96 @@
+/**
+ * Mirrors Endpoints that people write by hand, for services without selector, into EndpointSlices. Upstream:
+ * pkg/controller/endpointslicemirroring.
+ *
+ * Watches: Endpoints, Services, its EndpointSlices. Writes alone: slices managed by endpointslicemirroring-controller.k8s.io.
+ */
+import { Endpoints as EndpointsInfo, EndpointSlices, Services } from '../../api/gen/resources.ts';
+import { isReason } from '../../api/status-error.ts';
+import type { Endpoints } from '../../api/gen/core-v1.ts';
+import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
+import { keyOfObject, parseKey } from '../../client/object-store.ts';
+import {
+  createKeyedLoop,
+  informerList,
+  isNamespaceTerminating,
+  type Controller,
+  type ControllerDeps,
+} from '../controller.ts';
+import { MANAGED_BY_LABEL, MANAGER, planMirror, SERVICE_NAME_LABEL } from './mirror-plan.ts';
+
+const ACCOUNT = 'endpointslicemirroring-controller';
+const NAME = 'endpointslice-mirroring-controller';
+const WORKERS = 5;
+const SKIP_LABEL = 'endpointslice.kubernetes.io/skip-mirror';
+const LEADER_ANNOTATION = 'control-plane.alpha.kubernetes.io/leader';
+const MIRRORS_BY_SERVICE = 'mirrors-by-service';
+
+/** Whether the object asks to be left alone. */
+function isSkipped({ metadata }: Endpoints): boolean {
+  return metadata.labels?.[SKIP_LABEL] === 'true' || metadata.annotations?.[LEADER_ANNOTATION] !== undefined;
+}
+
+/** Makes the controller. */
+export function createEndpointSliceMirroringController(deps: ControllerDeps): Controller {
+  const client = deps.clientFor(ACCOUNT).resource(EndpointSlices);
+  const recorder = deps.recorderFor(NAME);
+  const endpoints = deps.informers.informer(EndpointsInfo);
+  const services = deps.informers.informer(Services);
+  const slices = deps.informers.informer(EndpointSlices);
+  const serviceOf = ({ metadata: { namespace = '', labels = {} } }: EndpointSlice): string =>
+    `${namespace}/${labels[SERVICE_NAME_LABEL] ?? ''}`;
+  const isMirror = (slice: EndpointSlice): boolean => slice.metadata.labels?.[MANAGED_BY_LABEL] === MANAGER;
+  slices.addIndex(MIRRORS_BY_SERVICE, (slice) => (isMirror(slice) ? [serviceOf(slice)] : []));
+  const loop = createKeyedLoop(deps, {
+    name: NAME,
+    queueName: 'endpoint_slice_mirroring',
+    workers: WORKERS,
+    informers: informerList(endpoints, services, slices),
+    sync,
+  });
+
+  async function sync(key: string, signal: AbortSignal): Promise<void> {
+    const source = endpoints.get(parseKey(key));
+    const service = services.get(parseKey(key));
+    const existing = slices.byIndex(MIRRORS_BY_SERVICE, key);
+    const mirrors =
+      source !== undefined && !isSkipped(source) && service !== undefined && service.spec?.selector === undefined;
+    if (!mirrors) {
+      for (const slice of existing) await remove(slice, signal);
+      return;
+    }
+    const plan = planMirror(source, existing);
+    if (plan.skipped > 0)
+      recorder.event(
+        source,
+        'Warning',
+        'TooManyAddressesToMirror',
+        `A max of 1000 addresses can be mirrored to EndpointSlices per Endpoints subset. ${plan.skipped} addresses were skipped`,
+      );
+    try {
+      let newest = '';
+      for (const slice of plan.create) newest = (await client.create(slice, { signal })).metadata.resourceVersion ?? '';
+      for (const slice of plan.update) newest = (await client.update(slice, { signal })).metadata.resourceVersion ?? '';
+      for (const slice of plan.remove) await remove(slice, signal);
+      // The names are the server's: without seeing its own slices the next sync would make them again.
+      if (newest !== '') await slices.waitForRevision(newest, signal);
+    } catch (error) {
+      if (!isNamespaceTerminating(error)) throw error;
+    }
+  }
+
+  async function remove(slice: EndpointSlice, signal: AbortSignal): Promise<void> {
+    try {
+      await client.delete(parseKey(keyOfObject(slice)), { signal });
+    } catch (error) {
+      if (!isReason(error, 'NotFound')) throw error;
+    }
+  }
+
+  const enqueue = (object: Endpoints): void => loop.queue.add(keyOfObject(object));
+  endpoints.addHandler({ onAdd: enqueue, onUpdate: (_, object) => enqueue(object), onDelete: enqueue });
+  services.addHandler({ onAdd: enqueue, onUpdate: (_, service) => enqueue(service), onDelete: enqueue });
+  const enqueueMirror = (slice: EndpointSlice): void => void (isMirror(slice) && loop.queue.add(serviceOf(slice)));
+  slices.addHandler({ onAdd: enqueueMirror, onUpdate: (_, slice) => enqueueMirror(slice), onDelete: enqueueMirror });
+  return loop;
+}

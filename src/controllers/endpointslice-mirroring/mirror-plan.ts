@@ -1,0 +1,115 @@
+/** The slices that mirror one Endpoints object. Pure. Upstream: endpointslicemirroring reconciler.go, utils.go. */
+import { parseIp } from '../../base/cidr.ts';
+import { deepEqual } from '../../base/equal.ts';
+import { stableStringify } from '../../base/stable-json.ts';
+import { Endpoints as EndpointsInfo } from '../../api/gen/resources.ts';
+import type { EndpointAddress, Endpoints, EndpointSubset } from '../../api/gen/core-v1.ts';
+import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/gen/discovery-v1.ts';
+import { newControllerReference } from '../../component-helpers/owner-references.ts';
+
+export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
+export const MANAGED_BY_LABEL = 'endpointslice.kubernetes.io/managed-by';
+export const MANAGER = 'endpointslicemirroring-controller.k8s.io';
+/** At most so many addresses of one subset are mirrored. */
+const MAX_PER_SUBSET = 1000;
+const NOT_COPIED = [
+  'endpoints.kubernetes.io/last-change-trigger-time',
+  'kubectl.kubernetes.io/last-applied-configuration',
+];
+
+/** What to write. */
+export interface MirrorPlan {
+  readonly create: readonly EndpointSlice[];
+  readonly update: readonly EndpointSlice[];
+  readonly remove: readonly EndpointSlice[];
+  /** Addresses left out. */
+  readonly skipped: number;
+}
+
+/** Compares the slices there are with those there should be: one for each set of ports and address family. */
+export function planMirror(endpoints: Endpoints, existing: readonly EndpointSlice[]): MirrorPlan {
+  const wanted = new Map<string, EndpointSlice>();
+  let skipped = 0;
+  for (const subset of endpoints.subsets ?? []) skipped += addSubset(endpoints, subset, wanted);
+  const update: EndpointSlice[] = [];
+  const remove: EndpointSlice[] = [];
+  for (const slice of existing) {
+    const key = keyOf(slice.addressType, slice.ports ?? []);
+    const next = wanted.get(key);
+    wanted.delete(key);
+    if (next === undefined) remove.push(slice);
+    else if (!sameContent(slice, next)) update.push({ ...next, metadata: { ...slice.metadata, ...pick(next) } });
+  }
+  return { create: [...wanted.values()], update, remove, skipped };
+}
+
+function pick({
+  metadata: { labels = {}, annotations = {}, ownerReferences = [] },
+}: EndpointSlice): Pick<EndpointSlice['metadata'], 'labels' | 'annotations' | 'ownerReferences'> {
+  return { labels, annotations, ownerReferences };
+}
+
+function sameContent(a: EndpointSlice, b: EndpointSlice): boolean {
+  const meta = (slice: EndpointSlice) => [slice.metadata.labels ?? {}, slice.metadata.annotations ?? {}];
+  return deepEqual(a.endpoints, b.endpoints) && deepEqual(meta(a), meta(b));
+}
+
+function keyOf(type: string, ports: readonly EndpointPort[]): string {
+  return `${type} ${ports
+    .map((port) => stableStringify(port))
+    .sort()
+    .join()}`;
+}
+
+function addSubset(endpoints: Endpoints, subset: EndpointSubset, wanted: Map<string, EndpointSlice>): number {
+  const ports = (subset.ports ?? []).map(({ name = '', port, protocol = 'TCP', appProtocol }): EndpointPort => ({
+    name,
+    port,
+    protocol,
+    ...(appProtocol === undefined ? {} : { appProtocol }),
+  }));
+  let added = 0;
+  let skipped = 0;
+  const add = (address: EndpointAddress, ready: boolean): void => {
+    const family = parseIp(address.ip)?.family;
+    if (family === undefined) return;
+    if (added >= MAX_PER_SUBSET) return void skipped++;
+    added++;
+    const type = family === 6 ? 'IPv6' : 'IPv4';
+    const key = keyOf(type, ports);
+    const slice = wanted.get(key) ?? newSlice(endpoints, type, ports);
+    (slice.endpoints ??= []).push(toEndpoint(address, ready));
+    wanted.set(key, slice);
+  };
+  for (const address of subset.addresses ?? []) add(address, true);
+  for (const address of subset.notReadyAddresses ?? []) add(address, false);
+  return skipped;
+}
+
+function toEndpoint({ ip, hostname, nodeName, targetRef }: EndpointAddress, ready: boolean): Endpoint {
+  return {
+    addresses: [ip],
+    conditions: { ready },
+    ...(hostname === undefined ? {} : { hostname }),
+    ...(nodeName === undefined ? {} : { nodeName }),
+    ...(targetRef === undefined ? {} : { targetRef }),
+  };
+}
+
+function newSlice(endpoints: Endpoints, addressType: string, ports: EndpointPort[]): EndpointSlice {
+  const { name = '', namespace = '', labels, annotations } = endpoints.metadata;
+  return {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: {
+      namespace,
+      generateName: `${name}-`,
+      labels: { ...labels, [SERVICE_NAME_LABEL]: name, [MANAGED_BY_LABEL]: MANAGER },
+      annotations: Object.fromEntries(Object.entries(annotations ?? {}).filter(([key]) => !NOT_COPIED.includes(key))),
+      ownerReferences: [newControllerReference(endpoints, EndpointsInfo)],
+    },
+    addressType,
+    ports,
+    endpoints: [],
+  };
+}

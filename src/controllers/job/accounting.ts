@@ -1,0 +1,110 @@
+/**
+ * Counting pods that ended, exactly once: first their uids are noted in the status, then their finalizers are taken off,
+ * then the uids become numbers. Whatever is interrupted is picked up where it stood. Pure. Upstream:
+ * trackJobStatusAndRemoveFinalizers.
+ */
+import type { JobStatus } from '../../api/gen/batch-v1.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { completionIndex, formatIndexes, parseIndexes } from './indexes.ts';
+import { matchFailurePolicy } from './policies.ts';
+import type { Verdict } from './verdict.ts';
+import { isFailed, isIndexed, isTracked, lastFailedByIndex, type JobView } from './view.ts';
+
+const MAX_UNCOUNTED = 500;
+
+/** What to write, and whose finalizer may go once it is written. */
+export interface Accounting {
+  readonly status: JobStatus;
+  readonly release: readonly Pod[];
+  /** There is more than fits in one round. */
+  readonly more: boolean;
+}
+
+interface Tally {
+  readonly succeeded: Set<string>;
+  readonly failed: Set<string>;
+  readonly indexes: Set<number>;
+  noted: number;
+}
+
+/** Notes the pods that ended. With a verdict, those that still run count as failed. */
+export function noteEnded(
+  view: JobView,
+  status: JobStatus,
+  context: { readonly verdict: Verdict | undefined; readonly settled: ReadonlySet<string> },
+): Accounting {
+  const { spec, job } = view;
+  const delayed = context.verdict === undefined ? new Set(lastFailedByIndex(view).values()) : new Set<Pod>();
+  const tally: Tally = {
+    succeeded: new Set(status.uncountedTerminatedPods?.succeeded),
+    failed: new Set(status.uncountedTerminatedPods?.failed),
+    indexes: parseIndexes(status.completedIndexes, isIndexed(spec) ? (spec.completions ?? 0) : 0),
+    noted: 0,
+  };
+  const release: Pod[] = [];
+  let more = false;
+  for (const pod of view.pods) {
+    if (!isTracked(pod) || context.settled.has(pod.metadata.uid ?? '') || delayed.has(pod)) continue;
+    const over = isFailed(job, pod) || pod.status?.phase === 'Succeeded' || context.verdict !== undefined;
+    if (!over && job.metadata.deletionTimestamp === undefined) continue;
+    if (tally.noted >= MAX_UNCOUNTED) {
+      more = true;
+      break;
+    }
+    release.push(pod);
+    if (over) note(view, pod, tally);
+  }
+  return { status: withTally(view, status, tally), release, more };
+}
+
+function note(view: JobView, pod: Pod, tally: Tally): void {
+  const { spec } = view;
+  const uid = pod.metadata.uid ?? '';
+  const index = completionIndex(pod);
+  const valid = !isIndexed(spec) || (index !== undefined && index < (spec.completions ?? 0));
+  if (tally.succeeded.has(uid) || tally.failed.has(uid) || !valid) return;
+  if (pod.status?.phase === 'Succeeded') {
+    if (isIndexed(spec)) tally.indexes.add(index as number);
+    else tally.succeeded.add(uid);
+    tally.noted++;
+  } else if (spec.podFailurePolicy === undefined || matchFailurePolicy(spec, pod).counts) {
+    tally.failed.add(uid);
+    tally.noted++;
+  }
+}
+
+function withTally({ spec, failedIndexes }: JobView, status: JobStatus, tally: Tally): JobStatus {
+  const uncountedTerminatedPods = {
+    ...(tally.succeeded.size === 0 ? {} : { succeeded: [...tally.succeeded] }),
+    ...(tally.failed.size === 0 ? {} : { failed: [...tally.failed] }),
+  };
+  if (!isIndexed(spec)) return { ...status, uncountedTerminatedPods };
+  return {
+    ...status,
+    uncountedTerminatedPods,
+    succeeded: tally.indexes.size,
+    completedIndexes: formatIndexes(tally.indexes),
+    ...(spec.backoffLimitPerIndex === undefined ? {} : { failedIndexes: formatIndexes(failedIndexes) }),
+  };
+}
+
+/** Turns noted uids whose pods bear the finalizer no more into numbers. */
+export function countReleased(status: JobStatus, stillTracked: (uid: string) => boolean): JobStatus {
+  const { succeeded = [], failed = [] } = status.uncountedTerminatedPods ?? {};
+  const keep = { succeeded: succeeded.filter(stillTracked), failed: failed.filter(stillTracked) };
+  return {
+    ...status,
+    succeeded: (status.succeeded ?? 0) + succeeded.length - keep.succeeded.length,
+    failed: (status.failed ?? 0) + failed.length - keep.failed.length,
+    uncountedTerminatedPods: {
+      ...(keep.succeeded.length === 0 ? {} : { succeeded: keep.succeeded }),
+      ...(keep.failed.length === 0 ? {} : { failed: keep.failed }),
+    },
+  };
+}
+
+/** Whether everything noted is counted. */
+export function isAllCounted(status: JobStatus): boolean {
+  const { succeeded = [], failed = [] } = status.uncountedTerminatedPods ?? {};
+  return succeeded.length === 0 && failed.length === 0;
+}

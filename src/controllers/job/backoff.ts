@@ -1,0 +1,41 @@
+/**
+ * How long new pods wait after failures. Pure. Upstream: controller/job/backoff_utils.go. Differs on purpose: computed from
+ * the pods that are there instead of from memory, so that a restart forgets nothing.
+ */
+import { parseTime } from '../../api/time.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+
+const FIRST_MS = 10_000;
+const MAX_MS = 10 * 60_000;
+
+/** Milliseconds to wait: doubled for each failure since the last success, counted from the last failure. */
+export function remainingBackoffMs(succeeded: readonly Pod[], failed: readonly Pod[], nowMs: number): number {
+  const lastSuccess = Math.max(-Infinity, ...succeeded.map(finishedAtMs));
+  const since = failed.map(finishedAtMs).filter((ms) => ms > lastSuccess);
+  return since.length === 0 ? 0 : Math.max(0, Math.max(...since) + delayMs(since.length) - nowMs);
+}
+
+/** The delay of an index after so many failures of its own. */
+export function remainingIndexBackoffMs(lastFailed: Pod, failures: number, nowMs: number): number {
+  return failures === 0 ? 0 : Math.max(0, finishedAtMs(lastFailed) + delayMs(failures) - nowMs);
+}
+
+function delayMs(failures: number): number {
+  return Math.min(MAX_MS, FIRST_MS * 2 ** Math.min(failures - 1, 16));
+}
+
+/** When the last container ended; for pods without such news, when they stopped being ready or were deleted. */
+export function finishedAtMs(pod: Pod): number {
+  const ends = (pod.status?.containerStatuses ?? []).map((status) => parseTime(status.state?.terminated?.finishedAt));
+  if (ends.length > 0 && ends.every((ms) => !Number.isNaN(ms))) return Math.max(...ends);
+  const notReady = pod.status?.conditions?.find(
+    (condition) => condition.type === 'Ready' && condition.status === 'False',
+  );
+  const readyMs = parseTime(notReady?.lastTransitionTime);
+  if (!Number.isNaN(readyMs)) return readyMs;
+  // The timestamp of a deletion is the end of its grace period.
+  const deletedMs = parseTime(pod.metadata.deletionTimestamp) - (pod.metadata.deletionGracePeriodSeconds ?? 0) * 1000;
+  if (!Number.isNaN(deletedMs)) return deletedMs;
+  const createdMs = parseTime(pod.metadata.creationTimestamp);
+  return Number.isNaN(createdMs) ? 0 : createdMs;
+}

@@ -1,0 +1,59 @@
+/** Which jobs a pod's changes concern, and which pods have lost theirs. Upstream: the pod handlers of job_controller.go. */
+import { Jobs } from '../../api/gen/resources.ts';
+import { compileLabelSelector } from '../../api/label-selector.ts';
+import type { Job } from '../../api/gen/batch-v1.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Informer } from '../../client/informer.ts';
+import { keyOfObject } from '../../client/object-store.ts';
+import type { Expectations } from '../../component-helpers/expectations.ts';
+import { controllerOf } from '../../component-helpers/owner-references.ts';
+import { PODS_BY_CONTROLLER, watchPods } from '../pod-events.ts';
+import { isTracked } from './view.ts';
+
+/** Who listens. */
+export interface JobEventDeps {
+  readonly jobs: Informer<Job>;
+  readonly pods: Informer<Pod>;
+  readonly expectations: Expectations;
+  enqueue(key: string): void;
+  enqueueOrphan(key: string): void;
+  /** The pod's finalizer is off, or the pod is gone. */
+  released(pod: Pod): void;
+}
+
+/** The job a pod is controlled by, when it exists. */
+export function jobOf(jobs: Informer<Job>, pod: Pod): Job | undefined {
+  const owner = controllerOf(pod);
+  if (owner?.kind !== Jobs.kind) return undefined;
+  const job = jobs.get({ namespace: pod.metadata.namespace ?? '', name: owner.name });
+  return job?.metadata.uid === owner.uid ? job : undefined;
+}
+
+/** Attaches all handlers. */
+export function watchJobs(deps: JobEventDeps): void {
+  const { jobs, pods, expectations, enqueue } = deps;
+  const enqueueJob = (job: Job): void => enqueue(keyOfObject(job));
+  jobs.addHandler({
+    onAdd: enqueueJob,
+    onUpdate(old, job) {
+      if (old.metadata.uid !== job.metadata.uid) expectations.forget(keyOfObject(old));
+      enqueueJob(job);
+    },
+    onDelete(job) {
+      expectations.forget(keyOfObject(job));
+      for (const pod of pods.byIndex(PODS_BY_CONTROLLER, job.metadata.uid ?? '')) deps.enqueueOrphan(keyOfObject(pod));
+    },
+  });
+  watchPods({
+    pods,
+    owners: jobs,
+    selectorOf: (job) => compileLabelSelector(job.spec?.selector),
+    expectations,
+    enqueue,
+  });
+  const look = (pod: Pod): void => {
+    if (!isTracked(pod)) deps.released(pod);
+    else if (jobOf(jobs, pod) === undefined) deps.enqueueOrphan(keyOfObject(pod));
+  };
+  pods.addHandler({ onAdd: look, onUpdate: (_, pod) => look(pod), onDelete: deps.released });
+}

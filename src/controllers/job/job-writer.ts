@@ -1,0 +1,115 @@
+/** All writes of the Job controller in one place: the thin part. Upstream: deleteJobPods, removeTrackingFinalizersFromPods. */
+import { Jobs, Pods } from '../../api/gen/resources.ts';
+import { isReason } from '../../api/status-error.ts';
+import type { Job, JobStatus } from '../../api/gen/batch-v1.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Client } from '../../client/client.ts';
+import { keyOfObject } from '../../client/object-store.ts';
+import type { Expectations } from '../../component-helpers/expectations.ts';
+import { equalStatus } from '../../component-helpers/wire-equality.ts';
+import { isNamespaceTerminating } from '../controller.ts';
+import { slowStartBatch, type PodControl } from '../pod-control.ts';
+import { jobPod } from './job-pod.ts';
+import type { PodOrder } from './plan.ts';
+import { isTracked, TRACKING_FINALIZER } from './view.ts';
+
+/** What became of a batch. */
+export interface BatchResult {
+  readonly done: readonly Pod[];
+  readonly error?: unknown;
+}
+
+/** Writes jobs and their pods. */
+export interface JobWriter {
+  /** Returns how many were created. */
+  create(
+    job: Job,
+    orders: readonly PodOrder[],
+    signal: AbortSignal,
+  ): Promise<{ readonly created: number; readonly error?: unknown }>;
+  /** Deletes; `uncounted` takes the finalizer off first, so that the deletion is not counted as a failure. */
+  remove(
+    job: Job,
+    work: { readonly pods: readonly Pod[]; readonly uncounted: boolean },
+    signal: AbortSignal,
+  ): Promise<BatchResult>;
+  /** Takes the finalizer off; a pod that is gone counts as done. */
+  release(pods: readonly Pod[], signal: AbortSignal): Promise<BatchResult>;
+  updateStatus(job: Job, status: JobStatus, signal: AbortSignal): Promise<Job>;
+}
+
+/** What it writes with. */
+export interface JobWriterDeps {
+  readonly client: Client;
+  readonly podControl: PodControl;
+  readonly expectations: Expectations;
+  /** Called before a finalizer is taken off. */
+  readonly releasing: (pod: Pod) => void;
+  /** Called when that failed. */
+  readonly notReleased: (pod: Pod) => void;
+}
+
+/** Makes a writer. */
+export function createJobWriter(deps: JobWriterDeps): JobWriter {
+  const { client, podControl, expectations } = deps;
+
+  async function releaseOne(pod: Pod, signal: AbortSignal): Promise<void> {
+    if (!isTracked(pod)) return;
+    const { namespace = '', name = '', uid } = pod.metadata;
+    const patch = { metadata: { uid, '$deleteFromPrimitiveList/finalizers': [TRACKING_FINALIZER] } };
+    deps.releasing(pod);
+    try {
+      await client.resource(Pods).patch({ namespace, name }, { type: 'strategic', patch }, { signal });
+    } catch (error) {
+      // Gone, or another pod of this name: nothing to take off any more.
+      if (isReason(error, 'NotFound', 'Conflict', 'Invalid')) return;
+      deps.notReleased(pod);
+      throw error;
+    }
+  }
+
+  async function each(pods: readonly Pod[], task: (pod: Pod) => Promise<void>): Promise<BatchResult> {
+    const results = await Promise.allSettled(pods.map(task));
+    const failed = results.find((result) => result.status === 'rejected');
+    const done = pods.filter((_, index) => results[index]?.status === 'fulfilled');
+    return failed === undefined ? { done } : { done, error: failed.reason };
+  }
+
+  return {
+    async create(job, orders, signal) {
+      const key = keyOfObject(job);
+      expectations.expectCreations(key, orders.length);
+      const { successes, error } = await slowStartBatch(orders.length, async (index) => {
+        try {
+          await podControl.create(job, jobPod(job, orders[index] as PodOrder), signal);
+        } catch (failure) {
+          // The namespace is going away and the job with it: as good as created.
+          if (!isNamespaceTerminating(failure)) throw failure;
+        }
+      });
+      for (let missed = orders.length - successes; missed > 0; missed--) expectations.creationObserved(key);
+      return error === undefined ? { created: successes } : { created: successes, error };
+    },
+    async remove(job, { pods, uncounted }, signal) {
+      const key = keyOfObject(job);
+      expectations.expectDeletions(
+        key,
+        pods.map((pod) => pod.metadata.uid ?? ''),
+      );
+      return await each(pods, async (pod) => {
+        try {
+          if (uncounted) await releaseOne(pod, signal);
+          await podControl.remove(job, pod, signal);
+        } catch (error) {
+          expectations.deletionObserved(key, pod.metadata.uid ?? '');
+          if (!isReason(error, 'NotFound')) throw error;
+        }
+      });
+    },
+    release: (pods, signal) => each(pods, (pod) => releaseOne(pod, signal)),
+    async updateStatus(job, status, signal) {
+      if (equalStatus(status, job.status)) return job;
+      return await client.resource(Jobs).updateStatus({ ...job, status }, { signal });
+    },
+  };
+}

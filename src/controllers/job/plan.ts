@@ -1,0 +1,126 @@
+/** Which pods a job creates or deletes now. Pure. Upstream: manageJob, activePodsForRemoval, firstPendingIndexes. */
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { rankPodsForDeletion } from '../../component-helpers/pod-deletion-ranking.ts';
+import { remainingBackoffMs, remainingIndexBackoffMs } from './backoff.ts';
+import { completionIndex } from './indexes.ts';
+import { matchFailurePolicy } from './policies.ts';
+import {
+  INDEX_IGNORED_FAILURES,
+  indexFailures,
+  isFailed,
+  isIndexed,
+  lastFailedByIndex,
+  replacesOnlyFailed,
+  type JobView,
+} from './view.ts';
+
+const MAX_PER_SYNC = 500;
+
+/** A pod to make. */
+export interface PodOrder {
+  readonly index?: number;
+  /** Failures of the index so far; with a limit per index alone. */
+  readonly failures?: { readonly counted: number; readonly ignored: number };
+}
+
+/** Deletions or creations, never both in one sync. */
+export interface JobPlan {
+  readonly remove: readonly Pod[];
+  readonly create: readonly PodOrder[];
+  /** Look again after so long: back-off holds creations. */
+  readonly retryMs?: number;
+}
+
+/** Plans one sync of a job that is not over. */
+export function planJob(view: JobView): JobPlan {
+  const { spec, active } = view;
+  if (spec.suspend === true) return { remove: active.slice(0, MAX_PER_SYNC), create: [] };
+  const wanted = wantedActive(view);
+  const remove = podsForRemoval(view, active.length - wanted).slice(0, MAX_PER_SYNC);
+  if (remove.length > 0) return { remove, create: [] };
+  const waiting = replacesOnlyFailed(spec) ? view.terminating : 0;
+  const missing = Math.min(MAX_PER_SYNC, wanted - waiting - active.length);
+  return missing <= 0 ? { remove: [], create: [] } : planCreation(view, missing);
+}
+
+function wantedActive({ spec, active, succeeded, failedIndexes }: JobView): number {
+  const parallelism = spec.parallelism ?? 1;
+  // Without a number of completions any success ends the job: what runs may finish, nothing more is started.
+  if (spec.completions === undefined) return succeeded > 0 ? Math.min(active.length, parallelism) : parallelism;
+  return Math.max(0, Math.min(spec.completions - succeeded - failedIndexes.size, parallelism));
+}
+
+/** Pods without a proper index, duplicates and those of finished indexes first; then as many others as are too many. */
+function podsForRemoval(view: JobView, surplus: number): Pod[] {
+  const { active, nowMs } = view;
+  const remove: Pod[] = [];
+  let rest = rankPodsForDeletion(active, () => 0, nowMs);
+  if (isIndexed(view.spec)) {
+    const seen = new Set<number>();
+    const kept = new Set<Pod>();
+    for (const pod of rest.toReversed()) {
+      const index = completionIndex(pod);
+      const odd =
+        index === undefined ||
+        index >= (view.spec.completions ?? 0) ||
+        seen.has(index) ||
+        view.failedIndexes.has(index) ||
+        view.succeededIndexes.has(index);
+      if (odd) remove.push(pod);
+      else kept.add(pod);
+      if (index !== undefined) seen.add(index);
+    }
+    rest = rest.filter((pod) => kept.has(pod));
+  }
+  return [...remove, ...rest.slice(0, Math.max(0, surplus - remove.length))];
+}
+
+function planCreation(view: JobView, missing: number): JobPlan {
+  if (view.spec.backoffLimitPerIndex !== undefined) return planPerIndex(view, missing);
+  const failed = view.pods.filter((pod) => isFailed(view.job, pod));
+  const succeeded = view.pods.filter((pod) => pod.status?.phase === 'Succeeded');
+  const retryMs = remainingBackoffMs(succeeded, failed, view.nowMs);
+  if (retryMs > 0) return { remove: [], create: [], retryMs };
+  if (!isIndexed(view.spec)) return { remove: [], create: Array.from({ length: missing }, () => ({})) };
+  return {
+    remove: [],
+    create: pendingIndexes(view)
+      .slice(0, missing)
+      .map((index) => ({ index })),
+  };
+}
+
+/** Each index waits for itself alone. */
+function planPerIndex(view: JobView, missing: number): JobPlan {
+  const last = lastFailedByIndex(view);
+  const create: PodOrder[] = [];
+  const waits: number[] = [];
+  for (const index of pendingIndexes(view)) {
+    if (create.length >= missing) break;
+    const failures = failuresAfter(view, last.get(index));
+    const pod = last.get(index);
+    const waitMs =
+      pod === undefined ? 0 : remainingIndexBackoffMs(pod, failures.counted + failures.ignored, view.nowMs);
+    if (waitMs > 0) waits.push(waitMs);
+    else create.push({ index, failures });
+  }
+  return { remove: [], create, ...(waits.length === 0 ? {} : { retryMs: Math.min(...waits) }) };
+}
+
+function failuresAfter(view: JobView, pod: Pod | undefined): { counted: number; ignored: number } {
+  if (pod === undefined) return { counted: 0, ignored: 0 };
+  const { counts } = matchFailurePolicy(view.spec, pod);
+  const ignored = indexFailures(pod, INDEX_IGNORED_FAILURES);
+  return { counted: indexFailures(pod) + (counts ? 1 : 0), ignored: ignored + (counts ? 0 : 1) };
+}
+
+function pendingIndexes(view: JobView): number[] {
+  const waiting = replacesOnlyFailed(view.spec)
+    ? view.pods.filter((pod) => pod.metadata.deletionTimestamp !== undefined && pod.status?.phase !== 'Failed')
+    : [];
+  const taken = new Set([...view.active, ...waiting].map(completionIndex));
+  const all = Array.from({ length: view.spec.completions ?? 0 }, (_, index) => index);
+  return all.filter(
+    (index) => !taken.has(index) && !view.succeededIndexes.has(index) && !view.failedIndexes.has(index),
+  );
+}

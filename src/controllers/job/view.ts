@@ -1,0 +1,144 @@
+/** A job and its pods, counted. Pure. Upstream: the syncJobCtx of controller/job/job_controller.go. */
+import type { Job, JobSpec } from '../../api/gen/batch-v1.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { isPodActive, isPodReady, isPodTerminating } from '../../component-helpers/pods.ts';
+import { completionIndex, parseIndexes } from './indexes.ts';
+import { matchFailurePolicy } from './policies.ts';
+
+/** Finalizer of pods whose end the job has not counted yet. */
+export const TRACKING_FINALIZER = 'batch.kubernetes.io/job-tracking';
+/** Annotation with an index's failures that count, before this pod. */
+export const INDEX_FAILURES = 'batch.kubernetes.io/job-index-failure-count';
+/** Annotation with those that do not count. */
+export const INDEX_IGNORED_FAILURES = 'batch.kubernetes.io/job-index-ignored-failure-count';
+
+/** One job at one moment. */
+export interface JobView {
+  readonly job: Job;
+  readonly spec: JobSpec;
+  readonly pods: readonly Pod[];
+  readonly active: readonly Pod[];
+  readonly ready: number;
+  readonly terminating: number;
+  /** Pods that ended and are not in the status yet. */
+  readonly newSucceeded: readonly Pod[];
+  readonly newFailed: readonly Pod[];
+  /** In all, counted and uncounted; of indexed jobs the number of indexes. */
+  readonly succeeded: number;
+  readonly failed: number;
+  /** Of indexed jobs; empty for others. */
+  readonly succeededIndexes: ReadonlySet<number>;
+  readonly failedIndexes: ReadonlySet<number>;
+  readonly nowMs: number;
+}
+
+/** Counts. `settled` holds uids of pods whose finalizer is off already though the cache still shows it. */
+export function viewJob(
+  job: Job,
+  pods: readonly Pod[],
+  context: { readonly settled: ReadonlySet<string>; readonly nowMs: number },
+): JobView {
+  const spec = job.spec as JobSpec;
+  const status = job.status ?? {};
+  const uncounted = status.uncountedTerminatedPods ?? {};
+  const isNew = (pod: Pod, counted: readonly string[] | undefined): boolean =>
+    isTracked(pod) &&
+    !context.settled.has(pod.metadata.uid ?? '') &&
+    counted?.includes(pod.metadata.uid ?? '') !== true;
+  const newSucceeded = pods.filter((pod) => pod.status?.phase === 'Succeeded' && isNew(pod, uncounted.succeeded));
+  const newFailed = pods.filter((pod) => isFailed(job, pod) && isNew(pod, uncounted.failed));
+  const completions = spec.completions ?? 0;
+  const succeededIndexes = isIndexed(spec) ? parseIndexes(status.completedIndexes, completions) : new Set<number>();
+  const failedIndexes = isIndexed(spec) ? parseIndexes(status.failedIndexes, completions) : new Set<number>();
+  if (isIndexed(spec)) addNewIndexes(job, { pods, succeededIndexes, failedIndexes });
+  const active = pods.filter(isPodActive);
+  return {
+    job,
+    spec,
+    pods,
+    active,
+    newSucceeded,
+    newFailed,
+    succeededIndexes,
+    failedIndexes,
+    nowMs: context.nowMs,
+    ready: active.filter(isPodReady).length,
+    terminating: pods.filter(isPodTerminating).length,
+    succeeded: isIndexed(spec)
+      ? succeededIndexes.size
+      : (status.succeeded ?? 0) + (uncounted.succeeded?.length ?? 0) + newSucceeded.length,
+    failed:
+      (status.failed ?? 0) +
+      (uncounted.failed?.length ?? 0) +
+      newFailed.filter((pod) => matchFailurePolicy(spec, pod).counts).length,
+  };
+}
+
+interface Indexes {
+  readonly pods: readonly Pod[];
+  readonly succeededIndexes: Set<number>;
+  readonly failedIndexes: Set<number>;
+}
+
+function addNewIndexes(job: Job, { pods, succeededIndexes, failedIndexes }: Indexes): void {
+  const completions = job.spec?.completions ?? 0;
+  for (const pod of pods) {
+    const index = completionIndex(pod);
+    if (index === undefined || index >= completions || !isTracked(pod)) continue;
+    if (pod.status?.phase === 'Succeeded') succeededIndexes.add(index);
+    else if (isFailed(job, pod) && failsIndex(job, pod)) failedIndexes.add(index);
+  }
+  for (const index of succeededIndexes) failedIndexes.delete(index);
+}
+
+/** Whether the end of the pod is still to be counted. */
+export function isTracked(pod: Pod): boolean {
+  return (pod.metadata.finalizers ?? []).includes(TRACKING_FINALIZER);
+}
+
+/** Whether each completion has its index. */
+export function isIndexed(spec: JobSpec): boolean {
+  return spec.completionMode === 'Indexed';
+}
+
+/** Whether pods that terminate are replaced only when they have ended. */
+export function replacesOnlyFailed(spec: JobSpec): boolean {
+  return spec.podReplacementPolicy === 'Failed' || spec.podFailurePolicy !== undefined;
+}
+
+/** Failed, or as good as: a deleted pod may never reach its end. */
+export function isFailed(job: Job, pod: Pod): boolean {
+  if (pod.status?.phase === 'Failed') return true;
+  if (job.spec !== undefined && replacesOnlyFailed(job.spec)) return false;
+  return pod.metadata.deletionTimestamp !== undefined && pod.status?.phase !== 'Succeeded';
+}
+
+/** Whether this failure is its index's last. */
+function failsIndex(job: Job, pod: Pod): boolean {
+  const spec = job.spec as JobSpec;
+  if (spec.backoffLimitPerIndex === undefined) return false;
+  const { action, counts } = matchFailurePolicy(spec, pod);
+  return action === 'FailIndex' || (counts && indexFailures(pod) >= spec.backoffLimitPerIndex);
+}
+
+/** Failures of the pod's index before it, those that count and those that do not. */
+export function indexFailures(pod: Pod, annotation: string = INDEX_FAILURES): number {
+  const text = pod.metadata.annotations?.[annotation];
+  return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : 0;
+}
+
+/** The latest failed pod of each index that has neither ended nor been tried again: it carries the index's count. */
+export function lastFailedByIndex(view: JobView): ReadonlyMap<number, Pod> {
+  const last = new Map<number, Pod>();
+  if (view.spec.backoffLimitPerIndex === undefined) return last;
+  const busy = new Set(view.active.map(completionIndex));
+  const total = (pod: Pod): number => indexFailures(pod) + indexFailures(pod, INDEX_IGNORED_FAILURES);
+  for (const pod of view.pods) {
+    const index = completionIndex(pod);
+    if (index === undefined || index >= (view.spec.completions ?? 0) || !isFailed(view.job, pod)) continue;
+    if (busy.has(index) || view.succeededIndexes.has(index) || view.failedIndexes.has(index)) continue;
+    const known = last.get(index);
+    if (known === undefined || total(pod) > total(known)) last.set(index, pod);
+  }
+  return last;
+}

@@ -1,0 +1,77 @@
+/** Which volume a claim gets. Pure. Upstream: component-helpers/storage/volume FindMatchingVolume, pv index. */
+import { compileLabelSelector } from '../../api/label-selector.ts';
+import { compareQuantities } from '../../api/quantity.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '../../api/gen/core-v1.ts';
+
+/** Annotations of the bind, shared with schedulers and provisioners. */
+export const BIND_COMPLETED = 'pv.kubernetes.io/bind-completed';
+export const BOUND_BY_CONTROLLER = 'pv.kubernetes.io/bound-by-controller';
+
+/** The class a claim or volume names; '' for none. */
+export function classOf(object: {
+  readonly metadata: PersistentVolume['metadata'];
+  readonly spec?: { readonly storageClassName?: string };
+}): string {
+  return (
+    object.metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] ?? object.spec?.storageClassName ?? ''
+  );
+}
+
+/** Whether the volume is meant for, or bound to, this claim. */
+export function refersTo(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
+  const ref = volume.spec?.claimRef;
+  if (ref === undefined || ref.name !== claim.metadata.name || ref.namespace !== claim.metadata.namespace) return false;
+  return (ref.uid ?? '') === '' || ref.uid === claim.metadata.uid;
+}
+
+/** What keeps a claim from a volume it names, as upstream's text. */
+export function mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim): string | undefined {
+  const requested = claim.spec?.resources?.requests?.['storage'] ?? '0';
+  if (compareQuantities(volume.spec?.capacity?.['storage'] ?? '0', requested) < 0) return 'requested PV is too small';
+  if (classOf(volume) !== classOf(claim)) return 'storageClassName does not match';
+  if (modeOf(volume) !== modeOf(claim)) return 'incompatible volumeMode';
+  if (!hasAccessModes(volume, claim)) return 'incompatible accessMode';
+  return undefined;
+}
+
+function modeOf(object: { readonly spec?: { readonly volumeMode?: string } }): string {
+  return object.spec?.volumeMode ?? 'Filesystem';
+}
+
+function hasAccessModes(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
+  const offered = volume.spec?.accessModes ?? [];
+  return (claim.spec?.accessModes ?? []).every((mode) => offered.includes(mode));
+}
+
+/**
+ * The volume for an unbound claim: one reserved for it, else the smallest that fits. With `delayed` only a reserved one:
+ * the rest is the scheduler's choice.
+ */
+export function findVolume(
+  claim: PersistentVolumeClaim,
+  volumes: readonly PersistentVolume[],
+  delayed: boolean,
+): PersistentVolume | undefined {
+  const usable = volumes.filter(
+    (volume) => volume.metadata.deletionTimestamp === undefined && modeOf(volume) === modeOf(claim),
+  );
+  const requested = claim.spec?.resources?.requests?.['storage'] ?? '0';
+  const size = (volume: PersistentVolume): string => volume.spec?.capacity?.['storage'] ?? '0';
+  const fits = (volume: PersistentVolume): boolean => compareQuantities(size(volume), requested) >= 0;
+  const reserved = usable.find((volume) => refersTo(volume, claim) && fits(volume));
+  if (reserved !== undefined || delayed) return reserved;
+  const selector = claim.spec?.selector === undefined ? undefined : compileLabelSelector(claim.spec.selector);
+  const free = usable.filter(
+    (volume) =>
+      volume.spec?.claimRef === undefined &&
+      fits(volume) &&
+      hasAccessModes(volume, claim) &&
+      classOf(volume) === classOf(claim) &&
+      (volume.spec?.volumeAttributesClassName ?? '') === (claim.spec?.volumeAttributesClassName ?? '') &&
+      (selector === undefined || selector.matches(volume.metadata.labels)) &&
+      (volume.status?.phase ?? 'Available') === 'Available',
+  );
+  const order = (a: PersistentVolume, b: PersistentVolume): number =>
+    compareQuantities(size(a), size(b)) || ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1);
+  return free.sort(order)[0];
+}

@@ -1,0 +1,83 @@
+/**
+ * Holds claims that pods use until those are gone. Upstream: pkg/controller/volume/pvcprotection.
+ *
+ * Watches: claims and pods. Writes alone: the `kubernetes.io/pvc-protection` finalizer. Pods without a node do not count:
+ * their node would refuse to start them with a claim that is going.
+ */
+import { PersistentVolumeClaims, Pods } from '../../api/gen/resources.ts';
+import { isReason } from '../../api/status-error.ts';
+import type { PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
+import { keyOfObject, parseKey } from '../../client/object-store.ts';
+import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
+
+const ACCOUNT = 'pvc-protection-controller';
+const NAME = 'persistentvolumeclaim-protection-controller';
+const FINALIZER = 'kubernetes.io/pvc-protection';
+const PODS_BY_CLAIM = 'claim';
+
+/** Keys of the claims a pod uses. */
+function claimsOf(pod: Pod): string[] {
+  const { namespace = '', name: podName = '' } = pod.metadata;
+  return (pod.spec?.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }) => {
+    if (persistentVolumeClaim !== undefined) return [`${namespace}/${persistentVolumeClaim.claimName}`];
+    return ephemeral === undefined ? [] : [`${namespace}/${podName}-${name}`];
+  });
+}
+
+/** Makes the controller. */
+export function createPvcProtectionController(deps: ControllerDeps): Controller {
+  const client = deps.clientFor(ACCOUNT);
+  const claims = deps.informers.informer(PersistentVolumeClaims);
+  const pods = deps.informers.informer(Pods);
+  pods.addIndex(PODS_BY_CLAIM, claimsOf);
+  const loop = createKeyedLoop(deps, {
+    name: NAME,
+    queueName: 'pvcprotection',
+    workers: 1,
+    informers: informerList(claims, pods),
+    sync,
+  });
+
+  async function sync(key: string, signal: AbortSignal): Promise<void> {
+    const claim = claims.get(parseKey(key));
+    if (claim === undefined) return;
+    const finalizers = claim.metadata.finalizers ?? [];
+    const held = finalizers.includes(FINALIZER);
+    if (claim.metadata.deletionTimestamp === undefined) {
+      if (!held) await write(claim, [...finalizers, FINALIZER], signal);
+    } else if (held && !(await isUsed(key, claim, signal))) {
+      await write(
+        claim,
+        finalizers.filter((finalizer) => finalizer !== FINALIZER),
+        signal,
+      );
+    }
+  }
+
+  /** The cache first, then the server: a claim let go too early loses data. */
+  async function isUsed(key: string, claim: PersistentVolumeClaim, signal: AbortSignal): Promise<boolean> {
+    const uses = (pod: Pod): boolean => (pod.spec?.nodeName ?? '') !== '' && claimsOf(pod).includes(key);
+    if (pods.byIndex(PODS_BY_CLAIM, key).some(uses)) return true;
+    const live = await client.resource(Pods).list({ namespace: claim.metadata.namespace ?? '', signal });
+    return live.items.some(uses);
+  }
+
+  async function write(claim: PersistentVolumeClaim, finalizers: string[], signal: AbortSignal): Promise<void> {
+    try {
+      await client
+        .resource(PersistentVolumeClaims)
+        .update({ ...claim, metadata: { ...claim.metadata, finalizers } }, { signal });
+    } catch (error) {
+      if (!isReason(error, 'NotFound')) throw error;
+    }
+  }
+
+  const enqueue = (claim: PersistentVolumeClaim): void => {
+    const held = (claim.metadata.finalizers ?? []).includes(FINALIZER);
+    if (held === (claim.metadata.deletionTimestamp !== undefined)) loop.queue.add(keyOfObject(claim));
+  };
+  claims.addHandler({ onAdd: enqueue, onUpdate: (_, claim) => enqueue(claim) });
+  const enqueueClaims = (pod: Pod): void => claimsOf(pod).forEach((key) => loop.queue.add(key));
+  pods.addHandler({ onDelete: enqueueClaims });
+  return loop;
+}

@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  ConfigMaps,
+  Deployments,
+  LimitRanges,
+  PersistentVolumeClaims,
+  Pods,
+  ResourceQuotas,
+  Services,
+} from '../api/gen/resources.ts';
+import type { Pod, ResourceQuota } from '../api/gen/core-v1.ts';
+import { createResourceQuotaController } from './resourcequota/resourcequota-controller.ts';
+import { startServerHarness, type ServerHarness } from './server-harness-fixture.ts';
+
+type Resources = { requests?: Record<string, string>; limits?: Record<string, string> };
+const pod = (name: string, resources: Resources = {}, spec: object = {}): object => ({
+  metadata: { name },
+  spec: { containers: [{ name: 'c', image: 'i', resources }], ...spec },
+});
+async function start(hard: Record<string, string>, spec: object = {}): Promise<ServerHarness> {
+  const h = await startServerHarness([createResourceQuotaController]);
+  await h.create(ResourceQuotas, { metadata: { name: 'q' }, spec: { hard, ...spec } });
+  await h.clock.advance(1000);
+  return h;
+}
+const used = async (h: ServerHarness): Promise<object> =>
+  (await h.get<ResourceQuota>(ResourceQuotas, 'default/q')).status?.used ?? {};
+const refusal = async (work: Promise<unknown>): Promise<string> =>
+  await work.then(
+    () => 'accepted',
+    (error: Error) => error.message,
+  );
+
+describe('resource quota', () => {
+  it('charges at creation and refuses what exceeds', async () => {
+    const h = await start({ pods: '2', 'requests.cpu': '1' });
+    assert.deepEqual(await used(h), { pods: '0', 'requests.cpu': '0' });
+    await h.create(Pods, pod('a', { requests: { cpu: '600m' } }));
+    assert.deepEqual(await used(h), { pods: '1', 'requests.cpu': '600m' });
+    assert.equal(
+      await refusal(h.create(Pods, pod('b', { requests: { cpu: '500m' } }))),
+      'pods "b" is forbidden: exceeded quota: q, requested: requests.cpu=500m, used: requests.cpu=600m, limited: requests.cpu=1',
+    );
+    assert.equal(
+      await refusal(h.create(Pods, pod('b'))),
+      'pods "b" is forbidden: failed quota: q: must specify requests.cpu for: c',
+    );
+    assert.deepEqual(await used(h), { pods: '1', 'requests.cpu': '600m' });
+    await h.stop();
+  });
+
+  it('does not overshoot when many come at once', async () => {
+    const h = await start({ pods: '5' });
+    const results = await h.clock.drive(
+      Promise.allSettled(
+        Array.from({ length: 20 }, (_, i) =>
+          h.admin.resource(Pods).create({ ...(pod('') as Pod), metadata: { namespace: 'default', name: `p${i}` } }),
+        ),
+      ),
+    );
+    assert.equal(results.filter((result) => result.status === 'fulfilled').length, 5);
+    assert.deepEqual(await used(h), { pods: '5' });
+    assert.equal((await h.list(Pods)).length, 5);
+    await h.stop();
+  });
+
+  it('gives back what is deleted or has ended', async () => {
+    const h = await start({ pods: '2', 'count/pods': '3' });
+    await h.create(Pods, pod('a'));
+    await h.create(Pods, pod('b'));
+    await h.finish(await h.get(Pods, 'default/a'), 'Succeeded');
+    await h.clock.advance(1000);
+    assert.deepEqual(await used(h), { pods: '1', 'count/pods': '2' });
+    await h.remove(Pods, 'default/a');
+    await h.clock.advance(1000);
+    assert.deepEqual(await used(h), { pods: '1', 'count/pods': '1' });
+    await h.stop();
+  });
+
+  it('corrects what a failed request was charged at the next count', async () => {
+    const h = await start({ configmaps: '10' });
+    await h.create(ConfigMaps, { metadata: { name: 'c' } });
+    assert.match(await refusal(h.create(ConfigMaps, { metadata: { name: 'c' } })), /already exists/);
+    assert.deepEqual(await used(h), { configmaps: '2' });
+    await h.clock.advance(5 * 60_000);
+    assert.deepEqual(await used(h), { configmaps: '1' });
+    await h.stop();
+  });
+
+  it('counts what was there before, and any kind by count/', async () => {
+    const h = await startServerHarness([createResourceQuotaController]);
+    const template = { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+    await h.create(Deployments, { metadata: { name: 'd' }, spec: { selector: { matchLabels: { a: 'b' } }, template } });
+    await h.create(ResourceQuotas, { metadata: { name: 'q' }, spec: { hard: { 'count/deployments.apps': '1' } } });
+    await h.clock.advance(1000);
+    assert.deepEqual(await used(h), { 'count/deployments.apps': '1' });
+    const second = h.create(Deployments, {
+      metadata: { name: 'e' },
+      spec: { selector: { matchLabels: { a: 'b' } }, template },
+    });
+    assert.match(
+      await refusal(second),
+      /^deployments.apps "e" is forbidden: exceeded quota: q, requested: count\/deployments.apps=1, used: count\/deployments.apps=1, limited: count\/deployments.apps=1$/,
+    );
+    await h.remove(Deployments, 'default/d');
+    await h.clock.advance(1000);
+    assert.deepEqual(await used(h), { 'count/deployments.apps': '0' });
+    await h.stop();
+  });
+
+  it('counts services by type, and claims by class', async () => {
+    const h = await start({
+      services: '5',
+      'services.nodeports': '2',
+      'services.loadbalancers': '1',
+      'requests.storage': '10Gi',
+      'fast.storageclass.storage.k8s.io/requests.storage': '5Gi',
+    });
+    await h.create(Services, {
+      metadata: { name: 's' },
+      spec: {
+        type: 'NodePort',
+        selector: { a: 'b' },
+        ports: [
+          { name: 'a', port: 1 },
+          { name: 'b', port: 2 },
+        ],
+      },
+    });
+    const claim = (name: string, storage: string): object => ({
+      metadata: { name },
+      spec: { accessModes: ['ReadWriteOnce'], storageClassName: 'fast', resources: { requests: { storage } } },
+    });
+    await h.create(PersistentVolumeClaims, claim('a', '3Gi'));
+    assert.match(
+      await refusal(h.create(PersistentVolumeClaims, claim('b', '3Gi'))),
+      /requested: fast.storageclass.storage.k8s.io\/requests.storage=3Gi, used: fast.*=3Gi, limited: fast.*=5Gi$/,
+    );
+    // The kubernetes service counts as well.
+    assert.deepEqual(await used(h), {
+      services: '2',
+      'services.nodeports': '2',
+      'services.loadbalancers': '0',
+      'requests.storage': '3Gi',
+      'fast.storageclass.storage.k8s.io/requests.storage': '3Gi',
+    });
+    await h.stop();
+  });
+
+  const scopes: [scopes: string[], spec: object, resources: Resources, counted: boolean][] = [
+    [['BestEffort'], {}, {}, true],
+    [['BestEffort'], {}, { requests: { cpu: '1' } }, false],
+    [['NotBestEffort'], {}, { requests: { cpu: '1' } }, true],
+    [['Terminating'], { activeDeadlineSeconds: 10 }, {}, true],
+    [['Terminating'], {}, {}, false],
+    [['NotTerminating', 'BestEffort'], {}, {}, true],
+  ];
+  for (const [names, spec, resources, counted] of scopes) {
+    it(`${counted ? 'counts' : 'does not count'} ${JSON.stringify({ spec, resources })} in ${names.join(' and ')}`, async () => {
+      const h = await start({ pods: '5' }, { scopes: names });
+      await h.create(Pods, pod('a', resources, spec));
+      assert.deepEqual(await used(h), { pods: counted ? '1' : '0' });
+      await h.stop();
+    });
+  }
+});
+
+describe('limit ranger', () => {
+  const range = (limits: object[]): object => ({ metadata: { name: 'l' }, spec: { limits } });
+
+  it('fills what containers leave out and says so', async () => {
+    const h = await startServerHarness([]);
+    await h.create(
+      LimitRanges,
+      range([
+        {
+          type: 'Container',
+          default: { cpu: '500m', memory: '1Gi' },
+          defaultRequest: { cpu: '100m', memory: '256Mi' },
+        },
+      ]),
+    );
+    const made = await h.create<Pod>(Pods, pod('a', { requests: { cpu: '200m' } }));
+    assert.deepEqual(made.spec?.containers[0]?.resources, {
+      requests: { cpu: '200m', memory: '256Mi' },
+      limits: { cpu: '500m', memory: '1Gi' },
+    });
+    assert.equal(
+      made.metadata.annotations?.['kubernetes.io/limit-ranger'],
+      'LimitRanger plugin set: memory request for container c; cpu, memory limit for container c',
+    );
+    await h.stop();
+  });
+
+  const cases: [item: object, resources: Resources, message: string][] = [
+    [
+      { type: 'Container', min: { cpu: '100m' }, defaultRequest: { cpu: '100m' } },
+      { requests: { cpu: '50m' } },
+      'minimum cpu usage per Container is 100m, but request is 50m',
+    ],
+    [
+      { type: 'Container', max: { cpu: '1' } },
+      { limits: { cpu: '2' } },
+      'maximum cpu usage per Container is 1, but limit is 2',
+    ],
+    [{ type: 'Pod', max: { memory: '1Gi' } }, {}, 'maximum memory usage per Pod is 1Gi.  No limit is specified'],
+    [
+      { type: 'Container', maxLimitRequestRatio: { cpu: '2' } },
+      { requests: { cpu: '1' }, limits: { cpu: '4' } },
+      'cpu max limit to request ratio per Container is 2, but provided ratio is 4.000000',
+    ],
+  ];
+  for (const [item, resources, message] of cases) {
+    it(`refuses: ${message}`, async () => {
+      const h = await startServerHarness([]);
+      await h.create(LimitRanges, range([item]));
+      assert.equal(await refusal(h.create(Pods, pod('a', resources))), `pods "a" is forbidden: ${message}`);
+      await h.stop();
+    });
+  }
+});

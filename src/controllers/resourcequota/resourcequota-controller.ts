@@ -1,0 +1,91 @@
+/**
+ * Counts what namespaces use against their quotas. Upstream: pkg/controller/resourcequota.
+ *
+ * Watches: ResourceQuotas and the kinds they count. Writes: ResourceQuota status, which admission raises and this loop alone
+ * lowers. Counts anew when a quota changes, when something counted goes, and every five minutes.
+ */
+import { ResourceQuotas } from '../../api/gen/resources.ts';
+import { isReason } from '../../api/status-error.ts';
+import { deepEqual } from '../../base/equal.ts';
+import type { ResourceQuota } from '../../api/gen/core-v1.ts';
+import { keyOfObject, parseKey } from '../../client/object-store.ts';
+import { evaluatorFor, inScopes } from '../../component-helpers/quota/evaluators.ts';
+import { addLists, maskList } from '../../component-helpers/quota/resource-lists.ts';
+import { createKeyedLoop, informerList, runPeriodically, type Controller, type ControllerDeps } from '../controller.ts';
+import { createQuotaMonitors } from './quota-monitors.ts';
+
+const NAME = 'resourcequota-controller';
+const WORKERS = 5;
+const RESYNC_MS = 5 * 60_000;
+
+/** Makes the controller. */
+export function createResourceQuotaController(deps: ControllerDeps): Controller {
+  const { clock } = deps.platform;
+  const client = deps.clientFor(NAME);
+  const quotas = deps.informers.informer(ResourceQuotas);
+  const loop = createKeyedLoop(deps, {
+    name: NAME,
+    queueName: 'resourcequota_primary',
+    workers: WORKERS,
+    informers: informerList(quotas),
+    sync,
+  });
+  const monitors = createQuotaMonitors({
+    client,
+    informers: deps.informers,
+    replenished: (namespace) => quotas.list(namespace).forEach((quota) => loop.queue.add(keyOfObject(quota))),
+  });
+
+  async function sync(key: string, signal: AbortSignal): Promise<void> {
+    const names = Object.keys(quotas.get(parseKey(key))?.spec?.hard ?? {});
+    const informers = await monitors.follow(names, signal);
+    const quota = quotas.get(parseKey(key));
+    if (quota === undefined) return;
+    const { hard = {} } = quota.spec ?? {};
+    let used: Record<string, string> = {};
+    for (const informer of informers) {
+      const evaluator = evaluatorFor(informer.info);
+      used = {
+        ...Object.fromEntries(
+          Object.keys(hard)
+            .filter((name) => evaluator.measures(name))
+            .map((name) => [name, '0']),
+        ),
+        ...used,
+      };
+      for (const object of informer.list(quota.metadata.namespace)) {
+        if (inScopes(evaluator, quota.spec ?? {}, object))
+          used = addLists(used, evaluator.usage(object, clock.nowMs()));
+      }
+    }
+    await writeStatus(quota, { hard, used: maskList(used, Object.keys(hard)) }, signal);
+  }
+
+  async function writeStatus(
+    quota: ResourceQuota,
+    status: NonNullable<ResourceQuota['status']>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (deepEqual(status, quota.status)) return;
+    try {
+      // With its resource version: what admission charged meanwhile is not lost, the count is made again.
+      await client.resource(ResourceQuotas).updateStatus({ ...quota, status }, { signal });
+    } catch (error) {
+      if (!isReason(error, 'NotFound')) throw error;
+    }
+  }
+
+  const enqueue = (quota: ResourceQuota): void => loop.queue.add(keyOfObject(quota));
+  quotas.addHandler({
+    onAdd: enqueue,
+    // Admission's charges are no reason to count: the cache of what is counted may be behind them.
+    onUpdate: (old, quota) => void (!deepEqual(old.spec, quota.spec) && enqueue(quota)),
+  });
+  return {
+    name: NAME,
+    async start(signal) {
+      const resync = { name: NAME, periodMs: RESYNC_MS, round: async () => quotas.list().forEach(enqueue) };
+      await Promise.all([loop.start(signal), runPeriodically(deps, resync, signal)]);
+    },
+  };
+}

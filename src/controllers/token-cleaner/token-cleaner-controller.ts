@@ -1,0 +1,58 @@
+/**
+ * Deletes bootstrap tokens whose time is over. Upstream: controller/bootstrap tokencleaner.go.
+ *
+ * Watches: secrets of kube-system. Writes alone: the deletion of expired secrets of type bootstrap.kubernetes.io/token.
+ */
+import { Secrets } from '../../api/gen/resources.ts';
+import { isReason } from '../../api/status-error.ts';
+import { parseTime } from '../../api/time.ts';
+import type { Secret } from '../../api/gen/core-v1.ts';
+import { keyOfObject, parseKey } from '../../client/object-store.ts';
+import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
+
+const ACCOUNT = 'token-cleaner';
+const NAME = 'token-cleaner-controller';
+const NAMESPACE = 'kube-system';
+const TOKEN_TYPE = 'bootstrap.kubernetes.io/token';
+
+/** When the token expires: undefined when it never does; 0 when its expiration cannot be read, so that it is not trusted. */
+export function tokenExpiresAtMs(secret: Secret): number | undefined {
+  const encoded = secret.data?.['expiration'];
+  if (encoded === undefined || encoded === '') return undefined;
+  const ms = parseTime(Buffer.from(encoded, 'base64').toString('utf8'));
+  return Number.isNaN(ms) ? 0 : ms;
+}
+
+/** Makes the controller. */
+export function createTokenCleanerController(deps: ControllerDeps): Controller {
+  const { clock } = deps.platform;
+  const client = deps.clientFor(ACCOUNT).resource(Secrets);
+  const secrets = deps.informers.informer(Secrets, { namespace: NAMESPACE });
+  const loop = createKeyedLoop(deps, {
+    name: NAME,
+    queueName: 'token_cleaner',
+    workers: 1,
+    informers: informerList(secrets),
+    sync,
+  });
+
+  async function sync(key: string, signal: AbortSignal): Promise<void> {
+    const secret = secrets.get(parseKey(key));
+    if (secret?.type !== TOKEN_TYPE) return;
+    const expiresAtMs = tokenExpiresAtMs(secret);
+    if (expiresAtMs === undefined) return;
+    const leftMs = expiresAtMs - clock.nowMs();
+    if (leftMs > 0) return loop.queue.addAfter(key, leftMs);
+    const { uid = '', resourceVersion = '' } = secret.metadata;
+    try {
+      // As it was judged: a token renewed meanwhile stays.
+      await client.delete(parseKey(key), { preconditions: { uid, resourceVersion }, signal });
+    } catch (error) {
+      if (!isReason(error, 'NotFound')) throw error;
+    }
+  }
+
+  const enqueue = (secret: Secret): void => loop.queue.add(keyOfObject(secret));
+  secrets.addHandler({ onAdd: enqueue, onUpdate: (_, secret) => enqueue(secret) });
+  return loop;
+}

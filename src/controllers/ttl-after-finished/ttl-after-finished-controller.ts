@@ -1,0 +1,69 @@
+/**
+ * Deletes finished jobs after their time to live. Upstream: pkg/controller/ttlafterfinished.
+ *
+ * Watches: Jobs. Writes alone: the deletion of finished jobs whose `ttlSecondsAfterFinished` is over.
+ */
+import { Jobs } from '../../api/gen/resources.ts';
+import { isReason } from '../../api/status-error.ts';
+import { parseTime } from '../../api/time.ts';
+import type { Job } from '../../api/gen/batch-v1.ts';
+import { keyOfObject, parseKey } from '../../client/object-store.ts';
+import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
+
+const NAME = 'ttl-after-finished-controller';
+const WORKERS = 5;
+
+/** When the job may go; undefined while it runs or when it stays. */
+export function expiresAtMs(job: Job): number | undefined {
+  const ttlSeconds = job.spec?.ttlSecondsAfterFinished;
+  if (ttlSeconds === undefined || job.metadata.deletionTimestamp !== undefined) return undefined;
+  const ended = job.status?.conditions?.find(
+    (c) => (c.type === 'Complete' || c.type === 'Failed') && c.status === 'True',
+  );
+  const endedMs = parseTime(ended?.lastTransitionTime);
+  return Number.isNaN(endedMs) ? undefined : endedMs + ttlSeconds * 1000;
+}
+
+/** Makes the controller. */
+export function createTtlAfterFinishedController(deps: ControllerDeps): Controller {
+  const { clock } = deps.platform;
+  const jobClient = deps.clientFor(NAME).resource(Jobs);
+  const jobs = deps.informers.informer(Jobs);
+  const loop = createKeyedLoop(deps, {
+    name: NAME,
+    queueName: 'ttl_jobs_to_delete',
+    workers: WORKERS,
+    informers: informerList(jobs),
+    sync,
+  });
+
+  async function sync(key: string, signal: AbortSignal): Promise<void> {
+    const cached = jobs.get(parseKey(key));
+    if (cached === undefined || isHeld(key, cached)) return;
+    try {
+      // The time to live may have been changed a moment ago: what is deleted is gone for good.
+      const job = await jobClient.get(parseKey(key), { signal });
+      if (isHeld(key, job)) return;
+      const { uid = '', resourceVersion = '' } = job.metadata;
+      await jobClient.delete(parseKey(key), {
+        propagationPolicy: 'Foreground',
+        preconditions: { uid, resourceVersion },
+        signal,
+      });
+    } catch (error) {
+      if (!isReason(error, 'NotFound')) throw error;
+    }
+  }
+
+  function isHeld(key: string, job: Job): boolean {
+    const dueMs = expiresAtMs(job);
+    if (dueMs === undefined) return true;
+    const waitMs = dueMs - clock.nowMs();
+    if (waitMs > 0) loop.queue.addAfter(key, waitMs);
+    return waitMs > 0;
+  }
+
+  const enqueue = (job: Job): void => void (expiresAtMs(job) !== undefined && loop.queue.add(keyOfObject(job)));
+  jobs.addHandler({ onAdd: enqueue, onUpdate: (_, job) => enqueue(job) });
+  return loop;
+}

@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { PersistentVolumeClaims, PersistentVolumes, Pods, StorageClasses } from '../api/gen/resources.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '../api/gen/core-v1.ts';
+import { createPersistentVolumeBinder } from './persistentvolume-binder/binder-controller.ts';
+import { createPvProtectionController } from './pv-protection/pv-protection-controller.ts';
+import { createPvcProtectionController } from './pvc-protection/pvc-protection-controller.ts';
+import { startServerHarness, type ServerHarness } from './server-harness-fixture.ts';
+
+type VolumeSpec = NonNullable<PersistentVolume['spec']>;
+type ClaimSpec = NonNullable<PersistentVolumeClaim['spec']>;
+
+const start = (): Promise<ServerHarness> =>
+  startServerHarness([createPersistentVolumeBinder, createPvcProtectionController, createPvProtectionController]);
+const volume = (name: string, storage: string, spec: Partial<VolumeSpec> = {}, labels = {}): object => ({
+  metadata: { name, labels },
+  spec: {
+    capacity: { storage },
+    accessModes: ['ReadWriteOnce'],
+    persistentVolumeReclaimPolicy: 'Retain',
+    hostPath: { path: '/data' },
+    ...spec,
+  },
+});
+const claim = (spec: Partial<ClaimSpec> = {}): object => ({
+  metadata: { name: 'c' },
+  spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '2Gi' } }, storageClassName: '', ...spec },
+});
+const phases = async (h: ServerHarness): Promise<Record<string, string | undefined>> =>
+  Object.fromEntries((await h.list(PersistentVolumes)).map((v) => [v.metadata.name, v.status?.phase]));
+const getClaim = (h: ServerHarness): Promise<PersistentVolumeClaim> => h.get(PersistentVolumeClaims, 'default/c');
+
+describe('volume binder', () => {
+  const matching: [what: string, volumes: object[], claimed: Partial<ClaimSpec>, bound: string | undefined][] = [
+    ['the smallest that fits', [volume('small', '1Gi'), volume('large', '5Gi'), volume('fit', '3Gi')], {}, 'fit'],
+    ['none that is too small', [volume('small', '1Gi')], {}, undefined],
+    [
+      'only its class',
+      [volume('fast', '2Gi', { storageClassName: 'fast' }), volume('none', '2Gi')],
+      { storageClassName: 'fast' },
+      'fast',
+    ],
+    ['only its access modes', [volume('once', '2Gi')], { accessModes: ['ReadWriteMany'] }, undefined],
+    ['only its volume mode', [volume('fs', '2Gi')], { volumeMode: 'Block' }, undefined],
+    [
+      'only what its selector selects',
+      [volume('a', '2Gi'), volume('b', '3Gi', {}, { tier: 'b' })],
+      { selector: { matchLabels: { tier: 'b' } } },
+      'b',
+    ],
+    [
+      'the one reserved for it',
+      [volume('free', '2Gi'), volume('mine', '9Gi', { claimRef: { namespace: 'default', name: 'c' } })],
+      {},
+      'mine',
+    ],
+    [
+      'none reserved for another',
+      [volume('theirs', '2Gi', { claimRef: { namespace: 'default', name: 'other' } })],
+      {},
+      undefined,
+    ],
+    ['the one it names', [volume('a', '2Gi'), volume('b', '5Gi')], { volumeName: 'b' }, 'b'],
+    ['the one it names unless too small', [volume('b', '1Gi')], { volumeName: 'b' }, undefined],
+  ];
+  for (const [what, volumes, spec, bound] of matching) {
+    it(`binds ${what}`, async () => {
+      const h = await start();
+      for (const v of volumes) await h.create(PersistentVolumes, v);
+      await h.create(PersistentVolumeClaims, claim(spec));
+      await h.clock.advance(1000);
+      const made = await getClaim(h);
+      if (bound === undefined) assert.equal(made.status?.phase, 'Pending');
+      else {
+        const pv = await h.get<PersistentVolume>(PersistentVolumes, bound);
+        assert.deepEqual(
+          [made.status?.phase, made.spec?.volumeName, pv.status?.phase, pv.spec?.claimRef?.uid],
+          ['Bound', bound, 'Bound', made.metadata.uid],
+        );
+        assert.equal(made.status?.capacity?.['storage'], pv.spec?.capacity?.['storage']);
+        assert.equal(made.metadata.annotations?.['pv.kubernetes.io/bind-completed'], 'yes');
+      }
+      await h.stop();
+    });
+  }
+
+  it('gives no volume to two claims', async () => {
+    const h = await start();
+    for (const name of ['a', 'b', 'c', 'd']) await h.create(PersistentVolumeClaims, { ...claim(), metadata: { name } });
+    for (const name of ['v', 'w']) await h.create(PersistentVolumes, volume(name, '2Gi'));
+    await h.clock.advance(20_000);
+    const bound = (await h.list(PersistentVolumeClaims))
+      .filter((c) => c.status?.phase === 'Bound')
+      .map((c) => c.spec?.volumeName);
+    assert.deepEqual(bound.sort(), ['v', 'w']);
+    await h.stop();
+  });
+
+  for (const [policy, phase] of [
+    ['Retain', 'Released'],
+    ['Delete', 'Failed'],
+  ] as const) {
+    it(`${policy}: the volume is ${phase} when its claim is gone, and another claim does not get it`, async () => {
+      const h = await start();
+      await h.create(PersistentVolumes, volume('v', '2Gi', { persistentVolumeReclaimPolicy: policy }));
+      await h.create(PersistentVolumeClaims, claim());
+      await h.clock.advance(1000);
+      await h.remove(PersistentVolumeClaims, 'default/c');
+      await h.clock.advance(1000);
+      assert.deepEqual(await phases(h), { v: phase });
+      await h.create(PersistentVolumeClaims, claim());
+      await h.clock.advance(20_000);
+      assert.equal((await getClaim(h)).status?.phase, 'Pending');
+      await h.stop();
+    });
+  }
+
+  it('says that a claim has lost its volume', async () => {
+    const h = await start();
+    await h.create(PersistentVolumes, volume('v', '2Gi'));
+    await h.create(PersistentVolumeClaims, claim());
+    await h.clock.advance(1000);
+    await h.update(PersistentVolumes, 'v', (draft) => void (draft.metadata.finalizers = []));
+    await h.remove(PersistentVolumes, 'v');
+    await h.update(PersistentVolumes, 'v', (draft) => void (draft.metadata.finalizers = [])).catch(() => undefined);
+    await h.clock.advance(1000);
+    assert.equal((await getClaim(h)).status?.phase, 'Lost');
+    await h.stop();
+  });
+
+  it('leaves claims of late-binding classes to the scheduler, and hands others to provisioners', async () => {
+    const h = await start();
+    await h.create(StorageClasses, {
+      metadata: { name: 'late' },
+      provisioner: 'kubernetes.io/no-provisioner',
+      volumeBindingMode: 'WaitForFirstConsumer',
+    });
+    await h.create(StorageClasses, { metadata: { name: 'now' }, provisioner: 'example.com/nfs' });
+    await h.create(PersistentVolumes, volume('v', '2Gi', { storageClassName: 'late' }));
+    await h.create(PersistentVolumeClaims, claim({ storageClassName: 'late' }));
+    await h.create(PersistentVolumeClaims, { ...claim({ storageClassName: 'now' }), metadata: { name: 'd' } });
+    await h.clock.advance(1000);
+    assert.equal((await getClaim(h)).status?.phase, 'Pending');
+    const other = await h.get<PersistentVolumeClaim>(PersistentVolumeClaims, 'default/d');
+    assert.equal(other.metadata.annotations?.['volume.kubernetes.io/storage-provisioner'], 'example.com/nfs');
+    const events = await h.events();
+    assert.ok(events.includes('Normal WaitForFirstConsumer waiting for first consumer to be created before binding'));
+    assert.ok(
+      events.some((event) =>
+        event.startsWith(
+          "Normal ExternalProvisioning Waiting for a volume to be created either by the external provisioner 'example.com/nfs'",
+        ),
+      ),
+    );
+    await h.stop();
+  });
+
+  it('writes nothing more once settled', async () => {
+    const h = await start();
+    await h.create(PersistentVolumes, volume('v', '2Gi'));
+    await h.create(PersistentVolumeClaims, claim());
+    await h.clock.advance(1000);
+    const before = h.writes();
+    await h.clock.advance(600_000);
+    assert.equal(h.writes(), before);
+    await h.stop();
+  });
+});
+
+describe('protection', () => {
+  it('a claim in use goes when its pod is gone, a bound volume when its claim is', async () => {
+    const h = await start();
+    await h.create(PersistentVolumes, volume('v', '2Gi'));
+    await h.create(PersistentVolumeClaims, claim());
+    const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'c' } }];
+    await h.create(Pods, { metadata: { name: 'p' }, spec: { containers: [{ name: 'c', image: 'i' }], volumes } });
+    await h.run(1000);
+    assert.deepEqual((await getClaim(h)).metadata.finalizers, ['kubernetes.io/pvc-protection']);
+    await h.remove(PersistentVolumes, 'v');
+    await h.remove(PersistentVolumeClaims, 'default/c');
+    await h.run(1000);
+    assert.ok((await getClaim(h)).metadata.deletionTimestamp, 'the pod still uses it');
+    await h.remove(Pods, 'default/p');
+    await h.run(2000);
+    assert.deepEqual([(await h.list(PersistentVolumeClaims)).length, (await h.list(PersistentVolumes)).length], [0, 0]);
+    await h.stop();
+  });
+});

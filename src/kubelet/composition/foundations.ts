@@ -1,0 +1,89 @@
+/** First stage of the kubelet: what it remembers, where its pods come from, and the volumes and runtime it works with. */
+import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import { Nodes } from '../../api/gen/resources.ts';
+import type { Informer } from '../../client/informer.ts';
+import type { Log } from '../../platform/log.ts';
+import { nodePodInformer } from '../config/apiserver-source.ts';
+import { createPodConfig, type PodConfig } from '../config/pod-config.ts';
+import { createSourcesReady, type SourcesReady } from '../config/sources-ready.ts';
+import type { ContainerRuntime } from '../container/runtime.ts';
+import type { KubeletConfiguration } from '../kubelet-configuration.ts';
+import type { KubeletCore, KubeletDeps } from '../kubelet-contract.ts';
+import { findNodeIps } from '../node-status/node-facts.ts';
+import { createRuntimeState, type RuntimeState } from '../node-status/runtime-state.ts';
+import { createPodManager, type PodManager } from '../pod/pod-manager.ts';
+import { createPodCache, type PodCache } from '../pod-cache.ts';
+import { createPodDirectories } from '../pod-directories.ts';
+import { createResultsManager, type ResultsManager } from '../prober/results-manager.ts';
+import { createReasonCache, type ReasonCache } from '../status/reason-cache.ts';
+import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
+import { createLateBindings, latePodState, type LateBindings } from './late-bindings.ts';
+
+/** What every later stage builds on. */
+export interface Foundations {
+  readonly deps: KubeletDeps;
+  readonly config: KubeletConfiguration;
+  readonly log: Log;
+  readonly late: LateBindings;
+  readonly podManager: PodManager;
+  readonly podCache: PodCache;
+  readonly results: ResultsManager;
+  readonly reasonCache: ReasonCache;
+  readonly runtimeState: RuntimeState;
+  readonly podConfig: PodConfig;
+  readonly sourcesReady: SourcesReady;
+  readonly core: KubeletCore;
+  readonly volumes: VolumeManager;
+  readonly runtime: ContainerRuntime;
+  /** What the runtime calls itself, the scheme of container ids. Its usual name until it has answered. */
+  readonly runtimeName: { current: string };
+  readonly nodePods: Informer<Pod>;
+  readonly nodeInformer: Informer<Node>;
+}
+
+/** Makes the first stage. */
+export function createFoundations(deps: KubeletDeps, config: KubeletConfiguration): Foundations {
+  const late = createLateBindings();
+  const podManager = createPodManager();
+  const results = createResultsManager();
+  const podConfig = createPodConfig((update) => late.syncLoop.get().configCh(update));
+  const sourcesReady = createSourcesReady(podConfig.sources);
+  const core = createCore({ deps, config, late, podManager, results, sourcesReady });
+  const volumes = deps.volumes(core);
+  return {
+    deps,
+    config,
+    log: deps.platform.log.child('kubelet'),
+    late,
+    podManager,
+    podCache: createPodCache(),
+    results,
+    reasonCache: createReasonCache(),
+    runtimeState: createRuntimeState(deps.platform.clock),
+    podConfig,
+    sourcesReady,
+    core,
+    volumes,
+    runtime: deps.runtime(core, volumes),
+    runtimeName: { current: 'containerd' },
+    nodePods: nodePodInformer(deps.informers, config.nodeName),
+    nodeInformer: deps.informers.informer(Nodes, { fieldSelector: `metadata.name=${config.nodeName}` }),
+  };
+}
+
+function createCore(
+  parts: Pick<Foundations, 'deps' | 'config' | 'late' | 'podManager' | 'results' | 'sourcesReady'>,
+): KubeletCore {
+  const { config, late, podManager, sourcesReady } = parts;
+  const { platform } = parts.deps;
+  const nodeIps = findNodeIps(platform, config.nodeIps);
+  return {
+    probeResults: parts.results,
+    pods: podManager,
+    podState: latePodState(late.podWorkers),
+    directories: createPodDirectories(platform.files, config.rootDirectory),
+    nodeIps: () => nodeIps,
+    podsWithRuntime: () => late.podWorkers.get().podsWithRuntime(podManager.getPods()),
+    sourcesReady: () => sourcesReady.allReady(),
+  };
+}

@@ -1,0 +1,111 @@
+/** Third stage of the kubelet: what is done to pods, from the syncs over their workers to the handlers that wake those. */
+import { podQosClass } from '../../api/pod-qos.ts';
+import { canAdmitPod } from '../admission.ts';
+import type { SyncHandler } from '../kubelet-sync-loop.ts';
+import { createMirrorReconciler } from '../pod/mirror-reconciler.ts';
+import { createPodCleanups } from '../pod-cleanup.ts';
+import type { PodWorkers } from '../pod-workers/pod-syncer.ts';
+import { createPodWorkers } from '../pod-workers/pod-workers.ts';
+import { createPullSecrets } from '../pull-secrets.ts';
+import { createStatusGenerator } from '../status/status-generator.ts';
+import { activePods, createSyncHandlers } from '../sync-handlers.ts';
+import { createSyncPod, type SyncPodDeps } from '../sync-pod.ts';
+import { createTerminationSyncs } from '../sync-terminating-pod.ts';
+import { createWorkQueue, type WorkQueue } from '../work-queue.ts';
+import type { Foundations } from './foundations.ts';
+import type { NodeSide } from './node-side.ts';
+
+/** The parts that act on pods. */
+export interface PodSide {
+  readonly workQueue: WorkQueue;
+  readonly podWorkers: PodWorkers;
+  readonly handler: SyncHandler;
+}
+
+/** Makes the third stage; binds the pod workers. */
+export function createPodSide(foundations: Foundations, nodeSide: NodeSide): PodSide {
+  const { deps, config, late, podCache } = foundations;
+  const { platform, recorder } = deps;
+  const syncDeps = createSyncDeps(foundations, nodeSide);
+  const workQueue = createWorkQueue(platform.clock, () => late.syncLoop.get().syncCh());
+  const podWorkers = createPodWorkers(
+    {
+      platform,
+      recorder,
+      podSyncer: { syncPod: createSyncPod(syncDeps), ...createTerminationSyncs(syncDeps) },
+      podCache,
+      workQueue,
+    },
+    { resyncIntervalMs: config.syncFrequencyMs, backOffPeriodMs: config.podBackOffPeriodMs },
+  );
+  late.podWorkers.bind(podWorkers);
+  return { workQueue, podWorkers, handler: createHandler(foundations, nodeSide, podWorkers) };
+}
+
+function createSyncDeps(foundations: Foundations, nodeSide: NodeSide): SyncPodDeps {
+  const { log, late, core, runtime, podCache, volumes, reasonCache, runtimeState, runtimeName } = foundations;
+  const { platform, client, recorder, podContainers } = foundations.deps;
+  const { statusManager, probeManager, nodeStatus, mirrorClient } = nodeSide;
+  return {
+    platform,
+    recorder,
+    runtime,
+    podCache,
+    volumes,
+    directories: core.directories,
+    statusManager,
+    probeManager,
+    reasonCache,
+    runtimeState,
+    podContainers,
+    pullSecrets: createPullSecrets({ client, recorder, log }),
+    reconcileMirrorPod: createMirrorReconciler({ mirrorClient, node: nodeStatus.node, log }),
+    isPodTerminationRequested: core.podState.isPodTerminationRequested,
+    holdEvents: (uid) => late.pleg.get().holdEvents(uid),
+    generateStatus: createStatusGenerator({
+      clock: platform.clock,
+      recorder,
+      statusManager,
+      probeManager,
+      reasonCache,
+      nodeIps: core.nodeIps(),
+      runtimeName: () => runtimeName.current,
+    }),
+  };
+}
+
+function createHandler(foundations: Foundations, nodeSide: NodeSide, podWorkers: PodWorkers): SyncHandler {
+  const { deps, config, core, podManager, sourcesReady, runtime, volumes } = foundations;
+  const { platform, recorder, podContainers } = deps;
+  const { statusManager, probeManager, nodeStatus, mirrorClient } = nodeSide;
+  return createSyncHandlers({
+    platform,
+    recorder,
+    podManager,
+    podWorkers,
+    statusManager,
+    allSourcesReady: sourcesReady.allReady,
+    qosClassOf: podQosClass,
+    canAdmitPod: (pod, active) =>
+      canAdmitPod({
+        pod,
+        node: nodeStatus.node(),
+        activePods: active,
+        operatingSystem: 'linux',
+        allowedUnsafeSysctls: config.allowedUnsafeSysctls,
+      }),
+    handlePodCleanups: createPodCleanups({
+      platform,
+      runtime,
+      volumes,
+      directories: core.directories,
+      podManager,
+      podWorkers,
+      probeManager,
+      statusManager,
+      mirrorClient,
+      podContainers,
+      activePods: () => activePods(podManager.getPods(), { podWorkers, statusManager }),
+    }),
+  });
+}

@@ -1,0 +1,98 @@
+/**
+ * The order in which a kubelet's parts begin, upstream's: volumes, node status, runtime check, status, probes, PLEG, main
+ * loop, and the pod sources last. Upstream: (*Kubelet).Run and startKubelet.
+ */
+import { startApiserverSource } from '../config/apiserver-source.ts';
+import { startStaticSources } from '../config/static-sources.ts';
+import { runLeaseController } from '../node-status/lease-controller.ts';
+import { startEventedPleg } from '../pleg/evented-pleg.ts';
+import { isStaticPod } from '../types/pod-update.ts';
+import type { Foundations } from './foundations.ts';
+import type { LoopSide } from './loop-side.ts';
+import type { NodeSide } from './node-side.ts';
+import type { PodSide } from './pod-side.ts';
+
+/** All stages of a kubelet. */
+export interface Stages {
+  readonly foundations: Foundations;
+  readonly nodeSide: NodeSide;
+  readonly podSide: PodSide;
+  readonly loopSide: LoopSide;
+}
+
+/** Starts everything until the signal aborts; resolves once the main loop runs. */
+export async function startKubelet(stages: Stages, signal: AbortSignal): Promise<void> {
+  const { deps, config, core, podManager, podConfig, nodePods } = stages.foundations;
+  const { platform, preparePod } = deps;
+  await platform.files.makeDir(core.directories.podsDir(), { mode: 0o750 });
+  await deps.podContainers.start(signal);
+  // All sources are registered before any sends.
+  const apiSource = podConfig.source('api');
+  const startSources = startStaticSources({ platform, podConfig, preparePod }, config, signal);
+  await lookAtRuntime(stages, signal);
+  startReporting(stages, signal);
+  startRuntimeUpkeep(stages, signal);
+  stages.loopSide.syncLoop.start(signal);
+  startApiserverSource(nodePods, apiSource, signal);
+  startSources();
+  // Mirrors need the Node object as their owner.
+  void stages.nodeSide.nodeStatus.registered.then(() =>
+    stages.podSide.handler.handlePodSyncs(podManager.getPods().filter(isStaticPod)),
+  );
+}
+
+/** Volumes, and a first look at the runtime and all it runs. */
+async function lookAtRuntime({ foundations, nodeSide, loopSide }: Stages, signal: AbortSignal): Promise<void> {
+  const { nodeInformer, volumes, runtimeName } = foundations;
+  const { nodeStatus } = nodeSide;
+  nodeInformer.addHandler({
+    onAdd: nodeStatus.nodeSeen,
+    onUpdate: (_before, node) => nodeStatus.nodeSeen(node),
+    onDelete: nodeStatus.nodeGone,
+  });
+  volumes.start(signal);
+  loopSide.pleg.start(signal);
+  const status = await loopSide.runtimeMonitor.check();
+  runtimeName.current = status?.runtimeName ?? runtimeName.current;
+  await loopSide.pleg.relist();
+}
+
+/** What the API hears of the node and its pods. */
+function startReporting({ foundations, nodeSide, loopSide }: Stages, signal: AbortSignal): void {
+  const { deps, config } = foundations;
+  const { nodeStatus, statusManager } = nodeSide;
+  nodeStatus.start(signal);
+  loopSide.runtimeMonitor.start(signal);
+  void runLeaseController(
+    { platform: deps.platform, client: deps.heartbeatClient ?? deps.client, node: nodeStatus.node },
+    { nodeName: config.nodeName, leaseDurationSeconds: config.nodeLeaseDurationSeconds },
+    signal,
+  );
+  statusManager.start(signal);
+}
+
+/** The runtime's events, and the removal of its dead containers. */
+function startRuntimeUpkeep({ foundations, loopSide }: Stages, signal: AbortSignal): void {
+  const { deps, config, runtime } = foundations;
+  void startEventedPleg(
+    { platform: deps.platform, runtime, pleg: loopSide.pleg },
+    { healthyRelistPeriodMs: config.plegHealthyRelistPeriodMs, brokenRelistPeriodMs: config.plegRelistPeriodMs },
+    signal,
+  );
+  startContainerGc(foundations, signal);
+}
+
+function startContainerGc(foundations: Foundations, signal: AbortSignal): void {
+  const { deps, config, log, runtime, sourcesReady } = foundations;
+  const policy = {
+    minAgeMs: config.minimumGcAgeMs,
+    maxPerPodContainer: config.maxPerPodContainerCount,
+    maxContainers: config.maxContainerCount,
+  };
+  const cancel = deps.platform.clock.setTicker(config.containerGcPeriodMs, () => {
+    runtime
+      .garbageCollect(policy, { allSourcesReady: sourcesReady.allReady(), evictNonDeleted: false })
+      .catch((error: unknown) => log.error('Container garbage collection failed', { err: error }));
+  });
+  signal.addEventListener('abort', cancel, { once: true });
+}

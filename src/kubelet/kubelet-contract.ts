@@ -1,0 +1,61 @@
+/** What a kubelet is made from, what its parts may see of its core, and what it offers once made. */
+import type { Pod } from '../api/gen/core-v1.ts';
+import type { Client } from '../client/client.ts';
+import type { EventRecorder } from '../client/event-recorder.ts';
+import type { InformerFactory } from '../client/informer.ts';
+import type { Platform } from '../platform/platform.ts';
+import type { PodContainerManager } from './cgroups/pod-container-manager.ts';
+import type { PreparePod } from './config/static-pod.ts';
+import type { ContainerRuntime } from './container/runtime.ts';
+import type { PodManagerView } from './pod/pod-manager.ts';
+import type { PodDirectories } from './pod-directories.ts';
+import type { PodStateProvider } from './pod-workers/pod-syncer.ts';
+import type { ProbeResults } from './prober/results.ts';
+import type { KubeletHost } from './server/host.ts';
+import type { VolumeManager } from './volumes/volume-manager-contract.ts';
+
+/** What volumes and the runtime manager may see of the core. Usable from construction on. */
+export interface KubeletCore {
+  readonly probeResults: ProbeResults;
+  /** The pods that should run here. */
+  readonly pods: PodManagerView;
+  readonly podState: PodStateProvider;
+  readonly directories: PodDirectories;
+  readonly nodeIps: () => readonly string[];
+  /**
+   * Pods whose containers run or may run, also those no longer configured that still end: what is theirs (volumes, cgroups)
+   * must stay.
+   */
+  readonly podsWithRuntime: () => readonly Pod[];
+  /** Every pod source has been heard: pods not known now do not belong here. */
+  readonly sourcesReady: () => boolean;
+}
+
+/** What the kubelet is made from. Volumes and runtime are made with a view of the core, which they need and which needs them. */
+export interface KubeletDeps {
+  readonly platform: Platform;
+  readonly client: Client;
+  /** For the lease; `client` when absent. */
+  readonly heartbeatClient?: Client;
+  readonly recorder: EventRecorder;
+  readonly informers: InformerFactory;
+  readonly podContainers: PodContainerManager;
+  readonly volumes: (core: KubeletCore) => VolumeManager;
+  readonly runtime: (core: KubeletCore, volumes: VolumeManager) => ContainerRuntime;
+  /** Defaults and validates a pod read from a file or URL, as the API server would; throws what is wrong. */
+  readonly preparePod: PreparePod;
+}
+
+/** A kubelet. */
+export interface Kubelet {
+  /** Begins; resolves once the main loop runs. What is slow (registration, first relist) goes on behind. Informers must be started by the caller. */
+  start(signal: AbortSignal): Promise<void>;
+  /** Ends everything; resolves when no sync runs any more. Containers keep running. */
+  stop(): Promise<void>;
+  readonly host: KubeletHost;
+  readonly core: KubeletCore;
+  readonly runtime: ContainerRuntime;
+  readonly volumes: VolumeManager;
+  /** Resolves when the node's first status is in the API. */
+  readonly registered: Promise<void>;
+}

@@ -1,0 +1,40 @@
+/** A node is cordoned, drained and tainted, and takes pods again. A cluster of its own: nothing else can run on it. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { images, startCluster, type TestCluster } from './cluster-fixture.ts';
+
+describe('node maintenance with kubectl', () => {
+  let cluster: TestCluster;
+  before(async () => {
+    cluster = await startCluster();
+  });
+  after(() => cluster?.stop());
+
+  it('cordons, drains, taints, and lets pods back', async () => {
+    const node = await cluster.kubectl('get nodes -o jsonpath={.items[0].metadata.name}');
+    await cluster.kubectl(`create deployment calm --image=${images.test} --replicas=2`);
+    await cluster.kubectl([
+      'patch',
+      'deployment',
+      'calm',
+      '-p',
+      '{"spec":{"template":{"spec":{"terminationGracePeriodSeconds":1}}}}',
+    ]);
+    await cluster.kubectl('rollout status deployment/calm --timeout=40s');
+    await cluster.kubectl(`cordon ${node}`);
+    assert.match(await cluster.kubectl('get nodes'), /Ready,SchedulingDisabled/);
+    assert.match(await cluster.kubectl(`drain ${node} --ignore-daemonsets --timeout=60s`), /node\/\S+ drained/);
+    await cluster.until(
+      'pods wait',
+      async () =>
+        (await cluster.kubectl(['get', 'pods', '-o', 'jsonpath={.items[*].status.phase}'])) === 'Pending Pending',
+    );
+    await cluster.kubectl(`taint node ${node} only=few:NoSchedule`);
+    await cluster.kubectl(`uncordon ${node}`);
+    await cluster.until('the taint keeps them away', async () =>
+      (await cluster.kubectl('describe pods --show-events')).includes('had untolerated taint'),
+    );
+    await cluster.kubectl(`taint node ${node} only-`);
+    await cluster.kubectl('rollout status deployment/calm --timeout=40s');
+  });
+});
