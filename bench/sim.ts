@@ -4,7 +4,9 @@ import { performance } from 'node:perf_hooks';
 
 const importStartMs = performance.now();
 const built = process.argv.includes('dist');
-const { Cluster } = (await import(built ? new URL('../dist/testing.js', import.meta.url).href : '../src/testing/index.ts')) as typeof import('../src/testing/index.ts');
+const { Cluster } = (await import(
+  built ? new URL('../dist/testing.js', import.meta.url).href : '../src/testing/index.ts'
+)) as typeof import('../src/testing/index.ts');
 const importMs = performance.now() - importStartMs;
 
 const cpuMs = (): number => {
@@ -16,13 +18,21 @@ const rssMb = (): number => process.memoryUsage().rss / 1e6;
 async function measure<T>(what: string, work: () => Promise<T>): Promise<T> {
   const [startMs, startCpuMs] = [performance.now(), cpuMs()];
   const result = await work();
-  console.log(`${what.padEnd(56)} ${(performance.now() - startMs).toFixed(0).padStart(7)} ms   ${(cpuMs() - startCpuMs).toFixed(0).padStart(7)} ms CPU   ${rssMb().toFixed(0).padStart(5)} MB`);
+  console.log(
+    `${what.padEnd(56)} ${(performance.now() - startMs).toFixed(0).padStart(7)} ms   ${(cpuMs() - startCpuMs).toFixed(0).padStart(7)} ms CPU   ${rssMb().toFixed(0).padStart(5)} MB`,
+  );
   return result;
 }
 
 const deployment = (replicas: number): object => ({
-  apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' },
-  spec: { replicas, selector: { matchLabels: { app: 'web' } }, template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'web', image: 'web:1' }] } } },
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'web' },
+  spec: {
+    replicas,
+    selector: { matchLabels: { app: 'web' } },
+    template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'web', image: 'web:1' }] } },
+  },
 });
 
 console.log(`import${' '.repeat(50)} ${importMs.toFixed(0).padStart(7)} ms`);
@@ -50,7 +60,9 @@ await warm.stop();
 }
 if (!process.argv.includes('small')) {
   const before = rssMb();
-  const clusters = await measure('100 clusters at once, 1 node each', () => Promise.all(Array.from({ length: 100 }, () => Cluster.start())));
+  const clusters = await measure('100 clusters at once, 1 node each', () =>
+    Promise.all(Array.from({ length: 100 }, () => Cluster.start())),
+  );
   globalThis.gc?.();
   console.log(`  ${(rssMb() - before).toFixed(0)} MB more for 100 clusters`);
   await Promise.all(clusters.map((cluster) => cluster.stop()));

@@ -30,7 +30,6 @@ function encoded(group: string, kind: string, object: object): Uint8Array {
 }
 
 /** Sends and expects protobuf. */
-// oxlint-disable-next-line max-params -- reads like a request line
 async function exchange(
   method: string,
   path: string,

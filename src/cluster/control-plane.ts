@@ -10,12 +10,18 @@ import { createBearerTokenAuthenticator } from '../apiserver/authn/bearer-token.
 import { clientCertificateAuthenticator } from '../apiserver/authn/client-certificate.ts';
 import { createServiceAccountTokens, type ServiceAccountTokens } from '../apiserver/authn/service-account-tokens.ts';
 import { createNodeAuthorizer } from '../apiserver/authz/node-authorizer.ts';
-import { createRbacAuthorizer, privilegedGroupAuthorizer } from '../apiserver/authz/rbac-authorizer.ts';
+import {
+  createRbacAuthorizer,
+  privilegedGroupAuthorizer,
+  type RbacAuthorizer,
+} from '../apiserver/authz/rbac-authorizer.ts';
 import { bootstrapCluster, keepKubernetesService } from '../apiserver/bootstrap/bootstrap.ts';
 import { componentRoles } from '../apiserver/bootstrap/component-roles.ts';
 import { decide } from '../apiserver/filters/authorization.ts';
 import { createHttpHandler } from '../apiserver/http-adapter.ts';
-import { createServerStorage } from '../apiserver/server-storage.ts';
+import type { Authorizer } from '../apiserver/authz/contract.ts';
+import type { ObjectStore } from '../apiserver/registry/object-store.ts';
+import { createServerStorage, type ServerStorage } from '../apiserver/server-storage.ts';
 import type { Principal } from '../api/transport.ts';
 import type { Client } from '../client/client.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
@@ -26,7 +32,7 @@ import type { Store } from '../storage/store.ts';
 import { runBuiltInControllers, startBuiltInScheduler } from './built-in-clients.ts';
 import type { Instance } from './instance.ts';
 import { kubernetesServiceAddress } from './network/pod-network.ts';
-import { createRegistry } from './registry-services.ts';
+import { createRegistry, type Registry } from './registry-services.ts';
 
 /** What the control plane is made from. */
 export interface ControlPlaneDeps {
@@ -68,36 +74,31 @@ export interface ControlPlane {
 
 const ADMIN: Principal = { name: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] };
 
-/** Puts the control plane together; nothing runs before `start`. */
-export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
-  const { platform, store, pki, instance } = deps;
-  const { clock } = platform;
-  const storage = createServerStorage({ store, platform });
-  const objects = () => storage.objects;
+/** The issuer and checker of service-account tokens. */
+function createTokens(deps: ControlPlaneDeps, objects: () => ObjectStore): ServiceAccountTokens {
+  const { platform, pki, instance } = deps;
   const issuer = `https://kubernetes.default.svc.${instance.clusterDomain}`;
-  const ownTokens = createServiceAccountTokens(
+  const { privateKeyPem, publicKeyPem } = pki.serviceAccount;
+  const own = createServiceAccountTokens(
     { platform, objects },
-    {
-      issuer,
-      audiences: [issuer],
-      keys: [{ privateKeyPem: pki.serviceAccount.privateKeyPem, publicKeyPem: pki.serviceAccount.publicKeyPem }],
-    },
+    { issuer, audiences: [issuer], keys: [{ privateKeyPem, publicKeyPem }] },
   );
-  const tokens = deps.wrapTokens?.(ownTokens) ?? ownTokens;
-  const rbac = createRbacAuthorizer(storage.objects);
-  const nodes = createNodeAuthorizer(storage.objects, componentRoles['system:node']?.rules ?? []);
-  const authorizers = [privilegedGroupAuthorizer, nodes, rbac];
-  const registry = createRegistry({
-    platform,
-    objects: storage.objects,
-    tokens,
-    rbac,
-    authorizers,
-    instance,
-    kubeletClient: pki.kubeletClient,
-    caPem: pki.ca.certPem,
-  });
-  const server = createApiServer(
+  return deps.wrapTokens?.(own) ?? own;
+}
+
+interface ServerParts {
+  readonly storage: ServerStorage;
+  readonly tokens: ServiceAccountTokens;
+  readonly rbac: RbacAuthorizer;
+  readonly authorizers: readonly Authorizer[];
+  readonly registry: Registry;
+}
+
+function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
+  const { platform, instance } = deps;
+  const { storage, tokens, rbac, authorizers, registry } = parts;
+  const { clock } = platform;
+  return createApiServer(
     {
       storage,
       platform,
@@ -109,7 +110,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       ],
       authorizers,
       admission: createAdmissionPlugins({
-        objects,
+        objects: () => storage.objects,
         random: platform.random.fork('admission'),
         authorizer: { authorize: (asked) => decide(authorizers, asked) },
         rulesFor: rbac.rulesFor,
@@ -123,6 +124,29 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       runtimeConfig: deps.runtimeConfig,
     },
   );
+}
+
+/** Puts the control plane together; nothing runs before `start`. */
+export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
+  const { platform, store, pki, instance } = deps;
+  const { clock } = platform;
+  const storage = createServerStorage({ store, platform });
+  const objects = () => storage.objects;
+  const tokens = createTokens(deps, objects);
+  const rbac = createRbacAuthorizer(storage.objects);
+  const nodes = createNodeAuthorizer(storage.objects, componentRoles['system:node']?.rules ?? []);
+  const authorizers = [privilegedGroupAuthorizer, nodes, rbac];
+  const registry = createRegistry({
+    platform,
+    objects: storage.objects,
+    tokens,
+    rbac,
+    authorizers,
+    instance,
+    kubeletClient: pki.kubeletClient,
+    caPem: pki.ca.certPem,
+  });
+  const server = assembleServer(deps, { storage, tokens, rbac, authorizers, registry });
   const clientFor = (principal: Principal, userAgent: string): Client =>
     createInProcessClient({ handler: server.handler, principal, clock, userAgent });
   const listening: HttpServer[] = [];

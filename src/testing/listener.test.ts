@@ -12,7 +12,11 @@ function clientOf(kubeconfig: string): KubeConfig {
 
 const body = {
   metadata: { name: 'web' },
-  spec: { replicas: 2, selector: { matchLabels: { app: 'web' } }, template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'web', image: 'web:1' }] } } },
+  spec: {
+    replicas: 2,
+    selector: { matchLabels: { app: 'web' } },
+    template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'web', image: 'web:1' }] } },
+  },
 };
 
 describe('a real port', () => {
@@ -28,14 +32,20 @@ describe('a real port', () => {
     await cluster.waitFor('deployment/web', 'Available');
     assert.equal(Math.round((cluster.nowMs - nowMs) / 1000), 30);
     const [pod] = (await core.listNamespacedPod({ namespace: 'default' })).items;
-    assert.equal(await core.readNamespacedPodLog({ namespace: 'default', name: pod?.metadata?.name ?? '' }), 'started\n');
+    assert.equal(
+      await core.readNamespacedPodLog({ namespace: 'default', name: pod?.metadata?.name ?? '' }),
+      'started\n',
+    );
   });
 
   it('publishes its authority to pods', async () => {
     await using cluster = await Cluster.start({ nodes: 0 });
     const { kubeconfig } = await cluster.listen();
     const authority = Buffer.from(clientOf(kubeconfig).getCurrentCluster()?.caData ?? '', 'base64').toString('utf8');
-    await cluster.waitFor<{ metadata: object; data?: Record<string, string> }>('configmap/kube-root-ca.crt', ({ data }) => data?.['ca.crt'] === authority);
+    await cluster.waitFor<{ metadata: object; data?: Record<string, string> }>(
+      'configmap/kube-root-ca.crt',
+      ({ data }) => data?.['ca.crt'] === authority,
+    );
   });
 
   it('answers 503 while the API server is down', async () => {

@@ -4,6 +4,27 @@ import type { NodeSnapshot } from './snapshot.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
+const seconds = (ns: number | undefined): number | undefined => (ns === undefined ? undefined : ns / 1e9);
+
+function nodeUsage({ node, nowMs }: NodeSnapshot): MetricFamily[] {
+  const sample = (value: number | undefined): Sample[] =>
+    value === undefined ? [] : [{ labels: {}, value, timeMs: nowMs }];
+  return [
+    {
+      name: 'node_cpu_usage_seconds_total',
+      help: '[STABLE] Cumulative cpu time consumed by the node in core-seconds',
+      type: 'counter',
+      samples: sample(seconds(node.cpuUsageNs)),
+    },
+    {
+      name: 'node_memory_working_set_bytes',
+      help: '[STABLE] Current working set of the node in bytes',
+      type: 'gauge',
+      samples: sample(node.memory.workingSetBytes),
+    },
+  ];
+}
+
 /** Renders a snapshot; undefined: it could not be taken, which the error metric tells. */
 export function resourceMetrics(snapshot: NodeSnapshot | undefined): string {
   const families: MetricFamily[] = [
@@ -15,7 +36,7 @@ export function resourceMetrics(snapshot: NodeSnapshot | undefined): string {
     },
   ];
   if (snapshot === undefined) return formatMetrics(families);
-  const { node, nowMs, pods } = snapshot;
+  const { nowMs, pods } = snapshot;
   const sample = (labels: Labels, value: number | undefined, timeMs = nowMs): Sample[] =>
     value === undefined ? [] : [{ labels, value, timeMs }];
   const ofContainers = (
@@ -40,20 +61,8 @@ export function resourceMetrics(snapshot: NodeSnapshot | undefined): string {
     pods.flatMap((pod) =>
       sample({ namespace: pod.pod.metadata.namespace ?? '', pod: pod.pod.metadata.name ?? '' }, read(pod)),
     );
-  const seconds = (ns: number | undefined): number | undefined => (ns === undefined ? undefined : ns / 1e9);
   families.push(
-    {
-      name: 'node_cpu_usage_seconds_total',
-      help: '[STABLE] Cumulative cpu time consumed by the node in core-seconds',
-      type: 'counter',
-      samples: sample({}, seconds(node.cpuUsageNs)),
-    },
-    {
-      name: 'node_memory_working_set_bytes',
-      help: '[STABLE] Current working set of the node in bytes',
-      type: 'gauge',
-      samples: sample({}, node.memory.workingSetBytes),
-    },
+    ...nodeUsage(snapshot),
     {
       name: 'container_cpu_usage_seconds_total',
       help: '[STABLE] Cumulative cpu time consumed by the container in core-seconds',

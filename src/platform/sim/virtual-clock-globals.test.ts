@@ -19,7 +19,17 @@ function evaluate(expression: string): Promise<unknown> {
   });
 }
 
-for (const expression of ['Date.now()', 'new Date()', 'Date()', 'Math.random()', 'performance.now()', 'process.hrtime()', 'setTimeout(() => {}, 1)', 'setImmediate(() => {})', 'fetch("http://127.0.0.1")']) {
+for (const expression of [
+  'Date.now()',
+  'new Date()',
+  'Date()',
+  'Math.random()',
+  'performance.now()',
+  'process.hrtime()',
+  'setTimeout(() => {}, 1)',
+  'setImmediate(() => {})',
+  'fetch("http://127.0.0.1")',
+]) {
   test(`${expression} throws in a simulation`, async () => {
     assert.equal(await evaluate(expression), 'ForbiddenGlobalError');
   });

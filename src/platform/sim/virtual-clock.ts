@@ -222,7 +222,11 @@ export class VirtualClock implements Clock {
     const { dueMs } = this.#timers.peek()!;
     const setBefore = this.#nextId;
     this.#moveTo(dueMs);
-    for (let timer = this.#timers.peek(); timer?.dueMs === dueMs && Number(timer.id) < setBefore; timer = this.#timers.peek()) {
+    for (
+      let timer = this.#timers.peek();
+      timer?.dueMs === dueMs && Number(timer.id) < setBefore;
+      timer = this.#timers.peek()
+    ) {
       this.#timers.pop();
       if (!timer.background) this.#foreground--;
       this.#countCallback();
