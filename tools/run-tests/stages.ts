@@ -49,7 +49,7 @@ export const stages: readonly Stage[] = [
     concurrency: 2,
     timeoutMs: 120_000,
   }),
-  tests('sim', { patterns: ['test/sim/**/*.test.ts', 'examples/**/*.test.ts'], concurrency: 2, timeoutMs: 120_000 }),
+  tests('sim', { patterns: ['test/sim/**/*.test.ts', 'examples/**/*.test.ts'], concurrency: 2, timeoutMs: 480_000 }),
   tests('integration', { patterns: ['test/integration/**/*.test.ts'], concurrency: 1, timeoutMs: 480_000 }),
 ];
 

@@ -26,8 +26,8 @@ export interface SimContainerInit {
   readonly podIp: string;
   /** Absolute; '' when the sandbox has no log directory. */
   readonly logPath: string;
-  /** Whether this start is one of those the image crashes in. */
-  readonly crashes: boolean;
+  /** Called at the start of the process: whether it is one of those the image crashes in. */
+  countStart(): boolean;
 }
 
 /** A log timestamp with nanoseconds. */
@@ -84,8 +84,9 @@ export class SimContainer {
     this.state = 'CONTAINER_RUNNING';
     this.startedAtMs = clock.nowMs();
     this.#deps.onChange('started');
-    if (image.run !== undefined && !this.init.crashes) void this.#run(image.run);
-    else this.#behave();
+    const crashes = this.init.countStart();
+    if (image.run !== undefined && !crashes) void this.#run(image.run);
+    else this.#behave(crashes);
   }
 
   /** Sends the stop signal, waits, kills. Resolves when the process has ended; an abort ends the waiting alone. */
@@ -142,8 +143,8 @@ export class SimContainer {
     this.#deps.clock.sleep(delayMs, this.#life.signal).then(action, () => undefined);
   }
 
-  #behave(): void {
-    const { image, crashes } = this.init;
+  #behave(crashes: boolean): void {
+    const { image } = this.init;
     for (const entry of image.logs ?? []) {
       const { after, line, stream } =
         typeof entry === 'string' ? ({ line: entry } as { after?: number; line: string; stream?: 'stdout' }) : entry;

@@ -126,8 +126,12 @@ function newContainer(state: SimState, sandbox: SimSandbox, config: SimContainer
   const image = state.store.find(wanted);
   if (image === undefined) throw new CriError('NotFound', `failed to resolve image "${wanted}": not found`);
   const key = `${sandbox.config.metadata?.uid}/${config.metadata?.name}/${image.name}`;
-  const starts = state.starts.get(key) ?? 0;
-  state.starts.set(key, starts + 1);
+  // A container that was made and never started, by a kubelet that died in between, has not crashed.
+  const countStart = (): boolean => {
+    const starts = state.starts.get(key) ?? 0;
+    state.starts.set(key, starts + 1);
+    return starts < (image.crashes?.times ?? 0);
+  };
   const id = state.newId();
   const { logDirectory = '' } = sandbox.config;
   const logPath = logDirectory === '' || !config.logPath ? '' : `${logDirectory}/${config.logPath}`;
@@ -141,7 +145,7 @@ function newContainer(state: SimState, sandbox: SimSandbox, config: SimContainer
       sandboxId: sandbox.id,
       imageId: state.store.idOf(image),
       podIp: sandbox.ip,
-      crashes: starts < (image.crashes?.times ?? 0),
+      countStart,
     },
     {
       ...state.deps,
