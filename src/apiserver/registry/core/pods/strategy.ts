@@ -132,13 +132,18 @@ function withResources(old: Pod, draft: Pod): PodSpec {
   return spec;
 }
 
-/** Strategy of `pods/resize`: only resources and resize policies change. */
+/** Strategy of `pods/resize`: only resources and resize policies change, and no change is taken: no kubelet of ours would act on it. */
 export const podResizeStrategy = subresourceStrategy((draft, old) => {
   const spec = withResources(old, draft);
   keepAllBut(draft, old, 'spec');
   draft.spec = spec;
   raiseGeneration(draft, old, !deepEqual(spec, old.spec));
-}, validatePodResize);
+}, refuseResize);
+
+function refuseResize(pod: Pod, old: Pod, field: Field): void {
+  validatePodResize(pod, old, field);
+  if (!deepEqual(pod.spec, old.spec)) field.at('spec').forbidden('resizing a pod in place is not supported yet');
+}
 
 /** Fields of pods that selectors may name. */
 export const podSelectableFields: SelectableFields<Pod> = ({ spec, status }) => ({
