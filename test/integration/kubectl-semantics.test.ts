@@ -308,7 +308,8 @@ group('pods and their sub-resources', () => [
   { run: 'get pod dbg -o jsonpath={.spec.ephemeralContainers[*].name}', out: 'd1' },
   {
     run: 'patch pod dbg --subresource=resize -p {"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"200m"}}}]}}',
-    out: 'pod/dbg patched',
+    err: 'The Pod "dbg" is invalid: spec: Forbidden: resizing a pod in place is not supported yet',
+    code: 1,
   },
   {
     run: 'patch pod dbg -p {"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"300m"}}}]}}',
