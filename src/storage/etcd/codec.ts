@@ -8,6 +8,9 @@ import type { EtcdEvent, KeyValue } from './etcd-table.ts';
 /** Where the API server's own keys are. */
 const OWN_PREFIX = '/registry';
 
+/** Before the names of keys that are another cluster's registry. */
+const FOREIGN = '\0';
+
 /** Translates for one prefix. */
 export interface EtcdCodec {
   /** A key, or either end of a range; the empty string is before all keys. */
@@ -21,7 +24,9 @@ export function createEtcdCodec(prefix: string = OWN_PREFIX): EtcdCodec {
   const moved = prefix !== OWN_PREFIX;
   const nameOf = (key: Uint8Array): string => {
     const text = Buffer.from(key.buffer, key.byteOffset, key.length).toString('utf8');
-    return moved && text.startsWith(`${prefix}/`) ? OWN_PREFIX + text.slice(prefix.length) : text;
+    if (!moved) return text;
+    if (text.startsWith(`${prefix}/`)) return OWN_PREFIX + text.slice(prefix.length);
+    return isOwn(text) ? FOREIGN + text : text; // Another cluster's.
   };
   const entry = ({ key, value, modRevision, createRevision }: KeyValue): StoredEntry => ({
     key: nameOf(key),

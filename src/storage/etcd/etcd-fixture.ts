@@ -9,8 +9,6 @@ import { join } from 'node:path';
 /** A running member. */
 export interface EtcdServer {
   readonly url: string;
-  readonly pid: number;
-  readonly dataDir: string;
   /** Sends a signal and waits for the end where it ends the process. */
   kill(signal: NodeJS.Signals): Promise<void>;
   /** Starts again on what it kept, at the same address. */
@@ -44,18 +42,36 @@ async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-/** Starts a member and resolves when it serves clients. */
-export async function startEtcd({ flags = [], tls }: EtcdServerOptions = {}): Promise<EtcdServer> {
+/** Starts a member alone and resolves when it serves clients. */
+export async function startEtcd(options: EtcdServerOptions = {}): Promise<EtcdServer> {
+  const [member] = await startEtcdCluster(1, options);
+  return member!;
+}
+
+/** Starts a cluster and resolves when all its members serve clients. */
+export async function startEtcdCluster(size: number, options: EtcdServerOptions = {}): Promise<EtcdServer[]> {
+  const ports = await freePorts(2 * size);
+  const names = Array.from({ length: size }, (_, at) => `m${at}`);
+  const peers = names.map((_, at) => `http://127.0.0.1:${ports[at]}`);
+  const initial = names.map((name, at) => `${name}=${peers[at]}`).join();
+  return Promise.all(
+    names.map((name, at) => startMember({ name, peer: peers[at]!, initial, port: ports[size + at]! }, options)),
+  );
+}
+
+async function startMember(
+  member: { readonly name: string; readonly peer: string; readonly initial: string; readonly port: number },
+  { flags = [], tls }: EtcdServerOptions,
+): Promise<EtcdServer> {
+  const { name, peer, initial, port } = member;
   const shared = '/dev/shm';
   const dataDir = await mkdtemp(join(existsSync(shared) ? shared : tmpdir(), 'keelson-etcd-'));
-  const [clientPort, peerPort] = await freePorts(2);
-  const url = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${clientPort}`;
-  const peer = `http://127.0.0.1:${peerPort}`;
+  const url = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`;
   const args = [
-    ...['--name', 'one', '--data-dir', dataDir, '--log-level', 'info', '--logger', 'zap'],
+    ...['--name', name, '--data-dir', dataDir, '--log-level', 'info', '--logger', 'zap'],
     ...['--listen-client-urls', url, '--advertise-client-urls', url],
-    ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', `one=${peer}`],
-    ...['--heartbeat-interval', '10', '--election-timeout', '100', '--max-request-bytes', '8000000'],
+    ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', initial],
+    ...['--heartbeat-interval', '20', '--election-timeout', '200', '--max-request-bytes', '8000000'],
     ...(tls === undefined
       ? []
       : [
@@ -72,10 +88,6 @@ export async function startEtcd({ flags = [], tls }: EtcdServerOptions = {}): Pr
   let child = await launch(args);
   return {
     url,
-    get pid() {
-      return child.pid!;
-    },
-    dataDir,
     kill: (signal) => end(child, signal),
     async restart() {
       child = await launch(args);
