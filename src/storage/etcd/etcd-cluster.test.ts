@@ -45,6 +45,30 @@ describe('an etcd of one member', { skip: withoutEtcd }, () => {
     await Promise.all([plain.close(), moved.close()]);
   });
 
+  test('keys with a time to live go by themselves unless written again', async (t) => {
+    const etcd = await startEtcd();
+    t.after(() => etcd.stop());
+    const store = await open([etcd.url]);
+    const gone = Promise.withResolvers<string>();
+    store.watch(
+      { ...all, afterRevision: 1 },
+      {
+        onEvents: (events) => events.forEach(({ type, key }) => type === 'delete' && gone.resolve(key)),
+        onError: () => undefined,
+      },
+    );
+    // A second is the shortest there is, and long enough for the rest; the end is waited for.
+    await store.put({ key: 'kept', value, ttlSeconds: 1 });
+    await store.put({ key: 'kept', value });
+    await store.put({ key: 'renewed', value, ttlSeconds: 1 });
+    await store.put({ key: 'renewed', value, ttlSeconds: 3600 });
+    await store.put({ key: 'short', value, ttlSeconds: 1 });
+    assert.equal(await gone.promise, 'short');
+    const left = await store.range(all);
+    assert.deepEqual([left.entries.map(({ key }) => key), left.revision], [['kept', 'renewed'], 7]);
+    await store.close();
+  });
+
   test('a value above its limit is too large; a full one refuses and says what to do', async (t) => {
     const etcd = await startEtcd({ flags: ['--quota-backend-bytes', '200000'] });
     t.after(() => etcd.stop());

@@ -229,7 +229,7 @@ class EtcdStore implements Store {
 
   #accept(key: string, write: () => Promise<WriteResult>): Promise<WriteResult> {
     if (this.#closing !== undefined) return Promise.reject(closedError());
-    const result = this.#keys.run(key, write).then((done) => this.#delivered(done));
+    const result = this.#keys.run(key, write).then((written) => this.#delivered(written));
     this.#writes.add(result);
     const forget = (): void => void this.#writes.delete(result);
     result.then(forget, forget);
