@@ -12,6 +12,7 @@ import { createEndpointsController } from './endpoint/endpoints-controller.ts';
 import { createEndpointSliceMirroringController } from './endpointslice-mirroring/endpointslice-mirroring-controller.ts';
 import { createEndpointSliceController } from './endpointslice/endpointslice-controller.ts';
 import { createGarbageCollector } from './garbage-collector/garbage-collector.ts';
+import { createHorizontalPodAutoscalerController } from './horizontal-pod-autoscaler/hpa-controller.ts';
 import { createJobController } from './job/job-controller.ts';
 import { createNamespaceController } from './namespace/namespace-controller.ts';
 import { createNodeIpamController } from './node-ipam/node-ipam-controller.ts';
@@ -43,6 +44,7 @@ export const controllers: Readonly<Record<string, ControllerFactory>> = {
   'cronjob-controller': createCronJobController,
   'ttl-after-finished-controller': createTtlAfterFinishedController,
   'statefulset-controller': createStatefulSetController,
+  'horizontal-pod-autoscaler-controller': createHorizontalPodAutoscalerController,
   'disruption-controller': createDisruptionController,
   'endpointslice-controller': createEndpointSliceController,
   'endpointslice-mirroring-controller': createEndpointSliceMirroringController,
