@@ -26,6 +26,8 @@ import { createReplicaController } from './replicaset/replicaset-controller.ts';
 import { createResourceQuotaController } from './resourcequota/resourcequota-controller.ts';
 import { createRootCaPublisher } from './root-ca-certificate-publisher/root-ca-publisher.ts';
 import { createServiceAccountsController } from './serviceaccount/serviceaccounts-controller.ts';
+import { createLegacyTokenCleaner } from './serviceaccount-token/legacy-token-cleaner.ts';
+import { createTokensController } from './serviceaccount-token/tokens-controller.ts';
 import { createStatefulSetController } from './statefulset/statefulset-controller.ts';
 import { createTaintEvictionController } from './taint-eviction/taint-eviction-controller.ts';
 import { createTokenCleanerController } from './token-cleaner/token-cleaner-controller.ts';
@@ -52,6 +54,8 @@ export const controllers: Readonly<Record<string, ControllerFactory>> = {
   'resourcequota-controller': createResourceQuotaController,
   'namespace-controller': createNamespaceController,
   'serviceaccount-controller': createServiceAccountsController,
+  'serviceaccount-token-controller': createTokensController,
+  'legacy-serviceaccount-token-cleaner-controller': createLegacyTokenCleaner,
   'root-ca-certificate-publisher-controller': createRootCaPublisher,
   'node-ipam-controller': createNodeIpamController,
   'node-lifecycle-controller': createNodeLifecycleController,
