@@ -1,5 +1,7 @@
 /** All controllers under upstream's names. To add one: a folder and a line. */
 import type { Controller, ControllerDeps } from './controller.ts';
+import { createAttachDetachController } from './attach-detach/attach-detach-controller.ts';
+import { createBootstrapSignerController } from './bootstrap-signer/bootstrap-signer-controller.ts';
 import { createCsrApprovingController } from './certificates/csr-approving-controller.ts';
 import { createCsrCleanerController } from './certificates/csr-cleaner-controller.ts';
 import { createCsrSigningController } from './certificates/csr-signing-controller.ts';
@@ -11,6 +13,7 @@ import { createDisruptionController } from './disruption/disruption-controller.t
 import { createEndpointsController } from './endpoint/endpoints-controller.ts';
 import { createEndpointSliceMirroringController } from './endpointslice-mirroring/endpointslice-mirroring-controller.ts';
 import { createEndpointSliceController } from './endpointslice/endpointslice-controller.ts';
+import { createEphemeralVolumeController } from './ephemeral-volume/ephemeral-volume-controller.ts';
 import { createGarbageCollector } from './garbage-collector/garbage-collector.ts';
 import { createHorizontalPodAutoscalerController } from './horizontal-pod-autoscaler/hpa-controller.ts';
 import { createJobController } from './job/job-controller.ts';
@@ -18,6 +21,7 @@ import { createNamespaceController } from './namespace/namespace-controller.ts';
 import { createNodeIpamController } from './node-ipam/node-ipam-controller.ts';
 import { createNodeLifecycleController } from './node-lifecycle/node-lifecycle-controller.ts';
 import { createPersistentVolumeBinder } from './persistentvolume-binder/binder-controller.ts';
+import { createPersistentVolumeExpander } from './persistentvolume-expander/expander-controller.ts';
 import { createPodGarbageCollector } from './pod-garbage-collector/pod-gc.ts';
 import { createPvProtectionController } from './pv-protection/pv-protection-controller.ts';
 import { createPvcProtectionController } from './pvc-protection/pvc-protection-controller.ts';
@@ -65,8 +69,12 @@ export const controllers: Readonly<Record<string, ControllerFactory>> = {
   'certificatesigningrequest-signing-controller': createCsrSigningController,
   'certificatesigningrequest-approving-controller': createCsrApprovingController,
   'certificatesigningrequest-cleaner-controller': createCsrCleanerController,
+  'bootstrap-signer-controller': createBootstrapSignerController,
   'token-cleaner-controller': createTokenCleanerController,
   'persistentvolume-binder-controller': createPersistentVolumeBinder,
+  'persistentvolume-attach-detach-controller': createAttachDetachController,
+  'persistentvolume-expander-controller': createPersistentVolumeExpander,
+  'ephemeral-volume-controller': createEphemeralVolumeController,
   'persistentvolumeclaim-protection-controller': createPvcProtectionController,
   'persistentvolume-protection-controller': createPvProtectionController,
   'pod-garbage-collector-controller': createPodGarbageCollector,
