@@ -19,6 +19,7 @@ const REPLACED = new Set([
   'join',
   'matches',
   'timestamp',
+  'duration',
   'getFullYear',
   'getMonth',
   'getDate',

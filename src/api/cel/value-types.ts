@@ -14,6 +14,10 @@ export interface ValueType {
   value(json: unknown): unknown;
   /** Struct types it is made of, itself included. */
   readonly declared: readonly DeclaredType[];
+  /** Of structs. */
+  readonly fields?: readonly StructField[];
+  /** Type of a list's items or a map's values. */
+  readonly inside?: ValueType;
 }
 
 function simple(name: TypeName, value: (json: unknown) => unknown): ValueType {
@@ -42,6 +46,7 @@ export function listType(items: ValueType): ValueType {
     name: `list<${items.name}>`,
     value: (json) => (Array.isArray(json) ? json.map((item) => (item === null ? null : items.value(item))) : json),
     declared: items.declared,
+    inside: items,
   };
 }
 
@@ -57,6 +62,7 @@ export function mapType(values: ValueType): ValueType {
       return map;
     },
     declared: values.declared,
+    inside: values,
   };
 }
 
@@ -78,11 +84,8 @@ export function structType(name: TypeName, fields: readonly StructField[]): Valu
     });
   }
   const own: DeclaredType = { name, ctor, fields: Object.fromEntries(fields.map((f) => [f.name, f.type.name])) };
-  return {
-    name,
-    value: (json) => new ctor(json as object),
-    declared: [...fields.flatMap((f) => f.type.declared), own],
-  };
+  const declared = [...fields.flatMap((f) => f.type.declared), own];
+  return { name, value: (json) => new ctor(json as object), declared, fields };
 }
 
 class StructValue implements CelObject {

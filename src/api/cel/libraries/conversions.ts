@@ -6,7 +6,7 @@ import type { Environment } from '@marcbachmann/cel-js';
 import type { Duration, UnsignedInt } from '@marcbachmann/cel-js/evaluator';
 import { dateOf, parseTime } from '../../time.ts';
 import { define } from '../define.ts';
-import { formatDuration, formatTimestamp } from '../time-values.ts';
+import { durationFromNanos, formatDuration, formatTimestamp } from '../time-values.ts';
 import type { Timestamp } from '../values.ts';
 import { celCompare, FunctionError } from '../values.ts';
 import { timestampParts } from './time-zones.ts';
@@ -22,6 +22,30 @@ export function timestampOf(text: string): Timestamp {
   return dateOf(ms);
 }
 
+const UNIT_NANOS: Readonly<Record<string, bigint>> = {
+  h: 3_600_000_000_000n,
+  m: 60_000_000_000n,
+  s: 1_000_000_000n,
+  ms: 1_000_000n,
+  us: 1_000n,
+  µs: 1_000n,
+  ns: 1n,
+};
+
+/** A duration from Go's text: `1h30m`, `-1.5s`. Throws {@link FunctionError}. */
+export function durationOf(text: string): Duration {
+  const [, sign, parts = ''] =
+    /^([+-])?((?:\d+(?:\.\d*)?(?:h|ms|us|µs|ns|m|s)|\.\d+(?:h|ms|us|µs|ns|m|s))+|0)$/.exec(text) ?? [];
+  if (parts === '') throw new FunctionError(`time: invalid duration ${JSON.stringify(text)}`);
+  let nanos = 0n;
+  for (const [, whole = '', fraction = '', unit = ''] of parts.matchAll(/(\d*)\.?(\d*)(h|ms|us|µs|ns|m|s)/g)) {
+    const size = UNIT_NANOS[unit] ?? 0n;
+    nanos += BigInt(whole || '0') * size;
+    if (fraction !== '') nanos += (BigInt(fraction) * size) / 10n ** BigInt(fraction.length);
+  }
+  return durationFromNanos(sign === '-' ? -nanos : nanos);
+}
+
 /** Declares the functions. */
 export function defineConversions(environment: Environment): void {
   define(environment, {
@@ -33,7 +57,8 @@ export function defineConversions(environment: Environment): void {
     },
     [`string(${TIME}): string`]: formatTimestamp,
     [`string(${SPAN}): string`]: formatDuration,
-    [`duration(${SPAN}): ${SPAN}`]: (span: Duration) => span,
+    [`@duration(string): ${SPAN}`]: durationOf,
+    [`@duration(${SPAN}): ${SPAN}`]: (span: Duration) => span,
     [`int(${TIME}): int`]: (moment: Timestamp) => BigInt(Math.floor(moment.getTime() / 1000)),
     'int(uint): int': (value: UnsignedInt) => {
       if (value.valueOf() > 9223372036854775807n) throw new FunctionError('integer overflow');
