@@ -197,7 +197,13 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       const signing = keyPem === undefined ? {} : { clusterSigning: { certPem, keyPem } };
       return runBuiltInControllers(
         { platform, clientFor },
-        { instance, rootCaPem: certPem, ...signing, ...(names && { names }) },
+        {
+          instance,
+          rootCaPem: certPem,
+          signServiceAccountToken: tokens.issueLegacy,
+          ...signing,
+          ...(names && { names }),
+        },
         signal,
       );
     },

@@ -160,6 +160,7 @@ function startControllers(
   const broadcaster = createEventBroadcaster({ client, clock, random, log });
   const informers = createInformerFactory({ client, clock, random, log });
   const deps: ControllerDeps = {
+    client,
     clientFor: (account) =>
       clientFor(accountPrincipal('kube-system', account) as Principal, `kube-controller-manager/${account}`),
     informers,

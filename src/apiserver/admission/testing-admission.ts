@@ -13,16 +13,18 @@ export interface TestRequest {
   readonly namespace?: string;
   readonly name?: string;
   readonly user?: Principal;
+  /** Hears warnings. */
+  readonly addWarning?: (text: string) => void;
 }
 
-/** Admits a request through the plugin, if it handles it. Rejects with what the plugin refuses. */
-export async function admit(plugin: AdmissionPlugin, resource: ResourceInfo, request: TestRequest): Promise<void> {
+/** The attributes of a made-up request. */
+export function admissionAttributesOf(resource: ResourceInfo, request: TestRequest): AdmissionAttributes {
   const { operation = 'CREATE', subresource = '', object, oldObject } = request;
   const meta = (object ?? oldObject)?.metadata;
   const namespace = request.namespace ?? meta?.namespace ?? '';
   const user = request.user ?? { name: 'admin', groups: [] };
   const name = request.name ?? meta?.name ?? '';
-  const attributes = {
+  return {
     operation,
     resource,
     subresource,
@@ -32,9 +34,14 @@ export async function admit(plugin: AdmissionPlugin, resource: ResourceInfo, req
     ...(oldObject === undefined ? {} : { oldObject }),
     options: {},
     dryRun: false,
-    context: { user, info: { name: operation === 'CREATE' ? '' : name } },
+    context: { user, info: { name: operation === 'CREATE' ? '' : name }, addWarning: request.addWarning },
   } as unknown as AdmissionAttributes;
-  if (!plugin.handles(operation, resource, subresource)) return;
+}
+
+/** Admits a request through the plugin, if it handles it. Rejects with what the plugin refuses. */
+export async function admit(plugin: AdmissionPlugin, resource: ResourceInfo, request: TestRequest): Promise<void> {
+  const attributes = admissionAttributesOf(resource, request);
+  if (!plugin.handles(attributes.operation, resource, attributes.subresource)) return;
   await plugin.mutate?.(attributes);
   await plugin.validate?.(attributes);
 }
