@@ -4,6 +4,7 @@
  */
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../base/version.ts';
+import { apiServerCommand } from './apiserver.ts';
 import { dnsServerCommand } from './dns-server.ts';
 import { downCommand } from './down.ts';
 import { rollingUpdateCommand } from './rolling-update.ts';
@@ -13,7 +14,14 @@ import { upCommand } from './up.ts';
 import { UserError } from './usage-error.ts';
 
 /** Every command. A new one: a file and a line here. */
-const commands: readonly (() => Command)[] = [upCommand, downCommand, statusCommand, simCommand, rollingUpdateCommand];
+const commands: readonly (() => Command)[] = [
+  upCommand,
+  downCommand,
+  statusCommand,
+  simCommand,
+  apiServerCommand,
+  rollingUpdateCommand,
+];
 
 function program(): Command {
   const root = new Command('keelson')

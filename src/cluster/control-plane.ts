@@ -22,6 +22,7 @@ import {
 } from '../apiserver/bootstrap/bootstrap.ts';
 import { createEndpointLeases } from '../apiserver/bootstrap/endpoint-leases.ts';
 import { startIdentityLease } from '../apiserver/bootstrap/identity-lease.ts';
+import { COMPACTION_PERIOD_MS } from '../apiserver/compaction.ts';
 import { componentRoles } from '../apiserver/bootstrap/component-roles.ts';
 import { decide } from '../apiserver/filters/authorization.ts';
 import { createHttpHandler } from '../apiserver/http-adapter.ts';
@@ -39,6 +40,7 @@ import { runBuiltInControllers, startBuiltInScheduler } from './built-in-clients
 import type { Instance } from './instance.ts';
 import { kubernetesServiceAddress } from './network/pod-network.ts';
 import { createRegistry, type Registry } from './registry-services.ts';
+import { chosenAdmission, chosenAuthenticators, chosenAuthorizers, type ServerSettings } from './server-settings.ts';
 
 /** What the control plane is made from. */
 export interface ControlPlaneDeps {
@@ -49,6 +51,7 @@ export interface ControlPlaneDeps {
   /** Address of this machine that pods can reach. */
   readonly hostAddress: string;
   readonly runtimeConfig: string;
+  readonly settings?: ServerSettings;
   /** Takes the place of the token service it is given: simulation makes its results arrive in a repeatable order. */
   readonly wrapTokens?: (tokens: ServiceAccountTokens) => ServiceAccountTokens;
 }
@@ -80,14 +83,24 @@ export interface ControlPlane {
 
 const ADMIN: Principal = { name: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] };
 
+function issuerOf({ settings, instance }: ControlPlaneDeps): string {
+  return settings?.tokens?.issuers[0] ?? `https://kubernetes.default.svc.${instance.clusterDomain}`;
+}
+
 /** The issuer and checker of service-account tokens. */
 function createTokens(deps: ControlPlaneDeps, objects: () => ObjectStore): ServiceAccountTokens {
-  const { platform, pki, instance } = deps;
-  const issuer = `https://kubernetes.default.svc.${instance.clusterDomain}`;
+  const { platform, pki } = deps;
   const { privateKeyPem, publicKeyPem } = pki.serviceAccount;
+  const issuer = issuerOf(deps);
+  const chosen = deps.settings?.tokens;
   const own = createServiceAccountTokens(
     { platform, objects },
-    { issuer, audiences: [issuer], keys: [{ privateKeyPem, publicKeyPem }] },
+    {
+      issuer,
+      acceptedIssuers: chosen?.issuers.slice(1) ?? [],
+      audiences: chosen?.audiences ?? [issuer],
+      keys: chosen?.keys ?? [{ privateKeyPem, publicKeyPem }],
+    },
   );
   return deps.wrapTokens?.(own) ?? own;
 }
@@ -103,31 +116,38 @@ interface ServerParts {
 function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
   const { platform, instance } = deps;
   const { storage, tokens, rbac, authorizers, registry } = parts;
+  const settings = deps.settings ?? {};
   const { clock } = platform;
   return createApiServer(
     {
       storage,
       platform,
       definitions: registry.definitions,
-      authenticators: [
+      authenticators: chosenAuthenticators(settings, [
         clientCertificateAuthenticator,
         createBearerTokenAuthenticator([tokens], clock),
         anonymousAuthenticator,
-      ],
+      ]),
       authorizers,
-      admission: createAdmissionPlugins({
-        objects: () => storage.objects,
-        random: platform.random.fork('admission'),
-        authorizer: { authorize: (asked) => decide(authorizers, asked) },
-        rulesFor: rbac.rulesFor,
-        clock,
-      }),
+      admission: chosenAdmission(
+        settings,
+        createAdmissionPlugins({
+          objects: () => storage.objects,
+          random: platform.random.fork('admission'),
+          authorizer: { authorize: (asked) => decide(authorizers, asked) },
+          rulesFor: rbac.rulesFor,
+          clock,
+        }),
+      ),
       routes: registry.routes,
     },
     {
       version: versionInfo(),
       serverAddress: `${deps.hostAddress}:${instance.httpsPort}`,
       runtimeConfig: deps.runtimeConfig,
+      maxRequestsInFlight: settings.maxRequestsInFlight ?? 400,
+      maxMutatingRequestsInFlight: settings.maxMutatingRequestsInFlight ?? 200,
+      compactionPeriodMs: settings.compactionPeriodMs ?? COMPACTION_PERIOD_MS,
     },
   );
 }
@@ -141,7 +161,11 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const tokens = createTokens(deps, objects);
   const rbac = createRbacAuthorizer(storage.objects);
   const nodes = createNodeAuthorizer(storage.objects, componentRoles['system:node']?.rules ?? []);
-  const authorizers = [privilegedGroupAuthorizer, nodes, rbac];
+  const authorizers = chosenAuthorizers(deps.settings ?? {}, {
+    privileged: privilegedGroupAuthorizer,
+    node: nodes,
+    rbac,
+  });
   const registry = createRegistry({
     platform,
     store,
@@ -152,6 +176,8 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     instance,
     kubeletClient: pki.kubeletClient,
     caPem: pki.ca.certPem,
+    issuer: issuerOf(deps),
+    settings: deps.settings ?? {},
   });
   const server = assembleServer(deps, { storage, tokens, rbac, authorizers, registry });
   const clientFor = (principal: Principal, userAgent: string): Client =>

@@ -15,6 +15,7 @@ import type { KeyPairPem } from '../component-helpers/pki/certificates.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';
 import type { Instance } from './instance.ts';
+import type { ServerSettings } from './server-settings.ts';
 import { tokenRoutes } from './token-routes.ts';
 
 /** What the services are made from. */
@@ -29,6 +30,9 @@ export interface RegistryDeps {
   /** The API server's identity towards kubelets, and who signed theirs. */
   readonly kubeletClient: KeyPairPem;
   readonly caPem: string;
+  /** Of service-account tokens. */
+  readonly issuer: string;
+  readonly settings: ServerSettings;
 }
 
 /** Everything served. */
@@ -41,19 +45,23 @@ export interface Registry {
 
 /** Makes the definitions. */
 export function createRegistry(deps: RegistryDeps): Registry {
-  const { platform, objects, tokens, rbac, instance } = deps;
+  const { platform, objects, tokens, rbac, instance, settings } = deps;
   const serviceAllocator = new ServiceAllocator(
     {
       objects,
       random: platform.random.fork('allocator'),
       ...(deps.store.latestRevision !== undefined && { shared: { store: deps.store, clock: platform.clock } }),
     },
-    { serviceClusterIpRanges: [instance.serviceCidr] },
+    {
+      serviceClusterIpRanges: settings.serviceClusterIpRanges ?? [instance.serviceCidr],
+      ...(settings.serviceNodePorts && { nodePortRange: settings.serviceNodePorts }),
+    },
   );
   const services: RegistryServices = {
     objects,
     platform,
     serviceAllocator,
+    ...(settings.eventTtlSeconds !== undefined && { eventTtlSeconds: settings.eventTtlSeconds }),
     authorizer: { authorize: (attributes) => decide(deps.authorizers, attributes) },
     issueServiceAccountToken: issuer(tokens),
     authenticateToken: async (token, audiences) => {
@@ -87,7 +95,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
   };
   return {
     definitions: createResourceDefinitions(services),
-    routes: tokenRoutes(tokens, `https://kubernetes.default.svc.${instance.clusterDomain}`),
+    routes: tokenRoutes(tokens, deps.issuer),
     start: () => serviceAllocator.start(),
   };
 }

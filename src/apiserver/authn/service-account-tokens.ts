@@ -37,6 +37,8 @@ export interface TokenDeps {
 /** How tokens are made. */
 export interface TokenConfig {
   readonly issuer: string;
+  /** Further issuers whose tokens are accepted, while they change. */
+  readonly acceptedIssuers?: readonly string[];
   /** Audiences the API server accepts; the first is granted when none is asked for. */
   readonly audiences: readonly string[];
   readonly keys: readonly TokenKey[];
@@ -93,8 +95,9 @@ const LEEWAY_SECONDS = 60;
 export function createServiceAccountTokens(deps: TokenDeps, config: TokenConfig): ServiceAccountTokens {
   const keys = lazyKeys(deps, config.keys);
   const nowSeconds = (): number => Math.floor(deps.platform.clock.nowMs() / 1000);
+  const issuers = [config.issuer, ...(config.acceptedIssuers ?? []), LEGACY_ISSUER];
   const review: ServiceAccountTokens['review'] = async (token, audiences) => {
-    const claims = await verifyClaims(token, { keys, issuer: config.issuer, nowSeconds: nowSeconds() });
+    const claims = await verifyClaims(token, { keys, issuers, nowSeconds: nowSeconds() });
     if (claims === undefined) return undefined;
     const living = { objects: deps.objects(), nowMs: deps.platform.clock.nowMs() };
     if (claims.iss === LEGACY_ISSUER)
@@ -196,7 +199,7 @@ async function issueToken(
 
 async function verifyClaims(
   token: string,
-  using: { keys: () => Promise<readonly LoadedKey[]>; issuer: string; nowSeconds: number },
+  using: { keys: () => Promise<readonly LoadedKey[]>; issuers: readonly string[]; nowSeconds: number },
 ): Promise<Claims | undefined> {
   const jose = await import('jose');
   let unverified: Claims;
@@ -206,7 +209,7 @@ async function verifyClaims(
     return undefined;
   }
   const issuer = unverified.iss ?? '';
-  if (issuer !== using.issuer && issuer !== LEGACY_ISSUER) return undefined;
+  if (!using.issuers.includes(issuer)) return undefined;
   const id = jose.decodeProtectedHeader(token).kid;
   const all = await using.keys();
   for (const key of all.some((k) => k.id === id) ? all.filter((k) => k.id === id) : all) {

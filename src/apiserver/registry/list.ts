@@ -33,7 +33,7 @@ export function createResourceDefinitions(services: RegistryServices): readonly 
     serviceDefinition(services),
     nodeDefinition(services),
     namespaceDefinition(),
-    ...eventDefinitions(),
+    ...eventDefinitions(services.eventTtlSeconds),
     ...coreDefinitions(services),
     ...appsDefinitions,
     ...batchDefinitions,

@@ -72,6 +72,8 @@ export interface RegistryServices {
   readonly objects: ObjectStore;
   readonly platform: BasePlatform;
   readonly serviceAllocator: ServiceAllocator;
+  /** How long events are kept. Default: an hour. */
+  readonly eventTtlSeconds?: number;
   readonly authorizer: Authorizer;
   readonly rulesFor?: RulesFor;
   readonly authenticateToken?: AuthenticateToken;

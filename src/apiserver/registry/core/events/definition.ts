@@ -38,14 +38,14 @@ function eventFields(event: EventV1): Record<string, string> {
   return Object.fromEntries(renamed) as Record<string, string>;
 }
 
-/** Definitions of events. */
-export function eventDefinitions(): ResourceDefinition[] {
+/** Definitions of events; they go by themselves after `ttlSeconds`, with 0 never. */
+export function eventDefinitions(ttlSeconds: number = EVENT_TTL_SECONDS): ResourceDefinition[] {
   return [
     defineResource(Events, {
       rules: { allowCreateOnUpdate: true, validate: validateEvent },
       printer: eventPrinter,
       selectableFields: coreFields,
-      ttlSeconds: EVENT_TTL_SECONDS,
+      ...(ttlSeconds > 0 && { ttlSeconds }),
     }),
     defineResource(EventsV1, {
       rules: { allowCreateOnUpdate: true, validate: validateEventV1 },
@@ -54,7 +54,7 @@ export function eventDefinitions(): ResourceDefinition[] {
         cells: (event, nowMs) => eventPrinter.cells(eventToCore(event), nowMs),
       },
       selectableFields: eventFields,
-      ttlSeconds: EVENT_TTL_SECONDS,
+      ...(ttlSeconds > 0 && { ttlSeconds }),
       conversion: { toStored: eventToCore, fromStored: (stored: KubernetesObject) => eventFromCore(stored as Event) },
     }),
   ];

@@ -1,0 +1,130 @@
+/**
+ * Command-line flags with upstream's grammar (Go's pflag): `--name=value`, `--name value`, booleans without a value,
+ * underscores for dashes. Each set of options declares its flags and reads its settings from them; a new set is a file
+ * beside this one and a line in `list.ts`.
+ */
+import { retiredFlags } from './retired-flags.ts';
+
+/** One flag. */
+export interface Flag {
+  readonly name: string;
+  /** `list`: separated by commas, and repeatable. */
+  readonly type: 'bool' | 'string' | 'list';
+  readonly description: string;
+  /** Still works; what is said when it is used. */
+  readonly deprecated?: string;
+}
+
+/** What was given. */
+export interface FlagValues {
+  /** The last value; undefined when the flag was not given. */
+  text(name: string): string | undefined;
+  list(name: string): readonly string[] | undefined;
+  bool(name: string): boolean | undefined;
+}
+
+/** A set of options. `read` throws `FlagError` for values that cannot be. */
+export interface OptionSet<T> {
+  readonly flags: readonly Flag[];
+  read(values: FlagValues): T;
+}
+
+/** Wrong usage, in one line. */
+export class FlagError extends Error {
+  override readonly name = 'FlagError';
+}
+
+/** What a command line said, and what to tell the user about deprecated flags. */
+export interface ParsedFlags {
+  readonly values: FlagValues;
+  readonly warnings: readonly string[];
+}
+
+const TRUE = new Set(['true', 't', '1', 'T', 'TRUE', 'True']);
+const FALSE = new Set(['false', 'f', '0', 'F', 'FALSE', 'False']);
+
+/** Reads a command line. Throws `FlagError`. */
+export function parseFlags(args: readonly string[], flags: readonly Flag[]): ParsedFlags {
+  const known = new Map(flags.map((flag) => [flag.name, flag]));
+  const given = new Map<string, string[]>();
+  const warnings: string[] = [];
+  for (let at = 0; at < args.length; at++) {
+    const arg = args[at]!;
+    if (!arg.startsWith('--') || arg === '--')
+      throw new FlagError(`unexpected argument ${JSON.stringify(arg)}: only flags are taken`);
+    const equals = arg.indexOf('=');
+    const name = (equals < 0 ? arg.slice(2) : arg.slice(2, equals)).replaceAll('_', '-');
+    const flag = known.get(name);
+    if (flag === undefined) throw unknownFlag(name, flags);
+    let value = equals < 0 ? undefined : arg.slice(equals + 1);
+    if (value === undefined) {
+      if (flag.type === 'bool') value = 'true';
+      else if (at + 1 < args.length) value = args[++at]!;
+      else throw new FlagError(`flag needs an argument: --${name}`);
+    }
+    if (flag.deprecated !== undefined) warnings.push(`Flag --${name} has been deprecated, ${flag.deprecated}`);
+    given.set(name, [...(given.get(name) ?? []), value]);
+  }
+  return { values: valuesOf(given), warnings };
+}
+
+function valuesOf(given: ReadonlyMap<string, readonly string[]>): FlagValues {
+  const text = (name: string): string | undefined => given.get(name)?.at(-1);
+  return {
+    text,
+    list: (name) =>
+      given
+        .get(name)
+        ?.flatMap((value) => value.split(','))
+        .filter((one) => one !== ''),
+    bool(name) {
+      const value = text(name);
+      if (value === undefined || TRUE.has(value)) return value === undefined ? undefined : true;
+      if (FALSE.has(value)) return false;
+      throw new FlagError(
+        `invalid argument ${JSON.stringify(value)} for "--${name}" flag: it is neither true nor false`,
+      );
+    },
+  };
+}
+
+function unknownFlag(name: string, flags: readonly Flag[]): FlagError {
+  const successor = Object.hasOwn(retiredFlags, name) ? retiredFlags[name] : undefined;
+  if (successor !== undefined) return new FlagError(`--${name} is a flag of an early release: ${successor}`);
+  const ranked = flags.map((flag) => ({ name: flag.name, distance: distance(name, flag.name) }));
+  const nearest = ranked.sort((a, b) => a.distance - b.distance)[0];
+  const hint =
+    nearest !== undefined && nearest.distance <= Math.max(3, name.length / 3)
+      ? `; did you mean --${nearest.name}?`
+      : '';
+  return new FlagError(`unknown flag: --${name}${hint}`);
+}
+
+/** Levenshtein's. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1] ? 0 : 1;
+      next.push(Math.min(next[j - 1]! + 1, row[j]! + 1, row[j - 1]! + same));
+    }
+    row = next;
+  }
+  return row[b.length]!;
+}
+
+/** A whole number of a flag within bounds. Throws `FlagError`. */
+export function wholeNumber(
+  values: FlagValues,
+  name: string,
+  bounds: { from: number; to: number },
+): number | undefined {
+  const text = values.text(name);
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= bounds.from && value <= bounds.to) return value;
+  throw new FlagError(
+    `invalid argument ${JSON.stringify(text)} for "--${name}" flag: it must be between ${bounds.from} and ${bounds.to}, inclusive`,
+  );
+}

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { FlagError } from './flags.ts';
+import { parseApiServerOptions } from './list.ts';
+
+const needed = [
+  '--etcd-servers=https://a:2379,https://b:2379',
+  '--service-account-issuer=https://i',
+  '--service-account-signing-key-file=/sa.key',
+];
+
+test('flags as Go reads them', () => {
+  const options = parseApiServerOptions([
+    ...needed,
+    '--etcd_prefix',
+    'other/',
+    '--secure-port=7443',
+    '--anonymous-auth=F',
+    '--authorization-mode=Node,RBAC',
+    '--service-account-issuer',
+    'https://old',
+    '--event-ttl=90m',
+    '--service-node-port-range=20000+99',
+    '--runtime-config=api/beta=true',
+    '--runtime-config=v1=true',
+    '--service-cluster-ip-range=10.0.0.0/24,fd00::/112',
+    '--v=4',
+  ]);
+  assert.deepEqual(options.etcd.servers, ['https://a:2379', 'https://b:2379']);
+  assert.deepEqual([options.etcd.prefix, options.etcd.eventTtlSeconds], ['/other', 5400]);
+  assert.deepEqual([options.serving.securePort, options.serving.runtimeConfig], [7443, 'api/beta=true,v1=true']);
+  assert.deepEqual(options.serving.serviceNodePorts, { first: 20000, last: 20099 });
+  assert.deepEqual(options.access.authorizationModes, ['Node', 'RBAC']);
+  assert.deepEqual(options.access.serviceAccountIssuers, ['https://i', 'https://old']);
+  assert.deepEqual([options.access.anonymousAuth, options.logLevel, options.warnings], [false, 'debug', []]);
+});
+
+test('without flags upstream has other values than those needed', () => {
+  const { etcd, serving, access } = parseApiServerOptions(needed);
+  assert.deepEqual([etcd.prefix, etcd.eventTtlSeconds, etcd.compactionPeriodMs], ['/registry', 3600, 300_000]);
+  assert.deepEqual(
+    [serving.securePort, serving.certDir, serving.bindAddress],
+    [6443, '/var/run/kubernetes', '0.0.0.0'],
+  );
+  assert.deepEqual(access.authorizationModes, ['AlwaysAllow']);
+});
+
+test('a deprecated flag works and says what to use', () => {
+  const { access, warnings } = parseApiServerOptions([...needed, '--admission-control=NamespaceLifecycle,LimitRanger']);
+  assert.deepEqual(access.onlyAdmissionPlugins, ['NamespaceLifecycle', 'LimitRanger']);
+  assert.match(warnings.join(), /^Flag --admission-control has been deprecated, Use --enable-admission-plugins or/);
+});
+
+describe('wrong usage', () => {
+  const cases: readonly [readonly string[], RegExp][] = [
+    [[], /--service-account-issuer is a required flag/],
+    [['--portal-net=10.0.0.0/16'], /^--portal-net is a flag of an early release: use --service-cluster-ip-range$/],
+    [['--portal_net', '10.0.0.0/16'], /use --service-cluster-ip-range$/],
+    [['--insecure-port=8080'], /use --secure-port/],
+    [['--etcd-severs=x'], /^unknown flag: --etcd-severs; did you mean --etcd-servers\?$/],
+    [['--quite-different-thing'], /^unknown flag: --quite-different-thing$/],
+    [['--constructor=1'], /^unknown flag: --constructor/],
+    [['x'], /unexpected argument "x"/],
+    [['--secure-port'], /flag needs an argument: --secure-port/],
+    [['--secure-port=0'], /invalid argument "0" for "--secure-port" flag: it must be between 1 and 65535/],
+    [['--anonymous-auth=maybe'], /neither true nor false/],
+    [['--authorization-mode=ABAC'], /"ABAC" is not a valid mode; valid modes are: Node, RBAC/],
+    [['--authorization-mode=RBAC,RBAC'], /mode specified more than once/],
+    [['--tls-cert-file=a'], /--tls-cert-file and --tls-private-key-file go together/],
+    [['--event-ttl=soon'], /it is no duration/],
+    [['--storage-backend=etcd2'], /allowed values: etcd3/],
+    [['--service-cluster-ip-range=10.0.0.0/24,10.1.0.0/24'], /must be of different IP family/],
+    [['--service-node-port-range=9-8'], /no port range/],
+    [['--advertise-address=host'], /failed to parse IP/],
+    [['--admission-control=A', '--disable-admission-plugins=B'], /mutually exclusive/],
+    [['--feature-gates=A'], /neither true nor false/],
+    [['--encryption-provider-config-automatic-reload'], /must be set with --encryption-provider-config/],
+  ];
+  for (const [args, message] of cases) {
+    test(args.join(' ') || 'nothing', () => {
+      const all = args.length === 0 ? ['--etcd-servers=http://a:1'] : [...needed, ...args];
+      assert.throws(
+        () => parseApiServerOptions(all),
+        (error) => error instanceof FlagError && message.test(error.message),
+      );
+    });
+  }
+});

@@ -1,0 +1,139 @@
+/** Where the API is served, and with which certificates: flags of upstream's SecureServingOptions and ServerRunOptions. */
+import { parseCidr, parseIp } from '../../base/cidr.ts';
+import { FlagError, type FlagValues, type OptionSet, wholeNumber } from './flags.ts';
+
+/** The server's settings. */
+export interface ServingOptions {
+  readonly bindAddress: string;
+  readonly securePort: number;
+  /** Default: the machine's own address. */
+  readonly advertiseAddress?: string;
+  readonly certDir: string;
+  readonly tlsCertFile?: string;
+  readonly tlsKeyFile?: string;
+  readonly clientCaFile?: string;
+  /** The client certificate for kubelets, and who signed theirs. */
+  readonly kubeletClientCertificate?: string;
+  readonly kubeletClientKey?: string;
+  readonly kubeletCertificateAuthority?: string;
+  /** One range, or one of each family. */
+  readonly serviceClusterIpRanges: readonly string[];
+  readonly serviceNodePorts: { readonly first: number; readonly last: number };
+  readonly maxRequestsInFlight: number;
+  readonly maxMutatingRequestsInFlight: number;
+  readonly runtimeConfig: string;
+}
+
+/** Addresses, ports, certificates, ranges, limits. */
+export const servingOptions: OptionSet<ServingOptions> = {
+  flags: [
+    { name: 'bind-address', type: 'string', description: 'address to listen on (default 0.0.0.0)' },
+    { name: 'secure-port', type: 'string', description: 'port to serve HTTPS on (default 6443)' },
+    {
+      name: 'advertise-address',
+      type: 'string',
+      description: 'address by which members of the cluster reach this server',
+    },
+    {
+      name: 'cert-dir',
+      type: 'string',
+      description: 'where certificates made here are kept (default "/var/run/kubernetes")',
+    },
+    { name: 'tls-cert-file', type: 'string', description: 'serving certificate; without it one is made in --cert-dir' },
+    { name: 'tls-private-key-file', type: 'string', description: 'its private key' },
+    { name: 'client-ca-file', type: 'string', description: 'authority whose client certificates are users' },
+    { name: 'kubelet-client-certificate', type: 'string', description: 'client certificate for kubelets' },
+    { name: 'kubelet-client-key', type: 'string', description: 'its private key' },
+    {
+      name: 'kubelet-certificate-authority',
+      type: 'string',
+      description: "authority of the kubelets' serving certificates",
+    },
+    {
+      name: 'service-cluster-ip-range',
+      type: 'list',
+      description: 'range of cluster IPs, or one of each family (default 10.0.0.0/24)',
+    },
+    {
+      name: 'service-node-port-range',
+      type: 'string',
+      description: 'ports of node-port services (default 30000-32767)',
+    },
+    { name: 'max-requests-inflight', type: 'string', description: 'limit of reading requests at once (default 400)' },
+    {
+      name: 'max-mutating-requests-inflight',
+      type: 'string',
+      description: 'limit of mutating requests at once (default 200)',
+    },
+    { name: 'runtime-config', type: 'list', description: 'API versions to serve or not, e.g. api/beta=true' },
+    {
+      name: 'allow-privileged',
+      type: 'bool',
+      description: 'whether privileged containers are allowed',
+      deprecated: 'privileged containers are governed by Pod Security admission',
+    },
+  ],
+  read(values) {
+    const optional = (name: string): string | undefined => values.text(name);
+    const pairs = [
+      ['tls-cert-file', 'tls-private-key-file'],
+      ['kubelet-client-certificate', 'kubelet-client-key'],
+    ] as const;
+    for (const [cert, key] of pairs)
+      if ((optional(cert) === undefined) !== (optional(key) === undefined))
+        throw new FlagError(`--${cert} and --${key} go together`);
+    const texts = {
+      advertiseAddress: address(values, 'advertise-address'),
+      tlsCertFile: optional('tls-cert-file'),
+      tlsKeyFile: optional('tls-private-key-file'),
+      clientCaFile: optional('client-ca-file'),
+      kubeletClientCertificate: optional('kubelet-client-certificate'),
+      kubeletClientKey: optional('kubelet-client-key'),
+      kubeletCertificateAuthority: optional('kubelet-certificate-authority'),
+    };
+    return {
+      ...(Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== undefined)) as Partial<typeof texts> &
+        Record<never, never>),
+      bindAddress: address(values, 'bind-address') ?? '0.0.0.0',
+      securePort: wholeNumber(values, 'secure-port', { from: 1, to: 65_535 }) ?? 6443,
+      certDir: optional('cert-dir') ?? '/var/run/kubernetes',
+      serviceClusterIpRanges: ranges(values),
+      serviceNodePorts: ports(values.text('service-node-port-range') ?? '30000-32767'),
+      maxRequestsInFlight: wholeNumber(values, 'max-requests-inflight', { from: 1, to: 1e9 }) ?? 400,
+      maxMutatingRequestsInFlight: wholeNumber(values, 'max-mutating-requests-inflight', { from: 1, to: 1e9 }) ?? 200,
+      runtimeConfig: (values.list('runtime-config') ?? []).join(','),
+    } as ServingOptions;
+  },
+};
+
+function address(values: FlagValues, name: string): string | undefined {
+  const text = values.text(name);
+  if (text !== undefined && parseIp(text) === undefined)
+    throw new FlagError(
+      `invalid argument ${JSON.stringify(text)} for "--${name}" flag: failed to parse IP: ${JSON.stringify(text)}`,
+    );
+  return text;
+}
+
+function ranges(values: FlagValues): readonly string[] {
+  const list = values.list('service-cluster-ip-range') ?? ['10.0.0.0/24'];
+  const parsed = list.map((text) => parseCidr(text));
+  if (parsed.some((range) => range === undefined))
+    throw new FlagError('--service-cluster-ip-range is not a list of valid CIDRs');
+  if (list.length > 2) throw new FlagError('--service-cluster-ip-range must not contain more than two entries');
+  if (parsed.length === 2 && parsed[0]!.family === parsed[1]!.family)
+    throw new FlagError(
+      '--service-cluster-ip-range and --secondary-service-cluster-ip-range must be of different IP family',
+    );
+  return list;
+}
+
+function ports(text: string): { first: number; last: number } {
+  const [, first, last] = /^(\d+)-(\d+)$/.exec(text) ?? /^(\d+)\+(\d+)$/.exec(text) ?? [];
+  const range = { first: Number(first), last: text.includes('+') ? Number(first) + Number(last) : Number(last) };
+  if (first === undefined || range.first < 1 || range.last > 65_535 || range.first > range.last)
+    throw new FlagError(
+      `invalid argument ${JSON.stringify(text)} for "--service-node-port-range" flag: it is no port range such as 30000-32767`,
+    );
+  return range;
+}

@@ -1,0 +1,198 @@
+/**
+ * The API server as a process of its own, as `keelson apiserver` runs it: over etcd, with the files its flags name.
+ * Controllers, scheduler and kubelets are other processes. Upstream: kube-apiserver.
+ */
+import { createPrivateKey, createPublicKey } from 'node:crypto';
+import type { TokenKey } from '../apiserver/authn/service-account-tokens.ts';
+import { FlagError } from '../apiserver/options/flags.ts';
+import type { ApiServerOptions } from '../apiserver/options/list.ts';
+import { createAuthority, issueCertificate, type KeyPairPem } from '../component-helpers/pki/certificates.ts';
+import type { Platform } from '../platform/platform.ts';
+import type { Store } from '../storage/store.ts';
+import { createControlPlane, type ControlPlane } from './control-plane.ts';
+import { hostAddress, servingNames } from './host-address.ts';
+import { deriveInstance, type Instance } from './instance.ts';
+import { kubernetesServiceAddress } from './network/pod-network.ts';
+import { openStore } from './open-store.ts';
+import type { ServerSettings } from './server-settings.ts';
+import { endpointsProblem } from './store-options.ts';
+
+/** A process in the making or running. */
+export interface ApiServerProcess {
+  /** Resolves when requests are served, to the port. Rejects with `FlagError` or `PreflightError`. */
+  start(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+const YEAR_MS = 365 * 86_400_000;
+
+/** Puts it together; nothing runs before `start`. */
+export function createApiServerProcess(platform: Platform, options: ApiServerOptions): ApiServerProcess {
+  const lifetime = new AbortController();
+  let store: Store | undefined;
+  let controlPlane: ControlPlane | undefined;
+  return {
+    async start() {
+      const { serving } = options;
+      const address = serving.advertiseAddress ?? ownAddress(platform, serving.bindAddress);
+      const instance = await instanceOf(platform, options);
+      const settings = await settingsOf(platform, options);
+      const tls = await servingPair(platform, options, { instance, address });
+      const clientCaPem = await optionalText(platform, serving.clientCaFile);
+      const kubeletCaPem = await optionalText(platform, serving.kubeletCertificateAuthority);
+      store = await openStore(platform, { choice: storeChoice(options), file: '' });
+      controlPlane = createControlPlane({
+        platform,
+        store,
+        instance,
+        hostAddress: address,
+        runtimeConfig: serving.runtimeConfig,
+        settings,
+        pki: {
+          ca: { certPem: kubeletCaPem ?? clientCaPem ?? '' },
+          kubeletClient: await kubeletClient(platform, options, tls),
+          serviceAccount: { privateKeyPem: '', publicKeyPem: '' }, // The keys are in the settings.
+        },
+      });
+      await controlPlane.start(lifetime.signal);
+      const listening = await controlPlane.serve({
+        host: serving.bindAddress,
+        port: serving.securePort,
+        tls: { ...tls, ...(clientCaPem !== undefined && { clientCaPem }) },
+      });
+      return listening.port;
+    },
+    async stop() {
+      lifetime.abort(new Error('the API server is stopping'));
+      await controlPlane?.stop();
+      await store?.close();
+    },
+  };
+}
+
+function storeChoice({ etcd }: ApiServerOptions): Parameters<typeof openStore>[1]['choice'] {
+  const problem = endpointsProblem(etcd.servers);
+  if (problem !== undefined) throw new FlagError(`--etcd-servers: ${problem}`);
+  const { servers, prefix, caFile, certFile, keyFile } = etcd;
+  return {
+    kind: 'etcd',
+    endpoints: servers,
+    prefix,
+    ...(caFile !== undefined && { caFile }),
+    ...(certFile !== undefined && { certFile }),
+    ...(keyFile !== undefined && { keyFile }),
+  };
+}
+
+function ownAddress({ net }: Platform, bindAddress: string): string {
+  return bindAddress === '0.0.0.0' || bindAddress === '::' ? hostAddress(net.interfaces()) : bindAddress;
+}
+
+async function instanceOf({ crypto, host }: Platform, { serving }: ApiServerOptions): Promise<Instance> {
+  return deriveInstance(
+    {
+      dataDir: serving.certDir,
+      nodeName: (await host.info()).hostname,
+      clusterCidr: '',
+      serviceCidr: serving.serviceClusterIpRanges[0]!,
+      clusterDomain: 'cluster.local',
+      httpsPort: serving.securePort,
+    },
+    (text) => crypto.sha256Hex(text),
+  );
+}
+
+async function settingsOf(platform: Platform, { access, serving, etcd }: ApiServerOptions): Promise<ServerSettings> {
+  const signing = await tokenKeys(platform, access.serviceAccountSigningKeyFile!, true);
+  const verifying = await Promise.all(access.serviceAccountKeyFiles.map((file) => tokenKeys(platform, file, false)));
+  const { disabledAdmissionPlugins: disabled, enabledAdmissionPlugins: enabled, onlyAdmissionPlugins: only } = access;
+  return {
+    authorizationModes: access.authorizationModes,
+    anonymousAuth: access.anonymousAuth,
+    maxRequestsInFlight: serving.maxRequestsInFlight,
+    maxMutatingRequestsInFlight: serving.maxMutatingRequestsInFlight,
+    compactionPeriodMs: etcd.compactionPeriodMs,
+    eventTtlSeconds: etcd.eventTtlSeconds,
+    serviceNodePorts: serving.serviceNodePorts,
+    serviceClusterIpRanges: serving.serviceClusterIpRanges,
+    tokens: {
+      issuers: access.serviceAccountIssuers,
+      audiences: access.apiAudiences ?? access.serviceAccountIssuers,
+      keys: [...signing, ...verifying.flat()],
+    },
+    admission: { enabled, disabled, ...(only && { only }) },
+  };
+}
+
+async function readText({ files }: Platform, path: string): Promise<string> {
+  try {
+    return await files.readText(path);
+  } catch (error) {
+    throw new FlagError(`cannot read ${path}: ${(error as Error).message}`);
+  }
+}
+
+async function optionalText(platform: Platform, path: string | undefined): Promise<string | undefined> {
+  return path === undefined ? undefined : readText(platform, path);
+}
+
+/** The keys of one file: a private one, or any number of either kind. */
+async function tokenKeys(platform: Platform, file: string, signs: boolean): Promise<TokenKey[]> {
+  const text = await readText(platform, file);
+  const blocks = text.match(/-----BEGIN [A-Z ]*KEY-----[\s\S]+?-----END [A-Z ]*KEY-----/g) ?? [];
+  if (blocks.length === 0) throw new FlagError(`${file} holds no key in PEM form`);
+  return blocks.map((pem) => {
+    try {
+      const publicKey = createPublicKey(pem);
+      if (publicKey.asymmetricKeyDetails?.namedCurve !== 'prime256v1')
+        throw new Error(`a key of type ${publicKey.asymmetricKeyType}; ECDSA keys on P-256 are supported`);
+      const publicKeyPem = publicKey.export({ type: 'spki', format: 'pem' }) as string;
+      if (!signs) return { publicKeyPem };
+      return { publicKeyPem, privateKeyPem: createPrivateKey(pem).export({ type: 'pkcs8', format: 'pem' }) as string };
+    } catch (error) {
+      throw new FlagError(`${file}: ${(error as Error).message}`);
+    }
+  });
+}
+
+/** The serving certificate: the user's, or one made at the first start and kept in `--cert-dir`. */
+async function servingPair(
+  platform: Platform,
+  { serving }: ApiServerOptions,
+  { instance, address }: { readonly instance: Instance; readonly address: string },
+): Promise<KeyPairPem> {
+  const { files, crypto, random, clock } = platform;
+  const certFile = serving.tlsCertFile ?? `${serving.certDir}/apiserver.crt`;
+  const keyFile = serving.tlsKeyFile ?? `${serving.certDir}/apiserver.key`;
+  if (serving.tlsCertFile !== undefined || ((await files.exists(certFile)) && (await files.exists(keyFile))))
+    return { certPem: await readText(platform, certFile), keyPem: await readText(platform, keyFile) };
+  const deps = { crypto, random, nowMs: () => clock.nowMs() };
+  const authority = await createAuthority(deps, `${instance.nodeName}-ca`, YEAR_MS);
+  const names = servingNames(instance, [address, '127.0.0.1', kubernetesServiceAddress(instance.serviceCidr)]);
+  const leaf = await issueCertificate(deps, authority, {
+    commonName: instance.nodeName,
+    dnsNames: names.dnsNames,
+    ipAddresses: names.ipAddresses,
+    usages: ['server'],
+    validityMs: YEAR_MS,
+  });
+  const pair = { certPem: leaf.certPem + authority.certPem, keyPem: leaf.keyPem };
+  await files.makeDir(serving.certDir, { mode: 0o755 });
+  await files.writeFileAtomic(certFile, pair.certPem, { mode: 0o644 });
+  await files.writeFileAtomic(keyFile, pair.keyPem, { mode: 0o600 });
+  return pair;
+}
+
+/** Without a client certificate kubelets are shown the serving one, which they refuse: logs and exec need the flags. */
+async function kubeletClient(
+  platform: Platform,
+  { serving }: ApiServerOptions,
+  fallback: KeyPairPem,
+): Promise<KeyPairPem> {
+  const { kubeletClientCertificate, kubeletClientKey } = serving;
+  if (kubeletClientCertificate === undefined || kubeletClientKey === undefined) return fallback;
+  return {
+    certPem: await readText(platform, kubeletClientCertificate),
+    keyPem: await readText(platform, kubeletClientKey),
+  };
+}

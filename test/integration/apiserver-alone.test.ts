@@ -1,0 +1,160 @@
+/** `keelson apiserver` as a process over a real etcd, driven by kubectl: upstream's flags, and upstream's keys in etcd. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { kubeconfigYaml } from '../../src/cluster/kubeconfig.ts';
+import { ensureClusterPki } from '../../src/component-helpers/pki/cluster-pki.ts';
+import { createNodePlatform } from '../../src/platform/node/node-platform.ts';
+import { type EtcdServer, startEtcd, withoutEtcd } from '../../src/storage/etcd/etcd-fixture.ts';
+import { createEtcdStore } from '../../src/storage/etcd/etcd-store.ts';
+import { kubectlProgram } from '../../tools/kubectl.ts';
+
+const main = join(import.meta.dirname, '../../src/cli/main.ts');
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+describe('keelson apiserver', { skip: withoutEtcd }, () => {
+  const platform = createNodePlatform();
+  let folder: string;
+  let etcd: EtcdServer;
+  let child: ChildProcess;
+  let said = '';
+  const kubectl = async (args: readonly string[]): Promise<string> => {
+    const all = [`--kubeconfig=${folder}/kubeconfig`, `--cache-dir=${folder}/cache`, ...args];
+    return (await promisify(execFile)(kubectlProgram(), all)).stdout;
+  };
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'keelson-apiserver-'));
+    etcd = await startEtcd();
+    const dir = join(folder, 'pki');
+    const names = { nodeName: 'none', dnsNames: ['localhost'], ipAddresses: ['127.0.0.1'] };
+    const { crypto, random, clock, files } = platform;
+    const pki = await ensureClusterPki(files, { crypto, random, nowMs: () => clock.nowMs() }, { dir, names });
+    const port = await freePort();
+    await writeFile(
+      join(folder, 'kubeconfig'),
+      kubeconfigYaml({
+        server: `https://127.0.0.1:${port}`,
+        caPem: pki.ca.certPem,
+        ...pki.admin,
+        user: 'a',
+        cluster: 'c',
+      }),
+    );
+    child = spawn(
+      process.execPath,
+      [
+        ...[main, 'apiserver', `--etcd-servers=${etcd.url}`, '--etcd-prefix=/mine', `--secure-port=${port}`],
+        ...['--bind-address=127.0.0.1', `--client-ca-file=${dir}/ca.crt`, `--cert-dir=${folder}/certs`],
+        ...[`--tls-cert-file=${dir}/apiserver.crt`, `--tls-private-key-file=${dir}/apiserver.key`],
+        ...['--service-account-issuer=https://issuer.example', `--service-account-signing-key-file=${dir}/sa.key`],
+        ...[`--service-account-key-file=${dir}/sa.pub`, '--authorization-mode=Node,RBAC', '--event-ttl=1s'],
+        ...['--service-cluster-ip-range=10.99.0.0/24', '--service-node-port-range=31000-31010'],
+        ...['--admission-control=NamespaceLifecycle,ServiceAccount'],
+      ],
+      { stdio: ['ignore', 'pipe', 'pipe'] },
+    );
+    const serving = Promise.withResolvers<void>();
+    for (const stream of [child.stdout!, child.stderr!])
+      stream.on('data', (chunk: Buffer) => {
+        said += chunk.toString();
+        if (said.includes('Serving securely')) serving.resolve();
+      });
+    child.on('exit', (code) => serving.reject(new Error(`exit code ${code}: ${said}`)));
+    await serving.promise;
+  });
+  after(async () => {
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    if (child.exitCode === null) {
+      child.kill('SIGTERM');
+      await ended;
+    }
+    await etcd.stop();
+    platform.close();
+    await rm(folder, { recursive: true });
+    assert.equal(child.exitCode, 0, said);
+  });
+
+  test('says which flag is deprecated', () => assert.match(said, /Flag --admission-control has been deprecated/));
+
+  test('serves kubectl, and keeps objects under upstream keys', async () => {
+    await writeFile(
+      join(folder, 'node.json'),
+      JSON.stringify({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' } }),
+    );
+    await kubectl(['create', '-f', join(folder, 'node.json')]);
+    await kubectl(['create', 'configmap', 'c1', '--from-literal=a=b']);
+    await kubectl(['create', 'service', 'nodeport', 's1', '--tcp=80']);
+    const service = JSON.parse(await kubectl(['get', 'service', 's1', '-o', 'json'])) as {
+      spec: { clusterIP: string; ports: { nodePort: number }[] };
+    };
+    assert.match(service.spec.clusterIP, /^10\.99\.0\./);
+    assert.ok(service.spec.ports[0]!.nodePort >= 31000 && service.spec.ports[0]!.nodePort <= 31010);
+    const token = await kubectl(['create', 'token', 'default']).catch((error: Error) => error.message);
+    assert.match(token, /serviceaccounts "default" not found/, 'no controller runs here');
+    const store = await createEtcdStore({ endpoints: [etcd.url], platform });
+    const { entries } = await store.range({ start: '/mine/', end: '/mine0' });
+    const keys = new Set(entries.map(({ key }) => key));
+    for (const key of ['minions/n1', 'configmaps/default/c1', 'services/specs/default/s1', 'namespaces/default'])
+      assert.ok(keys.has(`/mine/${key}`), `${key} of ${[...keys].join(' ')}`);
+    const clusterRole = entries.find(({ key }) => key === '/mine/clusterroles/cluster-admin');
+    assert.ok(clusterRole);
+    await store.close();
+  });
+
+  test('events go by themselves after --event-ttl', async () => {
+    const event = {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: 'e1', namespace: 'default' },
+      involvedObject: { kind: 'Node', name: 'n1', namespace: 'default' },
+      reason: 'Test',
+      type: 'Normal',
+    };
+    await writeFile(join(folder, 'event.json'), JSON.stringify(event));
+    await kubectl(['create', '-f', join(folder, 'event.json')]);
+    await kubectl(['wait', '--for=delete', 'event/e1', '--timeout=30s']);
+  });
+
+  test('refuses what it cannot use in one line', async () => {
+    const run = (args: string[]): Promise<{ code: number; stderr: string }> =>
+      new Promise((resolve) =>
+        execFile(process.execPath, [main, 'apiserver', ...args], (error, _stdout, stderr) =>
+          resolve({ code: Number(error?.code ?? 0), stderr }),
+        ),
+      );
+    const rest = ['--service-account-issuer=https://i', `--service-account-signing-key-file=${folder}/pki/sa.key`];
+    const cases: [string[], RegExp][] = [
+      [
+        ['--etcd_servers=http://127.0.0.1:1', ...rest, `--cert-dir=${folder}/x`],
+        /^keelson: cannot open the store .*ECONNREFUSED/,
+      ],
+      [['--etcd-servers=ftp://a', ...rest], /^keelson: --etcd-servers: ftp:\/\/a is not a URL/],
+      [
+        ['--portal-net=10.0.0.0/8'],
+        /^keelson: --portal-net is a flag of an early release: use --service-cluster-ip-range$/m,
+      ],
+      [
+        ['--etcd-servers=http://a:1', rest[0]!, `--service-account-signing-key-file=${folder}/pki/ca.crt`],
+        /holds no key in PEM form/,
+      ],
+    ];
+    for (const [args, message] of cases) {
+      const { code, stderr } = await run(args);
+      assert.match(stderr, message);
+      assert.ok(code > 0 && stderr.trim().split('\n').length === 1, stderr);
+    }
+  });
+});
