@@ -28,6 +28,7 @@ import { type CustomOpenApi, openApiRoutes } from './routes/openapi.ts';
 import { serverInfoRoutes } from './routes/server-info.ts';
 import { isServed, parseRuntimeConfig } from './runtime-config.ts';
 import type { ServerStorage } from './server-storage.ts';
+import { createStoreProbe, type StoreProbe } from './store-probe.ts';
 
 /** What the server is made of. */
 export interface ApiServerDeps {
@@ -92,6 +93,7 @@ class GenericApiServer implements ApiServer {
   readonly #watches = new RunningWatches();
   readonly #serves: (definition: ResourceDefinition) => boolean;
   readonly #stops: (() => void)[] = [];
+  readonly #probe: StoreProbe;
   #started = false;
 
   constructor(deps: ApiServerDeps, config: ApiServerConfig) {
@@ -99,6 +101,7 @@ class GenericApiServer implements ApiServer {
     this.#deps = deps;
     this.#config = config;
     this.objects = storage.objects;
+    this.#probe = createStoreProbe({ store: storage.store, clock: platform.clock });
     const runtime = parseRuntimeConfig(config.runtimeConfig ?? '');
     this.#serves = (definition) => isServed(runtime, definition);
     const { clock, random } = platform;
@@ -153,7 +156,8 @@ class GenericApiServer implements ApiServer {
       ...serverInfoRoutes({
         version,
         metrics: platform.metrics,
-        ownMetrics: () => metrics.expose(this.#watches.size),
+        ownMetrics: async () =>
+          metrics.expose(this.#watches.size) + (await storage.metrics.expose(storage.store, registry)),
         routes,
         groupVersionPaths,
       }),
@@ -164,7 +168,7 @@ class GenericApiServer implements ApiServer {
 
   #healthChecks(): HealthCheck[] {
     const store = (): string | undefined =>
-      this.#deps.storage.hub.healthy ? undefined : 'the watch on the store is down';
+      this.#deps.storage.hub.healthy ? this.#probe.problem() : 'the watch on the store is down';
     return [
       { name: 'ping', check: () => undefined },
       { name: 'log', check: () => undefined },
@@ -182,7 +186,7 @@ class GenericApiServer implements ApiServer {
     const { storage } = this.#deps;
     signal.throwIfAborted();
     await storage.hub.start();
-    this.#stops.push(storage.hub.onReset(() => this.#watches.endAll()));
+    this.#stops.push(storage.hub.onReset(() => this.#watches.endAll()), this.#probe.start());
     const periodMs = this.#config.compactionPeriodMs ?? COMPACTION_PERIOD_MS;
     if (periodMs > 0) {
       const { store, clock, log } = this.#services;

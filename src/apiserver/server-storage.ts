@@ -7,11 +7,14 @@ import type { Store } from '../storage/store.ts';
 import { createCachedObjectStore } from './generic-registry/cached-object-store.ts';
 import { ResourceRegistry } from './generic-registry/resource-registry.ts';
 import type { ObjectStore } from './registry/object-store.ts';
+import { StorageMetrics } from './storage-metrics.ts';
 import { CacheHub } from './watch-cache/cache-hub.ts';
 
 /** What everything stands on. */
 export interface ServerStorage {
+  /** Measured. */
   readonly store: Store;
+  readonly metrics: StorageMetrics;
   readonly hub: CacheHub;
   readonly registry: ResourceRegistry;
   /** Finds nothing before the server has started; listeners hear of everything then. */
@@ -20,8 +23,10 @@ export interface ServerStorage {
 
 /** Constructs it; nothing is read yet. */
 export function createServerStorage(deps: { readonly store: Store; readonly platform: BasePlatform }): ServerStorage {
-  const { store, platform } = deps;
+  const { platform } = deps;
+  const metrics = new StorageMetrics(platform.clock);
+  const store = metrics.measure(deps.store);
   const hub = new CacheHub({ store, clock: platform.clock, log: platform.log.child('watch-cache') });
   const registry = new ResourceRegistry();
-  return { store, hub, registry, objects: createCachedObjectStore(registry) };
+  return { store, metrics, hub, registry, objects: createCachedObjectStore(registry) };
 }

@@ -36,7 +36,7 @@ export interface ServerInfoDeps {
   readonly version: Info;
   readonly metrics: Metrics;
   /** Metrics of the server's own, as Prometheus text. */
-  readonly ownMetrics: () => string;
+  readonly ownMetrics: () => Promise<string>;
   readonly routes: RouteTable;
   /** Group versions served, as paths. */
   readonly groupVersionPaths: () => readonly string[];
@@ -49,7 +49,7 @@ export function serverInfoRoutes(deps: ServerInfoDeps): NonResourceRoute[] {
     {
       path: '/metrics',
       serve: async () => {
-        const text = (await deps.metrics.expose()) + deps.ownMetrics();
+        const text = (await deps.metrics.expose()) + (await deps.ownMetrics());
         return textResponse(200, text, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' });
       },
     },
