@@ -186,7 +186,10 @@ class GenericApiServer implements ApiServer {
     const { storage } = this.#deps;
     signal.throwIfAborted();
     await storage.hub.start();
-    this.#stops.push(storage.hub.onReset(() => this.#watches.endAll()), this.#probe.start());
+    this.#stops.push(
+      storage.hub.onReset(() => this.#watches.endAll()),
+      this.#probe.start(),
+    );
     const periodMs = this.#config.compactionPeriodMs ?? COMPACTION_PERIOD_MS;
     if (periodMs > 0) {
       const { store, clock, log } = this.#services;

@@ -35,7 +35,7 @@ export class StorageMetrics {
       );
       return work;
     };
-    const { latestRevision } = store;
+    const { latestRevision, isStale } = store;
     return {
       get: (key) => timed('get', key, store.get(key)),
       range: (request) => timed('list', request.start, store.range(request)),
@@ -45,6 +45,7 @@ export class StorageMetrics {
       compact: (revision) => store.compact(revision),
       status: () => store.status(),
       ...(latestRevision && { latestRevision: () => latestRevision.call(store) }),
+      ...(isStale && { isStale: (key) => isStale.call(store, key) }),
       close: () => store.close(),
     };
   }

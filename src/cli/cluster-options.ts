@@ -35,6 +35,7 @@ export interface RawUpOptions {
   readonly etcdCafile?: string;
   readonly etcdCertfile?: string;
   readonly etcdKeyfile?: string;
+  readonly encryptionProviderConfig?: string;
   readonly clusterCidr?: string;
   readonly serviceCidr?: string;
   readonly clusterDomain: string;
@@ -61,6 +62,9 @@ export function parseUpOptions(raw: RawUpOptions): ClusterOptions {
     dataDir: resolve(raw.dataDir),
     httpsPort: port('--https-port', raw.httpsPort),
     store: parseStore(raw),
+    ...(raw.encryptionProviderConfig === undefined
+      ? {}
+      : { encryptionConfigFile: resolve(raw.encryptionProviderConfig) }),
     ...(clusterCidr === undefined ? {} : { clusterCidr }),
     ...(serviceCidr === undefined ? {} : { serviceCidr }),
     clusterDomain: dnsName('--cluster-domain', raw.clusterDomain),

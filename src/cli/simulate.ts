@@ -44,7 +44,7 @@ class SimulatedCluster implements RunnableCluster {
 
   async start(): Promise<void> {
     const { files } = this.#platform;
-    const { dataDir, store, httpsPort, nodes } = this.#options;
+    const { dataDir, store, httpsPort, nodes, encryptionConfigFile } = this.#options;
     try {
       await files.makeDir(dataDir, { mode: 0o700 });
     } catch (error) {
@@ -56,7 +56,12 @@ class SimulatedCluster implements RunnableCluster {
         clock: 'real',
         nodes: 0,
         pki,
-        store: () => openStore(this.#platform, { choice: store, file: `${dataDir}/state.db` }),
+        store: () =>
+          openStore(this.#platform, {
+            choice: store,
+            file: `${dataDir}/state.db`,
+            ...(encryptionConfigFile !== undefined && { encryption: { file: encryptionConfigFile, reload: true } }),
+          }),
       }),
     );
     this.#cluster = cluster;

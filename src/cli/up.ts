@@ -19,6 +19,7 @@ export function upCommand(): Command {
     .option('--etcd-cafile <file>', "certificate authority of etcd's servers (default: the system's)")
     .option('--etcd-certfile <file>', 'client certificate for etcd')
     .option('--etcd-keyfile <file>', 'its private key')
+    .option('--encryption-provider-config <file>', 'EncryptionConfiguration: which resources are stored encrypted')
     .option('--cluster-cidr <range>', 'addresses of pods (default: 10.42.0.0/16, or the next free one)')
     .option('--service-cidr <range>', 'addresses of services (default: 10.43.0.0/16, or the next free one)')
     .option('--cluster-domain <name>', 'DNS domain of services', 'cluster.local')

@@ -40,7 +40,14 @@ export function createApiServerProcess(platform: Platform, options: ApiServerOpt
       const tls = await servingPair(platform, options, { instance, address });
       const clientCaPem = await optionalText(platform, serving.clientCaFile);
       const kubeletCaPem = await optionalText(platform, serving.kubeletCertificateAuthority);
-      store = await openStore(platform, { choice: storeChoice(options), file: '' });
+      const { encryptionConfigFile, encryptionReload } = options.etcd;
+      store = await openStore(platform, {
+        choice: storeChoice(options),
+        file: '',
+        ...(encryptionConfigFile !== undefined && {
+          encryption: { file: encryptionConfigFile, reload: encryptionReload },
+        }),
+      });
       controlPlane = createControlPlane({
         platform,
         store,

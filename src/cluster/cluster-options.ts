@@ -6,6 +6,8 @@ export interface ClusterOptions {
   readonly dataDir: string;
   readonly httpsPort: number;
   readonly store: StoreChoice;
+  /** An EncryptionConfiguration: what of the store is encrypted. */
+  readonly encryptionConfigFile?: string;
   readonly clusterCidr?: string;
   readonly serviceCidr?: string;
   readonly clusterDomain: string;

@@ -142,7 +142,15 @@ class RunningCluster implements Cluster {
     const address = hostAddress(platform.net.interfaces());
     // Both wait for the disk, and the first certificates are a lot of work: at once.
     const opening = progress
-      .phase('store', () => openStore(platform, { choice: options.store, file: instance.storeFile }))
+      .phase('store', () =>
+        openStore(platform, {
+          choice: options.store,
+          file: instance.storeFile,
+          ...(options.encryptionConfigFile !== undefined && {
+            encryption: { file: options.encryptionConfigFile, reload: true },
+          }),
+        }),
+      )
       .then((store) => (this.#store = store));
     const [store, pki] = await bothOrNeither([
       opening,

@@ -1,14 +1,30 @@
 /** Opens the store a cluster keeps its state in, with errors in the user's words. */
 import type { Platform } from '../platform/platform.ts';
 import { StoreError, type Store } from '../storage/store.ts';
+import { encryptStore, type EncryptionChoice } from './encryption.ts';
 import { PreflightError } from './preflight.ts';
 import type { EtcdStoreChoice, StoreChoice } from './store-options.ts';
 
-/** Opens it; each kind is loaded only when it is used. `file` is for SQLite. */
-export async function openStore(
-  platform: Pick<Platform, 'clock' | 'random' | 'files'>,
-  { choice, file }: { readonly choice: StoreChoice; readonly file: string },
-): Promise<Store> {
+/** What is opened: `file` is for SQLite. */
+export interface StoreOpening {
+  readonly choice: StoreChoice;
+  readonly file: string;
+  readonly encryption?: EncryptionChoice;
+}
+
+/** Opens it, with encryption in front where it is wanted; each kind is loaded only when it is used. */
+export async function openStore(platform: Platform, { choice, file, encryption }: StoreOpening): Promise<Store> {
+  const store = await openPlain(platform, { choice, file });
+  if (encryption === undefined) return store;
+  try {
+    return await encryptStore(platform, store, encryption);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function openPlain(platform: Platform, { choice, file }: StoreOpening): Promise<Store> {
   try {
     if (choice.kind === 'etcd') return await openEtcd(platform, choice);
     if (choice.kind === 'memory') {
@@ -25,7 +41,7 @@ export async function openStore(
 }
 
 async function openEtcd(
-  platform: Pick<Platform, 'clock' | 'random' | 'files'>,
+  platform: Platform,
   { endpoints, caFile, certFile, keyFile, prefix }: EtcdStoreChoice,
 ): Promise<Store> {
   const read = async (path: string | undefined): Promise<string | undefined> => {

@@ -3,6 +3,8 @@
  * may be seeded; hashing is always real.
  */
 
+import type { Ciphers } from './ciphers.ts';
+
 /** Hashes, keys and comparisons. */
 export interface CryptoPort {
   /** SHA-256 of `data`, as lower-case hexadecimal. */
@@ -11,4 +13,6 @@ export interface CryptoPort {
   timingSafeEqual(a: Uint8Array, b: Uint8Array): boolean;
   /** The WebCrypto implementation used for certificates and tokens. Loads nothing until its first use. */
   readonly webcrypto: typeof globalThis.crypto;
+  /** Symmetric ciphers; absent under simulation. */
+  readonly ciphers?: Ciphers;
 }

@@ -132,6 +132,8 @@ export interface Store {
    * watch has come so far. Elsewhere absent: the watch is never behind what was acknowledged.
    */
   latestRevision?(): Promise<number>;
+  /** Whether the value is kept in a form writes no longer use (an old encryption key): writing the same again renews it. */
+  isStale?(key: string): boolean;
   /** Finishes what was accepted, then closes. */
   close(): Promise<void>;
 }

@@ -53,6 +53,13 @@ describe('keelson apiserver', { skip: withoutEtcd }, () => {
         cluster: 'c',
       }),
     );
+    const keys = [{ name: 'k1', secret: Buffer.alloc(32, 7).toString('base64') }];
+    const encryption = {
+      apiVersion: 'apiserver.config.k8s.io/v1',
+      kind: 'EncryptionConfiguration',
+      resources: [{ resources: ['secrets'], providers: [{ aescbc: { keys } }] }],
+    };
+    await writeFile(join(folder, 'encryption.yaml'), JSON.stringify(encryption));
     child = spawn(
       process.execPath,
       [
@@ -63,6 +70,7 @@ describe('keelson apiserver', { skip: withoutEtcd }, () => {
         ...[`--service-account-key-file=${dir}/sa.pub`, '--authorization-mode=Node,RBAC', '--event-ttl=1s'],
         ...['--service-cluster-ip-range=10.99.0.0/24', '--service-node-port-range=31000-31010'],
         ...['--admission-control=NamespaceLifecycle,ServiceAccount'],
+        ...[`--encryption-provider-config=${folder}/encryption.yaml`],
       ],
       { stdio: ['ignore', 'pipe', 'pipe'] },
     );
@@ -111,6 +119,11 @@ describe('keelson apiserver', { skip: withoutEtcd }, () => {
       assert.ok(keys.has(`/mine/${key}`), `${key} of ${[...keys].join(' ')}`);
     const clusterRole = entries.find(({ key }) => key === '/mine/clusterroles/cluster-admin');
     assert.ok(clusterRole);
+    await kubectl(['create', 'secret', 'generic', 'x', '--from-literal=password=hunter2']);
+    const kept = Buffer.from((await store.get('/mine/secrets/default/x'))!.value);
+    assert.ok(kept.toString('latin1').startsWith('k8s:enc:aescbc:v1:k1:') && !kept.includes('hunter2'));
+    const shown = await kubectl(['get', 'secret', 'x', '-o', 'jsonpath={.data.password}']);
+    assert.equal(Buffer.from(shown, 'base64').toString(), 'hunter2');
     await store.close();
   });
 

@@ -220,7 +220,8 @@ async function storeChange(
       written = !request.dryRun && !('lost' in removed);
       return removed;
     }
-    if (isSame(object, old)) return { object: old, cell: current, created: false };
+    if (isSame(object, old) && store.services.store.isStale?.(key) !== true)
+      return { object: old, cell: current, created: false };
     if (request.dryRun) return { object, created: false };
     const outcome = await putObject(store, { key, object, expect: current.revision, created: false });
     written = !('lost' in outcome);

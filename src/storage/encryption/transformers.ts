@@ -1,0 +1,86 @@
+/**
+ * Ways to encrypt one value, with upstream's layouts, so that each reads what the other wrote: aescbc (IV, then the
+ * text), aesgcm (nonce, text, tag; the key in the store is authenticated), secretbox (nonce, tag, text). The name of the
+ * key goes in front: `k8s:enc:aescbc:v1:key1:`. Upstream: storage/value/encrypt.
+ */
+import type { Ciphers } from '../../platform/ciphers.ts';
+import type { Random } from '../../platform/random.ts';
+import { openSecretbox, sealSecretbox } from './secretbox.ts';
+
+/** The methods that take keys of the user. */
+export type CipherName = 'aescbc' | 'aesgcm' | 'secretbox';
+
+/** One key of one method. */
+export interface Transformer {
+  /** What its values begin with; empty: the value as it is. */
+  readonly prefix: string;
+  /** Without the prefix. */
+  encrypt(value: Uint8Array, storeKey: Uint8Array): Uint8Array;
+  /** Without the prefix. Throws when the value was not made with this key. */
+  decrypt(value: Uint8Array, storeKey: Uint8Array): Uint8Array;
+}
+
+/** What all encrypted values begin with. */
+export const ENCRYPTED = 'k8s:enc:';
+
+/** Stores values as they are. */
+export const identityTransformer: Transformer = {
+  prefix: '',
+  encrypt: (value) => value,
+  decrypt(value) {
+    if (startsWith(value, ENCRYPTED)) throw new Error('identity transformer tried to read encrypted data');
+    return value;
+  },
+};
+
+/** What transformers are made with. */
+export interface TransformerDeps {
+  readonly ciphers: Ciphers;
+  readonly random: Random;
+}
+
+/** Makes the transformer of one key. */
+export function createTransformer(
+  { ciphers, random }: TransformerDeps,
+  { cipher, name, key }: { readonly cipher: CipherName; readonly name: string; readonly key: Uint8Array },
+): Transformer {
+  const prefix = `${ENCRYPTED}${cipher}:v1:${name}:`;
+  if (cipher === 'aescbc')
+    return {
+      prefix,
+      encrypt(value) {
+        const iv = random.bytes(16);
+        return Buffer.concat([iv, ciphers.encryptAesCbc(key, iv, value)]);
+      },
+      decrypt: (value) => ciphers.decryptAesCbc(key, value.subarray(0, 16), value.subarray(16)),
+    };
+  if (cipher === 'aesgcm')
+    return {
+      prefix,
+      encrypt(value, additional) {
+        const nonce = random.bytes(12);
+        return Buffer.concat([nonce, ciphers.encryptAesGcm({ key, nonce, additional }, value)]);
+      },
+      decrypt: (value, additional) =>
+        ciphers.decryptAesGcm({ key, nonce: value.subarray(0, 12), additional }, value.subarray(12)),
+    };
+  return {
+    prefix,
+    encrypt(value) {
+      const nonce = random.bytes(24);
+      return Buffer.concat([nonce, sealSecretbox(key, nonce, value)]);
+    },
+    decrypt(value) {
+      const text = openSecretbox(key, value.subarray(0, 24), value.subarray(24));
+      if (text === undefined) throw new Error('the key is wrong or the value was changed');
+      return text;
+    },
+  };
+}
+
+/** Whether bytes begin with an ASCII text. */
+export function startsWith(value: Uint8Array, text: string): boolean {
+  if (value.length < text.length) return false;
+  for (let at = 0; at < text.length; at++) if (value[at] !== text.charCodeAt(at)) return false;
+  return true;
+}
