@@ -27,14 +27,18 @@ export function parseNodes({ simulate, nodes }: Pick<RawUpOptions, 'simulate' | 
   return count;
 }
 
-/** What `keelson up` was given, as commander hands it over. */
-export interface RawUpOptions {
-  readonly dataDir: string;
-  readonly httpsPort: string;
+/** The store as commander hands it over. */
+export interface RawStoreOptions {
   readonly store: string;
   readonly etcdCafile?: string;
   readonly etcdCertfile?: string;
   readonly etcdKeyfile?: string;
+}
+
+/** What `keelson up` was given, as commander hands it over. */
+export interface RawUpOptions extends RawStoreOptions {
+  readonly dataDir: string;
+  readonly httpsPort: string;
   readonly encryptionProviderConfig?: string;
   readonly clusterCidr?: string;
   readonly serviceCidr?: string;
@@ -74,8 +78,8 @@ export function parseUpOptions(raw: RawUpOptions): ClusterOptions {
   };
 }
 
-/** `--store` and the files that go with etcd. */
-function parseStore({ store, etcdCafile, etcdCertfile, etcdKeyfile }: RawUpOptions): StoreChoice {
+/** `--store` and the files that go with etcd. Throws `UserError`. */
+export function parseStore({ store, etcdCafile, etcdCertfile, etcdKeyfile }: RawStoreOptions): StoreChoice {
   const given = { caFile: etcdCafile, certFile: etcdCertfile, keyFile: etcdKeyfile };
   const files = Object.fromEntries(
     Object.entries(given).flatMap(([name, path]) => (path === undefined ? [] : [[name, resolve(path)]])),

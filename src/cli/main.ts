@@ -9,6 +9,7 @@ import { dnsServerCommand } from './dns-server.ts';
 import { downCommand } from './down.ts';
 import { rollingUpdateCommand } from './rolling-update.ts';
 import { simCommand } from './sim.ts';
+import { snapshotCommand } from './snapshot.ts';
 import { statusCommand } from './status.ts';
 import { upCommand } from './up.ts';
 import { UserError } from './usage-error.ts';
@@ -20,6 +21,7 @@ const commands: readonly (() => Command)[] = [
   statusCommand,
   simCommand,
   apiServerCommand,
+  snapshotCommand,
   rollingUpdateCommand,
 ];
 
@@ -29,7 +31,7 @@ function program(): Command {
     .version(VERSION, '--version', 'print the version');
   for (const command of commands) root.addCommand(command());
   root.addCommand(dnsServerCommand(), { hidden: true });
-  for (const command of [root, ...root.commands]) {
+  for (const command of [root, ...root.commands, ...root.commands.flatMap(({ commands: below }) => below)]) {
     command
       .exitOverride()
       .showSuggestionAfterError(true)

@@ -3,11 +3,13 @@
  * `keelson down`. SIGINT and SIGTERM stop cleanly; a second one ends at once.
  */
 import { createHash } from 'node:crypto';
+import { chmod, rm } from 'node:fs/promises';
 import type { ClusterStatus } from '../cluster/cluster-status.ts';
 import { acquireControlLock, InstanceRunningError, type ControlLock } from '../cluster/control-socket.ts';
 import { controlSocketName, instanceHash } from '../cluster/instance.ts';
 import { createProgress, type Progress } from '../cluster/progress.ts';
 import { PreflightError } from '../cluster/preflight.ts';
+import { workingCopy } from '../cluster/snapshots.ts';
 import { createNodePlatform, type NodePlatform } from '../platform/node/node-platform.ts';
 import { returnMemoryWhenIdle } from './idle-memory.ts';
 import { printProgress } from './progress.ts';
@@ -21,6 +23,8 @@ export interface RunnableCluster {
   /** Rejects when a part fails for good after the start. */
   readonly failed: Promise<never>;
   status(): Promise<ClusterStatus>;
+  /** Copies the store to this file while work goes on; rejects where there is nothing to copy. */
+  backup(file: string): Promise<void>;
 }
 
 /** How it is run. */
@@ -63,6 +67,7 @@ async function runLocked(run: InstanceRun, { platform, lock, progress }: Running
     status: async () => running.cluster?.status() ?? { phase: 'starting', pid: process.pid },
     progress: (send) => progress.follow(send),
     stop: stopped.trigger,
+    snapshot: () => snapshot(run.dataDir, running.cluster),
   });
   if (process.stderr.isTTY) progress.follow(printProgress);
   const cluster = await run.create(platform, progress);
@@ -77,6 +82,16 @@ async function runLocked(run: InstanceRun, { platform, lock, progress }: Running
     await cluster.stop();
   }
   return 0;
+}
+
+/** One at a time: the copy has one place, in the data directory, where only its owner can read it. */
+async function snapshot(dataDir: string, cluster: RunnableCluster | undefined): Promise<string> {
+  if (cluster === undefined) throw new Error('the cluster is starting; try again when it runs');
+  const file = workingCopy(dataDir);
+  await rm(file, { force: true });
+  await cluster.backup(file);
+  await chmod(file, 0o600);
+  return file;
 }
 
 function waitForSignal(): { promise: Promise<void>; trigger: () => void; happened: () => boolean } {

@@ -6,10 +6,11 @@ import { Nodes, Pods } from '../api/gen/resources.ts';
 import { KUBERNETES_VERSION, VERSION } from '../base/version.ts';
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
 import type { ClusterStatus } from '../cluster/cluster-status.ts';
-import { openStore } from '../cluster/open-store.ts';
+import { backupStore, openStore } from '../cluster/open-store.ts';
 import { PreflightError } from '../cluster/preflight.ts';
 import type { Progress } from '../cluster/progress.ts';
 import type { NodePlatform } from '../platform/node/node-platform.ts';
+import type { Store } from '../storage/store.ts';
 import { Cluster } from '../testing/cluster.ts';
 import { makePki, type Listening } from '../testing/listener.ts';
 import { runInstance, type InstanceRun, type RunnableCluster } from './run-instance.ts';
@@ -34,6 +35,7 @@ class SimulatedCluster implements RunnableCluster {
   readonly #startedMs: number;
   #cluster: Cluster | undefined;
   #listening: Listening | undefined;
+  #store: Store | undefined;
 
   constructor(platform: NodePlatform, options: ClusterOptions & { readonly nodes: number }, progress: Progress) {
     this.#platform = platform;
@@ -56,12 +58,12 @@ class SimulatedCluster implements RunnableCluster {
         clock: 'real',
         nodes: 0,
         pki,
-        store: () =>
-          openStore(this.#platform, {
+        store: async () =>
+          (this.#store = await openStore(this.#platform, {
             choice: store,
             file: `${dataDir}/state.db`,
             ...(encryptionConfigFile !== undefined && { encryption: { file: encryptionConfigFile, reload: true } }),
-          }),
+          })),
       }),
     );
     this.#cluster = cluster;
@@ -82,6 +84,10 @@ class SimulatedCluster implements RunnableCluster {
 
   get #kubeconfig(): string {
     return `${this.#options.dataDir}/admin.kubeconfig`;
+  }
+
+  async backup(file: string): Promise<void> {
+    await backupStore(this.#store, file);
   }
 
   async status(): Promise<ClusterStatus> {

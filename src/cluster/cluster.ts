@@ -19,7 +19,7 @@ import { createPodNetwork, kubernetesServiceAddress, type PodNetwork } from './n
 import { createClusterNode, nodePrincipal, type ClusterNode } from './node.ts';
 import type { PortReservation } from './port-reservation.ts';
 import type { Progress } from './progress.ts';
-import { openStore } from './open-store.ts';
+import { backupStore, openStore } from './open-store.ts';
 import { startNodeServices, type NodeServices } from './node-services.ts';
 
 /** How the cluster is set up, settled. */
@@ -40,6 +40,8 @@ export interface Cluster {
   /** Rejects when a part fails for good after the start. */
   readonly failed: Promise<never>;
   status(): Promise<ClusterStatus>;
+  /** Copies the store to this file while work goes on. */
+  backup(file: string): Promise<void>;
 }
 
 /** Creates the cluster; nothing runs before `start`. */
@@ -252,6 +254,10 @@ class RunningCluster implements Cluster {
         );
       await clock.sleep(5, signal);
     }
+  }
+
+  async backup(file: string): Promise<void> {
+    await backupStore(this.#store, file);
   }
 
   async status(): Promise<ClusterStatus> {

@@ -12,6 +12,8 @@ export interface ControlHandlers {
   progress(send: (line: ProgressLine) => void): () => void;
   /** Begins an orderly stop. */
   stop(): void;
+  /** Makes a snapshot of the store; resolves to its file, which is the caller's to take. */
+  snapshot(): Promise<string>;
 }
 
 /** A step of the start-up. */
@@ -99,6 +101,13 @@ async function respond(socket: Socket, command: string, handlers: ControlHandler
     handlers?.stop();
     send({ stopping: handlers !== undefined, pid: process.pid });
   } else if (command === 'status') send((await handlers?.status()) ?? { phase: 'starting', pid: process.pid });
+  else if (command === 'snapshot' && handlers !== undefined)
+    send(
+      await handlers.snapshot().then(
+        (file) => ({ file }),
+        (error: unknown) => ({ error: (error as Error).message }),
+      ),
+    );
   else if (command === 'progress' && handlers !== undefined) {
     const end = handlers.progress((line) => {
       send(line);
@@ -111,7 +120,10 @@ async function respond(socket: Socket, command: string, handlers: ControlHandler
 }
 
 /** Sends one command and returns the first line of the answer; undefined when nobody holds the instance. */
-export async function requestControl(name: string, command: 'pid' | 'stop' | 'status'): Promise<object | undefined> {
+export async function requestControl(
+  name: string,
+  command: 'pid' | 'stop' | 'status' | 'snapshot',
+): Promise<object | undefined> {
   for await (const line of controlLines(name, command)) return line;
   return undefined;
 }

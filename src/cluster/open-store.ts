@@ -1,4 +1,5 @@
 /** Opens the store a cluster keeps its state in, with errors in the user's words. */
+import type { GrpcTls } from '../grpc/grpc-caller.ts';
 import type { Platform } from '../platform/platform.ts';
 import { StoreError, type Store } from '../storage/store.ts';
 import { encryptStore, type EncryptionChoice } from './encryption.ts';
@@ -24,6 +25,18 @@ export async function openStore(platform: Platform, { choice, file, encryption }
   }
 }
 
+/** Copies a running store to a new file. Rejects where there is nothing to copy. */
+export async function backupStore(store: Store | undefined, file: string): Promise<void> {
+  if (store === undefined) throw new PreflightError('the cluster is starting; try again when it runs');
+  if (store.backup === undefined)
+    throw new PreflightError(
+      store.latestRevision === undefined
+        ? 'a memory store is gone with its process: there is nothing to save'
+        : 'the state is in etcd: use keelson snapshot save --store etcd=URL,...',
+    );
+  await store.backup(file);
+}
+
 async function openPlain(platform: Platform, { choice, file }: StoreOpening): Promise<Store> {
   try {
     if (choice.kind === 'etcd') return await openEtcd(platform, choice);
@@ -40,28 +53,33 @@ async function openPlain(platform: Platform, { choice, file }: StoreOpening): Pr
   }
 }
 
-async function openEtcd(
-  platform: Platform,
-  { endpoints, caFile, certFile, keyFile, prefix }: EtcdStoreChoice,
-): Promise<Store> {
+async function openEtcd(platform: Platform, choice: EtcdStoreChoice): Promise<Store> {
+  const config = await etcdConfig((path) => platform.files.readText(path), choice);
+  const { createEtcdStore } = await import('../storage/etcd/etcd-store.ts');
+  const { prefix } = choice;
+  return createEtcdStore({ ...config, ...(prefix === undefined ? {} : { prefix }), platform });
+}
+
+/** Where etcd is, with the files read. Rejects with `PreflightError`. */
+export async function etcdConfig(
+  readText: (path: string) => Promise<string>,
+  { endpoints, caFile, certFile, keyFile }: EtcdStoreChoice,
+): Promise<{ readonly endpoints: readonly string[]; readonly tls: GrpcTls }> {
   const read = async (path: string | undefined): Promise<string | undefined> => {
     if (path === undefined) return undefined;
     try {
-      return await platform.files.readText(path);
+      return await readText(path);
     } catch (error) {
       throw new PreflightError(`cannot read ${path}: ${(error as Error).message}`);
     }
   };
   const [caPem, certPem, keyPem] = await Promise.all([read(caFile), read(certFile), read(keyFile)]);
-  const { createEtcdStore } = await import('../storage/etcd/etcd-store.ts');
-  return createEtcdStore({
+  return {
     endpoints: endpoints.map((url) => new URL(url).origin),
     tls: {
       ...(caPem === undefined ? {} : { caPem }),
       ...(certPem === undefined ? {} : { certPem }),
       ...(keyPem === undefined ? {} : { keyPem }),
     },
-    ...(prefix === undefined ? {} : { prefix }),
-    platform,
-  });
+  };
 }

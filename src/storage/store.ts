@@ -134,6 +134,8 @@ export interface Store {
   latestRevision?(): Promise<number>;
   /** Whether the value is kept in a form writes no longer use (an old encryption key): writing the same again renews it. */
   isStale?(key: string): boolean;
+  /** Writes a whole and consistent copy to a new file while work goes on. Absent where there is no file to copy. */
+  backup?(path: string): Promise<void>;
   /** Finishes what was accepted, then closes. */
   close(): Promise<void>;
 }

@@ -22,7 +22,7 @@ export function createEncryptedStore(store: Store, initial: EncryptionConfig): E
   let config = initial;
   /** Keys in another form than writes use now, by what was seen last. */
   const prefixes = new Map<string, string>();
-  const { latestRevision } = store;
+  const { latestRevision, backup } = store;
 
   const providersOf = (key: string): Providers | undefined => config.providersOf(groupResourceOf(key));
   const encrypt = (key: string, value: Uint8Array): Uint8Array => {
@@ -104,6 +104,7 @@ export function createEncryptedStore(store: Store, initial: EncryptionConfig): E
     compact: (revision) => store.compact(revision),
     status: () => store.status(),
     ...(latestRevision && { latestRevision: () => latestRevision.call(store) }),
+    ...(backup && { backup: (path) => backup.call(store, path) }),
     close: () => store.close(),
   };
 }

@@ -3,7 +3,7 @@
  * compares are checked one after the other, a lost one changes nothing and leaves the others alone, and the revision
  * counter moves only when COMMIT, and so the fsync, has succeeded.
  */
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { backup, DatabaseSync, type StatementSync } from 'node:sqlite';
 import { StoreError } from '../store.ts';
 import { compareKeys } from '../key-order.ts';
 import { storeErrorOf } from './errors.ts';
@@ -25,6 +25,9 @@ type Answer<Op extends keyof WireRequests> = WireRequests[Op]['answer'];
 
 /** Revisions compacted in one transaction: others must not wait long. */
 const compactionStep = 2_000;
+
+/** Pages (of 8 KB) a backup copies at once. */
+const backupPages = 256;
 
 interface EntryRow {
   readonly key: string;
@@ -161,6 +164,28 @@ export class StoreDatabase {
       sizeBytes: Number(size!['n']),
       keyCount: this.#index.size,
     };
+  }
+
+  /** Copies everything to a new file, page by page between other work; what is written meanwhile is in the copy. */
+  async backupTo(path: string): Promise<void> {
+    try {
+      await backup(this.#database, path, { rate: backupPages });
+    } catch (error) {
+      throw storeErrorOf(error, `copying to ${path}`);
+    }
+  }
+
+  /** Reads all of the file. Throws when something does not fit together. */
+  checkIntegrity(): void {
+    const found = this.#database.prepare('PRAGMA integrity_check(1)').get()!['integrity_check'];
+    if (found !== 'ok') throw new StoreError('corrupt', `the file is damaged: ${String(found)}`);
+  }
+
+  /** The next change gets a revision above this one; all up to it count as compacted. For compacted stores. */
+  skipTo(revision: number): void {
+    this.#prepare(sql.updateCompacted).run(revision);
+    this.#compactedRevision = revision;
+    this.#revision = this.#readRevision();
   }
 
   close(): void {

@@ -69,6 +69,8 @@ export interface WireRequests {
   };
   compact: { ask: { readonly revision: number }; answer: { compactedRevision: number } };
   status: { ask: object; answer: { revision: number; compactedRevision: number; sizeBytes: number; keyCount: number } };
+  /** Answered when the copy is whole; other questions are answered meanwhile. */
+  backup: { ask: { readonly path: string }; answer: object };
   close: { ask: object; answer: object };
 }
 

@@ -68,6 +68,7 @@ class SqliteStore implements Store {
   /** What the hub has been given. */
   #publishedRevision: number;
   #closing: Promise<void> | undefined;
+  #backingUp: Promise<object> | undefined;
 
   constructor(client: WorkerClient, options: SqliteStoreOptions, opened: WireRequests['open']['answer']) {
     this.#client = client;
@@ -135,6 +136,12 @@ class SqliteStore implements Store {
     return { kind: 'sqlite', ...(await this.#client.call('status', {})) };
   }
 
+  async backup(path: string): Promise<void> {
+    this.#checkOpen();
+    this.#backingUp = this.#client.call('backup', { path });
+    await this.#backingUp;
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -143,6 +150,7 @@ class SqliteStore implements Store {
   async #close(): Promise<void> {
     this.#expiries.close();
     while (this.#inFlight !== undefined) await this.#inFlight;
+    await this.#backingUp?.catch(() => undefined); // Whoever asked for the copy hears of it.
     this.#hub.failAll(closedError());
     try {
       await this.#client.call('close', {});

@@ -8,7 +8,7 @@ import type { WireCall, WireReply } from './protocol.ts';
 const port = parentPort!;
 let database: StoreDatabase | undefined;
 
-function answer(call: WireCall): object {
+function answer(call: WireCall): object | Promise<object> {
   if (call.op === 'open') {
     database = new StoreDatabase(call.ask.path);
     return database.opened();
@@ -25,6 +25,8 @@ function answer(call: WireCall): object {
       return database.compact(call.ask);
     case 'status':
       return database.status();
+    case 'backup':
+      return database.backupTo(call.ask.path).then(() => ({}));
     case 'close':
       database.close();
       database = undefined;
@@ -32,18 +34,33 @@ function answer(call: WireCall): object {
   }
 }
 
-function reply(call: WireCall): WireReply {
+function failed(call: WireCall, error: unknown): WireReply {
+  const { code, message } = storeErrorOf(error, call.op);
+  return { id: call.id, error: { code, message } };
+}
+
+function reply(call: WireCall): WireReply | Promise<WireReply> {
   try {
-    return { id: call.id, answer: answer(call) };
+    const answered = answer(call);
+    if (!(answered instanceof Promise)) return { id: call.id, answer: answered };
+    return answered.then(
+      (later): WireReply => ({ id: call.id, answer: later }),
+      (error: unknown) => failed(call, error),
+    );
   } catch (error) {
-    const { code, message } = storeErrorOf(error, call.op);
-    return { id: call.id, error: { code, message } };
+    return failed(call, error);
   }
 }
 
+/** All but backups are answered at once. */
 port.on('message', (call: WireCall) => {
-  const message = reply(call);
+  const replied = reply(call);
+  if (replied instanceof Promise) void replied.then((message) => send(call, message));
+  else send(call, replied);
+});
+
+function send(call: WireCall, message: WireReply): void {
   const values = 'answer' in message ? (message.answer as { values?: Uint8Array<ArrayBuffer> }).values : undefined;
   port.postMessage(message, values === undefined ? [] : [values.buffer]);
   if (call.op === 'close') port.close();
-});
+}
