@@ -1,0 +1,147 @@
+/** Clients that read, list, compare-and-swap and watch a few keys as fast as they can, and write down what they saw. */
+import type { Random } from '../../src/platform/random.ts';
+import { prefixEnd, type Store, type StoreEvent } from '../../src/storage/store.ts';
+import type { Change, History, Operation, Seen, Timed, Watched } from './history.ts';
+
+/** What is done. */
+export interface Workload {
+  readonly clients: number;
+  readonly keys: number;
+  /** Of all clients together. */
+  readonly operations: number;
+  /** Running at once; each begins anew now and then, where it is or at an earlier revision. */
+  readonly watchers: number;
+}
+
+/** A service of registers; several stores over one etcd are several ways to the same. */
+export interface Registers {
+  get(key: string): Promise<Seen | undefined>;
+  list(): Promise<{ readonly found: ReadonlyMap<string, Seen>; readonly revision: number }>;
+  /** `expect` 0: must not exist; without a value: deletes. */
+  write(
+    key: string,
+    value: string | undefined,
+    expect: number,
+  ): Promise<{ revision: number } | { current: Seen | undefined }>;
+  /** Everything after a revision; the result stops it. */
+  watch(after: number, onChanges: (changes: readonly Change[]) => void): () => void;
+}
+
+const PREFIX = '/registry/linearizable/';
+
+/** A store's registers. */
+export function registersOf(store: Store): Registers {
+  const seen = ({ modRevision, value }: { modRevision: number; value: Uint8Array }): Seen => ({
+    revision: modRevision,
+    value: Buffer.from(value).toString(),
+  });
+  const range = { start: PREFIX, end: prefixEnd(PREFIX) };
+  return {
+    async get(key) {
+      const entry = await store.get(PREFIX + key);
+      return entry && seen(entry);
+    },
+    async list() {
+      const { entries, revision } = await store.range(range);
+      return { found: new Map(entries.map((entry) => [entry.key.slice(PREFIX.length), seen(entry)])), revision };
+    },
+    async write(key, value, expectRevision) {
+      const request = { key: PREFIX + key, expectRevision };
+      const result = await (value === undefined
+        ? store.delete(request)
+        : store.put({ ...request, value: Buffer.from(value) }));
+      return result.ok ? { revision: result.revision } : { current: result.current && seen(result.current) };
+    },
+    watch(after, onChanges) {
+      const change = ({ key, revision, value }: StoreEvent): Change => ({
+        revision,
+        key: key.slice(PREFIX.length),
+        value: value && Buffer.from(value).toString(),
+      });
+      const watch = store.watch(
+        { ...range, afterRevision: after },
+        {
+          onEvents: (events) => onChanges(events.map(change)),
+          onError(error) {
+            throw error;
+          },
+        },
+      );
+      return () => watch.stop();
+    },
+  };
+}
+
+/** Does it; `ways` are dealt out to the clients. */
+export async function runWorkload(ways: readonly Registers[], random: Random, workload: Workload): Promise<History> {
+  const operations: Timed[] = [];
+  let time = 0;
+  let left = workload.operations;
+  const { revision: start } = await ways[0]!.list();
+  const watches = Array.from({ length: workload.watchers }, (_, index) => openWatch(ways[index % ways.length]!, start));
+  const client = async (number: number): Promise<void> => {
+    const registers = ways[number % ways.length]!;
+    const known = new Map<string, number>();
+    while (left-- > 0) {
+      const key = `k${random.int(workload.keys)}`;
+      const begun = time++;
+      const operation = await oneOperation(registers, { key, known, random, value: `c${number}-${begun}` });
+      operations.push({ operation, begun, ended: time++ });
+    }
+  };
+  await Promise.all(Array.from({ length: workload.clients }, (_, number) => client(number)));
+  const last = Math.max(
+    start,
+    ...operations.map(({ operation }) => (operation.kind === 'write' ? operation.revision : 0)),
+  );
+  // One that begins now has to read it all again.
+  watches.push(openWatch(ways.at(-1)!, start));
+  return { operations, watches: await Promise.all(watches.map((watch) => watch.upTo(last))) };
+}
+
+interface Doing {
+  readonly key: string;
+  /** Newest revisions this client knows. */
+  readonly known: Map<string, number>;
+  readonly random: Random;
+  readonly value: string;
+}
+
+async function oneOperation(registers: Registers, { key, known, random, value }: Doing): Promise<Operation> {
+  const chance = random.next();
+  if (chance < 0.25) {
+    const found = await registers.get(key);
+    known.set(key, found?.revision ?? 0);
+    return { kind: 'get', key, found };
+  }
+  if (chance < 0.35) {
+    const { found, revision } = await registers.list();
+    for (const [name, { revision: at }] of found) known.set(name, at);
+    return { kind: 'list', found, revision };
+  }
+  const expect = known.get(key) ?? 0;
+  const wanted = chance < 0.45 && expect > 0 ? undefined : value;
+  const result = await registers.write(key, wanted, expect);
+  if ('revision' in result) {
+    known.set(key, wanted === undefined ? 0 : result.revision);
+    return { kind: 'write', key, value: wanted, expect, revision: result.revision };
+  }
+  known.set(key, result.current?.revision ?? 0);
+  return { kind: 'lost', key, expect, current: result.current };
+}
+
+function openWatch(registers: Registers, after: number): { upTo(revision: number): Promise<Watched> } {
+  const changes: Change[] = [];
+  let wake = (): void => undefined;
+  const stop = registers.watch(after, (more) => {
+    changes.push(...more);
+    wake();
+  });
+  return {
+    async upTo(revision) {
+      while ((changes.at(-1)?.revision ?? after) < revision) await new Promise<void>((resolve) => (wake = resolve));
+      stop();
+      return { after, changes };
+    },
+  };
+}
