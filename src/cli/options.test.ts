@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClusterStatus } from '../cluster/cluster-status.ts';
-import { parseUpOptions, type RawUpOptions } from './cluster-options.ts';
+import { parseServerOptions, type RawServerOptions } from './cluster-options.ts';
 import { statusScreen } from './status.ts';
 import { UserError } from './usage-error.ts';
 
-const raw: RawUpOptions = {
+const raw: RawServerOptions = {
   dataDir: '/d',
   httpsPort: '6443',
   store: 'sqlite',
@@ -16,7 +16,7 @@ const raw: RawUpOptions = {
 
 test('options as given', () => {
   assert.deepEqual(
-    parseUpOptions({
+    parseServerOptions({
       ...raw,
       clusterCidr: '10.1.0.0/16',
       containerRuntimeEndpoint: 'unix:///run/c.sock',
@@ -35,7 +35,7 @@ test('options as given', () => {
   );
 });
 
-const wrong: readonly [Partial<RawUpOptions>, RegExp][] = [
+const wrong: readonly [Partial<RawServerOptions>, RegExp][] = [
   [{ store: 'etcd' }, /^--store: etcd is neither/],
   [{ httpsPort: '0' }, /^--https-port: 0 is not a port/],
   [{ httpsPort: '65536' }, /not a port/],
@@ -51,7 +51,7 @@ const wrong: readonly [Partial<RawUpOptions>, RegExp][] = [
 for (const [change, message] of wrong) {
   test(`wrong usage: ${JSON.stringify(change).slice(0, 60)}`, () => {
     assert.throws(
-      () => parseUpOptions({ ...raw, ...change }),
+      () => parseServerOptions({ ...raw, ...change }),
       (error: unknown) => error instanceof UserError && error.exitCode === 2 && message.test(error.message),
     );
   });

@@ -6,6 +6,7 @@ import { VERSION, KUBERNETES_VERSION } from '../base/version.ts';
 import { createAdmissionPlugins } from '../apiserver/admission/list.ts';
 import { createApiServer, type ApiServer } from '../apiserver/api-server.ts';
 import { anonymousAuthenticator } from '../apiserver/authn/anonymous.ts';
+import { createBootstrapTokenAuthenticator } from '../apiserver/authn/bootstrap-token.ts';
 import { createBearerTokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
 import { clientCertificateAuthenticator } from '../apiserver/authn/client-certificate.ts';
 import { createServiceAccountTokens, type ServiceAccountTokens } from '../apiserver/authn/service-account-tokens.ts';
@@ -16,6 +17,7 @@ import {
   type RbacAuthorizer,
 } from '../apiserver/authz/rbac-authorizer.ts';
 import { bootstrapCluster, keepKubernetesService } from '../apiserver/bootstrap/bootstrap.ts';
+import { bootstrapNodeJoin } from '../apiserver/bootstrap/node-join.ts';
 import { componentRoles } from '../apiserver/bootstrap/component-roles.ts';
 import { decide } from '../apiserver/filters/authorization.ts';
 import { createHttpHandler } from '../apiserver/http-adapter.ts';
@@ -31,6 +33,7 @@ import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';
 import { runBuiltInControllers, startBuiltInScheduler } from './built-in-clients.ts';
 import type { Instance } from './instance.ts';
+import { clusterInfoYaml } from './kubeconfig.ts';
 import { kubernetesServiceAddress } from './network/pod-network.ts';
 import { createRegistry, type Registry } from './registry-services.ts';
 
@@ -97,7 +100,8 @@ interface ServerParts {
 function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
   const { platform, instance } = deps;
   const { storage, tokens, rbac, authorizers, registry } = parts;
-  const { clock } = platform;
+  const { clock, crypto } = platform;
+  const bootstrapTokens = createBootstrapTokenAuthenticator({ objects: () => storage.objects, clock, crypto });
   return createApiServer(
     {
       storage,
@@ -105,7 +109,7 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
       definitions: registry.definitions,
       authenticators: [
         clientCertificateAuthenticator,
-        createBearerTokenAuthenticator([tokens], clock),
+        createBearerTokenAuthenticator([tokens, bootstrapTokens], clock),
         anonymousAuthenticator,
       ],
       authorizers,
@@ -165,6 +169,14 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
         advertised: [{ ip: deps.hostAddress, port: instance.httpsPort }],
       };
       await bootstrapCluster(storage.objects, born);
+      await bootstrapNodeJoin(storage.objects, {
+        clusterInfoKubeconfig: clusterInfoYaml({ server: serverUrl(deps), caPem: pki.ca.certPem }),
+        clusterConfig: {
+          clusterCidr: instance.clusterCidr,
+          serviceCidr: instance.serviceCidr,
+          clusterDomain: instance.clusterDomain,
+        },
+      });
       stopKeeping = keepKubernetesService(storage.objects, born, (err) =>
         platform.log.error('cannot restore the kubernetes Service', { err }),
       );
@@ -196,6 +208,12 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       await server.stop();
     },
   };
+}
+
+/** Where other machines reach the API. */
+function serverUrl({ hostAddress, instance }: ControlPlaneDeps): string {
+  const host = hostAddress.includes(':') ? `[${hostAddress}]` : hostAddress;
+  return `https://${host}:${instance.httpsPort}`;
 }
 
 function versionInfo(): Parameters<typeof createApiServer>[1]['version'] {
