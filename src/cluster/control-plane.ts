@@ -6,6 +6,7 @@ import { VERSION, KUBERNETES_VERSION } from '../base/version.ts';
 import { createAdmissionPlugins } from '../apiserver/admission/list.ts';
 import { createApiServer, type ApiServer } from '../apiserver/api-server.ts';
 import { anonymousAuthenticator } from '../apiserver/authn/anonymous.ts';
+import { createBootstrapTokenAuthenticator } from '../apiserver/authn/bootstrap-token.ts';
 import { createBearerTokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
 import { clientCertificateAuthenticator } from '../apiserver/authn/client-certificate.ts';
 import { createServiceAccountTokens, type ServiceAccountTokens } from '../apiserver/authn/service-account-tokens.ts';
@@ -22,6 +23,7 @@ import {
 } from '../apiserver/bootstrap/bootstrap.ts';
 import { createEndpointLeases } from '../apiserver/bootstrap/endpoint-leases.ts';
 import { startIdentityLease } from '../apiserver/bootstrap/identity-lease.ts';
+import { bootstrapNodeJoin } from '../apiserver/bootstrap/node-join.ts';
 import { componentRoles } from '../apiserver/bootstrap/component-roles.ts';
 import { decide } from '../apiserver/filters/authorization.ts';
 import { createHttpHandler } from '../apiserver/http-adapter.ts';
@@ -37,6 +39,7 @@ import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';
 import { runBuiltInControllers, startBuiltInScheduler } from './built-in-clients.ts';
 import type { Instance } from './instance.ts';
+import { clusterInfoYaml } from './kubeconfig.ts';
 import { kubernetesServiceAddress } from './network/pod-network.ts';
 import { createRegistry, type Registry } from './registry-services.ts';
 
@@ -103,7 +106,8 @@ interface ServerParts {
 function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
   const { platform, instance } = deps;
   const { storage, tokens, rbac, authorizers, registry } = parts;
-  const { clock } = platform;
+  const { clock, crypto } = platform;
+  const bootstrapTokens = createBootstrapTokenAuthenticator({ objects: () => storage.objects, clock, crypto });
   return createApiServer(
     {
       storage,
@@ -111,7 +115,7 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
       definitions: registry.definitions,
       authenticators: [
         clientCertificateAuthenticator,
-        createBearerTokenAuthenticator([tokens], clock),
+        createBearerTokenAuthenticator([tokens, bootstrapTokens], clock),
         anonymousAuthenticator,
       ],
       authorizers,
@@ -176,6 +180,14 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       };
       await servers.start(() => keeper?.check());
       await bootstrapCluster(storage.objects, born);
+      await bootstrapNodeJoin(storage.objects, {
+        clusterInfoKubeconfig: clusterInfoYaml({ server: serverUrl(deps), caPem: pki.ca.certPem }),
+        clusterConfig: {
+          clusterCidr: instance.clusterCidr,
+          serviceCidr: instance.serviceCidr,
+          clusterDomain: instance.clusterDomain,
+        },
+      });
       keeper = keepKubernetesService(storage.objects, born, (err) =>
         platform.log.error('cannot restore the kubernetes Service', { err }),
       );
@@ -219,6 +231,12 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       await server.stop();
     },
   };
+}
+
+/** Where other machines reach the API. */
+function serverUrl({ hostAddress, instance }: ControlPlaneDeps): string {
+  const host = hostAddress.includes(':') ? `[${hostAddress}]` : hostAddress;
+  return `https://${host}:${instance.httpsPort}`;
 }
 
 function versionInfo(): Parameters<typeof createApiServer>[1]['version'] {
