@@ -143,7 +143,7 @@ class GenericApiServer implements ApiServer {
       objects,
       clock,
       log: log.child('apiextensions'),
-      judgesOf: () => ({ judge: () => [], judgeStatus: () => [] }),
+      rulesOf: () => undefined,
       storeOf: (key) => registry.known(key),
       serve: async (definitions, replaces) => {
         await this.#add(definitions, replaces);

@@ -17,6 +17,7 @@ import type { ResourceDefinition, SelectableFields } from '../registry/resource-
 import { isConditionTrue } from './conditions.ts';
 import { customPrinter } from './custom-printer.ts';
 import { customStatusStrategy, customStrategy, type CustomRules, defaultCustom } from './custom-strategy.ts';
+import { createJudge, type ValidateRules } from './judge.ts';
 import { customScale } from './scale-access.ts';
 
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
@@ -104,16 +105,16 @@ function readAs(schema: StructSchema, info: ResourceInfo, stored: KubernetesObje
   return same ? clean : draft;
 }
 
-/** How the rules of a version are judged; made once per version. */
-export type JudgesOf = (
+/** Makes the judge of a version's `x-kubernetes-validations`; undefined when it has none. */
+export type RulesOf = (
   definition: CustomResourceDefinition,
   version: CustomResourceDefinitionVersion,
-) => Pick<CustomRules, 'judge' | 'judgeStatus'>;
+) => ValidateRules | undefined;
 
 function defineVersion(
   definition: CustomResourceDefinition,
   version: CustomResourceDefinitionVersion,
-  judgesOf: JudgesOf,
+  rulesOf: RulesOf,
 ): ResourceDefinition {
   const info = customInfo(definition, version);
   const schema = structuralSchema(version.schema?.openAPIV3Schema, info);
@@ -122,7 +123,7 @@ function defineVersion(
     schema,
     hasStatus: version.subresources?.status !== undefined,
     terminating: isConditionTrue(definition, 'Terminating'),
-    ...judgesOf(definition, version),
+    judge: createJudge(version, rulesOf(definition, version)),
   };
   const warning = deprecation(definition, version);
   const { uid = '', generation = 0 } = definition.metadata;
@@ -146,6 +147,6 @@ function defineVersion(
 }
 
 /** The resources of a definition, those that are not served included. */
-export function customDefinitions(definition: CustomResourceDefinition, judgesOf: JudgesOf): ResourceDefinition[] {
-  return definition.spec.versions.map((version) => defineVersion(definition, version, judgesOf));
+export function customDefinitions(definition: CustomResourceDefinition, rulesOf: RulesOf): ResourceDefinition[] {
+  return definition.spec.versions.map((version) => defineVersion(definition, version, rulesOf));
 }

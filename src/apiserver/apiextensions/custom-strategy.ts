@@ -23,8 +23,6 @@ export interface CustomRules {
   /** The definition is being deleted: nothing new may be created. */
   readonly terminating: boolean;
   readonly judge: JudgeCustom;
-  /** Judges an update of the status alone. */
-  readonly judgeStatus: JudgeCustom;
 }
 
 /** Fills the schema's defaults in place. */
@@ -84,7 +82,7 @@ export function customStatusStrategy(rules: CustomRules): Strategy<Custom> {
       else draft.metadata.managedFields = managedFields;
       if (resourceVersion !== undefined) draft.metadata.resourceVersion = resourceVersion;
     },
-    validateUpdate: (object, old) => rules.judgeStatus(object, old),
+    validateUpdate: (object, old) => rules.judge(object, old),
     allowUnconditionalUpdate: false,
   };
 }

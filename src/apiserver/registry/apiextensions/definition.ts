@@ -3,9 +3,11 @@ import { setCustomResourceDefinitionDefaults } from '../../../api/defaults/clust
 import type { CustomResourceDefinition } from '../../../api/gen/apiextensions-v1.ts';
 import { CustomResourceDefinitions } from '../../../api/gen/resources.ts';
 import {
+  type CheckSchemaRules,
   validateCustomResourceDefinition,
+  validateCustomResourceDefinitionStatus,
   validateCustomResourceDefinitionUpdate,
-} from '../../../api/validation/extensions.ts';
+} from '../../../api/validation/custom-resource-definition.ts';
 import { customResourceDefinitionPrinter } from '../cluster-tables.ts';
 import { defineResource } from '../define-resource.ts';
 import { type KindRules, kindStrategy, specOf } from '../kind-strategy.ts';
@@ -14,12 +16,24 @@ import type { ResourceDefinition } from '../resource-definition.ts';
 /** Keeps a definition until its instances are gone. */
 export const CUSTOM_RESOURCE_CLEANUP_FINALIZER = 'customresourcecleanup.apiextensions.k8s.io';
 
+/** Rules in CEL are not judged here yet, and none that would not be kept is taken. */
+const checkRules: CheckSchemaRules = (schema, field) => {
+  if ((schema['x-kubernetes-validations'] ?? []).length > 0)
+    field.at('x-kubernetes-validations').forbidden('validation rules are not supported by this server');
+  for (const [key, inner] of Object.entries(schema.properties ?? {}))
+    checkRules(inner, field.at('properties').key(key));
+  const { items, additionalProperties } = schema;
+  if (items !== undefined && !Array.isArray(items)) checkRules(items, field.at('items'));
+  if (typeof additionalProperties === 'object') checkRules(additionalProperties, field.at('additionalProperties'));
+};
+
 const rules: KindRules<CustomResourceDefinition> = {
   emptyStatus: {},
   generationOf: specOf,
   defaults: setCustomResourceDefinitionDefaults,
-  validate: validateCustomResourceDefinition,
-  validateUpdate: validateCustomResourceDefinitionUpdate,
+  validate: (definition, field) => validateCustomResourceDefinition(definition, field, checkRules),
+  validateUpdate: (definition, old, field) =>
+    validateCustomResourceDefinitionUpdate(definition, { old, field }, checkRules),
   allowUnconditionalUpdate: false,
   // Versions ever stored are recorded from the start: a store that holds them must keep understanding them.
   prepareForCreate(draft) {
@@ -39,6 +53,9 @@ const rules: KindRules<CustomResourceDefinition> = {
 /** The definition of CustomResourceDefinitions. */
 export const customResourceDefinitionDefinition: ResourceDefinition = defineResource(CustomResourceDefinitions, {
   rules,
+  statusRules: {
+    validateUpdate: (definition, _old, field) => validateCustomResourceDefinitionStatus(definition, field),
+  },
   strategy: {
     ...kindStrategy(rules),
     gracefulDeletionSeconds(draft) {
