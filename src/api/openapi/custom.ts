@@ -35,6 +35,7 @@ function pathsOf({ info }: CustomApi): PathFact[] {
   return pathsOfResource(info, {
     object: definitionNameOf(info, info.kind),
     list: definitionNameOf(info, info.listKind),
+    custom: true,
     subresource: ({ group, version, kind }) =>
       group === info.group ? definitionNameOf(info, info.kind) : schemaOf(group, version, kind)?.name,
   });

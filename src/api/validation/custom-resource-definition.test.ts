@@ -42,7 +42,7 @@ function faults(of: CustomResourceDefinition): string[] {
 }
 
 const at = 'spec.versions[0].schema.openAPIV3Schema.properties[x]';
-const keyed = { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['k'] } as const;
+const keyed = { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['k'] };
 
 const cases: [string, Partial<CustomResourceDefinitionSpec>, string[]][] = [
   ['a sound definition', {}, []],
