@@ -122,3 +122,30 @@ test('a service is found through its endpoints and greeted by its own name', asy
   assert.match(said.stderr, /admission webhook "svc.example.com" denied the request: via service/);
   assert.equal(hooks.seen.at(-1)!.headers.host, `hook.default.svc:${hooks.port}`);
 });
+
+test('exec is a CONNECT with its options', async () => {
+  hooks.on('/connect', () => ({ allowed: false, status: { message: 'nobody looks inside' } }));
+  const rules = [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CONNECT'], resources: ['pods/exec'] }];
+  await apply(configuration('Validating', '/connect', { rules }));
+  const pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'p' },
+    spec: { containers: [{ name: 'c', image: 'i' }] },
+  };
+  await apply(JSON.stringify(pod));
+  const said = await plane.kubectl(['exec', 'p', '-i', '--', 'ls', '-l']);
+  assert.match(said.stderr, /admission webhook "connect.example.com" denied the request: nobody looks inside/);
+  const { request } = hooks.seen.at(-1)!.review;
+  assert.deepEqual(request.object, {
+    kind: 'PodExecOptions',
+    apiVersion: 'v1',
+    stdin: true,
+    stdout: true,
+    stderr: true,
+    container: 'c',
+    command: ['ls', '-l'],
+  });
+  assert.equal(request.subResource, 'exec');
+  assert.equal(request.options, null);
+});
