@@ -2,7 +2,12 @@
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import type { Principal } from '../../api/transport.ts';
-import type { AdmissionAttributes, AdmissionOperation, AdmissionPlugin } from './contract.ts';
+import {
+  type AdmissionAttributes,
+  type AdmissionOperation,
+  type AdmissionPlugin,
+  newReinvocation,
+} from './contract.ts';
 
 /** What a test says of a request; the rest follows. */
 export interface TestRequest {
@@ -13,6 +18,9 @@ export interface TestRequest {
   readonly namespace?: string;
   readonly name?: string;
   readonly user?: Principal;
+  readonly dryRun?: boolean;
+  /** Takes the warnings. */
+  readonly warnings?: string[];
 }
 
 /** Admits a request through the plugin, if it handles it. Rejects with what the plugin refuses. */
@@ -31,8 +39,14 @@ export async function admit(plugin: AdmissionPlugin, resource: ResourceInfo, req
     ...(object === undefined ? {} : { object }),
     ...(oldObject === undefined ? {} : { oldObject }),
     options: {},
-    dryRun: false,
-    context: { user, info: { name: operation === 'CREATE' ? '' : name } },
+    dryRun: request.dryRun ?? false,
+    reinvocation: newReinvocation(),
+    context: {
+      user,
+      info: { name: operation === 'CREATE' ? '' : name },
+      addWarning: (text: string) => void request.warnings?.push(text),
+      addAuditAnnotation: () => undefined,
+    },
   } as unknown as AdmissionAttributes;
   if (!plugin.handles(operation, resource, subresource)) return;
   await plugin.mutate?.(attributes);
