@@ -123,6 +123,7 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
         objects: () => storage.objects,
         registry: storage.registry,
         net: platform.net,
+        crypto: platform.crypto,
         log: platform.log.child('apiserver'),
         random: platform.random.fork('admission'),
         authorizer: { authorize: (asked) => decide(authorizers, asked) },

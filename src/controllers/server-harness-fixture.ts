@@ -116,6 +116,7 @@ async function startServer(signal: AbortSignal): Promise<HarnessServer> {
     registry: storage.registry,
     net: createSimNet(createSimNetwork(clock), ['127.0.0.1']),
     log,
+    crypto: platform.crypto,
     random,
     authorizer,
     rulesFor: rbac.rulesFor,
