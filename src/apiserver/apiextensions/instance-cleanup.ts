@@ -50,6 +50,7 @@ const context: RequestContext = {
   signal: new AbortController().signal,
   userAgent: 'keelson',
   addWarning: () => undefined,
+  addAuditAnnotation: () => undefined,
 };
 
 /** The cleanup of all definitions. */
