@@ -16,7 +16,7 @@ import { hostAddress, servingNames } from './host-address.ts';
 import type { Instance } from './instance.ts';
 import { kubeconfigYaml } from './kubeconfig.ts';
 import { createPodNetwork, kubernetesServiceAddress, type PodNetwork } from './network/pod-network.ts';
-import { createClusterNode, nodePrincipal, type ClusterNode } from './node.ts';
+import { createClusterNode, instanceNodeConfig, nodePrincipal, type ClusterNode } from './node.ts';
 import type { PortReservation } from './port-reservation.ts';
 import type { Progress } from './progress.ts';
 import { openStore } from './open-store.ts';
@@ -218,8 +218,7 @@ class RunningCluster implements Cluster {
       client: controlPlane.clientFor(nodePrincipal(instance.nodeName), 'kubelet'),
       cri,
       network,
-      instance,
-      kubeletPort: kubeletPort.port,
+      config: instanceNodeConfig(instance, kubeletPort.port),
     });
     this.#node = node;
     signal.throwIfAborted();

@@ -54,7 +54,7 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
         {
           platform,
           client,
-          instance,
+          config: node.config,
           tls: { ...deps.pki.kubeletServer, clientCaPem: deps.pki.ca.certPem },
           port: deps.kubeletPort,
         },

@@ -106,6 +106,42 @@ export async function signRequest(
   });
 }
 
+/** A new key with a PEM certificate request for it, signed by that key. */
+export async function createRequest(
+  crypto: CryptoPort,
+  spec: Pick<CertificateRequestSpec, 'commonName' | 'organizations' | 'dnsNames' | 'ipAddresses'>,
+): Promise<{ readonly requestPem: string; readonly keyPem: string }> {
+  const x509 = await library(crypto);
+  const keys = await newKeys(crypto);
+  const names = alternativeNames(spec);
+  const request = await x509.Pkcs10CertificateRequestGenerator.create({
+    name: nameOf(spec.commonName, spec.organizations ?? []),
+    keys: keys as never,
+    signingAlgorithm: ALGORITHM,
+    extensions: names.length > 0 ? [new x509.SubjectAlternativeNameExtension(names)] : [],
+  });
+  return { requestPem: `${request.toString('pem')}\n`, keyPem: await exportKey(crypto, keys.privateKey) };
+}
+
+/** When a PEM certificate begins and ends, wall-clock milliseconds. Throws when it is none. */
+export async function certificateValidity(
+  crypto: CryptoPort,
+  certPem: string,
+): Promise<{ readonly notBeforeMs: number; readonly notAfterMs: number }> {
+  const x509 = await library(crypto);
+  const { notBefore, notAfter } = new x509.X509Certificate(certPem);
+  return { notBeforeMs: notBefore.getTime(), notAfterMs: notAfter.getTime() };
+}
+
+function alternativeNames(
+  spec: Pick<CertificateRequestSpec, 'dnsNames' | 'ipAddresses'>,
+): { type: 'dns' | 'ip'; value: string }[] {
+  return [
+    ...(spec.dnsNames ?? []).map((value) => ({ type: 'dns' as const, value })),
+    ...(spec.ipAddresses ?? []).map((value) => ({ type: 'ip' as const, value })),
+  ];
+}
+
 /** Reads a PEM certificate request and checks its signature. Throws when it is none or the signature is wrong. */
 export async function parseRequest(crypto: CryptoPort, pem: string): Promise<ParsedRequest> {
   const x509 = await library(crypto);
@@ -133,10 +169,7 @@ async function sign(
   const x509 = await library(deps.crypto);
   const issuer = new x509.X509Certificate(authority.certPem);
   const now = deps.nowMs();
-  const alternative = [
-    ...(spec.dnsNames ?? []).map((value) => ({ type: 'dns' as const, value })),
-    ...(spec.ipAddresses ?? []).map((value) => ({ type: 'ip' as const, value })),
-  ];
+  const alternative = alternativeNames(spec);
   const cert = await x509.X509CertificateGenerator.create({
     serialNumber: serial(deps.random),
     subject: nameOf(spec.commonName, spec.organizations ?? []),
