@@ -7,6 +7,7 @@ import { VERSION } from '../base/version.ts';
 import { agentCommand } from './agent.ts';
 import { dnsServerCommand } from './dns-server.ts';
 import { downCommand } from './down.ts';
+import { kubeletCommand } from './kubelet.ts';
 import { rollingUpdateCommand } from './rolling-update.ts';
 import { serverCommand } from './server.ts';
 import { simCommand } from './sim.ts';
@@ -23,6 +24,7 @@ const commands: readonly (() => Command)[] = [
   tokenCommand,
   downCommand,
   statusCommand,
+  kubeletCommand,
   simCommand,
   rollingUpdateCommand,
 ];
