@@ -10,9 +10,10 @@ import { simCommand } from './sim.ts';
 import { statusCommand } from './status.ts';
 import { upCommand } from './up.ts';
 import { UserError } from './usage-error.ts';
+import { whyCommand } from './why.ts';
 
 /** Every command. A new one: a file and a line here. */
-const commands: readonly (() => Command)[] = [upCommand, downCommand, statusCommand, simCommand];
+const commands: readonly (() => Command)[] = [upCommand, downCommand, statusCommand, whyCommand, simCommand];
 
 function program(): Command {
   const root = new Command('keelson')

@@ -25,6 +25,7 @@ import { createServerStorage, type ServerStorage } from '../apiserver/server-sto
 import type { Principal } from '../api/transport.ts';
 import type { Client } from '../client/client.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
+import type { ExplainPod } from '../component-helpers/pod-why.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { HttpServer, ListenHttp, ListenOptions } from '../platform/http.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -43,6 +44,8 @@ export interface ControlPlaneDeps {
   /** Address of this machine that pods can reach. */
   readonly hostAddress: string;
   readonly runtimeConfig: string;
+  /** Explains pods when the scheduler is not started through this control plane. */
+  readonly explainPod?: () => ExplainPod | undefined;
   /** Takes the place of the token service it is given: simulation makes its results arrive in a repeatable order. */
   readonly wrapTokens?: (tokens: ServiceAccountTokens) => ServiceAccountTokens;
 }
@@ -135,6 +138,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const tokens = createTokens(deps, objects);
   const rbac = createRbacAuthorizer(storage.objects);
   const nodes = createNodeAuthorizer(storage.objects, componentRoles['system:node']?.rules ?? []);
+  let explain: ExplainPod | undefined;
   const authorizers = [privilegedGroupAuthorizer, nodes, rbac];
   const registry = createRegistry({
     platform,
@@ -145,6 +149,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     instance,
     kubeletClient: pki.kubeletClient,
     caPem: pki.ca.certPem,
+    explainPod: () => explain ?? deps.explainPod?.(),
   });
   const server = assembleServer(deps, { storage, tokens, rbac, authorizers, registry });
   const clientFor = (principal: Principal, userAgent: string): Client =>
@@ -186,7 +191,10 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
         signal,
       );
     },
-    startScheduler: (signal) => startBuiltInScheduler({ platform, clientFor }, signal),
+    async startScheduler(signal) {
+      const scheduler = await startBuiltInScheduler({ platform, clientFor }, signal);
+      explain = scheduler.why;
+    },
     async stop() {
       await Promise.all(listening.splice(0).map((opened) => opened.close(500)));
       stopKeeping();

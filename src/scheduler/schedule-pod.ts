@@ -13,14 +13,21 @@ import {
   runFiltersWithNominated,
   runPreFilter,
   runScores,
-  type NodeScore,
   type Profile,
+  type Scored,
 } from './framework/profile.ts';
 import { unresolvable, type Status } from './framework/status.ts';
 
 /** The chosen node, or why there is none. */
 export type ScheduleResult =
-  | { readonly node: string; readonly scores: readonly NodeScore[]; readonly statuses: ReadonlyMap<string, Status> }
+  | {
+      readonly node: string;
+      /** Absent when there was but one node to choose. */
+      readonly scored?: Scored;
+      readonly statuses: ReadonlyMap<string, Status>;
+      /** Names of the plugins that filtered. */
+      readonly filters: readonly string[];
+    }
   | { readonly node: undefined; readonly diagnosis: Diagnosis; readonly filters: readonly SchedulerPlugin[] };
 
 /** What a cycle works with. `startAt` is where the last cycle stopped looking; it is moved on. */
@@ -36,10 +43,11 @@ export interface ScheduleInput {
 
 const MIN_FEASIBLE = 100;
 
-/** How many feasible nodes are enough. Upstream: numFeasibleNodesToFind with percentageOfNodesToScore 0. */
-export function feasibleNodesToFind(nodeCount: number): number {
+/** How many feasible nodes are enough; without a percentage it falls as the cluster grows. Upstream: numFeasibleNodesToFind. */
+export function feasibleNodesToFind(nodeCount: number, percentageOfNodesToScore: number = 0): number {
   if (nodeCount < MIN_FEASIBLE) return nodeCount;
-  const percentage = Math.max(5, 50 - Math.floor(nodeCount / 125));
+  const percentage =
+    percentageOfNodesToScore === 0 ? Math.max(5, 50 - Math.floor(nodeCount / 125)) : percentageOfNodesToScore;
   return Math.max(MIN_FEASIBLE, Math.floor((nodeCount * percentage) / 100));
 }
 
@@ -66,10 +74,11 @@ export function schedulePod(input: ScheduleInput, state: CycleState): ScheduleRe
       diagnosis: { nodeCount, statuses: withExcluded(statuses, pre, snapshot) },
       filters: pre.filters,
     };
+  const filters = pre.filters.map(({ name }) => name);
   const [only] = feasible;
-  if (feasible.length === 1 && only !== undefined) return { node: only.name, scores: [], statuses };
-  const scores = runScores(profile, state, { pod, nodes: feasible, snapshot });
-  return { node: chooseBest(scores, input.random), scores, statuses };
+  if (feasible.length === 1 && only !== undefined) return { node: only.name, statuses, filters };
+  const scored = runScores(profile, state, { pod, nodes: feasible, snapshot });
+  return { node: chooseBest(scored, input.random), scored, statuses, filters };
 }
 
 function filterNode(
@@ -104,7 +113,8 @@ function findFeasible(
   const { pre, statuses, feasible } = found;
   const named = pre.nodeNames;
   const nodes = named === undefined ? snapshot.nodes : [...named].flatMap((name) => snapshot.byName(name) ?? []);
-  const enough = named === undefined ? feasibleNodesToFind(nodes.length) : nodes.length;
+  const enough =
+    named === undefined ? feasibleNodesToFind(nodes.length, input.profile.percentageOfNodesToScore) : nodes.length;
   let looked = 0;
   for (; looked < nodes.length && feasible.length < enough; looked++) {
     const node = nodes[(cursor.startAt + looked) % nodes.length] as NodeInfo;
@@ -116,15 +126,16 @@ function findFeasible(
 }
 
 /** The node of the highest score; among equals a random one. */
-function chooseBest(scores: readonly NodeScore[], random: Random): string {
-  let best = scores[0] as NodeScore;
+function chooseBest({ nodes, totals }: Scored, random: Random): string {
+  let best = 0;
   let equals = 1;
-  for (let i = 1; i < scores.length; i++) {
-    const candidate = scores[i] as NodeScore;
-    if (candidate.total > best.total) {
-      best = candidate;
+  for (let i = 1; i < totals.length; i++) {
+    const candidate = totals[i] as number;
+    const known = totals[best] as number;
+    if (candidate > known) {
+      best = i;
       equals = 1;
-    } else if (candidate.total === best.total && random.int(++equals) === 0) best = candidate;
+    } else if (candidate === known && random.int(++equals) === 0) best = i;
   }
-  return best.node.name;
+  return (nodes[best] as NodeInfo).name;
 }

@@ -1,4 +1,4 @@
-/** All scheduler plugins in the order of upstream's default profile, with their score weights. A new plugin: one folder and one line here. */
+/** All scheduler plugins. A new plugin: one folder and one line here. */
 import type { SchedulerPluginDeps } from '../framework/plugin-deps.ts';
 import type { SchedulerPlugin } from '../framework/plugin.ts';
 import { createBalancedAllocation } from './balanced-allocation/balanced-allocation.ts';
@@ -19,26 +19,31 @@ import { createVolumeBinding } from './volume-binding/volume-binding.ts';
 import { createVolumeRestrictions } from './volume-restrictions/volume-restrictions.ts';
 import { createVolumeZone } from './volume-zone/volume-zone.ts';
 
-/** The plugins, each with its weight in scoring (0: does not score). */
-export const schedulerPlugins: readonly {
-  readonly create: (deps: SchedulerPluginDeps) => SchedulerPlugin;
+/** A plugin there is. */
+export interface PluginEntry {
+  readonly name: string;
+  /** In the default profile: 0 for those that do not score. */
   readonly weight: number;
-}[] = [
-  { create: () => createSchedulingGates(), weight: 0 },
-  { create: () => createPrioritySort(), weight: 0 },
-  { create: () => createNodeUnschedulable(), weight: 0 },
-  { create: () => createNodeName(), weight: 0 },
-  { create: () => createTaintToleration(), weight: 3 },
-  { create: () => createNodeAffinity(), weight: 2 },
-  { create: () => createNodePorts(), weight: 0 },
-  { create: () => createNodeResourcesFit(), weight: 1 },
-  { create: (d) => createVolumeRestrictions(d.claim), weight: 0 },
-  { create: (d) => createVolumeBinding(d), weight: 0 },
-  { create: (d) => createVolumeZone(d.claim, d.volume), weight: 0 },
-  { create: (d) => createPodTopologySpread(d.siblings), weight: 2 },
-  { create: (d) => createInterPodAffinity(d.namespaceLabels), weight: 2 },
-  { create: (d) => createDefaultPreemption(d), weight: 0 },
-  { create: () => createBalancedAllocation(), weight: 1 },
-  { create: () => createImageLocality(), weight: 1 },
-  { create: (d) => createDefaultBinder(d.client), weight: 0 },
+  readonly create: (deps: SchedulerPluginDeps) => SchedulerPlugin;
+}
+
+/** Those of upstream's default profile, in its order. */
+export const defaultPlugins: readonly PluginEntry[] = [
+  { name: 'SchedulingGates', weight: 0, create: () => createSchedulingGates() },
+  { name: 'PrioritySort', weight: 0, create: () => createPrioritySort() },
+  { name: 'NodeUnschedulable', weight: 0, create: () => createNodeUnschedulable() },
+  { name: 'NodeName', weight: 0, create: () => createNodeName() },
+  { name: 'TaintToleration', weight: 3, create: () => createTaintToleration() },
+  { name: 'NodeAffinity', weight: 2, create: () => createNodeAffinity() },
+  { name: 'NodePorts', weight: 0, create: () => createNodePorts() },
+  { name: 'NodeResourcesFit', weight: 1, create: () => createNodeResourcesFit() },
+  { name: 'VolumeRestrictions', weight: 0, create: (d) => createVolumeRestrictions(d.claim) },
+  { name: 'VolumeBinding', weight: 0, create: (d) => createVolumeBinding(d) },
+  { name: 'VolumeZone', weight: 0, create: (d) => createVolumeZone(d.claim, d.volume) },
+  { name: 'PodTopologySpread', weight: 2, create: (d) => createPodTopologySpread(d.siblings) },
+  { name: 'InterPodAffinity', weight: 2, create: (d) => createInterPodAffinity(d.namespaceLabels) },
+  { name: 'DefaultPreemption', weight: 0, create: (d) => createDefaultPreemption(d) },
+  { name: 'NodeResourcesBalancedAllocation', weight: 1, create: () => createBalancedAllocation() },
+  { name: 'ImageLocality', weight: 1, create: () => createImageLocality() },
+  { name: 'DefaultBinder', weight: 0, create: (d) => createDefaultBinder(d.client) },
 ];

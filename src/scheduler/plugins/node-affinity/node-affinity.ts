@@ -27,6 +27,12 @@ export function createNodeAffinity(): SchedulerPlugin {
       nodeSelectorMatches(pod, info.node)
         ? undefined
         : unresolvable(NAME, "node(s) didn't match Pod's node affinity/selector"),
+    explain(_state, pod, info) {
+      const labels = info.node.metadata.labels ?? {};
+      return Object.entries(pod.spec?.nodeSelector ?? {})
+        .filter(([key, value]) => labels[key] !== value)
+        .map(([key, value]) => ({ what: `label ${key} is ${labels[key] ?? 'not set'}, not ${value}`, distance: 1 }));
+    },
     preScore: (_state, pod) =>
       (pod.spec?.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).length === 0
         ? SKIP

@@ -2,7 +2,7 @@
 import type { Node, Pod } from '../../../api/gen/core-v1.ts';
 import { podRequests, type ResourceAmounts } from '../../../component-helpers/pod-resources.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
-import type { CycleState, SchedulerPlugin } from '../../framework/plugin.ts';
+import type { CycleState, Lack, SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable, unschedulable } from '../../framework/status.ts';
 
 const NAME = 'NodeResourcesFit';
@@ -23,6 +23,7 @@ export function createNodeResourcesFit(): SchedulerPlugin {
       const reasons = lacks.map((lack) => lack.reason);
       return never ? unresolvable(NAME, ...reasons) : unschedulable(NAME, ...reasons);
     },
+    explain: (_state, pod, info) => lacking(podRequests(pod).requests, info),
     score(_state, pod, info) {
       const { nonZero } = podRequests(pod);
       const cpu = free(info.nonZeroMilliCpu + nonZero.milliCpu, info.allocatable.milliCpu);
@@ -92,6 +93,45 @@ export function insufficient(wanted: ResourceAmounts, info: NodeInfo): { reason:
   for (const [name, amount] of Object.entries(wanted.scalars ?? {}))
     check(name, amount, { capacity: allocatable.scalars?.[name] ?? 0, used: requested.scalars?.[name] ?? 0 });
   return lacks;
+}
+
+/** Amounts asked for and free, for people. */
+function lacking(wanted: ResourceAmounts, { allocatable, requested, pods, allowedPods }: NodeInfo): Lack[] {
+  const lacks: Lack[] = [];
+  if (pods.size + 1 > allowedPods) lacks.push({ what: `${pods.size} of ${allowedPods} pods run here`, distance: 0.1 });
+  const check = (name: string, amount: number, unit: { capacity: number; used: number; text: AmountText }): void => {
+    const { capacity, used, text } = unit;
+    if (amount <= 0 || amount <= capacity - used) return;
+    const free = Math.max(0, capacity - used);
+    lacks.push({
+      what: `asks for ${text(amount)} ${name}, ${text(free)} of ${text(capacity)} are free`,
+      distance: (amount - free) / amount,
+    });
+  };
+  check('cpu', wanted.milliCpu, { capacity: allocatable.milliCpu, used: requested.milliCpu, text: (n) => `${n}m` });
+  check('memory', wanted.memoryBytes, {
+    capacity: allocatable.memoryBytes,
+    used: requested.memoryBytes,
+    text: mebibytes,
+  });
+  check('ephemeral-storage', wanted.ephemeralBytes, {
+    capacity: allocatable.ephemeralBytes,
+    used: requested.ephemeralBytes,
+    text: mebibytes,
+  });
+  for (const [name, amount] of Object.entries(wanted.scalars ?? {}))
+    check(name, amount, {
+      capacity: allocatable.scalars?.[name] ?? 0,
+      used: requested.scalars?.[name] ?? 0,
+      text: String,
+    });
+  return lacks;
+}
+
+type AmountText = (amount: number) => string;
+
+function mebibytes(bytes: number): string {
+  return `${Math.round(bytes / 1_048_576)}Mi`;
 }
 
 function free(used: number, capacity: number): number {
