@@ -6,6 +6,7 @@ import { Command, CommanderError } from 'commander';
 import { VERSION } from '../base/version.ts';
 import { dnsServerCommand } from './dns-server.ts';
 import { downCommand } from './down.ts';
+import { schedulerCommand } from './scheduler.ts';
 import { simCommand } from './sim.ts';
 import { statusCommand } from './status.ts';
 import { upCommand } from './up.ts';
@@ -13,7 +14,14 @@ import { UserError } from './usage-error.ts';
 import { whyCommand } from './why.ts';
 
 /** Every command. A new one: a file and a line here. */
-const commands: readonly (() => Command)[] = [upCommand, downCommand, statusCommand, whyCommand, simCommand];
+const commands: readonly (() => Command)[] = [
+  upCommand,
+  downCommand,
+  statusCommand,
+  whyCommand,
+  schedulerCommand,
+  simCommand,
+];
 
 function program(): Command {
   const root = new Command('keelson')

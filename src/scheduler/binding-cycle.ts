@@ -1,5 +1,6 @@
 /** From the chosen node to the bound pod: Reserve, Permit, PreBind, Bind, PostBind, with everything taken back on failure. Upstream: schedule_one.go (bindingCycle). */
 import type { Pod } from '../api/gen/core-v1.ts';
+import type { Extender } from './extenders/extender.ts';
 import type { CycleState } from './framework/plugin.ts';
 import type { Profile } from './framework/profile.ts';
 import { failed, type Status } from './framework/status.ts';
@@ -13,6 +14,8 @@ export interface BindingInput {
   readonly nodeName: string;
   readonly signal: AbortSignal;
   readonly waitingPods: WaitingPods;
+  /** The extender that binds such pods. */
+  readonly binder?: Extender;
 }
 
 /** Runs the Reserve point; on a rejection what was reserved is given back. */
@@ -66,6 +69,11 @@ export async function bind(input: BindingInput): Promise<Status | undefined> {
   for (const plugin of profile.points.preBind) {
     const status = await plugin.preBind?.(state, pod, { nodeName, signal });
     if (status !== undefined) return status;
+  }
+  if (input.binder !== undefined) {
+    const status = await input.binder.bind(pod, nodeName, signal);
+    if (status === undefined) for (const after of profile.points.postBind) after.postBind?.(state, pod, nodeName);
+    return status;
   }
   for (const plugin of profile.points.bind) {
     if (plugin.bind === undefined) continue;

@@ -51,13 +51,28 @@ export function feasibleNodesToFind(nodeCount: number, percentageOfNodesToScore:
   return Math.max(MIN_FEASIBLE, Math.floor((nodeCount * percentage) / 100));
 }
 
+/** The nodes a pod fits on, and why not the others. */
+export interface FoundNodes {
+  readonly feasible: readonly NodeInfo[];
+  readonly statuses: ReadonlyMap<string, Status>;
+  readonly filters: readonly SchedulerPlugin[];
+  readonly nodeCount: number;
+  /** A rejection before any node was looked at. */
+  readonly preFilter?: Status;
+}
+
 /** Runs the cycle up to the choice of a node. */
 export function schedulePod(input: ScheduleInput, state: CycleState): ScheduleResult {
+  return pickNode(input, state, { found: findNodes(input, state) });
+}
+
+/** The first half: PreFilter and Filter. */
+export function findNodes(input: ScheduleInput, state: CycleState): FoundNodes {
   const { profile, pod, snapshot } = input;
   const nodeCount = snapshot.nodes.length;
   const pre = runPreFilter(profile, state, { pod, snapshot });
   if (pre.rejection !== undefined)
-    return { node: undefined, diagnosis: { nodeCount, statuses: new Map(), preFilter: pre.rejection }, filters: [] };
+    return { feasible: [], statuses: new Map(), filters: [], nodeCount, preFilter: pre.rejection };
   const statuses = new Map<string, Status>();
   const feasible: NodeInfo[] = [];
   const nominated = pod.status?.nominatedNodeName;
@@ -68,17 +83,31 @@ export function schedulePod(input: ScheduleInput, state: CycleState): ScheduleRe
   )
     feasible.push(nominatedInfo);
   else findFeasible(input, state, { pre, statuses, feasible });
-  if (feasible.length === 0)
+  const told = feasible.length === 0 ? withExcluded(statuses, pre, snapshot) : statuses;
+  return { feasible, statuses: told, filters: pre.filters, nodeCount };
+}
+
+/** The second half: scores, and the choice. `more`: what others add to the nodes' scores. */
+export function pickNode(
+  input: ScheduleInput,
+  state: CycleState,
+  { found, more }: { found: FoundNodes; more?: ReadonlyMap<string, number> },
+): ScheduleResult {
+  const { profile, pod, snapshot } = input;
+  const { feasible, statuses, filters, nodeCount, preFilter } = found;
+  const [only] = feasible;
+  if (only === undefined)
     return {
       node: undefined,
-      diagnosis: { nodeCount, statuses: withExcluded(statuses, pre, snapshot) },
-      filters: pre.filters,
+      diagnosis: { nodeCount, statuses, ...(preFilter === undefined ? {} : { preFilter }) },
+      filters,
     };
-  const filters = pre.filters.map(({ name }) => name);
-  const [only] = feasible;
-  if (feasible.length === 1 && only !== undefined) return { node: only.name, statuses, filters };
+  const names = filters.map(({ name }) => name);
+  if (feasible.length === 1) return { node: only.name, statuses, filters: names };
   const scored = runScores(profile, state, { pod, nodes: feasible, snapshot });
-  return { node: chooseBest(scored, input.random), scored, statuses, filters };
+  if (more !== undefined)
+    feasible.forEach(({ name }, i) => (scored.totals[i] = (scored.totals[i] ?? 0) + (more.get(name) ?? 0)));
+  return { node: chooseBest(scored, input.random), scored, statuses, filters: names };
 }
 
 function filterNode(

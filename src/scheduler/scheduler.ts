@@ -17,14 +17,16 @@ import { followClusterObjects } from './cluster-objects.ts';
 import { createSchedulerCache } from './cache/scheduler-cache.ts';
 import type { SchedulerConfig } from './config/scheduler-config.ts';
 import { followCluster } from './follow-cluster.ts';
+import { filterByExtenders, scoreByExtenders } from './extenders/ask-extenders.ts';
+import type { Extender } from './extenders/extender.ts';
 import { fitErrorMessage, rejectingPlugins, type Diagnosis } from './fit-error.ts';
 import { createNominator } from './framework/nominations.ts';
 import type { CycleState, PostFilterResult, QueuedPod, SchedulerPlugin } from './framework/plugin.ts';
 import type { Status } from './framework/status.ts';
 import { createWaitingPods } from './framework/waiting-pods.ts';
-import { createProfiles, type NamedProfile } from './profiles.ts';
+import { createProfiles, leavingToExtenders, type NamedProfile } from './profiles.ts';
 import { createSchedulingQueue } from './queue/scheduling-queue.ts';
-import { schedulePod, type ScheduleResult } from './schedule-pod.ts';
+import { findNodes, pickNode, schedulePod, type ScheduleInput, type ScheduleResult } from './schedule-pod.ts';
 import { createSchedulerMetrics } from './scheduler-metrics.ts';
 import { reportUnschedulable } from './report-unschedulable.ts';
 import { createDecisionLog } from './why/decision-log.ts';
@@ -36,6 +38,8 @@ export interface SchedulerDeps {
   readonly informers: InformerFactory;
   readonly recorderFor: (component: string) => EventRecorder;
   readonly platform: BasePlatform;
+  /** In the order of the configuration. */
+  readonly extenders?: readonly Extender[];
 }
 
 /** The running scheduler. */
@@ -66,14 +70,14 @@ const schedulerNameOf = (pod: Pod): string => pod.spec?.schedulerName ?? 'defaul
 
 /** Creates the scheduler; nothing runs before `start`. */
 export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): Scheduler {
-  const { platform, informers, client } = deps;
+  const { platform, informers, client, extenders = [] } = deps;
   const log = platform.log.child('scheduler');
   const random = platform.random.fork('scheduler');
   const objects = followClusterObjects(informers);
   const { clock } = platform;
   const profiles = createProfiles(
     { ...objects, client, clock, random, recorderFor: deps.recorderFor },
-    config.profiles,
+    leavingToExtenders(config),
   );
   const profileOf = (pod: Pod): NamedProfile => {
     const profile = profiles.get(schedulerNameOf(pod));
@@ -103,19 +107,61 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
   const cursor = { startAt: 0 };
   let running = false;
 
-  const scheduleOne = (queued: QueuedPod, signal: AbortSignal): void => {
+  /** Most pods are done at once; with extenders it takes until they have answered. */
+  const scheduleOne = (queued: QueuedPod, signal: AbortSignal): void | Promise<void> => {
     const { pod } = queued;
     const uid = pod.metadata.uid ?? '';
     if (pod.metadata.deletionTimestamp !== undefined || cache.isAssumed(uid)) return queue.done(uid);
     const profile = profileOf(pod);
     const state: CycleState = new Map();
     const startedMs = clock.monotonicMs();
-    const result = schedulePod({ profile, pod, snapshot: cache.snapshot(), random, cursor, nominations }, state);
-    metrics.algorithmSeconds((clock.monotonicMs() - startedMs) / 1000);
+    const input = { profile, pod, snapshot: cache.snapshot(), random, cursor, nominations };
+    const decided = (result: ScheduleResult): void => {
+      metrics.algorithmSeconds((clock.monotonicMs() - startedMs) / 1000);
+      settle({ queued, state, signal }, result);
+    };
+    if (!extenders.some((extender) => extender.isInterested(pod))) return decided(schedulePod(input, state));
+    return askExtenders(input, state, signal).then(decided, (error: unknown) => fail(queued, error));
+  };
+  const askExtenders = async (
+    input: ScheduleInput,
+    state: CycleState,
+    signal: AbortSignal,
+  ): Promise<ScheduleResult> => {
+    const { pod } = input;
+    const found = findNodes(input, state);
+    const left = await filterByExtenders({ extenders, pod, nodes: found.feasible, signal, log });
+    const more = await scoreByExtenders({ extenders, pod, nodes: left.feasible, signal, log });
+    const statuses = new Map([...found.statuses, ...left.statuses]);
+    return pickNode(input, state, { found: { ...found, feasible: left.feasible, statuses }, more });
+  };
+  const fail = (queued: QueuedPod, error: unknown): void => {
+    const { pod } = queued;
+    metrics.attempt('error', 0);
+    const message = error instanceof Error ? error.message : String(error);
+    log.error('error selecting node for pod', { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, err: error });
+    profileOf(pod).recorder.event(pod, 'Warning', 'FailedScheduling', message);
+    queue.requeue(queued, new Set());
+  };
+  const settle = (
+    { queued, state, signal }: { queued: QueuedPod; state: CycleState; signal: AbortSignal },
+    result: ScheduleResult,
+  ): void => {
+    const { pod } = queued;
+    const profile = profileOf(pod);
     if (result.node === undefined) return reject(queued, preempt(queued, state, result), signal);
     note(pod, result);
     cache.assume(pod, result.node);
-    const input: BindingInput = { profile, state, pod, nodeName: result.node, signal, waitingPods };
+    const binder = extenders.find(({ config: { bindVerb }, isInterested }) => bindVerb !== '' && isInterested(pod));
+    const input: BindingInput = {
+      profile,
+      state,
+      pod,
+      nodeName: result.node,
+      signal,
+      waitingPods,
+      ...(binder === undefined ? {} : { binder }),
+    };
     const refused = reserve(input);
     if (refused !== undefined) return undo(queued, input, refused);
     void bind(input).then(
@@ -209,7 +255,8 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       while (!signal.aborted) {
         const queued = queue.pop();
         if (queued === undefined) break;
-        scheduleOne(queued, signal);
+        const asked = scheduleOne(queued, signal);
+        if (asked !== undefined) await asked;
         if (clock.monotonicMs() - sliceStartMs < SLICE_MS) continue;
         await clock.yield();
         sliceStartMs = clock.monotonicMs();

@@ -3,11 +3,15 @@ import type { ExtensionPoint } from '../framework/extension-points.ts';
 import { extensionPoints } from '../framework/extension-points.ts';
 import { defaultPlugins } from '../plugins/list.ts';
 
+import type { ExtenderConfig } from './read-extenders.ts';
+
 /** One profile: what pods that name it get. */
 export interface ProfileConfig {
   readonly schedulerName: string;
   /** Names in order, by point. */
   readonly enabled: Readonly<Record<ExtensionPoint, readonly string[]>>;
+  /** Named for one point: they must implement it. */
+  readonly explicit?: readonly { readonly point: ExtensionPoint; readonly name: string; readonly path: string }[];
   readonly weights: Readonly<Record<string, number>>;
   /** Checked arguments, by plugin. */
   readonly pluginArgs: Readonly<Record<string, unknown>>;
@@ -20,6 +24,7 @@ export interface SchedulerConfig {
   readonly profiles: readonly ProfileConfig[];
   readonly podInitialBackoffMs: number;
   readonly podMaxBackoffMs: number;
+  readonly extenders: readonly ExtenderConfig[];
 }
 
 /** All points with the same names: a plugin serves those points it implements. */
@@ -38,5 +43,5 @@ export function defaultSchedulerConfig(schedulerName: string = 'default-schedule
     pluginArgs: {},
     percentageOfNodesToScore: 0,
   };
-  return { profiles: [profile], podInitialBackoffMs: 1000, podMaxBackoffMs: 10_000 };
+  return { profiles: [profile], podInitialBackoffMs: 1000, podMaxBackoffMs: 10_000, extenders: [] };
 }

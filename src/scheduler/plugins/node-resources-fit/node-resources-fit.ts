@@ -2,17 +2,20 @@
 import type { Node, Pod } from '../../../api/gen/core-v1.ts';
 import { podRequests, type ResourceAmounts } from '../../../component-helpers/pod-resources.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
+import { defaultArgs, type FitArgs } from '../../config/plugin-args.ts';
 import type { CycleState, Lack, SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable, unschedulable } from '../../framework/status.ts';
+import { createResourceScorer } from './resource-scores.ts';
 
 const NAME = 'NodeResourcesFit';
 
 /** Creates the plugin. */
-export function createNodeResourcesFit(): SchedulerPlugin {
+export function createNodeResourcesFit(args: FitArgs = defaultArgs.fit): SchedulerPlugin {
+  const scorer = createResourceScorer(args);
   return {
     name: NAME,
     preFilter(state: CycleState, pod: Pod) {
-      state.set(NAME, podRequests(pod).requests);
+      state.set(NAME, withoutIgnored(podRequests(pod).requests, args));
       return undefined;
     },
     filter(state, pod, info) {
@@ -24,13 +27,7 @@ export function createNodeResourcesFit(): SchedulerPlugin {
       return never ? unresolvable(NAME, ...reasons) : unschedulable(NAME, ...reasons);
     },
     explain: (_state, pod, info) => lacking(podRequests(pod).requests, info),
-    score(_state, pod, info) {
-      const { nonZero } = podRequests(pod);
-      const cpu = free(info.nonZeroMilliCpu + nonZero.milliCpu, info.allocatable.milliCpu);
-      const memory = free(info.nonZeroMemoryBytes + nonZero.memoryBytes, info.allocatable.memoryBytes);
-      const parts = (info.allocatable.milliCpu > 0 ? 1 : 0) + (info.allocatable.memoryBytes > 0 ? 1 : 0);
-      return parts === 0 ? 0 : Math.floor((cpu + memory) / parts);
-    },
+    score: (_state, pod, info) => scorer(pod, info),
     events: [
       { event: 'assigned-pod/delete' },
       { event: 'assigned-pod/update', hint: (_pod, old, now) => asksLess(old as Pod, now as Pod) },
@@ -39,6 +36,16 @@ export function createNodeResourcesFit(): SchedulerPlugin {
       { event: 'pod/update' },
     ],
   };
+}
+
+/** Without the extended resources that are others' business. */
+function withoutIgnored(requests: Readonly<ResourceAmounts>, args: FitArgs): Readonly<ResourceAmounts> {
+  const { ignoredResources, ignoredResourceGroups } = args;
+  if (requests.scalars === undefined || ignoredResources.length + ignoredResourceGroups.length === 0) return requests;
+  const kept = Object.entries(requests.scalars).filter(
+    ([name]) => !ignoredResources.includes(name) && !ignoredResourceGroups.includes(name.split('/')[0] ?? ''),
+  );
+  return { ...requests, scalars: Object.fromEntries(kept) };
 }
 
 function fitsCapacity(pod: Pod, node: unknown): boolean {
@@ -132,8 +139,4 @@ type AmountText = (amount: number) => string;
 
 function mebibytes(bytes: number): string {
   return `${Math.round(bytes / 1_048_576)}Mi`;
-}
-
-function free(used: number, capacity: number): number {
-  return capacity === 0 || used > capacity ? 0 : Math.floor(((capacity - used) * 100) / capacity);
 }
