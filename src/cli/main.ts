@@ -9,12 +9,14 @@ import { dnsServerCommand } from './dns-server.ts';
 import { downCommand } from './down.ts';
 import { kubeletCommand } from './kubelet.ts';
 import { rollingUpdateCommand } from './rolling-update.ts';
+import { schedulerCommand } from './scheduler.ts';
 import { serverCommand } from './server.ts';
 import { simCommand } from './sim.ts';
 import { statusCommand } from './status.ts';
 import { tokenCommand } from './token.ts';
 import { upCommand } from './up.ts';
 import { UserError } from './usage-error.ts';
+import { whyCommand } from './why.ts';
 
 /** Every command. A new one: a file and a line here. */
 const commands: readonly (() => Command)[] = [
@@ -24,7 +26,9 @@ const commands: readonly (() => Command)[] = [
   tokenCommand,
   downCommand,
   statusCommand,
+  whyCommand,
   kubeletCommand,
+  schedulerCommand,
   simCommand,
   rollingUpdateCommand,
 ];

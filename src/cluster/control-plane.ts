@@ -33,6 +33,7 @@ import { createServerStorage, type ServerStorage } from '../apiserver/server-sto
 import type { Principal } from '../api/transport.ts';
 import type { Client } from '../client/client.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
+import type { ExplainPod } from '../component-helpers/pod-why.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { HttpServer, ListenHttp, ListenOptions } from '../platform/http.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -52,6 +53,8 @@ export interface ControlPlaneDeps {
   /** Address of this machine that pods can reach. */
   readonly hostAddress: string;
   readonly runtimeConfig: string;
+  /** Explains pods when the scheduler is not started through this control plane. */
+  readonly explainPod?: () => ExplainPod | undefined;
   /** Takes the place of the token service it is given: simulation makes its results arrive in a repeatable order. */
   readonly wrapTokens?: (tokens: ServiceAccountTokens) => ServiceAccountTokens;
 }
@@ -149,6 +152,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const tokens = createTokens(deps, objects);
   const rbac = createRbacAuthorizer(storage.objects);
   const nodes = createNodeAuthorizer(storage.objects, componentRoles['system:node']?.rules ?? []);
+  let explain: ExplainPod | undefined;
   const authorizers = [privilegedGroupAuthorizer, nodes, rbac];
   const registry = createRegistry({
     platform,
@@ -160,6 +164,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     instance,
     kubeletClient: pki.kubeletClient,
     caPem: pki.ca.certPem,
+    explainPod: () => explain ?? deps.explainPod?.(),
   });
   const server = assembleServer(deps, { storage, tokens, rbac, authorizers, registry });
   const clientFor = (principal: Principal, userAgent: string): Client =>
@@ -223,7 +228,10 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
         signal,
       );
     },
-    startScheduler: (signal) => startBuiltInScheduler({ platform, clientFor }, signal),
+    async startScheduler(signal) {
+      const scheduler = await startBuiltInScheduler({ platform, clientFor }, signal);
+      explain = scheduler.why;
+    },
     async stop() {
       await Promise.all(listening.splice(0).map((opened) => opened.close(500)));
       keeper?.stop();
