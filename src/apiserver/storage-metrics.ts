@@ -67,12 +67,10 @@ export class StorageMetrics {
     const lines: string[] = [];
     const size = await store.status().catch(() => undefined);
     if (size !== undefined) {
-      head(
-        lines,
-        'apiserver_storage_size_bytes',
+      head(lines, 'apiserver_storage_size_bytes', [
         'gauge',
         "Size of the store's file, or of etcd's database, in bytes.",
-      );
+      ]);
       lines.push(`apiserver_storage_size_bytes{storage_cluster_id="${size.kind}-0"} ${size.sizeBytes}`);
     }
     this.#exposeLatencies(lines, registry);
@@ -87,12 +85,12 @@ export class StorageMetrics {
       const { group = '', resource = prefix } = names.get(prefix) ?? {};
       return { labels: `group="${group}",operation="${operation}",resource="${resource}"`, series };
     });
-    head(lines, 'etcd_requests_total', 'counter', 'Requests to the store, by operation and resource.');
+    head(lines, 'etcd_requests_total', ['counter', 'Requests to the store, by operation and resource.']);
     for (const { labels, series } of labelled) lines.push(`etcd_requests_total{${labels}} ${series.total}`);
-    head(lines, 'etcd_request_errors_total', 'counter', 'Requests to the store that failed.');
+    head(lines, 'etcd_request_errors_total', ['counter', 'Requests to the store that failed.']);
     for (const { labels, series } of labelled) lines.push(`etcd_request_errors_total{${labels}} ${series.errors}`);
     const name = 'etcd_request_duration_seconds';
-    head(lines, name, 'histogram', 'Time the store takes for a request, in seconds.');
+    head(lines, name, ['histogram', 'Time the store takes for a request, in seconds.']);
     for (const { labels, series } of labelled) {
       let below = 0;
       for (const [index, bound] of buckets.entries())
@@ -103,7 +101,7 @@ export class StorageMetrics {
   }
 }
 
-function head(lines: string[], name: string, type: string, help: string): void {
+function head(lines: string[], name: string, [type, help]: readonly [string, string]): void {
   lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
 }
 
@@ -121,10 +119,10 @@ function exposeCounts(lines: string[], registry: ResourceRegistry): void {
     ]),
   );
   counts.delete('');
-  head(lines, 'apiserver_resource_objects', 'gauge', 'Objects stored, by resource.');
+  head(lines, 'apiserver_resource_objects', ['gauge', 'Objects stored, by resource.']);
   for (const { group, resource, count } of counts.values())
     lines.push(`apiserver_resource_objects{group="${group}",resource="${resource}"} ${count}`);
-  head(lines, 'apiserver_storage_objects', 'gauge', 'Deprecated: apiserver_resource_objects takes its place.');
+  head(lines, 'apiserver_storage_objects', ['gauge', 'Deprecated: apiserver_resource_objects takes its place.']);
   for (const { group, resource, count } of counts.values())
     lines.push(`apiserver_storage_objects{resource="${group === '' ? resource : `${resource}.${group}`}"} ${count}`);
 }

@@ -23,8 +23,8 @@ export interface RunnableCluster {
   /** Rejects when a part fails for good after the start. */
   readonly failed: Promise<never>;
   status(): Promise<ClusterStatus>;
-  /** Copies the store to this file while work goes on; rejects where there is nothing to copy. */
-  backup(file: string): Promise<void>;
+  /** Copies the store to this file while work goes on; rejects where there is nothing to copy. Absent: no store. */
+  backup?(file: string): Promise<void>;
 }
 
 /** How it is run. */
@@ -87,6 +87,7 @@ async function runLocked(run: InstanceRun, { platform, lock, progress }: Running
 /** One at a time: the copy has one place, in the data directory, where only its owner can read it. */
 async function snapshot(dataDir: string, cluster: RunnableCluster | undefined): Promise<string> {
   if (cluster === undefined) throw new Error('the cluster is starting; try again when it runs');
+  if (cluster.backup === undefined) throw new Error('this machine keeps no state of the cluster: ask a server');
   const file = workingCopy(dataDir);
   await rm(file, { force: true });
   await cluster.backup(file);

@@ -116,6 +116,7 @@ async function settingsOf(platform: Platform, { access, serving, etcd }: ApiServ
   return {
     authorizationModes: access.authorizationModes,
     anonymousAuth: access.anonymousAuth,
+    servesJoin: false,
     maxRequestsInFlight: serving.maxRequestsInFlight,
     maxMutatingRequestsInFlight: serving.maxMutatingRequestsInFlight,
     compactionPeriodMs: etcd.compactionPeriodMs,

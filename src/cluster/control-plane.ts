@@ -6,6 +6,7 @@ import { VERSION, KUBERNETES_VERSION } from '../base/version.ts';
 import { createAdmissionPlugins } from '../apiserver/admission/list.ts';
 import { createApiServer, type ApiServer } from '../apiserver/api-server.ts';
 import { anonymousAuthenticator } from '../apiserver/authn/anonymous.ts';
+import { createBootstrapTokenAuthenticator } from '../apiserver/authn/bootstrap-token.ts';
 import { createBearerTokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
 import { clientCertificateAuthenticator } from '../apiserver/authn/client-certificate.ts';
 import { createServiceAccountTokens, type ServiceAccountTokens } from '../apiserver/authn/service-account-tokens.ts';
@@ -23,6 +24,7 @@ import {
 import { createEndpointLeases } from '../apiserver/bootstrap/endpoint-leases.ts';
 import { startIdentityLease } from '../apiserver/bootstrap/identity-lease.ts';
 import { COMPACTION_PERIOD_MS } from '../apiserver/compaction.ts';
+import { bootstrapNodeJoin } from '../apiserver/bootstrap/node-join.ts';
 import { componentRoles } from '../apiserver/bootstrap/component-roles.ts';
 import { decide } from '../apiserver/filters/authorization.ts';
 import { createHttpHandler } from '../apiserver/http-adapter.ts';
@@ -32,12 +34,14 @@ import { createServerStorage, type ServerStorage } from '../apiserver/server-sto
 import type { Principal } from '../api/transport.ts';
 import type { Client } from '../client/client.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
+import type { ExplainPod } from '../component-helpers/pod-why.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { HttpServer, ListenHttp, ListenOptions } from '../platform/http.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';
 import { runBuiltInControllers, startBuiltInScheduler } from './built-in-clients.ts';
 import type { Instance } from './instance.ts';
+import { clusterInfoYaml } from './kubeconfig.ts';
 import { kubernetesServiceAddress } from './network/pod-network.ts';
 import { createRegistry, type Registry } from './registry-services.ts';
 import { chosenAdmission, chosenAuthenticators, chosenAuthorizers, type ServerSettings } from './server-settings.ts';
@@ -52,6 +56,8 @@ export interface ControlPlaneDeps {
   readonly hostAddress: string;
   readonly runtimeConfig: string;
   readonly settings?: ServerSettings;
+  /** Explains pods when the scheduler is not started through this control plane. */
+  readonly explainPod?: () => ExplainPod | undefined;
   /** Takes the place of the token service it is given: simulation makes its results arrive in a repeatable order. */
   readonly wrapTokens?: (tokens: ServiceAccountTokens) => ServiceAccountTokens;
 }
@@ -117,7 +123,8 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
   const { platform, instance } = deps;
   const { storage, tokens, rbac, authorizers, registry } = parts;
   const settings = deps.settings ?? {};
-  const { clock } = platform;
+  const { clock, crypto } = platform;
+  const bootstrapTokens = createBootstrapTokenAuthenticator({ objects: () => storage.objects, clock, crypto });
   return createApiServer(
     {
       storage,
@@ -125,7 +132,7 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
       definitions: registry.definitions,
       authenticators: chosenAuthenticators(settings, [
         clientCertificateAuthenticator,
-        createBearerTokenAuthenticator([tokens], clock),
+        createBearerTokenAuthenticator([tokens, bootstrapTokens], clock),
         anonymousAuthenticator,
       ]),
       authorizers,
@@ -133,6 +140,10 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
         settings,
         createAdmissionPlugins({
           objects: () => storage.objects,
+          registry: storage.registry,
+          net: platform.net,
+          crypto: platform.crypto,
+          log: platform.log.child('apiserver'),
           random: platform.random.fork('admission'),
           authorizer: { authorize: (asked) => decide(authorizers, asked) },
           rulesFor: rbac.rulesFor,
@@ -161,6 +172,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const tokens = createTokens(deps, objects);
   const rbac = createRbacAuthorizer(storage.objects);
   const nodes = createNodeAuthorizer(storage.objects, componentRoles['system:node']?.rules ?? []);
+  let explain: ExplainPod | undefined;
   const authorizers = chosenAuthorizers(deps.settings ?? {}, {
     privileged: privilegedGroupAuthorizer,
     node: nodes,
@@ -178,6 +190,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     caPem: pki.ca.certPem,
     issuer: issuerOf(deps),
     settings: deps.settings ?? {},
+    explainPod: () => explain ?? deps.explainPod?.(),
   });
   const server = assembleServer(deps, { storage, tokens, rbac, authorizers, registry });
   const clientFor = (principal: Principal, userAgent: string): Client =>
@@ -202,6 +215,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       };
       await servers.start(() => keeper?.check());
       await bootstrapCluster(storage.objects, born);
+      if (deps.settings?.servesJoin !== false) await publishJoin(deps, storage.objects);
       keeper = keepKubernetesService(storage.objects, born, (err) =>
         platform.log.error('cannot restore the kubernetes Service', { err }),
       );
@@ -233,7 +247,10 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
         signal,
       );
     },
-    startScheduler: (signal) => startBuiltInScheduler({ platform, clientFor }, signal),
+    async startScheduler(signal) {
+      const scheduler = await startBuiltInScheduler({ platform, clientFor }, signal);
+      explain = scheduler.why;
+    },
     async stop() {
       await Promise.all(listening.splice(0).map((opened) => opened.close(500)));
       keeper?.stop();
@@ -245,6 +262,25 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       await server.stop();
     },
   };
+}
+
+/** What machines that join look for. */
+async function publishJoin(deps: ControlPlaneDeps, objects: ObjectStore): Promise<void> {
+  const { pki, instance } = deps;
+  await bootstrapNodeJoin(objects, {
+    clusterInfoKubeconfig: clusterInfoYaml({ server: serverUrl(deps), caPem: pki.ca.certPem }),
+    clusterConfig: {
+      clusterCidr: instance.clusterCidr,
+      serviceCidr: instance.serviceCidr,
+      clusterDomain: instance.clusterDomain,
+    },
+  });
+}
+
+/** Where other machines reach the API. */
+function serverUrl({ hostAddress, instance }: ControlPlaneDeps): string {
+  const host = hostAddress.includes(':') ? `[${hostAddress}]` : hostAddress;
+  return `https://${host}:${instance.httpsPort}`;
 }
 
 function versionInfo(): Parameters<typeof createApiServer>[1]['version'] {

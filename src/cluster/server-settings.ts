@@ -11,6 +11,8 @@ import { FlagError } from '../apiserver/options/flags.ts';
 export interface ServerSettings {
   readonly authorizationModes?: readonly AuthorizationMode[];
   readonly anonymousAuth?: boolean;
+  /** False: what machines that join look for is somebody else's to publish. */
+  readonly servesJoin?: boolean;
   readonly maxRequestsInFlight?: number;
   readonly maxMutatingRequestsInFlight?: number;
   /** 0: never. */

@@ -2,7 +2,12 @@
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import type { Principal } from '../../api/transport.ts';
-import type { AdmissionAttributes, AdmissionOperation, AdmissionPlugin } from './contract.ts';
+import {
+  type AdmissionAttributes,
+  type AdmissionOperation,
+  type AdmissionPlugin,
+  newReinvocation,
+} from './contract.ts';
 
 /** What a test says of a request; the rest follows. */
 export interface TestRequest {
@@ -15,6 +20,9 @@ export interface TestRequest {
   readonly user?: Principal;
   /** Hears warnings. */
   readonly addWarning?: (text: string) => void;
+  readonly dryRun?: boolean;
+  /** Takes the warnings. */
+  readonly warnings?: string[];
 }
 
 /** The attributes of a made-up request. */
@@ -33,8 +41,17 @@ export function admissionAttributesOf(resource: ResourceInfo, request: TestReque
     ...(object === undefined ? {} : { object }),
     ...(oldObject === undefined ? {} : { oldObject }),
     options: {},
-    dryRun: false,
-    context: { user, info: { name: operation === 'CREATE' ? '' : name }, addWarning: request.addWarning },
+    dryRun: request.dryRun ?? false,
+    reinvocation: newReinvocation(),
+    context: {
+      user,
+      info: { name: operation === 'CREATE' ? '' : name },
+      addWarning(text: string) {
+        request.warnings?.push(text);
+        request.addWarning?.(text);
+      },
+      addAuditAnnotation: () => undefined,
+    },
   } as unknown as AdmissionAttributes;
 }
 

@@ -87,5 +87,6 @@ function ownContext(name: string): RequestContext {
     signal: new AbortController().signal,
     userAgent: 'apiserver',
     addWarning: () => undefined,
+    addAuditAnnotation: () => undefined,
   };
 }

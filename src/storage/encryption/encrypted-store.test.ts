@@ -90,7 +90,7 @@ describe('encryption at rest', () => {
     const failed = (error: unknown): boolean =>
       error instanceof StoreError &&
       error.code === 'corrupt' &&
-      /^cannot decrypt \/registry\/secrets\/n\//.test(error.message);
+      error.message.startsWith('cannot decrypt /registry/secrets/n/');
     await store.put({ key: secretKey, value: bytes('v') });
     const { value } = (await plain.get(secretKey))!;
     await plain.put({ key: '/registry/secrets/n/moved', value });
