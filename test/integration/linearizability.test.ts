@@ -1,10 +1,14 @@
 /** Sixteen clients on each store, counted operations, and a checker that is shown to find what it is for. */
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { createSeededRandom } from '../../src/platform/sim/random.ts';
-import { withoutEtcd } from '../../src/storage/etcd/etcd-fixture.ts';
+import { startEtcd, withoutEtcd } from '../../src/storage/etcd/etcd-fixture.ts';
+import { createEtcdStore, type EtcdStoreOptions } from '../../src/storage/etcd/etcd-store.ts';
+import { registersOfApi } from '../linearizability/api-registers.ts';
 import { check } from '../linearizability/checker.ts';
 import type { History, Operation } from '../linearizability/history.ts';
+import { startControlPlane } from './control-plane-fixture.ts';
 import { openStores, storeNames } from '../linearizability/stores.ts';
 import { registersOf, runWorkload } from '../linearizability/workload.ts';
 
@@ -17,11 +21,31 @@ for (const name of storeNames)
     const workload = { clients: 16, keys: 8, watchers: 4, operations: operations[name] };
     const history = await runWorkload(stores.map(registersOf), createSeededRandom(1), workload);
     assert.deepEqual(check(history), []);
-    assert.equal(history.operations.length, operations[name]);
+    assert.equal(history.operations.length, operations[name] + 1);
     const counts = Map.groupBy(history.operations, ({ operation }) => operation.kind);
     for (const kind of ['get', 'list', 'write', 'lost'] as const)
       assert.ok((counts.get(kind)?.length ?? 0) > operations[name] / 100, `${kind}: ${counts.get(kind)?.length ?? 0}`);
   });
+
+test('two API servers over one etcd: 2000 requests', { skip: withoutEtcd }, async (t) => {
+  const stops: (() => Promise<void>)[] = [];
+  t.after(async () => {
+    for (const stop of stops.toReversed()) await stop();
+  });
+  const etcd = await startEtcd();
+  stops.push(() => etcd.stop());
+  const store = (platform: EtcdStoreOptions['platform']) => createEtcdStore({ endpoints: [etcd.url], platform });
+  const a = await startControlPlane({ store, components: false });
+  stops.push(() => a.stop());
+  const other = { hostAddress: '127.0.0.2', pkiDir: join(a.directory, 'pki') };
+  const b = await startControlPlane({ store, components: false, ...other });
+  stops.push(() => b.stop());
+  const ways = [registersOfApi(a.admin), registersOfApi(b.admin)];
+  const workload = { clients: 16, keys: 4, watchers: 4, operations: 2_000 };
+  const history = await runWorkload(ways, createSeededRandom(1), workload);
+  assert.deepEqual(check(history), []);
+  assert.equal(history.operations.length, 2_001);
+});
 
 describe('the checker', () => {
   const write = (key: string, expect: number, revision: number): Operation => ({

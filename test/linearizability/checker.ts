@@ -106,10 +106,20 @@ function effectOf(one: Timed, floor: number, model: Model): number | string {
     return operation.revision > floor ? operation.revision : `it got a revision before ${floor}, which was known`;
   }
   if (operation.kind === 'list') return effectOfList(one, operation, { floor, model });
+  if (operation.kind === 'refused')
+    return earliest(
+      operation.key,
+      (version) => (version?.value === undefined ? 0 : version.revision) !== operation.expect,
+      {
+        floor,
+        model,
+        ended: one.ended,
+      },
+    );
   const found = operation.kind === 'get' ? operation.found : operation.current;
   if (operation.kind === 'lost' && (found?.revision ?? 0) === operation.expect)
     return 'it lost against what it expected';
-  return earliest(operation.key, found, { floor, model, ended: one.ended });
+  return earliest(operation.key, (version) => isAsSeen(version, found), { floor, model, ended: one.ended });
 }
 
 function effectOfList(
@@ -130,27 +140,26 @@ function effectOfList(
   return revision;
 }
 
+function isAsSeen(version: Version | undefined, found: Seen | undefined): boolean {
+  if (found === undefined) return version?.value === undefined;
+  return version?.revision === found.revision && version.value === found.value;
+}
+
 /** The earliest moment at or after `floor` at which the key was as it was found. */
 function earliest(
   key: string,
-  found: Seen | undefined,
+  fits: (version: Version | undefined) => boolean,
   { floor, model, ended }: { floor: number; model: Model; ended: number },
 ): number | string {
   const versions = model.versions(key);
   for (let at = -1; at < versions.length; at++) {
     const version = versions[at];
     const until = versions[at + 1]?.revision ?? Infinity;
-    if (until <= floor) continue;
-    if (
-      found === undefined
-        ? version?.value !== undefined
-        : version?.revision !== found.revision || version.value !== found.value
-    )
-      continue;
+    if (until <= floor || !fits(version)) continue;
     const effect = Math.max(floor, version?.revision ?? 0);
     return model.begunUpTo(effect) < ended ? effect : 'it saw a write that had not begun';
   }
-  return `${key} at ${found?.revision ?? 'absent'} is older than ${floor}, which was known, or never was`;
+  return `what it found of ${key} is older than ${floor}, which was known, or never was`;
 }
 
 function describe({ operation, begun, ended }: Timed): string {

@@ -19,7 +19,9 @@ export type Operation =
       readonly expect: number;
       readonly revision: number;
     }
-  | { readonly kind: 'lost'; readonly key: string; readonly expect: number; readonly current: Seen | undefined };
+  | { readonly kind: 'lost'; readonly key: string; readonly expect: number; readonly current: Seen | undefined }
+  /** Lost, without being told against what. */
+  | { readonly kind: 'refused'; readonly key: string; readonly expect: number };
 
 /** An operation with its times: places in the one order of all beginnings and ends. */
 export interface Timed {

@@ -17,12 +17,15 @@ export interface Workload {
 export interface Registers {
   get(key: string): Promise<Seen | undefined>;
   list(): Promise<{ readonly found: ReadonlyMap<string, Seen>; readonly revision: number }>;
-  /** `expect` 0: must not exist; without a value: deletes. */
+  /**
+   * `expect` 0: must not exist; without a value: deletes. `refused`: lost, and not told against what; `deleted`: at a
+   * revision that a watch will tell.
+   */
   write(
     key: string,
     value: string | undefined,
     expect: number,
-  ): Promise<{ revision: number } | { current: Seen | undefined }>;
+  ): Promise<{ revision: number } | { current: Seen | undefined } | 'refused' | 'deleted'>;
   /** Everything after a revision; the result stops it. */
   watch(after: number, onChanges: (changes: readonly Change[]) => void): () => void;
 }
@@ -72,7 +75,7 @@ export function registersOf(store: Store): Registers {
   };
 }
 
-/** Does it; `ways` are dealt out to the clients. */
+/** Does it, and one write more; `ways` are dealt out to the clients. */
 export async function runWorkload(ways: readonly Registers[], random: Random, workload: Workload): Promise<History> {
   const operations: Timed[] = [];
   let time = 0;
@@ -90,13 +93,28 @@ export async function runWorkload(ways: readonly Registers[], random: Random, wo
     }
   };
   await Promise.all(Array.from({ length: workload.clients }, (_, number) => client(number)));
-  const last = Math.max(
-    start,
-    ...operations.map(({ operation }) => (operation.kind === 'write' ? operation.revision : 0)),
-  );
+  // The last of all, so that watches know when they have seen everything.
+  const begun = time++;
+  const end = await ways[0]!.write('end', 'end', 0);
+  if (typeof end === 'string' || !('revision' in end)) throw new Error('the keys were in use before');
+  const { revision } = end;
+  operations.push({
+    operation: { kind: 'write', key: 'end', value: 'end', expect: 0, revision },
+    begun,
+    ended: time++,
+  });
   // One that begins now has to read it all again.
   watches.push(openWatch(ways.at(-1)!, start));
-  return { operations, watches: await Promise.all(watches.map((watch) => watch.upTo(last))) };
+  const watched = await Promise.all(watches.map((watch) => watch.upTo(revision)));
+  return { operations: operations.map((one) => withRevision(one, watched[0]!.changes)), watches: watched };
+}
+
+/** A deletion whose revision was not told is the change that ended the revision it expected. */
+function withRevision(one: Timed, changes: readonly Change[]): Timed {
+  const { operation } = one;
+  if (operation.kind !== 'write' || operation.revision > 0) return one;
+  const next = changes.find(({ key, revision }) => key === operation.key && revision > operation.expect);
+  return { ...one, operation: { ...operation, revision: next?.value === undefined ? (next?.revision ?? 0) : 0 } };
 }
 
 interface Doing {
@@ -122,6 +140,14 @@ async function oneOperation(registers: Registers, { key, known, random, value }:
   const expect = known.get(key) ?? 0;
   const wanted = chance < 0.45 && expect > 0 ? undefined : value;
   const result = await registers.write(key, wanted, expect);
+  if (result === 'refused') {
+    known.delete(key);
+    return { kind: 'refused', key, expect };
+  }
+  if (result === 'deleted') {
+    known.set(key, 0);
+    return { kind: 'write', key, value: undefined, expect, revision: 0 };
+  }
   if ('revision' in result) {
     known.set(key, wanted === undefined ? 0 : result.revision);
     return { kind: 'write', key, value: wanted, expect, revision: result.revision };
