@@ -47,6 +47,7 @@ export function createFaultyStore(
   const check = (): void => {
     if (faults.down) throw new StoreError('unavailable', 'the store is not available');
   };
+  const { latestRevision, isStale, backup } = store;
   return {
     async get(key) {
       check();
@@ -61,6 +62,14 @@ export function createFaultyStore(
     watch: (range, watcher) => store.watch(range, watcher),
     compact: (revision) => store.compact(revision),
     status: () => store.status(),
+    ...(latestRevision && {
+      async latestRevision() {
+        check();
+        return latestRevision.call(store);
+      },
+    }),
+    ...(isStale && { isStale: (key) => isStale.call(store, key) }),
+    ...(backup && { backup: (path) => backup.call(store, path) }),
     close: () => store.close(),
   };
 }
