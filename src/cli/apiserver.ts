@@ -1,7 +1,7 @@
 /** `keelson apiserver`: the API server alone, with upstream's flags. */
 import { Command } from 'commander';
-import { FlagError } from '../apiserver/options/flags.ts';
-import { apiServerFlags, parseApiServerOptions, type ApiServerOptions } from '../apiserver/options/list.ts';
+import { FlagError } from '../apiserver/command-line/flags.ts';
+import { apiServerFlags, parseApiServerOptions, type ApiServerOptions } from '../apiserver/command-line/list.ts';
 import { UserError } from './usage-error.ts';
 
 /** The command. Its flags are read by their own rules, which are Go's. */

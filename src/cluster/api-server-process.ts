@@ -4,8 +4,8 @@
  */
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import type { TokenKey } from '../apiserver/authn/service-account-tokens.ts';
-import { FlagError } from '../apiserver/options/flags.ts';
-import type { ApiServerOptions } from '../apiserver/options/list.ts';
+import { FlagError } from '../apiserver/command-line/flags.ts';
+import type { ApiServerOptions } from '../apiserver/command-line/list.ts';
 import { createAuthority, issueCertificate, type KeyPairPem } from '../component-helpers/pki/certificates.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';

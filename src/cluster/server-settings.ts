@@ -4,8 +4,8 @@ import { anonymousAuthenticator } from '../apiserver/authn/anonymous.ts';
 import type { Authenticator } from '../apiserver/authn/contract.ts';
 import type { TokenKey } from '../apiserver/authn/service-account-tokens.ts';
 import type { Authorizer } from '../apiserver/authz/contract.ts';
-import type { AuthorizationMode } from '../apiserver/options/access-options.ts';
-import { FlagError } from '../apiserver/options/flags.ts';
+import type { AuthorizationMode } from '../apiserver/command-line/access-options.ts';
+import { FlagError } from '../apiserver/command-line/flags.ts';
 
 /** The settings. */
 export interface ServerSettings {
