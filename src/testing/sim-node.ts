@@ -49,6 +49,9 @@ export interface SimNodeDeps {
 
 const KUBELET_PORT = 10_250;
 
+/** Enough to see what troubles a machine; all lines of thousands of them would fill the memory. */
+const NODE_LOG = { maxEntries: 100, minLevel: 'warn' } as const;
+
 interface Incarnation {
   readonly life: AbortController;
   readonly gate: Gate;
@@ -79,6 +82,7 @@ export class SimNode {
     this.#platform = createSimPlatform<Clock>({
       beside: deps.beside,
       clock: this.#clock,
+      log: NODE_LOG,
       seed: `${deps.seed}/${spec.name}`,
       addresses: [deps.address],
       host: this.#facts(),

@@ -20,6 +20,9 @@ export interface FileNode {
 }
 
 const maxLinks = 40;
+/** Shared by all that have none: a node with thousands of pods has tens of thousands of files. */
+const NO_DATA = new Uint8Array();
+const NO_CHILDREN: ReadonlyMap<string, FileNode> & Map<string, FileNode> = new Map();
 
 /** An error as Node's file system throws it, which as there has no stack: most are answers to "is there a file?". */
 export function fileError(code: string, call: string, path: string): Error {
@@ -182,9 +185,9 @@ export class FileTree {
       uid: 0,
       gid: 0,
       mtimeMs,
-      data: new Uint8Array(),
+      data: NO_DATA,
       target,
-      children: new Map(),
+      children: kind === 'directory' ? new Map() : NO_CHILDREN,
       linked: true,
     };
   }
