@@ -8,6 +8,7 @@ import type { AnySchema, FieldSchema, ListSchema, MapSchema, StructSchema, TypeS
 import { typeSchema } from '../schema/schema.ts';
 import { formatPath } from './json-parser.ts';
 import { isObject, setOwn, type JsonObject } from './own-property.ts';
+import { pruneUnknown } from './prune.ts';
 import { decodeScalar, goScalarNames, jsonKind } from './scalars.ts';
 
 /** What to do about unknown and duplicate fields: refuse, warn, or drop silently. */
@@ -59,7 +60,7 @@ export function decodeTyped(schema: StructSchema, value: unknown, options: Decod
   const { mode = 'Ignore', duplicates = [], shape = 'go', shared } = options;
   const strict = mode === 'Ignore' ? undefined : [...duplicates];
   const context: Context = { path: [], strict, sparse: shape === 'sparse', shared, owner: '' };
-  const object = decodeStruct(schema, value, context);
+  const object = schema.custom === true ? decodeCustom(schema, value, context) : decodeStruct(schema, value, context);
   if (mode === 'Strict' && strict !== undefined && strict.length > 0) {
     throw new DecodeError(`strict decoding error: ${strict.join(', ')}`);
   }
@@ -131,6 +132,26 @@ function decodeStruct(schema: StructSchema, value: unknown, context: Context): J
   }
   if (!context.sparse) fillAlways(schema, out);
   context.owner = outer;
+  return out;
+}
+
+/**
+ * A custom resource: only its metadata is typed, unknown fields go, and everything else is kept as it came, zeros and
+ * nulls included, for validation to judge.
+ */
+function decodeCustom(schema: StructSchema, value: unknown, context: Context): JsonObject {
+  if (!isObject(value)) mismatch(jsonKind(value), schema, context);
+  const { metadata } = value;
+  const { object, unknown } = pruneUnknown(schema, metadata === undefined ? value : { ...value, metadata: undefined });
+  const out = { ...object };
+  context.path.push('metadata');
+  context.owner = goStruct(schema.name);
+  out['metadata'] =
+    metadata === undefined || metadata === null
+      ? {}
+      : decodeStruct(typeSchema('meta.v1.ObjectMeta') as StructSchema, metadata, context);
+  context.path.pop();
+  context.strict?.push(...unknown.slice(0, Math.max(0, maxStrictErrors - context.strict.length)));
   return out;
 }
 

@@ -2,7 +2,12 @@
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import type { Principal } from '../../api/transport.ts';
-import type { AdmissionAttributes, AdmissionOperation, AdmissionPlugin } from './contract.ts';
+import {
+  type AdmissionAttributes,
+  type AdmissionOperation,
+  type AdmissionPlugin,
+  newReinvocation,
+} from './contract.ts';
 
 /** What a test says of a request; the rest follows. */
 export interface TestRequest {
@@ -13,16 +18,21 @@ export interface TestRequest {
   readonly namespace?: string;
   readonly name?: string;
   readonly user?: Principal;
+  /** Hears warnings. */
+  readonly addWarning?: (text: string) => void;
+  readonly dryRun?: boolean;
+  /** Takes the warnings. */
+  readonly warnings?: string[];
 }
 
-/** Admits a request through the plugin, if it handles it. Rejects with what the plugin refuses. */
-export async function admit(plugin: AdmissionPlugin, resource: ResourceInfo, request: TestRequest): Promise<void> {
+/** The attributes of a made-up request. */
+export function admissionAttributesOf(resource: ResourceInfo, request: TestRequest): AdmissionAttributes {
   const { operation = 'CREATE', subresource = '', object, oldObject } = request;
   const meta = (object ?? oldObject)?.metadata;
   const namespace = request.namespace ?? meta?.namespace ?? '';
   const user = request.user ?? { name: 'admin', groups: [] };
   const name = request.name ?? meta?.name ?? '';
-  const attributes = {
+  return {
     operation,
     resource,
     subresource,
@@ -31,10 +41,24 @@ export async function admit(plugin: AdmissionPlugin, resource: ResourceInfo, req
     ...(object === undefined ? {} : { object }),
     ...(oldObject === undefined ? {} : { oldObject }),
     options: {},
-    dryRun: false,
-    context: { user, info: { name: operation === 'CREATE' ? '' : name } },
+    dryRun: request.dryRun ?? false,
+    reinvocation: newReinvocation(),
+    context: {
+      user,
+      info: { name: operation === 'CREATE' ? '' : name },
+      addWarning(text: string) {
+        request.warnings?.push(text);
+        request.addWarning?.(text);
+      },
+      addAuditAnnotation: () => undefined,
+    },
   } as unknown as AdmissionAttributes;
-  if (!plugin.handles(operation, resource, subresource)) return;
+}
+
+/** Admits a request through the plugin, if it handles it. Rejects with what the plugin refuses. */
+export async function admit(plugin: AdmissionPlugin, resource: ResourceInfo, request: TestRequest): Promise<void> {
+  const attributes = admissionAttributesOf(resource, request);
+  if (!plugin.handles(attributes.operation, resource, attributes.subresource)) return;
   await plugin.mutate?.(attributes);
   await plugin.validate?.(attributes);
 }

@@ -2,7 +2,7 @@
 import { expired } from '../../api/status-error.ts';
 import type { ApiResponse, ObjectEvent } from '../../api/transport.ts';
 import type { GenericStore } from '../generic-registry/generic-store.ts';
-import { waitUntilFresh } from '../generic-registry/list.ts';
+import { untilFresh } from '../generic-registry/freshness.ts';
 import { type Selection, selectionOf, selects } from '../generic-registry/selection.ts';
 import { negotiate } from '../negotiation.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -130,8 +130,9 @@ interface Opening<T> {
 async function openWatch<T>(call: Call, { sink, encoder, selection }: Opening<T>): Promise<Watcher<T>> {
   const { store, scope } = call;
   const { params, info } = scope;
-  const { hub, clock, random } = store.services;
-  const revision = revisionParam(params) ?? 0;
+  const { clock, random } = store.services;
+  const given = revisionParam(params);
+  const revision = given ?? 0;
   const wantsInitial = params.has('sendInitialEvents') ? isTrue(params.get('sendInitialEvents')) : revision === 0;
   const timeoutSeconds = intParam(params, 'timeoutSeconds') ?? 0;
   const timeoutMs = timeoutSeconds > 0 ? timeoutSeconds * 1000 : minTimeoutMs * (1 + random.next());
@@ -149,8 +150,9 @@ async function openWatch<T>(call: Call, { sink, encoder, selection }: Opening<T>
     },
     clock,
   );
+  // A watch from a revision yet to come just begins there; one that starts with what is there, or at "now", must know it.
+  if (given === undefined || params.has('sendInitialEvents')) await untilFresh(store, given);
   const trigger = triggerOf(store, selection);
-  if (params.has('sendInitialEvents') && revision > hub.revision) await waitUntilFresh(store, revision);
   begin(call, watcher, {
     revision,
     wantsInitial,

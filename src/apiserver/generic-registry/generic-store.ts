@@ -84,6 +84,8 @@ export class GenericStore {
   /** The object of a cell in the served version. */
   object(cell: RevisionCell): KubernetesObject {
     const { definition, stored } = this;
+    const { reading } = definition;
+    if (reading !== undefined) return cell.view(reading.key, () => reading.read(cell.object()));
     if (definition === stored) {
       const object = cell.object();
       return object.apiVersion === this.apiVersion ? object : this.#converted(cell);
@@ -111,6 +113,12 @@ export class GenericStore {
 
   /** The JSON text of a cell in the served version. */
   json(cell: RevisionCell): Uint8Array {
+    const { reading } = this.definition;
+    if (reading !== undefined) {
+      const object = this.object(cell);
+      if (object === cell.object()) return cell.json();
+      return cell.view(`${reading.key} json`, () => Buffer.from(stringifyJson(object)));
+    }
     if (this.definition === this.stored) {
       const json = cell.json();
       if (json.length >= this.#head.length && this.#head.equals(json.subarray(0, this.#head.length))) return json;
@@ -130,7 +138,9 @@ export class GenericStore {
 
   /** What field selectors see of a cell. */
   fields(cell: RevisionCell): FieldsOf {
-    return cell.view(`${this.apiVersion} fields`, () => this.fieldsOf(this.object(cell)));
+    return cell.view(`${this.definition.reading?.key ?? this.apiVersion} fields`, () =>
+      this.fieldsOf(this.object(cell)),
+    );
   }
 
   /** What field selectors see of an object. */
