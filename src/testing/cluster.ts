@@ -18,13 +18,14 @@ import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
 import type { Store, StoreStatus } from '../storage/store.ts';
 import { applyManifests, type Manifests } from './apply.ts';
+import { customKinds } from './custom-kinds.ts';
 import { sortedEvents } from './describe.ts';
 import { spanMs, type Duration } from './duration.ts';
 import { TestFaults } from './faults.ts';
 import { makePki, openListener, type ListenAt, type Listening } from './listener.ts';
 import { TestNodes } from './nodes.ts';
 import { createRealPace, createVirtualPace, type Pace } from './pace.ts';
-import { resolveReference, type ObjectReference } from './references.ts';
+import { resolveReference, type ObjectReference, type ResolvedReference } from './references.ts';
 import type { SimNodeSpec } from './sim-node.ts';
 import { SimWorld } from './sim-world.ts';
 import { readEntries, writeEntries, type ClusterSnapshot } from './snapshot.ts';
@@ -137,7 +138,12 @@ export class Cluster implements AsyncDisposable {
 
   /** Server-side apply of YAML or objects, in their order. */
   apply(manifests: Manifests): Promise<KubernetesObject[]> {
-    return applyManifests(this.client, manifests);
+    const deps = {
+      client: this.client,
+      kinds: () => customKinds(this.#objects()),
+      established: (definition: KubernetesObject) => this.waitFor(definition, 'Established'),
+    };
+    return applyManifests(deps, manifests);
   }
 
   /** Waits for an object to be as expected; see `Expectation`. Rejects with a `WaitError` that shows what it was instead. */
@@ -177,7 +183,7 @@ export class Cluster implements AsyncDisposable {
 
   /** Events in the order they last happened. */
   events({ about, reason, type }: EventFilter = {}): Event[] {
-    const target = about === undefined ? undefined : resolveReference(about);
+    const target = about === undefined ? undefined : this.resolve(about);
     const wanted = this.#world.server.objects
       .list(Events)
       .filter(
@@ -190,6 +196,11 @@ export class Cluster implements AsyncDisposable {
               (event.involvedObject.namespace ?? '') === target.namespace)),
       );
     return structuredClone([...sortedEvents(wanted)]);
+  }
+
+  /** What a reference names: of the built-in kinds, or of those that definitions have added. Throws when it names nothing. */
+  resolve(reference: ObjectReference): ResolvedReference {
+    return resolveReference(reference, customKinds(this.#objects()));
   }
 
   /** All objects of a kind as the API server holds them: shared, not to be changed, and never a call away. */
