@@ -11,6 +11,7 @@ import {
   podRequests,
   type ResourceAmounts,
 } from '../../component-helpers/pod-resources.ts';
+import type { NodeTracker } from './node-tracker.ts';
 import { quantityValue } from '../../api/quantity.ts';
 
 /** What a cycle sees of the cluster. */
@@ -22,6 +23,10 @@ export interface Snapshot {
   readonly withAffinity: Iterable<NodeInfo>;
   /** Nodes with pods that keep others away. */
   readonly withRequiredAntiAffinity: Iterable<NodeInfo>;
+  /** Which nodes changed. */
+  readonly tracker: NodeTracker;
+  /** Nodes with a taint that pods would rather not meet. */
+  readonly preferNoScheduleNodes: number;
   /** On how many nodes an image is. */
   imageNodes(image: string): number;
 }
@@ -41,8 +46,9 @@ export class NodeInfo {
   /** Pods with any (anti-)affinity to pods; mostly empty. */
   readonly podsWithAffinity = new Map<string, Pod>();
   readonly podsWithRequiredAntiAffinity = new Map<string, Pod>();
-  /** Raised at every change. */
-  generation = 0;
+  /** The place in arrays by node; -1 without a tracker: a supposed node. */
+  slot = -1;
+  tracker: NodeTracker | undefined;
   /** Sizes of images by name, for ImageLocality. */
   images: ReadonlyMap<string, number> = new Map();
 
@@ -63,7 +69,7 @@ export class NodeInfo {
         (image.names ?? []).map((name) => [name, image.sizeBytes ?? 0] as const),
       ),
     );
-    this.generation++;
+    this.tracker?.touch(this.slot);
   }
 
   /** Counts a pod in. The uid must be new. */
@@ -106,6 +112,6 @@ export class NodeInfo {
     addAmounts(this.requested, requests, sign);
     this.nonZeroMilliCpu += sign * nonZero.milliCpu;
     this.nonZeroMemoryBytes += sign * nonZero.memoryBytes;
-    this.generation++;
+    this.tracker?.touch(this.slot);
   }
 }

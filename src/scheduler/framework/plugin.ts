@@ -75,6 +75,11 @@ export interface Lack {
 /** One plugin. Methods of the filter and score points must be pure and synchronous: they run per node. */
 export interface SchedulerPlugin {
   readonly name: string;
+  /**
+   * `filter` and `score` depend on the node and on what `podClassKey` names of the pod alone: their answers are kept while
+   * the node does not change.
+   */
+  readonly nodeLocal?: true;
   /** Holds a pod out of the queue (scheduling gates). */
   preEnqueue?(pod: Pod): Status | undefined;
   /** Negative: `a` first. Exactly one plugin of a profile sorts. */

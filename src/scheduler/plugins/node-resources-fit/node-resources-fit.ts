@@ -14,6 +14,7 @@ export function createNodeResourcesFit(args: FitArgs = defaultArgs.fit): Schedul
   const scorer = createResourceScorer(args);
   return {
     name: NAME,
+    nodeLocal: true,
     preFilter(state: CycleState, pod: Pod) {
       state.set(NAME, withoutIgnored(podRequests(pod).requests, args));
       return undefined;
