@@ -35,7 +35,10 @@ interface Workload {
 const matching = { labelSelector: { matchLabels: { app: 'x' } } };
 const small = { resources: { requests: { cpu: '100m', memory: '500Mi' } } };
 const plain = (): Partial<PodSpec> => ({ containers: [{ name: 'c', image: 'pause', ...small }] });
-const tiny = (affinity: PodSpec['affinity']): Partial<PodSpec> => ({ containers: [{ name: 'c', image: 'pause' }], ...(affinity && { affinity }) });
+const tiny = (affinity: PodSpec['affinity']): Partial<PodSpec> => ({
+  containers: [{ name: 'c', image: 'pause' }],
+  ...(affinity && { affinity }),
+});
 const workloads: Readonly<Record<string, Workload>> = {
   'plain-1000': { goal: 1500, nodes: 1000, pods: 10_000, spec: plain },
   'plain-5000': { goal: 1000, nodes: 5000, pods: 10_000, spec: plain },
@@ -44,7 +47,10 @@ const workloads: Readonly<Record<string, Workload>> = {
     nodes: 5000,
     pods: 2000,
     labels: { app: 'x' },
-    spec: () => tiny({ podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: HOSTNAME, ...matching }] } }),
+    spec: () =>
+      tiny({
+        podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: HOSTNAME, ...matching }] },
+      }),
   },
   'preferred-affinity-5000': {
     goal: 200,
@@ -52,7 +58,13 @@ const workloads: Readonly<Record<string, Workload>> = {
     pods: 5000,
     labels: { app: 'x' },
     spec: () =>
-      tiny({ podAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm: { topologyKey: HOSTNAME, ...matching } }] } }),
+      tiny({
+        podAffinity: {
+          preferredDuringSchedulingIgnoredDuringExecution: [
+            { weight: 1, podAffinityTerm: { topologyKey: HOSTNAME, ...matching } },
+          ],
+        },
+      }),
   },
   'spread-5000': {
     goal: 500,
@@ -82,7 +94,10 @@ const workloads: Readonly<Record<string, Workload>> = {
     nodes: 5000,
     pods: 5000,
     before: 4,
-    spec: () => ({ containers: [{ name: 'c', image: 'pause', resources: { requests: { cpu: '3' } } }], priorityClassName: 'high' }),
+    spec: () => ({
+      containers: [{ name: 'c', image: 'pause', resources: { requests: { cpu: '3' } } }],
+      priorityClassName: 'high',
+    }),
   },
 };
 
@@ -104,13 +119,22 @@ function podOf(name: string, spec: Partial<PodSpec>, labels: Record<string, stri
 }
 
 async function fill(admin: Client, { before = 0 }: Workload, nodeCount: number): Promise<void> {
-  await admin.resource(ServiceAccounts).create({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: 'default' } });
-  await admin.resource(PriorityClasses).create({ apiVersion: 'scheduling.k8s.io/v1', kind: 'PriorityClass', metadata: { name: 'high' }, value: 100 });
+  await admin
+    .resource(ServiceAccounts)
+    .create({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: 'default' } });
+  await admin
+    .resource(PriorityClasses)
+    .create({ apiVersion: 'scheduling.k8s.io/v1', kind: 'PriorityClass', metadata: { name: 'high' }, value: 100 });
   const allocatable = { cpu: '4', memory: '32Gi', pods: '110' };
   const nodes = admin.resource(Nodes);
   await eachOf(nodeCount, async (i) => {
     const labels = { [HOSTNAME]: `n${i}`, [ZONE]: `z${i % 3}` };
-    const made = await nodes.create({ apiVersion: 'v1', kind: 'Node', metadata: { name: `n${i}`, labels }, status: { allocatable, capacity: allocatable } });
+    const made = await nodes.create({
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: `n${i}`, labels },
+      status: { allocatable, capacity: allocatable },
+    });
     const { taints: _, ...spec } = made.spec ?? {};
     await nodes.update({ ...made, spec });
   });
@@ -125,7 +149,14 @@ async function run(name: string, workload: Workload): Promise<void> {
   const platform = createNodePlatform({ startSpawner: false, log: { level: 'error' } });
   const store = await openStore(platform, { kind: options.store as 'memory', file: join(folder, 'store.db') });
   const instance = deriveInstance(
-    { dataDir: folder, nodeName: 'cp', clusterCidr: '10.128.0.0/9', serviceCidr: '10.96.0.0/16', clusterDomain: 'cluster.local', httpsPort: 6443 },
+    {
+      dataDir: folder,
+      nodeName: 'cp',
+      clusterCidr: '10.128.0.0/9',
+      serviceCidr: '10.96.0.0/16',
+      clusterDomain: 'cluster.local',
+      httpsPort: 6443,
+    },
     (text) => platform.crypto.sha256Hex(text),
   );
   const controlPlane = createControlPlane({
@@ -134,7 +165,11 @@ async function run(name: string, workload: Workload): Promise<void> {
     instance,
     hostAddress: '127.0.0.1',
     runtimeConfig: '',
-    pki: { ca: { certPem: PLACEHOLDER_CA_PEM }, kubeletClient: API_SERVER_CLIENT, serviceAccount: await createTokenKey(platform) },
+    pki: {
+      ca: { certPem: PLACEHOLDER_CA_PEM },
+      kubeletClient: API_SERVER_CLIENT,
+      serviceAccount: await createTokenKey(platform),
+    },
   });
   const life = new AbortController();
   await controlPlane.start(life.signal);
@@ -157,7 +192,9 @@ async function run(name: string, workload: Workload): Promise<void> {
   clearTimeout(limit);
   const seconds = (performance.now() - startMs) / 1000;
   const { user, system } = process.cpuUsage(startCpu);
-  const algorithm = Number(/^scheduler_scheduling_algorithm_duration_seconds_sum\S* (\S+)/m.exec(await platform.metrics.expose())?.[1] ?? 0);
+  const algorithm = Number(
+    /^scheduler_scheduling_algorithm_duration_seconds_sum\S* (\S+)/m.exec(await platform.metrics.expose())?.[1] ?? 0,
+  );
   const cpuSeconds = (user + system) / 1e6;
   console.log(
     `${name.padEnd(26)} ${options.store.padEnd(7)} ${nodeCount} nodes, ${podCount} pods: ${Math.round(podCount / seconds)} pods/s (goal ${workload.goal}), ${Math.round(podCount / cpuSeconds)} per processor second; created after ${(createdMs / 1000).toFixed(1)} s of ${seconds.toFixed(1)} s, algorithm ${algorithm.toFixed(1)} s, ${Math.round(process.memoryUsage().rss / 1e6)} MB`,

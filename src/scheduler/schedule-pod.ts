@@ -81,10 +81,7 @@ export function findNodes(input: ScheduleInput, state: CycleState): FoundNodes {
   const asked = splitFilters(input, pre);
   const nominated = pod.status?.nominatedNodeName;
   const nominatedInfo = nominated === undefined ? undefined : snapshot.byName(nominated);
-  if (
-    nominatedInfo !== undefined &&
-    filterNode(input, state, { asked, node: nominatedInfo }) === undefined
-  )
+  if (nominatedInfo !== undefined && filterNode(input, state, { asked, node: nominatedInfo }) === undefined)
     feasible.push(nominatedInfo);
   else findFeasible(input, state, { pre, asked, statuses, feasible });
   const told = feasible.length === 0 ? withExcluded(statuses, pre, snapshot) : statuses;
@@ -109,7 +106,12 @@ export function pickNode(
     };
   const names = filters.map(({ name }) => name);
   if (feasible.length === 1) return { node: only.name, statuses, filters: names };
-  const scored = runScores(profile, state, { pod, nodes: feasible, snapshot, ...(memory === undefined ? {} : { memory }) });
+  const scored = runScores(profile, state, {
+    pod,
+    nodes: feasible,
+    snapshot,
+    ...(memory === undefined ? {} : { memory }),
+  });
   if (more !== undefined)
     feasible.forEach(({ name }, i) => (scored.totals[i] = (scored.totals[i] ?? 0) + (more.get(name) ?? 0)));
   return { node: chooseBest(scored, input.random), scored, statuses, filters: names };

@@ -54,7 +54,11 @@ export class NodeTracker {
 }
 
 /** An array with a place for each slot, keeping what it held. */
-export function grownTo<T extends Uint32Array | Float64Array>(array: T, length: number, make: (length: number) => T): T {
+export function grownTo<T extends Uint32Array | Float64Array>(
+  array: T,
+  length: number,
+  make: (length: number) => T,
+): T {
   if (array.length >= length) return array;
   const grown = make(length);
   grown.set(array);

@@ -24,6 +24,8 @@ export interface SchedulerCache {
   nodeOf(uid: string): string | undefined;
   snapshot(): Snapshot;
   nodeCount(): number;
+  /** In the order they came. */
+  nodesInOrder(): readonly NodeInfo[];
 }
 
 interface Placed {
@@ -44,7 +46,8 @@ export function createSchedulerCache(): SchedulerCache {
   let preferNoScheduleNodes = 0;
   const imageCounts = new Map<string, number>();
   const countNode = (info: NodeInfo, sign: 1 | -1): void => {
-    if (info.node.spec?.taints?.some(({ effect }) => effect === 'PreferNoSchedule') === true) preferNoScheduleNodes += sign;
+    if (info.node.spec?.taints?.some(({ effect }) => effect === 'PreferNoSchedule') === true)
+      preferNoScheduleNodes += sign;
     for (const image of info.images.keys()) imageCounts.set(image, (imageCounts.get(image) ?? 0) + sign);
   };
   const note = (info: NodeInfo): void => {
@@ -126,6 +129,7 @@ export function createSchedulerCache(): SchedulerCache {
       imageNodes: (image) => imageCounts.get(image) ?? 0,
     }),
     nodeCount: () => nodes.size,
+    nodesInOrder: () => [...nodes.values()],
   };
 }
 
