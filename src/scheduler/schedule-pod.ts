@@ -141,11 +141,12 @@ function filterNode(
   state: CycleState,
   { asked, node }: { asked: AskedFilters; node: NodeInfo },
 ): Status | undefined {
-  if (nominations !== undefined && nominations.on(node.name).length > 0)
-    return runFiltersWithNominated(asked.all, state, { pod, node, nominations });
-  const status = asked.memory?.filter(state, pod, node);
-  if (status !== undefined) return status;
-  return asked.others.length === 0 ? undefined : runFilters(asked.others, state, { pod, node });
+  // A node must do without the pods it is promised to, and with them; the first is mostly known already.
+  const status =
+    asked.memory?.filter(state, pod, node) ??
+    (asked.others.length === 0 ? undefined : runFilters(asked.others, state, { pod, node }));
+  if (status !== undefined || nominations === undefined || nominations.on(node.name).length === 0) return status;
+  return runFiltersWithNominated(asked.all, state, { pod, node, nominations });
 }
 
 /** Nodes that PreFilter ruled out have a reason, too. */

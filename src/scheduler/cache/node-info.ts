@@ -52,10 +52,16 @@ export class NodeInfo {
   /** Sizes of images by name, for ImageLocality. */
   images: ReadonlyMap<string, number> = new Map();
 
-  constructor(node: Node) {
+  /** `like` has read the same object already. */
+  constructor(node: Node, like?: NodeInfo) {
     this.name = node.metadata.name ?? '';
     this.node = node;
-    this.setNode(node);
+    if (like === undefined) this.setNode(node);
+    else {
+      this.allocatable = like.allocatable;
+      this.allowedPods = like.allowedPods;
+      this.images = like.images;
+    }
   }
 
   /** Takes over a new version of the Node object. */
@@ -87,10 +93,16 @@ export class NodeInfo {
     if (ports.length > 0) this.usedPorts.push(...ports);
   }
 
-  /** A copy that may be changed, for suppositions. */
+  /** A copy that may be changed, for suppositions. What nobody changes is shared. */
   clone(): NodeInfo {
-    const copy = new NodeInfo(this.node);
-    for (const pod of this.pods.values()) copy.addPod(pod);
+    const copy = new NodeInfo(this.node, this);
+    for (const [uid, pod] of this.pods) copy.pods.set(uid, pod);
+    for (const [uid, pod] of this.podsWithAffinity) copy.podsWithAffinity.set(uid, pod);
+    for (const [uid, pod] of this.podsWithRequiredAntiAffinity) copy.podsWithRequiredAntiAffinity.set(uid, pod);
+    addAmounts(copy.requested, this.requested);
+    copy.nonZeroMilliCpu = this.nonZeroMilliCpu;
+    copy.nonZeroMemoryBytes = this.nonZeroMemoryBytes;
+    copy.usedPorts.push(...this.usedPorts);
     return copy;
   }
 

@@ -27,6 +27,8 @@ export interface PreFilterResult {
 export interface Nominations {
   /** Pods nominated to the node, in no order. */
   on(nodeName: string): readonly Pod[];
+  /** Another number after every change of the node's nominations; 0: there never were any. */
+  version(nodeName: string): number;
 }
 
 /** What a cycle that found no node knows. */
