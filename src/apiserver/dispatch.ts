@@ -3,6 +3,7 @@ import { methodNotAllowed, noSuchPath } from '../api/status-error.ts';
 import type { ApiResponse } from '../api/transport.ts';
 import type { AdmissionChain } from './admission/admission-chain.ts';
 import { deprecationOf } from './deprecations.ts';
+import { serveConnect } from './endpoints/connect.ts';
 import type { Call } from './endpoints/endpoint.ts';
 import { serveGet } from './endpoints/get.ts';
 import { serveList } from './endpoints/list.ts';
@@ -83,7 +84,7 @@ function serveSubresource(call: Call): ApiResponse | Promise<ApiResponse> {
   const connect = definition.connectSubresources?.[subresource];
   if (connect !== undefined) {
     if (!connect.methods.includes(scope.request.method)) throw methodNotAllowed(groupResource, verb);
-    return connect.serve(scope.request, scope);
+    return serveConnect(call, connect);
   }
   const create = definition.createSubresources?.[subresource];
   if (create !== undefined) return serveCreateSubresource(call, create);

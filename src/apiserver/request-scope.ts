@@ -10,6 +10,9 @@ export class RequestScope implements RequestContext {
   readonly user: Principal;
   readonly warnings: string[] = [];
 
+  /** For the audit event; made when first written to. */
+  auditAnnotations: Map<string, string> | undefined;
+
   constructor(parts: { request: ApiRequest; info: RequestInfo; params: URLSearchParams; user: Principal }) {
     this.request = parts.request;
     this.info = parts.info;
@@ -27,5 +30,10 @@ export class RequestScope implements RequestContext {
 
   addWarning(text: string): void {
     if (!this.warnings.includes(text)) this.warnings.push(text);
+  }
+
+  addAuditAnnotation(key: string, value: string): void {
+    this.auditAnnotations ??= new Map();
+    if (!this.auditAnnotations.has(key)) this.auditAnnotations.set(key, value);
   }
 }

@@ -111,6 +111,9 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
       authorizers,
       admission: createAdmissionPlugins({
         objects: () => storage.objects,
+        registry: storage.registry,
+        net: platform.net,
+        log: platform.log.child('apiserver'),
         random: platform.random.fork('admission'),
         authorizer: { authorize: (asked) => decide(authorizers, asked) },
         rulesFor: rbac.rulesFor,

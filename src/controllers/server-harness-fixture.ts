@@ -28,6 +28,7 @@ import { daemonPodNode } from '../component-helpers/daemon-pods.ts';
 import { isPodActive } from '../component-helpers/pods.ts';
 import { createSimCrypto } from '../platform/sim/crypto.ts';
 import { createMemoryLog, type MemoryLog } from '../platform/sim/log.ts';
+import { createSimNet, createSimNetwork } from '../platform/sim/net.ts';
 import { createMemoryMetrics } from '../platform/sim/metrics.ts';
 import { createSeededRandom } from '../platform/sim/random.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
@@ -112,6 +113,9 @@ async function startServer(signal: AbortSignal): Promise<HarnessServer> {
   const definitions = createResourceDefinitions({ objects, platform, serviceAllocator, authorizer });
   const admission = createAdmissionPlugins({
     objects: () => objects,
+    registry: storage.registry,
+    net: createSimNet(createSimNetwork(clock), ['127.0.0.1']),
+    log,
     random,
     authorizer,
     rulesFor: rbac.rulesFor,

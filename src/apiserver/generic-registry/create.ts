@@ -79,7 +79,10 @@ export async function createObject(
   } as const;
   const attributes = admissionAttributes(store, request, about);
   const mutating = admission.mutate(attributes);
-  if (mutating !== undefined) await mutating;
+  if (mutating !== undefined) {
+    await mutating;
+    settleNamespace(store, draft, request.namespace);
+  }
   strategy.applyDefaults?.(draft);
   fillSystemFields(store, draft);
   const prefix = draft.metadata.name ? '' : (draft.metadata.generateName ?? '');
@@ -89,7 +92,7 @@ export async function createObject(
   if (errors.length > 0)
     throw invalid({ group: store.info.group, kind: store.info.kind }, draft.metadata.name ?? '', errors);
   for (const text of strategy.warnings?.(draft, undefined) ?? []) request.context.addWarning(text);
-  const judging = admission.validate(attributes);
+  const judging = admission.validate(prefix === '' ? attributes : { ...attributes, name: draft.metadata.name ?? '' });
   if (judging !== undefined) await judging;
   return await allocateAndStore(store, draft, { ...request, prefix });
 }

@@ -3,7 +3,7 @@ import { canonicalize } from '../../api/codec/typed.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { statusFailure } from '../../api/status-error.ts';
 import { formatTime } from '../../api/time.ts';
-import type { AdmissionAttributes, AdmissionOperation } from '../admission/contract.ts';
+import { type AdmissionAttributes, type AdmissionOperation, newReinvocation } from '../admission/contract.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { encodeStored, RevisionCell as Cell, withResourceVersion } from '../watch-cache/revision-cell.ts';
@@ -104,5 +104,6 @@ export function admissionAttributes(
   },
 ): AdmissionAttributes {
   const { context, dryRun, options } = request;
-  return { ...of, resource: store.info as AdmissionAttributes['resource'], options, dryRun, context };
+  const resource = store.info as AdmissionAttributes['resource'];
+  return { ...of, resource, options, dryRun, context, reinvocation: newReinvocation() };
 }
