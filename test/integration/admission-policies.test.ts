@@ -10,7 +10,10 @@ before(async () => {
 });
 after(() => plane.stop());
 afterEach(async () => {
-  const kinds = ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'];
+  const kinds = ['validating', 'mutating'].flatMap((kind) => [
+    `${kind}admissionpolicies`,
+    `${kind}admissionpolicybindings`,
+  ]);
   const said = await plane.kubectl(['delete', kinds.join(','), '--all']);
   assert.equal(said.code, 0, said.stderr);
 });
@@ -93,4 +96,26 @@ test('an expression that does not compile is refused with its place', async () =
     said.stderr,
     /spec\.validations\[0\]\.expression: Invalid value: "object\.metadata\.name == 1 \+ \\"a\\"": compilation failed: ERROR: <input>:1:27: found no matching overload for '_\+_' applied to '\(int, string\)'/,
   );
+});
+
+test('a mutating policy changes what is created', async () => {
+  const metadata = { name: 'mutate' };
+  const expression = 'Object{metadata: Object.metadata{labels: {"touched-by": variables.who}}}';
+  await apply(
+    {
+      apiVersion: GROUP,
+      kind: 'MutatingAdmissionPolicy',
+      metadata,
+      spec: {
+        matchConstraints: { resourceRules: MAPS },
+        variables: [{ name: 'who', expression: '"policy-of-" + object.metadata.name' }],
+        mutations: [{ patchType: 'ApplyConfiguration', applyConfiguration: { expression } }],
+        reinvocationPolicy: 'Never',
+      },
+    },
+    { apiVersion: GROUP, kind: 'MutatingAdmissionPolicyBinding', metadata, spec: { policyName: 'mutate' } },
+  );
+  assert.equal((await create('mutated', 'a=b')).code, 0);
+  const said = await plane.kubectl(['get', 'configmap', 'mutated', '-o', 'jsonpath={.metadata.labels.touched-by}']);
+  assert.equal(said.stdout, 'policy-of-mutated', said.stderr);
 });

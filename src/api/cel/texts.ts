@@ -178,7 +178,9 @@ export function runtimeError(error: unknown): RuntimeError {
   if (error instanceof CostExceededError) return new RuntimeError(error.message, true);
   if (error instanceof FunctionError) return new RuntimeError(error.message);
   if (error instanceof EvaluationError) return new RuntimeError(evaluationText(error as unknown as Located));
-  if (error instanceof RangeError) return new RuntimeError(`internal error: ${error.message}`);
+  // Exhausted stacks, and what the evaluator itself trips over: an expression must not bring down its request's server.
+  if (error instanceof RangeError || error instanceof TypeError)
+    return new RuntimeError(`internal error: ${error.message}`);
   throw error;
 }
 
