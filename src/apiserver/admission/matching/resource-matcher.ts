@@ -60,13 +60,22 @@ export async function matchRequest(
 
 /** The version of the resource some rule names: the request's own first. */
 export function matchingVersion(
-  { rules, matchPolicy }: { readonly rules: readonly NamedRuleWithOperations[]; readonly matchPolicy: string | undefined },
+  {
+    rules,
+    matchPolicy,
+  }: { readonly rules: readonly NamedRuleWithOperations[]; readonly matchPolicy: string | undefined },
   attributes: AdmissionAttributes,
   { own, registry }: { readonly own: GenericStore; readonly registry: ResourceRegistry },
 ): GenericStore | undefined {
   const { operation, subresource, name } = attributes;
   const namespace = namespaceOf(attributes);
-  const subjectOf = ({ info }: GenericStore): RuleSubject => ({ operation, resource: info, subresource, namespace, name });
+  const subjectOf = ({ info }: GenericStore): RuleSubject => ({
+    operation,
+    resource: info,
+    subresource,
+    namespace,
+    name,
+  });
   const subject = subjectOf(own);
   if (rules.some((rule) => ruleMatches(rule, subject))) return own;
   if (matchPolicy === 'Exact' || rules.length === 0) return undefined;
