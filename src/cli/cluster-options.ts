@@ -3,6 +3,7 @@ import { homedir, hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { cidrsOverlap, parseCidr } from '../base/cidr.ts';
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
+import { endpointsProblem, type StoreChoice } from '../cluster/store-options.ts';
 import { UserError } from './usage-error.ts';
 
 /** Where a cluster lives unless said otherwise. */
@@ -31,6 +32,9 @@ export interface RawUpOptions {
   readonly dataDir: string;
   readonly httpsPort: string;
   readonly store: string;
+  readonly etcdCafile?: string;
+  readonly etcdCertfile?: string;
+  readonly etcdKeyfile?: string;
   readonly clusterCidr?: string;
   readonly serviceCidr?: string;
   readonly clusterDomain: string;
@@ -45,8 +49,6 @@ export interface RawUpOptions {
 
 /** Checks everything that can be checked without looking at the machine. Throws `UserError` with exit code 2. */
 export function parseUpOptions(raw: RawUpOptions): ClusterOptions {
-  const store = raw.store;
-  if (store !== 'sqlite' && store !== 'memory') throw usage(`--store: ${store} is neither sqlite nor memory`);
   const clusterCidr = raw.clusterCidr === undefined ? undefined : range('--cluster-cidr', raw.clusterCidr);
   const serviceCidr = raw.serviceCidr === undefined ? undefined : range('--service-cidr', raw.serviceCidr);
   const [pods, services] = [clusterCidr, serviceCidr].map((text) => (text === undefined ? undefined : parseCidr(text)));
@@ -58,7 +60,7 @@ export function parseUpOptions(raw: RawUpOptions): ClusterOptions {
   return {
     dataDir: resolve(raw.dataDir),
     httpsPort: port('--https-port', raw.httpsPort),
-    store,
+    store: parseStore(raw),
     ...(clusterCidr === undefined ? {} : { clusterCidr }),
     ...(serviceCidr === undefined ? {} : { serviceCidr }),
     clusterDomain: dnsName('--cluster-domain', raw.clusterDomain),
@@ -66,6 +68,26 @@ export function parseUpOptions(raw: RawUpOptions): ClusterOptions {
     ...(endpoint === undefined ? {} : { containerRuntimeEndpoint: endpoint }),
     runtimeConfig: raw.runtimeConfig ?? '',
   };
+}
+
+/** `--store` and the files that go with etcd. */
+function parseStore({ store, etcdCafile, etcdCertfile, etcdKeyfile }: RawUpOptions): StoreChoice {
+  const given = { caFile: etcdCafile, certFile: etcdCertfile, keyFile: etcdKeyfile };
+  const files = Object.fromEntries(
+    Object.entries(given).flatMap(([name, path]) => (path === undefined ? [] : [[name, resolve(path)]])),
+  );
+  if (!store.startsWith('etcd=')) {
+    if (Object.keys(files).length > 0)
+      throw usage('--etcd-cafile, --etcd-certfile, --etcd-keyfile: only with --store etcd=URL');
+    if (store === 'sqlite' || store === 'memory') return { kind: store };
+    throw usage(`--store: ${store} is none of sqlite, memory and etcd=URL,...`);
+  }
+  const endpoints = store.slice('etcd='.length).split(',');
+  const problem = endpointsProblem(endpoints);
+  if (problem !== undefined) throw usage(`--store: ${problem}`);
+  if ((etcdCertfile === undefined) !== (etcdKeyfile === undefined))
+    throw usage('--etcd-certfile and --etcd-keyfile go together');
+  return { kind: 'etcd', endpoints, ...files };
 }
 
 function usage(text: string): UserError {

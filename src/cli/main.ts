@@ -6,13 +6,14 @@ import { Command, CommanderError } from 'commander';
 import { VERSION } from '../base/version.ts';
 import { dnsServerCommand } from './dns-server.ts';
 import { downCommand } from './down.ts';
+import { rollingUpdateCommand } from './rolling-update.ts';
 import { simCommand } from './sim.ts';
 import { statusCommand } from './status.ts';
 import { upCommand } from './up.ts';
 import { UserError } from './usage-error.ts';
 
 /** Every command. A new one: a file and a line here. */
-const commands: readonly (() => Command)[] = [upCommand, downCommand, statusCommand, simCommand];
+const commands: readonly (() => Command)[] = [upCommand, downCommand, statusCommand, simCommand, rollingUpdateCommand];
 
 function program(): Command {
   const root = new Command('keelson')

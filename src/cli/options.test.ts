@@ -25,7 +25,7 @@ test('options as given', () => {
     {
       dataDir: '/d',
       httpsPort: 6443,
-      store: 'sqlite',
+      store: { kind: 'sqlite' },
       clusterCidr: '10.1.0.0/16',
       clusterDomain: 'cluster.local',
       nodeName: 'n',
@@ -35,8 +35,29 @@ test('options as given', () => {
   );
 });
 
+test('an etcd cluster as the store', () => {
+  const { store } = parseUpOptions({
+    ...raw,
+    store: 'etcd=https://a:2379,https://b:2379',
+    etcdCafile: '/ca.crt',
+    etcdCertfile: '/c.crt',
+    etcdKeyfile: '/c.key',
+  });
+  assert.deepEqual(store, {
+    kind: 'etcd',
+    endpoints: ['https://a:2379', 'https://b:2379'],
+    caFile: '/ca.crt',
+    certFile: '/c.crt',
+    keyFile: '/c.key',
+  });
+});
+
 const wrong: readonly [Partial<RawUpOptions>, RegExp][] = [
-  [{ store: 'etcd' }, /^--store: etcd is neither/],
+  [{ store: 'etcd' }, /^--store: etcd is none of sqlite, memory and etcd=URL/],
+  [{ store: 'etcd=10.0.0.1:2379' }, /^--store: 10.0.0.1:2379 is not a URL such as/],
+  [{ store: 'etcd=http://a:1,https://b:1' }, /^--store: http and https cannot be mixed/],
+  [{ store: 'etcd=https://a:1', etcdCertfile: 'c' }, /go together/],
+  [{ store: 'memory', etcdCafile: 'c' }, /only with --store etcd=URL/],
   [{ httpsPort: '0' }, /^--https-port: 0 is not a port/],
   [{ httpsPort: '65536' }, /not a port/],
   [{ httpsPort: '0x50' }, /not a port/],

@@ -1,8 +1,11 @@
 /** What a user decides about a cluster, checked. Ranges left out are chosen to fit the machine. */
+import type { StoreChoice } from './store-options.ts';
+
+/** The options of one cluster. */
 export interface ClusterOptions {
   readonly dataDir: string;
   readonly httpsPort: number;
-  readonly store: 'sqlite' | 'memory';
+  readonly store: StoreChoice;
   readonly clusterCidr?: string;
   readonly serviceCidr?: string;
   readonly clusterDomain: string;

@@ -142,7 +142,7 @@ class RunningCluster implements Cluster {
     const address = hostAddress(platform.net.interfaces());
     // Both wait for the disk, and the first certificates are a lot of work: at once.
     const opening = progress
-      .phase('store', () => openStore(platform, { kind: options.store, file: instance.storeFile }))
+      .phase('store', () => openStore(platform, { choice: options.store, file: instance.storeFile }))
       .then((store) => (this.#store = store));
     const [store, pki] = await bothOrNeither([
       opening,

@@ -15,7 +15,13 @@ import {
   privilegedGroupAuthorizer,
   type RbacAuthorizer,
 } from '../apiserver/authz/rbac-authorizer.ts';
-import { bootstrapCluster, keepKubernetesService } from '../apiserver/bootstrap/bootstrap.ts';
+import {
+  bootstrapCluster,
+  keepKubernetesService,
+  type KubernetesServiceKeeper,
+} from '../apiserver/bootstrap/bootstrap.ts';
+import { createEndpointLeases } from '../apiserver/bootstrap/endpoint-leases.ts';
+import { startIdentityLease } from '../apiserver/bootstrap/identity-lease.ts';
 import { componentRoles } from '../apiserver/bootstrap/component-roles.ts';
 import { decide } from '../apiserver/filters/authorization.ts';
 import { createHttpHandler } from '../apiserver/http-adapter.ts';
@@ -142,6 +148,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const authorizers = [privilegedGroupAuthorizer, nodes, rbac];
   const registry = createRegistry({
     platform,
+    store,
     objects: storage.objects,
     tokens,
     rbac,
@@ -155,7 +162,10 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     createInProcessClient({ handler: server.handler, principal, clock, userAgent });
   const listening: HttpServer[] = [];
   let stopRegistry = (): void => undefined;
-  let stopKeeping = (): void => undefined;
+  let keeper: KubernetesServiceKeeper | undefined;
+  let stopIdentity = (): void => undefined;
+  const advertised = { ip: deps.hostAddress, port: instance.httpsPort };
+  const servers = createEndpointLeases({ store, clock, log: platform.log }, advertised);
   return {
     server,
     clientFor,
@@ -166,12 +176,17 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       stopRegistry = registry.start();
       const born = {
         kubernetesServiceIp: kubernetesServiceAddress(instance.serviceCidr),
-        advertised: [{ ip: deps.hostAddress, port: instance.httpsPort }],
+        advertised: servers.addresses,
       };
+      await servers.start(() => keeper?.check());
       await bootstrapCluster(storage.objects, born);
-      stopKeeping = keepKubernetesService(storage.objects, born, (err) =>
+      keeper = keepKubernetesService(storage.objects, born, (err) =>
         platform.log.error('cannot restore the kubernetes Service', { err }),
       );
+      if (store.latestRevision === undefined) return;
+      const { hostname } = await platform.host.info();
+      const address = `${advertised.ip}:${advertised.port}`;
+      stopIdentity = await startIdentityLease({ ...platform, objects: storage.objects }, { hostname, address });
     },
     async serve(options, listen = platform.listenHttp) {
       const opened = await listen(
@@ -186,14 +201,22 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       const signing = keyPem === undefined ? {} : { clusterSigning: { certPem, keyPem } };
       return runBuiltInControllers(
         { platform, clientFor },
-        { instance, rootCaPem: certPem, ...signing, ...(names && { names }) },
+        {
+          instance,
+          rootCaPem: certPem,
+          signServiceAccountToken: tokens.issueLegacy,
+          ...signing,
+          ...(names && { names }),
+        },
         signal,
       );
     },
     startScheduler: (signal) => startBuiltInScheduler({ platform, clientFor }, signal),
     async stop() {
       await Promise.all(listening.splice(0).map((opened) => opened.close(500)));
-      stopKeeping();
+      keeper?.stop();
+      stopIdentity();
+      await servers.stop();
       stopRegistry();
       rbac.stop();
       nodes.stop();

@@ -13,12 +13,14 @@ import type { IssueServiceAccountToken, RegistryServices } from '../apiserver/re
 import { createKubeletConnector } from '../apiserver/streaming/kubelet-connector.ts';
 import type { KeyPairPem } from '../component-helpers/pki/certificates.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { Store } from '../storage/store.ts';
 import type { Instance } from './instance.ts';
 import { tokenRoutes } from './token-routes.ts';
 
 /** What the services are made from. */
 export interface RegistryDeps {
   readonly platform: Platform;
+  readonly store: Store;
   readonly objects: ObjectStore;
   readonly tokens: ServiceAccountTokens;
   readonly rbac: RbacAuthorizer;
@@ -41,7 +43,11 @@ export interface Registry {
 export function createRegistry(deps: RegistryDeps): Registry {
   const { platform, objects, tokens, rbac, instance } = deps;
   const serviceAllocator = new ServiceAllocator(
-    { objects, random: platform.random.fork('allocator') },
+    {
+      objects,
+      random: platform.random.fork('allocator'),
+      ...(deps.store.latestRevision !== undefined && { shared: { store: deps.store, clock: platform.clock } }),
+    },
     { serviceClusterIpRanges: [instance.serviceCidr] },
   );
   const services: RegistryServices = {

@@ -162,6 +162,7 @@ export class SimWorld {
       const config = {
         instance: this.instance,
         rootCaPem: this.caPem,
+        signServiceAccountToken: this.controlPlane.tokens.issueLegacy,
         ...(controllers === undefined ? {} : { names: controllers }),
       };
       ended = runBuiltInControllers(deps, config, life.signal);

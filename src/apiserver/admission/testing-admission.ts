@@ -19,18 +19,18 @@ export interface TestRequest {
   readonly name?: string;
   readonly user?: Principal;
   readonly dryRun?: boolean;
-  /** Takes the warnings. */
-  readonly warnings?: string[];
+  /** Hears warnings. */
+  readonly addWarning?: (text: string) => void;
 }
 
-/** Admits a request through the plugin, if it handles it. Rejects with what the plugin refuses. */
-export async function admit(plugin: AdmissionPlugin, resource: ResourceInfo, request: TestRequest): Promise<void> {
+/** The attributes of a made-up request. */
+export function admissionAttributesOf(resource: ResourceInfo, request: TestRequest): AdmissionAttributes {
   const { operation = 'CREATE', subresource = '', object, oldObject } = request;
   const meta = (object ?? oldObject)?.metadata;
   const namespace = request.namespace ?? meta?.namespace ?? '';
   const user = request.user ?? { name: 'admin', groups: [] };
   const name = request.name ?? meta?.name ?? '';
-  const attributes = {
+  return {
     operation,
     resource,
     subresource,
@@ -44,11 +44,16 @@ export async function admit(plugin: AdmissionPlugin, resource: ResourceInfo, req
     context: {
       user,
       info: { name: operation === 'CREATE' ? '' : name },
-      addWarning: (text: string) => void request.warnings?.push(text),
+      addWarning: request.addWarning,
       addAuditAnnotation: () => undefined,
     },
   } as unknown as AdmissionAttributes;
-  if (!plugin.handles(operation, resource, subresource)) return;
+}
+
+/** Admits a request through the plugin, if it handles it. Rejects with what the plugin refuses. */
+export async function admit(plugin: AdmissionPlugin, resource: ResourceInfo, request: TestRequest): Promise<void> {
+  const attributes = admissionAttributesOf(resource, request);
+  if (!plugin.handles(attributes.operation, resource, attributes.subresource)) return;
   await plugin.mutate?.(attributes);
   await plugin.validate?.(attributes);
 }

@@ -2,7 +2,7 @@
 import { expired } from '../../api/status-error.ts';
 import type { ApiResponse, ObjectEvent } from '../../api/transport.ts';
 import type { GenericStore } from '../generic-registry/generic-store.ts';
-import { waitUntilFresh } from '../generic-registry/list.ts';
+import { untilFresh } from '../generic-registry/freshness.ts';
 import { type Selection, selectionOf, selects } from '../generic-registry/selection.ts';
 import { negotiate } from '../negotiation.ts';
 import { isTrue } from '../request-info.ts';
@@ -103,7 +103,8 @@ async function openWatch<T>(call: Call, { sink, encoder, selection }: Opening<T>
   const { store, scope } = call;
   const { params, info } = scope;
   const { hub, clock, random } = store.services;
-  const revision = revisionParam(params) ?? 0;
+  const given = revisionParam(params);
+  const revision = given ?? 0;
   const wantsInitial = params.has('sendInitialEvents') ? isTrue(params.get('sendInitialEvents')) : revision === 0;
   const timeoutSeconds = intParam(params, 'timeoutSeconds') ?? 0;
   const timeoutMs = timeoutSeconds > 0 ? timeoutSeconds * 1000 : minTimeoutMs * (1 + random.next());
@@ -121,7 +122,8 @@ async function openWatch<T>(call: Call, { sink, encoder, selection }: Opening<T>
     },
     clock,
   );
-  if (params.has('sendInitialEvents') && revision > hub.revision) await waitUntilFresh(store, revision);
+  // A watch from a revision yet to come just begins there; one that starts with what is there, or at "now", must know it.
+  if (given === undefined || params.has('sendInitialEvents')) await untilFresh(store, given);
   begin(call, watcher, {
     revision,
     wantsInitial,
