@@ -40,7 +40,7 @@ import { createRuntimeClass } from './runtime-class/runtime-class.ts';
 import { createStorageObjectInUseProtection } from './storage-object-in-use-protection/storage-object-in-use-protection.ts';
 import { createTaintNodesByCondition } from './taint-nodes-by-condition/taint-nodes-by-condition.ts';
 import type { WebhookAdmissionDeps } from './webhook/call-webhook.ts';
-import { matchConditions } from './webhook/match-conditions.ts';
+import { createWebhookMatchConditions } from './webhook/match-conditions.ts';
 import { createMutatingWebhooks } from './webhook/mutating-webhook.ts';
 import { createValidatingWebhooks } from './webhook/validating-webhook.ts';
 
@@ -124,8 +124,10 @@ export const defaultAdmissionPlugins: readonly string[] = admissionPlugins.flatM
   onByDefault && name !== undefined ? [name] : [],
 );
 
-function webhookDeps({ objects, registry, random, net, clock, log }: AdmissionDeps): WebhookAdmissionDeps {
+function webhookDeps(deps: AdmissionDeps): WebhookAdmissionDeps {
+  const { objects, registry, random, net, clock, log } = deps;
   const client = createWebhookClient({ net, clock });
+  const matchConditions = createWebhookMatchConditions(deps.authorizer);
   return { objects, registry, client, random: random.fork('webhooks'), log: log.child('admission'), matchConditions };
 }
 

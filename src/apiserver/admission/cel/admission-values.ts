@@ -8,8 +8,10 @@ import { BOOL, DYN, INT, listType, mapType, scalarType, STRING, structOf } from 
 import { dynValue } from '../../../api/cel/values.ts';
 import { timestampOf } from '../../../api/cel/libraries/conversions.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
-import { apiVersionOf, type ResourceInfo } from '../../../api/resource-info.ts';
 import type { AdmissionAttributes } from '../contract.ts';
+import { admissionRequestOf } from '../matching/admission-request.ts';
+import type { MatchedResource } from '../matching/resource-matcher.ts';
+import { reviewObjects } from '../matching/review-objects.ts';
 
 const TEXTS = listType(STRING);
 const TIMESTAMP = scalarType('google.protobuf.Timestamp', (json) => timestampOf(json as string));
@@ -61,60 +63,16 @@ export const NAMESPACE_TYPE = structOf('kubernetes.Namespace', {
 /** The type of `authorizer`. */
 export const AUTHORIZER = AUTHORIZER_TYPE;
 
-/** The AdmissionRequest of a request, as webhooks and expressions see it, when it matched as `matched`. */
-export function admissionRequestOf(attributes: AdmissionAttributes, matched: ResourceInfo): Record<string, unknown> {
-  const { resource, subresource, operation, context } = attributes;
-  const kindOf = (info: ResourceInfo): object => {
-    const sub = subresource === '' ? undefined : info.subresources.find((one) => one.name === subresource);
-    const { group, version, kind } = sub ?? info;
-    return { group, version, kind };
-  };
-  const resourceOf = (info: ResourceInfo): object => ({
-    group: info.group,
-    version: info.version,
-    resource: info.resource,
-  });
-  const { name: username, uid, groups, extra } = context.user;
-  return {
-    kind: kindOf(matched),
-    resource: resourceOf(matched),
-    subResource: subresource,
-    requestKind: kindOf(resource as ResourceInfo),
-    requestResource: resourceOf(resource as ResourceInfo),
-    requestSubResource: subresource,
-    name: attributes.name,
-    namespace: attributes.namespace,
-    operation,
-    userInfo: { username, ...(uid === undefined ? {} : { uid }), groups, ...(extra === undefined ? {} : { extra }) },
-    dryRun: attributes.dryRun,
-    options: attributes.options,
-  };
-}
-
-/** An object with its apiVersion and kind, which stored and decoded ones may lack. */
-export function withKind<T extends KubernetesObject>(
-  object: T,
-  kind: { group: string; version: string; kind: string },
-): T {
-  if (object.kind !== undefined && object.apiVersion !== undefined) return object;
-  return { ...object, apiVersion: object.apiVersion ?? apiVersionOf(kind), kind: object.kind ?? kind.kind };
-}
-
-/** The objects of a request as values. */
-export function objectValues(
-  attributes: AdmissionAttributes,
-  matched: ResourceInfo,
-): { readonly object: unknown; readonly oldObject: unknown } {
-  const { subresource } = attributes;
-  const sub = subresource === '' ? undefined : matched.subresources.find((one) => one.name === subresource);
+/** Values of `object`, `oldObject` and `request` for a request that matched as `matched`. */
+export function requestValues(attributes: AdmissionAttributes, matched: MatchedResource): Record<string, unknown> {
+  const view = reviewObjects(matched.own, matched.as, attributes.subresource);
   const valueOf = (object: KubernetesObject | undefined): unknown =>
-    object === undefined ? null : dynValue(withKind(object, sub ?? matched));
-  return { object: valueOf(attributes.object), oldObject: valueOf(attributes.oldObject) };
-}
-
-/** `request`. */
-export function requestValue(attributes: AdmissionAttributes, matched: ResourceInfo): unknown {
-  return REQUEST_TYPE.value(admissionRequestOf(attributes, matched));
+    object === undefined ? null : dynValue(view.show(object));
+  return {
+    object: valueOf(attributes.object),
+    oldObject: valueOf(attributes.oldObject),
+    request: REQUEST_TYPE.value(admissionRequestOf(attributes, matched, view.kind)),
+  };
 }
 
 /** `namespaceObject`; null for what has no namespace. */

@@ -9,16 +9,9 @@ import { createEnvironment, extendEnvironment, type CelEnvironment } from '../..
 import { type Authorize, Decisions } from '../../../api/cel/libraries/authorizer.ts';
 import { MATCH_CONDITIONS_COST_BUDGET, Meter, PER_CALL_LIMIT } from '../../../api/cel/meter.ts';
 import { RuntimeError } from '../../../api/cel/texts.ts';
-import type { ResourceInfo } from '../../../api/resource-info.ts';
 import type { AdmissionAttributes } from '../contract.ts';
-import {
-  AUTHORIZER,
-  authorizerValue,
-  NAMESPACE_TYPE,
-  objectValues,
-  REQUEST_TYPE,
-  requestValue,
-} from './admission-values.ts';
+import type { MatchedResource } from '../matching/resource-matcher.ts';
+import { AUTHORIZER, authorizerValue, NAMESPACE_TYPE, REQUEST_TYPE, requestValues } from './admission-values.ts';
 
 /** What conditions say of a request. */
 export interface MatchConditionsResult {
@@ -34,7 +27,7 @@ export interface MatchConditions {
   /** Judges a request that matched as `matched`. Never rejects. */
   evaluate(
     attributes: AdmissionAttributes,
-    matched: ResourceInfo,
+    matched: MatchedResource,
     authorize: Authorize,
   ): Promise<MatchConditionsResult>;
 }
@@ -91,8 +84,7 @@ export function createMatchConditions(
       if (compiled.length === 0) return { matches: true };
       const decisions = new Decisions(authorize);
       const activation = {
-        ...objectValues(attributes, matched),
-        request: requestValue(attributes, matched),
+        ...requestValues(attributes, matched),
         namespaceObject: null,
         authorizer: authorizerValue(attributes, decisions),
       };

@@ -1,21 +1,24 @@
 /**
  * Whether a request concerns a webhook or policy, and as which resource: with matchPolicy Equivalent a rule for another
- * version of the same stored kind matches too, and the object is handed over in that version. Upstream:
+ * version of the same stored kind matches too, and objects are then shown in that version. Upstream:
  * apiserver/pkg/admission/plugin/policy/matching and webhook/generic.
  */
 import type { NamedRuleWithOperations } from '../../../api/gen/admissionregistration-v1.ts';
 import type { LabelSelector } from '../../../api/gen/meta-v1.ts';
-import type { ResourceInfo } from '../../../api/resource-info.ts';
+import { compileLabelSelector } from '../../../api/label-selector.ts';
+import type { GenericStore } from '../../generic-registry/generic-store.ts';
+import type { ResourceRegistry } from '../../generic-registry/resource-registry.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionAttributes } from '../contract.ts';
+import { equivalentsOf } from './equivalent-resources.ts';
 import { ruleMatches, type RuleSubject } from './rules-matcher.ts';
-import { namespaceSelected, objectSelected } from './selectors.ts';
+import { namespaceOf, namespaceSelected, objectSelected } from './selectors.ts';
 
-/** What a webhook, a policy or a binding says of requests it wants. */
+/** What a policy or a binding says of requests it wants. */
 export interface MatchCriteria {
-  /** Absent: every request. */
-  readonly rules?: readonly NamedRuleWithOperations[];
-  readonly excludeRules?: readonly NamedRuleWithOperations[];
+  /** None: every request. */
+  readonly resourceRules?: readonly NamedRuleWithOperations[];
+  readonly excludeResourceRules?: readonly NamedRuleWithOperations[];
   /** Default Equivalent. */
   readonly matchPolicy?: string;
   readonly namespaceSelector?: LabelSelector;
@@ -24,54 +27,62 @@ export interface MatchCriteria {
 
 /** What matching needs of the server. */
 export interface MatchDeps {
+  readonly registry: ResourceRegistry;
   readonly objects: () => ObjectStore;
-  /** Other resources whose objects are the same stored ones, in order of preference. */
-  readonly equivalents: (resource: ResourceInfo) => readonly ResourceInfo[];
 }
 
-/** The resource as which a request matches, or undefined. Rejects when its namespace does not exist. */
+/** A request as a webhook or policy takes it. */
+export interface MatchedResource {
+  /** The request's resource. */
+  readonly own: GenericStore;
+  /** The version a rule names. */
+  readonly as: GenericStore;
+}
+
+/** As what a request matches, or undefined. Rejects with 404 when the namespace a selector asks about is gone. */
 export async function matchRequest(
-  criteria: MatchCriteria,
+  criteria: MatchCriteria | undefined,
   attributes: AdmissionAttributes,
-  deps: MatchDeps,
-): Promise<ResourceInfo | undefined> {
-  if (!objectSelected(criteria.objectSelector, attributes)) return undefined;
-  // Rules before the namespace selector: the latter may have to ask the store.
-  const resource = matchRules(criteria, attributes, deps);
-  if (resource === undefined) return undefined;
-  const selected = await namespaceSelected(criteria.namespaceSelector, attributes, deps.objects());
-  return selected ? resource : undefined;
+  { registry, objects }: MatchDeps,
+): Promise<MatchedResource | undefined> {
+  const own = registry.known(attributes.resource);
+  if (own === undefined) return undefined;
+  if (criteria === undefined) return { own, as: own };
+  if (!objectSelected(compileLabelSelector(criteria.objectSelector ?? {}), attributes)) return undefined;
+  const { resourceRules: rules = [], excludeResourceRules: excluded = [], matchPolicy } = criteria;
+  const place = { own, registry };
+  if (matchingVersion({ rules: excluded, matchPolicy }, attributes, place) !== undefined) return undefined;
+  const as = rules.length === 0 ? own : matchingVersion({ rules, matchPolicy }, attributes, place);
+  if (as === undefined) return undefined;
+  const namespaces = compileLabelSelector(criteria.namespaceSelector ?? {});
+  return (await namespaceSelected(namespaces, attributes, objects())) ? { own, as } : undefined;
 }
 
-function matchRules(
-  criteria: MatchCriteria,
+/** The version of the resource some rule names: the request's own first. */
+export function matchingVersion(
+  {
+    rules,
+    matchPolicy,
+  }: { readonly rules: readonly NamedRuleWithOperations[]; readonly matchPolicy: string | undefined },
   attributes: AdmissionAttributes,
-  deps: MatchDeps,
-): ResourceInfo | undefined {
-  const { rules, excludeRules = [] } = criteria;
-  const equivalent = criteria.matchPolicy !== 'Exact';
-  if (ruleResource(excludeRules, attributes, { ...deps, equivalent }) !== undefined) return undefined;
-  if (rules === undefined || rules.length === 0) return attributes.resource as ResourceInfo;
-  return ruleResource(rules, attributes, { ...deps, equivalent });
-}
-
-/** The resource as which some rule covers the request: itself first. */
-function ruleResource(
-  rules: readonly NamedRuleWithOperations[],
-  attributes: AdmissionAttributes,
-  deps: MatchDeps & { readonly equivalent: boolean },
-): ResourceInfo | undefined {
-  if (rules.length === 0) return undefined;
-  const covers = (resource: ResourceInfo): boolean => {
-    const subject = subjectOf(attributes, resource);
-    return rules.some((rule) => ruleMatches(rule, subject));
-  };
-  const own = attributes.resource as ResourceInfo;
-  if (covers(own)) return own;
-  return deps.equivalent ? deps.equivalents(own).find(covers) : undefined;
-}
-
-function subjectOf(attributes: AdmissionAttributes, resource: ResourceInfo): RuleSubject {
-  const { operation, subresource, namespace, name } = attributes;
-  return { operation, resource, subresource, namespace, name };
+  { own, registry }: { readonly own: GenericStore; readonly registry: ResourceRegistry },
+): GenericStore | undefined {
+  const { operation, subresource, name } = attributes;
+  const namespace = namespaceOf(attributes);
+  const subjectOf = ({ info }: GenericStore): RuleSubject => ({
+    operation,
+    resource: info,
+    subresource,
+    namespace,
+    name,
+  });
+  const subject = subjectOf(own);
+  if (rules.some((rule) => ruleMatches(rule, subject))) return own;
+  if (matchPolicy === 'Exact' || rules.length === 0) return undefined;
+  const [, ...others] = equivalentsOf(registry, own);
+  for (const rule of rules) {
+    const found = others.find((other) => ruleMatches(rule, subjectOf(other)));
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }

@@ -237,12 +237,12 @@ test('enforce refuses pods and not workloads, warn warns of both', async () => {
       'pods "p" is forbidden: violates PodSecurity "baseline:latest": privileged (container "c" must not set securityContext.privileged=true)',
   });
   const warnings: string[] = [];
-  await admit(plugin, Pods, { object: pod(), addWarning: (text) => void warnings.push(text) });
+  await admit(plugin, Pods, { object: pod(), warnings });
   assert.match(warnings[0]!, /^would violate PodSecurity "restricted:latest": allowPrivilegeEscalation != false/);
   const template = { spec: pod({ privileged: true }).spec };
   const deployment = { metadata: { name: 'd', namespace: 'ns' }, spec: { template } } as KubernetesObject;
   const ofDeployment: string[] = [];
-  await admit(plugin, Deployments, { object: deployment, addWarning: (text) => void ofDeployment.push(text) });
+  await admit(plugin, Deployments, { object: deployment, warnings: ofDeployment });
   assert.match(ofDeployment[0]!, /^would violate PodSecurity "restricted:latest": privileged/);
 });
 
@@ -283,7 +283,7 @@ test('labels of namespaces: bad ones are invalid, stricter ones tell of the pods
     operation: 'UPDATE',
     object: namespace(label('enforce', 'restricted')),
     oldObject: namespace({}),
-    addWarning: (text) => void warnings.push(text),
+    warnings,
   });
   const rest = 'allowPrivilegeEscalation != false, unrestricted capabilities, runAsNonRoot != true, seccompProfile';
   assert.deepEqual(warnings, [
@@ -296,7 +296,7 @@ test('labels of namespaces: bad ones are invalid, stricter ones tell of the pods
     operation: 'UPDATE',
     object: namespace(label('enforce', 'baseline')),
     oldObject: namespace(label('enforce', 'restricted')),
-    addWarning: (text) => void relaxed.push(text),
+    warnings: relaxed,
   });
   assert.deepEqual(relaxed, []);
 });
