@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClusterStatus } from '../cluster/cluster-status.ts';
-import { parseUpOptions, type RawUpOptions } from './cluster-options.ts';
+import { parseServerOptions, type RawServerOptions } from './cluster-options.ts';
 import { statusScreen } from './status.ts';
 import { UserError } from './usage-error.ts';
 
-const raw: RawUpOptions = {
+const raw: RawServerOptions = {
   dataDir: '/d',
   httpsPort: '6443',
   store: 'sqlite',
@@ -16,7 +16,7 @@ const raw: RawUpOptions = {
 
 test('options as given', () => {
   assert.deepEqual(
-    parseUpOptions({
+    parseServerOptions({
       ...raw,
       clusterCidr: '10.1.0.0/16',
       containerRuntimeEndpoint: 'unix:///run/c.sock',
@@ -36,7 +36,7 @@ test('options as given', () => {
 });
 
 test('an etcd cluster as the store', () => {
-  const { store } = parseUpOptions({
+  const { store } = parseServerOptions({
     ...raw,
     store: 'etcd=https://a:2379,https://b:2379',
     etcdCafile: '/ca.crt',
@@ -52,7 +52,7 @@ test('an etcd cluster as the store', () => {
   });
 });
 
-const wrong: readonly [Partial<RawUpOptions>, RegExp][] = [
+const wrong: readonly [Partial<RawServerOptions>, RegExp][] = [
   [{ store: 'etcd' }, /^--store: etcd is none of sqlite, memory and etcd=URL/],
   [{ store: 'etcd=10.0.0.1:2379' }, /^--store: 10.0.0.1:2379 is not a URL such as/],
   [{ store: 'etcd=http://a:1,https://b:1' }, /^--store: http and https cannot be mixed/],
@@ -72,7 +72,7 @@ const wrong: readonly [Partial<RawUpOptions>, RegExp][] = [
 for (const [change, message] of wrong) {
   test(`wrong usage: ${JSON.stringify(change).slice(0, 60)}`, () => {
     assert.throws(
-      () => parseUpOptions({ ...raw, ...change }),
+      () => parseServerOptions({ ...raw, ...change }),
       (error: unknown) => error instanceof UserError && error.exitCode === 2 && message.test(error.message),
     );
   });

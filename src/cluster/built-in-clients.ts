@@ -11,7 +11,8 @@ import { createInformerFactory } from '../client/informer-factory.ts';
 import type { ControllersConfig } from '../controllers/controller.ts';
 import { runControllers } from '../controllers/list.ts';
 import type { BasePlatform } from '../platform/platform.ts';
-import { createScheduler } from '../scheduler/scheduler.ts';
+import { defaultSchedulerConfig } from '../scheduler/config/scheduler-config.ts';
+import { createScheduler, type Scheduler } from '../scheduler/scheduler.ts';
 import type { Instance } from './instance.ts';
 
 /** What they are made from. */
@@ -67,7 +68,10 @@ export async function runBuiltInControllers(
 }
 
 /** Starts the scheduler; resolves once it runs. */
-export async function startBuiltInScheduler({ platform, clientFor }: BuiltInDeps, signal: AbortSignal): Promise<void> {
+export async function startBuiltInScheduler(
+  { platform, clientFor }: BuiltInDeps,
+  signal: AbortSignal,
+): Promise<Scheduler> {
   const sources = sourcesOf(platform, clientFor(SCHEDULER, 'kube-scheduler'));
   const events = createEventBroadcaster(sources);
   events.start(signal);
@@ -75,12 +79,13 @@ export async function startBuiltInScheduler({ platform, clientFor }: BuiltInDeps
     {
       client: sources.client,
       informers: createInformerFactory(sources),
-      recorder: events.recorderFor('default-scheduler'),
+      recorderFor: (component) => events.recorderFor(component),
       platform,
     },
-    { schedulerName: 'default-scheduler' },
+    defaultSchedulerConfig(),
   );
   await scheduler.start(signal);
+  return scheduler;
 }
 
 function sourcesOf({ clock, random, log }: BasePlatform, client: Client): Parameters<typeof createInformerFactory>[0] {

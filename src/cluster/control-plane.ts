@@ -6,6 +6,7 @@ import { VERSION, KUBERNETES_VERSION } from '../base/version.ts';
 import { createAdmissionPlugins } from '../apiserver/admission/list.ts';
 import { createApiServer, type ApiServer } from '../apiserver/api-server.ts';
 import { anonymousAuthenticator } from '../apiserver/authn/anonymous.ts';
+import { createBootstrapTokenAuthenticator } from '../apiserver/authn/bootstrap-token.ts';
 import { createBearerTokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
 import { clientCertificateAuthenticator } from '../apiserver/authn/client-certificate.ts';
 import { createServiceAccountTokens, type ServiceAccountTokens } from '../apiserver/authn/service-account-tokens.ts';
@@ -22,6 +23,7 @@ import {
 } from '../apiserver/bootstrap/bootstrap.ts';
 import { createEndpointLeases } from '../apiserver/bootstrap/endpoint-leases.ts';
 import { startIdentityLease } from '../apiserver/bootstrap/identity-lease.ts';
+import { bootstrapNodeJoin } from '../apiserver/bootstrap/node-join.ts';
 import { componentRoles } from '../apiserver/bootstrap/component-roles.ts';
 import { decide } from '../apiserver/filters/authorization.ts';
 import { createHttpHandler } from '../apiserver/http-adapter.ts';
@@ -31,12 +33,14 @@ import { createServerStorage, type ServerStorage } from '../apiserver/server-sto
 import type { Principal } from '../api/transport.ts';
 import type { Client } from '../client/client.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
+import type { ExplainPod } from '../component-helpers/pod-why.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { HttpServer, ListenHttp, ListenOptions } from '../platform/http.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';
 import { runBuiltInControllers, startBuiltInScheduler } from './built-in-clients.ts';
 import type { Instance } from './instance.ts';
+import { clusterInfoYaml } from './kubeconfig.ts';
 import { kubernetesServiceAddress } from './network/pod-network.ts';
 import { createRegistry, type Registry } from './registry-services.ts';
 
@@ -49,6 +53,8 @@ export interface ControlPlaneDeps {
   /** Address of this machine that pods can reach. */
   readonly hostAddress: string;
   readonly runtimeConfig: string;
+  /** Explains pods when the scheduler is not started through this control plane. */
+  readonly explainPod?: () => ExplainPod | undefined;
   /** Takes the place of the token service it is given: simulation makes its results arrive in a repeatable order. */
   readonly wrapTokens?: (tokens: ServiceAccountTokens) => ServiceAccountTokens;
 }
@@ -103,7 +109,8 @@ interface ServerParts {
 function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
   const { platform, instance } = deps;
   const { storage, tokens, rbac, authorizers, registry } = parts;
-  const { clock } = platform;
+  const { clock, crypto } = platform;
+  const bootstrapTokens = createBootstrapTokenAuthenticator({ objects: () => storage.objects, clock, crypto });
   return createApiServer(
     {
       storage,
@@ -111,7 +118,7 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
       definitions: registry.definitions,
       authenticators: [
         clientCertificateAuthenticator,
-        createBearerTokenAuthenticator([tokens], clock),
+        createBearerTokenAuthenticator([tokens, bootstrapTokens], clock),
         anonymousAuthenticator,
       ],
       authorizers,
@@ -145,6 +152,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const tokens = createTokens(deps, objects);
   const rbac = createRbacAuthorizer(storage.objects);
   const nodes = createNodeAuthorizer(storage.objects, componentRoles['system:node']?.rules ?? []);
+  let explain: ExplainPod | undefined;
   const authorizers = [privilegedGroupAuthorizer, nodes, rbac];
   const registry = createRegistry({
     platform,
@@ -156,6 +164,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     instance,
     kubeletClient: pki.kubeletClient,
     caPem: pki.ca.certPem,
+    explainPod: () => explain ?? deps.explainPod?.(),
   });
   const server = assembleServer(deps, { storage, tokens, rbac, authorizers, registry });
   const clientFor = (principal: Principal, userAgent: string): Client =>
@@ -180,6 +189,14 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       };
       await servers.start(() => keeper?.check());
       await bootstrapCluster(storage.objects, born);
+      await bootstrapNodeJoin(storage.objects, {
+        clusterInfoKubeconfig: clusterInfoYaml({ server: serverUrl(deps), caPem: pki.ca.certPem }),
+        clusterConfig: {
+          clusterCidr: instance.clusterCidr,
+          serviceCidr: instance.serviceCidr,
+          clusterDomain: instance.clusterDomain,
+        },
+      });
       keeper = keepKubernetesService(storage.objects, born, (err) =>
         platform.log.error('cannot restore the kubernetes Service', { err }),
       );
@@ -211,7 +228,10 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
         signal,
       );
     },
-    startScheduler: (signal) => startBuiltInScheduler({ platform, clientFor }, signal),
+    async startScheduler(signal) {
+      const scheduler = await startBuiltInScheduler({ platform, clientFor }, signal);
+      explain = scheduler.why;
+    },
     async stop() {
       await Promise.all(listening.splice(0).map((opened) => opened.close(500)));
       keeper?.stop();
@@ -223,6 +243,12 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       await server.stop();
     },
   };
+}
+
+/** Where other machines reach the API. */
+function serverUrl({ hostAddress, instance }: ControlPlaneDeps): string {
+  const host = hostAddress.includes(':') ? `[${hostAddress}]` : hostAddress;
+  return `https://${host}:${instance.httpsPort}`;
 }
 
 function versionInfo(): Parameters<typeof createApiServer>[1]['version'] {

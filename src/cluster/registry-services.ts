@@ -12,6 +12,7 @@ import type { ResourceDefinition } from '../apiserver/registry/resource-definiti
 import type { IssueServiceAccountToken, RegistryServices } from '../apiserver/registry/services.ts';
 import { createKubeletConnector } from '../apiserver/streaming/kubelet-connector.ts';
 import type { KeyPairPem } from '../component-helpers/pki/certificates.ts';
+import type { ExplainPod } from '../component-helpers/pod-why.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';
 import type { Instance } from './instance.ts';
@@ -29,6 +30,8 @@ export interface RegistryDeps {
   /** The API server's identity towards kubelets, and who signed theirs. */
   readonly kubeletClient: KeyPairPem;
   readonly caPem: string;
+  /** The scheduler's answers, while one runs. */
+  readonly explainPod: () => ExplainPod | undefined;
 }
 
 /** Everything served. */
@@ -54,6 +57,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     objects,
     platform,
     serviceAllocator,
+    explainPod: deps.explainPod,
     authorizer: { authorize: (attributes) => decide(deps.authorizers, attributes) },
     issueServiceAccountToken: issuer(tokens),
     authenticateToken: async (token, audiences) => {

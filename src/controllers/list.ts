@@ -5,6 +5,7 @@ import { createBootstrapSignerController } from './bootstrap-signer/bootstrap-si
 import { createCsrApprovingController } from './certificates/csr-approving-controller.ts';
 import { createCsrCleanerController } from './certificates/csr-cleaner-controller.ts';
 import { createCsrSigningController } from './certificates/csr-signing-controller.ts';
+import { createKubeletServingApprovingController } from './certificates/kubelet-serving-approving-controller.ts';
 import { createClusterRoleAggregationController } from './clusterrole-aggregation/clusterrole-aggregation-controller.ts';
 import { createCronJobController } from './cronjob/cronjob-controller.ts';
 import { createDaemonSetController } from './daemonset/daemonset-controller.ts';
@@ -68,6 +69,7 @@ export const controllers: Readonly<Record<string, ControllerFactory>> = {
   'clusterrole-aggregation-controller': createClusterRoleAggregationController,
   'certificatesigningrequest-signing-controller': createCsrSigningController,
   'certificatesigningrequest-approving-controller': createCsrApprovingController,
+  'kubelet-serving-certificate-approving-controller': createKubeletServingApprovingController,
   'certificatesigningrequest-cleaner-controller': createCsrCleanerController,
   'bootstrap-signer-controller': createBootstrapSignerController,
   'token-cleaner-controller': createTokenCleanerController,

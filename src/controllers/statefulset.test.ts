@@ -23,7 +23,11 @@ const db = (spec: Partial<Spec> = {}): object => ({
   spec: { replicas: 3, serviceName: 'db', selector: { matchLabels: { app: 'db' } }, template: template('v1'), ...spec },
 });
 async function start(spec: Partial<Spec> = {}, runMs = 1500): Promise<ServerHarness> {
-  const h = await startServerHarness([createStatefulSetController, createGarbageCollector, createPvcProtectionController]);
+  const h = await startServerHarness([
+    createStatefulSetController,
+    createGarbageCollector,
+    createPvcProtectionController,
+  ]);
   await h.create(StatefulSets, db(spec));
   if (runMs > 0) await h.run(runMs);
   return h;

@@ -105,7 +105,7 @@ describe('two API servers over one etcd', { skip: withoutEtcd }, () => {
     const ips = (): string[] | undefined =>
       a.controlPlane.server.objects
         .get(EndpointSlices, namespace, 'kubernetes')
-        ?.endpoints.flatMap(({ addresses }) => addresses);
+        ?.endpoints?.flatMap(({ addresses }) => addresses);
     const alone = Promise.withResolvers<void>();
     const unfollow = a.controlPlane.server.objects.onChange(EndpointSlices, () => {
       if (ips()?.join() === '127.0.0.1') alone.resolve();

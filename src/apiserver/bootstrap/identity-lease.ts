@@ -87,6 +87,6 @@ function ownContext(name: string): RequestContext {
     signal: new AbortController().signal,
     userAgent: 'apiserver',
     addWarning: () => undefined,
-  addAuditAnnotation: () => undefined,
+    addAuditAnnotation: () => undefined,
   };
 }
