@@ -20,7 +20,6 @@ export interface TestRequest {
   readonly namespace?: string;
   readonly name?: string;
   readonly user?: Principal;
-<<<<<<< HEAD
   readonly dryRun?: boolean;
   /** Takes the warnings. */
   readonly warnings?: string[];
@@ -40,13 +39,6 @@ export function testingRegistry(...resources: ResourceInfo[]): ResourceRegistry 
   const known = ({ group, version, resource }: ResourceInfo): unknown =>
     stores.find(({ info }) => info.group === group && info.version === version && info.resource === resource);
   return { known, served: stores } as unknown as ResourceRegistry;
-=======
-  /** Hears warnings. */
-  readonly addWarning?: (text: string) => void;
-  readonly dryRun?: boolean;
-  /** Takes the warnings. */
-  readonly warnings?: string[];
->>>>>>> main
 }
 
 /** The attributes of a made-up request. */
@@ -70,16 +62,8 @@ export function admissionAttributesOf(resource: ResourceInfo, request: TestReque
     context: {
       user,
       info: { name: operation === 'CREATE' ? '' : name },
-<<<<<<< HEAD
       addWarning: (text: string) => void request.warnings?.push(text),
       addAuditAnnotation: (key: string, value: string) => request.annotations?.set(key, value),
-=======
-      addWarning(text: string) {
-        request.warnings?.push(text);
-        request.addWarning?.(text);
-      },
-      addAuditAnnotation: () => undefined,
->>>>>>> main
     },
   } as unknown as AdmissionAttributes;
 }
