@@ -17,6 +17,8 @@ import { createLimitRanger } from './limit-ranger/limit-ranger.ts';
 import { createNamespaceLifecycle } from './namespace-lifecycle/namespace-lifecycle.ts';
 import { createNodeRestriction } from './node-restriction/node-restriction.ts';
 import { admissionPluginNames, type AdmissionPluginName, defaultAdmissionPlugins } from './plugin-names.ts';
+import { createMutatingAdmissionPolicy } from './policy/mutating-policy.ts';
+import { createValidatingAdmissionPolicy } from './policy/validating-policy.ts';
 import { createPriority } from './priority/priority.ts';
 import { createRbacEscalation } from './rbac-escalation/rbac-escalation.ts';
 import { createResourceQuota } from './resource-quota/resource-quota.ts';
@@ -94,7 +96,9 @@ const factories: Readonly<Record<AdmissionPluginName, (deps: AdmissionDeps) => A
   DefaultIngressClass: (d) => createDefaultIngressClass(d.objects),
   DenyServiceExternalIPs: () => createDenyServiceExternalIps(),
   PodTopologyLabels: (d) => createPodTopologyLabels(d.objects),
+  MutatingAdmissionPolicy: createMutatingAdmissionPolicy,
   MutatingAdmissionWebhook: (d) => createMutatingWebhooks(webhookDeps(d), serviceResolver(d)),
+  ValidatingAdmissionPolicy: createValidatingAdmissionPolicy,
   ValidatingAdmissionWebhook: (d) => createValidatingWebhooks(webhookDeps(d), serviceResolver(d)),
   ResourceQuota: (d) => createResourceQuota(d.objects, d.clock),
   AlwaysDeny: () => createAlwaysDeny(),
@@ -112,7 +116,7 @@ function serviceResolver({ objects, random }: AdmissionDeps): ResolveService {
 }
 
 /** The first of those that users configure: what no user may turn off runs before. */
-const FIRST_CONFIGURED: AdmissionPluginName = 'MutatingAdmissionWebhook';
+const FIRST_CONFIGURED: AdmissionPluginName = 'MutatingAdmissionPolicy';
 
 /** Makes the plugins of these names (the default ones when absent), in the order they run. */
 export function createAdmissionPlugins(

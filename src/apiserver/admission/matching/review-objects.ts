@@ -36,6 +36,7 @@ function isOwnKind(store: GenericStore, kind: Kind): boolean {
 /** Objects of one request for one version. */
 export interface ReviewObjects {
   readonly kind: Kind;
+  readonly schema: StructSchema;
   /** A private copy in the webhook's version. */
   show(object: KubernetesObject): JsonObject;
   /** Decodes what a webhook made of the object (unknown fields are dropped, defaults filled in). Throws `DecodeError`. */
@@ -51,6 +52,7 @@ export function reviewObjects(own: GenericStore, as: GenericStore, subresource: 
   if (subresource === 'scale' && scale !== undefined) {
     return {
       kind,
+      schema: schemaFor(kind),
       show: (object) => scaleOf(object, scale) as unknown as JsonObject,
       decode: decoderOf(schemaFor(kind), () => undefined),
       store: (decoded, draft) => scale.write(draft, (decoded as unknown as Scale).spec?.replicas ?? 0),
@@ -59,6 +61,7 @@ export function reviewObjects(own: GenericStore, as: GenericStore, subresource: 
   if (!isOwnKind(as, kind)) {
     return {
       kind,
+      schema: schemaFor(kind),
       show: (object) => canonicalize(schemaFor(kind), { ...object, apiVersion: apiVersionOf(kind), kind: kind.kind }),
       decode: decoderOf(schemaFor(kind), () => undefined),
       store: replaceIn,
@@ -66,6 +69,7 @@ export function reviewObjects(own: GenericStore, as: GenericStore, subresource: 
   }
   return {
     kind,
+    schema: as.schema,
     show: (object) => convertObject(object, own, as) as unknown as JsonObject,
     decode: decoderOf(as.schema, (object) => as.definition.strategy.applyDefaults?.(object)),
     store: (decoded, draft) =>
