@@ -8,8 +8,11 @@ import type { Info } from '../api/gen/version.ts';
 import { apiVersionOf } from '../api/resource-info.ts';
 import type { ApiHandler } from '../api/transport.ts';
 import type { BasePlatform } from '../platform/platform.ts';
+import { customDocuments } from '../api/openapi/custom.ts';
 import { AdmissionChain } from './admission/admission-chain.ts';
 import type { AdmissionPlugin } from './admission/contract.ts';
+import { CustomResources } from './apiextensions/custom-resources.ts';
+import type { Auditor } from './audit/auditor.ts';
 import type { Authenticator } from './authn/contract.ts';
 import type { Authorizer } from './authz/contract.ts';
 import { COMPACTION_PERIOD_MS, startCompaction } from './compaction.ts';
@@ -18,13 +21,13 @@ import { RunningWatches } from './endpoints/watch.ts';
 import { MaxInFlight } from './filters/max-in-flight.ts';
 import type { ResourceKey } from './generic-registry/resource-registry.ts';
 import type { RegistryServices } from './generic-registry/services.ts';
-import { type AuditRecord, createHandler } from './handler.ts';
+import { createHandler } from './handler.ts';
 import { type NonResourceRoute, RouteTable } from './non-resource-routes.ts';
 import type { ObjectStore } from './registry/object-store.ts';
 import type { ResourceDefinition } from './registry/resource-definition.ts';
 import { RequestMetrics } from './request-metrics.ts';
 import { type HealthCheck, healthRoutes } from './routes/health.ts';
-import { type CustomOpenApi, openApiRoutes } from './routes/openapi.ts';
+import { openApiRoutes } from './routes/openapi.ts';
 import { serverInfoRoutes } from './routes/server-info.ts';
 import { isServed, parseRuntimeConfig } from './runtime-config.ts';
 import type { ServerStorage } from './server-storage.ts';
@@ -42,8 +45,8 @@ export interface ApiServerDeps {
   readonly routes?: readonly NonResourceRoute[];
   /** Further health checks. */
   readonly healthChecks?: readonly HealthCheck[];
-  readonly customOpenApi?: () => CustomOpenApi;
-  readonly audit?: (record: AuditRecord) => void;
+  /** Records requests. It is its owner's to stop. */
+  readonly auditor?: Auditor;
 }
 
 /** How it behaves. */
@@ -89,7 +92,8 @@ class GenericApiServer implements ApiServer {
   readonly #deps: ApiServerDeps;
   readonly #config: ApiServerConfig;
   readonly #services: RegistryServices;
-  readonly #watches = new RunningWatches();
+  readonly #watches: RunningWatches;
+  readonly #custom: CustomResources;
   readonly #serves: (definition: ResourceDefinition) => boolean;
   readonly #stops: (() => void)[] = [];
   #started = false;
@@ -99,6 +103,7 @@ class GenericApiServer implements ApiServer {
     this.#deps = deps;
     this.#config = config;
     this.objects = storage.objects;
+    this.#watches = new RunningWatches(platform.clock);
     const runtime = parseRuntimeConfig(config.runtimeConfig ?? '');
     this.#serves = (definition) => isServed(runtime, definition);
     const { clock, random } = platform;
@@ -113,6 +118,7 @@ class GenericApiServer implements ApiServer {
       log,
     };
     storage.registry.add(definitions, this.#services, this.#serves);
+    this.#custom = this.#createCustomResources();
     const inFlight = new MaxInFlight({
       readOnly: config.maxRequestsInFlight ?? 400,
       mutating: config.maxMutatingRequestsInFlight ?? 200,
@@ -129,12 +135,31 @@ class GenericApiServer implements ApiServer {
       watches: this.#watches,
       inFlight,
       metrics,
-      ...(deps.audit === undefined ? {} : { audit: deps.audit }),
+      ...(deps.auditor === undefined ? {} : { auditor: deps.auditor }),
+    });
+  }
+
+  #createCustomResources(): CustomResources {
+    const { clock, log } = this.#services;
+    const { registry, hub, objects } = this.#deps.storage;
+    return new CustomResources({
+      objects,
+      clock,
+      log: log.child('apiextensions'),
+      rulesOf: () => undefined,
+      storeOf: (key) => registry.known(key),
+      serve: async (definitions, replaces) => {
+        await this.#add(definitions, replaces);
+      },
+      withdraw: (keys, prefix) => {
+        this.removeDefinitions(keys);
+        hub.drop(prefix);
+      },
     });
   }
 
   #routes(metrics: RequestMetrics): RouteTable {
-    const { storage, platform, customOpenApi } = this.#deps;
+    const { storage, platform } = this.#deps;
     const { version, serverAddress } = this.#config;
     const { registry } = storage;
     const routes = new RouteTable();
@@ -147,7 +172,7 @@ class GenericApiServer implements ApiServer {
       ...openApiRoutes({
         registry,
         gitVersion: version.gitVersion,
-        ...(customOpenApi === undefined ? {} : { custom: customOpenApi }),
+        custom: () => customDocuments(this.#custom.apis, version.gitVersion),
       }),
       ...healthRoutes(() => this.#healthChecks()),
       ...serverInfoRoutes({
@@ -188,11 +213,13 @@ class GenericApiServer implements ApiServer {
       const { store, clock, log } = this.#services;
       this.#stops.push(startCompaction({ store, clock, log, revision: () => storage.hub.revision }, periodMs));
     }
+    await this.#custom.start();
     this.#started = true;
   }
 
   async stop(): Promise<void> {
     this.#started = false;
+    this.#custom.stop();
     for (const stop of this.#stops.splice(0)) stop();
     this.#watches.endAll();
     this.#deps.storage.hub.stop();
@@ -203,12 +230,24 @@ class GenericApiServer implements ApiServer {
   }
 
   async addDefinitions(definitions: readonly ResourceDefinition[]): Promise<void> {
+    if (!this.#started) this.#deps.storage.registry.add(definitions, this.#services, this.#serves);
+    else
+      await this.#add(
+        definitions,
+        definitions.map(({ info }) => info),
+      );
+  }
+
+  /** Adds definitions while the hub runs. Watches of what they replace end: their clients go on with the new ones. */
+  async #add(definitions: readonly ResourceDefinition[], replaces: readonly ResourceKey[]): Promise<void> {
     const { hub, registry } = this.#deps.storage;
-    const prefixes = new Set(
-      definitions.map((definition) => definition.storagePrefix).filter((prefix) => prefix !== ''),
-    );
-    if (this.#started) for (const prefix of prefixes) await hub.load(prefix);
+    const prefixes = new Set(definitions.map(({ storagePrefix }) => storagePrefix).filter((prefix) => prefix !== ''));
+    for (const prefix of prefixes) await hub.load(prefix);
+    const replaced = replaces.map((key) => registry.known(key)).filter((store) => store !== undefined);
     registry.add(definitions, this.#services, this.#serves);
+    const kept = new Set(definitions.map(({ info }) => `${info.group}/${info.version}/${info.resource}`));
+    registry.remove(replaces.filter(({ group, version, resource }) => !kept.has(`${group}/${version}/${resource}`)));
+    for (const store of replaced) this.#watches.endAll(store);
   }
 
   removeDefinitions(keys: readonly ResourceKey[]): void {

@@ -44,7 +44,7 @@ export function dispatch(
   checkScope(store, scope);
   if (!methods.has(scope.request.method))
     throw methodNotAllowed(store.groupResource, scope.request.method.toLowerCase());
-  const deprecation = scope.request.wantsObjects ? undefined : deprecationOf(store.info);
+  const deprecation = scope.request.wantsObjects ? undefined : deprecationOf(store.definition);
   if (deprecation !== undefined) scope.addWarning(deprecation);
   const { subresource, verb } = scope.info;
   const call: Call = { store, scope, subresource, admission: deps.admission };

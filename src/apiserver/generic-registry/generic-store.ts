@@ -4,7 +4,7 @@
  */
 import type { FieldSelector } from '../../api/field-selector.ts';
 import type { JsonObject } from '../../api/codec/own-property.ts';
-import { canonicalize } from '../../api/codec/typed.ts';
+import { decodeTyped } from '../../api/codec/typed.ts';
 import { stringifyJson } from '../../api/codec/json.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { apiVersionOf, type ResourceInfo } from '../../api/resource-info.ts';
@@ -84,6 +84,8 @@ export class GenericStore {
   /** The object of a cell in the served version. */
   object(cell: RevisionCell): KubernetesObject {
     const { definition, stored } = this;
+    const { reading } = definition;
+    if (reading !== undefined) return cell.view(reading.key, () => reading.read(cell.object()));
     if (definition === stored) {
       const object = cell.object();
       return object.apiVersion === this.apiVersion ? object : this.#converted(cell);
@@ -98,11 +100,12 @@ export class GenericStore {
       if (object.apiVersion === this.apiVersion) return object;
       const { conversion, strategy } = this.definition;
       const converted = conversion === undefined ? object : conversion.fromStored(object);
-      const renamed = canonicalize(this.schema, {
+      // A copy: the defaults below must not reach what is stored.
+      const { object: renamed } = decodeTyped(this.schema, {
         ...converted,
         apiVersion: this.apiVersion,
         kind: this.info.kind,
-      }) as unknown as KubernetesObject;
+      }) as unknown as { object: KubernetesObject };
       strategy.applyDefaults?.(renamed);
       return renamed;
     });
@@ -110,6 +113,12 @@ export class GenericStore {
 
   /** The JSON text of a cell in the served version. */
   json(cell: RevisionCell): Uint8Array {
+    const { reading } = this.definition;
+    if (reading !== undefined) {
+      const object = this.object(cell);
+      if (object === cell.object()) return cell.json();
+      return cell.view(`${reading.key} json`, () => Buffer.from(stringifyJson(object)));
+    }
     if (this.definition === this.stored) {
       const json = cell.json();
       if (json.length >= this.#head.length && this.#head.equals(json.subarray(0, this.#head.length))) return json;
@@ -129,7 +138,9 @@ export class GenericStore {
 
   /** What field selectors see of a cell. */
   fields(cell: RevisionCell): FieldsOf {
-    return cell.view(`${this.apiVersion} fields`, () => this.fieldsOf(this.object(cell)));
+    return cell.view(`${this.definition.reading?.key ?? this.apiVersion} fields`, () =>
+      this.fieldsOf(this.object(cell)),
+    );
   }
 
   /** What field selectors see of an object. */

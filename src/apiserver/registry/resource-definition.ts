@@ -122,6 +122,13 @@ export interface ResourceDefinition<T extends KubernetesObject = KubernetesObjec
   readonly virtual?: VirtualResource;
   /** Keys expire by themselves (events). */
   readonly ttlSeconds?: number;
+  /**
+   * What readers get of stored objects where these may be of another version or an older schema (custom resources).
+   * `key` names this way of reading among all the resource ever had; what reads the same is returned as it is.
+   */
+  readonly reading?: { readonly key: string; read(stored: KubernetesObject): KubernetesObject };
+  /** Told to every client that uses this version. */
+  readonly deprecationWarning?: string;
   /** Conversion between this version's objects and the stored version's, where they differ. */
   readonly conversion?: { toStored(object: T): KubernetesObject; fromStored(object: KubernetesObject): T };
 }

@@ -41,8 +41,6 @@ export interface WatcherConfig<T> {
   readonly timeoutMs: number;
 }
 
-const bookmarkPeriodMs = 60_000;
-
 /** A running watch. */
 export class Watcher<T> {
   readonly #config: WatcherConfig<T>;
@@ -77,18 +75,17 @@ export class Watcher<T> {
     this.#after = Math.max(this.#after, revision);
   }
 
-  /** Starts bookmarks and the time limit. `listen` registers with the cache and returns how to leave it. */
-  start(
-    listen: (listener: (events: readonly CacheEvent[]) => void) => () => void,
-    currentRevision: () => number,
-  ): void {
+  /** Starts the time limit. `listen` registers with the cache and returns how to leave it. */
+  start(listen: (listener: (events: readonly CacheEvent[]) => void) => () => void): void {
     if (this.#ended) return;
     this.#cancels.push(listen((events) => this.onEvents(events)));
     this.#cancels.push(this.#clock.setTimer(this.#config.timeoutMs, () => this.end()));
+  }
+
+  /** Tells the reader, if it wants to know, that nothing of its own is missing up to a revision. */
+  bookmark(currentRevision: number): void {
     if (!this.#config.bookmarks) return;
-    const beat = (): void =>
-      this.#push([this.#config.encoder.bookmark(Math.max(currentRevision(), this.#after), false)]);
-    this.#cancels.push(this.#clock.setTicker(bookmarkPeriodMs, beat));
+    this.#push([this.#config.encoder.bookmark(Math.max(currentRevision, this.#after), false)]);
   }
 
   /** Takes in changes. */
