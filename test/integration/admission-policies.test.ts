@@ -75,6 +75,57 @@ test('a policy counts from the next request on, and tells why it refuses', async
   assert.equal((await create('one', 'a=b')).code, 0);
 });
 
+test('custom resources are parameters, and their own rules hold', async () => {
+  const names = {
+    plural: 'replicalimits',
+    singular: 'replicalimit',
+    kind: 'ReplicaLimit',
+    listKind: 'ReplicaLimitList',
+  };
+  const max = { type: 'integer', 'x-kubernetes-validations': [{ rule: 'self > 0', message: 'must be positive' }] };
+  const spec = { type: 'object', properties: { max } };
+  const openAPIV3Schema = { type: 'object', properties: { spec } };
+  await apply({
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'replicalimits.rules.example.com' },
+    spec: {
+      group: 'rules.example.com',
+      scope: 'Cluster',
+      names,
+      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema } }],
+    },
+  });
+  const established = ['--for=condition=Established', '--timeout=10s'];
+  const waited = await plane.kubectl(['wait', 'crd/replicalimits.rules.example.com', ...established]);
+  assert.equal(waited.code, 0, waited.stderr);
+  const limit = (value: number): object => ({
+    apiVersion: 'rules.example.com/v1',
+    kind: 'ReplicaLimit',
+    metadata: { name: 'small' },
+    spec: { max: value },
+  });
+  const wrong = await plane.kubectl(['apply', '-f', '-'], JSON.stringify(limit(0)));
+  assert.match(wrong.stderr, /The ReplicaLimit "small" is invalid: spec\.max: Invalid value: 0: must be positive/);
+  await apply(limit(3));
+  const resourceRules = [{ apiGroups: ['apps'], apiVersions: ['v1'], operations: ['*'], resources: ['deployments'] }];
+  await apply(
+    policy({
+      paramKind: { apiVersion: 'rules.example.com/v1', kind: 'ReplicaLimit' },
+      matchConstraints: { resourceRules },
+      validations: [{ expression: 'object.spec.replicas <= params.spec.max', reason: 'Forbidden' }],
+    }),
+    binding({ paramRef: { name: 'small', parameterNotFoundAction: 'Deny' } }),
+  );
+  const deploy = (name: string, replicas: number) =>
+    plane.kubectl(['create', 'deployment', name, '--image=i', `--replicas=${replicas}`]);
+  assert.match(
+    (await deploy('large', 4)).stderr,
+    /deployments\.apps "large" is forbidden: .* denied request: failed expression: object\.spec\.replicas <= params\.spec\.max/,
+  );
+  assert.equal((await deploy('fits', 3)).code, 0);
+});
+
 test('warnings reach the terminal', async () => {
   await apply(
     policy({ validations: [{ expression: 'false', message: 'think twice' }] }),
