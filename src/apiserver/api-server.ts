@@ -11,6 +11,7 @@ import type { BasePlatform } from '../platform/platform.ts';
 import { customDocuments } from '../api/openapi/custom.ts';
 import { AdmissionChain } from './admission/admission-chain.ts';
 import type { AdmissionPlugin } from './admission/contract.ts';
+import type { PostConversionReview } from './apiextensions/conversion.ts';
 import { CustomResources } from './apiextensions/custom-resources.ts';
 import type { Authenticator } from './authn/contract.ts';
 import type { Authorizer } from './authz/contract.ts';
@@ -42,6 +43,8 @@ export interface ApiServerDeps {
   readonly admission: readonly AdmissionPlugin[];
   /** Further paths: key sets, debugging. */
   readonly routes?: readonly NonResourceRoute[];
+  /** The way to conversion webhooks; absent: what they would convert cannot be had. */
+  readonly postConversionReview?: PostConversionReview;
   /** Further health checks. */
   readonly healthChecks?: readonly HealthCheck[];
   readonly audit?: (record: AuditRecord) => void;
@@ -78,6 +81,8 @@ export interface ApiServer {
   /** Takes resources off and ends their watches; their objects stay in the store. */
   removeDefinitions(keys: readonly ResourceKey[]): void;
 }
+
+const noWebhooks: PostConversionReview = () => Promise.reject(new Error('this server calls no webhooks'));
 
 /** Constructs the server. Throws for a malformed runtime config. */
 export function createApiServer(deps: ApiServerDeps, config: ApiServerConfig): ApiServer {
@@ -137,13 +142,16 @@ class GenericApiServer implements ApiServer {
   }
 
   #createCustomResources(): CustomResources {
-    const { clock, log } = this.#services;
+    const { clock, log, random } = this.#services;
     const { registry, hub, objects } = this.#deps.storage;
     return new CustomResources({
       objects,
       clock,
       log: log.child('apiextensions'),
-      rulesOf: () => undefined,
+      parts: {
+        rulesOf: () => undefined,
+        conversion: { post: this.#deps.postConversionReview ?? noWebhooks, random: random.fork('conversion') },
+      },
       storeOf: (key) => registry.known(key),
       serve: async (definitions, replaces) => {
         await this.#add(definitions, replaces);

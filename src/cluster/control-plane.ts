@@ -4,6 +4,7 @@
  */
 import { VERSION, KUBERNETES_VERSION } from '../base/version.ts';
 import { createAdmissionPlugins } from '../apiserver/admission/list.ts';
+import { createPostConversionReview } from '../apiserver/apiextensions/post-conversion-review.ts';
 import { createApiServer, type ApiServer } from '../apiserver/api-server.ts';
 import { anonymousAuthenticator } from '../apiserver/authn/anonymous.ts';
 import { createBearerTokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
@@ -120,6 +121,12 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
         clock,
       }),
       routes: registry.routes,
+      postConversionReview: createPostConversionReview({
+        net: platform.net,
+        clock,
+        objects: () => storage.objects,
+        random: platform.random.fork('conversion-endpoints'),
+      }),
     },
     {
       version: versionInfo(),

@@ -74,12 +74,12 @@ test('a definition is established, its resource discovered, described and served
 test('a resource is served again after a restart', async () => {
   const platform = testPlatform();
   const store = createMemoryStore({ clock: platform.clock });
-  const first = await startCustomServer(createServerStorage({ store, platform }));
+  const first = await startCustomServer({ storage: createServerStorage({ store, platform }) });
   await first.send('POST', DEFINITIONS, widgetDefinition(free));
   await settle();
   await first.send('POST', WIDGETS, widget('a', {}));
   await first.server.stop();
-  const second = await startCustomServer(createServerStorage({ store, platform }));
+  const second = await startCustomServer({ storage: createServerStorage({ store, platform }) });
   assert.equal((await second.send('GET', `${WIDGETS}/a`)).status, 200);
 });
 

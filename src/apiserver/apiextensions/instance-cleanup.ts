@@ -5,6 +5,7 @@
  */
 import type { CustomResourceDefinition } from '../../api/gen/apiextensions-v1.ts';
 import { CustomResourceDefinitions } from '../../api/gen/resources.ts';
+import type { KubernetesObject } from '../../api/object.ts';
 import type { Principal } from '../../api/transport.ts';
 import type { Log } from '../../platform/log.ts';
 import { AdmissionChain } from '../admission/admission-chain.ts';
@@ -50,6 +51,7 @@ const context: RequestContext = {
   signal: new AbortController().signal,
   userAgent: 'keelson',
   addWarning: () => undefined,
+  addAuditAnnotation: () => undefined,
 };
 
 /** The cleanup of all definitions. */
@@ -102,8 +104,9 @@ export class InstanceCleanup {
         name,
         cache.listen(() => this.#deps.again(name)),
       );
-    // Instances go whatever admission would say: their kind goes.
-    const free = new GenericStore(store.definition, store.stored, { ...services, admission: new AdmissionChain([]) });
+    // Instances go whatever admission would say, and as they are stored: a webhook that converts them may be gone.
+    const plain = { ...store.definition, reading: { key: 'stored', read: (stored: KubernetesObject) => stored } };
+    const free = new GenericStore(plain, plain, { ...services, admission: new AdmissionChain([]) });
     const names = cache
       .list(cache.prefix)
       .map((cell) => cell.object().metadata)

@@ -6,7 +6,10 @@ import { waitUntilFresh } from '../generic-registry/list.ts';
 import { type Selection, selectionOf, selects } from '../generic-registry/selection.ts';
 import { negotiate } from '../negotiation.ts';
 import { isTrue } from '../request-info.ts';
-import { CACHE_CONTROL, warningHeaders } from '../responses.ts';
+import { CACHE_CONTROL, statusOf, warningHeaders } from '../responses.ts';
+import { eventsOf } from '../generic-registry/events.ts';
+import type { CacheEvent } from '../watch-cache/cache-event.ts';
+import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { Watcher, type WatchEncoder, type WatchSink } from '../watch-cache/watcher.ts';
 import { FrameSink, ObjectSink } from '../watch-cache/watch-sinks.ts';
 import type { Call } from './endpoint.ts';
@@ -122,24 +125,41 @@ async function openWatch<T>(call: Call, { sink, encoder, selection }: Opening<T>
     clock,
   );
   if (params.has('sendInitialEvents') && revision > hub.revision) await waitUntilFresh(store, revision);
-  begin(call, watcher, {
+  const start = {
     revision,
     wantsInitial,
     under,
     marksEnd: params.has('sendInitialEvents') && wantsInitial && bookmarks,
-  });
-  watcher.start(
-    (listener) => store.cache.listen(listener),
-    () => hub.revision,
-  );
+  };
+  await prepareStart(store, start);
+  begin(call, watcher, start);
+  const events = eventsOf(store, (error) => watcher.fail(statusOf(error, store.services.log)));
+  watcher.start(events.listen, events.revision);
   return watcher;
 }
 
-function begin<T>(
-  { store }: Call,
-  watcher: Watcher<T>,
-  start: { revision: number; wantsInitial: boolean; under: string; marksEnd: boolean },
-): void {
+interface WatchStart {
+  readonly revision: number;
+  readonly wantsInitial: boolean;
+  readonly under: string;
+  readonly marksEnd: boolean;
+}
+
+/** Converts what the watch starts with, until nothing new has come meanwhile. */
+async function prepareStart(store: GenericStore, { revision, wantsInitial, under }: WatchStart): Promise<void> {
+  const cells = (): readonly RevisionCell[] =>
+    wantsInitial
+      ? store.cache.list(under)
+      : (store.cache.changesAfter(revision === 0 ? store.services.hub.revision : revision) ?? []).flatMap(cellsOf);
+  if (store.definition.reading?.convert === undefined) return;
+  for (let work = store.prepare(cells()); work !== undefined; work = store.prepare(cells())) await work;
+}
+
+function cellsOf({ cell, previous }: CacheEvent): RevisionCell[] {
+  return previous === undefined ? [cell] : [cell, previous];
+}
+
+function begin<T>({ store }: Call, watcher: Watcher<T>, start: WatchStart): void {
   const { hub } = store.services;
   const { revision, wantsInitial, under, marksEnd } = start;
   if (wantsInitial) {

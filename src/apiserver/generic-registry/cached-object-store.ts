@@ -84,6 +84,7 @@ class CachedObjectStore {
     let current = store.cache.get(key);
     for (let attempt = 1; ; attempt++) {
       if (current === undefined) throw notFound(store.groupResource, name);
+      await store.prepare([current]);
       const old = store.object(current);
       const next = change(old);
       if (next === undefined || next === old) return old;

@@ -29,6 +29,8 @@ export async function deleteObject(store: GenericStore, request: DeleteRequest):
   let current = store.cache.get(key);
   for (let attempt = 1; ; attempt++) {
     if (current === undefined) throw notFound(store.groupResource, request.name);
+    const preparing = store.prepare([current]);
+    if (preparing !== undefined) await preparing;
     const outcome = await tryDelete(store, request, { key, current });
     if (!('lost' in outcome)) return outcome;
     if (attempt === maxAttempts) throw conflict(store.groupResource, request.name);
