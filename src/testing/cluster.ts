@@ -137,7 +137,7 @@ export class Cluster implements AsyncDisposable {
 
   /** Server-side apply of YAML or objects, in their order. */
   apply(manifests: Manifests): Promise<KubernetesObject[]> {
-    return applyManifests(this.client, manifests);
+    return applyManifests({ client: this.client, pace: this.#pace, objects: () => this.#objects() }, manifests);
   }
 
   /** Waits for an object to be as expected; see `Expectation`. Rejects with a `WaitError` that shows what it was instead. */
@@ -177,7 +177,7 @@ export class Cluster implements AsyncDisposable {
 
   /** Events in the order they last happened. */
   events({ about, reason, type }: EventFilter = {}): Event[] {
-    const target = about === undefined ? undefined : resolveReference(about);
+    const target = about === undefined ? undefined : resolveReference(about, this.#objects());
     const wanted = this.#world.server.objects
       .list(Events)
       .filter(
