@@ -21,7 +21,7 @@ import { createResourceQuota } from './resource-quota/resource-quota.ts';
 import { createServiceAccount } from './service-account/service-account.ts';
 import { createTaintNodesByCondition } from './taint-nodes-by-condition/taint-nodes-by-condition.ts';
 import type { WebhookAdmissionDeps } from './webhook/call-webhook.ts';
-import { matchConditions } from './webhook/match-conditions.ts';
+import { createWebhookMatchConditions } from './webhook/match-conditions.ts';
 import { createMutatingWebhooks } from './webhook/mutating-webhook.ts';
 import { createValidatingWebhooks } from './webhook/validating-webhook.ts';
 
@@ -68,8 +68,10 @@ const admissionPlugins: readonly ListedPlugin[] = [
   on('ResourceQuota', (d) => createResourceQuota(d.objects, d.clock)),
 ];
 
-function webhookDeps({ objects, registry, random, net, clock, log }: AdmissionDeps): WebhookAdmissionDeps {
+function webhookDeps(deps: AdmissionDeps): WebhookAdmissionDeps {
+  const { objects, registry, random, net, clock, log } = deps;
   const client = createWebhookClient({ net, clock });
+  const matchConditions = createWebhookMatchConditions(deps.authorizer);
   return { objects, registry, client, random: random.fork('webhooks'), log: log.child('admission'), matchConditions };
 }
 
