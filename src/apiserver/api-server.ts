@@ -149,7 +149,6 @@ class GenericApiServer implements ApiServer {
       clock,
       log: log.child('apiextensions'),
       parts: {
-        rulesOf: () => undefined,
         conversion: { post: this.#deps.postConversionReview ?? noWebhooks, random: random.fork('conversion') },
       },
       storeOf: (key) => registry.known(key),

@@ -18,7 +18,7 @@ import { isConditionTrue } from './conditions.ts';
 import { type ConversionDeps, webhookConversion } from './conversion.ts';
 import { customPrinter } from './custom-printer.ts';
 import { customStatusStrategy, customStrategy, type CustomRules, defaultCustom } from './custom-strategy.ts';
-import { createJudge, type ValidateRules } from './judge.ts';
+import { createJudge } from './judge.ts';
 import { customScale } from './scale-access.ts';
 
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
@@ -108,8 +108,6 @@ function readAs(schema: StructSchema, info: ResourceInfo, stored: KubernetesObje
 
 /** What resources of definitions are made with. */
 export interface CustomParts {
-  /** The judge of a version's `x-kubernetes-validations`; undefined when it has none. */
-  rulesOf(definition: CustomResourceDefinition, version: CustomResourceDefinitionVersion): ValidateRules | undefined;
   readonly conversion: ConversionDeps;
 }
 
@@ -125,7 +123,7 @@ function defineVersion(
     schema,
     hasStatus: version.subresources?.status !== undefined,
     terminating: isConditionTrue(definition, 'Terminating'),
-    judge: createJudge(version, parts.rulesOf(definition, version)),
+    judge: createJudge(version),
   };
   const warning = deprecation(definition, version);
   const { uid = '', generation = 0 } = definition.metadata;
