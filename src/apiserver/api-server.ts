@@ -152,8 +152,12 @@ class GenericApiServer implements ApiServer {
         conversion: { post: this.#deps.postConversionReview ?? noWebhooks, random: random.fork('conversion') },
       },
       storeOf: (key) => registry.known(key),
-      serve: async (definitions, replaces) => {
-        await this.#add(definitions, replaces);
+      serve: (definitions, replaces) => {
+        // What is built in stays, whatever a definition in its group calls itself. Upstream's handlers come first too.
+        const own = definitions.filter(
+          ({ info }) => registry.known(info)?.definition.schema !== undefined || registry.known(info) === undefined,
+        );
+        return this.#add(own, replaces);
       },
       withdraw: (keys, prefix) => {
         this.removeDefinitions(keys);

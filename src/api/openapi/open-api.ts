@@ -7,7 +7,7 @@ import type { ResourceInfo } from '../resource-info.ts';
 import { groupVersionRoot } from './operations.ts';
 import { buildV2, type V2Document } from './v2.ts';
 import { encodeV2 } from './v2-protobuf.ts';
-import { buildV3, type V3Document } from './v3.ts';
+import { buildV3, mergeV3, type V3Document } from './v3.ts';
 
 /** What the documents are made of. */
 export interface OpenApiConfig {
@@ -56,15 +56,22 @@ export function createOpenApi(config: OpenApiConfig): OpenApi {
   };
   const makeHash = (path: string): string | undefined => {
     const extra = extraV3.get(path);
-    if (extra !== undefined) return fingerprint(JSON.stringify(extra));
     const builtin = groups.get(path);
+    if (extra !== undefined) return fingerprint(JSON.stringify(builtin === undefined ? extra : document(path)));
     return builtin === undefined ? undefined : fingerprint(JSON.stringify([gitVersion, data(), builtin]));
+  };
+  /** Custom resources may stand in a built-in group version. */
+  const document = (path: string): V3Document => {
+    const [builtin, extra] = [groups.get(path), extraV3.get(path)];
+    if (builtin === undefined && extra !== undefined) return extra;
+    const own = buildV3(builtin ?? [], gitVersion);
+    return extra === undefined ? own : mergeV3(own, extra);
   };
   const texts = new Map<string, string>();
   const v3 = (path: string): Text | undefined => {
     const hash = hashOf(path);
     if (hash === undefined) return undefined;
-    const text = texts.get(path) ?? JSON.stringify(extraV3.get(path) ?? buildV3(groups.get(path) ?? [], gitVersion));
+    const text = texts.get(path) ?? JSON.stringify(document(path));
     texts.set(path, text);
     return { text, hash };
   };

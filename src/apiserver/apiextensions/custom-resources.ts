@@ -211,8 +211,10 @@ export class CustomResources {
     await this.#deps.serve(definitions, before?.keys ?? []);
     const apis = spec.versions
       .filter(({ served }) => served)
-      .map((version) => ({ info: customInfo(definition, version), schema: version.schema?.openAPIV3Schema }));
-    const keys = definitions.map(({ info }) => info);
+      .map((version) => ({ info: customInfo(definition, version), schema: version.schema?.openAPIV3Schema }))
+      .filter(({ info }) => this.#deps.storeOf(info)?.definition.schema !== undefined);
+    const isOwn = (key: ResourceKey): boolean => this.#deps.storeOf(key)?.definition.schema !== undefined;
+    const keys = definitions.map(({ info }) => info).filter(isOwn);
     this.#served.set(name, { uid: metadata.uid ?? '', from, keys, prefix: customPrefix(definition), apis });
   }
 

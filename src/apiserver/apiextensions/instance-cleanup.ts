@@ -93,7 +93,9 @@ export class InstanceCleanup {
     if (!(status?.conditions ?? []).some(({ type, status: is }) => type === 'Established' && is === 'True'))
       return undefined;
     const stored = spec.versions.find(({ storage }) => storage);
-    return this.#deps.storeOf({ group: spec.group, version: stored?.name ?? '', resource: spec.names.plural });
+    const store = this.#deps.storeOf({ group: spec.group, version: stored?.name ?? '', resource: spec.names.plural });
+    // A built-in resource of that name is not the definition's.
+    return store?.definition.schema === undefined ? undefined : store;
   }
 
   /** Deletes what can be; true when nothing is left. Instances with finalizers of their own go when these do. */
