@@ -15,6 +15,7 @@ import { createDefaultTolerationSeconds } from './default-toleration-seconds/def
 import { createLimitRanger } from './limit-ranger/limit-ranger.ts';
 import { createNamespaceLifecycle } from './namespace-lifecycle/namespace-lifecycle.ts';
 import { createNodeRestriction } from './node-restriction/node-restriction.ts';
+import { createValidatingAdmissionPolicy } from './policy/validating-policy.ts';
 import { createPriority } from './priority/priority.ts';
 import { createRbacEscalation } from './rbac-escalation/rbac-escalation.ts';
 import { createResourceQuota } from './resource-quota/resource-quota.ts';
@@ -64,6 +65,7 @@ const admissionPlugins: readonly ListedPlugin[] = [
   on('DefaultStorageClass', (d) => createDefaultStorageClass(d.objects)),
   { name: undefined, onByDefault: true, create: (d) => createRbacEscalation(d) },
   on('MutatingAdmissionWebhook', (d) => createMutatingWebhooks(webhookDeps(d), serviceResolver(d))),
+  on('ValidatingAdmissionPolicy', createValidatingAdmissionPolicy),
   on('ValidatingAdmissionWebhook', (d) => createValidatingWebhooks(webhookDeps(d), serviceResolver(d))),
   on('ResourceQuota', (d) => createResourceQuota(d.objects, d.clock)),
 ];

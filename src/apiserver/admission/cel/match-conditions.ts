@@ -5,19 +5,14 @@
  */
 import type { MatchCondition } from '../../../api/gen/admissionregistration-v1.ts';
 import { type Activation, compile, evaluateWithDecisions, type Program } from '../../../api/cel/compile.ts';
-import { createEnvironment, extendEnvironment, type CelEnvironment } from '../../../api/cel/environment.ts';
+import { admissionEnvironment } from '../../../api/cel/admission-types.ts';
+import type { CelEnvironment } from '../../../api/cel/environment.ts';
 import { type Authorize, Decisions } from '../../../api/cel/libraries/authorizer.ts';
 import { MATCH_CONDITIONS_COST_BUDGET, Meter, PER_CALL_LIMIT } from '../../../api/cel/meter.ts';
 import { RuntimeError } from '../../../api/cel/texts.ts';
 import type { AdmissionAttributes } from '../contract.ts';
 import type { MatchedResource } from '../matching/resource-matcher.ts';
-import {
-  AUTHORIZER,
-  authorizerValue,
-  NAMESPACE_TYPE,
-  REQUEST_TYPE,
-  requestValues,
-} from './admission-values.ts';
+import { authorizerValue, requestValues } from './admission-values.ts';
 
 /** What conditions say of a request. */
 export interface MatchConditionsResult {
@@ -36,24 +31,6 @@ export interface MatchConditions {
     matched: MatchedResource,
     authorize: Authorize,
   ): Promise<MatchConditionsResult>;
-}
-
-let environments: { readonly plain: CelEnvironment; readonly withParams: CelEnvironment } | undefined;
-
-/** The environment of match conditions. */
-export function matchConditionsEnvironment(hasParams: boolean): CelEnvironment {
-  if (environments === undefined) {
-    const variables = {
-      object: 'dyn',
-      oldObject: 'dyn',
-      request: REQUEST_TYPE.name,
-      namespaceObject: 'dyn',
-      authorizer: AUTHORIZER,
-    };
-    const plain = createEnvironment(variables, [...REQUEST_TYPE.declared, ...NAMESPACE_TYPE.declared]);
-    environments = { plain, withParams: extendEnvironment(plain, { params: 'dyn' }) };
-  }
-  return hasParams ? environments.withParams : environments.plain;
 }
 
 /** A condition with its program, or with why it has none. */
@@ -84,7 +61,7 @@ export function createMatchConditions(
   conditions: readonly MatchCondition[] | undefined,
   failurePolicy: string | undefined,
 ): MatchConditions {
-  const compiled = compileConditions(conditions ?? [], matchConditionsEnvironment(false));
+  const compiled = compileConditions(conditions ?? [], admissionEnvironment({ hasParams: false, hasAuthorizer: true }));
   return {
     async evaluate(attributes, matched, authorize) {
       if (compiled.length === 0) return { matches: true };

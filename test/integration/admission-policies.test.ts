@@ -1,0 +1,96 @@
+/** Admission policies as an unmodified kubectl meets them. */
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+import { type ControlPlaneFixture, startControlPlane } from './control-plane-fixture.ts';
+
+let plane: ControlPlaneFixture;
+
+before(async () => {
+  plane = await startControlPlane();
+});
+after(() => plane.stop());
+afterEach(async () => {
+  const kinds = ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'];
+  const said = await plane.kubectl(['delete', kinds.join(','), '--all']);
+  assert.equal(said.code, 0, said.stderr);
+});
+
+const GROUP = 'admissionregistration.k8s.io/v1';
+const MAPS = [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE', 'UPDATE'], resources: ['configmaps'] }];
+
+async function apply(...objects: object[]): Promise<void> {
+  const said = await plane.kubectl(
+    ['apply', '-f', '-'],
+    objects.map((object) => JSON.stringify(object)).join('\n---\n'),
+  );
+  assert.equal(said.code, 0, said.stderr);
+}
+
+function policy(spec: object): object {
+  const matchConstraints = { resourceRules: MAPS };
+  return {
+    apiVersion: GROUP,
+    kind: 'ValidatingAdmissionPolicy',
+    metadata: { name: 'limit' },
+    spec: { matchConstraints, ...spec },
+  };
+}
+
+function binding(spec: object = {}): object {
+  return {
+    apiVersion: GROUP,
+    kind: 'ValidatingAdmissionPolicyBinding',
+    metadata: { name: 'limit-all' },
+    spec: { policyName: 'limit', validationActions: ['Deny'], ...spec },
+  };
+}
+
+const create = (name: string, ...literals: string[]) =>
+  plane.kubectl(['create', 'configmap', name, ...literals.map((literal) => `--from-literal=${literal}`)]);
+
+test('a policy counts from the next request on, and tells why it refuses', async () => {
+  const validations = [
+    {
+      expression: 'size(object.data) <= int(params.data.max)',
+      messageExpression: '"at most " + params.data.max + " entries"',
+    },
+  ];
+  const paramKind = { apiVersion: 'v1', kind: 'ConfigMap' };
+  const resourceRules = [{ ...MAPS[0], resources: ['configmaps'] }];
+  const conditions = [{ name: 'not-the-limit', expression: 'object.metadata.name != "limit"' }];
+  assert.equal((await create('limit', 'max=1')).code, 0);
+  await apply(
+    policy({ paramKind, validations, matchConditions: conditions, matchConstraints: { resourceRules } }),
+    binding({ paramRef: { name: 'limit', namespace: 'default', parameterNotFoundAction: 'Deny' } }),
+  );
+  const refused = await create('two', 'a=b', 'c=d');
+  assert.equal(refused.code, 1);
+  assert.match(
+    refused.stderr,
+    /configmaps "two" is forbidden: ValidatingAdmissionPolicy 'limit' with binding 'limit-all' denied request: at most 1 entries/,
+  );
+  assert.equal((await create('one', 'a=b')).code, 0);
+});
+
+test('warnings reach the terminal', async () => {
+  await apply(
+    policy({ validations: [{ expression: 'false', message: 'think twice' }] }),
+    binding({ validationActions: ['Warn'] }),
+  );
+  const said = await create('warned', 'a=b');
+  assert.equal(said.code, 0, said.stderr);
+  assert.match(
+    said.stderr,
+    /Warning: Validation failed for ValidatingAdmissionPolicy 'limit' with binding 'limit-all': think twice/,
+  );
+});
+
+test('an expression that does not compile is refused with its place', async () => {
+  const bad = policy({ validations: [{ expression: 'object.metadata.name == 1 + "a"' }] });
+  const said = await plane.kubectl(['apply', '-f', '-'], JSON.stringify(bad));
+  assert.equal(said.code, 1);
+  assert.match(
+    said.stderr,
+    /spec\.validations\[0\]\.expression: Invalid value: "object\.metadata\.name == 1 \+ \\"a\\"": compilation failed: ERROR: <input>:1:27: found no matching overload for '_\+_' applied to '\(int, string\)'/,
+  );
+});
