@@ -95,7 +95,7 @@ class GenericApiServer implements ApiServer {
   readonly #deps: ApiServerDeps;
   readonly #config: ApiServerConfig;
   readonly #services: RegistryServices;
-  readonly #watches = new RunningWatches();
+  readonly #watches: RunningWatches;
   readonly #custom: CustomResources;
   readonly #serves: (definition: ResourceDefinition) => boolean;
   readonly #stops: (() => void)[] = [];
@@ -106,6 +106,7 @@ class GenericApiServer implements ApiServer {
     this.#deps = deps;
     this.#config = config;
     this.objects = storage.objects;
+    this.#watches = new RunningWatches(platform.clock);
     const runtime = parseRuntimeConfig(config.runtimeConfig ?? '');
     this.#serves = (definition) => isServed(runtime, definition);
     const { clock, random } = platform;

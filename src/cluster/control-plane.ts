@@ -7,6 +7,7 @@ import { createAdmissionPlugins } from '../apiserver/admission/list.ts';
 import { createPostConversionReview } from '../apiserver/apiextensions/post-conversion-review.ts';
 import { createApiServer, type ApiServer } from '../apiserver/api-server.ts';
 import { anonymousAuthenticator } from '../apiserver/authn/anonymous.ts';
+import { createBootstrapTokenAuthenticator } from '../apiserver/authn/bootstrap-token.ts';
 import { createBearerTokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
 import { clientCertificateAuthenticator } from '../apiserver/authn/client-certificate.ts';
 import { createServiceAccountTokens, type ServiceAccountTokens } from '../apiserver/authn/service-account-tokens.ts';
@@ -16,7 +17,14 @@ import {
   privilegedGroupAuthorizer,
   type RbacAuthorizer,
 } from '../apiserver/authz/rbac-authorizer.ts';
-import { bootstrapCluster, keepKubernetesService } from '../apiserver/bootstrap/bootstrap.ts';
+import {
+  bootstrapCluster,
+  keepKubernetesService,
+  type KubernetesServiceKeeper,
+} from '../apiserver/bootstrap/bootstrap.ts';
+import { createEndpointLeases } from '../apiserver/bootstrap/endpoint-leases.ts';
+import { startIdentityLease } from '../apiserver/bootstrap/identity-lease.ts';
+import { bootstrapNodeJoin } from '../apiserver/bootstrap/node-join.ts';
 import { componentRoles } from '../apiserver/bootstrap/component-roles.ts';
 import { decide } from '../apiserver/filters/authorization.ts';
 import { createHttpHandler } from '../apiserver/http-adapter.ts';
@@ -26,12 +34,14 @@ import { createServerStorage, type ServerStorage } from '../apiserver/server-sto
 import type { Principal } from '../api/transport.ts';
 import type { Client } from '../client/client.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
+import type { ExplainPod } from '../component-helpers/pod-why.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { HttpServer, ListenHttp, ListenOptions } from '../platform/http.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';
 import { runBuiltInControllers, startBuiltInScheduler } from './built-in-clients.ts';
 import type { Instance } from './instance.ts';
+import { clusterInfoYaml } from './kubeconfig.ts';
 import { kubernetesServiceAddress } from './network/pod-network.ts';
 import { createRegistry, type Registry } from './registry-services.ts';
 
@@ -44,6 +54,8 @@ export interface ControlPlaneDeps {
   /** Address of this machine that pods can reach. */
   readonly hostAddress: string;
   readonly runtimeConfig: string;
+  /** Explains pods when the scheduler is not started through this control plane. */
+  readonly explainPod?: () => ExplainPod | undefined;
   /** Takes the place of the token service it is given: simulation makes its results arrive in a repeatable order. */
   readonly wrapTokens?: (tokens: ServiceAccountTokens) => ServiceAccountTokens;
 }
@@ -98,7 +110,8 @@ interface ServerParts {
 function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
   const { platform, instance } = deps;
   const { storage, tokens, rbac, authorizers, registry } = parts;
-  const { clock } = platform;
+  const { clock, crypto } = platform;
+  const bootstrapTokens = createBootstrapTokenAuthenticator({ objects: () => storage.objects, clock, crypto });
   return createApiServer(
     {
       storage,
@@ -106,7 +119,7 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
       definitions: registry.definitions,
       authenticators: [
         clientCertificateAuthenticator,
-        createBearerTokenAuthenticator([tokens], clock),
+        createBearerTokenAuthenticator([tokens, bootstrapTokens], clock),
         anonymousAuthenticator,
       ],
       authorizers,
@@ -114,6 +127,7 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
         objects: () => storage.objects,
         registry: storage.registry,
         net: platform.net,
+        crypto: platform.crypto,
         log: platform.log.child('apiserver'),
         random: platform.random.fork('admission'),
         authorizer: { authorize: (asked) => decide(authorizers, asked) },
@@ -145,9 +159,11 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const tokens = createTokens(deps, objects);
   const rbac = createRbacAuthorizer(storage.objects);
   const nodes = createNodeAuthorizer(storage.objects, componentRoles['system:node']?.rules ?? []);
+  let explain: ExplainPod | undefined;
   const authorizers = [privilegedGroupAuthorizer, nodes, rbac];
   const registry = createRegistry({
     platform,
+    store,
     objects: storage.objects,
     tokens,
     rbac,
@@ -155,13 +171,17 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     instance,
     kubeletClient: pki.kubeletClient,
     caPem: pki.ca.certPem,
+    explainPod: () => explain ?? deps.explainPod?.(),
   });
   const server = assembleServer(deps, { storage, tokens, rbac, authorizers, registry });
   const clientFor = (principal: Principal, userAgent: string): Client =>
     createInProcessClient({ handler: server.handler, principal, clock, userAgent });
   const listening: HttpServer[] = [];
   let stopRegistry = (): void => undefined;
-  let stopKeeping = (): void => undefined;
+  let keeper: KubernetesServiceKeeper | undefined;
+  let stopIdentity = (): void => undefined;
+  const advertised = { ip: deps.hostAddress, port: instance.httpsPort };
+  const servers = createEndpointLeases({ store, clock, log: platform.log }, advertised);
   return {
     server,
     clientFor,
@@ -172,12 +192,25 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       stopRegistry = registry.start();
       const born = {
         kubernetesServiceIp: kubernetesServiceAddress(instance.serviceCidr),
-        advertised: [{ ip: deps.hostAddress, port: instance.httpsPort }],
+        advertised: servers.addresses,
       };
+      await servers.start(() => keeper?.check());
       await bootstrapCluster(storage.objects, born);
-      stopKeeping = keepKubernetesService(storage.objects, born, (err) =>
+      await bootstrapNodeJoin(storage.objects, {
+        clusterInfoKubeconfig: clusterInfoYaml({ server: serverUrl(deps), caPem: pki.ca.certPem }),
+        clusterConfig: {
+          clusterCidr: instance.clusterCidr,
+          serviceCidr: instance.serviceCidr,
+          clusterDomain: instance.clusterDomain,
+        },
+      });
+      keeper = keepKubernetesService(storage.objects, born, (err) =>
         platform.log.error('cannot restore the kubernetes Service', { err }),
       );
+      if (store.latestRevision === undefined) return;
+      const { hostname } = await platform.host.info();
+      const address = `${advertised.ip}:${advertised.port}`;
+      stopIdentity = await startIdentityLease({ ...platform, objects: storage.objects }, { hostname, address });
     },
     async serve(options, listen = platform.listenHttp) {
       const opened = await listen(
@@ -192,20 +225,37 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       const signing = keyPem === undefined ? {} : { clusterSigning: { certPem, keyPem } };
       return runBuiltInControllers(
         { platform, clientFor },
-        { instance, rootCaPem: certPem, ...signing, ...(names && { names }) },
+        {
+          instance,
+          rootCaPem: certPem,
+          signServiceAccountToken: tokens.issueLegacy,
+          ...signing,
+          ...(names && { names }),
+        },
         signal,
       );
     },
-    startScheduler: (signal) => startBuiltInScheduler({ platform, clientFor }, signal),
+    async startScheduler(signal) {
+      const scheduler = await startBuiltInScheduler({ platform, clientFor }, signal);
+      explain = scheduler.why;
+    },
     async stop() {
       await Promise.all(listening.splice(0).map((opened) => opened.close(500)));
-      stopKeeping();
+      keeper?.stop();
+      stopIdentity();
+      await servers.stop();
       stopRegistry();
       rbac.stop();
       nodes.stop();
       await server.stop();
     },
   };
+}
+
+/** Where other machines reach the API. */
+function serverUrl({ hostAddress, instance }: ControlPlaneDeps): string {
+  const host = hostAddress.includes(':') ? `[${hostAddress}]` : hostAddress;
+  return `https://${host}:${instance.httpsPort}`;
 }
 
 function versionInfo(): Parameters<typeof createApiServer>[1]['version'] {

@@ -12,13 +12,16 @@ import type { ResourceDefinition } from '../apiserver/registry/resource-definiti
 import type { IssueServiceAccountToken, RegistryServices } from '../apiserver/registry/services.ts';
 import { createKubeletConnector } from '../apiserver/streaming/kubelet-connector.ts';
 import type { KeyPairPem } from '../component-helpers/pki/certificates.ts';
+import type { ExplainPod } from '../component-helpers/pod-why.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { Store } from '../storage/store.ts';
 import type { Instance } from './instance.ts';
 import { tokenRoutes } from './token-routes.ts';
 
 /** What the services are made from. */
 export interface RegistryDeps {
   readonly platform: Platform;
+  readonly store: Store;
   readonly objects: ObjectStore;
   readonly tokens: ServiceAccountTokens;
   readonly rbac: RbacAuthorizer;
@@ -27,6 +30,8 @@ export interface RegistryDeps {
   /** The API server's identity towards kubelets, and who signed theirs. */
   readonly kubeletClient: KeyPairPem;
   readonly caPem: string;
+  /** The scheduler's answers, while one runs. */
+  readonly explainPod: () => ExplainPod | undefined;
 }
 
 /** Everything served. */
@@ -41,13 +46,18 @@ export interface Registry {
 export function createRegistry(deps: RegistryDeps): Registry {
   const { platform, objects, tokens, rbac, instance } = deps;
   const serviceAllocator = new ServiceAllocator(
-    { objects, random: platform.random.fork('allocator') },
+    {
+      objects,
+      random: platform.random.fork('allocator'),
+      ...(deps.store.latestRevision !== undefined && { shared: { store: deps.store, clock: platform.clock } }),
+    },
     { serviceClusterIpRanges: [instance.serviceCidr] },
   );
   const services: RegistryServices = {
     objects,
     platform,
     serviceAllocator,
+    explainPod: deps.explainPod,
     authorizer: { authorize: (attributes) => decide(deps.authorizers, attributes) },
     issueServiceAccountToken: issuer(tokens),
     authenticateToken: async (token, audiences) => {

@@ -116,6 +116,7 @@ async function startServer(signal: AbortSignal): Promise<HarnessServer> {
     registry: storage.registry,
     net: createSimNet(createSimNetwork(clock), ['127.0.0.1']),
     log,
+    crypto: platform.crypto,
     random,
     authorizer,
     rulesFor: rbac.rulesFor,
@@ -130,7 +131,10 @@ async function startServer(signal: AbortSignal): Promise<HarnessServer> {
     createInProcessClient({ handler, clock, principal, userAgent });
   await server.start(signal);
   serviceAllocator.start();
-  await bootstrapCluster(objects, { kubernetesServiceIp: '10.43.0.1', advertised: [{ ip: '127.0.0.1', port: 6443 }] });
+  await bootstrapCluster(objects, {
+    kubernetesServiceIp: '10.43.0.1',
+    advertised: async () => [{ ip: '127.0.0.1', port: 6443 }],
+  });
   const admin = clientFor(ADMIN, 'kubectl');
   await objects.ensure(Namespaces, { metadata: { name: 'default' } });
   await admin.resource(ServiceAccounts).create({ metadata: { namespace: 'default', name: 'default' } });
@@ -161,6 +165,7 @@ function startControllers(
   const broadcaster = createEventBroadcaster({ client, clock, random, log });
   const informers = createInformerFactory({ client, clock, random, log });
   const deps: ControllerDeps = {
+    client,
     clientFor: (account) =>
       clientFor(accountPrincipal('kube-system', account) as Principal, `kube-controller-manager/${account}`),
     informers,

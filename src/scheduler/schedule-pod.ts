@@ -13,14 +13,21 @@ import {
   runFiltersWithNominated,
   runPreFilter,
   runScores,
-  type NodeScore,
   type Profile,
+  type Scored,
 } from './framework/profile.ts';
 import { unresolvable, type Status } from './framework/status.ts';
 
 /** The chosen node, or why there is none. */
 export type ScheduleResult =
-  | { readonly node: string; readonly scores: readonly NodeScore[]; readonly statuses: ReadonlyMap<string, Status> }
+  | {
+      readonly node: string;
+      /** Absent when there was but one node to choose. */
+      readonly scored?: Scored;
+      readonly statuses: ReadonlyMap<string, Status>;
+      /** Names of the plugins that filtered. */
+      readonly filters: readonly string[];
+    }
   | { readonly node: undefined; readonly diagnosis: Diagnosis; readonly filters: readonly SchedulerPlugin[] };
 
 /** What a cycle works with. `startAt` is where the last cycle stopped looking; it is moved on. */
@@ -36,20 +43,36 @@ export interface ScheduleInput {
 
 const MIN_FEASIBLE = 100;
 
-/** How many feasible nodes are enough. Upstream: numFeasibleNodesToFind with percentageOfNodesToScore 0. */
-export function feasibleNodesToFind(nodeCount: number): number {
+/** How many feasible nodes are enough; without a percentage it falls as the cluster grows. Upstream: numFeasibleNodesToFind. */
+export function feasibleNodesToFind(nodeCount: number, percentageOfNodesToScore: number = 0): number {
   if (nodeCount < MIN_FEASIBLE) return nodeCount;
-  const percentage = Math.max(5, 50 - Math.floor(nodeCount / 125));
+  const percentage =
+    percentageOfNodesToScore === 0 ? Math.max(5, 50 - Math.floor(nodeCount / 125)) : percentageOfNodesToScore;
   return Math.max(MIN_FEASIBLE, Math.floor((nodeCount * percentage) / 100));
+}
+
+/** The nodes a pod fits on, and why not the others. */
+export interface FoundNodes {
+  readonly feasible: readonly NodeInfo[];
+  readonly statuses: ReadonlyMap<string, Status>;
+  readonly filters: readonly SchedulerPlugin[];
+  readonly nodeCount: number;
+  /** A rejection before any node was looked at. */
+  readonly preFilter?: Status;
 }
 
 /** Runs the cycle up to the choice of a node. */
 export function schedulePod(input: ScheduleInput, state: CycleState): ScheduleResult {
+  return pickNode(input, state, { found: findNodes(input, state) });
+}
+
+/** The first half: PreFilter and Filter. */
+export function findNodes(input: ScheduleInput, state: CycleState): FoundNodes {
   const { profile, pod, snapshot } = input;
   const nodeCount = snapshot.nodes.length;
   const pre = runPreFilter(profile, state, { pod, snapshot });
   if (pre.rejection !== undefined)
-    return { node: undefined, diagnosis: { nodeCount, statuses: new Map(), preFilter: pre.rejection }, filters: [] };
+    return { feasible: [], statuses: new Map(), filters: [], nodeCount, preFilter: pre.rejection };
   const statuses = new Map<string, Status>();
   const feasible: NodeInfo[] = [];
   const nominated = pod.status?.nominatedNodeName;
@@ -60,16 +83,31 @@ export function schedulePod(input: ScheduleInput, state: CycleState): ScheduleRe
   )
     feasible.push(nominatedInfo);
   else findFeasible(input, state, { pre, statuses, feasible });
-  if (feasible.length === 0)
+  const told = feasible.length === 0 ? withExcluded(statuses, pre, snapshot) : statuses;
+  return { feasible, statuses: told, filters: pre.filters, nodeCount };
+}
+
+/** The second half: scores, and the choice. `more`: what others add to the nodes' scores. */
+export function pickNode(
+  input: ScheduleInput,
+  state: CycleState,
+  { found, more }: { found: FoundNodes; more?: ReadonlyMap<string, number> },
+): ScheduleResult {
+  const { profile, pod, snapshot } = input;
+  const { feasible, statuses, filters, nodeCount, preFilter } = found;
+  const [only] = feasible;
+  if (only === undefined)
     return {
       node: undefined,
-      diagnosis: { nodeCount, statuses: withExcluded(statuses, pre, snapshot) },
-      filters: pre.filters,
+      diagnosis: { nodeCount, statuses, ...(preFilter === undefined ? {} : { preFilter }) },
+      filters,
     };
-  const [only] = feasible;
-  if (feasible.length === 1 && only !== undefined) return { node: only.name, scores: [], statuses };
-  const scores = runScores(profile, state, { pod, nodes: feasible, snapshot });
-  return { node: chooseBest(scores, input.random), scores, statuses };
+  const names = filters.map(({ name }) => name);
+  if (feasible.length === 1) return { node: only.name, statuses, filters: names };
+  const scored = runScores(profile, state, { pod, nodes: feasible, snapshot });
+  if (more !== undefined)
+    feasible.forEach(({ name }, i) => (scored.totals[i] = (scored.totals[i] ?? 0) + (more.get(name) ?? 0)));
+  return { node: chooseBest(scored, input.random), scored, statuses, filters: names };
 }
 
 function filterNode(
@@ -104,7 +142,8 @@ function findFeasible(
   const { pre, statuses, feasible } = found;
   const named = pre.nodeNames;
   const nodes = named === undefined ? snapshot.nodes : [...named].flatMap((name) => snapshot.byName(name) ?? []);
-  const enough = named === undefined ? feasibleNodesToFind(nodes.length) : nodes.length;
+  const enough =
+    named === undefined ? feasibleNodesToFind(nodes.length, input.profile.percentageOfNodesToScore) : nodes.length;
   let looked = 0;
   for (; looked < nodes.length && feasible.length < enough; looked++) {
     const node = nodes[(cursor.startAt + looked) % nodes.length] as NodeInfo;
@@ -116,15 +155,16 @@ function findFeasible(
 }
 
 /** The node of the highest score; among equals a random one. */
-function chooseBest(scores: readonly NodeScore[], random: Random): string {
-  let best = scores[0] as NodeScore;
+function chooseBest({ nodes, totals }: Scored, random: Random): string {
+  let best = 0;
   let equals = 1;
-  for (let i = 1; i < scores.length; i++) {
-    const candidate = scores[i] as NodeScore;
-    if (candidate.total > best.total) {
-      best = candidate;
+  for (let i = 1; i < totals.length; i++) {
+    const candidate = totals[i] as number;
+    const known = totals[best] as number;
+    if (candidate > known) {
+      best = i;
       equals = 1;
-    } else if (candidate.total === best.total && random.int(++equals) === 0) best = candidate;
+    } else if (candidate === known && random.int(++equals) === 0) best = i;
   }
-  return best.node.name;
+  return (nodes[best] as NodeInfo).name;
 }

@@ -147,7 +147,7 @@ export class Cluster implements AsyncDisposable {
     options: WaitOptions = {},
   ): Promise<T> {
     return (await waitForObject(
-      { pace: this.#pace, objects: () => this.#objects() },
+      { pace: this.#pace, objects: () => this.#objects(), why: () => this.#world.explainPod },
       { reference, expectation },
       options,
     )) as T;

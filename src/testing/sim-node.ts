@@ -7,7 +7,7 @@ import { createInProcessClient } from '../client/in-process-transport.ts';
 import type { ApiHandler } from '../api/transport.ts';
 import { openKubeletServer } from '../cluster/kubelet-server.ts';
 import type { Instance } from '../cluster/instance.ts';
-import { createClusterNode, nodePrincipal, type ClusterNode } from '../cluster/node.ts';
+import { createClusterNode, instanceNodeConfig, nodePrincipal, type ClusterNode } from '../cluster/node.ts';
 import type { SimImage } from '../cri/sim/sim-image.ts';
 import { createSimRuntime, type SimRuntime } from '../cri/sim/sim-runtime.ts';
 import type { KubeletConfiguration } from '../kubelet/kubelet-configuration.ts';
@@ -134,16 +134,13 @@ export class SimNode {
       platform: this.#platform,
       client,
       cri: cri.runtime,
-      instance,
-      kubeletPort: KUBELET_PORT,
-      network: { setPodCidr: async () => undefined }, // The simulated runtime hears its range from the kubelet.
-      kubelet: this.#settings(),
+      config: instanceNodeConfig(instance, KUBELET_PORT, this.#settings()), // The simulated runtime hears the pods' range from the kubelet.
     });
     const running: Incarnation = { life, gate, cri, node, server: undefined };
     this.#running = running;
     await node.start(life.signal);
     running.server = await openKubeletServer(
-      { platform: this.#platform, client, instance, port: KUBELET_PORT, tls: NODE_TLS },
+      { platform: this.#platform, client, config: node.config, port: KUBELET_PORT, tls: NODE_TLS },
       node,
       cri.runtime,
     );

@@ -1,6 +1,7 @@
 /** Waiting for objects, with failures that tell what was seen instead. */
 import type { KubernetesObject } from '../api/object.ts';
 import type { ObjectStore } from '../apiserver/registry/object-store.ts';
+import type { ExplainPod } from '../component-helpers/pod-why.ts';
 import { describeObject } from './describe.ts';
 import { formatSpan, spanMs, type Duration } from './duration.ts';
 import type { Pace } from './pace.ts';
@@ -42,11 +43,13 @@ export interface WaitDeps {
   readonly pace: Pace;
   /** Asked for each time: after a restart there is another. Undefined while the server is down. */
   readonly objects: () => ObjectStore | undefined;
+  /** The scheduler's answers; undefined while none runs. */
+  readonly why: () => ExplainPod | undefined;
 }
 
 /** Waits; resolves to a copy of the object (of its last state, when it is to be deleted: undefined). */
 export async function waitForObject<T extends KubernetesObject>(
-  { pace, objects }: WaitDeps,
+  { pace, objects, why }: WaitDeps,
   target: { reference: ObjectReference; expectation: Expectation<T> },
   options: WaitOptions,
 ): Promise<T | undefined> {
@@ -73,7 +76,9 @@ export async function waitForObject<T extends KubernetesObject>(
 
   function failure(head: string): string {
     const store = objects();
-    return store === undefined ? `${head}\nthe API server is down` : `${head}\n\n${describeObject(store, reference)}`;
+    return store === undefined
+      ? `${head}\nthe API server is down`
+      : `${head}\n\n${describeObject(store, reference, why())}`;
   }
 }
 

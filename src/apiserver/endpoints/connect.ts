@@ -5,7 +5,7 @@
  * Differs: options are the caller's alone; a plugin that would change them is an error, where upstream lets it.
  */
 import type { JsonObject } from '../../api/codec/own-property.ts';
-import { canonicalize } from '../../api/codec/typed.ts';
+import { canonicalize } from '../../api/codec/canonical.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { equal } from '../../api/patch/json-patch.ts';
 import { apiVersionOf, type SubresourceInfo } from '../../api/resource-info.ts';

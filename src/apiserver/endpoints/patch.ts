@@ -181,6 +181,8 @@ function patching(call: Call, patch: ReadPatch): UpdateRequest['next'] {
       const { object, warnings } = decodeTyped(store.schema, result, {
         mode: patch.mode,
         duplicates: patch.duplicates,
+        // The strategies of the status sub-resource put the old spec back anyway.
+        ...(call.subresource === 'status' && current !== undefined ? { shared: specOf(current) } : {}),
       });
       for (const text of warnings) scope.addWarning(text);
       const draft = object as unknown as KubernetesObject;
@@ -192,6 +194,10 @@ function patching(call: Call, patch: ReadPatch): UpdateRequest['next'] {
       throw invalid({ group: '', kind: '' }, '', [{ reason: 'FieldValueInvalid', field: 'patch', text }]);
     }
   };
+}
+
+function specOf(object: KubernetesObject): unknown {
+  return (object as { spec?: unknown }).spec;
 }
 
 function configurationOf(call: Call, patch: ReadPatch): JsonObject {

@@ -8,6 +8,7 @@ import { nameIsDnsSubdomain } from '../../api/names.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { alreadyExists, badRequest, type FieldCause, invalid } from '../../api/status-error.ts';
 import { trackFields } from './field-tracking.ts';
+import { mayBeOld, readNow } from './freshness.ts';
 import type { GenericStore } from './generic-store.ts';
 import { admissionAttributes, canonical, nowText, putObject, type WriteOutcome, type WriteRequest } from './write.ts';
 
@@ -129,7 +130,8 @@ async function storeNew(
     const name = draft.metadata.name ?? '';
     const object = attempt === 1 ? tracked : { ...tracked, metadata: { ...tracked.metadata, name } };
     const key = store.keyOf({ namespace: draft.metadata.namespace ?? '', name });
-    const taken = store.cache.get(key) !== undefined;
+    const known = store.cache.get(key) !== undefined;
+    const taken = known && mayBeOld(store) ? (await readNow(store, key)) !== undefined : known;
     if (!taken && request.dryRun) return { object, created: true };
     const outcome = taken ? undefined : await putObject(store, { key, object, expect: 0, created: true });
     if (outcome !== undefined && !('lost' in outcome)) return outcome;

@@ -4,7 +4,7 @@
  */
 import type { FieldSelector } from '../../api/field-selector.ts';
 import type { JsonObject } from '../../api/codec/own-property.ts';
-import { canonicalize } from '../../api/codec/typed.ts';
+import { decodeTyped } from '../../api/codec/typed.ts';
 import { stringifyJson } from '../../api/codec/json.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { apiVersionOf, type ResourceInfo } from '../../api/resource-info.ts';
@@ -129,11 +129,12 @@ export class GenericStore {
       if (object.apiVersion === this.apiVersion) return object;
       const { conversion, strategy } = this.definition;
       const converted = conversion === undefined ? object : conversion.fromStored(object);
-      const renamed = canonicalize(this.schema, {
+      // A copy: the defaults below must not reach what is stored.
+      const { object: renamed } = decodeTyped(this.schema, {
         ...converted,
         apiVersion: this.apiVersion,
         kind: this.info.kind,
-      }) as unknown as KubernetesObject;
+      }) as unknown as { object: KubernetesObject };
       strategy.applyDefaults?.(renamed);
       return renamed;
     });

@@ -1,5 +1,5 @@
 /** Compare-and-swap writes of objects, and what the verbs that write have in common. */
-import { canonicalize } from '../../api/codec/typed.ts';
+import { canonicalize } from '../../api/codec/canonical.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { statusFailure } from '../../api/status-error.ts';
 import { formatTime } from '../../api/time.ts';

@@ -143,12 +143,7 @@ function readData(tree: FileTree, path: string): Uint8Array {
 }
 
 function exists(tree: FileTree, path: string, followLast = true): boolean {
-  try {
-    tree.find(path, 'access', followLast);
-    return true;
-  } catch {
-    return false;
-  }
+  return typeof tree.lookUp(path, followLast) !== 'string';
 }
 
 function lexists(tree: FileTree, path: string): boolean {

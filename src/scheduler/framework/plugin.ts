@@ -65,10 +65,11 @@ export interface ScoredNodes {
   readonly snapshot: Snapshot;
 }
 
-/** Where a pod is being bound, and until when. */
-export interface BindTarget {
-  readonly nodeName: string;
-  readonly signal: AbortSignal;
+/** What a node lacks for a pod, told to people. */
+export interface Lack {
+  readonly what: string;
+  /** How far away a fit is: 0 near, 1 as much again as is asked for. Orders nodes. */
+  readonly distance: number;
 }
 
 /** One plugin. Methods of the filter and score points must be pure and synchronous: they run per node. */
@@ -80,6 +81,8 @@ export interface SchedulerPlugin {
   less?(a: QueuedPod, b: QueuedPod): number;
   preFilter?(state: CycleState, pod: Pod, snapshot: Snapshot): PreFilterResult | Status | undefined;
   filter?(state: CycleState, pod: Pod, node: NodeInfo): Status | undefined;
+  /** What a node that `filter` refused lacks, more closely than the reason says. On request only, never while scheduling. */
+  explain?(state: CycleState, pod: Pod, node: NodeInfo): readonly Lack[];
   /** What if `other` were on the node too? Changes the state PreFilter left, for preemption and nominated pods. */
   addPod?(state: CycleState, pod: Pod, change: PodChange): void;
   /** What if `other` were not on the node? */

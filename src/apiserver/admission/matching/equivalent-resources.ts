@@ -3,7 +3,7 @@
  * take. Resources that share their storage are equivalent. Upstream: runtime.EquivalentResourceMapper and
  * generic.ConvertToGVK.
  */
-import { canonicalize } from '../../../api/codec/typed.ts';
+import { canonicalize } from '../../../api/codec/canonical.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
 import { apiVersionOf } from '../../../api/resource-info.ts';
 import type { GenericStore } from '../../generic-registry/generic-store.ts';

@@ -5,7 +5,8 @@
  */
 import type { Scale } from '../../../api/gen/autoscaling-v1.ts';
 import type { JsonObject } from '../../../api/codec/own-property.ts';
-import { canonicalize, decodeTyped } from '../../../api/codec/typed.ts';
+import { canonicalize } from '../../../api/codec/canonical.ts';
+import { decodeTyped } from '../../../api/codec/typed.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
 import { apiVersionOf } from '../../../api/resource-info.ts';
 import { schemaOf } from '../../../api/schema/schema.ts';

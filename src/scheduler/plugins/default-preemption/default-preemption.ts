@@ -11,15 +11,13 @@ import type { Client } from '../../../client/client.ts';
 import type { EventRecorder } from '../../../client/event-recorder.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Random } from '../../../platform/random.ts';
+import { defaultArgs, type PreemptionArgs } from '../../config/plugin-args.ts';
 import { fitErrorMessage } from '../../fit-error.ts';
 import type { CycleState, PostFilterInput, SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable, type Status } from '../../framework/status.ts';
 import { bestCandidate, priorityOf, selectVictims, type Candidate } from './victims.ts';
 
 const NAME = 'DefaultPreemption';
-/** Upstream's limits of the dry run. */
-const MIN_CANDIDATES_PERCENT = 10;
-const MIN_CANDIDATES = 100;
 
 /** What preemption works with. */
 export interface PreemptionDeps {
@@ -32,13 +30,16 @@ export interface PreemptionDeps {
 }
 
 /** Creates the plugin. */
-export function createDefaultPreemption(deps: PreemptionDeps): SchedulerPlugin {
+export function createDefaultPreemption(
+  deps: PreemptionDeps,
+  args: PreemptionArgs = defaultArgs.preemption,
+): SchedulerPlugin {
   return {
     name: NAME,
     postFilter(state, pod, input) {
       const why = ineligible(pod, input);
       if (why !== undefined) return { nominatedNode: '', message: `preemption: ${why}` };
-      const { candidates, statuses } = findCandidates(deps, state, { pod, input });
+      const { candidates, statuses } = findCandidates(deps, state, { pod, input, args });
       if (candidates.length === 0)
         return { nominatedNode: '', message: `preemption: ${noCandidates(input, statuses)}` };
       const chosen = bestCandidate(candidates);
@@ -62,7 +63,7 @@ function ineligible(pod: Pod, { snapshot, statuses }: PostFilterInput): string |
 function findCandidates(
   deps: PreemptionDeps,
   state: CycleState,
-  { pod, input }: { pod: Pod; input: PostFilterInput },
+  { pod, input, args }: { pod: Pod; input: PostFilterInput; args: PreemptionArgs },
 ): { candidates: Candidate[]; statuses: Map<string, Status> } {
   const { snapshot, filters, nominations } = input;
   const statuses = new Map<string, Status>();
@@ -70,7 +71,7 @@ function findCandidates(
   if (nodes.length === 0) return { candidates: [], statuses };
   const enough = Math.min(
     nodes.length,
-    Math.max(MIN_CANDIDATES, Math.floor((nodes.length * MIN_CANDIDATES_PERCENT) / 100)),
+    Math.max(args.minCandidateNodesAbsolute, Math.floor((nodes.length * args.minCandidateNodesPercentage) / 100)),
   );
   const offset = deps.random.int(nodes.length);
   const search = { pod, state, filters, nominations, budgets: deps.budgets() };

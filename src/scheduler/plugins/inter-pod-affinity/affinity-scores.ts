@@ -4,22 +4,20 @@
  */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { NodeInfo, Snapshot } from '../../cache/node-info.ts';
+import type { InterPodAffinityArgs } from '../../config/plugin-args.ts';
 import type { NodeCounts } from '../../framework/node-counts.ts';
 import type { AffinityTerm, PodTerms } from './affinity-terms.ts';
 
 /** Sums by topology key and value. */
 export type TopologyScores = Map<string, Map<string, number>>;
 
-/** Upstream's hardPodAffinityWeight. */
-const REQUIRED_WEIGHT = 1;
-
 /** The sums; empty when nobody prefers anything. */
 export function affinityScores(
   pod: Pod,
   snapshot: Snapshot,
-  using: { termsOf: (pod: Pod) => PodTerms; counts: NodeCounts },
+  using: { termsOf: (pod: Pod) => PodTerms; counts: NodeCounts; args: InterPodAffinityArgs },
 ): TopologyScores {
-  const { termsOf, counts } = using;
+  const { termsOf, counts, args } = using;
   const scores: TopologyScores = new Map();
   const add = (term: AffinityTerm, node: NodeInfo, weight: number): void => {
     const value = node.node.metadata.labels?.[term.topologyKey];
@@ -40,10 +38,11 @@ export function affinityScores(
         : counts.of(term.key, matches);
     for (const node of snapshot.nodes) add(term, node, weight * count(node));
   }
+  if (args.ignorePreferredTermsOfExistingPods && termsOf(pod).preferred.length === 0) return scores;
   for (const node of snapshot.withAffinity) {
     for (const other of node.podsWithAffinity.values()) {
       const terms = termsOf(other);
-      for (const term of terms.affinity) if (term.matches(pod)) add(term, node, REQUIRED_WEIGHT);
+      for (const term of terms.affinity) if (term.matches(pod)) add(term, node, args.hardPodAffinityWeight);
       for (const { term, weight } of terms.preferred) if (term.matches(pod)) add(term, node, weight);
     }
   }

@@ -6,6 +6,7 @@
  */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { NodeInfo, Snapshot } from '../../cache/node-info.ts';
+import { defaultArgs, type InterPodAffinityArgs } from '../../config/plugin-args.ts';
 import { createNodeCounts, type NodeCounts } from '../../framework/node-counts.ts';
 import type { CycleState, SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable, unschedulable } from '../../framework/status.ts';
@@ -30,7 +31,10 @@ interface Kept {
 }
 
 /** Creates the plugin. */
-export function createInterPodAffinity(namespaceLabels: NamespaceLabels): SchedulerPlugin {
+export function createInterPodAffinity(
+  namespaceLabels: NamespaceLabels,
+  args: InterPodAffinityArgs = defaultArgs.interPodAffinity,
+): SchedulerPlugin {
   const termsOf = createTermReader(namespaceLabels);
   const counts = createNodeCounts();
   const kept = (state: CycleState): Kept => state.get(NAME) as Kept;
@@ -82,7 +86,7 @@ export function createInterPodAffinity(namespaceLabels: NamespaceLabels): Schedu
       } satisfies Kept;
     },
     preScore(state, pod, { snapshot }) {
-      const scores = affinityScores(pod, snapshot, { termsOf, counts });
+      const scores = affinityScores(pod, snapshot, { termsOf, counts, args });
       if (scores.size === 0) return SKIP;
       state.set(SCORES, scores);
       return undefined;

@@ -4,6 +4,7 @@
  */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { NodeInfo, Snapshot } from '../../cache/node-info.ts';
+import { defaultArgs, type SpreadArgs } from '../../config/plugin-args.ts';
 import { createNodeCounts } from '../../framework/node-counts.ts';
 import type { CycleState, PodChange, SchedulerPlugin } from '../../framework/plugin.ts';
 import type { SiblingSelector } from '../../framework/plugin-deps.ts';
@@ -25,12 +26,19 @@ interface Kept {
 }
 
 /** Creates the plugin. */
-export function createPodTopologySpread(siblings: SiblingSelector): SchedulerPlugin {
+export function createPodTopologySpread(
+  siblings: SiblingSelector,
+  args: SpreadArgs = defaultArgs.spread,
+): SchedulerPlugin {
   const counts = createNodeCounts();
+  const constraintsFor = (pod: Pod, kind: 'DoNotSchedule' | 'ScheduleAnyway'): SpreadConstraint[] =>
+    (pod.spec?.topologySpreadConstraints ?? []).length > 0
+      ? constraintsOf(pod, kind, counts)
+      : defaultConstraints(pod, { counts, siblings, defaults: args.defaultConstraints, kind });
   return {
     name: NAME,
     preFilter(state, pod, snapshot) {
-      const constraints = constraintsOf(pod, 'DoNotSchedule', counts);
+      const constraints = constraintsFor(pod, 'DoNotSchedule');
       if (constraints.length === 0) return SKIP;
       state.set(NAME, countDomains(constraints, snapshot));
       return undefined;
@@ -44,11 +52,9 @@ export function createPodTopologySpread(siblings: SiblingSelector): SchedulerPlu
     },
     preScore(state, pod, scored) {
       const own = (pod.spec?.topologySpreadConstraints ?? []).length > 0;
-      const constraints = own
-        ? constraintsOf(pod, 'ScheduleAnyway', counts)
-        : defaultConstraints(pod, counts, siblings);
+      const constraints = constraintsFor(pod, 'ScheduleAnyway');
       if (constraints.length === 0) return SKIP;
-      state.set(SCORES, prepareSpreadScores(constraints, scored, own));
+      state.set(SCORES, prepareSpreadScores(constraints, scored, own || args.defaultConstraints !== undefined));
       return undefined;
     },
     score: (state, _pod, node) => spreadScore(state.get(SCORES) as SpreadScores, node),

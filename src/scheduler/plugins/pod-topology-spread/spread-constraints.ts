@@ -42,10 +42,20 @@ export function constraintsOf(pod: Pod, whenUnsatisfiable: string, counts: NodeC
     );
 }
 
-/** Constraints of a pod that has none: spread its siblings over hosts and zones if that is possible. */
-export function defaultConstraints(pod: Pod, counts: NodeCounts, siblings: SiblingSelector): SpreadConstraint[] {
-  const selector = siblings(pod);
-  return selector === undefined ? [] : DEFAULTS.map((c) => prepare(pod, c, { counts, selector }));
+/** Constraints of a pod that has none: spread its siblings, over hosts and zones unless others are given. */
+export function defaultConstraints(
+  pod: Pod,
+  given: {
+    counts: NodeCounts;
+    siblings: SiblingSelector;
+    defaults: readonly TopologySpreadConstraint[] | undefined;
+    kind: 'DoNotSchedule' | 'ScheduleAnyway';
+  },
+): SpreadConstraint[] {
+  const { counts, siblings, defaults = DEFAULTS, kind } = given;
+  const wanted = defaults.filter(({ whenUnsatisfiable }) => whenUnsatisfiable === kind);
+  const selector = wanted.length === 0 ? undefined : siblings(pod);
+  return selector === undefined ? [] : wanted.map((c) => prepare(pod, c, { counts, selector }));
 }
 
 function prepare(

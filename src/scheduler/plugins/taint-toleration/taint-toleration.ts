@@ -16,6 +16,16 @@ export function createTaintToleration(): SchedulerPlugin {
       const taint = untolerated(pod, info.node);
       return taint === undefined ? undefined : unresolvable(NAME, `node(s) had untolerated taint(s)`);
     },
+    explain(_state, pod, info) {
+      const taint = untolerated(pod, info.node);
+      if (taint === undefined) return [];
+      return [
+        {
+          what: `taint ${taint.key}${taint.value === undefined ? '' : `=${taint.value}`}:${taint.effect}`,
+          distance: 1,
+        },
+      ];
+    },
     /** Without such taints all nodes score alike. */
     preScore: (_state, _pod, { nodes }) =>
       nodes.some(({ node }) => node.spec?.taints?.some((t) => t.effect === 'PreferNoSchedule') === true)

@@ -1,5 +1,5 @@
 /** gRPC's framing of messages: a flag for compression, four bytes of length, the message. */
-import { CriError } from './cri-error.ts';
+import { GrpcError } from './grpc-error.ts';
 
 const HEADER_BYTES = 5;
 
@@ -14,7 +14,7 @@ export function frame(message: Uint8Array): Uint8Array {
 
 /** Cuts what arrives, in whatever pieces, into messages. */
 export interface FrameReader {
-  /** The messages completed by these bytes; views of them where possible. Throws a CriError when one is compressed. */
+  /** The messages completed by these bytes; views of them where possible. Throws a GrpcError when one is compressed. */
   read(bytes: Uint8Array): readonly Uint8Array[];
 }
 
@@ -27,7 +27,7 @@ export function createFrameReader(): FrameReader {
         rest.length === 0 ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length) : Buffer.concat([rest, bytes]);
       const messages: Uint8Array[] = [];
       while (rest.length >= HEADER_BYTES) {
-        if (rest[0] !== 0) throw new CriError('Internal', 'a compressed message, which was not asked for');
+        if (rest[0] !== 0) throw new GrpcError('Internal', 'a compressed message, which was not asked for');
         const end = HEADER_BYTES + rest.readUInt32BE(1);
         if (rest.length < end) break;
         messages.push(rest.subarray(HEADER_BYTES, end));

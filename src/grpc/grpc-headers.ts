@@ -1,5 +1,5 @@
 /** What gRPC says in HTTP/2's headers and trailers. */
-import { CriError, grpcCodes } from './cri-error.ts';
+import { GrpcError, grpcCodes } from './grpc-error.ts';
 
 /** gRPC's longest timeout value has eight digits. */
 const MAX_TIMEOUT_MS = 99_999_999;
@@ -13,21 +13,21 @@ export function requestHeaders(
     ...own,
     'content-type': 'application/grpc+proto',
     te: 'trailers',
-    ...(timeoutMs === undefined ? {} : { 'grpc-timeout': `${Math.min(Math.ceil(timeoutMs), MAX_TIMEOUT_MS)}m` }),
+    ...(!timeoutMs ? {} : { 'grpc-timeout': `${Math.min(Math.ceil(timeoutMs), MAX_TIMEOUT_MS)}m` }),
   };
 }
 
 /** How the runtime says the call ended: in trailers, or in the headers when there is no answer at all; undefined when these do not say. */
-export function callStatus(headers: Readonly<Record<string, unknown>>): 'OK' | CriError | undefined {
+export function callStatus(headers: Readonly<Record<string, unknown>>): 'OK' | GrpcError | undefined {
   const status = headers['grpc-status'];
   if (status === undefined) {
     const http = headers[':status'];
     return http === undefined || http === 200
       ? undefined
-      : new CriError('Unavailable', `unexpected HTTP status code ${String(http)}`);
+      : new GrpcError('Unavailable', `unexpected HTTP status code ${String(http)}`);
   }
   const code = grpcCodes[Number(status)] ?? 'Unknown';
-  return code === 'OK' ? 'OK' : new CriError(code, unescape(String(headers['grpc-message'] ?? '')));
+  return code === 'OK' ? 'OK' : new GrpcError(code, unescape(String(headers['grpc-message'] ?? '')));
 }
 
 /** Percent-encoded UTF-8; what is not well-formed is kept as it is. */
@@ -39,10 +39,11 @@ function unescape(text: string): string {
   }
 }
 
-/** The error of a call without a status: its connection could not be made or broke, for which gRPC says Unavailable. */
-export function brokenCall(error: unknown): CriError {
-  if (error instanceof CriError) return error;
+/** The error of a call without a status: its connection could not be made or broke, for which gRPC says Unavailable. `sent`: whether it may have reached the server. */
+export function brokenCall(error: unknown, sent = true): GrpcError {
+  if (error instanceof GrpcError && error.sent === sent) return error;
+  if (error instanceof GrpcError) return new GrpcError(error.code, error.detail, { cause: error, sent });
   const cause = (error as { cause?: unknown } | undefined)?.cause ?? error;
   const text = cause instanceof Error ? cause.message : 'the connection was closed before the call had ended';
-  return new CriError('Unavailable', text, { cause: error });
+  return new GrpcError('Unavailable', text, { cause: error, sent });
 }

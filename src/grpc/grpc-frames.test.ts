@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CriError } from './cri-error.ts';
+import { GrpcError } from './grpc-error.ts';
 import { createFrameReader, frame } from './grpc-frames.ts';
 import { brokenCall, callStatus, requestHeaders } from './grpc-headers.ts';
 
@@ -20,7 +20,7 @@ test('messages come out as they went in, wherever the bytes are cut', () => {
 });
 
 test('a compressed message is refused', () => {
-  assert.throws(() => createFrameReader().read(Uint8Array.of(1, 0, 0, 0, 0)), { name: 'CriError', code: 'Internal' });
+  assert.throws(() => createFrameReader().read(Uint8Array.of(1, 0, 0, 0, 0)), { name: 'GrpcError', code: 'Internal' });
 });
 
 test('the status of a call is told from headers or trailers', () => {
@@ -37,7 +37,7 @@ test('the status of a call is told from headers or trailers', () => {
   ];
   for (const [headers, expected] of cases) {
     const status = callStatus(headers);
-    assert.equal(status instanceof CriError ? status.message : status, expected);
+    assert.equal(status instanceof GrpcError ? status.message : status, expected);
   }
 });
 
