@@ -8,7 +8,7 @@ import type { Info } from '../api/gen/version.ts';
 import { apiVersionOf } from '../api/resource-info.ts';
 import type { ApiHandler } from '../api/transport.ts';
 import type { BasePlatform } from '../platform/platform.ts';
-import { customDocuments } from '../api/openapi/custom.ts';
+import { createCustomDocuments } from '../api/openapi/custom.ts';
 import { AdmissionChain } from './admission/admission-chain.ts';
 import type { AdmissionPlugin } from './admission/contract.ts';
 import type { PostConversionReview } from './apiextensions/conversion.ts';
@@ -171,6 +171,7 @@ class GenericApiServer implements ApiServer {
     const { storage, platform } = this.#deps;
     const { version, serverAddress } = this.#config;
     const { registry } = storage;
+    const documents = createCustomDocuments(version.gitVersion);
     const routes = new RouteTable();
     const groupVersionPaths = (): string[] =>
       [...registry.served].map(({ info }) =>
@@ -181,7 +182,7 @@ class GenericApiServer implements ApiServer {
       ...openApiRoutes({
         registry,
         gitVersion: version.gitVersion,
-        custom: () => customDocuments(this.#custom.apis, version.gitVersion),
+        custom: () => documents(this.#custom.apis),
       }),
       ...healthRoutes(() => this.#healthChecks()),
       ...serverInfoRoutes({
