@@ -39,7 +39,7 @@ test('a changed definition ends watches, which go on where they were and see wha
   await settle();
   await send('POST', WIDGETS, widget('two', { a: 'y' }));
   const first = (await before.next()).value as readonly ObjectEvent[];
-  assert.equal((first[0]?.object as KubernetesObject).metadata.name, 'two', 'labels of a definition end nothing');
+  assert.equal((first[0]!.object as KubernetesObject).metadata.name, 'two', 'labels of a definition end nothing');
   const properties: JSONSchemaProps['properties'] = { a: { type: 'string' }, b: { type: 'integer', default: 1 } };
   const versions = [versionOf('v1', { type: 'object', properties })];
   const changed = { ...kept.body, spec: { ...kept.body.spec, versions } };
@@ -48,7 +48,7 @@ test('a changed definition ends watches, which go on where they were and see wha
   assert.equal((await before.next()).done, true);
   const after = await watched(server, `resourceVersion=${resourceVersion}`);
   const missed = (await after.next()).value as readonly ObjectEvent[];
-  const two = missed[0]?.object as KubernetesObject & { spec: unknown };
+  const two = missed[0]!.object as KubernetesObject & { spec: unknown };
   assert.deepEqual([two.metadata.name, two.spec], ['two', { a: 'y', b: 1 }]);
   await after.return?.();
 });
