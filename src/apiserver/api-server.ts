@@ -8,9 +8,10 @@ import type { Info } from '../api/gen/version.ts';
 import { apiVersionOf } from '../api/resource-info.ts';
 import type { ApiHandler } from '../api/transport.ts';
 import type { BasePlatform } from '../platform/platform.ts';
-import { customDocuments } from '../api/openapi/custom.ts';
+import { createCustomDocuments } from '../api/openapi/custom.ts';
 import { AdmissionChain } from './admission/admission-chain.ts';
 import type { AdmissionPlugin } from './admission/contract.ts';
+import type { PostConversionReview } from './apiextensions/conversion.ts';
 import { CustomResources } from './apiextensions/custom-resources.ts';
 import type { Auditor } from './audit/auditor.ts';
 import type { Authenticator } from './authn/contract.ts';
@@ -43,6 +44,8 @@ export interface ApiServerDeps {
   readonly admission: readonly AdmissionPlugin[];
   /** Further paths: key sets, debugging. */
   readonly routes?: readonly NonResourceRoute[];
+  /** The way to conversion webhooks; absent: what they would convert cannot be had. */
+  readonly postConversionReview?: PostConversionReview;
   /** Further health checks. */
   readonly healthChecks?: readonly HealthCheck[];
   /** Records requests. It is its owner's to stop. */
@@ -80,6 +83,8 @@ export interface ApiServer {
   /** Takes resources off and ends their watches; their objects stay in the store. */
   removeDefinitions(keys: readonly ResourceKey[]): void;
 }
+
+const noWebhooks: PostConversionReview = () => Promise.reject(new Error('this server calls no webhooks'));
 
 /** Constructs the server. Throws for a malformed runtime config. */
 export function createApiServer(deps: ApiServerDeps, config: ApiServerConfig): ApiServer {
@@ -140,16 +145,22 @@ class GenericApiServer implements ApiServer {
   }
 
   #createCustomResources(): CustomResources {
-    const { clock, log } = this.#services;
+    const { clock, log, random } = this.#services;
     const { registry, hub, objects } = this.#deps.storage;
     return new CustomResources({
       objects,
       clock,
       log: log.child('apiextensions'),
-      rulesOf: () => undefined,
+      parts: {
+        conversion: { post: this.#deps.postConversionReview ?? noWebhooks, random: random.fork('conversion') },
+      },
       storeOf: (key) => registry.known(key),
-      serve: async (definitions, replaces) => {
-        await this.#add(definitions, replaces);
+      serve: (definitions, replaces) => {
+        // What is built in stays, whatever a definition in its group calls itself. Upstream's handlers come first too.
+        const own = definitions.filter(
+          ({ info }) => registry.known(info)?.definition.schema !== undefined || registry.known(info) === undefined,
+        );
+        return this.#add(own, replaces);
       },
       withdraw: (keys, prefix) => {
         this.removeDefinitions(keys);
@@ -162,6 +173,7 @@ class GenericApiServer implements ApiServer {
     const { storage, platform } = this.#deps;
     const { version, serverAddress } = this.#config;
     const { registry } = storage;
+    const documents = createCustomDocuments(version.gitVersion);
     const routes = new RouteTable();
     const groupVersionPaths = (): string[] =>
       [...registry.served].map(({ info }) =>
@@ -172,7 +184,7 @@ class GenericApiServer implements ApiServer {
       ...openApiRoutes({
         registry,
         gitVersion: version.gitVersion,
-        custom: () => customDocuments(this.#custom.apis, version.gitVersion),
+        custom: () => documents(this.#custom.apis),
       }),
       ...healthRoutes(() => this.#healthChecks()),
       ...serverInfoRoutes({

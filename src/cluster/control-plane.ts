@@ -4,6 +4,7 @@
  */
 import { VERSION, KUBERNETES_VERSION } from '../base/version.ts';
 import { createAdmissionPlugins } from '../apiserver/admission/list.ts';
+import { createPostConversionReview } from '../apiserver/apiextensions/post-conversion-review.ts';
 import { createApiServer, type ApiServer } from '../apiserver/api-server.ts';
 import { createBootstrapTokenAuthenticator } from '../apiserver/authn/bootstrap-token.ts';
 import type { TokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
@@ -132,6 +133,12 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
       ),
       routes: registry.routes,
       ...(setup?.auditor === undefined ? {} : { auditor: setup.auditor }),
+      postConversionReview: createPostConversionReview({
+        net: platform.net,
+        clock,
+        objects: () => storage.objects,
+        random: platform.random.fork('conversion-endpoints'),
+      }),
     },
     {
       version: versionInfo(),

@@ -24,7 +24,7 @@ import { TestFaults } from './faults.ts';
 import { makePki, openListener, type ListenAt, type Listening } from './listener.ts';
 import { TestNodes } from './nodes.ts';
 import { createRealPace, createVirtualPace, type Pace } from './pace.ts';
-import { resolveReference, type ObjectReference } from './references.ts';
+import { resolveReference, type ObjectReference, type ResolvedReference } from './references.ts';
 import type { SimNodeSpec } from './sim-node.ts';
 import { SimWorld } from './sim-world.ts';
 import { readEntries, writeEntries, type ClusterSnapshot } from './snapshot.ts';
@@ -137,7 +137,7 @@ export class Cluster implements AsyncDisposable {
 
   /** Server-side apply of YAML or objects, in their order. */
   apply(manifests: Manifests): Promise<KubernetesObject[]> {
-    return applyManifests(this.client, manifests);
+    return applyManifests({ client: this.client, pace: this.#pace, objects: () => this.#objects() }, manifests);
   }
 
   /** Waits for an object to be as expected; see `Expectation`. Rejects with a `WaitError` that shows what it was instead. */
@@ -177,7 +177,7 @@ export class Cluster implements AsyncDisposable {
 
   /** Events in the order they last happened. */
   events({ about, reason, type }: EventFilter = {}): Event[] {
-    const target = about === undefined ? undefined : resolveReference(about);
+    const target = about === undefined ? undefined : this.resolve(about);
     const wanted = this.#world.server.objects
       .list(Events)
       .filter(
@@ -190,6 +190,11 @@ export class Cluster implements AsyncDisposable {
               (event.involvedObject.namespace ?? '') === target.namespace)),
       );
     return structuredClone([...sortedEvents(wanted)]);
+  }
+
+  /** What a reference means; custom resources too, while they are served. Throws on one that means nothing. */
+  resolve(reference: ObjectReference): ResolvedReference {
+    return resolveReference(reference, this.#objects());
   }
 
   /** All objects of a kind as the API server holds them: shared, not to be changed, and never a call away. */

@@ -12,7 +12,6 @@ import { formatEvent } from './describe.ts';
 import { spanMs, type Duration } from './duration.ts';
 import type { Part, RestartablePart } from './faults.ts';
 import type { PodDemand, PodInvariants } from './pod-invariants.ts';
-import { resolveReference } from './references.ts';
 
 /** What steps work on. */
 export interface StepContext {
@@ -89,7 +88,7 @@ interface DeleteStep {
 }
 
 async function deleteObject(cluster: Cluster, { object, grace, propagation }: DeleteStep): Promise<void> {
-  const { info, namespace, name } = resolveReference(object);
+  const { info, namespace, name } = cluster.resolve(object);
   await cluster.client.resource(info).delete(key(namespace, name), {
     ...(grace === undefined ? {} : { gracePeriodSeconds: grace }),
     ...(propagation === undefined ? {} : { propagationPolicy: propagation }),
@@ -108,7 +107,7 @@ async function patchObject(
   cluster: Cluster,
   { object, merge, strategic, json, subresource }: PatchStep,
 ): Promise<void> {
-  const { info, namespace, name } = resolveReference(object);
+  const { info, namespace, name } = cluster.resolve(object);
   const patch: Patch =
     json !== undefined
       ? { type: 'json', operations: json }

@@ -53,7 +53,7 @@ export async function waitForObject<T extends KubernetesObject>(
   target: { reference: ObjectReference; expectation: Expectation<T> },
   options: WaitOptions,
 ): Promise<T | undefined> {
-  const reference = resolveReference(target.reference);
+  const reference = resolveReference(target.reference, objects());
   const expected = compile(target.expectation);
   const read = (): T | undefined =>
     objects()?.get(reference.info, reference.namespace, reference.name) as T | undefined;

@@ -25,12 +25,13 @@ export function readBytes(request: ApiRequest): Promise<Uint8Array> {
   return request.body.kind === 'bytes' ? request.body.read(MAX_BODY_BYTES) : Promise.resolve(new Uint8Array());
 }
 
-/** The serialization of the request's body. Throws 415. */
-export function bodySerialization(request: ApiRequest): Serialization {
+/** The serialization of the request's body. Custom resources have no protobuf form. Throws 415. */
+export function bodySerialization(request: ApiRequest, isCustom = false): Serialization {
   const found = contentSerialization(request.headers['content-type']);
-  if (found === undefined) {
+  if (found === undefined || (isCustom && found === 'protobuf')) {
+    const accepted = `application/json, application/yaml${isCustom ? '' : ', application/vnd.kubernetes.protobuf'}`;
     throw unsupportedMediaType(
-      'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf',
+      `the body of the request was in an unknown format - accepted media types include: ${accepted}`,
     );
   }
   return found;
@@ -124,7 +125,7 @@ export async function readObject(
     scope.audited?.takeRequestObject(object);
     return object;
   }
-  const serialization = bodySerialization(request);
+  const serialization = bodySerialization(request, expected.schema.custom === true);
   const bytes = await readBytes(request);
   const { value, duplicates } = await parseBody(bytes, serialization, expected);
   const object = shapeObject(value, expected, { mode, duplicates, scope });
