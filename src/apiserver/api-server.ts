@@ -9,12 +9,14 @@ import type { Info } from '../api/gen/version.ts';
 import { apiVersionOf } from '../api/resource-info.ts';
 import type { ApiHandler } from '../api/transport.ts';
 import type { BasePlatform } from '../platform/platform.ts';
-import { customDocuments } from '../api/openapi/custom.ts';
+import { createCustomDocuments } from '../api/openapi/custom.ts';
 import { AdmissionChain } from './admission/admission-chain.ts';
 import type { AdmissionPlugin } from './admission/contract.ts';
+import type { PostConversionReview } from './apiextensions/conversion.ts';
 import { CustomResources } from './apiextensions/custom-resources.ts';
 import { Aggregator, type AggregatorDeps } from './aggregation/aggregator.ts';
 import { syncLocalApiServices, type GroupVersion } from './aggregation/local-api-services.ts';
+import type { Auditor } from './audit/auditor.ts';
 import type { Authenticator } from './authn/contract.ts';
 import type { Authorizer } from './authz/contract.ts';
 import { COMPACTION_PERIOD_MS, startCompaction } from './compaction.ts';
@@ -23,7 +25,7 @@ import { RunningWatches } from './endpoints/watch.ts';
 import { MaxInFlight } from './filters/max-in-flight.ts';
 import type { ResourceKey } from './generic-registry/resource-registry.ts';
 import type { RegistryServices } from './generic-registry/services.ts';
-import { type AuditRecord, createHandler } from './handler.ts';
+import { createHandler } from './handler.ts';
 import { type NonResourceRoute, RouteTable } from './non-resource-routes.ts';
 import type { ObjectStore } from './registry/object-store.ts';
 import type { ResourceDefinition } from './registry/resource-definition.ts';
@@ -47,9 +49,12 @@ export interface ApiServerDeps {
   readonly aggregation?: Pick<AggregatorDeps, 'net' | 'identity' | 'builtIns'>;
   /** Further paths: key sets, debugging. */
   readonly routes?: readonly NonResourceRoute[];
+  /** The way to conversion webhooks; absent: what they would convert cannot be had. */
+  readonly postConversionReview?: PostConversionReview;
   /** Further health checks. */
   readonly healthChecks?: readonly HealthCheck[];
-  readonly audit?: (record: AuditRecord) => void;
+  /** Records requests. It is its owner's to stop. */
+  readonly auditor?: Auditor;
 }
 
 /** How it behaves. */
@@ -83,6 +88,8 @@ export interface ApiServer {
   /** Takes resources off and ends their watches; their objects stay in the store. */
   removeDefinitions(keys: readonly ResourceKey[]): void;
 }
+
+const noWebhooks: PostConversionReview = () => Promise.reject(new Error('this server calls no webhooks'));
 
 /** Constructs the server. Throws for a malformed runtime config. */
 export function createApiServer(deps: ApiServerDeps, config: ApiServerConfig): ApiServer {
@@ -142,21 +149,27 @@ class GenericApiServer implements ApiServer {
       watches: this.#watches,
       inFlight,
       metrics,
-      ...(deps.audit === undefined ? {} : { audit: deps.audit }),
+      ...(deps.auditor === undefined ? {} : { auditor: deps.auditor }),
     });
   }
 
   #createCustomResources(): CustomResources {
-    const { clock, log } = this.#services;
+    const { clock, log, random } = this.#services;
     const { registry, hub, objects } = this.#deps.storage;
     return new CustomResources({
       objects,
       clock,
       log: log.child('apiextensions'),
-      rulesOf: () => undefined,
+      parts: {
+        conversion: { post: this.#deps.postConversionReview ?? noWebhooks, random: random.fork('conversion') },
+      },
       storeOf: (key) => registry.known(key),
-      serve: async (definitions, replaces) => {
-        await this.#add(definitions, replaces);
+      serve: (definitions, replaces) => {
+        // What is built in stays, whatever a definition in its group calls itself. Upstream's handlers come first too.
+        const own = definitions.filter(
+          ({ info }) => registry.known(info)?.definition.schema !== undefined || registry.known(info) === undefined,
+        );
+        return this.#add(own, replaces);
       },
       withdraw: (keys, prefix) => {
         this.removeDefinitions(keys);
@@ -169,6 +182,7 @@ class GenericApiServer implements ApiServer {
     const { storage, platform } = this.#deps;
     const { version, serverAddress } = this.#config;
     const { registry } = storage;
+    const documents = createCustomDocuments(version.gitVersion);
     const routes = new RouteTable();
     const groupVersionPaths = (): string[] =>
       [...registry.served].map(({ info }) =>
@@ -184,7 +198,7 @@ class GenericApiServer implements ApiServer {
       ...openApiRoutes({
         registry,
         gitVersion: version.gitVersion,
-        custom: () => customDocuments(this.#custom.apis, version.gitVersion),
+        custom: () => documents(this.#custom.apis),
       }),
       ...healthRoutes(() => this.#healthChecks()),
       ...serverInfoRoutes({

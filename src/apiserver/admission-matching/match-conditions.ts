@@ -3,22 +3,16 @@
  * false decides, whatever the others say; otherwise an error counts as failurePolicy says. Upstream:
  * apiserver/pkg/admission/plugin/webhook/matchconditions.
  */
-import type { MatchCondition } from '../../../api/gen/admissionregistration-v1.ts';
-import { type Activation, compile, evaluateWithDecisions, type Program } from '../../../api/cel/compile.ts';
-import { createEnvironment, extendEnvironment, type CelEnvironment } from '../../../api/cel/environment.ts';
-import { type Authorize, Decisions } from '../../../api/cel/libraries/authorizer.ts';
-import { MATCH_CONDITIONS_COST_BUDGET, Meter, PER_CALL_LIMIT } from '../../../api/cel/meter.ts';
-import { RuntimeError } from '../../../api/cel/texts.ts';
-import type { ResourceInfo } from '../../../api/resource-info.ts';
-import type { AdmissionAttributes } from '../contract.ts';
-import {
-  AUTHORIZER,
-  authorizerValue,
-  NAMESPACE_TYPE,
-  objectValues,
-  REQUEST_TYPE,
-  requestValue,
-} from './admission-values.ts';
+import type { MatchCondition } from '../../api/gen/admissionregistration-v1.ts';
+import { type Activation, compile, evaluateWithDecisions, type Program } from '../../api/cel/compile.ts';
+import { admissionEnvironment } from '../../api/cel/admission-types.ts';
+import type { CelEnvironment } from '../../api/cel/environment.ts';
+import { type Authorize, Decisions } from '../../api/cel/libraries/authorizer.ts';
+import { MATCH_CONDITIONS_COST_BUDGET, Meter, PER_CALL_LIMIT } from '../../api/cel/meter.ts';
+import { RuntimeError } from '../../api/cel/texts.ts';
+import type { AdmissionAttributes } from '../admission/contract.ts';
+import type { MatchedResource } from './resource-matcher.ts';
+import { authorizerValue, requestValues } from './admission-values.ts';
 
 /** What conditions say of a request. */
 export interface MatchConditionsResult {
@@ -34,27 +28,9 @@ export interface MatchConditions {
   /** Judges a request that matched as `matched`. Never rejects. */
   evaluate(
     attributes: AdmissionAttributes,
-    matched: ResourceInfo,
+    matched: MatchedResource,
     authorize: Authorize,
   ): Promise<MatchConditionsResult>;
-}
-
-let environments: { readonly plain: CelEnvironment; readonly withParams: CelEnvironment } | undefined;
-
-/** The environment of match conditions. */
-export function matchConditionsEnvironment(hasParams: boolean): CelEnvironment {
-  if (environments === undefined) {
-    const variables = {
-      object: 'dyn',
-      oldObject: 'dyn',
-      request: REQUEST_TYPE.name,
-      namespaceObject: 'dyn',
-      authorizer: AUTHORIZER,
-    };
-    const plain = createEnvironment(variables, [...REQUEST_TYPE.declared, ...NAMESPACE_TYPE.declared]);
-    environments = { plain, withParams: extendEnvironment(plain, { params: 'dyn' }) };
-  }
-  return hasParams ? environments.withParams : environments.plain;
 }
 
 /** A condition with its program, or with why it has none. */
@@ -85,14 +61,13 @@ export function createMatchConditions(
   conditions: readonly MatchCondition[] | undefined,
   failurePolicy: string | undefined,
 ): MatchConditions {
-  const compiled = compileConditions(conditions ?? [], matchConditionsEnvironment(false));
+  const compiled = compileConditions(conditions ?? [], admissionEnvironment({ hasParams: false, hasAuthorizer: true }));
   return {
     async evaluate(attributes, matched, authorize) {
       if (compiled.length === 0) return { matches: true };
       const decisions = new Decisions(authorize);
       const activation = {
-        ...objectValues(attributes, matched),
-        request: requestValue(attributes, matched),
+        ...requestValues(attributes, matched),
         namespaceObject: null,
         authorizer: authorizerValue(attributes, decisions),
       };

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NamedRuleWithOperations } from '../../../api/gen/admissionregistration-v1.ts';
-import { Deployments, HorizontalPodAutoscalers, Namespaces, Nodes, Pods } from '../../../api/gen/resources.ts';
-import type { KubernetesObject } from '../../../api/object.ts';
-import type { ResourceInfo } from '../../../api/resource-info.ts';
-import { createTestObjects } from '../../authz/testing-objects.ts';
-import { createMatchConditions } from '../cel/match-conditions.ts';
-import { admissionAttributesOf } from '../testing-admission.ts';
+import type { NamedRuleWithOperations } from '../../api/gen/admissionregistration-v1.ts';
+import { Deployments, HorizontalPodAutoscalers, Namespaces, Nodes, Pods } from '../../api/gen/resources.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import type { ResourceInfo } from '../../api/resource-info.ts';
+import { createTestObjects } from '../authz/testing-objects.ts';
+import { createMatchConditions } from './match-conditions.ts';
+import { admissionAttributesOf, testingRegistry } from '../admission/testing-admission.ts';
 import { type MatchCriteria, matchRequest } from './resource-matcher.ts';
 import { isAdmissionConfiguration, ruleMatches } from './rules-matcher.ts';
 
@@ -56,10 +56,8 @@ test('selectors and policies of matching', async () => {
   const objects = createTestObjects();
   objects.put(Namespaces, { metadata: { name: 'ns', labels: { env: 'prod' } } });
   const other: ResourceInfo = { ...(HorizontalPodAutoscalers as ResourceInfo), version: 'v1' };
-  const deps = {
-    objects: () => objects.store,
-    equivalents: (info: ResourceInfo) => (info.version === 'v2' ? [other] : []),
-  };
+  const registry = testingRegistry(Pods, Nodes, Namespaces, HorizontalPodAutoscalers, other);
+  const deps = { objects: () => objects.store, registry };
   const prod = { matchLabels: { env: 'prod' } };
   const pod: KubernetesObject = { metadata: { name: 'p', namespace: 'ns', labels: { env: 'prod' } } };
   const bare: KubernetesObject = { metadata: { name: 'p', namespace: 'ns' } };
@@ -84,17 +82,18 @@ test('selectors and policies of matching', async () => {
     ],
     ['an object selector', { objectSelector: prod }, Pods, pod, 'v1'],
     ['no label', { objectSelector: prod }, Pods, bare, undefined],
-    ['excluded', { rules: [any], excludeRules: [pods] }, Pods, pod, undefined],
-    ['an equivalent version', { rules: [autoscaler] }, HorizontalPodAutoscalers, pod, 'v1'],
-    ['exactly', { rules: [autoscaler], matchPolicy: 'Exact' }, HorizontalPodAutoscalers, pod, undefined],
+    ['excluded', { resourceRules: [any], excludeResourceRules: [pods] }, Pods, pod, undefined],
+    ['an equivalent version', { resourceRules: [autoscaler] }, HorizontalPodAutoscalers, pod, 'v1'],
+    ['exactly', { resourceRules: [autoscaler], matchPolicy: 'Exact' }, HorizontalPodAutoscalers, pod, undefined],
   ];
   for (const [name, criteria, resource, object, wanted] of cases) {
     const attributes = admissionAttributesOf(resource, { object });
-    assert.equal((await matchRequest(criteria, attributes, deps))?.version, wanted, name);
+    assert.equal((await matchRequest(criteria, attributes, deps))?.as.info.version, wanted, name);
   }
 });
 
 test('match conditions', async () => {
+  const own = testingRegistry(Pods).known(Pods)!;
   const allow = (): { decision: 'allow'; reason: string } => ({ decision: 'allow', reason: '' });
   const pod = { metadata: { name: 'p', namespace: 'ns', labels: { app: 'web' } } };
   const yes = { name: 'yes', expression: 'object.metadata.labels.app == "web"' };
@@ -105,7 +104,7 @@ test('match conditions', async () => {
     expression:
       'authorizer.group("").resource("pods").namespace("ns").check("get").allowed() && authorizer.requestResource.check("create").allowed()',
   };
-  const text = "expression 'object.spec.nope == 1' resulted in error: no such key: spec";
+  const text = "expression 'object.spec.nope == 1' resulted in error: no such key: nope";
   const cases = [
     ['none', [], 'Fail', { matches: true }],
     ['all hold', [yes, asks], 'Fail', { matches: true }],
@@ -135,7 +134,7 @@ test('match conditions', async () => {
       const attributes = admissionAttributesOf(Pods, { object: pod, user: { name: 'ann', groups: ['devs'] } });
       const answer = slow ? async () => allow() : allow;
       assert.deepEqual(
-        await createMatchConditions(conditions, policy).evaluate(attributes, Pods, answer),
+        await createMatchConditions(conditions, policy).evaluate(attributes, { own, as: own }, answer),
         wanted,
         name,
       );
