@@ -13,6 +13,7 @@ import { AdmissionChain } from './admission/admission-chain.ts';
 import type { AdmissionPlugin } from './admission/contract.ts';
 import type { PostConversionReview } from './apiextensions/conversion.ts';
 import { CustomResources } from './apiextensions/custom-resources.ts';
+import type { Auditor } from './audit/auditor.ts';
 import type { Authenticator } from './authn/contract.ts';
 import type { Authorizer } from './authz/contract.ts';
 import { COMPACTION_PERIOD_MS, startCompaction } from './compaction.ts';
@@ -21,7 +22,7 @@ import { RunningWatches } from './endpoints/watch.ts';
 import { MaxInFlight } from './filters/max-in-flight.ts';
 import type { ResourceKey } from './generic-registry/resource-registry.ts';
 import type { RegistryServices } from './generic-registry/services.ts';
-import { type AuditRecord, createHandler } from './handler.ts';
+import { createHandler } from './handler.ts';
 import { type NonResourceRoute, RouteTable } from './non-resource-routes.ts';
 import type { ObjectStore } from './registry/object-store.ts';
 import type { ResourceDefinition } from './registry/resource-definition.ts';
@@ -47,7 +48,8 @@ export interface ApiServerDeps {
   readonly postConversionReview?: PostConversionReview;
   /** Further health checks. */
   readonly healthChecks?: readonly HealthCheck[];
-  readonly audit?: (record: AuditRecord) => void;
+  /** Records requests. It is its owner's to stop. */
+  readonly auditor?: Auditor;
 }
 
 /** How it behaves. */
@@ -138,7 +140,7 @@ class GenericApiServer implements ApiServer {
       watches: this.#watches,
       inFlight,
       metrics,
-      ...(deps.audit === undefined ? {} : { audit: deps.audit }),
+      ...(deps.auditor === undefined ? {} : { auditor: deps.auditor }),
     });
   }
 

@@ -1,5 +1,6 @@
 /** One request as the handlers see it: the contract's context with the query, the body and the warnings. */
 import type { ApiRequest, Principal } from '../api/transport.ts';
+import type { AuditedRequest } from './audit/audited-request.ts';
 import type { RequestContext, RequestInfo } from './request-context.ts';
 
 /** A request being served. */
@@ -12,6 +13,9 @@ export class RequestScope implements RequestContext {
 
   /** For the audit event; made when first written to. */
   auditAnnotations: Map<string, string> | undefined;
+
+  /** Hears of the request's body, when the request is recorded. */
+  audited: AuditedRequest | undefined;
 
   constructor(parts: { request: ApiRequest; info: RequestInfo; params: URLSearchParams; user: Principal }) {
     this.request = parts.request;

@@ -6,17 +6,11 @@ import { VERSION, KUBERNETES_VERSION } from '../base/version.ts';
 import { createAdmissionPlugins } from '../apiserver/admission/list.ts';
 import { createPostConversionReview } from '../apiserver/apiextensions/post-conversion-review.ts';
 import { createApiServer, type ApiServer } from '../apiserver/api-server.ts';
-import { anonymousAuthenticator } from '../apiserver/authn/anonymous.ts';
 import { createBootstrapTokenAuthenticator } from '../apiserver/authn/bootstrap-token.ts';
-import { createBearerTokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
-import { clientCertificateAuthenticator } from '../apiserver/authn/client-certificate.ts';
+import type { TokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
 import { createServiceAccountTokens, type ServiceAccountTokens } from '../apiserver/authn/service-account-tokens.ts';
 import { createNodeAuthorizer } from '../apiserver/authz/node-authorizer.ts';
-import {
-  createRbacAuthorizer,
-  privilegedGroupAuthorizer,
-  type RbacAuthorizer,
-} from '../apiserver/authz/rbac-authorizer.ts';
+import { createRbacAuthorizer, type RbacAuthorizer } from '../apiserver/authz/rbac-authorizer.ts';
 import {
   bootstrapCluster,
   keepKubernetesService,
@@ -39,6 +33,8 @@ import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { HttpServer, ListenHttp, ListenOptions } from '../platform/http.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';
+import type { ApiServerSetup } from './api-server-setup.ts';
+import { authenticatorsOf, authorizersOf, tokenKinds } from './authentication.ts';
 import { runBuiltInControllers, startBuiltInScheduler } from './built-in-clients.ts';
 import type { Instance } from './instance.ts';
 import { clusterInfoYaml } from './kubeconfig.ts';
@@ -54,6 +50,8 @@ export interface ControlPlaneDeps {
   /** Address of this machine that pods can reach. */
   readonly hostAddress: string;
   readonly runtimeConfig: string;
+  /** What the API server's options add and change. */
+  readonly setup?: ApiServerSetup;
   /** Explains pods when the scheduler is not started through this control plane. */
   readonly explainPod?: () => ExplainPod | undefined;
   /** Takes the place of the token service it is given: simulation makes its results arrive in a repeatable order. */
@@ -101,40 +99,40 @@ function createTokens(deps: ControlPlaneDeps, objects: () => ObjectStore): Servi
 
 interface ServerParts {
   readonly storage: ServerStorage;
-  readonly tokens: ServiceAccountTokens;
+  readonly kinds: readonly TokenAuthenticator[];
   readonly rbac: RbacAuthorizer;
   readonly authorizers: readonly Authorizer[];
   readonly registry: Registry;
 }
 
 function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
-  const { platform, instance } = deps;
-  const { storage, tokens, rbac, authorizers, registry } = parts;
-  const { clock, crypto } = platform;
-  const bootstrapTokens = createBootstrapTokenAuthenticator({ objects: () => storage.objects, clock, crypto });
+  const { platform, instance, setup } = deps;
+  const { storage, kinds, rbac, authorizers, registry } = parts;
+  const { clock } = platform;
   return createApiServer(
     {
       storage,
       platform,
       definitions: registry.definitions,
-      authenticators: [
-        clientCertificateAuthenticator,
-        createBearerTokenAuthenticator([tokens, bootstrapTokens], clock),
-        anonymousAuthenticator,
-      ],
+      authenticators: authenticatorsOf(kinds, setup, clock),
       authorizers,
-      admission: createAdmissionPlugins({
-        objects: () => storage.objects,
-        registry: storage.registry,
-        net: platform.net,
-        crypto: platform.crypto,
-        log: platform.log.child('apiserver'),
-        random: platform.random.fork('admission'),
-        authorizer: { authorize: (asked) => decide(authorizers, asked) },
-        rulesFor: rbac.rulesFor,
-        clock,
-      }),
+      admission: createAdmissionPlugins(
+        {
+          objects: () => storage.objects,
+          registry: storage.registry,
+          net: platform.net,
+          crypto: platform.crypto,
+          log: platform.log.child('apiserver'),
+          random: platform.random.fork('admission'),
+          authorizer: { authorize: (asked) => decide(authorizers, asked) },
+          rulesFor: rbac.rulesFor,
+          clock,
+          ...(setup === undefined ? {} : { config: setup.admission.config }),
+        },
+        setup?.admission.plugins,
+      ),
       routes: registry.routes,
+      ...(setup?.auditor === undefined ? {} : { auditor: setup.auditor }),
       postConversionReview: createPostConversionReview({
         net: platform.net,
         clock,
@@ -160,12 +158,15 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const rbac = createRbacAuthorizer(storage.objects);
   const nodes = createNodeAuthorizer(storage.objects, componentRoles['system:node']?.rules ?? []);
   let explain: ExplainPod | undefined;
-  const authorizers = [privilegedGroupAuthorizer, nodes, rbac];
+  const authorizers = authorizersOf({ nodes, rbac }, deps.setup);
+  const bootstrapTokens = createBootstrapTokenAuthenticator({ objects, clock, crypto: platform.crypto });
+  const kinds = tokenKinds([tokens, bootstrapTokens], deps.setup);
   const registry = createRegistry({
     platform,
     store,
     objects: storage.objects,
     tokens,
+    kinds,
     rbac,
     authorizers,
     instance,
@@ -173,7 +174,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     caPem: pki.ca.certPem,
     explainPod: () => explain ?? deps.explainPod?.(),
   });
-  const server = assembleServer(deps, { storage, tokens, rbac, authorizers, registry });
+  const server = assembleServer(deps, { storage, kinds, rbac, authorizers, registry });
   const clientFor = (principal: Principal, userAgent: string): Client =>
     createInProcessClient({ handler: server.handler, principal, clock, userAgent });
   const listening: HttpServer[] = [];
@@ -214,7 +215,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     },
     async serve(options, listen = platform.listenHttp) {
       const opened = await listen(
-        options,
+        withClientCas(options, deps.setup),
         createHttpHandler(server.handler, platform.random.fork('audit-ids'), platform),
       );
       listening.push(opened);
@@ -248,8 +249,16 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       rbac.stop();
       nodes.stop();
       await server.stop();
+      await deps.setup?.auditor?.stop();
     },
   };
+}
+
+/** Front proxies show certificates of an authority of their own. */
+function withClientCas(options: ListenOptions, setup: ApiServerSetup | undefined): ListenOptions {
+  const extra = setup?.extraClientCaPem ?? '';
+  if (extra === '' || options.tls === undefined) return options;
+  return { ...options, tls: { ...options.tls, clientCaPem: `${options.tls.clientCaPem ?? ''}\n${extra}` } };
 }
 
 /** Where other machines reach the API. */

@@ -2,7 +2,13 @@
  * Types and environments of expressions in admission: match conditions and policies. Upstream:
  * apiserver/pkg/admission/plugin/cel/compile.go.
  */
-import { type CelEnvironment, createEnvironment, extendEnvironment, type TypeName } from './environment.ts';
+import {
+  type CelEnvironment,
+  createEnvironment,
+  extendEnvironment,
+  type TypeName,
+  withObjectLiterals,
+} from './environment.ts';
 import { AUTHORIZER_TYPE } from './libraries/authorizer.ts';
 import { timestampOf } from './libraries/conversions.ts';
 import { BOOL, DYN, INT, listType, mapType, scalarType, STRING, structOf } from './value-types.ts';
@@ -71,6 +77,16 @@ export function admissionEnvironment({ hasParams, hasAuthorizer }: AdmissionVari
     ...(hasParams ? { params: 'dyn' } : {}),
     ...(hasAuthorizer ? { authorizer: AUTHORIZER_TYPE } : {}),
   });
+  environments.set(key, made);
+  return made;
+}
+
+/** The environment of a mutation: everything, and object literals. */
+export function mutationEnvironment(hasParams: boolean): CelEnvironment {
+  const key = `mutation ${hasParams}`;
+  const known = environments.get(key);
+  if (known !== undefined) return known;
+  const made = withObjectLiterals(admissionEnvironment({ hasParams, hasAuthorizer: true }));
   environments.set(key, made);
   return made;
 }

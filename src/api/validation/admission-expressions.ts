@@ -1,14 +1,16 @@
 /** Expressions of webhooks and admission policies: that they compile. Upstream: validateCELCondition and its callers in apis/admissionregistration/validation. */
-import { type AdmissionVariables, admissionEnvironment } from '../cel/admission-types.ts';
+import { type AdmissionVariables, admissionEnvironment, mutationEnvironment } from '../cel/admission-types.ts';
 import { compile } from '../cel/compile.ts';
 import type { CelEnvironment } from '../cel/environment.ts';
+import { JSON_PATCH_TYPE, OBJECT_TYPE } from '../cel/object-literals.ts';
 import { CompileError } from '../cel/texts.ts';
-import { compileVariables } from '../cel/variables.ts';
+import { type CompiledVariables, compileVariables } from '../cel/variables.ts';
 import type { Field } from '../field-error.ts';
 import type {
   MatchCondition,
   MutatingAdmissionPolicySpec,
   ValidatingAdmissionPolicySpec,
+  Variable,
 } from '../gen/admissionregistration-v1.ts';
 
 /** Adds why an expression cannot be compiled; an empty one is somebody else's error. */
@@ -32,33 +34,33 @@ export function validateConditionExpressions(
   field: Field,
   variables: AdmissionVariables,
 ): void {
+  if ((conditions ?? []).length === 0) return;
   const environment = admissionEnvironment(variables);
   for (const [index, { expression }] of (conditions ?? []).entries())
     validateExpression(expression, field.item(index).at('expression'), { environment, returnTypes: ['bool'] });
 }
 
-/** What a policy's expressions are compiled in, with and without the authorizer; its variables are judged on the way. */
-export function policyEnvironments(
-  spec: Pick<ValidatingAdmissionPolicySpec | MutatingAdmissionPolicySpec, 'paramKind' | 'variables'>,
+/** Compiles the variables of a policy in its environment and adds why some cannot be. */
+function validateVariables(
+  variables: readonly Variable[],
   field: Field,
-): { readonly full: CelEnvironment; readonly messages: CelEnvironment } {
-  const hasParams = spec.paramKind !== undefined;
-  const full = admissionEnvironment({ hasParams, hasAuthorizer: true });
-  const variables = compileVariables(spec.variables ?? [], full);
-  for (const [index, { expression = '' }] of (spec.variables ?? []).entries()) {
-    const error = variables.errors.get(index);
-    if (error !== undefined && expression.trim() !== '')
-      field.at('variables').item(index).at('expression').invalid(expression, error);
+  environment: CelEnvironment,
+): CompiledVariables {
+  const compiled = compileVariables(variables, environment);
+  for (const [index, { expression = '' }] of variables.entries()) {
+    const error = compiled.errors.get(index);
+    if (error !== undefined && expression.trim() !== '') field.item(index).at('expression').invalid(expression, error);
   }
-  return {
-    full: variables.declareIn(full),
-    messages: variables.declareIn(admissionEnvironment({ hasParams, hasAuthorizer: false })),
-  };
+  return compiled;
 }
 
 /** Validations and audit annotations of a validating policy. */
 export function validatePolicyExpressions(spec: ValidatingAdmissionPolicySpec, field: Field): void {
-  const { full, messages } = policyEnvironments(spec, field);
+  const hasParams = spec.paramKind !== undefined;
+  const base = admissionEnvironment({ hasParams, hasAuthorizer: true });
+  const variables = validateVariables(spec.variables ?? [], field.at('variables'), base);
+  const full = variables.declareIn(base);
+  const messages = variables.declareIn(admissionEnvironment({ hasParams, hasAuthorizer: false }));
   for (const [index, { expression, messageExpression }] of (spec.validations ?? []).entries()) {
     const place = field.at('validations').item(index);
     validateExpression(expression, place.at('expression'), { environment: full, returnTypes: ['bool'] });
@@ -70,5 +72,23 @@ export function validatePolicyExpressions(spec: ValidatingAdmissionPolicySpec, f
   for (const [index, { valueExpression }] of (spec.auditAnnotations ?? []).entries()) {
     const place = field.at('auditAnnotations').item(index).at('valueExpression');
     validateExpression(valueExpression, place, { environment: full, returnTypes: ['string', 'null'] });
+  }
+}
+
+/** Variables, conditions and mutations of a mutating policy. */
+export function validateMutationExpressions(spec: MutatingAdmissionPolicySpec, field: Field): void {
+  const base = mutationEnvironment(spec.paramKind !== undefined);
+  const environment = validateVariables(spec.variables ?? [], field.at('variables'), base).declareIn(base);
+  for (const [index, { applyConfiguration, jsonPatch }] of (spec.mutations ?? []).entries()) {
+    const place = field.at('mutations').item(index);
+    const [configuration, patch] = [place.at('applyConfiguration'), place.at('jsonPatch')];
+    validateExpression(applyConfiguration?.expression, configuration.at('expression'), {
+      environment,
+      returnTypes: [OBJECT_TYPE],
+    });
+    validateExpression(jsonPatch?.expression, patch.at('expression'), {
+      environment,
+      returnTypes: [`list<${JSON_PATCH_TYPE}>`],
+    });
   }
 }

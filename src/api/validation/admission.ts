@@ -4,6 +4,7 @@ import type {
   AuditAnnotation,
   MatchCondition,
   MatchResources,
+  Mutation,
   MutatingAdmissionPolicy,
   MutatingAdmissionPolicyBinding,
   MutatingWebhookConfiguration,
@@ -17,7 +18,11 @@ import type {
 } from '../gen/admissionregistration-v1.ts';
 import { isDns1035Label, isDns1123Subdomain, isQualifiedName } from '../names.ts';
 import { validateLabelSelector, validateOptionalChoice } from './common.ts';
-import { validateConditionExpressions, validatePolicyExpressions } from './admission-expressions.ts';
+import {
+  validateConditionExpressions,
+  validateMutationExpressions,
+  validatePolicyExpressions,
+} from './admission-expressions.ts';
 import { validateWebhookClient } from './webhook-client.ts';
 
 const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE'];
@@ -255,19 +260,30 @@ export function validateAdmissionPolicyBinding(binding: ValidatingAdmissionPolic
     );
 }
 
+function validateMutation({ patchType, jsonPatch, applyConfiguration }: Mutation, field: Field): void {
+  if ((patchType ?? '') === '') return field.at('patchType').required();
+  if (patchType !== 'ApplyConfiguration' && patchType !== 'JSONPatch')
+    return field.at('patchType').notSupported(patchType, ['ApplyConfiguration', 'JSONPatch']);
+  const [wanted, other] =
+    patchType === 'JSONPatch' ? ['jsonPatch', 'applyConfiguration'] : ['applyConfiguration', 'jsonPatch'];
+  const [given, unwanted] =
+    patchType === 'JSONPatch' ? [jsonPatch, applyConfiguration] : [applyConfiguration, jsonPatch];
+  if (unwanted !== undefined)
+    field.at(other!).invalid(`{${other} settings}`, `${other} may not be set when patchType is ${patchType}`);
+  if (given === undefined) field.at(wanted!).required(`must be specified when patchType is ${patchType}`);
+  else if ((given.expression ?? '').trim() === '')
+    field.at(wanted!).at('expression').required('expression is not specified');
+}
+
 /** A mutating policy. */
 export function validateMutatingAdmissionPolicy(policy: MutatingAdmissionPolicy, field: Field): void {
   const spec = field.at('spec');
   validatePolicySpec(policy.spec ?? {}, spec);
   if ((policy.spec?.mutations ?? []).length === 0)
     spec.at('mutations').required('mutations must contain at least one item');
-  for (const [index, mutation] of (policy.spec?.mutations ?? []).entries()) {
-    validateOptionalChoice(
-      mutation.patchType,
-      ['ApplyConfiguration', 'JSONPatch'],
-      spec.at('mutations').item(index).at('patchType'),
-    );
-  }
+  if (policy.spec !== undefined) validateMutationExpressions(policy.spec, spec);
+  for (const [index, mutation] of (policy.spec?.mutations ?? []).entries())
+    validateMutation(mutation, spec.at('mutations').item(index));
   if ((policy.spec?.reinvocationPolicy ?? '') === '') spec.at('reinvocationPolicy').required();
   else validateOptionalChoice(policy.spec?.reinvocationPolicy, ['IfNeeded', 'Never'], spec.at('reinvocationPolicy'));
 }

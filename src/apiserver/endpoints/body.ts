@@ -120,24 +120,38 @@ export async function readObject(
   mode: FieldValidation,
 ): Promise<JsonObject> {
   const { request } = scope;
-  if (request.body.kind === 'object')
-    return shapeObject(request.body.object, expected, { mode: 'Ignore', duplicates: [], scope });
+  if (request.body.kind === 'object') {
+    const object = shapeObject(request.body.object, expected, { mode: 'Ignore', duplicates: [], scope });
+    scope.audited?.takeRequestObject(object);
+    return object;
+  }
   const serialization = bodySerialization(request, expected.schema.custom === true);
   const bytes = await readBytes(request);
   const { value, duplicates } = await parseBody(bytes, serialization, expected);
-  return shapeObject(value, expected, { mode, duplicates, scope });
+  const object = shapeObject(value, expected, { mode, duplicates, scope });
+  scope.audited?.takeRequestObject(object);
+  return object;
 }
 
 /** Reads a body of options; undefined when there is none. */
 export async function readOptions(scope: RequestScope, expected: ExpectedKind): Promise<JsonObject | undefined> {
   const { request } = scope;
   if (request.body.kind === 'none') return undefined;
-  if (request.body.kind === 'object') return request.body.object as JsonObject;
+  if (request.body.kind === 'object') {
+    scope.audited?.takeRequestObject(request.body.object);
+    return request.body.object as JsonObject;
+  }
   const bytes = await readBytes(request);
   if (bytes.length === 0) return undefined;
   const { value, duplicates } = await parseBody(bytes, bodySerialization(request), expected);
   const given = isObject(value) ? value : {};
   const apiVersion =
     typeof given['apiVersion'] === 'string' && given['apiVersion'] !== '' ? given['apiVersion'] : expected.apiVersion;
-  return shapeObject(value, { ...expected, apiVersion }, { mode: 'Ignore', duplicates, scope, shape: 'sparse' });
+  const object = shapeObject(
+    value,
+    { ...expected, apiVersion },
+    { mode: 'Ignore', duplicates, scope, shape: 'sparse' },
+  );
+  scope.audited?.takeRequestObject(object);
+  return object;
 }

@@ -6,31 +6,17 @@ import type {
   ValidatingAdmissionPolicy as Policy,
   ValidatingAdmissionPolicyBinding as Binding,
 } from '../../../api/gen/admissionregistration-v1.ts';
-import {
-  Namespaces,
-  ValidatingAdmissionPolicies,
-  ValidatingAdmissionPolicyBindings,
-} from '../../../api/gen/resources.ts';
+import { ValidatingAdmissionPolicies, ValidatingAdmissionPolicyBindings } from '../../../api/gen/resources.ts';
 import { evaluateWithDecisions } from '../../../api/cel/compile.ts';
-import { Decisions } from '../../../api/cel/libraries/authorizer.ts';
-import { dynValue } from '../../../api/cel/values.ts';
-import type { KubernetesObject } from '../../../api/object.ts';
 import { forbidden, StatusError } from '../../../api/status-error.ts';
-import type { Authorizer } from '../../authz/contract.ts';
-import { authorizerValue, namespaceValue, requestValues } from '../cel/admission-values.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
-import { type MatchDeps, type MatchedResource, matchRequest } from '../matching/resource-matcher.ts';
-import { isAdmissionConfiguration } from '../matching/rules-matcher.ts';
-import { isNamespace } from '../matching/selectors.ts';
+import { isAdmissionConfiguration } from '../../admission-matching/rules-matcher.ts';
 import { type CompiledPolicy, compileValidatingPolicy } from './compile-validating.ts';
 import { evaluatePolicy, type PolicyActivation, type Refusal, type Verdict } from './evaluate-validating.ts';
 import { followPolicies, type PolicyHook } from './follow-policies.ts';
-import { collectParams, ConfigurationError, paramResource } from './params.ts';
+import { type Invocation, type PolicyDeps, PolicyRequest } from './policy-request.ts';
 
-/** What policies need of the server. */
-export interface PolicyDeps extends MatchDeps {
-  readonly authorizer: Authorizer;
-}
+const MAX_ANNOTATION_LENGTH = 10 * 1024;
 
 type Hook = PolicyHook<Policy, Binding, CompiledPolicy>;
 
@@ -53,16 +39,15 @@ interface Denial extends Omit<Refusal, 'index'> {
 
 /** One request before all policies. */
 class Judgement {
-  readonly #deps: PolicyDeps;
-  readonly #attributes: AdmissionAttributes;
-  readonly #decisions: Decisions;
+  readonly #request: PolicyRequest;
   readonly #denials: Denial[] = [];
-  readonly #values = new Map<unknown, Record<string, unknown>>();
 
   constructor(deps: PolicyDeps, attributes: AdmissionAttributes) {
-    this.#deps = deps;
-    this.#attributes = attributes;
-    this.#decisions = new Decisions((asked) => deps.authorizer.authorize(asked));
+    this.#request = new PolicyRequest(deps, attributes);
+  }
+
+  get #attributes(): AdmissionAttributes {
+    return this.#request.attributes;
   }
 
   async run(hooks: readonly Hook[]): Promise<void> {
@@ -72,74 +57,37 @@ class Judgement {
   }
 
   async #judge(hook: Hook): Promise<void> {
-    const { policy, bindings } = hook;
-    const matched = await this.#configured({ policy }, async () => {
-      const found = await matchRequest(policy.spec?.matchConstraints, this.#attributes, this.#deps);
-      if (found !== undefined && policy.spec?.paramKind !== undefined)
-        paramResource(policy.spec.paramKind, this.#deps.registry);
-      return found;
+    const { policy } = hook;
+    const invocations = await this.#request.invocations(hook, (message, binding) => {
+      if (policy.spec?.failurePolicy === 'Ignore') return;
+      const of = binding === undefined ? { policy } : { policy, binding };
+      this.#denials.push({
+        ...of,
+        message: `failed to configure ${binding === undefined ? 'policy' : 'binding'}: ${message}`,
+      });
     });
-    if (matched === undefined) return;
     const annotations = new Map<string, Set<string>>();
-    for (const binding of bindings) {
-      const params = await this.#configured({ policy, binding }, () => this.#params(policy, binding));
-      for (const param of params ?? []) {
-        const verdict = await this.#evaluate(hook, matched, param);
-        this.#heed(verdict, { policy, binding });
-        for (const { key, value } of verdict.annotations)
-          annotations.set(key, (annotations.get(key) ?? new Set()).add(value));
-      }
+    for (const invocation of invocations) {
+      const verdict = await this.#evaluate(hook, invocation);
+      this.#heed(verdict, { policy, binding: invocation.binding });
+      for (const { key, value } of verdict.annotations)
+        annotations.set(key, (annotations.get(key) ?? new Set()).add(value));
     }
-    for (const [key, texts] of annotations)
-      this.#attributes.context.addAuditAnnotation(
-        `${policy.metadata.name}/${key}`,
-        [...texts].join(', ').slice(0, 10 * 1024),
-      );
-  }
-
-  /** Parameters of a binding; undefined when the binding does not match. */
-  async #params(policy: Policy, binding: Binding): Promise<readonly (KubernetesObject | undefined)[] | undefined> {
-    const matches = await matchRequest(binding.spec.matchResources, this.#attributes, this.#deps);
-    if (matches === undefined) return undefined;
-    const { registry, objects } = this.#deps;
-    const lookup = { kind: policy.spec?.paramKind, ref: binding.spec.paramRef, namespace: this.#attributes.namespace };
-    return await collectParams(lookup, { registry, objects: objects() });
-  }
-
-  /** Runs a step whose failure is one of configuration: it refuses, unless the policy ignores failures. */
-  async #configured<T>(of: { policy: Policy; binding?: Binding }, step: () => Promise<T>): Promise<T | undefined> {
-    try {
-      return await step();
-    } catch (error) {
-      if (!(error instanceof ConfigurationError) && !(error instanceof StatusError)) throw error;
-      const what = of.binding === undefined ? 'policy' : 'binding';
-      if (of.policy.spec?.failurePolicy !== 'Ignore')
-        this.#denials.push({ ...of, message: `failed to configure ${what}: ${error.message}` });
-      return undefined;
+    for (const [key, texts] of annotations) {
+      const text = [...texts].join(', ').slice(0, MAX_ANNOTATION_LENGTH);
+      this.#attributes.context.addAuditAnnotation(`${policy.metadata.name}/${key}`, text);
     }
   }
 
-  async #evaluate(hook: Hook, matched: MatchedResource, param: KubernetesObject | undefined): Promise<Verdict> {
+  async #evaluate(hook: Hook, invocation: Invocation<Binding>): Promise<Verdict> {
     const compiled = hook.compiled();
-    const common = { ...this.#requestValues(matched), params: param === undefined ? null : dynValue(param) };
-    return await evaluateWithDecisions(this.#decisions, () => {
-      const authorizer = authorizerValue(this.#attributes, this.#decisions);
-      const full = { ...common, authorizer };
+    const values = this.#request.values(invocation);
+    return await evaluateWithDecisions(this.#request.decisions, () => {
+      const full = { ...values, authorizer: this.#request.authorizer() };
       const variables = compiled.variables.bind(full);
-      const activation: PolicyActivation = { full: { ...full, variables }, messages: { ...common, variables } };
+      const activation: PolicyActivation = { full: { ...full, variables }, messages: { ...values, variables } };
       return evaluatePolicy(compiled, activation, hook.policy.spec?.failurePolicy);
     });
-  }
-
-  #requestValues(matched: MatchedResource): Record<string, unknown> {
-    const known = this.#values.get(matched.as);
-    if (known !== undefined) return known;
-    const { resource, namespace } = this.#attributes;
-    const found =
-      namespace === '' || isNamespace(resource) ? undefined : this.#deps.objects().get(Namespaces, '', namespace);
-    const values = { ...requestValues(this.#attributes, matched), namespaceObject: namespaceValue(found) };
-    this.#values.set(matched.as, values);
-    return values;
   }
 
   #heed({ refusals, annotationErrors }: Verdict, of: { policy: Policy; binding: Binding }): void {

@@ -3,16 +3,16 @@
  * `scale`, a Binding for `binding`). What a webhook changed is put back into the request's draft in place, for the draft
  * is shared by everything that follows. Upstream: admission.VersionedAttributes and generic.NewVersionedAttributes.
  */
-import type { Scale } from '../../../api/gen/autoscaling-v1.ts';
-import type { JsonObject } from '../../../api/codec/own-property.ts';
-import { canonicalize } from '../../../api/codec/canonical.ts';
-import { decodeTyped } from '../../../api/codec/typed.ts';
-import type { KubernetesObject } from '../../../api/object.ts';
-import { apiVersionOf } from '../../../api/resource-info.ts';
-import { schemaOf } from '../../../api/schema/schema.ts';
-import type { StructSchema } from '../../../api/schema/type-schema.ts';
-import { scaleOf } from '../../endpoints/scale-object.ts';
-import type { GenericStore } from '../../generic-registry/generic-store.ts';
+import type { Scale } from '../../api/gen/autoscaling-v1.ts';
+import type { JsonObject } from '../../api/codec/own-property.ts';
+import { canonicalize } from '../../api/codec/canonical.ts';
+import { decodeTyped } from '../../api/codec/typed.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import { apiVersionOf } from '../../api/resource-info.ts';
+import { schemaOf } from '../../api/schema/schema.ts';
+import type { StructSchema } from '../../api/schema/type-schema.ts';
+import { scaleOf } from '../endpoints/scale-object.ts';
+import type { GenericStore } from '../generic-registry/generic-store.ts';
 import { convertObject } from './equivalent-resources.ts';
 
 /** Group, version and kind. */
@@ -36,6 +36,7 @@ function isOwnKind(store: GenericStore, kind: Kind): boolean {
 /** Objects of one request for one version. */
 export interface ReviewObjects {
   readonly kind: Kind;
+  readonly schema: StructSchema;
   /** A private copy in the webhook's version. */
   show(object: KubernetesObject): JsonObject;
   /** Decodes what a webhook made of the object (unknown fields are dropped, defaults filled in). Throws `DecodeError`. */
@@ -51,6 +52,7 @@ export function reviewObjects(own: GenericStore, as: GenericStore, subresource: 
   if (subresource === 'scale' && scale !== undefined) {
     return {
       kind,
+      schema: schemaFor(kind),
       show: (object) => scaleOf(object, scale) as unknown as JsonObject,
       decode: decoderOf(schemaFor(kind), () => undefined),
       store: (decoded, draft) => scale.write(draft, (decoded as unknown as Scale).spec?.replicas ?? 0),
@@ -59,6 +61,7 @@ export function reviewObjects(own: GenericStore, as: GenericStore, subresource: 
   if (!isOwnKind(as, kind)) {
     return {
       kind,
+      schema: schemaFor(kind),
       show: (object) => canonicalize(schemaFor(kind), { ...object, apiVersion: apiVersionOf(kind), kind: kind.kind }),
       decode: decoderOf(schemaFor(kind), () => undefined),
       store: replaceIn,
@@ -66,6 +69,7 @@ export function reviewObjects(own: GenericStore, as: GenericStore, subresource: 
   }
   return {
     kind,
+    schema: as.schema,
     show: (object) => convertObject(object, own, as) as unknown as JsonObject,
     decode: decoderOf(as.schema, (object) => as.definition.strategy.applyDefaults?.(object)),
     store: (decoded, draft) =>

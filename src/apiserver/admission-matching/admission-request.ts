@@ -1,23 +1,10 @@
 /** The AdmissionRequest that webhooks and expressions see, objects left aside. Upstream: admission/plugin/webhook/request and plugin/cel. */
-import type { AdmissionRequest } from '../../../api/gen/admission-v1.ts';
-import type { UserInfo } from '../../../api/gen/authentication-v1.ts';
-import type { Principal } from '../../../api/transport.ts';
-import type { AdmissionAttributes } from '../contract.ts';
+import type { AdmissionRequest } from '../../api/gen/admission-v1.ts';
+import { userInfoOf } from '../authn/user-info.ts';
+import type { AdmissionAttributes } from '../admission/contract.ts';
 import type { MatchedResource } from './resource-matcher.ts';
 import { type Kind, kindFor } from './review-objects.ts';
 import { namespaceOf } from './selectors.ts';
-
-/** A user as reviews carry it. */
-export function userInfoOf({ name, uid, groups, extra }: Principal): UserInfo {
-  return {
-    username: name,
-    ...(uid === undefined || uid === '' ? {} : { uid }),
-    ...(groups.length === 0 ? {} : { groups: [...groups] }),
-    ...(extra === undefined
-      ? {}
-      : { extra: Object.fromEntries(Object.entries(extra).map(([key, values]) => [key, [...values]])) }),
-  };
-}
 
 const optionsKinds = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' } as const;
 
