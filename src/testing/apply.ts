@@ -1,14 +1,8 @@
 /** Server-side apply of manifests, as `kubectl apply --server-side` does it. */
 import { parseYamlDocuments } from '../api/codec/yaml.ts';
-import type { CustomResourceDefinition } from '../api/gen/apiextensions-v1.ts';
-import { CustomResourceDefinitions } from '../api/gen/resources.ts';
 import type { KubernetesObject } from '../api/object.ts';
-import type { ResourceInfo } from '../api/resource-info.ts';
-import { isConditionTrue } from '../apiserver/apiextensions/conditions.ts';
-import type { ObjectStore } from '../apiserver/registry/object-store.ts';
 import type { Client } from '../client/client.ts';
-import type { Pace } from './pace.ts';
-import { resourceOfKind } from './references.ts';
+import { resourceOfKind, type CustomKinds } from './references.ts';
 
 /** YAML text of one or more documents, an object, or several. */
 export type Manifests = string | object | readonly object[];
@@ -31,20 +25,22 @@ export function readManifests(manifests: Manifests): KubernetesObject[] {
   });
 }
 
-/** What applying needs. */
+/** What manifests are applied through. */
 export interface ApplyDeps {
   readonly client: Client;
-  readonly pace: Pace;
-  /** Undefined while the server is down. */
-  readonly objects: () => ObjectStore | undefined;
+  readonly kinds: () => CustomKinds;
+  /** Called after each definition of a custom kind: resolves when its objects may follow. */
+  readonly established: (definition: KubernetesObject) => Promise<unknown>;
 }
 
 /** Applies in the given order; resolves to the objects as they are then. */
-export async function applyManifests(deps: ApplyDeps, manifests: Manifests): Promise<KubernetesObject[]> {
-  const { client, objects } = deps;
+export async function applyManifests(
+  { client, kinds, established }: ApplyDeps,
+  manifests: Manifests,
+): Promise<KubernetesObject[]> {
   const applied: KubernetesObject[] = [];
   for (const object of readManifests(manifests)) {
-    const info = resourceOfKind(object.kind ?? '', object.apiVersion, objects());
+    const info = resourceOfKind(object.kind ?? '', object.apiVersion, kinds());
     const { name = '', namespace = 'default' } = object.metadata;
     const key = info.namespaced ? { namespace, name } : { name };
     const complete = info.namespaced ? { ...object, metadata: { ...object.metadata, namespace } } : object;
@@ -53,23 +49,7 @@ export async function applyManifests(deps: ApplyDeps, manifests: Manifests): Pro
         .resource(info)
         .patch(key, { type: 'apply', object: complete, fieldManager: FIELD_MANAGER, force: true }),
     );
-    if (info === (CustomResourceDefinitions as ResourceInfo)) await established(deps, name);
+    if (object.kind === 'CustomResourceDefinition') await established(object);
   }
   return applied;
 }
-
-/** What a definition defines may come next in the same manifests. */
-async function established({ pace, objects }: ApplyDeps, name: string): Promise<void> {
-  const definition = (): CustomResourceDefinition | undefined => objects()?.get(CustomResourceDefinitions, '', name);
-  const isServed = (): boolean => {
-    const now = definition();
-    return now !== undefined && isConditionTrue(now, 'Established');
-  };
-  if (await pace.until(isServed, ESTABLISHED_WITHIN_MS)) return;
-  const conditions = (definition()?.status?.conditions ?? []).map(
-    ({ type, status, message = '' }) => `${type}=${status} ${message}`,
-  );
-  throw new Error(`customresourcedefinition ${name} is not Established: ${conditions.join('; ')}`);
-}
-
-const ESTABLISHED_WITHIN_MS = 10_000;

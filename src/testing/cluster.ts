@@ -18,6 +18,7 @@ import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
 import type { Store, StoreStatus } from '../storage/store.ts';
 import { applyManifests, type Manifests } from './apply.ts';
+import { customKinds } from './custom-kinds.ts';
 import { sortedEvents } from './describe.ts';
 import { spanMs, type Duration } from './duration.ts';
 import { TestFaults } from './faults.ts';
@@ -137,7 +138,12 @@ export class Cluster implements AsyncDisposable {
 
   /** Server-side apply of YAML or objects, in their order. */
   apply(manifests: Manifests): Promise<KubernetesObject[]> {
-    return applyManifests({ client: this.client, pace: this.#pace, objects: () => this.#objects() }, manifests);
+    const deps = {
+      client: this.client,
+      kinds: () => customKinds(this.#objects()),
+      established: (definition: KubernetesObject) => this.waitFor(definition, 'Established'),
+    };
+    return applyManifests(deps, manifests);
   }
 
   /** Waits for an object to be as expected; see `Expectation`. Rejects with a `WaitError` that shows what it was instead. */
@@ -192,9 +198,9 @@ export class Cluster implements AsyncDisposable {
     return structuredClone([...sortedEvents(wanted)]);
   }
 
-  /** What a reference means; custom resources too, while they are served. Throws on one that means nothing. */
+  /** What a reference names: of the built-in kinds, or of those that definitions have added. Throws when it names nothing. */
   resolve(reference: ObjectReference): ResolvedReference {
-    return resolveReference(reference, this.#objects());
+    return resolveReference(reference, customKinds(this.#objects()));
   }
 
   /** All objects of a kind as the API server holds them: shared, not to be changed, and never a call away. */

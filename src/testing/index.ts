@@ -11,7 +11,7 @@ export type { StoreFaults } from './faulty-store.ts';
 export type { Part, RestartablePart, TestFaults } from './faults.ts';
 export type { Listening, ListenAt } from './listener.ts';
 export type { TestNodes } from './nodes.ts';
-export type { ObjectReference } from './references.ts';
+export type { ObjectReference, ResolvedReference } from './references.ts';
 export type { SimNodeSpec } from './sim-node.ts';
 export type { ClusterSnapshot } from './snapshot.ts';
 export { WaitError, type Expectation, type WaitOptions } from './wait.ts';

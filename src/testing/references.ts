@@ -1,10 +1,7 @@
 /** Names objects the way tests and kubectl do: `pod/web-1`, `deployment/shop/web`, or anything with kind and metadata. */
-import { allResources, CustomResourceDefinitions } from '../api/gen/resources.ts';
+import { allResources } from '../api/gen/resources.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
-import { isConditionTrue } from '../apiserver/apiextensions/conditions.ts';
-import { customInfo } from '../apiserver/apiextensions/custom-definition.ts';
-import type { ObjectStore } from '../apiserver/registry/object-store.ts';
 
 /** `KIND/NAME`, `KIND/NAMESPACE/NAME`, or an object (its kind, name and namespace count). */
 export type ObjectReference =
@@ -23,47 +20,38 @@ export interface ResolvedReference {
   readonly name: string;
 }
 
-/** The custom resources that are served, of each the stored version first. */
-function customResources(objects: ObjectStore | undefined): ResourceInfo<KubernetesObject>[] {
-  const established = (objects?.list(CustomResourceDefinitions) ?? []).filter((d) => isConditionTrue(d, 'Established'));
-  return established.flatMap((definition) =>
-    definition.spec.versions
-      .filter(({ served }) => served)
-      .toSorted((a, b) => Number(b.storage) - Number(a.storage))
-      .map((version) => customInfo(definition, version)),
-  );
-}
+/** Kinds beside the built-in ones. */
+export type CustomKinds = readonly ResourceInfo<KubernetesObject>[];
 
-/** The resource of a kind. The preferred version unless one is named. Throws when there is none. `objects`: those of the server, for custom kinds. */
+/** The resource of a kind. The preferred version unless one is named. Throws when there is none. */
 export function resourceOfKind(
   kind: string,
-  apiVersion?: string,
-  objects?: ObjectStore,
+  apiVersion: string | undefined,
+  custom: CustomKinds,
 ): ResourceInfo<KubernetesObject> {
   const wanted = kind.toLowerCase();
-  const all = [...(allResources as readonly ResourceInfo<KubernetesObject>[]), ...customResources(objects)];
-  const found = all.find((info) => {
+  const found = [...allResources, ...custom].find((info) => {
     if (apiVersion !== undefined && apiVersionOf(info) !== apiVersion) return false;
     return [info.kind.toLowerCase(), info.singular, info.resource, ...info.shortNames].includes(wanted);
   });
   if (found === undefined) throw new Error(`no kind ${kind}${apiVersion === undefined ? '' : ` in ${apiVersion}`}`);
-  return found;
+  return found as ResourceInfo<KubernetesObject>;
 }
 
 /** Resolves a reference; namespaced objects without a namespace are in `default`. Throws on one that means nothing. */
-export function resolveReference(reference: ObjectReference, objects?: ObjectStore): ResolvedReference {
+export function resolveReference(reference: ObjectReference, custom: CustomKinds): ResolvedReference {
   if (typeof reference !== 'string') {
     const { apiVersion, kind, metadata } = reference;
     if (kind === undefined) throw new Error('the object has no kind: name it as KIND/NAME, or give its kind');
-    return resolved(resourceOfKind(kind, apiVersion, objects), metadata.namespace, metadata.name ?? '');
+    return resolved(resourceOfKind(kind, apiVersion, custom), metadata.namespace, metadata.name ?? '');
   }
   const parts = reference.split('/');
   const [kind = '', second = '', third] = parts;
   if (parts.length < 2 || parts.length > 3 || parts.includes(''))
     throw new Error(`${JSON.stringify(reference)} is not of the form KIND/NAME or KIND/NAMESPACE/NAME`);
   return third === undefined
-    ? resolved(resourceOfKind(kind, undefined, objects), undefined, second)
-    : resolved(resourceOfKind(kind, undefined, objects), second, third);
+    ? resolved(resourceOfKind(kind, undefined, custom), undefined, second)
+    : resolved(resourceOfKind(kind, undefined, custom), second, third);
 }
 
 function resolved(
