@@ -154,7 +154,7 @@ test('Metadata: no objects; refusals and their Status; impersonation; the ID a c
   assert.equal(event?.user.username, 'admin');
   assert.equal(event?.impersonatedUser?.username, 'bob');
   assert.equal(event?.requestObject, undefined);
-  assert.equal((event?.responseStatus as { reason?: string }).reason, 'Forbidden');
+  assert.equal((event!.responseStatus as { reason?: string }).reason, 'Forbidden');
   assert.equal(event?.annotations?.['authorization.k8s.io/decision'], 'forbid');
   await server.server.stop();
 });
