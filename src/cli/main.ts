@@ -5,6 +5,7 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../base/version.ts';
 import { agentCommand } from './agent.ts';
+import { controllerManagerCommand } from './controller-manager.ts';
 import { dnsServerCommand } from './dns-server.ts';
 import { downCommand } from './down.ts';
 import { kubeletCommand } from './kubelet.ts';
@@ -29,6 +30,7 @@ const commands: readonly (() => Command)[] = [
   whyCommand,
   kubeletCommand,
   schedulerCommand,
+  controllerManagerCommand,
   simCommand,
   rollingUpdateCommand,
 ];

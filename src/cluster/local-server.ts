@@ -13,6 +13,7 @@ import { createControlPlane, type ControlPlane } from './control-plane.ts';
 import { servingNames } from './host-address.ts';
 import type { Instance } from './instance.ts';
 import { kubeconfigYaml } from './kubeconfig.ts';
+import { runLed, untilAborted } from './leadership.ts';
 import { runLoadBalancers } from './load-balancers.ts';
 import { kubernetesServiceAddress } from './network/pod-network.ts';
 import { openStore } from './open-store.ts';
@@ -100,8 +101,7 @@ class Server implements LocalServer {
     await this.#writeAdminKubeconfig(pki);
     signal.throwIfAborted();
     const running = Promise.all([
-      controlPlane.runControllers(signal),
-      controlPlane.startScheduler(signal),
+      ...this.#led(controlPlane, store).map((run) => run(signal)),
       runLoadBalancers({ platform, controlPlane }, [instance.httpsPort, kubeletPort], signal),
     ]);
     this.#controllersEnd = running.then(
@@ -111,6 +111,29 @@ class Server implements LocalServer {
       },
     );
     return { controlPlane, pki };
+  }
+
+  /** What only one of several servers over a store does. */
+  #led(controlPlane: ControlPlane, store: Store): ((signal: AbortSignal) => Promise<void>)[] {
+    const platform = this.#platform;
+    const { advertiseAddress, instance } = this.#config;
+    const deps = {
+      platform,
+      clientFor: controlPlane.clientFor,
+      shared: store.latestRevision !== undefined,
+      // The same after a restart, which then need not wait for a lease of its own to run out: the instance's lock sees to
+      // it that there is one process at a time.
+      identity: `${instance.nodeName}_${advertiseAddress}:${instance.httpsPort}_${instance.hash}`,
+    };
+    const controllers = { name: 'kube-controller-manager', lead: controlPlane.runControllers } as const;
+    const scheduler = {
+      name: 'kube-scheduler',
+      async lead(signal: AbortSignal) {
+        await controlPlane.startScheduler(signal);
+        await untilAborted(signal);
+      },
+    } as const;
+    return [controllers, scheduler].map((component) => (signal) => runLed(deps, component, signal));
   }
 
   #certificates(): Promise<ClusterPki> {

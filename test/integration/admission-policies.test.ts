@@ -98,6 +98,16 @@ test('an expression that does not compile is refused with its place', async () =
   );
 });
 
+test('what does not fit the types of a kind is told in the status', async () => {
+  await apply(policy({ validations: [{ expression: 'object.nope == "a"' }] }));
+  const generation = ['--for=jsonpath={.status.observedGeneration}=1', '--timeout=10s'];
+  const waited = await plane.kubectl(['wait', 'validatingadmissionpolicy', 'limit', ...generation]);
+  assert.equal(waited.code, 0, waited.stderr);
+  const path = 'jsonpath={.status.typeChecking.expressionWarnings[0].warning}';
+  const said = await plane.kubectl(['get', 'validatingadmissionpolicy', 'limit', '-o', path]);
+  assert.match(said.stdout, /^v1, Kind=ConfigMap: ERROR: <input>:1:7: undefined field 'nope'/);
+});
+
 test('a mutating policy changes what is created', async () => {
   const metadata = { name: 'mutate' };
   const expression = 'Object{metadata: Object.metadata{labels: {"touched-by": variables.who}}}';

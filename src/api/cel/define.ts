@@ -3,7 +3,7 @@
  * cannot spell it, and calls are renamed to it after parsing (prepare.ts).
  */
 import type { Environment } from '@marcbachmann/cel-js';
-import { FunctionError } from './values.ts';
+import { EQUALS, FunctionError } from './values.ts';
 
 /** A function of the language; arguments come as values, the receiver first. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the evaluator checks arguments against the signature
@@ -76,9 +76,9 @@ export function defineNamespace(
 export function defineType(
   environment: Environment,
   name: string,
-  ctor: new (...args: never[]) => { equals(other: never): boolean },
+  ctor: new (...args: never[]) => { [EQUALS](other: never): boolean },
 ): void {
   environment.registerType(name, { ctor, fields: {} } as never);
-  environment.registerOperator(`${name} == ${name}`, ((a: { equals(o: unknown): boolean }, b: unknown) =>
-    a.equals(b)) as never);
+  environment.registerOperator(`${name} == ${name}`, ((a: { [EQUALS](o: unknown): boolean }, b: unknown) =>
+    a[EQUALS](b)) as never);
 }

@@ -16,6 +16,7 @@ import { defineStrings } from './libraries/strings.ts';
 import { defineUrls } from './libraries/urls.ts';
 import { defineMacros } from './macros.ts';
 import { defineObjectLiterals } from './object-literals.ts';
+import { celEquals } from './values.ts';
 
 /** A variable's type as the evaluator spells it: `dyn`, `string`, `list<int>`, the name of a declared type. */
 export type TypeName = string;
@@ -86,10 +87,7 @@ export function extendEnvironment(
   const declared = new Set(types);
   for (const { name, ctor, fields } of declared) environment.registerType(name, { ctor, fields } as never);
   for (const { name } of declared) {
-    environment.registerOperator(
-      `${name} == ${name}`,
-      ((a: { equals?(other: unknown): boolean }, b: unknown) => a === b || (a.equals?.(b) ?? false)) as never,
-    );
+    environment.registerOperator(`${name} == ${name}`, celEquals as never);
     environment.registerOperator(`${name} == null`, (() => false) as never);
   }
   for (const [name, type] of Object.entries(variables)) environment.registerVariable(name, type as never);

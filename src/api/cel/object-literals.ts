@@ -7,7 +7,7 @@ import type { Environment } from '@marcbachmann/cel-js';
 import { Optional } from '@marcbachmann/cel-js';
 import { define, defineType } from './define.ts';
 import type { CelObject } from './values.ts';
-import { celEquals, FunctionError, isMapValue, jsonValue, mapEntries } from './values.ts';
+import { EQUALS, TO_JSON, celEquals, FunctionError, isMapValue, jsonValue, mapEntries } from './values.ts';
 
 /** Type of apply configurations, whatever place of an object they are for. */
 export const OBJECT_TYPE = 'Object';
@@ -25,11 +25,11 @@ export class ObjectLiteral implements CelObject {
     this.fields = fields;
   }
 
-  equals(other: ObjectLiteral): boolean {
+  [EQUALS](other: ObjectLiteral): boolean {
     return this.typeName === other.typeName && celEquals(this.fields, other.fields);
   }
 
-  toJson(): unknown {
+  [TO_JSON](): unknown {
     return jsonValue(this.fields);
   }
 
@@ -55,11 +55,11 @@ class JsonPatchLiteral implements CelObject {
     this.fields = fields;
   }
 
-  equals(other: JsonPatchLiteral): boolean {
+  [EQUALS](other: JsonPatchLiteral): boolean {
     return celEquals(this.fields, other.fields);
   }
 
-  toJson(): unknown {
+  [TO_JSON](): unknown {
     return jsonValue(this.fields);
   }
 }

@@ -6,6 +6,7 @@ import { type Activation, compile, type Program } from './compile.ts';
 import { type CelEnvironment, type DeclaredType, extendEnvironment } from './environment.ts';
 import { charge, Meter } from './meter.ts';
 import { CompileError, RuntimeError } from './texts.ts';
+import { UNSPEAKABLE } from './value-types.ts';
 
 /** One named expression. */
 export interface NamedExpression {
@@ -34,12 +35,13 @@ class VariableValues {
     this.#activation = { ...activation, variables: this };
   }
 
-  read(name: string, program: Program): unknown {
-    if (this.#values.has(name)) return this.#values.get(name);
+  /** Static, for the prototype belongs to the variables. */
+  static read(values: VariableValues, name: string, program: Program): unknown {
+    if (values.#values.has(name)) return values.#values.get(name);
     const meter = new Meter();
     let value: unknown;
     try {
-      value = program.run(this.#activation, meter);
+      value = program.run(values.#activation, meter);
     } catch (error) {
       if (!(error instanceof RuntimeError)) throw error;
       throw new RuntimeError(
@@ -49,7 +51,7 @@ class VariableValues {
     } finally {
       charge(meter.cost);
     }
-    this.#values.set(name, value);
+    values.#values.set(name, value);
     return value;
   }
 }
@@ -69,11 +71,12 @@ export function compileVariables(
   for (const [index, { name = '', expression = '' }] of expressions.entries()) {
     try {
       const program = compile(expression, { environment: declareIn(environment) });
+      if (name === UNSPEAKABLE) continue;
       fields[name] = fieldType(program.type);
       Object.defineProperty(ctor.prototype, name, {
         configurable: true,
         get(this: VariableValues) {
-          return this.read(name, program);
+          return VariableValues.read(this, name, program);
         },
       });
     } catch (error) {

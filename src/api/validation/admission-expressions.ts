@@ -34,6 +34,7 @@ export function validateConditionExpressions(
   field: Field,
   variables: AdmissionVariables,
 ): void {
+  if ((conditions ?? []).length === 0) return;
   const environment = admissionEnvironment(variables);
   for (const [index, { expression }] of (conditions ?? []).entries())
     validateExpression(expression, field.item(index).at('expression'), { environment, returnTypes: ['bool'] });

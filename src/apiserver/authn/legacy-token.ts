@@ -8,15 +8,11 @@ import { Secrets, ServiceAccounts } from '../../api/gen/resources.ts';
 import { unauthorized } from '../../api/status-error.ts';
 import { formatTime } from '../../api/time.ts';
 import type { Principal } from '../../api/transport.ts';
+import { INVALID_SINCE_LABEL, LAST_USED_LABEL } from '../../component-helpers/token-secrets.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 
 /** Who issued them, whatever the cluster's own issuer is called. */
 export const LEGACY_ISSUER = 'kubernetes/serviceaccount';
-
-/** The day a token was last used: a label of its secret. The cleaner reads it. */
-export const LAST_USED_LABEL = 'kubernetes.io/legacy-token-last-used';
-/** Since when a token is no longer taken: a label of its secret. */
-export const INVALID_SINCE_LABEL = 'kubernetes.io/legacy-token-invalid-since';
 
 const CLAIM = 'kubernetes.io/serviceaccount/';
 

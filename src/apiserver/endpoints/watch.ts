@@ -130,7 +130,7 @@ interface Opening<T> {
 async function openWatch<T>(call: Call, { sink, encoder, selection }: Opening<T>): Promise<Watcher<T>> {
   const { store, scope } = call;
   const { params, info } = scope;
-  const { hub, clock, random } = store.services;
+  const { clock, random } = store.services;
   const given = revisionParam(params);
   const revision = given ?? 0;
   const wantsInitial = params.has('sendInitialEvents') ? isTrue(params.get('sendInitialEvents')) : revision === 0;

@@ -7,9 +7,9 @@
 import { ConfigMaps, Secrets } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { ConfigMap, Secret } from '../../api/gen/core-v1.ts';
+import { tokenExpiresAtMs } from '../../component-helpers/token-secrets.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
-import { tokenExpiresAtMs } from '../token-cleaner/token-cleaner-controller.ts';
 
 const ACCOUNT = 'bootstrap-signer';
 const NAME = 'bootstrap-signer-controller';

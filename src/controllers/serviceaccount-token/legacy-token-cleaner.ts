@@ -10,6 +10,7 @@ import { isReason } from '../../api/status-error.ts';
 import { formatTime, parseTime } from '../../api/time.ts';
 import type { Pod, Secret } from '../../api/gen/core-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
+import { INVALID_SINCE_LABEL, LAST_USED_LABEL } from '../../component-helpers/token-secrets.ts';
 import { informerList, runPeriodically, type Controller, type ControllerDeps } from '../controller.ts';
 import { accountKeyOf, TOKEN_SECRET_TYPE } from './token-secrets.ts';
 
@@ -17,8 +18,6 @@ const NAME = 'legacy-serviceaccount-token-cleaner-controller';
 const ACCOUNT = 'legacy-service-account-token-cleaner';
 const DAY_MS = 86_400_000;
 const YEAR_MS = 365 * DAY_MS;
-const LAST_USED = 'kubernetes.io/legacy-token-last-used';
-const INVALID_SINCE = 'kubernetes.io/legacy-token-invalid-since';
 
 /** Makes the controller. It looks once a day. */
 export function createLegacyTokenCleaner(deps: ControllerDeps): Controller {
@@ -46,14 +45,14 @@ export function createLegacyTokenCleaner(deps: ControllerDeps): Controller {
   async function judge(secret: Secret, signal: AbortSignal): Promise<void> {
     const { labels = {}, creationTimestamp, uid = '', resourceVersion = '' } = secret.metadata;
     const nowMs = clock.nowMs();
-    const invalidMs = dayMs(labels[INVALID_SINCE]);
-    const usedMs = Math.max(parseTime(creationTimestamp), dayMs(labels[LAST_USED]) ?? 0);
+    const invalidMs = dayMs(labels[INVALID_SINCE_LABEL]);
+    const usedMs = Math.max(parseTime(creationTimestamp), dayMs(labels[LAST_USED_LABEL]) ?? 0);
     const key = parseKey(keyOfObject(secret));
     try {
       if (invalidMs !== undefined && invalidMs + YEAR_MS < nowMs && usedMs + YEAR_MS < nowMs) {
         await client.delete(key, { preconditions: { uid, resourceVersion }, signal });
       } else if (invalidMs === undefined && usedMs + YEAR_MS < nowMs) {
-        const label = { [INVALID_SINCE]: formatTime(nowMs).slice(0, 10) };
+        const label = { [INVALID_SINCE_LABEL]: formatTime(nowMs).slice(0, 10) };
         await client.patch(
           key,
           { type: 'merge', patch: { metadata: { uid, resourceVersion, labels: label } } },

@@ -1,7 +1,7 @@
 /** Applies what a mutation's expression made to an object. Upstream: mutating/patch/{smd,json_patch}.go. */
 import type { JsonObject } from '../../../api/codec/own-property.ts';
 import { ObjectLiteral } from '../../../api/cel/object-literals.ts';
-import { jsonValue } from '../../../api/cel/values.ts';
+import { TO_JSON, jsonValue } from '../../../api/cel/values.ts';
 import { mergeApplied } from '../../../api/managed-fields/field-merge.ts';
 import { jsonPatch } from '../../../api/patch/json-patch.ts';
 import type { StructSchema, TypeSchema } from '../../../api/schema/type-schema.ts';
@@ -18,7 +18,7 @@ export function applyConfiguration(object: JsonObject, made: unknown, schema: St
   } catch (error) {
     throw new MutationError(`type mismatch: ${(error as Error).message}`);
   }
-  const applied = made.toJson() as JsonObject;
+  const applied = made[TO_JSON]() as JsonObject;
   const unknown = unknownFields(schema, applied, '');
   if (unknown.length > 0)
     throw new MutationError(

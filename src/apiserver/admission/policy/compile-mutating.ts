@@ -5,7 +5,7 @@ import { compile } from '../../../api/cel/compile.ts';
 import { JSON_PATCH_TYPE, OBJECT_TYPE } from '../../../api/cel/object-literals.ts';
 import { CompileError } from '../../../api/cel/texts.ts';
 import { type CompiledVariables, compileVariables } from '../../../api/cel/variables.ts';
-import { type CompiledCondition, compileConditions } from '../cel/match-conditions.ts';
+import { type CompiledCondition, compileConditions } from '../../admission-matching/match-conditions.ts';
 import type { Compiled } from './compile-validating.ts';
 
 /** One mutation, ready to be evaluated. */

@@ -9,7 +9,7 @@ import { compile, type Program } from '../../../api/cel/compile.ts';
 import type { CelEnvironment } from '../../../api/cel/environment.ts';
 import { CompileError } from '../../../api/cel/texts.ts';
 import { type CompiledVariables, compileVariables } from '../../../api/cel/variables.ts';
-import { type CompiledCondition, compileConditions } from '../cel/match-conditions.ts';
+import { type CompiledCondition, compileConditions } from '../../admission-matching/match-conditions.ts';
 
 /** A program, or why there is none. */
 export type Compiled = Program | string;

@@ -2,7 +2,7 @@
 import type { Activation } from '../../../api/cel/compile.ts';
 import { Meter, PER_CALL_LIMIT, RUNTIME_COST_BUDGET } from '../../../api/cel/meter.ts';
 import { RuntimeError } from '../../../api/cel/texts.ts';
-import { judgeConditions } from '../cel/match-conditions.ts';
+import { judgeConditions } from '../../admission-matching/match-conditions.ts';
 import type { Compiled, CompiledPolicy } from './compile-validating.ts';
 
 /** One expression that does not admit. */

@@ -7,10 +7,10 @@ import { dynValue } from '../../../api/cel/values.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
 import { StatusError } from '../../../api/status-error.ts';
 import type { Authorizer } from '../../authz/contract.ts';
-import { authorizerValue, namespaceValue, requestValues } from '../cel/admission-values.ts';
+import { authorizerValue, namespaceValue, requestValues } from '../../admission-matching/admission-values.ts';
 import type { AdmissionAttributes } from '../contract.ts';
-import { type MatchDeps, type MatchedResource, matchRequest } from '../matching/resource-matcher.ts';
-import { isNamespace } from '../matching/selectors.ts';
+import { type MatchDeps, type MatchedResource, matchRequest } from '../../admission-matching/resource-matcher.ts';
+import { isNamespace } from '../../admission-matching/selectors.ts';
 import { collectParams, ConfigurationError, paramResource } from './params.ts';
 
 /** What policies need of the server. */

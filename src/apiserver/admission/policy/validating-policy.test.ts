@@ -165,6 +165,13 @@ test('expressions admit or refuse with upstream texts', async () => {
   for (const [name, given, wanted] of cases) assert.equal((await run(given)).error?.message, wanted, name);
 });
 
+test('variables may have the names of anything', async () => {
+  for (const name of ['read', 'equals', 'toString', 'valueOf', 'variables', 'object']) {
+    const policy = { variables: [{ name, expression: '"x"' }], ...valid(`variables.${name} == "x"`) };
+    assert.equal((await run({ policy })).error?.message, undefined, name);
+  }
+});
+
 test('reasons and actions', async () => {
   const { error } = await run({ policy: valid('false', { reason: 'Forbidden' }) });
   assert.deepEqual([error?.code, error?.reason], [403, 'Forbidden']);

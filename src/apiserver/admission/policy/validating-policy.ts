@@ -10,7 +10,7 @@ import { ValidatingAdmissionPolicies, ValidatingAdmissionPolicyBindings } from '
 import { evaluateWithDecisions } from '../../../api/cel/compile.ts';
 import { forbidden, StatusError } from '../../../api/status-error.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
-import { isAdmissionConfiguration } from '../matching/rules-matcher.ts';
+import { isAdmissionConfiguration } from '../../admission-matching/rules-matcher.ts';
 import { type CompiledPolicy, compileValidatingPolicy } from './compile-validating.ts';
 import { evaluatePolicy, type PolicyActivation, type Refusal, type Verdict } from './evaluate-validating.ts';
 import { followPolicies, type PolicyHook } from './follow-policies.ts';

@@ -1,8 +1,8 @@
 /** AdmissionReview v1: what is asked, and whether the answer is one. Upstream: admission/plugin/webhook/request. */
 import type { AdmissionRequest, AdmissionResponse } from '../../../api/gen/admission-v1.ts';
 import { isObject, type JsonObject } from '../../../api/codec/own-property.ts';
-import { admissionRequestOf } from '../matching/admission-request.ts';
-import type { Kind } from '../matching/review-objects.ts';
+import { admissionRequestOf } from '../../admission-matching/admission-request.ts';
+import type { Kind } from '../../admission-matching/review-objects.ts';
 import type { AdmissionAttributes } from '../contract.ts';
 import type { Invocation } from './invocation.ts';
 

@@ -6,8 +6,8 @@ import type { GenericStore } from '../../generic-registry/generic-store.ts';
 import type { ResourceRegistry } from '../../generic-registry/resource-registry.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionAttributes } from '../contract.ts';
-import { matchingVersion } from '../matching/resource-matcher.ts';
-import { namespaceSelected, objectSelected } from '../matching/selectors.ts';
+import { matchingVersion } from '../../admission-matching/resource-matcher.ts';
+import { namespaceSelected, objectSelected } from '../../admission-matching/selectors.ts';
 import type { ConfiguredWebhook } from './webhook-configurations.ts';
 
 /** What deciding needs. */

@@ -1,7 +1,10 @@
 /** Match conditions of webhooks, compiled once per webhook. Upstream: matchconditions in the webhook dispatchers. */
 import { forbidden } from '../../../api/status-error.ts';
 import type { Authorizer } from '../../authz/contract.ts';
-import { createMatchConditions, type MatchConditions as Conditions } from '../cel/match-conditions.ts';
+import {
+  createMatchConditions,
+  type MatchConditions as Conditions,
+} from '../../admission-matching/match-conditions.ts';
 import type { MatchConditions } from './call-webhook.ts';
 import type { AnyWebhook } from './webhook-configurations.ts';
 

@@ -16,8 +16,8 @@ import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { askWebhook, failsOpen, type WebhookAdmissionDeps } from './call-webhook.ts';
 import { CallingWebhookError, failedClosed } from './denial.ts';
 import { type Invocation, invocationOf } from './invocation.ts';
-import { reviewObjects, type ReviewObjects } from '../matching/review-objects.ts';
-import { isAdmissionConfiguration } from '../matching/rules-matcher.ts';
+import { reviewObjects, type ReviewObjects } from '../../admission-matching/review-objects.ts';
+import { isAdmissionConfiguration } from '../../admission-matching/rules-matcher.ts';
 import { type ConfiguredWebhook, followWebhooks } from './webhook-configurations.ts';
 
 const NAME = 'MutatingAdmissionWebhook';

@@ -9,8 +9,8 @@ import type { ReviewedObjects } from './admission-review.ts';
 import { askWebhook, failsOpen, type WebhookAdmissionDeps } from './call-webhook.ts';
 import { CallingWebhookError, failedClosed } from './denial.ts';
 import { type Invocation, invocationOf } from './invocation.ts';
-import { reviewObjects } from '../matching/review-objects.ts';
-import { isAdmissionConfiguration } from '../matching/rules-matcher.ts';
+import { reviewObjects } from '../../admission-matching/review-objects.ts';
+import { isAdmissionConfiguration } from '../../admission-matching/rules-matcher.ts';
 import { type AnyConfiguration, type ConfiguredWebhook, followWebhooks } from './webhook-configurations.ts';
 import type { ResourceInfo } from '../../../api/resource-info.ts';
 

@@ -3,15 +3,15 @@
  * false decides, whatever the others say; otherwise an error counts as failurePolicy says. Upstream:
  * apiserver/pkg/admission/plugin/webhook/matchconditions.
  */
-import type { MatchCondition } from '../../../api/gen/admissionregistration-v1.ts';
-import { type Activation, compile, evaluateWithDecisions, type Program } from '../../../api/cel/compile.ts';
-import { admissionEnvironment } from '../../../api/cel/admission-types.ts';
-import type { CelEnvironment } from '../../../api/cel/environment.ts';
-import { type Authorize, Decisions } from '../../../api/cel/libraries/authorizer.ts';
-import { MATCH_CONDITIONS_COST_BUDGET, Meter, PER_CALL_LIMIT } from '../../../api/cel/meter.ts';
-import { RuntimeError } from '../../../api/cel/texts.ts';
-import type { AdmissionAttributes } from '../contract.ts';
-import type { MatchedResource } from '../matching/resource-matcher.ts';
+import type { MatchCondition } from '../../api/gen/admissionregistration-v1.ts';
+import { type Activation, compile, evaluateWithDecisions, type Program } from '../../api/cel/compile.ts';
+import { admissionEnvironment } from '../../api/cel/admission-types.ts';
+import type { CelEnvironment } from '../../api/cel/environment.ts';
+import { type Authorize, Decisions } from '../../api/cel/libraries/authorizer.ts';
+import { MATCH_CONDITIONS_COST_BUDGET, Meter, PER_CALL_LIMIT } from '../../api/cel/meter.ts';
+import { RuntimeError } from '../../api/cel/texts.ts';
+import type { AdmissionAttributes } from '../admission/contract.ts';
+import type { MatchedResource } from './resource-matcher.ts';
 import { authorizerValue, requestValues } from './admission-values.ts';
 
 /** What conditions say of a request. */

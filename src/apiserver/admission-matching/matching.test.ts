@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NamedRuleWithOperations } from '../../../api/gen/admissionregistration-v1.ts';
-import { Deployments, HorizontalPodAutoscalers, Namespaces, Nodes, Pods } from '../../../api/gen/resources.ts';
-import type { KubernetesObject } from '../../../api/object.ts';
-import type { ResourceInfo } from '../../../api/resource-info.ts';
-import { createTestObjects } from '../../authz/testing-objects.ts';
-import { createMatchConditions } from '../cel/match-conditions.ts';
-import { admissionAttributesOf, testingRegistry } from '../testing-admission.ts';
+import type { NamedRuleWithOperations } from '../../api/gen/admissionregistration-v1.ts';
+import { Deployments, HorizontalPodAutoscalers, Namespaces, Nodes, Pods } from '../../api/gen/resources.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import type { ResourceInfo } from '../../api/resource-info.ts';
+import { createTestObjects } from '../authz/testing-objects.ts';
+import { createMatchConditions } from './match-conditions.ts';
+import { admissionAttributesOf, testingRegistry } from '../admission/testing-admission.ts';
 import { type MatchCriteria, matchRequest } from './resource-matcher.ts';
 import { isAdmissionConfiguration, ruleMatches } from './rules-matcher.ts';
 

@@ -3,16 +3,16 @@
  * `scale`, a Binding for `binding`). What a webhook changed is put back into the request's draft in place, for the draft
  * is shared by everything that follows. Upstream: admission.VersionedAttributes and generic.NewVersionedAttributes.
  */
-import type { Scale } from '../../../api/gen/autoscaling-v1.ts';
-import type { JsonObject } from '../../../api/codec/own-property.ts';
-import { canonicalize } from '../../../api/codec/canonical.ts';
-import { decodeTyped } from '../../../api/codec/typed.ts';
-import type { KubernetesObject } from '../../../api/object.ts';
-import { apiVersionOf } from '../../../api/resource-info.ts';
-import { schemaOf } from '../../../api/schema/schema.ts';
-import type { StructSchema } from '../../../api/schema/type-schema.ts';
-import { scaleOf } from '../../endpoints/scale-object.ts';
-import type { GenericStore } from '../../generic-registry/generic-store.ts';
+import type { Scale } from '../../api/gen/autoscaling-v1.ts';
+import type { JsonObject } from '../../api/codec/own-property.ts';
+import { canonicalize } from '../../api/codec/canonical.ts';
+import { decodeTyped } from '../../api/codec/typed.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import { apiVersionOf } from '../../api/resource-info.ts';
+import { schemaOf } from '../../api/schema/schema.ts';
+import type { StructSchema } from '../../api/schema/type-schema.ts';
+import { scaleOf } from '../endpoints/scale-object.ts';
+import type { GenericStore } from '../generic-registry/generic-store.ts';
 import { convertObject } from './equivalent-resources.ts';
 
 /** Group, version and kind. */

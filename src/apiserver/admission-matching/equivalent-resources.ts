@@ -3,11 +3,11 @@
  * take. Resources that share their storage are equivalent. Upstream: runtime.EquivalentResourceMapper and
  * generic.ConvertToGVK.
  */
-import { canonicalize } from '../../../api/codec/canonical.ts';
-import type { KubernetesObject } from '../../../api/object.ts';
-import { apiVersionOf } from '../../../api/resource-info.ts';
-import type { GenericStore } from '../../generic-registry/generic-store.ts';
-import type { ResourceRegistry } from '../../generic-registry/resource-registry.ts';
+import { canonicalize } from '../../api/codec/canonical.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import { apiVersionOf } from '../../api/resource-info.ts';
+import type { GenericStore } from '../generic-registry/generic-store.ts';
+import type { ResourceRegistry } from '../generic-registry/resource-registry.ts';
 
 /** The resource itself first, then its equivalents as they are served. */
 export function equivalentsOf(registry: ResourceRegistry, store: GenericStore): GenericStore[] {

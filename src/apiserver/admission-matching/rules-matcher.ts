@@ -2,8 +2,8 @@
  * Whether a request falls under the rules of a webhook or policy: operations, groups, versions, resources with
  * sub-resources, scope, names. Upstream: apiserver/pkg/admission/plugin/webhook/predicates/rules.
  */
-import type { NamedRuleWithOperations } from '../../../api/gen/admissionregistration-v1.ts';
-import type { AdmissionOperation } from '../contract.ts';
+import type { NamedRuleWithOperations } from '../../api/gen/admissionregistration-v1.ts';
+import type { AdmissionOperation } from '../admission/contract.ts';
 
 /** What rules look at. */
 export interface RuleSubject {

@@ -2,15 +2,15 @@
  * Variables expressions of admission may use: object, oldObject, request, namespaceObject, params, authorizer. Upstream:
  * apiserver/pkg/admission/plugin/cel/{compile,composition,condition}.go.
  */
-import type { Namespace } from '../../../api/gen/core-v1.ts';
-import { CelAuthorizer, type Decisions } from '../../../api/cel/libraries/authorizer.ts';
-import { NAMESPACE_TYPE, REQUEST_TYPE } from '../../../api/cel/admission-types.ts';
-import { dynValue } from '../../../api/cel/values.ts';
-import type { KubernetesObject } from '../../../api/object.ts';
-import type { AdmissionAttributes } from '../contract.ts';
-import { admissionRequestOf } from '../matching/admission-request.ts';
-import type { MatchedResource } from '../matching/resource-matcher.ts';
-import { reviewObjects } from '../matching/review-objects.ts';
+import type { Namespace } from '../../api/gen/core-v1.ts';
+import { CelAuthorizer, type Decisions } from '../../api/cel/libraries/authorizer.ts';
+import { NAMESPACE_TYPE, REQUEST_TYPE } from '../../api/cel/admission-types.ts';
+import { dynValue } from '../../api/cel/values.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import type { AdmissionAttributes } from '../admission/contract.ts';
+import { admissionRequestOf } from './admission-request.ts';
+import type { MatchedResource } from './resource-matcher.ts';
+import { reviewObjects } from './review-objects.ts';
 
 /** Values of `object`, `oldObject` and `request` for a request that matched as `matched`. */
 export function requestValues(attributes: AdmissionAttributes, matched: MatchedResource): Record<string, unknown> {

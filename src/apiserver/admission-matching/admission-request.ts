@@ -1,7 +1,7 @@
 /** The AdmissionRequest that webhooks and expressions see, objects left aside. Upstream: admission/plugin/webhook/request and plugin/cel. */
-import type { AdmissionRequest } from '../../../api/gen/admission-v1.ts';
-import { userInfoOf } from '../../authn/user-info.ts';
-import type { AdmissionAttributes } from '../contract.ts';
+import type { AdmissionRequest } from '../../api/gen/admission-v1.ts';
+import { userInfoOf } from '../authn/user-info.ts';
+import type { AdmissionAttributes } from '../admission/contract.ts';
 import type { MatchedResource } from './resource-matcher.ts';
 import { type Kind, kindFor } from './review-objects.ts';
 import { namespaceOf } from './selectors.ts';

@@ -3,13 +3,13 @@
  * version of the same stored kind matches too, and objects are then shown in that version. Upstream:
  * apiserver/pkg/admission/plugin/policy/matching and webhook/generic.
  */
-import type { NamedRuleWithOperations } from '../../../api/gen/admissionregistration-v1.ts';
-import type { LabelSelector } from '../../../api/gen/meta-v1.ts';
-import { compileLabelSelector } from '../../../api/label-selector.ts';
-import type { GenericStore } from '../../generic-registry/generic-store.ts';
-import type { ResourceRegistry } from '../../generic-registry/resource-registry.ts';
-import type { ObjectStore } from '../../registry/object-store.ts';
-import type { AdmissionAttributes } from '../contract.ts';
+import type { NamedRuleWithOperations } from '../../api/gen/admissionregistration-v1.ts';
+import type { LabelSelector } from '../../api/gen/meta-v1.ts';
+import { compileLabelSelector } from '../../api/label-selector.ts';
+import type { GenericStore } from '../generic-registry/generic-store.ts';
+import type { ResourceRegistry } from '../generic-registry/resource-registry.ts';
+import type { ObjectStore } from '../registry/object-store.ts';
+import type { AdmissionAttributes } from '../admission/contract.ts';
 import { equivalentsOf } from './equivalent-resources.ts';
 import { ruleMatches, type RuleSubject } from './rules-matcher.ts';
 import { namespaceOf, namespaceSelected, objectSelected } from './selectors.ts';

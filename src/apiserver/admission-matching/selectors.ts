@@ -2,11 +2,11 @@
  * Namespace and object selectors of webhooks and policies. Upstream: apiserver/pkg/admission/plugin/webhook/predicates
  * namespace and object.
  */
-import { Namespaces } from '../../../api/gen/resources.ts';
-import type { LabelMatcher, Labels } from '../../../api/label-selector.ts';
-import { notFound } from '../../../api/status-error.ts';
-import type { ObjectStore } from '../../registry/object-store.ts';
-import type { AdmissionAttributes } from '../contract.ts';
+import { Namespaces } from '../../api/gen/resources.ts';
+import type { LabelMatcher, Labels } from '../../api/label-selector.ts';
+import { notFound } from '../../api/status-error.ts';
+import type { ObjectStore } from '../registry/object-store.ts';
+import type { AdmissionAttributes } from '../admission/contract.ts';
 
 /** Whether a request is on a Namespace, which is judged by its own labels. */
 export function isNamespace(resource: { readonly group: string; readonly resource: string }): boolean {
