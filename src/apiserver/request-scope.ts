@@ -2,6 +2,14 @@
 import type { ApiRequest, Principal } from '../api/transport.ts';
 import type { RequestContext, RequestInfo } from './request-context.ts';
 
+/** Takes down what becomes of a request. */
+export interface RequestRecorder {
+  /** The decoded body, or the patch; it is copied. */
+  takeRequestObject(value: unknown): void;
+  /** The request goes on as somebody else. */
+  impersonates(user: Principal): void;
+}
+
 /** A request being served. */
 export class RequestScope implements RequestContext {
   readonly request: ApiRequest;
@@ -12,6 +20,9 @@ export class RequestScope implements RequestContext {
 
   /** For the audit event; made when first written to. */
   auditAnnotations: Map<string, string> | undefined;
+
+  /** Hears of the request's body, when the request is recorded. */
+  audited: RequestRecorder | undefined;
 
   constructor(parts: { request: ApiRequest; info: RequestInfo; params: URLSearchParams; user: Principal }) {
     this.request = parts.request;

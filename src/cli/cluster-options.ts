@@ -4,6 +4,9 @@ import { resolve } from 'node:path';
 import { cidrsOverlap, parseCidr, parseIp } from '../base/cidr.ts';
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
 import { endpointsProblem, type StoreChoice } from '../cluster/store-options.ts';
+import { apiServerFlags, parseApiServerOptions } from '../apiserver/options/api-server-options.ts';
+import { OptionsError } from '../apiserver/options/flags.ts';
+import { flagValues } from './flags.ts';
 import { UserError } from './usage-error.ts';
 
 /** Where a cluster lives unless said otherwise. */
@@ -81,7 +84,19 @@ export function parseServerOptions(raw: RawServerOptions): ClusterOptions {
     ...(endpoint === undefined ? {} : { containerRuntimeEndpoint: endpoint }),
     runtimeConfig: raw.runtimeConfig ?? '',
     ...addresses(raw),
+    ...apiServer(raw),
   };
+}
+
+/** Only when something is said of it: nothing of a real start is done differently without. */
+function apiServer(raw: RawServerOptions): Pick<ClusterOptions, 'apiServer'> {
+  const values = flagValues(apiServerFlags, raw);
+  if (Object.keys(values).length === 0) return {};
+  try {
+    return { apiServer: parseApiServerOptions(values) };
+  } catch (error) {
+    throw error instanceof OptionsError ? usage(error.message) : error;
+  }
 }
 
 /** `--store` and the files that go with etcd. Throws `UserError`. */

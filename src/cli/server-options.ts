@@ -1,12 +1,14 @@
 /** The options `keelson up` and `keelson server` share, and what each starts. */
 import { Option, type Command } from 'commander';
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
+import { apiServerFlags } from '../apiserver/options/api-server-options.ts';
+import { withFlags } from './flags.ts';
 import { DEFAULT_DATA_DIR } from './cluster-options.ts';
 import { UserError } from './usage-error.ts';
 
 /** Adds the options. */
 export function withServerOptions(command: Command): Command {
-  return command
+  const common = command
     .option('--data-dir <dir>', 'where the cluster keeps everything', DEFAULT_DATA_DIR)
     .option('--https-port <port>', 'port of the API server', '6443')
     .option('--store <kind>', 'sqlite, memory or etcd=URL,...', 'sqlite')
@@ -27,6 +29,7 @@ export function withServerOptions(command: Command): Command {
     )
     .option('--runtime-config <list>', 'API versions to serve or not, e.g. resource.k8s.io/v1beta1=true')
     .addOption(logLevelOption());
+  return withFlags(common, apiServerFlags);
 }
 
 /** `--log-level`. */

@@ -1,4 +1,5 @@
 /** What a user decides about a cluster, checked. Ranges left out are chosen to fit the machine. */
+import type { ApiServerOptions } from '../apiserver/options/api-server-options.ts';
 import type { StoreChoice } from './store-options.ts';
 
 /** The options of one cluster. */
@@ -15,6 +16,8 @@ export interface ClusterOptions {
   readonly containerRuntimeEndpoint?: string;
   /** As `--runtime-config`. */
   readonly runtimeConfig: string;
+  /** What the API server admits, believes, allows and records. Default: as upstream. */
+  readonly apiServer?: ApiServerOptions;
   /** Address under which pods and other machines reach the API server. Default: the node's. */
   readonly advertiseAddress?: string;
   /** Address of this machine's node. Default: the first of a real device. */

@@ -3,12 +3,14 @@
  * each under its own identity, through the same filters as everybody else.
  */
 import { VERSION, KUBERNETES_VERSION } from '../base/version.ts';
+import type { BuiltInApi } from '../apiserver/aggregation/built-in-api.ts';
+import { createMetricsApi } from '../apiserver/metrics-api/metrics-api.ts';
+import { createUsageSource } from '../apiserver/metrics-api/usage-source.ts';
 import { createAdmissionPlugins } from '../apiserver/admission/list.ts';
+import { createPostConversionReview } from '../apiserver/apiextensions/post-conversion-review.ts';
 import { createApiServer, type ApiServer } from '../apiserver/api-server.ts';
-import { anonymousAuthenticator } from '../apiserver/authn/anonymous.ts';
 import { createBootstrapTokenAuthenticator } from '../apiserver/authn/bootstrap-token.ts';
-import { createBearerTokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
-import { clientCertificateAuthenticator } from '../apiserver/authn/client-certificate.ts';
+import type { TokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
 import { createServiceAccountTokens, type ServiceAccountTokens } from '../apiserver/authn/service-account-tokens.ts';
 import { createNodeAuthorizer } from '../apiserver/authz/node-authorizer.ts';
 import {
@@ -24,6 +26,7 @@ import {
 import { createEndpointLeases } from '../apiserver/bootstrap/endpoint-leases.ts';
 import { startIdentityLease } from '../apiserver/bootstrap/identity-lease.ts';
 import { COMPACTION_PERIOD_MS } from '../apiserver/compaction.ts';
+import { publishClientAuthorities } from '../apiserver/bootstrap/client-authorities.ts';
 import { bootstrapNodeJoin } from '../apiserver/bootstrap/node-join.ts';
 import { componentRoles } from '../apiserver/bootstrap/component-roles.ts';
 import { decide } from '../apiserver/filters/authorization.ts';
@@ -37,8 +40,11 @@ import { createInProcessClient } from '../client/in-process-transport.ts';
 import type { ExplainPod } from '../component-helpers/pod-why.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { HttpServer, ListenHttp, ListenOptions } from '../platform/http.ts';
+import type { TlsOptions } from '../platform/net.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';
+import type { ApiServerSetup } from './api-server-setup.ts';
+import { authenticatorsOf, authorizersOf, tokenKinds } from './authentication.ts';
 import { runBuiltInControllers, startBuiltInScheduler } from './built-in-clients.ts';
 import type { Instance } from './instance.ts';
 import { clusterInfoYaml } from './kubeconfig.ts';
@@ -56,6 +62,8 @@ export interface ControlPlaneDeps {
   readonly hostAddress: string;
   readonly runtimeConfig: string;
   readonly settings?: ServerSettings;
+  /** What the API server's options add and change. */
+  readonly setup?: ApiServerSetup;
   /** Explains pods when the scheduler is not started through this control plane. */
   readonly explainPod?: () => ExplainPod | undefined;
   /** Takes the place of the token service it is given: simulation makes its results arrive in a repeatable order. */
@@ -63,7 +71,8 @@ export interface ControlPlaneDeps {
 }
 
 /** Certificates and keys the control plane itself uses; those it serves with are given to `serve`. */
-export interface ControlPlanePki extends Pick<ClusterPki, 'kubeletClient' | 'serviceAccount'> {
+export interface ControlPlanePki
+  extends Pick<ClusterPki, 'kubeletClient' | 'serviceAccount'>, Partial<Pick<ClusterPki, 'frontProxy'>> {
   /** With its key the control plane signs certificate requests; without, it leaves them. */
   readonly ca: Pick<ClusterPki['ca'], 'certPem'> & Partial<ClusterPki['ca']>;
 }
@@ -113,44 +122,58 @@ function createTokens(deps: ControlPlaneDeps, objects: () => ObjectStore): Servi
 
 interface ServerParts {
   readonly storage: ServerStorage;
-  readonly tokens: ServiceAccountTokens;
+  readonly kinds: readonly TokenAuthenticator[];
   readonly rbac: RbacAuthorizer;
   readonly authorizers: readonly Authorizer[];
   readonly registry: Registry;
 }
 
 function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
-  const { platform, instance } = deps;
-  const { storage, tokens, rbac, authorizers, registry } = parts;
+  const { platform, instance, setup } = deps;
+  const { storage, kinds, rbac, authorizers, registry } = parts;
+  const { clock } = platform;
   const settings = deps.settings ?? {};
-  const { clock, crypto } = platform;
-  const bootstrapTokens = createBootstrapTokenAuthenticator({ objects: () => storage.objects, clock, crypto });
   return createApiServer(
     {
       storage,
       platform,
       definitions: registry.definitions,
-      authenticators: chosenAuthenticators(settings, [
-        clientCertificateAuthenticator,
-        createBearerTokenAuthenticator([tokens, bootstrapTokens], clock),
-        anonymousAuthenticator,
-      ]),
+      authenticators: chosenAuthenticators(settings, authenticatorsOf(kinds, setup, clock)),
       authorizers,
       admission: chosenAdmission(
         settings,
-        createAdmissionPlugins({
-          objects: () => storage.objects,
-          registry: storage.registry,
-          net: platform.net,
-          crypto: platform.crypto,
-          log: platform.log.child('apiserver'),
-          random: platform.random.fork('admission'),
-          authorizer: { authorize: (asked) => decide(authorizers, asked) },
-          rulesFor: rbac.rulesFor,
-          clock,
-        }),
+        createAdmissionPlugins(
+          {
+            objects: () => storage.objects,
+            registry: storage.registry,
+            net: platform.net,
+            crypto: platform.crypto,
+            log: platform.log.child('apiserver'),
+            random: platform.random.fork('admission'),
+            authorizer: { authorize: (asked) => decide(authorizers, asked) },
+            rulesFor: rbac.rulesFor,
+            clock,
+            ...(setup === undefined ? {} : { config: setup.admission.config }),
+          },
+          setup?.admission.plugins,
+        ),
       ),
       routes: registry.routes,
+      aggregation: {
+        net: platform.net,
+        identity: () => {
+          const { certPem, keyPem } = deps.pki.frontProxy ?? {};
+          return certPem === undefined || keyPem === undefined ? {} : { certPem, keyPem };
+        },
+        builtIns: [metricsApi(deps, storage.objects)],
+      },
+      ...(setup?.auditor === undefined ? {} : { auditor: setup.auditor }),
+      postConversionReview: createPostConversionReview({
+        net: platform.net,
+        clock,
+        objects: () => storage.objects,
+        random: platform.random.fork('conversion-endpoints'),
+      }),
     },
     {
       version: versionInfo(),
@@ -163,6 +186,13 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
   );
 }
 
+function metricsApi({ platform, pki }: ControlPlaneDeps, objects: ObjectStore): BuiltInApi {
+  const kubeletTls = (): TlsOptions => ({ ...pki.kubeletClient, caPem: pki.ca.certPem });
+  const { net, clock } = platform;
+  const log = platform.log.child('metrics-api');
+  return createMetricsApi({ objects, usage: createUsageSource({ objects, net, clock, log, kubeletTls }) });
+}
+
 /** Puts the control plane together; nothing runs before `start`. */
 export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const { platform, store, pki, instance } = deps;
@@ -173,16 +203,18 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const rbac = createRbacAuthorizer(storage.objects);
   const nodes = createNodeAuthorizer(storage.objects, componentRoles['system:node']?.rules ?? []);
   let explain: ExplainPod | undefined;
-  const authorizers = chosenAuthorizers(deps.settings ?? {}, {
-    privileged: privilegedGroupAuthorizer,
-    node: nodes,
-    rbac,
-  });
+  const authorizers =
+    deps.settings?.authorizationModes === undefined
+      ? authorizersOf({ nodes, rbac }, deps.setup)
+      : chosenAuthorizers(deps.settings, { privileged: privilegedGroupAuthorizer, node: nodes, rbac });
+  const bootstrapTokens = createBootstrapTokenAuthenticator({ objects, clock, crypto: platform.crypto });
+  const kinds = tokenKinds([tokens, bootstrapTokens], deps.setup);
   const registry = createRegistry({
     platform,
     store,
     objects: storage.objects,
     tokens,
+    kinds,
     rbac,
     authorizers,
     instance,
@@ -192,7 +224,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     settings: deps.settings ?? {},
     explainPod: () => explain ?? deps.explainPod?.(),
   });
-  const server = assembleServer(deps, { storage, tokens, rbac, authorizers, registry });
+  const server = assembleServer(deps, { storage, kinds, rbac, authorizers, registry });
   const clientFor = (principal: Principal, userAgent: string): Client =>
     createInProcessClient({ handler: server.handler, principal, clock, userAgent });
   const listening: HttpServer[] = [];
@@ -215,6 +247,11 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       };
       await servers.start(() => keeper?.check());
       await bootstrapCluster(storage.objects, born);
+      if (pki.frontProxy !== undefined)
+        await publishClientAuthorities(storage.objects, {
+          clientCaPem: pki.ca.certPem,
+          frontProxyCaPem: pki.frontProxy.caPem,
+        });
       if (deps.settings?.servesJoin !== false) await publishJoin(deps, storage.objects);
       keeper = keepKubernetesService(storage.objects, born, (err) =>
         platform.log.error('cannot restore the kubernetes Service', { err }),
@@ -226,7 +263,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     },
     async serve(options, listen = platform.listenHttp) {
       const opened = await listen(
-        options,
+        withClientCas(options, deps.setup),
         createHttpHandler(server.handler, platform.random.fork('audit-ids'), platform),
       );
       listening.push(opened);
@@ -260,6 +297,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       rbac.stop();
       nodes.stop();
       await server.stop();
+      await deps.setup?.auditor?.stop();
     },
   };
 }
@@ -275,6 +313,13 @@ async function publishJoin(deps: ControlPlaneDeps, objects: ObjectStore): Promis
       clusterDomain: instance.clusterDomain,
     },
   });
+}
+
+/** Front proxies show certificates of an authority of their own. */
+function withClientCas(options: ListenOptions, setup: ApiServerSetup | undefined): ListenOptions {
+  const extra = setup?.extraClientCaPem ?? '';
+  if (extra === '' || options.tls === undefined) return options;
+  return { ...options, tls: { ...options.tls, clientCaPem: `${options.tls.clientCaPem ?? ''}\n${extra}` } };
 }
 
 /** Where other machines reach the API. */

@@ -6,6 +6,7 @@ import { Nodes, Pods } from '../api/gen/resources.ts';
 import { ensureClusterPki, type ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';
+import { loadApiServerSetup } from './api-server-setup.ts';
 import type { ClusterOptions } from './cluster-options.ts';
 import type { ClusterStatus } from './cluster-status.ts';
 import { createControlPlane, type ControlPlane } from './control-plane.ts';
@@ -81,6 +82,7 @@ class Server implements LocalServer {
     // Both wait for the disk, and the first certificates are a lot of work: at once.
     const opening = progress.phase('store', () => this.#openStore()).then((store) => (this.#store = store));
     const [store, pki] = await bothOrNeither([opening, progress.phase('certificates', () => this.#certificates())]);
+    const setup = options.apiServer && (await loadApiServerSetup(platform, options.apiServer));
     const controlPlane = createControlPlane({
       platform,
       store,
@@ -88,6 +90,7 @@ class Server implements LocalServer {
       instance,
       hostAddress: advertiseAddress,
       runtimeConfig: options.runtimeConfig,
+      ...(setup === undefined ? {} : { setup }),
     });
     this.#controlPlane = controlPlane;
     await progress.phase('API server', async () => {

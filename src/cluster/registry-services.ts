@@ -1,6 +1,7 @@
 /** Gives the resource definitions what they need of the server around them, and the routes that go with it. */
-import type { Principal } from '../api/transport.ts';
+import type { TokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
 import type { ServiceAccountTokens } from '../apiserver/authn/service-account-tokens.ts';
+import { userInfoOf } from '../apiserver/authn/user-info.ts';
 import type { Authorizer } from '../apiserver/authz/contract.ts';
 import type { RbacAuthorizer } from '../apiserver/authz/rbac-authorizer.ts';
 import { decide } from '../apiserver/filters/authorization.ts';
@@ -25,6 +26,8 @@ export interface RegistryDeps {
   readonly store: Store;
   readonly objects: ObjectStore;
   readonly tokens: ServiceAccountTokens;
+  /** All kinds of tokens the server takes, for TokenReview. */
+  readonly kinds: readonly TokenAuthenticator[];
   readonly rbac: RbacAuthorizer;
   readonly authorizers: readonly Authorizer[];
   readonly instance: Instance;
@@ -68,10 +71,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     explainPod: deps.explainPod,
     authorizer: { authorize: (attributes) => decide(deps.authorizers, attributes) },
     issueServiceAccountToken: issuer(tokens),
-    authenticateToken: async (token, audiences) => {
-      const reviewed = await tokens.review(token, audiences);
-      return reviewed === undefined ? undefined : { user: userInfo(reviewed.principal), audiences: reviewed.audiences };
-    },
+    authenticateToken: (token, audiences) => reviewToken(deps, token, audiences),
     rulesFor: async (user, namespace) => {
       const rules = rbac.rulesFor(user, namespace);
       return {
@@ -120,20 +120,17 @@ function issuer(tokens: ServiceAccountTokens): IssueServiceAccountToken {
   };
 }
 
-function userInfo(principal: Principal): {
-  username: string;
-  uid?: string;
-  groups: string[];
-  extra?: Record<string, string[]>;
-} {
-  const extra =
-    principal.extra === undefined
-      ? undefined
-      : Object.fromEntries(Object.entries(principal.extra).map(([k, v]) => [k, [...v]]));
-  return {
-    username: principal.name,
-    groups: [...principal.groups],
-    ...(principal.uid === undefined ? {} : { uid: principal.uid }),
-    ...(extra === undefined ? {} : { extra }),
-  };
+/** Tokens of kinds that know no audiences are for whatever is asked. */
+async function reviewToken(
+  { tokens, kinds }: RegistryDeps,
+  token: string,
+  audiences: readonly string[],
+): ReturnType<NonNullable<RegistryServices['authenticateToken']>> {
+  const reviewed = await tokens.review(token, audiences);
+  if (reviewed !== undefined) return { user: userInfoOf(reviewed.principal), audiences: reviewed.audiences };
+  for (const kind of kinds) {
+    const principal = kind === tokens ? undefined : await kind.authenticateToken(token);
+    if (principal !== undefined) return { user: userInfoOf(principal), audiences };
+  }
+  return undefined;
 }

@@ -37,6 +37,7 @@ import { createStatefulSetController } from './statefulset/statefulset-controlle
 import { createTaintEvictionController } from './taint-eviction/taint-eviction-controller.ts';
 import { createTokenCleanerController } from './token-cleaner/token-cleaner-controller.ts';
 import { createTtlAfterFinishedController } from './ttl-after-finished/ttl-after-finished-controller.ts';
+import { createValidatingAdmissionPolicyStatusController } from './validatingadmissionpolicy-status/status-controller.ts';
 
 /** Makes a controller; nothing runs before its `start`. */
 export type ControllerFactory = (deps: ControllerDeps) => Controller;
@@ -80,6 +81,7 @@ export const controllers: Readonly<Record<string, ControllerFactory>> = {
   'persistentvolumeclaim-protection-controller': createPvcProtectionController,
   'persistentvolume-protection-controller': createPvProtectionController,
   'pod-garbage-collector-controller': createPodGarbageCollector,
+  'validatingadmissionpolicy-status-controller': createValidatingAdmissionPolicyStatusController,
 };
 
 /**

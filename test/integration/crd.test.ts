@@ -12,6 +12,7 @@ import {
   type KubernetesObject,
 } from '@kubernetes/client-node';
 import { type ControlPlaneFixture, startControlPlane } from './control-plane-fixture.ts';
+import { startWebhookServer } from './webhook-server.ts';
 
 type Words = string | RegExp;
 
@@ -87,7 +88,7 @@ spec:
             required: [size]
             properties:
               size: {type: string, enum: [small, large], description: How big it is.}
-              replicas: {type: integer, minimum: 0, maximum: 10, default: 1}
+              replicas: {type: integer, minimum: 0, maximum: 10, default: 1, x-kubernetes-validations: [{rule: 'self != 7', message: not seven}]}
               port: {x-kubernetes-int-or-string: true}
               ports:
                 type: array
@@ -150,7 +151,7 @@ group('what is refused', [
   {
     run: 'create -f -',
     input: widget('bad', '{size: huge, replicas: 11}'),
-    err: /^The Widget "bad" is invalid: \n\* spec\.replicas: Invalid value: 11: spec\.replicas in body should be less than or equal to 10\n\* spec\.size: Unsupported value: "huge": supported values: "small", "large"$/,
+    err: /^The Widget "bad" is invalid: \n\* spec\.replicas: Invalid value: 11: spec\.replicas in body should be less than or equal to 10\n\* spec\.size: Unsupported value: "huge": supported values: "small", "large"\n\* <nil>: Invalid value: "null": some validation rules were not checked because the object was invalid; correct the existing errors to complete validation$/,
     code: 1,
   },
   {
@@ -162,7 +163,7 @@ group('what is refused', [
   {
     run: 'create --validate=false -f -',
     input: widget('bad', '{}'),
-    err: 'The Widget "bad" is invalid: spec.size: Required value',
+    err: /^The Widget "bad" is invalid: \n\* spec\.size: Required value\n\* <nil>: /,
     code: 1,
   },
   {
@@ -181,6 +182,11 @@ group('what is refused', [
     run: 'create -f -',
     input: widget('bad', '{size: small, ports: [{name: a}, {name: a}]}'),
     err: 'The Widget "bad" is invalid: spec.ports[1]: Duplicate value: {"name":"a"}',
+    code: 1,
+  },
+  {
+    run: 'scale wd a --replicas=7',
+    err: 'The Widget "a" is invalid: spec.replicas: Invalid value: 7: not seven',
     code: 1,
   },
   {
@@ -271,3 +277,63 @@ group('a definition goes with its instances', [
     code: 1,
   },
 ]);
+
+interface Sized {
+  readonly spec: { readonly size?: number; readonly dimensions?: { readonly size: number } };
+}
+
+test('versions that a webhook converts, over TLS', async (t) => {
+  const hooks = await startWebhookServer();
+  t.after(() => hooks.close());
+  hooks.on('/convert', ({ desiredAPIVersion, objects }: { desiredAPIVersion: string; objects: Sized[] }) => ({
+    result: { status: 'Success' },
+    convertedObjects: objects.map((object) => {
+      const size = object.spec.size ?? object.spec.dimensions?.size;
+      const spec = desiredAPIVersion.endsWith('/v1') ? { size } : { dimensions: { size } };
+      return { ...object, apiVersion: desiredAPIVersion, spec };
+    }),
+  }));
+  const schemaOf = (properties: object): object => ({
+    openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object', properties } } },
+  });
+  const size = { type: 'integer' };
+  const boxes = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'boxes.example.com' },
+    spec: {
+      group: 'example.com',
+      scope: 'Namespaced',
+      names: { plural: 'boxes', kind: 'Box' },
+      versions: [
+        { name: 'v1', served: true, storage: false, schema: schemaOf({ size }) },
+        {
+          name: 'v2',
+          served: true,
+          storage: true,
+          schema: schemaOf({ dimensions: { type: 'object', properties: { size } } }),
+        },
+      ],
+      conversion: {
+        strategy: 'Webhook',
+        webhook: {
+          clientConfig: { url: `https://127.0.0.1:${hooks.port}/convert`, caBundle: hooks.caBundle },
+          conversionReviewVersions: ['v1'],
+        },
+      },
+    },
+  };
+  const run = async (line: string, input?: object): Promise<string> => {
+    const { code, stdout, stderr } = await plane.kubectl(argumentsOf(line), input && JSON.stringify(input));
+    assert.equal(code, 0, stderr);
+    return stdout;
+  };
+  await run('create -f -', boxes);
+  await run('wait --for=condition=Established crd/boxes.example.com --timeout=10s');
+  await run('create -f -', { apiVersion: 'example.com/v1', kind: 'Box', metadata: { name: 'b' }, spec: { size: 3 } });
+  assert.equal(await run('get boxes.v2.example.com b -o jsonpath={.spec}'), '{"dimensions":{"size":3}}');
+  assert.equal(await run('get boxes.v1.example.com -o jsonpath={.items[*].spec}'), '{"size":3}');
+  await run('patch boxes.v1.example.com b --type=merge -p {"spec":{"size":4}}');
+  assert.equal(await run('get boxes.v2.example.com b -o jsonpath={.spec}'), '{"dimensions":{"size":4}}');
+  await run('delete crd boxes.example.com');
+});

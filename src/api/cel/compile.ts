@@ -5,9 +5,10 @@
 import type { CelEnvironment } from './environment.ts';
 import type { Decisions } from './libraries/authorizer.ts';
 import { Meter, metered } from './meter.ts';
+import { rewriteLiterals } from './object-literals.ts';
 import { instrumentNode, prepareNode } from './prepare.ts';
 import type { Node } from './syntax-tree.ts';
-import { CompileError, compileErrorText, issueText, runtimeError } from './texts.ts';
+import { CompileError, compileErrorText, runtimeError } from './texts.ts';
 
 /** Values of variables by name. */
 export type Activation = Readonly<Record<string, unknown>>;
@@ -62,15 +63,18 @@ export function compile(expression: string, { environment, returnTypes }: Compil
   };
 }
 
-function checked(expression: string, { environment, functions }: CelEnvironment) {
+function checked(expression: string, { environment, functions, hasLiterals }: CelEnvironment) {
+  const source = hasLiterals ? rewriteLiterals(expression) : undefined;
   try {
-    const parsed = environment.parse(expression);
+    const parsed = environment.parse(source?.text ?? expression);
     prepareNode(parsed.ast as unknown as Node);
     const result = parsed.check();
     if (!result.valid) throw result.error;
     return { parsed, type: result.type ?? 'dyn' };
   } catch (error) {
-    throw new CompileError(`compilation failed: ${compileErrorText(expression, error, functions)}`);
+    throw new CompileError(
+      `compilation failed: ${compileErrorText(source ?? expression, error, { expression, functions })}`,
+    );
   }
 }
 
@@ -79,11 +83,6 @@ const SPELLING: Readonly<Record<string, string>> = { null: 'null_type' };
 function returnTypeText(types: readonly string[]): string {
   const spelled = types.map((type) => SPELLING[type] ?? type);
   return types.length === 1 ? `must evaluate to ${spelled[0]}` : `must evaluate to one of [${spelled.join(' ')}]`;
-}
-
-/** An issue at the start of an expression, worded as a compile error. */
-export function issueAtStart(expression: string, message: string): CompileError {
-  return new CompileError(`compilation failed: ${issueText(expression, 0, message)}`);
 }
 
 /**

@@ -118,7 +118,9 @@ function operator(node: Node, sizes: Sizes): Estimate {
     case '-_':
       return { cost: below + 1, size: SCALAR_SIZE };
     default:
-      return { cost: below + price(Math.min(left!.max, right!.max), node), size: SCALAR_SIZE };
+      // Steps of macros have one operand: what they add to the list, or the condition they count by.
+      if (left === undefined || right === undefined) return { cost: below + 1, size: left ?? SCALAR_SIZE };
+      return { cost: below + price(Math.min(left.max, right.max), node), size: SCALAR_SIZE };
   }
 }
 
@@ -172,6 +174,12 @@ function callPrice(name: string, first: Size, second: Size): number {
     case 'size':
     case 'dyn':
     case 'type':
+    case 'duration':
+    case 'timestamp':
+    case 'int':
+    case 'uint':
+    case 'double':
+    case 'bool':
       return 0;
     case 'isSorted':
     case 'sum':

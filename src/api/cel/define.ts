@@ -3,6 +3,7 @@
  * cannot spell it, and calls are renamed to it after parsing (prepare.ts).
  */
 import type { Environment } from '@marcbachmann/cel-js';
+import { EQUALS, FunctionError } from './values.ts';
 
 /** A function of the language; arguments come as values, the receiver first. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the evaluator checks arguments against the signature
@@ -16,21 +17,25 @@ export function define(environment: Environment, functions: Readonly<Record<stri
     const match = SIGNATURE.exec(signature);
     if (match === null) throw new Error(`malformed signature ${signature}`);
     const [, receiverType, name = '', params = '', returnType = ''] = match;
-    const declare = (receiver: string | undefined, returns: string): void => {
+    const declare = (receiver: string | undefined, returns: string, run: Handler = handler): void => {
       environment.registerFunction({
         name,
         ...(receiver === undefined ? {} : { receiverType: receiver }),
         returnType: returns,
         params: splitTypes(params).map((type) => ({ type })),
-        handler,
+        handler: run,
         async: false,
       } as never);
     };
     declare(receiverType, returnType);
     // On a receiver of unknown type the evaluator takes what all overloads return: with a type parameter among them this
-    // one, which matches no value, makes it dyn.
-    if (/\bA\b/.test(returnType) && receiverType !== undefined) declare('null', 'dyn');
+    // one, which no value is meant for, makes it dyn.
+    if (/\bA\b/.test(returnType) && receiverType !== undefined) declare('null', 'dyn', noOverload);
   }
+}
+
+function noOverload(): never {
+  throw new FunctionError('no such overload');
 }
 
 /** Splits at commas outside angle brackets. */
@@ -71,9 +76,9 @@ export function defineNamespace(
 export function defineType(
   environment: Environment,
   name: string,
-  ctor: new (...args: never[]) => { equals(other: never): boolean },
+  ctor: new (...args: never[]) => { [EQUALS](other: never): boolean },
 ): void {
   environment.registerType(name, { ctor, fields: {} } as never);
-  environment.registerOperator(`${name} == ${name}`, ((a: { equals(o: unknown): boolean }, b: unknown) =>
-    a.equals(b)) as never);
+  environment.registerOperator(`${name} == ${name}`, ((a: { [EQUALS](o: unknown): boolean }, b: unknown) =>
+    a[EQUALS](b)) as never);
 }

@@ -15,6 +15,8 @@ import { defineSets } from './libraries/sets.ts';
 import { defineStrings } from './libraries/strings.ts';
 import { defineUrls } from './libraries/urls.ts';
 import { defineMacros } from './macros.ts';
+import { defineObjectLiterals } from './object-literals.ts';
+import { celEquals } from './values.ts';
 
 /** A variable's type as the evaluator spells it: `dyn`, `string`, `list<int>`, the name of a declared type. */
 export type TypeName = string;
@@ -33,6 +35,8 @@ export interface CelEnvironment {
   readonly environment: Environment;
   /** All function names, as declared. */
   readonly functions: ReadonlySet<string>;
+  /** Expressions may hold object literals. */
+  readonly hasLiterals: boolean;
 }
 
 let base: CelEnvironment | undefined;
@@ -61,7 +65,7 @@ function baseEnvironment(): CelEnvironment {
   ];
   for (const library of libraries) library(environment);
   const functions = new Set(environment.getDefinitions().functions.map((declared) => declared.name));
-  base = { environment, functions };
+  base = { environment, functions, hasLiterals: false };
   return base;
 }
 
@@ -83,12 +87,16 @@ export function extendEnvironment(
   const declared = new Set(types);
   for (const { name, ctor, fields } of declared) environment.registerType(name, { ctor, fields } as never);
   for (const { name } of declared) {
-    environment.registerOperator(
-      `${name} == ${name}`,
-      ((a: { equals?(other: unknown): boolean }, b: unknown) => a === b || (a.equals?.(b) ?? false)) as never,
-    );
+    environment.registerOperator(`${name} == ${name}`, celEquals as never);
     environment.registerOperator(`${name} == null`, (() => false) as never);
   }
   for (const [name, type] of Object.entries(variables)) environment.registerVariable(name, type as never);
-  return { environment, functions: from.functions };
+  return { ...from, environment };
+}
+
+/** The same with object literals of apply configurations and JSON patches. */
+export function withObjectLiterals(from: CelEnvironment): CelEnvironment {
+  const environment = from.environment.clone();
+  defineObjectLiterals(environment);
+  return { ...from, environment, hasLiterals: true };
 }

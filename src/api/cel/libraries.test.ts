@@ -142,6 +142,10 @@ const values: Readonly<Record<string, readonly (readonly [string, unknown])[]>> 
     ['self.?foo.?bar.optMap(v, v + 1).orValue(0)', 2],
     ['self[?"foo"].hasValue()', true],
     ['optional.none().or(optional.of(1)).value()', 1],
+    ['optional.ofNonZeroValue("").hasValue() || optional.ofNonZeroValue(0).hasValue()', false],
+    ['optional.ofNonZeroValue(2).value()', 2],
+    ['self.list.first().value() + [1, 2].last().value()', 5],
+    ['[].first().hasValue()', false],
   ],
   time: [
     ['timestamp("2024-03-01T00:00:00Z").getDayOfYear()', 60],

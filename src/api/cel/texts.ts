@@ -4,6 +4,7 @@
  */
 import { EvaluationError } from '@marcbachmann/cel-js';
 import { CostExceededError } from './meter.ts';
+import type { Rewritten } from './object-literals.ts';
 import { spelledName } from './prepare.ts';
 import type { Node, TypeDecl } from './syntax-tree.ts';
 import { FunctionError } from './values.ts';
@@ -30,17 +31,23 @@ interface Located {
   readonly range?: { readonly start: number; readonly end: number };
 }
 
-/** `ERROR: <input>:1:6: undefined field 'x'`, the line, a caret. `functions`: all names there are. */
-export function compileErrorText(expression: string, error: unknown, functions: ReadonlySet<string>): string {
+/** `ERROR: <input>:1:6: undefined field 'x'`, the line, a caret. `parsed`: what was parsed in place of the expression. */
+export function compileErrorText(
+  parsed: string | Rewritten,
+  error: unknown,
+  { expression, functions }: { readonly expression: string; readonly functions: ReadonlySet<string> },
+): string {
   if (error instanceof RangeError) return `ERROR: <input>:-1:0: expression recursion limit exceeded: 250`;
   const located = error as Located;
   const node = located.node as Node | undefined;
-  const at = positionOf(expression, node) ?? located.range?.start ?? 0;
-  return issueText(expression, at, compileMessage(located, node, functions));
+  const text = typeof parsed === 'string' ? parsed : parsed.text;
+  const at = positionOf(text, node) ?? located.range?.start ?? 0;
+  const offset = typeof parsed === 'string' ? at : parsed.originalOffset(at);
+  return issueText(expression, Math.min(offset, expression.length), compileMessage(located, node, functions));
 }
 
 /** One issue at a character offset. */
-export function issueText(expression: string, offset: number, message: string): string {
+function issueText(expression: string, offset: number, message: string): string {
   const before = expression.slice(0, offset);
   const line = before.split('\n').length;
   const start = before.lastIndexOf('\n') + 1;
@@ -171,7 +178,9 @@ export function runtimeError(error: unknown): RuntimeError {
   if (error instanceof CostExceededError) return new RuntimeError(error.message, true);
   if (error instanceof FunctionError) return new RuntimeError(error.message);
   if (error instanceof EvaluationError) return new RuntimeError(evaluationText(error as unknown as Located));
-  if (error instanceof RangeError) return new RuntimeError(`internal error: ${error.message}`);
+  // Exhausted stacks, and what the evaluator itself trips over: an expression must not bring down its request's server.
+  if (error instanceof RangeError || error instanceof TypeError)
+    return new RuntimeError(`internal error: ${error.message}`);
   throw error;
 }
 

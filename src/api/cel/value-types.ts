@@ -5,7 +5,7 @@
 import { deepEqual } from '../../base/equal.ts';
 import type { DeclaredType, TypeName } from './environment.ts';
 import type { CelObject } from './values.ts';
-import { dynValue } from './values.ts';
+import { EQUALS, TO_JSON, dynValue } from './values.ts';
 
 /** A type of JSON values. */
 export interface ValueType {
@@ -73,13 +73,17 @@ export interface StructField {
   readonly type: ValueType;
 }
 
+/** The one name a field cannot be read by: the evaluator tells classes of values by it. */
+export const UNSPEAKABLE = 'constructor';
+
 /** An object with known fields. */
-export function structType(name: TypeName, fields: readonly StructField[]): ValueType {
+export function structType(name: TypeName, given: readonly StructField[]): ValueType {
   const ctor = class extends StructValue {};
+  const fields = given.filter(({ name: field }) => field !== UNSPEAKABLE);
   for (const { name: field, json, type } of fields) {
     Object.defineProperty(ctor.prototype, field, {
       get(this: StructValue) {
-        return this.read(json, type);
+        return StructValue.read(this, json, type);
       },
     });
   }
@@ -96,22 +100,23 @@ class StructValue implements CelObject {
     this.#json = json as Record<string, unknown>;
   }
 
-  read(field: string, type: ValueType): unknown {
-    const json = Object.hasOwn(this.#json, field) ? this.#json[field] : undefined;
+  /** Static, for the prototype belongs to the fields. */
+  static read(struct: StructValue, field: string, type: ValueType): unknown {
+    const json = Object.hasOwn(struct.#json, field) ? struct.#json[field] : undefined;
     if (json === undefined || json === null) return undefined;
     if (typeof json !== 'object') return type.value(json);
-    const known = this.#read?.get(field);
+    const known = struct.#read?.get(field);
     if (known !== undefined) return known;
     const value = type.value(json);
-    (this.#read ??= new Map()).set(field, value);
+    (struct.#read ??= new Map()).set(field, value);
     return value;
   }
 
-  equals(other: StructValue): boolean {
+  [EQUALS](other: StructValue): boolean {
     return deepEqual(this.#json, other.#json);
   }
 
-  toJson(): unknown {
+  [TO_JSON](): unknown {
     return this.#json;
   }
 }

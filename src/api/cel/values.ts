@@ -6,17 +6,22 @@ import { Optional } from '@marcbachmann/cel-js';
 import { Duration, UnsignedInt } from '@marcbachmann/cel-js/evaluator';
 import { formatDuration, formatTimestamp } from './time-values.ts';
 
+/** Key of {@link CelObject}'s equality: a symbol, for fields of schemas may have any name. */
+export const EQUALS: unique symbol = Symbol('equals');
+/** Key of {@link CelObject}'s JSON. */
+export const TO_JSON: unique symbol = Symbol('toJson');
+
 /** An object of a type of ours: quantity, IP, URL, typed struct … */
 export interface CelObject {
   /** Whether both say the same; `other` is of the same class. */
-  equals(other: CelObject): boolean;
+  [EQUALS](other: CelObject): boolean;
   /** What stands for it in JSON. */
-  toJson(): unknown;
+  [TO_JSON](): unknown;
 }
 
 /** Whether a value is of a type of ours. */
 export function isCelObject(value: unknown): value is CelObject {
-  return typeof value === 'object' && value !== null && 'equals' in value && typeof value.equals === 'function';
+  return typeof value === 'object' && value !== null && EQUALS in value;
 }
 
 /** JSON as an untyped (`dyn`) value. */
@@ -50,7 +55,7 @@ export function jsonValue(value: unknown): unknown {
   if (value instanceof Optional) return value.hasValue() ? jsonValue(value.value()) : undefined;
   if (value instanceof Duration) return formatDuration(value);
   if (isTimestamp(value)) return formatTimestamp(value);
-  if (isCelObject(value)) return value.toJson();
+  if (isCelObject(value)) return value[TO_JSON]();
   if (!isMapValue(value)) throw new Error(`no JSON for a value of type ${value.constructor?.name}`);
   return jsonObject(mapEntries(value));
 }
@@ -108,7 +113,7 @@ function equalObjects(a: object, b: object): boolean {
   if (a instanceof Uint8Array) return Buffer.compare(a, b as Uint8Array) === 0;
   if (isTimestamp(a)) return a.getTime() === (b as Timestamp).getTime();
   if (a instanceof Duration) return a.seconds === (b as Duration).seconds && a.nanos === (b as Duration).nanos;
-  if (isCelObject(a)) return a.equals(b as unknown as CelObject);
+  if (isCelObject(a)) return a[EQUALS](b as unknown as CelObject);
   return false;
 }
 

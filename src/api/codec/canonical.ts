@@ -21,6 +21,7 @@ function misfit(): never {
  * is canonical; the input must not change any more either. Throws `DecodeError`.
  */
 export function canonicalize(schema: StructSchema, value: unknown): JsonObject {
+  if (schema.custom === true) return decodeTyped(schema, value).object;
   try {
     return structOf(schema, value);
   } catch (error) {

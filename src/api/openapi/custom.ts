@@ -22,7 +22,7 @@ export interface CustomApi {
 
 /** The documents' parts, as `createOpenApi` takes them. */
 export interface CustomDocuments {
-  readonly extraV2: { readonly paths: JsonObject; readonly definitions: JsonObject };
+  readonly extraV2: () => { readonly paths: JsonObject; readonly definitions: JsonObject };
   readonly extraV3: ReadonlyMap<string, V3Document>;
 }
 
@@ -128,22 +128,39 @@ function referTo(version: OpenApiVersion, own: ReadonlySet<string>): (type: stri
   return (type) => (own.has(type) ? { $ref: prefix + type } : refTo(type, version));
 }
 
-/** The documents of all custom resources. */
-export function customDocuments(apis: readonly CustomApi[], gitVersion: string): CustomDocuments {
-  const own = new Set(
+function documentV3(members: readonly CustomApi[], gitVersion: string): V3Document {
+  const facts = members.flatMap(pathsOf);
+  const refer = referTo(3, namesOf(members));
+  return assembleV3(facts, definitions(members, facts, 3), { gitVersion, refer });
+}
+
+function partsV2(apis: readonly CustomApi[]): ReturnType<CustomDocuments['extraV2']> {
+  const facts = apis.flatMap(pathsOf);
+  if (apis.length === 0) return { paths: {}, definitions: {} };
+  return { paths: renderV2Paths(facts, referTo(2, namesOf(apis))), definitions: definitions(apis, facts, 2) };
+}
+
+/** Makes the documents of all custom resources, again and again: those of a group version nothing changed in are kept. */
+export function createCustomDocuments(gitVersion: string): (apis: readonly CustomApi[]) => CustomDocuments {
+  let kept = new Map<string, { readonly members: readonly CustomApi[]; readonly document: V3Document }>();
+  return (apis) => {
+    const groups = Map.groupBy(apis, ({ info }) => groupVersionRoot(info.group, info.version).slice(1));
+    const next: typeof kept = new Map();
+    for (const [path, members] of groups) {
+      const before = kept.get(path);
+      const same = before?.members.length === members.length && before.members.every((one, i) => one === members[i]);
+      next.set(path, same ? before! : { members, document: documentV3(members, gitVersion) });
+    }
+    kept = next;
+    return {
+      extraV2: () => partsV2(apis),
+      extraV3: new Map([...kept].map(([path, { document }]) => [path, document])),
+    };
+  };
+}
+
+function namesOf(apis: readonly CustomApi[]): ReadonlySet<string> {
+  return new Set(
     apis.flatMap(({ info }) => [definitionNameOf(info, info.kind), definitionNameOf(info, info.listKind)]),
   );
-  const groups = new Map<string, CustomApi[]>();
-  for (const api of apis) {
-    const path = groupVersionRoot(api.info.group, api.info.version).slice(1);
-    groups.set(path, [...(groups.get(path) ?? []), api]);
-  }
-  const extraV3 = new Map<string, V3Document>();
-  for (const [path, members] of groups) {
-    const facts = members.flatMap(pathsOf);
-    extraV3.set(path, assembleV3(facts, definitions(members, facts, 3), { gitVersion, refer: referTo(3, own) }));
-  }
-  const facts = apis.flatMap(pathsOf);
-  const extraV2 = { paths: renderV2Paths(facts, referTo(2, own)), definitions: definitions(apis, facts, 2) };
-  return { extraV3, extraV2: apis.length === 0 ? { paths: {}, definitions: {} } : extraV2 };
 }

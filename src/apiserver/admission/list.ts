@@ -1,4 +1,4 @@
-/** All admission plugins, in upstream's order, and which are on by default. A new plugin: one folder and one line here. */
+/** All admission plugins. A new plugin: a folder, a line here and one in plugin-names.ts. */
 import type { Clock } from '../../platform/clock.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { Log } from '../../platform/log.ts';
@@ -16,6 +16,9 @@ import { createDefaultTolerationSeconds } from './default-toleration-seconds/def
 import { createLimitRanger } from './limit-ranger/limit-ranger.ts';
 import { createNamespaceLifecycle } from './namespace-lifecycle/namespace-lifecycle.ts';
 import { createNodeRestriction } from './node-restriction/node-restriction.ts';
+import { admissionPluginNames, type AdmissionPluginName, defaultAdmissionPlugins } from './plugin-names.ts';
+import { createMutatingAdmissionPolicy } from './policy/mutating-policy.ts';
+import { createValidatingAdmissionPolicy } from './policy/validating-policy.ts';
 import { createPriority } from './priority/priority.ts';
 import { createRbacEscalation } from './rbac-escalation/rbac-escalation.ts';
 import { createResourceQuota } from './resource-quota/resource-quota.ts';
@@ -40,7 +43,7 @@ import { createRuntimeClass } from './runtime-class/runtime-class.ts';
 import { createStorageObjectInUseProtection } from './storage-object-in-use-protection/storage-object-in-use-protection.ts';
 import { createTaintNodesByCondition } from './taint-nodes-by-condition/taint-nodes-by-condition.ts';
 import type { WebhookAdmissionDeps } from './webhook/call-webhook.ts';
-import { matchConditions } from './webhook/match-conditions.ts';
+import { createWebhookMatchConditions } from './webhook/match-conditions.ts';
 import { createMutatingWebhooks } from './webhook/mutating-webhook.ts';
 import { createValidatingWebhooks } from './webhook/validating-webhook.ts';
 
@@ -67,65 +70,44 @@ export interface AdmissionConfig {
   readonly eventLimits?: readonly EventLimit[];
 }
 
-/** One plugin of the list. */
-interface ListedPlugin {
-  /** Upstream's name; undefined for what upstream does elsewhere, which cannot be turned off. */
-  readonly name: string | undefined;
-  readonly onByDefault: boolean;
-  create(deps: AdmissionDeps): AdmissionPlugin;
-}
+/** How each plugin is made. The order is that of the names. */
+const factories: Readonly<Record<AdmissionPluginName, (deps: AdmissionDeps) => AdmissionPlugin>> = {
+  AlwaysAdmit: () => createAlwaysAdmit(),
+  NamespaceLifecycle: (d) => createNamespaceLifecycle(d.objects),
+  LimitPodHardAntiAffinityTopology: () => createLimitPodHardAntiAffinityTopology(),
+  LimitRanger: (d) => createLimitRanger(d.objects),
+  ServiceAccount: (d) => createServiceAccount(d.objects, d.random),
+  NodeRestriction: (d) => createNodeRestriction(d.objects),
+  TaintNodesByCondition: () => createTaintNodesByCondition(),
+  AlwaysPullImages: () => createAlwaysPullImages(),
+  PodSecurity: (d) => createPodSecurity(d.objects, d.config?.podSecurity),
+  Priority: (d) => createPriority(d.objects),
+  DefaultTolerationSeconds: () => createDefaultTolerationSeconds(),
+  EventRateLimit: (d) => createEventRateLimit(d.clock, d.config?.eventLimits ?? []),
+  ExtendedResourceToleration: () => createExtendedResourceToleration(),
+  DefaultStorageClass: (d) => createDefaultStorageClass(d.objects),
+  StorageObjectInUseProtection: () => createStorageObjectInUseProtection(),
+  PersistentVolumeClaimResize: (d) => createPersistentVolumeClaimResize(d.objects),
+  RuntimeClass: (d) => createRuntimeClass(d.objects),
+  CertificateApproval: (d) => createCertificateApproval(d.authorizer),
+  CertificateSigning: (d) => createCertificateSigning(d.authorizer),
+  ClusterTrustBundleAttest: (d) => createClusterTrustBundleAttest(d.authorizer),
+  CertificateSubjectRestriction: (d) => createCertificateSubjectRestriction(d.crypto),
+  DefaultIngressClass: (d) => createDefaultIngressClass(d.objects),
+  DenyServiceExternalIPs: () => createDenyServiceExternalIps(),
+  PodTopologyLabels: (d) => createPodTopologyLabels(d.objects),
+  MutatingAdmissionPolicy: createMutatingAdmissionPolicy,
+  MutatingAdmissionWebhook: (d) => createMutatingWebhooks(webhookDeps(d), serviceResolver(d)),
+  ValidatingAdmissionPolicy: createValidatingAdmissionPolicy,
+  ValidatingAdmissionWebhook: (d) => createValidatingWebhooks(webhookDeps(d), serviceResolver(d)),
+  ResourceQuota: (d) => createResourceQuota(d.objects, d.clock),
+  AlwaysDeny: () => createAlwaysDeny(),
+};
 
-function on(name: string, create: ListedPlugin['create']): ListedPlugin {
-  return { name, onByDefault: true, create };
-}
-
-function off(name: string, create: ListedPlugin['create']): ListedPlugin {
-  return { name, onByDefault: false, create };
-}
-
-/** In the order they run, which is upstream's. NodeRestriction, which upstream leaves to kubeadm, is on. */
-const admissionPlugins: readonly ListedPlugin[] = [
-  off('AlwaysAdmit', () => createAlwaysAdmit()),
-  on('NamespaceLifecycle', (d) => createNamespaceLifecycle(d.objects)),
-  off('LimitPodHardAntiAffinityTopology', () => createLimitPodHardAntiAffinityTopology()),
-  on('LimitRanger', (d) => createLimitRanger(d.objects)),
-  on('ServiceAccount', (d) => createServiceAccount(d.objects, d.random)),
-  on('NodeRestriction', (d) => createNodeRestriction(d.objects)),
-  on('TaintNodesByCondition', () => createTaintNodesByCondition()),
-  off('AlwaysPullImages', () => createAlwaysPullImages()),
-  on('PodSecurity', (d) => createPodSecurity(d.objects, d.config?.podSecurity)),
-  on('Priority', (d) => createPriority(d.objects)),
-  on('DefaultTolerationSeconds', () => createDefaultTolerationSeconds()),
-  off('EventRateLimit', (d) => createEventRateLimit(d.clock, d.config?.eventLimits ?? [])),
-  off('ExtendedResourceToleration', () => createExtendedResourceToleration()),
-  on('DefaultStorageClass', (d) => createDefaultStorageClass(d.objects)),
-  on('StorageObjectInUseProtection', () => createStorageObjectInUseProtection()),
-  on('PersistentVolumeClaimResize', (d) => createPersistentVolumeClaimResize(d.objects)),
-  on('RuntimeClass', (d) => createRuntimeClass(d.objects)),
-  on('CertificateApproval', (d) => createCertificateApproval(d.authorizer)),
-  on('CertificateSigning', (d) => createCertificateSigning(d.authorizer)),
-  on('ClusterTrustBundleAttest', (d) => createClusterTrustBundleAttest(d.authorizer)),
-  on('CertificateSubjectRestriction', (d) => createCertificateSubjectRestriction(d.crypto)),
-  on('DefaultIngressClass', (d) => createDefaultIngressClass(d.objects)),
-  off('DenyServiceExternalIPs', () => createDenyServiceExternalIps()),
-  on('PodTopologyLabels', (d) => createPodTopologyLabels(d.objects)),
-  { name: undefined, onByDefault: true, create: (d) => createRbacEscalation(d) },
-  on('MutatingAdmissionWebhook', (d) => createMutatingWebhooks(webhookDeps(d), serviceResolver(d))),
-  on('ValidatingAdmissionWebhook', (d) => createValidatingWebhooks(webhookDeps(d), serviceResolver(d))),
-  on('ResourceQuota', (d) => createResourceQuota(d.objects, d.clock)),
-  off('AlwaysDeny', () => createAlwaysDeny()),
-];
-
-/** Names of the plugins that can be chosen, in the order they run. */
-export const admissionPluginNames: readonly string[] = admissionPlugins.flatMap(({ name }) => name ?? []);
-
-/** Names of those that run unless chosen otherwise. */
-export const defaultAdmissionPlugins: readonly string[] = admissionPlugins.flatMap(({ name, onByDefault }) =>
-  onByDefault && name !== undefined ? [name] : [],
-);
-
-function webhookDeps({ objects, registry, random, net, clock, log }: AdmissionDeps): WebhookAdmissionDeps {
+function webhookDeps(deps: AdmissionDeps): WebhookAdmissionDeps {
+  const { objects, registry, random, net, clock, log } = deps;
   const client = createWebhookClient({ net, clock });
+  const matchConditions = createWebhookMatchConditions(deps.authorizer);
   return { objects, registry, client, random: random.fork('webhooks'), log: log.child('admission'), matchConditions };
 }
 
@@ -133,12 +115,17 @@ function serviceResolver({ objects, random }: AdmissionDeps): ResolveService {
   return createServiceResolver({ objects, random: random.fork('webhook-endpoints') });
 }
 
+/** The first of those that users configure: what no user may turn off runs before. */
+const FIRST_CONFIGURED: AdmissionPluginName = 'MutatingAdmissionPolicy';
+
 /** Makes the plugins of these names (the default ones when absent), in the order they run. */
 export function createAdmissionPlugins(
   deps: AdmissionDeps,
   names: readonly string[] = defaultAdmissionPlugins,
 ): readonly AdmissionPlugin[] {
-  return admissionPlugins
-    .filter(({ name }) => name === undefined || names.includes(name))
-    .map((plugin) => plugin.create(deps));
+  return admissionPluginNames.flatMap((name) => [
+    // Upstream checks this in the registry of roles and bindings: it is no plugin there.
+    ...(name === FIRST_CONFIGURED ? [createRbacEscalation(deps)] : []),
+    ...(names.includes(name) ? [factories[name](deps)] : []),
+  ]);
 }

@@ -1,7 +1,9 @@
 /** Runs one admission plugin on made-up requests, for tests. */
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
+import { schemaOf } from '../../api/schema/schema.ts';
 import type { Principal } from '../../api/transport.ts';
+import type { ResourceRegistry } from '../generic-registry/resource-registry.ts';
 import {
   type AdmissionAttributes,
   type AdmissionOperation,
@@ -18,11 +20,25 @@ export interface TestRequest {
   readonly namespace?: string;
   readonly name?: string;
   readonly user?: Principal;
-  /** Hears warnings. */
-  readonly addWarning?: (text: string) => void;
   readonly dryRun?: boolean;
   /** Takes the warnings. */
   readonly warnings?: string[];
+  /** Takes the audit annotations. */
+  readonly annotations?: Map<string, string>;
+}
+
+/** A registry of these resources, for what matches requests; versions of one resource share their storage. */
+export function testingRegistry(...resources: ResourceInfo[]): ResourceRegistry {
+  const stores = resources.map((info) => ({
+    info,
+    definition: { storagePrefix: `/registry/${info.resource}/`, strategy: {} },
+    get schema() {
+      return schemaOf(info.group, info.version, info.kind);
+    },
+  }));
+  const known = ({ group, version, resource }: ResourceInfo): unknown =>
+    stores.find(({ info }) => info.group === group && info.version === version && info.resource === resource);
+  return { known, served: stores } as unknown as ResourceRegistry;
 }
 
 /** The attributes of a made-up request. */
@@ -46,11 +62,8 @@ export function admissionAttributesOf(resource: ResourceInfo, request: TestReque
     context: {
       user,
       info: { name: operation === 'CREATE' ? '' : name },
-      addWarning(text: string) {
-        request.warnings?.push(text);
-        request.addWarning?.(text);
-      },
-      addAuditAnnotation: () => undefined,
+      addWarning: (text: string) => void request.warnings?.push(text),
+      addAuditAnnotation: (key: string, value: string) => request.annotations?.set(key, value),
     },
   } as unknown as AdmissionAttributes;
 }

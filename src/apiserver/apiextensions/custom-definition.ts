@@ -15,9 +15,10 @@ import { structuralSchema } from '../../api/schema/structural.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
 import type { ResourceDefinition, SelectableFields } from '../registry/resource-definition.ts';
 import { isConditionTrue } from './conditions.ts';
+import { type ConversionDeps, webhookConversion } from './conversion.ts';
 import { customPrinter } from './custom-printer.ts';
 import { customStatusStrategy, customStrategy, type CustomRules, defaultCustom } from './custom-strategy.ts';
-import { createJudge, type ValidateRules } from './judge.ts';
+import { createJudge } from './judge.ts';
 import { customScale } from './scale-access.ts';
 
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
@@ -105,16 +106,15 @@ function readAs(schema: StructSchema, info: ResourceInfo, stored: KubernetesObje
   return same ? clean : draft;
 }
 
-/** Makes the judge of a version's `x-kubernetes-validations`; undefined when it has none. */
-export type RulesOf = (
-  definition: CustomResourceDefinition,
-  version: CustomResourceDefinitionVersion,
-) => ValidateRules | undefined;
+/** What resources of definitions are made with. */
+export interface CustomParts {
+  readonly conversion: ConversionDeps;
+}
 
 function defineVersion(
   definition: CustomResourceDefinition,
   version: CustomResourceDefinitionVersion,
-  rulesOf: RulesOf,
+  parts: CustomParts,
 ): ResourceDefinition {
   const info = customInfo(definition, version);
   const schema = structuralSchema(version.schema?.openAPIV3Schema, info);
@@ -123,10 +123,11 @@ function defineVersion(
     schema,
     hasStatus: version.subresources?.status !== undefined,
     terminating: isConditionTrue(definition, 'Terminating'),
-    judge: createJudge(version, rulesOf(definition, version)),
+    judge: createJudge(version),
   };
   const warning = deprecation(definition, version);
   const { uid = '', generation = 0 } = definition.metadata;
+  const convert = webhookConversion(definition, version.name, parts.conversion);
   return {
     info,
     schema,
@@ -140,6 +141,7 @@ function defineVersion(
     reading: {
       key: `${version.name} ${uid} ${generation}`,
       read: (stored) => readAs(schema, info, stored),
+      ...(convert === undefined ? {} : { convert }),
     },
     ...(scale === undefined ? {} : { scale: customScale(scale) }),
     ...(warning === undefined ? {} : { deprecationWarning: warning }),
@@ -147,6 +149,6 @@ function defineVersion(
 }
 
 /** The resources of a definition, those that are not served included. */
-export function customDefinitions(definition: CustomResourceDefinition, rulesOf: RulesOf): ResourceDefinition[] {
-  return definition.spec.versions.map((version) => defineVersion(definition, version, rulesOf));
+export function customDefinitions(definition: CustomResourceDefinition, parts: CustomParts): ResourceDefinition[] {
+  return definition.spec.versions.map((version) => defineVersion(definition, version, parts));
 }

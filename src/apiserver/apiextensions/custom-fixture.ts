@@ -1,8 +1,8 @@
 /** A server that takes custom resource definitions, and sample definitions: for tests of this folder only. */
 import type { JSONSchemaProps } from '../../api/gen/apiextensions-v1.ts';
+import type { ApiServerDeps } from '../api-server.ts';
 import { customResourceDefinitionDefinition } from '../registry/apiextensions/definition.ts';
 import { startTestServer, testDefinitions, type TestServer } from '../server-fixture.ts';
-import type { ServerStorage } from '../server-storage.ts';
 
 /** Path of the definitions. */
 export const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
@@ -37,11 +37,10 @@ export function widget(name: string, spec: unknown, more: object = {}): object {
 }
 
 /** Starts a server. */
-export function startCustomServer(storage?: ServerStorage): Promise<TestServer> {
-  return startTestServer({
-    definitions: [...testDefinitions(), customResourceDefinitionDefinition],
-    ...(storage === undefined ? {} : { storage }),
-  });
+export function startCustomServer(
+  parts: Partial<Pick<ApiServerDeps, 'storage' | 'postConversionReview'>> = {},
+): Promise<TestServer> {
+  return startTestServer({ definitions: [...testDefinitions(), customResourceDefinitionDefinition], ...parts });
 }
 
 /** Lets the server's loop come to rest. */

@@ -3,7 +3,7 @@ import { ageOf } from '../../api/age.ts';
 import { stringifyJson } from '../../api/codec/json.ts';
 import type { CustomResourceColumnDefinition } from '../../api/gen/apiextensions-v1.ts';
 import type { TableColumnDefinition } from '../../api/gen/meta-v1.ts';
-import { findValues, type JsonPath, parseJsonPath } from '../../api/json-path.ts';
+import { findValues, type JsonPath, JsonPathError, parseJsonPath } from '../../api/json-path.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { ageColumn, nameColumn } from '../registry/printing.ts';
 import type { Printer } from '../registry/resource-definition.ts';
@@ -21,7 +21,7 @@ interface Column {
 export function customPrinter(
   columns: readonly CustomResourceColumnDefinition[] | undefined,
 ): Printer<KubernetesObject> {
-  const shown = columns === undefined || columns.length === 0 ? onlyAge : columns;
+  const shown = columns === undefined || columns.length === 0 || !columns.every(isReadable) ? onlyAge : columns;
   const parsed: Column[] = shown.map(({ type, jsonPath }) => ({ type, path: parseJsonPath(jsonPath) }));
   const headers = shown.map(
     ({ name, type, format = '', description = '', jsonPath, priority = 0 }): TableColumnDefinition => ({
@@ -37,6 +37,17 @@ export function customPrinter(
     columns: [nameColumn, ...headers],
     cells: (object, nowMs) => [object.metadata.name ?? '', ...parsed.map((column) => cell(column, object, nowMs))],
   };
+}
+
+/** A column whose path cannot be read makes the table fall back to the usual one, as upstream's does. */
+function isReadable({ jsonPath }: CustomResourceColumnDefinition): boolean {
+  try {
+    parseJsonPath(jsonPath);
+    return true;
+  } catch (error) {
+    if (error instanceof JsonPathError) return false;
+    throw error;
+  }
 }
 
 function cell({ type, path }: Column, object: KubernetesObject, nowMs: number): unknown {

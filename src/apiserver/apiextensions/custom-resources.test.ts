@@ -74,12 +74,12 @@ test('a definition is established, its resource discovered, described and served
 test('a resource is served again after a restart', async () => {
   const platform = testPlatform();
   const store = createMemoryStore({ clock: platform.clock });
-  const first = await startCustomServer(createServerStorage({ store, platform }));
+  const first = await startCustomServer({ storage: createServerStorage({ store, platform }) });
   await first.send('POST', DEFINITIONS, widgetDefinition(free));
   await settle();
   await first.send('POST', WIDGETS, widget('a', {}));
   await first.server.stop();
-  const second = await startCustomServer(createServerStorage({ store, platform }));
+  const second = await startCustomServer({ storage: createServerStorage({ store, platform }) });
   assert.equal((await second.send('GET', `${WIDGETS}/a`)).status, 200);
 });
 
@@ -150,4 +150,41 @@ test('versions share their objects; what a new schema says holds for what is sto
   const v1 = await send('GET', `${WIDGETS}/w`);
   assert.deepEqual([v1.body.apiVersion, v1.body.spec], ['example.com/v1', { a: 'x' }]);
   assert.deepEqual(v1.headers['warning'], ['299 - "example.com/v1 Widget is deprecated"']);
+});
+
+test('what is built in stays, whatever a definition calls itself; a group version is described whole', async () => {
+  const server = await startCustomServer();
+  const { send } = server;
+  const group = 'apiextensions.k8s.io';
+  const annotations = { 'api-approved.kubernetes.io': 'unapproved, a test' };
+  for (const [plural, kind] of [
+    ['customresourcedefinitions', 'Usurper'],
+    ['things', 'Thing'],
+  ] as const) {
+    const definition = {
+      ...widgetDefinition(free, { group, scope: 'Cluster', names: { plural, kind } }),
+      metadata: { name: `${plural}.${group}`, annotations },
+    };
+    const { status, text } = await send('POST', DEFINITIONS, definition);
+    assert.equal(status, 201, text);
+    await settle();
+  }
+  assert.match(
+    (await conditions(server, `things.${group}`)).join(),
+    /KubernetesAPIApprovalPolicyConformant=False Unapproved/,
+  );
+  assert.equal((await send('GET', `/apis/${group}/v1/things`)).status, 200);
+  const document = (await send('GET', `/openapi/v3/apis/${group}/v1`)).body;
+  const names = Object.keys(document.components.schemas);
+  assert.ok(names.includes('io.k8s.apiextensions.v1.Thing'));
+  assert.ok(names.some((name) => name.endsWith('.CustomResourceDefinition')));
+  await send('DELETE', `${DEFINITIONS}/customresourcedefinitions.${group}`);
+  await settle();
+  const left = (await send('GET', DEFINITIONS)).body.items as CustomResourceDefinition[];
+  assert.deepEqual(
+    left.map(({ metadata }) => metadata.name),
+    [`things.${group}`],
+  );
+  const protobuf = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
+  assert.equal((await send('GET', '/openapi/v2', undefined, { accept: protobuf })).status, 200);
 });

@@ -22,7 +22,7 @@ import type { ObjectStore } from '../registry/object-store.ts';
 import type { ResourceDefinition } from '../registry/resource-definition.ts';
 import { acceptNames, establishedBefore } from './accepted-names.ts';
 import { type ConditionState, isConditionTrue, withCondition, withoutCondition } from './conditions.ts';
-import { customDefinitions, customInfo, customPrefix, type RulesOf } from './custom-definition.ts';
+import { customDefinitions, customInfo, customPrefix, type CustomParts } from './custom-definition.ts';
 import { InstanceCleanup } from './instance-cleanup.ts';
 
 /** What serving custom resources needs of the server. */
@@ -30,7 +30,7 @@ export interface CustomResourcesDeps {
   readonly objects: ObjectStore;
   readonly clock: Clock;
   readonly log: Log;
-  readonly rulesOf: RulesOf;
+  readonly parts: CustomParts;
   /** Puts definitions in place of what `replaces` names; resolves when they are served. */
   serve(definitions: readonly ResourceDefinition[], replaces: readonly ResourceKey[]): Promise<void>;
   /** Takes resources off, with their watches and the cache of their prefix. */
@@ -207,12 +207,14 @@ export class CustomResources {
     const from = [spec, status?.acceptedNames, isConditionTrue(definition, 'Terminating')];
     const before = this.#served.get(name);
     if (before !== undefined && deepEqual(before.from, from)) return;
-    const definitions = customDefinitions(definition, this.#deps.rulesOf);
+    const definitions = customDefinitions(definition, this.#deps.parts);
     await this.#deps.serve(definitions, before?.keys ?? []);
     const apis = spec.versions
       .filter(({ served }) => served)
-      .map((version) => ({ info: customInfo(definition, version), schema: version.schema?.openAPIV3Schema }));
-    const keys = definitions.map(({ info }) => info);
+      .map((version) => ({ info: customInfo(definition, version), schema: version.schema?.openAPIV3Schema }))
+      .filter(({ info }) => this.#deps.storeOf(info)?.definition.schema !== undefined);
+    const isOwn = (key: ResourceKey): boolean => this.#deps.storeOf(key)?.definition.schema !== undefined;
+    const keys = definitions.map(({ info }) => info).filter(isOwn);
     this.#served.set(name, { uid: metadata.uid ?? '', from, keys, prefix: customPrefix(definition), apis });
   }
 

@@ -5,6 +5,7 @@
  */
 import type { CustomResourceDefinition } from '../../api/gen/apiextensions-v1.ts';
 import { CustomResourceDefinitions } from '../../api/gen/resources.ts';
+import type { KubernetesObject } from '../../api/object.ts';
 import type { Principal } from '../../api/transport.ts';
 import type { Log } from '../../platform/log.ts';
 import { AdmissionChain } from '../admission/admission-chain.ts';
@@ -92,7 +93,9 @@ export class InstanceCleanup {
     if (!(status?.conditions ?? []).some(({ type, status: is }) => type === 'Established' && is === 'True'))
       return undefined;
     const stored = spec.versions.find(({ storage }) => storage);
-    return this.#deps.storeOf({ group: spec.group, version: stored?.name ?? '', resource: spec.names.plural });
+    const store = this.#deps.storeOf({ group: spec.group, version: stored?.name ?? '', resource: spec.names.plural });
+    // A built-in resource of that name is not the definition's.
+    return store?.definition.schema === undefined ? undefined : store;
   }
 
   /** Deletes what can be; true when nothing is left. Instances with finalizers of their own go when these do. */
@@ -103,8 +106,9 @@ export class InstanceCleanup {
         name,
         cache.listen(() => this.#deps.again(name)),
       );
-    // Instances go whatever admission would say: their kind goes.
-    const free = new GenericStore(store.definition, store.stored, { ...services, admission: new AdmissionChain([]) });
+    // Instances go whatever admission would say, and as they are stored: a webhook that converts them may be gone.
+    const plain = { ...store.definition, reading: { key: 'stored', read: (stored: KubernetesObject) => stored } };
+    const free = new GenericStore(plain, plain, { ...services, admission: new AdmissionChain([]) });
     const names = cache
       .list(cache.prefix)
       .map((cell) => cell.object().metadata)

@@ -4,9 +4,10 @@
 import type {
   CustomResourceDefinitionVersion,
   CustomResourceSubresourceScale,
-  JSONSchemaProps,
 } from '../../api/gen/apiextensions-v1.ts';
-import { invalidValue } from '../../api/field-error.ts';
+import { compileRuleSchema } from '../../api/cel/rules/rule-schema.ts';
+import { validateRules } from '../../api/cel/rules/validate-rules.ts';
+import { Field, invalidValue } from '../../api/field-error.ts';
 import { findValues, parseJsonPath } from '../../api/json-path.ts';
 import { validateObjectRules } from '../../api/json-schema/object-rules.ts';
 import { validateBySchema } from '../../api/json-schema/validate.ts';
@@ -14,40 +15,31 @@ import type { KubernetesObject } from '../../api/object.ts';
 import type { FieldCause } from '../../api/status-error.ts';
 import type { JudgeCustom } from './custom-strategy.ts';
 
-/** Judges `x-kubernetes-validations`; `old` is what the object replaces. */
-export type ValidateRules = (
-  schema: JSONSchemaProps,
-  object: KubernetesObject,
-  old: KubernetesObject | undefined,
-) => FieldCause[];
-
 /** Errors that leave nothing for rules to judge. */
 const blocking = new Set([
+  'FieldValueNotSupported',
   'FieldValueRequired',
   'FieldValueTooLong',
   'FieldValueTooMany',
   'FieldValueTypeInvalid',
-  'FieldValueDuplicate',
 ]);
 
 const notChecked =
   'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
 
-/** The judge of a version. `validateRules` undefined: the version has no rules. */
-export function createJudge(
-  version: CustomResourceDefinitionVersion,
-  validateRules: ValidateRules | undefined,
-): JudgeCustom {
+/** The judge of a version. Its rules are compiled here, once. */
+export function createJudge(version: CustomResourceDefinitionVersion): JudgeCustom {
   const schema = version.schema?.openAPIV3Schema ?? {};
   const scale = version.subresources?.scale;
+  const rules = compileRuleSchema(schema);
   return (object, old) => {
     const errors = validateBySchema(schema, object, old === undefined ? undefined : { value: old });
     if (scale !== undefined) errors.push(...validateScale(scale, object));
     errors.push(...validateObjectRules(schema, object, old));
-    if (validateRules === undefined) return errors;
+    if (!rules.hasRules) return errors;
     if (errors.some(({ reason }) => blocking.has(reason)))
       return [...errors, invalidValue('<nil>', 'null', notChecked)];
-    return [...errors, ...validateRules(schema, object, old)];
+    return [...errors, ...validateRules(rules, { value: object, old }, Field.root()).errors];
   };
 }
 

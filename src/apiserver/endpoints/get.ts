@@ -14,5 +14,7 @@ export function serveGet(call: Call): ApiResponse | Promise<ApiResponse> {
 
 function respond({ store, scope }: Call): ApiResponse | Promise<ApiResponse> {
   const cell = store.cell(scope.info);
+  const preparing = store.prepare([cell]);
+  if (preparing !== undefined) return preparing.then(() => writeObject(store, scope, { status: 200, cell }));
   return writeObject(store, scope, { status: 200, cell });
 }

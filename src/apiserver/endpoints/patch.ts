@@ -57,6 +57,15 @@ export async function readPatch(
   scope: RequestScope,
   type: PatchType,
 ): Promise<{ value: unknown; duplicates: readonly string[] }> {
+  const read = await parsePatch(scope, type);
+  scope.audited?.takeRequestObject(read.value);
+  return read;
+}
+
+async function parsePatch(
+  scope: RequestScope,
+  type: PatchType,
+): Promise<{ value: unknown; duplicates: readonly string[] }> {
   const { body } = scope.request;
   if (body.kind === 'object') return { value: body.object, duplicates: [] };
   const bytes = await readBytes(scope.request);

@@ -42,7 +42,11 @@ async function writeScale({ store, scope }: Call, scale: Scale): Promise<ApiResp
 export async function serveScale(call: Call, access: ScaleAccess<KubernetesObject>): Promise<ApiResponse> {
   const { store, scope } = call;
   const { verb } = scope.info;
-  if (verb === 'get') return await writeScale(call, scaleOf(store.object(store.cell(scope.info)), access));
+  if (verb === 'get') {
+    const cell = store.cell(scope.info);
+    await store.prepare([cell]);
+    return await writeScale(call, scaleOf(store.object(cell), access));
+  }
   if (verb !== 'update' && verb !== 'patch') throw methodNotAllowed(store.groupResource, verb);
   const request = writeRequestOf(call, verb === 'update' ? 'UpdateOptions' : 'PatchOptions');
   const type = verb === 'update' ? undefined : patchTypeOf(scope, false);

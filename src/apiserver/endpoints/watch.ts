@@ -7,7 +7,9 @@ import { type Selection, selectionOf, selects } from '../generic-registry/select
 import { negotiate } from '../negotiation.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { isTrue } from '../request-info.ts';
-import { CACHE_CONTROL, warningHeaders } from '../responses.ts';
+import { eventsOf } from '../generic-registry/events.ts';
+import { CACHE_CONTROL, statusOf, warningHeaders } from '../responses.ts';
+import type { CacheEvent } from '../watch-cache/cache-event.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import type { ListenerTrigger } from '../watch-cache/watch-cache.ts';
 import { Watcher, type WatchEncoder, type WatchSink } from '../watch-cache/watcher.ts';
@@ -147,20 +149,24 @@ async function openWatch<T>(call: Call, { sink, encoder, selection }: Opening<T>
       under,
       bookmarks,
       timeoutMs,
+      isBehind: () => events.isBehind(),
     },
     clock,
   );
+  const events = eventsOf(store, (error) => watcher.fail(statusOf(error, store.services.log)));
   // A watch from a revision yet to come just begins there; one that starts with what is there, or at "now", must know it.
   if (given === undefined || params.has('sendInitialEvents')) await untilFresh(store, given);
   const trigger = triggerOf(store, selection);
-  begin(call, watcher, {
+  const start: Beginning = {
     revision,
     wantsInitial,
     under,
     name: selection.name,
     marksEnd: params.has('sendInitialEvents') && wantsInitial && bookmarks,
-  });
-  watcher.start((listener) => store.cache.listen(listener, trigger));
+  };
+  await prepareStart(call, start);
+  begin(call, watcher, start);
+  watcher.start((listener) => events.listen(listener, trigger));
   return watcher;
 }
 
@@ -170,7 +176,11 @@ function triggerOf(store: GenericStore, { fields, name }: Selection): ListenerTr
   if (field === undefined) return undefined;
   const { value } = fields.find((requirement) => requirement.field === field && requirement.operator === '=')!;
   if (field === 'metadata.name') return { field, value, valueOf: nameOf };
-  return { field: `${store.apiVersion} ${field}`, value, valueOf: (cell) => store.fields(cell)[field] };
+  return {
+    field: `${store.definition.reading?.key ?? store.apiVersion} ${field}`,
+    value,
+    valueOf: (cell) => store.fields(cell)[field],
+  };
 }
 
 /** The name, from the key. */
@@ -192,6 +202,22 @@ function initialCells({ store, scope }: Call, { under, name }: Beginning): reado
   if (name === undefined || (store.info.namespaced && namespace === '')) return store.cache.list(under);
   const cell = store.cache.get(store.keyOf({ namespace, name }));
   return cell === undefined ? [] : [cell];
+}
+
+/** Converts what the watch starts with, until nothing new has come meanwhile. */
+async function prepareStart(call: Call, start: Beginning): Promise<void> {
+  const { store } = call;
+  if (store.definition.reading?.convert === undefined) return;
+  const cells = (): readonly RevisionCell[] => {
+    if (start.wantsInitial) return initialCells(call, start);
+    const from = start.revision === 0 ? store.services.hub.revision : start.revision;
+    return (store.cache.changesAfter(from) ?? []).flatMap(cellsOf);
+  };
+  for (let work = store.prepare(cells()); work !== undefined; work = store.prepare(cells())) await work;
+}
+
+function cellsOf({ cell, previous }: CacheEvent): RevisionCell[] {
+  return previous === undefined ? [cell] : [cell, previous];
 }
 
 function begin<T>(call: Call, watcher: Watcher<T>, start: Beginning): void {

@@ -84,6 +84,7 @@ class CachedObjectStore {
     const key = store.keyOf({ namespace, name });
     const done = await writeFromCache<{ object: KubernetesObject }>(store, key, async (current, attempt) => {
       if (current === undefined) throw notFound(store.groupResource, name);
+      await store.prepare([current]);
       const old = store.object(current);
       const next = change(old);
       if (next === undefined || next === old) return { object: old };

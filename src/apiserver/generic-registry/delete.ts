@@ -29,6 +29,8 @@ export async function deleteObject(store: GenericStore, request: DeleteRequest):
   const key = store.keyOf(request);
   return await writeFromCache<DeleteOutcome>(store, key, async (current, attempt) => {
     if (current === undefined) throw notFound(store.groupResource, request.name);
+    const preparing = store.prepare([current]);
+    if (preparing !== undefined) await preparing;
     const outcome = await tryDelete(store, request, { key, current });
     if ('lost' in outcome && attempt === maxAttempts) throw conflict(store.groupResource, request.name);
     return outcome;

@@ -11,8 +11,8 @@ import { apiVersionOf, type ResourceInfo } from '../../api/resource-info.ts';
 import { schemaOf } from '../../api/schema/schema.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
 import { type GroupResource, notFound } from '../../api/status-error.ts';
-import type { ResourceDefinition } from '../registry/resource-definition.ts';
-import type { RevisionCell } from '../watch-cache/revision-cell.ts';
+import type { Reading, ResourceDefinition } from '../registry/resource-definition.ts';
+import { type RevisionCell, withResourceVersion } from '../watch-cache/revision-cell.ts';
 import { WatchCache } from '../watch-cache/watch-cache.ts';
 import type { RegistryServices } from './services.ts';
 
@@ -85,12 +85,41 @@ export class GenericStore {
   object(cell: RevisionCell): KubernetesObject {
     const { definition, stored } = this;
     const { reading } = definition;
-    if (reading !== undefined) return cell.view(reading.key, () => reading.read(cell.object()));
+    if (reading !== undefined) {
+      return cell.view(reading.key, () => {
+        if (reading.convert === undefined || cell.object().apiVersion === this.apiVersion)
+          return reading.read(cell.object());
+        if (cell.origin === undefined) throw new Error(`${cell.key} was read before it was converted`);
+        return withResourceVersion(this.object(cell.origin), cell.revision);
+      });
+    }
     if (definition === stored) {
       const object = cell.object();
       return object.apiVersion === this.apiVersion ? object : this.#converted(cell);
     }
     return this.#converted(cell);
+  }
+
+  #needsConversion(cell: RevisionCell): boolean {
+    const { reading } = this.definition;
+    if (reading?.convert === undefined || cell.hasView(reading.key)) return false;
+    return cell.object().apiVersion !== this.apiVersion;
+  }
+
+  /**
+   * Converts what takes a call to be converted, so that it can be read; to be called for all cells before anything else is
+   * done with them. Undefined when nothing is to be done, as for all but few resources. Rejects with StatusErrors.
+   */
+  prepare(cells: readonly RevisionCell[]): Promise<void> | undefined {
+    const { reading } = this.definition;
+    if (reading?.convert === undefined) return undefined;
+    const waiting = cells.map((cell) => cell.origin ?? cell).filter((cell) => this.#needsConversion(cell));
+    return waiting.length === 0 ? undefined : this.#convert(waiting, reading as Required<Reading>);
+  }
+
+  async #convert(cells: readonly RevisionCell[], { key, read, convert }: Required<Reading>): Promise<void> {
+    const converted = await convert.fromStored(cells.map((cell) => cell.object()));
+    for (const [index, cell] of cells.entries()) cell.view(key, () => read(converted[index]!));
   }
 
   /** From another version; what an older server stored gets the defaults of newer fields. */
@@ -127,10 +156,11 @@ export class GenericStore {
     return cell.view(`${this.apiVersion} json`, () => Buffer.from(stringifyJson(this.object(cell))));
   }
 
-  /** An object of the served version as it is stored. */
-  toStored(object: KubernetesObject): KubernetesObject {
+  /** An object of the served version as it is stored. Rejects with StatusErrors. */
+  toStored(object: KubernetesObject): KubernetesObject | Promise<KubernetesObject> {
     if (this.definition === this.stored) return object;
-    const { conversion } = this.definition;
+    const { conversion, reading } = this.definition;
+    if (reading?.convert !== undefined) return reading.convert.toStored(object);
     const { info } = this.stored;
     const converted = conversion === undefined ? object : conversion.toStored(object);
     return { ...converted, apiVersion: apiVersionOf(info), kind: info.kind };

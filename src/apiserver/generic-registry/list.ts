@@ -115,8 +115,10 @@ export async function listCells(store: GenericStore, request: ListRequest): Prom
   if (selection.isEverything) {
     const end = limit === 0 ? cells.length : Math.min(cells.length, from + limit);
     const page = from === 0 && end === cells.length ? cells : cells.slice(from, end);
+    await store.prepare(page);
     return finish(store, { under, revision, cells, page, end, counts: true });
   }
+  await store.prepare(cells);
   const { page, end } = await select(store, selection, { cells, from, limit });
   return finish(store, { under, revision, cells, page, end, counts: false });
 }
@@ -128,6 +130,7 @@ async function listSingle(store: GenericStore, request: ListRequest): Promise<Li
   if (store.info.namespaced && namespace === '') return undefined;
   await untilFresh(store, minRevision);
   const cell = store.cache.get(store.keyOf({ namespace, name: selection.name }));
+  if (cell !== undefined) await store.prepare([cell]);
   const cells = cell !== undefined && selects(store, selection, cell) ? [cell] : [];
   return { cells, revision: store.services.hub.revision };
 }

@@ -60,6 +60,8 @@ export async function updateObject(store: GenericStore, request: UpdateRequest):
   const key = store.keyOf(request);
   return await writeFromCache<WriteOutcome>(store, key, async (current, attempt) => {
     if (current === undefined) return await createMissing(store, request);
+    const preparing = store.prepare([current]);
+    if (preparing !== undefined) await preparing;
     const outcome = await tryUpdate(store, request, { key, current });
     if (!('lost' in outcome)) return outcome;
     const insists = outcome.insists || attempt >= maxAttempts;

@@ -47,7 +47,8 @@ const maxValueBytes = 1.5 * 1024 * 1024;
 
 /** Stores an object of the served version. */
 export async function putObject(store: GenericStore, put: PutObject): Promise<WriteOutcome | LostWrite> {
-  const stored = store.toStored(put.object);
+  const converting = store.toStored(put.object);
+  const stored = converting instanceof Promise ? await converting : converting;
   const { ttlSeconds } = store.definition;
   const value = encodeStored(stored);
   if (value.length > maxValueBytes)
@@ -66,6 +67,8 @@ export async function putObject(store: GenericStore, put: PutObject): Promise<Wr
   let cell = store.cache.get(put.key);
   if (cell?.revision !== result.revision) cell = new Cell(put.key, result.revision, value);
   cell.adopt(stored === put.object ? object : withResourceVersion(stored, result.revision));
+  const preparing = store.prepare([cell]);
+  if (preparing !== undefined) await preparing;
   return { object: store.definition === store.stored ? cell.object() : object, cell, created: put.created };
 }
 

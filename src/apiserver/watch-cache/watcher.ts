@@ -39,6 +39,8 @@ export interface WatcherConfig<T> {
   readonly under: string;
   readonly bookmarks: boolean;
   readonly timeoutMs: number;
+  /** Whether changes the cache holds have yet to come: then nothing may be said to be complete. */
+  readonly isBehind?: () => boolean;
 }
 
 /** A running watch. */
@@ -84,7 +86,7 @@ export class Watcher<T> {
 
   /** Tells the reader, if it wants to know, that nothing of its own is missing up to a revision. */
   bookmark(currentRevision: number): void {
-    if (!this.#config.bookmarks) return;
+    if (!this.#config.bookmarks || this.#config.isBehind?.() === true) return;
     this.#push([this.#config.encoder.bookmark(Math.max(currentRevision, this.#after), false)]);
   }
 

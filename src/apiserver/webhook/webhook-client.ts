@@ -37,6 +37,8 @@ export interface WebhookCall {
 /** Calls webhooks. Rejects with {@link WebhookCallError}. */
 export interface WebhookClient {
   post(target: WebhookTarget, call: WebhookCall): Promise<JsonObject>;
+  /** For webhooks that only listen: any success will do. */
+  postUnanswered(target: WebhookTarget, call: WebhookCall): Promise<void>;
 }
 
 /** What the client needs. */
@@ -51,25 +53,29 @@ const maxAnswerBytes = 16 * 1024 * 1024;
 /** Makes the client. */
 export function createWebhookClient(deps: WebhookClientDeps): WebhookClient {
   return {
-    async post(target, call) {
-      const seconds = Math.ceil(call.timeoutMs / 1000);
-      const query = call.tellTimeout === false ? '' : `?timeout=${seconds}s`;
-      const shown = `Post ${JSON.stringify(`${target.url}${query}`)}: `;
-      const limit = limitOf(deps.clock, call);
-      try {
-        const destination = await target.destination();
-        const answer = await send(deps, { target, call, destination, query, signal: limit.signal });
-        return await readAnswer(answer, shown);
-      } catch (error) {
-        if (error instanceof WebhookCallError) throw error;
-        if (limit.timedOut())
-          throw new WebhookCallError(`${shown}context deadline exceeded`, { cause: error, timedOut: true });
-        throw new WebhookCallError(`${shown}${textOf(error)}`, { cause: error });
-      } finally {
-        limit.release();
-      }
-    },
+    post: async (target, call) => parseAnswer(await exchange(deps, target, call)),
+    postUnanswered: async (target, call) => void (await exchange(deps, target, call)),
   };
+}
+
+/** The text of a successful answer. */
+async function exchange(deps: WebhookClientDeps, target: WebhookTarget, call: WebhookCall): Promise<string> {
+  const seconds = Math.ceil(call.timeoutMs / 1000);
+  const query = call.tellTimeout === false ? '' : `?timeout=${seconds}s`;
+  const shown = `Post ${JSON.stringify(`${target.url}${query}`)}: `;
+  const limit = limitOf(deps.clock, call);
+  try {
+    const destination = await target.destination();
+    const answer = await send(deps, { target, call, destination, query, signal: limit.signal });
+    return await readAnswer(answer, shown);
+  } catch (error) {
+    if (error instanceof WebhookCallError) throw error;
+    if (limit.timedOut())
+      throw new WebhookCallError(`${shown}context deadline exceeded`, { cause: error, timedOut: true });
+    throw new WebhookCallError(`${shown}${textOf(error)}`, { cause: error });
+  } finally {
+    limit.release();
+  }
 }
 
 interface Sending {
@@ -135,7 +141,7 @@ function limitOf(
   };
 }
 
-async function readAnswer(answer: HttpAnswer, shown: string): Promise<JsonObject> {
+async function readAnswer(answer: HttpAnswer, shown: string): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of answer.body) {
@@ -148,6 +154,10 @@ async function readAnswer(answer: HttpAnswer, shown: string): Promise<JsonObject
   }
   const text = Buffer.concat(chunks).toString('utf8');
   if (answer.status < 200 || answer.status > 206) throw new WebhookCallError(answerErrorText(answer.status, text));
+  return text;
+}
+
+function parseAnswer(text: string): JsonObject {
   let value: unknown;
   try {
     ({ value } = parseJson(text));

@@ -42,3 +42,19 @@ test('paths with empty names, dots and links lead where they do on a real machin
   await files.symlink('/loop', '/loop');
   await assert.rejects(files.stat('/loop'), { code: 'ELOOP' });
 });
+
+test('a full disk refuses what needs more space, and nothing else', async () => {
+  const files = createMemoryFiles({ nowMs: () => 0, totalBytes: 100, totalInodes: 4 });
+  await files.writeFile('/old', '12345');
+  files.occupy(3);
+  assert.equal((await files.statFileSystem('/')).availableBytes, 3);
+  await files.writeFile('/new', '123');
+  await assert.rejects(files.writeFile('/new', '1234'), { code: 'ENOSPC', syscall: 'write' });
+  await files.writeFile('/old', '54321');
+  await files.makeDir('/dir');
+  await assert.rejects(files.writeFile('/one-too-many', ''), { code: 'ENOSPC' });
+  await files.remove('/old');
+  await files.writeFile('/new', '12345678');
+  files.occupy(undefined);
+  assert.equal((await files.statFileSystem('/')).availableBytes, 92);
+});

@@ -20,6 +20,9 @@ export interface FileNode {
 }
 
 const maxLinks = 40;
+/** Shared by all that have none: a node with thousands of pods has tens of thousands of files. */
+const NO_DATA = new Uint8Array();
+const NO_CHILDREN: ReadonlyMap<string, FileNode> & Map<string, FileNode> = new Map();
 
 /** An error as Node's file system throws it, which as there has no stack: most are answers to "is there a file?". */
 export function fileError(code: string, call: string, path: string): Error {
@@ -30,18 +33,28 @@ export function fileError(code: string, call: string, path: string): Error {
   return error;
 }
 
+/** The disk beneath the tree. */
+export interface FileTreeLimits {
+  readonly nowMs: () => number;
+  readonly totalBytes: number;
+  readonly totalInodes: number;
+}
+
 /** An in-memory tree of files. */
 export class FileTree {
   readonly #nowMs: () => number;
   #nextIno = 1;
   readonly root: FileNode;
+  readonly #limits: FileTreeLimits;
   #bytes = 0;
   #inodes = 1;
+  #occupiedBytes = 0;
   /** Called with the path of whatever changed. */
   onChange: (path: string) => void = () => undefined;
 
-  constructor(nowMs: () => number) {
-    this.#nowMs = nowMs;
+  constructor(limits: FileTreeLimits) {
+    this.#limits = limits;
+    this.#nowMs = limits.nowMs;
     this.root = this.#make('directory', 0o755);
   }
 
@@ -80,7 +93,10 @@ export class FileTree {
 
   /** Replaces the content of a file. */
   setData(node: FileNode, data: Uint8Array, path: string): void {
-    if (node.linked) this.#bytes += data.byteLength - node.data.byteLength;
+    const moreBytes = data.byteLength - node.data.byteLength;
+    if (moreBytes > 0 && this.totals().bytes + moreBytes > this.#limits.totalBytes)
+      throw fileError('ENOSPC', 'write', path);
+    if (node.linked) this.#bytes += moreBytes;
     node.data = data;
     node.mtimeMs = this.#nowMs();
     this.onChange(path);
@@ -145,7 +161,13 @@ export class FileTree {
 
   /** Bytes of all files and number of inodes. */
   totals(): { bytes: number; inodes: number } {
-    return { bytes: this.#bytes, inodes: this.#inodes };
+    return { bytes: this.#bytes + this.#occupiedBytes, inodes: this.#inodes };
+  }
+
+  /** Lets something else use the disk up to so many free bytes; undefined: nothing else. */
+  occupy(leaveBytes: number | undefined): void {
+    const free = this.#limits.totalBytes - this.#bytes;
+    this.#occupiedBytes = leaveBytes === undefined ? 0 : Math.max(0, free - leaveBytes);
   }
 
   stat(node: FileNode): FileStat {
@@ -163,14 +185,15 @@ export class FileTree {
       uid: 0,
       gid: 0,
       mtimeMs,
-      data: new Uint8Array(),
+      data: NO_DATA,
       target,
-      children: new Map(),
+      children: kind === 'directory' ? new Map() : NO_CHILDREN,
       linked: true,
     };
   }
 
   #attach(parent: FileNode, name: string, node: FileNode): FileNode {
+    if (this.#inodes >= this.#limits.totalInodes) throw fileError('ENOSPC', 'open', name);
     parent.children.set(name, node);
     this.#inodes++;
     return node;

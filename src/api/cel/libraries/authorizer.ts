@@ -7,7 +7,7 @@ import type { Environment } from '@marcbachmann/cel-js';
 import { define, defineType } from '../define.ts';
 import { charge } from '../meter.ts';
 import type { CelObject } from '../values.ts';
-import { FunctionError } from '../values.ts';
+import { EQUALS, TO_JSON, FunctionError } from '../values.ts';
 
 /** What a check asks; fields as upstream's authorizer.Attributes. */
 export interface CheckAttributes {
@@ -92,11 +92,11 @@ export class Decisions {
 
 /** The base of values that stand for themselves only. */
 class Opaque implements CelObject {
-  equals(other: Opaque): boolean {
+  [EQUALS](other: Opaque): boolean {
     return this === other;
   }
 
-  toJson(): never {
+  [TO_JSON](): never {
     throw new FunctionError('no such overload');
   }
 }

@@ -3,12 +3,13 @@
  * or offset. Upstream: cel-go's standard library.
  */
 import type { Environment } from '@marcbachmann/cel-js';
+import { Optional } from '@marcbachmann/cel-js';
 import type { Duration, UnsignedInt } from '@marcbachmann/cel-js/evaluator';
 import { dateOf, parseTime } from '../../time.ts';
 import { define } from '../define.ts';
 import { durationFromNanos, formatDuration, formatTimestamp } from '../time-values.ts';
 import type { Timestamp } from '../values.ts';
-import { celCompare, FunctionError } from '../values.ts';
+import { celCompare, celEquals, FunctionError } from '../values.ts';
 import { timestampParts } from './time-zones.ts';
 
 const TIME = 'google.protobuf.Timestamp';
@@ -66,6 +67,7 @@ export function defineConversions(environment: Environment): void {
     },
   });
   defineGetters(environment);
+  defineOptionals(environment);
   for (const operator of ['<', '<=', '>', '>='] as const) {
     environment.registerOperator(`bytes ${operator} bytes: bool`, ((a: Uint8Array, b: Uint8Array) =>
       ordered(operator, celCompare(a, b))) as never);
@@ -105,5 +107,16 @@ function defineGetters(environment: Environment): void {
     [`${SPAN}.@getSeconds(): int`]: (span: Duration) => span.seconds,
     [`${SPAN}.@getMilliseconds(): int`]: (span: Duration) =>
       span.seconds * 1000n + BigInt(Math.trunc(span.nanos / 1e6)),
+  });
+}
+
+function defineOptionals(environment: Environment): void {
+  const isZero = (value: unknown): boolean =>
+    value === null || [false, 0, 0n, '', [], new Map()].some((zero) => celEquals(value, zero));
+  define(environment, {
+    'OptionalNamespace.ofNonZeroValue(A): optional<A>': (_namespace: unknown, value: unknown) =>
+      isZero(value) ? Optional.none() : Optional.of(value),
+    'list<A>.first(): optional<A>': (list: unknown[]) => Optional.of(list[0]),
+    'list<A>.last(): optional<A>': (list: unknown[]) => Optional.of(list.at(-1)),
   });
 }

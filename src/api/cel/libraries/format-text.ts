@@ -2,7 +2,7 @@
 import { Duration, UnsignedInt } from '@marcbachmann/cel-js/evaluator';
 import { chargeText } from '../meter.ts';
 import { formatDuration, formatTimestamp } from '../time-values.ts';
-import { FunctionError, isCelObject, isMapValue, isTimestamp, mapEntries } from '../values.ts';
+import { TO_JSON, FunctionError, isCelObject, isMapValue, isTimestamp, mapEntries } from '../values.ts';
 
 const CLAUSE = /%(?:%|(?:\.(\d+))?(.))|%$/gsu;
 
@@ -60,7 +60,7 @@ function plainText(value: unknown): string {
       .join(', ')}}`;
   }
   if ('name' in value && typeof value.name === 'string') return value.name;
-  if (isCelObject(value)) return String(value.toJson());
+  if (isCelObject(value)) return String(value[TO_JSON]());
   throw new FunctionError(
     'string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps',
   );

@@ -1,4 +1,5 @@
 /** Named formats. Upstream: apiserver/pkg/cel/library/format.go. */
+import { EQUALS, TO_JSON } from '../values.ts';
 import type { Environment } from '@marcbachmann/cel-js';
 import { Optional } from '@marcbachmann/cel-js';
 import {
@@ -21,11 +22,11 @@ class NamedFormat implements CelObject {
     this.complaints = complaints;
   }
 
-  equals(other: NamedFormat): boolean {
+  [EQUALS](other: NamedFormat): boolean {
     return this.format === other.format;
   }
 
-  toJson(): string {
+  [TO_JSON](): string {
     return this.format;
   }
 }

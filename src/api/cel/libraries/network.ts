@@ -4,7 +4,7 @@ import type { Cidr, IpAddress } from '../../../base/cidr.ts';
 import { cidrContains, formatIp, parseCidr, parseIp } from '../../../base/cidr.ts';
 import { define, defineNamespace, defineType } from '../define.ts';
 import type { CelObject } from '../values.ts';
-import { FunctionError } from '../values.ts';
+import { EQUALS, TO_JSON, FunctionError } from '../values.ts';
 
 class Ip implements CelObject {
   readonly address: IpAddress;
@@ -13,11 +13,11 @@ class Ip implements CelObject {
     this.address = address;
   }
 
-  equals(other: Ip): boolean {
+  [EQUALS](other: Ip): boolean {
     return this.address.family === other.address.family && this.address.value === other.address.value;
   }
 
-  toJson(): string {
+  [TO_JSON](): string {
     return formatIp(this.address);
   }
 }
@@ -32,12 +32,12 @@ class Range implements CelObject {
     this.address = address;
   }
 
-  equals(other: Range): boolean {
+  [EQUALS](other: Range): boolean {
     const sameAddress = this.address.family === other.address.family && this.address.value === other.address.value;
     return sameAddress && this.range.prefixLength === other.range.prefixLength;
   }
 
-  toJson(): string {
+  [TO_JSON](): string {
     return `${formatIp(this.address)}/${this.range.prefixLength}`;
   }
 }
@@ -52,7 +52,7 @@ export function defineNetwork(environment: Environment): void {
   define(environment, {
     [`ip(string): ${IP}`]: ipOf,
     'isIP(string): bool': (text: string) => readIp(text) instanceof Ip,
-    [`string(${IP}): string`]: (ip: Ip) => ip.toJson(),
+    [`string(${IP}): string`]: (ip: Ip) => ip[TO_JSON](),
     [`${IP}.family(): int`]: (ip: Ip) => BigInt(ip.address.family),
     [`${IP}.isUnspecified(): bool`]: (ip: Ip) => ip.address.value === 0n,
     [`${IP}.isLoopback(): bool`]: (ip: Ip) => within(ip, '127.0.0.0/8', '::1/128'),
@@ -61,7 +61,7 @@ export function defineNetwork(environment: Environment): void {
     [`${IP}.isGlobalUnicast(): bool`]: isGlobalUnicast,
     [`cidr(string): ${CIDR}`]: cidrOf,
     'isCIDR(string): bool': (text: string) => readCidr(text) instanceof Range,
-    [`string(${CIDR}): string`]: (cidr: Range) => cidr.toJson(),
+    [`string(${CIDR}): string`]: (cidr: Range) => cidr[TO_JSON](),
     [`${CIDR}.ip(): ${IP}`]: (cidr: Range) => new Ip(cidr.address),
     [`${CIDR}.masked(): ${CIDR}`]: (cidr: Range) =>
       new Range(cidr.range, { family: cidr.range.family, value: cidr.range.base }),
@@ -71,7 +71,7 @@ export function defineNetwork(environment: Environment): void {
     [`${CIDR}.containsCIDR(${CIDR}): bool`]: holdsRange,
     [`${CIDR}.containsCIDR(string): bool`]: (cidr: Range, text: string) => holdsRange(cidr, cidrOf(text)),
   });
-  defineNamespace(environment, 'ip', { 'isCanonical(string): bool': (text: string) => ipOf(text).toJson() === text });
+  defineNamespace(environment, 'ip', { 'isCanonical(string): bool': (text: string) => ipOf(text)[TO_JSON]() === text });
 }
 
 /** The address, or why the text is none. */

@@ -4,7 +4,7 @@ import { formatQuantity, parseQuantity, tryParseQuantity } from '../../quantity.
 import type { ParsedQuantity } from '../../quantity.ts';
 import { define, defineType } from '../define.ts';
 import type { CelObject } from '../values.ts';
-import { FunctionError } from '../values.ts';
+import { EQUALS, TO_JSON, FunctionError } from '../values.ts';
 
 const NANO = 1_000_000_000n;
 
@@ -15,11 +15,11 @@ class Quantity implements CelObject {
     this.parsed = parsed;
   }
 
-  equals(other: Quantity): boolean {
+  [EQUALS](other: Quantity): boolean {
     return this.parsed.nanos === other.parsed.nanos;
   }
 
-  toJson(): string {
+  [TO_JSON](): string {
     return formatQuantity(this.parsed);
   }
 

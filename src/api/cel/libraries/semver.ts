@@ -2,7 +2,7 @@
 import type { Environment } from '@marcbachmann/cel-js';
 import { define, defineType } from '../define.ts';
 import type { CelObject } from '../values.ts';
-import { FunctionError } from '../values.ts';
+import { EQUALS, TO_JSON, FunctionError } from '../values.ts';
 
 class Semver implements CelObject {
   readonly numbers: readonly [bigint, bigint, bigint];
@@ -15,11 +15,11 @@ class Semver implements CelObject {
     this.build = build;
   }
 
-  equals(other: Semver): boolean {
+  [EQUALS](other: Semver): boolean {
     return compare(this, other) === 0n;
   }
 
-  toJson(): string {
+  [TO_JSON](): string {
     const pre = this.pre.length === 0 ? '' : `-${this.pre.join('.')}`;
     return `${this.numbers.join('.')}${pre}${this.build === '' ? '' : `+${this.build}`}`;
   }

@@ -1,4 +1,4 @@
-/** Strings: positions count characters (code points), as Go's runes. Upstream: cel-go ext.Strings, version 2. */
+/** Strings, and keys of JSON pointers: positions count characters (code points), as Go's runes. Upstream: cel-go ext.Strings, version 2. */
 import type { Environment } from '@marcbachmann/cel-js';
 import { define, defineNamespace } from '../define.ts';
 import { chargeText } from '../meter.ts';
@@ -35,6 +35,9 @@ export function defineStrings(environment: Environment): void {
     'string.format(list<dyn>): string': formatText,
   });
   defineNamespace(environment, 'strings', { 'quote(string): string': quoteText });
+  defineNamespace(environment, 'jsonpatch', {
+    'escapeKey(string): string': (key: string) => key.replaceAll('~', '~0').replaceAll('/', '~1'),
+  });
 }
 
 function search(text: string, part: string, { from, step }: { from: bigint; step: 1 | -1 }): bigint {

@@ -2,7 +2,7 @@
 import type { Environment } from '@marcbachmann/cel-js';
 import { define, defineType } from '../define.ts';
 import type { CelObject } from '../values.ts';
-import { FunctionError } from '../values.ts';
+import { EQUALS, TO_JSON, FunctionError } from '../values.ts';
 
 class Url implements CelObject {
   readonly scheme: string;
@@ -19,11 +19,11 @@ class Url implements CelObject {
     this.text = parts.text;
   }
 
-  equals(other: Url): boolean {
+  [EQUALS](other: Url): boolean {
     return this.text === other.text;
   }
 
-  toJson(): string {
+  [TO_JSON](): string {
     return this.text;
   }
 }

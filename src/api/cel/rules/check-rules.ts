@@ -8,6 +8,7 @@ import type { JSONSchemaProps, ValidationRule } from '../../gen/apiextensions-v1
 import { estimateCost } from '../cost-estimate.ts';
 import { fieldPathSteps } from './field-path.ts';
 import type { CompiledRule, RuleSchema } from './rule-schema.ts';
+import { mostInRequest } from './size.ts';
 
 /** What one rule may cost in one object at worst. */
 const RULE_COST_LIMIT = 10_000_000;
@@ -89,7 +90,8 @@ class RuleCheck {
       ['self', schema.size],
       ['oldSelf', schema.size],
     ]);
-    const cost = estimateCost(tree, sizes) * schema.cardinality;
+    const values = Number.isFinite(schema.cardinality) ? schema.cardinality : mostInRequest(schema.props);
+    const cost = estimateCost(tree, sizes) * values;
     this.total += cost;
     this.#costs.push({ place, cost });
     if (cost <= RULE_COST_LIMIT) return;

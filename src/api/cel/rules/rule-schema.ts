@@ -29,7 +29,7 @@ export interface RuleSchema {
   readonly props: JSONSchemaProps;
   readonly type: ValueType | undefined;
   readonly size: Size;
-  /** How many values may stand here in one object, for estimates. */
+  /** How many values may stand here in one object, for estimates; infinite below lists and maps without a limit. */
   readonly cardinality: number;
   readonly rules: readonly CompiledRule[];
   readonly properties: ReadonlyMap<string, RuleSchema>;
@@ -82,7 +82,7 @@ function build(props: JSONSchemaProps, place: Place): RuleSchema {
     properties.set(name, build(property, { values: inner, environment, cardinality }));
   }
   const within = (inside: JSONSchemaProps): RuleSchema =>
-    build(inside, { values: insideValues(values), environment, cardinality: cardinality * Math.max(1, size.max) });
+    build(inside, { values: insideValues(values), environment, cardinality: cardinality * limitOf(props) });
   const { items, additionalProperties } = props;
   return {
     props,
@@ -95,6 +95,11 @@ function build(props: JSONSchemaProps, place: Place): RuleSchema {
     additional: typeof additionalProperties === 'object' ? within(additionalProperties) : undefined,
     hasRules: true,
   };
+}
+
+/** As upstream, a limit counts only where it is given: what a request can carry limits the rest together, not each by itself. */
+function limitOf({ type, maxItems, maxProperties }: JSONSchemaProps): number {
+  return Math.max(1, (type === 'array' ? maxItems : maxProperties) ?? Number.POSITIVE_INFINITY);
 }
 
 function fieldValues(of: SchemaValues, name: string): SchemaValues | undefined {

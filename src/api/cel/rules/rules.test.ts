@@ -89,6 +89,18 @@ test('rules see values by schema', () => {
   assert.deepEqual(findings(root, value).errors, []);
 });
 
+test('fields may have the names of anything', () => {
+  const names = ['read', 'equals', 'toJson', 'toString', 'valueOf', 'hasOwnProperty', 'type', 'size', 'list', 'self'];
+  const properties = Object.fromEntries(names.map((name) => [name, text]));
+  const value = Object.fromEntries(names.map((name) => [name, name]));
+  for (const name of names) {
+    const rule = `self.${name} == "${name}" && has(self.${name}) && self == self`;
+    assert.deepEqual(findings(crd(object(properties, rule)), value).errors, [], rule);
+    const absent = `!has(self.${name})`;
+    assert.deepEqual(findings(crd(object(properties, absent)), {}).errors, [], absent);
+  }
+});
+
 test('failures have upstream paths and texts', () => {
   const spec = { min: integer, max: integer, list: { type: 'array', items: integer } };
   const rule = 'self.min <= self.max';

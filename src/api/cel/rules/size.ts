@@ -45,6 +45,11 @@ export function maxEntries(props: JSONSchemaProps, values: JSONSchemaProps | und
   return props.maxProperties ?? Math.floor((MAX_REQUEST_BYTES - 2) / (minBytes(values) + 6));
 }
 
+/** How many values of this schema fit into one request: at most so many may stand where no list or map above is limited. */
+export function mostInRequest(props: JSONSchemaProps): number {
+  return Math.floor(MAX_REQUEST_BYTES / (minBytes(props) + 1));
+}
+
 /** Fewest bytes a value takes in JSON. */
 function minBytes(props: JSONSchemaProps | undefined): number {
   switch (props?.type) {

@@ -1,35 +1,15 @@
 /** AdmissionReview v1: what is asked, and whether the answer is one. Upstream: admission/plugin/webhook/request. */
 import type { AdmissionRequest, AdmissionResponse } from '../../../api/gen/admission-v1.ts';
 import { isObject, type JsonObject } from '../../../api/codec/own-property.ts';
-import type { Principal } from '../../../api/transport.ts';
-import type { UserInfo } from '../../../api/gen/authentication-v1.ts';
-import { type Kind, kindFor } from './review-objects.ts';
+import { admissionRequestOf } from '../../admission-matching/admission-request.ts';
+import type { Kind } from '../../admission-matching/review-objects.ts';
 import type { AdmissionAttributes } from '../contract.ts';
-import { type Invocation, namespaceOf } from './invocation.ts';
+import type { Invocation } from './invocation.ts';
 
 const API_VERSION = 'admission.k8s.io/v1';
 const REVIEW = 'AdmissionReview';
 /** As Go prints a GroupVersionKind. */
 const OUR_KIND = `${API_VERSION}, Kind=${REVIEW}`;
-
-/** A user as reviews carry it. */
-export function userInfoOf({ name, uid, groups, extra }: Principal): UserInfo {
-  return {
-    username: name,
-    ...(uid === undefined || uid === '' ? {} : { uid }),
-    ...(groups.length === 0 ? {} : { groups: [...groups] }),
-    ...(extra === undefined
-      ? {}
-      : { extra: Object.fromEntries(Object.entries(extra).map(([key, values]) => [key, [...values]])) }),
-  };
-}
-
-const optionsKinds = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' } as const;
-
-function optionsOf({ operation, options }: AdmissionAttributes): object | null {
-  if (operation === 'CONNECT') return null;
-  return { ...options, kind: optionsKinds[operation], apiVersion: 'meta.k8s.io/v1' };
-}
 
 /** The objects of a request as the webhook sees them. */
 export interface ReviewedObjects {
@@ -41,40 +21,17 @@ export interface ReviewedObjects {
 /** The review to send. */
 export function createReview(
   attributes: AdmissionAttributes,
-  { own, as }: Pick<Invocation, 'own' | 'as'>,
+  matched: Pick<Invocation, 'own' | 'as'>,
   { uid, reviewed }: { uid: string; reviewed: ReviewedObjects },
 ): object {
-  const { subresource, name, operation, dryRun, context } = attributes;
-  const sub = subresource === '' ? {} : { subResource: subresource };
-  const requestSub = subresource === '' ? {} : { requestSubResource: subresource };
-  const namespace = namespaceOf(attributes);
   const { kind, object, oldObject } = reviewed;
   const request: AdmissionRequest = {
     uid,
-    kind: { ...kind },
-    resource: gvrOf(as.info),
-    ...sub,
-    requestKind: { ...kindFor(own, subresource) },
-    requestResource: gvrOf(own.info),
-    ...requestSub,
-    ...(name === '' ? {} : { name }),
-    ...(namespace === '' ? {} : { namespace }),
-    operation,
-    userInfo: userInfoOf(context.user),
+    ...admissionRequestOf(attributes, matched, kind),
     object: (object ?? null) as never,
     oldObject: (oldObject ?? null) as never,
-    dryRun,
-    options: optionsOf(attributes) as never,
   };
   return { kind: REVIEW, apiVersion: API_VERSION, request };
-}
-
-function gvrOf({ group, version, resource }: { group: string; version: string; resource: string }): {
-  group: string;
-  version: string;
-  resource: string;
-} {
-  return { group, version, resource };
 }
 
 /** The response of an answered review. Throws an Error with upstream's text for one that is not sound. */

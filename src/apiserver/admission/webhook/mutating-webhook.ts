@@ -16,8 +16,8 @@ import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { askWebhook, failsOpen, type WebhookAdmissionDeps } from './call-webhook.ts';
 import { CallingWebhookError, failedClosed } from './denial.ts';
 import { type Invocation, invocationOf } from './invocation.ts';
-import { reviewObjects, type ReviewObjects } from './review-objects.ts';
-import { isExemptResource } from './rule-matcher.ts';
+import { reviewObjects, type ReviewObjects } from '../../admission-matching/review-objects.ts';
+import { isAdmissionConfiguration } from '../../admission-matching/rules-matcher.ts';
 import { type ConfiguredWebhook, followWebhooks } from './webhook-configurations.ts';
 
 const NAME = 'MutatingAdmissionWebhook';
@@ -39,7 +39,7 @@ export function createMutatingWebhooks(deps: WebhookAdmissionDeps, resolve: Reso
     (webhooks ??= followWebhooks(deps.objects(), MutatingWebhookConfigurations, resolve))();
   return {
     name: NAME,
-    handles: (_operation, resource) => current().length > 0 && !isExemptResource(resource),
+    handles: (_operation, resource) => current().length > 0 && !isAdmissionConfiguration(resource),
     mutate: (attributes) => mutate(deps, attributes, current()),
   };
 }

@@ -9,8 +9,8 @@ import type { ReviewedObjects } from './admission-review.ts';
 import { askWebhook, failsOpen, type WebhookAdmissionDeps } from './call-webhook.ts';
 import { CallingWebhookError, failedClosed } from './denial.ts';
 import { type Invocation, invocationOf } from './invocation.ts';
-import { reviewObjects } from './review-objects.ts';
-import { isExemptResource } from './rule-matcher.ts';
+import { reviewObjects } from '../../admission-matching/review-objects.ts';
+import { isAdmissionConfiguration } from '../../admission-matching/rules-matcher.ts';
 import { type AnyConfiguration, type ConfiguredWebhook, followWebhooks } from './webhook-configurations.ts';
 import type { ResourceInfo } from '../../../api/resource-info.ts';
 
@@ -21,7 +21,7 @@ export function createValidatingWebhooks(deps: WebhookAdmissionDeps, resolve: Re
   const current = (): readonly ConfiguredWebhook[] => (webhooks ??= followWebhooks(deps.objects(), info, resolve))();
   return {
     name: 'ValidatingAdmissionWebhook',
-    handles: (_operation, resource) => current().length > 0 && !isExemptResource(resource),
+    handles: (_operation, resource) => current().length > 0 && !isAdmissionConfiguration(resource),
     validate: (attributes) => validate(deps, attributes, current()),
   };
 }

@@ -11,7 +11,7 @@ import { createServiceResolver } from '../../webhook/service-resolver.ts';
 import { createWebhookClient } from '../../webhook/webhook-client.ts';
 import type { AdmissionPlugin } from '../contract.ts';
 import type { MatchConditions } from './call-webhook.ts';
-import { matchConditions } from './match-conditions.ts';
+import { createWebhookMatchConditions } from './match-conditions.ts';
 import { createMutatingWebhooks } from './mutating-webhook.ts';
 import { createValidatingWebhooks } from './validating-webhook.ts';
 
@@ -42,7 +42,7 @@ export const HOOK_ADDRESS = '10.0.0.9';
 /** Starts it. `before` run before the webhooks, `conditions` evaluate match conditions. */
 export async function startWithWebhooks({
   before = [],
-  conditions = matchConditions,
+  conditions = createWebhookMatchConditions({ authorize: () => ({ decision: 'allow', reason: '' }) }),
 }: { before?: readonly AdmissionPlugin[]; conditions?: MatchConditions } = {}): Promise<WebhookFixture> {
   const platform = testPlatform();
   const { clock, random } = platform;

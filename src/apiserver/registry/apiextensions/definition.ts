@@ -1,4 +1,6 @@
 /** Custom resource definitions themselves. Upstream: apiextensions-apiserver/pkg/registry/customresourcedefinition. */
+import { checkRules } from '../../../api/cel/rules/check-rules.ts';
+import { compileRuleSchema } from '../../../api/cel/rules/rule-schema.ts';
 import { setCustomResourceDefinitionDefaults } from '../../../api/defaults/cluster.ts';
 import type { CustomResourceDefinition } from '../../../api/gen/apiextensions-v1.ts';
 import { CustomResourceDefinitions } from '../../../api/gen/resources.ts';
@@ -16,24 +18,15 @@ import type { ResourceDefinition } from '../resource-definition.ts';
 /** Keeps a definition until its instances are gone. */
 export const CUSTOM_RESOURCE_CLEANUP_FINALIZER = 'customresourcecleanup.apiextensions.k8s.io';
 
-/** Rules in CEL are not judged here yet, and none that would not be kept is taken. */
-const checkRules: CheckSchemaRules = (schema, field) => {
-  if ((schema['x-kubernetes-validations'] ?? []).length > 0)
-    field.at('x-kubernetes-validations').forbidden('validation rules are not supported by this server');
-  for (const [key, inner] of Object.entries(schema.properties ?? {}))
-    checkRules(inner, field.at('properties').key(key));
-  const { items, additionalProperties } = schema;
-  if (items !== undefined && !Array.isArray(items)) checkRules(items, field.at('items'));
-  if (typeof additionalProperties === 'object') checkRules(additionalProperties, field.at('additionalProperties'));
-};
+const checkSchemaRules: CheckSchemaRules = (schema, field) => checkRules(compileRuleSchema(schema), field);
 
 const rules: KindRules<CustomResourceDefinition> = {
   emptyStatus: {},
   generationOf: specOf,
   defaults: setCustomResourceDefinitionDefaults,
-  validate: (definition, field) => validateCustomResourceDefinition(definition, field, checkRules),
+  validate: (definition, field) => validateCustomResourceDefinition(definition, field, checkSchemaRules),
   validateUpdate: (definition, old, field) =>
-    validateCustomResourceDefinitionUpdate(definition, { old, field }, checkRules),
+    validateCustomResourceDefinitionUpdate(definition, { old, field }, checkSchemaRules),
   allowUnconditionalUpdate: false,
   // Versions ever stored are recorded from the start: a store that holds them must keep understanding them.
   prepareForCreate(draft) {
