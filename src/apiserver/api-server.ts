@@ -4,6 +4,7 @@
  * `createServerStorage` comes first; authorizers, admission plugins and resource definitions are made of its `objects`,
  * then this. Construction does nothing; `start` reads the store and resolves when the caches are full; `stop` ends watches.
  */
+import { APIServices } from '../api/gen/resources.ts';
 import type { Info } from '../api/gen/version.ts';
 import { apiVersionOf } from '../api/resource-info.ts';
 import type { ApiHandler } from '../api/transport.ts';
@@ -14,6 +15,8 @@ import type { AdmissionPlugin } from './admission/contract.ts';
 import type { PostConversionReview } from './apiextensions/conversion.ts';
 import { CustomResources } from './apiextensions/custom-resources.ts';
 import type { Auditor } from './audit/auditor.ts';
+import { Aggregator, type AggregatorDeps } from './aggregation/aggregator.ts';
+import { syncLocalApiServices, type GroupVersion } from './aggregation/local-api-services.ts';
 import type { Authenticator } from './authn/contract.ts';
 import type { Authorizer } from './authz/contract.ts';
 import { COMPACTION_PERIOD_MS, startCompaction } from './compaction.ts';
@@ -42,6 +45,8 @@ export interface ApiServerDeps {
   readonly authorizers: readonly Authorizer[];
   /** In the order they run. */
   readonly admission: readonly AdmissionPlugin[];
+  /** APIs beside the registry's: other servers' by APIService, and computed ones. Absent: there are none. */
+  readonly aggregation?: Pick<AggregatorDeps, 'net' | 'identity' | 'builtIns'>;
   /** Further paths: key sets, debugging. */
   readonly routes?: readonly NonResourceRoute[];
   /** The way to conversion webhooks; absent: what they would convert cannot be had. */
@@ -99,6 +104,7 @@ class GenericApiServer implements ApiServer {
   readonly #services: RegistryServices;
   readonly #watches: RunningWatches;
   readonly #custom: CustomResources;
+  readonly #aggregator: Aggregator | undefined;
   readonly #serves: (definition: ResourceDefinition) => boolean;
   readonly #stops: (() => void)[] = [];
   #started = false;
@@ -124,6 +130,8 @@ class GenericApiServer implements ApiServer {
     };
     storage.registry.add(definitions, this.#services, this.#serves);
     this.#custom = this.#createCustomResources();
+    if (deps.aggregation !== undefined)
+      this.#aggregator = new Aggregator({ platform, objects: this.objects, ...deps.aggregation });
     const inFlight = new MaxInFlight({
       readOnly: config.maxRequestsInFlight ?? 400,
       mutating: config.maxMutatingRequestsInFlight ?? 200,
@@ -134,6 +142,7 @@ class GenericApiServer implements ApiServer {
       log,
       registry: storage.registry,
       routes: this.#routes(metrics),
+      aggregated: (scope) => this.#aggregator?.serve(scope),
       authenticators: deps.authenticators,
       authorizers: deps.authorizers,
       admission,
@@ -180,7 +189,12 @@ class GenericApiServer implements ApiServer {
         info.group === '' ? `/api/${info.version}` : `/apis/${apiVersionOf(info)}`,
       );
     routes.add([
-      ...discoveryRoutes({ registry, crypto: platform.crypto, serverAddress }),
+      ...discoveryRoutes({
+        registry,
+        ...(this.#aggregator && { foreign: this.#aggregator }),
+        crypto: platform.crypto,
+        serverAddress,
+      }),
       ...openApiRoutes({
         registry,
         gitVersion: version.gitVersion,
@@ -226,7 +240,39 @@ class GenericApiServer implements ApiServer {
       this.#stops.push(startCompaction({ store, clock, log, revision: () => storage.hub.revision }, periodMs));
     }
     await this.#custom.start();
+    if (this.#aggregator !== undefined) {
+      this.#aggregator.start();
+      this.#stops.push(() => this.#aggregator?.stop(), this.#followServed());
+    }
     this.#started = true;
+  }
+
+  /** Keeps the APIServices of what is served here, behind the start and behind changes. */
+  #followServed(): () => void {
+    const { registry } = this.#deps.storage;
+    const { clock, log } = this.#services;
+    const served = (): GroupVersion[] => {
+      const computed = this.#deps.aggregation?.builtIns ?? [];
+      const all = [...[...registry.served].map(({ info }) => info), ...computed].map(({ group, version }) => ({
+        group,
+        version,
+      }));
+      return [...new Map(all.map((one) => [`${one.group}/${one.version}`, one])).values()];
+    };
+    let running: Promise<void> = Promise.resolve();
+    let stopped = false;
+    const sync = (): void => {
+      running = running
+        .then(() => (stopped ? undefined : syncLocalApiServices(this.objects, served(), clock.nowMs())))
+        .catch((error: unknown) => void (stopped || log.error('cannot keep APIServices', { err: error })));
+    };
+    registry.onChange(sync);
+    const unfollow = this.objects.onChange(APIServices, (service) => void (service === undefined && sync()));
+    sync();
+    return () => {
+      stopped = true;
+      unfollow();
+    };
   }
 
   async stop(): Promise<void> {

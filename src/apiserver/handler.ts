@@ -31,6 +31,8 @@ export interface HandlerDeps extends DispatchDeps {
   readonly log: Log;
   readonly registry: ResourceRegistry;
   readonly routes: RouteTable;
+  /** Answers what neither the registry nor the routes do: other servers' APIs. Undefined: not theirs either. */
+  readonly aggregated: (scope: RequestScope) => Answer | undefined;
   readonly authenticators: readonly Authenticator[];
   readonly authorizers: readonly Authorizer[];
   readonly inFlight: MaxInFlight;
@@ -148,6 +150,8 @@ function noteVerdict(scope: RequestScope, { decision, reason }: AuthorizationDec
 
 function serve(deps: HandlerDeps, scope: RequestScope): Answer {
   const { info, request } = scope;
+  const aggregated = deps.aggregated(scope);
+  if (aggregated !== undefined) return aggregated;
   if (info.isResourceRequest) {
     const store = deps.registry.find(info.apiGroup, info.apiVersion, info.resource);
     if (store !== undefined) return dispatch(store, scope, deps);

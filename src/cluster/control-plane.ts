@@ -3,6 +3,9 @@
  * each under its own identity, through the same filters as everybody else.
  */
 import { VERSION, KUBERNETES_VERSION } from '../base/version.ts';
+import type { BuiltInApi } from '../apiserver/aggregation/built-in-api.ts';
+import { createMetricsApi } from '../apiserver/metrics-api/metrics-api.ts';
+import { createUsageSource } from '../apiserver/metrics-api/usage-source.ts';
 import { createAdmissionPlugins } from '../apiserver/admission/list.ts';
 import { createPostConversionReview } from '../apiserver/apiextensions/post-conversion-review.ts';
 import { createApiServer, type ApiServer } from '../apiserver/api-server.ts';
@@ -18,6 +21,7 @@ import {
 } from '../apiserver/bootstrap/bootstrap.ts';
 import { createEndpointLeases } from '../apiserver/bootstrap/endpoint-leases.ts';
 import { startIdentityLease } from '../apiserver/bootstrap/identity-lease.ts';
+import { publishClientAuthorities } from '../apiserver/bootstrap/client-authorities.ts';
 import { bootstrapNodeJoin } from '../apiserver/bootstrap/node-join.ts';
 import { componentRoles } from '../apiserver/bootstrap/component-roles.ts';
 import { decide } from '../apiserver/filters/authorization.ts';
@@ -31,6 +35,7 @@ import { createInProcessClient } from '../client/in-process-transport.ts';
 import type { ExplainPod } from '../component-helpers/pod-why.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { HttpServer, ListenHttp, ListenOptions } from '../platform/http.ts';
+import type { TlsOptions } from '../platform/net.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';
 import type { ApiServerSetup } from './api-server-setup.ts';
@@ -59,7 +64,8 @@ export interface ControlPlaneDeps {
 }
 
 /** Certificates and keys the control plane itself uses; those it serves with are given to `serve`. */
-export interface ControlPlanePki extends Pick<ClusterPki, 'kubeletClient' | 'serviceAccount'> {
+export interface ControlPlanePki
+  extends Pick<ClusterPki, 'kubeletClient' | 'serviceAccount'>, Partial<Pick<ClusterPki, 'frontProxy'>> {
   /** With its key the control plane signs certificate requests; without, it leaves them. */
   readonly ca: Pick<ClusterPki['ca'], 'certPem'> & Partial<ClusterPki['ca']>;
 }
@@ -139,6 +145,14 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
         objects: () => storage.objects,
         random: platform.random.fork('conversion-endpoints'),
       }),
+      aggregation: {
+        net: platform.net,
+        identity: () => {
+          const { certPem, keyPem } = deps.pki.frontProxy ?? {};
+          return certPem === undefined || keyPem === undefined ? {} : { certPem, keyPem };
+        },
+        builtIns: [metricsApi(deps, storage.objects)],
+      },
     },
     {
       version: versionInfo(),
@@ -146,6 +160,13 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
       runtimeConfig: deps.runtimeConfig,
     },
   );
+}
+
+function metricsApi({ platform, pki }: ControlPlaneDeps, objects: ObjectStore): BuiltInApi {
+  const kubeletTls = (): TlsOptions => ({ ...pki.kubeletClient, caPem: pki.ca.certPem });
+  const { net, clock } = platform;
+  const log = platform.log.child('metrics-api');
+  return createMetricsApi({ objects, usage: createUsageSource({ objects, net, clock, log, kubeletTls }) });
 }
 
 /** Puts the control plane together; nothing runs before `start`. */
@@ -197,6 +218,11 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       };
       await servers.start(() => keeper?.check());
       await bootstrapCluster(storage.objects, born);
+      if (pki.frontProxy !== undefined)
+        await publishClientAuthorities(storage.objects, {
+          clientCaPem: pki.ca.certPem,
+          frontProxyCaPem: pki.frontProxy.caPem,
+        });
       await bootstrapNodeJoin(storage.objects, {
         clusterInfoKubeconfig: clusterInfoYaml({ server: serverUrl(deps), caPem: pki.ca.certPem }),
         clusterConfig: {

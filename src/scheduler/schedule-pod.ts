@@ -7,12 +7,14 @@ import type { Pod } from '../api/gen/core-v1.ts';
 import type { Random } from '../platform/random.ts';
 import type { NodeInfo, Snapshot } from './cache/node-info.ts';
 import type { Diagnosis } from './fit-error.ts';
+import type { ClassMemory } from './framework/class-memory.ts';
 import type { CycleState, Nominations, SchedulerPlugin } from './framework/plugin.ts';
 import {
   runFilters,
   runFiltersWithNominated,
   runPreFilter,
   runScores,
+  type PreFiltered,
   type Profile,
   type Scored,
 } from './framework/profile.ts';
@@ -59,6 +61,7 @@ export interface FoundNodes {
   readonly nodeCount: number;
   /** A rejection before any node was looked at. */
   readonly preFilter?: Status;
+  readonly memory?: ClassMemory;
 }
 
 /** Runs the cycle up to the choice of a node. */
@@ -75,16 +78,15 @@ export function findNodes(input: ScheduleInput, state: CycleState): FoundNodes {
     return { feasible: [], statuses: new Map(), filters: [], nodeCount, preFilter: pre.rejection };
   const statuses = new Map<string, Status>();
   const feasible: NodeInfo[] = [];
+  const asked = splitFilters(input, pre);
   const nominated = pod.status?.nominatedNodeName;
   const nominatedInfo = nominated === undefined ? undefined : snapshot.byName(nominated);
-  if (
-    nominatedInfo !== undefined &&
-    filterNode(input, state, { filters: pre.filters, node: nominatedInfo }) === undefined
-  )
+  if (nominatedInfo !== undefined && filterNode(input, state, { asked, node: nominatedInfo }) === undefined)
     feasible.push(nominatedInfo);
-  else findFeasible(input, state, { pre, statuses, feasible });
+  else findFeasible(input, state, { pre, asked, statuses, feasible });
   const told = feasible.length === 0 ? withExcluded(statuses, pre, snapshot) : statuses;
-  return { feasible, statuses: told, filters: pre.filters, nodeCount };
+  const { memory } = asked;
+  return { feasible, statuses: told, filters: pre.filters, nodeCount, ...(memory === undefined ? {} : { memory }) };
 }
 
 /** The second half: scores, and the choice. `more`: what others add to the nodes' scores. */
@@ -94,7 +96,7 @@ export function pickNode(
   { found, more }: { found: FoundNodes; more?: ReadonlyMap<string, number> },
 ): ScheduleResult {
   const { profile, pod, snapshot } = input;
-  const { feasible, statuses, filters, nodeCount, preFilter } = found;
+  const { feasible, statuses, filters, nodeCount, preFilter, memory } = found;
   const [only] = feasible;
   if (only === undefined)
     return {
@@ -104,20 +106,47 @@ export function pickNode(
     };
   const names = filters.map(({ name }) => name);
   if (feasible.length === 1) return { node: only.name, statuses, filters: names };
-  const scored = runScores(profile, state, { pod, nodes: feasible, snapshot });
+  const scored = runScores(profile, state, {
+    pod,
+    nodes: feasible,
+    snapshot,
+    ...(memory === undefined ? {} : { memory }),
+  });
   if (more !== undefined)
     feasible.forEach(({ name }, i) => (scored.totals[i] = (scored.totals[i] ?? 0) + (more.get(name) ?? 0)));
   return { node: chooseBest(scored, input.random), scored, statuses, filters: names };
 }
 
+/** Who is asked about each node: those whose answers are kept first, as far as they stand first; then the others. */
+interface AskedFilters {
+  readonly all: readonly SchedulerPlugin[];
+  readonly memory?: ClassMemory;
+  /** Those not in the memory. */
+  readonly others: readonly SchedulerPlugin[];
+}
+
+function splitFilters({ profile, pod, snapshot }: ScheduleInput, pre: PreFiltered): AskedFilters {
+  const all = pre.filters;
+  // Where PreFilter names the nodes (DaemonSets) each is looked at once, and no other pod asks the same.
+  if (profile.memories === undefined || pre.nodeNames !== undefined) return { all, others: all };
+  const end = all.findIndex((plugin) => plugin.nodeLocal !== true);
+  const local = end === -1 ? all : all.slice(0, end);
+  const memory = profile.memories.of(pod, local, snapshot.tracker);
+  memory.prepare();
+  return { all, memory, others: end === -1 ? [] : all.slice(end) };
+}
+
 function filterNode(
   { pod, nominations }: ScheduleInput,
   state: CycleState,
-  { filters, node }: { filters: readonly SchedulerPlugin[]; node: NodeInfo },
+  { asked, node }: { asked: AskedFilters; node: NodeInfo },
 ): Status | undefined {
-  if (nominations === undefined || nominations.on(node.name).length === 0)
-    return runFilters(filters, state, { pod, node });
-  return runFiltersWithNominated(filters, state, { pod, node, nominations });
+  // A node must do without the pods it is promised to, and with them; the first is mostly known already.
+  const status =
+    asked.memory?.filter(state, pod, node) ??
+    (asked.others.length === 0 ? undefined : runFilters(asked.others, state, { pod, node }));
+  if (status !== undefined || nominations === undefined || nominations.on(node.name).length === 0) return status;
+  return runFiltersWithNominated(asked.all, state, { pod, node, nominations });
 }
 
 /** Nodes that PreFilter ruled out have a reason, too. */
@@ -136,10 +165,10 @@ function withExcluded(
 function findFeasible(
   input: ScheduleInput,
   state: CycleState,
-  found: { pre: ReturnType<typeof runPreFilter>; statuses: Map<string, Status>; feasible: NodeInfo[] },
+  found: { pre: PreFiltered; asked: AskedFilters; statuses: Map<string, Status>; feasible: NodeInfo[] },
 ): void {
   const { snapshot, cursor } = input;
-  const { pre, statuses, feasible } = found;
+  const { pre, asked, statuses, feasible } = found;
   const named = pre.nodeNames;
   const nodes = named === undefined ? snapshot.nodes : [...named].flatMap((name) => snapshot.byName(name) ?? []);
   const enough =
@@ -147,7 +176,7 @@ function findFeasible(
   let looked = 0;
   for (; looked < nodes.length && feasible.length < enough; looked++) {
     const node = nodes[(cursor.startAt + looked) % nodes.length] as NodeInfo;
-    const status = filterNode(input, state, { filters: pre.filters, node });
+    const status = filterNode(input, state, { asked, node });
     if (status === undefined) feasible.push(node);
     else statuses.set(node.name, status);
   }

@@ -63,6 +63,9 @@ interface Rejection {
   readonly postFilter: PostFilterResult | undefined;
 }
 
+/** What a pod waits for while its victims are evicted: no event, the end of the evictions. */
+const MAKING_ROOM: ReadonlySet<string> = new Set(['DefaultPreemption']);
+
 /** Pods tried in one go before other work gets a turn. */
 const SLICE_MS = 4;
 
@@ -235,7 +238,9 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     const filters = filterNames(profileOf(queued.pod));
     const uid = queued.pod.metadata.uid ?? '';
     decisions.add({ uid, atMs: clock.nowMs(), message, nodeCount, statuses, filters });
-    queue.requeue(queued, rejectingPlugins(diagnosis));
+    const makesRoom = postFilter?.commit !== undefined;
+    // While room is made for it the pod waits for that alone, then it is tried at once.
+    queue.requeue(queued, makesRoom ? MAKING_ROOM : rejectingPlugins(diagnosis));
     profileOf(queued.pod).recorder.event(queued.pod, 'Warning', 'FailedScheduling', message);
     const nominatedNode = postFilter?.nominatedNode;
     if (nominatedNode !== undefined) nominations.set(queued.pod, nominatedNode);
@@ -244,7 +249,8 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       .then(() => postFilter?.commit?.(signal))
       .catch((error: unknown) =>
         log.warn('cannot write the PodScheduled condition or make room for the pod', { err: error }),
-      );
+      )
+      .then(() => (makesRoom && !signal.aborted ? queue.activate(uid) : undefined));
   };
   /** Tries pods until the queue is empty, giving way to others every few milliseconds. */
   const run = async (signal: AbortSignal): Promise<void> => {

@@ -8,7 +8,7 @@ import { Leases } from '../../api/gen/resources.ts';
 import { formatMicroTime, parseTime } from '../../api/time.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
-import type { RequestContext } from '../request-context.ts';
+import { ownContext } from '../own-context.ts';
 
 const LABEL = 'apiserver.kubernetes.io/identity';
 const DURATION_SECONDS = 3600;
@@ -65,28 +65,11 @@ async function removeExpired(objects: ObjectStore, nowMs: number): Promise<void>
     if (parseTime(renewTime) + leaseDurationSeconds * 1000 > nowMs) continue;
     const { name = '', resourceVersion = '' } = lease.metadata;
     const preconditions = { resourceVersion }; // Not one that was renewed just now.
-    await objects.delete(Leases, { namespace: 'kube-system', name }, { preconditions }, ownContext(name));
+    await objects.delete(
+      Leases,
+      { namespace: 'kube-system', name },
+      { preconditions },
+      ownContext('delete', Leases, { namespace: 'kube-system', name }),
+    );
   }
-}
-
-function ownContext(name: string): RequestContext {
-  return {
-    info: {
-      isResourceRequest: true,
-      path: `/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/${name}`,
-      verb: 'delete',
-      apiGroup: 'coordination.k8s.io',
-      apiVersion: 'v1',
-      namespace: 'kube-system',
-      resource: 'leases',
-      subresource: '',
-      name,
-      rest: '',
-    },
-    user: { name: 'system:apiserver', groups: ['system:masters', 'system:authenticated'] },
-    signal: new AbortController().signal,
-    userAgent: 'apiserver',
-    addWarning: () => undefined,
-    addAuditAnnotation: () => undefined,
-  };
 }

@@ -27,6 +27,8 @@ export interface PreFilterResult {
 export interface Nominations {
   /** Pods nominated to the node, in no order. */
   on(nodeName: string): readonly Pod[];
+  /** Another number after every change of the node's nominations; 0: there never were any. */
+  version(nodeName: string): number;
 }
 
 /** What a cycle that found no node knows. */
@@ -75,6 +77,11 @@ export interface Lack {
 /** One plugin. Methods of the filter and score points must be pure and synchronous: they run per node. */
 export interface SchedulerPlugin {
   readonly name: string;
+  /**
+   * `filter` and `score` depend on the node and on what `podClassKey` names of the pod alone: their answers are kept while
+   * the node does not change.
+   */
+  readonly nodeLocal?: true;
   /** Holds a pod out of the queue (scheduling gates). */
   preEnqueue?(pod: Pod): Status | undefined;
   /** Negative: `a` first. Exactly one plugin of a profile sorts. */

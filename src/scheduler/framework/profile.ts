@@ -1,6 +1,7 @@
 /** A profile: the plugins of one scheduler name, and how a pod passes through them. Pure but for the plugins. Upstream: frameworkImpl. */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
+import { ClassMemories, type ClassMemory } from './class-memory.ts';
 import { extensionPoints, methodOf, type ExtensionPoint } from './extension-points.ts';
 import type { CycleState, Nominations, SchedulerPlugin } from './plugin.ts';
 import type { Status } from './status.ts';
@@ -17,6 +18,8 @@ export interface Profile {
   readonly weights: Readonly<Record<string, number>>;
   /** 0: adapts to the size of the cluster. */
   readonly percentageOfNodesToScore: number;
+  /** Absent: every plugin is asked anew for every node. */
+  readonly memories?: ClassMemories;
 }
 
 /** What a profile is made of; by default each plugin serves every point it implements. */
@@ -27,6 +30,8 @@ export interface ProfileParts {
   /** Names in order, by point. */
   readonly enabled?: Readonly<Record<ExtensionPoint, readonly string[]>>;
   readonly percentageOfNodesToScore?: number;
+  /** Default true; false shows what is right without memory, for tests. */
+  readonly remembers?: boolean;
 }
 
 /** Makes a profile. */
@@ -38,7 +43,8 @@ export function createProfile(parts: ProfileParts): Profile {
     return enabled[point].flatMap((name) => able.find((plugin) => plugin.name === name) ?? []);
   };
   const points = Object.fromEntries(extensionPoints.map((point) => [point, serving(point)])) as PluginPoints & object;
-  return { schedulerName, plugins, points, weights, percentageOfNodesToScore };
+  const memories = (parts.remembers ?? true) ? { memories: new ClassMemories() } : {};
+  return { schedulerName, plugins, points, weights, percentageOfNodesToScore, ...memories };
 }
 
 /** Either a rejection of the pod as a whole, or the nodes worth a look and the plugins that filter. */
@@ -160,9 +166,9 @@ export interface Scored {
 export function runScores(
   profile: Profile,
   state: CycleState,
-  input: { pod: Pod; nodes: readonly NodeInfo[]; snapshot: Snapshot },
+  input: { pod: Pod; nodes: readonly NodeInfo[]; snapshot: Snapshot; memory?: ClassMemory },
 ): Scored {
-  const { pod, nodes, snapshot } = input;
+  const { pod, nodes, snapshot, memory } = input;
   const scored = { nodes, snapshot };
   const totals = new Float64Array(nodes.length);
   const parts: ScorePart[] = [];
@@ -173,7 +179,8 @@ export function runScores(
     const weight = profile.weights[plugin.name] ?? 0;
     if (plugin.score === undefined || weight === 0 || skipped.has(plugin)) continue;
     const scores = new Float64Array(nodes.length);
-    for (let i = 0; i < nodes.length; i++) scores[i] = plugin.score(state, pod, nodes[i] as NodeInfo);
+    if (memory !== undefined && plugin.nodeLocal === true) memory.score(plugin, state, { pod, nodes, into: scores });
+    else for (let i = 0; i < nodes.length; i++) scores[i] = plugin.score(state, pod, nodes[i] as NodeInfo);
     plugin.normalize?.(state, pod, scores);
     for (let i = 0; i < nodes.length; i++) totals[i] = (totals[i] ?? 0) + weight * (scores[i] ?? 0);
     parts.push({ plugin: plugin.name, weight, scores });

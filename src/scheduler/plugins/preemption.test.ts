@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { parseTime } from '../../api/time.ts';
 import type { Node, Pod, PodSpec } from '../../api/gen/core-v1.ts';
 import type { PodDisruptionBudget } from '../../api/gen/policy-v1.ts';
 import { createSeededRandom } from '../../platform/sim/random.ts';
@@ -243,6 +244,7 @@ test('of equals the victim that started last goes', () => {
     node,
     victims: [low(node, '1', 0, { startTime })],
     violations: 0,
+    earliestStartMs: parseTime(startTime),
   });
   assert.equal(
     bestCandidate([

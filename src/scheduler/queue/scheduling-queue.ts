@@ -50,6 +50,8 @@ export interface SchedulingQueue {
   done(uid: string): void;
   /** The pod could not be placed; `rejectedBy` names the plugins, empty after an error. */
   requeue(pod: QueuedPod, rejectedBy: ReadonlySet<string>): void;
+  /** The pod, if it waits, is tried at once, without back-off. */
+  activate(uid: string): void;
   /** Something happened in the cluster. */
   notify(event: ClusterEvent, oldObject?: unknown, newObject?: unknown): void;
   /** Called whenever `pop` may have something again. */
@@ -166,6 +168,13 @@ class Queue implements SchedulingQueue {
     if (rejectedBy.size === 0 || events.some((e) => this.#helps(entry, e))) return this.#toBackoff(entry);
     entry.atMs = this.#deps.clock.monotonicMs();
     this.#unschedulable.set(uid, entry);
+  }
+
+  activate(uid: string): void {
+    const entry = this.#unschedulable.get(uid) ?? this.#backoff.get(uid);
+    if (entry === undefined) return;
+    this.#drop(uid);
+    this.#enqueue(entry);
   }
 
   notify(event: ClusterEvent, oldObject?: unknown, newObject?: unknown): void {

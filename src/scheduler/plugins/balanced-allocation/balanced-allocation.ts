@@ -15,6 +15,7 @@ export function createBalancedAllocation(
   const plain = names.length === 2 && names.includes('cpu') && names.includes('memory');
   return {
     name: NAME,
+    nodeLocal: true,
     preScore(_state, pod) {
       const { requests } = podRequests(pod);
       const asksNothing = requests.milliCpu === 0 && requests.memoryBytes === 0 && requests.scalars === undefined;

@@ -21,6 +21,7 @@ export function createNodeAffinity({ addedAffinity }: NodeAffinityArgs = default
   const helps = (pod: Pod, _old: unknown, node: unknown): boolean => nodeSelectorMatches(pod, node as Node);
   return {
     name: NAME,
+    nodeLocal: true,
     preFilter(_state, pod) {
       const required = pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
       if (required === undefined && enforced === undefined && Object.keys(pod.spec?.nodeSelector ?? {}).length === 0)

@@ -4,16 +4,20 @@ import { podRequests, type ResourceAmounts } from '../../../component-helpers/po
 import type { NodeInfo } from '../../cache/node-info.ts';
 import { defaultArgs, type FitArgs } from '../../config/plugin-args.ts';
 import type { CycleState, Lack, SchedulerPlugin } from '../../framework/plugin.ts';
-import { unresolvable, unschedulable } from '../../framework/status.ts';
+import { unresolvable, unschedulable, type Status } from '../../framework/status.ts';
 import { createResourceScorer } from './resource-scores.ts';
 
 const NAME = 'NodeResourcesFit';
+/** Names of resources are users' to choose. */
+const MAX_VERDICTS = 1000;
 
 /** Creates the plugin. */
 export function createNodeResourcesFit(args: FitArgs = defaultArgs.fit): SchedulerPlugin {
   const scorer = createResourceScorer(args);
+  const verdicts = createVerdicts();
   return {
     name: NAME,
+    nodeLocal: true,
     preFilter(state: CycleState, pod: Pod) {
       state.set(NAME, withoutIgnored(podRequests(pod).requests, args));
       return undefined;
@@ -21,10 +25,7 @@ export function createNodeResourcesFit(args: FitArgs = defaultArgs.fit): Schedul
     filter(state, pod, info) {
       const wanted = (state.get(NAME) as ResourceAmounts | undefined) ?? podRequests(pod).requests;
       if (fits(wanted, info)) return undefined;
-      const lacks = insufficient(wanted, info);
-      const never = lacks.some((lack) => lack.never);
-      const reasons = lacks.map((lack) => lack.reason);
-      return never ? unresolvable(NAME, ...reasons) : unschedulable(NAME, ...reasons);
+      return verdicts.of(insufficient(wanted, info));
     },
     explain: (_state, pod, info) => lacking(podRequests(pod).requests, info),
     score: (_state, pod, info) => scorer(pod, info),
@@ -46,6 +47,24 @@ function withoutIgnored(requests: Readonly<ResourceAmounts>, args: FitArgs): Rea
     ([name]) => !ignoredResources.includes(name) && !ignoredResourceGroups.includes(name.split('/')[0] ?? ''),
   );
   return { ...requests, scalars: Object.fromEntries(kept) };
+}
+
+/** One object for each verdict: they are counted and kept by the thousand. */
+function createVerdicts(): { of(lacks: readonly { reason: string; never: boolean }[]): Status } {
+  const known = new Map<string, Status>();
+  return {
+    of(lacks) {
+      const never = lacks.some((lack) => lack.never);
+      const key = lacks.reduce((text, { reason }) => `${text}|${reason}`, String(never));
+      let status = known.get(key);
+      if (status === undefined) {
+        const reasons = lacks.map(({ reason }) => reason);
+        status = never ? unresolvable(NAME, ...reasons) : unschedulable(NAME, ...reasons);
+        if (known.size < MAX_VERDICTS) known.set(key, status);
+      }
+      return status;
+    },
+  };
 }
 
 function fitsCapacity(pod: Pod, node: unknown): boolean {
