@@ -1,7 +1,14 @@
 /** One request as the handlers see it: the contract's context with the query, the body and the warnings. */
 import type { ApiRequest, Principal } from '../api/transport.ts';
-import type { AuditedRequest } from './audit/audited-request.ts';
 import type { RequestContext, RequestInfo } from './request-context.ts';
+
+/** Takes down what becomes of a request. */
+export interface RequestRecorder {
+  /** The decoded body, or the patch; it is copied. */
+  takeRequestObject(value: unknown): void;
+  /** The request goes on as somebody else. */
+  impersonates(user: Principal): void;
+}
 
 /** A request being served. */
 export class RequestScope implements RequestContext {
@@ -15,7 +22,7 @@ export class RequestScope implements RequestContext {
   auditAnnotations: Map<string, string> | undefined;
 
   /** Hears of the request's body, when the request is recorded. */
-  audited: AuditedRequest | undefined;
+  audited: RequestRecorder | undefined;
 
   constructor(parts: { request: ApiRequest; info: RequestInfo; params: URLSearchParams; user: Principal }) {
     this.request = parts.request;

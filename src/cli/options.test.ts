@@ -115,3 +115,22 @@ test('the status screen', () => {
   assert.match(statusScreen({ ...status, podsByPhase: {} }), /\npods {8}none\n/);
   assert.equal(statusScreen({ ...status, phase: 'starting' }), 'keelson is starting (pid 7)\n');
 });
+
+test('flags of the API server, as commander names them', () => {
+  const { apiServer } = parseServerOptions({
+    ...raw,
+    enableAdmissionPlugins: ['AlwaysPullImages'],
+    authorizationMode: ['RBAC'],
+    oidcIssuerUrl: 'https://i',
+    oidcClientId: 'c',
+  } as RawServerOptions);
+  assert.ok(apiServer?.admission.plugins.includes('AlwaysPullImages'));
+  assert.deepEqual(apiServer?.authorization.modes, ['RBAC']);
+  assert.equal(apiServer?.authentication.oidc?.issuerUrl, 'https://i');
+  assert.equal(parseServerOptions(raw).apiServer, undefined);
+  const unknown = { ...raw, disableAdmissionPlugins: ['Nope'] } as RawServerOptions;
+  assert.throws(() => parseServerOptions(unknown), {
+    name: 'UserError',
+    message: /plugin "Nope" is unknown; there are /,
+  });
+});

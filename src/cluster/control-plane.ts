@@ -138,13 +138,6 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
         setup?.admission.plugins,
       ),
       routes: registry.routes,
-      ...(setup?.auditor === undefined ? {} : { auditor: setup.auditor }),
-      postConversionReview: createPostConversionReview({
-        net: platform.net,
-        clock,
-        objects: () => storage.objects,
-        random: platform.random.fork('conversion-endpoints'),
-      }),
       aggregation: {
         net: platform.net,
         identity: () => {
@@ -153,6 +146,13 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
         },
         builtIns: [metricsApi(deps, storage.objects)],
       },
+      ...(setup?.auditor === undefined ? {} : { auditor: setup.auditor }),
+      postConversionReview: createPostConversionReview({
+        net: platform.net,
+        clock,
+        objects: () => storage.objects,
+        random: platform.random.fork('conversion-endpoints'),
+      }),
     },
     {
       version: versionInfo(),

@@ -30,6 +30,7 @@ import type { SimNodeSpec } from './sim-node.ts';
 import { SimWorld } from './sim-world.ts';
 import { readEntries, writeEntries, type ClusterSnapshot } from './snapshot.ts';
 import { createUserClient } from './user-client.ts';
+import { TestWebhooks, type WebhookFunction } from './webhooks.ts';
 import { eventually, waitForObject, type Expectation, type WaitOptions } from './wait.ts';
 
 /** How a cluster is started. */
@@ -77,6 +78,7 @@ export class Cluster implements AsyncDisposable {
   readonly #seed: string;
   readonly #images = new Map<string, SimImage>();
   readonly #listening = new Set<Listening>();
+  readonly #webhooks = new TestWebhooks();
   readonly #podListeners: ((pod: Pod | undefined, old: Pod | undefined) => void)[] = [];
   #world: SimWorld;
   #store: Store;
@@ -126,6 +128,11 @@ export class Cluster implements AsyncDisposable {
       upgrade: (request) => this.#world.clientFor(principal, userAgent).upgrade(request),
     };
     return createUserClient(forward, this.#pace);
+  }
+
+  /** Makes a function of the test a webhook. Gives the URL for `clientConfig.url`; no caBundle is needed. */
+  webhook(path: string, answer: WebhookFunction): string {
+    return this.#webhooks.add(path, answer);
   }
 
   /** Describes an image for all nodes: from now on, containers of this name behave so. */
@@ -318,6 +325,7 @@ export class Cluster implements AsyncDisposable {
       addresses: ['10.64.0.1'],
       host: { hostname: 'control-plane' },
     });
+    this.#webhooks.listen(platform.network, clock);
     const { controllers, scheduler = true, unknownImages = 'run', keepEventLog = false } = this.#options;
     return new SimWorld({
       platform,

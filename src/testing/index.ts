@@ -15,3 +15,4 @@ export type { ObjectReference, ResolvedReference } from './references.ts';
 export type { SimNodeSpec } from './sim-node.ts';
 export type { ClusterSnapshot } from './snapshot.ts';
 export { WaitError, type Expectation, type WaitOptions } from './wait.ts';
+export type { WebhookFunction } from './webhooks.ts';

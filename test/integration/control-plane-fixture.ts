@@ -3,7 +3,10 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseApiServerOptions } from '../../src/apiserver/options/api-server-options.ts';
+import type { FlagValues } from '../../src/apiserver/options/flags.ts';
 import type { Client } from '../../src/client/client.ts';
+import { loadApiServerSetup } from '../../src/cluster/api-server-setup.ts';
 import { type ControlPlane, createControlPlane } from '../../src/cluster/control-plane.ts';
 import { deriveInstance } from '../../src/cluster/instance.ts';
 import { kubeconfigYaml } from '../../src/cluster/kubeconfig.ts';
@@ -44,6 +47,8 @@ export interface ControlPlaneSetup {
   readonly components?: boolean;
   /** Certificates of another one, to be of the same cluster. */
   readonly pkiDir?: string;
+  /** Flags of the API server. */
+  readonly flags?: FlagValues;
 }
 
 /** Starts it, with its controllers and its scheduler. */
@@ -70,8 +75,10 @@ export async function startControlPlane(setup: ControlPlaneSetup = {}): Promise<
     },
   );
   const store = (await setup.store?.(platform)) ?? createMemoryStore({ clock: platform.clock });
+  const apiServer = await loadApiServerSetup(platform, parseApiServerOptions(setup.flags ?? {}));
   const controlPlane = createControlPlane({
     platform,
+    setup: apiServer,
     store,
     pki,
     instance,

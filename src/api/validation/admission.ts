@@ -1,4 +1,4 @@
-/** Webhook configurations and admission policies; expressions are compiled by admission. Upstream: apis/admissionregistration/validation. */
+/** Webhook configurations and admission policies; their expressions: admission-expressions.ts. Upstream: apis/admissionregistration/validation. */
 import type { Field } from '../field-error.ts';
 import type {
   AuditAnnotation,

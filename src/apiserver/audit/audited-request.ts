@@ -9,7 +9,7 @@ import { formatMicroTime } from '../../api/time.ts';
 import type { ApiResponse, Principal } from '../../api/transport.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { userInfoOf } from '../authn/user-info.ts';
-import type { RequestScope } from '../request-scope.ts';
+import type { RequestRecorder, RequestScope } from '../request-scope.ts';
 import type { AuditBackend, AuditEvent, ObjectReference } from './event.ts';
 import type { AuditDecision, AuditStage } from './policy.ts';
 
@@ -20,7 +20,7 @@ export interface AuditedRequestDeps {
 }
 
 /** A request while it is recorded. */
-export class AuditedRequest {
+export class AuditedRequest implements RequestRecorder {
   readonly auditId: string;
   readonly #deps: AuditedRequestDeps;
   readonly #decision: AuditDecision;

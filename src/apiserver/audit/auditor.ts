@@ -2,7 +2,7 @@
 import type { ApiResponse } from '../../api/transport.ts';
 import type { ByteSink } from '../../platform/streams.ts';
 import type { Random } from '../../platform/random.ts';
-import type { RequestScope } from '../request-scope.ts';
+import type { RequestRecorder, RequestScope } from '../request-scope.ts';
 import { AuditedRequest, type AuditedRequestDeps } from './audited-request.ts';
 import { type AuditPolicy, decideAudit } from './policy.ts';
 
@@ -16,7 +16,7 @@ export interface AuditorDeps extends AuditedRequestDeps {
 /** Records requests. */
 export interface Auditor {
   /** A request whose user is known. Undefined: not recorded. */
-  begin(scope: RequestScope): AuditedRequest | undefined;
+  begin(scope: RequestScope): RequestRecorder | undefined;
   /** The answer's head is known; the answer to give in its place, which tells its end. */
   answer(scope: RequestScope, response: ApiResponse): ApiResponse;
   /** Resolves when everything recorded is out. */
@@ -36,7 +36,7 @@ export function createAuditor(deps: AuditorDeps): Auditor {
     },
     answer(scope, response) {
       const { audited } = scope;
-      return audited === undefined ? response : followed(audited, scope, response);
+      return audited instanceof AuditedRequest ? followed(audited, scope, response) : response;
     },
     async stop() {
       await Promise.all(deps.backends.map((backend) => backend.stop()));

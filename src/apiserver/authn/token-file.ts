@@ -26,7 +26,7 @@ export function createTokenFileAuthenticator(text: string): TokenAuthenticator {
 /** Comma-separated values; quotes keep commas, doubled quotes stand for one. */
 function columnsOf(line: string): string[] {
   const columns: string[] = [];
-  for (const [, quoted, plain] of line.matchAll(/(?:^|,)\s*(?:"((?:[^"]|"")*)"|([^,]*))/g))
+  for (const [, quoted, plain] of `,${line}`.matchAll(/,\s*(?:"((?:[^"]|"")*)"|([^,]*))/g))
     columns.push(quoted === undefined ? (plain ?? '').trim() : quoted.replaceAll('""', '"'));
   return columns;
 }

@@ -273,9 +273,10 @@ test('a scale is reviewed and patched as a Scale', async () => {
   });
   assert.equal(body.spec?.replicas, 2, text);
   const [review] = server.reviews;
-  assert.equal(review?.kind.kind, 'Scale');
-  assert.equal((review?.object as { spec: { replicas: number } }).spec.replicas, 9);
-  assert.equal((review?.oldObject as { spec: { replicas: number } }).spec.replicas, 1);
+  assert.ok(review);
+  assert.equal(review.kind.kind, 'Scale');
+  assert.equal((review.object as { spec: { replicas: number } }).spec.replicas, 9);
+  assert.equal((review.oldObject as { spec: { replicas: number } }).spec.replicas, 1);
   await server.server.stop();
 });
 
