@@ -225,7 +225,7 @@ class RunningCluster implements Cluster {
     await node.start(signal);
     await kubeletPort.release();
     signal.throwIfAborted();
-    await this.#nodeServices?.serveKubelet(node, cri);
+    await this.#nodeServices?.serveKubelet(node);
   }
 
   async #nodeReady(controlPlane: ControlPlane, signal: AbortSignal): Promise<void> {

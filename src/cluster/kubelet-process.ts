@@ -61,7 +61,7 @@ export async function startKubeletProcess(
   clients?.start(signal);
   await node.start(signal);
   const servers: KubeletServers = await startKubeletServers(
-    { platform, client, cri, node, certDir: options.certDir, hasApiServer: !standalone },
+    { platform, client, node, certDir: options.certDir, hasApiServer: !standalone },
     config,
     signal,
   );

@@ -7,7 +7,6 @@ import { accountPrincipal } from '../apiserver/authn/service-account-tokens.ts';
 import { createEventBroadcaster } from '../client/event-broadcaster.ts';
 import { createInformerFactory } from '../client/informer-factory.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
-import type { CriClient } from '../cri/cri-client.ts';
 import type { HttpServer } from '../platform/http.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createLoadBalancerController } from '../proxy/load-balancer.ts';
@@ -31,7 +30,7 @@ export interface NodeServicesDeps {
 /** The running services. */
 export interface NodeServices {
   /** Opens the kubelet's server. */
-  serveKubelet(node: ClusterNode, cri: CriClient): Promise<void>;
+  serveKubelet(node: ClusterNode): Promise<void>;
   status(): readonly ComponentStatus[];
   /** Ends this process's part. */
   stop(): Promise<void>;
@@ -48,7 +47,7 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
   const dnsRunning = dns.start(signal);
   let server: HttpServer | undefined;
   return {
-    async serveKubelet(node, cri) {
+    async serveKubelet(node) {
       const client = deps.controlPlane.clientFor(nodePrincipal(instance.nodeName), 'kubelet');
       server = await openKubeletServer(
         {
@@ -59,7 +58,6 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
           port: deps.kubeletPort,
         },
         node,
-        cri,
       );
     },
     status: () => [

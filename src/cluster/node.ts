@@ -19,6 +19,8 @@ import { KUBELET_DEFAULTS, type KubeletConfiguration } from '../kubelet/kubelet-
 import type { Kubelet, KubeletCore } from '../kubelet/kubelet-contract.ts';
 import { createKubelet } from '../kubelet/kubelet.ts';
 import { createContainerRuntime } from '../kubelet/runtime/container-runtime.ts';
+import { createStatsProvider } from '../kubelet/stats/create-stats-provider.ts';
+import type { StatsProvider } from '../kubelet/stats/stats-provider.ts';
 import { createObjectCache, type WatchingObjectCache } from '../kubelet/volumes/object-cache.ts';
 import type { VolumeManager } from '../kubelet/volumes/volume-manager-contract.ts';
 import { createVolumeManager } from '../kubelet/volumes/volume-manager.ts';
@@ -26,7 +28,7 @@ import type { HostInfo } from '../platform/host.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Instance } from './instance.ts';
 import { dnsAddress, type PodNetwork } from './network/pod-network.ts';
-import { startNodeUpkeep } from './node-upkeep.ts';
+import { createNodeUpkeep, type NodeUpkeep } from './node-upkeep.ts';
 import { preparePod } from './prepare-pod.ts';
 
 /** What a node is made from. */
@@ -51,6 +53,7 @@ export interface ClusterNode {
   readonly config: KubeletConfiguration;
   readonly kubelet: Kubelet;
   readonly podContainers: NodeCgroups;
+  readonly stats: StatsProvider;
   readonly informers: InformerFactory;
   /** Resolves once the kubelet's main loop runs. */
   start(signal: AbortSignal): Promise<void>;
@@ -64,6 +67,7 @@ interface Parts extends NodeDeps {
   readonly events: EventBroadcaster;
   readonly recorder: EventRecorder;
   readonly objects: WatchingObjectCache;
+  readonly upkeep: NodeUpkeep;
 }
 
 /** Who a node's kubelet is. */
@@ -77,26 +81,29 @@ export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
   const host = await platform.host.info();
   const sources = { client, clock: platform.clock, random: platform.random, log: platform.log };
   const events = createEventBroadcaster(eventSources(deps));
+  const recorder = events.recorderFor('kubelet', config.nodeName);
   const parts: Parts = {
     ...deps,
     host,
     events,
     informers: createInformerFactory(sources),
-    recorder: events.recorderFor('kubelet', config.nodeName),
+    recorder,
+    upkeep: createNodeUpkeep({ platform, cri: deps.cri, recorder, config }),
     objects: createObjectCache({ client, platform }),
   };
-  const { kubelet, podContainers } = assembleKubelet(parts);
+  const { kubelet, podContainers, stats } = assembleKubelet(parts);
   followPodCidr(parts);
   return {
     config,
     kubelet,
     podContainers,
+    stats,
     informers: parts.informers,
     async start(signal) {
       events.start(signal);
       if (config.hasApiServer) parts.informers.start(signal);
       await kubelet.start(signal);
-      startNodeUpkeep({ platform, cri: deps.cri, recorder: parts.recorder, config }, signal);
+      parts.upkeep.start(signal);
     },
     async stop() {
       await kubelet.stop();
@@ -116,11 +123,11 @@ function eventSources({
   return { clock, random, log, ...(config.hasApiServer ? { client: eventClient ?? client } : {}) };
 }
 
-function assembleKubelet(parts: Parts): { kubelet: Kubelet; podContainers: NodeCgroups } {
+function assembleKubelet(parts: Parts): Pick<ClusterNode, 'kubelet' | 'podContainers' | 'stats'> {
   const { platform, client, heartbeatClient, recorder, informers } = parts;
   let core: KubeletCore | undefined;
   const podContainers = podContainerManager(parts, () => core?.pods.getPods() ?? []);
-  const kubelet = createKubelet(
+  const kubelet: Kubelet = createKubelet(
     {
       platform,
       client,
@@ -129,12 +136,21 @@ function assembleKubelet(parts: Parts): { kubelet: Kubelet; podContainers: NodeC
       informers,
       preparePod,
       podContainers,
+      resources: {
+        nodeStats: () => stats.node(),
+        summary: () => stats.summary(),
+        removeUnusedImages: parts.upkeep.removeUnusedImages,
+      },
       volumes: (made) => volumeManager(parts, (core = made)),
       runtime: (made, volumes) => containerRuntime(parts, { core: made, volumes, podContainers }),
     },
     parts.config,
   );
-  return { kubelet, podContainers };
+  const stats = createStatsProvider(
+    { platform, cri: parts.cri, host: kubelet.host, volumes: kubelet.volumes, podCgroups: podContainers },
+    { kubeletRoot: parts.config.rootDirectory, podLogsDir: parts.config.podLogsDir },
+  );
+  return { kubelet, podContainers, stats };
 }
 
 /** The settings of an instance's own node. */

@@ -12,6 +12,7 @@ import type { PodDirectories } from './pod-directories.ts';
 import type { PodStateProvider } from './pod-workers/pod-syncer.ts';
 import type { ProbeResults } from './prober/results.ts';
 import type { KubeletHost } from './server/host.ts';
+import type { NodeStats, Summary } from './stats/summary-types.ts';
 import type { VolumeManager } from './volumes/volume-manager-contract.ts';
 
 /** What volumes and the runtime manager may see of the core. Usable from construction on. */
@@ -42,6 +43,13 @@ export interface KubeletDeps {
   readonly podContainers: PodContainerManager;
   readonly volumes: (core: KubeletCore) => VolumeManager;
   readonly runtime: (core: KubeletCore, volumes: VolumeManager) => ContainerRuntime;
+  /** What the eviction manager judges by and may remove; without it nothing is evicted. */
+  readonly resources?: {
+    readonly nodeStats: () => Promise<NodeStats>;
+    readonly summary: () => Promise<Summary>;
+    /** Resolves to the bytes freed. */
+    readonly removeUnusedImages: () => Promise<number>;
+  };
   /** Defaults and validates a pod read from a file or URL, as the API server would; throws what is wrong. */
   readonly preparePod: PreparePod;
 }

@@ -8,6 +8,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pod } from '../../src/api/gen/core-v1.ts';
 import { Nodes, Pods } from '../../src/api/gen/resources.ts';
 import { kubeconfigYaml } from '../../src/cluster/kubeconfig.ts';
 import { issueCertificate, type KeyPairPem } from '../../src/component-helpers/pki/certificates.ts';
@@ -34,6 +35,7 @@ describe('the kubelet alone', () => {
   let configFile: string;
   let port: number;
   const running: Running[] = [];
+  let stopAlone = (): void => undefined;
 
   before(async () => {
     [plane, containerd] = await Promise.all([startControlPlane(), startContainerd({ network: true })]);
@@ -166,8 +168,45 @@ describe('the kubelet alone', () => {
     assert.deepEqual(await plane.kubectl(['logs', 'web']), { code: 0, stdout: 'hello', stderr: '' });
     const configz = await plane.kubectl(['get', '--raw', '/api/v1/nodes/alone/proxy/configz']);
     assert.equal((JSON.parse(configz.stdout) as { kubeletconfig: { maxPods: number } }).kubeletconfig.maxPods, 9);
-    assert.equal((await plane.kubectl(['delete', 'pod', 'web', '--timeout=20s'])).code, 0);
-    kill('SIGTERM');
+    assert.equal((await plane.kubectl(['delete', 'pod', 'web', '--timeout=20s'])).code, 0, stderr());
+    stopAlone = () => kill('SIGTERM');
+  });
+
+  it('evicts pods past their limits of ephemeral storage, and says why', async () => {
+    const write = (path: string): string[] => [
+      '/bin/sh',
+      '-c',
+      `busybox dd if=/dev/zero of=${path}/f bs=1M count=5; exec busybox sleep 1000`,
+    ];
+    const app = { name: 'app', image: testImageName };
+    const specs: Readonly<Record<string, NonNullable<Pod['spec']>>> = {
+      volume: {
+        containers: [{ ...app, command: write('/cache'), volumeMounts: [{ name: 'cache', mountPath: '/cache' }] }],
+        volumes: [{ name: 'cache', emptyDir: { sizeLimit: '1Mi' } }],
+      },
+      layer: {
+        containers: [{ ...app, command: write(''), resources: { limits: { 'ephemeral-storage': '2Mi' } } }],
+      },
+    };
+    for (const [name, spec] of Object.entries(specs))
+      await plane.admin.resource(Pods).create({
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { namespace: 'default', name },
+        spec: { ...spec, tolerations: [{ operator: 'Exists' }], terminationGracePeriodSeconds: 1 },
+      });
+    const told = async (name: string): Promise<string> => {
+      const pod = await until(`${name} is evicted`, async () => {
+        const found = await plane.admin.resource(Pods).get({ namespace: 'default', name });
+        return found.status?.reason === 'Evicted' && found.status.phase === 'Failed' && found;
+      });
+      return pod.status?.message ?? '';
+    };
+    assert.equal(await told('volume'), 'Usage of EmptyDir volume "cache" exceeds the limit "1Mi". ');
+    assert.equal(await told('layer'), 'Pod ephemeral local storage usage exceeds the total limit of containers 2Mi. ');
+    const events = await plane.kubectl(['get', 'events', '--field-selector=reason=Evicted', '-o', 'name']);
+    assert.equal(events.stdout.split('\n').length, 2);
+    stopAlone();
   });
 
   it('asks for its certificate with bootstrap credentials and registers with what it got', async () => {

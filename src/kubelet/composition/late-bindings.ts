@@ -2,6 +2,7 @@
  * Parts of the kubelet that parts made before them call: the circles in its composition, all of them. Each is bound once
  * while the kubelet is put together and called only afterwards.
  */
+import type { EvictionManager } from '../eviction/eviction-manager.ts';
 import type { SyncLoop } from '../kubelet-sync-loop.ts';
 import type { RuntimeMonitor } from '../node-status/runtime-monitor.ts';
 import type { PodLifecycleEventGenerator } from '../pleg/generic-pleg.ts';
@@ -23,6 +24,8 @@ export interface LateBindings {
   readonly syncLoop: Late<SyncLoop>;
   /** Held by a pod's sync. */
   readonly pleg: Late<PodLifecycleEventGenerator>;
+  /** Asked for the pressures the node tells. */
+  readonly eviction: Late<EvictionManager | undefined>;
   /** Asked to look again when the node has got its pod CIDR. */
   readonly runtimeMonitor: Late<RuntimeMonitor>;
 }
@@ -33,6 +36,7 @@ export function createLateBindings(): LateBindings {
     podWorkers: createLate('the pod workers'),
     syncLoop: createLate('the sync loop'),
     pleg: createLate('the PLEG'),
+    eviction: createLate('the eviction manager'),
     runtimeMonitor: createLate('the runtime monitor'),
   };
 }

@@ -55,7 +55,7 @@ function createNodeStatus(foundations: Foundations): NodeStatusManager {
       volumesInUse: () => volumes.volumesInUse(),
       runtimeErrors: runtimeState.runtimeErrors,
       networkErrors: runtimeState.networkErrors,
-      pressure: () => ({ memory: false, disk: false, pid: false }),
+      pressure: () => late.eviction.get()?.pressure() ?? { memory: false, disk: false, pid: false },
       onPodCidr: (cidr) => {
         runtime
           .updatePodCidr(cidr)

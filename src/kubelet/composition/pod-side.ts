@@ -9,6 +9,8 @@ import { createPodWorkers } from '../pod-workers/pod-workers.ts';
 import { createPullSecrets } from '../pull-secrets.ts';
 import { createStatusGenerator } from '../status/status-generator.ts';
 import { activePods, createSyncHandlers } from '../sync-handlers.ts';
+import { createEviction } from './eviction.ts';
+import type { EvictionManager } from '../eviction/eviction-manager.ts';
 import { createSyncPod, type SyncPodDeps } from '../sync-pod.ts';
 import { createTerminationSyncs } from '../sync-terminating-pod.ts';
 import { createWorkQueue, type WorkQueue } from '../work-queue.ts';
@@ -20,6 +22,7 @@ export interface PodSide {
   readonly workQueue: WorkQueue;
   readonly podWorkers: PodWorkers;
   readonly handler: SyncHandler;
+  readonly eviction: EvictionManager | undefined;
 }
 
 /** Makes the third stage; binds the pod workers. */
@@ -39,7 +42,8 @@ export function createPodSide(foundations: Foundations, nodeSide: NodeSide): Pod
     { resyncIntervalMs: config.syncFrequencyMs, backOffPeriodMs: config.podBackOffPeriodMs },
   );
   late.podWorkers.bind(podWorkers);
-  return { workQueue, podWorkers, handler: createHandler(foundations, nodeSide, podWorkers) };
+  const eviction = late.eviction.bind(createEviction(foundations, nodeSide, podWorkers));
+  return { workQueue, podWorkers, eviction, handler: createHandler(foundations, nodeSide, podWorkers) };
 }
 
 function createSyncDeps(foundations: Foundations, nodeSide: NodeSide): SyncPodDeps {
@@ -88,15 +92,18 @@ function createHandler(foundations: Foundations, nodeSide: NodeSide, podWorkers:
     statusManager,
     allSourcesReady: sourcesReady.allReady,
     qosClassOf: podQosClass,
-    canAdmitPod: (pod, active) =>
-      canAdmitPod({
+    canAdmitPod: (pod, active) => {
+      const pressed = foundations.late.eviction.get()?.admit(pod);
+      if (pressed?.admit === false) return pressed;
+      return canAdmitPod({
         pod,
         node: nodeStatus.node(),
         activePods: active,
         operatingSystem: 'linux',
         allowedUnsafeSysctls: config.allowedUnsafeSysctls,
         hostNamespaceSources: config.allowedHostNamespaceSources,
-      }),
+      });
+    },
     handlePodCleanups: createPodCleanups({
       platform,
       runtime,

@@ -33,6 +33,7 @@ export async function startKubelet(stages: Stages, signal: AbortSignal): Promise
   if (config.hasApiServer) startReporting(stages, signal);
   stages.loopSide.runtimeMonitor.start(signal);
   startRuntimeUpkeep(stages, signal);
+  stages.podSide.eviction?.start(signal);
   stages.loopSide.syncLoop.start(signal);
   if (apiSource !== undefined) startApiserverSource(nodePods, apiSource, signal);
   startSources();

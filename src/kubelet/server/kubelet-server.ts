@@ -20,7 +20,7 @@ export interface KubeletServerDeps {
   readonly host: KubeletHost;
   readonly runtime: ContainerRuntime;
   readonly auth: KubeletAuth;
-  readonly stats: StatsProvider;
+  readonly stats: Omit<StatsProvider, 'node'>;
   readonly platform: Pick<Platform, 'clock' | 'files' | 'net' | 'log' | 'metrics'>;
   /** Counters of probes in Prometheus text, for /metrics/probes. */
   readonly probeMetrics: () => Promise<string>;
