@@ -36,6 +36,7 @@ describe('the kubelet alone', () => {
   let port: number;
   const running: Running[] = [];
   let stopAlone = (): void => undefined;
+  let aloneLog = (): string => '';
 
   before(async () => {
     [plane, containerd] = await Promise.all([startControlPlane(), startContainerd({ network: true })]);
@@ -170,6 +171,7 @@ describe('the kubelet alone', () => {
     assert.equal((JSON.parse(configz.stdout) as { kubeletconfig: { maxPods: number } }).kubeletconfig.maxPods, 9);
     assert.equal((await plane.kubectl(['delete', 'pod', 'web', '--timeout=20s'])).code, 0, stderr());
     stopAlone = () => kill('SIGTERM');
+    aloneLog = stderr;
   });
 
   it('evicts pods past their limits of ephemeral storage, and says why', async () => {
@@ -196,10 +198,14 @@ describe('the kubelet alone', () => {
         spec: { ...spec, tolerations: [{ operator: 'Exists' }], terminationGracePeriodSeconds: 1 },
       });
     const told = async (name: string): Promise<string> => {
-      const pod = await until(`${name} is evicted`, async () => {
-        const found = await plane.admin.resource(Pods).get({ namespace: 'default', name });
-        return found.status?.reason === 'Evicted' && found.status.phase === 'Failed' && found;
-      });
+      const pod = await until(
+        `${name} is evicted`,
+        async () => {
+          const found = await plane.admin.resource(Pods).get({ namespace: 'default', name });
+          return found.status?.reason === 'Evicted' && found.status.phase === 'Failed' && found;
+        },
+        aloneLog,
+      );
       return pod.status?.message ?? '';
     };
     assert.equal(await told('volume'), 'Usage of EmptyDir volume "cache" exceeds the limit "1Mi". ');
