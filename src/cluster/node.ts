@@ -258,6 +258,7 @@ function containerRuntime(
       podContainers,
       probeResults: core.probeResults,
       podStates: core.podState,
+      actuated: core.allocations,
       services: () => services.list(),
       getConfigMap: (namespace, name) => objects.get('ConfigMap', namespace, name),
       getSecret: (namespace, name) => objects.get('Secret', namespace, name),

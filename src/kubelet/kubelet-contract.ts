@@ -4,6 +4,7 @@ import type { Client } from '../client/client.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import type { InformerFactory } from '../client/informer.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { AllocationManager } from './allocation/allocation-manager.ts';
 import type { PodContainerManager } from './cgroups/pod-container-manager.ts';
 import type { PreparePod } from './config/static-pod.ts';
 import type { ContainerRuntime } from './container/runtime.ts';
@@ -22,6 +23,8 @@ export interface KubeletCore {
   readonly pods: PodManagerView;
   readonly podState: PodStateProvider;
   readonly directories: PodDirectories;
+  /** What pods and containers have been given, where resizes changed it. */
+  readonly allocations: AllocationManager;
   readonly nodeIps: () => readonly string[];
   /**
    * Pods whose containers run or may run, also those no longer configured that still end: what is theirs (volumes, cgroups)

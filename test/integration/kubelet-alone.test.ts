@@ -8,7 +8,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Pod } from '../../src/api/gen/core-v1.ts';
+import type { ContainerStatus, Pod } from '../../src/api/gen/core-v1.ts';
 import { Nodes, Pods } from '../../src/api/gen/resources.ts';
 import { kubeconfigYaml } from '../../src/cluster/kubeconfig.ts';
 import { issueCertificate, type KeyPairPem } from '../../src/component-helpers/pki/certificates.ts';
@@ -97,6 +97,15 @@ describe('the kubelet alone', () => {
     return { certPem: read('ca.crt'), keyPem: read('ca.key') };
   }
 
+  /** The file with the memory limit of a container, version 1 or 2. */
+  async function cgroupFile(containerId: string): Promise<string> {
+    const { version } = containerd.platform.cgroups;
+    const [root, name] =
+      version === 2 ? ['/sys/fs/cgroup', 'memory.max'] : ['/sys/fs/cgroup/memory', 'memory.limit_in_bytes'];
+    const found = await run('find', [`${root}/keelson-test`, '-type', 'd', '-name', containerId]);
+    return `${found.stdout.trim()}/${name}`;
+  }
+
   async function credentials(name: string, commonName: string, organization: string): Promise<string> {
     const path = join(directory, `${name}.kubeconfig`);
     const server = `https://127.0.0.1:${plane.port}`;
@@ -172,6 +181,75 @@ describe('the kubelet alone', () => {
     assert.equal((await plane.kubectl(['delete', 'pod', 'web', '--timeout=20s'])).code, 0, stderr());
     stopAlone = () => kill('SIGTERM');
     aloneLog = stderr;
+  });
+
+  it('resizes a running pod in place, restarts what asks for it, and says what can never be', async () => {
+    const pods = plane.admin.resource(Pods);
+    const key = { namespace: 'default', name: 'elastic' };
+    const sleeper = { image: testImageName, command: ['busybox', 'sleep', '1000'] };
+    await pods.create({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: key,
+      spec: {
+        tolerations: [{ operator: 'Exists' }],
+        terminationGracePeriodSeconds: 0,
+        containers: [
+          {
+            ...sleeper,
+            name: 'soft',
+            resources: { requests: { cpu: '100m' }, limits: { cpu: '200m', memory: '64Mi' } },
+          },
+          {
+            ...sleeper,
+            name: 'hard',
+            resources: { limits: { memory: '32Mi' } },
+            resizePolicy: [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }],
+          },
+        ],
+      },
+    });
+    const status = async (
+      ready: (containers: Readonly<Record<string, ContainerStatus>>, pod: Pod) => boolean,
+      what: string,
+    ): Promise<Readonly<Record<string, ContainerStatus>>> =>
+      until(
+        what,
+        async () => {
+          const pod = await pods.get(key);
+          const containers = Object.fromEntries((pod.status?.containerStatuses ?? []).map((c) => [c.name, c]));
+          return ready(containers, pod) && containers;
+        },
+        aloneLog,
+      );
+    await status(({ soft, hard }) => soft?.started === true && hard?.started === true, 'the pod runs');
+    const resize = (containers: object[]): Promise<Pod> =>
+      pods.patch(key, { type: 'strategic', patch: { spec: { containers } } }, { subresource: 'resize' });
+    await resize([
+      { name: 'soft', resources: { requests: { cpu: '150m' }, limits: { cpu: '300m', memory: '96Mi' } } },
+      { name: 'hard', resources: { requests: { memory: '48Mi' }, limits: { memory: '48Mi' } } },
+    ]);
+    const { soft, hard } = await status(
+      (now, { status: of }) =>
+        now['soft']?.resources?.limits?.['memory'] === '96Mi' &&
+        now['hard']?.restartCount === 1 &&
+        now['hard'].resources?.limits?.['memory'] === '48Mi' &&
+        of?.conditions?.every(({ type }) => !type.startsWith('PodResize')) === true,
+      'the pod is resized',
+    );
+    assert.equal(soft?.restartCount, 0);
+    assert.deepEqual(soft?.allocatedResources, { cpu: '150m', memory: '64Mi' });
+    assert.equal(hard?.state?.running !== undefined, true);
+    const id = soft?.containerID?.replace('containerd://', '') ?? '';
+    const limit = readFileSync(await cgroupFile(id), 'utf8').trim();
+    assert.equal(limit, String(96 * 2 ** 20));
+    await resize([{ name: 'soft', resources: { requests: { cpu: '900' }, limits: { cpu: '900' } } }]);
+    await status(
+      (_now, { status: of }) =>
+        of?.conditions?.some(({ type, reason }) => type === 'PodResizePending' && reason === 'Infeasible') === true,
+      'the resize is infeasible',
+    );
+    await pods.delete(key, { gracePeriodSeconds: 0 });
   });
 
   it('evicts pods past their limits of ephemeral storage, and says why', async () => {

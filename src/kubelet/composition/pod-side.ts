@@ -62,6 +62,7 @@ function createSyncDeps(foundations: Foundations, nodeSide: NodeSide): SyncPodDe
     reasonCache,
     runtimeState,
     podContainers,
+    allocations: foundations.allocations,
     pullSecrets: createPullSecrets({ client, recorder, log }),
     reconcileMirrorPod: foundations.config.hasApiServer
       ? createMirrorReconciler({ mirrorClient, node: nodeStatus.node, log })
@@ -76,12 +77,13 @@ function createSyncDeps(foundations: Foundations, nodeSide: NodeSide): SyncPodDe
       reasonCache,
       nodeIps: core.nodeIps(),
       runtimeName: () => runtimeName.current,
+      allocations: foundations.allocations,
     }),
   };
 }
 
 function createHandler(foundations: Foundations, nodeSide: NodeSide, podWorkers: PodWorkers): SyncHandler {
-  const { deps, config, core, podManager, sourcesReady, runtime, volumes } = foundations;
+  const { deps, config, core, podManager, sourcesReady, runtime, volumes, allocations } = foundations;
   const { platform, recorder, podContainers } = deps;
   const { statusManager, probeManager, nodeStatus, mirrorClient } = nodeSide;
   return createSyncHandlers({
@@ -96,9 +98,9 @@ function createHandler(foundations: Foundations, nodeSide: NodeSide, podWorkers:
       const pressed = foundations.late.eviction.get()?.admit(pod);
       if (pressed?.admit === false) return pressed;
       return canAdmitPod({
-        pod,
+        pod: allocations.allocatedPod(pod),
         node: nodeStatus.node(),
-        activePods: active,
+        activePods: active.map(allocations.allocatedPod),
         operatingSystem: 'linux',
         allowedUnsafeSysctls: config.allowedUnsafeSysctls,
         hostNamespaceSources: config.allowedHostNamespaceSources,
@@ -114,6 +116,7 @@ function createHandler(foundations: Foundations, nodeSide: NodeSide, podWorkers:
       probeManager,
       statusManager,
       mirrorClient,
+      allocations,
       podContainers,
       activePods: () => activePods(podManager.getPods(), { podWorkers, statusManager }),
     }),

@@ -25,6 +25,7 @@ export async function startKubelet(stages: Stages, signal: AbortSignal): Promise
   const { deps, config, core, podManager, podConfig, nodePods } = stages.foundations;
   const { platform, preparePod } = deps;
   await platform.files.makeDir(core.directories.podsDir(), { mode: 0o750 });
+  await stages.foundations.allocationState.load();
   await deps.podContainers.start(signal);
   // All sources are registered before any sends.
   const apiSource = config.hasApiServer ? podConfig.source('api') : undefined;
