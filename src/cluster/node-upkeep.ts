@@ -8,7 +8,7 @@ import type { Platform } from '../platform/platform.ts';
 
 /** What upkeep needs. */
 export interface NodeUpkeepDeps {
-  readonly platform: Pick<Platform, 'clock' | 'files' | 'log'>;
+  readonly platform: Pick<Platform, 'clock' | 'files' | 'log' | 'compression'>;
   readonly cri: CriRuntime;
   readonly recorder: EventRecorder;
   readonly config: Pick<KubeletConfiguration, 'nodeName' | 'imageGc' | 'containerLogs'>;
@@ -27,9 +27,10 @@ export interface NodeUpkeep {
 
 /** Makes it; nothing is looked at before the start. */
 export function createNodeUpkeep({ platform, cri, recorder, config }: NodeUpkeepDeps): NodeUpkeep {
-  const { clock, files } = platform;
+  const { clock, files, compression } = platform;
+  const packer = compression.compresses ? { gzip: (data: Uint8Array) => compression.gzip([data]) } : {};
   const log = platform.log.child('node-upkeep');
-  const logs = createContainerLogManager({ runtime: cri.runtime, files, clock, log }, config.containerLogs);
+  const logs = createContainerLogManager({ runtime: cri.runtime, files, clock, log, ...packer }, config.containerLogs);
   const { nodeName } = config;
   const nodeRef = { apiVersion: 'v1', kind: 'Node', name: nodeName, uid: nodeName };
   const images = createImageGc(

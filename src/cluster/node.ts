@@ -5,6 +5,7 @@
  */
 import type { TokenRequest } from '../api/gen/authentication-v1.ts';
 import { Nodes, RuntimeClasses, ServiceAccounts, Services } from '../api/gen/resources.ts';
+import { quantityMilliValue, quantityValue } from '../api/quantity.ts';
 import type { Principal } from '../api/transport.ts';
 import type { Client } from '../client/client.ts';
 import { createEventBroadcaster, type EventBroadcaster } from '../client/event-broadcaster.ts';
@@ -173,27 +174,46 @@ export function instanceNodeConfig(
 }
 
 function podContainerManager(
-  { platform, recorder, host, config: { cgroups } }: Parts,
+  { platform, recorder, host, config }: Parts,
   activePods: () => ReturnType<KubeletCore['pods']['getPods']>,
 ): NodeCgroups {
+  const { cgroups } = config;
   return createPodContainerManager(
     {
       cgroups: platform.cgroups,
       platform,
       recorder,
       activePods,
-      nodeAllocatable: async () => ({ milliCpu: host.cpuCount * 1000, memoryBytes: host.memoryBytes }),
+      nodeAllocatable: async () => nodeAllocatable(host, config),
+      nodeRef: { apiVersion: 'v1', kind: 'Node', name: config.nodeName, uid: config.nodeName },
     },
     {
       cgroupRoot: cgroups.root,
       cgroupsPerQos: cgroups.perQos,
       enforceNodeAllocatable: cgroups.enforceNodeAllocatable,
+      reserved: {
+        system: { cgroup: cgroups.systemReservedCgroup, amounts: config.systemReserved },
+        kube: { cgroup: cgroups.kubeReservedCgroup, amounts: config.kubeReserved },
+      },
       enforceCpuLimits: cgroups.cpuCfsQuota,
       cpuQuotaPeriodUs: cgroups.cpuCfsQuotaPeriodUs,
       ...(cgroups.podPidsLimit > 0 ? { podPidsLimit: cgroups.podPidsLimit } : {}),
       hugePageSizesBytes: host.hugePages.map((h) => h.pageSizeBytes),
     },
   );
+}
+
+/** What all pods together may use: without what is reserved, with what hard eviction thresholds keep free. */
+function nodeAllocatable(
+  host: HostInfo,
+  { systemReserved, kubeReserved }: KubeletConfiguration,
+): { milliCpu: number; memoryBytes: number } {
+  const reserved = (name: string, read: (text: string) => number): number =>
+    [systemReserved, kubeReserved].reduce((sum, amounts) => sum + read(amounts[name] ?? '0'), 0);
+  return {
+    milliCpu: Math.max(0, host.cpuCount * 1000 - reserved('cpu', quantityMilliValue)),
+    memoryBytes: Math.max(0, host.memoryBytes - reserved('memory', quantityValue)),
+  };
 }
 
 /** What downward API fields tell of the node: as the Node object has it, which starts with what the host has. */
@@ -281,6 +301,10 @@ function runtimeConfig(parts: Parts, core: KubeletCore): Parameters<typeof creat
       cpuCfsQuota: cgroups.cpuCfsQuota,
       cpuCfsQuotaPeriodUs: cgroups.cpuCfsQuotaPeriodUs,
       singleProcessOomKill: cgroups.singleProcessOomKill,
+      swapController: platform.cgroups.version === 2 && host.swapBytes > 0,
+      swapBehavior: cgroups.swapBehavior,
+      swapCapacityBytes: host.swapBytes,
+      memoryQos: cgroups.memoryQos,
     },
     clusterDomain: config.clusterDomain,
     clusterDns: config.clusterDns,
