@@ -8,7 +8,7 @@ import { rateLimitedNet } from '../client/rate-limited-net.ts';
 import { createRestClient, type RestClientDeps } from '../client/rest-client.ts';
 import { createTransportClient, type ClientTransport } from '../client/transport-client.ts';
 import type { Client } from '../client/client.ts';
-import { createCertificateManager, type CertificateManager } from '../component-helpers/pki/certificate-manager.ts';
+import { createCertificateManager, type CertificateManager } from '../kubelet/certificate/certificate-manager.ts';
 import type { KeyPairPem } from '../component-helpers/pki/certificates.ts';
 import type { KubeletConfigurationV1Beta1 } from '../kubelet/configuration/fields.ts';
 import type { TlsOptions } from '../platform/net.ts';
@@ -37,9 +37,7 @@ const USER_AGENT = 'kubelet';
 /** Makes the clients; asks for a certificate first where there are no credentials. */
 export async function createKubeletClients(
   platform: Platform,
-  credentials: KubeletCredentials,
-  config: KubeletConfigurationV1Beta1,
-  signal: AbortSignal,
+  { config, signal, ...credentials }: KubeletCredentials & { config: KubeletConfigurationV1Beta1; signal: AbortSignal },
 ): Promise<KubeletClients> {
   const { files, log } = platform;
   const { kubeconfig, bootstrapKubeconfig } = credentials;

@@ -13,7 +13,7 @@ export interface KubeletServerDeps {
   readonly platform: Platform;
   /** Acts as the node: asks the API server who calls and whether they may. */
   readonly client: Client;
-  readonly config: Pick<KubeletConfiguration, 'nodeName'>;
+  readonly config: Pick<KubeletConfiguration, 'nodeName' | 'rootDirectory' | 'checkpoints'>;
   readonly port: number;
   /** Default: all addresses. */
   readonly address?: string;
@@ -48,7 +48,7 @@ export function openReadOnlyServer(
 }
 
 function kubeletHandler(
-  { platform, debuggingHandlers }: Omit<KubeletServerDeps, 'tls' | 'client'>,
+  { platform, config, debuggingHandlers }: Omit<KubeletServerDeps, 'tls' | 'client'>,
   parts: { node: ClusterNode; auth: KubeletAuth },
 ): HttpHandler {
   const { kubelet } = parts.node;
@@ -56,6 +56,7 @@ function kubeletHandler(
     host: kubelet.host,
     runtime: kubelet.runtime,
     auth: parts.auth,
+    ...(config.checkpoints ? { checkpointDirectory: `${config.rootDirectory}/checkpoints` } : {}),
     platform,
     ...(debuggingHandlers === undefined ? {} : { debuggingHandlers }),
     stats: parts.node.stats,

@@ -3,7 +3,7 @@
  * read-only one where it is asked for. Serving certificates come from files, from the API server, or are self-signed.
  */
 import type { Client } from '../client/client.ts';
-import { createCertificateManager } from '../component-helpers/pki/certificate-manager.ts';
+import { createCertificateManager } from '../kubelet/certificate/certificate-manager.ts';
 import { createAuthority, issueCertificate, type KeyPairPem } from '../component-helpers/pki/certificates.ts';
 import type { KubeletConfigurationV1Beta1 } from '../kubelet/configuration/fields.ts';
 import { textResponse } from '../kubelet/server/text-response.ts';

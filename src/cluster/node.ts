@@ -266,7 +266,7 @@ function containerRuntime(
   parts: Parts,
   made: { core: KubeletCore; volumes: VolumeManager; podContainers: PodContainerManager },
 ): ContainerRuntime {
-  const { platform, client, cri, objects, recorder, informers, config } = parts;
+  const { platform, client, cri, objects, recorder, informers } = parts;
   const { core, volumes, podContainers } = made;
   const services = informers.informer(Services);
   return createContainerRuntime(

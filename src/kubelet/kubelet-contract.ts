@@ -12,6 +12,7 @@ import type { PodManagerView } from './pod/pod-manager.ts';
 import type { PodDirectories } from './pod-directories.ts';
 import type { PodStateProvider } from './pod-workers/pod-syncer.ts';
 import type { ProbeResults } from './prober/results.ts';
+import type { ShutdownGroup, ShutdownSource } from './node-shutdown/node-shutdown-manager.ts';
 import type { KubeletHost } from './server/host.ts';
 import type { NodeStats, Summary } from './stats/summary-types.ts';
 import type { VolumeManager } from './volumes/volume-manager-contract.ts';
@@ -53,6 +54,8 @@ export interface KubeletDeps {
     /** Resolves to the bytes freed. */
     readonly removeUnusedImages: () => Promise<number>;
   };
+  /** Who tells that the machine shuts down, and how long pods then get by priority. */
+  readonly shutdown?: { readonly source: ShutdownSource; readonly groups: readonly ShutdownGroup[] };
   /** Defaults and validates a pod read from a file or URL, as the API server would; throws what is wrong. */
   readonly preparePod: PreparePod;
 }

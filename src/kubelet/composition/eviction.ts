@@ -1,6 +1,7 @@
-/** The eviction manager over the kubelet's own parts. */
+/** What ends pods for the node's sake, over the kubelet's own parts: the eviction manager and the shutdown manager. */
 import { quantityValue } from '../../api/quantity.ts';
 import { createEvictionManager, type EvictionManager } from '../eviction/eviction-manager.ts';
+import { createNodeShutdownManager, type NodeShutdownManager } from '../node-shutdown/node-shutdown-manager.ts';
 import type { PodWorkers } from '../pod-workers/pod-syncer.ts';
 import { activePods } from '../sync-handlers.ts';
 import { podUid } from '../types/pod-update.ts';
@@ -13,11 +14,11 @@ export function createEviction(
   nodeSide: NodeSide,
   podWorkers: PodWorkers,
 ): EvictionManager | undefined {
-  const { deps, config, podManager, runtime, sourcesReady } = foundations;
+  const { deps, config, runtime, sourcesReady } = foundations;
   const { platform, recorder, resources } = deps;
   if (resources === undefined) return undefined;
   const { nodeName } = config;
-  const { statusManager, nodeStatus } = nodeSide;
+  const { nodeStatus } = nodeSide;
   return createEvictionManager(
     {
       platform,
@@ -30,24 +31,7 @@ export function createEviction(
         const reserved = [config.systemReserved, config.kubeReserved].map(({ memory }) => quantityValue(memory ?? '0'));
         return memoryBytes - reserved.reduce((sum, bytes) => sum + bytes, 0);
       },
-      activePods: () =>
-        activePods(podManager.getPods(), { podWorkers, statusManager }).filter(
-          (pod) => !podWorkers.isPodTerminationRequested(podUid(pod)),
-        ),
-      killPod({ pod, gracePeriodSeconds, changeStatus }) {
-        const { promise, resolve } = Promise.withResolvers<void>();
-        podWorkers.updatePod({
-          pod,
-          updateType: 'kill',
-          killPodOptions: {
-            evict: true,
-            onTerminated: resolve,
-            podStatus: changeStatus,
-            gracePeriodSecondsOverride: gracePeriodSeconds,
-          },
-        });
-        return promise;
-      },
+      ...podsToEnd(foundations, nodeSide, podWorkers),
       removeUnusedContainers: () =>
         runtime.garbageCollect(
           { minAgeMs: 0, maxPerPodContainer: 0, maxContainers: 0 },
@@ -58,4 +42,52 @@ export function createEviction(
     },
     config,
   );
+}
+
+/** Makes the shutdown manager; undefined where nobody tells of shutdowns. */
+export function createShutdown(
+  foundations: Foundations,
+  nodeSide: NodeSide,
+  podWorkers: PodWorkers,
+): NodeShutdownManager | undefined {
+  const { deps, config } = foundations;
+  const { platform, recorder, shutdown } = deps;
+  if (shutdown === undefined) return undefined;
+  return createNodeShutdownManager(
+    {
+      platform,
+      recorder,
+      nodeRef: { apiVersion: 'v1', kind: 'Node', name: config.nodeName, uid: config.nodeName },
+      source: shutdown.source,
+      onChange: nodeSide.nodeStatus.trigger,
+      ...podsToEnd(foundations, nodeSide, podWorkers),
+    },
+    shutdown.groups,
+  );
+}
+
+type EndsPods = Pick<Parameters<typeof createNodeShutdownManager>[0], 'activePods' | 'killPod'>;
+
+/** Pods that may be ended, and how: they stay in the API, failed. */
+function podsToEnd({ podManager }: Foundations, { statusManager }: NodeSide, podWorkers: PodWorkers): EndsPods {
+  return {
+    activePods: () =>
+      activePods(podManager.getPods(), { podWorkers, statusManager }).filter(
+        (pod) => !podWorkers.isPodTerminationRequested(podUid(pod)),
+      ),
+    killPod({ pod, gracePeriodSeconds, changeStatus }) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      podWorkers.updatePod({
+        pod,
+        updateType: 'kill',
+        killPodOptions: {
+          evict: true,
+          onTerminated: resolve,
+          podStatus: changeStatus,
+          gracePeriodSecondsOverride: gracePeriodSeconds,
+        },
+      });
+      return promise;
+    },
+  };
 }

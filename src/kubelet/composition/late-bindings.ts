@@ -4,6 +4,7 @@
  */
 import type { EvictionManager } from '../eviction/eviction-manager.ts';
 import type { SyncLoop } from '../kubelet-sync-loop.ts';
+import type { NodeShutdownManager } from '../node-shutdown/node-shutdown-manager.ts';
 import type { RuntimeMonitor } from '../node-status/runtime-monitor.ts';
 import type { PodLifecycleEventGenerator } from '../pleg/generic-pleg.ts';
 import type { PodStateProvider, PodWorkers } from '../pod-workers/pod-syncer.ts';
@@ -26,6 +27,8 @@ export interface LateBindings {
   readonly pleg: Late<PodLifecycleEventGenerator>;
   /** Asked for the pressures the node tells. */
   readonly eviction: Late<EvictionManager | undefined>;
+  /** Asked whether the node still takes pods. */
+  readonly shutdown: Late<NodeShutdownManager | undefined>;
   /** Asked to look again when the node has got its pod CIDR. */
   readonly runtimeMonitor: Late<RuntimeMonitor>;
 }
@@ -37,6 +40,7 @@ export function createLateBindings(): LateBindings {
     syncLoop: createLate('the sync loop'),
     pleg: createLate('the PLEG'),
     eviction: createLate('the eviction manager'),
+    shutdown: createLate('the shutdown manager'),
     runtimeMonitor: createLate('the runtime monitor'),
   };
 }

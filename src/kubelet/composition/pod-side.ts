@@ -9,7 +9,8 @@ import { createPodWorkers } from '../pod-workers/pod-workers.ts';
 import { createPullSecrets } from '../pull-secrets.ts';
 import { createStatusGenerator } from '../status/status-generator.ts';
 import { activePods, createSyncHandlers } from '../sync-handlers.ts';
-import { createEviction } from './eviction.ts';
+import type { NodeShutdownManager } from '../node-shutdown/node-shutdown-manager.ts';
+import { createEviction, createShutdown } from './eviction.ts';
 import type { EvictionManager } from '../eviction/eviction-manager.ts';
 import { createSyncPod, type SyncPodDeps } from '../sync-pod.ts';
 import { createTerminationSyncs } from '../sync-terminating-pod.ts';
@@ -23,6 +24,7 @@ export interface PodSide {
   readonly podWorkers: PodWorkers;
   readonly handler: SyncHandler;
   readonly eviction: EvictionManager | undefined;
+  readonly shutdown: NodeShutdownManager | undefined;
 }
 
 /** Makes the third stage; binds the pod workers. */
@@ -43,7 +45,8 @@ export function createPodSide(foundations: Foundations, nodeSide: NodeSide): Pod
   );
   late.podWorkers.bind(podWorkers);
   const eviction = late.eviction.bind(createEviction(foundations, nodeSide, podWorkers));
-  return { workQueue, podWorkers, eviction, handler: createHandler(foundations, nodeSide, podWorkers) };
+  const shutdown = late.shutdown.bind(createShutdown(foundations, nodeSide, podWorkers));
+  return { workQueue, podWorkers, eviction, shutdown, handler: createHandler(foundations, nodeSide, podWorkers) };
 }
 
 function createSyncDeps(foundations: Foundations, nodeSide: NodeSide): SyncPodDeps {
@@ -95,8 +98,8 @@ function createHandler(foundations: Foundations, nodeSide: NodeSide, podWorkers:
     allSourcesReady: sourcesReady.allReady,
     qosClassOf: podQosClass,
     canAdmitPod: (pod, active) => {
-      const pressed = foundations.late.eviction.get()?.admit(pod);
-      if (pressed?.admit === false) return pressed;
+      for (const verdict of [foundations.late.shutdown.get()?.admit(), foundations.late.eviction.get()?.admit(pod)])
+        if (verdict?.admit === false) return verdict;
       return canAdmitPod({
         pod: allocations.allocatedPod(pod),
         node: nodeStatus.node(),

@@ -47,7 +47,7 @@ function totalLimit(pod: Pod): string | undefined {
 function podLimit(pod: Pod, stats: PodStats): string | undefined {
   const limit = totalLimit(pod);
   if (limit === undefined) return undefined;
-  const use = diskUsage(pod, stats, { layers: true, logsAndVolumes: true }, 'bytes');
+  const use = diskUsage(pod, stats, { parts: { layers: true, logsAndVolumes: true }, what: 'bytes' });
   return use > quantityValue(limit) ? limitMessages.pod(limit) : undefined;
 }
 

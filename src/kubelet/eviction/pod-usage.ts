@@ -34,7 +34,8 @@ export function isLocalVolume(pod: Pod, name: string): boolean {
 }
 
 /** Bytes or inodes a pod uses of the parts. */
-export function diskUsage(pod: Pod, stats: PodStats, parts: DiskParts, what: 'bytes' | 'inodes'): number {
+export function diskUsage(pod: Pod, stats: PodStats, of: { parts: DiskParts; what: 'bytes' | 'inodes' }): number {
+  const { parts, what } = of;
   let total = 0;
   for (const { rootfs, logs } of stats.containers) {
     if (parts.layers) total += used(rootfs, what);
@@ -66,8 +67,8 @@ function usageAndRequest(
   const { requests } = podRequests(pod);
   if (of.resource === 'memory') return [stats.memory?.workingSetBytes ?? 0, requests.memoryBytes];
   if (of.resource === 'pids') return [stats.process_stats?.process_count ?? 0, 0];
-  if (of.resource === 'inodes') return [diskUsage(pod, stats, of.parts, 'inodes'), 0];
-  return [diskUsage(pod, stats, of.parts, 'bytes'), requests.ephemeralBytes];
+  if (of.resource === 'inodes') return [diskUsage(pod, stats, { parts: of.parts, what: 'inodes' }), 0];
+  return [diskUsage(pod, stats, { parts: of.parts, what: 'bytes' }), requests.ephemeralBytes];
 }
 
 /**

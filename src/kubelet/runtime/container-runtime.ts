@@ -294,6 +294,9 @@ export function createContainerRuntime(deps: ContainerRuntimeDeps, config: Conta
     async reopenContainerLog(containerId) {
       await runtime.reopenContainerLog({ containerId });
     },
+    async checkpointContainer(containerId, location, timeoutSeconds) {
+      await runtime.checkpointContainer({ containerId, location, timeoutSeconds });
+    },
     async images() {
       const list = (await images.listImages({})).images;
       return list.map(({ id, repoTags, repoDigests, size, pinned }) => ({

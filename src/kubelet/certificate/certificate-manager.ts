@@ -11,7 +11,12 @@ import type { Client } from '../../client/client.ts';
 import type { Files } from '../../platform/files.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import { createBackoff } from '../../base/backoff.ts';
-import { certificateValidity, createRequest, type CertificateRequestSpec, type KeyPairPem } from './certificates.ts';
+import {
+  certificateValidity,
+  createRequest,
+  type CertificateRequestSpec,
+  type KeyPairPem,
+} from '../../component-helpers/pki/certificates.ts';
 
 const POLL_MS = 500;
 const APPROVAL_TIMEOUT_MS = 15 * 60_000;
