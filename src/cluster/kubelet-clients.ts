@@ -8,11 +8,12 @@ import { rateLimitedNet } from '../client/rate-limited-net.ts';
 import { createRestClient, type RestClientDeps } from '../client/rest-client.ts';
 import { createTransportClient, type ClientTransport } from '../client/transport-client.ts';
 import type { Client } from '../client/client.ts';
-import { createCertificateManager, type CertificateManager } from '../kubelet/certificate/certificate-manager.ts';
+import type { CertificateManager } from '../component-helpers/pki/certificate-manager.ts';
 import type { KeyPairPem } from '../component-helpers/pki/certificates.ts';
 import type { KubeletConfigurationV1Beta1 } from '../kubelet/configuration/fields.ts';
 import type { TlsOptions } from '../platform/net.ts';
 import type { Platform } from '../platform/platform.ts';
+import { createNodeCertificate } from './node-certificate.ts';
 
 /** The clients. */
 export interface KubeletClients {
@@ -44,20 +45,21 @@ export async function createKubeletClients(
   const bootstrapping = bootstrapKubeconfig !== undefined && !(await files.exists(kubeconfig));
   const source = bootstrapping ? bootstrapKubeconfig : kubeconfig;
   const deps = await loadKubeconfig({ ...platform, userAgent: USER_AGENT }, source);
-  const manager = clientCertificate(platform, credentials, deps);
-  const given = pairOf(deps.tls);
+  const manager = clientCertificate(platform, credentials, {
+    deps,
+    given: bootstrapping ? undefined : pairOf(deps.tls),
+  });
   if (bootstrapping) {
-    if (!(await manager.load())) {
+    if (!(await manager.load()))
       log.info('Using bootstrap kubeconfig to generate TLS client cert, key and kubeconfig file');
-      await manager.rotate(signal);
-    }
+    await manager.ensure(signal);
     await files.writeFileAtomic(kubeconfig, kubeconfigWithFile(deps, credentials), { mode: 0o600 });
-  } else if (config.rotateCertificates) await manager.load(given);
+  } else if (config.rotateCertificates) await manager.load();
   const identified = withCertificate(deps, manager);
   return {
     ...threeClients(platform, identified, config),
     start(until) {
-      if (config.rotateCertificates && manager.current() !== undefined) manager.start(until);
+      if (config.rotateCertificates && manager.current() !== undefined) void manager.keep(until); // Never rejects.
     },
   };
 }
@@ -119,21 +121,12 @@ function withCertificate(deps: RestClientDeps, manager: CertificateManager): Res
 function clientCertificate(
   platform: Platform,
   { certDir, nodeName }: KubeletCredentials,
-  deps: RestClientDeps,
+  { deps, given }: { readonly deps: RestClientDeps; readonly given: KeyPairPem | undefined },
 ): CertificateManager {
-  const manager: CertificateManager = createCertificateManager(
-    {
-      platform,
-      client: (current) =>
-        createRestClient(current === undefined ? deps : withCertificate(deps, { ...manager, current: () => current })),
-    },
-    {
-      directory: certDir,
-      name: 'kubelet-client',
-      signerName: 'kubernetes.io/kube-apiserver-client-kubelet',
-      usages: ['digital signature', 'client auth'],
-      template: () => ({ commonName: `system:node:${nodeName}`, organizations: ['system:nodes'] }),
-    },
+  const manager: CertificateManager = createNodeCertificate(
+    platform,
+    { kind: 'kubelet-client', nodeName, dir: certDir, ...(given === undefined ? {} : { given }) },
+    () => createRestClient(manager.current() === undefined ? deps : withCertificate(deps, manager)),
   );
   return manager;
 }

@@ -3,7 +3,6 @@
  * read-only one where it is asked for. Serving certificates come from files, from the API server, or are self-signed.
  */
 import type { Client } from '../client/client.ts';
-import { createCertificateManager } from '../kubelet/certificate/certificate-manager.ts';
 import { createAuthority, issueCertificate, type KeyPairPem } from '../component-helpers/pki/certificates.ts';
 import type { KubeletConfigurationV1Beta1 } from '../kubelet/configuration/fields.ts';
 import { textResponse } from '../kubelet/server/text-response.ts';
@@ -11,6 +10,7 @@ import { parseDurationMs } from '../api/duration.ts';
 import type { HttpServer } from '../platform/http.ts';
 import type { Platform } from '../platform/platform.ts';
 import { openKubeletServer, openReadOnlyServer } from './kubelet-server.ts';
+import { createNodeCertificate } from './node-certificate.ts';
 import type { ClusterNode } from './node.ts';
 
 /** What they are made from. */
@@ -134,27 +134,16 @@ function requestServingCertificate(
   signal: AbortSignal,
 ): void {
   const { nodeName } = node.config;
-  const manager = createCertificateManager(
-    { platform, client: () => client },
-    {
-      directory: certDir,
-      name: 'kubelet-server',
-      signerName: 'kubernetes.io/kubelet-serving',
-      usages: ['digital signature', 'server auth'],
-      template: () => ({
-        commonName: `system:node:${nodeName}`,
-        organizations: ['system:nodes'],
-        dnsNames: [nodeName],
-        ipAddresses: [...node.kubelet.core.nodeIps()],
-      }),
-    },
+  const manager = createNodeCertificate(
+    platform,
+    { kind: 'kubelet-server', nodeName, dir: certDir, nodeIps: () => node.kubelet.core.nodeIps() },
+    () => client,
   );
   const use = ({ certPem, keyPem }: KeyPairPem): void => server.setCertificate(certPem, keyPem);
+  manager.onRenewed(use);
   const begin = async (): Promise<void> => {
-    await manager.load();
-    const pair = manager.current();
-    if (pair !== undefined) use(pair);
-    manager.start(signal, use);
+    use(await manager.ensure(signal));
+    await manager.keep(signal);
   };
-  begin().catch((error: unknown) => platform.log.error('serving certificate cannot be read', { err: error }));
+  begin().catch(() => undefined); // Ends with the signal alone.
 }

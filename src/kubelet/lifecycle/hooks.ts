@@ -69,7 +69,7 @@ function speaksPlainHttp(error: unknown): boolean {
   return /WRONG_VERSION_NUMBER|HTTP_REQUEST|EPROTO/.test(`${String(code)} ${String(message)}`);
 }
 
-function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
+function lowerCased(headers: NonNullable<HttpCall['headers']>): Record<string, string | readonly string[]> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
