@@ -38,9 +38,7 @@ const USER_AGENT = 'kubelet';
 /** Makes the clients; asks for a certificate first where there are no credentials. */
 export async function createKubeletClients(
   platform: Platform,
-  credentials: KubeletCredentials,
-  config: KubeletConfigurationV1Beta1,
-  signal: AbortSignal,
+  { config, signal, ...credentials }: KubeletCredentials & { config: KubeletConfigurationV1Beta1; signal: AbortSignal },
 ): Promise<KubeletClients> {
   const { files, log } = platform;
   const { kubeconfig, bootstrapKubeconfig } = credentials;

@@ -43,7 +43,7 @@ export async function startKubeletProcess(
   const lifetime = new AbortController();
   const { signal } = lifetime;
   const nodeName = await nodeNameOf(platform, options);
-  const clients = await clientsOf(platform, { ...options, nodeName }, config, signal);
+  const clients = await clientsOf(platform, { ...options, nodeName, config, signal });
   const cri = criOf(platform, config);
   const settings = settingsOf(config, { ...options.identity, nodeName });
   await platform.files.makeDir(settings.rootDirectory, { mode: 0o750 });
@@ -61,7 +61,7 @@ export async function startKubeletProcess(
   clients?.start(signal);
   await node.start(signal);
   const servers: KubeletServers = await startKubeletServers(
-    { platform, client, cri, node, certDir: options.certDir, hasApiServer: !standalone },
+    { platform, client, node, certDir: options.certDir, hasApiServer: !standalone },
     config,
     signal,
   );
@@ -84,14 +84,16 @@ async function nodeNameOf({ host }: Platform, { hostnameOverride }: KubeletProce
 
 async function clientsOf(
   platform: Platform,
-  options: KubeletProcessOptions & { readonly nodeName: string },
-  config: KubeletConfigurationV1Beta1,
-  signal: AbortSignal,
+  options: KubeletProcessOptions & {
+    readonly nodeName: string;
+    readonly config: KubeletConfigurationV1Beta1;
+    readonly signal: AbortSignal;
+  },
 ): Promise<KubeletClients | undefined> {
-  const { kubeconfig, bootstrapKubeconfig, certDir, nodeName } = options;
+  const { kubeconfig, bootstrapKubeconfig, certDir, nodeName, config, signal } = options;
   if (kubeconfig === undefined) return undefined;
   const bootstrap = bootstrapKubeconfig === undefined ? {} : { bootstrapKubeconfig };
-  return createKubeletClients(platform, { kubeconfig, ...bootstrap, certDir, nodeName }, config, signal);
+  return createKubeletClients(platform, { kubeconfig, ...bootstrap, certDir, nodeName, config, signal });
 }
 
 function criOf({ clock }: Platform, config: KubeletConfigurationV1Beta1): CriRuntime {

@@ -1,11 +1,9 @@
 /** Opens the HTTPS server of one node's kubelet: logs, exec, statistics, health. */
 import type { Client } from '../client/client.ts';
-import type { CriRuntime } from '../cri/runtime-service.ts';
 import type { KubeletConfiguration } from '../kubelet/kubelet-configuration.ts';
 import { createDelegatedAuth, type DelegatedAuthConfig } from '../kubelet/server/delegated-auth.ts';
 import type { KubeletAuth } from '../kubelet/server/kubelet-auth.ts';
 import { createKubeletServer } from '../kubelet/server/kubelet-server.ts';
-import { createStatsProvider } from '../kubelet/stats/create-stats-provider.ts';
 import type { HttpHandler, HttpServer, ListenOptions } from '../platform/http.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { ClusterNode } from './node.ts';
@@ -15,7 +13,7 @@ export interface KubeletServerDeps {
   readonly platform: Platform;
   /** Acts as the node: asks the API server who calls and whether they may. */
   readonly client: Client;
-  readonly config: Pick<KubeletConfiguration, 'nodeName' | 'rootDirectory' | 'podLogsDir'>;
+  readonly config: Pick<KubeletConfiguration, 'nodeName' | 'rootDirectory' | 'checkpoints'>;
   readonly port: number;
   /** Default: all addresses. */
   readonly address?: string;
@@ -27,44 +25,41 @@ export interface KubeletServerDeps {
 }
 
 /** Opens it. */
-export function openKubeletServer(deps: KubeletServerDeps, node: ClusterNode, cri: CriRuntime): Promise<HttpServer> {
+export function openKubeletServer(deps: KubeletServerDeps, node: ClusterNode): Promise<HttpServer> {
   const { platform, client, config, port, address = '0.0.0.0', tls, access } = deps;
   const auth = createDelegatedAuth(
     { client, platform },
     { nodeName: config.nodeName, anonymous: false, tokenWebhook: true, authorizationMode: 'Webhook', ...access },
   );
-  return platform.listenHttp({ host: address, port, tls }, kubeletHandler(deps, { node, cri, auth }));
+  return platform.listenHttp({ host: address, port, tls }, kubeletHandler(deps, { node, auth }));
 }
 
 /** Opens the read-only server: plain HTTP, nobody is asked who they are, nothing can be changed. */
 export function openReadOnlyServer(
   deps: Omit<KubeletServerDeps, 'tls' | 'client'>,
   node: ClusterNode,
-  cri: CriRuntime,
 ): Promise<HttpServer> {
   const anyone: KubeletAuth = {
     authenticate: async () => ({ name: 'read-only', groups: [] }),
     authorize: async () => true,
   };
-  const handler = kubeletHandler({ ...deps, debuggingHandlers: false }, { node, cri, auth: anyone });
+  const handler = kubeletHandler({ ...deps, debuggingHandlers: false }, { node, auth: anyone });
   return deps.platform.listenHttp({ host: deps.address ?? '0.0.0.0', port: deps.port }, handler);
 }
 
 function kubeletHandler(
   { platform, config, debuggingHandlers }: Omit<KubeletServerDeps, 'tls' | 'client'>,
-  parts: { node: ClusterNode; cri: CriRuntime; auth: KubeletAuth },
+  parts: { node: ClusterNode; auth: KubeletAuth },
 ): HttpHandler {
-  const { kubelet, podContainers } = parts.node;
+  const { kubelet } = parts.node;
   return createKubeletServer({
     host: kubelet.host,
     runtime: kubelet.runtime,
     auth: parts.auth,
+    ...(config.checkpoints ? { checkpointDirectory: `${config.rootDirectory}/checkpoints` } : {}),
     platform,
     ...(debuggingHandlers === undefined ? {} : { debuggingHandlers }),
-    stats: createStatsProvider(
-      { platform, cri: parts.cri, host: kubelet.host, volumes: kubelet.volumes, podCgroups: podContainers },
-      { kubeletRoot: config.rootDirectory, podLogsDir: config.podLogsDir },
-    ),
+    stats: parts.node.stats,
     probeMetrics: async () =>
       (await platform.metrics.expose())
         .split('\n')

@@ -4,7 +4,6 @@
  */
 import type { Client } from '../client/client.ts';
 import { createAuthority, issueCertificate, type KeyPairPem } from '../component-helpers/pki/certificates.ts';
-import type { CriRuntime } from '../cri/runtime-service.ts';
 import type { KubeletConfigurationV1Beta1 } from '../kubelet/configuration/fields.ts';
 import { textResponse } from '../kubelet/server/text-response.ts';
 import { parseDurationMs } from '../api/duration.ts';
@@ -18,7 +17,6 @@ import type { ClusterNode } from './node.ts';
 export interface KubeletServersDeps {
   readonly platform: Platform;
   readonly client: Client;
-  readonly cri: CriRuntime;
   readonly node: ClusterNode;
   readonly certDir: string;
   readonly hasApiServer: boolean;
@@ -38,7 +36,7 @@ export async function startKubeletServers(
   config: KubeletConfigurationV1Beta1,
   signal: AbortSignal,
 ): Promise<KubeletServers> {
-  const { platform, cri, node } = deps;
+  const { platform, node } = deps;
   const servers: HttpServer[] = [];
   if (config.enableServer) servers.push(await openMainServer(deps, config, signal));
   if (config.readOnlyPort > 0)
@@ -46,7 +44,6 @@ export async function startKubeletServers(
       await openReadOnlyServer(
         { platform, config: node.config, port: config.readOnlyPort, address: config.address },
         node,
-        cri,
       ),
     );
   if (config.healthzPort > 0) servers.push(await openHealthz(deps, config));
@@ -66,7 +63,7 @@ async function openMainServer(
   config: KubeletConfigurationV1Beta1,
   signal: AbortSignal,
 ): Promise<HttpServer> {
-  const { platform, client, cri, node } = deps;
+  const { platform, client, node } = deps;
   const { clientCAFile } = config.authentication.x509;
   const clientCa = clientCAFile === '' ? {} : { clientCaPem: await platform.files.readText(clientCAFile) };
   const server = await openKubeletServer(
@@ -81,7 +78,6 @@ async function openMainServer(
       debuggingHandlers: config.enableDebuggingHandlers,
     },
     node,
-    cri,
   );
   if (config.serverTLSBootstrap && deps.hasApiServer) requestServingCertificate(deps, server, signal);
   return server;

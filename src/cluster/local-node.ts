@@ -87,7 +87,7 @@ class Machine implements LocalNode {
     await kubeletPort.release();
     signal.throwIfAborted();
     // From another machine its certificate comes after the node has registered: neither waits for the other.
-    const serving = this.#services.serveKubelet(node, cri);
+    const serving = this.#services.serveKubelet(node);
     this.#serving = serving.then(
       () => undefined,
       (error: unknown) => {

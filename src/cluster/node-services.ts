@@ -3,7 +3,6 @@
  * one of its own. Rules and DNS stay when Keelson stops, so services go on answering; `removeNodeServices` ends them.
  */
 import { createInformerFactory } from '../client/informer-factory.ts';
-import type { CriClient } from '../cri/cri-client.ts';
 import type { HttpServer } from '../platform/http.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createServiceProxy, type ServiceProxy } from '../proxy/service-proxy.ts';
@@ -25,7 +24,7 @@ export interface NodeServicesDeps {
 /** The running services. */
 export interface NodeServices {
   /** Opens the kubelet's server, once it has a certificate. */
-  serveKubelet(node: ClusterNode, cri: CriClient): Promise<void>;
+  serveKubelet(node: ClusterNode): Promise<void>;
   status(): readonly ComponentStatus[];
   /** Ends this process's part. */
   stop(): Promise<void>;
@@ -40,14 +39,13 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
   const dnsRunning = dns.start(signal);
   let server: HttpServer | undefined;
   return {
-    async serveKubelet(node, cri) {
+    async serveKubelet(node) {
       const { connection, kubeletPort: port } = deps;
       const pair = await connection.servingCertificate(signal);
       const tls = { ...pair, clientCaPem: connection.caPem };
       const opened = await openKubeletServer(
         { platform, client: connection.kubelet, config: node.config, tls, port },
         node,
-        cri,
       );
       server = opened;
       connection.onServingCertificate(({ certPem, keyPem }) => opened.setCertificate(certPem, keyPem));

@@ -8,7 +8,7 @@ import type { Platform } from '../platform/platform.ts';
 
 /** What upkeep needs. */
 export interface NodeUpkeepDeps {
-  readonly platform: Pick<Platform, 'clock' | 'files' | 'log'>;
+  readonly platform: Pick<Platform, 'clock' | 'files' | 'log' | 'compression'>;
   readonly cri: CriRuntime;
   readonly recorder: EventRecorder;
   readonly config: Pick<KubeletConfiguration, 'nodeName' | 'imageGc' | 'containerLogs'>;
@@ -17,19 +17,32 @@ export interface NodeUpkeepDeps {
 /** As upstream's ImageGCPeriod. */
 const IMAGE_GC_PERIOD_MS = 5 * 60_000;
 
-/** Starts both; they end with the signal. */
-export function startNodeUpkeep({ platform, cri, recorder, config }: NodeUpkeepDeps, signal: AbortSignal): void {
-  const { clock, files } = platform;
+/** What upkeep offers. */
+export interface NodeUpkeep {
+  /** Both end with the signal. */
+  start(signal: AbortSignal): void;
+  /** Removes every image no container uses; resolves to the bytes freed. */
+  removeUnusedImages(): Promise<number>;
+}
+
+/** Makes it; nothing is looked at before the start. */
+export function createNodeUpkeep({ platform, cri, recorder, config }: NodeUpkeepDeps): NodeUpkeep {
+  const { clock, files, compression } = platform;
+  const packer = compression.compresses ? { gzip: (data: Uint8Array) => compression.gzip([data]) } : {};
   const log = platform.log.child('node-upkeep');
-  createContainerLogManager({ runtime: cri.runtime, files, clock, log }, config.containerLogs).start(signal);
+  const logs = createContainerLogManager({ runtime: cri.runtime, files, clock, log, ...packer }, config.containerLogs);
   const { nodeName } = config;
   const nodeRef = { apiVersion: 'v1', kind: 'Node', name: nodeName, uid: nodeName };
   const images = createImageGc(
     { runtime: cri.runtime, images: cri.images, files, clock, log, recorder, nodeRef },
     config.imageGc,
   );
-  const stop = clock.setTicker(IMAGE_GC_PERIOD_MS, () => {
-    images.garbageCollect().catch((error: unknown) => log.error('image garbage collection failed', { err: error }));
-  });
-  signal.addEventListener('abort', stop, { once: true });
+  const start = (signal: AbortSignal): void => {
+    logs.start(signal);
+    const stop = clock.setTicker(IMAGE_GC_PERIOD_MS, () => {
+      images.garbageCollect().catch((error: unknown) => log.error('image garbage collection failed', { err: error }));
+    });
+    signal.addEventListener('abort', stop, { once: true });
+  };
+  return { start, removeUnusedImages: images.deleteUnusedImages };
 }

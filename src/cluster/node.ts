@@ -5,6 +5,7 @@
  */
 import type { TokenRequest } from '../api/gen/authentication-v1.ts';
 import { Nodes, RuntimeClasses, ServiceAccounts, Services } from '../api/gen/resources.ts';
+import { quantityMilliValue, quantityValue } from '../api/quantity.ts';
 import type { Principal } from '../api/transport.ts';
 import type { Client } from '../client/client.ts';
 import { createEventBroadcaster, type EventBroadcaster } from '../client/event-broadcaster.ts';
@@ -19,6 +20,8 @@ import { KUBELET_DEFAULTS, type KubeletConfiguration } from '../kubelet/kubelet-
 import type { Kubelet, KubeletCore } from '../kubelet/kubelet-contract.ts';
 import { createKubelet } from '../kubelet/kubelet.ts';
 import { createContainerRuntime } from '../kubelet/runtime/container-runtime.ts';
+import { createStatsProvider } from '../kubelet/stats/create-stats-provider.ts';
+import type { StatsProvider } from '../kubelet/stats/stats-provider.ts';
 import { createObjectCache, type WatchingObjectCache } from '../kubelet/volumes/object-cache.ts';
 import type { VolumeManager } from '../kubelet/volumes/volume-manager-contract.ts';
 import { createVolumeManager } from '../kubelet/volumes/volume-manager.ts';
@@ -26,7 +29,7 @@ import type { HostInfo } from '../platform/host.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Instance } from './instance.ts';
 import { dnsAddress, type PodNetwork } from './network/pod-network.ts';
-import { startNodeUpkeep } from './node-upkeep.ts';
+import { createNodeUpkeep, type NodeUpkeep } from './node-upkeep.ts';
 import { preparePod } from './prepare-pod.ts';
 
 /** What a node is made from. */
@@ -51,6 +54,7 @@ export interface ClusterNode {
   readonly config: KubeletConfiguration;
   readonly kubelet: Kubelet;
   readonly podContainers: NodeCgroups;
+  readonly stats: StatsProvider;
   readonly informers: InformerFactory;
   /** Resolves once the kubelet's main loop runs. */
   start(signal: AbortSignal): Promise<void>;
@@ -64,6 +68,7 @@ interface Parts extends NodeDeps {
   readonly events: EventBroadcaster;
   readonly recorder: EventRecorder;
   readonly objects: WatchingObjectCache;
+  readonly upkeep: NodeUpkeep;
 }
 
 /** Who a node's kubelet is. */
@@ -77,26 +82,29 @@ export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
   const host = await platform.host.info();
   const sources = { client, clock: platform.clock, random: platform.random, log: platform.log };
   const events = createEventBroadcaster(eventSources(deps));
+  const recorder = events.recorderFor('kubelet', config.nodeName);
   const parts: Parts = {
     ...deps,
     host,
     events,
     informers: createInformerFactory(sources),
-    recorder: events.recorderFor('kubelet', config.nodeName),
+    recorder,
+    upkeep: createNodeUpkeep({ platform, cri: deps.cri, recorder, config }),
     objects: createObjectCache({ client, platform }),
   };
-  const { kubelet, podContainers } = assembleKubelet(parts);
+  const { kubelet, podContainers, stats } = assembleKubelet(parts);
   followPodCidr(parts);
   return {
     config,
     kubelet,
     podContainers,
+    stats,
     informers: parts.informers,
     async start(signal) {
       events.start(signal);
       if (config.hasApiServer) parts.informers.start(signal);
       await kubelet.start(signal);
-      startNodeUpkeep({ platform, cri: deps.cri, recorder: parts.recorder, config }, signal);
+      parts.upkeep.start(signal);
     },
     async stop() {
       await kubelet.stop();
@@ -116,11 +124,11 @@ function eventSources({
   return { clock, random, log, ...(config.hasApiServer ? { client: eventClient ?? client } : {}) };
 }
 
-function assembleKubelet(parts: Parts): { kubelet: Kubelet; podContainers: NodeCgroups } {
+function assembleKubelet(parts: Parts): Pick<ClusterNode, 'kubelet' | 'podContainers' | 'stats'> {
   const { platform, client, heartbeatClient, recorder, informers } = parts;
   let core: KubeletCore | undefined;
   const podContainers = podContainerManager(parts, () => core?.pods.getPods() ?? []);
-  const kubelet = createKubelet(
+  const kubelet: Kubelet = createKubelet(
     {
       platform,
       client,
@@ -129,12 +137,21 @@ function assembleKubelet(parts: Parts): { kubelet: Kubelet; podContainers: NodeC
       informers,
       preparePod,
       podContainers,
+      resources: {
+        nodeStats: () => stats.node(),
+        summary: () => stats.summary(),
+        removeUnusedImages: parts.upkeep.removeUnusedImages,
+      },
       volumes: (made) => volumeManager(parts, (core = made)),
       runtime: (made, volumes) => containerRuntime(parts, { core: made, volumes, podContainers }),
     },
     parts.config,
   );
-  return { kubelet, podContainers };
+  const stats = createStatsProvider(
+    { platform, cri: parts.cri, host: kubelet.host, volumes: kubelet.volumes, podCgroups: podContainers },
+    { kubeletRoot: parts.config.rootDirectory, podLogsDir: parts.config.podLogsDir },
+  );
+  return { kubelet, podContainers, stats };
 }
 
 /** The settings of an instance's own node. */
@@ -157,27 +174,46 @@ export function instanceNodeConfig(
 }
 
 function podContainerManager(
-  { platform, recorder, host, config: { cgroups } }: Parts,
+  { platform, recorder, host, config }: Parts,
   activePods: () => ReturnType<KubeletCore['pods']['getPods']>,
 ): NodeCgroups {
+  const { cgroups } = config;
   return createPodContainerManager(
     {
       cgroups: platform.cgroups,
       platform,
       recorder,
       activePods,
-      nodeAllocatable: async () => ({ milliCpu: host.cpuCount * 1000, memoryBytes: host.memoryBytes }),
+      nodeAllocatable: async () => nodeAllocatable(host, config),
+      nodeRef: { apiVersion: 'v1', kind: 'Node', name: config.nodeName, uid: config.nodeName },
     },
     {
       cgroupRoot: cgroups.root,
       cgroupsPerQos: cgroups.perQos,
       enforceNodeAllocatable: cgroups.enforceNodeAllocatable,
+      reserved: {
+        system: { cgroup: cgroups.systemReservedCgroup, amounts: config.systemReserved },
+        kube: { cgroup: cgroups.kubeReservedCgroup, amounts: config.kubeReserved },
+      },
       enforceCpuLimits: cgroups.cpuCfsQuota,
       cpuQuotaPeriodUs: cgroups.cpuCfsQuotaPeriodUs,
       ...(cgroups.podPidsLimit > 0 ? { podPidsLimit: cgroups.podPidsLimit } : {}),
       hugePageSizesBytes: host.hugePages.map((h) => h.pageSizeBytes),
     },
   );
+}
+
+/** What all pods together may use: without what is reserved, with what hard eviction thresholds keep free. */
+function nodeAllocatable(
+  host: HostInfo,
+  { systemReserved, kubeReserved }: KubeletConfiguration,
+): { milliCpu: number; memoryBytes: number } {
+  const reserved = (name: string, read: (text: string) => number): number =>
+    [systemReserved, kubeReserved].reduce((sum, amounts) => sum + read(amounts[name] ?? '0'), 0);
+  return {
+    milliCpu: Math.max(0, host.cpuCount * 1000 - reserved('cpu', quantityMilliValue)),
+    memoryBytes: Math.max(0, host.memoryBytes - reserved('memory', quantityValue)),
+  };
 }
 
 /** What downward API fields tell of the node: as the Node object has it, which starts with what the host has. */
@@ -230,7 +266,7 @@ function containerRuntime(
   parts: Parts,
   made: { core: KubeletCore; volumes: VolumeManager; podContainers: PodContainerManager },
 ): ContainerRuntime {
-  const { platform, client, cri, objects, recorder, informers, config } = parts;
+  const { platform, client, cri, objects, recorder, informers } = parts;
   const { core, volumes, podContainers } = made;
   const services = informers.informer(Services);
   return createContainerRuntime(
@@ -242,6 +278,7 @@ function containerRuntime(
       podContainers,
       probeResults: core.probeResults,
       podStates: core.podState,
+      actuated: core.allocations,
       services: () => services.list(),
       getConfigMap: (namespace, name) => objects.get('ConfigMap', namespace, name),
       getSecret: (namespace, name) => objects.get('Secret', namespace, name),
@@ -264,6 +301,10 @@ function runtimeConfig(parts: Parts, core: KubeletCore): Parameters<typeof creat
       cpuCfsQuota: cgroups.cpuCfsQuota,
       cpuCfsQuotaPeriodUs: cgroups.cpuCfsQuotaPeriodUs,
       singleProcessOomKill: cgroups.singleProcessOomKill,
+      swapController: platform.cgroups.version === 2 && host.swapBytes > 0,
+      swapBehavior: cgroups.swapBehavior,
+      swapCapacityBytes: host.swapBytes,
+      memoryQos: cgroups.memoryQos,
     },
     clusterDomain: config.clusterDomain,
     clusterDns: config.clusterDns,

@@ -1,6 +1,6 @@
 /**
  * What a pod asks for in all: containers and sidecars together, or the largest init container if that is more, plus
- * overhead; pod-level requests replace the sum where they are given. Upstream: component-helpers/resource.PodRequests.
+ * overhead; what a container still holds counts while it is resized; pod-level requests replace the sum where they are given. Upstream: component-helpers/resource.PodRequests.
  * Results are remembered per pod object, which is immutable.
  */
 import type { Container, Pod, PodSpec } from '../api/gen/core-v1.ts';
@@ -46,9 +46,49 @@ export function podRequests(pod: Pod): PodRequests {
 function compute(pod: Pod): PodRequests {
   const spec = pod.spec;
   if (spec === undefined) return { requests: emptyAmounts(), nonZero: { milliCpu: 0, memoryBytes: 0 } };
-  const requests = total(spec, (c) => amountsOf(c.resources?.requests));
-  const assumed = total(spec, (c) => withDefaults(amountsOf(c.resources?.requests), c.resources?.requests));
+  const held = heldByContainers(pod);
+  // A resize that can never be carried out here takes no room.
+  const never = pod.status?.conditions?.some(
+    ({ type, reason }) => type === 'PodResizePending' && reason === 'Infeasible',
+  );
+  const wanted = (c: Container): RequestList =>
+    never === true && held?.has(c.name) === true ? withoutResizable(c.resources?.requests) : c.resources?.requests;
+  const requests = total(spec, (c) => withHeld(amountsOf(wanted(c)), held?.get(c.name)));
+  const assumed = total(spec, (c) =>
+    withHeld(withDefaults(amountsOf(c.resources?.requests), c.resources?.requests), held?.get(c.name)),
+  );
   return { requests, nonZero: { milliCpu: assumed.milliCpu, memoryBytes: assumed.memoryBytes } };
+}
+
+/**
+ * CPU and memory that containers hold by their statuses while they are resized: the larger of what is allocated and what
+ * is in force. Until a resize down has been carried out the room is not free. Upstream: UseStatusResources.
+ */
+function heldByContainers({ status }: Pod): ReadonlyMap<string, Held> | undefined {
+  let held: Map<string, Held> | undefined;
+  for (const list of [status?.containerStatuses, status?.initContainerStatuses]) {
+    for (const { name, resources, allocatedResources } of list ?? []) {
+      if (resources?.requests === undefined && allocatedResources === undefined) continue;
+      (held ??= new Map()).set(name, [resources?.requests, allocatedResources]);
+    }
+  }
+  return held;
+}
+
+type Held = readonly RequestList[];
+
+function withoutResizable(requests: RequestList): RequestList {
+  const { cpu: _cpu, memory: _memory, ...rest } = requests ?? {};
+  return rest;
+}
+
+function withHeld(amounts: ResourceAmounts, held: Held | undefined): ResourceAmounts {
+  for (const list of held ?? []) {
+    const { milliCpu, memoryBytes } = amountsOf(list);
+    amounts.milliCpu = Math.max(amounts.milliCpu, milliCpu);
+    amounts.memoryBytes = Math.max(amounts.memoryBytes, memoryBytes);
+  }
+  return amounts;
 }
 
 function withDefaults(amounts: ResourceAmounts, requests: RequestList): ResourceAmounts {

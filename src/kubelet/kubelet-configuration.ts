@@ -62,6 +62,8 @@ export interface KubeletConfiguration {
     readonly maxAgeMs: number;
   };
   readonly containerLogs: { readonly maxSizeBytes: number; readonly maxFiles: number; readonly periodMs: number };
+  /** Containers' states may be written to files. Upstream's gate ContainerCheckpoint. */
+  readonly checkpoints: boolean;
   /** Sources whose pods may use the host's namespaces; `*` is all. Upstream's early --host-*-sources. */
   readonly allowedHostNamespaceSources: Readonly<Record<'network' | 'pid' | 'ipc', readonly string[]>>;
   /** False: there is no API server; pods come from files and URLs alone. */
@@ -168,6 +170,7 @@ export const KUBELET_DEFAULTS: Omit<KubeletConfiguration, 'nodeName' | 'rootDire
   images: { maxParallelPulls: 5, pullsPerSecond: 0, pullBurst: 10 },
   imageGc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 120_000, maxAgeMs: 0 },
   containerLogs: { maxSizeBytes: 10 * 2 ** 20, maxFiles: 5, periodMs: 10_000 },
+  checkpoints: true,
   allowedHostNamespaceSources: { network: ['*'], pid: ['*'], ipc: ['*'] },
   hasApiServer: true,
 };

@@ -4,6 +4,7 @@ import type { Client } from '../client/client.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import type { InformerFactory } from '../client/informer.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { AllocationManager } from './allocation/allocation-manager.ts';
 import type { PodContainerManager } from './cgroups/pod-container-manager.ts';
 import type { PreparePod } from './config/static-pod.ts';
 import type { ContainerRuntime } from './container/runtime.ts';
@@ -11,7 +12,9 @@ import type { PodManagerView } from './pod/pod-manager.ts';
 import type { PodDirectories } from './pod-directories.ts';
 import type { PodStateProvider } from './pod-workers/pod-syncer.ts';
 import type { ProbeResults } from './prober/results.ts';
+import type { ShutdownGroup, ShutdownSource } from './node-shutdown/node-shutdown-manager.ts';
 import type { KubeletHost } from './server/host.ts';
+import type { NodeStats, Summary } from './stats/summary-types.ts';
 import type { VolumeManager } from './volumes/volume-manager-contract.ts';
 
 /** What volumes and the runtime manager may see of the core. Usable from construction on. */
@@ -21,6 +24,8 @@ export interface KubeletCore {
   readonly pods: PodManagerView;
   readonly podState: PodStateProvider;
   readonly directories: PodDirectories;
+  /** What pods and containers have been given, where resizes changed it. */
+  readonly allocations: AllocationManager;
   readonly nodeIps: () => readonly string[];
   /**
    * Pods whose containers run or may run, also those no longer configured that still end: what is theirs (volumes, cgroups)
@@ -42,6 +47,15 @@ export interface KubeletDeps {
   readonly podContainers: PodContainerManager;
   readonly volumes: (core: KubeletCore) => VolumeManager;
   readonly runtime: (core: KubeletCore, volumes: VolumeManager) => ContainerRuntime;
+  /** What the eviction manager judges by and may remove; without it nothing is evicted. */
+  readonly resources?: {
+    readonly nodeStats: () => Promise<NodeStats>;
+    readonly summary: () => Promise<Summary>;
+    /** Resolves to the bytes freed. */
+    readonly removeUnusedImages: () => Promise<number>;
+  };
+  /** Who tells that the machine shuts down, and how long pods then get by priority. */
+  readonly shutdown?: { readonly source: ShutdownSource; readonly groups: readonly ShutdownGroup[] };
   /** Defaults and validates a pod read from a file or URL, as the API server would; throws what is wrong. */
   readonly preparePod: PreparePod;
 }

@@ -4,6 +4,7 @@
  */
 import type { Pod } from '../api/gen/core-v1.ts';
 import type { BasePlatform } from '../platform/platform.ts';
+import type { AllocationManager } from './allocation/allocation-manager.ts';
 import type { PodContainerManager } from './cgroups/pod-container-manager.ts';
 import type { ContainerRuntime, RuntimePod } from './container/runtime.ts';
 import type { MirrorClient } from './pod/mirror-client.ts';
@@ -19,6 +20,7 @@ import type { VolumeManager } from './volumes/volume-manager-contract.ts';
 export interface PodCleanupDeps {
   readonly platform: BasePlatform;
   readonly runtime: ContainerRuntime;
+  readonly allocations: Pick<AllocationManager, 'forget' | 'isDeferred'>;
   readonly podContainers: PodContainerManager;
   readonly volumes: VolumeManager;
   readonly directories: PodDirectories;
@@ -94,6 +96,7 @@ export function createPodCleanups(deps: PodCleanupDeps): () => Promise<void> {
       try {
         await deps.directories.removePodDir(uid);
         deps.runtime.forgetPod(uid);
+        await deps.allocations.forget(uid);
       } catch (error) {
         log.error('Orphaned pod found, but error occurred when trying to remove the pod dir', {
           podUID: uid,
@@ -110,6 +113,12 @@ export function createPodCleanups(deps: PodCleanupDeps): () => Promise<void> {
       log.debug('Orphaned pod found, removing pod cgroups', { podUID: uid });
       await deps.podContainers.destroyPodCgroup(uid);
     }
+  }
+
+  /** Room may have come free for resizes that wait. */
+  function retryResizes(): void {
+    for (const pod of podManager.getPods())
+      if (deps.allocations.isDeferred(podUid(pod))) podWorkers.updatePod({ pod, updateType: 'sync' });
   }
 
   let firstTime = true;
@@ -129,5 +138,6 @@ export function createPodCleanups(deps: PodCleanupDeps): () => Promise<void> {
     await cleanMirrorPods();
     await cleanDirectories(running, workers);
     await cleanCgroups(possiblyRunning);
+    retryResizes();
   };
 }

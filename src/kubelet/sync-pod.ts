@@ -8,6 +8,7 @@
 import type { Pod, PodStatus } from '../api/gen/core-v1.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import type { BasePlatform } from '../platform/platform.ts';
+import type { AllocationManager } from './allocation/allocation-manager.ts';
 import { untilActiveDeadlineMs } from './active-deadline.ts';
 import type { PodContainerManager } from './cgroups/pod-container-manager.ts';
 import type { ContainerRuntime, PodStatus as RuntimePodStatus, PodSyncResult } from './container/runtime.ts';
@@ -38,6 +39,7 @@ export interface SyncPodDeps {
   readonly reasonCache: ReasonCache;
   readonly runtimeState: RuntimeState;
   readonly pullSecrets: PullSecrets;
+  readonly allocations: AllocationManager;
   readonly reconcileMirrorPod: (pod: Pod, mirrorPod: Pod | undefined) => Promise<void>;
   readonly isPodTerminationRequested: (uid: string) => boolean;
   /** Upstream has none: while the runtime works for the pod, its events need no inspections of their own. */
@@ -137,6 +139,17 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
     return actedAt;
   }
 
+  /** A resize that failed is told in the pod's condition; the next one that works takes that back. */
+  function noteResize(pod: Pod, { steps }: PodSyncResult): void {
+    const resize = steps.find(({ action }) => action === 'ResizePod');
+    if (resize === undefined) return;
+    deps.allocations.noteFailure(
+      podUid(pod),
+      resize.reason === undefined ? undefined : (resize.message ?? resize.reason),
+    );
+    if (resize.reason !== undefined) deps.recorder.event(pod, 'Warning', 'ResizeError', resize.message ?? '');
+  }
+
   /** Lets the runtime do its steps; if it did any, what came of them is looked at and reported. */
   async function act(
     request: Parameters<ContainerRuntime['syncPod']>[0],
@@ -152,7 +165,9 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
   }
 
   return async (request: SyncPodRequest): Promise<SyncPodOutcome> => {
-    const { pod, mirrorPod, podStatus, signal } = request;
+    const { mirrorPod, podStatus, signal } = request;
+    // From here on the pod is what it has been given, not what it asks for.
+    const pod = await deps.allocations.resolve(request.pod, podStatus);
     const status = report(pod, podStatus);
     if (isTerminalPhase(status.phase)) return { terminal: true };
     checkNetwork(pod);
@@ -164,6 +179,7 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
     signal.throwIfAborted();
     deps.probeManager.addPod(pod);
     const { result, actedAt } = await act({ pod, podStatus, pullSecrets, signal });
+    noteResize(pod, result);
     const failed =
       result.error !== undefined &&
       !result.steps.every((step) => step.reason === undefined || BACK_OFF_REASONS.has(step.reason));

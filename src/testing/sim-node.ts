@@ -150,7 +150,6 @@ export class SimNode {
     running.server = await openKubeletServer(
       { platform: this.#platform, client, config: node.config, port: KUBELET_PORT, tls: NODE_TLS },
       node,
-      cri.runtime,
     );
   }
 

@@ -308,7 +308,17 @@ group('pods and their sub-resources', () => [
   { run: 'get pod dbg -o jsonpath={.spec.ephemeralContainers[*].name}', out: 'd1' },
   {
     run: 'patch pod dbg --subresource=resize -p {"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"200m"}}}]}}',
-    err: 'The Pod "dbg" is invalid: spec: Forbidden: resizing a pod in place is not supported yet',
+    out: 'pod/dbg patched',
+  },
+  { run: 'get pod dbg -o jsonpath={.spec.containers[0].resources.requests.cpu},{.metadata.generation}', out: '200m,3' },
+  {
+    run: 'patch pod dbg --subresource=resize --type=json -p [{"op":"replace","path":"/spec/containers/0/resources","value":{"limits":{"memory":"1Gi"}}}]',
+    err: /^The Pod "dbg" is invalid: spec\.containers\[0\]\.resources\.requests\.cpu: Forbidden: resource requests cannot be removed/,
+    code: 1,
+  },
+  {
+    run: 'patch pod dbg --subresource=resize -p {"spec":{"containers":[{"name":"c","resources":{"limits":{"cpu":"200m","memory":"1Gi"}}}]}}',
+    err: /^The Pod "dbg" is invalid: spec: Invalid value: "Guaranteed": Pod QOS Class may not change as a result of resizing/,
     code: 1,
   },
   {

@@ -7,119 +7,47 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { ContainerStatus, Pod } from '../../src/api/gen/core-v1.ts';
 import { Nodes, Pods } from '../../src/api/gen/resources.ts';
-import { kubeconfigYaml } from '../../src/cluster/kubeconfig.ts';
-import { issueCertificate, type KeyPairPem } from '../../src/component-helpers/pki/certificates.ts';
-import { freePort, keelsonProgram } from './cluster-fixture.ts';
-import { startContainerd, testImageName, type ContainerdFixture } from './fixtures/containerd.ts';
-import { run, start, type Running } from './fixtures/programs.ts';
-import { startControlPlane, type ControlPlaneFixture } from './control-plane-fixture.ts';
+import { keelsonProgram } from './cluster-fixture.ts';
+import type { ControlPlaneFixture } from './control-plane-fixture.ts';
+import { testImageName } from './fixtures/containerd.ts';
+import { startKubeletMachine, until, type KubeletMachine } from './fixtures/kubelet-machine.ts';
+import { run } from './fixtures/programs.ts';
 
 const HEAD = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 
-async function until<T>(what: string, probe: () => Promise<T | undefined | false>, log?: () => string): Promise<T> {
-  for (let beat = 0; beat < 600; beat++) {
-    const value = await probe().catch(() => undefined);
-    if (value !== undefined && value !== false) return value;
-    await sleep(50);
-  }
-  throw new Error(`${what}: not after 30 s\n${log?.() ?? ''}`);
-}
-
 describe('the kubelet alone', () => {
+  let machine: KubeletMachine;
   let plane: ControlPlaneFixture;
-  let containerd: ContainerdFixture;
-  let directory: string;
-  let configFile: string;
-  let port: number;
-  const running: Running[] = [];
+  let stopAlone = (): void => undefined;
+  let aloneLog = (): string => '';
 
   before(async () => {
-    [plane, containerd] = await Promise.all([startControlPlane(), startContainerd({ network: true })]);
-    directory = join(containerd.directory, 'kubelet');
-    mkdirSync(directory);
-    port = await freePort();
-    configFile = join(directory, 'config.yaml');
-    const serving = await issue({ commonName: 'system:node:alone', organization: 'system:nodes', server: true });
-    writeFileSync(join(directory, 'serving.crt'), serving.certPem);
-    writeFileSync(join(directory, 'serving.key'), serving.keyPem);
-    writeConfig();
+    machine = await startKubeletMachine();
+    ({ plane } = machine);
   });
-  after(async () => {
-    for (const { kill } of running) kill('SIGKILL');
-    // What the kubelets made outside of containerd's folder.
-    for (const [id] of await sandboxes()) await containerd.client.runtime.stopPodSandbox({ podSandboxId: id });
-    for (const [id] of await sandboxes()) await containerd.client.runtime.removePodSandbox({ podSandboxId: id });
-    await containerd.platform.cgroups.destroy('/');
-    await containerd?.close();
-    await plane?.stop();
-  });
+  after(() => machine?.close());
 
-  const sandboxes = async (): Promise<[string, string][]> =>
-    (await containerd.client.runtime.listPodSandbox({})).items.map(({ id, metadata }) => [id, metadata?.name ?? '']);
-  const writeConfig = (): void => {
-    const config = {
-      apiVersion: 'kubelet.config.k8s.io/v1beta1',
-      kind: 'KubeletConfiguration',
-      containerRuntimeEndpoint: `unix://${containerd.config.options.socketPath}`,
-      cgroupRoot: '/keelson-test',
-      failCgroupV1: false,
-      failSwapOn: false,
-      podLogsDir: `${directory}/logs`,
-      healthzPort: 0,
-      port,
-      tlsCertFile: join(directory, 'serving.crt'),
-      tlsPrivateKeyFile: join(directory, 'serving.key'),
-      authentication: { x509: { clientCAFile: `${plane.directory}/pki/ca.crt` } },
-      evictionHard: { 'memory.available': '1Mi' },
-    };
-    writeFileSync(configFile, JSON.stringify(config));
-  };
-
-  /** A certificate of the cluster's authority. */
-  async function issue(spec: { commonName: string; organization: string; server?: boolean }): Promise<KeyPairPem> {
-    const { crypto, random, clock } = containerd.platform;
-    return issueCertificate({ crypto, random, nowMs: () => clock.nowMs() }, authority(), {
-      commonName: spec.commonName,
-      organizations: [spec.organization],
-      ipAddresses: ['127.0.0.1'],
-      usages: [spec.server === true ? 'server' : 'client'],
-      validityMs: 3_600_000,
-    });
-  }
-
-  function authority(): KeyPairPem {
-    const read = (file: string): string => readFileSync(join(plane.directory, 'pki', file), 'utf8');
-    return { certPem: read('ca.crt'), keyPem: read('ca.key') };
-  }
-
-  async function credentials(name: string, commonName: string, organization: string): Promise<string> {
-    const path = join(directory, `${name}.kubeconfig`);
-    const server = `https://127.0.0.1:${plane.port}`;
-    const pair = await issue({ commonName, organization });
-    const caPem = authority().certPem;
-    writeFileSync(path, kubeconfigYaml({ server, caPem, ...pair, user: name, cluster: 'test' }));
-    return path;
-  }
-
-  function kubelet(name: string, ...flags: string[]): Running {
-    const all = ['kubelet', '--config', configFile, '--root-dir', join(directory, name), ...flags];
-    const started = start(process.execPath, [keelsonProgram, ...all]);
-    running.push(started);
-    return started;
+  /** The file with the memory limit of a container, version 1 or 2. */
+  async function cgroupFile(containerId: string): Promise<string> {
+    const { version } = machine.containerd.platform.cgroups;
+    const [root, name] =
+      version === 2 ? ['/sys/fs/cgroup', 'memory.max'] : ['/sys/fs/cgroup/memory', 'memory.limit_in_bytes'];
+    const found = await run('find', [`${root}/keelson-test`, '-type', 'd', '-name', containerId]);
+    return `${found.stdout.trim()}/${name}`;
   }
 
   it('registers with the credentials of a node, runs a pod, and obeys its configuration', async () => {
-    const kubeconfig = await credentials('alone', 'system:node:alone', 'system:nodes');
-    const dropIns = join(directory, 'conf.d');
+    const kubeconfig = await machine.credentials('alone', 'system:node:alone', 'system:nodes');
+    const dropIns = join(machine.directory, 'conf.d');
     mkdirSync(dropIns);
     writeFileSync(
       join(dropIns, '10-pods.conf'),
       `${HEAD}maxPods: 7\nregisterWithTaints: [{key: own, effect: NoSchedule}]\n`,
     );
     const flags = ['--node-labels', 'tier=edge', '--node-ip', '127.0.0.1', '--config-dir', dropIns];
-    const { kill, stderr } = kubelet(
+    const { kill, stderr } = machine.kubelet(
       'alone',
       '--kubeconfig',
       kubeconfig,
@@ -128,7 +56,7 @@ describe('the kubelet alone', () => {
       '--max-pods=9',
       ...flags,
       '--cert-dir',
-      join(directory, 'pki'),
+      join(machine.directory, 'pki'),
     );
     const node = await until(
       'the node is Ready',
@@ -166,12 +94,123 @@ describe('the kubelet alone', () => {
     assert.deepEqual(await plane.kubectl(['logs', 'web']), { code: 0, stdout: 'hello', stderr: '' });
     const configz = await plane.kubectl(['get', '--raw', '/api/v1/nodes/alone/proxy/configz']);
     assert.equal((JSON.parse(configz.stdout) as { kubeletconfig: { maxPods: number } }).kubeletconfig.maxPods, 9);
-    assert.equal((await plane.kubectl(['delete', 'pod', 'web', '--timeout=20s'])).code, 0);
-    kill('SIGTERM');
+    assert.equal((await plane.kubectl(['delete', 'pod', 'web', '--timeout=20s'])).code, 0, stderr());
+    stopAlone = () => kill('SIGTERM');
+    aloneLog = stderr;
+  });
+
+  it('resizes a running pod in place, restarts what asks for it, and says what can never be', async () => {
+    const pods = plane.admin.resource(Pods);
+    const key = { namespace: 'default', name: 'elastic' };
+    const sleeper = { image: testImageName, command: ['busybox', 'sleep', '1000'] };
+    await pods.create({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: key,
+      spec: {
+        tolerations: [{ operator: 'Exists' }],
+        terminationGracePeriodSeconds: 0,
+        containers: [
+          {
+            ...sleeper,
+            name: 'soft',
+            resources: { requests: { cpu: '100m' }, limits: { cpu: '200m', memory: '64Mi' } },
+          },
+          {
+            ...sleeper,
+            name: 'hard',
+            resources: { limits: { memory: '32Mi' } },
+            resizePolicy: [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }],
+          },
+        ],
+      },
+    });
+    const status = async (
+      ready: (containers: Readonly<Record<string, ContainerStatus>>, pod: Pod) => boolean,
+      what: string,
+    ): Promise<Readonly<Record<string, ContainerStatus>>> =>
+      until(
+        what,
+        async () => {
+          const pod = await pods.get(key);
+          const containers = Object.fromEntries((pod.status?.containerStatuses ?? []).map((c) => [c.name, c]));
+          return ready(containers, pod) && containers;
+        },
+        aloneLog,
+      );
+    await status(({ soft, hard }) => soft?.started === true && hard?.started === true, 'the pod runs');
+    const resize = (containers: object[]): Promise<Pod> =>
+      pods.patch(key, { type: 'strategic', patch: { spec: { containers } } }, { subresource: 'resize' });
+    await resize([
+      { name: 'soft', resources: { requests: { cpu: '150m' }, limits: { cpu: '300m', memory: '96Mi' } } },
+      { name: 'hard', resources: { requests: { memory: '48Mi' }, limits: { memory: '48Mi' } } },
+    ]);
+    const { soft, hard } = await status(
+      (now, { status: of }) =>
+        now['soft']?.resources?.limits?.['memory'] === '96Mi' &&
+        now['hard']?.restartCount === 1 &&
+        now['hard'].resources?.limits?.['memory'] === '48Mi' &&
+        of?.conditions?.every(({ type }) => !type.startsWith('PodResize')) === true,
+      'the pod is resized',
+    );
+    assert.equal(soft?.restartCount, 0);
+    assert.deepEqual(soft?.allocatedResources, { cpu: '150m', memory: '64Mi' });
+    assert.equal(hard?.state?.running !== undefined, true);
+    const id = soft?.containerID?.replace('containerd://', '') ?? '';
+    const limit = readFileSync(await cgroupFile(id), 'utf8').trim();
+    assert.equal(limit, String(96 * 2 ** 20));
+    await resize([{ name: 'soft', resources: { requests: { cpu: '900' }, limits: { cpu: '900' } } }]);
+    await status(
+      (_now, { status: of }) =>
+        of?.conditions?.some(({ type, reason }) => type === 'PodResizePending' && reason === 'Infeasible') === true,
+      'the resize is infeasible',
+    );
+    await pods.delete(key, { gracePeriodSeconds: 0 });
+  });
+
+  it('evicts pods past their limits of ephemeral storage, and says why', async () => {
+    const write = (path: string): string[] => [
+      '/bin/sh',
+      '-c',
+      `busybox dd if=/dev/zero of=${path}/f bs=1M count=5; exec busybox sleep 1000`,
+    ];
+    const app = { name: 'app', image: testImageName };
+    const specs: Readonly<Record<string, NonNullable<Pod['spec']>>> = {
+      volume: {
+        containers: [{ ...app, command: write('/cache'), volumeMounts: [{ name: 'cache', mountPath: '/cache' }] }],
+        volumes: [{ name: 'cache', emptyDir: { sizeLimit: '1Mi' } }],
+      },
+      layer: {
+        containers: [{ ...app, command: write(''), resources: { limits: { 'ephemeral-storage': '2Mi' } } }],
+      },
+    };
+    for (const [name, spec] of Object.entries(specs))
+      await plane.admin.resource(Pods).create({
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { namespace: 'default', name },
+        spec: { ...spec, tolerations: [{ operator: 'Exists' }], terminationGracePeriodSeconds: 1 },
+      });
+    const told = async (name: string): Promise<string> => {
+      const pod = await until(
+        `${name} is evicted`,
+        async () => {
+          const found = await plane.admin.resource(Pods).get({ namespace: 'default', name });
+          return found.status?.reason === 'Evicted' && found.status.phase === 'Failed' && found;
+        },
+        aloneLog,
+      );
+      return pod.status?.message ?? '';
+    };
+    assert.equal(await told('volume'), 'Usage of EmptyDir volume "cache" exceeds the limit "1Mi". ');
+    assert.equal(await told('layer'), 'Pod ephemeral local storage usage exceeds the total limit of containers 2Mi. ');
+    const events = await plane.kubectl(['get', 'events', '--field-selector=reason=Evicted', '-o', 'name']);
+    assert.equal(events.stdout.split('\n').length, 2);
+    stopAlone();
   });
 
   it('asks for its certificate with bootstrap credentials and registers with what it got', async () => {
-    const bootstrap = await credentials('bootstrap', 'system:bootstrap:abcdef', 'system:bootstrappers');
+    const bootstrap = await machine.credentials('bootstrap', 'system:bootstrap:abcdef', 'system:bootstrappers');
     for (const [name, role] of [
       ['make', 'system:node-bootstrapper'],
       ['approve', 'system:certificates.k8s.io:certificatesigningrequests:nodeclient'],
@@ -185,17 +224,16 @@ describe('the kubelet alone', () => {
       ]);
       assert.equal(made.code, 0, made.stderr);
     }
-    port = await freePort();
-    writeConfig();
-    const kubeconfig = join(directory, 'made.kubeconfig');
+    await machine.configure();
+    const kubeconfig = join(machine.directory, 'made.kubeconfig');
     const flags = ['--bootstrap-kubeconfig', bootstrap, '--kubeconfig', kubeconfig, '--rotate-certificates'];
-    const { kill, stderr } = kubelet(
+    const { kill, stderr } = machine.kubelet(
       'boot',
       ...flags,
       '--hostname-override',
       'boot',
       '--cert-dir',
-      join(directory, 'pki-boot'),
+      join(machine.directory, 'pki-boot'),
     );
     await until('the node has registered', () => plane.admin.resource(Nodes).get({ name: 'boot' }), stderr);
     assert.match(readFileSync(kubeconfig, 'utf8'), /kubelet-client-current\.pem/);
@@ -205,7 +243,7 @@ describe('the kubelet alone', () => {
   });
 
   it('runs manifests without an API server, once', async () => {
-    const manifests = join(directory, 'manifests');
+    const manifests = join(machine.directory, 'manifests');
     mkdirSync(manifests);
     const pod = {
       apiVersion: 'v1',
@@ -214,13 +252,12 @@ describe('the kubelet alone', () => {
       spec: { containers: [{ name: 'app', image: testImageName, command: ['busybox', 'sleep', '1000'] }] },
     };
     writeFileSync(join(manifests, 'pod.json'), JSON.stringify(pod));
-    port = await freePort();
-    writeConfig();
-    const root = ['--root-dir', join(directory, 'once'), '--cert-dir', join(directory, 'pki-once')];
-    const args = ['kubelet', '--config', configFile, '--pod-manifest-path', manifests, '--runonce', ...root];
+    await machine.configure();
+    const root = ['--root-dir', join(machine.directory, 'once'), '--cert-dir', join(machine.directory, 'pki-once')];
+    const args = ['kubelet', '--config', machine.configFile, '--pod-manifest-path', manifests, '--runonce', ...root];
     const done = await run(process.execPath, [keelsonProgram, ...args], { timeoutMs: 40_000 });
     assert.equal(done.code, 0, done.stderr.slice(-3000));
-    assert.ok((await sandboxes()).some(([, name]) => name === `static-${hostname().toLowerCase()}`));
+    assert.ok((await machine.sandboxes()).some(([, name]) => name === `static-${hostname().toLowerCase()}`));
   });
 
   const refused: readonly [string, readonly string[], RegExp][] = [

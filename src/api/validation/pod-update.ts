@@ -162,32 +162,41 @@ export function validatePodEphemeralContainersUpdate(pod: Pod, old: Pod, field: 
   }
 }
 
-/** An update through `resize`: cpu and memory only, and never another class of service. */
+/** An update through `resize`: cpu and memory only, nothing taken away, and never another class of service. */
 export function validatePodResize(pod: Pod, old: Pod, field: Field): void {
   const place = field.at('spec');
   const phase = old.status?.phase;
+  if (old.metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined)
+    return place.forbidden('static pods cannot be resized');
   if (phase === 'Succeeded' || phase === 'Failed')
     return field.forbidden(`pods that are not in Running or Pending phase cannot be resized`);
+  if (pod.spec?.os?.name === 'windows') return place.forbidden('windows pods cannot be resized');
   if (computePodQosClass(pod) !== podQosClass(old))
     place.invalid(computePodQosClass(pod), 'Pod QOS Class may not change as a result of resizing');
   for (const kind of ['containers', 'initContainers'] as const) {
     for (const [index, container] of (pod.spec?.[kind] ?? []).entries()) {
       const before = old.spec?.[kind]?.[index];
-      for (const list of ['limits', 'requests'] as const) {
-        for (const name of new Set([
-          ...Object.keys(container.resources?.[list] ?? {}),
-          ...Object.keys(before?.resources?.[list] ?? {}),
-        ])) {
-          if (
-            name === 'cpu' ||
-            name === 'memory' ||
-            deepEqual(container.resources?.[list]?.[name], before?.resources?.[list]?.[name])
-          )
-            continue;
-          place.at(kind).item(index).at('resources').at(list).forbidden('only cpu and memory resources are mutable');
-        }
-      }
+      if (before !== undefined) validateContainerResize(container, before, place.at(kind).item(index));
     }
   }
+  if (!deepEqual(pod.spec?.resources, old.spec?.resources))
+    place.at('resources').forbidden('pod-level resources cannot be resized');
   validateWhole(pod, field);
+}
+
+function validateContainerResize(container: Container, before: Container, field: Field): void {
+  if (deepEqual(container, before)) return;
+  const sidecar = field.path.includes('initContainers') && before.restartPolicy !== 'Always';
+  if (sidecar) return field.at('resources').forbidden('resources for non-sidecar init containers are immutable');
+  if (!deepEqual(container.resizePolicy, before.resizePolicy))
+    field.forbidden('pod resize may not change fields other than cpu and memory');
+  for (const list of ['limits', 'requests'] as const) {
+    const [now, then] = [container.resources?.[list] ?? {}, before.resources?.[list] ?? {}];
+    for (const name of new Set([...Object.keys(now), ...Object.keys(then)])) {
+      const place = field.at('resources').at(list);
+      if (name === 'cpu' || name === 'memory') {
+        if (now[name] === undefined) place.at(name).forbidden(`resource ${list} cannot be removed`);
+      } else if (now[name] !== then[name]) place.forbidden('only cpu and memory resources are mutable');
+    }
+  }
 }

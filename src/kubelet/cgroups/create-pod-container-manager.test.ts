@@ -133,3 +133,47 @@ test('without QoS cgroups pods lie at the root', async () => {
   assert.equal(manager.criParent(podOf('b', {})), '/keelson/all');
   assert.deepEqual(await manager.podUids(), []);
 });
+
+test('the cgroups of the system and of Kubernetes are held to their reservations', async () => {
+  const platform = createSimPlatform();
+  const { cgroups } = platform;
+  const events: string[] = [];
+  const config: PodContainerManagerConfig = {
+    ...options,
+    cgroupRoot: '/',
+    cgroupsPerQos: true,
+    enforceNodeAllocatable: ['system-reserved', 'kube-reserved-compressible'],
+    reserved: {
+      system: { cgroup: '/system', amounts: { cpu: '500m', memory: '1Gi', pid: '100' } },
+      kube: { cgroup: '/kube', amounts: { cpu: '1', memory: '1Gi' } },
+    },
+  };
+  const updates: [string, object][] = [];
+  const watched = {
+    ...cgroups,
+    update: async (name: string, resources: object) => void updates.push([name, resources]),
+  };
+  const manager = createPodContainerManager(
+    {
+      cgroups: watched,
+      platform,
+      activePods: () => [],
+      nodeAllocatable: async () => ({ milliCpu: 1000, memoryBytes: 1 }),
+      nodeRef: { kind: 'Node', name: 'n' },
+      recorder: { event: (...[, , reason, message]) => void events.push(`${reason}: ${message}`) },
+    },
+    config,
+  );
+  const start = () => platform.clock.drive(manager.start(new AbortController().signal));
+  await assert.rejects(start(), {
+    message: 'Failed to enforce System Reserved Cgroup Limits on "/system": /system cgroup does not exist',
+  });
+  await cgroups.create('/system', {});
+  await cgroups.create('/kube', {});
+  await start();
+  assert.deepEqual(updates.slice(-2), [
+    ['/system', { cpuShares: 512, memoryMaxBytes: 2 ** 30, pidsMax: 100 }],
+    ['/kube', { cpuShares: 1024 }],
+  ]);
+  assert.equal(events.at(-1), 'NodeAllocatableEnforced: Updated limits on kube reserved cgroup /kube');
+});

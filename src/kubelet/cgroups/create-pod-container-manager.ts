@@ -10,7 +10,8 @@ import type { Pod } from '../../api/gen/core-v1.ts';
 import { podQosClass } from '../../api/pod-qos.ts';
 import { podRequests } from '../../component-helpers/pod-resources.ts';
 import type { EventRecorder, EventTarget } from '../../client/event-recorder.ts';
-import type { Cgroups } from '../../platform/cgroups.ts';
+import { quantityMilliValue, quantityValue } from '../../api/quantity.ts';
+import type { CgroupResources, Cgroups } from '../../platform/cgroups.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import { milliCpuToShares } from '../runtime/linux-resources.ts';
 import type { PodContainerManager } from './pod-container-manager.ts';
@@ -35,6 +36,12 @@ export interface PodContainerManagerDeps {
   readonly nodeRef?: EventTarget;
 }
 
+/** A cgroup that must be there, below the instance's root, and what is reserved for it. */
+export interface ReservedCgroup {
+  readonly cgroup: string;
+  readonly amounts: Readonly<Record<string, string>>;
+}
+
 /** How cgroups are used. Upstream's names. */
 export interface PodContainerManagerConfig extends PodResourceOptions {
   /** Below the instance's root; `/` is upstream's default. */
@@ -43,6 +50,8 @@ export interface PodContainerManagerConfig extends PodResourceOptions {
   readonly cgroupsPerQos: boolean;
   /** Upstream's list; `pods` limits `/kubepods`, `none` or nothing does not. */
   readonly enforceNodeAllocatable: readonly string[];
+  /** Cgroups of the system's and of Kubernetes' own processes, held to their reservations where the list says so. */
+  readonly reserved?: Readonly<Record<'system' | 'kube', ReservedCgroup>>;
 }
 
 /** Names of cgroups below the instance's root, for statistics. */
@@ -89,6 +98,8 @@ class QosPodContainers implements PodContainerManager, PodCgroups {
     await cgroups.create(this.#parents.Burstable, {});
     await this.#updateQos();
     await this.#enforceAllocatable();
+    await this.#enforceReserved('system');
+    await this.#enforceReserved('kube');
     const cancel = platform.clock.setTicker(qosPeriodMs, () => {
       this.#updateQos().catch((error: unknown) => platform.log.error('Failed to reserve QoS requests', { err: error }));
     });
@@ -154,6 +165,27 @@ class QosPodContainers implements PodContainerManager, PodCgroups {
     this.#burstableShares = shares;
   }
 
+  async #enforceReserved(whose: 'system' | 'kube'): Promise<void> {
+    const { enforceNodeAllocatable, reserved } = this.#config;
+    const whole = enforceNodeAllocatable.includes(`${whose}-reserved`);
+    if (reserved === undefined || (!whole && !enforceNodeAllocatable.includes(`${whose}-reserved-compressible`)))
+      return;
+    const { cgroup, amounts } = reserved[whose];
+    const { recorder, nodeRef, cgroups } = this.#deps;
+    const title = whose === 'system' ? 'System' : 'Kube';
+    try {
+      if (!(await cgroups.exists(cgroup))) throw new Error(`${cgroup} cgroup does not exist`);
+      await cgroups.update(cgroup, reservedLimits(amounts, whole));
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      const message = `Failed to enforce ${title} Reserved Cgroup Limits on "${cgroup}": ${text}`;
+      if (nodeRef !== undefined) recorder?.event(nodeRef, 'Warning', 'FailedNodeAllocatableEnforcement', message);
+      throw new Error(message, { cause: error });
+    }
+    const done = `Updated limits on ${whose} reserved cgroup ${cgroup}`;
+    if (nodeRef !== undefined) recorder?.event(nodeRef, 'Normal', 'NodeAllocatableEnforced', done);
+  }
+
   async #enforceAllocatable(): Promise<void> {
     if (!this.#config.enforceNodeAllocatable.includes('pods')) return;
     const { recorder, nodeRef } = this.#deps;
@@ -174,6 +206,16 @@ class QosPodContainers implements PodContainerManager, PodCgroups {
     if (nodeRef !== undefined)
       recorder?.event(nodeRef, 'Normal', 'NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
   }
+}
+
+/** CPU can be squeezed; memory and processes only where all is enforced. */
+function reservedLimits(amounts: Readonly<Record<string, string>>, whole: boolean): CgroupResources {
+  const { cpu, memory, pid } = amounts;
+  return {
+    ...(cpu === undefined ? {} : { cpuShares: milliCpuToShares(quantityMilliValue(cpu)) }),
+    ...(memory === undefined || !whole ? {} : { memoryMaxBytes: quantityValue(memory) }),
+    ...(pid === undefined || !whole ? {} : { pidsMax: quantityValue(pid) }),
+  };
 }
 
 function podUid(pod: Pod): string {

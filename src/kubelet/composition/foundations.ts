@@ -3,6 +3,9 @@ import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import { Nodes } from '../../api/gen/resources.ts';
 import type { Informer } from '../../client/informer.ts';
 import type { Log } from '../../platform/log.ts';
+import { createAllocationManager, type AllocationManager } from '../allocation/allocation-manager.ts';
+import { createAllocationState, type AllocationState } from '../allocation/allocation-state.ts';
+import { isTerminalPhase, podUid } from '../types/pod-update.ts';
 import { nodePodInformer } from '../config/apiserver-source.ts';
 import { createPodConfig, type PodConfig } from '../config/pod-config.ts';
 import { createSourcesReady, type SourcesReady } from '../config/sources-ready.ts';
@@ -33,6 +36,8 @@ export interface Foundations {
   readonly podConfig: PodConfig;
   readonly sourcesReady: SourcesReady;
   readonly core: KubeletCore;
+  readonly allocations: AllocationManager;
+  readonly allocationState: AllocationState;
   readonly volumes: VolumeManager;
   readonly runtime: ContainerRuntime;
   /** What the runtime calls itself, the scheme of container ids. Its usual name until it has answered. */
@@ -48,12 +53,21 @@ export function createFoundations(deps: KubeletDeps, config: KubeletConfiguratio
   const results = createResultsManager();
   const podConfig = createPodConfig((update) => late.syncLoop.get().configCh(update));
   const sourcesReady = createSourcesReady(podConfig.sources);
-  const core = createCore({ deps, config, late, podManager, results, sourcesReady });
+  const log = deps.platform.log.child('kubelet');
+  const nodeInformer = deps.informers.informer(Nodes, { fieldSelector: `metadata.name=${config.nodeName}` });
+  const allocationState = createAllocationState(
+    { files: deps.platform.files, log },
+    `${config.rootDirectory}/resized_pods_state`,
+  );
+  const allocations = createAllocations({ deps, config, late, podManager, nodeInformer, allocationState });
+  const core = createCore({ deps, config, late, podManager, results, sourcesReady, allocations });
   const volumes = deps.volumes(core);
   return {
     deps,
     config,
-    log: deps.platform.log.child('kubelet'),
+    log,
+    allocations,
+    allocationState,
     late,
     podManager,
     podCache: createPodCache(),
@@ -67,12 +81,32 @@ export function createFoundations(deps: KubeletDeps, config: KubeletConfiguratio
     runtime: deps.runtime(core, volumes),
     runtimeName: { current: 'containerd' },
     nodePods: nodePodInformer(deps.informers, config.nodeName),
-    nodeInformer: deps.informers.informer(Nodes, { fieldSelector: `metadata.name=${config.nodeName}` }),
+    nodeInformer,
   };
 }
 
+function createAllocations(
+  parts: Pick<Foundations, 'deps' | 'config' | 'late' | 'podManager' | 'nodeInformer' | 'allocationState'>,
+): AllocationManager {
+  const { deps, config, late, podManager, nodeInformer, allocationState } = parts;
+  return createAllocationManager({
+    state: allocationState,
+    recorder: deps.recorder,
+    node: () => nodeInformer.get({ name: config.nodeName }),
+    activePods: () =>
+      podManager
+        .getPods()
+        .filter(
+          (pod) => !isTerminalPhase(pod.status?.phase) && !late.podWorkers.get().isPodKnownTerminated(podUid(pod)),
+        ),
+    ...(config.cgroups.swapBehavior === 'LimitedSwap'
+      ? { memoryFixed: 'In-place resize of containers with swap is not supported' }
+      : {}),
+  });
+}
+
 function createCore(
-  parts: Pick<Foundations, 'deps' | 'config' | 'late' | 'podManager' | 'results' | 'sourcesReady'>,
+  parts: Pick<Foundations, 'deps' | 'config' | 'late' | 'podManager' | 'results' | 'sourcesReady' | 'allocations'>,
 ): KubeletCore {
   const { config, late, podManager, sourcesReady } = parts;
   const { platform } = parts.deps;
@@ -81,6 +115,7 @@ function createCore(
     probeResults: parts.results,
     pods: podManager,
     podState: latePodState(late.podWorkers),
+    allocations: parts.allocations,
     directories: createPodDirectories(platform.files, config.rootDirectory),
     nodeIps: () => nodeIps,
     podsWithRuntime: () => late.podWorkers.get().podsWithRuntime(podManager.getPods()),

@@ -2,7 +2,9 @@
  * Parts of the kubelet that parts made before them call: the circles in its composition, all of them. Each is bound once
  * while the kubelet is put together and called only afterwards.
  */
+import type { EvictionManager } from '../eviction/eviction-manager.ts';
 import type { SyncLoop } from '../kubelet-sync-loop.ts';
+import type { NodeShutdownManager } from '../node-shutdown/node-shutdown-manager.ts';
 import type { RuntimeMonitor } from '../node-status/runtime-monitor.ts';
 import type { PodLifecycleEventGenerator } from '../pleg/generic-pleg.ts';
 import type { PodStateProvider, PodWorkers } from '../pod-workers/pod-syncer.ts';
@@ -23,6 +25,10 @@ export interface LateBindings {
   readonly syncLoop: Late<SyncLoop>;
   /** Held by a pod's sync. */
   readonly pleg: Late<PodLifecycleEventGenerator>;
+  /** Asked for the pressures the node tells. */
+  readonly eviction: Late<EvictionManager | undefined>;
+  /** Asked whether the node still takes pods. */
+  readonly shutdown: Late<NodeShutdownManager | undefined>;
   /** Asked to look again when the node has got its pod CIDR. */
   readonly runtimeMonitor: Late<RuntimeMonitor>;
 }
@@ -33,6 +39,8 @@ export function createLateBindings(): LateBindings {
     podWorkers: createLate('the pod workers'),
     syncLoop: createLate('the sync loop'),
     pleg: createLate('the PLEG'),
+    eviction: createLate('the eviction manager'),
+    shutdown: createLate('the shutdown manager'),
     runtimeMonitor: createLate('the runtime monitor'),
   };
 }

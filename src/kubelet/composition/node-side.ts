@@ -53,9 +53,9 @@ function createNodeStatus(foundations: Foundations): NodeStatusManager {
       runtime,
       nodeIps: core.nodeIps,
       volumesInUse: () => volumes.volumesInUse(),
-      runtimeErrors: runtimeState.runtimeErrors,
+      runtimeErrors: () => [...runtimeState.runtimeErrors(), ...[late.shutdown.get()?.problem() ?? []].flat()],
       networkErrors: runtimeState.networkErrors,
-      pressure: () => ({ memory: false, disk: false, pid: false }),
+      pressure: () => late.eviction.get()?.pressure() ?? { memory: false, disk: false, pid: false },
       onPodCidr: (cidr) => {
         runtime
           .updatePodCidr(cidr)

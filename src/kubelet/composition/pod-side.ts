@@ -9,6 +9,9 @@ import { createPodWorkers } from '../pod-workers/pod-workers.ts';
 import { createPullSecrets } from '../pull-secrets.ts';
 import { createStatusGenerator } from '../status/status-generator.ts';
 import { activePods, createSyncHandlers } from '../sync-handlers.ts';
+import type { NodeShutdownManager } from '../node-shutdown/node-shutdown-manager.ts';
+import { createEviction, createShutdown } from './eviction.ts';
+import type { EvictionManager } from '../eviction/eviction-manager.ts';
 import { createSyncPod, type SyncPodDeps } from '../sync-pod.ts';
 import { createTerminationSyncs } from '../sync-terminating-pod.ts';
 import { createWorkQueue, type WorkQueue } from '../work-queue.ts';
@@ -20,6 +23,8 @@ export interface PodSide {
   readonly workQueue: WorkQueue;
   readonly podWorkers: PodWorkers;
   readonly handler: SyncHandler;
+  readonly eviction: EvictionManager | undefined;
+  readonly shutdown: NodeShutdownManager | undefined;
 }
 
 /** Makes the third stage; binds the pod workers. */
@@ -39,7 +44,9 @@ export function createPodSide(foundations: Foundations, nodeSide: NodeSide): Pod
     { resyncIntervalMs: config.syncFrequencyMs, backOffPeriodMs: config.podBackOffPeriodMs },
   );
   late.podWorkers.bind(podWorkers);
-  return { workQueue, podWorkers, handler: createHandler(foundations, nodeSide, podWorkers) };
+  const eviction = late.eviction.bind(createEviction(foundations, nodeSide, podWorkers));
+  const shutdown = late.shutdown.bind(createShutdown(foundations, nodeSide, podWorkers));
+  return { workQueue, podWorkers, eviction, shutdown, handler: createHandler(foundations, nodeSide, podWorkers) };
 }
 
 function createSyncDeps(foundations: Foundations, nodeSide: NodeSide): SyncPodDeps {
@@ -58,6 +65,7 @@ function createSyncDeps(foundations: Foundations, nodeSide: NodeSide): SyncPodDe
     reasonCache,
     runtimeState,
     podContainers,
+    allocations: foundations.allocations,
     pullSecrets: createPullSecrets({ client, recorder, log }),
     reconcileMirrorPod: foundations.config.hasApiServer
       ? createMirrorReconciler({ mirrorClient, node: nodeStatus.node, log })
@@ -72,12 +80,13 @@ function createSyncDeps(foundations: Foundations, nodeSide: NodeSide): SyncPodDe
       reasonCache,
       nodeIps: core.nodeIps(),
       runtimeName: () => runtimeName.current,
+      allocations: foundations.allocations,
     }),
   };
 }
 
 function createHandler(foundations: Foundations, nodeSide: NodeSide, podWorkers: PodWorkers): SyncHandler {
-  const { deps, config, core, podManager, sourcesReady, runtime, volumes } = foundations;
+  const { deps, config, core, podManager, sourcesReady, runtime, volumes, allocations } = foundations;
   const { platform, recorder, podContainers } = deps;
   const { statusManager, probeManager, nodeStatus, mirrorClient } = nodeSide;
   return createSyncHandlers({
@@ -88,15 +97,18 @@ function createHandler(foundations: Foundations, nodeSide: NodeSide, podWorkers:
     statusManager,
     allSourcesReady: sourcesReady.allReady,
     qosClassOf: podQosClass,
-    canAdmitPod: (pod, active) =>
-      canAdmitPod({
-        pod,
+    canAdmitPod: (pod, active) => {
+      for (const verdict of [foundations.late.shutdown.get()?.admit(), foundations.late.eviction.get()?.admit(pod)])
+        if (verdict?.admit === false) return verdict;
+      return canAdmitPod({
+        pod: allocations.allocatedPod(pod),
         node: nodeStatus.node(),
-        activePods: active,
+        activePods: active.map(allocations.allocatedPod),
         operatingSystem: 'linux',
         allowedUnsafeSysctls: config.allowedUnsafeSysctls,
         hostNamespaceSources: config.allowedHostNamespaceSources,
-      }),
+      });
+    },
     handlePodCleanups: createPodCleanups({
       platform,
       runtime,
@@ -107,6 +119,7 @@ function createHandler(foundations: Foundations, nodeSide: NodeSide, podWorkers:
       probeManager,
       statusManager,
       mirrorClient,
+      allocations,
       podContainers,
       activePods: () => activePods(podManager.getPods(), { podWorkers, statusManager }),
     }),

@@ -5,6 +5,7 @@
 import { startApiserverSource } from '../config/apiserver-source.ts';
 import { startStaticSources } from '../config/static-sources.ts';
 import { runLeaseController } from '../node-status/lease-controller.ts';
+import { startOomWatcher } from '../oom/oom-watcher.ts';
 import { startEventedPleg } from '../pleg/evented-pleg.ts';
 import { isStaticPod } from '../types/pod-update.ts';
 import type { Foundations } from './foundations.ts';
@@ -25,6 +26,7 @@ export async function startKubelet(stages: Stages, signal: AbortSignal): Promise
   const { deps, config, core, podManager, podConfig, nodePods } = stages.foundations;
   const { platform, preparePod } = deps;
   await platform.files.makeDir(core.directories.podsDir(), { mode: 0o750 });
+  await stages.foundations.allocationState.load();
   await deps.podContainers.start(signal);
   // All sources are registered before any sends.
   const apiSource = config.hasApiServer ? podConfig.source('api') : undefined;
@@ -33,6 +35,8 @@ export async function startKubelet(stages: Stages, signal: AbortSignal): Promise
   if (config.hasApiServer) startReporting(stages, signal);
   stages.loopSide.runtimeMonitor.start(signal);
   startRuntimeUpkeep(stages, signal);
+  stages.podSide.eviction?.start(signal);
+  stages.podSide.shutdown?.start(signal);
   stages.loopSide.syncLoop.start(signal);
   if (apiSource !== undefined) startApiserverSource(nodePods, apiSource, signal);
   startSources();
@@ -52,6 +56,12 @@ async function lookAtRuntime({ foundations, nodeSide, loopSide }: Stages, signal
     onDelete: nodeStatus.nodeGone,
   });
   volumes.start(signal);
+  // Without an API server nobody else tells the node's range of pod addresses.
+  const { config, runtime, log } = foundations;
+  if (!config.hasApiServer && config.podCidr !== '')
+    await runtime
+      .updatePodCidr(config.podCidr)
+      .catch((error: unknown) => log.error('Failed to update pod CIDR', { cidr: config.podCidr, err: error }));
   loopSide.pleg.start(signal);
   const status = await loopSide.runtimeMonitor.check();
   runtimeName.current = status?.runtimeName ?? runtimeName.current;
@@ -74,6 +84,8 @@ function startReporting({ foundations, nodeSide }: Stages, signal: AbortSignal):
 /** The runtime's events, and the removal of its dead containers. */
 function startRuntimeUpkeep({ foundations, loopSide }: Stages, signal: AbortSignal): void {
   const { deps, config, runtime } = foundations;
+  const nodeRef = { apiVersion: 'v1', kind: 'Node', name: config.nodeName, uid: config.nodeName };
+  startOomWatcher({ platform: deps.platform, recorder: deps.recorder, nodeRef }, signal);
   void startEventedPleg(
     { platform: deps.platform, runtime, pleg: loopSide.pleg },
     { healthyRelistPeriodMs: config.plegHealthyRelistPeriodMs, brokenRelistPeriodMs: config.plegRelistPeriodMs },

@@ -34,7 +34,7 @@ export const FEATURE_GATES = {
   ImageVolume: gate('BETA', false),
   InPlacePodVerticalScaling: gate('GA', true),
   InPlacePodLevelResourcesVerticalScaling: gate('BETA', false),
-  KubeletCrashLoopBackOffMax: gate('BETA', true, true),
+  KubeletCrashLoopBackOffMax: gate('BETA', true),
   KubeletEnsureSecretPulledImages: gate('BETA', false),
   KubeletInUserNamespace: gate('ALPHA', false),
   KubeletPodResources: gate('GA', false),

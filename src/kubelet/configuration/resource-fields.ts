@@ -125,8 +125,8 @@ export const RESOURCE_FIELDS = {
     type: 'bool',
     default: true,
     flag: 'local-storage-capacity-isolation',
-    state: 'honoured',
-    note: '',
+    state: 'in part',
+    note: 'false: limits are not watched; the capacity is still told',
   },
   evictionHard: {
     type: 'quantities',

@@ -16,14 +16,14 @@ function negative(flag: string, name: string, value: number): string | false {
   return value < 0 && `${name} (--${flag}) ${value} must not be a negative number`;
 }
 
-function portOf(flag: string, name: string, value: number, least: number): string | false {
+function portOf(flag: string, name: string, { value, least }: { value: number; least: number }): string | false {
   return !between(value, least, 65_535) && `${name} (--${flag}) ${value} must be between ${least} and 65535, inclusive`;
 }
 
 const server: Check = (c) => [
-  c.enableServer && portOf('port', 'port', c.port, 1),
-  c.healthzPort !== 0 && portOf('healthz-port', 'healthzPort', c.healthzPort, 1),
-  portOf('read-only-port', 'readOnlyPort', c.readOnlyPort, 0),
+  c.enableServer && portOf('port', 'port', { value: c.port, least: 1 }),
+  c.healthzPort !== 0 && portOf('healthz-port', 'healthzPort', { value: c.healthzPort, least: 1 }),
+  portOf('read-only-port', 'readOnlyPort', { value: c.readOnlyPort, least: 0 }),
   negative('event-burst', 'eventBurst', c.eventBurst),
   negative('event-qps', 'eventRecordQPS', c.eventRecordQPS),
   negative('kube-api-burst', 'kubeAPIBurst', c.kubeAPIBurst),

@@ -2,6 +2,7 @@
  * Contract between the kubelet's core (sync loop, pod workers, PLEG) and its container runtime manager.
  * Upstream: pkg/kubelet/container (Runtime, PodStatus, Pod) and kuberuntime behind it.
  */
+import type { ContainerResources } from '../allocation/resources.ts';
 import type { Pod, Secret } from '../../api/gen/core-v1.ts';
 
 /** State of a container as the runtime tells it. */
@@ -28,6 +29,8 @@ export interface ContainerStatus {
   readonly message: string;
   /** Sandbox it belongs to. */
   readonly podSandboxId: string;
+  /** CPU and memory it was made with (annotation). */
+  readonly madeWith?: ContainerResources;
   /** Limits and requests as the runtime has them, if it tells. */
   readonly resources?: {
     readonly cpuQuota?: number;
@@ -189,6 +192,8 @@ export interface ContainerRuntime {
   /** Log file of a container (current or given id). */
   containerLogPath(containerId: string): Promise<string>;
   reopenContainerLog(containerId: string): Promise<void>;
+  /** Writes the state of a running container to a file; rejects with CRI's Unimplemented where the runtime cannot. */
+  checkpointContainer(containerId: string, location: string, timeoutSeconds: number): Promise<void>;
   images(): Promise<readonly NodeImage[]>;
   removeImage(id: string): Promise<void>;
   updatePodCidr(cidr: string): Promise<void>;

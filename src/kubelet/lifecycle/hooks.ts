@@ -4,7 +4,7 @@
  */
 import type { Container, HTTPGetAction, LifecycleHandler, Pod } from '../../api/gen/core-v1.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Net } from '../../platform/net.ts';
+import type { HttpAnswer, HttpCall, Net } from '../../platform/net.ts';
 import type { ContainerExecResult } from '../container/runtime.ts';
 import { podFullText } from '../runtime/pod-facts.ts';
 
@@ -63,6 +63,16 @@ async function bodyText(body: AsyncIterable<Uint8Array>): Promise<string> {
   return text;
 }
 
+/** What TLS says of an answer that is no TLS. */
+function speaksPlainHttp(error: unknown): boolean {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  return /WRONG_VERSION_NUMBER|HTTP_REQUEST|EPROTO/.test(`${String(code)} ${String(message)}`);
+}
+
+function lowerCased(headers: NonNullable<HttpCall['headers']>): Record<string, string | readonly string[]> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
 /** Makes a runner. */
 export function createHookRunner(deps: HookDeps): HookRunner {
   const exec = async ({ handler, container, pod, containerId }: HookRun): Promise<void> => {
@@ -95,13 +105,25 @@ export function createHookRunner(deps: HookDeps): HookRunner {
     };
     let answer;
     try {
-      answer = await deps.net.http(call);
+      answer = await withHttpFallback(call);
     } catch (error) {
       throw fail(error instanceof Error ? error.message : String(error));
     }
     const body = await bodyText(answer.body);
     answer.cancel();
     if (answer.status >= 400) throw fail(`HTTP status ${answer.status}, message: ${JSON.stringify(body)}`);
+  };
+
+  /** Hooks once asked by plain HTTP whatever their scheme said; a server that still speaks it is asked so, without credentials. */
+  const withHttpFallback = async (call: HttpCall): Promise<HttpAnswer> => {
+    try {
+      return await deps.net.http(call);
+    } catch (error) {
+      if (!call.url.startsWith('https:') || !speaksPlainHttp(error)) throw error;
+      const { authorization: _credentials, ...headers } = lowerCased(call.headers ?? {});
+      const { tls: _tls, ...rest } = call;
+      return deps.net.http({ ...rest, url: call.url.replace(/^https:/, 'http:'), headers });
+    }
   };
 
   const tcp = async ({ handler, container, pod, signal }: HookRun): Promise<void> => {

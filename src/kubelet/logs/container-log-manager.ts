@@ -17,6 +17,8 @@ export interface LogManagerDeps {
   readonly files: Files;
   readonly clock: Clock;
   readonly log: Log;
+  /** Packs older rotated files; absent: they stay as they are. */
+  readonly gzip?: (data: Uint8Array) => Promise<Uint8Array>;
 }
 
 /** Limits. */
@@ -63,12 +65,22 @@ export function createContainerLogManager(deps: LogManagerDeps, config: LogManag
   const { maxSizeBytes = 10 * 2 ** 20, maxFiles = 5, periodMs = 10_000 } = config;
   if (maxFiles < 2) throw new Error(`containerLogMaxFiles must be at least 2, got ${maxFiles}`);
 
+  const compress = async (path: string): Promise<void> => {
+    const packed = await deps.gzip?.(await files.readFile(path));
+    if (packed === undefined) return;
+    await files.writeFileAtomic(`${path}.gz`, packed, { mode: 0o640 });
+    await files.remove(path);
+  };
+
   /** Keeps the newest rotated files, with room for the one to come. */
   const removeExcess = async (path: string): Promise<void> => {
     const { directory, name } = splitPath(path);
     const rotated = (await files.readDir(directory)).filter((candidate) => candidate.startsWith(`${name}.`)).sort();
     const excess = rotated.length - (maxFiles - 2);
-    for (const old of rotated.slice(0, Math.max(0, excess))) await files.remove(`${directory}/${old}`);
+    const cut = Math.max(0, excess);
+    for (const old of rotated.slice(0, cut)) await files.remove(`${directory}/${old}`);
+    // The file rotated next may still be read by whoever follows the log; those before it are only kept.
+    for (const older of rotated.slice(cut)) if (!older.endsWith('.gz')) await compress(`${directory}/${older}`);
   };
 
   const rotate = async (id: string, path: string): Promise<void> => {

@@ -166,6 +166,29 @@ describe('rotation', () => {
     assert.equal(await files.readText(`${directory}/0.log`), '');
   });
 
+  it('packs older files, not the one just rotated', async () => {
+    const fixture = createRuntimeFixture({ images: [image('web:1')] });
+    await fixture.sync(podOf({ containers: [{ name: 'web', image: 'web:1' }] }));
+    const { files, clock, log } = fixture.platform;
+    const gzip = async (data: Uint8Array): Promise<Uint8Array> => Buffer.from(`packed ${Buffer.from(data).toString()}`);
+    const manager = createContainerLogManager(
+      { runtime: fixture.cri.runtime, files, clock, log, gzip },
+      { maxSizeBytes: 10, maxFiles: 4 },
+    );
+    const directory = '/var/logs/pods/default_web_uid-1/web';
+    for (let round = 0; round < 5; round++) {
+      await files.writeFile(`${directory}/0.log`, `round ${round}, long enough`);
+      await fixture.drive(manager.rotateLogs());
+      await clock.advance(1000);
+    }
+    const names = (await files.readDir(directory)).filter((name) => name !== '0.log');
+    assert.deepEqual(
+      names.map((name) => name.endsWith('.gz')),
+      [true, true, false],
+    );
+    assert.equal(await files.readText(`${directory}/${names[0]}`), 'packed round 2, long enough');
+  });
+
   it('is undone when the runtime cannot reopen', async () => {
     const fixture = createRuntimeFixture({ images: [image('web:1')] });
     await fixture.sync(podOf({ containers: [{ name: 'web', image: 'web:1' }] }));

@@ -7,6 +7,8 @@
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import type { ContainerStatus, PodStatus, SandboxStatus } from '../container/runtime.ts';
 import type { ProbeResults } from '../prober/results.ts';
+import { changedResources, type ContainerResources } from '../allocation/resources.ts';
+import type { ContainerResize } from './resize-containers.ts';
 import { containerHash } from './container-hash.ts';
 import { asContainer, isRestartable } from './pod-facts.ts';
 import {
@@ -41,16 +43,23 @@ export interface PodActions {
   readonly initContainersToStart: readonly Container[];
   readonly containersToStart: readonly Container[];
   readonly containersToKill: readonly ContainerKill[];
+  /** Running containers that get other limits. */
+  readonly containersToResize: readonly ContainerResize[];
   /** End and remove every container; the next pass starts the pod from its first init container in the same sandbox. */
   readonly resetContainers: boolean;
 }
+
+/** What a running container was given last; undefined where that is not known, and then nothing is changed. */
+export type Actuated = (status: ContainerStatus) => ContainerResources | undefined;
 
 /** The changes under way, and what they are computed from. */
 interface Draft {
   readonly pod: Pod;
   readonly podStatus: PodStatus;
   readonly probes: ProbeResults;
+  readonly actuated: Actuated;
   killPod: boolean;
+  resize: ContainerResize[];
   init: Container[];
   start: Container[];
   kill: ContainerKill[];
@@ -77,6 +86,34 @@ export function sandboxChanged(pod: Pod, podStatus: PodStatus): { changed: boole
 function isFailed(status: ContainerStatus): boolean {
   if (status.state === 'exited') return status.exitCode !== 0;
   return status.state === 'unknown';
+}
+
+/** How a running container must change to have its resources; undefined when it has them. */
+function resizeOf(
+  container: Container,
+  status: ContainerStatus,
+  draft: Draft,
+): { restart: boolean; resize: ContainerResize } | undefined {
+  const before = draft.actuated(status);
+  const changed = before === undefined ? [] : changedResources(container.resources ?? {}, before);
+  if (before === undefined || changed.length === 0) return undefined;
+  const restart = changed.some(
+    (name) =>
+      container.resizePolicy?.find(({ resourceName }) => resourceName === name)?.restartPolicy === 'RestartContainer',
+  );
+  return { restart, resize: { id: status.id, container, before } };
+}
+
+/** Notes a change of resources; a kill when only a restart brings it. */
+function noteResize(container: Container, status: ContainerStatus, draft: Draft): ContainerKill | undefined {
+  const found = resizeOf(container, status, draft);
+  if (found === undefined) return undefined;
+  if (!found.restart) {
+    draft.resize.push(found.resize);
+    return undefined;
+  }
+  const message = `Container ${container.name} resize requires restart`;
+  return { id: status.id, name: container.name, container, reason: '', message };
 }
 
 /** A kill because of what probes or the spec say; undefined when the running container is fine. */
@@ -127,7 +164,9 @@ function anyContainerCreated(pod: Pod, podStatus: PodStatus): boolean {
 
 /** Restart of a running sidecar when its probes or spec ask for it. True when it was added. */
 function restartSidecar(container: Container, status: ContainerStatus, draft: Draft): boolean {
-  const kill = killOfRunning({ container, status, probes: draft.probes, kind: 'Init container' });
+  const kill =
+    killOfRunning({ container, status, probes: draft.probes, kind: 'Init container' }) ??
+    noteResize(container, status, draft);
   if (kill === undefined) return false;
   draft.kill.push(kill);
   draft.init.push(container);
@@ -241,7 +280,8 @@ function computeContainers(draft: Draft): boolean {
       }
       continue;
     }
-    const kill = killOfRunning({ container, status, probes, kind: 'Container' });
+    const kill =
+      killOfRunning({ container, status, probes, kind: 'Container' }) ?? noteResize(container, status, draft);
     if (kill === undefined) {
       keep++;
       continue;
@@ -269,11 +309,17 @@ const nothing = {
   initContainersToStart: [],
   containersToStart: [],
   containersToKill: [],
+  containersToResize: [],
 };
 
 /** The changes for one pod. */
-export function computePodActions(of: { pod: Pod; podStatus: PodStatus; probes: ProbeResults }): PodActions {
-  const { pod, podStatus, probes } = of;
+export function computePodActions(of: {
+  pod: Pod;
+  podStatus: PodStatus;
+  probes: ProbeResults;
+  actuated?: Actuated;
+}): PodActions {
+  const { pod, podStatus, probes, actuated = () => undefined } = of;
   const sandbox = sandboxChanged(pod, podStatus);
   const base = { sandboxId: sandbox.id, attempt: sandbox.attempt, ephemeralContainersToStart: [] as Container[] };
   if (sandbox.changed) {
@@ -289,6 +335,7 @@ export function computePodActions(of: { pod: Pod; podStatus: PodStatus; probes: 
       initContainersToStart: plan.init,
       containersToStart: plan.start,
       containersToKill: [],
+      containersToResize: [],
       resetContainers: false,
     };
   }
@@ -298,7 +345,17 @@ export function computePodActions(of: { pod: Pod; podStatus: PodStatus; probes: 
   const ephemeral = (pod.spec?.ephemeralContainers ?? [])
     .map(asContainer)
     .filter((container) => findStatus(podStatus, container.name) === undefined);
-  const draft: Draft = { pod, podStatus, probes, killPod: false, init: [], start: [], kill: [] };
+  const draft: Draft = {
+    pod,
+    podStatus,
+    probes,
+    actuated,
+    killPod: false,
+    init: [],
+    start: [],
+    kill: [],
+    resize: [],
+  };
   const initialized = computeInit(draft);
   if (initialized && !draft.killPod && !computeContainers(draft)) {
     draft.killPod = true;
@@ -312,6 +369,7 @@ export function computePodActions(of: { pod: Pod; podStatus: PodStatus; probes: 
     initContainersToStart: draft.init,
     containersToStart: draft.start,
     containersToKill: draft.kill,
+    containersToResize: draft.killPod ? [] : draft.resize,
     resetContainers: false,
   };
 }

@@ -6,7 +6,7 @@ import type { Init } from '../../cri/call-options.ts';
 import { image } from '../../cri/sim/sim-image.ts';
 import { expand } from './expansion.ts';
 import { podQosClass } from '../../api/pod-qos.ts';
-import { milliCpuToQuota, milliCpuToShares, oomScoreAdjust } from './linux-resources.ts';
+import { containerResources, milliCpuToQuota, milliCpuToShares, oomScoreAdjust } from './linux-resources.ts';
 import { createRuntimeFixture, podOf, type FixtureWorld } from './runtime-fixture.ts';
 import { signalOf } from './stop-signal.ts';
 import { mountedAsResolved, resolveInside } from './subpath.ts';
@@ -244,6 +244,33 @@ describe('resources', () => {
       },
     );
   });
+
+  const gi = 2 ** 30;
+  const v2 = { cgroupVersion: 2, memoryCapacityBytes: 4 * gi, singleProcessOomKill: true } as const;
+  const limited = { ...v2, swapController: true, swapBehavior: 'LimitedSwap', swapCapacityBytes: 2 * gi } as const;
+  const tiered = { ...v2, memoryQos: { throttlingFactor: 0.5, tieredReservation: true } } as const;
+  const half = { requests: { memory: '1Gi' }, limits: { memory: '2Gi' } };
+  const whole = { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '1', memory: '1Gi' } };
+  const memoryCases: readonly [string, Container['resources'], Parameters<typeof containerResources>[2], object][] = [
+    ['no swap unless it is said', half, { ...limited, swapBehavior: 'NoSwap' }, { 'memory.swap.max': '0' }],
+    ['swap by the share of memory', half, limited, { 'memory.swap.max': String(gi / 2) }],
+    ['no swap for guaranteed pods', whole, limited, { 'memory.swap.max': '0' }],
+    ['no swap for pods that ask for nothing', {}, limited, { 'memory.swap.max': '0' }],
+    [
+      'burstable memory is kept softly and throttled',
+      half,
+      tiered,
+      { 'memory.low': String(gi), 'memory.high': String(1.5 * gi) },
+    ],
+    ['guaranteed memory is kept hard', whole, tiered, { 'memory.min': String(gi) }],
+    ['best effort memory is throttled by the node', {}, tiered, { 'memory.high': String(2 * gi) }],
+  ];
+  for (const [about, resources, config, unified] of memoryCases) {
+    it(about, () => {
+      const container = { ...base, ...(resources === undefined ? {} : { resources }) };
+      assert.deepEqual(containerResources(podOf({ containers: [container] }), container, config).unified, unified);
+    });
+  }
 
   it('round as upstream', () => {
     assert.deepEqual([0, 1, 10, 1000, 1e9].map(milliCpuToShares), [2, 2, 10, 1024, 262_144]);

@@ -23,7 +23,7 @@ import { killPod } from './kill-pod.ts';
 import type { LinuxResourceConfig } from './linux-resources.ts';
 import type { RuntimePaths } from './paths.ts';
 import { createPodStatusReader } from './pod-status.ts';
-import type { RuntimeContext } from './runtime-context.ts';
+import type { ActuatedResources, RuntimeContext } from './runtime-context.ts';
 import { createSubpaths, resolveInside } from './subpath.ts';
 import { syncPod } from './sync-pod.ts';
 import { createTerminationMessages } from './termination-message.ts';
@@ -45,6 +45,7 @@ export interface ContainerRuntimeDeps {
   getSecret(namespace: string, name: string): Promise<Secret>;
   /** CRI's handler of a RuntimeClass. Rejects when there is no such class. */
   runtimeHandler?(runtimeClassName: string): Promise<string>;
+  readonly actuated?: ActuatedResources;
   /** Device plugins' and resource drivers' share in containers. */
   devices?: ContainerConfigDeps['devices'];
 }
@@ -177,6 +178,7 @@ function createContext(deps: ContainerRuntimeDeps, config: ContainerRuntimeConfi
         config.resolvConf === '' ? '' : ((await optionalText(deps, config.resolvConf ?? '/etc/resolv.conf')) ?? ''),
     }),
     crashBackOff: createCrashBackOff(config.crashLoopBackOff ?? {}),
+    ...(deps.actuated === undefined ? {} : { actuated: deps.actuated }),
     preStops: new Map(),
     containerConfig: {
       ...createContainerConfigDeps(deps, config, base),
@@ -291,6 +293,9 @@ export function createContainerRuntime(deps: ContainerRuntimeDeps, config: Conta
     },
     async reopenContainerLog(containerId) {
       await runtime.reopenContainerLog({ containerId });
+    },
+    async checkpointContainer(containerId, location, timeoutSeconds) {
+      await runtime.checkpointContainer({ containerId, location, timeoutSeconds });
     },
     async images() {
       const list = (await images.listImages({})).images;

@@ -3,6 +3,7 @@
  * needed to kill a container after its pod is gone from the API stands here. Upstream: kuberuntime/labels.go, kubelettypes.
  */
 import type { Container, Lifecycle, Pod } from '../../api/gen/core-v1.ts';
+import { resourcesToKeep, type ContainerResources } from '../allocation/resources.ts';
 import { containerHash } from './container-hash.ts';
 
 export const podNameLabel = 'io.kubernetes.pod.name';
@@ -16,6 +17,8 @@ const messagePathAnnotation = 'io.kubernetes.container.terminationMessagePath';
 const messagePolicyAnnotation = 'io.kubernetes.container.terminationMessagePolicy';
 const preStopAnnotation = 'io.kubernetes.container.preStopHandler';
 const portsAnnotation = 'io.kubernetes.container.ports';
+/** Ours: upstream keeps what containers were given in a file of its own. */
+const resourcesAnnotation = 'keelson.dev/container.resources';
 const podGraceAnnotation = 'io.kubernetes.pod.terminationGracePeriod';
 const podDeletionGraceAnnotation = 'io.kubernetes.pod.deletionGracePeriod';
 
@@ -29,6 +32,8 @@ export interface ContainerFacts {
   readonly containerName: string;
   readonly hash: string;
   readonly restartCount: number;
+  /** CPU and memory it was made with; absent for containers of another kubelet. */
+  readonly madeWith?: ContainerResources;
   readonly terminationMessagePath: string;
   readonly terminationMessagePolicy: string;
   readonly preStop?: Lifecycle['preStop'];
@@ -63,6 +68,7 @@ export function containerAnnotations(of: {
     ...of.deviceAnnotations,
     [hashAnnotation]: containerHash(container),
     [restartCountAnnotation]: String(of.restartCount),
+    [resourcesAnnotation]: JSON.stringify(resourcesToKeep(container.resources ?? {})),
     [messagePathAnnotation]: container.terminationMessagePath ?? '',
     [messagePolicyAnnotation]: container.terminationMessagePolicy ?? 'File',
   };
@@ -93,16 +99,17 @@ export function containerFacts(labels: Texts, annotations: Texts): ContainerFact
     restartCount: integer(restartCountAnnotation) ?? 0,
     terminationMessagePath: annotations[messagePathAnnotation] ?? '',
     terminationMessagePolicy: annotations[messagePolicyAnnotation] ?? '',
-    preStop: parsePreStop(annotations[preStopAnnotation]),
+    preStop: parsed<Lifecycle['preStop']>(annotations[preStopAnnotation]),
+    madeWith: parsed<ContainerResources>(annotations[resourcesAnnotation]),
     podTerminationGracePeriodSeconds: integer(podGraceAnnotation),
     podDeletionGracePeriodSeconds: integer(podDeletionGraceAnnotation),
   };
 }
 
-function parsePreStop(text: string | undefined): Lifecycle['preStop'] {
+function parsed<T>(text: string | undefined): T | undefined {
   if (text === undefined) return undefined;
   try {
-    return JSON.parse(text) as Lifecycle['preStop'];
+    return JSON.parse(text) as T;
   } catch {
     return undefined;
   }

@@ -24,8 +24,14 @@ export interface LinuxResourceConfig {
   readonly cpuCfsQuotaPeriodUs?: number;
   /** Ends all processes of a container that ran out of memory, not one. Upstream's default: false on the node, true in v2. */
   readonly singleProcessOomKill?: boolean;
-  /** The kernel has memory.swap.max: containers then get no swap. */
+  /** The kernel has memory.swap.max: containers then get no swap, or what the behaviour gives them. */
   readonly swapController?: boolean;
+  /** LimitedSwap gives burstable pods swap in proportion to the memory they ask for. Default NoSwap. */
+  readonly swapBehavior?: 'NoSwap' | 'LimitedSwap';
+  readonly swapCapacityBytes?: number;
+  /** memory.high by this factor; memory.min and memory.low where tiered. Version 2 only. */
+  readonly memoryQos?: { readonly throttlingFactor: number | undefined; readonly tieredReservation: boolean };
+  readonly pageSizeBytes?: number;
   /** Sizes of huge pages the node has, e.g. `2MB`. */
   readonly hugePageSizes?: readonly string[];
 }
@@ -107,7 +113,31 @@ export function linuxResources(of: {
   };
 }
 
-/** All of a container's resources. Swap is never granted beyond the memory limit. */
+/** Swap of a container under LimitedSwap: only burstable pods that are not critical, and only containers that may use more than they ask for. */
+function swapLimitBytes(pod: Pod, container: Container, config: LinuxResourceConfig): number {
+  if (config.swapBehavior !== 'LimitedSwap' || podQosClass(pod) !== 'Burstable' || isCriticalPod(pod)) return 0;
+  const { requests = {}, limits = {} } = container.resources ?? {};
+  const request = quantityValue(requests['memory'] ?? '0');
+  if (request === 0 || request === quantityValue(limits['memory'] ?? '0')) return 0;
+  return Math.floor((request / config.memoryCapacityBytes) * (config.swapCapacityBytes ?? 0));
+}
+
+/** What is kept for the container, and from where on it is throttled. Upstream: the MemoryQoS feature. */
+function memoryQos(pod: Pod, container: Container, config: LinuxResourceConfig): Record<string, string> {
+  const { throttlingFactor, tieredReservation = false } = config.memoryQos ?? {};
+  const { requests = {}, limits = {} } = container.resources ?? {};
+  const request = quantityValue(requests['memory'] ?? '0');
+  const qos = podQosClass(pod);
+  const kept: Record<string, string> = {};
+  if (tieredReservation && request > 0) kept[qos === 'Guaranteed' ? 'memory.min' : 'memory.low'] = String(request);
+  if (throttlingFactor === undefined || qos === 'Guaranteed') return kept;
+  const page = config.pageSizeBytes ?? 4096;
+  const limit = limits['memory'] === undefined ? config.memoryCapacityBytes : quantityValue(limits['memory']);
+  const high = Math.floor((request + throttlingFactor * (limit - request)) / page) * page;
+  return high > request ? { ...kept, 'memory.high': String(high) } : kept;
+}
+
+/** All of a container's resources. */
 export function containerResources(
   pod: Pod,
   container: Container,
@@ -118,7 +148,8 @@ export function containerResources(
   const unified: Record<string, string> = {};
   if (config.cgroupVersion === 2) {
     if (config.singleProcessOomKill !== true) unified['memory.oom.group'] = '1';
-    if (config.swapController) unified['memory.swap.max'] = '0';
+    if (config.swapController) unified['memory.swap.max'] = String(swapLimitBytes(pod, container, config));
+    Object.assign(unified, memoryQos(pod, container, config));
   }
   return {
     ...base,

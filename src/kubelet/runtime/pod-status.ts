@@ -89,6 +89,7 @@ function containerStatus(status: CriContainerStatus, podSandboxId: string, messa
     reason: status.reason,
     message,
     podSandboxId,
+    ...(facts.madeWith === undefined ? {} : { madeWith: facts.madeWith }),
     ...(limits === undefined
       ? {}
       : {

@@ -1,6 +1,8 @@
 /** The parts the runtime manager is made of, shared by its operations. */
 import type { EventRecorder, EventTarget } from '../../client/event-recorder.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
+import type { ContainerResources } from '../allocation/resources.ts';
+import type { ContainerStatus } from '../container/runtime.ts';
 import type { CriRuntime } from '../../cri/runtime-service.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Files } from '../../platform/files.ts';
@@ -19,6 +21,12 @@ import { containerFieldPath } from './pod-facts.ts';
 import type { PodStatusReader } from './pod-status.ts';
 import type { Subpaths } from './subpath.ts';
 
+/** What containers have been given, as the allocation manager keeps it. */
+export interface ActuatedResources {
+  actuated(status: ContainerStatus): ContainerResources | undefined;
+  noteActuated(uid: string, containerId: string, resources: ContainerResources): Promise<void>;
+}
+
 /** Everything an operation may use. */
 export interface RuntimeContext {
   readonly cri: CriRuntime;
@@ -35,6 +43,8 @@ export interface RuntimeContext {
   readonly reader: PodStatusReader;
   readonly subpaths: Subpaths;
   readonly crashBackOff: CrashBackOff;
+  /** What running containers were given; absent: nothing is resized in place. */
+  readonly actuated?: ActuatedResources;
   /** preStop hooks that run or have run, by container id, until the container has stopped. */
   readonly preStops: Map<string, Promise<void>>;
   readonly containerConfig: ContainerConfigDeps;

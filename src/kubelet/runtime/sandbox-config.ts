@@ -53,6 +53,8 @@ export function sandboxConfig(input: SandboxConfigInput): Init<PodSandboxConfig>
   const { pod, paths } = input;
   const { name = '', namespace = '', uid = '', annotations = {} } = pod.metadata;
   const hostNetwork = pod.spec?.hostNetwork ?? false;
+  if (pod.spec?.hostUsers === false)
+    throw new Error('spec.hostUsers: false is not supported: this kubelet gives pods no user namespaces of their own');
   const { overhead, resources } = sandboxResources(pod, input.resources);
   return {
     metadata: { name, namespace, uid, attempt: input.attempt },

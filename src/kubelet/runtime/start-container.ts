@@ -6,7 +6,7 @@
 import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
 import type { Image, PodSandboxConfig } from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
-import type { PodStatus } from '../container/runtime.ts';
+import type { ContainerStatus, PodStatus } from '../container/runtime.ts';
 import { ImageError } from '../images/image-manager.ts';
 import { findStatus } from './compute-pod-actions.ts';
 import { containerConfig } from './container-config.ts';
@@ -77,7 +77,7 @@ async function pull(start: StartContainer, context: RuntimeContext): Promise<Ima
  */
 async function restartCountOf(start: StartContainer, context: RuntimeContext): Promise<number> {
   const status = findStatus(start.podStatus, start.container.name);
-  if (status?.state === 'created' && (await removed(status.id, context))) return status.restartCount;
+  if (status !== undefined && neverStarted(status) && (await removed(status.id, context))) return status.restartCount;
   if (status !== undefined) return status.restartCount + 1;
   if (start.podStatus.sandboxes.length === 0) return 0;
   const directory = `${podLogDir(context.paths, podLogIdentity(start.pod))}/${start.container.name}`;
@@ -86,6 +86,14 @@ async function restartCountOf(start: StartContainer, context: RuntimeContext): P
     .map((name) => /^(\d+)\.log/.exec(name)?.[1])
     .filter((text) => text !== undefined);
   return counts.length === 0 ? 0 : Math.max(...counts.map(Number)) + 1;
+}
+
+/** Made but not started, or its start was given up because the kubelet that asked for it died: no process of it ever ran. */
+function neverStarted({ state, reason, message }: ContainerStatus): boolean {
+  return (
+    state === 'created' ||
+    (state === 'exited' && reason === 'StartError' && message.endsWith('context canceled: unknown'))
+  );
 }
 
 async function removed(containerId: string, { cri, log }: RuntimeContext): Promise<boolean> {

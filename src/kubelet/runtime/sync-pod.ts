@@ -17,6 +17,7 @@ import { killContainer } from './kill-container.ts';
 import { killPod, runningPodOf } from './kill-pod.ts';
 import { isRestartable, podFullText } from './pod-facts.ts';
 import { containerTarget, messageOf, podTarget, type RuntimeContext } from './runtime-context.ts';
+import { resizeContainers } from './resize-containers.ts';
 import { sandboxConfig } from './sandbox-config.ts';
 import { startContainer, StartContainerError } from './start-container.ts';
 
@@ -90,6 +91,8 @@ async function killUnwanted(pass: Pass): Promise<boolean> {
     }
   }
   if (actions.initContainersToStart.length > 0) await pruneInitContainers(pass, true);
+  if (actions.containersToKill.some(({ message }) => message.includes('resize requires restart')))
+    await context.podContainers.updatePodCgroup(pod);
   return true;
 }
 
@@ -289,7 +292,13 @@ async function killFirst(pass: Pass): Promise<boolean> {
 /** Syncs the pod. Rejects only when aborted; what failed stands in the result. */
 export async function syncPod(sync: SyncPod, context: RuntimeContext): Promise<PodSyncResult> {
   const { pod, podStatus, signal } = sync;
-  const actions = computePodActions({ pod, podStatus, probes: context.probeResults });
+  const { actuated } = context;
+  const actions = computePodActions({
+    pod,
+    podStatus,
+    probes: context.probeResults,
+    ...(actuated === undefined ? {} : { actuated: (status) => actuated.actuated(status) }),
+  });
   const pass: Pass = { ...sync, actions, context, steps: [] };
   if (actions.resetContainers) {
     await resetContainers(pass);
@@ -304,6 +313,8 @@ export async function syncPod(sync: SyncPod, context: RuntimeContext): Promise<P
     );
   }
   if (!(await killFirst(pass))) return finish(pass);
+  if (actions.containersToResize.length > 0)
+    pass.steps.push(...(await resizeContainers(pod, actions.containersToResize, context)));
   const starts =
     actions.ephemeralContainersToStart.length + actions.initContainersToStart.length + actions.containersToStart.length;
   if (!actions.createSandbox && (actions.killPod || starts === 0)) return finish(pass);

@@ -34,6 +34,9 @@ function container(name: string, id: string, state: ContainerStatus['state']): C
   };
 }
 
+/** Files that checkpoints were written to. */
+const checkpoints: string[] = [];
+
 interface Fixture {
   readonly platform: SimPlatform;
   readonly containers: ContainerStatus[];
@@ -85,6 +88,10 @@ async function createFixture(auth: Partial<KubeletAuth> = {}): Promise<Fixture> 
       stdout: Buffer.from(command.join('|')),
       stderr: Buffer.from('!'),
     }),
+    async checkpointContainer(id, location) {
+      if (id === '') throw new Error('no');
+      checkpoints.push(location);
+    },
   };
   const fixture: Fixture = {
     platform,
@@ -107,6 +114,7 @@ async function createFixture(auth: Partial<KubeletAuth> = {}): Promise<Fixture> 
     runtime: runtime as ContainerRuntime,
     platform,
     probeMetrics: async () => 'prober_probe_total 1\n',
+    checkpointDirectory: '/var/lib/kubelet/checkpoints',
     stats: {
       summary: async () => ({ node: { nodeName: 'node-1', startTime: '' }, pods: [] }),
       cadvisorMetrics: async () => 'cadvisor\n',
@@ -191,7 +199,7 @@ test('the other paths', async () => {
   assert.equal((await get('/metrics/probes')).body, 'prober_probe_total 1\n');
   assert.deepEqual(await get('/run/default/web/app?cmd=ls%20-l', 'POST'), { status: 200, body: 'ls|-l!' });
   for (const [path, status] of [
-    ['/checkpoint/a/b/c', 501],
+    ['/checkpoint/a/b/c', 405],
     ['/logs/', 501],
     ['/nothing', 404],
     ['/metrics/x', 404],
@@ -237,4 +245,19 @@ test('who is nobody or may not is refused, and what is asked for', async () => {
     'get proxy',
     'get checkpoint',
   ]);
+});
+
+test('checkpoint: of a running container, into a file; what the runtime cannot do is not found', async () => {
+  const { get, containers } = await createFixture();
+  checkpoints.length = 0;
+  assert.equal((await get('/checkpoint/default/web/app')).status, 405);
+  const answer = await get('/checkpoint/default/web/app?timeout=5', 'POST');
+  assert.equal(answer.status, 200);
+  assert.match(checkpoints[0] ?? '', /^\/var\/lib\/kubelet\/checkpoints\/checkpoint-web_default-app-.*Z\.tar$/);
+  assert.deepEqual(JSON.parse(answer.body), { items: checkpoints });
+  assert.equal((await get('/checkpoint/default/other/app', 'POST')).status, 404);
+  assert.equal((await get('/checkpoint/default/web/app?timeout=x', 'POST')).status, 500);
+  containers.length = 0;
+  const none = await get('/checkpoint/default/web/app', 'POST');
+  assert.deepEqual([none.status, none.body], [404, 'container app does not exist']);
 });

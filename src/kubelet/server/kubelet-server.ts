@@ -1,7 +1,7 @@
 /**
  * The kubelet's HTTP API. Upstream: pkg/kubelet/server.
  *
- * Every path is authenticated and authorized before it is looked at. What is not served (checkpoint, node log query, debug)
+ * Every path is authenticated and authorized before it is looked at. What is not served (node log query, debug)
  * says so.
  */
 import type { HttpHandler, HttpRequest, HttpResponse } from '../../platform/http.ts';
@@ -10,6 +10,7 @@ import type { ContainerRuntime } from '../container/runtime.ts';
 import type { StatsProvider } from '../stats/stats-provider.ts';
 import { serveContainerLogs } from './container-logs.ts';
 import { serveAttach, serveExec, servePortForward, serveRun } from './container-streams.ts';
+import { serveCheckpoint } from './checkpoint.ts';
 import type { KubeletHost } from './host.ts';
 import type { KubeletAuth } from './kubelet-auth.ts';
 import { attributesOf } from './request-attributes.ts';
@@ -20,10 +21,12 @@ export interface KubeletServerDeps {
   readonly host: KubeletHost;
   readonly runtime: ContainerRuntime;
   readonly auth: KubeletAuth;
-  readonly stats: StatsProvider;
+  readonly stats: Omit<StatsProvider, 'node'>;
   readonly platform: Pick<Platform, 'clock' | 'files' | 'net' | 'log' | 'metrics'>;
   /** Counters of probes in Prometheus text, for /metrics/probes. */
   readonly probeMetrics: () => Promise<string>;
+  /** Where checkpoints of containers are kept; absent: none are made. */
+  readonly checkpointDirectory?: string;
   /** False: what looks into containers is not served. Upstream's enableDebuggingHandlers. */
   readonly debuggingHandlers?: boolean;
 }
@@ -58,7 +61,10 @@ const routes: Readonly<Record<string, Serve>> = {
   stats: serveStats,
   metrics: serveMetrics,
   configz: async ({ host }) => jsonResponse(host.configz()),
-  checkpoint: async () => textResponse(501, 'checkpointing containers is not supported'),
+  checkpoint: ({ host, runtime, platform, checkpointDirectory }, request, parts) =>
+    checkpointDirectory === undefined
+      ? Promise.resolve(notFound())
+      : serveCheckpoint({ host, runtime, platform, directory: checkpointDirectory }, request, parts),
   logs: async () => textResponse(501, 'logs of the node are not served'),
   debug: async () => textResponse(501, 'profiling is not served'),
 };

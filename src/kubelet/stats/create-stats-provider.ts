@@ -15,7 +15,7 @@ import { createDiskUsage, type DiskUsage } from './disk-usage.ts';
 import { cgroupMemory, cpuStats, podSummary, spaceOf, type PodReadings } from './pod-summary.ts';
 import { resourceMetrics } from './resource-metrics.ts';
 import { createRuntimeUsage, type RuntimeUsage } from './runtime-usage.ts';
-import { takeSnapshot, type NodeSnapshot, type PodReading } from './snapshot.ts';
+import { takeNodeSnapshot, takeSnapshot, type NodeSnapshot, type PodReading } from './snapshot.ts';
 import type { StatsProvider } from './stats-provider.ts';
 import type { FsStats, NodeStats, Summary } from './summary-types.ts';
 import { createUsageRates, type UsageRates } from './usage-rates.ts';
@@ -45,6 +45,8 @@ export function createStatsProvider(deps: StatsProviderDeps, config: StatsProvid
   const runtime = createRuntimeUsage({ cri: deps.cri, files });
   const disk = createDiskUsage({ clock, files, log, volumes: deps.volumes });
   const rates = createUsageRates();
+  // Of its own: asking for the node alone must not shorten the time over which others see rates.
+  const nodeRates = createUsageRates();
   const startTime = formatTime(clock.nowMs());
   let last: { readonly atMs: number; readonly snapshot: Promise<NodeSnapshot> } | undefined;
 
@@ -70,6 +72,11 @@ export function createStatsProvider(deps: StatsProviderDeps, config: StatsProvid
       );
       disk.keepOnly(new Set(now.pods.map(({ pod }) => pod.metadata.uid ?? '')));
       return { node: nodeSummary({ nodeName: deps.host.nodeName, startTime, now, space, rates }), pods };
+    },
+    async node() {
+      const now = await takeNodeSnapshot({ platform: deps.platform, podCgroups: deps.podCgroups });
+      const space = await readSpace({ config, files, runtime });
+      return nodeSummary({ nodeName: deps.host.nodeName, startTime, now, space, rates: nodeRates });
     },
     cadvisorMetrics: async () => cadvisorMetrics(await snapshot()),
     async resourceMetrics() {

@@ -34,6 +34,14 @@ export interface SnapshotDeps {
   readonly podCgroups: PodCgroups;
 }
 
+/** Reads the node alone. */
+export async function takeNodeSnapshot(deps: Omit<SnapshotDeps, 'host' | 'runtime'>): Promise<NodeSnapshot> {
+  const { platform, podCgroups } = deps;
+  const node = await readNodeUsage(platform);
+  const allPods = await statsOf(platform.cgroups, podCgroups.rootName);
+  return { nowMs: platform.clock.nowMs(), node, pods: [], ...(allPods === undefined ? {} : { allPods }) };
+}
+
 /** Reads. Rejects when the runtime or the host cannot be read; cgroups that went meanwhile are left out. */
 export async function takeSnapshot(deps: SnapshotDeps): Promise<NodeSnapshot> {
   const { platform, host, podCgroups } = deps;

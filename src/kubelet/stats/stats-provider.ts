@@ -1,10 +1,12 @@
 /** Contract of statistics towards the kubelet's server, eviction and node status. Upstream: stats.Provider, stats.SummaryProvider. */
-import type { Summary } from './summary-types.ts';
+import type { NodeStats, Summary } from './summary-types.ts';
 
 /** Use of resources on this node. */
 export interface StatsProvider {
   /** The summary API's document. A part that cannot be read now is left out. */
   summary(options?: { readonly onlyCpuAndMemory?: boolean }): Promise<Summary>;
+  /** The node's part of the summary alone: reads no pod. */
+  node(): Promise<NodeStats>;
   /** `/metrics/cadvisor` in Prometheus text. */
   cadvisorMetrics(): Promise<string>;
   /** `/metrics/resource` in Prometheus text. */

@@ -5,6 +5,7 @@
 import type { Container, ContainerState, ContainerStatus, EphemeralContainer, Pod } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../api/time.ts';
 import type { ContainerStatus as RuntimeContainerStatus, PodStatus as RuntimePodStatus } from '../container/runtime.ts';
+import { resourcesInForce, type ContainerResources } from '../allocation/resources.ts';
 import type { StartReason } from './reason-cache.ts';
 import { findContainerStatus, shouldContainerBeRestarted } from './restart-policy.ts';
 
@@ -18,6 +19,8 @@ export interface ContainerStatusesInput {
   /** Scheme of container ids: `containerd`. */
   readonly runtimeName: string;
   readonly startReason: (containerName: string) => StartReason | undefined;
+  /** What a container was given last. */
+  readonly actuated?: ((status: RuntimeContainerStatus) => ContainerResources | undefined) | undefined;
 }
 
 /** What is said of a container that vanished. */
@@ -37,7 +40,7 @@ function statusOf(container: Container | EphemeralContainer, input: ContainerSta
     const before = seen[1] === undefined ? previous?.lastState : convert(seen[1], undefined, input).state;
     if (before !== undefined) status = { ...status, lastState: before };
   }
-  status = withResources(container, status);
+  status = withResources(container, status, newest === undefined ? undefined : input.actuated?.(newest));
   return withStartReason(container, status, input);
 }
 
@@ -135,13 +138,18 @@ function convert(
   return status;
 }
 
-/** Requests and limits in force. Without in-place resize in progress they are the spec's. */
-function withResources(container: Container | EphemeralContainer, status: ContainerStatus): ContainerStatus {
-  const resources = container.resources;
-  if (status.state?.running === undefined || resources === undefined) return status;
+/** Requests and limits in force: what the container was given; while it is resized that differs from what is allocated. */
+function withResources(
+  container: Container | EphemeralContainer,
+  status: ContainerStatus,
+  given: ContainerResources | undefined,
+): ContainerStatus {
+  const allocated = container.resources;
+  if (status.state?.running === undefined || allocated === undefined) return status;
+  const resources = given === undefined ? allocated : resourcesInForce(allocated, given);
   return {
     ...status,
-    ...(resources.requests === undefined ? {} : { allocatedResources: resources.requests }),
+    ...(allocated.requests === undefined ? {} : { allocatedResources: allocated.requests }),
     resources,
   };
 }

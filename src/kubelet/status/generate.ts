@@ -13,7 +13,7 @@ import {
   podReadyToStartContainersCondition,
   podScheduledCondition,
 } from './conditions.ts';
-import { generateContainerStatuses } from './container-statuses.ts';
+import { generateContainerStatuses, type ContainerStatusesInput } from './container-statuses.ts';
 import { getPhase } from './phase.ts';
 import type { StartReason } from './reason-cache.ts';
 
@@ -36,6 +36,10 @@ export interface GenerateInput {
   readonly qosClass: string;
   readonly startReason: (containerName: string) => StartReason | undefined;
   readonly evict?: EvictVerdict | undefined;
+  /** What a container was given last; absent where nobody keeps it. */
+  readonly actuated?: ContainerStatusesInput['actuated'];
+  /** PodResizePending and PodResizeInProgress. */
+  readonly resizeConditions?: readonly PodCondition[];
   /** Sets `ready` and `started` from the probes. Upstream: probeManager.UpdatePodStatus. */
   readonly applyProbes: (pod: Pod, status: PodStatus) => PodStatus;
 }
@@ -127,6 +131,7 @@ function conditionsOf(status: PodStatus, input: GenerateInput): PodCondition[] {
     podReadyCondition(of, conditions),
     containersReadyCondition(of),
     podScheduledCondition(pod),
+    ...(input.resizeConditions ?? []),
   ];
 }
 

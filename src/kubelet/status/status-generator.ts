@@ -3,6 +3,7 @@ import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import { podQosClass } from '../../api/pod-qos.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
 import type { Clock } from '../../platform/clock.ts';
+import type { AllocationManager } from '../allocation/allocation-manager.ts';
 import { DEADLINE_EXCEEDED, untilActiveDeadlineMs } from '../active-deadline.ts';
 import type { PodStatus as RuntimePodStatus } from '../container/runtime.ts';
 import type { ProbeManager } from '../prober/prober-manager.ts';
@@ -23,6 +24,7 @@ export interface StatusGeneratorDeps {
   readonly reasonCache: ReasonCache;
   readonly nodeIps: readonly string[];
   readonly runtimeName: () => string;
+  readonly allocations: Pick<AllocationManager, 'actuated' | 'conditions' | 'allocatedPod'>;
 }
 
 /** Makes the generator. A pod past its active deadline is told so once in an event. */
@@ -40,7 +42,7 @@ export function createStatusGenerator(deps: StatusGeneratorDeps): GenerateStatus
       deps.recorder.event(pod, 'Normal', evict.reason, evict.message);
     }
     return generateApiPodStatus({
-      pod,
+      pod: deps.allocations.allocatedPod(pod),
       runtimeStatus,
       previous,
       podIsTerminal,
@@ -49,6 +51,8 @@ export function createStatusGenerator(deps: StatusGeneratorDeps): GenerateStatus
       qosClass: podQosClass(pod),
       startReason: (containerName) => deps.reasonCache.get(podUid(pod), containerName),
       evict,
+      actuated: deps.allocations.actuated,
+      resizeConditions: podIsTerminal ? [] : deps.allocations.conditions(pod, runtimeStatus),
       applyProbes: deps.probeManager.updatePodStatus,
     });
   };

@@ -320,6 +320,7 @@ export function createFakeRuntime(clock: Clock): FakeRuntime {
     attachUrl: refuse,
     portForwardUrl: refuse,
     containerLogPath: refuse,
+    checkpointContainer: async () => undefined,
     reopenContainerLog: refuse,
     images: async () => [],
     removeImage: refuse,

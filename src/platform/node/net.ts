@@ -105,7 +105,7 @@ function startRequest(call: HttpCall, agent: http.Agent | false): http.ClientReq
   if (!secure && url.protocol !== 'http:') throw new TypeError(`not an HTTP URL: ${call.url}`);
   const options: https.RequestOptions = {
     method: call.method,
-    headers: { ...call.headers } as http.OutgoingHttpHeaders,
+    headers: { ...call.headers, ...lengthOf(call) } as http.OutgoingHttpHeaders,
     agent,
     ...(call.unixPath === undefined ? {} : { socketPath: call.unixPath }),
     ...(secure ? tlsOptions(call.tls) : {}),
@@ -113,6 +113,12 @@ function startRequest(call: HttpCall, agent: http.Agent | false): http.ClientReq
   const request = secure ? https.request(url, options) : http.request(url, options);
   request.on('error', () => undefined); // the waiting side has its own listener
   return request;
+}
+
+/** Node.js sends a DELETE's body without its length unless told: the server would take it for the next request. */
+function lengthOf({ body, headers = {} }: HttpCall): { 'content-length'?: string } {
+  const told = Object.keys(headers).some((name) => /^(content-length|transfer-encoding)$/i.test(name));
+  return body === undefined || told ? {} : { 'content-length': String(Buffer.byteLength(body)) };
 }
 
 async function exchange(call: HttpCall, agent: http.Agent): Promise<HttpAnswer> {

@@ -132,18 +132,13 @@ function withResources(old: Pod, draft: Pod): PodSpec {
   return spec;
 }
 
-/** Strategy of `pods/resize`: only resources and resize policies change, and no change is taken: no kubelet of ours would act on it. */
+/** Strategy of `pods/resize`: only cpu and memory of containers change; the kubelet decides whether and when. */
 export const podResizeStrategy = subresourceStrategy((draft, old) => {
   const spec = withResources(old, draft);
   keepAllBut(draft, old, 'spec');
   draft.spec = spec;
   raiseGeneration(draft, old, !deepEqual(spec, old.spec));
-}, refuseResize);
-
-function refuseResize(pod: Pod, old: Pod, field: Field): void {
-  validatePodResize(pod, old, field);
-  if (!deepEqual(pod.spec, old.spec)) field.at('spec').forbidden('resizing a pod in place is not supported yet');
-}
+}, validatePodResize);
 
 /** Fields of pods that selectors may name. */
 export const podSelectableFields: SelectableFields<Pod> = ({ spec, status }) => ({

@@ -1,0 +1,134 @@
+/** In-place resize: what is allocated, deferred and refused, what is remembered, and what the pod is told. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
+import type { ContainerStatus, PodStatus as RuntimePodStatus } from '../container/runtime.ts';
+import { createAllocationManager } from './allocation-manager.ts';
+import { createAllocationState } from './allocation-state.ts';
+import { changedResources, type ContainerResources } from './resources.ts';
+
+const node = { metadata: { name: 'n' }, status: { allocatable: { cpu: '4', memory: '8Gi' } } } as Node;
+
+function pod(name: string, cpu: string, memory = '1Gi'): Pod {
+  return {
+    metadata: { name, namespace: 'default', uid: name, generation: 2 },
+    spec: {
+      containers: [{ name: 'app', image: 'i', resources: { requests: { cpu, memory, 'example.com/gpu': '1' } } }],
+    },
+  };
+}
+
+function running(madeWith: ContainerResources | undefined): RuntimePodStatus {
+  const status = { id: 'c1', name: 'app', state: 'running', ...(madeWith === undefined ? {} : { madeWith }) };
+  return {
+    uid: 'a',
+    name: 'a',
+    namespace: 'default',
+    ips: [],
+    sandboxes: [],
+    observedAtMs: 0,
+    containers: [status as ContainerStatus],
+  };
+}
+
+function setUp(others: readonly Pod[] = [], platform: SimPlatform = createSimPlatform()) {
+  const events: string[] = [];
+  const state = createAllocationState({ files: platform.files, log: platform.log }, '/state');
+  const manager = createAllocationManager({
+    state,
+    recorder: { event: (...[, type, reason]) => void events.push(`${type} ${reason}`) },
+    node: () => node,
+    activePods: () => others,
+  });
+  const cpuOf = (of: Pod): string | undefined => of.spec?.containers[0]?.resources?.requests?.['cpu'];
+  const drive = <T>(work: Promise<T>): Promise<T> => platform.clock.drive(work);
+  const told = (of: Pod, seen: RuntimePodStatus) =>
+    manager.conditions(of, seen).map(({ type, reason }) => [type, reason]);
+  return { platform, manager, state, events, drive, cpuOf, told };
+}
+
+const ONE = { requests: { cpu: '1', memory: '1Gi' } };
+
+describe('in-place resize', () => {
+  it('leaves a pod that asks for what it has as it is', async () => {
+    const t = setUp();
+    const given = pod('a', '1');
+    assert.equal(await t.drive(t.manager.resolve(given, running(ONE))), given);
+    assert.deepEqual([t.events, t.told(given, running(ONE))], [[], []]);
+  });
+
+  it('allocates what fits, and tells the resize until it is carried out', async () => {
+    const t = setUp([pod('b', '2')]);
+    const wanted = pod('a', '2');
+    const resolved = await t.drive(t.manager.resolve(wanted, running(ONE)));
+    assert.equal(t.cpuOf(resolved), '2');
+    assert.deepEqual(t.told(wanted, running(ONE)), [['PodResizeInProgress', undefined]]);
+    await t.drive(t.manager.noteActuated('a', 'c1', resolved.spec!.containers[0]!.resources!));
+    assert.deepEqual(t.told(wanted, running(ONE)), []);
+    assert.deepEqual(t.events, ['Normal ResizeStarted', 'Normal ResizeCompleted']);
+  });
+
+  const refused: readonly [string, readonly Pod[], string, readonly string[]][] = [
+    ['what fits only without others', [pod('b', '3')], '2', ['PodResizePending', 'Deferred']],
+    ['what never fits', [], '5', ['PodResizePending', 'Infeasible']],
+  ];
+  for (const [name, others, cpu, condition] of refused) {
+    it(`keeps what the pod has for ${name}`, async () => {
+      const t = setUp(others);
+      const wanted = pod('a', cpu);
+      const resolved = await t.drive(t.manager.resolve(wanted, running(ONE)));
+      assert.equal(t.cpuOf(resolved), '1');
+      assert.equal(resolved.spec?.containers[0]?.resources?.requests?.['example.com/gpu'], '1', 'others stay');
+      assert.deepEqual(t.told(resolved, running(ONE)), [condition]);
+      assert.equal(t.cpuOf(t.manager.allocatedPod(wanted)), '1', 'others count what it has');
+      assert.equal(t.manager.isDeferred('a'), condition[1] === 'Deferred');
+      await t.drive(t.manager.resolve(wanted, running(ONE)));
+      assert.deepEqual(t.events, [`Warning Resize${condition[1]}`], 'told once');
+    });
+  }
+
+  it('takes a deferred resize up when there is room', async () => {
+    const others = [pod('b', '3')];
+    const t = setUp(others);
+    const wanted = pod('a', '2');
+    await t.drive(t.manager.resolve(wanted, running(ONE)));
+    others.pop();
+    assert.equal(t.cpuOf(await t.drive(t.manager.resolve(wanted, running(ONE)))), '2');
+    assert.deepEqual(t.told(wanted, running(ONE)), [['PodResizeInProgress', undefined]]);
+  });
+
+  it('tells a failure, and takes it back', async () => {
+    const t = setUp();
+    t.manager.noteFailure('a', 'device or resource busy');
+    assert.deepEqual(t.told(pod('a', '1'), running(ONE)), [['PodResizeInProgress', 'Error']]);
+    t.manager.noteFailure('a', undefined);
+    assert.deepEqual(t.told(pod('a', '1'), running(ONE)), []);
+  });
+
+  it('remembers over a restart, and forgets with the pod', async () => {
+    const first = setUp();
+    await first.drive(first.manager.resolve(pod('a', '2'), running(ONE)));
+    await first.drive(first.manager.noteActuated('a', 'c1', { requests: { cpu: '2' } }));
+    const second = setUp([], first.platform);
+    await second.drive(second.state.load());
+    assert.deepEqual(second.manager.actuated(running(ONE).containers[0]!), { requests: { cpu: '2' } });
+    assert.equal(second.cpuOf(second.manager.allocatedPod(pod('a', '3'))), '2');
+    await second.drive(second.manager.forget('a'));
+    const third = setUp([], first.platform);
+    await third.drive(third.state.load());
+    assert.deepEqual(third.manager.actuated(running(ONE).containers[0]!), ONE);
+  });
+
+  it('does nothing to containers of which it is not known what they were given', async () => {
+    const t = setUp();
+    const wanted = pod('a', '2');
+    assert.equal(await t.drive(t.manager.resolve(wanted, running(undefined))), wanted);
+    assert.deepEqual(t.told(wanted, running(undefined)), []);
+  });
+
+  it('compares amounts, not texts', () => {
+    assert.deepEqual(changedResources({ requests: { cpu: '1000m' } }, { requests: { cpu: '1' } }), []);
+    assert.deepEqual(changedResources({ limits: { memory: '1Gi' } }, {}), ['memory']);
+  });
+});

@@ -1,0 +1,224 @@
+/**
+ * Decides on changed resources of running pods: a change that fits is allocated and then carried out, one that does not
+ * fit now is deferred, one that can never fit here is infeasible. Upstream: pkg/kubelet/allocation/allocation_manager.go.
+ */
+import type { Node, Pod, PodCondition } from '../../api/gen/core-v1.ts';
+import { addAmounts, amountsOf, emptyAmounts, podRequests } from '../../component-helpers/pod-resources.ts';
+import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { ContainerStatus, PodStatus as RuntimePodStatus } from '../container/runtime.ts';
+import { isStaticPod, podUid } from '../types/pod-update.ts';
+import type { AllocationState } from './allocation-state.ts';
+import {
+  changedResources,
+  resizableContainers,
+  resourcesToKeep,
+  withContainerResources,
+  type ContainerResources,
+} from './resources.ts';
+
+/** What the manager needs. */
+export interface AllocationDeps {
+  readonly state: AllocationState;
+  readonly recorder: EventRecorder;
+  readonly node: () => Node | undefined;
+  /** Pods that hold resources. */
+  readonly activePods: () => readonly Pod[];
+  /** Why no pod's memory can change here; undefined when it can. */
+  readonly memoryFixed?: string;
+}
+
+/** The manager. */
+export interface AllocationManager {
+  /** The pod with what it has been given, which is what everything on the node works with. */
+  allocatedPod(pod: Pod): Pod;
+  /** The same after deciding on a change of its spec. */
+  resolve(pod: Pod, seen: RuntimePodStatus): Promise<Pod>;
+  /** What a container has been given last. */
+  actuated(status: ContainerStatus): ContainerResources | undefined;
+  /** A running container was given other resources. */
+  noteActuated(uid: string, containerId: string, resources: ContainerResources): Promise<void>;
+  /** A change could not be carried out, or now could: the message is undefined. */
+  noteFailure(uid: string, message: string | undefined): void;
+  /** PodResizePending and PodResizeInProgress where they apply. */
+  conditions(pod: Pod, seen: RuntimePodStatus): PodCondition[];
+  /** Whether a change of this pod waits for room. */
+  isDeferred(uid: string): boolean;
+  forget(uid: string): Promise<void>;
+}
+
+interface Pending {
+  readonly reason: 'Deferred' | 'Infeasible';
+  readonly message: string;
+}
+
+/** Makes the manager. */
+export function createAllocationManager(deps: AllocationDeps): AllocationManager {
+  const { state, recorder } = deps;
+  const pending = new Map<string, Pending>();
+  const failures = new Map<string, string>();
+  const inProgress = new Set<string>();
+
+  const actuated = (status: ContainerStatus): ContainerResources | undefined =>
+    state.actuated(status.id) ?? status.madeWith;
+
+  const allocatedPod = (pod: Pod): Pod => {
+    const allocated = state.allocated(podUid(pod));
+    return allocated === undefined ? pod : withContainerResources(pod, allocated);
+  };
+
+  /** What the pod had when a change came while no kubelet ran: what its running containers were given. */
+  function withActuated(pod: Pod, seen: RuntimePodStatus): Pod {
+    const found: Record<string, ContainerResources> = {};
+    for (const { name } of resizableContainers(pod)) {
+      const status = seen.containers.find((candidate) => candidate.name === name);
+      const resources = status?.state === 'running' ? actuated(status) : undefined;
+      if (resources !== undefined) found[name] = resources;
+    }
+    return withContainerResources(pod, found);
+  }
+
+  function verdict(pod: Pod): Pending | undefined {
+    if (isStaticPod(pod)) return { reason: 'Infeasible', message: 'In-place resize of static-pods is not supported' };
+    const allocatable = deps.node()?.status?.allocatable;
+    if (allocatable === undefined) return undefined;
+    const capacity = amountsOf(allocatable);
+    const wanted = podRequests(withoutStatus(pod)).requests;
+    for (const [name, key] of [
+      ['cpu', 'milliCpu'],
+      ['memory', 'memoryBytes'],
+    ] as const) {
+      if (wanted[key] > capacity[key])
+        return {
+          reason: 'Infeasible',
+          message: `Node didn't have enough capacity: ${name}, requested: ${wanted[key]}, capacity: ${capacity[key]}`,
+        };
+    }
+    const used = emptyAmounts();
+    for (const other of deps.activePods())
+      if (podUid(other) !== podUid(pod)) addAmounts(used, podRequests(withoutStatus(allocatedPod(other))).requests);
+    for (const [name, key] of [
+      ['cpu', 'milliCpu'],
+      ['memory', 'memoryBytes'],
+    ] as const) {
+      if (wanted[key] > capacity[key] - used[key])
+        return {
+          reason: 'Deferred',
+          message: `Node didn't have enough resource: ${name}, requested: ${wanted[key]}, used: ${used[key]}, capacity: ${capacity[key]}`,
+        };
+    }
+    return undefined;
+  }
+
+  function refusedMemory(pod: Pod, given: Pod): Pending | undefined {
+    if (deps.memoryFixed === undefined) return undefined;
+    const before = new Map(resizableContainers(given).map((container) => [container.name, container.resources ?? {}]));
+    const memory = resizableContainers(pod).some(({ name, resources }) =>
+      changedResources(resources ?? {}, before.get(name) ?? {}).includes('memory'),
+    );
+    return memory ? { reason: 'Infeasible', message: deps.memoryFixed } : undefined;
+  }
+
+  function keep(pod: Pod): Promise<void> {
+    const resources = resizableContainers(pod).map(
+      (container) => [container.name, resourcesToKeep(container.resources ?? {})] as const,
+    );
+    return state.setAllocated(podUid(pod), Object.fromEntries(resources));
+  }
+
+  async function allocate(pod: Pod): Promise<void> {
+    await keep(pod);
+    failures.delete(podUid(pod));
+    inProgress.add(podUid(pod));
+    recorder.event(pod, 'Normal', 'ResizeStarted', `Pod resize started: ${described(pod)}`);
+  }
+
+  function defer(pod: Pod, why: Pending): void {
+    const before = pending.get(podUid(pod));
+    pending.set(podUid(pod), why);
+    if (before?.reason === why.reason && before.message === why.message) return;
+    recorder.event(
+      pod,
+      'Warning',
+      `Resize${why.reason}`,
+      `Pod resize ${why.reason}: ${described(pod)}: ${why.message}`,
+    );
+  }
+
+  function unfinished(pod: Pod, seen: RuntimePodStatus): boolean {
+    return resizableContainers(pod).some(({ name, resources }) => {
+      const status = seen.containers.find((candidate) => candidate.name === name);
+      const has = status?.state === 'running' ? actuated(status) : undefined;
+      return has !== undefined && changedResources(resources ?? {}, has).length > 0;
+    });
+  }
+
+  return {
+    allocatedPod,
+    actuated,
+    async resolve(pod, seen) {
+      const known = state.allocated(podUid(pod)) !== undefined;
+      const given = known ? allocatedPod(pod) : withActuated(pod, seen);
+      if (given === pod) {
+        pending.delete(podUid(pod));
+        return pod;
+      }
+      const against = refusedMemory(pod, given) ?? verdict(pod);
+      if (against === undefined) {
+        pending.delete(podUid(pod));
+        await allocate(pod);
+        return pod;
+      }
+      defer(pod, against);
+      // Others must not count what is only wished for.
+      if (!known) await keep(given);
+      return given;
+    },
+    noteActuated: (uid, containerId, resources) => state.setActuated(uid, containerId, resourcesToKeep(resources)),
+    noteFailure(uid, message) {
+      if (message === undefined) failures.delete(uid);
+      else failures.set(uid, message);
+    },
+    isDeferred: (uid) => pending.get(uid)?.reason === 'Deferred',
+    conditions(pod, seen) {
+      const uid = podUid(pod);
+      const generation = pod.metadata.generation;
+      const base = { status: 'True', ...(generation === undefined ? {} : { observedGeneration: generation }) };
+      const waits = pending.get(uid);
+      const failure = failures.get(uid);
+      const busy = failure !== undefined || unfinished(allocatedPod(pod), seen);
+      if (!busy && inProgress.delete(uid))
+        recorder.event(pod, 'Normal', 'ResizeCompleted', `Pod resize completed: ${described(allocatedPod(pod))}`);
+      return [
+        ...(waits === undefined ? [] : [{ ...base, type: 'PodResizePending', ...waits }]),
+        ...(busy
+          ? [
+              {
+                ...base,
+                type: 'PodResizeInProgress',
+                ...(failure === undefined ? {} : { reason: 'Error', message: failure }),
+              },
+            ]
+          : []),
+      ];
+    },
+    async forget(uid) {
+      pending.delete(uid);
+      failures.delete(uid);
+      inProgress.delete(uid);
+      await state.forget(uid);
+    },
+  };
+}
+
+/** Statuses count too where the API's view of a pod is asked; here only what is wanted or given does. */
+function withoutStatus({ status: _status, ...pod }: Pod): Pod {
+  return pod;
+}
+
+function described(pod: Pod): string {
+  const containers = resizableContainers(pod).map(({ name, resources }) => ({
+    name,
+    resources: resourcesToKeep(resources ?? {}),
+  }));
+  return JSON.stringify({ containers, generation: pod.metadata.generation ?? 0 });
+}

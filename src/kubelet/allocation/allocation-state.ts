@@ -1,0 +1,69 @@
+/**
+ * What was allocated to pods and given to containers where that is not what they were made with, kept on disk. Upstream:
+ * pkg/kubelet/allocation/state (allocated_pods_state, actuated_pods_state). Differs: what a container was made with stands
+ * in its annotations, so only resized pods are written.
+ */
+import { KeyedMutex } from '../../base/keyed-mutex.ts';
+import type { Files } from '../../platform/files.ts';
+import type { Log } from '../../platform/log.ts';
+import type { ContainerResources } from './resources.ts';
+
+interface Kept {
+  /** By pod uid, then container name. */
+  readonly allocated: Record<string, Record<string, ContainerResources>>;
+  /** By pod uid, then container id. */
+  readonly actuated: Record<string, Record<string, ContainerResources>>;
+}
+
+/** The memory of resizes. */
+export interface AllocationState {
+  /** Reads what an earlier run kept; damage is logged and forgotten. */
+  load(): Promise<void>;
+  allocated(uid: string): Readonly<Record<string, ContainerResources>> | undefined;
+  setAllocated(uid: string, resources: Record<string, ContainerResources>): Promise<void>;
+  actuated(containerId: string): ContainerResources | undefined;
+  setActuated(uid: string, containerId: string, resources: ContainerResources): Promise<void>;
+  forget(uid: string): Promise<void>;
+}
+
+/** Makes the memory over a file. */
+export function createAllocationState(deps: { files: Files; log: Log }, path: string): AllocationState {
+  const { files, log } = deps;
+  const mutex = new KeyedMutex();
+  let kept: Kept = { allocated: {}, actuated: {} };
+  const save = (): Promise<void> =>
+    mutex.run('save', () => files.writeFileAtomic(path, JSON.stringify(kept), { mode: 0o600 }));
+  return {
+    async load() {
+      if (!(await files.exists(path))) return;
+      try {
+        const { allocated = {}, actuated = {} } = JSON.parse(await files.readText(path)) as Partial<Kept>;
+        kept = { allocated, actuated };
+      } catch (error) {
+        log.error('Failed to restore allocated resources from checkpoint', { path, err: error });
+      }
+    },
+    allocated: (uid) => kept.allocated[uid],
+    async setAllocated(uid, resources) {
+      kept.allocated[uid] = resources;
+      await save();
+    },
+    actuated(containerId) {
+      for (const containers of Object.values(kept.actuated)) {
+        const found = containers[containerId];
+        if (found !== undefined) return found;
+      }
+      return undefined;
+    },
+    async setActuated(uid, containerId, resources) {
+      (kept.actuated[uid] ??= {})[containerId] = resources;
+      await save();
+    },
+    async forget(uid) {
+      if (kept.allocated[uid] === undefined && kept.actuated[uid] === undefined) return;
+      delete kept.allocated[uid];
+      delete kept.actuated[uid];
+      await save();
+    },
+  };
+}

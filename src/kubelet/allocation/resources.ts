@@ -1,0 +1,81 @@
+/** CPU and memory of containers as in-place resize sees them. Pure. */
+import type { Container, Pod } from '../../api/gen/core-v1.ts';
+import { compareQuantities } from '../../api/quantity.ts';
+
+/** Requests and limits of one container. */
+export interface ContainerResources {
+  readonly requests?: Readonly<Record<string, string>>;
+  readonly limits?: Readonly<Record<string, string>>;
+}
+
+/** What can be resized. */
+export const RESIZABLE = ['cpu', 'memory'] as const;
+
+/** A resource that can be resized. */
+export type Resizable = (typeof RESIZABLE)[number];
+
+/** Resources of which request or limit differ. */
+export function changedResources(a: ContainerResources, b: ContainerResources): Resizable[] {
+  const same = (x: string | undefined, y: string | undefined): boolean =>
+    x === undefined || y === undefined ? x === y : compareQuantities(x, y) === 0;
+  return RESIZABLE.filter(
+    (name) => !same(a.requests?.[name], b.requests?.[name]) || !same(a.limits?.[name], b.limits?.[name]),
+  );
+}
+
+/** Containers whose resources may change while they run: normal ones and sidecars. */
+export function resizableContainers(pod: Pod): readonly Container[] {
+  const sidecars = (pod.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  return [...sidecars, ...(pod.spec?.containers ?? [])];
+}
+
+/** The pod with these resources in place of its containers' own; containers not named keep theirs. */
+export function withContainerResources(pod: Pod, resources: Readonly<Record<string, ContainerResources>>): Pod {
+  const replace = (container: Container): Container => {
+    const given = resources[container.name];
+    if (given === undefined || changedResources(container.resources ?? {}, given).length === 0) return container;
+    return { ...container, resources: resourcesInForce(container.resources ?? {}, given) };
+  };
+  const { containers = [], initContainers } = pod.spec ?? {};
+  const replaced = containers.map(replace);
+  const init = initContainers?.map(replace);
+  const unchanged = [...replaced, ...(init ?? [])].every(
+    (one, index) => one === [...containers, ...(initContainers ?? [])][index],
+  );
+  if (unchanged) return pod;
+  return {
+    ...pod,
+    spec: { ...pod.spec!, containers: replaced, ...(init === undefined ? {} : { initContainers: init }) },
+  };
+}
+
+/** CPU and memory are the given ones; other resources cannot change and stay. */
+export function resourcesInForce<T extends ContainerResources>(
+  allocated: T,
+  given: ContainerResources,
+): Omit<T, 'requests' | 'limits'> & { requests?: Record<string, string>; limits?: Record<string, string> } {
+  const list = (kind: 'requests' | 'limits'): Record<string, string> => {
+    const others = Object.entries(allocated[kind] ?? {}).filter(([name]) => !RESIZABLE.includes(name as Resizable));
+    return { ...Object.fromEntries(others), ...pick(given[kind]) };
+  };
+  const { requests: _requests, limits: _limits, ...rest } = allocated;
+  const [requests, limits] = [list('requests'), list('limits')];
+  return {
+    ...rest,
+    ...(Object.keys(limits).length === 0 ? {} : { limits }),
+    ...(Object.keys(requests).length === 0 ? {} : { requests }),
+  };
+}
+
+function pick(list: Readonly<Record<string, string>> | undefined): Record<string, string> {
+  return Object.fromEntries(Object.entries(list ?? {}).filter(([name]) => RESIZABLE.includes(name as Resizable)));
+}
+
+/** CPU and memory alone, for keeping. */
+export function resourcesToKeep({ requests, limits }: ContainerResources): ContainerResources {
+  const [keptRequests, keptLimits] = [pick(requests), pick(limits)];
+  return {
+    ...(Object.keys(keptRequests).length === 0 ? {} : { requests: keptRequests }),
+    ...(Object.keys(keptLimits).length === 0 ? {} : { limits: keptLimits }),
+  };
+}

@@ -1,0 +1,93 @@
+/** What ends pods for the node's sake, over the kubelet's own parts: the eviction manager and the shutdown manager. */
+import { quantityValue } from '../../api/quantity.ts';
+import { createEvictionManager, type EvictionManager } from '../eviction/eviction-manager.ts';
+import { createNodeShutdownManager, type NodeShutdownManager } from '../node-shutdown/node-shutdown-manager.ts';
+import type { PodWorkers } from '../pod-workers/pod-syncer.ts';
+import { activePods } from '../sync-handlers.ts';
+import { podUid } from '../types/pod-update.ts';
+import type { Foundations } from './foundations.ts';
+import type { NodeSide } from './node-side.ts';
+
+/** Makes it; undefined where the kubelet was given no statistics to judge by. */
+export function createEviction(
+  foundations: Foundations,
+  nodeSide: NodeSide,
+  podWorkers: PodWorkers,
+): EvictionManager | undefined {
+  const { deps, config, runtime, sourcesReady } = foundations;
+  const { platform, recorder, resources } = deps;
+  if (resources === undefined) return undefined;
+  const { nodeName } = config;
+  const { nodeStatus } = nodeSide;
+  return createEvictionManager(
+    {
+      platform,
+      recorder,
+      nodeRef: { apiVersion: 'v1', kind: 'Node', name: nodeName, uid: nodeName },
+      nodeStats: resources.nodeStats,
+      summary: resources.summary,
+      async allocatableMemoryBytes() {
+        const { memoryBytes } = await platform.host.info();
+        const reserved = [config.systemReserved, config.kubeReserved].map(({ memory }) => quantityValue(memory ?? '0'));
+        return memoryBytes - reserved.reduce((sum, bytes) => sum + bytes, 0);
+      },
+      ...podsToEnd(foundations, nodeSide, podWorkers),
+      removeUnusedContainers: () =>
+        runtime.garbageCollect(
+          { minAgeMs: 0, maxPerPodContainer: 0, maxContainers: 0 },
+          { allSourcesReady: sourcesReady.allReady(), evictNonDeleted: true },
+        ),
+      removeUnusedImages: async () => void (await resources.removeUnusedImages()),
+      onPressureChange: nodeStatus.trigger,
+    },
+    config,
+  );
+}
+
+/** Makes the shutdown manager; undefined where nobody tells of shutdowns. */
+export function createShutdown(
+  foundations: Foundations,
+  nodeSide: NodeSide,
+  podWorkers: PodWorkers,
+): NodeShutdownManager | undefined {
+  const { deps, config } = foundations;
+  const { platform, recorder, shutdown } = deps;
+  if (shutdown === undefined) return undefined;
+  return createNodeShutdownManager(
+    {
+      platform,
+      recorder,
+      nodeRef: { apiVersion: 'v1', kind: 'Node', name: config.nodeName, uid: config.nodeName },
+      source: shutdown.source,
+      onChange: nodeSide.nodeStatus.trigger,
+      ...podsToEnd(foundations, nodeSide, podWorkers),
+    },
+    shutdown.groups,
+  );
+}
+
+type EndsPods = Pick<Parameters<typeof createNodeShutdownManager>[0], 'activePods' | 'killPod'>;
+
+/** Pods that may be ended, and how: they stay in the API, failed. */
+function podsToEnd({ podManager }: Foundations, { statusManager }: NodeSide, podWorkers: PodWorkers): EndsPods {
+  return {
+    activePods: () =>
+      activePods(podManager.getPods(), { podWorkers, statusManager }).filter(
+        (pod) => !podWorkers.isPodTerminationRequested(podUid(pod)),
+      ),
+    killPod({ pod, gracePeriodSeconds, changeStatus }) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      podWorkers.updatePod({
+        pod,
+        updateType: 'kill',
+        killPodOptions: {
+          evict: true,
+          onTerminated: resolve,
+          podStatus: changeStatus,
+          gracePeriodSecondsOverride: gracePeriodSeconds,
+        },
+      });
+      return promise;
+    },
+  };
+}

@@ -1,0 +1,62 @@
+/** Pods past their limits of ephemeral storage. Pure. Upstream: localStorageEviction in eviction_manager.go. */
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { addQuantities, compareQuantities, quantityValue } from '../../api/quantity.ts';
+import type { PodStats } from '../stats/summary-types.ts';
+import { limitMessages } from './messages.ts';
+import { containerDiskUsage, diskUsage } from './pod-usage.ts';
+
+const RESOURCE = 'ephemeral-storage';
+
+/** Whether the pod has a limit to be watched. */
+export function hasStorageLimit({ spec }: Pod): boolean {
+  return (
+    (spec?.volumes ?? []).some(({ emptyDir }) => emptyDir?.sizeLimit !== undefined) ||
+    [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])].some(
+      ({ resources }) => resources?.limits?.[RESOURCE] !== undefined,
+    )
+  );
+}
+
+/** Why the pod must go, or undefined while it keeps its limits. */
+export function brokenStorageLimit(pod: Pod, stats: PodStats): string | undefined {
+  return emptyDirLimit(pod, stats) ?? podLimit(pod, stats) ?? containerLimit(pod, stats);
+}
+
+function emptyDirLimit(pod: Pod, stats: PodStats): string | undefined {
+  for (const { name, emptyDir } of pod.spec?.volumes ?? []) {
+    const limit = emptyDir?.sizeLimit;
+    if (limit === undefined || quantityValue(limit) === 0) continue;
+    const use = stats.volume?.find((volume) => volume.name === name)?.usedBytes;
+    if (use !== undefined && use > quantityValue(limit)) return limitMessages.emptyDir(name, limit);
+  }
+  return undefined;
+}
+
+/** The sum of the containers' limits where any has one, or the largest of an init container, and the overhead. */
+function totalLimit(pod: Pod): string | undefined {
+  const limits = (pod.spec?.containers ?? []).flatMap(({ resources }) => resources?.limits?.[RESOURCE] ?? []);
+  let total = limits.length === 0 ? undefined : limits.reduce((sum, limit) => addQuantities(sum, limit));
+  for (const { resources } of pod.spec?.initContainers ?? []) {
+    const limit = resources?.limits?.[RESOURCE];
+    if (limit !== undefined && (total === undefined || compareQuantities(limit, total) > 0)) total = limit;
+  }
+  const overhead = pod.spec?.overhead?.[RESOURCE];
+  return total !== undefined && overhead !== undefined ? addQuantities(total, overhead) : total;
+}
+
+function podLimit(pod: Pod, stats: PodStats): string | undefined {
+  const limit = totalLimit(pod);
+  if (limit === undefined) return undefined;
+  const use = diskUsage(pod, stats, { parts: { layers: true, logsAndVolumes: true }, what: 'bytes' });
+  return use > quantityValue(limit) ? limitMessages.pod(limit) : undefined;
+}
+
+function containerLimit(pod: Pod, stats: PodStats): string | undefined {
+  for (const { name, resources } of pod.spec?.containers ?? []) {
+    const limit = resources?.limits?.[RESOURCE];
+    const own = stats.containers.find((container) => container.name === name);
+    if (limit !== undefined && own !== undefined && containerDiskUsage(own) > quantityValue(limit))
+      return limitMessages.container(name, limit);
+  }
+  return undefined;
+}

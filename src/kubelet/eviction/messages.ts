@@ -1,0 +1,56 @@
+/** What evicted pods are told, upstream's words. Pure. */
+import type { Container, Pod } from '../../api/gen/core-v1.ts';
+import { quantityFromValue, quantityValue } from '../../api/quantity.ts';
+import type { PodStats } from '../stats/summary-types.ts';
+import { containerDiskUsage } from './pod-usage.ts';
+import { SIGNALS, unitsOf, type Observations, type StarvedResource, type Threshold } from './thresholds.ts';
+
+/** Reason of the pod's status and of the event. */
+export const EVICTED = 'Evicted';
+
+const amount = (value: number): string => quantityFromValue(Math.floor(value), 'BinarySI');
+
+function containersOf(pod: Pod): readonly Container[] {
+  return [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
+}
+
+function consumers(pod: Pod, stats: PodStats | undefined, resource: StarvedResource): string {
+  if (stats === undefined || (resource !== 'memory' && resource !== 'ephemeral-storage')) return '';
+  return stats.containers
+    .map((container) => {
+      const declared = containersOf(pod).find(({ name }) => name === container.name);
+      const usage = resource === 'memory' ? (container.memory?.workingSetBytes ?? 0) : containerDiskUsage(container);
+      const request = declared?.resources?.requests?.[resource] ?? '0';
+      if (declared === undefined || usage <= quantityValue(request)) return '';
+      return `Container ${container.name} was using ${amount(usage)}, request is ${request}, has larger consumption of ${resource}. `;
+    })
+    .join('');
+}
+
+/** Why a pod goes when the node runs low. */
+export function lowNodeMessage(
+  { signal, value }: Threshold,
+  observations: Observations,
+  of: { pod: Pod; stats: PodStats | undefined },
+): string {
+  const { resource } = SIGNALS[signal];
+  const seen = observations.get(signal);
+  const figures =
+    seen === undefined
+      ? ''
+      : `Threshold quantity: ${amount(unitsOf(value, seen.capacity))}, available: ${amount(seen.available)}. `;
+  return `The node was low on resource: ${resource}. ${figures}${consumers(of.pod, of.stats, resource)}`;
+}
+
+/** Why a new pod is not taken. */
+export function nodeConditionMessage(conditions: readonly string[]): string {
+  return `The node had condition: [${conditions.join(' ')}]. `;
+}
+
+/** Sentences about limits of ephemeral storage. */
+export const limitMessages = {
+  emptyDir: (volume: string, limit: string) => `Usage of EmptyDir volume "${volume}" exceeds the limit "${limit}". `,
+  pod: (limit: string) => `Pod ephemeral local storage usage exceeds the total limit of containers ${limit}. `,
+  container: (name: string, limit: string) =>
+    `Container ${name} exceeded its local ephemeral storage limit "${limit}". `,
+};

@@ -1,0 +1,148 @@
+/**
+ * Ends pods in order when the machine is about to shut down: by priority, lowest first, each group with its grace period.
+ * From then on the node is not ready and takes no pods. Upstream: pkg/kubelet/nodeshutdown.
+ *
+ * Who says that the machine shuts down is a port: systemd-logind's inhibitor locks need D-Bus, for which there is no
+ * adapter yet, so the configuration's fields are refused and only a composition that brings a source has this.
+ */
+import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
+import { formatTime } from '../../api/time.ts';
+import type { EventRecorder, EventTarget } from '../../client/event-recorder.ts';
+import type { BasePlatform } from '../../platform/platform.ts';
+import type { AdmissionResult } from '../admission.ts';
+import { podFields } from '../types/pod-update.ts';
+
+/** Pods of at least this priority, and below the next group's, get so long. */
+export interface ShutdownGroup {
+  readonly priority: number;
+  readonly gracePeriodSeconds: number;
+}
+
+/** Tells of shutdowns, and can hold one back. */
+export interface ShutdownSource {
+  /** Calls back when a shutdown begins (true) or was called off (false); returns how to stop listening. */
+  onShutdown(listener: (active: boolean) => void): () => void;
+  /** The pods have ended: the machine may go on. */
+  release(): void;
+}
+
+/** What the manager needs. */
+export interface NodeShutdownDeps {
+  readonly platform: BasePlatform;
+  readonly recorder: EventRecorder;
+  readonly nodeRef: EventTarget;
+  readonly source: ShutdownSource;
+  readonly activePods: () => readonly Pod[];
+  /** Resolves when the pod's containers have stopped. */
+  readonly killPod: (request: {
+    readonly pod: Pod;
+    readonly gracePeriodSeconds: number;
+    readonly changeStatus: (status: PodStatus) => PodStatus;
+  }) => Promise<void>;
+  /** The node's readiness changed. */
+  readonly onChange: () => void;
+}
+
+/** The manager. */
+export interface NodeShutdownManager {
+  start(signal: AbortSignal): void;
+  /** Why the node is not ready; undefined while no shutdown is under way. */
+  problem(): string | undefined;
+  admit(): AdmissionResult;
+}
+
+const MESSAGE = 'Pod was terminated in response to imminent node shutdown.';
+
+/** Groups of the two plain settings: critical pods have their own share at the end. */
+export function shutdownGroups(periods: {
+  readonly totalSeconds: number;
+  readonly criticalSeconds: number;
+}): ShutdownGroup[] {
+  if (periods.totalSeconds === 0) return [];
+  return [
+    { priority: 0, gracePeriodSeconds: periods.totalSeconds - periods.criticalSeconds },
+    { priority: 2_000_000_000, gracePeriodSeconds: periods.criticalSeconds },
+  ];
+}
+
+/** Pods by group, lowest priority first; pods below the lowest belong to it. */
+export function podsByGroup(
+  pods: readonly Pod[],
+  groups: readonly ShutdownGroup[],
+): { readonly group: ShutdownGroup; readonly pods: Pod[] }[] {
+  const sorted = [...groups].sort((a, b) => a.priority - b.priority);
+  const parts = sorted.map((group) => ({ group, pods: [] as Pod[] }));
+  for (const pod of pods) {
+    const priority = pod.spec?.priority ?? 0;
+    const part = parts.findLast(({ group }) => group.priority <= priority) ?? parts[0];
+    part?.pods.push(pod);
+  }
+  return parts.filter((part) => part.pods.length > 0);
+}
+
+function ended(status: PodStatus, now: string): PodStatus {
+  const condition = {
+    type: 'DisruptionTarget',
+    status: 'True',
+    reason: 'TerminationByKubelet',
+    message: MESSAGE,
+    lastTransitionTime: now,
+  };
+  const others = (status.conditions ?? []).filter(({ type }) => type !== condition.type);
+  const phase = status.phase === 'Succeeded' || status.phase === 'Failed' ? status.phase : 'Failed';
+  return { ...status, phase, reason: 'Terminated', message: MESSAGE, conditions: [...others, condition] };
+}
+
+/** Makes a manager; without groups nothing is done. */
+export function createNodeShutdownManager(
+  deps: NodeShutdownDeps,
+  groups: readonly ShutdownGroup[],
+): NodeShutdownManager {
+  const { clock } = deps.platform;
+  const log = deps.platform.log.child('node-shutdown');
+  let active = false;
+
+  async function endGroup(pods: readonly Pod[], { gracePeriodSeconds }: ShutdownGroup): Promise<void> {
+    const over = new AbortController();
+    const killed = pods.map((pod) => {
+      const own = pod.spec?.terminationGracePeriodSeconds ?? 30;
+      const changeStatus = (status: PodStatus): PodStatus => ended(status, formatTime(clock.nowMs()));
+      return deps
+        .killPod({ pod, gracePeriodSeconds: Math.min(own, gracePeriodSeconds), changeStatus })
+        .catch((error: unknown) => log.error('Shutdown manager failed killing pod', { ...podFields(pod), err: error }));
+    });
+    await Promise.race([
+      Promise.all(killed),
+      clock.sleep(gracePeriodSeconds * 1000, over.signal).catch(() => undefined),
+    ]);
+    over.abort();
+  }
+
+  async function shutDown(): Promise<void> {
+    deps.recorder.event(deps.nodeRef, 'Normal', 'NodeShutdown', 'Shutdown manager detected shutdown event');
+    for (const { group, pods } of podsByGroup(deps.activePods(), groups)) {
+      if (!active) return;
+      await endGroup(pods, group);
+    }
+    deps.source.release();
+  }
+
+  function onShutdown(now: boolean): void {
+    if (now === active) return;
+    active = now;
+    deps.onChange();
+    if (active) shutDown().catch((error: unknown) => log.error('Shutdown manager failed', { err: error }));
+  }
+
+  return {
+    start(signal) {
+      if (groups.length === 0) return;
+      signal.addEventListener('abort', deps.source.onShutdown(onShutdown), { once: true });
+    },
+    problem: () => (active ? 'node is shutting down' : undefined),
+    admit: () =>
+      active
+        ? { admit: false, reason: 'NodeShutdown', message: 'Pod was rejected as the node is shutting down.' }
+        : { admit: true },
+  };
+}

@@ -1,0 +1,40 @@
+/** System OOM kills become events of the node, once each; those of containers do not. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import type { Platform } from '../../platform/platform.ts';
+import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
+import { startOomWatcher } from './oom-watcher.ts';
+
+it('tells the kernel’s kills for the machine’s sake, not those before it began nor those of control groups', async () => {
+  const platform = createSimPlatform();
+  const { clock, files, log } = platform;
+  let kernelLog = '[    1.5] Out of memory: Killed process 7 (old) total-vm:1kB\n';
+  let asked = 0;
+  const exec = {
+    run: async () => {
+      asked++;
+      return { exitCode: 0, stdout: kernelLog, stderr: '', timedOut: false };
+    },
+  } as unknown as Platform['exec'];
+  const events: string[] = [];
+  await files.makeDir('/proc');
+  const setCount = (count: number): Promise<void> =>
+    files.writeFile('/proc/vmstat', `nr_free_pages 1\noom_kill ${count}\n`);
+  await setCount(1);
+  const controller = new AbortController();
+  const recorder = {
+    event: (...[, , reason, message]: readonly unknown[]) => void events.push(`${String(reason)}: ${String(message)}`),
+  };
+  startOomWatcher(
+    { platform: { clock, files, exec, log }, recorder, nodeRef: { kind: 'Node', name: 'n' } },
+    controller.signal,
+  );
+  await clock.advance(20_000);
+  assert.deepEqual([events, asked], [[], 1], 'the log is read only when the counter rose');
+  kernelLog += '[   30.0] Memory cgroup out of memory: Killed process 8 (container) total-vm:1kB\n';
+  kernelLog += '[   31.0] Out of memory: Killed process 9 (java) total-vm:1kB\n';
+  await setCount(3);
+  await clock.advance(20_000);
+  assert.deepEqual(events, ['SystemOOM: System OOM encountered, victim process: java, pid: 9']);
+  controller.abort();
+});

@@ -1,0 +1,78 @@
+/**
+ * Tells when the whole machine ran out of memory and the kernel killed a process. Upstream: pkg/kubelet/oom/oom_watcher_linux.go,
+ * which reads /dev/kmsg; that would hold a thread of the process for ever. Here the kernel's counter is looked at, and
+ * its log read by dmesg only when the counter has risen. Containers past their own limits are their statuses' business.
+ */
+import type { EventRecorder, EventTarget } from '../../client/event-recorder.ts';
+import type { Platform } from '../../platform/platform.ts';
+
+const PERIOD_MS = 10_000;
+const DMESG_TIMEOUT_MS = 5_000;
+
+/** A process the kernel killed for the machine's sake. */
+export interface SystemOom {
+  readonly pid: number;
+  readonly process: string;
+  /** The log line's own stamp: the same kill is told once. */
+  readonly stamp: string;
+}
+
+/** Kills in a kernel log that were no control group's. */
+export function systemOoms(kernelLog: string): SystemOom[] {
+  return kernelLog.split('\n').flatMap((line) => {
+    const match = /^\[\s*([\d.]+)\].*\bOut of memory: Killed process (\d+) \(([^)]*)\)/.exec(line);
+    if (match === null || line.includes('Memory cgroup out of memory')) return [];
+    return [{ stamp: match[1]!, pid: Number(match[2]), process: match[3]! }];
+  });
+}
+
+/** Watches until the signal aborts. A machine without the counter is not watched. */
+export function startOomWatcher(
+  deps: { platform: Pick<Platform, 'clock' | 'files' | 'exec' | 'log'>; recorder: EventRecorder; nodeRef: EventTarget },
+  signal: AbortSignal,
+): void {
+  const { clock, files, exec, log } = deps.platform;
+  const told = new Set<string>();
+  let last: number | undefined;
+  let looking = false;
+
+  async function count(): Promise<number | undefined> {
+    if (!(await files.exists('/proc/vmstat'))) return undefined;
+    const match = /^oom_kill (\d+)$/m.exec(await files.readText('/proc/vmstat'));
+    return match === null ? undefined : Number(match[1]);
+  }
+
+  async function kills(): Promise<SystemOom[]> {
+    const { exitCode, stdout } = await exec.run('dmesg', ['--raw', '--time-format=raw'], {
+      timeoutMs: DMESG_TIMEOUT_MS,
+    });
+    if (exitCode === 0) return systemOoms(stdout.replace(/^<\d+>/gm, ''));
+    return systemOoms((await exec.run('dmesg', [], { timeoutMs: DMESG_TIMEOUT_MS })).stdout);
+  }
+
+  async function look(): Promise<void> {
+    const now = await count();
+    const before = last;
+    last = now;
+    if (now === undefined || (before !== undefined && now <= before)) return;
+    for (const { stamp, pid, process } of await kills()) {
+      const key = `${stamp}/${pid}`;
+      if (told.has(key)) continue;
+      told.add(key);
+      // What happened before this kubelet began is not news.
+      if (before === undefined) continue;
+      const message = `System OOM encountered, victim process: ${process}, pid: ${pid}`;
+      deps.recorder.event(deps.nodeRef, 'Warning', 'SystemOOM', message);
+    }
+  }
+
+  const tick = (): void => {
+    if (looking) return;
+    looking = true;
+    look()
+      .catch((error: unknown) => log.warn('The kernel log cannot be read for OOM kills', { err: error }))
+      .finally(() => (looking = false));
+  };
+  tick();
+  signal.addEventListener('abort', clock.setTicker(PERIOD_MS, tick), { once: true });
+}

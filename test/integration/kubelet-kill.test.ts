@@ -1,0 +1,213 @@
+/**
+ * A kubelet that is killed at twenty seeded points of pods' starts, updates and deletions, and started again each time:
+ * no container restarts, none runs twice, and every pod gets where it was going. Then how fast it sees things.
+ */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pod } from '../../src/api/gen/core-v1.ts';
+import { ConfigMaps, Nodes, Pods } from '../../src/api/gen/resources.ts';
+import { testImageName } from './fixtures/containerd.ts';
+import { startKubeletMachine, until, type KubeletMachine } from './fixtures/kubelet-machine.ts';
+import type { Running } from './fixtures/programs.ts';
+
+const KILLS = 20;
+const SEED = 20_260_101;
+/** Kills fall within this time after a change: the length of a pod's start here. */
+const WINDOW_MS = 500;
+
+/** The same numbers for the same seed. */
+function createDice(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+describe('a kubelet that is killed', () => {
+  let machine: KubeletMachine;
+  let kubeconfig: string;
+  let kubelet: Running;
+  const start = (): void => {
+    const flags = [
+      '--hostname-override',
+      'test',
+      '--node-ip',
+      '127.0.0.1',
+      '--cert-dir',
+      join(machine.directory, 'pki'),
+    ];
+    kubelet = machine.kubelet('test', '--kubeconfig', kubeconfig, ...flags);
+  };
+  const log = (): string => kubelet.stderr().slice(-3000);
+
+  before(async () => {
+    machine = await startKubeletMachine();
+    kubeconfig = await machine.credentials('test', 'system:node:test', 'system:nodes');
+    start();
+    await until(
+      'the node is Ready',
+      async () => {
+        const node = await machine.plane.admin.resource(Nodes).get({ name: 'test' });
+        return node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
+      },
+      log,
+    );
+  });
+  after(() => machine?.close());
+
+  const pods = () => machine.plane.admin.resource(Pods);
+  const sleeper = (): Pick<NonNullable<Pod['spec']>, 'containers'> => ({
+    containers: [
+      {
+        name: 'app',
+        image: testImageName,
+        imagePullPolicy: 'IfNotPresent',
+        command: ['busybox', 'sleep', '100000'],
+        resources: { requests: { cpu: '10m' } },
+      },
+    ],
+  });
+  const key = (name: string) => ({ namespace: 'default', name });
+  const create = (name: string, more: Partial<NonNullable<Pod['spec']>> = {}): Promise<Pod> =>
+    pods().create({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: key(name),
+      spec: {
+        nodeName: 'test',
+        terminationGracePeriodSeconds: 1,
+        ...sleeper(),
+        ...more,
+      },
+    });
+  const ready = (name: string): Promise<Pod> =>
+    until(
+      `${name} is Ready`,
+      async () => {
+        const pod = await pods().get(key(name));
+        return pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') && pod;
+      },
+      log,
+    );
+  const idOf = (pod: Pod): string => pod.status?.containerStatuses?.[0]?.containerID ?? '';
+  /** Containers the runtime runs for a pod. */
+  const runningOf = async (name: string): Promise<string[]> => {
+    const filter = {
+      state: { state: 'CONTAINER_RUNNING' as const },
+      labelSelector: { 'io.kubernetes.pod.name': name },
+    };
+    const { containers } = await machine.containerd.client.runtime.listContainers({ filter });
+    return containers.map(({ id }) => `containerd://${id}`);
+  };
+  /** Out of the API, and nothing of it runs; records of what ran are collected later. */
+  const gone = (name: string): Promise<boolean> =>
+    until(
+      `${name} is gone`,
+      async () => {
+        const filter = {
+          state: { state: 'SANDBOX_READY' as const },
+          labelSelector: { 'io.kubernetes.pod.name': name },
+        };
+        const { items } = await machine.containerd.client.runtime.listPodSandbox({ filter });
+        const listed = (await pods().list({ namespace: 'default' })).items.some((pod) => pod.metadata.name === name);
+        if (listed || items.length > 0) throw new Error(`in the API: ${listed}, sandboxes: ${items.length}`);
+        return (await runningOf(name)).length === 0;
+      },
+      log,
+    );
+
+  it(`loses and restarts nothing at ${KILLS} points`, { timeout: 400_000 }, async (t) => {
+    const dice = createDice(SEED);
+    await create('bystander');
+    const bystander = idOf(await ready('bystander'));
+    const counts: Record<string, number> = { start: 0, update: 0, deletion: 0 };
+    const alive = new Map<string, string>();
+    for (let kill = 0; kill < KILLS; kill++) {
+      const action = (['start', 'update', 'deletion'] as const)[alive.size < 2 ? 0 : Math.floor(dice() * 3)]!;
+      const target = action === 'start' ? `pod-${kill}` : [...alive.keys()][Math.floor(dice() * alive.size)]!;
+      if (action === 'start') await create(target);
+      if (action === 'update') {
+        const cpu = `${20 + kill}m`;
+        const containers = [{ name: 'app', resources: { requests: { cpu } } }];
+        await pods().patch(
+          key(target),
+          { type: 'strategic', patch: { spec: { containers } } },
+          { subresource: 'resize' },
+        );
+      }
+      if (action === 'deletion') await pods().delete(key(target));
+      await sleep(dice() * WINDOW_MS);
+      kubelet.kill('SIGKILL');
+      await kubelet.ended();
+      start();
+      counts[action] = (counts[action] ?? 0) + 1;
+      if (action === 'deletion') {
+        await gone(target);
+        alive.delete(target);
+      } else {
+        const pod = action === 'start' ? await ready(target) : await resized(target, `${20 + kill}m`);
+        assert.equal(pod.status?.containerStatuses?.[0]?.restartCount, 0, `${action} of ${target}`);
+        if (action === 'start') alive.set(target, idOf(pod));
+      }
+      for (const [name, id] of [...alive, ['bystander', bystander] as const])
+        assert.deepEqual(await runningOf(name), [id], `${name} after kill ${kill + 1}, ${action} of ${target}`);
+    }
+    t.diagnostic(`${KILLS} kills, seed ${SEED}: ${JSON.stringify(counts)}`);
+    for (const [name, id] of [...alive, ['bystander', bystander] as const]) {
+      const pod = await pods().get(key(name));
+      assert.deepEqual([idOf(pod), pod.status?.containerStatuses?.[0]?.restartCount], [id, 0], name);
+    }
+  });
+
+  async function resized(name: string, cpu: string): Promise<Pod> {
+    return until(
+      `${name} has ${cpu}`,
+      async () => {
+        const pod = await pods().get(key(name));
+        const { resources, restartCount } = pod.status?.containerStatuses?.[0] ?? {};
+        if (restartCount !== 0) throw new Error('it restarted');
+        return resources?.requests?.['cpu'] === cpu && pod;
+      },
+      log,
+    );
+  }
+
+  it('brings a changed config map to its file, and sees a container end, at once', async (t) => {
+    const maps = machine.plane.admin.resource(ConfigMaps);
+    const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: key('settings') };
+    await maps.create({ ...map, data: { color: 'blue' } });
+    const volumes = [{ name: 'settings', configMap: { name: 'settings' } }];
+    const [app] = sleeper().containers;
+    const volumeMounts = [{ name: 'settings', mountPath: '/settings' }];
+    const pod = await create('reader', { volumes, containers: [{ ...app!, volumeMounts }] });
+    const started = await ready('reader');
+    const file = join(
+      machine.directory,
+      `test/pods/${pod.metadata.uid}/volumes/kubernetes.io~configmap/settings/color`,
+    );
+    assert.equal(readFileSync(file, 'utf8'), 'blue');
+    const changedMs = performance.now();
+    await maps.update({ ...map, data: { color: 'green' } });
+    await until('the file has changed', async () => existsSync(file) && readFileSync(file, 'utf8') === 'green', log);
+    t.diagnostic(`config map change to file: ${Math.round(performance.now() - changedMs)} ms`);
+    const id = idOf(started).replace('containerd://', '');
+    const { info } = await machine.containerd.client.runtime.containerStatus({ containerId: id, verbose: true });
+    process.kill((JSON.parse(info['info'] ?? '{}') as { pid: number }).pid, 'SIGKILL');
+    const killedMs = performance.now();
+    await until(
+      'the end is told',
+      async () => {
+        const [status] = (await pods().get(key('reader'))).status?.containerStatuses ?? [];
+        return status?.state?.terminated !== undefined || status?.lastState?.terminated !== undefined;
+      },
+      log,
+    );
+    t.diagnostic(`a container's end in the API: ${Math.round(performance.now() - killedMs)} ms`);
+    await pods().delete(key('reader'));
+    await gone('reader');
+  });
+});
