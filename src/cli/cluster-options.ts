@@ -44,6 +44,7 @@ export interface RawServerOptions {
   readonly nodeIp?: string;
   readonly advertiseAddress?: string;
   readonly tlsSan?: string;
+  readonly cni?: 'keelson' | 'none';
   readonly containerRuntimeEndpoint?: string;
   readonly logLevel: string;
   readonly detach?: boolean;
@@ -70,6 +71,7 @@ export function parseServerOptions(raw: RawServerOptions): ClusterOptions {
     nodeName: parseNodeName(raw.nodeName),
     ...(endpoint === undefined ? {} : { containerRuntimeEndpoint: endpoint }),
     runtimeConfig: raw.runtimeConfig ?? '',
+    ...(raw.cni === undefined ? {} : { cni: raw.cni }),
     ...addresses(raw),
   };
 }

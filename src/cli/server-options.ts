@@ -12,6 +12,11 @@ export function withServerOptions(command: Command): Command {
     .addOption(new Option('--store <kind>', 'sqlite or memory').default('sqlite'))
     .option('--cluster-cidr <range>', 'addresses of pods (default: 10.42.0.0/16, or the next free one)')
     .option('--service-cidr <range>', 'addresses of services (default: 10.43.0.0/16, or the next free one)')
+    .addOption(
+      new Option('--cni <who>', 'keelson: pods’ network by us; none: by a plugin you bring')
+        .choices(['keelson', 'none'])
+        .default('keelson'),
+    )
     .option('--cluster-domain <name>', 'DNS domain of services', 'cluster.local')
     .option('--advertise-address <address>', 'address under which pods and other machines reach the API server')
     .option('--tls-san <names>', 'more names and addresses for the API server certificate, separated by commas')

@@ -16,6 +16,8 @@ export interface ClusterOptions {
   readonly nodeIp?: string;
   /** More names and addresses for the API server's certificate. */
   readonly tlsNames?: { readonly dnsNames: readonly string[]; readonly ipAddresses: readonly string[] };
+  /** `none`: the user brings a CNI plugin. */
+  readonly cni?: 'keelson' | 'none';
   /** A control plane without a node on this machine. */
   readonly disableAgent?: boolean;
 }

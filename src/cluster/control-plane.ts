@@ -175,6 +175,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
           clusterCidr: instance.clusterCidr,
           serviceCidr: instance.serviceCidr,
           clusterDomain: instance.clusterDomain,
+          cni: instance.cni ?? 'keelson',
         },
       });
       stopKeeping = keepKubernetesService(storage.objects, born, (err) =>

@@ -70,7 +70,11 @@ class Machine implements LocalNode {
   async join(connection: NodeConnection, signal: AbortSignal): Promise<void> {
     const { instance, kubeletPort, nodeIps, progress } = this.#config;
     const platform = this.#platform;
-    this.#services = startNodeServices({ platform, connection, instance, kubeletPort: kubeletPort.port }, signal);
+    const [port, nodeIp] = [kubeletPort.port, nodeIps[0] ?? ''];
+    this.#services = startNodeServices(
+      { platform, connection, instance, kubeletPort: port, nodeIp, network: this.#network },
+      signal,
+    );
     const cri = await this.#runtime;
     await this.#networkUp;
     if (cri === undefined) throw new Error('join comes after prepare');

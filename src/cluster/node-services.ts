@@ -6,10 +6,14 @@ import { createInformerFactory } from '../client/informer-factory.ts';
 import type { CriClient } from '../cri/cri-client.ts';
 import type { HttpServer } from '../platform/http.ts';
 import type { Platform } from '../platform/platform.ts';
-import { createServiceProxy, type ServiceProxy } from '../proxy/service-proxy.ts';
+import { removeNetworkPolicies, runNetworkPolicies } from '../proxy/network-policy/network-policies.ts';
+import { createServiceProxy } from '../proxy/service-proxy.ts';
+import type { InformerFactory } from '../client/informer.ts';
 import type { ComponentStatus } from './cluster-status.ts';
 import { createDnsDaemon, type DnsDaemon } from './dns-daemon.ts';
 import type { Instance } from './instance.ts';
+import { runNodeRoutes } from './network/node-routes.ts';
+import type { PodNetwork } from './network/pod-network.ts';
 import { openKubeletServer } from './kubelet-server.ts';
 import type { NodeConnection } from './node-connection.ts';
 import type { ClusterNode } from './node.ts';
@@ -20,6 +24,8 @@ export interface NodeServicesDeps {
   readonly connection: NodeConnection;
   readonly instance: Instance;
   readonly kubeletPort: number;
+  readonly nodeIp: string;
+  readonly network: Pick<PodNetwork, 'setMtu'>;
 }
 
 /** The running services. */
@@ -34,8 +40,10 @@ export interface NodeServices {
 /** Starts the proxy and, once it has its address, DNS. */
 export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): NodeServices {
   const { platform, instance } = deps;
-  const proxy = serviceProxy(deps, signal);
-  const running = proxy.start(signal);
+  const informers = createInformerFactory({ ...platform, client: deps.connection.proxy });
+  const proxy = createServiceProxy({ informers, platform }, proxyConfig(instance));
+  const running = Promise.all([proxy.start(signal), ...podNetworkLoops(deps, informers, signal)]);
+  informers.start(signal);
   const dns: DnsDaemon = createDnsDaemon(platform, instance, deps.connection);
   const dnsRunning = dns.start(signal);
   let server: HttpServer | undefined;
@@ -64,16 +72,25 @@ function proxyConfig(instance: Instance): Parameters<typeof createServiceProxy>[
   return { nodeName, nftTable, clusterCidr, serviceCidr, masqueradeMark, mode: 'nftables' };
 }
 
-function serviceProxy({ platform, instance, connection }: NodeServicesDeps, signal: AbortSignal): ServiceProxy {
-  const informers = createInformerFactory({
-    client: connection.proxy,
-    clock: platform.clock,
-    random: platform.random,
-    log: platform.log,
-  });
-  const proxy = createServiceProxy({ informers, platform }, proxyConfig(instance));
-  informers.start(signal);
-  return proxy;
+/** The pod network between nodes; none of it where the user brings a CNI plugin. */
+function podNetworkLoops(
+  { platform, instance, nodeIp, network, connection }: NodeServicesDeps,
+  informers: InformerFactory,
+  signal: AbortSignal,
+): Promise<void>[] {
+  if (instance.cni === 'none') return [];
+  const setMtu = (mtu: number): Promise<void> => network.setMtu(mtu);
+  // Never 0, and the same on all nodes of the cluster: they share its authority.
+  const vni = Number.parseInt(platform.crypto.sha256Hex(connection.caPem).slice(0, 6), 16) || 1;
+  return [
+    runNodeRoutes({ informers, platform, setMtu }, { instance, nodeIp, vni }, signal),
+    runNetworkPolicies({ informers, platform }, policyConfig(instance), signal),
+  ];
+}
+
+function policyConfig(instance: Instance): Parameters<typeof runNetworkPolicies>[1] {
+  const { nodeName, nftTable, clusterCidr } = instance;
+  return { nodeName, table: `${nftTable}-policies`, clusterCidr };
 }
 
 /** Ends the DNS process and removes the service rules. Nothing there is no error. */
@@ -86,6 +103,7 @@ export async function removeNodeServices(platform: Platform, instance: Instance)
     log: platform.log,
   });
   await createServiceProxy({ informers, platform }, proxyConfig(instance)).remove();
+  await removeNetworkPolicies({ platform }, policyConfig(instance));
 }
 
 /** Taking rules away reads nothing from the API. */

@@ -22,6 +22,7 @@ export interface JoinedCluster {
   readonly clusterCidr: string;
   readonly serviceCidr: string;
   readonly clusterDomain: string;
+  readonly cni: 'keelson' | 'none';
 }
 
 type Deps = Pick<Platform, 'net' | 'clock' | 'crypto' | 'log'>;
@@ -92,10 +93,10 @@ async function sharedSettings(
   });
   try {
     const { data } = await client.resource(ConfigMaps).get({ namespace: 'kube-system', name: 'keelson-config' });
-    const { clusterCidr, serviceCidr, clusterDomain } = data ?? {};
+    const { clusterCidr, serviceCidr, clusterDomain, cni } = data ?? {};
     if (clusterCidr === undefined || serviceCidr === undefined || clusterDomain === undefined)
       throw new PreflightError('the cluster does not publish its settings (ConfigMap kube-system/keelson-config)');
-    return { clusterCidr, serviceCidr, clusterDomain };
+    return { clusterCidr, serviceCidr, clusterDomain, cni: cni === 'none' ? 'none' : 'keelson' };
   } catch (error) {
     if (isReason(error, 'Unauthorized')) throw new PreflightError('the token is unknown there or its time is over');
     throw error;

@@ -7,7 +7,7 @@ import { checkAgainst, readInstanceFile, writeInstanceFile, type InstanceFile } 
 import { deriveInstance, type Instance } from '../instance.ts';
 import type { PortReservation } from '../port-reservation.ts';
 import { checkPrograms, chooseRanges, foreignRoutes, PreflightError } from '../preflight.ts';
-import { holdKubeletPort, makeDataDir, ownDevices } from '../prepare-instance.ts';
+import { holdKubeletPort, makeDataDir, ownDevices, programsOf } from '../prepare-instance.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { discoverCluster, type JoinedCluster } from './discover-cluster.ts';
 
@@ -30,7 +30,6 @@ export async function prepareAgent(platform: Platform, options: AgentOptions): P
     throw new PreflightError(
       `${dataDir} is of a server (keelson up or server); an agent needs a --data-dir of its own`,
     );
-  const cniBinDirs = await checkPrograms(files, containerRuntimeEndpoint === undefined);
   const servers = options.servers ?? kept?.servers ?? [];
   if (servers.length === 0) throw new PreflightError('this machine has not joined yet; --server is needed');
   const caFile = `${dataDir}/pki/ca.crt`;
@@ -39,6 +38,7 @@ export async function prepareAgent(platform: Platform, options: AgentOptions): P
   // Colliding ranges are refused: an agent cannot choose others than its cluster has.
   else chooseRanges(joined, await foreignRoutes(exec, ownDevices(platform, dataDir)));
   const { caPem, ...ranges } = joined;
+  const cniBinDirs = await checkPrograms(files, programsOf({ ...options, cni: joined.cni }));
   const kubeletPort = await holdKubeletPort(kept?.kubeletPort);
   await files.makeDir(`${dataDir}/pki`, { mode: 0o700 });
   await files.writeFileAtomic(caFile, caPem, { mode: 0o644 });
@@ -67,8 +67,8 @@ interface Sources {
 async function settings(platform: Platform, { options, kept, caFile, servers }: Sources): Promise<JoinedCluster> {
   const { files } = platform;
   if (kept !== undefined && (await files.exists(caFile))) {
-    const { clusterCidr, serviceCidr, clusterDomain } = kept;
-    return { clusterCidr, serviceCidr, clusterDomain, caPem: await files.readText(caFile) };
+    const { clusterCidr, serviceCidr, clusterDomain, cni = 'keelson' } = kept;
+    return { clusterCidr, serviceCidr, clusterDomain, cni, caPem: await files.readText(caFile) };
   }
   if (options.token === undefined)
     throw new PreflightError('this machine has not joined yet; --token is needed (keelson token create, on a server)');
