@@ -45,6 +45,7 @@ export interface RawServerOptions {
   readonly advertiseAddress?: string;
   readonly tlsSan?: string;
   readonly cni?: 'keelson' | 'none';
+  readonly proxyMode?: 'nftables' | 'iptables' | 'userspace';
   readonly containerRuntimeEndpoint?: string;
   readonly logLevel: string;
   readonly detach?: boolean;
@@ -72,6 +73,7 @@ export function parseServerOptions(raw: RawServerOptions): ClusterOptions {
     ...(endpoint === undefined ? {} : { containerRuntimeEndpoint: endpoint }),
     runtimeConfig: raw.runtimeConfig ?? '',
     ...(raw.cni === undefined ? {} : { cni: raw.cni }),
+    ...(raw.proxyMode === undefined ? {} : { proxyMode: raw.proxyMode }),
     ...addresses(raw),
   };
 }

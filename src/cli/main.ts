@@ -7,6 +7,7 @@ import { VERSION } from '../base/version.ts';
 import { agentCommand } from './agent.ts';
 import { dnsServerCommand } from './dns-server.ts';
 import { downCommand } from './down.ts';
+import { proxyCommand } from './proxy.ts';
 import { serverCommand } from './server.ts';
 import { simCommand } from './sim.ts';
 import { statusCommand } from './status.ts';
@@ -20,6 +21,7 @@ const commands: readonly (() => Command)[] = [
   serverCommand,
   agentCommand,
   tokenCommand,
+  proxyCommand,
   downCommand,
   statusCommand,
   simCommand,

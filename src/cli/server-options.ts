@@ -17,6 +17,7 @@ export function withServerOptions(command: Command): Command {
         .choices(['keelson', 'none'])
         .default('keelson'),
     )
+    .addOption(proxyModeOption())
     .option('--cluster-domain <name>', 'DNS domain of services', 'cluster.local')
     .option('--advertise-address <address>', 'address under which pods and other machines reach the API server')
     .option('--tls-san <names>', 'more names and addresses for the API server certificate, separated by commas')
@@ -28,6 +29,13 @@ export function withServerOptions(command: Command): Command {
     )
     .option('--runtime-config <list>', 'API versions to serve or not, e.g. resource.k8s.io/v1beta1=true')
     .addOption(logLevelOption());
+}
+
+/** `--proxy-mode`. */
+export function proxyModeOption(): Option {
+  return new Option('--proxy-mode <mode>', 'how services are served: nftables, iptables or userspace')
+    .choices(['nftables', 'iptables', 'userspace'])
+    .default('nftables');
 }
 
 /** `--log-level`. */

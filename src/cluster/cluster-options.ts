@@ -18,6 +18,7 @@ export interface ClusterOptions {
   readonly tlsNames?: { readonly dnsNames: readonly string[]; readonly ipAddresses: readonly string[] };
   /** `none`: the user brings a CNI plugin. */
   readonly cni?: 'keelson' | 'none';
+  readonly proxyMode?: 'nftables' | 'iptables' | 'userspace';
   /** A control plane without a node on this machine. */
   readonly disableAgent?: boolean;
 }

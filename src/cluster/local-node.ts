@@ -6,6 +6,7 @@
 import { Nodes } from '../api/gen/resources.ts';
 import { createCriClient, type CriClient } from '../cri/cri-client.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { ProxyMode } from '../proxy/service-proxy.ts';
 import type { ComponentStatus } from './cluster-status.ts';
 import { createInstanceContainerd } from './containerd.ts';
 import type { Instance } from './instance.ts';
@@ -23,6 +24,7 @@ export interface LocalNodeConfig {
   readonly cniBinDirs: readonly string[];
   readonly kubeletPort: PortReservation;
   readonly nodeIps: readonly string[];
+  readonly proxyMode: ProxyMode;
   readonly progress: Progress;
 }
 
@@ -68,11 +70,11 @@ class Machine implements LocalNode {
   }
 
   async join(connection: NodeConnection, signal: AbortSignal): Promise<void> {
-    const { instance, kubeletPort, nodeIps, progress } = this.#config;
+    const { instance, kubeletPort, nodeIps, proxyMode, progress } = this.#config;
     const platform = this.#platform;
     const [port, nodeIp] = [kubeletPort.port, nodeIps[0] ?? ''];
     this.#services = startNodeServices(
-      { platform, connection, instance, kubeletPort: port, nodeIp, network: this.#network },
+      { platform, connection, instance, kubeletPort: port, nodeIp, proxyMode, network: this.#network },
       signal,
     );
     const cri = await this.#runtime;

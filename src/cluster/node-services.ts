@@ -7,7 +7,7 @@ import type { CriClient } from '../cri/cri-client.ts';
 import type { HttpServer } from '../platform/http.ts';
 import type { Platform } from '../platform/platform.ts';
 import { removeNetworkPolicies, runNetworkPolicies } from '../proxy/network-policy/network-policies.ts';
-import { createServiceProxy } from '../proxy/service-proxy.ts';
+import { createServiceProxy, type ProxyMode } from '../proxy/service-proxy.ts';
 import type { InformerFactory } from '../client/informer.ts';
 import type { ComponentStatus } from './cluster-status.ts';
 import { createDnsDaemon, type DnsDaemon } from './dns-daemon.ts';
@@ -25,6 +25,7 @@ export interface NodeServicesDeps {
   readonly instance: Instance;
   readonly kubeletPort: number;
   readonly nodeIp: string;
+  readonly proxyMode: ProxyMode;
   readonly network: Pick<PodNetwork, 'setMtu'>;
 }
 
@@ -41,8 +42,11 @@ export interface NodeServices {
 export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): NodeServices {
   const { platform, instance } = deps;
   const informers = createInformerFactory({ ...platform, client: deps.connection.proxy });
-  const proxy = createServiceProxy({ informers, platform }, proxyConfig(instance));
-  const running = Promise.all([proxy.start(signal), ...podNetworkLoops(deps, informers, signal)]);
+  const proxy = createServiceProxy({ informers, platform }, proxyConfig(instance, deps.proxyMode));
+  const running = Promise.all([
+    leaveOtherMode(deps).then(() => proxy.start(signal)),
+    ...podNetworkLoops(deps, informers, signal),
+  ]);
   informers.start(signal);
   const dns: DnsDaemon = createDnsDaemon(platform, instance, deps.connection);
   const dnsRunning = dns.start(signal);
@@ -67,9 +71,9 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
   };
 }
 
-function proxyConfig(instance: Instance): Parameters<typeof createServiceProxy>[1] {
+function proxyConfig(instance: Instance, mode: ProxyMode): Parameters<typeof createServiceProxy>[1] {
   const { nodeName, nftTable, clusterCidr, serviceCidr, masqueradeMark } = instance;
-  return { nodeName, nftTable, clusterCidr, serviceCidr, masqueradeMark, mode: 'nftables' };
+  return { nodeName, nftTable, clusterCidr, serviceCidr, masqueradeMark, mode };
 }
 
 /** The pod network between nodes; none of it where the user brings a CNI plugin. */
@@ -93,6 +97,26 @@ function policyConfig(instance: Instance): Parameters<typeof runNetworkPolicies>
   return { nodeName, table: `${nftTable}-policies`, clusterCidr };
 }
 
+const modeFile = (instance: Instance): string => `${instance.dataDir}/proxy-mode`;
+
+async function lastMode({ files }: Pick<Platform, 'files'>, instance: Instance): Promise<ProxyMode | undefined> {
+  const path = modeFile(instance);
+  return (await files.exists(path)) ? ((await files.readText(path)).trim() as ProxyMode) : undefined;
+}
+
+/** Removes the rules of the mode of an earlier start, and notes this one, so that they can be removed. */
+async function leaveOtherMode({ platform, instance, proxyMode }: NodeServicesDeps): Promise<void> {
+  try {
+    const last = await lastMode(platform, instance);
+    if (last === proxyMode) return;
+    const informers = createInformerFactory({ ...platform, client: NO_CLIENT });
+    if (last !== undefined) await createServiceProxy({ informers, platform }, proxyConfig(instance, last)).remove();
+    await platform.files.writeFileAtomic(modeFile(instance), `${proxyMode}\n`);
+  } catch (error) {
+    platform.log.error('cannot remove the rules of the former proxy mode', { err: error });
+  }
+}
+
 /** Ends the DNS process and removes the service rules. Nothing there is no error. */
 export async function removeNodeServices(platform: Platform, instance: Instance): Promise<void> {
   await createDnsDaemon(platform, instance, undefined).remove();
@@ -102,7 +126,8 @@ export async function removeNodeServices(platform: Platform, instance: Instance)
     random: platform.random,
     log: platform.log,
   });
-  await createServiceProxy({ informers, platform }, proxyConfig(instance)).remove();
+  const mode = (await lastMode(platform, instance)) ?? 'nftables';
+  await createServiceProxy({ informers, platform }, proxyConfig(instance, mode)).remove();
   await removeNetworkPolicies({ platform }, policyConfig(instance));
 }
 

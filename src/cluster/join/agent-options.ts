@@ -9,5 +9,6 @@ export interface AgentOptions {
   readonly token?: JoinToken;
   readonly nodeName: string;
   readonly nodeIp?: string;
+  readonly proxyMode?: 'nftables' | 'iptables' | 'userspace';
   readonly containerRuntimeEndpoint?: string;
 }

@@ -49,6 +49,7 @@ export function createAgent(platform: Platform, config: AgentConfig): Agent {
   const node = createLocalNode(platform, {
     ...config,
     nodeIps,
+    proxyMode: options.proxyMode ?? 'nftables',
     ...(containerRuntimeEndpoint && { containerRuntimeEndpoint }),
   });
   let [joined, keeping, started]: [boolean, Promise<void>, Promise<void>] = [
