@@ -3,6 +3,7 @@ import { homedir, hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { cidrsOverlap, parseCidr, parseIp } from '../base/cidr.ts';
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
+import { parseStubDomain } from '../dns/stub-domain.ts';
 import { UserError } from './usage-error.ts';
 
 /** Where a cluster lives unless said otherwise. */
@@ -46,6 +47,8 @@ export interface RawServerOptions {
   readonly tlsSan?: string;
   readonly cni?: 'keelson' | 'none';
   readonly proxyMode?: 'nftables' | 'iptables' | 'userspace';
+  readonly dns?: 'keelson' | 'none';
+  readonly dnsStubDomain?: readonly string[];
   readonly containerRuntimeEndpoint?: string;
   readonly logLevel: string;
   readonly detach?: boolean;
@@ -73,6 +76,8 @@ export function parseServerOptions(raw: RawServerOptions): ClusterOptions {
     ...(endpoint === undefined ? {} : { containerRuntimeEndpoint: endpoint }),
     runtimeConfig: raw.runtimeConfig ?? '',
     ...(raw.cni === undefined ? {} : { cni: raw.cni }),
+    ...(raw.dns === undefined ? {} : { dns: raw.dns }),
+    ...parseStubDomains(raw.dnsStubDomain),
     ...(raw.proxyMode === undefined ? {} : { proxyMode: raw.proxyMode }),
     ...addresses(raw),
   };
@@ -93,6 +98,18 @@ function addresses(raw: RawServerOptions): Pick<ClusterOptions, 'advertiseAddres
     ...(nodeIp === undefined ? {} : { nodeIp }),
     ...(sans.length === 0 ? {} : { tlsNames: { dnsNames, ipAddresses } }),
   };
+}
+
+/** Checks stub domains. Throws `UserError` with exit code 2. */
+export function parseStubDomains(texts: readonly string[] = []): Pick<ClusterOptions, 'dnsStubDomains'> {
+  for (const text of texts) {
+    try {
+      parseStubDomain(text);
+    } catch (error) {
+      throw usage(`--dns-stub-domain: ${(error as Error).message}`);
+    }
+  }
+  return texts.length === 0 ? {} : { dnsStubDomains: texts };
 }
 
 /** A CRI endpoint. Throws `UserError` with exit code 2. */

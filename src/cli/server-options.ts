@@ -17,6 +17,15 @@ export function withServerOptions(command: Command): Command {
         .choices(['keelson', 'none'])
         .default('keelson'),
     )
+    .addOption(
+      new Option(
+        '--dns <who>',
+        'keelson: cluster DNS by us; none: by a Service you bring, at the tenth service address',
+      )
+        .choices(['keelson', 'none'])
+        .default('keelson'),
+    )
+    .addOption(stubDomainOption())
     .addOption(proxyModeOption())
     .option('--cluster-domain <name>', 'DNS domain of services', 'cluster.local')
     .option('--advertise-address <address>', 'address under which pods and other machines reach the API server')
@@ -29,6 +38,11 @@ export function withServerOptions(command: Command): Command {
     )
     .option('--runtime-config <list>', 'API versions to serve or not, e.g. resource.k8s.io/v1beta1=true')
     .addOption(logLevelOption());
+}
+
+/** `--dns-stub-domain`. */
+export function stubDomainOption(): Option {
+  return new Option('--dns-stub-domain <domain=servers...>', 'name servers of a domain, e.g. corp.example=10.0.0.53');
 }
 
 /** `--proxy-mode`. */

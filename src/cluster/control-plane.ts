@@ -176,6 +176,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
           serviceCidr: instance.serviceCidr,
           clusterDomain: instance.clusterDomain,
           cni: instance.cni ?? 'keelson',
+          dns: instance.dns ?? 'keelson',
         },
       });
       stopKeeping = keepKubernetesService(storage.objects, born, (err) =>

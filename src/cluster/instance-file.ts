@@ -16,6 +16,8 @@ export interface InstanceFile {
   readonly kubeletPort: number;
   readonly containerRuntimeEndpoint?: string;
   readonly cni?: 'keelson' | 'none';
+  /** Kept by agents: what their cluster has. */
+  readonly dns?: 'keelson' | 'none';
   /** Set on a machine that joined another's cluster: where its servers are. */
   readonly servers?: readonly string[];
 }

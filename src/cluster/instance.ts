@@ -14,6 +14,8 @@ export interface InstanceOptions {
   readonly httpsPort: number;
   /** `none`: the user brings a CNI plugin, which keeps its configuration in the usual place. Default: ours. */
   readonly cni?: 'keelson' | 'none';
+  /** `none`: the DNS address is for a Service of the user's own, such as CoreDNS'. Default: ours answers there. */
+  readonly dns?: 'keelson' | 'none';
 }
 
 /** Everything derived. Device names are at most 15 characters long. */

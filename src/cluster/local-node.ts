@@ -25,6 +25,7 @@ export interface LocalNodeConfig {
   readonly kubeletPort: PortReservation;
   readonly nodeIps: readonly string[];
   readonly proxyMode: ProxyMode;
+  readonly dnsStubDomains: readonly string[];
   readonly progress: Progress;
 }
 
@@ -70,11 +71,11 @@ class Machine implements LocalNode {
   }
 
   async join(connection: NodeConnection, signal: AbortSignal): Promise<void> {
-    const { instance, kubeletPort, nodeIps, proxyMode, progress } = this.#config;
+    const { instance, kubeletPort, nodeIps, proxyMode, dnsStubDomains, progress } = this.#config;
     const platform = this.#platform;
     const [port, nodeIp] = [kubeletPort.port, nodeIps[0] ?? ''];
     this.#services = startNodeServices(
-      { platform, connection, instance, kubeletPort: port, nodeIp, proxyMode, network: this.#network },
+      { platform, connection, instance, kubeletPort: port, nodeIp, proxyMode, dnsStubDomains, network: this.#network },
       signal,
     );
     const cri = await this.#runtime;

@@ -26,6 +26,7 @@ export interface NodeServicesDeps {
   readonly kubeletPort: number;
   readonly nodeIp: string;
   readonly proxyMode: ProxyMode;
+  readonly dnsStubDomains: readonly string[];
   readonly network: Pick<PodNetwork, 'setMtu'>;
 }
 
@@ -48,8 +49,8 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
     ...podNetworkLoops(deps, informers, signal),
   ]);
   informers.start(signal);
-  const dns: DnsDaemon = createDnsDaemon(platform, instance, deps.connection);
-  const dnsRunning = dns.start(signal);
+  const dns = clusterDns(deps);
+  const dnsRunning = dns?.start(signal);
   let server: HttpServer | undefined;
   return {
     async serveKubelet(node, cri) {
@@ -62,7 +63,9 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
     },
     status: () => [
       { name: 'proxy', healthy: proxy.healthy(), message: proxy.healthy() ? '' : 'service rules are not in place' },
-      { name: 'dns', healthy: dns.healthy(), message: dns.healthy() ? '' : 'the DNS process does not run' },
+      ...(dns === undefined
+        ? []
+        : [{ name: 'dns', healthy: dns.healthy(), message: dns.healthy() ? '' : 'the DNS process does not run' }]),
     ],
     async stop() {
       await server?.close(500);
@@ -74,6 +77,20 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
 function proxyConfig(instance: Instance, mode: ProxyMode): Parameters<typeof createServiceProxy>[1] {
   const { nodeName, nftTable, clusterCidr, serviceCidr, masqueradeMark } = instance;
   return { nodeName, nftTable, clusterCidr, serviceCidr, masqueradeMark, mode };
+}
+
+/** Ours, unless the user brings one: then one of an earlier start ends. */
+function clusterDns({
+  platform,
+  instance,
+  connection,
+  dnsStubDomains: stubDomains,
+}: NodeServicesDeps): DnsDaemon | undefined {
+  if (instance.dns !== 'none') return createDnsDaemon(platform, instance, { ...connection, stubDomains });
+  createDnsDaemon(platform, instance, undefined)
+    .remove()
+    .catch((error: unknown) => platform.log.error('cannot end the DNS process', { err: error }));
+  return undefined;
 }
 
 /** The pod network between nodes; none of it where the user brings a CNI plugin. */

@@ -54,6 +54,7 @@ export async function prepareInstance(platform: Platform, options: ClusterOption
       clusterCidr: ranges.clusterCidr,
       serviceCidr: ranges.serviceCidr,
       ...(options.cni === undefined ? {} : { cni: options.cni }),
+      ...(options.dns === undefined ? {} : { dns: options.dns }),
     },
     cniBinDirs,
     kubeletPort,

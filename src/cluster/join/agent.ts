@@ -50,6 +50,7 @@ export function createAgent(platform: Platform, config: AgentConfig): Agent {
     ...config,
     nodeIps,
     proxyMode: options.proxyMode ?? 'nftables',
+    dnsStubDomains: options.dnsStubDomains ?? [],
     ...(containerRuntimeEndpoint && { containerRuntimeEndpoint }),
   });
   let [joined, keeping, started]: [boolean, Promise<void>, Promise<void>] = [

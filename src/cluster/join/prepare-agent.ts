@@ -67,8 +67,8 @@ interface Sources {
 async function settings(platform: Platform, { options, kept, caFile, servers }: Sources): Promise<JoinedCluster> {
   const { files } = platform;
   if (kept !== undefined && (await files.exists(caFile))) {
-    const { clusterCidr, serviceCidr, clusterDomain, cni = 'keelson' } = kept;
-    return { clusterCidr, serviceCidr, clusterDomain, cni, caPem: await files.readText(caFile) };
+    const { clusterCidr, serviceCidr, clusterDomain, cni = 'keelson', dns = 'keelson' } = kept;
+    return { clusterCidr, serviceCidr, clusterDomain, cni, dns, caPem: await files.readText(caFile) };
   }
   if (options.token === undefined)
     throw new PreflightError('this machine has not joined yet; --token is needed (keelson token create, on a server)');

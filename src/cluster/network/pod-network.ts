@@ -93,11 +93,11 @@ async function ensureServiceDevice(deps: Deps, instance: Instance): Promise<void
   const { files } = deps;
   const device = instance.serviceDevice;
   if (!(await files.exists(`/sys/class/net/${device}`))) await must(deps, ['link', 'add', device, 'type', 'bridge']);
-  const lines = [
-    `link set ${device} up`,
-    `addr replace ${dnsAddress(instance.serviceCidr)}/32 dev ${device}`,
-    `route replace ${instance.serviceCidr} dev ${device}`,
-  ];
+  const lines = [`link set ${device} up`, `route replace ${instance.serviceCidr} dev ${device}`];
+  const address = `${dnsAddress(instance.serviceCidr)}/${instance.serviceCidr.includes(':') ? 128 : 32}`;
+  if (instance.dns !== 'none') lines.push(`addr replace ${address} dev ${device}`);
+  // A Service of the user's has the address: ours must not be in its way. Not there: nothing to remove.
+  else await deps.exec.run('ip', ['addr', 'del', address, 'dev', device]);
   const result = await deps.exec.run('ip', ['-batch', '-'], { input: `${lines.join('\n')}\n` });
   if (result.exitCode !== 0) throw new Error(`ip: ${result.stderr.trim()}`);
 }
