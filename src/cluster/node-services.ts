@@ -13,6 +13,7 @@ import type { ComponentStatus } from './cluster-status.ts';
 import { createDnsDaemon, type DnsDaemon } from './dns-daemon.ts';
 import type { Instance } from './instance.ts';
 import { runNodeRoutes } from './network/node-routes.ts';
+import { removePodBandwidth, runPodBandwidth } from './network/pod-bandwidth.ts';
 import type { PodNetwork } from './network/pod-network.ts';
 import { openKubeletServer } from './kubelet-server.ts';
 import type { NodeConnection } from './node-connection.ts';
@@ -106,6 +107,7 @@ function podNetworkLoops(
   return [
     runNodeRoutes({ informers, platform, setMtu }, { instance, nodeIp, vni }, signal),
     runNetworkPolicies({ informers, platform }, policyConfig(instance), signal),
+    runPodBandwidth({ informers, platform }, instance, signal),
   ];
 }
 
@@ -146,6 +148,7 @@ export async function removeNodeServices(platform: Platform, instance: Instance)
   const mode = (await lastMode(platform, instance)) ?? 'nftables';
   await createServiceProxy({ informers, platform }, proxyConfig(instance, mode)).remove();
   await removeNetworkPolicies({ platform }, policyConfig(instance));
+  await removePodBandwidth(platform, instance);
 }
 
 /** Taking rules away reads nothing from the API. */

@@ -96,10 +96,15 @@ export function ownDevices({ crypto }: Platform, dataDir: string): string[] {
 }
 
 /** The kubelet's port may differ between instances of a machine: the Node object tells it. Throws `PreflightError`. */
-export async function holdKubeletPort(wanted = KUBELET_PORT): Promise<PortReservation> {
+export function holdKubeletPort(wanted = KUBELET_PORT): Promise<PortReservation> {
+  return holdPort('the kubelet', wanted);
+}
+
+/** Holds the first free port from the wanted one on. Throws `PreflightError`. */
+export async function holdPort(what: string, wanted: number): Promise<PortReservation> {
   for (let port = wanted; port < wanted + 200; port++) {
     const held = await reservePort(port);
     if (held !== undefined) return held;
   }
-  throw new PreflightError(`no free port for the kubelet between ${wanted} and ${wanted + 199}`);
+  throw new PreflightError(`no free port for ${what} between ${wanted} and ${wanted + 199}`);
 }

@@ -47,7 +47,9 @@ describe('a server and two agents, one of them behind a router', () => {
   });
 
   it('runs pods there, with logs and exec through the server', async () => {
-    await far.keelson(`agent --server https://${server.address}:6443 --token ${joinToken} --node-name far --detach`);
+    // The first of these never answers.
+    const servers = `https://${far.address}:1,https://${server.address}:6443`;
+    await far.keelson(`agent --server ${servers} --token ${joinToken} --node-name far --detach`);
     await Promise.all([server, agent, far].map((machine) => machine.importImages()));
     for (const node of ['server', 'agent', 'far']) {
       const overrides = JSON.stringify({ spec: { nodeName: node, terminationGracePeriodSeconds: 1 } });
@@ -95,6 +97,26 @@ describe('a server and two agents, one of them behind a router', () => {
     await server.kubectl(['exec', 'on-far', '--', 'sh', '-c', 'head -c 2000000 /dev/zero > /tmp/www/big']);
     const args = ['-s', '-m', '5', '-o', '/dev/null', '-w', '%{size_download}', `http://${address}:8080/big`];
     assert.equal(await server.kubectl(['exec', 'on-agent', '--', 'curl', ...args]), '2000000');
+  });
+
+  it('keeps pods to the bandwidth of their annotations', async () => {
+    const limits = { 'kubernetes.io/ingress-bandwidth': '8M', 'kubernetes.io/egress-bandwidth': '8M' };
+    const overrides = JSON.stringify({ metadata: { annotations: limits }, spec: { nodeName: 'agent' } });
+    await server.kubectl(['run', 'slow', `--image=${images.test}`, `--overrides=${overrides}`]);
+    await server.kubectl('wait --for=condition=Ready pod slow --timeout=60s');
+    await until('its rule', async () => (await agent.must('nft', 'list ruleset')).includes('limit rate over'));
+    const seconds = async (from: string, to: string): Promise<number> => {
+      await server.kubectl(['exec', to, '--', 'sh', '-c', 'head -c 2000000 /dev/zero > /tmp/www/big']);
+      const url = `http://${await podAddress(to)}:8080/big`;
+      return Number(
+        await server.kubectl(['exec', from, '--', 'curl', '-s', '-o', '/dev/null', '-w', '%{time_total}', url]),
+      );
+    };
+    // Two megabytes at eight megabits: two seconds, less what may pass at once.
+    assert.ok((await seconds('slow', 'on-agent')) > 1.2, 'what it receives');
+    assert.ok((await seconds('on-agent', 'slow')) > 1.2, 'what it sends');
+    await server.kubectl('delete pod slow --now');
+    await until('no rule', async () => !(await agent.must('nft', 'list ruleset')).includes('limit rate over'));
   });
 
   it('serves services everywhere: by address, by name, by node port of any node', async () => {

@@ -7,7 +7,7 @@ import { checkAgainst, readInstanceFile, writeInstanceFile, type InstanceFile } 
 import { deriveInstance, type Instance } from '../instance.ts';
 import type { PortReservation } from '../port-reservation.ts';
 import { checkPrograms, chooseRanges, foreignRoutes, PreflightError } from '../preflight.ts';
-import { holdKubeletPort, makeDataDir, ownDevices, programsOf } from '../prepare-instance.ts';
+import { holdKubeletPort, holdPort, makeDataDir, ownDevices, programsOf } from '../prepare-instance.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { discoverCluster, type JoinedCluster } from './discover-cluster.ts';
 
@@ -18,7 +18,12 @@ export interface PreparedAgent {
   readonly caPem: string;
   readonly cniBinDirs: readonly string[];
   readonly kubeletPort: PortReservation;
+  /** Where this machine's parts reach whichever server answers; absent with one server. */
+  readonly apiPort?: PortReservation;
 }
+
+/** Beside the servers' own, as k3s's agents have it. */
+const API_PORT = 6444;
 
 /** Checks, joins what it has not joined, and settles. Throws `PreflightError`. */
 export async function prepareAgent(platform: Platform, options: AgentOptions): Promise<PreparedAgent> {
@@ -40,20 +45,22 @@ export async function prepareAgent(platform: Platform, options: AgentOptions): P
   const { caPem, ...ranges } = joined;
   const cniBinDirs = await checkPrograms(files, programsOf({ ...options, cni: joined.cni }));
   const kubeletPort = await holdKubeletPort(kept?.kubeletPort);
+  const apiPort = servers.length > 1 ? await holdPort('the API', kept?.httpsPort || API_PORT) : undefined;
+  const httpsPort = apiPort?.port ?? 0;
   await files.makeDir(`${dataDir}/pki`, { mode: 0o700 });
   await files.writeFileAtomic(caFile, caPem, { mode: 0o644 });
   const file: InstanceFile = {
     format: 1,
     nodeName,
     ...ranges,
-    httpsPort: 0,
+    httpsPort,
     kubeletPort: kubeletPort.port,
     ...(containerRuntimeEndpoint === undefined ? {} : { containerRuntimeEndpoint }),
     servers,
   };
   if (JSON.stringify(file) !== JSON.stringify(kept)) await writeInstanceFile(files, dataDir, file);
-  const instance = deriveInstance({ dataDir, nodeName, httpsPort: 0, ...ranges }, (text) => crypto.sha256Hex(text));
-  return { instance, servers, caPem, cniBinDirs, kubeletPort };
+  const instance = deriveInstance({ dataDir, nodeName, httpsPort, ...ranges }, (text) => crypto.sha256Hex(text));
+  return { instance, servers, caPem, cniBinDirs, kubeletPort, ...(apiPort && { apiPort }) };
 }
 
 interface Sources {

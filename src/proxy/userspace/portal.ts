@@ -2,6 +2,7 @@
  * One service port in this process: a random local port whose connections, or datagrams, go to the endpoints in turn.
  * Upstream: pkg/proxy/userspace/proxysocket.go (until 1.25).
  */
+import { joinStreams } from '../../component-helpers/streaming/join-streams.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { DatagramSocket, Datagrams, SocketAddress } from '../../platform/datagrams.ts';
 import type { Net } from '../../platform/net.ts';
@@ -54,22 +55,9 @@ async function serve(
       .dial({ host: target.address, port: target.port, timeoutMs: DIAL_TIMEOUT_MS })
       .catch(() => undefined);
     if (backend === undefined) continue; // The next endpoint may answer.
-    connection.closed.then(() => backend.destroy(), undefined);
-    backend.closed.then(() => connection.destroy(), undefined);
-    void copy(connection, backend);
-    return copy(backend, connection);
+    return joinStreams(connection, backend);
   }
   connection.destroy();
-}
-
-async function copy(from: Duplex, to: Duplex): Promise<void> {
-  try {
-    for await (const chunk of from.incoming) await to.write(chunk);
-    await to.end();
-  } catch {
-    from.destroy();
-    to.destroy();
-  }
 }
 
 interface UdpClient {
