@@ -59,7 +59,9 @@ export async function runReflector<T extends KubernetesObject>(
       continue;
     } catch (error) {
       if (signal.aborted) return;
+      const wasAbsent = absent;
       absent = isAbsence(error instanceof WatchEnded ? error.cause : error);
+      if (wasAbsent && !absent) backoff.reset(); // It answers again, if only that the revision is too old.
       if (error instanceof WatchEnded) revision = error.revision;
       if (isExpired(error instanceof WatchEnded ? error.cause : error)) {
         revision = undefined;

@@ -106,6 +106,13 @@ describe('plain HTTP/1.1', () => {
     });
   });
 
+  test('a DELETE has its body, and the next request on the connection is its own', async () => {
+    for (const body of ['{"gracePeriodSeconds":0}', 'größer']) {
+      const answer = await net.http({ method: 'DELETE', url: `${base}/x`, body });
+      assert.equal((JSON.parse(await readAll(answer)) as { body: string }).body, body);
+    }
+  });
+
   test('HEAD has the length and no body', async () => {
     const answer = await net.http({ method: 'HEAD', url: `${base}/` });
     assert.ok(Number(answer.headers['content-length']) > 0);

@@ -105,7 +105,11 @@ function startRequest(call: HttpCall, agent: http.Agent | false): http.ClientReq
   if (!secure && url.protocol !== 'http:') throw new TypeError(`not an HTTP URL: ${call.url}`);
   const options: https.RequestOptions = {
     method: call.method,
-    headers: call.headers === undefined ? {} : { ...call.headers },
+    // Of a DELETE's body Node tells the server no length by itself: it would be taken for the next request.
+    headers: {
+      ...call.headers,
+      ...(call.body === undefined ? {} : { 'content-length': String(Buffer.byteLength(call.body)) }),
+    },
     agent,
     ...(call.unixPath === undefined ? {} : { socketPath: call.unixPath }),
     ...(secure ? tlsOptions(call.tls) : {}),
