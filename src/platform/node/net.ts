@@ -108,7 +108,9 @@ function startRequest(call: HttpCall, agent: http.Agent | false): http.ClientReq
     // Of a DELETE's body Node tells the server no length by itself: it would be taken for the next request.
     headers: {
       ...call.headers,
-      ...(call.body === undefined ? {} : { 'content-length': String(Buffer.byteLength(call.body)) }),
+      ...(call.body === undefined || call.headers?.['transfer-encoding'] !== undefined
+        ? {}
+        : { 'content-length': String(Buffer.byteLength(call.body)) }),
     },
     agent,
     ...(call.unixPath === undefined ? {} : { socketPath: call.unixPath }),
