@@ -106,15 +106,15 @@ describe('a server and two agents, one of them behind a router', () => {
     await server.kubectl('wait --for=condition=Ready pod slow --timeout=60s');
     await until('its rule', async () => (await agent.must('nft', 'list ruleset')).includes('limit rate over'));
     const seconds = async (from: string, to: string): Promise<number> => {
-      await server.kubectl(['exec', to, '--', 'sh', '-c', 'head -c 2000000 /dev/zero > /tmp/www/big']);
+      await server.kubectl(['exec', to, '--', 'sh', '-c', 'head -c 4000000 /dev/zero > /tmp/www/big']);
       const url = `http://${await podAddress(to)}:8080/big`;
       return Number(
         await server.kubectl(['exec', from, '--', 'curl', '-s', '-o', '/dev/null', '-w', '%{time_total}', url]),
       );
     };
-    // Two megabytes at eight megabits: two seconds, less what may pass at once.
-    assert.ok((await seconds('slow', 'on-agent')) > 1.2, 'what it receives');
-    assert.ok((await seconds('on-agent', 'slow')) > 1.2, 'what it sends');
+    // Four megabytes at eight megabits: four seconds, less what may pass at once (a second's worth where it is policed).
+    assert.ok((await seconds('slow', 'on-agent')) > 1.8, 'what it receives');
+    assert.ok((await seconds('on-agent', 'slow')) > 1.8, 'what it sends');
     await server.kubectl('delete pod slow --now');
     await until('no rule', async () => !(await agent.must('nft', 'list ruleset')).includes('limit rate over'));
   });

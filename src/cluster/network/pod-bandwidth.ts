@@ -139,7 +139,7 @@ interface CniResult {
   readonly result?: { readonly interfaces?: readonly { readonly name: string; readonly sandbox?: string }[] };
 }
 
-/** Bytes that may pass at once: a tenth of a second's, at least one large packet. */
+/** Bytes that may pass at once: a tenth of a second's, at least one large packet. Policing lets pass a second's more. */
 function burstBytes(bitsPerSecond: number): number {
   return Math.max(MIN_BURST_BYTES, Math.ceil(bitsPerSecond / 80));
 }
