@@ -2,8 +2,8 @@
 import type { Pod } from '../src/api/gen/core-v1.ts';
 import { createSeededRandom } from '../src/platform/sim/random.ts';
 import { createSchedulerCache } from '../src/scheduler/cache/scheduler-cache.ts';
-import type { Profile } from '../src/scheduler/framework/profile.ts';
-import { schedulerPlugins } from '../src/scheduler/plugins/list.ts';
+import { createProfile } from '../src/scheduler/framework/profile.ts';
+import { defaultPlugins } from '../src/scheduler/plugins/list.ts';
 import { schedulePod } from '../src/scheduler/schedule-pod.ts';
 import { testNode, testPluginDeps, testPod } from '../src/scheduler/scheduler-fixture.ts';
 
@@ -38,12 +38,12 @@ function labelled(pod: Pod): Pod {
 }
 
 function run(nodes: number, pod: (i: number) => Pod): string {
-  const plugins = schedulerPlugins.map(({ create }) => create(testPluginDeps()));
-  const profile: Profile = {
+  const plugins = defaultPlugins.map(({ create }) => create(testPluginDeps()));
+  const profile = createProfile({
     schedulerName: 'default-scheduler',
     plugins,
-    weights: Object.fromEntries(schedulerPlugins.map(({ weight }, i) => [plugins[i]?.name ?? '', weight])),
-  };
+    weights: Object.fromEntries(defaultPlugins.map(({ weight }, i) => [plugins[i]?.name ?? '', weight])),
+  });
   const cache = createSchedulerCache();
   for (let i = 0; i < nodes; i++)
     cache.addNode(testNode(`n${i}`, { labels: { 'topology.kubernetes.io/zone': `z${i % 3}` } }));

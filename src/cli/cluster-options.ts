@@ -4,6 +4,10 @@ import { resolve } from 'node:path';
 import { cidrsOverlap, parseCidr, parseIp } from '../base/cidr.ts';
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
 import { parseStubDomain } from '../dns/stub-domain.ts';
+import { endpointsProblem, type StoreChoice } from '../cluster/store-options.ts';
+import { apiServerFlags, parseApiServerOptions } from '../apiserver/options/api-server-options.ts';
+import { OptionsError } from '../apiserver/options/flags.ts';
+import { flagValues } from './flags.ts';
 import { UserError } from './usage-error.ts';
 
 /** Where a cluster lives unless said otherwise. */
@@ -38,6 +42,9 @@ export interface RawServerOptions {
   readonly dataDir: string;
   readonly httpsPort: string;
   readonly store: string;
+  readonly etcdCafile?: string;
+  readonly etcdCertfile?: string;
+  readonly etcdKeyfile?: string;
   readonly clusterCidr?: string;
   readonly serviceCidr?: string;
   readonly clusterDomain: string;
@@ -57,8 +64,6 @@ export interface RawServerOptions {
 
 /** Checks everything that can be checked without looking at the machine. Throws `UserError` with exit code 2. */
 export function parseServerOptions(raw: RawServerOptions): ClusterOptions {
-  const store = raw.store;
-  if (store !== 'sqlite' && store !== 'memory') throw usage(`--store: ${store} is neither sqlite nor memory`);
   const clusterCidr = raw.clusterCidr === undefined ? undefined : range('--cluster-cidr', raw.clusterCidr);
   const serviceCidr = raw.serviceCidr === undefined ? undefined : range('--service-cidr', raw.serviceCidr);
   const [pods, services] = [clusterCidr, serviceCidr].map((text) => (text === undefined ? undefined : parseCidr(text)));
@@ -68,7 +73,7 @@ export function parseServerOptions(raw: RawServerOptions): ClusterOptions {
   return {
     dataDir: resolve(raw.dataDir),
     httpsPort: port('--https-port', raw.httpsPort),
-    store,
+    store: parseStore(raw),
     ...(clusterCidr === undefined ? {} : { clusterCidr }),
     ...(serviceCidr === undefined ? {} : { serviceCidr }),
     clusterDomain: dnsName('--cluster-domain', raw.clusterDomain),
@@ -80,7 +85,39 @@ export function parseServerOptions(raw: RawServerOptions): ClusterOptions {
     ...parseStubDomains(raw.dnsStubDomain),
     ...(raw.proxyMode === undefined ? {} : { proxyMode: raw.proxyMode }),
     ...addresses(raw),
+    ...apiServer(raw),
   };
+}
+
+/** Only when something is said of it: nothing of a real start is done differently without. */
+function apiServer(raw: RawServerOptions): Pick<ClusterOptions, 'apiServer'> {
+  const values = flagValues(apiServerFlags, raw);
+  if (Object.keys(values).length === 0) return {};
+  try {
+    return { apiServer: parseApiServerOptions(values) };
+  } catch (error) {
+    throw error instanceof OptionsError ? usage(error.message) : error;
+  }
+}
+
+/** `--store` and the files that go with etcd. */
+function parseStore({ store, etcdCafile, etcdCertfile, etcdKeyfile }: RawServerOptions): StoreChoice {
+  const given = { caFile: etcdCafile, certFile: etcdCertfile, keyFile: etcdKeyfile };
+  const files = Object.fromEntries(
+    Object.entries(given).flatMap(([name, path]) => (path === undefined ? [] : [[name, resolve(path)]])),
+  );
+  if (!store.startsWith('etcd=')) {
+    if (Object.keys(files).length > 0)
+      throw usage('--etcd-cafile, --etcd-certfile, --etcd-keyfile: only with --store etcd=URL');
+    if (store === 'sqlite' || store === 'memory') return { kind: store };
+    throw usage(`--store: ${store} is none of sqlite, memory and etcd=URL,...`);
+  }
+  const endpoints = store.slice('etcd='.length).split(',');
+  const problem = endpointsProblem(endpoints);
+  if (problem !== undefined) throw usage(`--store: ${problem}`);
+  if ((etcdCertfile === undefined) !== (etcdKeyfile === undefined))
+    throw usage('--etcd-certfile and --etcd-keyfile go together');
+  return { kind: 'etcd', endpoints, ...files };
 }
 
 function addresses(raw: RawServerOptions): Pick<ClusterOptions, 'advertiseAddress' | 'nodeIp' | 'tlsNames'> {

@@ -5,15 +5,20 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../base/version.ts';
 import { agentCommand } from './agent.ts';
+import { controllerManagerCommand } from './controller-manager.ts';
 import { dnsServerCommand } from './dns-server.ts';
 import { downCommand } from './down.ts';
 import { proxyCommand } from './proxy.ts';
+import { kubeletCommand } from './kubelet.ts';
+import { rollingUpdateCommand } from './rolling-update.ts';
+import { schedulerCommand } from './scheduler.ts';
 import { serverCommand } from './server.ts';
 import { simCommand } from './sim.ts';
 import { statusCommand } from './status.ts';
 import { tokenCommand } from './token.ts';
 import { upCommand } from './up.ts';
 import { UserError } from './usage-error.ts';
+import { whyCommand } from './why.ts';
 
 /** Every command. A new one: a file and a line here. */
 const commands: readonly (() => Command)[] = [
@@ -24,7 +29,12 @@ const commands: readonly (() => Command)[] = [
   proxyCommand,
   downCommand,
   statusCommand,
+  whyCommand,
+  kubeletCommand,
+  schedulerCommand,
+  controllerManagerCommand,
   simCommand,
+  rollingUpdateCommand,
 ];
 
 function program(): Command {

@@ -25,7 +25,7 @@ test('options as given', () => {
     {
       dataDir: '/d',
       httpsPort: 6443,
-      store: 'sqlite',
+      store: { kind: 'sqlite' },
       clusterCidr: '10.1.0.0/16',
       clusterDomain: 'cluster.local',
       nodeName: 'n',
@@ -35,8 +35,29 @@ test('options as given', () => {
   );
 });
 
+test('an etcd cluster as the store', () => {
+  const { store } = parseServerOptions({
+    ...raw,
+    store: 'etcd=https://a:2379,https://b:2379',
+    etcdCafile: '/ca.crt',
+    etcdCertfile: '/c.crt',
+    etcdKeyfile: '/c.key',
+  });
+  assert.deepEqual(store, {
+    kind: 'etcd',
+    endpoints: ['https://a:2379', 'https://b:2379'],
+    caFile: '/ca.crt',
+    certFile: '/c.crt',
+    keyFile: '/c.key',
+  });
+});
+
 const wrong: readonly [Partial<RawServerOptions>, RegExp][] = [
-  [{ store: 'etcd' }, /^--store: etcd is neither/],
+  [{ store: 'etcd' }, /^--store: etcd is none of sqlite, memory and etcd=URL/],
+  [{ store: 'etcd=10.0.0.1:2379' }, /^--store: 10.0.0.1:2379 is not a URL such as/],
+  [{ store: 'etcd=http://a:1,https://b:1' }, /^--store: http and https cannot be mixed/],
+  [{ store: 'etcd=https://a:1', etcdCertfile: 'c' }, /go together/],
+  [{ store: 'memory', etcdCafile: 'c' }, /only with --store etcd=URL/],
   [{ httpsPort: '0' }, /^--https-port: 0 is not a port/],
   [{ httpsPort: '65536' }, /not a port/],
   [{ httpsPort: '0x50' }, /not a port/],
@@ -93,4 +114,23 @@ test('the status screen', () => {
     );
   assert.match(statusScreen({ ...status, podsByPhase: {} }), /\npods {8}none\n/);
   assert.equal(statusScreen({ ...status, phase: 'starting' }), 'keelson is starting (pid 7)\n');
+});
+
+test('flags of the API server, as commander names them', () => {
+  const { apiServer } = parseServerOptions({
+    ...raw,
+    enableAdmissionPlugins: ['AlwaysPullImages'],
+    authorizationMode: ['RBAC'],
+    oidcIssuerUrl: 'https://i',
+    oidcClientId: 'c',
+  } as RawServerOptions);
+  assert.ok(apiServer?.admission.plugins.includes('AlwaysPullImages'));
+  assert.deepEqual(apiServer?.authorization.modes, ['RBAC']);
+  assert.equal(apiServer?.authentication.oidc?.issuerUrl, 'https://i');
+  assert.equal(parseServerOptions(raw).apiServer, undefined);
+  const unknown = { ...raw, disableAdmissionPlugins: ['Nope'] } as RawServerOptions;
+  assert.throws(() => parseServerOptions(unknown), {
+    name: 'UserError',
+    message: /plugin "Nope" is unknown; there are /,
+  });
 });

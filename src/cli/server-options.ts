@@ -1,15 +1,20 @@
 /** The options `keelson up` and `keelson server` share, and what each starts. */
 import { Option, type Command } from 'commander';
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
+import { apiServerFlags } from '../apiserver/options/api-server-options.ts';
+import { withFlags } from './flags.ts';
 import { DEFAULT_DATA_DIR } from './cluster-options.ts';
 import { UserError } from './usage-error.ts';
 
 /** Adds the options. */
 export function withServerOptions(command: Command): Command {
-  return command
+  const common = command
     .option('--data-dir <dir>', 'where the cluster keeps everything', DEFAULT_DATA_DIR)
     .option('--https-port <port>', 'port of the API server', '6443')
-    .addOption(new Option('--store <kind>', 'sqlite or memory').default('sqlite'))
+    .option('--store <kind>', 'sqlite, memory or etcd=URL,...', 'sqlite')
+    .option('--etcd-cafile <file>', "certificate authority of etcd's servers (default: the system's)")
+    .option('--etcd-certfile <file>', 'client certificate for etcd')
+    .option('--etcd-keyfile <file>', 'its private key')
     .option('--cluster-cidr <range>', 'addresses of pods (default: 10.42.0.0/16, or the next free one)')
     .option('--service-cidr <range>', 'addresses of services (default: 10.43.0.0/16, or the next free one)')
     .addOption(
@@ -38,6 +43,7 @@ export function withServerOptions(command: Command): Command {
     )
     .option('--runtime-config <list>', 'API versions to serve or not, e.g. resource.k8s.io/v1beta1=true')
     .addOption(logLevelOption());
+  return withFlags(common, apiServerFlags);
 }
 
 /** `--dns-stub-domain`. */

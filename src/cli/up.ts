@@ -1,6 +1,7 @@
 /** `keelson up`: the whole cluster in one process, in the foreground or behind. */
 import { Command } from 'commander';
 import { parseNodes, parseServerOptions, simulatedDataDir, type RawServerOptions } from './cluster-options.ts';
+import { UserError } from './usage-error.ts';
 import { checkPrivileges, runServer, withServerOptions } from './server-options.ts';
 
 interface RawUpOptions extends RawServerOptions {
@@ -22,6 +23,11 @@ export function upCommand(): Command {
           : raw;
       const options = parseServerOptions(settled);
       const nodes = parseNodes(raw);
+      if (nodes !== undefined && options.apiServer !== undefined)
+        throw new UserError(
+          '--simulate: flags of the API server (admission, authentication, audit …) need a real cluster',
+          2,
+        );
       if (nodes === undefined) checkPrivileges('; --simulate gives a control plane with a simulated node to any user');
       if (nodes !== undefined && raw.detach !== true) {
         const { runSimulated } = await import('./simulate.ts');

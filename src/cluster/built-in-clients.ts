@@ -8,9 +8,11 @@ import { accountPrincipal } from '../apiserver/authn/service-account-tokens.ts';
 import type { Client } from '../client/client.ts';
 import { createEventBroadcaster } from '../client/event-broadcaster.ts';
 import { createInformerFactory } from '../client/informer-factory.ts';
+import type { ControllersConfig } from '../controllers/controller.ts';
 import { runControllers } from '../controllers/list.ts';
 import type { BasePlatform } from '../platform/platform.ts';
-import { createScheduler } from '../scheduler/scheduler.ts';
+import { defaultSchedulerConfig } from '../scheduler/config/scheduler-config.ts';
+import { createScheduler, type Scheduler } from '../scheduler/scheduler.ts';
 import type { Instance } from './instance.ts';
 
 /** What they are made from. */
@@ -26,6 +28,8 @@ export interface BuiltInConfig {
   readonly rootCaPem: string;
   /** Signs certificate requests. Absent: they stay unsigned. */
   readonly clusterSigning?: KeyPairPem;
+  /** Signs the tokens of secrets. Absent: such secrets stay empty. */
+  readonly signServiceAccountToken?: ControllersConfig['signServiceAccountToken'];
   /** Upstream's names of those to run; all when absent. */
   readonly names?: readonly string[];
 }
@@ -47,12 +51,14 @@ export async function runBuiltInControllers(
     {
       platform,
       informers: createInformerFactory(manager),
+      client: manager.client,
       clientFor: (account) => clientFor(accountPrincipal('kube-system', account), `kube-controller-manager/${account}`),
       recorderFor: (component) => events.recorderFor(component),
       config: {
         clusterCidrs: [clusterCidr],
         serviceCidrs: [serviceCidr],
         rootCaPem: config.rootCaPem,
+        ...(config.signServiceAccountToken && { signServiceAccountToken: config.signServiceAccountToken }),
         ...(config.clusterSigning && { clusterSigning: config.clusterSigning }),
       },
     },
@@ -62,7 +68,10 @@ export async function runBuiltInControllers(
 }
 
 /** Starts the scheduler; resolves once it runs. */
-export async function startBuiltInScheduler({ platform, clientFor }: BuiltInDeps, signal: AbortSignal): Promise<void> {
+export async function startBuiltInScheduler(
+  { platform, clientFor }: BuiltInDeps,
+  signal: AbortSignal,
+): Promise<Scheduler> {
   const sources = sourcesOf(platform, clientFor(SCHEDULER, 'kube-scheduler'));
   const events = createEventBroadcaster(sources);
   events.start(signal);
@@ -70,12 +79,13 @@ export async function startBuiltInScheduler({ platform, clientFor }: BuiltInDeps
     {
       client: sources.client,
       informers: createInformerFactory(sources),
-      recorder: events.recorderFor('default-scheduler'),
+      recorderFor: (component) => events.recorderFor(component),
       platform,
     },
-    { schedulerName: 'default-scheduler' },
+    defaultSchedulerConfig(),
   );
   await scheduler.start(signal);
+  return scheduler;
 }
 
 function sourcesOf({ clock, random, log }: BasePlatform, client: Client): Parameters<typeof createInformerFactory>[0] {

@@ -13,7 +13,7 @@ import type { Instance } from './instance.ts';
 import { createPodNetwork } from './network/pod-network.ts';
 import type { NodeConnection } from './node-connection.ts';
 import { startNodeServices, type NodeServices } from './node-services.ts';
-import { createClusterNode, type ClusterNode } from './node.ts';
+import { createClusterNode, instanceNodeConfig, type ClusterNode } from './node.ts';
 import type { PortReservation } from './port-reservation.ts';
 import type { Progress } from './progress.ts';
 
@@ -86,9 +86,7 @@ class Machine implements LocalNode {
       client: connection.kubelet,
       cri,
       network: this.#network,
-      instance,
-      kubeletPort: kubeletPort.port,
-      kubelet: { nodeIps },
+      config: { ...instanceNodeConfig(instance, kubeletPort.port), nodeIps },
     });
     this.#node = node;
     signal.throwIfAborted();

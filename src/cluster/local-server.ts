@@ -6,12 +6,14 @@ import { Nodes, Pods } from '../api/gen/resources.ts';
 import { ensureClusterPki, type ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';
+import { loadApiServerSetup } from './api-server-setup.ts';
 import type { ClusterOptions } from './cluster-options.ts';
 import type { ClusterStatus } from './cluster-status.ts';
 import { createControlPlane, type ControlPlane } from './control-plane.ts';
 import { servingNames } from './host-address.ts';
 import type { Instance } from './instance.ts';
 import { kubeconfigYaml } from './kubeconfig.ts';
+import { runLed, untilAborted } from './leadership.ts';
 import { runLoadBalancers } from './load-balancers.ts';
 import { kubernetesServiceAddress } from './network/pod-network.ts';
 import { openStore } from './open-store.ts';
@@ -77,9 +79,10 @@ class Server implements LocalServer {
     const { instance, options, progress, advertiseAddress, kubeletPort } = this.#config;
     // Both wait for the disk, and the first certificates are a lot of work: at once.
     const opening = progress
-      .phase('store', () => openStore(platform, { kind: options.store, file: instance.storeFile }))
+      .phase('store', () => openStore(platform, { choice: options.store, file: instance.storeFile }))
       .then((store) => (this.#store = store));
     const [store, pki] = await bothOrNeither([opening, progress.phase('certificates', () => this.#certificates())]);
+    const setup = options.apiServer && (await loadApiServerSetup(platform, options.apiServer));
     const controlPlane = createControlPlane({
       platform,
       store,
@@ -87,6 +90,7 @@ class Server implements LocalServer {
       instance,
       hostAddress: advertiseAddress,
       runtimeConfig: options.runtimeConfig,
+      ...(setup === undefined ? {} : { setup }),
     });
     this.#controlPlane = controlPlane;
     await progress.phase('API server', async () => {
@@ -97,8 +101,7 @@ class Server implements LocalServer {
     await this.#writeAdminKubeconfig(pki);
     signal.throwIfAborted();
     const running = Promise.all([
-      controlPlane.runControllers(signal),
-      controlPlane.startScheduler(signal),
+      ...this.#led(controlPlane, store).map((run) => run(signal)),
       runLoadBalancers({ platform, controlPlane }, [instance.httpsPort, kubeletPort], signal),
     ]);
     this.#controllersEnd = running.then(
@@ -108,6 +111,29 @@ class Server implements LocalServer {
       },
     );
     return { controlPlane, pki };
+  }
+
+  /** What only one of several servers over a store does. */
+  #led(controlPlane: ControlPlane, store: Store): ((signal: AbortSignal) => Promise<void>)[] {
+    const platform = this.#platform;
+    const { advertiseAddress, instance } = this.#config;
+    const deps = {
+      platform,
+      clientFor: controlPlane.clientFor,
+      shared: store.latestRevision !== undefined,
+      // The same after a restart, which then need not wait for a lease of its own to run out: the instance's lock sees to
+      // it that there is one process at a time.
+      identity: `${instance.nodeName}_${advertiseAddress}:${instance.httpsPort}_${instance.hash}`,
+    };
+    const controllers = { name: 'kube-controller-manager', lead: controlPlane.runControllers } as const;
+    const scheduler = {
+      name: 'kube-scheduler',
+      async lead(signal: AbortSignal) {
+        await controlPlane.startScheduler(signal);
+        await untilAborted(signal);
+      },
+    } as const;
+    return [controllers, scheduler].map((component) => (signal) => runLed(deps, component, signal));
   }
 
   #certificates(): Promise<ClusterPki> {

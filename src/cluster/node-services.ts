@@ -58,7 +58,11 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
       const { connection, kubeletPort: port } = deps;
       const pair = await connection.servingCertificate(signal);
       const tls = { ...pair, clientCaPem: connection.caPem };
-      const opened = await openKubeletServer({ platform, client: connection.kubelet, instance, tls, port }, node, cri);
+      const opened = await openKubeletServer(
+        { platform, client: connection.kubelet, config: node.config, tls, port },
+        node,
+        cri,
+      );
       server = opened;
       connection.onServingCertificate(({ certPem, keyPem }) => opened.setCertificate(certPem, keyPem));
     },

@@ -14,7 +14,7 @@ import { deepEqual } from '../base/equal.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import type { Informer, InformerFactory } from '../client/informer.ts';
 import type { ClusterObjects } from './framework/plugin-deps.ts';
-import { createSiblingSelector } from './framework/sibling-selector.ts';
+import { createServiceSiblings, createSiblingSelector, selectingServices } from './framework/sibling-selector.ts';
 import type { ClusterEvent } from './queue/cluster-event.ts';
 
 /** The look-ups and what keeps them current. */
@@ -44,6 +44,8 @@ export function followClusterObjects(informers: InformerFactory): FollowedObject
     namespaceLabels: (name) => namespaces.get({ name })?.metadata.labels,
     budgets: () => budgets.list(),
     siblings: createSiblingSelector(owners),
+    serviceSiblings: createServiceSiblings(owners.services),
+    servicesOf: (pod) => selectingServices(owners.services, pod),
     onEvent(notify) {
       for (const informer of [claims, volumes, classes] as unknown as Informer<KubernetesObject>[]) {
         informer.addHandler({

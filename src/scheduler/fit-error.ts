@@ -20,17 +20,24 @@ export function fitErrorMessage(diagnosis: Diagnosis): string {
   const after = postFilter === undefined || postFilter === '' ? '' : ` ${postFilter}`;
   if (preFilter !== undefined) return `${head}: ${preFilter.reasons.join(', ')}.${after}`;
   const counts = new Map<string, number>();
-  for (const status of statuses.values())
-    for (const reason of status.reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  for (const [status, nodes] of countAlike(statuses.values()))
+    for (const reason of status.reasons) counts.set(reason, (counts.get(reason) ?? 0) + nodes);
   const reasons = [...counts].map(([reason, count]) => `${count} ${reason}`).sort();
   return `${head}: ${reasons.join(', ')}.${after}`;
+}
+
+/** Plugins give the same object for the same verdict, mostly: thousands of nodes become a few. */
+function countAlike(statuses: Iterable<Status>): ReadonlyMap<Status, number> {
+  const counts = new Map<Status, number>();
+  for (const status of statuses) counts.set(status, (counts.get(status) ?? 0) + 1);
+  return counts;
 }
 
 /** Names of the plugins that rejected the pod: only events they asked for wake it. */
 export function rejectingPlugins(diagnosis: Diagnosis): ReadonlySet<string> {
   const names = new Set<string>();
   if (diagnosis.preFilter !== undefined) names.add(diagnosis.preFilter.plugin);
-  for (const status of diagnosis.statuses.values()) names.add(status.plugin);
+  for (const status of countAlike(diagnosis.statuses.values()).keys()) names.add(status.plugin);
   // Without a node any new one may help; every filter plugin waits for nodes.
   if (diagnosis.nodeCount === 0)
     for (const name of ['NodeResourcesFit', 'NodeName', 'NodeAffinity', 'TaintToleration', 'NodeUnschedulable'])

@@ -4,17 +4,17 @@ import type { Node, Pod } from '../api/gen/core-v1.ts';
 import { createSeededRandom } from '../platform/sim/random.ts';
 import { createSchedulerCache } from './cache/scheduler-cache.ts';
 import { fitErrorMessage, rejectingPlugins } from './fit-error.ts';
-import type { Profile } from './framework/profile.ts';
-import { schedulerPlugins } from './plugins/list.ts';
+import { createProfile } from './framework/profile.ts';
+import { defaultPlugins } from './plugins/list.ts';
 import { feasibleNodesToFind, schedulePod } from './schedule-pod.ts';
 import { testNode, testPluginDeps, testPod } from './scheduler-fixture.ts';
 
-const plugins = schedulerPlugins.map(({ create }) => create(testPluginDeps()));
-const profile: Profile = {
+const plugins = defaultPlugins.map(({ create }) => create(testPluginDeps()));
+const profile = createProfile({
   schedulerName: 'default-scheduler',
   plugins,
-  weights: Object.fromEntries(schedulerPlugins.map(({ weight }, i) => [plugins[i]?.name ?? '', weight])),
-};
+  weights: Object.fromEntries(defaultPlugins.map(({ weight }, i) => [plugins[i]?.name ?? '', weight])),
+});
 
 function schedule(nodes: readonly Node[], pod: Pod, running: readonly (readonly [Pod, string])[] = []) {
   const cache = createSchedulerCache();

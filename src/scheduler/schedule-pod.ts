@@ -7,20 +7,29 @@ import type { Pod } from '../api/gen/core-v1.ts';
 import type { Random } from '../platform/random.ts';
 import type { NodeInfo, Snapshot } from './cache/node-info.ts';
 import type { Diagnosis } from './fit-error.ts';
+import type { ClassMemory } from './framework/class-memory.ts';
 import type { CycleState, Nominations, SchedulerPlugin } from './framework/plugin.ts';
 import {
   runFilters,
   runFiltersWithNominated,
   runPreFilter,
   runScores,
-  type NodeScore,
+  type PreFiltered,
   type Profile,
+  type Scored,
 } from './framework/profile.ts';
 import { unresolvable, type Status } from './framework/status.ts';
 
 /** The chosen node, or why there is none. */
 export type ScheduleResult =
-  | { readonly node: string; readonly scores: readonly NodeScore[]; readonly statuses: ReadonlyMap<string, Status> }
+  | {
+      readonly node: string;
+      /** Absent when there was but one node to choose. */
+      readonly scored?: Scored;
+      readonly statuses: ReadonlyMap<string, Status>;
+      /** Names of the plugins that filtered. */
+      readonly filters: readonly string[];
+    }
   | { readonly node: undefined; readonly diagnosis: Diagnosis; readonly filters: readonly SchedulerPlugin[] };
 
 /** What a cycle works with. `startAt` is where the last cycle stopped looking; it is moved on. */
@@ -36,50 +45,108 @@ export interface ScheduleInput {
 
 const MIN_FEASIBLE = 100;
 
-/** How many feasible nodes are enough. Upstream: numFeasibleNodesToFind with percentageOfNodesToScore 0. */
-export function feasibleNodesToFind(nodeCount: number): number {
+/** How many feasible nodes are enough; without a percentage it falls as the cluster grows. Upstream: numFeasibleNodesToFind. */
+export function feasibleNodesToFind(nodeCount: number, percentageOfNodesToScore: number = 0): number {
   if (nodeCount < MIN_FEASIBLE) return nodeCount;
-  const percentage = Math.max(5, 50 - Math.floor(nodeCount / 125));
+  const percentage =
+    percentageOfNodesToScore === 0 ? Math.max(5, 50 - Math.floor(nodeCount / 125)) : percentageOfNodesToScore;
   return Math.max(MIN_FEASIBLE, Math.floor((nodeCount * percentage) / 100));
+}
+
+/** The nodes a pod fits on, and why not the others. */
+export interface FoundNodes {
+  readonly feasible: readonly NodeInfo[];
+  readonly statuses: ReadonlyMap<string, Status>;
+  readonly filters: readonly SchedulerPlugin[];
+  readonly nodeCount: number;
+  /** A rejection before any node was looked at. */
+  readonly preFilter?: Status;
+  readonly memory?: ClassMemory;
 }
 
 /** Runs the cycle up to the choice of a node. */
 export function schedulePod(input: ScheduleInput, state: CycleState): ScheduleResult {
+  return pickNode(input, state, { found: findNodes(input, state) });
+}
+
+/** The first half: PreFilter and Filter. */
+export function findNodes(input: ScheduleInput, state: CycleState): FoundNodes {
   const { profile, pod, snapshot } = input;
   const nodeCount = snapshot.nodes.length;
   const pre = runPreFilter(profile, state, { pod, snapshot });
   if (pre.rejection !== undefined)
-    return { node: undefined, diagnosis: { nodeCount, statuses: new Map(), preFilter: pre.rejection }, filters: [] };
+    return { feasible: [], statuses: new Map(), filters: [], nodeCount, preFilter: pre.rejection };
   const statuses = new Map<string, Status>();
   const feasible: NodeInfo[] = [];
+  const asked = splitFilters(input, pre);
   const nominated = pod.status?.nominatedNodeName;
   const nominatedInfo = nominated === undefined ? undefined : snapshot.byName(nominated);
-  if (
-    nominatedInfo !== undefined &&
-    filterNode(input, state, { filters: pre.filters, node: nominatedInfo }) === undefined
-  )
+  if (nominatedInfo !== undefined && filterNode(input, state, { asked, node: nominatedInfo }) === undefined)
     feasible.push(nominatedInfo);
-  else findFeasible(input, state, { pre, statuses, feasible });
-  if (feasible.length === 0)
+  else findFeasible(input, state, { pre, asked, statuses, feasible });
+  const told = feasible.length === 0 ? withExcluded(statuses, pre, snapshot) : statuses;
+  const { memory } = asked;
+  return { feasible, statuses: told, filters: pre.filters, nodeCount, ...(memory === undefined ? {} : { memory }) };
+}
+
+/** The second half: scores, and the choice. `more`: what others add to the nodes' scores. */
+export function pickNode(
+  input: ScheduleInput,
+  state: CycleState,
+  { found, more }: { found: FoundNodes; more?: ReadonlyMap<string, number> },
+): ScheduleResult {
+  const { profile, pod, snapshot } = input;
+  const { feasible, statuses, filters, nodeCount, preFilter, memory } = found;
+  const [only] = feasible;
+  if (only === undefined)
     return {
       node: undefined,
-      diagnosis: { nodeCount, statuses: withExcluded(statuses, pre, snapshot) },
-      filters: pre.filters,
+      diagnosis: { nodeCount, statuses, ...(preFilter === undefined ? {} : { preFilter }) },
+      filters,
     };
-  const [only] = feasible;
-  if (feasible.length === 1 && only !== undefined) return { node: only.name, scores: [], statuses };
-  const scores = runScores(profile, state, { pod, nodes: feasible, snapshot });
-  return { node: chooseBest(scores, input.random), scores, statuses };
+  const names = filters.map(({ name }) => name);
+  if (feasible.length === 1) return { node: only.name, statuses, filters: names };
+  const scored = runScores(profile, state, {
+    pod,
+    nodes: feasible,
+    snapshot,
+    ...(memory === undefined ? {} : { memory }),
+  });
+  if (more !== undefined)
+    feasible.forEach(({ name }, i) => (scored.totals[i] = (scored.totals[i] ?? 0) + (more.get(name) ?? 0)));
+  return { node: chooseBest(scored, input.random), scored, statuses, filters: names };
+}
+
+/** Who is asked about each node: those whose answers are kept first, as far as they stand first; then the others. */
+interface AskedFilters {
+  readonly all: readonly SchedulerPlugin[];
+  readonly memory?: ClassMemory;
+  /** Those not in the memory. */
+  readonly others: readonly SchedulerPlugin[];
+}
+
+function splitFilters({ profile, pod, snapshot }: ScheduleInput, pre: PreFiltered): AskedFilters {
+  const all = pre.filters;
+  // Where PreFilter names the nodes (DaemonSets) each is looked at once, and no other pod asks the same.
+  if (profile.memories === undefined || pre.nodeNames !== undefined) return { all, others: all };
+  const end = all.findIndex((plugin) => plugin.nodeLocal !== true);
+  const local = end === -1 ? all : all.slice(0, end);
+  const memory = profile.memories.of(pod, local, snapshot.tracker);
+  memory.prepare();
+  return { all, memory, others: end === -1 ? [] : all.slice(end) };
 }
 
 function filterNode(
   { pod, nominations }: ScheduleInput,
   state: CycleState,
-  { filters, node }: { filters: readonly SchedulerPlugin[]; node: NodeInfo },
+  { asked, node }: { asked: AskedFilters; node: NodeInfo },
 ): Status | undefined {
-  if (nominations === undefined || nominations.on(node.name).length === 0)
-    return runFilters(filters, state, { pod, node });
-  return runFiltersWithNominated(filters, state, { pod, node, nominations });
+  // A node must do without the pods it is promised to, and with them; the first is mostly known already.
+  const status =
+    asked.memory?.filter(state, pod, node) ??
+    (asked.others.length === 0 ? undefined : runFilters(asked.others, state, { pod, node }));
+  if (status !== undefined || nominations === undefined || nominations.on(node.name).length === 0) return status;
+  return runFiltersWithNominated(asked.all, state, { pod, node, nominations });
 }
 
 /** Nodes that PreFilter ruled out have a reason, too. */
@@ -98,17 +165,18 @@ function withExcluded(
 function findFeasible(
   input: ScheduleInput,
   state: CycleState,
-  found: { pre: ReturnType<typeof runPreFilter>; statuses: Map<string, Status>; feasible: NodeInfo[] },
+  found: { pre: PreFiltered; asked: AskedFilters; statuses: Map<string, Status>; feasible: NodeInfo[] },
 ): void {
   const { snapshot, cursor } = input;
-  const { pre, statuses, feasible } = found;
+  const { pre, asked, statuses, feasible } = found;
   const named = pre.nodeNames;
   const nodes = named === undefined ? snapshot.nodes : [...named].flatMap((name) => snapshot.byName(name) ?? []);
-  const enough = named === undefined ? feasibleNodesToFind(nodes.length) : nodes.length;
+  const enough =
+    named === undefined ? feasibleNodesToFind(nodes.length, input.profile.percentageOfNodesToScore) : nodes.length;
   let looked = 0;
   for (; looked < nodes.length && feasible.length < enough; looked++) {
     const node = nodes[(cursor.startAt + looked) % nodes.length] as NodeInfo;
-    const status = filterNode(input, state, { filters: pre.filters, node });
+    const status = filterNode(input, state, { asked, node });
     if (status === undefined) feasible.push(node);
     else statuses.set(node.name, status);
   }
@@ -116,15 +184,16 @@ function findFeasible(
 }
 
 /** The node of the highest score; among equals a random one. */
-function chooseBest(scores: readonly NodeScore[], random: Random): string {
-  let best = scores[0] as NodeScore;
+function chooseBest({ nodes, totals }: Scored, random: Random): string {
+  let best = 0;
   let equals = 1;
-  for (let i = 1; i < scores.length; i++) {
-    const candidate = scores[i] as NodeScore;
-    if (candidate.total > best.total) {
-      best = candidate;
+  for (let i = 1; i < totals.length; i++) {
+    const candidate = totals[i] as number;
+    const known = totals[best] as number;
+    if (candidate > known) {
+      best = i;
       equals = 1;
-    } else if (candidate.total === best.total && random.int(++equals) === 0) best = candidate;
+    } else if (candidate === known && random.int(++equals) === 0) best = i;
   }
-  return best.node.name;
+  return (nodes[best] as NodeInfo).name;
 }

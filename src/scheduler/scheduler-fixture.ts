@@ -54,6 +54,8 @@ export function testPluginDeps(parts: Partial<SchedulerPluginDeps> = {}): Schedu
     namespaceLabels: () => undefined,
     budgets: () => [],
     siblings: () => undefined,
+    serviceSiblings: () => undefined,
+    servicesOf: () => [],
     ...parts,
   };
 }

@@ -12,6 +12,7 @@ import { createMemoryLog } from '../platform/sim/log.ts';
 import { createMemoryMetrics } from '../platform/sim/metrics.ts';
 import { createSeededRandom } from '../platform/sim/random.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
+import { defaultSchedulerConfig } from './config/scheduler-config.ts';
 import { createScheduler } from './scheduler.ts';
 import { testNode, testPod } from './scheduler-fixture.ts';
 
@@ -60,8 +61,8 @@ async function start(
   t.after(() => stop.abort(new Error('test over')));
   broadcaster.start(stop.signal);
   const scheduler = createScheduler(
-    { client, informers, recorder: broadcaster.recorderFor('default-scheduler'), platform },
-    { schedulerName: 'default-scheduler' },
+    { client, informers, recorderFor: (component) => broadcaster.recorderFor(component), platform },
+    defaultSchedulerConfig(),
   );
   const started = scheduler.start(stop.signal);
   await clock.advance(100);

@@ -10,34 +10,36 @@ import { isReason } from '../api/status-error.ts';
 import type { Client } from '../client/client.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import type { InformerFactory } from '../client/informer.ts';
+import type { ExplainPod } from '../component-helpers/pod-why.ts';
 import type { BasePlatform } from '../platform/platform.ts';
 import { bind, reserve, unreserve, type BindingInput } from './binding-cycle.ts';
 import { followClusterObjects } from './cluster-objects.ts';
 import { createSchedulerCache } from './cache/scheduler-cache.ts';
+import type { SchedulerConfig } from './config/scheduler-config.ts';
 import { followCluster } from './follow-cluster.ts';
+import { filterByExtenders, scoreByExtenders } from './extenders/ask-extenders.ts';
+import type { Extender } from './extenders/extender.ts';
 import { fitErrorMessage, rejectingPlugins, type Diagnosis } from './fit-error.ts';
 import { createNominator } from './framework/nominations.ts';
 import type { CycleState, PostFilterResult, QueuedPod, SchedulerPlugin } from './framework/plugin.ts';
-import type { Profile } from './framework/profile.ts';
 import type { Status } from './framework/status.ts';
 import { createWaitingPods } from './framework/waiting-pods.ts';
-import { schedulerPlugins } from './plugins/list.ts';
+import { createProfiles, leavingToExtenders, type NamedProfile } from './profiles.ts';
 import { createSchedulingQueue } from './queue/scheduling-queue.ts';
-import { schedulePod } from './schedule-pod.ts';
+import { findNodes, pickNode, schedulePod, type ScheduleInput, type ScheduleResult } from './schedule-pod.ts';
 import { createSchedulerMetrics } from './scheduler-metrics.ts';
 import { reportUnschedulable } from './report-unschedulable.ts';
+import { createDecisionLog } from './why/decision-log.ts';
+import { explainPod } from './why/explain-pod.ts';
 
 /** What the scheduler works with. */
 export interface SchedulerDeps {
   readonly client: Client;
   readonly informers: InformerFactory;
-  readonly recorder: EventRecorder;
+  readonly recorderFor: (component: string) => EventRecorder;
   readonly platform: BasePlatform;
-}
-
-/** How it is set up. */
-export interface SchedulerConfig {
-  readonly schedulerName: string;
+  /** In the order of the configuration. */
+  readonly extenders?: readonly Extender[];
 }
 
 /** The running scheduler. */
@@ -51,6 +53,8 @@ export interface Scheduler {
     readonly unschedulable: number;
     readonly gated: number;
   };
+  /** Why a pod is where it is. Looks at all nodes: not for hot paths. */
+  readonly why: ExplainPod;
 }
 
 /** A pod that found no node, and what preemption made of it. */
@@ -59,54 +63,108 @@ interface Rejection {
   readonly postFilter: PostFilterResult | undefined;
 }
 
+/** What a pod waits for while its victims are evicted: no event, the end of the evictions. */
+const MAKING_ROOM: ReadonlySet<string> = new Set(['DefaultPreemption']);
+
 /** Pods tried in one go before other work gets a turn. */
 const SLICE_MS = 4;
 
+const schedulerNameOf = (pod: Pod): string => pod.spec?.schedulerName ?? 'default-scheduler';
+
 /** Creates the scheduler; nothing runs before `start`. */
 export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): Scheduler {
-  const { platform, informers, client } = deps;
+  const { platform, informers, client, extenders = [] } = deps;
   const log = platform.log.child('scheduler');
   const random = platform.random.fork('scheduler');
   const objects = followClusterObjects(informers);
-  const pluginDeps = {
-    ...objects,
-    client,
-    clock: platform.clock,
-    random,
-    recorder: deps.recorder,
-    schedulerName: config.schedulerName,
+  const { clock } = platform;
+  const profiles = createProfiles(
+    { ...objects, client, clock, random, recorderFor: deps.recorderFor },
+    leavingToExtenders(config),
+  );
+  const profileOf = (pod: Pod): NamedProfile => {
+    const profile = profiles.get(schedulerNameOf(pod));
+    if (profile === undefined) throw new Error(`no profile for scheduler ${schedulerNameOf(pod)}`);
+    return profile;
   };
-  const plugins = schedulerPlugins.map(({ create }) => create(pluginDeps));
   const nominations = createNominator();
-  const waitingPods = createWaitingPods(platform.clock);
-  const weights = Object.fromEntries(schedulerPlugins.map(({ weight }, i) => [plugins[i]?.name ?? '', weight]));
-  const profile: Profile = { schedulerName: config.schedulerName, plugins, weights };
+  const waitingPods = createWaitingPods(clock);
   const cache = createSchedulerCache();
   const metrics = createSchedulerMetrics(platform.metrics);
-  const sorter = plugins.find((p) => p.less !== undefined);
+  const decisions = createDecisionLog();
+  // All profiles sort alike: the configuration's check sees to it.
+  const [sorter] = [...profiles.values()].flatMap(({ points }) => points.queueSort);
   const queue = createSchedulingQueue(
     {
-      clock: platform.clock,
-      plugins,
+      clock,
+      pluginsOf: (pod) => profileOf(pod).plugins,
       less: (a, b) => sorter?.less?.(a, b) ?? 0,
-      preEnqueue: (pod) => plugins.map((p) => p.preEnqueue?.(pod)).find((s) => s !== undefined),
+      preEnqueue: (pod) => firstStatus(profileOf(pod).points.preEnqueue, pod),
     },
-    { initialBackoffMs: 1000, maxBackoffMs: 10_000, maxUnschedulableMs: 300_000 },
+    {
+      initialBackoffMs: config.podInitialBackoffMs,
+      maxBackoffMs: config.podMaxBackoffMs,
+      maxUnschedulableMs: 300_000,
+    },
   );
   const cursor = { startAt: 0 };
   let running = false;
 
-  const scheduleOne = (queued: QueuedPod, signal: AbortSignal): void => {
+  /** Most pods are done at once; with extenders it takes until they have answered. */
+  const scheduleOne = (queued: QueuedPod, signal: AbortSignal): void | Promise<void> => {
     const { pod } = queued;
     const uid = pod.metadata.uid ?? '';
     if (pod.metadata.deletionTimestamp !== undefined || cache.isAssumed(uid)) return queue.done(uid);
+    const profile = profileOf(pod);
     const state: CycleState = new Map();
-    const startedMs = platform.clock.monotonicMs();
-    const result = schedulePod({ profile, pod, snapshot: cache.snapshot(), random, cursor, nominations }, state);
-    metrics.algorithmSeconds((platform.clock.monotonicMs() - startedMs) / 1000);
+    const startedMs = clock.monotonicMs();
+    const input = { profile, pod, snapshot: cache.snapshot(), random, cursor, nominations };
+    const decided = (result: ScheduleResult): void => {
+      metrics.algorithmSeconds((clock.monotonicMs() - startedMs) / 1000);
+      settle({ queued, state, signal }, result);
+    };
+    if (!extenders.some((extender) => extender.isInterested(pod))) return decided(schedulePod(input, state));
+    return askExtenders(input, state, signal).then(decided, (error: unknown) => fail(queued, error));
+  };
+  const askExtenders = async (
+    input: ScheduleInput,
+    state: CycleState,
+    signal: AbortSignal,
+  ): Promise<ScheduleResult> => {
+    const { pod } = input;
+    const found = findNodes(input, state);
+    const left = await filterByExtenders({ extenders, pod, nodes: found.feasible, signal, log });
+    const more = await scoreByExtenders({ extenders, pod, nodes: left.feasible, signal, log });
+    const statuses = new Map([...found.statuses, ...left.statuses]);
+    return pickNode(input, state, { found: { ...found, feasible: left.feasible, statuses }, more });
+  };
+  const fail = (queued: QueuedPod, error: unknown): void => {
+    const { pod } = queued;
+    metrics.attempt('error', 0);
+    const message = error instanceof Error ? error.message : String(error);
+    log.error('error selecting node for pod', { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, err: error });
+    profileOf(pod).recorder.event(pod, 'Warning', 'FailedScheduling', message);
+    queue.requeue(queued, new Set());
+  };
+  const settle = (
+    { queued, state, signal }: { queued: QueuedPod; state: CycleState; signal: AbortSignal },
+    result: ScheduleResult,
+  ): void => {
+    const { pod } = queued;
+    const profile = profileOf(pod);
     if (result.node === undefined) return reject(queued, preempt(queued, state, result), signal);
+    note(pod, result);
     cache.assume(pod, result.node);
-    const input: BindingInput = { profile, state, pod, nodeName: result.node, signal, waitingPods };
+    const binder = extenders.find(({ config: { bindVerb }, isInterested }) => bindVerb !== '' && isInterested(pod));
+    const input: BindingInput = {
+      profile,
+      state,
+      pod,
+      nodeName: result.node,
+      signal,
+      waitingPods,
+      ...(binder === undefined ? {} : { binder }),
+    };
     const refused = reserve(input);
     if (refused !== undefined) return undo(queued, input, refused);
     void bind(input).then(
@@ -114,12 +172,26 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       (error: unknown) => undo(queued, input, { code: 'error', plugin: '', reasons: [String(error)], cause: error }),
     );
   };
+  const note = (pod: Pod, result: ScheduleResult & { node: string }): void => {
+    const { node, scored, statuses, filters } = result;
+    decisions.add({
+      uid: pod.metadata.uid ?? '',
+      atMs: clock.nowMs(),
+      nodeName: node,
+      message: '',
+      nodeCount: cache.nodeCount(),
+      statuses,
+      filters,
+      ...(scored === undefined ? {} : { scored }),
+    });
+  };
   const bound = (queued: QueuedPod, nodeName: string): void => {
     const { pod } = queued;
     queue.done(pod.metadata.uid ?? '');
     nominations.delete(pod.metadata.uid ?? '');
-    metrics.attempt('scheduled', (platform.clock.monotonicMs() - queued.queuedAtMs) / 1000);
-    deps.recorder.event(
+    decisions.leaves(pod.metadata.uid ?? '');
+    metrics.attempt('scheduled', (clock.monotonicMs() - queued.queuedAtMs) / 1000);
+    profileOf(pod).recorder.event(
       pod,
       'Normal',
       'Scheduled',
@@ -147,7 +219,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
   ): Rejection => {
     let postFilter: PostFilterResult | undefined;
     const snapshot = cache.snapshot();
-    for (const plugin of diagnosis.nodeCount === 0 ? [] : plugins)
+    for (const plugin of diagnosis.nodeCount === 0 ? [] : profileOf(queued.pod).points.postFilter)
       postFilter ??= plugin.postFilter?.(state, queued.pod, {
         snapshot,
         statuses: diagnosis.statuses,
@@ -162,43 +234,65 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
   const reject = (queued: QueuedPod, { diagnosis, postFilter }: Rejection, signal: AbortSignal): void => {
     metrics.attempt('unschedulable', 0);
     const message = fitErrorMessage(diagnosis);
-    queue.requeue(queued, rejectingPlugins(diagnosis));
-    deps.recorder.event(queued.pod, 'Warning', 'FailedScheduling', message);
+    const { statuses, nodeCount } = diagnosis;
+    const filters = filterNames(profileOf(queued.pod));
+    const uid = queued.pod.metadata.uid ?? '';
+    decisions.add({ uid, atMs: clock.nowMs(), message, nodeCount, statuses, filters });
+    const makesRoom = postFilter?.commit !== undefined;
+    // While room is made for it the pod waits for that alone, then it is tried at once.
+    queue.requeue(queued, makesRoom ? MAKING_ROOM : rejectingPlugins(diagnosis));
+    profileOf(queued.pod).recorder.event(queued.pod, 'Warning', 'FailedScheduling', message);
     const nominatedNode = postFilter?.nominatedNode;
     if (nominatedNode !== undefined) nominations.set(queued.pod, nominatedNode);
-    const report = { message, clock: platform.clock, ...(nominatedNode === undefined ? {} : { nominatedNode }) };
+    const report = { message, clock, ...(nominatedNode === undefined ? {} : { nominatedNode }) };
     void reportUnschedulable(client, queued.pod, report)
       .then(() => postFilter?.commit?.(signal))
       .catch((error: unknown) =>
         log.warn('cannot write the PodScheduled condition or make room for the pod', { err: error }),
-      );
+      )
+      .then(() => (makesRoom && !signal.aborted ? queue.activate(uid) : undefined));
   };
   /** Tries pods until the queue is empty, giving way to others every few milliseconds. */
   const run = async (signal: AbortSignal): Promise<void> => {
     if (running) return;
     running = true;
-    let sliceStartMs = platform.clock.monotonicMs();
+    let sliceStartMs = clock.monotonicMs();
     try {
       while (!signal.aborted) {
         const queued = queue.pop();
         if (queued === undefined) break;
-        scheduleOne(queued, signal);
-        if (platform.clock.monotonicMs() - sliceStartMs < SLICE_MS) continue;
-        await platform.clock.yield();
-        sliceStartMs = platform.clock.monotonicMs();
+        const asked = scheduleOne(queued, signal);
+        if (asked !== undefined) await asked;
+        if (clock.monotonicMs() - sliceStartMs < SLICE_MS) continue;
+        await clock.yield();
+        sliceStartMs = clock.monotonicMs();
       }
     } finally {
       running = false;
     }
   };
+  const pods = informers.informer<Pod>(Pods);
+  const explainDeps = {
+    profileOf: (name: string) => profiles.get(name),
+    cache,
+    queue,
+    decisions,
+    nominations,
+    nowMs: () => clock.nowMs(),
+  };
   return {
     counts: () => queue.counts(),
+    why(namespace, name) {
+      const pod = pods.get({ namespace, name });
+      return pod === undefined ? undefined : explainPod(explainDeps, pod);
+    },
     async start(signal) {
       signal.addEventListener('abort', () => queue.stop(), { once: true });
-      const ownPods = (pod: Pod): boolean => (pod.spec?.schedulerName ?? 'default-scheduler') === config.schedulerName;
+      const ownPods = (pod: Pod): boolean => profiles.has(schedulerNameOf(pod));
+      pods.addHandler({ onDelete: (pod) => decisions.leaves(pod.metadata.uid ?? '') });
       const synced = followCluster({
         nodes: informers.informer<Node>(Nodes),
-        pods: informers.informer<Pod>(Pods),
+        pods,
         cache,
         queue,
         nominations,
@@ -211,4 +305,16 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       void run(signal);
     },
   };
+}
+
+function firstStatus(plugins: readonly SchedulerPlugin[], pod: Pod): Status | undefined {
+  for (const plugin of plugins) {
+    const status = plugin.preEnqueue?.(pod);
+    if (status !== undefined) return status;
+  }
+  return undefined;
+}
+
+function filterNames({ points }: NamedProfile): string[] {
+  return points.filter.map(({ name }) => name);
 }

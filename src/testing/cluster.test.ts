@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import type { Deployment } from '../api/gen/apps-v1.ts';
 import type { Node, Pod } from '../api/gen/core-v1.ts';
 import { ConfigMaps, Deployments, Nodes, Pods } from '../api/gen/resources.ts';
+import type { PodWhy } from '../component-helpers/pod-why.ts';
 import { image } from '../cri/sim/sim-image.ts';
 import { Cluster } from './cluster.ts';
 import type { WaitError } from './wait.ts';
@@ -60,7 +61,7 @@ describe('a cluster in a test', () => {
   it('says so when the object is not there, and when nothing is meant', async () => {
     await using cluster = await Cluster.start({ nodes: 0, controllers: [] });
     await assert.rejects(cluster.waitFor('pod/none', 'Ready', { within: 1000 }), /pod default\/none does not exist/);
-    await assert.rejects(cluster.waitFor('nonsense/none', 'Ready'), /no built-in kind nonsense/);
+    await assert.rejects(cluster.waitFor('nonsense/none', 'Ready'), /no kind nonsense/);
     await assert.rejects(cluster.waitFor('pod', 'Ready'), /not of the form KIND\/NAME/);
   });
 
@@ -147,3 +148,25 @@ function pod(name: string, imageName: string): Pod {
     spec: { containers: [{ name: 'app', image: imageName }] },
   };
 }
+
+it('why: a waiting pod names what the nodes lack; so does a failed wait; a bound one tells its decision', async () => {
+  await using cluster = await Cluster.start({ nodes: [{ cpus: 1 }, { cpus: 2 }] });
+  const pod = (name: string, cpu: string): string =>
+    `{ apiVersion: v1, kind: Pod, metadata: { name: ${name} }, spec: { containers: [{ name: c, image: 'i:1', resources: { requests: { cpu: '${cpu}' } } }] } }`;
+  await cluster.apply(pod('small', '100m'));
+  await cluster.apply(pod('big', '3'));
+  await cluster.waitFor('pod/small', 'Ready');
+  const why = (name: string): Promise<PodWhy> =>
+    cluster.client.resource(Pods).getSubresource<PodWhy>({ namespace: 'default', name }, 'why');
+  const small = await why('small');
+  assert.equal(small.state, 'Bound');
+  assert.equal(small.lastDecision?.nodes[0]?.name, small.nodeName);
+  const big = await why('big');
+  assert.equal(big.state, 'Unschedulable');
+  assert.equal(big.now?.nodes[0]?.name, 'node-2', 'the nearest first');
+  await assert.rejects(
+    cluster.waitFor('pod/big', 'Ready', { within: '1m' }),
+    /nearest nodes:\n\s+node-2: .*\n.*asks for 3000m cpu/,
+  );
+  await assert.rejects(why('none'), /pods "none" not found/);
+});

@@ -3,15 +3,17 @@ import { Events, Nodes, Pods, ReplicaSets } from '../api/gen/resources.ts';
 import type { Event, Pod } from '../api/gen/core-v1.ts';
 import { stringifyYaml } from '../api/codec/yaml.ts';
 import type { KubernetesObject } from '../api/object.ts';
+import { podWhyText, type ExplainPod } from '../component-helpers/pod-why.ts';
 import type { ObjectStore } from '../apiserver/registry/object-store.ts';
 import type { ResolvedReference } from './references.ts';
 import { referenceText } from './references.ts';
 
 const MAX_PODS = 5;
+const MAX_EXPLAINED = 2;
 const MAX_EVENTS = 15;
 
 /** Text about one object as it is now. */
-export function describeObject(objects: ObjectStore, reference: ResolvedReference): string {
+export function describeObject(objects: ObjectStore, reference: ResolvedReference, why?: ExplainPod): string {
   const object = objects.get(reference.info, reference.namespace, reference.name);
   if (object === undefined) return `${referenceText(reference)} does not exist\n${describeNodes(objects)}`;
   const { managedFields: _, ...metadata } = object.metadata;
@@ -35,6 +37,7 @@ export function describeObject(objects: ObjectStore, reference: ResolvedReferenc
     ...(pods.length === 0
       ? []
       : [`pods (${pods.length}):`, ...pods.slice(0, MAX_PODS).map((pod) => indent(describePod(pod)))]),
+    ...describeWaiting(pods, why),
     ...describeEvents(eventsAbout(objects, related)),
     describeNodes(objects),
   ].join('\n');
@@ -67,6 +70,15 @@ function describePod({ metadata, spec, status }: Pod): string {
         `  container ${name}: ready=${ready} restarts=${restartCount} ${JSON.stringify(state)}`,
     ),
   ].join('\n');
+}
+
+/** Of pods without a node: why the scheduler finds none. */
+function describeWaiting(pods: readonly Pod[], why: ExplainPod | undefined): string[] {
+  const waiting = pods.filter(({ spec, status }) => spec?.nodeName === undefined && status?.phase !== 'Failed');
+  return waiting.slice(0, MAX_EXPLAINED).flatMap(({ metadata }) => {
+    const answer = why?.(metadata.namespace ?? '', metadata.name ?? '');
+    return answer === undefined ? [] : ['why:', indent(podWhyText(answer))];
+  });
 }
 
 function eventsAbout(objects: ObjectStore, uids: ReadonlySet<string | undefined>): readonly Event[] {

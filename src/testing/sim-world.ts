@@ -10,6 +10,7 @@ import { createInProcessClient } from '../client/in-process-transport.ts';
 import { runBuiltInControllers, startBuiltInScheduler } from '../cluster/built-in-clients.ts';
 import { createControlPlane, type ControlPlane } from '../cluster/control-plane.ts';
 import { deriveInstance, type Instance } from '../cluster/instance.ts';
+import type { ExplainPod } from '../component-helpers/pod-why.ts';
 import { createTokenKey, type ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { SimImage } from '../cri/sim/sim-image.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -68,6 +69,7 @@ export class SimWorld {
   #serverLife = new AbortController();
   /** Published as `kube-root-ca.crt`; told to the controllers when they start. */
   caPem: string;
+  #explain: ExplainPod | undefined;
   readonly #components = new Map<ComponentName, Running>();
   #nextAddress = 1;
 
@@ -113,8 +115,8 @@ export class SimWorld {
 
   /** A client that goes on working over restarts of the server. */
   clientFor(principal: Principal, userAgent: string, gate?: Gate): Client {
-    const { clock } = this.#deps.platform;
-    const handler = gate?.handler ?? createGate(clock, this.#handler).handler;
+    const { clock, random } = this.#deps.platform;
+    const handler = gate?.handler ?? createGate({ clock, random, server: this.#handler }).handler;
     return createInProcessClient({ handler, principal, clock, userAgent });
   }
 
@@ -131,6 +133,7 @@ export class SimWorld {
       instance: this.instance,
       hostAddress: '10.64.0.1',
       runtimeConfig: '',
+      explainPod: () => this.#explain,
       pki: { ca: { certPem: this.caPem }, kubeletClient: API_SERVER_CLIENT, serviceAccount: this.#key },
       ...(repeatable ? { wrapTokens: (tokens) => createRepeatableTokens(tokens, clock) } : {}),
     });
@@ -152,7 +155,8 @@ export class SimWorld {
     if (this.#components.has(name)) return;
     const { platform, controllers, scheduler } = this.#deps;
     const life = new AbortController();
-    const gate = createGate(platform.clock, this.#handler);
+    const { clock, random } = platform;
+    const gate = createGate({ clock, random: random.fork(`gate/${name}`), server: this.#handler });
     const deps = {
       platform,
       clientFor: (principal: Principal, agent: string) => this.clientFor(principal, agent, gate),
@@ -162,17 +166,29 @@ export class SimWorld {
       const config = {
         instance: this.instance,
         rootCaPem: this.caPem,
+        signServiceAccountToken: this.controlPlane.tokens.issueLegacy,
         ...(controllers === undefined ? {} : { names: controllers }),
       };
       ended = runBuiltInControllers(deps, config, life.signal);
     }
-    if (name === 'scheduler' && scheduler) ended = startBuiltInScheduler(deps, life.signal);
+    if (name === 'scheduler' && scheduler) ended = this.#startScheduler(deps, life.signal);
     // A component that is ended while it starts rejects with the reason of its end.
     ended = ended.catch((error: unknown) => {
       if (!life.signal.aborted) throw error;
     });
     this.#components.set(name, { life, gate, ended });
     if (name === 'scheduler') await ended;
+  }
+
+  /** Answers why a pod is where it is; undefined while no scheduler runs. */
+  get explainPod(): ExplainPod | undefined {
+    return this.#explain;
+  }
+
+  async #startScheduler(deps: Parameters<typeof startBuiltInScheduler>[0], signal: AbortSignal): Promise<void> {
+    signal.addEventListener('abort', () => (this.#explain = undefined), { once: true });
+    const { why } = await startBuiltInScheduler(deps, signal);
+    if (!signal.aborted) this.#explain = why;
   }
 
   /** Ends a component at once. */

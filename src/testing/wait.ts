@@ -1,9 +1,11 @@
 /** Waiting for objects, with failures that tell what was seen instead. */
 import type { KubernetesObject } from '../api/object.ts';
 import type { ObjectStore } from '../apiserver/registry/object-store.ts';
+import type { ExplainPod } from '../component-helpers/pod-why.ts';
 import { describeObject } from './describe.ts';
 import { formatSpan, spanMs, type Duration } from './duration.ts';
 import type { Pace } from './pace.ts';
+import { customKinds } from './custom-kinds.ts';
 import { referenceText, resolveReference, type ObjectReference } from './references.ts';
 
 /**
@@ -42,15 +44,17 @@ export interface WaitDeps {
   readonly pace: Pace;
   /** Asked for each time: after a restart there is another. Undefined while the server is down. */
   readonly objects: () => ObjectStore | undefined;
+  /** The scheduler's answers; undefined while none runs. */
+  readonly why: () => ExplainPod | undefined;
 }
 
 /** Waits; resolves to a copy of the object (of its last state, when it is to be deleted: undefined). */
 export async function waitForObject<T extends KubernetesObject>(
-  { pace, objects }: WaitDeps,
+  { pace, objects, why }: WaitDeps,
   target: { reference: ObjectReference; expectation: Expectation<T> },
   options: WaitOptions,
 ): Promise<T | undefined> {
-  const reference = resolveReference(target.reference);
+  const reference = resolveReference(target.reference, customKinds(objects()));
   const expected = compile(target.expectation);
   const read = (): T | undefined =>
     objects()?.get(reference.info, reference.namespace, reference.name) as T | undefined;
@@ -73,7 +77,9 @@ export async function waitForObject<T extends KubernetesObject>(
 
   function failure(head: string): string {
     const store = objects();
-    return store === undefined ? `${head}\nthe API server is down` : `${head}\n\n${describeObject(store, reference)}`;
+    return store === undefined
+      ? `${head}\nthe API server is down`
+      : `${head}\n\n${describeObject(store, reference, why())}`;
   }
 }
 

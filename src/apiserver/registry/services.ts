@@ -6,6 +6,7 @@ import type { Pod, Node, Service, ServiceAccount } from '../../api/gen/core-v1.t
 import type { TokenRequest, UserInfo } from '../../api/gen/authentication-v1.ts';
 import type { SubjectRulesReviewStatus } from '../../api/gen/authorization-v1.ts';
 import type { ApiRequest, ApiResponse, Principal } from '../../api/transport.ts';
+import type { ExplainPod } from '../../component-helpers/pod-why.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { Authorizer } from '../authz/contract.ts';
 import type { RequestContext } from '../request-context.ts';
@@ -77,5 +78,7 @@ export interface RegistryServices {
   readonly authenticateToken?: AuthenticateToken;
   readonly issueServiceAccountToken?: IssueServiceAccountToken;
   readonly kubeletConnector?: KubeletConnector;
+  /** The scheduler's answers, while one runs in this process. */
+  readonly explainPod?: () => ExplainPod | undefined;
   readonly componentHealth?: () => Promise<readonly ComponentHealth[]>;
 }

@@ -4,13 +4,13 @@
  * has registered. Upstream: the kubelet's TLS bootstrapping, --rotate-certificates and serverTLSBootstrap.
  */
 import type { Client } from '../../client/client.ts';
-import { requestCertificate } from '../../client/certificate-request.ts';
 import { createRestClient } from '../../client/rest-client.ts';
-import { createCertificateManager, type CertificateManager } from '../../component-helpers/pki/certificate-manager.ts';
+import type { CertificateManager } from '../../component-helpers/pki/certificate-manager.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Instance } from '../instance.ts';
 import { kubeconfigYaml } from '../kubeconfig.ts';
 import type { NodeConnection } from '../node-connection.ts';
+import { createNodeCertificate } from '../node-certificate.ts';
 import { PreflightError } from '../preflight.ts';
 
 /** Whom to trust and how to begin. */
@@ -47,18 +47,13 @@ export function createRemoteConnection(platform: Platform, config: RemoteConnect
       tlsSource: () => Promise.resolve({ caPem, ...clientCertificate.current() }),
     });
   const kubelet = clientFor('kubelet');
-  const clientCertificate: CertificateManager = nodeCertificate(platform, config, {
-    name: 'kubelet-client',
-    signer: 'kubernetes.io/kube-apiserver-client-kubelet',
-    usage: 'client auth',
-    client: () => (clientCertificate.current() === undefined ? (stranger ?? kubelet) : kubelet),
-  });
-  const serving = nodeCertificate(platform, config, {
-    name: 'kubelet-server',
-    signer: 'kubernetes.io/kubelet-serving',
-    usage: 'server auth',
-    client: () => kubelet,
-  });
+  const own = { nodeName: instance.nodeName, dir: instance.pkiDir, nodeIps: () => config.nodeIps };
+  const clientCertificate: CertificateManager = createNodeCertificate(
+    platform,
+    { ...own, kind: 'kubelet-client' },
+    () => (clientCertificate.current() === undefined ? (stranger ?? kubelet) : kubelet),
+  );
+  const serving = createNodeCertificate(platform, { ...own, kind: 'kubelet-server' }, () => kubelet);
   return {
     kubelet,
     proxy: clientFor('kube-proxy'),
@@ -84,44 +79,4 @@ export function createRemoteConnection(platform: Platform, config: RemoteConnect
 async function keepServing(serving: CertificateManager, signal: AbortSignal): Promise<void> {
   await serving.ensure(signal).catch(() => undefined); // Ends with the signal alone.
   await serving.keep(signal);
-}
-
-interface NodeCertificate {
-  readonly name: string;
-  readonly signer: string;
-  readonly usage: string;
-  readonly client: () => Client;
-}
-
-function nodeCertificate(
-  platform: Platform,
-  { instance, nodeIps }: RemoteConnectionConfig,
-  { name, signer, usage, client }: NodeCertificate,
-): CertificateManager {
-  const { files, clock, crypto, random } = platform;
-  const serving = usage === 'server auth';
-  return createCertificateManager(
-    {
-      files,
-      clock,
-      crypto,
-      random,
-      log: platform.log.child('certificates'),
-      sign: (requestPem, signal) =>
-        requestCertificate(
-          { client: client(), clock },
-          { requestPem, signerName: signer, usages: ['digital signature', usage] },
-          signal,
-        ),
-    },
-    {
-      dir: instance.pkiDir,
-      name,
-      subject: () => ({
-        commonName: `system:node:${instance.nodeName}`,
-        organizations: ['system:nodes'],
-        ...(serving ? { dnsNames: [instance.nodeName], ipAddresses: nodeIps } : {}),
-      }),
-    },
-  );
 }

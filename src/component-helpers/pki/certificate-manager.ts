@@ -28,6 +28,8 @@ export interface CertificateManagerConfig {
   readonly dir: string;
   /** `kubelet-client`, `kubelet-server`. */
   readonly name: string;
+  /** A pair of another origin: used while there is no file. */
+  readonly given?: KeyPairPem;
   /** Asked whenever a certificate is made or checked: addresses come and go. */
   readonly subject: () => {
     readonly commonName: string;
@@ -43,6 +45,8 @@ export interface CertificateManager {
   current(): KeyPairPem | undefined;
   /** The file with certificate and key. */
   readonly file: string;
+  /** Reads the kept or given one; whether there is one that still holds. Asks nobody. */
+  load(): Promise<boolean>;
   /** Loads or gets the first; resolves when there is one. Rejects only on the signal's abort. */
   ensure(signal: AbortSignal): Promise<KeyPairPem>;
   /** Renews until the signal aborts. Never rejects. */
@@ -89,8 +93,13 @@ class Manager implements CertificateManager {
     return this.#first;
   }
 
-  async #getFirst(signal: AbortSignal): Promise<KeyPairPem> {
+  async load(): Promise<boolean> {
     this.#current ??= await this.#load();
+    return this.#current !== undefined;
+  }
+
+  async #getFirst(signal: AbortSignal): Promise<KeyPairPem> {
+    await this.load();
     while (this.#current === undefined) {
       await this.#renew(signal).catch((error: unknown) => this.#failed(error, signal));
       if (this.#current === undefined) await this.#deps.clock.sleep(RETRY_MS, signal);
@@ -141,9 +150,10 @@ class Manager implements CertificateManager {
 
   async #load(): Promise<KeyPairPem | undefined> {
     const { files, clock, log } = this.#deps;
-    if (!(await files.exists(this.file))) return undefined;
+    const kept = await files.exists(this.file);
+    if (!kept && this.#config.given === undefined) return undefined;
     try {
-      const pair = splitPair(await files.readText(this.file));
+      const pair = kept ? splitPair(await files.readText(this.file)) : this.#config.given!;
       const { notAfterMs, commonName } = await readCertificate(this.#deps, pair.certPem);
       if (notAfterMs > clock.nowMs() && commonName === this.#config.subject().commonName) return pair;
       log.warn('the certificate is of no use any more', { certificate: this.#config.name, commonName });

@@ -111,7 +111,7 @@ function startRequest(call: HttpCall, agent: http.Agent | false): http.ClientReq
       ...(call.body === undefined || call.headers?.['transfer-encoding'] !== undefined
         ? {}
         : { 'content-length': String(Buffer.byteLength(call.body)) }),
-    },
+    } as http.OutgoingHttpHeaders,
     agent,
     ...(call.unixPath === undefined ? {} : { socketPath: call.unixPath }),
     ...(secure ? tlsOptions(call.tls) : {}),

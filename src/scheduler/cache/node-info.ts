@@ -11,6 +11,7 @@ import {
   podRequests,
   type ResourceAmounts,
 } from '../../component-helpers/pod-resources.ts';
+import type { NodeTracker } from './node-tracker.ts';
 import { quantityValue } from '../../api/quantity.ts';
 
 /** What a cycle sees of the cluster. */
@@ -22,6 +23,10 @@ export interface Snapshot {
   readonly withAffinity: Iterable<NodeInfo>;
   /** Nodes with pods that keep others away. */
   readonly withRequiredAntiAffinity: Iterable<NodeInfo>;
+  /** Which nodes changed. */
+  readonly tracker: NodeTracker;
+  /** Nodes with a taint that pods would rather not meet. */
+  readonly preferNoScheduleNodes: number;
   /** On how many nodes an image is. */
   imageNodes(image: string): number;
 }
@@ -41,15 +46,22 @@ export class NodeInfo {
   /** Pods with any (anti-)affinity to pods; mostly empty. */
   readonly podsWithAffinity = new Map<string, Pod>();
   readonly podsWithRequiredAntiAffinity = new Map<string, Pod>();
-  /** Raised at every change. */
-  generation = 0;
+  /** The place in arrays by node; -1 without a tracker: a supposed node. */
+  slot = -1;
+  tracker: NodeTracker | undefined;
   /** Sizes of images by name, for ImageLocality. */
   images: ReadonlyMap<string, number> = new Map();
 
-  constructor(node: Node) {
+  /** `like` has read the same object already. */
+  constructor(node: Node, like?: NodeInfo) {
     this.name = node.metadata.name ?? '';
     this.node = node;
-    this.setNode(node);
+    if (like === undefined) this.setNode(node);
+    else {
+      this.allocatable = like.allocatable;
+      this.allowedPods = like.allowedPods;
+      this.images = like.images;
+    }
   }
 
   /** Takes over a new version of the Node object. */
@@ -63,7 +75,7 @@ export class NodeInfo {
         (image.names ?? []).map((name) => [name, image.sizeBytes ?? 0] as const),
       ),
     );
-    this.generation++;
+    this.tracker?.touch(this.slot);
   }
 
   /** Counts a pod in. The uid must be new. */
@@ -81,10 +93,16 @@ export class NodeInfo {
     if (ports.length > 0) this.usedPorts.push(...ports);
   }
 
-  /** A copy that may be changed, for suppositions. */
+  /** A copy that may be changed, for suppositions. What nobody changes is shared. */
   clone(): NodeInfo {
-    const copy = new NodeInfo(this.node);
-    for (const pod of this.pods.values()) copy.addPod(pod);
+    const copy = new NodeInfo(this.node, this);
+    for (const [uid, pod] of this.pods) copy.pods.set(uid, pod);
+    for (const [uid, pod] of this.podsWithAffinity) copy.podsWithAffinity.set(uid, pod);
+    for (const [uid, pod] of this.podsWithRequiredAntiAffinity) copy.podsWithRequiredAntiAffinity.set(uid, pod);
+    addAmounts(copy.requested, this.requested);
+    copy.nonZeroMilliCpu = this.nonZeroMilliCpu;
+    copy.nonZeroMemoryBytes = this.nonZeroMemoryBytes;
+    copy.usedPorts.push(...this.usedPorts);
     return copy;
   }
 
@@ -106,6 +124,6 @@ export class NodeInfo {
     addAmounts(this.requested, requests, sign);
     this.nonZeroMilliCpu += sign * nonZero.milliCpu;
     this.nonZeroMemoryBytes += sign * nonZero.memoryBytes;
-    this.generation++;
+    this.tracker?.touch(this.slot);
   }
 }

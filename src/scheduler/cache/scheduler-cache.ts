@@ -4,6 +4,7 @@
  */
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import { NodeInfo, type Snapshot } from './node-info.ts';
+import { NodeTracker } from './node-tracker.ts';
 
 /** The cache. All methods are synchronous; the scheduling loop and the informers share one thread. */
 export interface SchedulerCache {
@@ -23,6 +24,8 @@ export interface SchedulerCache {
   nodeOf(uid: string): string | undefined;
   snapshot(): Snapshot;
   nodeCount(): number;
+  /** In the order they came. */
+  nodesInOrder(): readonly NodeInfo[];
 }
 
 interface Placed {
@@ -39,8 +42,12 @@ export function createSchedulerCache(): SchedulerCache {
   let order: NodeInfo[] | undefined;
   const withAffinity = new Set<NodeInfo>();
   const withRequiredAntiAffinity = new Set<NodeInfo>();
+  const tracker = new NodeTracker();
+  let preferNoScheduleNodes = 0;
   const imageCounts = new Map<string, number>();
-  const countImages = (info: NodeInfo, sign: 1 | -1): void => {
+  const countNode = (info: NodeInfo, sign: 1 | -1): void => {
+    if (info.node.spec?.taints?.some(({ effect }) => effect === 'PreferNoSchedule') === true)
+      preferNoScheduleNodes += sign;
     for (const image of info.images.keys()) imageCounts.set(image, (imageCounts.get(image) ?? 0) + sign);
   };
   const note = (info: NodeInfo): void => {
@@ -73,15 +80,17 @@ export function createSchedulerCache(): SchedulerCache {
     const known = nodes.get(name);
     if (known !== undefined) {
       if (zoneOf(known.node) !== zoneOf(node)) order = undefined;
-      countImages(known, -1);
+      countNode(known, -1);
       known.setNode(node);
-      return countImages(known, 1);
+      return countNode(known, 1);
     }
     const info = new NodeInfo(node);
+    info.slot = tracker.add(info);
+    info.tracker = tracker;
     for (const pod of orphans.get(name)?.values() ?? []) info.addPod(pod);
     orphans.delete(name);
     note(info);
-    countImages(info, 1);
+    countNode(info, 1);
     nodes.set(name, info);
     order = undefined;
   };
@@ -94,9 +103,11 @@ export function createSchedulerCache(): SchedulerCache {
       if (info === undefined) return;
       withAffinity.delete(info);
       withRequiredAntiAffinity.delete(info);
-      countImages(info, -1);
+      countNode(info, -1);
       if (info.pods.size > 0) orphans.set(name, new Map(info.pods));
       nodes.delete(name);
+      info.tracker = undefined;
+      tracker.remove(info.slot);
       order = undefined;
     },
     addPod: seen,
@@ -113,9 +124,12 @@ export function createSchedulerCache(): SchedulerCache {
       byName: (name) => nodes.get(name),
       withAffinity,
       withRequiredAntiAffinity,
+      tracker,
+      preferNoScheduleNodes,
       imageNodes: (image) => imageCounts.get(image) ?? 0,
     }),
     nodeCount: () => nodes.size,
+    nodesInOrder: () => [...nodes.values()],
   };
 }
 

@@ -5,6 +5,7 @@
 import { Lru } from '../../base/lru.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { NodeInfo } from '../cache/node-info.ts';
+import { grownTo, type NodeTracker } from '../cache/node-tracker.ts';
 
 /** Counts by what is asked. */
 export interface NodeCounts {
@@ -12,29 +13,55 @@ export interface NodeCounts {
   of(key: string, matches: (pod: Pod) => boolean): (node: NodeInfo) => number;
 }
 
+interface Remembered {
+  tracker: NodeTracker | undefined;
+  /** By slot, generation and one; 0: never. */
+  seen: Uint32Array;
+  counts: Uint32Array;
+}
+
 const QUESTIONS = 256;
 
 /** Creates an empty memory. */
 export function createNodeCounts(): NodeCounts {
-  const memory = new Lru<string, WeakMap<NodeInfo, { generation: number; count: number }>>(QUESTIONS);
+  const memory = new Lru<string, Remembered>(QUESTIONS);
   return {
     of(key, matches) {
       let known = memory.get(key);
-      if (known === undefined) memory.set(key, (known = new WeakMap()));
-      const counts = known;
+      if (known === undefined)
+        memory.set(key, (known = { tracker: undefined, seen: new Uint32Array(0), counts: new Uint32Array(0) }));
+      const remembered = known;
       return (node) => {
         if (node.pods.size === 0) return 0;
-        const found = counts.get(node);
-        if (found !== undefined && found.generation === node.generation) return found.count;
-        let count = 0;
-        for (const pod of node.pods.values()) if (matches(pod)) count++;
-        if (found === undefined) counts.set(node, { generation: node.generation, count });
-        else {
-          found.generation = node.generation;
-          found.count = count;
-        }
-        return count;
+        // A supposed node (a copy) stands for itself alone.
+        return node.tracker === undefined ? countPods(node, matches) : recall(remembered, node, matches);
       };
     },
   };
+}
+
+function recall(remembered: Remembered, node: NodeInfo, matches: (pod: Pod) => boolean): number {
+  const { slot } = node;
+  const tracker = node.tracker as NodeTracker;
+  const { generations } = tracker;
+  if (remembered.tracker !== tracker) {
+    remembered.tracker = tracker;
+    remembered.seen = new Uint32Array(generations.length);
+    remembered.counts = new Uint32Array(generations.length);
+  } else if (remembered.seen.length < generations.length) {
+    remembered.seen = grownTo(remembered.seen, generations.length, (n) => new Uint32Array(n));
+    remembered.counts = grownTo(remembered.counts, generations.length, (n) => new Uint32Array(n));
+  }
+  const generation = (generations[slot] as number) + 1;
+  if (remembered.seen[slot] === generation) return remembered.counts[slot] as number;
+  const count = countPods(node, matches);
+  remembered.seen[slot] = generation;
+  remembered.counts[slot] = count;
+  return count;
+}
+
+function countPods(node: NodeInfo, matches: (pod: Pod) => boolean): number {
+  let count = 0;
+  for (const pod of node.pods.values()) if (matches(pod)) count++;
+  return count;
 }

@@ -17,6 +17,8 @@ const NOBODY: readonly Pod[] = [];
 export function createNominator(): Nominator {
   const byNode = new Map<string, Map<string, Pod>>();
   const nodeOf = new Map<string, string>();
+  const versions = new Map<string, number>();
+  let changes = 0;
   const remove = (uid: string): void => {
     const node = nodeOf.get(uid);
     if (node === undefined) return;
@@ -24,6 +26,7 @@ export function createNominator(): Nominator {
     const pods = byNode.get(node);
     pods?.delete(uid);
     if (pods?.size === 0) byNode.delete(node);
+    versions.set(node, ++changes);
   };
   const set = (pod: Pod, nodeName: string): void => {
     const uid = pod.metadata.uid ?? '';
@@ -32,6 +35,7 @@ export function createNominator(): Nominator {
     nodeOf.set(uid, nodeName);
     const pods = byNode.get(nodeName) ?? new Map<string, Pod>();
     byNode.set(nodeName, pods.set(uid, pod));
+    versions.set(nodeName, ++changes);
   };
   return {
     on(nodeName) {
@@ -39,6 +43,7 @@ export function createNominator(): Nominator {
       const pods = byNode.get(nodeName);
       return pods === undefined ? NOBODY : [...pods.values()];
     },
+    version: (nodeName) => versions.get(nodeName) ?? 0,
     set,
     follow: (pod) => set(pod, pod.status?.nominatedNodeName ?? nodeOf.get(pod.metadata.uid ?? '') ?? ''),
     delete: remove,

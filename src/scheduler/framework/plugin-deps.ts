@@ -1,5 +1,5 @@
 /** What scheduler plugins may use: writes, time, events, and a look at other objects of the cluster. */
-import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
+import type { PersistentVolume, PersistentVolumeClaim, Pod, Service } from '../../api/gen/core-v1.ts';
 import type { PodDisruptionBudget } from '../../api/gen/policy-v1.ts';
 import type { StorageClass } from '../../api/gen/storage-v1.ts';
 import type { LabelMatcher, Labels } from '../../api/label-selector.ts';
@@ -19,6 +19,10 @@ export interface ClusterObjects {
   readonly namespaceLabels: (namespace: string) => Labels;
   readonly budgets: () => readonly PodDisruptionBudget[];
   readonly siblings: SiblingSelector;
+  /** Siblings by the first service that selects the pod alone. */
+  readonly serviceSiblings: SiblingSelector;
+  /** Services that select the pod. */
+  readonly servicesOf: (pod: Pod) => readonly Service[];
 }
 
 /** Everything. */

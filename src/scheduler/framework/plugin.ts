@@ -27,6 +27,8 @@ export interface PreFilterResult {
 export interface Nominations {
   /** Pods nominated to the node, in no order. */
   on(nodeName: string): readonly Pod[];
+  /** Another number after every change of the node's nominations; 0: there never were any. */
+  version(nodeName: string): number;
 }
 
 /** What a cycle that found no node knows. */
@@ -65,21 +67,29 @@ export interface ScoredNodes {
   readonly snapshot: Snapshot;
 }
 
-/** Where a pod is being bound, and until when. */
-export interface BindTarget {
-  readonly nodeName: string;
-  readonly signal: AbortSignal;
+/** What a node lacks for a pod, told to people. */
+export interface Lack {
+  readonly what: string;
+  /** How far away a fit is: 0 near, 1 as much again as is asked for. Orders nodes. */
+  readonly distance: number;
 }
 
 /** One plugin. Methods of the filter and score points must be pure and synchronous: they run per node. */
 export interface SchedulerPlugin {
   readonly name: string;
+  /**
+   * `filter` and `score` depend on the node and on what `podClassKey` names of the pod alone: their answers are kept while
+   * the node does not change.
+   */
+  readonly nodeLocal?: true;
   /** Holds a pod out of the queue (scheduling gates). */
   preEnqueue?(pod: Pod): Status | undefined;
   /** Negative: `a` first. Exactly one plugin of a profile sorts. */
   less?(a: QueuedPod, b: QueuedPod): number;
   preFilter?(state: CycleState, pod: Pod, snapshot: Snapshot): PreFilterResult | Status | undefined;
   filter?(state: CycleState, pod: Pod, node: NodeInfo): Status | undefined;
+  /** What a node that `filter` refused lacks, more closely than the reason says. On request only, never while scheduling. */
+  explain?(state: CycleState, pod: Pod, node: NodeInfo): readonly Lack[];
   /** What if `other` were on the node too? Changes the state PreFilter left, for preemption and nominated pods. */
   addPod?(state: CycleState, pod: Pod, change: PodChange): void;
   /** What if `other` were not on the node? */

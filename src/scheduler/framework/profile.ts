@@ -1,14 +1,50 @@
 /** A profile: the plugins of one scheduler name, and how a pod passes through them. Pure but for the plugins. Upstream: frameworkImpl. */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
+import { ClassMemories, type ClassMemory } from './class-memory.ts';
+import { extensionPoints, methodOf, type ExtensionPoint } from './extension-points.ts';
 import type { CycleState, Nominations, SchedulerPlugin } from './plugin.ts';
 import type { Status } from './status.ts';
+
+/** Plugins in the order they are called, by extension point. */
+export type PluginPoints = Readonly<Record<ExtensionPoint, readonly SchedulerPlugin[]>>;
 
 /** Plugins with their score weights. */
 export interface Profile {
   readonly schedulerName: string;
+  /** All of them, each once. */
+  readonly plugins: readonly SchedulerPlugin[];
+  readonly points: PluginPoints;
+  readonly weights: Readonly<Record<string, number>>;
+  /** 0: adapts to the size of the cluster. */
+  readonly percentageOfNodesToScore: number;
+  /** Absent: every plugin is asked anew for every node. */
+  readonly memories?: ClassMemories;
+}
+
+/** What a profile is made of; by default each plugin serves every point it implements. */
+export interface ProfileParts {
+  readonly schedulerName: string;
   readonly plugins: readonly SchedulerPlugin[];
   readonly weights: Readonly<Record<string, number>>;
+  /** Names in order, by point. */
+  readonly enabled?: Readonly<Record<ExtensionPoint, readonly string[]>>;
+  readonly percentageOfNodesToScore?: number;
+  /** Default true; false shows what is right without memory, for tests. */
+  readonly remembers?: boolean;
+}
+
+/** Makes a profile. */
+export function createProfile(parts: ProfileParts): Profile {
+  const { schedulerName, plugins, weights, enabled, percentageOfNodesToScore = 0 } = parts;
+  const serving = (point: ExtensionPoint): readonly SchedulerPlugin[] => {
+    const able = plugins.filter((plugin) => plugin[methodOf(point)] !== undefined);
+    if (enabled === undefined) return able;
+    return enabled[point].flatMap((name) => able.find((plugin) => plugin.name === name) ?? []);
+  };
+  const points = Object.fromEntries(extensionPoints.map((point) => [point, serving(point)])) as PluginPoints & object;
+  const memories = (parts.remembers ?? true) ? { memories: new ClassMemories() } : {};
+  return { schedulerName, plugins, points, weights, percentageOfNodesToScore, ...memories };
 }
 
 /** Either a rejection of the pod as a whole, or the nodes worth a look and the plugins that filter. */
@@ -29,7 +65,7 @@ export function runPreFilter(
   let nodeNames: ReadonlySet<string> | undefined;
   const narrowedBy: string[] = [];
   const skipped = new Set<SchedulerPlugin>();
-  for (const plugin of profile.plugins) {
+  for (const plugin of profile.points.preFilter) {
     const result = plugin.preFilter?.(state, input.pod, input.snapshot);
     if (result === undefined) continue;
     if ('code' in result) {
@@ -40,7 +76,7 @@ export function runPreFilter(
       nodeNames = nodeNames === undefined ? result.nodeNames : nodeNames.intersection(result.nodeNames);
     }
   }
-  const filters = profile.plugins.filter((p) => p.filter !== undefined && !skipped.has(p));
+  const filters = skipped.size === 0 ? profile.points.filter : profile.points.filter.filter((p) => !skipped.has(p));
   return { filters, ...(nodeNames === undefined ? {} : { nodeNames, narrowedBy }) };
 }
 
@@ -111,31 +147,45 @@ export function runFiltersWithNominated(
   return runFilters(filters, state, { pod, node });
 }
 
-/** A node with its weighted score, and the parts for the explanation. */
-export interface NodeScore {
-  readonly node: NodeInfo;
-  readonly total: number;
+/** One plugin's part in the scores. */
+export interface ScorePart {
+  readonly plugin: string;
+  readonly weight: number;
+  /** After normalization, not yet weighted; in the order of the nodes. */
+  readonly scores: Float64Array;
+}
+
+/** The nodes with their weighted sums, in one order, and the parts for the explanation. */
+export interface Scored {
+  readonly nodes: readonly NodeInfo[];
+  readonly totals: Float64Array;
+  readonly parts: readonly ScorePart[];
 }
 
 /** Runs PreScore, Score and normalization on the feasible nodes. Order as given. */
 export function runScores(
   profile: Profile,
   state: CycleState,
-  input: { pod: Pod; nodes: readonly NodeInfo[]; snapshot: Snapshot },
-): NodeScore[] {
-  const { pod, nodes, snapshot } = input;
+  input: { pod: Pod; nodes: readonly NodeInfo[]; snapshot: Snapshot; memory?: ClassMemory },
+): Scored {
+  const { pod, nodes, snapshot, memory } = input;
   const scored = { nodes, snapshot };
   const totals = new Float64Array(nodes.length);
-  for (const plugin of profile.plugins) {
+  const parts: ScorePart[] = [];
+  const skipped = new Set<SchedulerPlugin>();
+  for (const plugin of profile.points.preScore)
+    if (plugin.preScore?.(state, pod, scored)?.code === 'skip') skipped.add(plugin);
+  for (const plugin of profile.points.score) {
     const weight = profile.weights[plugin.name] ?? 0;
-    if (plugin.score === undefined || weight === 0) continue;
-    if (plugin.preScore?.(state, pod, scored)?.code === 'skip') continue;
+    if (plugin.score === undefined || weight === 0 || skipped.has(plugin)) continue;
     const scores = new Float64Array(nodes.length);
-    for (let i = 0; i < nodes.length; i++) scores[i] = plugin.score(state, pod, nodes[i] as NodeInfo);
+    if (memory !== undefined && plugin.nodeLocal === true) memory.score(plugin, state, { pod, nodes, into: scores });
+    else for (let i = 0; i < nodes.length; i++) scores[i] = plugin.score(state, pod, nodes[i] as NodeInfo);
     plugin.normalize?.(state, pod, scores);
     for (let i = 0; i < nodes.length; i++) totals[i] = (totals[i] ?? 0) + weight * (scores[i] ?? 0);
+    parts.push({ plugin: plugin.name, weight, scores });
   }
-  return nodes.map((node, i) => ({ node, total: totals[i] ?? 0 }));
+  return { nodes, totals, parts };
 }
 
 /** Scales scores so that the greatest is 100; `reverse` turns the order. Upstream: helper.DefaultNormalizeScore. */

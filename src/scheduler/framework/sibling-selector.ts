@@ -6,7 +6,7 @@ import {
   type LabelRequirement,
 } from '../../api/label-selector.ts';
 import type { ReplicaSet, StatefulSet } from '../../api/gen/apps-v1.ts';
-import type { ReplicationController, Service } from '../../api/gen/core-v1.ts';
+import type { Pod, ReplicationController, Service } from '../../api/gen/core-v1.ts';
 import type { Informer } from '../../client/informer.ts';
 import type { SiblingSelector } from './plugin-deps.ts';
 
@@ -22,18 +22,32 @@ export interface SiblingDeps {
 export function createSiblingSelector(deps: SiblingDeps): SiblingSelector {
   return (pod) => {
     const namespace = pod.metadata.namespace ?? '';
-    const labels = pod.metadata.labels ?? {};
     const requirements: LabelRequirement[] = [];
-    for (const service of Object.keys(labels).length === 0 ? [] : deps.services.list(namespace)) {
-      const selector = Object.entries(service.spec?.selector ?? {});
-      if (selector.length > 0 && selector.every(([key, value]) => labels[key] === value))
-        requirements.push(...requirementsFromMap(Object.fromEntries(selector)));
-    }
+    for (const service of selectingServices(deps.services, pod))
+      requirements.push(...requirementsFromMap(service.spec?.selector ?? {}));
     const owner = pod.metadata.ownerReferences?.find((reference) => reference.controller === true);
     if (owner !== undefined)
       requirements.push(...ownerRequirements(deps, { kind: owner.kind, namespace, name: owner.name }));
     const unique = new Map(requirements.map((requirement) => [JSON.stringify(requirement), requirement]));
     return unique.size === 0 ? undefined : compileRequirements([...unique.values()]);
+  };
+}
+
+/** Services that select the pod. */
+export function selectingServices(services: Informer<Service>, pod: Pod): Service[] {
+  const labels = pod.metadata.labels ?? {};
+  if (Object.keys(labels).length === 0) return [];
+  return services.list(pod.metadata.namespace ?? '').filter((service) => {
+    const selector = Object.entries(service.spec?.selector ?? {});
+    return selector.length > 0 && selector.every(([key, value]) => labels[key] === value);
+  });
+}
+
+/** The selector of the first service that selects the pod. */
+export function createServiceSiblings(services: Informer<Service>): SiblingSelector {
+  return (pod) => {
+    const [first] = selectingServices(services, pod);
+    return first === undefined ? undefined : compileRequirements(requirementsFromMap(first.spec?.selector ?? {}));
   };
 }
 

@@ -1,12 +1,27 @@
-/** All scheduler plugins in the order of upstream's default profile, with their score weights. A new plugin: one folder and one line here. */
+/** All scheduler plugins. A new plugin: one folder and one line here. */
+import type {
+  BalancedAllocationArgs,
+  FitArgs,
+  InterPodAffinityArgs,
+  NodeAffinityArgs,
+  PreemptionArgs,
+  SpreadArgs,
+  VolumeBindingArgs,
+} from '../config/plugin-args.ts';
 import type { SchedulerPluginDeps } from '../framework/plugin-deps.ts';
 import type { SchedulerPlugin } from '../framework/plugin.ts';
 import { createBalancedAllocation } from './balanced-allocation/balanced-allocation.ts';
 import { createDefaultBinder } from './default-binder/default-binder.ts';
 import { createDefaultPreemption } from './default-preemption/default-preemption.ts';
+import {
+  createBalancedResourceAllocation,
+  createEqualPriority,
+  createLeastRequestedPriority,
+} from './early-priorities/early-priorities.ts';
 import { createImageLocality } from './image-locality/image-locality.ts';
 import { createInterPodAffinity } from './inter-pod-affinity/inter-pod-affinity.ts';
 import { createNodeAffinity } from './node-affinity/node-affinity.ts';
+import { createNodeLabel, type NodeLabelArgs } from './node-label/node-label.ts';
 import { createNodeName } from './node-name/node-name.ts';
 import { createNodePorts } from './node-ports/node-ports.ts';
 import { createNodeResourcesFit } from './node-resources-fit/node-resources-fit.ts';
@@ -14,31 +29,94 @@ import { createNodeUnschedulable } from './node-unschedulable/node-unschedulable
 import { createPodTopologySpread } from './pod-topology-spread/pod-topology-spread.ts';
 import { createPrioritySort } from './priority-sort/priority-sort.ts';
 import { createSchedulingGates } from './scheduling-gates/scheduling-gates.ts';
+import { createSelectorSpread } from './selector-spread/selector-spread.ts';
+import { createServiceAffinity, type ServiceAffinityArgs } from './service-affinity/service-affinity.ts';
 import { createTaintToleration } from './taint-toleration/taint-toleration.ts';
 import { createVolumeBinding } from './volume-binding/volume-binding.ts';
 import { createVolumeRestrictions } from './volume-restrictions/volume-restrictions.ts';
 import { createVolumeZone } from './volume-zone/volume-zone.ts';
 
-/** The plugins, each with its weight in scoring (0: does not score). */
-export const schedulerPlugins: readonly {
-  readonly create: (deps: SchedulerPluginDeps) => SchedulerPlugin;
+/** A plugin there is. */
+export interface PluginEntry {
+  readonly name: string;
+  /** In the default profile: 0 for those that do not score. */
   readonly weight: number;
-}[] = [
-  { create: () => createSchedulingGates(), weight: 0 },
-  { create: () => createPrioritySort(), weight: 0 },
-  { create: () => createNodeUnschedulable(), weight: 0 },
-  { create: () => createNodeName(), weight: 0 },
-  { create: () => createTaintToleration(), weight: 3 },
-  { create: () => createNodeAffinity(), weight: 2 },
-  { create: () => createNodePorts(), weight: 0 },
-  { create: () => createNodeResourcesFit(), weight: 1 },
-  { create: (d) => createVolumeRestrictions(d.claim), weight: 0 },
-  { create: (d) => createVolumeBinding(d), weight: 0 },
-  { create: (d) => createVolumeZone(d.claim, d.volume), weight: 0 },
-  { create: (d) => createPodTopologySpread(d.siblings), weight: 2 },
-  { create: (d) => createInterPodAffinity(d.namespaceLabels), weight: 2 },
-  { create: (d) => createDefaultPreemption(d), weight: 0 },
-  { create: () => createBalancedAllocation(), weight: 1 },
-  { create: () => createImageLocality(), weight: 1 },
-  { create: (d) => createDefaultBinder(d.client), weight: 0 },
+  /** `args`: what the plugin's reader made of its configuration; undefined: defaults. */
+  readonly create: (deps: SchedulerPluginDeps, args?: unknown) => SchedulerPlugin;
+}
+
+/** Those of upstream's default profile, in its order. */
+export const defaultPlugins: readonly PluginEntry[] = [
+  { name: 'SchedulingGates', weight: 0, create: () => createSchedulingGates() },
+  { name: 'PrioritySort', weight: 0, create: () => createPrioritySort() },
+  { name: 'NodeUnschedulable', weight: 0, create: () => createNodeUnschedulable() },
+  { name: 'NodeName', weight: 0, create: () => createNodeName() },
+  { name: 'TaintToleration', weight: 3, create: () => createTaintToleration() },
+  { name: 'NodeAffinity', weight: 2, create: (_d, args) => createNodeAffinity(args as NodeAffinityArgs | undefined) },
+  { name: 'NodePorts', weight: 0, create: () => createNodePorts() },
+  { name: 'NodeResourcesFit', weight: 1, create: (_d, args) => createNodeResourcesFit(args as FitArgs | undefined) },
+  { name: 'VolumeRestrictions', weight: 0, create: (d) => createVolumeRestrictions(d.claim) },
+  {
+    name: 'VolumeBinding',
+    weight: 0,
+    create: (d, args) => createVolumeBinding(d, args as VolumeBindingArgs | undefined),
+  },
+  { name: 'VolumeZone', weight: 0, create: (d) => createVolumeZone(d.claim, d.volume) },
+  {
+    name: 'PodTopologySpread',
+    weight: 2,
+    create: (d, args) => createPodTopologySpread(d.siblings, args as SpreadArgs | undefined),
+  },
+  {
+    name: 'InterPodAffinity',
+    weight: 2,
+    create: (d, args) => createInterPodAffinity(d.namespaceLabels, args as InterPodAffinityArgs | undefined),
+  },
+  {
+    name: 'DefaultPreemption',
+    weight: 0,
+    create: (d, args) => createDefaultPreemption(d, args as PreemptionArgs | undefined),
+  },
+  {
+    name: 'NodeResourcesBalancedAllocation',
+    weight: 1,
+    create: (_d, args) => createBalancedAllocation(args as BalancedAllocationArgs | undefined),
+  },
+  { name: 'ImageLocality', weight: 1, create: () => createImageLocality() },
+  { name: 'DefaultBinder', weight: 0, create: (d) => createDefaultBinder(d.client) },
 ];
+
+const NO_LABELS: NodeLabelArgs = {
+  presentLabels: [],
+  absentLabels: [],
+  presentLabelsPreference: [],
+  absentLabelsPreference: [],
+};
+const NO_AFFINITY: ServiceAffinityArgs = { affinityLabels: [], antiAffinityLabelsPreference: [] };
+
+/** Those only policies of the early releases ask for; they score 0 to 10. */
+const earlyPlugins: readonly PluginEntry[] = [
+  { name: 'LeastRequestedPriority', weight: 1, create: () => createLeastRequestedPriority() },
+  { name: 'BalancedResourceAllocation', weight: 1, create: () => createBalancedResourceAllocation() },
+  { name: 'EqualPriority', weight: 1, create: () => createEqualPriority() },
+  { name: 'NodeLabel', weight: 1, create: (_d, args = NO_LABELS) => createNodeLabel(args as NodeLabelArgs) },
+  {
+    name: 'ServiceAffinity',
+    weight: 1,
+    create: (d, args = NO_AFFINITY) => createServiceAffinity(args as ServiceAffinityArgs, d.servicesOf),
+  },
+  {
+    name: 'SelectorSpread',
+    weight: 1,
+    create: ({ siblings }) => createSelectorSpread({ name: 'SelectorSpread', siblings, zones: true }),
+  },
+  {
+    name: 'ServiceSpreadingPriority',
+    weight: 1,
+    create: ({ serviceSiblings: siblings }) =>
+      createSelectorSpread({ name: 'ServiceSpreadingPriority', siblings, zones: false }),
+  },
+];
+
+/** Every plugin there is. */
+export const knownPlugins: readonly PluginEntry[] = [...defaultPlugins, ...earlyPlugins];

@@ -9,7 +9,8 @@ import { fitErrorMessage } from '../fit-error.ts';
 import type { SchedulerPluginDeps } from '../framework/plugin-deps.ts';
 import { schedulePod } from '../schedule-pod.ts';
 import { testNode, testPluginDeps, testPod } from '../scheduler-fixture.ts';
-import { schedulerPlugins } from './list.ts';
+import { createProfile } from '../framework/profile.ts';
+import { defaultPlugins } from './list.ts';
 
 const HOST = 'kubernetes.io/hostname';
 const ZONE = 'topology.kubernetes.io/zone';
@@ -23,12 +24,12 @@ interface Scene {
 
 /** The chosen node, or the message. */
 function outcome({ nodes, pod, running = [], deps = {} }: Scene): string {
-  const plugins = schedulerPlugins.map(({ create }) => create(testPluginDeps(deps)));
-  const profile = {
+  const plugins = defaultPlugins.map(({ create }) => create(testPluginDeps(deps)));
+  const profile = createProfile({
     schedulerName: 'default-scheduler',
     plugins,
-    weights: Object.fromEntries(schedulerPlugins.map(({ weight }, i) => [plugins[i]?.name ?? '', weight])),
-  };
+    weights: Object.fromEntries(defaultPlugins.map(({ weight }, i) => [plugins[i]?.name ?? '', weight])),
+  });
   const cache = createSchedulerCache();
   for (const node of nodes) cache.addNode(node);
   for (const [placed, node] of running) cache.assume(placed, node);

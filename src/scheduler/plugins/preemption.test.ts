@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { parseTime } from '../../api/time.ts';
 import type { Node, Pod, PodSpec } from '../../api/gen/core-v1.ts';
 import type { PodDisruptionBudget } from '../../api/gen/policy-v1.ts';
 import { createSeededRandom } from '../../platform/sim/random.ts';
 import { createSchedulerCache } from '../cache/scheduler-cache.ts';
+import { createProfile } from '../framework/profile.ts';
 import { createNominator } from '../framework/nominations.ts';
 import type { SchedulerPlugin } from '../framework/plugin.ts';
 import { schedulePod } from '../schedule-pod.ts';
@@ -46,7 +48,7 @@ function preempt({ nodes, pod, running, budgets = [] }: Scene): { node: string; 
   for (const [placed, node] of running) cache.assume(placed, node);
   const snapshot = cache.snapshot();
   const state = new Map<string, unknown>();
-  const profile = { schedulerName: 's', plugins: filters, weights: {} };
+  const profile = createProfile({ schedulerName: 's', plugins: filters, weights: {} });
   const result = schedulePod({ profile, pod, snapshot, random: createSeededRandom(1), cursor: { startAt: 0 } }, state);
   assert.ok(result.node === undefined, 'the pod must not fit');
   const nominations = createNominator();
@@ -242,6 +244,7 @@ test('of equals the victim that started last goes', () => {
     node,
     victims: [low(node, '1', 0, { startTime })],
     violations: 0,
+    earliestStartMs: parseTime(startTime),
   });
   assert.equal(
     bestCandidate([

@@ -16,7 +16,7 @@ function queueUnderTest() {
       clock,
       less: (a, b) => sort.less?.(a, b) ?? 0,
       preEnqueue: (pod) => gates.preEnqueue?.(pod),
-      plugins: [createNodeResourcesFit(), gates],
+      pluginsOf: () => [createNodeResourcesFit(), gates],
     },
     { initialBackoffMs: 1000, maxBackoffMs: 10_000, maxUnschedulableMs: 300_000 },
   );

@@ -23,7 +23,19 @@ export interface QueueDeps {
   readonly less: (a: QueuedPod, b: QueuedPod) => number;
   /** Who may hold a pod out altogether. */
   readonly preEnqueue: (pod: Pod) => Status | undefined;
-  readonly plugins: readonly SchedulerPlugin[];
+  /** Whose hints count for the pod. */
+  readonly pluginsOf: (pod: Pod) => readonly SchedulerPlugin[];
+}
+
+/** Where a pod is in the queue. */
+export interface QueuePlace {
+  readonly part: 'active' | 'backoff' | 'unschedulable' | 'gated' | 'in-flight';
+  readonly attempts: number;
+  readonly waitingMs: number;
+  readonly nextTryMs?: number;
+  readonly rejectedBy: ReadonlySet<string>;
+  /** Why it is held out. */
+  readonly gate?: string;
 }
 
 /** The queue. */
@@ -38,6 +50,8 @@ export interface SchedulingQueue {
   done(uid: string): void;
   /** The pod could not be placed; `rejectedBy` names the plugins, empty after an error. */
   requeue(pod: QueuedPod, rejectedBy: ReadonlySet<string>): void;
+  /** The pod, if it waits, is tried at once, without back-off. */
+  activate(uid: string): void;
   /** Something happened in the cluster. */
   notify(event: ClusterEvent, oldObject?: unknown, newObject?: unknown): void;
   /** Called whenever `pop` may have something again. */
@@ -48,6 +62,8 @@ export interface SchedulingQueue {
     readonly unschedulable: number;
     readonly gated: number;
   };
+  /** Undefined: not here. */
+  place(uid: string): QueuePlace | undefined;
   stop(): void;
 }
 
@@ -154,6 +170,13 @@ class Queue implements SchedulingQueue {
     this.#unschedulable.set(uid, entry);
   }
 
+  activate(uid: string): void {
+    const entry = this.#unschedulable.get(uid) ?? this.#backoff.get(uid);
+    if (entry === undefined) return;
+    this.#drop(uid);
+    this.#enqueue(entry);
+  }
+
   notify(event: ClusterEvent, oldObject?: unknown, newObject?: unknown): void {
     const happened: HappenedEvent = { event, oldObject, newObject };
     for (const flying of this.#inFlight.values()) flying.events.push(happened);
@@ -175,6 +198,20 @@ class Queue implements SchedulingQueue {
       unschedulable: this.#unschedulable.size,
       gated: this.#gated.size,
     };
+  }
+
+  place(uid: string): QueuePlace | undefined {
+    const entry = this.#find(uid) ?? this.#inFlight.get(uid)?.entry;
+    if (entry === undefined) return undefined;
+    const nowMs = this.#deps.clock.monotonicMs();
+    const { attempts, rejectedBy } = entry;
+    const common = { attempts, waitingMs: nowMs - entry.queuedAtMs, rejectedBy };
+    if (this.#backoff.get(uid) !== undefined)
+      return { ...common, part: 'backoff', nextTryMs: Math.max(0, entry.atMs - nowMs) };
+    if (this.#unschedulable.has(uid)) return { ...common, part: 'unschedulable' };
+    if (this.#gated.has(uid))
+      return { ...common, part: 'gated', gate: this.#deps.preEnqueue(entry.pod)?.reasons.join(', ') ?? '' };
+    return { ...common, part: this.#inFlight.has(uid) ? 'in-flight' : 'active' };
   }
 
   stop(): void {
@@ -232,14 +269,16 @@ class Queue implements SchedulingQueue {
 
   #helps(entry: Entry, { event, oldObject, newObject }: HappenedEvent): boolean {
     if (event === 'forced') return true;
-    return this.#deps.plugins.some(
-      (plugin) =>
-        entry.rejectedBy.has(plugin.name) &&
-        (plugin.events ?? []).some(
-          (wanted) =>
-            wanted.event === event && (wanted.hint === undefined || wanted.hint(entry.pod, oldObject, newObject)),
-        ),
-    );
+    return this.#deps
+      .pluginsOf(entry.pod)
+      .some(
+        (plugin) =>
+          entry.rejectedBy.has(plugin.name) &&
+          (plugin.events ?? []).some(
+            (wanted) =>
+              wanted.event === event && (wanted.hint === undefined || wanted.hint(entry.pod, oldObject, newObject)),
+          ),
+      );
   }
 
   #flushOld(): void {

@@ -11,15 +11,14 @@ import type { Client } from '../../../client/client.ts';
 import type { EventRecorder } from '../../../client/event-recorder.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Random } from '../../../platform/random.ts';
+import { defaultArgs, type PreemptionArgs } from '../../config/plugin-args.ts';
 import { fitErrorMessage } from '../../fit-error.ts';
 import type { CycleState, PostFilterInput, SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable, type Status } from '../../framework/status.ts';
-import { bestCandidate, priorityOf, selectVictims, type Candidate } from './victims.ts';
+import { createVictimFinder } from './victim-memory.ts';
+import { bestCandidate, priorityOf, type Candidate } from './victims.ts';
 
 const NAME = 'DefaultPreemption';
-/** Upstream's limits of the dry run. */
-const MIN_CANDIDATES_PERCENT = 10;
-const MIN_CANDIDATES = 100;
 
 /** What preemption works with. */
 export interface PreemptionDeps {
@@ -32,19 +31,22 @@ export interface PreemptionDeps {
 }
 
 /** Creates the plugin. */
-export function createDefaultPreemption(deps: PreemptionDeps): SchedulerPlugin {
+export function createDefaultPreemption(
+  deps: PreemptionDeps,
+  args: PreemptionArgs = defaultArgs.preemption,
+): SchedulerPlugin {
+  const victimsFor = createVictimFinder();
   return {
     name: NAME,
     postFilter(state, pod, input) {
       const why = ineligible(pod, input);
       if (why !== undefined) return { nominatedNode: '', message: `preemption: ${why}` };
-      const { candidates, statuses } = findCandidates(deps, state, { pod, input });
+      const { candidates, statuses } = findCandidates(deps, { victimsFor, args }, { pod, input, state });
       if (candidates.length === 0)
         return { nominatedNode: '', message: `preemption: ${noCandidates(input, statuses)}` };
       const chosen = bestCandidate(candidates);
       return { nominatedNode: chosen.node, commit: (signal) => evict(deps, { pod, chosen, input }, signal) };
     },
-    events: [{ event: 'assigned-pod/delete' }],
   };
 }
 
@@ -61,25 +63,25 @@ function ineligible(pod: Pod, { snapshot, statuses }: PostFilterInput): string |
 
 function findCandidates(
   deps: PreemptionDeps,
-  state: CycleState,
-  { pod, input }: { pod: Pod; input: PostFilterInput },
+  { victimsFor, args }: { victimsFor: ReturnType<typeof createVictimFinder>; args: PreemptionArgs },
+  { pod, input, state }: { pod: Pod; input: PostFilterInput; state: CycleState },
 ): { candidates: Candidate[]; statuses: Map<string, Status> } {
   const { snapshot, filters, nominations } = input;
   const statuses = new Map<string, Status>();
-  const nodes = snapshot.nodes.filter((node) => input.statuses.get(node.name)?.code === 'unschedulable');
-  if (nodes.length === 0) return { candidates: [], statuses };
-  const enough = Math.min(
-    nodes.length,
-    Math.max(MIN_CANDIDATES, Math.floor((nodes.length * MIN_CANDIDATES_PERCENT) / 100)),
-  );
+  let promising = 0;
+  for (const { code } of input.statuses.values()) if (code === 'unschedulable') promising++;
+  if (promising === 0) return { candidates: [], statuses };
+  const { nodes } = snapshot;
+  const share = Math.floor((promising * args.minCandidateNodesPercentage) / 100);
+  const enough = Math.min(promising, Math.max(args.minCandidateNodesAbsolute, share));
   const offset = deps.random.int(nodes.length);
-  const search = { pod, state, filters, nominations, budgets: deps.budgets() };
+  const victimsOn = victimsFor({ pod, state, filters, nominations, budgets: deps.budgets() });
   const candidates: Candidate[] = [];
   let harmless = 0;
   for (let i = 0; i < nodes.length; i++) {
     const node = nodes[(offset + i) % nodes.length];
-    if (node === undefined) continue;
-    const found = selectVictims(search, node);
+    if (node === undefined || input.statuses.get(node.name)?.code !== 'unschedulable') continue;
+    const found = victimsOn(node);
     if ('code' in found) statuses.set(node.name, found);
     else {
       candidates.push(found);

@@ -18,6 +18,8 @@ export interface Candidate {
   readonly victims: readonly Pod[];
   /** How many of them a disruption budget protects. */
   readonly violations: number;
+  /** When the first of the most important victims started. */
+  readonly earliestStartMs: number;
 }
 
 /** What the search works with. */
@@ -57,7 +59,8 @@ export function selectVictims(search: VictimSearch, original: NodeInfo): Candida
   };
   const violations = violating.filter((other) => !reprieve(other)).length;
   for (const other of others) reprieve(other);
-  return { node: original.name, victims: victims.sort(moreImportant), violations };
+  victims.sort(moreImportant);
+  return { node: original.name, victims, violations, earliestStartMs: earliestStart(victims) };
 }
 
 /** Higher priority first, then who runs longer. */
@@ -68,6 +71,15 @@ function moreImportant(a: Pod, b: Pod): number {
 function startMs(pod: Pod): number {
   const ms = parseTime(pod.status?.startTime ?? pod.metadata.creationTimestamp);
   return Number.isNaN(ms) ? Number.MAX_SAFE_INTEGER : ms;
+}
+
+/** Of the most important ones; `victims` is sorted. */
+function earliestStart(victims: readonly Pod[]): number {
+  const [first] = victims;
+  if (first === undefined) return Infinity;
+  return victims
+    .filter((pod) => priorityOf(pod) === priorityOf(first))
+    .reduce((earliest, pod) => Math.min(earliest, startMs(pod)), Infinity);
 }
 
 /** Pods that may not be disrupted any more; each budget allows so many. */
@@ -102,18 +114,16 @@ function guards(budget: PodDisruptionBudget, pod: Pod): boolean {
 export function bestCandidate(candidates: readonly Candidate[]): Candidate {
   const sumOf = (c: Candidate): number => c.victims.reduce((sum, pod) => sum + priorityOf(pod) + 2 ** 31, 0);
   const highest = (c: Candidate): number => (c.victims[0] === undefined ? -Infinity : priorityOf(c.victims[0]));
-  const earliestOfHighest = (c: Candidate): number =>
-    Math.min(...c.victims.filter((pod) => priorityOf(pod) === highest(c)).map(startMs));
   const hurts: readonly ((c: Candidate) => number)[] = [
     (c) => c.violations,
     highest,
     sumOf,
     (c) => c.victims.length,
-    (c) => -earliestOfHighest(c),
+    (c) => -c.earliestStartMs,
   ];
   let left = candidates;
   for (const hurt of hurts) {
-    const least = Math.min(...left.map(hurt));
+    const least = left.reduce((smallest, candidate) => Math.min(smallest, hurt(candidate)), Infinity);
     left = left.filter((c) => hurt(c) === least);
     if (left.length === 1) break;
   }

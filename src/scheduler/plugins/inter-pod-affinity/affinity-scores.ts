@@ -1,51 +1,66 @@
 /**
  * Scores by topology: what the pod prefers of running pods, and what they prefer of it (a required affinity of theirs
- * counts one). Upstream: interpodaffinity/scoring.go.
+ * counts `hardPodAffinityWeight`). Upstream: interpodaffinity/scoring.go.
  */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { NodeInfo, Snapshot } from '../../cache/node-info.ts';
-import type { NodeCounts } from '../../framework/node-counts.ts';
-import type { AffinityTerm, PodTerms } from './affinity-terms.ts';
+import type { InterPodAffinityArgs } from '../../config/plugin-args.ts';
+import { TermIndex, type IndexedTerm } from '../../framework/term-index.ts';
+import type { AffinityTerm, TermReader, WeightedTerm } from './affinity-terms.ts';
 
-/** Sums by topology key and value. */
-export type TopologyScores = Map<string, Map<string, number>>;
+/** Pods by topology value, and what each counts. */
+export interface WeightedValues {
+  readonly topologyKey: string;
+  readonly weight: number;
+  readonly values: ReadonlyMap<string, number>;
+}
 
-/** Upstream's hardPodAffinityWeight. */
-const REQUIRED_WEIGHT = 1;
+/** What running pods want of newcomers. */
+export function createWishIndex(termsOf: TermReader, args: InterPodAffinityArgs): TermIndex<WeightedTerm> {
+  return new TermIndex(function* (node): Iterable<IndexedTerm<WeightedTerm>> {
+    for (const [uid, other] of node.podsWithAffinity) {
+      const terms = termsOf(other);
+      for (const term of terms.affinity) yield indexed(uid, { term, weight: args.hardPodAffinityWeight });
+      for (const preferred of terms.preferred) yield indexed(uid, preferred);
+    }
+  });
+}
 
-/** The sums; empty when nobody prefers anything. */
+function indexed(uid: string, weighted: WeightedTerm): IndexedTerm<WeightedTerm> {
+  const { topologyKey, key } = weighted.term;
+  return { id: `${topologyKey}|${weighted.weight}|${key ?? `pod ${uid}`}`, topologyKey, term: weighted };
+}
+
+/** All that counts for the pod; empty when nobody prefers anything. */
 export function affinityScores(
   pod: Pod,
   snapshot: Snapshot,
-  using: { termsOf: (pod: Pod) => PodTerms; counts: NodeCounts },
-): TopologyScores {
-  const { termsOf, counts } = using;
-  const scores: TopologyScores = new Map();
-  const add = (term: AffinityTerm, node: NodeInfo, weight: number): void => {
-    const value = node.node.metadata.labels?.[term.topologyKey];
-    if (value === undefined || weight === 0) return;
-    let values = scores.get(term.topologyKey);
-    if (values === undefined) scores.set(term.topologyKey, (values = new Map()));
-    values.set(value, (values.get(value) ?? 0) + weight);
-  };
-  for (const { term, weight } of termsOf(pod).preferred) {
-    const matches = (other: Pod): boolean => term.matches(other);
-    const count =
-      term.key === undefined
-        ? (node: NodeInfo) =>
-            node.pods
-              .values()
-              .filter(matches)
-              .reduce((n) => n + 1, 0)
-        : counts.of(term.key, matches);
-    for (const node of snapshot.nodes) add(term, node, weight * count(node));
+  using: {
+    termsOf: TermReader;
+    countsOf: (term: AffinityTerm) => ReadonlyMap<string, number>;
+    wishes: TermIndex<WeightedTerm>;
+    args: InterPodAffinityArgs;
+  },
+): WeightedValues[] {
+  const { preferred } = using.termsOf(pod);
+  const scores: WeightedValues[] = [];
+  for (const { term, weight } of preferred) {
+    const values = using.countsOf(term);
+    if (weight !== 0 && values.values().some((count) => count > 0))
+      scores.push({ topologyKey: term.topologyKey, weight, values });
   }
-  for (const node of snapshot.withAffinity) {
-    for (const other of node.podsWithAffinity.values()) {
-      const terms = termsOf(other);
-      for (const term of terms.affinity) if (term.matches(pod)) add(term, node, REQUIRED_WEIGHT);
-      for (const { term, weight } of terms.preferred) if (term.matches(pod)) add(term, node, weight);
-    }
-  }
+  if (using.args.ignorePreferredTermsOfExistingPods && preferred.length === 0) return scores;
+  for (const { topologyKey, term: wish, values } of using.wishes.entries(snapshot))
+    if (wish.weight !== 0 && wish.term.matches(pod)) scores.push({ topologyKey, weight: wish.weight, values });
   return scores;
+}
+
+/** The raw score of a node. */
+export function affinityScore(scores: readonly WeightedValues[], { node }: NodeInfo): number {
+  let sum = 0;
+  for (const { topologyKey, weight, values } of scores) {
+    const value = node.metadata.labels?.[topologyKey];
+    if (value !== undefined) sum += weight * (values.get(value) ?? 0);
+  }
+  return sum;
 }

@@ -35,8 +35,11 @@ export interface PodTerms {
 
 const NONE: PodTerms = { affinity: [], antiAffinity: [], preferred: [] };
 
+/** Reads the terms of a pod. */
+export type TermReader = (pod: Pod) => PodTerms;
+
 /** Makes a reader of pods' terms; what it reads is remembered per pod object. */
-export function createTermReader(namespaceLabels: NamespaceLabels): (pod: Pod) => PodTerms {
+export function createTermReader(namespaceLabels: NamespaceLabels): TermReader {
   const remembered = new WeakMap<Pod, PodTerms>();
   return (pod) => {
     const affinity = pod.spec?.affinity;

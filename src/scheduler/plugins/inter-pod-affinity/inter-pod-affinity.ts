@@ -1,38 +1,64 @@
 /**
  * InterPodAffinity: required terms of the pod, and required anti-affinity of pods that run already, filter; preferred
- * terms of both sides score. Matching pods are counted by topology value once per cycle; counts per node are remembered
- * between cycles. Upstream: plugins/interpodaffinity. Differs: `matchLabelKeys` are honoured here, too, not only by the
+ * terms of both sides score. Matching pods are counted by topology value; the sums are kept up to date from the nodes that
+ * changed since the last cycle. Upstream: plugins/interpodaffinity. Differs: `matchLabelKeys` are honoured here, too, not only by the
  * API server.
  */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { NodeInfo, Snapshot } from '../../cache/node-info.ts';
+import { defaultArgs, type InterPodAffinityArgs } from '../../config/plugin-args.ts';
 import { createNodeCounts, type NodeCounts } from '../../framework/node-counts.ts';
 import type { CycleState, SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable, unschedulable } from '../../framework/status.ts';
-import { createTermReader, type AffinityTerm, type NamespaceLabels, type PodTerms } from './affinity-terms.ts';
-import { affinityScores, type TopologyScores } from './affinity-scores.ts';
+import { TermIndex, type IndexedTerm } from '../../framework/term-index.ts';
+import { createTopologyTallies, type TopologyTallies } from '../../framework/topology-tallies.ts';
+import {
+  createTermReader,
+  type AffinityTerm,
+  type NamespaceLabels,
+  type PodTerms,
+  type TermReader,
+} from './affinity-terms.ts';
+import { affinityScore, affinityScores, createWishIndex, type WeightedValues } from './affinity-scores.ts';
 
 const NAME = 'InterPodAffinity';
 const SCORES = `${NAME}/scores`;
+const AFFINITY = unresolvable(NAME, "node(s) didn't match pod affinity rules");
+const ANTI_AFFINITY = unschedulable(NAME, "node(s) didn't match pod anti-affinity rules");
+const EXISTING = unschedulable(NAME, "node(s) didn't satisfy existing pods anti-affinity rules");
 const SKIP = { code: 'skip', reasons: [], plugin: NAME } as const;
 
-/** Matching pods by topology key and value. */
-type TopologyCounts = Map<string, Map<string, number>>;
+/** Matching pods by topology value, shared with the memory: changed only in copies. */
+interface ValueCounts {
+  readonly topologyKey: string;
+  readonly values: ReadonlyMap<string, number>;
+}
+
+/** Matching pods by topology value; several lists may speak of one topology key. */
+type TopologyCounts = ValueCounts[];
 
 interface Kept {
   readonly terms: PodTerms;
   /** Running pods whose anti-affinity the pod meets. */
   readonly existingAnti: TopologyCounts;
-  /** Running pods that meet all affinity terms of the pod. */
+  /** Running pods that meet all affinity terms of the pod, one list per term. */
   readonly affinity: TopologyCounts;
-  /** Running pods that meet an anti-affinity term of the pod. */
+  /** Running pods that meet an anti-affinity term of the pod, one list per term. */
   readonly antiAffinity: TopologyCounts;
 }
 
 /** Creates the plugin. */
-export function createInterPodAffinity(namespaceLabels: NamespaceLabels): SchedulerPlugin {
+export function createInterPodAffinity(
+  namespaceLabels: NamespaceLabels,
+  args: InterPodAffinityArgs = defaultArgs.interPodAffinity,
+): SchedulerPlugin {
   const termsOf = createTermReader(namespaceLabels);
   const counts = createNodeCounts();
+  const tallies = createTopologyTallies();
+  const wishes = createWishIndex(termsOf, args);
+  const prohibitions = createProhibitionIndex(termsOf);
+  const countsOf = (terms: readonly AffinityTerm[], snapshot: Snapshot): TopologyCounts =>
+    terms.map((term) => countMatching([term], term.topologyKey, { snapshot, counts, tallies }));
   const kept = (state: CycleState): Kept => state.get(NAME) as Kept;
   const change = (
     state: CycleState,
@@ -40,35 +66,37 @@ export function createInterPodAffinity(namespaceLabels: NamespaceLabels): Schedu
     { other, node, by }: { other: Pod; node: NodeInfo; by: 1 | -1 },
   ): void => {
     const { terms, existingAnti, affinity, antiAffinity } = kept(state);
-    for (const term of termsOf(other).antiAffinity) if (term.matches(pod)) raise(existingAnti, term, { node, by });
+    for (const term of termsOf(other).antiAffinity)
+      if (term.matches(pod)) raise(existingAnti, indexFor(existingAnti, term), { node, by });
     if (terms.affinity.length > 0 && terms.affinity.every((term) => term.matches(other)))
-      for (const term of terms.affinity) raise(affinity, term, { node, by });
-    for (const term of terms.antiAffinity) if (term.matches(other)) raise(antiAffinity, term, { node, by });
+      for (let i = 0; i < affinity.length; i++) raise(affinity, i, { node, by });
+    terms.antiAffinity.forEach((term, i) => {
+      if (term.matches(other)) raise(antiAffinity, i, { node, by });
+    });
   };
   return {
     name: NAME,
     preFilter(state, pod, snapshot) {
       const terms = termsOf(pod);
-      const existingAnti = countExisting(pod, snapshot, termsOf);
-      if (existingAnti.size === 0 && terms.affinity.length === 0 && terms.antiAffinity.length === 0) return SKIP;
+      const existingAnti: TopologyCounts = [];
+      for (const { topologyKey, term, values } of prohibitions.entries(snapshot))
+        if (term.matches(pod)) existingAnti.push({ topologyKey, values });
+      if (existingAnti.length === 0 && terms.affinity.length === 0 && terms.antiAffinity.length === 0) return SKIP;
       state.set(NAME, {
         terms,
         existingAnti,
-        affinity: countAll(terms.affinity, snapshot, counts),
-        antiAffinity: countEach(terms.antiAffinity, snapshot, counts),
+        affinity: terms.affinity.map(({ topologyKey }) =>
+          countMatching(terms.affinity, topologyKey, { snapshot, counts, tallies }),
+        ),
+        antiAffinity: countsOf(terms.antiAffinity, snapshot),
       } satisfies Kept);
       return undefined;
     },
     filter(state, pod, node) {
       const { terms, existingAnti, affinity, antiAffinity } = kept(state);
-      if (!meetsAffinity(pod, node, { terms, affinity }))
-        return unresolvable(NAME, "node(s) didn't match pod affinity rules");
-      if (terms.antiAffinity.some((term) => countAt(antiAffinity, term.topologyKey, node) > 0))
-        return unschedulable(NAME, "node(s) didn't match pod anti-affinity rules");
-      for (const key of existingAnti.keys())
-        if (countAt(existingAnti, key, node) > 0)
-          return unschedulable(NAME, "node(s) didn't satisfy existing pods anti-affinity rules");
-      return undefined;
+      if (!meetsAffinity(pod, node, { terms, affinity })) return AFFINITY;
+      if (antiAffinity.some((list) => countAt(list, node) > 0)) return ANTI_AFFINITY;
+      return existingAnti.some((list) => countAt(list, node) > 0) ? EXISTING : undefined;
     },
     addPod: (state, pod, { other, node }) => change(state, pod, { other, node, by: 1 }),
     removePod: (state, pod, { other, node }) => change(state, pod, { other, node, by: -1 }),
@@ -76,23 +104,23 @@ export function createInterPodAffinity(namespaceLabels: NamespaceLabels): Schedu
       const { terms, existingAnti, affinity, antiAffinity } = value as Kept;
       return {
         terms,
-        existingAnti: copyCounts(existingAnti),
+        existingAnti: mergeCounts(existingAnti),
         affinity: copyCounts(affinity),
         antiAffinity: copyCounts(antiAffinity),
       } satisfies Kept;
     },
     preScore(state, pod, { snapshot }) {
-      const scores = affinityScores(pod, snapshot, { termsOf, counts });
-      if (scores.size === 0) return SKIP;
+      const scores = affinityScores(pod, snapshot, {
+        termsOf,
+        wishes,
+        args,
+        countsOf: (term) => countMatching([term], term.topologyKey, { snapshot, counts, tallies }).values,
+      });
+      if (scores.length === 0) return SKIP;
       state.set(SCORES, scores);
       return undefined;
     },
-    score(state, _pod, node) {
-      let sum = 0;
-      for (const [key, values] of state.get(SCORES) as TopologyScores)
-        sum += values.get(node.node.metadata.labels?.[key] ?? '') ?? 0;
-      return sum;
-    },
+    score: (state, _pod, node) => affinityScore(state.get(SCORES) as readonly WeightedValues[], node),
     normalize: (_state, _pod, scores) => normalizeToSpan(scores),
     events: [
       { event: 'assigned-pod/add' },
@@ -106,69 +134,53 @@ export function createInterPodAffinity(namespaceLabels: NamespaceLabels): Schedu
   };
 }
 
-function raise(
-  counts: TopologyCounts,
-  { topologyKey }: AffinityTerm,
-  { node, by }: { node: NodeInfo; by: number },
-): void {
-  const value = node.node.metadata.labels?.[topologyKey];
+function raise(counts: TopologyCounts, index: number, { node, by }: { node: NodeInfo; by: number }): void {
+  const list = counts[index] as ValueCounts;
+  const value = node.node.metadata.labels?.[list.topologyKey];
   if (value === undefined) return;
-  let values = counts.get(topologyKey);
-  if (values === undefined) counts.set(topologyKey, (values = new Map()));
-  const count = (values.get(value) ?? 0) + by;
-  if (count === 0) values.delete(value);
-  else values.set(value, count);
+  // Only copies get here, made by `cloneState`.
+  (list.values as Map<string, number>).set(value, (list.values.get(value) ?? 0) + by);
 }
 
-function countAt(counts: TopologyCounts, topologyKey: string, node: NodeInfo): number {
-  const value = node.node.metadata.labels?.[topologyKey];
-  return value === undefined ? 0 : (counts.get(topologyKey)?.get(value) ?? 0);
+/** The list to change for a term of another pod. */
+function indexFor(counts: TopologyCounts, { topologyKey }: AffinityTerm): number {
+  const known = counts.findIndex((list) => list.topologyKey === topologyKey);
+  return known === -1 ? counts.push({ topologyKey, values: new Map() }) - 1 : known;
 }
 
-function countExisting(pod: Pod, snapshot: Snapshot, termsOf: (pod: Pod) => PodTerms): TopologyCounts {
-  const found: TopologyCounts = new Map();
-  // Pods of one template ask the same: one look decides for all.
-  const answers = new Map<string, boolean>();
-  const meets = (term: AffinityTerm): boolean => {
-    if (term.key === undefined) return term.matches(pod);
-    const known = answers.get(term.key) ?? term.matches(pod);
-    answers.set(term.key, known);
-    return known;
-  };
-  for (const node of snapshot.withRequiredAntiAffinity) {
-    for (const other of node.podsWithRequiredAntiAffinity.values()) {
-      for (const term of termsOf(other).antiAffinity) if (meets(term)) raise(found, term, { node, by: 1 });
-    }
-  }
-  return found;
+function countAt({ topologyKey, values }: ValueCounts, { node }: NodeInfo): number {
+  const value = node.metadata.labels?.[topologyKey];
+  return value === undefined ? 0 : (values.get(value) ?? 0);
 }
 
-/** Counts the pods that match all terms together. */
-function countAll(terms: readonly AffinityTerm[], snapshot: Snapshot, counts: NodeCounts): TopologyCounts {
-  const found: TopologyCounts = new Map();
-  if (terms.length === 0) return found;
-  const count = counterOf(
-    counts,
-    terms.map((t) => t.key),
-    (other) => terms.every((term) => term.matches(other)),
-  );
+/** Anti-affinity terms of running pods. */
+function createProhibitionIndex(termsOf: TermReader): TermIndex<AffinityTerm> {
+  return new TermIndex(function* (node): Iterable<IndexedTerm<AffinityTerm>> {
+    for (const [uid, other] of node.podsWithRequiredAntiAffinity)
+      for (const term of termsOf(other).antiAffinity)
+        yield { id: `${term.topologyKey}|${term.key ?? `pod ${uid}`}`, topologyKey: term.topologyKey, term };
+  });
+}
+
+/** Running pods that match all terms together, by the value of one topology key. */
+function countMatching(
+  terms: readonly AffinityTerm[],
+  topologyKey: string,
+  { snapshot, counts, tallies }: { snapshot: Snapshot; counts: NodeCounts; tallies: TopologyTallies },
+): ValueCounts {
+  const keys = terms.map(({ key }) => key);
+  const matches = (other: Pod): boolean => terms.every((term) => term.matches(other));
+  const count = counterOf(counts, keys, matches);
+  const valueOf = ({ node }: NodeInfo): string | undefined => node.metadata.labels?.[topologyKey];
+  if (!keys.includes(undefined))
+    return { topologyKey, values: tallies.of({ key: `${topologyKey} ${keys.join(' & ')}`, valueOf, count }, snapshot) };
+  const values = new Map<string, number>();
   for (const node of snapshot.nodes) {
-    const by = count(node);
-    if (by > 0) for (const term of terms) raise(found, term, { node, by });
+    const value = valueOf(node);
+    const by = value === undefined ? 0 : count(node);
+    if (value !== undefined && by > 0) values.set(value, (values.get(value) ?? 0) + by);
   }
-  return found;
-}
-
-function countEach(terms: readonly AffinityTerm[], snapshot: Snapshot, counts: NodeCounts): TopologyCounts {
-  const found: TopologyCounts = new Map();
-  for (const term of terms) {
-    const count = counterOf(counts, [term.key], (other) => term.matches(other));
-    for (const node of snapshot.nodes) {
-      const by = count(node);
-      if (by > 0) raise(found, term, { node, by });
-    }
-  }
-  return found;
+  return { topologyKey, values };
 }
 
 /** A remembering counter, unless the answer depends on namespaces. */
@@ -188,14 +200,25 @@ function counterOf(
 function meetsAffinity(pod: Pod, node: NodeInfo, { terms, affinity }: Pick<Kept, 'terms' | 'affinity'>): boolean {
   if (terms.affinity.length === 0) return true;
   if (terms.affinity.some((term) => node.node.metadata.labels?.[term.topologyKey] === undefined)) return false;
-  if (terms.affinity.every((term) => countAt(affinity, term.topologyKey, node) > 0)) return true;
+  if (affinity.every((list) => countAt(list, node) > 0)) return true;
   // The first of a group that wants to be together may go anywhere.
-  const anyMatch = affinity.values().some((values) => values.size > 0);
+  const anyMatch = affinity.some(({ values }) => values.values().some((count) => count > 0));
   return !anyMatch && terms.affinity.every((term) => term.matches(pod));
 }
 
 function copyCounts(counts: TopologyCounts): TopologyCounts {
-  return new Map([...counts].map(([key, values]) => [key, new Map(values)]));
+  return counts.map(({ topologyKey, values }) => ({ topologyKey, values: new Map(values) }));
+}
+
+/** A copy with one list per topology key: what one term raises another may lower. */
+function mergeCounts(counts: TopologyCounts): TopologyCounts {
+  const merged = new Map<string, Map<string, number>>();
+  for (const { topologyKey, values } of counts) {
+    const sums = merged.get(topologyKey) ?? new Map<string, number>();
+    for (const [value, count] of values) sums.set(value, (sums.get(value) ?? 0) + count);
+    merged.set(topologyKey, sums);
+  }
+  return [...merged].map(([topologyKey, values]) => ({ topologyKey, values }));
 }
 
 /** Spreads the scores over 0 to 100. */

@@ -1,21 +1,31 @@
 /** NodeAffinity: node selector and required affinity filter, preferred terms score. Upstream: plugins/nodeaffinity. */
 import type { Node, Pod } from '../../../api/gen/core-v1.ts';
 import { nodeSelectorMatches, preferredNodeAffinityWeight } from '../../../component-helpers/node-affinity.ts';
+import { defaultArgs, type NodeAffinityArgs } from '../../config/plugin-args.ts';
 import { normalizeToHundred } from '../../framework/profile.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable } from '../../framework/status.ts';
 
 const NAME = 'NodeAffinity';
+const MISMATCH = unresolvable(NAME, "node(s) didn't match Pod's node affinity/selector");
+const ENFORCED = unresolvable(NAME, "node(s) didn't match scheduler-enforced node affinity");
 const SKIP = { code: 'skip', reasons: [], plugin: NAME } as const;
 
 /** Creates the plugin. */
-export function createNodeAffinity(): SchedulerPlugin {
+export function createNodeAffinity({ addedAffinity }: NodeAffinityArgs = defaultArgs.nodeAffinity): SchedulerPlugin {
+  const enforced = addedAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  const added =
+    addedAffinity === undefined
+      ? undefined
+      : ({ metadata: {}, spec: { containers: [], affinity: { nodeAffinity: addedAffinity } } } as Pod);
   const helps = (pod: Pod, _old: unknown, node: unknown): boolean => nodeSelectorMatches(pod, node as Node);
   return {
     name: NAME,
+    nodeLocal: true,
     preFilter(_state, pod) {
       const required = pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-      if (required === undefined && Object.keys(pod.spec?.nodeSelector ?? {}).length === 0) return SKIP;
+      if (required === undefined && enforced === undefined && Object.keys(pod.spec?.nodeSelector ?? {}).length === 0)
+        return SKIP;
       // Every term names nodes by field (DaemonSet pods): only those are worth a look.
       const names = required?.nodeSelectorTerms.map(
         (t) => t.matchFields?.find((f) => f.key === 'metadata.name' && f.operator === 'In')?.values,
@@ -23,15 +33,24 @@ export function createNodeAffinity(): SchedulerPlugin {
       if (names === undefined || names.some((n) => n === undefined)) return undefined;
       return { nodeNames: new Set(names.flatMap((n) => n ?? [])) };
     },
-    filter: (_state, pod, info) =>
-      nodeSelectorMatches(pod, info.node)
-        ? undefined
-        : unresolvable(NAME, "node(s) didn't match Pod's node affinity/selector"),
+    filter(_state, pod, info) {
+      if (added !== undefined && !nodeSelectorMatches(added, info.node)) return ENFORCED;
+      return nodeSelectorMatches(pod, info.node) ? undefined : MISMATCH;
+    },
+    explain(_state, pod, info) {
+      const labels = info.node.metadata.labels ?? {};
+      return Object.entries(pod.spec?.nodeSelector ?? {})
+        .filter(([key, value]) => labels[key] !== value)
+        .map(([key, value]) => ({ what: `label ${key} is ${labels[key] ?? 'not set'}, not ${value}`, distance: 1 }));
+    },
     preScore: (_state, pod) =>
-      (pod.spec?.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).length === 0
+      (pod.spec?.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).length === 0 &&
+      (addedAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).length === 0
         ? SKIP
         : undefined,
-    score: (_state, pod, info) => preferredNodeAffinityWeight(pod, info.node),
+    score: (_state, pod, info) =>
+      preferredNodeAffinityWeight(pod, info.node) +
+      (added === undefined ? 0 : preferredNodeAffinityWeight(added, info.node)),
     normalize: (_state, _pod, scores) => normalizeToHundred(scores, false),
     events: [{ event: 'node/add', hint: helps }, { event: 'node/update-label', hint: helps }, { event: 'pod/update' }],
   };

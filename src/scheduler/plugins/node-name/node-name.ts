@@ -6,6 +6,7 @@ import { unresolvable } from '../../framework/status.ts';
 export function createNodeName(): SchedulerPlugin {
   return {
     name: 'NodeName',
+    nodeLocal: true,
     preFilter: (_state, pod) =>
       (pod.spec?.nodeName ?? '') === '' ? { code: 'skip', reasons: [], plugin: 'NodeName' } : undefined,
     filter(_state, pod, info) {

@@ -9,6 +9,7 @@ const NAME = 'NodePorts';
 export function createNodePorts(): SchedulerPlugin {
   return {
     name: NAME,
+    nodeLocal: true,
     preFilter: (_state, pod) =>
       hostPortsOf(pod).length === 0 ? { code: 'skip', reasons: [], plugin: NAME } : undefined,
     filter(_state, pod, info) {

@@ -2,34 +2,33 @@
 import type { Node, Pod } from '../../../api/gen/core-v1.ts';
 import { podRequests, type ResourceAmounts } from '../../../component-helpers/pod-resources.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
-import type { CycleState, SchedulerPlugin } from '../../framework/plugin.ts';
-import { unresolvable, unschedulable } from '../../framework/status.ts';
+import { defaultArgs, type FitArgs } from '../../config/plugin-args.ts';
+import type { CycleState, Lack, SchedulerPlugin } from '../../framework/plugin.ts';
+import { unresolvable, unschedulable, type Status } from '../../framework/status.ts';
+import { createResourceScorer } from './resource-scores.ts';
 
 const NAME = 'NodeResourcesFit';
+/** Names of resources are users' to choose. */
+const MAX_VERDICTS = 1000;
 
 /** Creates the plugin. */
-export function createNodeResourcesFit(): SchedulerPlugin {
+export function createNodeResourcesFit(args: FitArgs = defaultArgs.fit): SchedulerPlugin {
+  const scorer = createResourceScorer(args);
+  const verdicts = createVerdicts();
   return {
     name: NAME,
+    nodeLocal: true,
     preFilter(state: CycleState, pod: Pod) {
-      state.set(NAME, podRequests(pod).requests);
+      state.set(NAME, withoutIgnored(podRequests(pod).requests, args));
       return undefined;
     },
     filter(state, pod, info) {
       const wanted = (state.get(NAME) as ResourceAmounts | undefined) ?? podRequests(pod).requests;
       if (fits(wanted, info)) return undefined;
-      const lacks = insufficient(wanted, info);
-      const never = lacks.some((lack) => lack.never);
-      const reasons = lacks.map((lack) => lack.reason);
-      return never ? unresolvable(NAME, ...reasons) : unschedulable(NAME, ...reasons);
+      return verdicts.of(insufficient(wanted, info));
     },
-    score(_state, pod, info) {
-      const { nonZero } = podRequests(pod);
-      const cpu = free(info.nonZeroMilliCpu + nonZero.milliCpu, info.allocatable.milliCpu);
-      const memory = free(info.nonZeroMemoryBytes + nonZero.memoryBytes, info.allocatable.memoryBytes);
-      const parts = (info.allocatable.milliCpu > 0 ? 1 : 0) + (info.allocatable.memoryBytes > 0 ? 1 : 0);
-      return parts === 0 ? 0 : Math.floor((cpu + memory) / parts);
-    },
+    explain: (_state, pod, info) => lacking(podRequests(pod).requests, info),
+    score: (_state, pod, info) => scorer(pod, info),
     events: [
       { event: 'assigned-pod/delete' },
       { event: 'assigned-pod/update', hint: (_pod, old, now) => asksLess(old as Pod, now as Pod) },
@@ -37,6 +36,34 @@ export function createNodeResourcesFit(): SchedulerPlugin {
       { event: 'node/update-allocatable', hint: (pod, _old, node) => fitsCapacity(pod, node) },
       { event: 'pod/update' },
     ],
+  };
+}
+
+/** Without the extended resources that are others' business. */
+function withoutIgnored(requests: Readonly<ResourceAmounts>, args: FitArgs): Readonly<ResourceAmounts> {
+  const { ignoredResources, ignoredResourceGroups } = args;
+  if (requests.scalars === undefined || ignoredResources.length + ignoredResourceGroups.length === 0) return requests;
+  const kept = Object.entries(requests.scalars).filter(
+    ([name]) => !ignoredResources.includes(name) && !ignoredResourceGroups.includes(name.split('/')[0] ?? ''),
+  );
+  return { ...requests, scalars: Object.fromEntries(kept) };
+}
+
+/** One object for each verdict: they are counted and kept by the thousand. */
+function createVerdicts(): { of(lacks: readonly { reason: string; never: boolean }[]): Status } {
+  const known = new Map<string, Status>();
+  return {
+    of(lacks) {
+      const never = lacks.some((lack) => lack.never);
+      const key = lacks.reduce((text, { reason }) => `${text}|${reason}`, String(never));
+      let status = known.get(key);
+      if (status === undefined) {
+        const reasons = lacks.map(({ reason }) => reason);
+        status = never ? unresolvable(NAME, ...reasons) : unschedulable(NAME, ...reasons);
+        if (known.size < MAX_VERDICTS) known.set(key, status);
+      }
+      return status;
+    },
   };
 }
 
@@ -94,6 +121,41 @@ export function insufficient(wanted: ResourceAmounts, info: NodeInfo): { reason:
   return lacks;
 }
 
-function free(used: number, capacity: number): number {
-  return capacity === 0 || used > capacity ? 0 : Math.floor(((capacity - used) * 100) / capacity);
+/** Amounts asked for and free, for people. */
+function lacking(wanted: ResourceAmounts, { allocatable, requested, pods, allowedPods }: NodeInfo): Lack[] {
+  const lacks: Lack[] = [];
+  if (pods.size + 1 > allowedPods) lacks.push({ what: `${pods.size} of ${allowedPods} pods run here`, distance: 0.1 });
+  const check = (name: string, amount: number, unit: { capacity: number; used: number; text: AmountText }): void => {
+    const { capacity, used, text } = unit;
+    if (amount <= 0 || amount <= capacity - used) return;
+    const free = Math.max(0, capacity - used);
+    lacks.push({
+      what: `asks for ${text(amount)} ${name}, ${text(free)} of ${text(capacity)} are free`,
+      distance: (amount - free) / amount,
+    });
+  };
+  check('cpu', wanted.milliCpu, { capacity: allocatable.milliCpu, used: requested.milliCpu, text: (n) => `${n}m` });
+  check('memory', wanted.memoryBytes, {
+    capacity: allocatable.memoryBytes,
+    used: requested.memoryBytes,
+    text: mebibytes,
+  });
+  check('ephemeral-storage', wanted.ephemeralBytes, {
+    capacity: allocatable.ephemeralBytes,
+    used: requested.ephemeralBytes,
+    text: mebibytes,
+  });
+  for (const [name, amount] of Object.entries(wanted.scalars ?? {}))
+    check(name, amount, {
+      capacity: allocatable.scalars?.[name] ?? 0,
+      used: requested.scalars?.[name] ?? 0,
+      text: String,
+    });
+  return lacks;
+}
+
+type AmountText = (amount: number) => string;
+
+function mebibytes(bytes: number): string {
+  return `${Math.round(bytes / 1_048_576)}Mi`;
 }

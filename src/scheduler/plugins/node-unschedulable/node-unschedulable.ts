@@ -11,6 +11,7 @@ export function createNodeUnschedulable(): SchedulerPlugin {
   const open = (_pod: unknown, _old: unknown, node: unknown): boolean => (node as Node).spec?.unschedulable !== true;
   return {
     name: 'NodeUnschedulable',
+    nodeLocal: true,
     filter(_state, pod, info) {
       if (info.node.spec?.unschedulable !== true) return undefined;
       const tolerated = (pod.spec?.tolerations ?? []).some((t) => toleratesTaint(t, TAINT));

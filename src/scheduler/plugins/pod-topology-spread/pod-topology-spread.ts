@@ -4,35 +4,48 @@
  */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { NodeInfo, Snapshot } from '../../cache/node-info.ts';
+import { defaultArgs, type SpreadArgs } from '../../config/plugin-args.ts';
 import { createNodeCounts } from '../../framework/node-counts.ts';
 import type { CycleState, PodChange, SchedulerPlugin } from '../../framework/plugin.ts';
 import type { SiblingSelector } from '../../framework/plugin-deps.ts';
 import { unresolvable, unschedulable } from '../../framework/status.ts';
+import { createTopologyTallies, type TopologyTallies } from '../../framework/topology-tallies.ts';
+import { domainSums, hasAllKeys } from './domain-sums.ts';
 import { constraintsOf, defaultConstraints, type SpreadConstraint } from './spread-constraints.ts';
 import { normalizeSpread, prepareSpreadScores, spreadScore, type SpreadScores } from './spread-scores.ts';
 
 const NAME = 'PodTopologySpread';
 const SCORES = `${NAME}/scores`;
 const MISMATCH = "node(s) didn't match pod topology spread constraints";
+const NO_LABEL = unresolvable(NAME, `${MISMATCH} (missing required label)`);
+const TOO_MANY = unschedulable(NAME, MISMATCH);
 const SKIP = { code: 'skip', reasons: [], plugin: NAME } as const;
 
 interface Kept {
   readonly constraints: readonly SpreadConstraint[];
   /** Per constraint: matching pods by topology value. */
-  readonly counts: readonly Map<string, number>[];
+  readonly counts: readonly ReadonlyMap<string, number>[];
   /** Per constraint: what the fullest domain may exceed. Undefined: to be found again. */
   readonly least: (number | undefined)[];
 }
 
 /** Creates the plugin. */
-export function createPodTopologySpread(siblings: SiblingSelector): SchedulerPlugin {
+export function createPodTopologySpread(
+  siblings: SiblingSelector,
+  args: SpreadArgs = defaultArgs.spread,
+): SchedulerPlugin {
   const counts = createNodeCounts();
+  const tallies = createTopologyTallies();
+  const constraintsFor = (pod: Pod, kind: 'DoNotSchedule' | 'ScheduleAnyway'): SpreadConstraint[] =>
+    (pod.spec?.topologySpreadConstraints ?? []).length > 0
+      ? constraintsOf(pod, kind, counts)
+      : defaultConstraints(pod, { counts, siblings, defaults: args.defaultConstraints, kind });
   return {
     name: NAME,
     preFilter(state, pod, snapshot) {
-      const constraints = constraintsOf(pod, 'DoNotSchedule', counts);
+      const constraints = constraintsFor(pod, 'DoNotSchedule');
       if (constraints.length === 0) return SKIP;
-      state.set(NAME, countDomains(constraints, snapshot));
+      state.set(NAME, countDomains(constraints, snapshot, tallies));
       return undefined;
     },
     filter: (state, _pod, node) => filterNode(state.get(NAME) as Kept, node),
@@ -44,11 +57,15 @@ export function createPodTopologySpread(siblings: SiblingSelector): SchedulerPlu
     },
     preScore(state, pod, scored) {
       const own = (pod.spec?.topologySpreadConstraints ?? []).length > 0;
-      const constraints = own
-        ? constraintsOf(pod, 'ScheduleAnyway', counts)
-        : defaultConstraints(pod, counts, siblings);
+      const constraints = constraintsFor(pod, 'ScheduleAnyway');
       if (constraints.length === 0) return SKIP;
-      state.set(SCORES, prepareSpreadScores(constraints, scored, own));
+      state.set(
+        SCORES,
+        prepareSpreadScores(constraints, scored, {
+          requireAll: own || args.defaultConstraints !== undefined,
+          tallies,
+        }),
+      );
       return undefined;
     },
     score: (state, _pod, node) => spreadScore(state.get(SCORES) as SpreadScores, node),
@@ -70,22 +87,12 @@ function inNamespace(pod: Pod, other: unknown): boolean {
   return (other as Pod | undefined)?.metadata.namespace === pod.metadata.namespace;
 }
 
-function hasAllKeys(constraints: readonly SpreadConstraint[], node: NodeInfo): boolean {
-  const labels = node.node.metadata.labels;
-  return labels !== undefined && constraints.every((c) => Object.hasOwn(labels, c.topologyKey));
-}
-
-function countDomains(constraints: readonly SpreadConstraint[], snapshot: Snapshot): Kept {
-  const counts = constraints.map(() => new Map<string, number>());
-  for (const node of snapshot.nodes) {
-    if (!hasAllKeys(constraints, node)) continue;
-    constraints.forEach((constraint, i) => {
-      if (!constraint.includes(node)) return;
-      const value = node.node.metadata.labels?.[constraint.topologyKey] ?? '';
-      counts[i]?.set(value, (counts[i]?.get(value) ?? 0) + constraint.count(node));
-    });
-  }
-  return { constraints, counts, least: constraints.map(() => undefined) };
+function countDomains(constraints: readonly SpreadConstraint[], snapshot: Snapshot, tallies: TopologyTallies): Kept {
+  return {
+    constraints,
+    counts: constraints.map((constraint) => domainSums(constraint, constraints, { snapshot, tallies })),
+    least: constraints.map(() => undefined),
+  };
 }
 
 function filterNode(kept: Kept, node: NodeInfo): ReturnType<typeof unschedulable> | undefined {
@@ -93,9 +100,9 @@ function filterNode(kept: Kept, node: NodeInfo): ReturnType<typeof unschedulable
   for (let i = 0; i < constraints.length; i++) {
     const constraint = constraints[i] as SpreadConstraint;
     const value = node.node.metadata.labels?.[constraint.topologyKey];
-    if (value === undefined) return unresolvable(NAME, `${MISMATCH} (missing required label)`);
+    if (value === undefined) return NO_LABEL;
     const skew = (counts[i]?.get(value) ?? 0) + (constraint.selfMatches ? 1 : 0) - leastOf(kept, i);
-    if (skew > constraint.maxSkew) return unschedulable(NAME, MISMATCH);
+    if (skew > constraint.maxSkew) return TOO_MANY;
   }
   return undefined;
 }
@@ -117,7 +124,9 @@ function changeCounts(state: CycleState, { other, node }: PodChange, by: 1 | -1)
   kept.constraints.forEach((constraint, i) => {
     if (!constraint.matches(other) || !constraint.includes(node)) return;
     const value = node.node.metadata.labels?.[constraint.topologyKey] ?? '';
-    kept.counts[i]?.set(value, (kept.counts[i]?.get(value) ?? 0) + by);
+    // Only copies get here, made by `cloneState`.
+    const values = kept.counts[i] as Map<string, number>;
+    values.set(value, (values.get(value) ?? 0) + by);
     kept.least[i] = undefined;
   });
 }

@@ -14,6 +14,8 @@ export interface SpreadConstraint {
   readonly minDomains: number;
   /** Whether the pod counts itself. */
   readonly selfMatches: boolean;
+  /** Equal for constraints that count alike and include the same nodes. */
+  readonly key: string;
   /** Matching pods on a node. */
   count(node: NodeInfo): number;
   /** Whether the node takes part. */
@@ -42,10 +44,20 @@ export function constraintsOf(pod: Pod, whenUnsatisfiable: string, counts: NodeC
     );
 }
 
-/** Constraints of a pod that has none: spread its siblings over hosts and zones if that is possible. */
-export function defaultConstraints(pod: Pod, counts: NodeCounts, siblings: SiblingSelector): SpreadConstraint[] {
-  const selector = siblings(pod);
-  return selector === undefined ? [] : DEFAULTS.map((c) => prepare(pod, c, { counts, selector }));
+/** Constraints of a pod that has none: spread its siblings, over hosts and zones unless others are given. */
+export function defaultConstraints(
+  pod: Pod,
+  given: {
+    counts: NodeCounts;
+    siblings: SiblingSelector;
+    defaults: readonly TopologySpreadConstraint[] | undefined;
+    kind: 'DoNotSchedule' | 'ScheduleAnyway';
+  },
+): SpreadConstraint[] {
+  const { counts, siblings, defaults = DEFAULTS, kind } = given;
+  const wanted = defaults.filter(({ whenUnsatisfiable }) => whenUnsatisfiable === kind);
+  const selector = wanted.length === 0 ? undefined : siblings(pod);
+  return selector === undefined ? [] : wanted.map((c) => prepare(pod, c, { counts, selector }));
 }
 
 function prepare(
@@ -60,13 +72,15 @@ function prepare(
     selector.matches(other.metadata.labels);
   const honorAffinity = (constraint.nodeAffinityPolicy ?? 'Honor') === 'Honor';
   const honorTaints = constraint.nodeTaintsPolicy === 'Honor';
+  const question = `${namespace}|${selector.isNothing ? '!' : selector.toString()}`;
   return {
     topologyKey: constraint.topologyKey,
     maxSkew: constraint.maxSkew,
     minDomains: constraint.minDomains ?? 1,
     selfMatches: selector.matches(pod.metadata.labels),
     matches,
-    count: counts.of(`${namespace}|${selector.isNothing ? '!' : selector.toString()}`, matches),
+    key: `${constraint.topologyKey}|${question}|${honorAffinity ? JSON.stringify([pod.spec?.nodeSelector, pod.spec?.affinity?.nodeAffinity]) : ''}|${honorTaints ? JSON.stringify(pod.spec?.tolerations) : '-'}`,
+    count: counts.of(question, matches),
     includes: (node) =>
       (!honorAffinity || nodeSelectorMatches(pod, node.node)) && (!honorTaints || toleratesNode(pod, node)),
   };

@@ -1,6 +1,8 @@
 /** Scores of soft spread constraints: fewer matching pods in the node's domains score higher. Upstream: podtopologyspread/scoring.go. */
 import type { NodeInfo } from '../../cache/node-info.ts';
 import type { ScoredNodes } from '../../framework/plugin.ts';
+import type { TopologyTallies } from '../../framework/topology-tallies.ts';
+import { domainSums, hasAllKeys } from './domain-sums.ts';
 import type { SpreadConstraint } from './spread-constraints.ts';
 
 const HOSTNAME = 'kubernetes.io/hostname';
@@ -21,28 +23,20 @@ export interface SpreadScores {
 export function prepareSpreadScores(
   constraints: readonly SpreadConstraint[],
   { nodes, snapshot }: ScoredNodes,
-  requireAll: boolean,
+  { requireAll, tallies }: { requireAll: boolean; tallies: TopologyTallies },
 ): SpreadScores {
-  const hasAll = (node: NodeInfo): boolean =>
-    constraints.every((c) => node.node.metadata.labels?.[c.topologyKey] !== undefined);
-  const leftOut = new Set(requireAll ? nodes.filter((node) => !hasAll(node)) : []);
+  const leftOut = new Set(requireAll ? nodes.filter((node) => !hasAllKeys(constraints, node)) : []);
+  const together = requireAll ? constraints : [];
   const counts = constraints.map((c) => {
     if (c.topologyKey === HOSTNAME) return undefined;
+    const sums = domainSums(c, together, { snapshot, tallies });
     const domains = new Map<string, number>();
     for (const node of nodes) {
       const value = node.node.metadata.labels?.[c.topologyKey];
-      if (value !== undefined && !leftOut.has(node)) domains.set(value, 0);
+      if (value !== undefined && !leftOut.has(node) && !domains.has(value)) domains.set(value, sums.get(value) ?? 0);
     }
     return domains;
   });
-  for (const node of counts.some((domains) => domains !== undefined && domains.size > 0) ? snapshot.nodes : []) {
-    if (requireAll && !hasAll(node)) continue;
-    constraints.forEach((c, i) => {
-      const value = node.node.metadata.labels?.[c.topologyKey];
-      const known = value === undefined ? undefined : counts[i]?.get(value);
-      if (value !== undefined && known !== undefined && c.includes(node)) counts[i]?.set(value, known + c.count(node));
-    });
-  }
   const weights = counts.map((domains) =>
     Math.log((domains === undefined ? nodes.length - leftOut.size : domains.size) + 2),
   );

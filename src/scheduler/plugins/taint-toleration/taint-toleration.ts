@@ -6,21 +6,31 @@ import type { SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable } from '../../framework/status.ts';
 
 const NAME = 'TaintToleration';
+const SKIP = { code: 'skip', reasons: [], plugin: NAME } as const;
+const UNTOLERATED = unresolvable(NAME, 'node(s) had untolerated taint(s)');
 
 /** Creates the plugin. */
 export function createTaintToleration(): SchedulerPlugin {
   const helps = (pod: Pod, _old: unknown, node: unknown): boolean => untolerated(pod, node as Node) === undefined;
   return {
     name: NAME,
+    nodeLocal: true,
     filter(_state, pod, info) {
       const taint = untolerated(pod, info.node);
-      return taint === undefined ? undefined : unresolvable(NAME, `node(s) had untolerated taint(s)`);
+      return taint === undefined ? undefined : UNTOLERATED;
+    },
+    explain(_state, pod, info) {
+      const taint = untolerated(pod, info.node);
+      if (taint === undefined) return [];
+      return [
+        {
+          what: `taint ${taint.key}${taint.value === undefined ? '' : `=${taint.value}`}:${taint.effect}`,
+          distance: 1,
+        },
+      ];
     },
     /** Without such taints all nodes score alike. */
-    preScore: (_state, _pod, { nodes }) =>
-      nodes.some(({ node }) => node.spec?.taints?.some((t) => t.effect === 'PreferNoSchedule') === true)
-        ? undefined
-        : { code: 'skip', reasons: [], plugin: NAME },
+    preScore: (_state, _pod, { snapshot }) => (snapshot.preferNoScheduleNodes > 0 ? undefined : SKIP),
     score(_state, pod, info) {
       const { taints } = info.node.spec ?? {};
       if (taints === undefined || taints.length === 0) return 0;

@@ -10,13 +10,13 @@ import { PersistentVolumeClaims } from '../../../api/gen/resources.ts';
 import type { Client } from '../../../client/client.ts';
 import { nodeSelectorTermMatches } from '../../../component-helpers/node-affinity.ts';
 import type { Clock } from '../../../platform/clock.ts';
+import { defaultArgs, type VolumeBindingArgs } from '../../config/plugin-args.ts';
 import type { CycleState, SchedulerPlugin } from '../../framework/plugin.ts';
 import { failed, unresolvable, type Status } from '../../framework/status.ts';
 import { claimsOf, isBound, type PodClaim } from '../../framework/pod-claims.ts';
 
 const NAME = 'VolumeBinding';
 const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
-const BIND_TIMEOUT_MS = 600_000;
 const POLL_MS = 500;
 
 /** What the plugin looks at. */
@@ -34,7 +34,10 @@ interface Kept {
 }
 
 /** Creates the plugin. */
-export function createVolumeBinding(deps: VolumeBindingDeps): SchedulerPlugin {
+export function createVolumeBinding(
+  deps: VolumeBindingDeps,
+  args: VolumeBindingArgs = defaultArgs.volumeBinding,
+): SchedulerPlugin {
   return {
     name: NAME,
     preFilter(state, pod) {
@@ -61,7 +64,11 @@ export function createVolumeBinding(deps: VolumeBindingDeps): SchedulerPlugin {
       return undefined;
     },
     preBind: (state, pod, target) =>
-      bindDelayed(deps, { pod, delayed: (state.get(NAME) as Kept | undefined)?.delayed ?? [] }, target),
+      bindDelayed(
+        deps,
+        { pod, delayed: (state.get(NAME) as Kept | undefined)?.delayed ?? [], timeoutMs: args.bindTimeoutMs },
+        target,
+      ),
     events: [{ event: 'storage' }, { event: 'node/add' }, { event: 'node/update-label' }, { event: 'pod/update' }],
   };
 }
@@ -119,7 +126,7 @@ function provisions(storageClass: StorageClass | undefined): boolean {
 
 async function bindDelayed(
   deps: VolumeBindingDeps,
-  { pod, delayed }: { pod: Pod; delayed: readonly PersistentVolumeClaim[] },
+  { pod, delayed, timeoutMs }: { pod: Pod; delayed: readonly PersistentVolumeClaim[]; timeoutMs: number },
   target: { nodeName: string; signal: AbortSignal },
 ): Promise<Status | undefined> {
   const claims = deps.client.resource(PersistentVolumeClaims);
@@ -136,7 +143,7 @@ async function bindDelayed(
         { signal: target.signal },
       );
     }
-    const untilMs = deps.clock.monotonicMs() + BIND_TIMEOUT_MS;
+    const untilMs = deps.clock.monotonicMs() + timeoutMs;
     for (;;) {
       const now = delayed.map(({ metadata }) => deps.claim(namespace, metadata.name ?? ''));
       if (now.every((claim) => claim !== undefined && isBound(claim))) return undefined;

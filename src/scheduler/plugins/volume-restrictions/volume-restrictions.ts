@@ -1,11 +1,17 @@
-/** VolumeRestrictions: a ReadWriteOncePod claim serves one pod at a time. Upstream: plugins/volumerestrictions (its conflicts of in-tree disks are gone with them). */
+/** VolumeRestrictions: a ReadWriteOncePod claim serves one pod at a time, and disks are not shared by pods of one node where they must not be. Upstream: plugins/volumerestrictions (disks: disk-conflict.ts). */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import { createNodeCounts } from '../../framework/node-counts.ts';
 import type { CycleState, PodChange, SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable, unschedulable } from '../../framework/status.ts';
 import { claimsOf, type FindClaim } from '../../framework/pod-claims.ts';
+import { disksConflict, hasExclusiveDisk } from './disk-conflict.ts';
 
 const NAME = 'VolumeRestrictions';
+const DISK_CONFLICT = unschedulable(NAME, 'node(s) had no available disk');
+const CLAIM_CONFLICT = unschedulable(
+  NAME,
+  'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode',
+);
 
 interface Kept {
   readonly names: ReadonlySet<string>;
@@ -29,19 +35,21 @@ export function createVolumeRestrictions(findClaim: FindClaim): SchedulerPlugin 
         if (claim === undefined) return unresolvable(NAME, `persistentvolumeclaim "${name}" not found`);
         if (claim.spec?.accessModes?.includes('ReadWriteOncePod') === true) names.add(name);
       }
-      if (names.size === 0) return { code: 'skip', reasons: [], plugin: NAME };
+      if (names.size === 0 && !hasExclusiveDisk(pod)) return { code: 'skip', reasons: [], plugin: NAME };
       const namespace = pod.metadata.namespace;
+      if (names.size === 0) {
+        state.set(NAME, { names, conflicts: 0 } satisfies Kept);
+        return undefined;
+      }
       const count = counts.of(`${namespace}|${[...names].sort().join(',')}`, (other) => uses(other, namespace, names));
       state.set(NAME, { names, conflicts: snapshot.nodes.reduce((sum, node) => sum + count(node), 0) } satisfies Kept);
       return undefined;
     },
-    filter: (state) =>
-      (state.get(NAME) as Kept).conflicts > 0
-        ? unschedulable(
-            NAME,
-            'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode',
-          )
-        : undefined,
+    filter(state, pod, node) {
+      if ((state.get(NAME) as Kept).conflicts > 0) return CLAIM_CONFLICT;
+      if (!hasExclusiveDisk(pod)) return undefined;
+      return node.pods.values().some((other) => disksConflict(pod, other)) ? DISK_CONFLICT : undefined;
+    },
     addPod: (state, pod, { other }: PodChange) => change(state, pod, { other, by: 1 }),
     removePod: (state, pod, { other }: PodChange) => change(state, pod, { other, by: -1 }),
     cloneState: (value) => value,

@@ -15,10 +15,20 @@ import {
   podStrategy,
 } from './strategy.ts';
 import { podPrinter } from './table.ts';
+import { podWhySubresource } from './why.ts';
 
 /** Definitions of pods and bindings. */
-export function podDefinitions({ objects, platform, kubeletConnector }: RegistryServices): ResourceDefinition[] {
+export function podDefinitions({
+  objects,
+  platform,
+  kubeletConnector,
+  explainPod,
+}: RegistryServices): ResourceDefinition[] {
   const deps = { objects, clock: platform.clock };
+  const connectSubresources = {
+    ...(kubeletConnector === undefined ? {} : podConnectSubresources(objects, kubeletConnector)),
+    ...(explainPod === undefined ? {} : { why: podWhySubresource(objects, explainPod) }),
+  };
   return [
     defineResource(Pods, {
       strategy: podStrategy,
@@ -37,9 +47,7 @@ export function podDefinitions({ objects, platform, kubeletConnector }: Registry
         },
         eviction: { create: (request) => evictPod(deps, request) },
       },
-      ...(kubeletConnector === undefined
-        ? {}
-        : { connectSubresources: podConnectSubresources(objects, kubeletConnector) }),
+      ...(kubeletConnector === undefined && explainPod === undefined ? {} : { connectSubresources }),
     }),
     defineVirtual(Bindings, {
       create: (draft, _context, namespace) =>

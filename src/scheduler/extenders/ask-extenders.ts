@@ -1,0 +1,60 @@
+/** One after another the extenders filter; all at once they score. One that may be ignored fails without harm. Upstream: findNodesThatPassExtenders, prioritizeNodes. */
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { NodeInfo } from '../cache/node-info.ts';
+import type { Status } from '../framework/status.ts';
+import type { Log } from '../../platform/log.ts';
+import type { Extender, ExtenderVerdict } from './extender.ts';
+
+/** Who is asked, and about what. */
+export interface ExtenderQuestion {
+  readonly extenders: readonly Extender[];
+  readonly pod: Pod;
+  readonly nodes: readonly NodeInfo[];
+  readonly signal: AbortSignal;
+  readonly log: Log;
+}
+
+/** What all of them leave. Rejects when one fails that may not be ignored. */
+export async function filterByExtenders(question: ExtenderQuestion): Promise<ExtenderVerdict> {
+  const { extenders, pod, signal, log } = question;
+  const statuses = new Map<string, Status>();
+  let feasible = question.nodes;
+  for (const extender of extenders) {
+    if (extender.config.filterVerb === '' || feasible.length === 0 || !extender.isInterested(pod)) continue;
+    try {
+      const verdict = await extender.filter(pod, feasible, signal);
+      ({ feasible } = verdict);
+      for (const [node, status] of verdict.statuses) statuses.set(node, status);
+    } catch (error) {
+      if (!extender.config.ignorable) throw error;
+      log.warn('skipping extender as it returned error and has ignorable flag set', {
+        extender: extender.name,
+        err: error,
+      });
+    }
+  }
+  return { feasible, statuses };
+}
+
+/** Weighted sums by node. A failure counts nothing. */
+export async function scoreByExtenders({
+  extenders,
+  pod,
+  nodes,
+  signal,
+  log,
+}: ExtenderQuestion): Promise<ReadonlyMap<string, number>> {
+  const sums = new Map<string, number>();
+  const asked = extenders.filter((extender) => extender.config.prioritizeVerb !== '' && extender.isInterested(pod));
+  await Promise.all(
+    asked.map(async (extender) => {
+      try {
+        for (const [node, score] of await extender.prioritize(pod, nodes, signal))
+          sums.set(node, (sums.get(node) ?? 0) + score);
+      } catch (error) {
+        log.warn('extender failed to score nodes', { extender: extender.name, err: error });
+      }
+    }),
+  );
+  return sums;
+}

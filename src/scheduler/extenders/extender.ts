@@ -1,0 +1,167 @@
+/**
+ * HTTP extenders: web services that filter, score and bind beside the plugins. Upstream: scheduler/extender.go and
+ * kube-scheduler/extender/v1, whose field names have capitals; answers are read whatever their case, as Go does.
+ */
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { HttpCall, Net, TlsOptions } from '../../platform/net.ts';
+import type { NodeInfo } from '../cache/node-info.ts';
+import type { ExtenderConfig } from '../config/read-extenders.ts';
+import { unresolvable, unschedulable, failed, type Status } from '../framework/status.ts';
+
+/** Sends one call; the process gives it. */
+export interface ExtenderDeps {
+  readonly net: Pick<Net, 'http'>;
+  /** Certificates the configuration names, read. */
+  readonly tls?: TlsOptions;
+}
+
+/** One extender. */
+export interface Extender {
+  readonly name: string;
+  readonly config: ExtenderConfig;
+  /** Whether the pod is its business. */
+  isInterested(pod: Pod): boolean;
+  /** The nodes it leaves, and why not the others. Rejects when the extender fails. */
+  filter(pod: Pod, nodes: readonly NodeInfo[], signal: AbortSignal): Promise<ExtenderVerdict>;
+  /** Scores 0 to 100, weighted, by node. Rejects when the extender fails. */
+  prioritize(pod: Pod, nodes: readonly NodeInfo[], signal: AbortSignal): Promise<ReadonlyMap<string, number>>;
+  bind(pod: Pod, nodeName: string, signal: AbortSignal): Promise<Status | undefined>;
+}
+
+/** What a filter call said. */
+export interface ExtenderVerdict {
+  readonly feasible: readonly NodeInfo[];
+  readonly statuses: ReadonlyMap<string, Status>;
+}
+
+/** From the extenders' 0 to 10 to the plugins' 0 to 100. */
+const SCALE = 10;
+
+/** Makes one. */
+export function createExtender({ net, tls }: ExtenderDeps, config: ExtenderConfig): Extender {
+  const name = config.urlPrefix;
+  const send = async (verb: string, body: object, signal: AbortSignal): Promise<Answer> => {
+    const call: HttpCall = {
+      method: 'POST',
+      url: `${config.urlPrefix}/${verb}`,
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      body: JSON.stringify(body),
+      timeoutMs: config.httpTimeoutMs,
+      signal,
+      ...(tls === undefined ? {} : { tls }),
+    };
+    const answer = await net.http(call);
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of answer.body) chunks.push(chunk);
+    if (answer.status !== 200) throw new Error(`failed ${verb} with extender at URL ${name}, code ${answer.status}`);
+    return new Answer(JSON.parse(Buffer.concat(chunks).toString('utf8')));
+  };
+  const nodesOf = (nodes: readonly NodeInfo[]): object =>
+    config.nodeCacheCapable
+      ? { NodeNames: nodes.map((node) => node.name) }
+      : { Nodes: { kind: 'NodeList', apiVersion: 'v1', metadata: {}, items: nodes.map(({ node }) => node) } };
+  return {
+    name,
+    config,
+    isInterested: (pod) => config.managedResources.length === 0 || asksForAny(pod, config.managedResources),
+    async filter(pod, nodes, signal) {
+      const answer = await send(config.filterVerb, { Pod: pod, ...nodesOf(nodes) }, signal);
+      const error = answer.text('Error');
+      if (error !== '') throw new Error(error);
+      return verdictOf(answer, nodes, name);
+    },
+    async prioritize(pod, nodes, signal) {
+      const answer = await send(config.prioritizeVerb, { Pod: pod, ...nodesOf(nodes) }, signal);
+      return new Map(
+        answer.items().map((one) => [one.text('Host'), one.number('Score') * config.weight * SCALE] as const),
+      );
+    },
+    async bind(pod, nodeName, signal) {
+      const { name: PodName, namespace: PodNamespace, uid: PodUID } = pod.metadata;
+      try {
+        const answer = await send(config.bindVerb, { PodName, PodNamespace, PodUID, Node: nodeName }, signal);
+        const error = answer.text('Error');
+        return error === '' ? undefined : failed('Extender', new Error(error));
+      } catch (error) {
+        return failed('Extender', error);
+      }
+    },
+  };
+}
+
+function asksForAny(pod: Pod, resources: readonly string[]): boolean {
+  return [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])].some(({ resources: own }) =>
+    resources.some((name) => own?.requests?.[name] !== undefined || own?.limits?.[name] !== undefined),
+  );
+}
+
+function verdictOf(answer: Answer, nodes: readonly NodeInfo[], extender: string): ExtenderVerdict {
+  const names = answer.strings('NodeNames') ?? answer.object('Nodes')?.nodeNames();
+  if (names === undefined) throw new Error(`extender at URL ${extender} named no nodes`);
+  const left = new Set(names);
+  const statuses = new Map<string, Status>();
+  for (const [node, reason] of answer.entries('FailedNodes')) statuses.set(node, unschedulable(extender, reason));
+  for (const [node, reason] of answer.entries('FailedAndUnresolvableNodes'))
+    statuses.set(node, unresolvable(extender, reason));
+  for (const { name } of nodes)
+    if (!left.has(name) && !statuses.has(name))
+      statuses.set(name, unschedulable(extender, 'node(s) were rejected by the extender'));
+  return { feasible: nodes.filter(({ name }) => left.has(name)), statuses };
+}
+
+/** Decoded JSON, fields in any case. */
+class Answer {
+  readonly #value: unknown;
+
+  constructor(value: unknown) {
+    this.#value = value;
+  }
+
+  text(name: string): string {
+    const value = this.#field(name);
+    return typeof value === 'string' ? value : '';
+  }
+
+  number(name: string): number {
+    const value = this.#field(name);
+    return typeof value === 'number' && Number.isFinite(value) ? value : 0;
+  }
+
+  items(): Answer[] {
+    if (!Array.isArray(this.#value)) throw new Error('the extender did not answer with a list');
+    return this.#value.map((value) => new Answer(value));
+  }
+
+  strings(name: string): string[] | undefined {
+    const value = this.#field(name);
+    return Array.isArray(value) ? value.map(String) : undefined;
+  }
+
+  object(name: string): Answer | undefined {
+    const value = this.#field(name);
+    return value === undefined || value === null ? undefined : new Answer(value);
+  }
+
+  /** Names of the items of a NodeList. */
+  nodeNames(): string[] {
+    const items = this.#field('items');
+    if (!Array.isArray(items)) return [];
+    return items.map((item) => new Answer(item).object('metadata')?.text('name') ?? '');
+  }
+
+  entries(name: string): [string, string][] {
+    const value = this.#field(name);
+    return typeof value !== 'object' || value === null
+      ? []
+      : Object.entries(value).map(([key, text]) => [key, String(text)]);
+  }
+
+  #field(name: string): unknown {
+    if (typeof this.#value !== 'object' || this.#value === null) return undefined;
+    const value = this.#value as Record<string, unknown>;
+    if (Object.hasOwn(value, name)) return value[name];
+    const wanted = name.toLowerCase();
+    const key = Object.keys(value).find((one) => one.toLowerCase() === wanted);
+    return key === undefined ? undefined : value[key];
+  }
+}

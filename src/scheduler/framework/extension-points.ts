@@ -1,0 +1,26 @@
+/** The extension points by upstream's configuration names, and the plugin method behind each. */
+import type { SchedulerPlugin } from './plugin.ts';
+
+/** All points in the order a pod passes them. */
+export const extensionPoints = [
+  'preEnqueue',
+  'queueSort',
+  'preFilter',
+  'filter',
+  'postFilter',
+  'preScore',
+  'score',
+  'reserve',
+  'permit',
+  'preBind',
+  'bind',
+  'postBind',
+] as const;
+
+/** The name of a point. */
+export type ExtensionPoint = (typeof extensionPoints)[number];
+
+/** The method that makes a plugin serve the point. Unreserve goes with Reserve. */
+export function methodOf(point: ExtensionPoint): keyof SchedulerPlugin {
+  return point === 'queueSort' ? 'less' : point;
+}

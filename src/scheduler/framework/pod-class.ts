@@ -1,0 +1,23 @@
+/** Pods of one class are the same to every plugin that looks at pod and node alone: in practice, pods of one template. */
+import type { Container, Pod } from '../../api/gen/core-v1.ts';
+
+/** The parts of a pod such plugins may look at, as text. Names of volumes and mounts differ within a template and are not among them. */
+export function podClassKey({ spec }: Pod): string {
+  if (spec === undefined) return '';
+  const own = [
+    spec.nodeName,
+    spec.nodeSelector,
+    spec.affinity?.nodeAffinity,
+    spec.tolerations,
+    spec.overhead,
+    spec.resources,
+    spec.hostNetwork,
+    spec.containers.map(containerKey),
+    spec.initContainers?.map(containerKey),
+  ];
+  return JSON.stringify(own);
+}
+
+function containerKey({ image, resources, ports, restartPolicy }: Container): unknown[] {
+  return [image, resources, ports, restartPolicy];
+}

@@ -1,0 +1,171 @@
+/**
+ * Reads a scheduler policy file (kind Policy, version v1) of the early releases, or takes an algorithm provider, and makes a
+ * profile of plugins of it. Beside what the policy names, a profile of ours always sorts, binds, honours gates, cordons and
+ * taints, and has volumes bound: without these no pod of today would be placed rightly. Upstream: CreateFromConfig of v1.0.
+ */
+import { parseYaml, YamlSyntaxError } from '../../api/codec/yaml.ts';
+import { Fields, SchedulerConfigError } from '../config/fields.ts';
+import { readExtenders, type ExtenderConfig } from '../config/read-extenders.ts';
+import { defaultSchedulerConfig, enabledEverywhere, type SchedulerConfig } from '../config/scheduler-config.ts';
+import type { ExtensionPoint } from '../framework/extension-points.ts';
+import type { NodeLabelArgs } from '../plugins/node-label/node-label.ts';
+import type { ServiceAffinityArgs } from '../plugins/service-affinity/service-affinity.ts';
+import { algorithmProviders, predicates, priorities } from './early-names.ts';
+
+/** Collects plugins by point. */
+interface Building {
+  readonly enabled: Record<ExtensionPoint, string[]>;
+  readonly weights: Record<string, number>;
+  readonly nodeLabel: { -readonly [K in keyof NodeLabelArgs]: string[] };
+  readonly serviceAffinity: { -readonly [K in keyof ServiceAffinityArgs]: string[] };
+}
+
+/** The configuration of a named provider. Throws `SchedulerConfigError` when there is none of the name. */
+export function providerConfig(name: string, schedulerName: string): SchedulerConfig {
+  const provider = algorithmProviders[name];
+  if (provider === undefined) throw new SchedulerConfigError([`plugin "${name}" has not been registered`]);
+  const building = start();
+  for (const predicate of provider.predicates) addPredicate(building, predicate);
+  for (const { name: priority, weight } of provider.priorities) addPriority(building, priority, weight);
+  return finish(building, schedulerName, []);
+}
+
+/** The configuration a policy text describes. Throws `SchedulerConfigError` with all that is wrong. */
+export function readPolicy(text: string, schedulerName: string): SchedulerConfig {
+  const problems: string[] = [];
+  const root = new Fields(parse(text), '', problems);
+  if (root.text('kind', 'Policy') !== 'Policy') root.invalid('kind', root.raw('kind'), 'must be Policy');
+  root.text('apiVersion', 'v1');
+  const building = start();
+  const fallback = algorithmProviders['DefaultProvider'];
+  if (root.has('predicates')) for (const entry of root.objects('predicates')) readPredicate(building, entry);
+  else for (const name of fallback?.predicates ?? []) addPredicate(building, name);
+  if (root.has('priorities')) for (const entry of root.objects('priorities')) readPriority(building, entry);
+  else for (const { name, weight } of fallback?.priorities ?? []) addPriority(building, name, weight);
+  const extenders = readExtenders(root);
+  root.finish();
+  if (problems.length > 0) throw new SchedulerConfigError(problems);
+  return finish(building, schedulerName, extenders);
+}
+
+function parse(text: string): unknown {
+  try {
+    return parseYaml(text).value;
+  } catch (error) {
+    if (error instanceof YamlSyntaxError) throw new SchedulerConfigError([error.message], { cause: error });
+    throw error;
+  }
+}
+
+function start(): Building {
+  const enabled = Object.fromEntries(
+    Object.keys(enabledEverywhere([])).map((point): [string, string[]] => [point, []]),
+  ) as Record<ExtensionPoint, string[]>;
+  enabled.preEnqueue.push('SchedulingGates');
+  enabled.queueSort.push('PrioritySort');
+  enabled.filter.push('NodeUnschedulable', 'TaintToleration', 'VolumeBinding');
+  enabled.preFilter.push('VolumeBinding');
+  enabled.reserve.push('VolumeBinding');
+  enabled.preBind.push('VolumeBinding');
+  enabled.bind.push('DefaultBinder');
+  return {
+    enabled,
+    weights: {},
+    nodeLabel: { presentLabels: [], absentLabels: [], presentLabelsPreference: [], absentLabelsPreference: [] },
+    serviceAffinity: { affinityLabels: [], antiAffinityLabelsPreference: [] },
+  };
+}
+
+function enable({ enabled }: Building, plugin: string, points: readonly ExtensionPoint[]): void {
+  for (const point of points) if (!enabled[point].includes(plugin)) enabled[point].push(plugin);
+}
+
+function addPredicate(building: Building, name: string): boolean {
+  const uses = predicates[name];
+  for (const { plugin, points } of uses ?? []) enable(building, plugin, points);
+  return uses !== undefined;
+}
+
+function addPriority(building: Building, name: string, weight: number): boolean {
+  const plugin = priorities[name];
+  if (plugin === undefined) return false;
+  enable(building, plugin, ['preScore', 'score']);
+  building.weights[plugin] = (building.weights[plugin] ?? 0) + weight;
+  return true;
+}
+
+/** With an argument a predicate is what the argument says, whatever it is called. */
+function readPredicate(building: Building, entry: Fields): void {
+  const name = entry.text('name', '');
+  const argument = entry.object('argument');
+  if (argument.has('labelsPresence')) {
+    const presence = argument.object('labelsPresence');
+    const labels = presence.texts('labels');
+    building.nodeLabel[presence.bool('presence', false) ? 'presentLabels' : 'absentLabels'].push(...labels);
+    presence.finish();
+    enable(building, 'NodeLabel', ['filter']);
+  } else if (argument.has('serviceAffinity')) {
+    const affinity = argument.object('serviceAffinity');
+    building.serviceAffinity.affinityLabels.push(...affinity.texts('labels'));
+    affinity.finish();
+    enable(building, 'ServiceAffinity', ['preFilter', 'filter']);
+  } else if (name === 'CheckNodeLabelPresence') argument.required('labelsPresence');
+  else if (name === 'CheckServiceAffinity') argument.required('serviceAffinity');
+  else if (!addPredicate(building, name)) entry.invalid('name', name, 'no such predicate');
+  argument.finish();
+  entry.finish();
+}
+
+function readPriority(building: Building, entry: Fields): void {
+  const name = entry.text('name', '');
+  const weight = entry.number('weight', 0);
+  if (weight <= 0) entry.invalid('weight', weight, `Priority ${name} should have a positive weight applied to it`);
+  const argument = entry.object('argument');
+  const weigh = (plugin: string): void => {
+    enable(building, plugin, ['preScore', 'score']);
+    building.weights[plugin] = (building.weights[plugin] ?? 0) + weight;
+  };
+  if (argument.has('labelPreference')) {
+    const preference = argument.object('labelPreference');
+    const label = preference.text('label', '');
+    if (label === '') preference.required('label');
+    const list = preference.bool('presence', false) ? 'presentLabelsPreference' : 'absentLabelsPreference';
+    building.nodeLabel[list].push(label);
+    preference.finish();
+    weigh('NodeLabel');
+  } else if (argument.has('serviceAntiAffinity')) {
+    const anti = argument.object('serviceAntiAffinity');
+    building.serviceAffinity.antiAffinityLabelsPreference.push(anti.text('label', ''));
+    anti.finish();
+    weigh('ServiceAffinity');
+  } else if (name === 'CalculateNodeLabelPriority') argument.required('labelPreference');
+  else if (!addPriority(building, name, weight)) entry.invalid('name', name, 'no such priority');
+  argument.finish();
+  entry.finish();
+}
+
+function finish(
+  { enabled, weights, nodeLabel, serviceAffinity }: Building,
+  schedulerName: string,
+  extenders: readonly ExtenderConfig[],
+): SchedulerConfig {
+  const [profile] = defaultSchedulerConfig(schedulerName).profiles;
+  return {
+    ...defaultSchedulerConfig(schedulerName),
+    extenders,
+    profiles:
+      profile === undefined
+        ? []
+        : [
+            {
+              ...profile,
+              enabled,
+              weights,
+              pluginArgs: {
+                NodeLabel: nodeLabel satisfies NodeLabelArgs,
+                ServiceAffinity: serviceAffinity satisfies ServiceAffinityArgs,
+              },
+            },
+          ],
+  };
+}

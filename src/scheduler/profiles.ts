@@ -1,0 +1,71 @@
+/** Makes the profiles a configuration speaks of: one set of plugin instances each. Upstream: profile.NewMap. */
+import type { EventRecorder } from '../client/event-recorder.ts';
+import { defaultArgs, type FitArgs } from './config/plugin-args.ts';
+import type { ProfileConfig, SchedulerConfig } from './config/scheduler-config.ts';
+import type { SchedulerPluginDeps } from './framework/plugin-deps.ts';
+import { SchedulerConfigError } from './config/fields.ts';
+import { methodOf } from './framework/extension-points.ts';
+import type { SchedulerPlugin } from './framework/plugin.ts';
+import { createProfile, type Profile } from './framework/profile.ts';
+import { knownPlugins } from './plugins/list.ts';
+
+/** A profile with the recorder that signs with its name. */
+export interface NamedProfile extends Profile {
+  readonly recorder: EventRecorder;
+}
+
+/** What all profiles share. */
+export interface ProfilesDeps extends Omit<SchedulerPluginDeps, 'recorder' | 'schedulerName'> {
+  readonly recorderFor: (component: string) => EventRecorder;
+}
+
+/** The profiles with NodeResourcesFit leaving to extenders what is theirs alone. */
+export function leavingToExtenders({ profiles, extenders }: SchedulerConfig): readonly ProfileConfig[] {
+  const theirs = extenders.flatMap(({ ignoredResources }) => ignoredResources);
+  if (theirs.length === 0) return profiles;
+  return profiles.map((profile) => {
+    const fit = (profile.pluginArgs['NodeResourcesFit'] as FitArgs | undefined) ?? defaultArgs.fit;
+    const args: FitArgs = { ...fit, ignoredResources: [...fit.ignoredResources, ...theirs] };
+    return { ...profile, pluginArgs: { ...profile.pluginArgs, NodeResourcesFit: args } };
+  });
+}
+
+/** Profiles by scheduler name. Throws on a plugin nobody knows: the configuration was not checked. */
+export function createProfiles(
+  deps: ProfilesDeps,
+  configs: readonly ProfileConfig[],
+): ReadonlyMap<string, NamedProfile> {
+  return new Map(configs.map((config) => [config.schedulerName, createNamedProfile(deps, config)]));
+}
+
+function createNamedProfile(deps: ProfilesDeps, config: ProfileConfig): NamedProfile {
+  const { schedulerName, enabled, weights, percentageOfNodesToScore } = config;
+  const recorder = deps.recorderFor(schedulerName);
+  const names = new Set(Object.values(enabled).flat());
+  const plugins = [...names].map((name) => {
+    const entry = knownPlugins.find((plugin) => plugin.name === name);
+    if (entry === undefined) throw new Error(`no scheduler plugin is named ${name}`);
+    return entry.create({ ...deps, recorder, schedulerName }, config.pluginArgs[name]);
+  });
+  checkPoints(config, plugins);
+  return { ...createProfile({ schedulerName, plugins, weights, enabled, percentageOfNodesToScore }), recorder };
+}
+
+/** A plugin that is named for a point must implement it; one plugin sorts, and one at least binds. */
+function checkPoints(
+  { explicit = [], enabled, schedulerName }: ProfileConfig,
+  plugins: readonly SchedulerPlugin[],
+): void {
+  const find = (name: string): SchedulerPlugin | undefined => plugins.find((plugin) => plugin.name === name);
+  const problems = explicit
+    .filter(({ point, name }) => find(name)?.[methodOf(point)] === undefined)
+    .map(
+      ({ point, name, path }) => `${path}: Invalid value: "${name}": plugin "${name}" does not extend ${point} plugin`,
+    );
+  const serving = (point: 'queueSort' | 'bind'): number =>
+    enabled[point].filter((name) => find(name)?.[methodOf(point)] !== undefined).length;
+  if (serving('queueSort') !== 1)
+    problems.push(`profile "${schedulerName}": exactly one queue sort plugin is required, got ${serving('queueSort')}`);
+  if (serving('bind') === 0) problems.push(`profile "${schedulerName}": at least one bind plugin is needed`);
+  if (problems.length > 0) throw new SchedulerConfigError(problems);
+}

@@ -1,0 +1,67 @@
+/**
+ * The scheduler's recent decisions, as references to what the cycle computed anyway: nothing is copied while scheduling.
+ * Memory is bounded by the number of nodes all kept decisions speak of. Of a waiting pod the last message is kept until the
+ * pod leaves the queue.
+ */
+import type { Scored } from '../framework/profile.ts';
+import type { Status } from '../framework/status.ts';
+
+/** One decision. */
+export interface Decision {
+  readonly uid: string;
+  /** Wall clock. */
+  readonly atMs: number;
+  /** Absent: none fits. */
+  readonly nodeName?: string;
+  readonly message: string;
+  readonly nodeCount: number;
+  readonly statuses: ReadonlyMap<string, Status>;
+  readonly scored?: Scored;
+  /** Names of the plugins that filtered. */
+  readonly filters: readonly string[];
+}
+
+/** The log. */
+export interface DecisionLog {
+  add(decision: Decision): void;
+  /** The last decision about a pod, if it is still kept. */
+  last(uid: string): Decision | undefined;
+  /** The last message about a pod that waits; kept longer than its decision. */
+  waitingMessage(uid: string): string | undefined;
+  /** The pod no longer waits. */
+  leaves(uid: string): void;
+}
+
+/** What may be kept. */
+const MAX_DECISIONS = 256;
+const MAX_NODE_ENTRIES = 50_000;
+
+/** Creates an empty one. */
+export function createDecisionLog(): DecisionLog {
+  /** By pod, oldest first. */
+  const kept = new Map<string, Decision>();
+  const messages = new Map<string, string>();
+  let entries = 0;
+  const sizeOf = ({ statuses, scored }: Decision): number => statuses.size + (scored?.nodes.length ?? 0);
+  const drop = (uid: string): void => {
+    const decision = kept.get(uid);
+    if (decision === undefined) return;
+    kept.delete(uid);
+    entries -= sizeOf(decision);
+  };
+  return {
+    add(decision) {
+      drop(decision.uid);
+      kept.set(decision.uid, decision);
+      entries += sizeOf(decision);
+      if (decision.nodeName === undefined) messages.set(decision.uid, decision.message);
+      for (const oldest of kept.keys()) {
+        if (kept.size <= 1 || (kept.size <= MAX_DECISIONS && entries <= MAX_NODE_ENTRIES)) break;
+        drop(oldest);
+      }
+    },
+    last: (uid) => kept.get(uid),
+    waitingMessage: (uid) => messages.get(uid),
+    leaves: (uid) => void messages.delete(uid),
+  };
+}

@@ -1,0 +1,192 @@
+/** Decisions told node by node: one that was made, and one made on request, in which every plugin looks at every node. Pure but for the plugins. */
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { formatTime } from '../../api/time.ts';
+import type { NodeVerdict, PluginVerdict, PodDecision } from '../../component-helpers/pod-why.ts';
+import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
+import { fitErrorMessage } from '../fit-error.ts';
+import type { CycleState, Lack, Nominations, SchedulerPlugin } from '../framework/plugin.ts';
+import {
+  runFiltersWithNominated,
+  runPreFilter,
+  runScores,
+  type PreFiltered,
+  type Profile,
+  type Scored,
+} from '../framework/profile.ts';
+import { unresolvable, type Status } from '../framework/status.ts';
+import type { Decision } from './decision-log.ts';
+
+/** A decision that was made. */
+export function toldDecision(decision: Decision): PodDecision {
+  const { statuses, scored, nodeName, filters } = decision;
+  const nodes: NodeVerdict[] = scoredVerdicts(scored, nodeName, passed(filters));
+  if (scored === undefined && nodeName !== undefined)
+    nodes.push({ name: nodeName, verdict: 'Chosen', plugins: passed(filters) });
+  for (const [name, status] of statuses) {
+    const before = filters.slice(0, Math.max(0, filters.indexOf(status.plugin)));
+    nodes.push({ name, verdict: rejection(status), plugins: [...passed(before), pluginVerdict(status, [])] });
+  }
+  return {
+    time: formatTime(decision.atMs),
+    result: nodeName === undefined ? 'Unschedulable' : 'Scheduled',
+    message:
+      nodeName === undefined
+        ? decision.message
+        : `${nodeName} chosen among ${Math.max(1, scored?.nodes.length ?? 1)} of ${decision.nodeCount} nodes that fit`,
+    ...(nodeName === undefined ? {} : { nodeName }),
+    nodeCount: decision.nodeCount,
+    nodes,
+  };
+}
+
+/** What is looked at on request. */
+export interface Look {
+  readonly profile: Profile;
+  readonly pod: Pod;
+  readonly snapshot: Snapshot;
+  readonly nominations: Nominations;
+  readonly nowMs: number;
+}
+
+interface Judged {
+  readonly node: NodeInfo;
+  readonly statuses: readonly Status[];
+  readonly verdict: NodeVerdict;
+  /** How far from fitting; orders the nearest first. */
+  readonly distance: readonly number[];
+}
+
+/** Looks at every node with every plugin, as the cluster is now. */
+export function lookNow(look: Look): PodDecision {
+  const { profile, pod, snapshot, nowMs } = look;
+  const state: CycleState = new Map();
+  const pre = runPreFilter(profile, state, { pod, snapshot });
+  const nodeCount = snapshot.nodes.length;
+  const head = { time: formatTime(nowMs), nodeCount };
+  if (pre.rejection !== undefined)
+    return {
+      ...head,
+      result: 'Unschedulable',
+      message: fitErrorMessage({ nodeCount, statuses: new Map(), preFilter: pre.rejection }),
+      nodes: [],
+    };
+  const judged = snapshot.nodes.map((node) => judge(look, state, { pre, node }));
+  const feasible = judged.filter(({ statuses }) => statuses.length === 0).map(({ node }) => node);
+  if (feasible.length > 0) return feasibleNow(look, state, { head, judged, feasible, pre });
+  const statuses = new Map(judged.map(({ node, statuses: [first] }) => [node.name, first as Status]));
+  return {
+    ...head,
+    result: 'Unschedulable',
+    message: fitErrorMessage({ nodeCount, statuses }),
+    nodes: judged.toSorted(nearer).map(({ verdict }) => verdict),
+  };
+}
+
+function feasibleNow(
+  { profile, pod, snapshot }: Look,
+  state: CycleState,
+  found: {
+    head: { time: string; nodeCount: number };
+    judged: readonly Judged[];
+    feasible: readonly NodeInfo[];
+    pre: PreFiltered;
+  },
+): PodDecision {
+  const { head, judged, feasible, pre } = found;
+  const scored = runScores(profile, state, { pod, nodes: feasible, snapshot });
+  const plugins = passed(pre.filters.map(({ name }) => name));
+  const rejected = judged.filter(({ statuses }) => statuses.length > 0).toSorted(nearer);
+  return {
+    ...head,
+    result: 'Schedulable',
+    message: `fits on ${feasible.length} of ${head.nodeCount} nodes at this moment`,
+    nodes: [...scoredVerdicts(scored, undefined, plugins), ...rejected.map(({ verdict }) => verdict)],
+  };
+}
+
+function judge(
+  { pod, nominations }: Look,
+  state: CycleState,
+  { pre, node }: { pre: PreFiltered; node: NodeInfo },
+): Judged {
+  const statuses: Status[] = [];
+  const plugins: PluginVerdict[] = [];
+  let shortage = 0;
+  const refuse = (status: Status, lacks: readonly Lack[]): void => {
+    statuses.push(status);
+    plugins.push(
+      pluginVerdict(
+        status,
+        lacks.map(({ what }) => what),
+      ),
+    );
+    shortage += lacks.reduce((sum, { distance }) => sum + distance, 0);
+  };
+  if (pre.nodeNames?.has(node.name) === false) {
+    const [first = ''] = pre.narrowedBy ?? [];
+    refuse(unresolvable(first, `node(s) didn't satisfy plugin(s) [${pre.narrowedBy?.join(' ')}]`), []);
+  }
+  for (const plugin of pre.filters) {
+    const status = plugin.filter?.(state, pod, node);
+    if (status === undefined) plugins.push({ name: plugin.name, verdict: 'Passed' });
+    else refuse(status, plugin.explain?.(state, pod, node) ?? []);
+  }
+  const expected = statuses.length === 0 ? withNominated(pre.filters, state, { pod, node, nominations }) : undefined;
+  if (expected !== undefined) refuse(expected, [{ what: 'room is kept for pods nominated to the node', distance: 1 }]);
+  const hopeless = statuses.filter(({ code }) => code !== 'unschedulable').length;
+  const verdict = statuses.length === 0 ? 'Feasible' : hopeless > 0 ? 'Unresolvable' : 'Rejected';
+  return {
+    node,
+    statuses,
+    verdict: { name: node.name, verdict, plugins },
+    distance: [statuses.length, hopeless, shortage],
+  };
+}
+
+function withNominated(
+  filters: readonly SchedulerPlugin[],
+  state: CycleState,
+  input: { pod: Pod; node: NodeInfo; nominations: Nominations },
+): Status | undefined {
+  return input.nominations.on(input.node.name).length === 0
+    ? undefined
+    : runFiltersWithNominated(filters, state, input);
+}
+
+function nearer(a: Judged, b: Judged): number {
+  for (let i = 0; i < a.distance.length; i++) {
+    const difference = (a.distance[i] ?? 0) - (b.distance[i] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return a.node.name < b.node.name ? -1 : 1;
+}
+
+function passed(names: readonly string[]): PluginVerdict[] {
+  return names.map((name) => ({ name, verdict: 'Passed' }));
+}
+
+function rejection({ code }: Status): 'Rejected' | 'Unresolvable' {
+  return code === 'unschedulable' ? 'Rejected' : 'Unresolvable';
+}
+
+function pluginVerdict(status: Status, lacks: readonly string[]): PluginVerdict {
+  const verdict = status.code === 'error' ? 'Error' : rejection(status);
+  return { name: status.plugin, verdict, reasons: status.reasons, ...(lacks.length === 0 ? {} : { lacks }) };
+}
+
+function scoredVerdicts(
+  scored: Scored | undefined,
+  chosen: string | undefined,
+  plugins: readonly PluginVerdict[],
+): NodeVerdict[] {
+  if (scored === undefined) return [];
+  return scored.nodes
+    .map((node, i): NodeVerdict & { totalScore: number } => ({
+      name: node.name,
+      verdict: node.name === chosen ? 'Chosen' : 'Feasible',
+      plugins,
+      scores: scored.parts.map(({ plugin, weight, scores }) => ({ name: plugin, score: scores[i] ?? 0, weight })),
+      totalScore: scored.totals[i] ?? 0,
+    }))
+    .sort((a, b) => Number(b.name === chosen) - Number(a.name === chosen) || b.totalScore - a.totalScore);
+}

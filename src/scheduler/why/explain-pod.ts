@@ -1,0 +1,80 @@
+/** Why a pod is where it is: its place in the queue, the last decision about it, and for waiting pods a look at the cluster as it is now. */
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { PodWhy } from '../../component-helpers/pod-why.ts';
+import type { SchedulerCache } from '../cache/scheduler-cache.ts';
+import type { Nominations } from '../framework/plugin.ts';
+import type { Profile } from '../framework/profile.ts';
+import type { QueuePlace, SchedulingQueue } from '../queue/scheduling-queue.ts';
+import type { DecisionLog } from './decision-log.ts';
+import { lookNow, toldDecision } from './explain-nodes.ts';
+
+/** What the explanation is made from. */
+export interface ExplainDeps {
+  /** The profile of a pod's scheduler; undefined: another scheduler's pod. */
+  readonly profileOf: (schedulerName: string) => Profile | undefined;
+  readonly cache: SchedulerCache;
+  readonly queue: SchedulingQueue;
+  readonly decisions: DecisionLog;
+  readonly nominations: Nominations;
+  readonly nowMs: () => number;
+}
+
+/** Explains one pod. */
+export function explainPod(deps: ExplainDeps, pod: Pod): PodWhy {
+  const { name = '', namespace = '', uid = '' } = pod.metadata;
+  const schedulerName = pod.spec?.schedulerName ?? 'default-scheduler';
+  const decision = deps.decisions.last(uid);
+  const place = deps.queue.place(uid);
+  const nodeName = pod.spec?.nodeName ?? (deps.cache.isAssumed(uid) ? deps.cache.nodeOf(uid) : undefined);
+  const profile = deps.profileOf(schedulerName);
+  const lastDecision = decision === undefined ? undefined : toldDecision(decision);
+  const stands = standing(pod, { nodeName, foreign: profile === undefined, place });
+  const waits =
+    profile !== undefined &&
+    (stands.state === 'Unschedulable' || stands.state === 'Backoff' || stands.state === 'Active');
+  const now = waits
+    ? lookNow({ profile, pod, snapshot: deps.cache.snapshot(), nominations: deps.nominations, nowMs: deps.nowMs() })
+    : undefined;
+  const message =
+    waits && deps.decisions.waitingMessage(uid) !== undefined ? deps.decisions.waitingMessage(uid) : undefined;
+  return {
+    apiVersion: 'keelson/v1',
+    kind: 'PodWhy',
+    metadata: { name, namespace, uid },
+    schedulerName,
+    state: stands.state,
+    message: message ?? stands.message,
+    ...(nodeName === undefined || nodeName === '' ? {} : { nodeName }),
+    ...(place === undefined ? {} : { queue: queueOf(place) }),
+    ...(lastDecision === undefined ? {} : { lastDecision }),
+    ...(now === undefined ? {} : { now }),
+  };
+}
+
+function queueOf({ attempts, waitingMs, nextTryMs, rejectedBy }: QueuePlace): NonNullable<PodWhy['queue']> {
+  return {
+    attempts,
+    waitingSeconds: Math.round(waitingMs / 1000),
+    ...(nextTryMs === undefined ? {} : { nextTrySeconds: Math.ceil(nextTryMs / 1000) }),
+    rejectedBy: [...rejectedBy].sort(),
+  };
+}
+
+function standing(
+  pod: Pod,
+  { nodeName, foreign, place }: { nodeName: string | undefined; foreign: boolean; place: QueuePlace | undefined },
+): Pick<PodWhy, 'state' | 'message'> {
+  const phase = pod.status?.phase;
+  if (phase === 'Succeeded' || phase === 'Failed') return { state: 'Finished', message: `the pod is ${phase}` };
+  if ((pod.spec?.nodeName ?? '') !== '') return { state: 'Bound', message: `assigned to ${nodeName}` };
+  if (foreign)
+    return {
+      state: 'Foreign',
+      message: `the pod waits for scheduler "${pod.spec?.schedulerName}", which is not this one`,
+    };
+  if (place?.part === 'gated') return { state: 'Gated', message: place.gate ?? 'held back before the queue' };
+  if (nodeName !== undefined) return { state: 'Binding', message: `being bound to ${nodeName}` };
+  if (place?.part === 'backoff') return { state: 'Backoff', message: 'tried, and will be again after its back-off' };
+  if (place?.part === 'unschedulable') return { state: 'Unschedulable', message: 'waits for a change that could help' };
+  return { state: 'Active', message: 'waits for its turn' };
+}
