@@ -4,8 +4,8 @@ import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import type { AgentOptions } from '../cluster/join/agent-options.ts';
 import { parseJoinToken, type JoinToken } from '../cluster/join/join-token.ts';
-import { DEFAULT_DATA_DIR, parseEndpoint, parseNodeName } from './cluster-options.ts';
-import { checkPrivileges, logLevelOption } from './server-options.ts';
+import { DEFAULT_DATA_DIR, parseEndpoint, parseNodeName, parseStubDomains } from './cluster-options.ts';
+import { checkPrivileges, logLevelOption, proxyModeOption, stubDomainOption } from './server-options.ts';
 import { UserError } from './usage-error.ts';
 
 interface RawAgentOptions {
@@ -17,6 +17,8 @@ interface RawAgentOptions {
   readonly nodeName?: string;
   readonly nodeIp?: string;
   readonly containerRuntimeEndpoint?: string;
+  readonly proxyMode?: 'nftables' | 'iptables' | 'userspace';
+  readonly dnsStubDomain?: readonly string[];
   readonly logLevel: string;
   readonly detach?: boolean;
 }
@@ -36,6 +38,8 @@ export function agentCommand(): Command {
       '--container-runtime-endpoint <endpoint>',
       'use this CRI endpoint (unix:///path) instead of a containerd of our own',
     )
+    .addOption(stubDomainOption())
+    .addOption(proxyModeOption())
     .addOption(logLevelOption())
     .option('--detach', 'return when the node is Ready and leave it running')
     .action(async (raw: RawAgentOptions) => {
@@ -58,6 +62,8 @@ async function parseAgentOptions(raw: RawAgentOptions): Promise<AgentOptions> {
     nodeName: parseNodeName(raw.nodeName),
     ...(servers === undefined ? {} : { servers }),
     ...(token === undefined ? {} : { token }),
+    ...parseStubDomains(raw.dnsStubDomain),
+    ...(raw.proxyMode === undefined ? {} : { proxyMode: raw.proxyMode }),
     ...(raw.nodeIp === undefined ? {} : { nodeIp: raw.nodeIp }),
     ...(endpoint === undefined ? {} : { containerRuntimeEndpoint: endpoint }),
   };

@@ -3,6 +3,7 @@ import { homedir, hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { cidrsOverlap, parseCidr, parseIp } from '../base/cidr.ts';
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
+import { parseStubDomain } from '../dns/stub-domain.ts';
 import { endpointsProblem, type StoreChoice } from '../cluster/store-options.ts';
 import { apiServerFlags, parseApiServerOptions } from '../apiserver/options/api-server-options.ts';
 import { OptionsError } from '../apiserver/options/flags.ts';
@@ -56,6 +57,10 @@ export interface RawServerOptions extends RawStoreOptions {
   readonly nodeIp?: string;
   readonly advertiseAddress?: string;
   readonly tlsSan?: string;
+  readonly cni?: 'keelson' | 'none';
+  readonly proxyMode?: 'nftables' | 'iptables' | 'userspace';
+  readonly dns?: 'keelson' | 'none';
+  readonly dnsStubDomain?: readonly string[];
   readonly containerRuntimeEndpoint?: string;
   readonly logLevel: string;
   readonly detach?: boolean;
@@ -83,6 +88,10 @@ export function parseServerOptions(raw: RawServerOptions): ClusterOptions {
     nodeName: parseNodeName(raw.nodeName),
     ...(endpoint === undefined ? {} : { containerRuntimeEndpoint: endpoint }),
     runtimeConfig: raw.runtimeConfig ?? '',
+    ...(raw.cni === undefined ? {} : { cni: raw.cni }),
+    ...(raw.dns === undefined ? {} : { dns: raw.dns }),
+    ...parseStubDomains(raw.dnsStubDomain),
+    ...(raw.proxyMode === undefined ? {} : { proxyMode: raw.proxyMode }),
     ...addresses(raw),
     ...apiServer(raw),
   };
@@ -134,6 +143,18 @@ function addresses(raw: RawServerOptions): Pick<ClusterOptions, 'advertiseAddres
     ...(nodeIp === undefined ? {} : { nodeIp }),
     ...(sans.length === 0 ? {} : { tlsNames: { dnsNames, ipAddresses } }),
   };
+}
+
+/** Checks stub domains. Throws `UserError` with exit code 2. */
+export function parseStubDomains(texts: readonly string[] = []): Pick<ClusterOptions, 'dnsStubDomains'> {
+  for (const text of texts) {
+    try {
+      parseStubDomain(text);
+    } catch (error) {
+      throw usage(`--dns-stub-domain: ${(error as Error).message}`);
+    }
+  }
+  return texts.length === 0 ? {} : { dnsStubDomains: texts };
 }
 
 /** A CRI endpoint. Throws `UserError` with exit code 2. */

@@ -5,6 +5,7 @@ interface RawDnsOptions {
   readonly kubeconfig: string;
   readonly listen: string;
   readonly domain: string;
+  readonly stubDomain?: readonly string[];
 }
 
 const PORT = 53;
@@ -14,8 +15,11 @@ export function dnsServerCommand(): Command {
   return new Command('dns-server')
     .requiredOption('--kubeconfig <file>', 'how to reach the API')
     .requiredOption('--listen <address>', 'address to answer on, UDP and TCP, port 53')
+    .option('--stub-domain <domain=servers...>', 'name servers of a domain')
     .option('--domain <name>', 'DNS domain of services', 'cluster.local')
     .action(async (raw: RawDnsOptions) => {
+      const { parseStubDomain } = await import('../dns/stub-domain.ts');
+      const stubDomains = (raw.stubDomain ?? []).map(parseStubDomain);
       const { createDns } = await import('../dns/dns.ts');
       const { createKubeconfigClient } = await import('../client/kubeconfig.ts');
       const { createNodePlatform } = await import('../platform/node/node-platform.ts');
@@ -23,7 +27,12 @@ export function dnsServerCommand(): Command {
       const client = await createKubeconfigClient({ ...platform, userAgent: 'keelson-dns' }, raw.kubeconfig);
       const dns = createDns(
         { client, platform },
-        { listen: [{ address: raw.listen, port: PORT }], domain: raw.domain, resolvConfPath: '/etc/resolv.conf' },
+        {
+          listen: [{ address: raw.listen, port: PORT }],
+          domain: raw.domain,
+          resolvConfPath: '/etc/resolv.conf',
+          stubDomains,
+        },
       );
       await dns.start();
       await new Promise<void>((resolve) => {

@@ -9,6 +9,7 @@ import { agentCommand } from './agent.ts';
 import { controllerManagerCommand } from './controller-manager.ts';
 import { dnsServerCommand } from './dns-server.ts';
 import { downCommand } from './down.ts';
+import { proxyCommand } from './proxy.ts';
 import { kubeletCommand } from './kubelet.ts';
 import { rollingUpdateCommand } from './rolling-update.ts';
 import { schedulerCommand } from './scheduler.ts';
@@ -27,6 +28,7 @@ const commands: readonly (() => Command)[] = [
   serverCommand,
   agentCommand,
   tokenCommand,
+  proxyCommand,
   downCommand,
   statusCommand,
   whyCommand,

@@ -18,6 +18,21 @@ export function withServerOptions(command: Command): Command {
     .option('--encryption-provider-config <file>', 'EncryptionConfiguration: which resources are stored encrypted')
     .option('--cluster-cidr <range>', 'addresses of pods (default: 10.42.0.0/16, or the next free one)')
     .option('--service-cidr <range>', 'addresses of services (default: 10.43.0.0/16, or the next free one)')
+    .addOption(
+      new Option('--cni <who>', 'keelson: pods’ network by us; none: by a plugin you bring')
+        .choices(['keelson', 'none'])
+        .default('keelson'),
+    )
+    .addOption(
+      new Option(
+        '--dns <who>',
+        'keelson: cluster DNS by us; none: by a Service you bring, at the tenth service address',
+      )
+        .choices(['keelson', 'none'])
+        .default('keelson'),
+    )
+    .addOption(stubDomainOption())
+    .addOption(proxyModeOption())
     .option('--cluster-domain <name>', 'DNS domain of services', 'cluster.local')
     .option('--advertise-address <address>', 'address under which pods and other machines reach the API server')
     .option('--tls-san <names>', 'more names and addresses for the API server certificate, separated by commas')
@@ -30,6 +45,18 @@ export function withServerOptions(command: Command): Command {
     .option('--runtime-config <list>', 'API versions to serve or not, e.g. resource.k8s.io/v1beta1=true')
     .addOption(logLevelOption());
   return withFlags(common, apiServerFlags);
+}
+
+/** `--dns-stub-domain`. */
+export function stubDomainOption(): Option {
+  return new Option('--dns-stub-domain <domain=servers...>', 'name servers of a domain, e.g. corp.example=10.0.0.53');
+}
+
+/** `--proxy-mode`. */
+export function proxyModeOption(): Option {
+  return new Option('--proxy-mode <mode>', 'how services are served: nftables, iptables or userspace')
+    .choices(['nftables', 'iptables', 'userspace'])
+    .default('nftables');
 }
 
 /** `--log-level`. */

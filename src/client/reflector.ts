@@ -35,6 +35,8 @@ export interface ReflectorDeps<T extends KubernetesObject> {
 }
 
 const BACKOFF = { initialMs: 800, maxMs: 30_000, factor: 2, jitter: 1 } as const;
+/** While nobody answers at all: a server that comes back is found within seconds, not after a minute as upstream's clients. */
+const ABSENCE_MS = 4_000;
 const BACKOFF_RESET_MS = 120_000;
 const MIN_WATCH_TIMEOUT_SECONDS = 300;
 const SHORT_WATCH_MS = 1000;
@@ -49,6 +51,7 @@ export async function runReflector<T extends KubernetesObject>(
   // '0' asks for any data the server has in memory; '' for the newest, after the server refused an older revision.
   let listFrom = '0';
   let revision: string | undefined;
+  let absent = false;
   while (!signal.aborted) {
     try {
       revision ??= await listAll(deps, listFrom, signal);
@@ -56,6 +59,9 @@ export async function runReflector<T extends KubernetesObject>(
       continue;
     } catch (error) {
       if (signal.aborted) return;
+      const wasAbsent = absent;
+      absent = isAbsence(error instanceof WatchEnded ? error.cause : error);
+      if (wasAbsent && !absent) backoff.reset(); // It answers again, if only that the revision is too old.
       if (error instanceof WatchEnded) revision = error.revision;
       if (isExpired(error instanceof WatchEnded ? error.cause : error)) {
         revision = undefined;
@@ -66,8 +72,14 @@ export async function runReflector<T extends KubernetesObject>(
     const nowMs = deps.clock.monotonicMs();
     if (nowMs - lastFailureMs > BACKOFF_RESET_MS) backoff.reset();
     lastFailureMs = nowMs;
-    await deps.clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
+    const delayMs = backoff.nextMs();
+    await deps.clock.sleep(absent ? Math.min(delayMs, ABSENCE_MS) : delayMs, signal).catch(() => undefined);
   }
+}
+
+/** Whether nobody answered: the network's errors have a code of their own kind. */
+function isAbsence(error: unknown): boolean {
+  return !(error instanceof StatusError) && typeof (error as { code?: unknown } | undefined)?.code === 'string';
 }
 
 /** A watch that broke after `revision`. */

@@ -24,6 +24,13 @@ export interface ClusterOptions {
   readonly nodeIp?: string;
   /** More names and addresses for the API server's certificate. */
   readonly tlsNames?: { readonly dnsNames: readonly string[]; readonly ipAddresses: readonly string[] };
+  /** `none`: the user brings a CNI plugin. */
+  readonly cni?: 'keelson' | 'none';
+  /** `none`: the user brings cluster DNS. */
+  readonly dns?: 'keelson' | 'none';
+  /** Domains with name servers of their own, each `domain=address[:port],…`. */
+  readonly dnsStubDomains?: readonly string[];
+  readonly proxyMode?: 'nftables' | 'iptables' | 'userspace';
   /** A control plane without a node on this machine. */
   readonly disableAgent?: boolean;
 }

@@ -70,7 +70,8 @@ class RunningCluster implements Cluster {
     this.failed = this.#server.failed;
     const nodeIps = [options.nodeIp ?? ownAddress];
     const { containerRuntimeEndpoint } = options;
-    const node = { instance, cniBinDirs, kubeletPort, nodeIps, progress };
+    const { proxyMode = 'nftables', dnsStubDomains = [] } = options;
+    const node = { instance, cniBinDirs, kubeletPort, nodeIps, proxyMode, dnsStubDomains, progress };
     if (options.disableAgent !== true)
       this.#node = createLocalNode(platform, {
         ...node,

@@ -17,8 +17,9 @@ export function createInstanceContainerd(
         rootDir: root,
         stateDir: state,
         socketPath: socket,
-        cniBinDir: cniBinDirs[0] ?? '/opt/cni/bin',
-        cniConfDir: instance.cni.confDir,
+        // Plugins that users bring install themselves there.
+        cniBinDir: instance.cni === 'none' ? '/opt/cni/bin' : (cniBinDirs[0] ?? '/opt/cni/bin'),
+        cniConfDir: instance.cniConfig.confDir,
         registryConfigDir: `${instance.dataDir}/registries`,
         cgroupDriver: 'cgroupfs',
       },

@@ -311,6 +311,8 @@ async function publishJoin(deps: ControlPlaneDeps, objects: ObjectStore): Promis
       clusterCidr: instance.clusterCidr,
       serviceCidr: instance.serviceCidr,
       clusterDomain: instance.clusterDomain,
+      cni: instance.cni ?? 'keelson',
+      dns: instance.dns ?? 'keelson',
     },
   });
 }

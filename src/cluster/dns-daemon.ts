@@ -7,6 +7,12 @@ import type { Instance } from './instance.ts';
 import { dnsAddress } from './network/pod-network.ts';
 import type { NodeConnection } from './node-connection.ts';
 
+/** What it is told besides where the API is. */
+interface DnsSettings {
+  /** Each `domain=address[:port],…`. */
+  readonly stubDomains?: readonly string[];
+}
+
 /** The process. */
 export interface DnsDaemon {
   /** Runs and supervises it until the signal aborts; the process stays. Never rejects. */
@@ -27,7 +33,7 @@ interface DaemonRecord {
 export function createDnsDaemon(
   platform: Platform,
   instance: Instance,
-  connection: Pick<NodeConnection, 'server' | 'writeDnsKubeconfig'> | undefined,
+  connection: (Pick<NodeConnection, 'server' | 'writeDnsKubeconfig'> & DnsSettings) | undefined,
 ): DnsDaemon {
   const { clock, exec, files } = platform;
   const log = platform.log.child('dns');
@@ -53,7 +59,7 @@ export function createDnsDaemon(
     if (await alive(candidate)) exec.kill(candidate, 'SIGKILL');
   };
   const ensure = async (): Promise<void> => {
-    const command = dnsCommand(instance);
+    const command = dnsCommand(instance, connection?.stubDomains ?? []);
     const configHash = platform.crypto.sha256Hex(JSON.stringify([...command, connection?.server]));
     const record = await readRecord();
     if (record !== undefined && (await alive(record.pid))) {
@@ -85,7 +91,7 @@ function dnsKubeconfig(instance: Instance): string {
 }
 
 /** This same program, as a DNS server. */
-function dnsCommand(instance: Instance): string[] {
+function dnsCommand(instance: Instance, stubDomains: readonly string[]): string[] {
   const program = process.argv[1] ?? '';
   return [
     process.execPath,
@@ -98,5 +104,6 @@ function dnsCommand(instance: Instance): string[] {
     dnsAddress(instance.serviceCidr),
     '--domain',
     instance.clusterDomain,
+    ...stubDomains.flatMap((stub) => ['--stub-domain', stub]),
   ];
 }

@@ -15,6 +15,9 @@ export interface InstanceFile {
   readonly httpsPort: number;
   readonly kubeletPort: number;
   readonly containerRuntimeEndpoint?: string;
+  readonly cni?: 'keelson' | 'none';
+  /** Kept by agents: what their cluster has. */
+  readonly dns?: 'keelson' | 'none';
   /** Set on a machine that joined another's cluster: where its servers are. */
   readonly servers?: readonly string[];
 }
@@ -45,18 +48,26 @@ export function writeInstanceFile(files: Files, dataDir: string, file: InstanceF
   return files.writeFileAtomic(path(dataDir), `${JSON.stringify(file, undefined, 2)}\n`, { mode: 0o600 });
 }
 
+const DEFAULTS: Partial<Record<string, string>> = { cni: 'keelson' };
+
 /** Refuses choices that contradict what the instance was made with. */
 export function checkAgainst(
   file: InstanceFile,
-  asked: { clusterCidr?: string; serviceCidr?: string; clusterDomain: string; nodeName: string },
+  asked: {
+    clusterCidr?: string;
+    serviceCidr?: string;
+    clusterDomain: string;
+    nodeName: string;
+    cni?: 'keelson' | 'none';
+  },
   dataDir: string,
 ): void {
-  const differing = (['clusterCidr', 'serviceCidr', 'clusterDomain', 'nodeName'] as const).find(
-    (k) => asked[k] !== undefined && asked[k] !== file[k],
+  const differing = (['clusterCidr', 'serviceCidr', 'clusterDomain', 'nodeName', 'cni'] as const).find(
+    (k) => asked[k] !== undefined && asked[k] !== (file[k] ?? DEFAULTS[k]),
   );
   if (differing === undefined) return;
   const flag = `--${differing.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)}`;
   throw new PreflightError(
-    `this cluster was made with ${flag} ${file[differing]}; it cannot become ${asked[differing]} (keelson down --delete-data --data-dir ${dataDir} starts afresh)`,
+    `this cluster was made with ${flag} ${file[differing] ?? DEFAULTS[differing]}; it cannot become ${asked[differing]} (keelson down --delete-data --data-dir ${dataDir} starts afresh)`,
   );
 }

@@ -164,7 +164,7 @@ test('a kubeconfig is what it says', () => {
 
 test('network rules and CNI configuration', () => {
   const of = instance('/a');
-  const bridge = JSON.parse(cniConfigList(of, '10.42.1.0/24', 'bridge')) as {
+  const bridge = JSON.parse(cniConfigList(of, { podCidr: '10.42.1.0/24', attachment: 'bridge' })) as {
     plugins: { type: string; bridge?: string; ipam: { ranges: { subnet: string }[][] } }[];
   };
   assert.deepEqual(
@@ -172,7 +172,8 @@ test('network rules and CNI configuration', () => {
     [of.bridge, '10.42.1.0/24'],
   );
   assert.equal(
-    (JSON.parse(cniConfigList(of, 'fd00::/64', 'ptp')) as { plugins: { type: string }[] }).plugins[0]?.type,
+    (JSON.parse(cniConfigList(of, { podCidr: 'fd00::/64', attachment: 'ptp' })) as { plugins: { type: string }[] })
+      .plugins[0]?.type,
     'ptp',
   );
   assert.match(

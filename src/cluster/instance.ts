@@ -12,6 +12,10 @@ export interface InstanceOptions {
   readonly serviceCidr: string;
   readonly clusterDomain: string;
   readonly httpsPort: number;
+  /** `none`: the user brings a CNI plugin, which keeps its configuration in the usual place. Default: ours. */
+  readonly cni?: 'keelson' | 'none';
+  /** `none`: the DNS address is for a Service of the user's own, such as CoreDNS'. Default: ours answers there. */
+  readonly dns?: 'keelson' | 'none';
 }
 
 /** Everything derived. Device names are at most 15 characters long. */
@@ -30,7 +34,7 @@ export interface Instance extends InstanceOptions {
     readonly config: string;
     readonly log: string;
   };
-  readonly cni: { readonly confDir: string; readonly networkName: string; readonly ipamDir: string };
+  readonly cniConfig: { readonly confDir: string; readonly networkName: string; readonly ipamDir: string };
   readonly kubeletRoot: string;
   readonly podLogsRoot: string;
   /** Below each cgroup controller's mount. */
@@ -38,12 +42,17 @@ export interface Instance extends InstanceOptions {
   readonly bridge: string;
   /** Carries the service range's route and the DNS address. */
   readonly serviceDevice: string;
+  /** Carries traffic to nodes that are on no link of this machine. */
+  readonly tunnelDevice: string;
   readonly nftTable: string;
   /** Packet mark of this instance's service rules: one bit range apart from those of others. */
   readonly masqueradeMark: number;
   /** Abstract unix socket that is the lock and the control connection. */
   readonly controlSocket: string;
 }
+
+/** Where plugins of others write their configuration. Never removed. */
+const FOREIGN_CNI_DIR = '/etc/cni/net.d';
 
 /** Derives the instance. `sha256Hex` hashes the data directory's path. */
 export function deriveInstance(options: InstanceOptions, sha256Hex: (text: string) => string): Instance {
@@ -65,12 +74,17 @@ export function deriveInstance(options: InstanceOptions, sha256Hex: (text: strin
       config: `${dataDir}/containerd.toml`,
       log: `${dataDir}/logs/containerd.log`,
     },
-    cni: { confDir: `${dataDir}/cni/net.d`, networkName: `keelson-${hash}`, ipamDir: `${dataDir}/cni/ipam` },
+    cniConfig: {
+      confDir: options.cni === 'none' ? FOREIGN_CNI_DIR : `${dataDir}/cni/net.d`,
+      networkName: `keelson-${hash}`,
+      ipamDir: `${dataDir}/cni/ipam`,
+    },
     kubeletRoot: `${dataDir}/kubelet`,
     podLogsRoot: `${dataDir}/logs/pods`,
     cgroupRoot: `/keelson-${hash}`,
     bridge: `kl${hash}`,
     serviceDevice: `ks${hash}`,
+    tunnelDevice: `kv${hash}`,
     nftTable: `keelson-${hash}`,
     // The proxy uses the upper 16 bits.
     masqueradeMark: 0x4000_0000 | ((Number.parseInt(hash.slice(0, 4), 16) & 0x3fff) << 16),

@@ -6,6 +6,7 @@
 import { Nodes } from '../api/gen/resources.ts';
 import { createCriClient, type CriClient } from '../cri/cri-client.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { ProxyMode } from '../proxy/service-proxy.ts';
 import type { ComponentStatus } from './cluster-status.ts';
 import { createInstanceContainerd } from './containerd.ts';
 import type { Instance } from './instance.ts';
@@ -23,6 +24,8 @@ export interface LocalNodeConfig {
   readonly cniBinDirs: readonly string[];
   readonly kubeletPort: PortReservation;
   readonly nodeIps: readonly string[];
+  readonly proxyMode: ProxyMode;
+  readonly dnsStubDomains: readonly string[];
   readonly progress: Progress;
 }
 
@@ -68,9 +71,13 @@ class Machine implements LocalNode {
   }
 
   async join(connection: NodeConnection, signal: AbortSignal): Promise<void> {
-    const { instance, kubeletPort, nodeIps, progress } = this.#config;
+    const { instance, kubeletPort, nodeIps, proxyMode, dnsStubDomains, progress } = this.#config;
     const platform = this.#platform;
-    this.#services = startNodeServices({ platform, connection, instance, kubeletPort: kubeletPort.port }, signal);
+    const [port, nodeIp] = [kubeletPort.port, nodeIps[0] ?? ''];
+    this.#services = startNodeServices(
+      { platform, connection, instance, kubeletPort: port, nodeIp, proxyMode, dnsStubDomains, network: this.#network },
+      signal,
+    );
     const cri = await this.#runtime;
     await this.#networkUp;
     if (cri === undefined) throw new Error('join comes after prepare');

@@ -5,10 +5,15 @@
 import { createInformerFactory } from '../client/informer-factory.ts';
 import type { HttpServer } from '../platform/http.ts';
 import type { Platform } from '../platform/platform.ts';
-import { createServiceProxy, type ServiceProxy } from '../proxy/service-proxy.ts';
+import { removeNetworkPolicies, runNetworkPolicies } from '../proxy/network-policy/network-policies.ts';
+import { createServiceProxy, type ProxyMode } from '../proxy/service-proxy.ts';
+import type { InformerFactory } from '../client/informer.ts';
 import type { ComponentStatus } from './cluster-status.ts';
 import { createDnsDaemon, type DnsDaemon } from './dns-daemon.ts';
 import type { Instance } from './instance.ts';
+import { runNodeRoutes } from './network/node-routes.ts';
+import { removePodBandwidth, runPodBandwidth } from './network/pod-bandwidth.ts';
+import type { PodNetwork } from './network/pod-network.ts';
 import { openKubeletServer } from './kubelet-server.ts';
 import type { NodeConnection } from './node-connection.ts';
 import type { ClusterNode } from './node.ts';
@@ -19,6 +24,10 @@ export interface NodeServicesDeps {
   readonly connection: NodeConnection;
   readonly instance: Instance;
   readonly kubeletPort: number;
+  readonly nodeIp: string;
+  readonly proxyMode: ProxyMode;
+  readonly dnsStubDomains: readonly string[];
+  readonly network: Pick<PodNetwork, 'setMtu'>;
 }
 
 /** The running services. */
@@ -33,10 +42,15 @@ export interface NodeServices {
 /** Starts the proxy and, once it has its address, DNS. */
 export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): NodeServices {
   const { platform, instance } = deps;
-  const proxy = serviceProxy(deps, signal);
-  const running = proxy.start(signal);
-  const dns: DnsDaemon = createDnsDaemon(platform, instance, deps.connection);
-  const dnsRunning = dns.start(signal);
+  const informers = createInformerFactory({ ...platform, client: deps.connection.proxy });
+  const proxy = createServiceProxy({ informers, platform }, proxyConfig(instance, deps.proxyMode));
+  const running = Promise.all([
+    leaveOtherMode(deps).then(() => proxy.start(signal)),
+    ...podNetworkLoops(deps, informers, signal),
+  ]);
+  informers.start(signal);
+  const dns = clusterDns(deps);
+  const dnsRunning = dns?.start(signal);
   let server: HttpServer | undefined;
   return {
     async serveKubelet(node) {
@@ -52,7 +66,9 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
     },
     status: () => [
       { name: 'proxy', healthy: proxy.healthy(), message: proxy.healthy() ? '' : 'service rules are not in place' },
-      { name: 'dns', healthy: dns.healthy(), message: dns.healthy() ? '' : 'the DNS process does not run' },
+      ...(dns === undefined
+        ? []
+        : [{ name: 'dns', healthy: dns.healthy(), message: dns.healthy() ? '' : 'the DNS process does not run' }]),
     ],
     async stop() {
       await server?.close(500);
@@ -61,21 +77,65 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
   };
 }
 
-function proxyConfig(instance: Instance): Parameters<typeof createServiceProxy>[1] {
+function proxyConfig(instance: Instance, mode: ProxyMode): Parameters<typeof createServiceProxy>[1] {
   const { nodeName, nftTable, clusterCidr, serviceCidr, masqueradeMark } = instance;
-  return { nodeName, nftTable, clusterCidr, serviceCidr, masqueradeMark, mode: 'nftables' };
+  return { nodeName, nftTable, clusterCidr, serviceCidr, masqueradeMark, mode };
 }
 
-function serviceProxy({ platform, instance, connection }: NodeServicesDeps, signal: AbortSignal): ServiceProxy {
-  const informers = createInformerFactory({
-    client: connection.proxy,
-    clock: platform.clock,
-    random: platform.random,
-    log: platform.log,
-  });
-  const proxy = createServiceProxy({ informers, platform }, proxyConfig(instance));
-  informers.start(signal);
-  return proxy;
+/** Ours, unless the user brings one: then one of an earlier start ends. */
+function clusterDns({
+  platform,
+  instance,
+  connection,
+  dnsStubDomains: stubDomains,
+}: NodeServicesDeps): DnsDaemon | undefined {
+  if (instance.dns !== 'none') return createDnsDaemon(platform, instance, { ...connection, stubDomains });
+  createDnsDaemon(platform, instance, undefined)
+    .remove()
+    .catch((error: unknown) => platform.log.error('cannot end the DNS process', { err: error }));
+  return undefined;
+}
+
+/** The pod network between nodes; none of it where the user brings a CNI plugin. */
+function podNetworkLoops(
+  { platform, instance, nodeIp, network, connection }: NodeServicesDeps,
+  informers: InformerFactory,
+  signal: AbortSignal,
+): Promise<void>[] {
+  if (instance.cni === 'none') return [];
+  const setMtu = (mtu: number): Promise<void> => network.setMtu(mtu);
+  // Never 0, and the same on all nodes of the cluster: they share its authority.
+  const vni = Number.parseInt(platform.crypto.sha256Hex(connection.caPem).slice(0, 6), 16) || 1;
+  return [
+    runNodeRoutes({ informers, platform, setMtu }, { instance, nodeIp, vni }, signal),
+    runNetworkPolicies({ informers, platform }, policyConfig(instance), signal),
+    runPodBandwidth({ informers, platform }, instance, signal),
+  ];
+}
+
+function policyConfig(instance: Instance): Parameters<typeof runNetworkPolicies>[1] {
+  const { nodeName, nftTable, clusterCidr } = instance;
+  return { nodeName, table: `${nftTable}-policies`, clusterCidr };
+}
+
+const modeFile = (instance: Instance): string => `${instance.dataDir}/proxy-mode`;
+
+async function lastMode({ files }: Pick<Platform, 'files'>, instance: Instance): Promise<ProxyMode | undefined> {
+  const path = modeFile(instance);
+  return (await files.exists(path)) ? ((await files.readText(path)).trim() as ProxyMode) : undefined;
+}
+
+/** Removes the rules of the mode of an earlier start, and notes this one, so that they can be removed. */
+async function leaveOtherMode({ platform, instance, proxyMode }: NodeServicesDeps): Promise<void> {
+  try {
+    const last = await lastMode(platform, instance);
+    if (last === proxyMode) return;
+    const informers = createInformerFactory({ ...platform, client: NO_CLIENT });
+    if (last !== undefined) await createServiceProxy({ informers, platform }, proxyConfig(instance, last)).remove();
+    await platform.files.writeFileAtomic(modeFile(instance), `${proxyMode}\n`);
+  } catch (error) {
+    platform.log.error('cannot remove the rules of the former proxy mode', { err: error });
+  }
 }
 
 /** Ends the DNS process and removes the service rules. Nothing there is no error. */
@@ -87,7 +147,10 @@ export async function removeNodeServices(platform: Platform, instance: Instance)
     random: platform.random,
     log: platform.log,
   });
-  await createServiceProxy({ informers, platform }, proxyConfig(instance)).remove();
+  const mode = (await lastMode(platform, instance)) ?? 'nftables';
+  await createServiceProxy({ informers, platform }, proxyConfig(instance, mode)).remove();
+  await removeNetworkPolicies({ platform }, policyConfig(instance));
+  await removePodBandwidth(platform, instance);
 }
 
 /** Taking rules away reads nothing from the API. */

@@ -28,8 +28,11 @@ const FOLDERS = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '
 /** Where distributions put the CNI plugins. */
 const CNI_FOLDERS = ['/opt/cni/bin', '/usr/lib/cni', '/usr/libexec/cni'];
 
-/** Fails when a program is missing. `ownContainerd`: containerd and runc are needed too. Returns the CNI plugins' folders. */
-export async function checkPrograms(files: Files, ownContainerd: boolean): Promise<readonly string[]> {
+/** Fails when a program is missing: containerd and runc are needed for `ownContainerd`, plugins for `ownCni`. Returns the CNI plugins' folders. */
+export async function checkPrograms(
+  files: Files,
+  { ownContainerd, ownCni }: { readonly ownContainerd: boolean; readonly ownCni: boolean },
+): Promise<readonly string[]> {
   const wanted = ownContainerd ? [...PROGRAMS, ...RUNTIME_PROGRAMS] : PROGRAMS;
   const missing: string[] = [];
   for (const [program, debianPackage] of wanted) {
@@ -37,7 +40,7 @@ export async function checkPrograms(files: Files, ownContainerd: boolean): Promi
   }
   const cni: string[] = [];
   for (const folder of CNI_FOLDERS) if (await files.exists(`${folder}/bridge`)) cni.push(folder);
-  if (cni.length === 0) missing.push('CNI plugins (Debian: containernetworking-plugins)');
+  if (ownCni && cni.length === 0) missing.push('CNI plugins (Debian: containernetworking-plugins)');
   if (missing.length > 0) throw new PreflightError(`these programs are needed and missing: ${missing.join(', ')}`);
   return cni;
 }

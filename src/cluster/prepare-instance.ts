@@ -24,8 +24,7 @@ export async function prepareInstance(platform: Platform, options: ClusterOption
   if (kept?.servers !== undefined)
     throw new PreflightError(`${options.dataDir} is of a machine that joined a cluster; start it with keelson agent`);
   if (kept !== undefined) checkAgainst(kept, options, options.dataDir);
-  const cniBinDirs =
-    options.disableAgent === true ? [] : await checkPrograms(files, options.containerRuntimeEndpoint === undefined);
+  const cniBinDirs = options.disableAgent === true ? [] : await checkPrograms(files, programsOf(options));
   const holder = await portHolder(files, options.httpsPort);
   if (holder !== undefined)
     throw new PreflightError(`port ${options.httpsPort} is taken by ${holder}; choose another with --https-port`);
@@ -42,6 +41,7 @@ export async function prepareInstance(platform: Platform, options: ClusterOption
     ...(options.containerRuntimeEndpoint === undefined
       ? {}
       : { containerRuntimeEndpoint: options.containerRuntimeEndpoint }),
+    ...(options.cni === undefined ? {} : { cni: options.cni }),
   };
   if (JSON.stringify(file) !== JSON.stringify(kept)) await writeInstanceFile(files, options.dataDir, file);
   const { dataDir, nodeName, clusterDomain, httpsPort } = options;
@@ -53,10 +53,23 @@ export async function prepareInstance(platform: Platform, options: ClusterOption
       httpsPort,
       clusterCidr: ranges.clusterCidr,
       serviceCidr: ranges.serviceCidr,
+      ...(options.cni === undefined ? {} : { cni: options.cni }),
+      ...(options.dns === undefined ? {} : { dns: options.dns }),
     },
     cniBinDirs,
     kubeletPort,
   };
+}
+
+/** What a node with these choices runs itself. */
+export function programsOf(options: {
+  readonly containerRuntimeEndpoint?: string;
+  readonly cni?: 'keelson' | 'none';
+}): {
+  readonly ownContainerd: boolean;
+  readonly ownCni: boolean;
+} {
+  return { ownContainerd: options.containerRuntimeEndpoint === undefined, ownCni: options.cni !== 'none' };
 }
 
 /** A control plane without a node routes nothing: nothing collides. */
@@ -83,10 +96,15 @@ export function ownDevices({ crypto }: Platform, dataDir: string): string[] {
 }
 
 /** The kubelet's port may differ between instances of a machine: the Node object tells it. Throws `PreflightError`. */
-export async function holdKubeletPort(wanted = KUBELET_PORT): Promise<PortReservation> {
+export function holdKubeletPort(wanted = KUBELET_PORT): Promise<PortReservation> {
+  return holdPort('the kubelet', wanted);
+}
+
+/** Holds the first free port from the wanted one on. Throws `PreflightError`. */
+export async function holdPort(what: string, wanted: number): Promise<PortReservation> {
   for (let port = wanted; port < wanted + 200; port++) {
     const held = await reservePort(port);
     if (held !== undefined) return held;
   }
-  throw new PreflightError(`no free port for the kubelet between ${wanted} and ${wanted + 199}`);
+  throw new PreflightError(`no free port for ${what} between ${wanted} and ${wanted + 199}`);
 }

@@ -38,9 +38,10 @@ export async function takeDown(platform: Platform, options: TakeDownOptions): Pr
 }
 
 function instanceOf(platform: Platform, file: InstanceFile, dataDir: string): Instance {
-  const { nodeName, clusterCidr, serviceCidr, clusterDomain, httpsPort } = file;
-  return deriveInstance({ dataDir, nodeName, clusterCidr, serviceCidr, clusterDomain, httpsPort }, (text) =>
-    platform.crypto.sha256Hex(text),
+  const { nodeName, clusterCidr, serviceCidr, clusterDomain, httpsPort, cni } = file;
+  return deriveInstance(
+    { dataDir, nodeName, clusterCidr, serviceCidr, clusterDomain, httpsPort, ...(cni && { cni }) },
+    (text) => platform.crypto.sha256Hex(text),
   );
 }
 

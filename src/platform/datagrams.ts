@@ -20,6 +20,6 @@ export interface Datagrams {
   openDatagrams(at: SocketAddress, onMessage: (data: Uint8Array, from: SocketAddress) => void): Promise<DatagramSocket>;
   listenStreams(
     at: SocketAddress,
-    onConnection: (connection: Duplex) => void,
+    onConnection: (connection: Duplex, from: SocketAddress) => void,
   ): Promise<{ readonly local: SocketAddress; close(): Promise<void> }>;
 }

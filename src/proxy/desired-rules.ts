@@ -187,23 +187,41 @@ export function wantsLoopbackHostPort(pod: Pod): boolean {
   return pod.spec?.hostNetwork !== true && hostPortsOf(pod).some(({ ip }) => ip.startsWith('127.') || ip === '::1');
 }
 
+/** A port of this host that leads to a pod. */
+export interface HostPortView {
+  /** '' for all addresses of the host. */
+  readonly hostIp: string;
+  readonly hostPort: number;
+  readonly protocol: Protocol;
+  readonly podIp: string;
+  readonly containerPort: number;
+}
+
+/** The host ports of a pod in one family. */
+export function hostPortViews(pod: Pod, family: 4 | 6): readonly HostPortView[] {
+  const podIp = podAddress(pod, family);
+  if (podIp === undefined || pod.spec?.hostNetwork === true) return [];
+  return containerHostPorts(pod).flatMap(({ hostIp, ...port }) => {
+    const own = hostIp === '' ? family : parseIp(hostIp)?.family;
+    if (own !== family || hostIp.startsWith('127.') || hostIp === '::1') return [];
+    return [{ ...port, podIp, hostIp: hostIp === '0.0.0.0' || hostIp === '::' ? '' : hostIp }];
+  });
+}
+
 /** The elements of a pod's host ports. A host port of an address of its own wins over nothing but its own address. */
 export function hostPortElements(pod: Pod, chains: ChainContext): readonly Element[] {
-  const podIp = podAddress(pod, chains.family);
-  if (podIp === undefined || pod.spec?.hostNetwork === true) return [];
   const elements: Element[] = [];
-  for (const { hostPort, containerPort, hostIp, protocol } of containerHostPorts(pod)) {
-    const family = hostIp === '' ? chains.family : parseIp(hostIp)?.family;
-    if (family !== chains.family || hostIp.startsWith('127.') || hostIp === '::1') continue;
-    const anywhere = hostIp === '' || hostIp === '0.0.0.0' || hostIp === '::';
-    const frontend: Frontend = anywhere
-      ? { scope: 'node', key: `${protocol} . ${hostPort}` }
-      : { scope: 'address', key: `${hostIp} . ${protocol} . ${hostPort}` };
+  const views = hostPortViews(pod, chains.family);
+  for (const { hostPort, containerPort, hostIp, protocol, podIp } of views) {
+    const frontend: Frontend =
+      hostIp === ''
+        ? { scope: 'node', key: `${protocol} . ${hostPort}` }
+        : { scope: 'address', key: `${hostIp} . ${protocol} . ${hostPort}` };
     const pick: Pick = { scope: frontend.scope, list: 'cluster', count: 1, affinitySeconds: 0, masquerade: false };
     elements.push(taken(frontend, pickChain(pick, chains)));
     pushTargets({ frontend, pick, chains }, [`${podIp} . ${containerPort}`], elements);
   }
-  if (elements.length > 0) elements.push(hairpinOf(podIp));
+  if (views[0] !== undefined) elements.push(hairpinOf(views[0].podIp));
   return elements;
 }
 

@@ -3,26 +3,16 @@
  * whole table at the start, every minute (which heals what others did to it) and after a failure, and retries with back-off.
  */
 import { createBackoff } from '../base/backoff.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Exec, ExecResult } from '../platform/exec.ts';
-import type { Log } from '../platform/log.ts';
-import type { Metrics } from '../platform/metrics.ts';
+import type { ExecResult } from '../platform/exec.ts';
 import { changeScript, removalScript, rewriteScript, type TableConfig } from './nft-script.ts';
 import { createProxyMetrics } from './proxy-metrics.ts';
+import type { ApplierDeps, RuleApplier } from './rule-applier.ts';
 import type { RuleBook } from './rule-book.ts';
 
 /** One table and what it should hold. */
 export interface RuleTable {
   readonly config: TableConfig;
   readonly book: RuleBook;
-}
-
-/** What the applier needs. */
-export interface ApplierDeps {
-  readonly exec: Exec;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
 }
 
 /** What to apply and how. */
@@ -36,26 +26,12 @@ export interface ApplierConfig {
   onApplied(): void;
 }
 
-/** Keeps the tables as the books say. */
-export interface NftablesApplier {
-  /** There may be changes. */
-  kick(): void;
-  /** Works until the signal aborts; resolves when the last transaction is over. Never rejects. */
-  run(signal: AbortSignal): Promise<void>;
-  /** Resolves after the first successful rewrite. */
-  readonly synced: Promise<void>;
-  /** Whether the last transaction succeeded. */
-  healthy(): boolean;
-  /** Removes the tables. Rejects when nft fails. Call after the run has ended. */
-  remove(): Promise<void>;
-}
-
 const RESYNC_PERIOD_MS = 60_000;
 const MIN_GAP_MS = 10;
 const RETRY = { initialMs: 100, maxMs: 30_000 };
 
 /** Makes an applier that does nothing until it runs. */
-export function createNftablesApplier(deps: ApplierDeps, config: ApplierConfig): NftablesApplier {
+export function createNftablesApplier(deps: ApplierDeps, config: ApplierConfig): RuleApplier {
   const { clock, log } = deps;
   const metrics = createProxyMetrics(deps.metrics);
   const backoff = createBackoff(RETRY);

@@ -16,15 +16,20 @@ import type { Platform } from '../platform/platform.ts';
 import {
   NO_SLOTS,
   hostPortElements,
+  hostPortViews,
   servicePortElements,
   wantsLoopbackHostPort,
   type Element,
+  type HostPortView,
   type PortSlots,
 } from './desired-rules.ts';
 import type { NodeView } from './endpoints.ts';
 import { createHealthCheckServer } from './health-check-server.ts';
 import type { TableConfig } from './nft-script.ts';
 import { createNftablesApplier, type RuleTable } from './nftables-applier.ts';
+import { createIptablesApplier } from './iptables/iptables-applier.ts';
+import type { ApplierDeps, RuleApplier } from './rule-applier.ts';
+import { createUserspaceApplier } from './userspace/userspace-applier.ts';
 import { createProxyMetrics } from './proxy-metrics.ts';
 import { RuleBook } from './rule-book.ts';
 import { isProxied, servicePorts, type ServicePortView } from './service-map.ts';
@@ -34,8 +39,14 @@ import { createFlowCleaner, staleFlows } from './stale-flows.ts';
 export interface ServiceProxyDeps {
   /** Services, EndpointSlices and Nodes of the cluster, Pods of this node. Started by whoever owns the factory. */
   readonly informers: InformerFactory;
-  readonly platform: Pick<Platform, 'exec' | 'clock' | 'log' | 'metrics' | 'listenHttp'>;
+  readonly platform: Pick<
+    Platform,
+    'exec' | 'clock' | 'log' | 'metrics' | 'listenHttp' | 'crypto' | 'net' | 'datagrams' | 'random'
+  >;
 }
+
+/** How rules come into the kernel. */
+export type ProxyMode = 'nftables' | 'iptables' | 'userspace';
 
 /** Names and ranges of the instance. Ranges of several families are separated by commas. */
 export interface ServiceProxyConfig {
@@ -45,7 +56,7 @@ export interface ServiceProxyConfig {
   readonly serviceCidr: string;
   /** Its upper 16 bits are used; the lower ones are the slots of session affinity. */
   readonly masqueradeMark: number;
-  readonly mode: 'nftables';
+  readonly mode: ProxyMode;
   /** Put before each command, e.g. `ip netns exec NAME`. */
   readonly commandPrefix?: readonly string[];
 }
@@ -74,15 +85,12 @@ export function createServiceProxy(deps: ServiceProxyDeps, config: ServiceProxyC
   const log = platform.log.child('proxy');
   const follower = createFollower(deps, config);
   const cleaner = createFlowCleaner({ exec: platform.exec, log }, config.commandPrefix);
-  const applier = createNftablesApplier(
-    { ...platform, log },
-    {
-      tables: follower.tables,
-      ...(config.commandPrefix === undefined ? {} : { commandPrefix: config.commandPrefix }),
-      prepare: () => cleaner.add(follower.update((key, health) => checks.set(key, health))),
-      onApplied: () => cleaner.flush(),
-    },
-  );
+  const applier = createApplier({ ...platform, log }, config, {
+    tables: follower.tables,
+    ...(config.commandPrefix === undefined ? {} : { commandPrefix: config.commandPrefix }),
+    prepare: () => cleaner.add(follower.update((key, health) => checks.set(key, health))),
+    onApplied: () => cleaner.flush(),
+  });
   const checks = createHealthCheckServer({ listenHttp: platform.listenHttp, log }, () => applier.healthy());
   follower.onChange(() => applier.kick());
   return {
@@ -101,7 +109,40 @@ export function createServiceProxy(deps: ServiceProxyDeps, config: ServiceProxyC
   };
 }
 
+interface Applying {
+  readonly tables: readonly Table[];
+  readonly commandPrefix?: readonly string[];
+  prepare(): void;
+  onApplied(): void;
+}
+
+/** What puts the rules into the kernel in this mode. */
+function createApplier(
+  deps: ApplierDeps & Pick<Platform, 'crypto' | 'net' | 'datagrams' | 'random'>,
+  { mode }: ServiceProxyConfig,
+  applying: Applying,
+): RuleApplier {
+  const { tables, ...rest } = applying;
+  if (mode === 'nftables') return createNftablesApplier(deps, applying);
+  const wanted = ({ services, pods }: Table) => ({
+    ports: [...services.values()].flatMap(({ ports }) => ports),
+    hostPorts: [...pods.values()].flat(),
+  });
+  if (mode === 'userspace')
+    return createUserspaceApplier(deps, {
+      ...rest,
+      tables: tables.map((table) => ({ config: table.config, wanted: () => wanted(table) })),
+    });
+  const sha256 = (text: string): Uint8Array => Buffer.from(deps.crypto.sha256Hex(text), 'hex');
+  return createIptablesApplier(deps, {
+    ...rest,
+    tables: tables.map((table) => ({ config: { ...table.config, sha256 }, wanted: () => wanted(table) })),
+  });
+}
+
 interface Table extends RuleTable {
+  /** Host ports of this node's pods by pod (key). Kept by the modes that write all rules at once. */
+  readonly pods: Map<string, readonly HostPortView[]>;
   readonly config: TableConfig;
   /** Of each service (key) in this family: its ports and slots. */
   readonly services: Map<
@@ -156,12 +197,13 @@ function createFollower(deps: ServiceProxyDeps, config: ServiceProxyConfig): Fol
       void (await Promise.all(Object.values(sources).map((s: Informer<never>) => s.waitForSync(signal)))),
     update(onHealth) {
       const node = nodeView(sources.nodes, config.nodeName);
-      const stale = [...dirty.services].flatMap((key) => updateService({ key, node, tables, sources }, onHealth));
+      const stale = [...dirty.services].flatMap((key) =>
+        updateService({ key, node, tables, sources, incremental: config.mode === 'nftables' }, onHealth),
+      );
       for (const key of dirty.pods) {
         const pod = sources.pods.get(keyOf(key));
         if (pod !== undefined && wantsLoopbackHostPort(pod)) warnLoopback(key);
-        for (const table of tables)
-          table.book.replace(`pod ${key}`, pod === undefined ? [] : hostPortElements(pod, table.config));
+        for (const table of tables) updateHostPorts(table, { key, pod, incremental: config.mode === 'nftables' });
       }
       dirty.services.clear();
       dirty.pods.clear();
@@ -182,6 +224,7 @@ function tablesOf(config: ServiceProxyConfig): Table[] {
         config: { family, name: config.nftTable, clusterCidr, serviceCidr, mark },
         book: new RuleBook(),
         services: new Map(),
+        pods: new Map(),
       },
     ];
   });
@@ -260,9 +303,23 @@ interface Update {
   readonly node: NodeView;
   readonly tables: readonly Table[];
   readonly sources: Sources;
+  /** The mode keeps books of elements. */
+  readonly incremental: boolean;
 }
 
-function updateService({ key, node, tables, sources }: Update, onHealth: OnHealth): ReturnType<typeof staleFlows> {
+function updateHostPorts(
+  table: Table,
+  { key, pod, incremental }: { key: string; pod: Pod | undefined; incremental: boolean },
+): void {
+  if (incremental) table.book.replace(`pod ${key}`, pod === undefined ? [] : hostPortElements(pod, table.config));
+  else if (pod === undefined) table.pods.delete(key);
+  else table.pods.set(key, hostPortViews(pod, table.config.family));
+}
+
+function updateService(
+  { key, node, tables, sources, incremental }: Update,
+  onHealth: OnHealth,
+): ReturnType<typeof staleFlows> {
   const service = sources.services.get(keyOf(key));
   const slices = service === undefined || !isProxied(service) ? [] : sources.slices.byIndex(BY_SERVICE, key);
   const stale = tables.flatMap((table) => {
@@ -271,13 +328,13 @@ function updateService({ key, node, tables, sources }: Update, onHealth: OnHealt
     const ports = service === undefined ? [] : servicePorts(service, slices, { node, family });
     const elements: Element[] = [];
     const slots = new Map<string, PortSlots>();
-    for (const port of ports) {
+    for (const port of incremental ? ports : []) {
       const id = `${port.name} ${port.protocol}`;
       const result = servicePortElements(port, before?.slots.get(id) ?? NO_SLOTS, table.config);
       elements.push(...result.elements);
       slots.set(id, result.slots);
     }
-    table.book.replace(`service ${key}`, elements);
+    if (incremental) table.book.replace(`service ${key}`, elements);
     if (ports.length === 0) table.services.delete(key);
     else table.services.set(key, { ports, slots });
     return staleFlows(before?.ports ?? [], ports);

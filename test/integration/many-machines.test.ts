@@ -3,31 +3,17 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { images, keelsonProgram } from './cluster-fixture.ts';
-import { createMachines, type Machine, type Machines } from './fixtures/machines.ts';
+import { createMachines, until, type Machine, type Machines } from './fixtures/machines.ts';
 
-async function until<T>(
-  what: string,
-  probe: () => Promise<T | undefined | false | ''>,
-  timeoutMs = 30_000,
-): Promise<T> {
-  const deadlineMs = performance.now() + timeoutMs;
-  let last: unknown;
-  for (;;) {
-    const value = await probe().catch((error: unknown) => void (last = error));
-    if (value !== undefined && value !== false && value !== '') return value as T;
-    if (performance.now() > deadlineMs) throw new Error(`${what}: not after ${timeoutMs / 1000} s (${String(last)})`);
-    await sleep(100);
-  }
-}
-
-describe('a server and an agent', () => {
+describe('a server and two agents, one of them behind a router', () => {
   let machines: Machines;
   let server: Machine;
   let agent: Machine;
+  let far: Machine;
   let joinToken: string;
   before(async () => {
-    machines = await createMachines([0, 0]);
-    [server, agent] = machines.list as [Machine, Machine];
+    machines = await createMachines([0, 0, 1]);
+    [server, agent, far] = machines.list as [Machine, Machine, Machine];
     await server.keelson('server --node-name server --detach');
   });
   after(() => machines?.remove());
@@ -61,21 +47,115 @@ describe('a server and an agent', () => {
   });
 
   it('runs pods there, with logs and exec through the server', async () => {
-    await Promise.all([server.importImages(), agent.importImages()]);
-    for (const node of ['server', 'agent']) {
-      const spec = { nodeName: node, terminationGracePeriodSeconds: 1 };
-      const overrides = JSON.stringify({ spec });
+    // The first of these never answers.
+    const servers = `https://${far.address}:1,https://${server.address}:6443`;
+    await far.keelson(`agent --server ${servers} --token ${joinToken} --node-name far --detach`);
+    await Promise.all([server, agent, far].map((machine) => machine.importImages()));
+    for (const node of ['server', 'agent', 'far']) {
+      const overrides = JSON.stringify({ spec: { nodeName: node, terminationGracePeriodSeconds: 1 } });
       await server.kubectl([
-        'run',
-        `on-${node}`,
-        `--image=${images.test}`,
-        `--overrides=${overrides}`,
-        '--labels=app=web',
+        ...[
+          'run',
+          `on-${node}`,
+          `--image=${images.test}`,
+          `--overrides=${overrides}`,
+          '--labels=app=web',
+          '--port=8080',
+        ],
       ]);
     }
     await server.kubectl('wait --for=condition=Ready pod --all --timeout=60s');
     assert.equal((await server.kubectl('exec on-agent -- hostname')).trim(), 'on-agent');
-    await server.kubectl('logs on-agent');
+    await until('its log', async () => (await server.kubectl('logs on-far')).includes('serving'));
+  });
+
+  const fetchFrom = async (pod: string, url: string): Promise<string> =>
+    (await server.kubectl(['exec', pod, '--', 'curl', '-s', '-m', '3', url])).trim();
+  const podAddress = (pod: string) => server.kubectl(`get pod ${pod} -o jsonpath={.status.podIP}`);
+
+  it('connects pods of all nodes, by link and by tunnel', async () => {
+    const names = ['on-server', 'on-agent', 'on-far'];
+    for (const from of names)
+      for (const to of names) {
+        const address = await podAddress(to);
+        await until(
+          `${from} to ${to}`,
+          async () => (await fetchFrom(from, `http://${address}:8080/cgi-bin/hostname`)) === to,
+        );
+        // Between pods nobody's address is changed.
+        assert.match(
+          await fetchFrom(from, `http://${address}:8080/cgi-bin/client`),
+          new RegExp(`${await podAddress(from)}\\]?$`),
+        );
+      }
+    assert.match(await agent.must('ip', 'route'), /via 172\.30\.0\.1 dev eth0 proto 199/);
+    assert.match(await far.must('ip', 'route'), new RegExp(`dev kv${far.hash} proto 199 onlink`));
+  });
+
+  it('carries packets as large as the way allows', async () => {
+    const address = await podAddress('on-far');
+    await server.kubectl(['exec', 'on-far', '--', 'sh', '-c', 'head -c 2000000 /dev/zero > /tmp/www/big']);
+    const args = ['-s', '-m', '5', '-o', '/dev/null', '-w', '%{size_download}', `http://${address}:8080/big`];
+    assert.equal(await server.kubectl(['exec', 'on-agent', '--', 'curl', ...args]), '2000000');
+  });
+
+  it('keeps pods to the bandwidth of their annotations', async () => {
+    const limits = { 'kubernetes.io/ingress-bandwidth': '8M', 'kubernetes.io/egress-bandwidth': '8M' };
+    const overrides = JSON.stringify({ metadata: { annotations: limits }, spec: { nodeName: 'agent' } });
+    await server.kubectl(['run', 'slow', `--image=${images.test}`, `--overrides=${overrides}`]);
+    await server.kubectl('wait --for=condition=Ready pod slow --timeout=60s');
+    await until('its rule', async () => (await agent.must('nft', 'list ruleset')).includes('limit rate over'));
+    const seconds = async (from: string, to: string): Promise<number> => {
+      await server.kubectl(['exec', to, '--', 'sh', '-c', 'head -c 4000000 /dev/zero > /tmp/www/big']);
+      const url = `http://${await podAddress(to)}:8080/big`;
+      return Number(
+        await server.kubectl(['exec', from, '--', 'curl', '-s', '-o', '/dev/null', '-w', '%{time_total}', url]),
+      );
+    };
+    // Four megabytes at eight megabits: four seconds, less what may pass at once (a second's worth where it is policed).
+    assert.ok((await seconds('slow', 'on-agent')) > 1.8, 'what it receives');
+    assert.ok((await seconds('on-agent', 'slow')) > 1.8, 'what it sends');
+    await server.kubectl('delete pod slow --now');
+    await until('no rule', async () => !(await agent.must('nft', 'list ruleset')).includes('limit rate over'));
+  });
+
+  it('serves services everywhere: by address, by name, by node port of any node', async () => {
+    await server.kubectl('create service nodeport web --tcp=80:8080 --node-port=30080');
+    const address = await server.kubectl('get service web -o jsonpath={.spec.clusterIP}');
+    for (const from of ['on-server', 'on-agent', 'on-far']) {
+      const seen = new Set<string>();
+      await until(`all three from ${from}`, async () => {
+        seen.add(await fetchFrom(from, `http://${address}/cgi-bin/hostname`));
+        seen.add(await fetchFrom(from, 'http://web.default.svc.cluster.local/cgi-bin/hostname'));
+        return seen.size === 3;
+      });
+    }
+    for (const machine of [server, agent, far])
+      for (const target of [server, agent, far]) {
+        const url = `http://${target.address}:30080/cgi-bin/hostname`;
+        await until(`node port of ${target.name} from ${machine.name}`, async () =>
+          (await machine.fetch(url)).startsWith('on-'),
+        );
+      }
+  });
+
+  it('goes on while the server is away, and finds it again', async () => {
+    const url = `http://${await server.kubectl('get service web -o jsonpath={.spec.clusterIP}')}/cgi-bin/hostname`;
+    process.kill(await server.pid(), 'SIGKILL');
+    await sleep(2000);
+    for (let i = 0; i < 10; i++) assert.match(await agent.fetch(url), /^on-/);
+    const resolve = `const r = new (require('dns').promises.Resolver)(); r.setServers(['10.43.0.10']);
+      r.resolve4('web.default.svc.cluster.local').then((a) => console.log(a.join()))`;
+    assert.match(await agent.must(process.execPath, ['-e', resolve]), /^10\.43\./);
+    await server.keelson('server --node-name server --detach');
+    await server.kubectl('create configmap marker --from-literal=a=b');
+    await until('the agents', async () => {
+      const nodes = await server.kubectl('get nodes --no-headers');
+      return (nodes.match(/ Ready /g) ?? []).length === 3;
+    });
+    await server.kubectl(['run', 'later', `--image=${images.test}`, '--overrides={"spec":{"nodeName":"agent"}}']);
+    await server.kubectl('wait --for=condition=Ready pod later --timeout=30s');
+    await server.kubectl('delete pod later --now');
   });
 
   it('keeps what it learnt: the agent starts again without a token', async () => {
@@ -89,5 +169,30 @@ describe('a server and an agent', () => {
     );
     await agent.keelson('agent --node-name agent --detach');
     assert.equal((await server.kubectl('exec on-agent -- hostname')).trim(), 'on-agent');
+  });
+
+  it('leaves and comes back', async () => {
+    process.kill(await far.pid(), 'SIGTERM');
+    await server.kubectl('delete node far');
+    await until(
+      'its route to go',
+      async () =>
+        !(await agent.must('ip', 'route')).includes('172.30.1.3') &&
+        !(await agent.must('ip', 'route')).includes('dev kv'),
+    );
+    await until(
+      'its end',
+      async () => (await far.run(process.execPath, [keelsonProgram, 'status', '--data-dir', far.dataDir])).code !== 0,
+    );
+    await far.keelson('agent --node-name far --detach');
+    await until('the node', async () => /Ready/.test(await server.kubectl('get node far --no-headers')));
+    const overrides = '{"spec":{"nodeName":"far"}}';
+    await server.kubectl(['run', 'again', `--image=${images.test}`, `--overrides=${overrides}`, '--labels=app=web']);
+    await server.kubectl('wait --for=condition=Ready pod again --timeout=60s');
+    const address = await podAddress('again');
+    await until(
+      'an answer',
+      async () => (await fetchFrom('on-server', `http://${address}:8080/cgi-bin/hostname`)) === 'again',
+    );
   });
 });

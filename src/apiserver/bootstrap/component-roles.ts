@@ -36,15 +36,15 @@ export const componentRoles: Readonly<Record<string, BootstrapRole>> = {
     ),
   },
   'system:node-problem-detector': { rules: rules('get nodes', 'patch nodes/status', ...EVENTS) },
-  // Beyond upstream's: pods, since host ports are rules of our proxy.
+  // Beyond upstream's: pods, since host ports are rules of our proxy, and what network policies look at.
   'system:node-proxier': {
     rules: rules(
-      'list,watch pods',
+      'list,watch pods,namespaces',
       'list,watch services,endpoints',
       'get,list,watch nodes',
       ...EVENTS,
       'list,watch discovery:endpointslices',
-      'list,watch networking:servicecidrs',
+      'list,watch networking:servicecidrs,networking:networkpolicies',
     ),
   },
   'system:kubelet-api-admin': {

@@ -9,5 +9,7 @@ export interface AgentOptions {
   readonly token?: JoinToken;
   readonly nodeName: string;
   readonly nodeIp?: string;
+  readonly dnsStubDomains?: readonly string[];
+  readonly proxyMode?: 'nftables' | 'iptables' | 'userspace';
   readonly containerRuntimeEndpoint?: string;
 }

@@ -11,6 +11,7 @@ import { createLocalNode } from '../local-node.ts';
 import type { Progress } from '../progress.ts';
 import type { AgentOptions } from './agent-options.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
+import { openServerBalancer, type ServerBalancer } from './server-balancer.ts';
 import { createRemoteConnection } from './remote-connection.ts';
 
 /** How the agent is set up, settled. */
@@ -38,7 +39,7 @@ export function createAgent(platform: Platform, config: AgentConfig): Agent {
   const { signal } = lifetime;
   const startedMs = platform.clock.monotonicMs();
   const nodeIps = [options.nodeIp ?? hostAddress(platform.net.interfaces())];
-  const server = servers[0] ?? '';
+  const server = config.apiPort === undefined ? (servers[0] ?? '') : `https://127.0.0.1:${config.apiPort.port}`;
   const connection = createRemoteConnection(platform, {
     instance,
     server,
@@ -49,6 +50,8 @@ export function createAgent(platform: Platform, config: AgentConfig): Agent {
   const node = createLocalNode(platform, {
     ...config,
     nodeIps,
+    proxyMode: options.proxyMode ?? 'nftables',
+    dnsStubDomains: options.dnsStubDomains ?? [],
     ...(containerRuntimeEndpoint && { containerRuntimeEndpoint }),
   });
   let [joined, keeping, started]: [boolean, Promise<void>, Promise<void>] = [
@@ -56,9 +59,16 @@ export function createAgent(platform: Platform, config: AgentConfig): Agent {
     Promise.resolve(),
     Promise.resolve(),
   ];
+  let balancer: ServerBalancer | undefined;
+  const openBalancer = async (): Promise<void> => {
+    if (config.apiPort === undefined) return;
+    await config.apiPort.release();
+    balancer = await openServerBalancer(platform, { servers, port: config.apiPort.port });
+  };
   const startParts = async (): Promise<void> => {
     await makeInstanceDirectories(platform.files, instance);
     node.prepare(signal);
+    await openBalancer();
     await progress.phase('certificates', () => connection.open(signal));
     keeping = connection.keep(signal);
     await node.join(connection, signal);
@@ -76,6 +86,7 @@ export function createAgent(platform: Platform, config: AgentConfig): Agent {
       await started;
       await node.stop();
       await keeping;
+      await balancer?.close();
     },
     status: async () => ({
       phase: joined ? 'running' : 'starting',
@@ -85,7 +96,7 @@ export function createAgent(platform: Platform, config: AgentConfig): Agent {
       kubernetesVersion: KUBERNETES_VERSION,
       uptimeSeconds: (platform.clock.monotonicMs() - startedMs) / 1000,
       memoryBytes: process.memoryUsage.rss(),
-      server,
+      server: servers.join(', '),
       containerdSocket: containerRuntimeEndpoint ?? `unix://${instance.containerd.socket}`,
       clusterCidr: instance.clusterCidr,
       serviceCidr: instance.serviceCidr,

@@ -22,6 +22,8 @@ export interface JoinedCluster {
   readonly clusterCidr: string;
   readonly serviceCidr: string;
   readonly clusterDomain: string;
+  readonly cni: 'keelson' | 'none';
+  readonly dns: 'keelson' | 'none';
 }
 
 type Deps = Pick<Platform, 'net' | 'clock' | 'crypto' | 'log'>;
@@ -78,6 +80,8 @@ function mayPass(error: unknown): boolean {
   return typeof (error as { code?: unknown }).code === 'string';
 }
 
+const ours = (who: string | undefined): 'keelson' | 'none' => (who === 'none' ? 'none' : 'keelson');
+
 async function sharedSettings(
   deps: Deps,
   { server, caPem, token }: { server: string; caPem: string; token: string },
@@ -92,10 +96,10 @@ async function sharedSettings(
   });
   try {
     const { data } = await client.resource(ConfigMaps).get({ namespace: 'kube-system', name: 'keelson-config' });
-    const { clusterCidr, serviceCidr, clusterDomain } = data ?? {};
+    const { clusterCidr, serviceCidr, clusterDomain, cni, dns } = data ?? {};
     if (clusterCidr === undefined || serviceCidr === undefined || clusterDomain === undefined)
       throw new PreflightError('the cluster does not publish its settings (ConfigMap kube-system/keelson-config)');
-    return { clusterCidr, serviceCidr, clusterDomain };
+    return { clusterCidr, serviceCidr, clusterDomain, cni: ours(cni), dns: ours(dns) };
   } catch (error) {
     if (isReason(error, 'Unauthorized')) throw new PreflightError('the token is unknown there or its time is over');
     throw error;

@@ -7,7 +7,7 @@ import { checkAgainst, readInstanceFile, writeInstanceFile, type InstanceFile } 
 import { deriveInstance, type Instance } from '../instance.ts';
 import type { PortReservation } from '../port-reservation.ts';
 import { checkPrograms, chooseRanges, foreignRoutes, PreflightError } from '../preflight.ts';
-import { holdKubeletPort, makeDataDir, ownDevices } from '../prepare-instance.ts';
+import { holdKubeletPort, holdPort, makeDataDir, ownDevices, programsOf } from '../prepare-instance.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { discoverCluster, type JoinedCluster } from './discover-cluster.ts';
 
@@ -18,7 +18,12 @@ export interface PreparedAgent {
   readonly caPem: string;
   readonly cniBinDirs: readonly string[];
   readonly kubeletPort: PortReservation;
+  /** Where this machine's parts reach whichever server answers; absent with one server. */
+  readonly apiPort?: PortReservation;
 }
+
+/** Beside the servers' own, as k3s's agents have it. */
+const API_PORT = 6444;
 
 /** Checks, joins what it has not joined, and settles. Throws `PreflightError`. */
 export async function prepareAgent(platform: Platform, options: AgentOptions): Promise<PreparedAgent> {
@@ -30,7 +35,6 @@ export async function prepareAgent(platform: Platform, options: AgentOptions): P
     throw new PreflightError(
       `${dataDir} is of a server (keelson up or server); an agent needs a --data-dir of its own`,
     );
-  const cniBinDirs = await checkPrograms(files, containerRuntimeEndpoint === undefined);
   const servers = options.servers ?? kept?.servers ?? [];
   if (servers.length === 0) throw new PreflightError('this machine has not joined yet; --server is needed');
   const caFile = `${dataDir}/pki/ca.crt`;
@@ -39,21 +43,24 @@ export async function prepareAgent(platform: Platform, options: AgentOptions): P
   // Colliding ranges are refused: an agent cannot choose others than its cluster has.
   else chooseRanges(joined, await foreignRoutes(exec, ownDevices(platform, dataDir)));
   const { caPem, ...ranges } = joined;
+  const cniBinDirs = await checkPrograms(files, programsOf({ ...options, cni: joined.cni }));
   const kubeletPort = await holdKubeletPort(kept?.kubeletPort);
+  const apiPort = servers.length > 1 ? await holdPort('the API', kept?.httpsPort || API_PORT) : undefined;
+  const httpsPort = apiPort?.port ?? 0;
   await files.makeDir(`${dataDir}/pki`, { mode: 0o700 });
   await files.writeFileAtomic(caFile, caPem, { mode: 0o644 });
   const file: InstanceFile = {
     format: 1,
     nodeName,
     ...ranges,
-    httpsPort: 0,
+    httpsPort,
     kubeletPort: kubeletPort.port,
     ...(containerRuntimeEndpoint === undefined ? {} : { containerRuntimeEndpoint }),
     servers,
   };
   if (JSON.stringify(file) !== JSON.stringify(kept)) await writeInstanceFile(files, dataDir, file);
-  const instance = deriveInstance({ dataDir, nodeName, httpsPort: 0, ...ranges }, (text) => crypto.sha256Hex(text));
-  return { instance, servers, caPem, cniBinDirs, kubeletPort };
+  const instance = deriveInstance({ dataDir, nodeName, httpsPort, ...ranges }, (text) => crypto.sha256Hex(text));
+  return { instance, servers, caPem, cniBinDirs, kubeletPort, ...(apiPort && { apiPort }) };
 }
 
 interface Sources {
@@ -67,8 +74,8 @@ interface Sources {
 async function settings(platform: Platform, { options, kept, caFile, servers }: Sources): Promise<JoinedCluster> {
   const { files } = platform;
   if (kept !== undefined && (await files.exists(caFile))) {
-    const { clusterCidr, serviceCidr, clusterDomain } = kept;
-    return { clusterCidr, serviceCidr, clusterDomain, caPem: await files.readText(caFile) };
+    const { clusterCidr, serviceCidr, clusterDomain, cni = 'keelson', dns = 'keelson' } = kept;
+    return { clusterCidr, serviceCidr, clusterDomain, cni, dns, caPem: await files.readText(caFile) };
   }
   if (options.token === undefined)
     throw new PreflightError('this machine has not joined yet; --token is needed (keelson token create, on a server)');

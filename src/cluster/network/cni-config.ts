@@ -12,16 +12,20 @@ export type Attachment = 'bridge' | 'ptp';
 export const CNI_FILE = '10-keelson.conflist';
 
 /** The configuration list for one node's pod range. */
-export function cniConfigList(instance: Instance, podCidr: string, attachment: Attachment): string {
+export function cniConfigList(
+  instance: Instance,
+  { podCidr, attachment, mtu }: { readonly podCidr: string; readonly attachment: Attachment; readonly mtu?: number },
+): string {
   const ipam = {
     type: 'host-local',
     ranges: [[{ subnet: podCidr }]],
     routes: [{ dst: podCidr.includes(':') ? '::/0' : '0.0.0.0/0' }],
-    dataDir: instance.cni.ipamDir,
+    dataDir: instance.cniConfig.ipamDir,
   };
+  const sized = mtu === undefined ? {} : { mtu };
   const plugin =
     attachment === 'bridge'
-      ? { type: 'bridge', bridge: instance.bridge, isGateway: true, ipMasq: false, hairpinMode: true, ipam }
-      : { type: 'ptp', ipMasq: false, ipam };
-  return `${JSON.stringify({ cniVersion: '0.4.0', name: instance.cni.networkName, plugins: [plugin] }, undefined, 2)}\n`;
+      ? { type: 'bridge', bridge: instance.bridge, isGateway: true, ipMasq: false, hairpinMode: true, ...sized, ipam }
+      : { type: 'ptp', ipMasq: false, ...sized, ipam };
+  return `${JSON.stringify({ cniVersion: '0.4.0', name: instance.cniConfig.networkName, plugins: [plugin] }, undefined, 2)}\n`;
 }

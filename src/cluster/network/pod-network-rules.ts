@@ -13,12 +13,17 @@ export function podNetworkTable(instance: Pick<Instance, 'nftTable'>): string {
 export function podNetworkRules(instance: Instance): string {
   const family = instance.clusterCidr.includes(':') ? 'ip6' : 'ip';
   const table = `${family} ${podNetworkTable(instance)}`;
+  // Whose plugin makes the pods' network also decides how they leave it.
+  const leaving =
+    instance.cni === 'none'
+      ? ''
+      : `    ${family} saddr ${instance.clusterCidr} ${family} daddr != ${instance.clusterCidr} oifname != { "${instance.bridge}", "${instance.serviceDevice}" } masquerade`;
   return `table ${table}
 delete table ${table}
 table ${table} {
   chain postrouting {
     type nat hook postrouting priority 100; policy accept;
-    ${family} saddr ${instance.clusterCidr} ${family} daddr != ${instance.clusterCidr} oifname != { "${instance.bridge}", "${instance.serviceDevice}" } masquerade
+${leaving}
   }
   chain keep-services-here {
     type filter hook postrouting priority 0; policy accept;

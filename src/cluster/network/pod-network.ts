@@ -8,6 +8,7 @@ import type { Platform } from '../../platform/platform.ts';
 import type { Instance } from '../instance.ts';
 import { CNI_FILE, cniConfigList, type Attachment } from './cni-config.ts';
 import { insertForwardAccepts, removeForwardAccepts } from './forward-accepts.ts';
+import { removeNodeRoutes } from './node-routes.ts';
 import { podNetworkRules, removePodNetworkRules } from './pod-network-rules.ts';
 
 /** The node's pod network. */
@@ -16,6 +17,8 @@ export interface PodNetwork {
   start(): Promise<void>;
   /** Writes the CNI configuration; the runtime picks it up. Does nothing when it is there already. */
   setPodCidr(podCidr: string): Promise<void>;
+  /** How large packets of pods may be, from now on: pods that start get it, the configuration is written again. */
+  setMtu(mtu: number): Promise<void>;
   /** Removes all of it. Problems are returned, not thrown: the rest is removed all the same. */
   remove(): Promise<readonly string[]>;
 }
@@ -41,21 +44,34 @@ function nthServiceAddress(serviceCidr: string, index: number): string {
 
 /** Creates it; nothing is touched before `start`. */
 export function createPodNetwork(deps: Deps, instance: Instance): PodNetwork {
+  const known: { podCidr?: string; mtu?: number } = {};
+  const writeConfig = async (): Promise<void> => {
+    const { podCidr, mtu } = known;
+    if (podCidr === undefined || instance.cni === 'none') return;
+    const path = `${instance.cniConfig.confDir}/${CNI_FILE}`;
+    const sized = mtu === undefined ? {} : { mtu };
+    const wanted = cniConfigList(instance, { podCidr, attachment: await attachment(deps), ...sized });
+    if ((await deps.files.exists(path)) && (await deps.files.readText(path)) === wanted) return;
+    await deps.files.makeDir(instance.cniConfig.confDir);
+    await deps.files.writeFileAtomic(path, wanted);
+  };
   return {
     async start() {
       await Promise.all([
         enableForwarding(deps),
         ensureServiceDevice(deps, instance),
         nft(deps, podNetworkRules(instance)),
-        insertForwardAccepts(deps, instance),
+        ...(instance.cni === 'none' ? [] : [insertForwardAccepts(deps, instance)]),
       ]);
     },
-    async setPodCidr(podCidr) {
-      const path = `${instance.cni.confDir}/${CNI_FILE}`;
-      const wanted = cniConfigList(instance, podCidr, await attachment(deps));
-      if ((await deps.files.exists(path)) && (await deps.files.readText(path)) === wanted) return;
-      await deps.files.makeDir(instance.cni.confDir);
-      await deps.files.writeFileAtomic(path, wanted);
+    setPodCidr(podCidr) {
+      known.podCidr = podCidr;
+      return writeConfig();
+    },
+    async setMtu(mtu) {
+      if (known.mtu === mtu) return;
+      known.mtu = mtu;
+      await writeConfig();
     },
     remove: () => removeAll(deps, instance),
   };
@@ -77,11 +93,11 @@ async function ensureServiceDevice(deps: Deps, instance: Instance): Promise<void
   const { files } = deps;
   const device = instance.serviceDevice;
   if (!(await files.exists(`/sys/class/net/${device}`))) await must(deps, ['link', 'add', device, 'type', 'bridge']);
-  const lines = [
-    `link set ${device} up`,
-    `addr replace ${dnsAddress(instance.serviceCidr)}/32 dev ${device}`,
-    `route replace ${instance.serviceCidr} dev ${device}`,
-  ];
+  const lines = [`link set ${device} up`, `route replace ${instance.serviceCidr} dev ${device}`];
+  const address = `${dnsAddress(instance.serviceCidr)}/${instance.serviceCidr.includes(':') ? 128 : 32}`;
+  if (instance.dns !== 'none') lines.push(`addr replace ${address} dev ${device}`);
+  // A Service of the user's has the address: ours must not be in its way. Not there: nothing to remove.
+  else await deps.exec.run('ip', ['addr', 'del', address, 'dev', device]);
   const result = await deps.exec.run('ip', ['-batch', '-'], { input: `${lines.join('\n')}\n` });
   if (result.exitCode !== 0) throw new Error(`ip: ${result.stderr.trim()}`);
 }
@@ -106,7 +122,8 @@ async function removeAll(deps: Deps, instance: Instance): Promise<readonly strin
   for (const device of [instance.bridge, instance.serviceDevice]) {
     if (await deps.files.exists(`/sys/class/net/${device}`)) await attempt(() => must(deps, ['link', 'del', device]));
   }
-  await attempt(() => deps.files.remove(instance.cni.confDir));
-  await attempt(() => deps.files.remove(instance.cni.ipamDir));
+  await attempt(() => removeNodeRoutes({ platform: deps }, instance));
+  if (instance.cni !== 'none') await attempt(() => deps.files.remove(instance.cniConfig.confDir));
+  await attempt(() => deps.files.remove(instance.cniConfig.ipamDir));
   return problems;
 }

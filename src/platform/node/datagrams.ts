@@ -49,7 +49,7 @@ const listenStreams: Datagrams['listenStreams'] = async (at, onConnection) => {
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
-    onConnection(duplexOf(socket));
+    onConnection(duplexOf(socket), { address: socket.remoteAddress ?? '', port: socket.remotePort ?? 0 });
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -5,6 +5,9 @@ import type { SimNet, SimNetwork } from './net.ts';
 const firstFreePort = 50_000;
 
 /** Joins a host to the datagrams of the network. */
+/** The simulated network does not tell listeners who dialled. */
+const UNKNOWN_PEER = { address: '', port: 0 } as const;
+
 export function createSimDatagrams(host: { network: SimNetwork; net: SimNet; address: string }): Datagrams {
   const { network, net } = host;
   const receivers = network.datagrams;
@@ -34,7 +37,7 @@ export function createSimDatagrams(host: { network: SimNetwork; net: SimNet; add
     async listenStreams(at, onConnection) {
       let port = at.port || firstFreePort;
       while (at.port === 0 && network.listeners.has(`${host.address}:${port}`)) port++;
-      const close = net.listenRaw(port, onConnection);
+      const close = net.listenRaw(port, (socket) => onConnection(socket, UNKNOWN_PEER));
       return { local: { address: addressOf(at.address), port }, close: async () => close() };
     },
   };

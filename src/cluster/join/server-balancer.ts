@@ -1,0 +1,54 @@
+/**
+ * A way to whichever server answers: a port on loopback whose connections go to the first server that accepts them, the one
+ * that did last tried first. TLS passes through, so each end sees the other's certificate. Kubelet, proxy and DNS of an
+ * agent use it where it knows several servers. Upstream has none of this; after k3s's agent.
+ */
+import { joinStreams } from '../../component-helpers/streaming/join-streams.ts';
+import type { Datagrams } from '../../platform/datagrams.ts';
+import type { Log } from '../../platform/log.ts';
+import type { Net } from '../../platform/net.ts';
+import type { Duplex } from '../../platform/streams.ts';
+
+/** What it uses. */
+export interface ServerBalancerDeps {
+  readonly net: Net;
+  readonly datagrams: Datagrams;
+  readonly log: Log;
+}
+
+/** The open port. */
+export interface ServerBalancer {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const DIAL_TIMEOUT_MS = 3_000;
+
+/** Opens the port. Rejects with Node's code when it is taken. */
+export async function openServerBalancer(
+  { net, datagrams, log }: ServerBalancerDeps,
+  { servers, port }: { readonly servers: readonly string[]; readonly port: number },
+): Promise<ServerBalancer> {
+  const targets = servers.map((server) => new URL(server));
+  let preferred = 0;
+  const dial = async (): Promise<Duplex | undefined> => {
+    for (let i = 0; i < targets.length; i++) {
+      const index = (preferred + i) % targets.length;
+      const { hostname, port: number } = targets[index] as URL;
+      const host = hostname.replace(/^\[(.*)\]$/, '$1');
+      const backend = await net
+        .dial({ host, port: Number(number === '' ? 443 : number), timeoutMs: DIAL_TIMEOUT_MS })
+        .catch(() => undefined);
+      if (backend === undefined) continue;
+      if (index !== preferred)
+        log.info('another server answers', { server: servers[index], before: servers[preferred] });
+      preferred = index;
+      return backend;
+    }
+    return undefined;
+  };
+  const listener = await datagrams.listenStreams({ address: '127.0.0.1', port }, (client) => {
+    void dial().then((backend) => (backend === undefined ? client.destroy() : joinStreams(client, backend)));
+  });
+  return { url: `https://127.0.0.1:${listener.local.port}`, close: () => listener.close() };
+}

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Node } from '../../api/gen/core-v1.ts';
+import { nodePaths, tunnelEnd } from './node-paths.ts';
+
+const node = (name: string, podCidr: string | undefined, ...ips: string[]): Node => ({
+  metadata: { name },
+  ...(podCidr === undefined ? {} : { spec: { podCIDR: podCidr, podCIDRs: [podCidr] } }),
+  status: {
+    addresses: [{ type: 'Hostname', address: name }, ...ips.map((address) => ({ type: 'InternalIP', address }))],
+  },
+});
+const own = { nodeName: 'a', links: ['192.168.1.10/24', 'fe80::1/64'] };
+
+test('neighbours are next hops, others are at the end of a tunnel, this node is neither', () => {
+  const nodes = [
+    node('c', '10.42.2.0/24', '192.168.2.12'),
+    node('a', '10.42.0.0/24', '192.168.1.10'),
+    node('b', '10.42.1.0/24', '192.168.1.11'),
+  ];
+  assert.deepEqual(nodePaths(nodes, own), [
+    { podCidr: '10.42.1.0/24', nodeIp: '192.168.1.11', via: 'link', gateway: '192.168.1.11', mac: '0a:58:0a:2a:01:00' },
+    { podCidr: '10.42.2.0/24', nodeIp: '192.168.2.12', via: 'vxlan', gateway: '10.42.2.0', mac: '0a:58:0a:2a:02:00' },
+  ]);
+});
+
+test('nodes without a range, or without an address of its family, have no path', () => {
+  const nodes = [
+    node('b', undefined, '192.168.1.11'),
+    node('c', 'fd00:1::/64', '192.168.1.12'),
+    node('d', '10.42.3.0/24'),
+  ];
+  assert.deepEqual(nodePaths(nodes, own), []);
+});
+
+test('tunnel ends of different ranges differ', () => {
+  assert.notEqual(tunnelEnd('10.42.1.0/24').mac, tunnelEnd('10.43.1.0/24').mac);
+  assert.equal(tunnelEnd('fd00:42:0:1::/64').mac, '0a:58:00:00:00:01');
+});

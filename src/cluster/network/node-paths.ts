@@ -1,0 +1,63 @@
+/**
+ * How this node reaches the pods of others, computed from Node objects. Pure. Upstream has none of this (it is its users'
+ * CNI plugins'); after flannel's host-gw and vxlan backends.
+ *
+ * A node on a link of ours is the next hop itself. Others are reached through VXLAN: the tunnel's addresses derive from
+ * each node's pod range (MAC and gateway), its outer address is the node's. So nothing has to be published or can be stale,
+ * and both ends agree without talking.
+ */
+import type { Node } from '../../api/gen/core-v1.ts';
+import { cidrContains, formatIp, nthAddress, parseCidr, parseIp, type Cidr } from '../../base/cidr.ts';
+
+/** This node, as far as the pod network cares. */
+export interface OwnPlace {
+  readonly nodeName: string;
+  /** The networks this machine is attached to, e.g. `172.30.0.1/24`, its own pod network not among them. */
+  readonly links: readonly string[];
+}
+
+/** The way to one node's pods. */
+export interface NodePath {
+  readonly podCidr: string;
+  /** The node's own address. */
+  readonly nodeIp: string;
+  readonly via: 'link' | 'vxlan';
+  /** Next hop: the node, or its end of the tunnel. */
+  readonly gateway: string;
+  /** MAC of its end of the tunnel. */
+  readonly mac: string;
+}
+
+/** The paths to all other nodes, in a stable order. Nodes without range or address of its family are left out. */
+export function nodePaths(nodes: readonly Node[], own: OwnPlace): readonly NodePath[] {
+  const links = own.links.flatMap((link) => parseCidr(link) ?? []);
+  return nodes
+    .filter((node) => node.metadata.name !== own.nodeName)
+    .flatMap((node) => (node.spec?.podCIDRs ?? []).flatMap((podCidr) => pathTo(node, podCidr, links) ?? []))
+    .toSorted((a, b) => (a.podCidr < b.podCidr ? -1 : 1));
+}
+
+function pathTo(node: Node, podCidr: string, links: readonly Cidr[]): NodePath | undefined {
+  const range = parseCidr(podCidr);
+  if (range === undefined) return undefined;
+  const nodeIp = (node.status?.addresses ?? [])
+    .filter(({ type }) => type === 'InternalIP')
+    .map(({ address }) => address)
+    .find((address) => parseIp(address)?.family === range.family);
+  const address = nodeIp === undefined ? undefined : parseIp(nodeIp);
+  if (nodeIp === undefined || address === undefined) return undefined;
+  const { gateway, mac } = tunnelEnd(podCidr);
+  return links.some((link) => cidrContains(link, address))
+    ? { podCidr, nodeIp, via: 'link', gateway: nodeIp, mac }
+    : { podCidr, nodeIp, via: 'vxlan', gateway, mac };
+}
+
+/** The tunnel's end of the node with this pod range: the range's own address, and a locally administered MAC made of it. */
+export function tunnelEnd(podCidr: string): { readonly gateway: string; readonly mac: string } {
+  const range = parseCidr(podCidr);
+  const first = range === undefined ? undefined : nthAddress(range, 0);
+  if (first === undefined) throw new Error(`${podCidr} is no range`);
+  const bits = BigInt.asUintN(32, first.family === 4 ? first.value : first.value >> 64n);
+  const hex = bits.toString(16).padStart(8, '0');
+  return { gateway: formatIp(first), mac: ['0a', '58', ...(hex.match(/../g) ?? [])].join(':') };
+}

@@ -1,0 +1,199 @@
+/**
+ * Keeps the ways to other nodes' pods in the kernel: routes with a protocol number of their own, and, where a node is not
+ * on a link of ours, a VXLAN device of this instance with a permanent neighbour and forwarding entry per node. Follows Node
+ * objects; looks again every half minute, which heals what others did. Everything is gone with `remove`.
+ */
+import { Nodes } from '../../api/gen/resources.ts';
+import { cidrContains, parseCidr, parseIp } from '../../base/cidr.ts';
+import type { InformerFactory } from '../../client/informer.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { Instance } from '../instance.ts';
+import { nodePaths, tunnelEnd, type NodePath } from './node-paths.ts';
+
+/** What it needs. */
+export interface NodeRoutesDeps {
+  readonly informers: InformerFactory;
+  readonly platform: Pick<Platform, 'exec' | 'files' | 'net' | 'clock' | 'log'>;
+  /** Told whenever it changes how large packets between nodes may be. */
+  readonly setMtu: (mtu: number) => Promise<void>;
+}
+
+/** Names and numbers. */
+export interface NodeRoutesConfig {
+  readonly instance: Instance;
+  readonly nodeIp: string;
+  /** 24 bits that the nodes of one cluster share and other clusters do not. */
+  readonly vni: number;
+}
+
+/** Marks our routes: `proto 199`. */
+const ROUTE_PROTOCOL = '199';
+/** flannel's, which firewalls of clusters know. */
+const VXLAN_PORT = 8472;
+const VXLAN_OVERHEAD = 50;
+const CHECK_PERIOD_MS = 30_000;
+const RETRY_MS = 1_000;
+
+interface Route {
+  readonly dst: string;
+  readonly gateway?: string;
+  readonly dev?: string;
+}
+
+/** Runs until the signal aborts; routes stay. Never rejects. Its informers must be started by the caller. */
+export async function runNodeRoutes(
+  deps: NodeRoutesDeps,
+  config: NodeRoutesConfig,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, log } = deps.platform;
+  const nodes = deps.informers.informer(Nodes);
+  let wake = Promise.withResolvers<void>();
+  const kick = (): void => wake.resolve();
+  nodes.addHandler({ onAdd: kick, onUpdate: kick, onDelete: kick });
+  signal.addEventListener('abort', kick, { once: true });
+  const stopTicker = clock.setTicker(CHECK_PERIOD_MS, kick);
+  try {
+    await nodes.waitForSync(signal);
+    let last = '';
+    let checkedMs = Number.NEGATIVE_INFINITY;
+    while (!signal.aborted) {
+      const own = { nodeName: config.instance.nodeName, links: linksOf(deps, config) };
+      const ownCidr = nodes.get({ name: own.nodeName })?.spec?.podCIDR;
+      const paths = nodePaths(nodes.list(), own);
+      const wanted = JSON.stringify([paths, ownCidr]);
+      if (wanted !== last || clock.monotonicMs() - checkedMs >= CHECK_PERIOD_MS) {
+        wake = Promise.withResolvers();
+        try {
+          await apply(deps, config, { paths, ownCidr });
+          [last, checkedMs] = [wanted, clock.monotonicMs()];
+        } catch (error) {
+          log.error('cannot route to other nodes, again later', { err: error });
+          await clock.sleep(RETRY_MS, signal);
+          continue;
+        }
+      } else wake = Promise.withResolvers();
+      await wake.promise;
+    }
+  } catch {
+    return; // Aborted.
+  } finally {
+    stopTicker();
+  }
+}
+
+function linksOf({ platform }: NodeRoutesDeps, { instance }: NodeRoutesConfig): string[] {
+  const ours = [instance.bridge, instance.serviceDevice, instance.tunnelDevice];
+  return platform.net
+    .interfaces()
+    .filter(({ internal, name }) => !internal && !ours.includes(name) && !name.startsWith('veth'))
+    .map(({ cidr }) => cidr);
+}
+
+interface Wanted {
+  readonly paths: readonly NodePath[];
+  readonly ownCidr: string | undefined;
+}
+
+async function apply(deps: NodeRoutesDeps, config: NodeRoutesConfig, { paths, ownCidr }: Wanted): Promise<void> {
+  const { instance } = config;
+  const tunnelled = ownCidr === undefined ? [] : paths.filter(({ via }) => via === 'vxlan');
+  const outerMtu = await mtuOf(deps, config.nodeIp);
+  if (outerMtu !== undefined) await deps.setMtu(outerMtu - (tunnelled.length > 0 ? VXLAN_OVERHEAD : 0));
+  if (tunnelled.length > 0 && ownCidr !== undefined)
+    await ensureTunnel(deps, config, { paths: tunnelled, ownCidr, mtu: (outerMtu ?? 1500) - VXLAN_OVERHEAD });
+  const present = await ownRoutes(deps, instance);
+  const reachable = ownCidr === undefined ? paths.filter(({ via }) => via === 'link') : paths;
+  const same = (route: Route, path: NodePath): boolean =>
+    route.dst === path.podCidr &&
+    route.gateway === path.gateway &&
+    (route.dev === instance.tunnelDevice) === (path.via === 'vxlan');
+  const stale = present.filter((route) => !reachable.some((path) => route.dst === path.podCidr));
+  const missing = reachable.filter((path) => !present.some((route) => same(route, path)));
+  await ip(deps, [
+    ...stale.map(({ dst }) => `route del ${dst} proto ${ROUTE_PROTOCOL}`),
+    ...missing.map(({ podCidr, gateway, via }) => {
+      const through = via === 'vxlan' ? `via ${gateway} dev ${instance.tunnelDevice} onlink` : `via ${gateway}`;
+      return `route replace ${podCidr} ${through} proto ${ROUTE_PROTOCOL}`;
+    }),
+  ]);
+}
+
+async function ensureTunnel(
+  deps: NodeRoutesDeps,
+  { instance, nodeIp, vni }: NodeRoutesConfig,
+  { paths, ownCidr, mtu }: { paths: readonly NodePath[]; ownCidr: string; mtu: number },
+): Promise<void> {
+  const { platform } = deps;
+  const device = instance.tunnelDevice;
+  const own = tunnelEnd(ownCidr);
+  if (!(await platform.files.exists(`/sys/class/net/${device}`)))
+    await ip(deps, [`link add ${device} type vxlan id ${vni} dstport ${VXLAN_PORT} local ${nodeIp} nolearning`]);
+  await ip(deps, [
+    `link set ${device} address ${own.mac} mtu ${mtu} up`,
+    `addr replace ${own.gateway}/${ownCidr.includes(':') ? 128 : 32} dev ${device}`,
+    ...paths.map(({ gateway, mac }) => `neigh replace ${gateway} lladdr ${mac} dev ${device} nud permanent`),
+  ]);
+  const entries = paths.map(({ mac, nodeIp: outer }) => `fdb replace ${mac} dev ${device} dst ${outer} self permanent`);
+  await batch(deps, 'bridge', entries);
+  // A node that is gone leaves no way behind: its entries would send packets to whoever has its address next.
+  const listed = await platform.exec.run('ip', ['-json', 'neigh', 'show', 'dev', device, 'nud', 'permanent']);
+  const known = JSON.parse(listed.stdout === '' ? '[]' : listed.stdout) as { dst: string; lladdr?: string }[];
+  const gone = known.filter(({ dst }) => !paths.some(({ gateway }) => gateway === dst));
+  await ip(
+    deps,
+    gone.map(({ dst }) => `neigh del ${dst} dev ${device}`),
+  );
+  await batch(
+    deps,
+    'bridge',
+    gone.flatMap(({ lladdr }) => (lladdr === undefined ? [] : [`fdb del ${lladdr} dev ${device} self`])),
+  );
+}
+
+/** Of the link that has the node's address. */
+async function mtuOf({ platform }: NodeRoutesDeps, nodeIp: string): Promise<number | undefined> {
+  const link = platform.net.interfaces().find(({ address }) => address === nodeIp)?.name;
+  const path = `/sys/class/net/${link}/mtu`;
+  if (link === undefined || !(await platform.files.exists(path))) return undefined;
+  return Number((await platform.files.readText(path)).trim());
+}
+
+async function ownRoutes({ platform }: Pick<NodeRoutesDeps, 'platform'>, instance: Instance): Promise<Route[]> {
+  const family = instance.clusterCidr.includes(':') ? '-6' : '-4';
+  const { stdout } = await platform.exec.run('ip', [family, '-json', 'route', 'show', 'proto', ROUTE_PROTOCOL]);
+  const cluster = parseCidr(instance.clusterCidr);
+  return (JSON.parse(stdout === '' ? '[]' : stdout) as Route[]).filter(({ dst }) => {
+    const address = parseIp(dst.split('/')[0] ?? '');
+    return cluster !== undefined && address !== undefined && cidrContains(cluster, address);
+  });
+}
+
+function ip(deps: Pick<NodeRoutesDeps, 'platform'>, lines: readonly string[]): Promise<void> {
+  return batch(deps, 'ip', lines);
+}
+
+async function batch(
+  { platform }: Pick<NodeRoutesDeps, 'platform'>,
+  program: 'ip' | 'bridge',
+  lines: readonly string[],
+): Promise<void> {
+  if (lines.length === 0) return;
+  const result = await platform.exec.run(program, ['-batch', '-'], { input: `${lines.join('\n')}\n` });
+  if (result.exitCode !== 0) throw new Error(`${program}: ${result.stderr.trim()}`);
+}
+
+/** Removes routes and tunnel. Nothing there is no error. */
+export async function removeNodeRoutes(
+  deps: { readonly platform: Pick<Platform, 'exec' | 'files'> },
+  instance: Instance,
+): Promise<void> {
+  const own = deps as Pick<NodeRoutesDeps, 'platform'>;
+  const routes = await ownRoutes(own, instance);
+  await ip(
+    own,
+    routes.map(({ dst }) => `route del ${dst} proto ${ROUTE_PROTOCOL}`),
+  );
+  if (await deps.platform.files.exists(`/sys/class/net/${instance.tunnelDevice}`))
+    await ip(own, [`link del ${instance.tunnelDevice}`]);
+}

@@ -1,0 +1,125 @@
+/**
+ * Puts the rules of the iptables mode into the kernel: everything in one iptables-restore, at most ten times a second, and
+ * again every minute, which heals what others did. Jumps from the kernel's chains are looked at each minute too.
+ */
+import { createBackoff } from '../../base/backoff.ts';
+import type { Exec, ExecResult } from '../../platform/exec.ts';
+import type { RuleApplier, ApplierDeps } from '../rule-applier.ts';
+import { createProxyMetrics } from '../proxy-metrics.ts';
+import {
+  iptablesRemoval,
+  iptablesRules,
+  JUMPS,
+  OWN_CHAIN,
+  type IptablesConfig,
+  type IptablesState,
+} from './iptables-rules.ts';
+
+/** What to apply and how. */
+export interface IptablesApplierConfig {
+  readonly tables: readonly { readonly config: IptablesConfig; wanted(): Omit<IptablesState, 'presentChains'> }[];
+  readonly commandPrefix?: readonly string[];
+  prepare(): void;
+  onApplied(): void;
+}
+
+const RESYNC_PERIOD_MS = 60_000;
+const MIN_GAP_MS = 100;
+const RETRY = { initialMs: 100, maxMs: 30_000 };
+
+/** Makes an applier that does nothing until it runs. */
+export function createIptablesApplier(deps: ApplierDeps, config: IptablesApplierConfig): RuleApplier {
+  const { clock, log, exec } = deps;
+  const metrics = createProxyMetrics(deps.metrics);
+  const backoff = createBackoff(RETRY);
+  const synced = Promise.withResolvers<void>();
+  const programs = config.tables.map((table) => ({
+    table,
+    run: runner(exec, table.config.family, config.commandPrefix),
+  }));
+  let wake = Promise.withResolvers<void>();
+  let whole = true;
+  let healthy = false;
+
+  async function apply(): Promise<void> {
+    config.prepare();
+    const startMs = clock.monotonicMs();
+    for (const { table, run } of programs) {
+      const presentChains = chainsOf(await run('-save', ['-t', 'nat']));
+      await run('-restore', ['--noflush'], iptablesRules({ ...table.wanted(), presentChains }, table.config));
+      if (whole) await ensureJumps(run);
+    }
+    whole = false;
+    metrics.synced((clock.monotonicMs() - startMs) / 1000, clock.nowMs() / 1000);
+  }
+
+  return {
+    synced: synced.promise,
+    healthy: () => healthy,
+    kick: () => wake.resolve(),
+    async run(signal) {
+      const stopTicker = clock.setTicker(RESYNC_PERIOD_MS, () => {
+        whole = true;
+        wake.resolve();
+      });
+      signal.addEventListener('abort', () => wake.resolve(), { once: true });
+      wake.resolve();
+      while (!signal.aborted) {
+        await wake.promise;
+        if (signal.aborted) break;
+        await clock.yield();
+        wake = Promise.withResolvers();
+        try {
+          await apply();
+          healthy = true;
+          backoff.reset();
+          synced.resolve();
+          config.onApplied();
+          await clock.sleep(MIN_GAP_MS, signal).catch(() => undefined);
+        } catch (error) {
+          const delayMs = backoff.nextMs();
+          [whole, healthy] = [true, false];
+          metrics.failed();
+          log.error('service rules were not applied, again later', { err: error, delayMs });
+          wake.resolve();
+          await clock.sleep(delayMs, signal).catch(() => undefined);
+        }
+      }
+      stopTicker();
+    },
+    async remove() {
+      for (const { run } of programs) {
+        for (const [table, chain, ...rule] of JUMPS)
+          await run('', ['-w', '-t', table, '-D', chain, ...rule]).catch(() => undefined); // Not there: nothing to remove.
+        const present = chainsOf(await run('-save', ['-t', 'nat']));
+        await run('-restore', ['--noflush'], iptablesRemoval(present.filter((chain) => OWN_CHAIN.test(chain))));
+      }
+    },
+  };
+}
+
+type Run = (suffix: '' | '-save' | '-restore', args: readonly string[], input?: string) => Promise<string>;
+
+function runner(exec: Exec, family: 4 | 6, prefix: readonly string[] = []): Run {
+  return async (suffix, args, input) => {
+    const program = `${family === 4 ? 'iptables' : 'ip6tables'}${suffix}`;
+    const [file = '', ...rest] = [...prefix, program, ...args];
+    const result: ExecResult = await exec.run(file, rest, input === undefined ? {} : { input });
+    if (result.exitCode !== 0) throw new Error(`${program}: ${result.stderr.trim().slice(0, 1000)}`);
+    return result.stdout;
+  };
+}
+
+function chainsOf(saved: string): string[] {
+  return [...saved.matchAll(/^:(KUBE-\S+) /gm)].map(([, chain = '']) => chain);
+}
+
+async function ensureJumps(run: Run): Promise<void> {
+  for (const [table, chain, ...rule] of JUMPS) {
+    const there = await run('', ['-w', '-t', table, '-C', chain, ...rule]).then(
+      () => true,
+      () => false,
+    );
+    if (!there) await run('', ['-w', '-t', table, '-I', chain, ...rule]);
+  }
+}

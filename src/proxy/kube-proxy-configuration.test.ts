@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readKubeProxyConfiguration } from './kube-proxy-configuration.ts';
+
+const HEAD = 'apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\n';
+
+test('what kubeadm writes is honoured, with nothing set that matters', () => {
+  const text = `${HEAD}bindAddress: 0.0.0.0
+clientConnection: {acceptContentTypes: "", burst: 0, contentType: "", kubeconfig: /var/lib/kube-proxy/kubeconfig.conf, qps: 0}
+clusterCIDR: 10.244.0.0/16
+configSyncPeriod: 0s
+detectLocal: {}
+hostnameOverride: node-1
+iptables: {localhostNodePorts: null, masqueradeAll: false, masqueradeBit: null, minSyncPeriod: 0s, syncPeriod: 0s}
+mode: iptables
+nodePortAddresses: null
+`;
+  assert.deepEqual(readKubeProxyConfiguration(text), {
+    mode: 'iptables',
+    clusterCidr: '10.244.0.0/16',
+    nodeName: 'node-1',
+    kubeconfig: '/var/lib/kube-proxy/kubeconfig.conf',
+  });
+});
+
+for (const [field, expected] of [
+  ['mode: ipvs', /mode: ipvs is not one of/],
+  ['nodePortAddresses: [10.0.0.0/8]', /nodePortAddresses: .* is not supported/],
+  ['iptables: {masqueradeAll: true}', /iptables\.masqueradeAll: true/],
+  ['conntrack: {maxPerCore: 5}', /conntrack\.maxPerCore is not supported/],
+  ['clusterCIDR: 10.0.0.0', /clusterCIDR: 10\.0\.0\.0 is no range/],
+  ['modes: iptables', /modes is not supported/],
+] as const)
+  test(`refuses ${field}`, () => assert.throws(() => readKubeProxyConfiguration(`${HEAD}${field}\n`), expected));
+
+test('refuses another kind', () => {
+  assert.throws(() => readKubeProxyConfiguration('kind: KubeletConfiguration\n'), /no KubeProxyConfiguration/);
+});

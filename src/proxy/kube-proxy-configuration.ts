@@ -1,0 +1,96 @@
+/**
+ * Reads a KubeProxyConfiguration (kubeproxy.config.k8s.io/v1alpha1). Pure. Every field is honoured, or refused by name when
+ * it asks for something other than what happens: none is ignored in silence. Upstream: pkg/proxy/apis/config.
+ */
+import { parse } from 'yaml';
+import { parseCidr } from '../base/cidr.ts';
+import type { ProxyMode } from './service-proxy.ts';
+
+/** What is honoured. */
+export interface KubeProxyConfiguration {
+  readonly mode?: ProxyMode;
+  /** Ranges of pods, of several families separated by commas. */
+  readonly clusterCidr?: string;
+  readonly nodeName?: string;
+  readonly kubeconfig?: string;
+}
+
+/** Values that ask for nothing special, by path. Anything else there is refused. */
+const HARMLESS: Readonly<Record<string, readonly unknown[]>> = {
+  bindAddress: ['', '0.0.0.0', '::'],
+  bindAddressHardFail: [false],
+  'clientConnection.acceptContentTypes': [''],
+  'clientConnection.contentType': ['', 'application/json', 'application/vnd.kubernetes.protobuf'],
+  // Ours has no limit of its own: the server's fairness decides.
+  'clientConnection.qps': ['any'],
+  'clientConnection.burst': ['any'],
+  configSyncPeriod: ['any'],
+  detectLocalMode: ['', 'ClusterCIDR'],
+  enableProfiling: [false],
+  healthzBindAddress: [''],
+  metricsBindAddress: [''],
+  'iptables.localhostNodePorts': [null, false],
+  'iptables.masqueradeAll': [false],
+  'iptables.masqueradeBit': [null, 14],
+  'iptables.minSyncPeriod': ['any'],
+  'iptables.syncPeriod': ['any'],
+  'nftables.masqueradeAll': [false],
+  'nftables.masqueradeBit': [null, 14],
+  'nftables.minSyncPeriod': ['any'],
+  'nftables.syncPeriod': ['any'],
+  nodePortAddresses: [null],
+  oomScoreAdj: [null],
+  portRange: [''],
+  showHiddenMetricsForVersion: [''],
+};
+
+const HONOURED = new Set([
+  'apiVersion',
+  'kind',
+  'mode',
+  'clusterCIDR',
+  'hostnameOverride',
+  'clientConnection.kubeconfig',
+]);
+const MODES: readonly string[] = ['nftables', 'iptables', 'userspace'];
+
+/** Reads the text. Throws an Error that names every field it cannot honour. */
+export function readKubeProxyConfiguration(text: string): KubeProxyConfiguration {
+  const root = parse(text) as Record<string, unknown> | null;
+  if (root?.['kind'] !== 'KubeProxyConfiguration' || root['apiVersion'] !== 'kubeproxy.config.k8s.io/v1alpha1')
+    throw new Error('it is no KubeProxyConfiguration of kubeproxy.config.k8s.io/v1alpha1');
+  const problems = leaves(root, '').flatMap(([path, value]) => {
+    if (HONOURED.has(path)) return [];
+    const harmless = HARMLESS[path];
+    if (harmless === undefined) return [`${path} is not supported`];
+    return harmless.includes('any') || harmless.includes(value)
+      ? []
+      : [`${path}: ${JSON.stringify(value)} is not supported`];
+  });
+  const string = (value: unknown): string | undefined =>
+    typeof value === 'string' && value !== '' ? value : undefined;
+  const mode = string(root['mode']);
+  if (mode !== undefined && !MODES.includes(mode)) problems.push(`mode: ${mode} is not one of ${MODES.join(', ')}`);
+  const clusterCidr = string(root['clusterCIDR']);
+  for (const cidr of clusterCidr?.split(',') ?? [])
+    if (parseCidr(cidr) === undefined) problems.push(`clusterCIDR: ${cidr} is no range`);
+  if (problems.length > 0) throw new Error(problems.join('; '));
+  const nodeName = string(root['hostnameOverride']);
+  const connection = root['clientConnection'] as { kubeconfig?: unknown } | null | undefined;
+  const kubeconfig = string(connection?.kubeconfig);
+  return {
+    ...(mode === undefined ? {} : { mode: mode as ProxyMode }),
+    ...(clusterCidr === undefined ? {} : { clusterCidr }),
+    ...(nodeName === undefined ? {} : { nodeName }),
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+  };
+}
+
+/** Every value with its path; empty objects and lists say nothing. */
+function leaves(value: object, prefix: string): (readonly [path: string, value: unknown])[] {
+  return Object.entries(value).flatMap(([key, inner]: [string, unknown]) => {
+    const path = prefix === '' ? key : `${prefix}.${key}`;
+    if (Array.isArray(inner)) return inner.length === 0 ? [] : [[path, inner] as const];
+    return typeof inner === 'object' && inner !== null ? leaves(inner, path) : [[path, inner] as const];
+  });
+}

@@ -1,0 +1,213 @@
+/**
+ * Network policies of one node: follows NetworkPolicies, and once there is one Pods and Namespaces, and keeps the policy
+ * table as they want it. Enforces egress where a pod runs and ingress where it is reached. Level-triggered: every round
+ * compares the wanted state with what was programmed; every minute, and after a failure, the table is written anew, which
+ * heals what others did to it. The rules stay when this stops.
+ */
+import { Namespaces, NetworkPolicies, Nodes, Pods } from '../../api/gen/resources.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import { createBackoff } from '../../base/backoff.ts';
+import { parseCidr } from '../../base/cidr.ts';
+import type { Informer, InformerFactory, InformerHandler } from '../../client/informer.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { PolicyBook, type PolicyState } from './policy-book.ts';
+import { podView, policyPodProjection } from './policy-pods.ts';
+import { readPolicy } from './policy-rules.ts';
+import {
+  policyChangeScript,
+  policyRemovalScript,
+  policyRewriteScript,
+  type PolicyTableConfig,
+} from './policy-script.ts';
+
+/** What it needs. */
+export interface NetworkPoliciesDeps {
+  /** Started here with what is asked for later. */
+  readonly informers: InformerFactory;
+  readonly platform: Pick<Platform, 'exec' | 'clock' | 'log' | 'crypto'>;
+}
+
+/** Names and ranges of the instance. */
+export interface NetworkPoliciesConfig {
+  readonly nodeName: string;
+  readonly table: string;
+  readonly clusterCidr: string;
+}
+
+const REWRITE_PERIOD_MS = 60_000;
+const RETRY = { initialMs: 100, maxMs: 30_000 };
+
+/** Works until the signal aborts. Never rejects. */
+export async function runNetworkPolicies(
+  deps: NetworkPoliciesDeps,
+  config: NetworkPoliciesConfig,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, log } = deps.platform;
+  const follower = new Follower(deps, config, signal);
+  const backoff = createBackoff(RETRY);
+  let rewrite = true; // What an earlier run left is not known.
+  const stopTicker = clock.setTicker(REWRITE_PERIOD_MS, () => {
+    rewrite = true;
+    follower.kick();
+  });
+  signal.addEventListener('abort', () => follower.kick(), { once: true });
+  let programmed: PolicyState | undefined;
+  while (!signal.aborted) {
+    await follower.woken();
+    if (signal.aborted || !follower.synced()) continue;
+    const state = follower.state();
+    const table = follower.table();
+    // Nothing there and nothing wanted: no program runs for it.
+    if (state.empty && programmed?.empty === true) continue;
+    const whole = rewrite || programmed === undefined || programmed.empty !== state.empty || follower.tableChanged();
+    rewrite = false;
+    const script =
+      whole || programmed === undefined
+        ? policyRewriteScript(table, state)
+        : policyChangeScript(table, programmed, state);
+    try {
+      if (script !== '') await nft(deps, script);
+      programmed = state;
+      backoff.reset();
+    } catch (error) {
+      const delayMs = backoff.nextMs();
+      log.error('network policies were not applied, again later', { err: error, delayMs });
+      rewrite = true;
+      follower.kick();
+      await clock.sleep(delayMs, signal).catch(() => undefined);
+    }
+  }
+  stopTicker();
+}
+
+/** Removes the table. Nothing there is no error. */
+export function removeNetworkPolicies(
+  deps: { readonly platform: Pick<Platform, 'exec'> },
+  config: Pick<NetworkPoliciesConfig, 'table' | 'clusterCidr'>,
+): Promise<void> {
+  const family = parseCidr(config.clusterCidr)?.family ?? 4;
+  return nft(deps, policyRemovalScript({ family, name: config.table }));
+}
+
+async function nft({ platform }: { readonly platform: Pick<Platform, 'exec'> }, input: string): Promise<void> {
+  const { exitCode, stderr } = await platform.exec.run('nft', ['-f', '-'], { input });
+  if (exitCode !== 0) throw new Error(`nft: ${stderr.trim().slice(0, 1000)}`);
+}
+
+/** Keeps the book in step with the cluster, and says when to look. */
+class Follower {
+  readonly #deps: NetworkPoliciesDeps;
+  readonly #config: NetworkPoliciesConfig;
+  readonly #signal: AbortSignal;
+  readonly #family: 4 | 6;
+  readonly #policies: ReturnType<typeof policiesOf>;
+  readonly #nodes: ReturnType<typeof nodesOf>;
+  readonly #waits: Informer<never>[] = [];
+  readonly #book: PolicyBook;
+  #labelsOf: (namespace: string) => Readonly<Record<string, string>> | undefined = () => undefined;
+  #wake = Promise.withResolvers<void>();
+  #podsFollowed = false;
+  #usedCidr: string | undefined;
+
+  constructor(deps: NetworkPoliciesDeps, config: NetworkPoliciesConfig, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#config = config;
+    this.#signal = signal;
+    this.#family = parseCidr(config.clusterCidr)?.family ?? 4;
+    const { crypto } = deps.platform;
+    const sha256Hex = (text: string): string => crypto.sha256Hex(text);
+    this.#book = new PolicyBook((namespace) => this.#labelsOf(namespace), sha256Hex);
+    this.#policies = policiesOf(deps.informers);
+    this.#nodes = nodesOf(deps.informers, config.nodeName);
+    this.#follow(this.#policies, (key, policy) => {
+      // Only now anybody's pods matter: a cluster without policies keeps no copy of them on its nodes.
+      if (policy !== undefined) this.#followPods();
+      this.#book.setPolicy(key, policy && readPolicy(policy, { family: this.#family, sha256Hex }));
+    });
+    this.#follow(this.#nodes, () => undefined);
+  }
+
+  kick(): void {
+    this.#wake.resolve();
+  }
+
+  /** Resolves after something changed; what belongs to one event arrives in one turn. */
+  async woken(): Promise<void> {
+    await this.#wake.promise;
+    await this.#deps.platform.clock.yield();
+    this.#wake = Promise.withResolvers();
+  }
+
+  synced(): boolean {
+    return this.#waits.every((informer) => informer.hasSynced());
+  }
+
+  state(): PolicyState {
+    return this.#book.state();
+  }
+
+  table(): PolicyTableConfig {
+    const podCidr = this.#podCidr();
+    return { family: this.#family, name: this.#config.table, ...(podCidr === undefined ? {} : { podCidr }) };
+  }
+
+  /** Whether the frame of the table differs from the one asked for last. */
+  tableChanged(): boolean {
+    const changed = this.#usedCidr !== this.#podCidr();
+    this.#usedCidr = this.#podCidr();
+    return changed;
+  }
+
+  #podCidr(): string | undefined {
+    const ranges = this.#nodes.get({ name: this.#config.nodeName })?.spec?.podCIDRs ?? [];
+    return ranges.find((range) => parseCidr(range)?.family === this.#family);
+  }
+
+  #followPods(): void {
+    if (this.#podsFollowed) return;
+    this.#podsFollowed = true;
+    const { informers } = this.#deps;
+    const { nodeName } = this.#config;
+    const namespaces = informers.informer(Namespaces);
+    this.#labelsOf = (namespace) => {
+      const found = namespaces.get({ name: namespace });
+      return found && (found.metadata.labels ?? {});
+    };
+    this.#follow(namespaces, (key) => this.#book.namespaceChanged(key));
+    const pods = informers.informer(Pods, { projection: policyPodProjection });
+    this.#follow(pods, (key, pod) => this.#book.setPod(key, pod && podView(pod, { family: this.#family, nodeName })));
+    informers.start(this.#signal);
+  }
+
+  #follow<T extends KubernetesObject>(
+    informer: Informer<T>,
+    change: (key: string, object: T | undefined) => void,
+  ): void {
+    const keyOf = ({ metadata: { namespace, name = '' } }: T): string => (namespace ? `${namespace}/${name}` : name);
+    const handler: InformerHandler<T> = {
+      onAdd: (object) => this.#changed(() => change(keyOf(object), object)),
+      onUpdate: (_old, object) => this.#changed(() => change(keyOf(object), object)),
+      onDelete: (object) => this.#changed(() => change(keyOf(object), undefined)),
+    };
+    informer.addHandler(handler);
+    this.#waits.push(informer as never);
+    informer.waitForSync(this.#signal).then(
+      () => this.kick(),
+      () => undefined, // Aborted.
+    );
+  }
+
+  #changed(change: () => void): void {
+    change();
+    this.kick();
+  }
+}
+
+function policiesOf(informers: InformerFactory) {
+  return informers.informer(NetworkPolicies);
+}
+
+function nodesOf(informers: InformerFactory, nodeName: string) {
+  return informers.informer(Nodes, { fieldSelector: `metadata.name=${nodeName}` });
+}

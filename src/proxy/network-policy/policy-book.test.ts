@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { test } from 'node:test';
+import { PolicyBook } from './policy-book.ts';
+import type { PodView } from './policy-pods.ts';
+import { readPolicy } from './policy-rules.ts';
+import { policyChangeScript, policyRewriteScript } from './policy-script.ts';
+
+const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
+const table = { family: 4, name: 'kt' } as const;
+const pod = (address: string, labels: Record<string, string>, more: Partial<PodView> = {}): PodView => ({
+  namespace: 'ns',
+  labels,
+  address,
+  here: true,
+  ports: [],
+  ...more,
+});
+const fromWeb = readPolicy(
+  {
+    metadata: { namespace: 'ns', name: 'db' },
+    spec: {
+      podSelector: { matchLabels: { app: 'db' } },
+      ingress: [{ from: [{ podSelector: { matchLabels: { app: 'web' } } }] }],
+    },
+  },
+  { family: 4, sha256Hex },
+);
+
+function bookWith(pods: number): PolicyBook {
+  const book = new PolicyBook(() => ({}), sha256Hex);
+  book.setPolicy('ns/db', fromWeb);
+  book.setPod('ns/db', pod('10.0.0.1', { app: 'db' }));
+  for (let i = 0; i < pods; i++)
+    book.setPod(`ns/web-${i}`, pod(`10.1.${i >> 8}.${i & 255}`, { app: 'web' }, { here: false }));
+  return book;
+}
+
+test('a pod that comes changes its own elements alone, however many there are', () => {
+  for (const count of [2, 500]) {
+    const book = bookWith(count);
+    const before = book.state();
+    book.setPod('ns/web-new', pod('10.9.9.9', { app: 'web' }, { here: false }));
+    const script = policyChangeScript(table, before, book.state());
+    assert.match(script, /^add element ip kt pods-\w+ \{ 10\.9\.9\.9 \}\n$/);
+  }
+});
+
+test('a pod that another kind of pod becomes leaves the set; what is equal changes nothing', () => {
+  const book = bookWith(2);
+  const before = book.state();
+  book.setPod('ns/web-0', pod('10.1.0.0', { app: 'web' }, { here: false }));
+  assert.equal(policyChangeScript(table, before, book.state()), '');
+  book.setPod('ns/web-0', pod('10.1.0.0', { app: 'batch' }, { here: false }));
+  assert.match(policyChangeScript(table, before, book.state()), /^delete element ip kt pods-\w+ \{ 10\.1\.0\.0 \}\n$/);
+});
+
+test('two pods with one address, as when an address is used again: it stays until both are gone', () => {
+  const book = bookWith(0);
+  book.setPod('ns/old', pod('10.5.0.1', { app: 'web' }, { here: false }));
+  book.setPod('ns/new', pod('10.5.0.1', { app: 'web' }, { here: false }));
+  const before = book.state();
+  book.setPod('ns/old', undefined);
+  assert.equal(policyChangeScript(table, before, book.state()), '');
+});
+
+test('pods of other nodes are peers, not isolated here', () => {
+  const book = bookWith(1);
+  book.setPod('ns/db-2', pod('10.0.0.2', { app: 'db' }, { here: false }));
+  assert.deepEqual([...book.state().verdicts.ingress.keys()], ['10.0.0.1']);
+});
+
+test('without policies there is no table', () => {
+  const book = bookWith(1);
+  book.setPolicy('ns/db', undefined);
+  assert.equal(policyRewriteScript(table, book.state()), 'add table ip kt\ndelete table ip kt\n');
+});

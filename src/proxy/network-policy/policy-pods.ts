@@ -1,0 +1,104 @@
+/**
+ * The pods as network policies see them: their addresses, labels and ports, and which sets they are in. Pure. Pods of the
+ * host's network have no address of their own, and finished ones none any more.
+ */
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { compileLabelSelector } from '../../api/label-selector.ts';
+import { parseIp } from '../../base/cidr.ts';
+import type { PodSelection, PodSet } from './policy-rules.ts';
+
+type Labels = Readonly<Record<string, string>>;
+
+/** What informers of pods keep for policies. */
+export const policyPodProjection = {
+  name: 'network-policy',
+  apply: ({ metadata, spec, status }: Pod): Pod => {
+    const { namespace, name, uid, resourceVersion, labels } = metadata;
+    const kept = (spec?.containers ?? []).map(({ name: container, ports }) => ({
+      name: container,
+      ...(ports === undefined ? {} : { ports }),
+    }));
+    const sidecars = (spec?.initContainers ?? [])
+      .filter(({ restartPolicy, ports }) => restartPolicy === 'Always' && ports !== undefined)
+      .map(({ name: container, ports, restartPolicy }) => ({
+        name: container,
+        ports: ports ?? [],
+        restartPolicy: restartPolicy ?? '',
+      }));
+    const { phase, podIPs, podIP } = status ?? {};
+    return {
+      metadata: {
+        ...(namespace && { namespace }),
+        ...(name && { name }),
+        ...(uid && { uid }),
+        ...(resourceVersion && { resourceVersion }),
+        ...(labels && { labels }),
+      },
+      spec: {
+        containers: kept,
+        ...(sidecars.length === 0 ? {} : { initContainers: sidecars }),
+        ...(spec?.nodeName === undefined ? {} : { nodeName: spec.nodeName }),
+        ...(spec?.hostNetwork === true ? { hostNetwork: true } : {}),
+      },
+      status: { ...(phase && { phase }), ...(podIPs && { podIPs }), ...(podIP && { podIP }) },
+    };
+  },
+};
+
+/** One pod. */
+export interface PodView {
+  readonly namespace: string;
+  readonly labels: Labels;
+  readonly address: string;
+  readonly here: boolean;
+  readonly ports: readonly { readonly name: string; readonly protocol: string; readonly port: number }[];
+}
+
+/** Undefined for a pod without an address of its own in this family. */
+export function podView(pod: Pod, { family, nodeName }: { family: 4 | 6; nodeName: string }): PodView | undefined {
+  const { podIPs, podIP, phase } = pod.status ?? {};
+  if (pod.spec?.hostNetwork === true || phase === 'Succeeded' || phase === 'Failed') return undefined;
+  const addresses = podIPs?.map(({ ip = '' }) => ip) ?? [podIP ?? ''];
+  const address = addresses.find((text) => parseIp(text)?.family === family);
+  if (address === undefined) return undefined;
+  const sidecars = (pod.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  const ports = [...(pod.spec?.containers ?? []), ...sidecars].flatMap(({ ports: list }) =>
+    (list ?? []).flatMap(({ name, protocol = 'TCP', containerPort }) =>
+      name === undefined ? [] : [{ name, protocol: protocol.toLowerCase(), port: containerPort }],
+    ),
+  );
+  return {
+    namespace: pod.metadata.namespace ?? '',
+    labels: pod.metadata.labels ?? {},
+    address,
+    here: pod.spec?.nodeName === nodeName,
+    ports,
+  };
+}
+
+/** Whether the selection takes the pod. `labelsOf`: a namespace's labels; undefined when it is not there. */
+export function selects(
+  { namespace, namespaceSelector, podSelector }: PodSelection,
+  pod: PodView,
+  labelsOf: (namespace: string) => Labels | undefined,
+): boolean {
+  if (namespace !== undefined && namespace !== pod.namespace) return false;
+  if (namespace === undefined) {
+    const labels = labelsOf(pod.namespace);
+    if (labels === undefined || !compileLabelSelector(namespaceSelector).matches(labels)) return false;
+  }
+  return compileLabelSelector(podSelector).matches(pod.labels);
+}
+
+/** The elements a pod puts into a set; none when it is not in it. */
+export function elementsOf(
+  set: PodSet,
+  pod: PodView,
+  labelsOf: (namespace: string) => Labels | undefined,
+): readonly string[] {
+  if (!set.selections.some((selection) => selects(selection, pod, labelsOf))) return [];
+  if (set.portName === undefined) return [pod.address];
+  return pod.ports
+    .filter(({ name }) => name === set.portName)
+    .map(({ protocol, port }) => `${pod.address} . ${protocol} . ${port}`);
+}

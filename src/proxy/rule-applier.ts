@@ -1,0 +1,27 @@
+/** What every mode of the proxy has in common: something that keeps the kernel's rules as they are wanted. */
+import type { Clock } from '../platform/clock.ts';
+import type { Exec } from '../platform/exec.ts';
+import type { Log } from '../platform/log.ts';
+import type { Metrics } from '../platform/metrics.ts';
+
+/** What an applier needs. */
+export interface ApplierDeps {
+  readonly exec: Exec;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** Keeps the rules as wanted. */
+export interface RuleApplier {
+  /** There may be changes. */
+  kick(): void;
+  /** Works until the signal aborts; resolves when the last transaction is over. Never rejects. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Resolves after the first successful rewrite. */
+  readonly synced: Promise<void>;
+  /** Whether the last transaction succeeded. */
+  healthy(): boolean;
+  /** Removes the rules. Rejects when a program fails. Call after the run has ended. */
+  remove(): Promise<void>;
+}
