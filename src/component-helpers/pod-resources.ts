@@ -46,9 +46,30 @@ export function podRequests(pod: Pod): PodRequests {
 function compute(pod: Pod): PodRequests {
   const spec = pod.spec;
   if (spec === undefined) return { requests: emptyAmounts(), nonZero: { milliCpu: 0, memoryBytes: 0 } };
-  const requests = total(spec, (c) => amountsOf(c.resources?.requests));
-  const assumed = total(spec, (c) => withDefaults(amountsOf(c.resources?.requests), c.resources?.requests));
+  const given = requestsGiven(pod);
+  const requests = total(spec, (c) => given(c));
+  const assumed = total(spec, (c) => withDefaults(given(c), c.resources?.requests));
   return { requests, nonZero: { milliCpu: assumed.milliCpu, memoryBytes: assumed.memoryBytes } };
+}
+
+/**
+ * What each container counts with. While a running pod is resized in place that is the greatest of what it asks for, what its
+ * node has set aside and what it has; when the resize can never be, what is asked for does not count.
+ */
+function requestsGiven({ status }: Pod): (container: Container) => ResourceAmounts {
+  const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  const infeasible = status?.conditions?.some(
+    ({ type, status: holds, reason }) => type === 'PodResizePending' && holds === 'True' && reason === 'Infeasible',
+  );
+  return ({ name, resources }) => {
+    const own = amountsOf(resources?.requests);
+    const now = statuses.length === 0 ? undefined : statuses.find((one) => one.name === name);
+    if (now?.resources?.requests === undefined && now?.allocatedResources === undefined) return own;
+    const counted = infeasible === true ? emptyAmounts() : own;
+    maxAmounts(counted, amountsOf(now.allocatedResources));
+    maxAmounts(counted, amountsOf(now.resources?.requests));
+    return counted;
+  };
 }
 
 function withDefaults(amounts: ResourceAmounts, requests: RequestList): ResourceAmounts {
