@@ -5,7 +5,18 @@
 const base = ['base'];
 const api = ['api', 'platform', ...base];
 const component = ['client', 'component-helpers', ...api];
-const cluster = ['apiserver', 'controllers', 'scheduler', 'kubelet', 'proxy', 'dns', 'storage', 'cri', ...component];
+const cluster = [
+  'apiserver',
+  'controllers',
+  'scheduler',
+  'kubelet',
+  'proxy',
+  'dns',
+  'storage',
+  'cri',
+  'grpc',
+  ...component,
+];
 
 /** What each folder of src/ may import besides itself. */
 const layers = {
@@ -13,9 +24,11 @@ const layers = {
   platform: base,
   // Ports' types alone: a request on its way through a process (transport.ts) carries streams and peer certificates.
   api: ['platform', ...base],
-  storage: api,
+  // gRPC's client side: calls, framing, the wire format of message tables.
+  grpc: api,
+  storage: ['grpc', ...api],
   client: api,
-  cri: api,
+  cri: ['grpc', ...api],
   'component-helpers': api,
   apiserver: ['storage', 'component-helpers', ...api],
   controllers: component,

@@ -13,7 +13,7 @@ import { criFloor } from './run/cri-floor.ts';
 import { createBenchInstance, type BenchInstance } from './run/instance.ts';
 import { readOptions, type BenchOptions } from './run/options.ts';
 import { onePod, podsAtOnce, scaleDeployment, type PodTimes } from './run/pods.ts';
-import { sampleProcesses } from './run/processes.ts';
+import { memoryTogetherMb, sampleProcesses } from './run/processes.ts';
 import { describeMachine, json, table, type Figure } from './run/report.ts';
 import { sleep } from './run/wait.ts';
 import { wrkRates } from './run/wrk.ts';
@@ -90,10 +90,13 @@ async function measureIdle({ options, instance, add }: Bench, when: 'idle' | 'wo
   await sleep(options.quick ? 1000 : when === 'idle' ? 5000 : 25_000);
   const seconds = options.quick ? 4 : when === 'idle' ? 20 : 10;
   const processes = await sampleProcesses({ pid: instance.pid(), dataDir: instance.dataDir }, seconds * 1000);
-  const sum = (of: 'rssMiB' | 'cpuPercent'): number => processes.reduce((total, each) => total + each[of], 0);
-  add(`${when}Memory`, `${label}: memory`, [sum('rssMiB'), 'MiB']);
-  for (const { name, rssMiB } of processes) add(`${when}Memory-${name}`, `  ${name}`, [rssMiB, 'MiB']);
-  add(`${when}Cpu`, `${label}: CPU of one core`, [sum('cpuPercent'), '%']);
+  add(`${when}Memory`, `${label}: memory, shared files once`, [memoryTogetherMb(processes), 'MB']);
+  for (const { name, residentMb, anonymousMb } of processes) {
+    add(`${when}Memory-${name}`, `  ${name}, resident`, [residentMb, 'MB']);
+    add(`${when}Anonymous-${name}`, `  ${name}, its own pages`, [anonymousMb, 'MB']);
+  }
+  const cpu = processes.reduce((total, each) => total + each.cpuPercent, 0);
+  add(`${when}Cpu`, `${label}: CPU of one core`, [cpu, '%']);
   for (const { name, cpuPercent } of processes) add(`${when}Cpu-${name}`, `  ${name}`, [cpuPercent, '%']);
 }
 

@@ -147,7 +147,10 @@ async function fill(admin: Client, { before = 0 }: Workload, nodeCount: number):
 async function run(name: string, workload: Workload): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'keelson-bench-'));
   const platform = createNodePlatform({ startSpawner: false, log: { level: 'error' } });
-  const store = await openStore(platform, { kind: options.store as 'memory', file: join(folder, 'store.db') });
+  const store = await openStore(platform, {
+    choice: { kind: options.store as 'memory' },
+    file: join(folder, 'store.db'),
+  });
   const instance = deriveInstance(
     {
       dataDir: folder,

@@ -10,6 +10,7 @@ import { join, relative, resolve } from 'node:path';
 
 import { rolldown, type Plugin } from 'rolldown';
 
+import { emitTypes } from './emit-types.ts';
 import { isMain, repositoryRoot } from './repository.ts';
 
 /** Bundles and the sources they start from. Those but `main` are left out when their source is not there. */
@@ -21,6 +22,9 @@ export const entries: Readonly<Record<string, string>> = {
   'sim-worker': 'src/cli/sim-worker.ts',
   testing: 'src/testing/index.ts',
 };
+
+/** The folder of `keelson/testing`'s declarations. */
+const TYPES = 'types';
 
 /** What is recorded of a build: of which contents, and the cheap fingerprint of the files that held them. */
 interface BuildRecord {
@@ -59,7 +63,8 @@ function removeOldFiles(dist: string, current: ReadonlySet<string>): void {
   const keptMs = 24 * 3600 * 1000;
   for (const name of readdirSync(dist)) {
     const path = join(dist, name);
-    if (!current.has(name) && Date.now() - statSync(path).mtimeMs > keptMs) rmSync(path, { recursive: true });
+    if (!current.has(name) && name !== TYPES && Date.now() - statSync(path).mtimeMs > keptMs)
+      rmSync(path, { recursive: true });
   }
 }
 
@@ -170,6 +175,8 @@ if (isMain(import.meta.url)) {
   const startedMs = performance.now();
   try {
     const result = await build(repositoryRoot);
+    const types = join(repositoryRoot, 'dist', TYPES);
+    if (result !== '' || !existsSync(types)) emitTypes(repositoryRoot, types);
     const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
     console.log(result === '' ? 'dist/ is up to date' : `dist/: ${result} in ${seconds} s`);
   } catch (error) {

@@ -7,7 +7,10 @@ import { sleep } from './wait.ts';
 export interface ProcessUsage {
   readonly name: 'keelson' | 'dns' | 'spawner';
   readonly pid: number;
-  readonly rssMiB: number;
+  /** Resident, its share of files that other processes map too counted whole. */
+  readonly residentMb: number;
+  /** Of that: pages of its own, which no file backs. */
+  readonly anonymousMb: number;
   /** Of one core, over the sample. */
   readonly cpuPercent: number;
 }
@@ -24,7 +27,7 @@ export async function sampleProcesses(
   const elapsedMs = performance.now() - startedMs;
   return found.map((each, index) => ({
     ...each,
-    rssMiB: rssMiB(each.pid),
+    ...memoryOf(each.pid),
     cpuPercent: ((cpuMs(each.pid) - (before[index] ?? 0)) / elapsedMs) * 100,
   }));
 }
@@ -40,8 +43,20 @@ function ownProcesses(pid: number, dataDir: string): Pick<ProcessUsage, 'name' |
   return found;
 }
 
-function rssMiB(pid: number): number {
-  return Number(/^VmRSS:\s+(\d+)/m.exec(text(`/proc/${pid}/status`))?.[1] ?? 0) / 1024;
+/**
+ * What the processes take of the machine together: their own pages, and the file pages of the one that maps most. They run
+ * the same program from the same files, whose pages the kernel keeps once, so a sum of resident sets would count them thrice.
+ */
+export function memoryTogetherMb(processes: readonly ProcessUsage[]): number {
+  const own = processes.reduce((sum, each) => sum + each.anonymousMb, 0);
+  return own + Math.max(0, ...processes.map((each) => each.residentMb - each.anonymousMb));
+}
+
+function memoryOf(pid: number): Pick<ProcessUsage, 'residentMb' | 'anonymousMb'> {
+  const rollup = text(`/proc/${pid}/smaps_rollup`);
+  const megabytes = (name: string): number =>
+    (Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(rollup)?.[1] ?? 0) * 1024) / 1e6;
+  return { residentMb: megabytes('Rss'), anonymousMb: megabytes('Anonymous') };
 }
 
 /** CPU time of a process; of threads that ended meanwhile it knows nothing, which an idle process has none of. */

@@ -6,7 +6,7 @@ export interface Figure {
   readonly key: string;
   readonly what: string;
   readonly value: number;
-  readonly unit: 'ms' | 'MiB' | '%' | '/s' | '×';
+  readonly unit: 'ms' | 'MB' | '%' | '/s' | '×';
 }
 
 interface Target {

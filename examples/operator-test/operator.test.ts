@@ -1,13 +1,12 @@
 /**
  * Tests of the operator against a whole cluster in this process: the real API server with the real Deployment controller,
  * garbage collector, scheduler and kubelet. The operator speaks to it over HTTPS, as to any cluster.
- *
- * Custom resources are not served yet; the operator's "websites" are labelled ConfigMaps.
  */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { KubeConfig } from '@kubernetes/client-node';
-import { Cluster, ConfigMaps, Deployments, type Listening } from 'keelson/testing';
+import { Cluster, Deployments, type Listening } from 'keelson/testing';
 import { startOperator, type Operator } from './operator.ts';
 
 describe('the website operator', () => {
@@ -19,6 +18,7 @@ describe('the website operator', () => {
     cluster = await Cluster.start({ nodes: 2, clock: 'real' });
     cluster.image('web:1', { start: '50ms' });
     listening = await cluster.listen();
+    await cluster.apply(readFileSync(new URL('website-crd.yaml', import.meta.url), 'utf8'));
   });
   beforeEach(async () => {
     for (const operator of operators.splice(0)) await operator.stop();
@@ -37,10 +37,10 @@ describe('the website operator', () => {
   }
 
   const website = (name: string, replicas: number): object => ({
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: { name, labels: { 'example.com/kind': 'website' } },
-    data: { image: 'web:1', replicas: String(replicas) },
+    apiVersion: 'example.com/v1',
+    kind: 'Website',
+    metadata: { name },
+    spec: { image: 'web:1', replicas },
   });
 
   it('runs what a website asks for, and follows its changes', async () => {
@@ -55,8 +55,8 @@ describe('the website operator', () => {
     const operator = await start('a');
     await cluster.apply(website('shop', 1));
     await cluster.waitFor('deployment/shop', 'Available');
-    await cluster.client.resource(ConfigMaps).delete({ namespace: 'default', name: 'shop' });
-    await cluster.waitFor('configmap/shop', 'deleted');
+    await cluster.client.resource(cluster.resolve('website/shop').info).delete({ namespace: 'default', name: 'shop' });
+    await cluster.waitFor('website/shop', 'deleted');
     await cluster.waitFor('deployment/shop', 'deleted'); // The garbage collector's work: nothing of it is in the operator.
     assert.deepEqual(operator.archived, ['shop']);
   });

@@ -1,24 +1,34 @@
 /**
- * A small operator, written with `@kubernetes/client-node` and knowing nothing of Keelson: every ConfigMap labelled
- * `example.com/kind=website` gets a Deployment that it owns. A finalizer gives the operator the last word when a website is
- * deleted; a Lease lets one of several replicas work at a time.
+ * A small operator, written with `@kubernetes/client-node` and knowing nothing of Keelson: every Website (a custom
+ * resource, see `website-crd.yaml`) gets a Deployment that it owns. A finalizer gives the operator the last word when a website
+ * is deleted; a Lease lets one of several replicas work at a time.
  */
 import {
   AppsV1Api,
   CoordinationV1Api,
-  CoreV1Api,
+  CustomObjectsApi,
   makeInformer,
   V1MicroTime,
   type Informer,
   type KubeConfig,
-  type V1ConfigMap,
   type V1Deployment,
+  type KubernetesListObject,
   type V1Lease,
+  type V1ObjectMeta,
 } from '@kubernetes/client-node';
 
-const LABEL = 'example.com/kind=website';
+const GROUP = { group: 'example.com', version: 'v1', plural: 'websites' };
 const FINALIZER = 'example.com/website';
 const LEASE = 'website-operator';
+
+/** The custom resource. */
+interface Website {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: V1ObjectMeta;
+  readonly spec: { readonly image: string; readonly replicas: number };
+  readonly status?: { readonly ready?: boolean };
+}
 
 /** The running operator. */
 export interface Operator {
@@ -31,23 +41,22 @@ export interface Operator {
 
 /** Starts a replica of the operator. `identity` names it among others. */
 export async function startOperator(kubeConfig: KubeConfig, namespace: string, identity: string): Promise<Operator> {
-  const core = kubeConfig.makeApiClient(CoreV1Api);
+  const custom = kubeConfig.makeApiClient(CustomObjectsApi);
   const apps = kubeConfig.makeApiClient(AppsV1Api);
   const leases = kubeConfig.makeApiClient(CoordinationV1Api);
   const archived: string[] = [];
   const election = createElection(leases, namespace, identity);
   await election.start();
 
-  const informer: Informer<V1ConfigMap> = makeInformer(
+  const informer: Informer<Website> = makeInformer<Website>(
     kubeConfig,
-    `/api/v1/namespaces/${namespace}/configmaps`,
-    () => core.listNamespacedConfigMap({ namespace, labelSelector: LABEL }),
-    LABEL,
+    `/apis/${GROUP.group}/${GROUP.version}/namespaces/${namespace}/${GROUP.plural}`,
+    () => custom.listNamespacedCustomObject({ ...GROUP, namespace }) as Promise<KubernetesListObject<Website>>,
   );
   let queue = Promise.resolve();
-  const enqueue = (website: V1ConfigMap): void => {
+  const enqueue = (website: Website): void => {
     queue = queue
-      .then(() => (election.isLeader() ? reconcile(website.metadata?.name ?? '') : undefined))
+      .then(() => (election.isLeader() ? reconcile(website.metadata.name ?? '') : undefined))
       .catch((error: unknown) => console.error('reconcile failed', error));
   };
   informer.on('add', enqueue);
@@ -56,25 +65,26 @@ export async function startOperator(kubeConfig: KubeConfig, namespace: string, i
   await informer.start();
 
   async function reconcile(name: string): Promise<void> {
-    const website = await core.readNamespacedConfigMap({ name, namespace }).catch(undefinedIfGone);
+    const at = { ...GROUP, namespace, name };
+    const website = (await custom.getNamespacedCustomObject(at).catch(undefinedIfGone)) as Website | undefined;
     if (website === undefined) return;
-    const { metadata = {} } = website;
+    const { metadata } = website;
     if (metadata.deletionTimestamp !== undefined) {
       if (metadata.finalizers?.includes(FINALIZER) !== true) return;
       archived.push(name); // Where a real operator would save what must not be lost.
       metadata.finalizers = metadata.finalizers.filter((finalizer) => finalizer !== FINALIZER);
-      await core.replaceNamespacedConfigMap({ name, namespace, body: website });
+      await custom.replaceNamespacedCustomObject({ ...at, body: website });
       return;
     }
     if (metadata.finalizers?.includes(FINALIZER) !== true) {
       metadata.finalizers = [...(metadata.finalizers ?? []), FINALIZER];
-      await core.replaceNamespacedConfigMap({ name, namespace, body: website });
+      await custom.replaceNamespacedCustomObject({ ...at, body: website });
       return; // The update comes back as an event.
     }
     await ensureDeployment(website);
   }
 
-  async function ensureDeployment(website: V1ConfigMap): Promise<void> {
+  async function ensureDeployment(website: Website): Promise<void> {
     const wanted = deploymentOf(website, namespace);
     const name = wanted.metadata?.name ?? '';
     const current = await apps.readNamespacedDeployment({ name, namespace }).catch(undefinedIfGone);
@@ -96,8 +106,8 @@ export async function startOperator(kubeConfig: KubeConfig, namespace: string, i
   };
 }
 
-function deploymentOf({ metadata, data }: V1ConfigMap, namespace: string): V1Deployment {
-  const name = metadata?.name ?? '';
+function deploymentOf({ apiVersion, kind, metadata, spec }: Website, namespace: string): V1Deployment {
+  const name = metadata.name ?? '';
   const labels = { website: name };
   return {
     metadata: {
@@ -106,19 +116,19 @@ function deploymentOf({ metadata, data }: V1ConfigMap, namespace: string): V1Dep
       labels,
       ownerReferences: [
         {
-          apiVersion: 'v1',
-          kind: 'ConfigMap',
+          apiVersion,
+          kind,
           name,
-          uid: metadata?.uid ?? '',
+          uid: metadata.uid ?? '',
           controller: true,
           blockOwnerDeletion: true,
         },
       ],
     },
     spec: {
-      replicas: Number(data?.['replicas'] ?? 1),
+      replicas: spec.replicas,
       selector: { matchLabels: labels },
-      template: { metadata: { labels }, spec: { containers: [{ name: 'web', image: data?.['image'] ?? 'web:1' }] } },
+      template: { metadata: { labels }, spec: { containers: [{ name: 'web', image: spec.image }] } },
     },
   };
 }

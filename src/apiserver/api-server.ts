@@ -4,12 +4,19 @@
  * `createServerStorage` comes first; authorizers, admission plugins and resource definitions are made of its `objects`,
  * then this. Construction does nothing; `start` reads the store and resolves when the caches are full; `stop` ends watches.
  */
+import { APIServices } from '../api/gen/resources.ts';
 import type { Info } from '../api/gen/version.ts';
 import { apiVersionOf } from '../api/resource-info.ts';
 import type { ApiHandler } from '../api/transport.ts';
 import type { BasePlatform } from '../platform/platform.ts';
+import { createCustomDocuments } from '../api/openapi/custom.ts';
 import { AdmissionChain } from './admission/admission-chain.ts';
 import type { AdmissionPlugin } from './admission/contract.ts';
+import type { PostConversionReview } from './apiextensions/conversion.ts';
+import { CustomResources } from './apiextensions/custom-resources.ts';
+import { Aggregator, type AggregatorDeps } from './aggregation/aggregator.ts';
+import { syncLocalApiServices, type GroupVersion } from './aggregation/local-api-services.ts';
+import type { Auditor } from './audit/auditor.ts';
 import type { Authenticator } from './authn/contract.ts';
 import type { Authorizer } from './authz/contract.ts';
 import { COMPACTION_PERIOD_MS, startCompaction } from './compaction.ts';
@@ -18,13 +25,13 @@ import { RunningWatches } from './endpoints/watch.ts';
 import { MaxInFlight } from './filters/max-in-flight.ts';
 import type { ResourceKey } from './generic-registry/resource-registry.ts';
 import type { RegistryServices } from './generic-registry/services.ts';
-import { type AuditRecord, createHandler } from './handler.ts';
+import { createHandler } from './handler.ts';
 import { type NonResourceRoute, RouteTable } from './non-resource-routes.ts';
 import type { ObjectStore } from './registry/object-store.ts';
 import type { ResourceDefinition } from './registry/resource-definition.ts';
 import { RequestMetrics } from './request-metrics.ts';
 import { type HealthCheck, healthRoutes } from './routes/health.ts';
-import { type CustomOpenApi, openApiRoutes } from './routes/openapi.ts';
+import { openApiRoutes } from './routes/openapi.ts';
 import { serverInfoRoutes } from './routes/server-info.ts';
 import { isServed, parseRuntimeConfig } from './runtime-config.ts';
 import type { ServerStorage } from './server-storage.ts';
@@ -38,12 +45,16 @@ export interface ApiServerDeps {
   readonly authorizers: readonly Authorizer[];
   /** In the order they run. */
   readonly admission: readonly AdmissionPlugin[];
+  /** APIs beside the registry's: other servers' by APIService, and computed ones. Absent: there are none. */
+  readonly aggregation?: Pick<AggregatorDeps, 'net' | 'identity' | 'builtIns'>;
   /** Further paths: key sets, debugging. */
   readonly routes?: readonly NonResourceRoute[];
+  /** The way to conversion webhooks; absent: what they would convert cannot be had. */
+  readonly postConversionReview?: PostConversionReview;
   /** Further health checks. */
   readonly healthChecks?: readonly HealthCheck[];
-  readonly customOpenApi?: () => CustomOpenApi;
-  readonly audit?: (record: AuditRecord) => void;
+  /** Records requests. It is its owner's to stop. */
+  readonly auditor?: Auditor;
 }
 
 /** How it behaves. */
@@ -78,6 +89,8 @@ export interface ApiServer {
   removeDefinitions(keys: readonly ResourceKey[]): void;
 }
 
+const noWebhooks: PostConversionReview = () => Promise.reject(new Error('this server calls no webhooks'));
+
 /** Constructs the server. Throws for a malformed runtime config. */
 export function createApiServer(deps: ApiServerDeps, config: ApiServerConfig): ApiServer {
   return new GenericApiServer(deps, config);
@@ -89,7 +102,9 @@ class GenericApiServer implements ApiServer {
   readonly #deps: ApiServerDeps;
   readonly #config: ApiServerConfig;
   readonly #services: RegistryServices;
-  readonly #watches = new RunningWatches();
+  readonly #watches: RunningWatches;
+  readonly #custom: CustomResources;
+  readonly #aggregator: Aggregator | undefined;
   readonly #serves: (definition: ResourceDefinition) => boolean;
   readonly #stops: (() => void)[] = [];
   #started = false;
@@ -99,6 +114,7 @@ class GenericApiServer implements ApiServer {
     this.#deps = deps;
     this.#config = config;
     this.objects = storage.objects;
+    this.#watches = new RunningWatches(platform.clock);
     const runtime = parseRuntimeConfig(config.runtimeConfig ?? '');
     this.#serves = (definition) => isServed(runtime, definition);
     const { clock, random } = platform;
@@ -113,6 +129,9 @@ class GenericApiServer implements ApiServer {
       log,
     };
     storage.registry.add(definitions, this.#services, this.#serves);
+    this.#custom = this.#createCustomResources();
+    if (deps.aggregation !== undefined)
+      this.#aggregator = new Aggregator({ platform, objects: this.objects, ...deps.aggregation });
     const inFlight = new MaxInFlight({
       readOnly: config.maxRequestsInFlight ?? 400,
       mutating: config.maxMutatingRequestsInFlight ?? 200,
@@ -123,31 +142,63 @@ class GenericApiServer implements ApiServer {
       log,
       registry: storage.registry,
       routes: this.#routes(metrics),
+      aggregated: (scope) => this.#aggregator?.serve(scope),
       authenticators: deps.authenticators,
       authorizers: deps.authorizers,
       admission,
       watches: this.#watches,
       inFlight,
       metrics,
-      ...(deps.audit === undefined ? {} : { audit: deps.audit }),
+      ...(deps.auditor === undefined ? {} : { auditor: deps.auditor }),
+    });
+  }
+
+  #createCustomResources(): CustomResources {
+    const { clock, log, random } = this.#services;
+    const { registry, hub, objects } = this.#deps.storage;
+    return new CustomResources({
+      objects,
+      clock,
+      log: log.child('apiextensions'),
+      parts: {
+        conversion: { post: this.#deps.postConversionReview ?? noWebhooks, random: random.fork('conversion') },
+      },
+      storeOf: (key) => registry.known(key),
+      serve: (definitions, replaces) => {
+        // What is built in stays, whatever a definition in its group calls itself. Upstream's handlers come first too.
+        const own = definitions.filter(
+          ({ info }) => registry.known(info)?.definition.schema !== undefined || registry.known(info) === undefined,
+        );
+        return this.#add(own, replaces);
+      },
+      withdraw: (keys, prefix) => {
+        this.removeDefinitions(keys);
+        hub.drop(prefix);
+      },
     });
   }
 
   #routes(metrics: RequestMetrics): RouteTable {
-    const { storage, platform, customOpenApi } = this.#deps;
+    const { storage, platform } = this.#deps;
     const { version, serverAddress } = this.#config;
     const { registry } = storage;
+    const documents = createCustomDocuments(version.gitVersion);
     const routes = new RouteTable();
     const groupVersionPaths = (): string[] =>
       [...registry.served].map(({ info }) =>
         info.group === '' ? `/api/${info.version}` : `/apis/${apiVersionOf(info)}`,
       );
     routes.add([
-      ...discoveryRoutes({ registry, crypto: platform.crypto, serverAddress }),
+      ...discoveryRoutes({
+        registry,
+        ...(this.#aggregator && { foreign: this.#aggregator }),
+        crypto: platform.crypto,
+        serverAddress,
+      }),
       ...openApiRoutes({
         registry,
         gitVersion: version.gitVersion,
-        ...(customOpenApi === undefined ? {} : { custom: customOpenApi }),
+        custom: () => documents(this.#custom.apis),
       }),
       ...healthRoutes(() => this.#healthChecks()),
       ...serverInfoRoutes({
@@ -188,11 +239,45 @@ class GenericApiServer implements ApiServer {
       const { store, clock, log } = this.#services;
       this.#stops.push(startCompaction({ store, clock, log, revision: () => storage.hub.revision }, periodMs));
     }
+    await this.#custom.start();
+    if (this.#aggregator !== undefined) {
+      this.#aggregator.start();
+      this.#stops.push(() => this.#aggregator?.stop(), this.#followServed());
+    }
     this.#started = true;
+  }
+
+  /** Keeps the APIServices of what is served here, behind the start and behind changes. */
+  #followServed(): () => void {
+    const { registry } = this.#deps.storage;
+    const { clock, log } = this.#services;
+    const served = (): GroupVersion[] => {
+      const computed = this.#deps.aggregation?.builtIns ?? [];
+      const all = [...[...registry.served].map(({ info }) => info), ...computed].map(({ group, version }) => ({
+        group,
+        version,
+      }));
+      return [...new Map(all.map((one) => [`${one.group}/${one.version}`, one])).values()];
+    };
+    let running: Promise<void> = Promise.resolve();
+    let stopped = false;
+    const sync = (): void => {
+      running = running
+        .then(() => (stopped ? undefined : syncLocalApiServices(this.objects, served(), clock.nowMs())))
+        .catch((error: unknown) => void (stopped || log.error('cannot keep APIServices', { err: error })));
+    };
+    registry.onChange(sync);
+    const unfollow = this.objects.onChange(APIServices, (service) => void (service === undefined && sync()));
+    sync();
+    return () => {
+      stopped = true;
+      unfollow();
+    };
   }
 
   async stop(): Promise<void> {
     this.#started = false;
+    this.#custom.stop();
     for (const stop of this.#stops.splice(0)) stop();
     this.#watches.endAll();
     this.#deps.storage.hub.stop();
@@ -203,12 +288,24 @@ class GenericApiServer implements ApiServer {
   }
 
   async addDefinitions(definitions: readonly ResourceDefinition[]): Promise<void> {
+    if (!this.#started) this.#deps.storage.registry.add(definitions, this.#services, this.#serves);
+    else
+      await this.#add(
+        definitions,
+        definitions.map(({ info }) => info),
+      );
+  }
+
+  /** Adds definitions while the hub runs. Watches of what they replace end: their clients go on with the new ones. */
+  async #add(definitions: readonly ResourceDefinition[], replaces: readonly ResourceKey[]): Promise<void> {
     const { hub, registry } = this.#deps.storage;
-    const prefixes = new Set(
-      definitions.map((definition) => definition.storagePrefix).filter((prefix) => prefix !== ''),
-    );
-    if (this.#started) for (const prefix of prefixes) await hub.load(prefix);
+    const prefixes = new Set(definitions.map(({ storagePrefix }) => storagePrefix).filter((prefix) => prefix !== ''));
+    for (const prefix of prefixes) await hub.load(prefix);
+    const replaced = replaces.map((key) => registry.known(key)).filter((store) => store !== undefined);
     registry.add(definitions, this.#services, this.#serves);
+    const kept = new Set(definitions.map(({ info }) => `${info.group}/${info.version}/${info.resource}`));
+    registry.remove(replaces.filter(({ group, version, resource }) => !kept.has(`${group}/${version}/${resource}`)));
+    for (const store of replaced) this.#watches.endAll(store);
   }
 
   removeDefinitions(keys: readonly ResourceKey[]): void {

@@ -1,10 +1,17 @@
-/** Forgets old revisions: what was newest five minutes ago is the oldest kept. Upstream: storage/etcd3/compact.go. */
+/**
+ * Forgets old revisions: what was newest five minutes ago is the oldest kept. Upstream: storage/etcd3/compact.go.
+ *
+ * Servers that share a store agree by a key (upstream's, so that its API server may be one of them): whoever changes it
+ * since we last saw it has compacted for this period.
+ */
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { Store } from '../storage/store.ts';
 
 /** As upstream. */
 export const COMPACTION_PERIOD_MS = 300_000;
+
+const COMPACT_REV_KEY = 'compact_rev_key';
 
 /** What compaction needs. */
 export interface CompactionDeps {
@@ -17,13 +24,39 @@ export interface CompactionDeps {
 
 /** Starts compacting; the result stops it. */
 export function startCompaction(deps: CompactionDeps, periodMs: number = COMPACTION_PERIOD_MS): () => void {
+  const { store } = deps;
+  const isOurTurn = store.latestRevision === undefined ? async () => true : createTurns(store);
   let before = 0;
+  let running = false;
+  const step = async (target: number): Promise<void> => {
+    running = true;
+    try {
+      if ((await isOurTurn(target)) && target > 0) await store.compact(target);
+    } catch (error) {
+      deps.log.warn('compaction failed', { err: error, revision: target });
+    } finally {
+      running = false;
+    }
+  };
   return deps.clock.setTicker(periodMs, () => {
+    if (running) return;
     const target = before;
     before = deps.revision();
-    if (target <= 0) return;
-    deps.store
-      .compact(target)
-      .catch((error: unknown) => deps.log.warn('compaction failed', { err: error, revision: target }));
+    void step(target);
   });
+}
+
+/** Writes the key at the revision it was last seen at; who finds it changed leaves this period to the other. */
+function createTurns(store: Store): (target: number) => Promise<boolean> {
+  let seen: number | undefined;
+  return async (target) => {
+    if (seen === undefined) {
+      seen = (await store.get(COMPACT_REV_KEY))?.modRevision ?? 0;
+      return false;
+    }
+    const value = new TextEncoder().encode(String(target));
+    const written = await store.put({ key: COMPACT_REV_KEY, value, expectRevision: seen });
+    seen = written.ok ? written.revision : (written.current?.modRevision ?? 0);
+    return written.ok;
+  };
 }

@@ -1,5 +1,5 @@
 /** Warnings to clients of deprecated API versions. Upstream: APILifecycleDeprecated of the types, handlers/warning. */
-import type { ResourceInfo } from '../api/resource-info.ts';
+import type { ResourceDefinition } from './registry/resource-definition.ts';
 
 /** By group, version and resource. Only what is served although deprecated. */
 const texts: ReadonlyMap<string, string> = new Map([
@@ -8,6 +8,7 @@ const texts: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** What to tell a client that uses the resource, if anything. */
-export function deprecationOf({ group, version, resource }: ResourceInfo): string | undefined {
-  return texts.get(`${group}/${version}/${resource}`);
+export function deprecationOf({ info, deprecationWarning }: ResourceDefinition): string | undefined {
+  const { group, version, resource } = info;
+  return deprecationWarning ?? texts.get(`${group}/${version}/${resource}`);
 }

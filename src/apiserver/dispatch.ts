@@ -3,6 +3,7 @@ import { methodNotAllowed, noSuchPath } from '../api/status-error.ts';
 import type { ApiResponse } from '../api/transport.ts';
 import type { AdmissionChain } from './admission/admission-chain.ts';
 import { deprecationOf } from './deprecations.ts';
+import { serveConnect } from './endpoints/connect.ts';
 import type { Call } from './endpoints/endpoint.ts';
 import { serveGet } from './endpoints/get.ts';
 import { serveList } from './endpoints/list.ts';
@@ -43,7 +44,7 @@ export function dispatch(
   checkScope(store, scope);
   if (!methods.has(scope.request.method))
     throw methodNotAllowed(store.groupResource, scope.request.method.toLowerCase());
-  const deprecation = scope.request.wantsObjects ? undefined : deprecationOf(store.info);
+  const deprecation = scope.request.wantsObjects ? undefined : deprecationOf(store.definition);
   if (deprecation !== undefined) scope.addWarning(deprecation);
   const { subresource, verb } = scope.info;
   const call: Call = { store, scope, subresource, admission: deps.admission };
@@ -83,7 +84,7 @@ function serveSubresource(call: Call): ApiResponse | Promise<ApiResponse> {
   const connect = definition.connectSubresources?.[subresource];
   if (connect !== undefined) {
     if (!connect.methods.includes(scope.request.method)) throw methodNotAllowed(groupResource, verb);
-    return connect.serve(scope.request, scope);
+    return serveConnect(call, connect);
   }
   const create = definition.createSubresources?.[subresource];
   if (create !== undefined) return serveCreateSubresource(call, create);

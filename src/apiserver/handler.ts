@@ -11,7 +11,8 @@ import { parseDurationMs } from '../api/duration.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { Authenticator } from './authn/contract.ts';
-import type { Authorizer } from './authz/contract.ts';
+import type { Auditor } from './audit/auditor.ts';
+import type { AuthorizationDecision, Authorizer } from './authz/contract.ts';
 import { dispatch, type DispatchDeps } from './dispatch.ts';
 import { authenticate } from './filters/authentication.ts';
 import { attributesOf, decide, forbiddenError } from './filters/authorization.ts';
@@ -24,25 +25,20 @@ import type { RequestMetrics } from './request-metrics.ts';
 import { RequestScope } from './request-scope.ts';
 import { errorResponse, statusOf } from './responses.ts';
 
-/** One request and its answer, for whoever records them (audit). */
-export interface AuditRecord {
-  readonly scope: RequestScope;
-  readonly status: number;
-  readonly durationMs: number;
-}
-
 /** What the handler needs. */
 export interface HandlerDeps extends DispatchDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly registry: ResourceRegistry;
   readonly routes: RouteTable;
+  /** Answers what neither the registry nor the routes do: other servers' APIs. Undefined: not theirs either. */
+  readonly aggregated: (scope: RequestScope) => Answer | undefined;
   readonly authenticators: readonly Authenticator[];
   readonly authorizers: readonly Authorizer[];
   readonly inFlight: MaxInFlight;
   readonly metrics: RequestMetrics;
-  /** Called after each answer's head is known. */
-  readonly audit?: (record: AuditRecord) => void;
+  /** Records requests; none are without it. */
+  readonly auditor?: Auditor;
 }
 
 const nobody: Principal = { name: '', groups: [] };
@@ -79,9 +75,13 @@ function identify(deps: HandlerDeps, served: Served, parts: Pick<RequestScope, '
   const { request } = served;
   const as = (user: Principal): Answer => {
     served.scope = new RequestScope({ request, ...parts, user });
+    const audited = deps.auditor?.begin(served.scope);
+    served.scope.audited = audited;
     if (!wantsImpersonation(request)) return admit(deps, served.scope);
     return impersonate(request, user, deps.authorizers).then((other) => {
       served.scope = new RequestScope({ request, ...parts, user: other });
+      served.scope.audited = audited;
+      audited?.impersonates(other);
       return admit(deps, served.scope);
     });
   };
@@ -132,16 +132,26 @@ function authorize(deps: HandlerDeps, scope: RequestScope): Answer {
   const verdict = decide(deps.authorizers, attributes);
   if (verdict instanceof Promise) {
     return verdict.then((later) => {
+      noteVerdict(scope, later);
       if (later.decision !== 'allow') throw forbiddenError(attributes, later.reason);
       return serve(deps, scope);
     });
   }
+  noteVerdict(scope, verdict);
   if (verdict.decision !== 'allow') throw forbiddenError(attributes, verdict.reason);
   return serve(deps, scope);
 }
 
+function noteVerdict(scope: RequestScope, { decision, reason }: AuthorizationDecision): void {
+  if (scope.audited === undefined) return;
+  scope.addAuditAnnotation('authorization.k8s.io/decision', decision === 'allow' ? 'allow' : 'forbid');
+  scope.addAuditAnnotation('authorization.k8s.io/reason', reason);
+}
+
 function serve(deps: HandlerDeps, scope: RequestScope): Answer {
   const { info, request } = scope;
+  const aggregated = deps.aggregated(scope);
+  if (aggregated !== undefined) return aggregated;
   if (info.isResourceRequest) {
     const store = deps.registry.find(info.apiGroup, info.apiVersion, info.resource);
     if (store !== undefined) return dispatch(store, scope, deps);
@@ -164,17 +174,20 @@ function record(deps: HandlerDeps, served: Served, status: number): void {
   const durationMs = deps.clock.monotonicMs() - served.startMs;
   const known = status !== 401 && status !== 403 && isKnown(deps, served.scope);
   deps.metrics.observe(served.scope, { code: status, seconds: durationMs / 1000, known });
-  deps.audit?.({ scope: served.scope, status, durationMs });
 }
 
 function finish(deps: HandlerDeps, served: Served, response: ApiResponse): ApiResponse {
   record(deps, served, response.kind === 'upgrade' ? 101 : response.status);
-  return response;
+  return deps.auditor === undefined ? response : deps.auditor.answer(served.scope, response);
 }
 
 function fail(deps: HandlerDeps, served: Served, error: unknown): ApiResponse {
   const status = statusOf(error, deps.log);
   if (status.code === 429) deps.metrics.terminated();
   record(deps, served, status.code ?? 500);
-  return errorResponse(served.request, status, served.scope?.warnings ?? []);
+  const response = errorResponse(served.request, status, served.scope?.warnings ?? []);
+  if (deps.auditor === undefined || served.scope === undefined) return response;
+  // Who failed to say who they are is recorded as nobody.
+  if (status.code === 401) served.scope.audited ??= deps.auditor.begin(served.scope);
+  return deps.auditor.answer(served.scope, response);
 }

@@ -46,4 +46,6 @@ export interface RequestContext {
   readonly userAgent: string;
   /** Warnings to send as headers; append with `addWarning`. */
   addWarning(text: string): void;
+  /** Notes a fact for the audit event, under upstream's keys; the first value of a key stays. */
+  addAuditAnnotation(key: string, value: string): void;
 }

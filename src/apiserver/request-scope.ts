@@ -2,6 +2,14 @@
 import type { ApiRequest, Principal } from '../api/transport.ts';
 import type { RequestContext, RequestInfo } from './request-context.ts';
 
+/** Takes down what becomes of a request. */
+export interface RequestRecorder {
+  /** The decoded body, or the patch; it is copied. */
+  takeRequestObject(value: unknown): void;
+  /** The request goes on as somebody else. */
+  impersonates(user: Principal): void;
+}
+
 /** A request being served. */
 export class RequestScope implements RequestContext {
   readonly request: ApiRequest;
@@ -9,6 +17,12 @@ export class RequestScope implements RequestContext {
   readonly params: URLSearchParams;
   readonly user: Principal;
   readonly warnings: string[] = [];
+
+  /** For the audit event; made when first written to. */
+  auditAnnotations: Map<string, string> | undefined;
+
+  /** Hears of the request's body, when the request is recorded. */
+  audited: RequestRecorder | undefined;
 
   constructor(parts: { request: ApiRequest; info: RequestInfo; params: URLSearchParams; user: Principal }) {
     this.request = parts.request;
@@ -27,5 +41,10 @@ export class RequestScope implements RequestContext {
 
   addWarning(text: string): void {
     if (!this.warnings.includes(text)) this.warnings.push(text);
+  }
+
+  addAuditAnnotation(key: string, value: string): void {
+    this.auditAnnotations ??= new Map();
+    if (!this.auditAnnotations.has(key)) this.auditAnnotations.set(key, value);
   }
 }

@@ -56,6 +56,8 @@ function storeStatus(error: StoreError): Status {
     case 'unavailable':
     case 'closed':
       return { ...base, reason: 'ServiceUnavailable', code: 503, message: error.message };
+    case 'tooLarge':
+      return { ...base, reason: 'RequestEntityTooLarge', code: 413, message: error.message };
     default:
       return internalError(error.message).status;
   }

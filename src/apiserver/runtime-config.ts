@@ -30,6 +30,8 @@ function stability(version: string): string {
 /** Whether a resource is served. */
 export function isServed(config: RuntimeConfig, definition: ResourceDefinition): boolean {
   const { info } = definition;
+  // Custom resources are served as their definition says.
+  if (definition.schema !== undefined) return definition.enabledByDefault;
   const groupVersion = apiVersionOf(info);
   for (const key of [`${groupVersion}/${info.resource}`, groupVersion, stability(info.version), 'api/all']) {
     const said = config.get(key);

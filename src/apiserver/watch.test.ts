@@ -97,6 +97,27 @@ test('entering and leaving the selection', async () => {
   await done;
 });
 
+test('watches of one name hear of that name alone, in their namespace', async () => {
+  const server = await startTestServer();
+  const there = await watch(server, '&fieldSelector=metadata.name%3Db');
+  const both = await watch(server, '&fieldSelector=metadata.name%3Db');
+  await server.send('POST', maps, named('a'));
+  const b = await server.send('POST', maps, named('b'));
+  await server.send('POST', '/api/v1/namespaces/kube-system/configmaps', named('b'));
+  const late = await watch(server, '&fieldSelector=metadata.name%3Db');
+  await server.platform.clock.settle();
+  both.stop();
+  await both.done;
+  await server.send('PUT', `${maps}/b`, { ...b.body, data: { x: '1' } });
+  await server.send('DELETE', `${maps}/b`);
+  await server.platform.clock.settle();
+  assert.deepEqual(shown(there.lines), ['ADDED b', 'MODIFIED b', 'DELETED b']);
+  assert.deepEqual(shown(both.lines), ['ADDED b']);
+  assert.deepEqual(shown(late.lines), ['ADDED b', 'MODIFIED b', 'DELETED b']);
+  for (const { stop } of [there, late]) stop();
+  await Promise.all([there.done, late.done]);
+});
+
 test('a version too old is an ERROR event with 410', async () => {
   const server = await startTestServer();
   const first = await server.send('POST', maps, named('n'));

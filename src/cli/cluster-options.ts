@@ -1,8 +1,12 @@
 /** Options that name or shape a cluster, checked one by one with one clear line each. Shared by up, down and status. */
 import { homedir, hostname } from 'node:os';
 import { resolve } from 'node:path';
-import { cidrsOverlap, parseCidr } from '../base/cidr.ts';
+import { cidrsOverlap, parseCidr, parseIp } from '../base/cidr.ts';
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
+import { endpointsProblem, type StoreChoice } from '../cluster/store-options.ts';
+import { apiServerFlags, parseApiServerOptions } from '../apiserver/options/api-server-options.ts';
+import { OptionsError } from '../apiserver/options/flags.ts';
+import { flagValues } from './flags.ts';
 import { UserError } from './usage-error.ts';
 
 /** Where a cluster lives unless said otherwise. */
@@ -16,7 +20,13 @@ export function simulatedDataDir(): string {
 const MAX_SIMULATED_NODES = 5000;
 
 /** How many simulated nodes; undefined: none, a real one. Throws `UserError` with exit code 2. */
-export function parseNodes({ simulate, nodes }: Pick<RawUpOptions, 'simulate' | 'nodes'>): number | undefined {
+export function parseNodes({
+  simulate,
+  nodes,
+}: {
+  readonly simulate?: boolean;
+  readonly nodes?: string;
+}): number | undefined {
   if (simulate !== true && nodes !== undefined)
     throw usage('--nodes: only simulated nodes can be several; add --simulate');
   if (simulate !== true) return undefined;
@@ -26,46 +36,108 @@ export function parseNodes({ simulate, nodes }: Pick<RawUpOptions, 'simulate' | 
   return count;
 }
 
-/** What `keelson up` was given, as commander hands it over. */
-export interface RawUpOptions {
+/** What `keelson up` and `keelson server` were given, as commander hands it over. */
+export interface RawServerOptions {
   readonly dataDir: string;
   readonly httpsPort: string;
   readonly store: string;
+  readonly etcdCafile?: string;
+  readonly etcdCertfile?: string;
+  readonly etcdKeyfile?: string;
   readonly clusterCidr?: string;
   readonly serviceCidr?: string;
   readonly clusterDomain: string;
   readonly nodeName?: string;
+  readonly nodeIp?: string;
+  readonly advertiseAddress?: string;
+  readonly tlsSan?: string;
   readonly containerRuntimeEndpoint?: string;
   readonly logLevel: string;
   readonly detach?: boolean;
   readonly runtimeConfig?: string;
-  readonly simulate?: boolean;
-  readonly nodes?: string;
 }
 
 /** Checks everything that can be checked without looking at the machine. Throws `UserError` with exit code 2. */
-export function parseUpOptions(raw: RawUpOptions): ClusterOptions {
-  const store = raw.store;
-  if (store !== 'sqlite' && store !== 'memory') throw usage(`--store: ${store} is neither sqlite nor memory`);
+export function parseServerOptions(raw: RawServerOptions): ClusterOptions {
   const clusterCidr = raw.clusterCidr === undefined ? undefined : range('--cluster-cidr', raw.clusterCidr);
   const serviceCidr = raw.serviceCidr === undefined ? undefined : range('--service-cidr', raw.serviceCidr);
   const [pods, services] = [clusterCidr, serviceCidr].map((text) => (text === undefined ? undefined : parseCidr(text)));
   if (pods !== undefined && services !== undefined && cidrsOverlap(pods, services))
     throw usage(`--cluster-cidr ${clusterCidr} and --service-cidr ${serviceCidr} overlap`);
-  const endpoint = raw.containerRuntimeEndpoint;
-  if (endpoint !== undefined && !endpoint.startsWith('unix:///'))
-    throw usage(`--container-runtime-endpoint: ${endpoint} is not of the form unix:///path`);
+  const endpoint = parseEndpoint(raw.containerRuntimeEndpoint);
   return {
     dataDir: resolve(raw.dataDir),
     httpsPort: port('--https-port', raw.httpsPort),
-    store,
+    store: parseStore(raw),
     ...(clusterCidr === undefined ? {} : { clusterCidr }),
     ...(serviceCidr === undefined ? {} : { serviceCidr }),
     clusterDomain: dnsName('--cluster-domain', raw.clusterDomain),
-    nodeName: dnsName('--node-name', raw.nodeName ?? hostname().toLowerCase()),
+    nodeName: parseNodeName(raw.nodeName),
     ...(endpoint === undefined ? {} : { containerRuntimeEndpoint: endpoint }),
     runtimeConfig: raw.runtimeConfig ?? '',
+    ...addresses(raw),
+    ...apiServer(raw),
   };
+}
+
+/** Only when something is said of it: nothing of a real start is done differently without. */
+function apiServer(raw: RawServerOptions): Pick<ClusterOptions, 'apiServer'> {
+  const values = flagValues(apiServerFlags, raw);
+  if (Object.keys(values).length === 0) return {};
+  try {
+    return { apiServer: parseApiServerOptions(values) };
+  } catch (error) {
+    throw error instanceof OptionsError ? usage(error.message) : error;
+  }
+}
+
+/** `--store` and the files that go with etcd. */
+function parseStore({ store, etcdCafile, etcdCertfile, etcdKeyfile }: RawServerOptions): StoreChoice {
+  const given = { caFile: etcdCafile, certFile: etcdCertfile, keyFile: etcdKeyfile };
+  const files = Object.fromEntries(
+    Object.entries(given).flatMap(([name, path]) => (path === undefined ? [] : [[name, resolve(path)]])),
+  );
+  if (!store.startsWith('etcd=')) {
+    if (Object.keys(files).length > 0)
+      throw usage('--etcd-cafile, --etcd-certfile, --etcd-keyfile: only with --store etcd=URL');
+    if (store === 'sqlite' || store === 'memory') return { kind: store };
+    throw usage(`--store: ${store} is none of sqlite, memory and etcd=URL,...`);
+  }
+  const endpoints = store.slice('etcd='.length).split(',');
+  const problem = endpointsProblem(endpoints);
+  if (problem !== undefined) throw usage(`--store: ${problem}`);
+  if ((etcdCertfile === undefined) !== (etcdKeyfile === undefined))
+    throw usage('--etcd-certfile and --etcd-keyfile go together');
+  return { kind: 'etcd', endpoints, ...files };
+}
+
+function addresses(raw: RawServerOptions): Pick<ClusterOptions, 'advertiseAddress' | 'nodeIp' | 'tlsNames'> {
+  const { advertiseAddress, nodeIp, tlsSan } = raw;
+  for (const [flag, address] of [
+    ['--advertise-address', advertiseAddress],
+    ['--node-ip', nodeIp],
+  ] as const)
+    if (address !== undefined && parseIp(address) === undefined) throw usage(`${flag}: ${address} is no address`);
+  const sans = tlsSan?.split(',').filter((name) => name !== '') ?? [];
+  const dnsNames = sans.filter((name) => parseIp(name) === undefined).map((name) => dnsName('--tls-san', name));
+  const ipAddresses = sans.filter((name) => parseIp(name) !== undefined);
+  return {
+    ...(advertiseAddress === undefined ? {} : { advertiseAddress }),
+    ...(nodeIp === undefined ? {} : { nodeIp }),
+    ...(sans.length === 0 ? {} : { tlsNames: { dnsNames, ipAddresses } }),
+  };
+}
+
+/** A CRI endpoint. Throws `UserError` with exit code 2. */
+export function parseEndpoint(endpoint: string | undefined): string | undefined {
+  if (endpoint !== undefined && !endpoint.startsWith('unix:///'))
+    throw usage(`--container-runtime-endpoint: ${endpoint} is not of the form unix:///path`);
+  return endpoint;
+}
+
+/** The node's name, or the host's. Throws `UserError` with exit code 2. */
+export function parseNodeName(name: string | undefined): string {
+  return dnsName('--node-name', name ?? hostname().toLowerCase());
 }
 
 function usage(text: string): UserError {

@@ -1,12 +1,11 @@
 /**
- * `keelson up --detach`: starts the same command line without `--detach` in a session of its own, shows its progress and
+ * `--detach` of up, server and agent: starts the same command line without `--detach` in a session of its own, shows its progress and
  * returns when its node is Ready. When the start fails, the reason comes from the process itself or from its log.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ClusterOptions } from '../cluster/cluster-options.ts';
 import { controlLines, requestControl, type ProgressLine } from '../cluster/control-socket.ts';
 import { controlSocketName, instanceHash } from '../cluster/instance.ts';
 import { printProgress } from './progress.ts';
@@ -16,16 +15,14 @@ const START_DEADLINE_MS = 180_000;
 const STOP_DEADLINE_MS = 20_000;
 
 /** Starts in the background; resolves to the exit code. */
-export async function runDetached(options: ClusterOptions, logLevel: string): Promise<number> {
-  const socket = controlSocketName(
-    instanceHash(options.dataDir, (text) => createHash('sha256').update(text).digest('hex')),
-  );
+export async function runDetached(dataDir: string, logLevel: string): Promise<number> {
+  const socket = controlSocketName(instanceHash(dataDir, (text) => createHash('sha256').update(text).digest('hex')));
   const running = (await requestControl(socket, 'pid')) as { pid?: number } | undefined;
   if (running !== undefined)
     throw new UserError(
-      `another keelson runs on ${options.dataDir} (pid ${running.pid}); stop it first or use another --data-dir`,
+      `another keelson runs on ${dataDir} (pid ${running.pid}); stop it first or use another --data-dir`,
     );
-  const logFile = `${options.dataDir}/logs/keelson.log`;
+  const logFile = `${dataDir}/logs/keelson.log`;
   const { child, logStart } = start(logFile, logLevel);
   const exit = new Promise<number>((resolve) => child.on('exit', (code) => resolve(code ?? 1)));
   const outcome = await Promise.race([

@@ -4,11 +4,17 @@
  */
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../base/version.ts';
+import { agentCommand } from './agent.ts';
+import { controllerManagerCommand } from './controller-manager.ts';
 import { dnsServerCommand } from './dns-server.ts';
 import { downCommand } from './down.ts';
+import { kubeletCommand } from './kubelet.ts';
+import { rollingUpdateCommand } from './rolling-update.ts';
 import { schedulerCommand } from './scheduler.ts';
+import { serverCommand } from './server.ts';
 import { simCommand } from './sim.ts';
 import { statusCommand } from './status.ts';
+import { tokenCommand } from './token.ts';
 import { upCommand } from './up.ts';
 import { UserError } from './usage-error.ts';
 import { whyCommand } from './why.ts';
@@ -16,11 +22,17 @@ import { whyCommand } from './why.ts';
 /** Every command. A new one: a file and a line here. */
 const commands: readonly (() => Command)[] = [
   upCommand,
+  serverCommand,
+  agentCommand,
+  tokenCommand,
   downCommand,
   statusCommand,
   whyCommand,
+  kubeletCommand,
   schedulerCommand,
+  controllerManagerCommand,
   simCommand,
+  rollingUpdateCommand,
 ];
 
 function program(): Command {
@@ -29,7 +41,7 @@ function program(): Command {
     .version(VERSION, '--version', 'print the version');
   for (const command of commands) root.addCommand(command());
   root.addCommand(dnsServerCommand(), { hidden: true });
-  for (const command of [root, ...root.commands]) {
+  for (const command of [root, ...root.commands, ...root.commands.flatMap(({ commands: own }) => own)]) {
     command
       .exitOverride()
       .showSuggestionAfterError(true)

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClusterStatus } from '../cluster/cluster-status.ts';
-import { parseUpOptions, type RawUpOptions } from './cluster-options.ts';
+import { parseServerOptions, type RawServerOptions } from './cluster-options.ts';
 import { statusScreen } from './status.ts';
 import { UserError } from './usage-error.ts';
 
-const raw: RawUpOptions = {
+const raw: RawServerOptions = {
   dataDir: '/d',
   httpsPort: '6443',
   store: 'sqlite',
@@ -16,7 +16,7 @@ const raw: RawUpOptions = {
 
 test('options as given', () => {
   assert.deepEqual(
-    parseUpOptions({
+    parseServerOptions({
       ...raw,
       clusterCidr: '10.1.0.0/16',
       containerRuntimeEndpoint: 'unix:///run/c.sock',
@@ -25,7 +25,7 @@ test('options as given', () => {
     {
       dataDir: '/d',
       httpsPort: 6443,
-      store: 'sqlite',
+      store: { kind: 'sqlite' },
       clusterCidr: '10.1.0.0/16',
       clusterDomain: 'cluster.local',
       nodeName: 'n',
@@ -35,8 +35,29 @@ test('options as given', () => {
   );
 });
 
-const wrong: readonly [Partial<RawUpOptions>, RegExp][] = [
-  [{ store: 'etcd' }, /^--store: etcd is neither/],
+test('an etcd cluster as the store', () => {
+  const { store } = parseServerOptions({
+    ...raw,
+    store: 'etcd=https://a:2379,https://b:2379',
+    etcdCafile: '/ca.crt',
+    etcdCertfile: '/c.crt',
+    etcdKeyfile: '/c.key',
+  });
+  assert.deepEqual(store, {
+    kind: 'etcd',
+    endpoints: ['https://a:2379', 'https://b:2379'],
+    caFile: '/ca.crt',
+    certFile: '/c.crt',
+    keyFile: '/c.key',
+  });
+});
+
+const wrong: readonly [Partial<RawServerOptions>, RegExp][] = [
+  [{ store: 'etcd' }, /^--store: etcd is none of sqlite, memory and etcd=URL/],
+  [{ store: 'etcd=10.0.0.1:2379' }, /^--store: 10.0.0.1:2379 is not a URL such as/],
+  [{ store: 'etcd=http://a:1,https://b:1' }, /^--store: http and https cannot be mixed/],
+  [{ store: 'etcd=https://a:1', etcdCertfile: 'c' }, /go together/],
+  [{ store: 'memory', etcdCafile: 'c' }, /only with --store etcd=URL/],
   [{ httpsPort: '0' }, /^--https-port: 0 is not a port/],
   [{ httpsPort: '65536' }, /not a port/],
   [{ httpsPort: '0x50' }, /not a port/],
@@ -51,7 +72,7 @@ const wrong: readonly [Partial<RawUpOptions>, RegExp][] = [
 for (const [change, message] of wrong) {
   test(`wrong usage: ${JSON.stringify(change).slice(0, 60)}`, () => {
     assert.throws(
-      () => parseUpOptions({ ...raw, ...change }),
+      () => parseServerOptions({ ...raw, ...change }),
       (error: unknown) => error instanceof UserError && error.exitCode === 2 && message.test(error.message),
     );
   });
@@ -93,4 +114,23 @@ test('the status screen', () => {
     );
   assert.match(statusScreen({ ...status, podsByPhase: {} }), /\npods {8}none\n/);
   assert.equal(statusScreen({ ...status, phase: 'starting' }), 'keelson is starting (pid 7)\n');
+});
+
+test('flags of the API server, as commander names them', () => {
+  const { apiServer } = parseServerOptions({
+    ...raw,
+    enableAdmissionPlugins: ['AlwaysPullImages'],
+    authorizationMode: ['RBAC'],
+    oidcIssuerUrl: 'https://i',
+    oidcClientId: 'c',
+  } as RawServerOptions);
+  assert.ok(apiServer?.admission.plugins.includes('AlwaysPullImages'));
+  assert.deepEqual(apiServer?.authorization.modes, ['RBAC']);
+  assert.equal(apiServer?.authentication.oidc?.issuerUrl, 'https://i');
+  assert.equal(parseServerOptions(raw).apiServer, undefined);
+  const unknown = { ...raw, disableAdmissionPlugins: ['Nope'] } as RawServerOptions;
+  assert.throws(() => parseServerOptions(unknown), {
+    name: 'UserError',
+    message: /plugin "Nope" is unknown; there are /,
+  });
 });

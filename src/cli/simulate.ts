@@ -56,7 +56,7 @@ class SimulatedCluster implements RunnableCluster {
         clock: 'real',
         nodes: 0,
         pki,
-        store: () => openStore(this.#platform, { kind: store, file: `${dataDir}/state.db` }),
+        store: () => openStore(this.#platform, { choice: store, file: `${dataDir}/state.db` }),
       }),
     );
     this.#cluster = cluster;

@@ -32,30 +32,34 @@ export function statusScreen(status: ClusterStatus): string {
       'keelson',
       `${status.version}, Kubernetes API ${status.kubernetesVersion}, pid ${status.pid}, up ${Math.round(status.uptimeSeconds)} s, ${mib(status.memoryBytes)}`,
     ],
-    ['server', status.server],
-    ['kubeconfig', status.kubeconfig],
+    [status.role === 'agent' ? 'agent of' : 'server', status.server],
+    ...(status.kubeconfig === undefined ? [] : [['kubeconfig', status.kubeconfig] as const]),
     ['components', status.components.map((c) => `${c.name} ${c.healthy ? 'ok' : `(${c.message})`}`).join(', ')],
-    ...status.nodes.map(
+    ...(status.nodes ?? []).map(
       (n) =>
         [
           'node',
           `${n.name} ${n.ready ? 'Ready' : `NotReady (${n.message})`}, kubelet ${n.kubeletVersion}, ${n.runtime}`,
         ] as const,
     ),
-    [
-      'pods',
-      Object.entries(status.podsByPhase)
-        .map(([phase, count]) => `${count} ${phase}`)
-        .join(', ') || 'none',
-    ],
+    ...podsLine(status),
     ['ranges', `pods ${status.clusterCidr}, services ${status.serviceCidr}, domain ${status.clusterDomain}`],
     ['containerd', status.containerdSocket],
-    [
-      'store',
-      `${status.store.kind}, revision ${status.store.revision}, ${status.store.keyCount} keys, ${mib(status.store.sizeBytes)}`,
-    ],
+    ...storeLine(status),
   ];
   return lines.map(([name, value]) => `${name.padEnd(11)} ${value}\n`).join('');
+}
+
+function podsLine({ podsByPhase }: ClusterStatus): (readonly [string, string])[] {
+  if (podsByPhase === undefined) return [];
+  const phases = Object.entries(podsByPhase).map(([phase, count]) => `${count} ${phase}`);
+  return [['pods', phases.join(', ') || 'none']];
+}
+
+function storeLine({ store }: ClusterStatus): (readonly [string, string])[] {
+  if (store === undefined) return [];
+  const { kind, revision, keyCount, sizeBytes } = store;
+  return [['store', `${kind}, revision ${revision}, ${keyCount} keys, ${mib(sizeBytes)}`]];
 }
 
 function mib(bytes: number): string {

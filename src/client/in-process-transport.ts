@@ -33,6 +33,9 @@ export function createInProcessClient(deps: InProcessClientDeps): Client {
   return createTransportClient(createInProcessTransport(deps), deps.clock);
 }
 
+/** The signal of calls that nobody ends. */
+const never = new AbortController().signal;
+
 function createInProcessTransport(deps: InProcessClientDeps): ClientTransport {
   const send = (
     request: TransportRequest,
@@ -41,20 +44,22 @@ function createInProcessTransport(deps: InProcessClientDeps): ClientTransport {
 
   return {
     async call(request) {
-      return toAnswer(
-        await send(request, { wantsObjects: true, signal: request.signal ?? new AbortController().signal }),
-      );
+      return toAnswer(await send(request, { wantsObjects: true, signal: request.signal ?? never }));
     },
-    watch: (request) => watchInProcess(request, (signal) => send(request, { wantsObjects: true, signal })),
+    watch: (request) => {
+      // Clients bound their watches because connections can die unnoticed. This one cannot; the server's own limit stays.
+      const unbounded = { ...request, query: request.query.replace(/(^|&)timeoutSeconds=\d+/, '') };
+      return watchInProcess(request, (signal) => send(unbounded, { wantsObjects: true, signal }));
+    },
     async raw(request) {
       const response = await send(request, {
         wantsObjects: false,
-        signal: request.signal ?? new AbortController().signal,
+        signal: request.signal ?? never,
       });
       return await toRawAnswer(response);
     },
     async upgrade(request) {
-      const signal = request.signal ?? new AbortController().signal;
+      const signal = request.signal ?? never;
       const response = await send(request, { wantsObjects: false, wantsUpgrade: true, signal });
       return await openUpgrade(response);
     },

@@ -120,16 +120,20 @@ export async function loadKubeconfig(
   };
   const { cluster, user } = context;
   const caPem = await pem(cluster['certificate-authority-data'], cluster['certificate-authority']);
-  const certPem = await pem(user['client-certificate-data'], user['client-certificate']);
-  const keyPem = await pem(user['client-key-data'], user['client-key']);
   const serverName = cluster['tls-server-name'];
-  const tls: TlsOptions = {
-    ...(caPem === undefined ? {} : { caPem }),
-    ...(certPem === undefined ? {} : { certPem }),
-    ...(keyPem === undefined ? {} : { keyPem }),
-    ...(serverName === undefined ? {} : { serverName }),
-    ...(cluster['insecure-skip-tls-verify'] === true ? { insecureSkipVerify: true } : {}),
+  const readTls = async (): Promise<TlsOptions> => {
+    const certPem = await pem(user['client-certificate-data'], user['client-certificate']);
+    const keyPem = await pem(user['client-key-data'], user['client-key']);
+    return {
+      ...(caPem === undefined ? {} : { caPem }),
+      ...(certPem === undefined ? {} : { certPem }),
+      ...(keyPem === undefined ? {} : { keyPem }),
+      ...(serverName === undefined ? {} : { serverName }),
+      ...(cluster['insecure-skip-tls-verify'] === true ? { insecureSkipVerify: true } : {}),
+    };
   };
+  const tls = await readTls();
+  const inFiles = user['client-certificate'] !== undefined && (user['client-certificate-data'] ?? '') === '';
   return {
     net: deps.net,
     clock: deps.clock,
@@ -137,6 +141,7 @@ export async function loadKubeconfig(
     server: context.server,
     namespace: context.namespace,
     tls,
+    ...(inFiles ? { tlsSource: rereadTls(deps, tls, readTls) } : {}),
     ...credentials(deps, folder, user),
   };
 }
@@ -159,6 +164,23 @@ export async function createKubeconfigClient(
   contextName?: string,
 ): Promise<Client> {
   return createRestClient(await loadKubeconfig(deps, path, contextName));
+}
+
+const CERTIFICATE_REREAD_MS = 60_000;
+
+/** Certificates in files are rotated by others: read again every minute; what cannot be read leaves the last ones in use. */
+function rereadTls(
+  { clock }: KubeconfigDeps,
+  first: TlsOptions,
+  read: () => Promise<TlsOptions>,
+): () => Promise<TlsOptions> {
+  let [tls, atMs] = [first, clock.monotonicMs()];
+  return async () => {
+    if (clock.monotonicMs() - atMs < CERTIFICATE_REREAD_MS) return tls;
+    atMs = clock.monotonicMs();
+    tls = await read().catch(() => tls);
+    return tls;
+  };
 }
 
 const TOKEN_REREAD_MS = 60_000;

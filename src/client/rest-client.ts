@@ -28,6 +28,8 @@ export interface RestClientDeps {
   /** Base URL, e.g. `https://127.0.0.1:6443`. A path prefix is kept. */
   readonly server: string;
   readonly tls?: TlsOptions;
+  /** Takes precedence over `tls`: asked before every request, so that certificates may be rotated. */
+  readonly tlsSource?: () => Promise<TlsOptions>;
   readonly token?: string;
   /** Takes precedence over `token`. */
   readonly tokenSource?: TokenSource;
@@ -59,13 +61,14 @@ function createRestTransport(deps: RestClientDeps): ClientTransport {
       ...(await authHeaders(deps)),
       ...request.headers,
     };
+    const tls = deps.tlsSource === undefined ? deps.tls : await deps.tlsSource();
     return {
       method: request.method,
       url: `${base}${request.path}${request.query === '' ? '' : `?${request.query}`}`,
       headers,
       timeoutMs: deps.timeoutMs ?? DEFAULT_TIMEOUT_MS,
       ...(body === undefined ? {} : { body }),
-      ...(deps.tls === undefined ? {} : { tls: deps.tls }),
+      ...(tls === undefined ? {} : { tls }),
       ...(request.signal === undefined ? {} : { signal: request.signal }),
     };
   }

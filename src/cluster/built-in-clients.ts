@@ -8,6 +8,7 @@ import { accountPrincipal } from '../apiserver/authn/service-account-tokens.ts';
 import type { Client } from '../client/client.ts';
 import { createEventBroadcaster } from '../client/event-broadcaster.ts';
 import { createInformerFactory } from '../client/informer-factory.ts';
+import type { ControllersConfig } from '../controllers/controller.ts';
 import { runControllers } from '../controllers/list.ts';
 import type { BasePlatform } from '../platform/platform.ts';
 import { defaultSchedulerConfig } from '../scheduler/config/scheduler-config.ts';
@@ -27,6 +28,8 @@ export interface BuiltInConfig {
   readonly rootCaPem: string;
   /** Signs certificate requests. Absent: they stay unsigned. */
   readonly clusterSigning?: KeyPairPem;
+  /** Signs the tokens of secrets. Absent: such secrets stay empty. */
+  readonly signServiceAccountToken?: ControllersConfig['signServiceAccountToken'];
   /** Upstream's names of those to run; all when absent. */
   readonly names?: readonly string[];
 }
@@ -48,12 +51,14 @@ export async function runBuiltInControllers(
     {
       platform,
       informers: createInformerFactory(manager),
+      client: manager.client,
       clientFor: (account) => clientFor(accountPrincipal('kube-system', account), `kube-controller-manager/${account}`),
       recorderFor: (component) => events.recorderFor(component),
       config: {
         clusterCidrs: [clusterCidr],
         serviceCidrs: [serviceCidr],
         rootCaPem: config.rootCaPem,
+        ...(config.signServiceAccountToken && { signServiceAccountToken: config.signServiceAccountToken }),
         ...(config.clusterSigning && { clusterSigning: config.clusterSigning }),
       },
     },

@@ -13,25 +13,27 @@ export interface ClusterStatus {
   readonly phase: 'starting' | 'running';
   /** Nodes are simulated; nothing of the cluster is on this machine but its process and data directory. */
   readonly simulated?: true;
+  /** This machine joined a cluster whose control plane is elsewhere: it knows no nodes, pods and store. */
+  readonly role?: 'agent';
   readonly pid: number;
   readonly version: string;
   readonly kubernetesVersion: string;
   readonly uptimeSeconds: number;
   readonly memoryBytes: number;
   readonly server: string;
-  readonly kubeconfig: string;
+  readonly kubeconfig?: string;
   readonly containerdSocket: string;
   readonly clusterCidr: string;
   readonly serviceCidr: string;
   readonly clusterDomain: string;
   readonly components: readonly ComponentStatus[];
-  readonly nodes: readonly {
+  readonly nodes?: readonly {
     readonly name: string;
     readonly ready: boolean;
     readonly message: string;
     readonly kubeletVersion: string;
     readonly runtime: string;
   }[];
-  readonly podsByPhase: Readonly<Record<string, number>>;
-  readonly store: StoreStatus;
+  readonly podsByPhase?: Readonly<Record<string, number>>;
+  readonly store?: StoreStatus;
 }

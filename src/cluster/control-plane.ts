@@ -3,19 +3,26 @@
  * each under its own identity, through the same filters as everybody else.
  */
 import { VERSION, KUBERNETES_VERSION } from '../base/version.ts';
+import type { BuiltInApi } from '../apiserver/aggregation/built-in-api.ts';
+import { createMetricsApi } from '../apiserver/metrics-api/metrics-api.ts';
+import { createUsageSource } from '../apiserver/metrics-api/usage-source.ts';
 import { createAdmissionPlugins } from '../apiserver/admission/list.ts';
+import { createPostConversionReview } from '../apiserver/apiextensions/post-conversion-review.ts';
 import { createApiServer, type ApiServer } from '../apiserver/api-server.ts';
-import { anonymousAuthenticator } from '../apiserver/authn/anonymous.ts';
-import { createBearerTokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
-import { clientCertificateAuthenticator } from '../apiserver/authn/client-certificate.ts';
+import { createBootstrapTokenAuthenticator } from '../apiserver/authn/bootstrap-token.ts';
+import type { TokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
 import { createServiceAccountTokens, type ServiceAccountTokens } from '../apiserver/authn/service-account-tokens.ts';
 import { createNodeAuthorizer } from '../apiserver/authz/node-authorizer.ts';
+import { createRbacAuthorizer, type RbacAuthorizer } from '../apiserver/authz/rbac-authorizer.ts';
 import {
-  createRbacAuthorizer,
-  privilegedGroupAuthorizer,
-  type RbacAuthorizer,
-} from '../apiserver/authz/rbac-authorizer.ts';
-import { bootstrapCluster, keepKubernetesService } from '../apiserver/bootstrap/bootstrap.ts';
+  bootstrapCluster,
+  keepKubernetesService,
+  type KubernetesServiceKeeper,
+} from '../apiserver/bootstrap/bootstrap.ts';
+import { createEndpointLeases } from '../apiserver/bootstrap/endpoint-leases.ts';
+import { startIdentityLease } from '../apiserver/bootstrap/identity-lease.ts';
+import { publishClientAuthorities } from '../apiserver/bootstrap/client-authorities.ts';
+import { bootstrapNodeJoin } from '../apiserver/bootstrap/node-join.ts';
 import { componentRoles } from '../apiserver/bootstrap/component-roles.ts';
 import { decide } from '../apiserver/filters/authorization.ts';
 import { createHttpHandler } from '../apiserver/http-adapter.ts';
@@ -28,10 +35,14 @@ import { createInProcessClient } from '../client/in-process-transport.ts';
 import type { ExplainPod } from '../component-helpers/pod-why.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { HttpServer, ListenHttp, ListenOptions } from '../platform/http.ts';
+import type { TlsOptions } from '../platform/net.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';
+import type { ApiServerSetup } from './api-server-setup.ts';
+import { authenticatorsOf, authorizersOf, tokenKinds } from './authentication.ts';
 import { runBuiltInControllers, startBuiltInScheduler } from './built-in-clients.ts';
 import type { Instance } from './instance.ts';
+import { clusterInfoYaml } from './kubeconfig.ts';
 import { kubernetesServiceAddress } from './network/pod-network.ts';
 import { createRegistry, type Registry } from './registry-services.ts';
 
@@ -44,6 +55,8 @@ export interface ControlPlaneDeps {
   /** Address of this machine that pods can reach. */
   readonly hostAddress: string;
   readonly runtimeConfig: string;
+  /** What the API server's options add and change. */
+  readonly setup?: ApiServerSetup;
   /** Explains pods when the scheduler is not started through this control plane. */
   readonly explainPod?: () => ExplainPod | undefined;
   /** Takes the place of the token service it is given: simulation makes its results arrive in a repeatable order. */
@@ -51,7 +64,8 @@ export interface ControlPlaneDeps {
 }
 
 /** Certificates and keys the control plane itself uses; those it serves with are given to `serve`. */
-export interface ControlPlanePki extends Pick<ClusterPki, 'kubeletClient' | 'serviceAccount'> {
+export interface ControlPlanePki
+  extends Pick<ClusterPki, 'kubeletClient' | 'serviceAccount'>, Partial<Pick<ClusterPki, 'frontProxy'>> {
   /** With its key the control plane signs certificate requests; without, it leaves them. */
   readonly ca: Pick<ClusterPki['ca'], 'certPem'> & Partial<ClusterPki['ca']>;
 }
@@ -91,35 +105,54 @@ function createTokens(deps: ControlPlaneDeps, objects: () => ObjectStore): Servi
 
 interface ServerParts {
   readonly storage: ServerStorage;
-  readonly tokens: ServiceAccountTokens;
+  readonly kinds: readonly TokenAuthenticator[];
   readonly rbac: RbacAuthorizer;
   readonly authorizers: readonly Authorizer[];
   readonly registry: Registry;
 }
 
 function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
-  const { platform, instance } = deps;
-  const { storage, tokens, rbac, authorizers, registry } = parts;
+  const { platform, instance, setup } = deps;
+  const { storage, kinds, rbac, authorizers, registry } = parts;
   const { clock } = platform;
   return createApiServer(
     {
       storage,
       platform,
       definitions: registry.definitions,
-      authenticators: [
-        clientCertificateAuthenticator,
-        createBearerTokenAuthenticator([tokens], clock),
-        anonymousAuthenticator,
-      ],
+      authenticators: authenticatorsOf(kinds, setup, clock),
       authorizers,
-      admission: createAdmissionPlugins({
-        objects: () => storage.objects,
-        random: platform.random.fork('admission'),
-        authorizer: { authorize: (asked) => decide(authorizers, asked) },
-        rulesFor: rbac.rulesFor,
-        clock,
-      }),
+      admission: createAdmissionPlugins(
+        {
+          objects: () => storage.objects,
+          registry: storage.registry,
+          net: platform.net,
+          crypto: platform.crypto,
+          log: platform.log.child('apiserver'),
+          random: platform.random.fork('admission'),
+          authorizer: { authorize: (asked) => decide(authorizers, asked) },
+          rulesFor: rbac.rulesFor,
+          clock,
+          ...(setup === undefined ? {} : { config: setup.admission.config }),
+        },
+        setup?.admission.plugins,
+      ),
       routes: registry.routes,
+      aggregation: {
+        net: platform.net,
+        identity: () => {
+          const { certPem, keyPem } = deps.pki.frontProxy ?? {};
+          return certPem === undefined || keyPem === undefined ? {} : { certPem, keyPem };
+        },
+        builtIns: [metricsApi(deps, storage.objects)],
+      },
+      ...(setup?.auditor === undefined ? {} : { auditor: setup.auditor }),
+      postConversionReview: createPostConversionReview({
+        net: platform.net,
+        clock,
+        objects: () => storage.objects,
+        random: platform.random.fork('conversion-endpoints'),
+      }),
     },
     {
       version: versionInfo(),
@@ -127,6 +160,13 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
       runtimeConfig: deps.runtimeConfig,
     },
   );
+}
+
+function metricsApi({ platform, pki }: ControlPlaneDeps, objects: ObjectStore): BuiltInApi {
+  const kubeletTls = (): TlsOptions => ({ ...pki.kubeletClient, caPem: pki.ca.certPem });
+  const { net, clock } = platform;
+  const log = platform.log.child('metrics-api');
+  return createMetricsApi({ objects, usage: createUsageSource({ objects, net, clock, log, kubeletTls }) });
 }
 
 /** Puts the control plane together; nothing runs before `start`. */
@@ -139,11 +179,15 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const rbac = createRbacAuthorizer(storage.objects);
   const nodes = createNodeAuthorizer(storage.objects, componentRoles['system:node']?.rules ?? []);
   let explain: ExplainPod | undefined;
-  const authorizers = [privilegedGroupAuthorizer, nodes, rbac];
+  const authorizers = authorizersOf({ nodes, rbac }, deps.setup);
+  const bootstrapTokens = createBootstrapTokenAuthenticator({ objects, clock, crypto: platform.crypto });
+  const kinds = tokenKinds([tokens, bootstrapTokens], deps.setup);
   const registry = createRegistry({
     platform,
+    store,
     objects: storage.objects,
     tokens,
+    kinds,
     rbac,
     authorizers,
     instance,
@@ -151,12 +195,15 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     caPem: pki.ca.certPem,
     explainPod: () => explain ?? deps.explainPod?.(),
   });
-  const server = assembleServer(deps, { storage, tokens, rbac, authorizers, registry });
+  const server = assembleServer(deps, { storage, kinds, rbac, authorizers, registry });
   const clientFor = (principal: Principal, userAgent: string): Client =>
     createInProcessClient({ handler: server.handler, principal, clock, userAgent });
   const listening: HttpServer[] = [];
   let stopRegistry = (): void => undefined;
-  let stopKeeping = (): void => undefined;
+  let keeper: KubernetesServiceKeeper | undefined;
+  let stopIdentity = (): void => undefined;
+  const advertised = { ip: deps.hostAddress, port: instance.httpsPort };
+  const servers = createEndpointLeases({ store, clock, log: platform.log }, advertised);
   return {
     server,
     clientFor,
@@ -167,16 +214,34 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       stopRegistry = registry.start();
       const born = {
         kubernetesServiceIp: kubernetesServiceAddress(instance.serviceCidr),
-        advertised: [{ ip: deps.hostAddress, port: instance.httpsPort }],
+        advertised: servers.addresses,
       };
+      await servers.start(() => keeper?.check());
       await bootstrapCluster(storage.objects, born);
-      stopKeeping = keepKubernetesService(storage.objects, born, (err) =>
+      if (pki.frontProxy !== undefined)
+        await publishClientAuthorities(storage.objects, {
+          clientCaPem: pki.ca.certPem,
+          frontProxyCaPem: pki.frontProxy.caPem,
+        });
+      await bootstrapNodeJoin(storage.objects, {
+        clusterInfoKubeconfig: clusterInfoYaml({ server: serverUrl(deps), caPem: pki.ca.certPem }),
+        clusterConfig: {
+          clusterCidr: instance.clusterCidr,
+          serviceCidr: instance.serviceCidr,
+          clusterDomain: instance.clusterDomain,
+        },
+      });
+      keeper = keepKubernetesService(storage.objects, born, (err) =>
         platform.log.error('cannot restore the kubernetes Service', { err }),
       );
+      if (store.latestRevision === undefined) return;
+      const { hostname } = await platform.host.info();
+      const address = `${advertised.ip}:${advertised.port}`;
+      stopIdentity = await startIdentityLease({ ...platform, objects: storage.objects }, { hostname, address });
     },
     async serve(options, listen = platform.listenHttp) {
       const opened = await listen(
-        options,
+        withClientCas(options, deps.setup),
         createHttpHandler(server.handler, platform.random.fork('audit-ids'), platform),
       );
       listening.push(opened);
@@ -187,7 +252,13 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       const signing = keyPem === undefined ? {} : { clusterSigning: { certPem, keyPem } };
       return runBuiltInControllers(
         { platform, clientFor },
-        { instance, rootCaPem: certPem, ...signing, ...(names && { names }) },
+        {
+          instance,
+          rootCaPem: certPem,
+          signServiceAccountToken: tokens.issueLegacy,
+          ...signing,
+          ...(names && { names }),
+        },
         signal,
       );
     },
@@ -197,13 +268,29 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     },
     async stop() {
       await Promise.all(listening.splice(0).map((opened) => opened.close(500)));
-      stopKeeping();
+      keeper?.stop();
+      stopIdentity();
+      await servers.stop();
       stopRegistry();
       rbac.stop();
       nodes.stop();
       await server.stop();
+      await deps.setup?.auditor?.stop();
     },
   };
+}
+
+/** Front proxies show certificates of an authority of their own. */
+function withClientCas(options: ListenOptions, setup: ApiServerSetup | undefined): ListenOptions {
+  const extra = setup?.extraClientCaPem ?? '';
+  if (extra === '' || options.tls === undefined) return options;
+  return { ...options, tls: { ...options.tls, clientCaPem: `${options.tls.clientCaPem ?? ''}\n${extra}` } };
+}
+
+/** Where other machines reach the API. */
+function serverUrl({ hostAddress, instance }: ControlPlaneDeps): string {
+  const host = hostAddress.includes(':') ? `[${hostAddress}]` : hostAddress;
+  return `https://${host}:${instance.httpsPort}`;
 }
 
 function versionInfo(): Parameters<typeof createApiServer>[1]['version'] {

@@ -2,12 +2,10 @@
  * The cluster's DNS as a small process of its own: `keelson dns-server` in a session of its own, with a kubeconfig of its
  * own identity. It outlives Keelson; a start adopts one that runs with the same configuration and replaces any other.
  */
-import { issueCertificate } from '../component-helpers/pki/certificates.ts';
-import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Instance } from './instance.ts';
-import { kubeconfigYaml } from './kubeconfig.ts';
 import { dnsAddress } from './network/pod-network.ts';
+import type { NodeConnection } from './node-connection.ts';
 
 /** The process. */
 export interface DnsDaemon {
@@ -19,15 +17,18 @@ export interface DnsDaemon {
 }
 
 const CHECK_PERIOD_MS = 1000;
-const YEAR_MS = 365 * 86_400_000;
 
 interface DaemonRecord {
   readonly pid: number;
   readonly configHash: string;
 }
 
-/** Creates it. `pki` is needed to start, not to remove. */
-export function createDnsDaemon(platform: Platform, instance: Instance, pki: ClusterPki | undefined): DnsDaemon {
+/** Creates it. The connection is needed to start, not to remove. */
+export function createDnsDaemon(
+  platform: Platform,
+  instance: Instance,
+  connection: Pick<NodeConnection, 'server' | 'writeDnsKubeconfig'> | undefined,
+): DnsDaemon {
   const { clock, exec, files } = platform;
   const log = platform.log.child('dns');
   const recordFile = `${instance.runDir}/dns.json`;
@@ -53,13 +54,13 @@ export function createDnsDaemon(platform: Platform, instance: Instance, pki: Clu
   };
   const ensure = async (): Promise<void> => {
     const command = dnsCommand(instance);
-    const configHash = platform.crypto.sha256Hex(JSON.stringify(command));
+    const configHash = platform.crypto.sha256Hex(JSON.stringify([...command, connection?.server]));
     const record = await readRecord();
     if (record !== undefined && (await alive(record.pid))) {
       if (record.configHash === configHash) return void (pid = record.pid);
       await end(record.pid);
     }
-    if (pki !== undefined) await writeKubeconfig(platform, instance, pki);
+    await connection?.writeDnsKubeconfig(dnsKubeconfig(instance));
     pid = await exec.startDaemon(command[0] ?? '', command.slice(1), { logFile: `${instance.logDir}/dns.log` });
     await files.writeFileAtomic(recordFile, JSON.stringify({ pid, configHash } satisfies DaemonRecord));
   };
@@ -98,22 +99,4 @@ function dnsCommand(instance: Instance): string[] {
     '--domain',
     instance.clusterDomain,
   ];
-}
-
-async function writeKubeconfig(platform: Platform, instance: Instance, pki: ClusterPki): Promise<void> {
-  const path = dnsKubeconfig(instance);
-  if (await platform.files.exists(path)) return;
-  const deps = { crypto: platform.crypto, random: platform.random, nowMs: () => platform.clock.nowMs() };
-  const pair = await issueCertificate(deps, pki.ca, {
-    commonName: 'system:serviceaccount:kube-system:kube-dns',
-    organizations: ['system:serviceaccounts'],
-    usages: ['client'],
-    validityMs: 10 * YEAR_MS,
-  });
-  const server = `https://127.0.0.1:${instance.httpsPort}`;
-  await platform.files.writeFileAtomic(
-    path,
-    kubeconfigYaml({ server, caPem: pki.ca.certPem, ...pair, user: 'dns', cluster: 'keelson' }),
-    { mode: 0o600 },
-  );
 }

@@ -15,6 +15,8 @@ export interface InstanceFile {
   readonly httpsPort: number;
   readonly kubeletPort: number;
   readonly containerRuntimeEndpoint?: string;
+  /** Set on a machine that joined another's cluster: where its servers are. */
+  readonly servers?: readonly string[];
 }
 
 const path = (dataDir: string): string => `${dataDir}/instance.json`;

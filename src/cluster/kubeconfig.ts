@@ -4,15 +4,37 @@
 export interface KubeconfigInput {
   readonly server: string;
   readonly caPem: string;
-  readonly certPem: string;
-  readonly keyPem: string;
   readonly user: string;
   readonly cluster: string;
 }
 
-/** A kubeconfig with one cluster, one user and one context, credentials inline. */
-export function kubeconfigYaml(input: KubeconfigInput): string {
-  const b64 = (pem: string): string => Buffer.from(pem).toString('base64');
+/** Credentials inline, or one file with certificate and key that somebody rotates. */
+export type KubeconfigCredentials =
+  | { readonly certPem: string; readonly keyPem: string }
+  | { readonly pairFile: string };
+
+const b64 = (pem: string): string => Buffer.from(pem).toString('base64');
+
+function userYaml(credentials: KubeconfigCredentials): string {
+  return 'pairFile' in credentials
+    ? `    client-certificate: ${credentials.pairFile}\n    client-key: ${credentials.pairFile}`
+    : `    client-certificate-data: ${b64(credentials.certPem)}\n    client-key-data: ${b64(credentials.keyPem)}`;
+}
+
+/** What `cluster-info` publishes: where the cluster is and its authority, nobody's credentials. */
+export function clusterInfoYaml({ server, caPem }: Pick<KubeconfigInput, 'server' | 'caPem'>): string {
+  return `apiVersion: v1
+kind: Config
+clusters:
+- name: ""
+  cluster:
+    server: ${server}
+    certificate-authority-data: ${b64(caPem)}
+`;
+}
+
+/** A kubeconfig with one cluster, one user and one context. */
+export function kubeconfigYaml(input: KubeconfigInput & KubeconfigCredentials): string {
   return `apiVersion: v1
 kind: Config
 clusters:
@@ -23,8 +45,7 @@ clusters:
 users:
 - name: ${input.user}
   user:
-    client-certificate-data: ${b64(input.certPem)}
-    client-key-data: ${b64(input.keyPem)}
+${userYaml(input)}
 contexts:
 - name: ${input.cluster}
   context:

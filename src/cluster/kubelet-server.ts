@@ -1,12 +1,13 @@
 /** Opens the HTTPS server of one node's kubelet: logs, exec, statistics, health. */
 import type { Client } from '../client/client.ts';
 import type { CriRuntime } from '../cri/runtime-service.ts';
-import { createDelegatedAuth } from '../kubelet/server/delegated-auth.ts';
+import type { KubeletConfiguration } from '../kubelet/kubelet-configuration.ts';
+import { createDelegatedAuth, type DelegatedAuthConfig } from '../kubelet/server/delegated-auth.ts';
+import type { KubeletAuth } from '../kubelet/server/kubelet-auth.ts';
 import { createKubeletServer } from '../kubelet/server/kubelet-server.ts';
 import { createStatsProvider } from '../kubelet/stats/create-stats-provider.ts';
-import type { HttpServer, ListenOptions } from '../platform/http.ts';
+import type { HttpHandler, HttpServer, ListenOptions } from '../platform/http.ts';
 import type { Platform } from '../platform/platform.ts';
-import type { Instance } from './instance.ts';
 import type { ClusterNode } from './node.ts';
 
 /** What the server is made from. */
@@ -14,30 +15,55 @@ export interface KubeletServerDeps {
   readonly platform: Platform;
   /** Acts as the node: asks the API server who calls and whether they may. */
   readonly client: Client;
-  readonly instance: Instance;
+  readonly config: Pick<KubeletConfiguration, 'nodeName' | 'rootDirectory' | 'podLogsDir'>;
   readonly port: number;
+  /** Default: all addresses. */
+  readonly address?: string;
   readonly tls: NonNullable<ListenOptions['tls']>;
+  /** Who may; default: the API server is asked. */
+  readonly access?: Partial<DelegatedAuthConfig>;
+  /** False: no exec, attach, logs, port-forward. Default true. */
+  readonly debuggingHandlers?: boolean;
 }
 
-/** Opens it on all addresses. */
-export function openKubeletServer(
-  deps: KubeletServerDeps,
-  { kubelet, podContainers }: ClusterNode,
-  cri: CriRuntime,
-): Promise<HttpServer> {
-  const { platform, client, instance, port, tls } = deps;
+/** Opens it. */
+export function openKubeletServer(deps: KubeletServerDeps, node: ClusterNode, cri: CriRuntime): Promise<HttpServer> {
+  const { platform, client, config, port, address = '0.0.0.0', tls, access } = deps;
   const auth = createDelegatedAuth(
     { client, platform },
-    { nodeName: instance.nodeName, anonymous: false, tokenWebhook: true, authorizationMode: 'Webhook' },
+    { nodeName: config.nodeName, anonymous: false, tokenWebhook: true, authorizationMode: 'Webhook', ...access },
   );
-  const handler = createKubeletServer({
+  return platform.listenHttp({ host: address, port, tls }, kubeletHandler(deps, { node, cri, auth }));
+}
+
+/** Opens the read-only server: plain HTTP, nobody is asked who they are, nothing can be changed. */
+export function openReadOnlyServer(
+  deps: Omit<KubeletServerDeps, 'tls' | 'client'>,
+  node: ClusterNode,
+  cri: CriRuntime,
+): Promise<HttpServer> {
+  const anyone: KubeletAuth = {
+    authenticate: async () => ({ name: 'read-only', groups: [] }),
+    authorize: async () => true,
+  };
+  const handler = kubeletHandler({ ...deps, debuggingHandlers: false }, { node, cri, auth: anyone });
+  return deps.platform.listenHttp({ host: deps.address ?? '0.0.0.0', port: deps.port }, handler);
+}
+
+function kubeletHandler(
+  { platform, config, debuggingHandlers }: Omit<KubeletServerDeps, 'tls' | 'client'>,
+  parts: { node: ClusterNode; cri: CriRuntime; auth: KubeletAuth },
+): HttpHandler {
+  const { kubelet, podContainers } = parts.node;
+  return createKubeletServer({
     host: kubelet.host,
     runtime: kubelet.runtime,
-    auth,
+    auth: parts.auth,
     platform,
+    ...(debuggingHandlers === undefined ? {} : { debuggingHandlers }),
     stats: createStatsProvider(
-      { platform, cri, host: kubelet.host, volumes: kubelet.volumes, podCgroups: podContainers },
-      { kubeletRoot: instance.kubeletRoot, podLogsDir: instance.podLogsRoot },
+      { platform, cri: parts.cri, host: kubelet.host, volumes: kubelet.volumes, podCgroups: podContainers },
+      { kubeletRoot: config.rootDirectory, podLogsDir: config.podLogsDir },
     ),
     probeMetrics: async () =>
       (await platform.metrics.expose())
@@ -45,5 +71,4 @@ export function openKubeletServer(
         .filter((line) => /prober_/.test(line))
         .join('\n'),
   });
-  return platform.listenHttp({ host: '0.0.0.0', port, tls }, handler);
 }

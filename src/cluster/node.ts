@@ -34,12 +34,13 @@ export interface NodeDeps {
   readonly platform: Platform;
   /** Acts as the node. */
   readonly client: Client;
+  /** For the lease, for events: clients with limits of their own. `client` when absent. */
+  readonly heartbeatClient?: Client;
+  readonly eventClient?: Client;
   readonly cri: CriRuntime;
-  readonly network: Pick<PodNetwork, 'setPodCidr'>;
-  readonly instance: Instance;
-  readonly kubeletPort: number;
-  /** Settings that differ from the usual ones. */
-  readonly kubelet?: Partial<KubeletConfiguration>;
+  /** The pod network, where it is ours to configure. */
+  readonly network?: Pick<PodNetwork, 'setPodCidr'>;
+  readonly config: KubeletConfiguration;
 }
 
 /** Pods' cgroups, to make and to find. */
@@ -47,6 +48,7 @@ type NodeCgroups = ReturnType<typeof createPodContainerManager>;
 
 /** A node. */
 export interface ClusterNode {
+  readonly config: KubeletConfiguration;
   readonly kubelet: Kubelet;
   readonly podContainers: NodeCgroups;
   readonly informers: InformerFactory;
@@ -62,7 +64,6 @@ interface Parts extends NodeDeps {
   readonly events: EventBroadcaster;
   readonly recorder: EventRecorder;
   readonly objects: WatchingObjectCache;
-  readonly config: KubeletConfiguration;
 }
 
 /** Who a node's kubelet is. */
@@ -72,30 +73,30 @@ export function nodePrincipal(nodeName: string): Principal {
 
 /** Puts a node together. Reads facts of the host, starts nothing. */
 export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
-  const { platform, client, instance } = deps;
+  const { platform, client, config } = deps;
   const host = await platform.host.info();
   const sources = { client, clock: platform.clock, random: platform.random, log: platform.log };
-  const events = createEventBroadcaster(sources);
+  const events = createEventBroadcaster(eventSources(deps));
   const parts: Parts = {
     ...deps,
     host,
     events,
     informers: createInformerFactory(sources),
-    recorder: events.recorderFor('kubelet', instance.nodeName),
+    recorder: events.recorderFor('kubelet', config.nodeName),
     objects: createObjectCache({ client, platform }),
-    config: kubeletConfig(deps),
   };
   const { kubelet, podContainers } = assembleKubelet(parts);
   followPodCidr(parts);
   return {
+    config,
     kubelet,
     podContainers,
     informers: parts.informers,
     async start(signal) {
       events.start(signal);
-      parts.informers.start(signal);
+      if (config.hasApiServer) parts.informers.start(signal);
       await kubelet.start(signal);
-      startNodeUpkeep({ platform, cri: deps.cri, recorder: parts.recorder, nodeName: instance.nodeName }, signal);
+      startNodeUpkeep({ platform, cri: deps.cri, recorder: parts.recorder, config }, signal);
     },
     async stop() {
       await kubelet.stop();
@@ -104,14 +105,26 @@ export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
   };
 }
 
+/** Without an API server events go to the log alone. */
+function eventSources({
+  platform,
+  client,
+  eventClient,
+  config,
+}: NodeDeps): Parameters<typeof createEventBroadcaster>[0] {
+  const { clock, random, log } = platform;
+  return { clock, random, log, ...(config.hasApiServer ? { client: eventClient ?? client } : {}) };
+}
+
 function assembleKubelet(parts: Parts): { kubelet: Kubelet; podContainers: NodeCgroups } {
-  const { platform, client, recorder, informers } = parts;
+  const { platform, client, heartbeatClient, recorder, informers } = parts;
   let core: KubeletCore | undefined;
   const podContainers = podContainerManager(parts, () => core?.pods.getPods() ?? []);
   const kubelet = createKubelet(
     {
       platform,
       client,
+      ...(heartbeatClient === undefined ? {} : { heartbeatClient }),
       recorder,
       informers,
       preparePod,
@@ -124,21 +137,27 @@ function assembleKubelet(parts: Parts): { kubelet: Kubelet; podContainers: NodeC
   return { kubelet, podContainers };
 }
 
-function kubeletConfig({ instance, kubeletPort, kubelet }: NodeDeps): KubeletConfiguration {
+/** The settings of an instance's own node. */
+export function instanceNodeConfig(
+  instance: Instance,
+  kubeletPort: number,
+  changes: Partial<KubeletConfiguration> = {},
+): KubeletConfiguration {
   return {
     ...KUBELET_DEFAULTS,
     nodeName: instance.nodeName,
     rootDirectory: instance.kubeletRoot,
+    podLogsDir: instance.podLogsRoot,
     port: kubeletPort,
     clusterDns: [dnsAddress(instance.serviceCidr)],
     clusterDomain: instance.clusterDomain,
     staticPodPath: `${instance.dataDir}/manifests`,
-    ...kubelet,
+    ...changes,
   };
 }
 
 function podContainerManager(
-  { platform, recorder, host }: Parts,
+  { platform, recorder, host, config: { cgroups } }: Parts,
   activePods: () => ReturnType<KubeletCore['pods']['getPods']>,
 ): NodeCgroups {
   return createPodContainerManager(
@@ -150,11 +169,12 @@ function podContainerManager(
       nodeAllocatable: async () => ({ milliCpu: host.cpuCount * 1000, memoryBytes: host.memoryBytes }),
     },
     {
-      cgroupRoot: '/',
-      cgroupsPerQos: true,
-      enforceNodeAllocatable: ['pods'],
-      enforceCpuLimits: true,
-      cpuQuotaPeriodUs: 100_000,
+      cgroupRoot: cgroups.root,
+      cgroupsPerQos: cgroups.perQos,
+      enforceNodeAllocatable: cgroups.enforceNodeAllocatable,
+      enforceCpuLimits: cgroups.cpuCfsQuota,
+      cpuQuotaPeriodUs: cgroups.cpuCfsQuotaPeriodUs,
+      ...(cgroups.podPidsLimit > 0 ? { podPidsLimit: cgroups.podPidsLimit } : {}),
       hugePageSizesBytes: host.hugePages.map((h) => h.pageSizeBytes),
     },
   );
@@ -162,22 +182,22 @@ function podContainerManager(
 
 /** What downward API fields tell of the node: as the Node object has it, which starts with what the host has. */
 function nodeFacts(
-  { informers, host, instance }: Parts,
+  { informers, host, config }: Parts,
   core: KubeletCore,
 ): {
   readonly nodeName: string;
   readonly hostIps: readonly string[];
   readonly allocatable: Readonly<Record<string, string>>;
 } {
-  const nodes = informers.informer(Nodes, { fieldSelector: `metadata.name=${instance.nodeName}` });
+  const nodes = informers.informer(Nodes, { fieldSelector: `metadata.name=${config.nodeName}` });
   return {
-    nodeName: instance.nodeName,
+    nodeName: config.nodeName,
     get hostIps() {
       return core.nodeIps();
     },
     get allocatable() {
       return (
-        nodes.get({ name: instance.nodeName })?.status?.allocatable ?? {
+        nodes.get({ name: config.nodeName })?.status?.allocatable ?? {
           cpu: String(host.cpuCount),
           memory: String(host.memoryBytes),
         }
@@ -187,7 +207,7 @@ function nodeFacts(
 }
 
 function volumeManager(parts: Parts, core: KubeletCore): VolumeManager {
-  const { platform, client, objects, recorder, instance } = parts;
+  const { platform, client, objects, recorder, config } = parts;
   const accounts = client.resource(ServiceAccounts);
   const facts = nodeFacts(parts, core);
   return createVolumeManager(
@@ -202,7 +222,7 @@ function volumeManager(parts: Parts, core: KubeletCore): VolumeManager {
       sourcesReady: core.sourcesReady,
       node: () => facts,
     },
-    { kubeletRoot: instance.kubeletRoot },
+    { kubeletRoot: config.rootDirectory },
   );
 }
 
@@ -210,7 +230,7 @@ function containerRuntime(
   parts: Parts,
   made: { core: KubeletCore; volumes: VolumeManager; podContainers: PodContainerManager },
 ): ContainerRuntime {
-  const { platform, client, cri, objects, recorder, informers, host, instance, config } = parts;
+  const { platform, client, cri, objects, recorder, informers, config } = parts;
   const { core, volumes, podContainers } = made;
   const services = informers.informer(Services);
   return createContainerRuntime(
@@ -227,26 +247,43 @@ function containerRuntime(
       getSecret: (namespace, name) => objects.get('Secret', namespace, name),
       runtimeHandler: async (name) => (await client.resource(RuntimeClasses).get({ name })).handler,
     },
-    {
-      rootDir: instance.kubeletRoot,
-      podLogsDir: instance.podLogsRoot,
-      node: nodeFacts(parts, core),
-      resources: { cgroupVersion: platform.cgroups.version, memoryCapacityBytes: host.memoryBytes },
-      clusterDomain: config.clusterDomain,
-      clusterDns: config.clusterDns,
-    },
+    runtimeConfig(parts, core),
   );
 }
 
+function runtimeConfig(parts: Parts, core: KubeletCore): Parameters<typeof createContainerRuntime>[1] {
+  const { platform, host, config } = parts;
+  const { cgroups } = config;
+  return {
+    rootDir: config.rootDirectory,
+    podLogsDir: config.podLogsDir,
+    node: nodeFacts(parts, core),
+    resources: {
+      cgroupVersion: platform.cgroups.version,
+      memoryCapacityBytes: host.memoryBytes,
+      cpuCfsQuota: cgroups.cpuCfsQuota,
+      cpuCfsQuotaPeriodUs: cgroups.cpuCfsQuotaPeriodUs,
+      singleProcessOomKill: cgroups.singleProcessOomKill,
+    },
+    clusterDomain: config.clusterDomain,
+    clusterDns: config.clusterDns,
+    resolvConf: config.resolvConf,
+    seccompDefault: config.seccompDefault,
+    crashLoopBackOff: config.crashLoopBackOff,
+    images: config.images,
+  };
+}
+
 /** The runtime can make pod networks once the node's range is known and written. */
-function followPodCidr({ informers, network, instance, platform }: Parts): void {
+function followPodCidr({ informers, network, config, platform }: Parts): void {
+  if (network === undefined) return;
   const write = (podCidr: string | undefined): void => {
     if (podCidr === undefined) return;
     network
       .setPodCidr(podCidr)
       .catch((error: unknown) => platform.log.error('cannot write the pod network configuration', { err: error }));
   };
-  informers.informer(Nodes, { fieldSelector: `metadata.name=${instance.nodeName}` }).addHandler({
+  informers.informer(Nodes, { fieldSelector: `metadata.name=${config.nodeName}` }).addHandler({
     onAdd: (node) => write(node.spec?.podCIDR),
     onUpdate: (_old, node) => write(node.spec?.podCIDR),
   });

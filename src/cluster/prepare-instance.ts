@@ -18,16 +18,19 @@ export interface PreparedInstance {
 
 /** Checks and settles. Throws `PreflightError`. */
 export async function prepareInstance(platform: Platform, options: ClusterOptions): Promise<PreparedInstance> {
-  const { files, exec } = platform;
+  const { files } = platform;
   await makeDataDir(platform, options.dataDir);
   const kept = await readInstanceFile(files, options.dataDir);
+  if (kept?.servers !== undefined)
+    throw new PreflightError(`${options.dataDir} is of a machine that joined a cluster; start it with keelson agent`);
   if (kept !== undefined) checkAgainst(kept, options, options.dataDir);
-  const cniBinDirs = await checkPrograms(files, options.containerRuntimeEndpoint === undefined);
+  const cniBinDirs =
+    options.disableAgent === true ? [] : await checkPrograms(files, options.containerRuntimeEndpoint === undefined);
   const holder = await portHolder(files, options.httpsPort);
   if (holder !== undefined)
     throw new PreflightError(`port ${options.httpsPort} is taken by ${holder}; choose another with --https-port`);
-  const ranges = kept ?? chooseRanges(options, await foreignRoutes(exec, ownDevices(platform, options.dataDir)));
-  const kubeletPort = await holdPort(kept?.kubeletPort ?? KUBELET_PORT);
+  const ranges = kept ?? chooseRanges(options, await routesOf(platform, options));
+  const kubeletPort = await holdKubeletPort(kept?.kubeletPort);
   const file: InstanceFile = {
     format: 1,
     nodeName: options.nodeName,
@@ -56,7 +59,13 @@ export async function prepareInstance(platform: Platform, options: ClusterOption
   };
 }
 
-async function makeDataDir({ files }: Platform, dataDir: string): Promise<void> {
+/** A control plane without a node routes nothing: nothing collides. */
+function routesOf(platform: Platform, { dataDir, disableAgent }: ClusterOptions): ReturnType<typeof foreignRoutes> {
+  return disableAgent === true ? Promise.resolve([]) : foreignRoutes(platform.exec, ownDevices(platform, dataDir));
+}
+
+/** Makes the data directory and sees that it can be written. Throws `PreflightError`. */
+export async function makeDataDir({ files }: Platform, dataDir: string): Promise<void> {
   try {
     await files.makeDir(dataDir, { mode: 0o700 });
     const probe = `${dataDir}/.write-test`;
@@ -67,13 +76,14 @@ async function makeDataDir({ files }: Platform, dataDir: string): Promise<void> 
   }
 }
 
-function ownDevices({ crypto }: Platform, dataDir: string): string[] {
+/** Devices of this instance: their routes are no collision. */
+export function ownDevices({ crypto }: Platform, dataDir: string): string[] {
   const hash = instanceHash(dataDir, (text) => crypto.sha256Hex(text));
-  return [`kl${hash}`, `ks${hash}`];
+  return [`kl${hash}`, `ks${hash}`, `kv${hash}`];
 }
 
-/** The kubelet's port may differ between instances of a machine: the Node object tells it. */
-async function holdPort(wanted: number): Promise<PortReservation> {
+/** The kubelet's port may differ between instances of a machine: the Node object tells it. Throws `PreflightError`. */
+export async function holdKubeletPort(wanted = KUBELET_PORT): Promise<PortReservation> {
   for (let port = wanted; port < wanted + 200; port++) {
     const held = await reservePort(port);
     if (held !== undefined) return held;

@@ -1,6 +1,7 @@
 /** Gives the resource definitions what they need of the server around them, and the routes that go with it. */
-import type { Principal } from '../api/transport.ts';
+import type { TokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
 import type { ServiceAccountTokens } from '../apiserver/authn/service-account-tokens.ts';
+import { userInfoOf } from '../apiserver/authn/user-info.ts';
 import type { Authorizer } from '../apiserver/authz/contract.ts';
 import type { RbacAuthorizer } from '../apiserver/authz/rbac-authorizer.ts';
 import { decide } from '../apiserver/filters/authorization.ts';
@@ -14,14 +15,18 @@ import { createKubeletConnector } from '../apiserver/streaming/kubelet-connector
 import type { KeyPairPem } from '../component-helpers/pki/certificates.ts';
 import type { ExplainPod } from '../component-helpers/pod-why.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { Store } from '../storage/store.ts';
 import type { Instance } from './instance.ts';
 import { tokenRoutes } from './token-routes.ts';
 
 /** What the services are made from. */
 export interface RegistryDeps {
   readonly platform: Platform;
+  readonly store: Store;
   readonly objects: ObjectStore;
   readonly tokens: ServiceAccountTokens;
+  /** All kinds of tokens the server takes, for TokenReview. */
+  readonly kinds: readonly TokenAuthenticator[];
   readonly rbac: RbacAuthorizer;
   readonly authorizers: readonly Authorizer[];
   readonly instance: Instance;
@@ -44,7 +49,11 @@ export interface Registry {
 export function createRegistry(deps: RegistryDeps): Registry {
   const { platform, objects, tokens, rbac, instance } = deps;
   const serviceAllocator = new ServiceAllocator(
-    { objects, random: platform.random.fork('allocator') },
+    {
+      objects,
+      random: platform.random.fork('allocator'),
+      ...(deps.store.latestRevision !== undefined && { shared: { store: deps.store, clock: platform.clock } }),
+    },
     { serviceClusterIpRanges: [instance.serviceCidr] },
   );
   const services: RegistryServices = {
@@ -54,10 +63,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     explainPod: deps.explainPod,
     authorizer: { authorize: (attributes) => decide(deps.authorizers, attributes) },
     issueServiceAccountToken: issuer(tokens),
-    authenticateToken: async (token, audiences) => {
-      const reviewed = await tokens.review(token, audiences);
-      return reviewed === undefined ? undefined : { user: userInfo(reviewed.principal), audiences: reviewed.audiences };
-    },
+    authenticateToken: (token, audiences) => reviewToken(deps, token, audiences),
     rulesFor: async (user, namespace) => {
       const rules = rbac.rulesFor(user, namespace);
       return {
@@ -106,20 +112,17 @@ function issuer(tokens: ServiceAccountTokens): IssueServiceAccountToken {
   };
 }
 
-function userInfo(principal: Principal): {
-  username: string;
-  uid?: string;
-  groups: string[];
-  extra?: Record<string, string[]>;
-} {
-  const extra =
-    principal.extra === undefined
-      ? undefined
-      : Object.fromEntries(Object.entries(principal.extra).map(([k, v]) => [k, [...v]]));
-  return {
-    username: principal.name,
-    groups: [...principal.groups],
-    ...(principal.uid === undefined ? {} : { uid: principal.uid }),
-    ...(extra === undefined ? {} : { extra }),
-  };
+/** Tokens of kinds that know no audiences are for whatever is asked. */
+async function reviewToken(
+  { tokens, kinds }: RegistryDeps,
+  token: string,
+  audiences: readonly string[],
+): ReturnType<NonNullable<RegistryServices['authenticateToken']>> {
+  const reviewed = await tokens.review(token, audiences);
+  if (reviewed !== undefined) return { user: userInfoOf(reviewed.principal), audiences: reviewed.audiences };
+  for (const kind of kinds) {
+    const principal = kind === tokens ? undefined : await kind.authenticateToken(token);
+    if (principal !== undefined) return { user: userInfoOf(principal), audiences };
+  }
+  return undefined;
 }

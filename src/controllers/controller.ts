@@ -2,6 +2,7 @@
  * The common shape of controllers and the loop most of them are: informers put keys in a queue, workers sync one key at a
  * time, failures come back later. Upstream: the Run/worker/syncHandler pattern of pkg/controller.
  */
+import type { Secret, ServiceAccount } from '../api/gen/core-v1.ts';
 import { isReason } from '../api/status-error.ts';
 import type { Client } from '../client/client.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
@@ -30,6 +31,10 @@ export interface ControllersConfig {
   readonly rootCaPem?: string;
   /** The authority that signs certificate requests of the built-in signers. Absent: requests are not signed. */
   readonly clusterSigning?: KeyPairPem;
+  /** Signs the token of an account for a secret that is to hold it. Absent: such secrets stay without one. */
+  readonly signServiceAccountToken?: (account: ServiceAccount, secret: Secret) => Promise<string>;
+  /** Early releases' habit: every account gets a secret with a token at once. Default false. */
+  readonly automaticTokenSecrets?: boolean;
   readonly nodeMonitorGracePeriodMs?: number;
   readonly nodeMonitorPeriodMs?: number;
   readonly terminatedPodGcThreshold?: number;
@@ -37,6 +42,8 @@ export interface ControllersConfig {
 
 /** What every controller is made from. */
 export interface ControllerDeps {
+  /** Acts as the controller manager itself: for the few whose work upstream does under that name. */
+  readonly client: Client;
   /** A client that acts as the controller's own service account (`system:serviceaccount:kube-system:<account>`). */
   clientFor(account: string): Client;
   readonly informers: InformerFactory;

@@ -48,6 +48,7 @@ export function startHarness(
   const broadcaster = createEventBroadcaster({ client: clientFor('events'), clock, random, log });
   const informers = createInformerFactory({ client: clientFor('informers'), clock, random, log });
   const deps: ControllerDeps = {
+    client: clientFor('manager'),
     clientFor,
     informers,
     platform: { clock, random, log, metrics: createMemoryMetrics(), crypto: undefined as never },

@@ -1,8 +1,11 @@
 /** All controllers under upstream's names. To add one: a folder and a line. */
 import type { Controller, ControllerDeps } from './controller.ts';
+import { createAttachDetachController } from './attach-detach/attach-detach-controller.ts';
+import { createBootstrapSignerController } from './bootstrap-signer/bootstrap-signer-controller.ts';
 import { createCsrApprovingController } from './certificates/csr-approving-controller.ts';
 import { createCsrCleanerController } from './certificates/csr-cleaner-controller.ts';
 import { createCsrSigningController } from './certificates/csr-signing-controller.ts';
+import { createKubeletServingApprovingController } from './certificates/kubelet-serving-approving-controller.ts';
 import { createClusterRoleAggregationController } from './clusterrole-aggregation/clusterrole-aggregation-controller.ts';
 import { createCronJobController } from './cronjob/cronjob-controller.ts';
 import { createDaemonSetController } from './daemonset/daemonset-controller.ts';
@@ -11,12 +14,15 @@ import { createDisruptionController } from './disruption/disruption-controller.t
 import { createEndpointsController } from './endpoint/endpoints-controller.ts';
 import { createEndpointSliceMirroringController } from './endpointslice-mirroring/endpointslice-mirroring-controller.ts';
 import { createEndpointSliceController } from './endpointslice/endpointslice-controller.ts';
+import { createEphemeralVolumeController } from './ephemeral-volume/ephemeral-volume-controller.ts';
 import { createGarbageCollector } from './garbage-collector/garbage-collector.ts';
+import { createHorizontalPodAutoscalerController } from './horizontal-pod-autoscaler/hpa-controller.ts';
 import { createJobController } from './job/job-controller.ts';
 import { createNamespaceController } from './namespace/namespace-controller.ts';
 import { createNodeIpamController } from './node-ipam/node-ipam-controller.ts';
 import { createNodeLifecycleController } from './node-lifecycle/node-lifecycle-controller.ts';
 import { createPersistentVolumeBinder } from './persistentvolume-binder/binder-controller.ts';
+import { createPersistentVolumeExpander } from './persistentvolume-expander/expander-controller.ts';
 import { createPodGarbageCollector } from './pod-garbage-collector/pod-gc.ts';
 import { createPvProtectionController } from './pv-protection/pv-protection-controller.ts';
 import { createPvcProtectionController } from './pvc-protection/pvc-protection-controller.ts';
@@ -25,10 +31,13 @@ import { createReplicaController } from './replicaset/replicaset-controller.ts';
 import { createResourceQuotaController } from './resourcequota/resourcequota-controller.ts';
 import { createRootCaPublisher } from './root-ca-certificate-publisher/root-ca-publisher.ts';
 import { createServiceAccountsController } from './serviceaccount/serviceaccounts-controller.ts';
+import { createLegacyTokenCleaner } from './serviceaccount-token/legacy-token-cleaner.ts';
+import { createTokensController } from './serviceaccount-token/tokens-controller.ts';
 import { createStatefulSetController } from './statefulset/statefulset-controller.ts';
 import { createTaintEvictionController } from './taint-eviction/taint-eviction-controller.ts';
 import { createTokenCleanerController } from './token-cleaner/token-cleaner-controller.ts';
 import { createTtlAfterFinishedController } from './ttl-after-finished/ttl-after-finished-controller.ts';
+import { createValidatingAdmissionPolicyStatusController } from './validatingadmissionpolicy-status/status-controller.ts';
 
 /** Makes a controller; nothing runs before its `start`. */
 export type ControllerFactory = (deps: ControllerDeps) => Controller;
@@ -43,6 +52,7 @@ export const controllers: Readonly<Record<string, ControllerFactory>> = {
   'cronjob-controller': createCronJobController,
   'ttl-after-finished-controller': createTtlAfterFinishedController,
   'statefulset-controller': createStatefulSetController,
+  'horizontal-pod-autoscaler-controller': createHorizontalPodAutoscalerController,
   'disruption-controller': createDisruptionController,
   'endpointslice-controller': createEndpointSliceController,
   'endpointslice-mirroring-controller': createEndpointSliceMirroringController,
@@ -50,6 +60,8 @@ export const controllers: Readonly<Record<string, ControllerFactory>> = {
   'resourcequota-controller': createResourceQuotaController,
   'namespace-controller': createNamespaceController,
   'serviceaccount-controller': createServiceAccountsController,
+  'serviceaccount-token-controller': createTokensController,
+  'legacy-serviceaccount-token-cleaner-controller': createLegacyTokenCleaner,
   'root-ca-certificate-publisher-controller': createRootCaPublisher,
   'node-ipam-controller': createNodeIpamController,
   'node-lifecycle-controller': createNodeLifecycleController,
@@ -58,12 +70,18 @@ export const controllers: Readonly<Record<string, ControllerFactory>> = {
   'clusterrole-aggregation-controller': createClusterRoleAggregationController,
   'certificatesigningrequest-signing-controller': createCsrSigningController,
   'certificatesigningrequest-approving-controller': createCsrApprovingController,
+  'kubelet-serving-certificate-approving-controller': createKubeletServingApprovingController,
   'certificatesigningrequest-cleaner-controller': createCsrCleanerController,
+  'bootstrap-signer-controller': createBootstrapSignerController,
   'token-cleaner-controller': createTokenCleanerController,
   'persistentvolume-binder-controller': createPersistentVolumeBinder,
+  'persistentvolume-attach-detach-controller': createAttachDetachController,
+  'persistentvolume-expander-controller': createPersistentVolumeExpander,
+  'ephemeral-volume-controller': createEphemeralVolumeController,
   'persistentvolumeclaim-protection-controller': createPvcProtectionController,
   'persistentvolume-protection-controller': createPvProtectionController,
   'pod-garbage-collector-controller': createPodGarbageCollector,
+  'validatingadmissionpolicy-status-controller': createValidatingAdmissionPolicyStatusController,
 };
 
 /**

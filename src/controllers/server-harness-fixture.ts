@@ -28,6 +28,7 @@ import { daemonPodNode } from '../component-helpers/daemon-pods.ts';
 import { isPodActive } from '../component-helpers/pods.ts';
 import { createSimCrypto } from '../platform/sim/crypto.ts';
 import { createMemoryLog, type MemoryLog } from '../platform/sim/log.ts';
+import { createSimNet, createSimNetwork } from '../platform/sim/net.ts';
 import { createMemoryMetrics } from '../platform/sim/metrics.ts';
 import { createSeededRandom } from '../platform/sim/random.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
@@ -112,6 +113,10 @@ async function startServer(signal: AbortSignal): Promise<HarnessServer> {
   const definitions = createResourceDefinitions({ objects, platform, serviceAllocator, authorizer });
   const admission = createAdmissionPlugins({
     objects: () => objects,
+    registry: storage.registry,
+    net: createSimNet(createSimNetwork(clock), ['127.0.0.1']),
+    log,
+    crypto: platform.crypto,
     random,
     authorizer,
     rulesFor: rbac.rulesFor,
@@ -126,7 +131,10 @@ async function startServer(signal: AbortSignal): Promise<HarnessServer> {
     createInProcessClient({ handler, clock, principal, userAgent });
   await server.start(signal);
   serviceAllocator.start();
-  await bootstrapCluster(objects, { kubernetesServiceIp: '10.43.0.1', advertised: [{ ip: '127.0.0.1', port: 6443 }] });
+  await bootstrapCluster(objects, {
+    kubernetesServiceIp: '10.43.0.1',
+    advertised: async () => [{ ip: '127.0.0.1', port: 6443 }],
+  });
   const admin = clientFor(ADMIN, 'kubectl');
   await objects.ensure(Namespaces, { metadata: { name: 'default' } });
   await admin.resource(ServiceAccounts).create({ metadata: { namespace: 'default', name: 'default' } });
@@ -157,6 +165,7 @@ function startControllers(
   const broadcaster = createEventBroadcaster({ client, clock, random, log });
   const informers = createInformerFactory({ client, clock, random, log });
   const deps: ControllerDeps = {
+    client,
     clientFor: (account) =>
       clientFor(accountPrincipal('kube-system', account) as Principal, `kube-controller-manager/${account}`),
     informers,

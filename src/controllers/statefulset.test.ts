@@ -4,6 +4,7 @@ import { ControllerRevisions, PersistentVolumeClaims, Pods, StatefulSets } from 
 import type { StatefulSet } from '../api/gen/apps-v1.ts';
 import type { Pod } from '../api/gen/core-v1.ts';
 import { createGarbageCollector } from './garbage-collector/garbage-collector.ts';
+import { createPvcProtectionController } from './pvc-protection/pvc-protection-controller.ts';
 import { startServerHarness, type ServerHarness } from './server-harness-fixture.ts';
 import { createStatefulSetController } from './statefulset/statefulset-controller.ts';
 
@@ -22,7 +23,11 @@ const db = (spec: Partial<Spec> = {}): object => ({
   spec: { replicas: 3, serviceName: 'db', selector: { matchLabels: { app: 'db' } }, template: template('v1'), ...spec },
 });
 async function start(spec: Partial<Spec> = {}, runMs = 1500): Promise<ServerHarness> {
-  const h = await startServerHarness([createStatefulSetController, createGarbageCollector]);
+  const h = await startServerHarness([
+    createStatefulSetController,
+    createGarbageCollector,
+    createPvcProtectionController,
+  ]);
   await h.create(StatefulSets, db(spec));
   if (runMs > 0) await h.run(runMs);
   return h;

@@ -1,12 +1,7 @@
 /** What every CRI call takes beside its request, and the shape of requests. */
 
-/** Limits of one call. */
-export interface CriCallOptions {
-  /** Ends the call; it then rejects with the signal's reason. */
-  readonly signal?: AbortSignal | undefined;
-  /** Deadline in milliseconds; the method's own default when absent, none when 0. */
-  readonly timeoutMs?: number | undefined;
-}
+/** Limits of one call; without a `timeoutMs` the method's own default holds, 0 means none. */
+export type { GrpcCallOptions as CriCallOptions } from '../grpc/call-options.ts';
 
 /** A message with any field left out: an absent field is its zero value. */
 export type Init<T> = T extends string | number | boolean | Uint8Array

@@ -5,8 +5,8 @@
  * Only topics that change what a kubelet sees are passed on; exits of exec'd processes are not.
  */
 import type { CriEvent } from './runtime-service.ts';
-import type { GrpcCaller } from './grpc-caller.ts';
-import type { ProtobufTable } from './protobuf-table.ts';
+import type { GrpcCaller } from '../grpc/grpc-caller.ts';
+import type { ProtobufTable } from '../grpc/protobuf-table.ts';
 
 /** containerd.services.events.v1, as far as it is used. `Any` is spelled out: its bytes are decoded by topic. */
 export const eventsTable = {

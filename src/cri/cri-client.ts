@@ -7,7 +7,7 @@ import { createContainerdEvents, eventsTable } from './containerd-events.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createSettledEvents } from './settled-events.ts';
 import { isCriCode } from './cri-error.ts';
-import type { GrpcCaller } from './grpc-caller.ts';
+import type { GrpcCaller } from '../grpc/grpc-caller.ts';
 import { criTable } from './gen/cri-table.ts';
 import type { ContainerEventType, CriImageService, CriRuntimeService } from './gen/cri-types.ts';
 import type { CriEvent, CriRuntime } from './runtime-service.ts';
@@ -65,8 +65,8 @@ export function createCriClient({ clock }: CriClientDeps, config: CriClientConfi
   const headers = { 'containerd-namespace': config.containerdNamespace ?? 'k8s.io' };
   let caller: Promise<GrpcCaller> | undefined;
   const load = (): Promise<GrpcCaller> =>
-    (caller ??= import('./grpc-caller.ts').then((module) =>
-      module.createGrpcCaller({ clock }, { socketPath, tables: [criTable, eventsTable], headers }),
+    (caller ??= import('../grpc/grpc-caller.ts').then((module) =>
+      module.createGrpcCaller({ clock }, { target: { socketPath }, tables: [criTable, eventsTable], headers }),
     ));
 
   const serviceOf = (name: keyof typeof criTable.services): Record<string, unknown> => {

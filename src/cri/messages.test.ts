@@ -4,11 +4,11 @@ import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { eventOf } from './containerd-events.ts';
 import { createCriClient, socketPathOf } from './cri-client.ts';
 import { criTable } from './gen/cri-table.ts';
-import { createMessageCodec } from './message-codec.ts';
+import { createMessageCodec } from '../grpc/message-codec.ts';
 import { buildOciImage } from './oci-image.ts';
 import { buildPauseImage } from './pause-image.ts';
 import { pauseExecutable } from './pause-program.ts';
-import { buildDescriptors, messageOf } from './protobuf-descriptors-fixture.ts';
+import { buildDescriptors, messageOf } from '../grpc/protobuf-descriptors-fixture.ts';
 import { writeTar } from './tar.ts';
 import { createSimPlatform } from '../platform/sim/sim-platform.ts';
 
@@ -91,7 +91,7 @@ describe('the client', () => {
 
   it('says Unavailable when nothing listens', async () => {
     const client = createCriClient(createSimPlatform(), { endpoint: '/nonexistent/c.sock' });
-    await assert.rejects(client.runtime.version({}), { name: 'CriError', code: 'Unavailable' });
+    await assert.rejects(client.runtime.version({}), { name: 'GrpcError', code: 'Unavailable' });
   });
 
   it('ends with the reason of an abort', async () => {

@@ -16,7 +16,7 @@ import {
   type ResourceAmounts,
 } from '../component-helpers/pod-resources.ts';
 import { forbiddenSysctl } from './sysctls.ts';
-import { isStaticPod } from './types/pod-update.ts';
+import { isStaticPod, podSource } from './types/pod-update.ts';
 
 /** A verdict; reason and message go to the pod's status. */
 export type AdmissionResult =
@@ -31,6 +31,8 @@ export interface AdmissionInput {
   readonly activePods: readonly Pod[];
   readonly operatingSystem: string;
   readonly allowedUnsafeSysctls: readonly string[];
+  /** Sources whose pods may use the host's namespaces; absent: all. */
+  readonly hostNamespaceSources?: Readonly<Record<'network' | 'pid' | 'ipc', readonly string[]>>;
 }
 
 const ADMIT: AdmissionResult = { admit: true };
@@ -118,9 +120,37 @@ function checkTaints({ pod, node }: AdmissionInput): AdmissionResult {
   return reject('TaintToleration', `Predicate TaintToleration failed: node(s) had untolerated taint(s)`);
 }
 
+/** A pod of a source that is not listed gets none of the host's namespaces. Upstream: canRunPod with capabilities.PrivilegedSources. */
+function checkHostNamespaces({ pod, hostNamespaceSources }: AdmissionInput): AdmissionResult {
+  if (hostNamespaceSources === undefined) return ADMIT;
+  const source = podSource(pod);
+  const uses = { network: pod.spec?.hostNetwork, pid: pod.spec?.hostPID, ipc: pod.spec?.hostIPC };
+  for (const [namespace, field] of [
+    ['network', 'HostNetwork'],
+    ['pid', 'HostPID'],
+    ['ipc', 'HostIPC'],
+  ] as const) {
+    const allowed = hostNamespaceSources[namespace];
+    if (uses[namespace] !== true || allowed.includes('*') || allowed.includes(source)) continue;
+    return reject(
+      'HostNamespaceForbidden',
+      `pod with UID "${pod.metadata.uid}" specified ${field.charAt(0).toLowerCase()}${field.slice(1)}, but is disallowed: pods of source ${source} may not use it`,
+    );
+  }
+  return ADMIT;
+}
+
 /** The first reason against the pod, or none. */
 export function canAdmitPod(input: AdmissionInput): AdmissionResult {
-  for (const check of [checkOs, checkSysctls, checkResources, checkAffinity, checkPorts, checkTaints]) {
+  for (const check of [
+    checkOs,
+    checkSysctls,
+    checkHostNamespaces,
+    checkResources,
+    checkAffinity,
+    checkPorts,
+    checkTaints,
+  ]) {
     const result = check(input);
     if (!result.admit) return result;
   }

@@ -44,6 +44,59 @@ export interface KubeletConfiguration {
   readonly maxContainerCount: number;
   readonly minimumGcAgeMs: number;
   readonly containerGcPeriodMs: number;
+  /** At most so many pods per CPU; 0: only `maxPods` counts. */
+  readonly podsPerCore: number;
+  readonly resolvConf: string;
+  /** Where containers' logs lie. */
+  readonly podLogsDir: string;
+  readonly seccompDefault: boolean;
+  readonly crashLoopBackOff: { readonly initialMs: number; readonly maxMs: number };
+  readonly cgroups: CgroupSettings;
+  readonly eviction: EvictionSettings;
+  /** No limit of pulls per second where `pullsPerSecond` is 0. */
+  readonly images: { readonly maxParallelPulls: number; readonly pullsPerSecond: number; readonly pullBurst: number };
+  readonly imageGc: {
+    readonly highThresholdPercent: number;
+    readonly lowThresholdPercent: number;
+    readonly minAgeMs: number;
+    readonly maxAgeMs: number;
+  };
+  readonly containerLogs: { readonly maxSizeBytes: number; readonly maxFiles: number; readonly periodMs: number };
+  /** Sources whose pods may use the host's namespaces; `*` is all. Upstream's early --host-*-sources. */
+  readonly allowedHostNamespaceSources: Readonly<Record<'network' | 'pid' | 'ipc', readonly string[]>>;
+  /** False: there is no API server; pods come from files and URLs alone. */
+  readonly hasApiServer: boolean;
+  /** What /configz shows: the configuration file's form. */
+  readonly published?: object;
+}
+
+/** How cgroups are used. */
+export interface CgroupSettings {
+  readonly root: string;
+  readonly perQos: boolean;
+  readonly enforceNodeAllocatable: readonly string[];
+  readonly systemReservedCgroup: string;
+  readonly kubeReservedCgroup: string;
+  readonly cpuCfsQuota: boolean;
+  readonly cpuCfsQuotaPeriodUs: number;
+  /** Below 1: no limit. */
+  readonly podPidsLimit: number;
+  readonly singleProcessOomKill: boolean;
+  readonly swapBehavior: 'NoSwap' | 'LimitedSwap';
+  /** memory.high by this factor where given; memory.min and memory.low where tiered. Version 2 only. */
+  readonly memoryQos: { readonly throttlingFactor: number | undefined; readonly tieredReservation: boolean };
+}
+
+/** When pods are evicted, besides the hard thresholds. Amounts are quantities or percentages. */
+export interface EvictionSettings {
+  readonly soft: Readonly<Record<string, string>>;
+  readonly softGracePeriodMs: Readonly<Record<string, number>>;
+  readonly minimumReclaim: Readonly<Record<string, string>>;
+  readonly pressureTransitionPeriodMs: number;
+  /** Longest grace for pods of a soft eviction. */
+  readonly maxPodGracePeriodSeconds: number;
+  /** Limits of ephemeral storage are watched. */
+  readonly localStorageCapacityIsolation: boolean;
 }
 
 /** Upstream's defaults. */
@@ -86,6 +139,37 @@ export const KUBELET_DEFAULTS: Omit<KubeletConfiguration, 'nodeName' | 'rootDire
   maxContainerCount: -1,
   minimumGcAgeMs: 0,
   containerGcPeriodMs: 60_000,
+  podsPerCore: 0,
+  resolvConf: '/etc/resolv.conf',
+  podLogsDir: '/var/log/pods',
+  seccompDefault: false,
+  crashLoopBackOff: { initialMs: 10_000, maxMs: 300_000 },
+  cgroups: {
+    root: '/',
+    perQos: true,
+    enforceNodeAllocatable: ['pods'],
+    systemReservedCgroup: '',
+    kubeReservedCgroup: '',
+    cpuCfsQuota: true,
+    cpuCfsQuotaPeriodUs: 100_000,
+    podPidsLimit: -1,
+    singleProcessOomKill: false,
+    swapBehavior: 'NoSwap',
+    memoryQos: { throttlingFactor: undefined, tieredReservation: false },
+  },
+  eviction: {
+    soft: {},
+    softGracePeriodMs: {},
+    minimumReclaim: {},
+    pressureTransitionPeriodMs: 300_000,
+    maxPodGracePeriodSeconds: 0,
+    localStorageCapacityIsolation: true,
+  },
+  images: { maxParallelPulls: 5, pullsPerSecond: 0, pullBurst: 10 },
+  imageGc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 120_000, maxAgeMs: 0 },
+  containerLogs: { maxSizeBytes: 10 * 2 ** 20, maxFiles: 5, periodMs: 10_000 },
+  allowedHostNamespaceSources: { network: ['*'], pid: ['*'], ipc: ['*'] },
+  hasApiServer: true,
 };
 
 /** The configuration with defaults for what is not given. */

@@ -5,16 +5,20 @@
  *
  * Invariants: messages of one channel are handled in order, none is lost (queues are unbounded); no handler waits, so a
  * slow pod never holds up another; while the runtime has errors nothing is handled, with pauses of 100 ms up to 5 s.
- * A message is handled in the turn it arrives. Housekeeping runs beside the loop and never overlaps itself.
+ * A message is handled in the turn it arrives. Housekeeping runs beside the loop and never overlaps itself. Differs: upstream
+ * wakes every second and every other second; here both timers stand at the next thing due, so a node at rest sleeps.
  */
 import { createBackoff } from '../base/backoff.ts';
 import type { Pod } from '../api/gen/core-v1.ts';
+import type { CancelTimer } from '../platform/clock.ts';
 import type { BasePlatform } from '../platform/platform.ts';
 import type { PodLifecycleEvent } from './pleg/pod-records.ts';
 import type { ProbeUpdate } from './prober/results.ts';
 import type { PodUpdate } from './types/pod-update.ts';
 
-const SYNC_PERIOD_MS = 1_000;
+/** Pods due for a sync ring the loop themselves; this only catches what they would miss, and shows that the loop turns. */
+const SYNC_PERIOD_MS = 30_000;
+/** Housekeeping follows a change in so long. */
 const HOUSEKEEPING_PERIOD_MS = 2_000;
 /** Housekeeping runs at least this often even when nothing happened. */
 const HOUSEKEEPING_IDLE_PERIOD_MS = 30_000;
@@ -73,9 +77,9 @@ export function createSyncLoop(deps: SyncLoopDeps): SyncLoop {
   const probes: ProbeUpdate[] = [];
   let syncDue = false;
   let housekeepingDue = false;
-  let worldChanged = true;
-  let lastHousekeepingMs = Number.NEGATIVE_INFINITY;
+  let housekeepingTimer: { readonly dueMs: number; readonly cancel: CancelTimer } | undefined;
   let housekeeping: Promise<void> | undefined;
+  let stopped = false;
   let wake = Promise.withResolvers<void>();
   let recovered = Promise.withResolvers<void>();
   let syncLoopMonitor: number | undefined;
@@ -125,21 +129,35 @@ export function createSyncLoop(deps: SyncLoopDeps): SyncLoop {
     if (pods.length > 0) handler.handlePodSyncs(pods);
   }
 
+  /** Sets the timer, unless it stands earlier. */
+  function armHousekeeping(delayMs: number): void {
+    const dueMs = clock.monotonicMs() + delayMs;
+    if (stopped || (housekeepingTimer !== undefined && housekeepingTimer.dueMs <= dueMs)) return;
+    housekeepingTimer?.cancel();
+    const cancel = clock.setTimer(delayMs, () => {
+      housekeepingTimer = undefined;
+      housekeepingDue = true;
+      ring();
+    });
+    housekeepingTimer = { dueMs, cancel };
+  }
+
   function handleHousekeeping(): void {
+    armHousekeeping(HOUSEKEEPING_IDLE_PERIOD_MS);
     if (!deps.allSourcesReady()) {
       // Pods of a source not yet heard of would look like orphans.
       log.debug('SyncLoop (housekeeping, skipped): sources are not ready yet');
       return;
     }
-    const startedMs = clock.monotonicMs();
-    if (housekeeping !== undefined || (!worldChanged && startedMs - lastHousekeepingMs < HOUSEKEEPING_IDLE_PERIOD_MS))
+    if (housekeeping !== undefined) {
+      armHousekeeping(HOUSEKEEPING_PERIOD_MS);
       return;
-    worldChanged = false;
-    lastHousekeepingMs = startedMs;
+    }
+    const startedMs = clock.monotonicMs();
     housekeeping = handler
       .handlePodCleanups()
       .catch((error: unknown) => {
-        worldChanged = true;
+        armHousekeeping(HOUSEKEEPING_PERIOD_MS);
         log.error('Failed cleaning pods', { err: error });
       })
       .finally(() => {
@@ -152,7 +170,7 @@ export function createSyncLoop(deps: SyncLoopDeps): SyncLoop {
 
   /** Handles everything that waits, one channel after the other. */
   function syncLoopIteration(): void {
-    if (configs.length > 0 || plegEvents.length > 0) worldChanged = true;
+    if (configs.length > 0 || plegEvents.length > 0) armHousekeeping(HOUSEKEEPING_PERIOD_MS);
     for (const update of configs.splice(0)) handleConfig(update);
     for (const event of plegEvents.splice(0)) handlePlegEvent(event);
     for (const update of probes.splice(0)) deps.onProbeUpdate(update);
@@ -215,20 +233,17 @@ export function createSyncLoop(deps: SyncLoopDeps): SyncLoop {
     },
     runtimeRecovered: () => recovered.resolve(),
     start(signal) {
-      const cancels = [
-        clock.setTicker(SYNC_PERIOD_MS, () => {
-          syncDue = true;
-          ring();
-        }),
-        clock.setTicker(HOUSEKEEPING_PERIOD_MS, () => {
-          housekeepingDue = true;
-          ring();
-        }),
-      ];
+      const cancelTicker = clock.setTicker(SYNC_PERIOD_MS, () => {
+        syncDue = true;
+        ring();
+      });
+      armHousekeeping(HOUSEKEEPING_PERIOD_MS);
       signal.addEventListener(
         'abort',
         () => {
-          for (const cancel of cancels) cancel();
+          cancelTicker();
+          stopped = true;
+          housekeepingTimer?.cancel();
           ring();
         },
         { once: true },

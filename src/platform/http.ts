@@ -11,6 +11,8 @@ export interface PeerCertificate {
   readonly organizations: readonly string[];
   /** SHA-256 of the DER form, hexadecimal. */
   readonly fingerprint256: string;
+  /** The same of the authority that issued it, where it is known. */
+  readonly issuerFingerprint256?: string;
 }
 
 /** One request. Header names are lower case. */

@@ -32,7 +32,8 @@ export interface HttpCall {
   readonly url: string;
   /** Sent through this unix socket instead of the URL's host. */
   readonly unixPath?: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  /** A list is sent as that many lines. */
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: string | Uint8Array;
   readonly tls?: TlsOptions;
   readonly timeoutMs?: number;

@@ -94,9 +94,20 @@ export interface StoreStatus {
   readonly keyCount: number;
 }
 
-/** Errors of stores: `compacted`, `futureRevision`, `unavailable`, `full`, `corrupt`, `closed`, `unknownOutcome` (a write may or may not have happened). */
+/** What went wrong; `unknownOutcome`: a write may or may not have happened. */
+export type StoreErrorCode =
+  | 'compacted'
+  | 'futureRevision'
+  | 'unavailable'
+  | 'full'
+  | 'tooLarge'
+  | 'corrupt'
+  | 'closed'
+  | 'unknownOutcome';
+
+/** Errors of stores. */
 export class StoreError extends Error {
-  readonly code: 'compacted' | 'futureRevision' | 'unavailable' | 'full' | 'corrupt' | 'closed' | 'unknownOutcome';
+  readonly code: StoreErrorCode;
   constructor(code: StoreError['code'], message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = 'StoreError';
@@ -116,6 +127,11 @@ export interface Store {
   /** Forgets history before `revision`, which itself stays readable. Reads at, and watches after, lower ones fail with `compacted`. */
   compact(revision: number): Promise<void>;
   status(): Promise<StoreStatus>;
+  /**
+   * The newest revision, linearizable. Only on stores that other processes write too: there a read is fresh once the
+   * watch has come so far. Elsewhere absent: the watch is never behind what was acknowledged.
+   */
+  latestRevision?(): Promise<number>;
   /** Finishes what was accepted, then closes. */
   close(): Promise<void>;
 }

@@ -2,7 +2,7 @@
 import { parseYamlDocuments } from '../api/codec/yaml.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import type { Client } from '../client/client.ts';
-import { resourceOfKind } from './references.ts';
+import { resourceOfKind, type CustomKinds } from './references.ts';
 
 /** YAML text of one or more documents, an object, or several. */
 export type Manifests = string | object | readonly object[];
@@ -25,11 +25,22 @@ export function readManifests(manifests: Manifests): KubernetesObject[] {
   });
 }
 
+/** What manifests are applied through. */
+export interface ApplyDeps {
+  readonly client: Client;
+  readonly kinds: () => CustomKinds;
+  /** Called after each definition of a custom kind: resolves when its objects may follow. */
+  readonly established: (definition: KubernetesObject) => Promise<unknown>;
+}
+
 /** Applies in the given order; resolves to the objects as they are then. */
-export async function applyManifests(client: Client, manifests: Manifests): Promise<KubernetesObject[]> {
+export async function applyManifests(
+  { client, kinds, established }: ApplyDeps,
+  manifests: Manifests,
+): Promise<KubernetesObject[]> {
   const applied: KubernetesObject[] = [];
   for (const object of readManifests(manifests)) {
-    const info = resourceOfKind(object.kind ?? '', object.apiVersion);
+    const info = resourceOfKind(object.kind ?? '', object.apiVersion, kinds());
     const { name = '', namespace = 'default' } = object.metadata;
     const key = info.namespaced ? { namespace, name } : { name };
     const complete = info.namespaced ? { ...object, metadata: { ...object.metadata, namespace } } : object;
@@ -38,6 +49,7 @@ export async function applyManifests(client: Client, manifests: Manifests): Prom
         .resource(info)
         .patch(key, { type: 'apply', object: complete, fieldManager: FIELD_MANAGER, force: true }),
     );
+    if (object.kind === 'CustomResourceDefinition') await established(object);
   }
   return applied;
 }

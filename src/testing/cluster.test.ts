@@ -61,7 +61,7 @@ describe('a cluster in a test', () => {
   it('says so when the object is not there, and when nothing is meant', async () => {
     await using cluster = await Cluster.start({ nodes: 0, controllers: [] });
     await assert.rejects(cluster.waitFor('pod/none', 'Ready', { within: 1000 }), /pod default\/none does not exist/);
-    await assert.rejects(cluster.waitFor('nonsense/none', 'Ready'), /no built-in kind nonsense/);
+    await assert.rejects(cluster.waitFor('nonsense/none', 'Ready'), /no kind nonsense/);
     await assert.rejects(cluster.waitFor('pod', 'Ready'), /not of the form KIND\/NAME/);
   });
 

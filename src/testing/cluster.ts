@@ -18,17 +18,19 @@ import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
 import type { Store, StoreStatus } from '../storage/store.ts';
 import { applyManifests, type Manifests } from './apply.ts';
+import { customKinds } from './custom-kinds.ts';
 import { sortedEvents } from './describe.ts';
 import { spanMs, type Duration } from './duration.ts';
 import { TestFaults } from './faults.ts';
 import { makePki, openListener, type ListenAt, type Listening } from './listener.ts';
 import { TestNodes } from './nodes.ts';
 import { createRealPace, createVirtualPace, type Pace } from './pace.ts';
-import { resolveReference, type ObjectReference } from './references.ts';
+import { resolveReference, type ObjectReference, type ResolvedReference } from './references.ts';
 import type { SimNodeSpec } from './sim-node.ts';
 import { SimWorld } from './sim-world.ts';
 import { readEntries, writeEntries, type ClusterSnapshot } from './snapshot.ts';
 import { createUserClient } from './user-client.ts';
+import { TestWebhooks, type WebhookFunction } from './webhooks.ts';
 import { eventually, waitForObject, type Expectation, type WaitOptions } from './wait.ts';
 
 /** How a cluster is started. */
@@ -76,6 +78,7 @@ export class Cluster implements AsyncDisposable {
   readonly #seed: string;
   readonly #images = new Map<string, SimImage>();
   readonly #listening = new Set<Listening>();
+  readonly #webhooks = new TestWebhooks();
   readonly #podListeners: ((pod: Pod | undefined, old: Pod | undefined) => void)[] = [];
   #world: SimWorld;
   #store: Store;
@@ -127,6 +130,11 @@ export class Cluster implements AsyncDisposable {
     return createUserClient(forward, this.#pace);
   }
 
+  /** Makes a function of the test a webhook. Gives the URL for `clientConfig.url`; no caBundle is needed. */
+  webhook(path: string, answer: WebhookFunction): string {
+    return this.#webhooks.add(path, answer);
+  }
+
   /** Describes an image for all nodes: from now on, containers of this name behave so. */
   image(name: string, spec: SimImageSpec = {}): SimImage {
     const image = describeImage(name, spec);
@@ -137,7 +145,12 @@ export class Cluster implements AsyncDisposable {
 
   /** Server-side apply of YAML or objects, in their order. */
   apply(manifests: Manifests): Promise<KubernetesObject[]> {
-    return applyManifests(this.client, manifests);
+    const deps = {
+      client: this.client,
+      kinds: () => customKinds(this.#objects()),
+      established: (definition: KubernetesObject) => this.waitFor(definition, 'Established'),
+    };
+    return applyManifests(deps, manifests);
   }
 
   /** Waits for an object to be as expected; see `Expectation`. Rejects with a `WaitError` that shows what it was instead. */
@@ -177,7 +190,7 @@ export class Cluster implements AsyncDisposable {
 
   /** Events in the order they last happened. */
   events({ about, reason, type }: EventFilter = {}): Event[] {
-    const target = about === undefined ? undefined : resolveReference(about);
+    const target = about === undefined ? undefined : this.resolve(about);
     const wanted = this.#world.server.objects
       .list(Events)
       .filter(
@@ -190,6 +203,11 @@ export class Cluster implements AsyncDisposable {
               (event.involvedObject.namespace ?? '') === target.namespace)),
       );
     return structuredClone([...sortedEvents(wanted)]);
+  }
+
+  /** What a reference names: of the built-in kinds, or of those that definitions have added. Throws when it names nothing. */
+  resolve(reference: ObjectReference): ResolvedReference {
+    return resolveReference(reference, customKinds(this.#objects()));
   }
 
   /** All objects of a kind as the API server holds them: shared, not to be changed, and never a call away. */
@@ -307,6 +325,7 @@ export class Cluster implements AsyncDisposable {
       addresses: ['10.64.0.1'],
       host: { hostname: 'control-plane' },
     });
+    this.#webhooks.listen(platform.network, clock);
     const { controllers, scheduler = true, unknownImages = 'run', keepEventLog = false } = this.#options;
     return new SimWorld({
       platform,

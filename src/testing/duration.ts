@@ -22,3 +22,8 @@ export function formatSpan(ms: number): string {
   const seconds = Math.round((ms % 60_000) / 10) / 100;
   return `${hours > 0 ? `${hours}h` : ''}${hours > 0 || minutes > 0 ? `${minutes}m` : ''}${seconds}s`;
 }
+
+/** Milliseconds of a span that may begin with a minus. */
+export function signedMs(by: Duration): number {
+  return typeof by === 'string' && by.startsWith('-') ? -spanMs(by.slice(1)) : spanMs(by);
+}

@@ -52,25 +52,49 @@ function resourceOf(key: string): string {
   return key.split('/')[2] ?? key;
 }
 
-/** A running hash of 53 bits: quick in plain JavaScript, and no one tries to break it. */
+/**
+ * A running hash of 53 bits: quick in plain JavaScript, and no one tries to break it. Bytes are taken four at a time; the
+ * state stands in local variables while they are, for a captured variable that leaves the range of small integers costs an
+ * allocation per step.
+ */
 function createHash53(): { addText(text: string): void; addBytes(bytes: Uint8Array): void; digest(): string } {
-  let high = 0xdeadbeef;
-  let low = 0x41c6ce57;
-  const add = (value: number): void => {
-    high = Math.imul(high ^ value, 2_654_435_761);
-    low = Math.imul(low ^ value, 1_597_334_677);
-  };
+  const state = new Int32Array([0xdeadbeef | 0, 0x41c6ce57]);
   return {
     addText(text) {
-      for (let index = 0; index < text.length; index++) add(text.charCodeAt(index));
+      let [high, low] = [state[0]!, state[1]!];
+      for (let index = 0; index < text.length; index++) {
+        const value = text.charCodeAt(index);
+        high = Math.imul(high ^ value, HIGH_FACTOR);
+        low = Math.imul(low ^ value, LOW_FACTOR);
+      }
+      state[0] = high;
+      state[1] = low;
     },
     addBytes(bytes) {
-      for (let index = 0; index < bytes.length; index++) add(bytes[index]!);
+      let [high, low] = [state[0]!, state[1]!];
+      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      const whole = bytes.byteLength & ~3;
+      for (let index = 0; index < whole; index += 4) {
+        const value = view.getInt32(index, true);
+        // The product's upper half comes down: else a word's upper bytes would never reach the lower ones of the hash.
+        high = Math.imul(high ^ value ^ (high >>> 15), HIGH_FACTOR);
+        low = Math.imul(low ^ value ^ (low >>> 13), LOW_FACTOR);
+      }
+      for (let index = whole; index < bytes.byteLength; index++) {
+        high = Math.imul(high ^ bytes[index]!, HIGH_FACTOR);
+        low = Math.imul(low ^ bytes[index]!, LOW_FACTOR);
+      }
+      state[0] = high;
+      state[1] = low;
     },
     digest() {
+      const [high, low] = [state[0]!, state[1]!];
       const a = Math.imul(high ^ (high >>> 16), 2_246_822_507) ^ Math.imul(low ^ (low >>> 13), 3_266_489_909);
       const b = Math.imul(low ^ (low >>> 16), 2_246_822_507) ^ Math.imul(high ^ (high >>> 13), 3_266_489_909);
       return (4_294_967_296 * (2_097_151 & b) + (a >>> 0)).toString(16).padStart(14, '0');
     },
   };
 }
+
+const HIGH_FACTOR = 2_654_435_761;
+const LOW_FACTOR = 1_597_334_677;

@@ -34,6 +34,11 @@ export class TestFaults {
     for (const gate of this.#world().gates(part)) gate.lagWatches(lagMs);
   }
 
+  /** Lets so many of the batches of watch events that reach a part, or all, come twice: 0 to 1. Lasts as `lagWatches` does. */
+  repeatWatches(rate: number, part?: Part): void {
+    for (const gate of this.#world().gates(part)) gate.repeatWatches(rate);
+  }
+
   /** Refuses the calls of a part, or of all, until `reconnect`. */
   disconnect(part?: Part): void {
     for (const gate of this.#world().gates(part)) gate.close();

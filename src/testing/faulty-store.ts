@@ -13,13 +13,15 @@ export interface StoreFaults {
   unknownRate: number;
   /** The next so many writes fail without effect. */
   failNext: number;
+  /** Its disk is full: writes but deletions fail without effect. */
+  full: boolean;
   /** Everything fails: the store is away. */
   down: boolean;
 }
 
 /** Nothing wrong. */
 export function noStoreFaults(): StoreFaults {
-  return { latencyMs: 0, failRate: 0, unknownRate: 0, failNext: 0, down: false };
+  return { latencyMs: 0, failRate: 0, unknownRate: 0, failNext: 0, full: false, down: false };
 }
 
 /** The store behind its faults. */
@@ -47,6 +49,7 @@ export function createFaultyStore(
   const check = (): void => {
     if (faults.down) throw new StoreError('unavailable', 'the store is not available');
   };
+  const full = (): StoreError => new StoreError('full', 'the disk of the store is full');
   return {
     async get(key) {
       check();
@@ -56,7 +59,7 @@ export function createFaultyStore(
       check();
       return store.range(request);
     },
-    put: (request) => write(() => store.put(request)),
+    put: (request) => (faults.full ? Promise.reject(full()) : write(() => store.put(request))),
     delete: (request) => write(() => store.delete(request)),
     watch: (range, watcher) => store.watch(range, watcher),
     compact: (revision) => store.compact(revision),

@@ -6,6 +6,7 @@
 import { linkedController } from '../base/abort.ts';
 import type { ApiHandler, ApiRequest, ApiResponse, ObjectEvent } from '../api/transport.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Random } from '../platform/random.ts';
 
 /** A gate. */
 export interface Gate {
@@ -19,17 +20,28 @@ export interface Gate {
   dropWatches(): void;
   /** Watch events arrive so much later: a stale cache. 0: at once. */
   lagWatches(lagMs: number): void;
+  /** So many of the batches of watch events, 0 to 1, come twice, as they may when a watch is resumed. */
+  repeatWatches(rate: number): void;
   /** Calls `callback` when the `count`th write from now has reached the server, before its answer is given. */
   afterWrites(count: number, callback: () => void): void;
 }
 
 const reads = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** Makes a gate before a handler, which is asked for at each call: the server may be another by then. */
-export function createGate(clock: Clock, server: () => ApiHandler | undefined): Gate {
+/** What a gate needs. */
+export interface GateDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Asked for at each call: the server may be another by then. */
+  readonly server: () => ApiHandler | undefined;
+}
+
+/** Makes a gate before a server's handler. */
+export function createGate({ clock, random, server }: GateDeps): Gate {
   let closed = false;
   let destroyed = false;
   let lagMs = 0;
+  let repeatRate = 0;
   let watches = new AbortController();
   let onWrite: { left: number; callback: () => void } | undefined;
 
@@ -58,17 +70,17 @@ export function createGate(clock: Clock, server: () => ApiHandler | undefined): 
     const linked = linkedController(request.signal, watches.signal);
     const response = await server()!({ ...request, signal: linked.signal });
     if (response.kind !== 'watch') return response;
-    return { ...response, events: delayed(response.events, linked, () => lagMs) };
+    return { ...response, events: disturbed(response.events, linked) };
   };
-  const delayed = async function* (
+  const disturbed = async function* (
     events: AsyncIterable<readonly ObjectEvent[]>,
     linked: ReturnType<typeof linkedController>,
-    lag: () => number,
   ): AsyncGenerator<readonly ObjectEvent[]> {
     try {
       for await (const batch of events) {
-        if (lag() > 0) await clock.sleep(lag(), linked.signal);
+        if (lagMs > 0) await clock.sleep(lagMs, linked.signal);
         yield batch;
+        if (repeatRate > 0 && random.next() < repeatRate) yield batch;
       }
     } finally {
       linked.dispose();
@@ -90,6 +102,9 @@ export function createGate(clock: Clock, server: () => ApiHandler | undefined): 
     },
     lagWatches(ms) {
       lagMs = ms;
+    },
+    repeatWatches(rate) {
+      repeatRate = rate;
     },
     afterWrites(count, callback) {
       onWrite = { left: count, callback };

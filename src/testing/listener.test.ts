@@ -1,7 +1,8 @@
 /** Real clients on a real port, over real and over virtual time. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { AppsV1Api, CoreV1Api, KubeConfig } from '@kubernetes/client-node';
+import { PassThrough } from 'node:stream';
+import { AppsV1Api, Attach, CoreV1Api, Exec, KubeConfig, type V1Status } from '@kubernetes/client-node';
 import { Cluster } from './cluster.ts';
 
 function clientOf(kubeconfig: string): KubeConfig {
@@ -36,6 +37,38 @@ describe('a real port', () => {
       await core.readNamespacedPodLog({ namespace: 'default', name: pod?.metadata?.name ?? '' }),
       'started\n',
     );
+  });
+
+  it('runs commands in containers, and shows attached clients what is logged', async () => {
+    await using cluster = await Cluster.start({ nodes: 1 });
+    cluster.image('app:1', {
+      logs: ['before', { after: '5s', line: 'later' }],
+      exits: { code: 0, after: '10s' },
+      exec: ({ command }) => ({ exitCode: command.length, stdout: `ran ${command.join(' ')}\n`, stderr: 'oops\n' }),
+    });
+    const config = clientOf(await cluster.kubeconfig());
+    const spec = { restartPolicy: 'Never', containers: [{ name: 'app', image: 'app:1' }] };
+    await cluster.apply({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec });
+    await cluster.waitFor('pod/p', 'Ready');
+    const collected = (): { stream: PassThrough; text: () => string } => {
+      const stream = new PassThrough();
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      return { stream, text: () => Buffer.concat(chunks).toString('utf8') };
+    };
+    const [out, err, attached] = [collected(), collected(), collected()];
+    const status = await new Promise<V1Status>((resolve, reject) => {
+      const exec = new Exec(config);
+      exec.exec('default', 'p', 'app', ['ls', '-l'], out.stream, err.stream, null, false, resolve).catch(reject);
+    });
+    assert.deepEqual([out.text(), err.text()], ['ran ls -l\n', 'oops\n']);
+    assert.equal(status.details?.causes?.[0]?.message, '2');
+
+    const socket = await new Attach(config).attach('default', 'p', 'app', attached.stream, err.stream, null, false);
+    const closed = new Promise((resolve) => socket.on('close', resolve));
+    await cluster.waitFor('pod/p', '.status.phase=Succeeded');
+    await closed;
+    assert.equal(attached.text(), 'later\n');
   });
 
   it('publishes its authority to pods', async () => {

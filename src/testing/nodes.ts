@@ -3,6 +3,7 @@ import { Nodes, Pods } from '../api/gen/resources.ts';
 import type { Node, Pod } from '../api/gen/core-v1.ts';
 import type { Client } from '../client/client.ts';
 import type { SimRuntime } from '../cri/sim/sim-runtime.ts';
+import { signedMs, type Duration } from './duration.ts';
 import type { Pace } from './pace.ts';
 import type { SimNode, SimNodeSpec } from './sim-node.ts';
 import type { SimWorld } from './sim-world.ts';
@@ -96,6 +97,21 @@ export class TestNodes {
   /** Joins it again. */
   heal(name: string): void {
     this.#node(name).setPartitioned(false);
+  }
+
+  /** Sets the machine's wall clock ahead of (or, negative, behind) everybody else's; 0 sets it right. */
+  skewClock(name: string, by: Duration): void {
+    this.#node(name).setClockSkew(signedMs(by));
+  }
+
+  /** Fills the machine's disk: only so many bytes are left. Whatever writes more fails with ENOSPC. */
+  fillDisk(name: string, leaveBytes: number = 0): void {
+    this.#node(name).platform.files.occupy(leaveBytes);
+  }
+
+  /** Frees the disk again. */
+  freeDisk(name: string): void {
+    this.#node(name).platform.files.occupy(undefined);
   }
 
   /** Marks the node unschedulable. */

@@ -20,32 +20,38 @@ export interface ResolvedReference {
   readonly name: string;
 }
 
+/** Kinds beside the built-in ones. */
+export type CustomKinds = readonly ResourceInfo<KubernetesObject>[];
+
 /** The resource of a kind. The preferred version unless one is named. Throws when there is none. */
-export function resourceOfKind(kind: string, apiVersion?: string): ResourceInfo<KubernetesObject> {
+export function resourceOfKind(
+  kind: string,
+  apiVersion: string | undefined,
+  custom: CustomKinds,
+): ResourceInfo<KubernetesObject> {
   const wanted = kind.toLowerCase();
-  const found = allResources.find((info) => {
+  const found = [...allResources, ...custom].find((info) => {
     if (apiVersion !== undefined && apiVersionOf(info) !== apiVersion) return false;
     return [info.kind.toLowerCase(), info.singular, info.resource, ...info.shortNames].includes(wanted);
   });
-  if (found === undefined)
-    throw new Error(`no built-in kind ${kind}${apiVersion === undefined ? '' : ` in ${apiVersion}`}`);
+  if (found === undefined) throw new Error(`no kind ${kind}${apiVersion === undefined ? '' : ` in ${apiVersion}`}`);
   return found as ResourceInfo<KubernetesObject>;
 }
 
 /** Resolves a reference; namespaced objects without a namespace are in `default`. Throws on one that means nothing. */
-export function resolveReference(reference: ObjectReference): ResolvedReference {
+export function resolveReference(reference: ObjectReference, custom: CustomKinds): ResolvedReference {
   if (typeof reference !== 'string') {
     const { apiVersion, kind, metadata } = reference;
     if (kind === undefined) throw new Error('the object has no kind: name it as KIND/NAME, or give its kind');
-    return resolved(resourceOfKind(kind, apiVersion), metadata.namespace, metadata.name ?? '');
+    return resolved(resourceOfKind(kind, apiVersion, custom), metadata.namespace, metadata.name ?? '');
   }
   const parts = reference.split('/');
   const [kind = '', second = '', third] = parts;
   if (parts.length < 2 || parts.length > 3 || parts.includes(''))
     throw new Error(`${JSON.stringify(reference)} is not of the form KIND/NAME or KIND/NAMESPACE/NAME`);
   return third === undefined
-    ? resolved(resourceOfKind(kind), undefined, second)
-    : resolved(resourceOfKind(kind), second, third);
+    ? resolved(resourceOfKind(kind, undefined, custom), undefined, second)
+    : resolved(resourceOfKind(kind, undefined, custom), second, third);
 }
 
 function resolved(

@@ -20,6 +20,7 @@ export function createRepeatableTokens(tokens: ServiceAccountTokens, clock: Cloc
   return {
     authenticateToken: (token) => inOrder('token authentication', () => tokens.authenticateToken(token)),
     issue: (input) => inOrder('token signing', () => tokens.issue(input)),
+    issueLegacy: (account, secret) => inOrder('token signing', () => tokens.issueLegacy(account, secret)),
     review: (token, audiences) => inOrder('token review', () => tokens.review(token, audiences)),
     keySet: () => inOrder('token keys', () => tokens.keySet()),
   };

@@ -15,21 +15,20 @@ export interface RuntimeGate {
 export function gateRuntime(runtime: CriRuntime): RuntimeGate {
   const life = new AbortController();
   const gone = (): CriError => new CriError('Unavailable', 'the connection to the runtime is closed');
+  const call = (method: unknown, request: unknown, options: CriCallOptions): unknown =>
+    (method as (request: unknown, options: CriCallOptions) => unknown)(request, options);
+  /** What a dead kubelet was still waiting for fails. */
+  const ended = (result: unknown): unknown =>
+    result instanceof Promise ? result.then((value: unknown) => (life.signal.aborted ? fail() : value)) : result;
   const guard = <T extends object>(service: T): T => {
     const methods = Object.entries(service).map(([name, method]) => [
       name,
       (request: unknown, options: CriCallOptions = {}) => {
         if (life.signal.aborted) return Promise.reject(gone());
+        if (options.signal === undefined) return ended(call(method, request, { ...options, signal: life.signal }));
         const linked = linkedController(options.signal, life.signal);
-        const result = (method as (request: unknown, options: CriCallOptions) => unknown)(request, {
-          ...options,
-          signal: linked.signal,
-        });
-        if (!(result instanceof Promise)) return result;
-        return result.finally(() => {
-          linked.dispose();
-          if (life.signal.aborted) fail();
-        });
+        const result = call(method, request, { ...options, signal: linked.signal });
+        return result instanceof Promise ? ended(result.finally(linked.dispose)) : result;
       },
     ]);
     return Object.fromEntries(methods) as T;

@@ -2,6 +2,7 @@
 import { Pods } from '../api/gen/resources.ts';
 import type { Pod } from '../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../api/object.ts';
+import { isReason } from '../api/status-error.ts';
 import { parseLabelSelector } from '../api/label-selector-parser.ts';
 import type { Patch } from '../client/client.ts';
 import { image, type SimImageSpec } from '../cri/sim/sim-image.ts';
@@ -9,10 +10,9 @@ import type { Random } from '../platform/random.ts';
 import type { Manifests } from './apply.ts';
 import type { Cluster } from './cluster.ts';
 import { formatEvent } from './describe.ts';
-import { spanMs, type Duration } from './duration.ts';
+import { signedMs, spanMs, type Duration } from './duration.ts';
 import type { Part, RestartablePart } from './faults.ts';
 import type { PodDemand, PodInvariants } from './pod-invariants.ts';
-import { resolveReference } from './references.ts';
 
 /** What steps work on. */
 export interface StepContext {
@@ -62,6 +62,8 @@ export const steps: Readonly<Record<string, Step>> = {
   cordon: ({ cluster }, value) => cluster.nodes.cordon(value as string),
   uncordon: ({ cluster }, value) => cluster.nodes.uncordon(value as string),
   drain: ({ cluster }, value) => cluster.nodes.drain(value as string),
+  /** As `kubectl drain`: what a disruption budget refuses is asked for again, until nothing is left to evict. */
+  tryDrain: ({ cluster }, value) => tryDrain(cluster, value as { node: string; every?: Duration; within?: Duration }),
   disconnect: ({ cluster }, value) => cluster.faults.disconnect(part(value)),
   reconnect: ({ cluster }, value) => cluster.faults.reconnect(part(value)),
   dropWatches: ({ cluster }, value) => cluster.faults.dropWatches(part(value)),
@@ -69,11 +71,24 @@ export const steps: Readonly<Record<string, Step>> = {
     const { part: of, lag } = value as { part?: Part; lag: Duration };
     cluster.faults.lagWatches(spanMs(lag), of);
   },
+  repeatWatches: ({ cluster }, value) => {
+    const { part: of, rate } = value as { part?: Part; rate: number };
+    cluster.faults.repeatWatches(rate, of);
+  },
+  skewClock: ({ cluster }, value) => {
+    const { node, by } = value as { node: string; by: Duration };
+    cluster.nodes.skewClock(node, by);
+  },
+  fillDisk: ({ cluster }, value) => {
+    const { node, leaveBytes = 0 } = value as { node: string; leaveBytes?: number };
+    cluster.nodes.fillDisk(node, leaveBytes);
+  },
+  freeDisk: ({ cluster }, value) => cluster.nodes.freeDisk(value as string),
   store: ({ cluster }, value) => setStoreFaults(cluster, value as Record<string, unknown>),
   /** What is left of a step that `keelson sim shrink` found to play no part. */
   nothing: () => undefined,
   rest: ({ cluster }, value) => expectRest(cluster, value as Duration),
-  jumpClock: ({ cluster }, value) => jumpClock(cluster, value as Duration),
+  jumpClock: ({ cluster }, value) => cluster.jumpWallClock(signedMs(value as Duration)),
   repeat: (context, value) =>
     repeat(context, value as { times: number; every: Duration; steps: Record<string, unknown>[] }),
 };
@@ -89,7 +104,7 @@ interface DeleteStep {
 }
 
 async function deleteObject(cluster: Cluster, { object, grace, propagation }: DeleteStep): Promise<void> {
-  const { info, namespace, name } = resolveReference(object);
+  const { info, namespace, name } = cluster.resolve(object);
   await cluster.client.resource(info).delete(key(namespace, name), {
     ...(grace === undefined ? {} : { gracePeriodSeconds: grace }),
     ...(propagation === undefined ? {} : { propagationPolicy: propagation }),
@@ -108,7 +123,7 @@ async function patchObject(
   cluster: Cluster,
   { object, merge, strategic, json, subresource }: PatchStep,
 ): Promise<void> {
-  const { info, namespace, name } = resolveReference(object);
+  const { info, namespace, name } = cluster.resolve(object);
   const patch: Patch =
     json !== undefined
       ? { type: 'json', operations: json }
@@ -316,6 +331,7 @@ const STORE_FAULTS: Readonly<Record<string, (value: unknown) => unknown>> = {
   unknownRate: Number,
   failNext: Number,
   down: Boolean,
+  full: Boolean,
 };
 
 function setStoreFaults(cluster: Cluster, faults: Record<string, unknown>): void {
@@ -324,6 +340,22 @@ function setStoreFaults(cluster: Cluster, faults: Record<string, unknown>): void
     if (convert === undefined)
       throw new Error(`store has no fault ${name}; there are: ${Object.keys(STORE_FAULTS).join(', ')}`);
     Object.assign(cluster.faults.store, { [name === 'latency' ? 'latencyMs' : name]: convert(value) });
+  }
+}
+
+async function tryDrain(
+  cluster: Cluster,
+  { node, every = '5s', within = '10m' }: { node: string; every?: Duration; within?: Duration },
+): Promise<void> {
+  const endMs = cluster.nowMs + spanMs(within);
+  for (;;) {
+    const refused = await cluster.nodes.drain(node).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    if (refused === undefined) return;
+    if (!isReason(refused, 'TooManyRequests') || cluster.nowMs >= endMs) throw refused;
+    await cluster.advance(every);
   }
 }
 
@@ -355,11 +387,6 @@ async function expectRest(cluster: Cluster, after: Duration): Promise<void> {
         `${node} runs pods that are not its own: ${stray.map(({ config }) => config.metadata?.name).join(', ')}`,
       );
   }
-}
-
-function jumpClock(cluster: Cluster, by: Duration): void {
-  const backwards = typeof by === 'string' && by.startsWith('-');
-  cluster.jumpWallClock(backwards ? -spanMs(by.slice(1)) : spanMs(by));
 }
 
 async function repeat(

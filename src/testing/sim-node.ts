@@ -7,7 +7,7 @@ import { createInProcessClient } from '../client/in-process-transport.ts';
 import type { ApiHandler } from '../api/transport.ts';
 import { openKubeletServer } from '../cluster/kubelet-server.ts';
 import type { Instance } from '../cluster/instance.ts';
-import { createClusterNode, nodePrincipal, type ClusterNode } from '../cluster/node.ts';
+import { createClusterNode, instanceNodeConfig, nodePrincipal, type ClusterNode } from '../cluster/node.ts';
 import type { SimImage } from '../cri/sim/sim-image.ts';
 import { createSimRuntime, type SimRuntime } from '../cri/sim/sim-runtime.ts';
 import type { KubeletConfiguration } from '../kubelet/kubelet-configuration.ts';
@@ -15,6 +15,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { HostInfo } from '../platform/host.ts';
 import type { HttpServer } from '../platform/http.ts';
 import { createSimHost } from '../platform/sim/host.ts';
+import { createSkewedClock, type SkewedClock } from '../platform/sim/skewed-clock.ts';
 import { createSimPlatform, type SimPlatform } from '../platform/sim/sim-platform.ts';
 import { gateRuntime, type RuntimeGate } from './runtime-gate.ts';
 import { createGate, type Gate } from './gate.ts';
@@ -48,6 +49,9 @@ export interface SimNodeDeps {
 
 const KUBELET_PORT = 10_250;
 
+/** Enough to see what troubles a machine; all lines of thousands of them would fill the memory. */
+const NODE_LOG = { maxEntries: 100, minLevel: 'warn' } as const;
+
 interface Incarnation {
   readonly life: AbortController;
   readonly gate: Gate;
@@ -63,6 +67,7 @@ export class SimNode {
   readonly runtime: SimRuntime;
   readonly spec: SimNodeSpec;
   readonly #deps: SimNodeDeps;
+  readonly #clock: SkewedClock;
   #platform: SimPlatform<Clock>;
   #boots = 0;
   #running: Incarnation | undefined;
@@ -73,8 +78,11 @@ export class SimNode {
     this.address = deps.address;
     this.spec = spec;
     this.#deps = deps;
-    this.#platform = createSimPlatform({
+    this.#clock = createSkewedClock(deps.beside.clock);
+    this.#platform = createSimPlatform<Clock>({
       beside: deps.beside,
+      clock: this.#clock,
+      log: NODE_LOG,
       seed: `${deps.seed}/${spec.name}`,
       addresses: [deps.address],
       host: this.#facts(),
@@ -123,9 +131,9 @@ export class SimNode {
   /** Starts the kubelet. Does nothing when it runs. */
   async start(): Promise<void> {
     if (this.#running !== undefined) return;
-    const { clock } = this.#platform;
+    const { clock, random } = this.#platform;
     const life = new AbortController();
-    const gate = createGate(clock, this.#deps.server);
+    const gate = createGate({ clock, random: random.fork('gate'), server: this.#deps.server });
     if (this.#partitioned) gate.close();
     const cri = gateRuntime(this.runtime);
     const client = this.#client(gate);
@@ -134,16 +142,13 @@ export class SimNode {
       platform: this.#platform,
       client,
       cri: cri.runtime,
-      instance,
-      kubeletPort: KUBELET_PORT,
-      network: { setPodCidr: async () => undefined }, // The simulated runtime hears its range from the kubelet.
-      kubelet: this.#settings(),
+      config: instanceNodeConfig(instance, KUBELET_PORT, this.#settings()), // The simulated runtime hears the pods' range from the kubelet.
     });
     const running: Incarnation = { life, gate, cri, node, server: undefined };
     this.#running = running;
     await node.start(life.signal);
     running.server = await openKubeletServer(
-      { platform: this.#platform, client, instance, port: KUBELET_PORT, tls: NODE_TLS },
+      { platform: this.#platform, client, config: node.config, port: KUBELET_PORT, tls: NODE_TLS },
       node,
       cri.runtime,
     );
@@ -185,6 +190,11 @@ export class SimNode {
     this.#partitioned = partitioned;
     if (partitioned) this.#running?.gate.close();
     else this.#running?.gate.open();
+  }
+
+  /** Sets its wall clock apart from the world's. */
+  setClockSkew(skewMs: number): void {
+    this.#clock.setSkew(skewMs);
   }
 
   get partitioned(): boolean {

@@ -115,8 +115,8 @@ export class SimWorld {
 
   /** A client that goes on working over restarts of the server. */
   clientFor(principal: Principal, userAgent: string, gate?: Gate): Client {
-    const { clock } = this.#deps.platform;
-    const handler = gate?.handler ?? createGate(clock, this.#handler).handler;
+    const { clock, random } = this.#deps.platform;
+    const handler = gate?.handler ?? createGate({ clock, random, server: this.#handler }).handler;
     return createInProcessClient({ handler, principal, clock, userAgent });
   }
 
@@ -155,7 +155,8 @@ export class SimWorld {
     if (this.#components.has(name)) return;
     const { platform, controllers, scheduler } = this.#deps;
     const life = new AbortController();
-    const gate = createGate(platform.clock, this.#handler);
+    const { clock, random } = platform;
+    const gate = createGate({ clock, random: random.fork(`gate/${name}`), server: this.#handler });
     const deps = {
       platform,
       clientFor: (principal: Principal, agent: string) => this.clientFor(principal, agent, gate),
@@ -165,6 +166,7 @@ export class SimWorld {
       const config = {
         instance: this.instance,
         rootCaPem: this.caPem,
+        signServiceAccountToken: this.controlPlane.tokens.issueLegacy,
         ...(controllers === undefined ? {} : { names: controllers }),
       };
       ended = runBuiltInControllers(deps, config, life.signal);

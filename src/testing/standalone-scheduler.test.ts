@@ -71,7 +71,7 @@ async function scene(t: TestContext): Promise<Scene> {
         if (request.path.endsWith('/binding')) binders.push(name);
         return world.server.handler(request);
       };
-      const gate = createGate(clock, () => noted);
+      const gate = createGate({ clock, random: platform.random.fork(`gate/${name}`), server: () => noted });
       const stop = new AbortController();
       const own = { clock, random: platform.random.fork(name), log: platform.log, crypto: platform.crypto };
       const scheduler = createStandaloneScheduler(

@@ -5,6 +5,7 @@ import type { ExplainPod } from '../component-helpers/pod-why.ts';
 import { describeObject } from './describe.ts';
 import { formatSpan, spanMs, type Duration } from './duration.ts';
 import type { Pace } from './pace.ts';
+import { customKinds } from './custom-kinds.ts';
 import { referenceText, resolveReference, type ObjectReference } from './references.ts';
 
 /**
@@ -53,7 +54,7 @@ export async function waitForObject<T extends KubernetesObject>(
   target: { reference: ObjectReference; expectation: Expectation<T> },
   options: WaitOptions,
 ): Promise<T | undefined> {
-  const reference = resolveReference(target.reference);
+  const reference = resolveReference(target.reference, customKinds(objects()));
   const expected = compile(target.expectation);
   const read = (): T | undefined =>
     objects()?.get(reference.info, reference.namespace, reference.name) as T | undefined;

@@ -3,13 +3,17 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseApiServerOptions } from '../../src/apiserver/options/api-server-options.ts';
+import type { FlagValues } from '../../src/apiserver/options/flags.ts';
 import type { Client } from '../../src/client/client.ts';
+import { loadApiServerSetup } from '../../src/cluster/api-server-setup.ts';
 import { type ControlPlane, createControlPlane } from '../../src/cluster/control-plane.ts';
 import { deriveInstance } from '../../src/cluster/instance.ts';
 import { kubeconfigYaml } from '../../src/cluster/kubeconfig.ts';
 import { ensureClusterPki } from '../../src/component-helpers/pki/cluster-pki.ts';
-import { createNodePlatform } from '../../src/platform/node/node-platform.ts';
+import { createNodePlatform, type NodePlatform } from '../../src/platform/node/node-platform.ts';
 import { createMemoryStore } from '../../src/storage/memory/memory-store.ts';
+import type { Store } from '../../src/storage/store.ts';
 import { kubectlProgram } from '../../tools/kubectl.ts';
 
 /** What a program said. */
@@ -33,8 +37,22 @@ export interface ControlPlaneFixture {
   stop(): Promise<void>;
 }
 
+/** What may be other than usual. */
+export interface ControlPlaneSetup {
+  /** Instead of a memory store; closed with the control plane. */
+  readonly store?: (platform: NodePlatform) => Promise<Store>;
+  /** Address it says it is reached at. */
+  readonly hostAddress?: string;
+  /** False: nothing but the API server. */
+  readonly components?: boolean;
+  /** Certificates of another one, to be of the same cluster. */
+  readonly pkiDir?: string;
+  /** Flags of the API server. */
+  readonly flags?: FlagValues;
+}
+
 /** Starts it, with its controllers and its scheduler. */
-export async function startControlPlane(): Promise<ControlPlaneFixture> {
+export async function startControlPlane(setup: ControlPlaneSetup = {}): Promise<ControlPlaneFixture> {
   const directory = await mkdtemp(join(tmpdir(), 'keelson-plane-'));
   const platform = createNodePlatform();
   const instance = deriveInstance(
@@ -51,23 +69,31 @@ export async function startControlPlane(): Promise<ControlPlaneFixture> {
   const pki = await ensureClusterPki(
     platform.files,
     { crypto: platform.crypto, random: platform.random, nowMs: () => platform.clock.nowMs() },
-    { dir: join(directory, 'pki'), names: { nodeName: 'none', dnsNames: ['localhost'], ipAddresses: ['127.0.0.1'] } },
+    {
+      dir: setup.pkiDir ?? join(directory, 'pki'),
+      names: { nodeName: 'none', dnsNames: ['localhost'], ipAddresses: ['127.0.0.1'] },
+    },
   );
-  const store = createMemoryStore({ clock: platform.clock });
+  const store = (await setup.store?.(platform)) ?? createMemoryStore({ clock: platform.clock });
+  const apiServer = await loadApiServerSetup(platform, parseApiServerOptions(setup.flags ?? {}));
   const controlPlane = createControlPlane({
     platform,
+    setup: apiServer,
     store,
     pki,
     instance,
-    hostAddress: '127.0.0.1',
+    hostAddress: setup.hostAddress ?? '127.0.0.1',
     runtimeConfig: '',
   });
   const lifetime = new AbortController();
   await controlPlane.start(lifetime.signal);
-  const controllers = controlPlane.runControllers(lifetime.signal).catch((error: unknown) => {
-    if (!lifetime.signal.aborted) throw error;
-  });
-  await controlPlane.startScheduler(lifetime.signal);
+  const components = setup.components ?? true;
+  const controllers = components
+    ? controlPlane.runControllers(lifetime.signal).catch((error: unknown) => {
+        if (!lifetime.signal.aborted) throw error;
+      })
+    : undefined;
+  if (components) await controlPlane.startScheduler(lifetime.signal);
   const { port } = await controlPlane.serve({
     host: '127.0.0.1',
     port: 0,

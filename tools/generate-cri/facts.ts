@@ -1,6 +1,6 @@
 // The facts about CRI v1 and the naming rules shared by both emitters.
 
-import { plainFieldName } from '../../src/cri/protobuf-table.ts';
+import { plainFieldName } from '../../src/grpc/protobuf-table.ts';
 
 /** The facts file: services, enums and messages of one protobuf package. */
 export interface CriFacts {

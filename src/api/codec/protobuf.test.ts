@@ -17,7 +17,8 @@ import {
   encodeProtobuf,
   encodeWatchFrame,
 } from './protobuf.ts';
-import { canonicalize, decodeTyped } from './typed.ts';
+import { canonicalize } from './canonical.ts';
+import { decodeTyped } from './typed.ts';
 
 const folders = ['../../../..', '../../../../..'].map((up) =>
   join(fileURLToPath(import.meta.url), '..', up, 'shared/api/roundtrip-v1.35'),

@@ -58,7 +58,7 @@ function rebuild(value: JsonObject, visit: (key: string, item: unknown) => unkno
   const out: JsonObject = {};
   for (const key of Object.keys(value)) {
     const kept = visit(key, value[key]);
-    changed ||= kept !== value[key];
+    changed ||= kept !== value[key] || kept === undefined;
     if (kept !== undefined) setOwn(out, key, kept);
   }
   return changed ? out : value;

@@ -9,7 +9,8 @@ import { schemaOf } from '../schema/schema.ts';
 import type { StructSchema } from '../schema/type-schema.ts';
 import { parseJson, stringifyJson } from './json.ts';
 import { decodeProtobuf, encodeProtobuf } from './protobuf.ts';
-import { canonicalize, decodeTyped } from './typed.ts';
+import { canonicalize } from './canonical.ts';
+import { decodeTyped } from './typed.ts';
 
 const kinds = allResources.map((info) => ({
   info,
@@ -23,9 +24,40 @@ for (const seed of [1, 2, 3]) {
       const sample = { ...sampleStruct(schema, draw), apiVersion: apiVersionOf(info), kind: info.kind };
       const canonical = canonicalize(schema, sample);
       assert.deepEqual(canonicalize(schema, canonical), canonical, `${info.kind}: canonical twice`);
+      assert.deepEqual(canonical, decodeTyped(schema, sample).object, `${info.kind}: as decoded`);
+      const sharesAll = info.kind !== 'CustomResourceDefinition'; // Its JSON schemas are unions, which are always copied.
+      if (sharesAll) assert.equal(canonicalize(schema, canonical), canonical, `${info.kind}: shared when canonical`);
       assert.deepEqual(parseJson(stringifyJson(canonical)).value, canonical, `${info.kind}: JSON`);
       assert.deepEqual(decodeProtobuf(encodeProtobuf(schema, canonical)), canonical, `${info.kind}: protobuf`);
       assert.deepEqual(decodeTyped(schema, sample, { mode: 'Strict', shape: 'sparse' }).warnings, []);
     }
   });
 }
+
+test('what is not canonical is replaced up to the root, everything else is shared, nothing is changed', () => {
+  const schema = schemaOf('', 'v1', 'Pod') as StructSchema;
+  const clean = canonicalize(schema, {
+    metadata: { name: 'a', labels: { a: 'b' } },
+    spec: { containers: [{ name: 'a' }, { name: 'b' }], nodeName: 'n' },
+  });
+  const [first, second] = (clean['spec'] as { containers: [object, object] }).containers;
+  const draft = Object.freeze({
+    ...clean,
+    unknown: 1,
+    spec: Object.freeze({
+      ...(clean['spec'] as object),
+      nodeName: '',
+      hostname: undefined,
+      containers: Object.freeze([first, Object.freeze({ ...second, image: '', env: null, nonsense: true }), null]),
+    }),
+  });
+  const result = canonicalize(schema, draft);
+  assert.deepEqual(result, decodeTyped(schema, draft).object);
+  assert.deepEqual(Object.keys(result), Object.keys(decodeTyped(schema, draft).object), 'fields in the same order');
+  assert.equal(result['metadata'], clean['metadata']);
+  assert.equal((result['spec'] as { containers: object[] }).containers[0], first);
+  assert.throws(
+    () => canonicalize(schema, { spec: { containers: 'x' } }),
+    /cannot unmarshal string into Go struct field/,
+  );
+});

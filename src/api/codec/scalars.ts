@@ -99,11 +99,16 @@ function decodeQuantity(value: unknown, report: (fault: ScalarFault) => void): u
 const canonicalTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 const goLayouts = { time: '2006-01-02T15:04:05Z07:00', microTime: '2006-01-02T15:04:05.000000Z07:00' };
 
+/** Texts that proved to be times in their canonical form. Objects of one moment repeat the same few over and over. */
+const knownTimes = new Set<string>();
+const maxKnownTimes = 1024;
+
 function decodeTime(type: 'time' | 'microTime', value: unknown, report: (fault: ScalarFault) => void): unknown {
   if (typeof value !== 'string') {
     report({ text: `json: cannot unmarshal ${jsonKind(value)} into Go value of type string` });
     return value;
   }
+  if (type === 'time' && knownTimes.has(value)) return value;
   const moment = parseMoment(value);
   if (moment === undefined) {
     report({
@@ -111,6 +116,10 @@ function decodeTime(type: 'time' | 'microTime', value: unknown, report: (fault: 
     });
     return value;
   }
-  if (type === 'time' && canonicalTime.test(value)) return value;
+  if (type === 'time' && canonicalTime.test(value)) {
+    if (knownTimes.size >= maxKnownTimes) knownTimes.clear();
+    knownTimes.add(value);
+    return value;
+  }
   return formatMoment(moment, type === 'time' ? 0 : 6);
 }

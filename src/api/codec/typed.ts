@@ -8,6 +8,7 @@ import type { AnySchema, FieldSchema, ListSchema, MapSchema, StructSchema, TypeS
 import { typeSchema } from '../schema/schema.ts';
 import { formatPath } from './json-parser.ts';
 import { isObject, setOwn, type JsonObject } from './own-property.ts';
+import { pruneUnknown } from './prune.ts';
 import { decodeScalar, goScalarNames, jsonKind } from './scalars.ts';
 
 /** What to do about unknown and duplicate fields: refuse, warn, or drop silently. */
@@ -24,6 +25,8 @@ export interface DecodeOptions {
    * absent and zero what is zero: the shape of an apply configuration.
    */
   shape?: 'go' | 'sparse';
+  /** A part of the value that is canonical already and is not to be copied. */
+  shared?: unknown;
 }
 
 /** A decoded object and, in Warn mode, a warning per unknown or duplicate field. */
@@ -44,6 +47,7 @@ interface Context {
   readonly path: (string | number)[];
   readonly strict: string[] | undefined;
   readonly sparse: boolean;
+  readonly shared: unknown;
   /** Name of the innermost struct, for type errors. */
   owner: string;
 }
@@ -53,19 +57,14 @@ interface Context {
  * Throws {@link DecodeError}.
  */
 export function decodeTyped(schema: StructSchema, value: unknown, options: DecodeOptions = {}): Decoded {
-  const { mode = 'Ignore', duplicates = [], shape = 'go' } = options;
+  const { mode = 'Ignore', duplicates = [], shape = 'go', shared } = options;
   const strict = mode === 'Ignore' ? undefined : [...duplicates];
-  const context: Context = { path: [], strict, sparse: shape === 'sparse', owner: '' };
-  const object = decodeStruct(schema, value, context);
+  const context: Context = { path: [], strict, sparse: shape === 'sparse', shared, owner: '' };
+  const object = schema.custom === true ? decodeCustom(schema, value, context) : decodeStruct(schema, value, context);
   if (mode === 'Strict' && strict !== undefined && strict.length > 0) {
     throw new DecodeError(`strict decoding error: ${strict.join(', ')}`);
   }
   return { object, warnings: strict ?? [] };
-}
-
-/** The canonical shape of an object made in this process: what decoding its own JSON would give. */
-export function canonicalize(schema: StructSchema, value: unknown): JsonObject {
-  return decodeTyped(schema, value).object;
 }
 
 /** Go's name of a struct, from `core.v1.PodSpec`: `PodSpec`. */
@@ -114,6 +113,7 @@ function decodeValue(type: TypeSchema, value: unknown, context: Context): unknow
 
 function decodeStruct(schema: StructSchema, value: unknown, context: Context): JsonObject {
   if (!isObject(value)) mismatch(jsonKind(value), schema, context);
+  if (value === context.shared) return value;
   const outer = context.owner;
   context.owner = goStruct(schema.name);
   const out: JsonObject = {};
@@ -132,6 +132,26 @@ function decodeStruct(schema: StructSchema, value: unknown, context: Context): J
   }
   if (!context.sparse) fillAlways(schema, out);
   context.owner = outer;
+  return out;
+}
+
+/**
+ * A custom resource: only its metadata is typed, unknown fields go, and everything else is kept as it came, zeros and
+ * nulls included, for validation to judge.
+ */
+function decodeCustom(schema: StructSchema, value: unknown, context: Context): JsonObject {
+  if (!isObject(value)) mismatch(jsonKind(value), schema, context);
+  const { metadata } = value;
+  const { object, unknown } = pruneUnknown(schema, metadata === undefined ? value : { ...value, metadata: undefined });
+  const out = { ...object };
+  context.path.push('metadata');
+  context.owner = goStruct(schema.name);
+  out['metadata'] =
+    metadata === undefined || metadata === null
+      ? {}
+      : decodeStruct(typeSchema('meta.v1.ObjectMeta') as StructSchema, metadata, context);
+  context.path.pop();
+  context.strict?.push(...unknown.slice(0, Math.max(0, maxStrictErrors - context.strict.length)));
   return out;
 }
 
@@ -171,7 +191,7 @@ export function isEmpty(type: TypeSchema, value: unknown): boolean {
 const alwaysFields = new WeakMap<StructSchema, readonly FieldSchema[]>();
 
 /** The fields Go writes even when nothing was given. */
-function alwaysOf(schema: StructSchema): readonly FieldSchema[] {
+export function alwaysFieldsOf(schema: StructSchema): readonly FieldSchema[] {
   let known = alwaysFields.get(schema);
   if (known === undefined) {
     known = [...schema.fields.values()].filter((f) => !f.pointer && zeroOf(f) !== undefined);
@@ -182,7 +202,8 @@ function alwaysOf(schema: StructSchema): readonly FieldSchema[] {
 
 /** Adds the fields Go writes although they were not given. */
 export function fillAlways(schema: StructSchema, out: JsonObject): void {
-  for (const field of alwaysOf(schema)) if (!Object.hasOwn(out, field.name)) setOwn(out, field.name, zeroOf(field));
+  for (const field of alwaysFieldsOf(schema))
+    if (!Object.hasOwn(out, field.name)) setOwn(out, field.name, zeroOf(field));
 }
 
 /** The zero of an absent field, or undefined when the field stays absent. */
@@ -252,7 +273,7 @@ function decodeMap(type: MapSchema, value: unknown, context: Context): JsonObjec
 function decodeAny(type: AnySchema, value: unknown, context: Context): unknown {
   if (!type.form.startsWith('schemaOr')) return value;
   const props = typeSchema('apiextensions.v1.JSONSchemaProps') as StructSchema;
-  const quiet: Context = { path: context.path, strict: undefined, sparse: context.sparse, owner: context.owner };
+  const quiet: Context = { ...context, strict: undefined };
   if (isObject(value)) return decodeStruct(props, value, quiet);
   if (type.form === 'schemaOrArray' && Array.isArray(value))
     return value.map((item) => decodeStruct(props, item, quiet));

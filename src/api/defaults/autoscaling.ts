@@ -16,6 +16,7 @@ const SCALE_DOWN: HPAScalingRules = {
 };
 
 function mergeRules(given: HPAScalingRules | undefined, defaults: HPAScalingRules): HPAScalingRules {
+  if (given !== undefined && Object.keys(defaults).every((name) => Object.hasOwn(given, name))) return given;
   return structuredClone({ ...defaults, ...given });
 }
 
@@ -30,8 +31,9 @@ export function setHorizontalPodAutoscalerDefaults(autoscaler: HorizontalPodAuto
     ];
   }
   if (spec.behavior === undefined) return;
-  spec.behavior.scaleUp = mergeRules(spec.behavior.scaleUp, SCALE_UP);
-  spec.behavior.scaleDown = mergeRules(spec.behavior.scaleDown, SCALE_DOWN);
+  const { scaleUp, scaleDown } = spec.behavior;
+  const merged = { scaleUp: mergeRules(scaleUp, SCALE_UP), scaleDown: mergeRules(scaleDown, SCALE_DOWN) };
+  if (merged.scaleUp !== scaleUp || merged.scaleDown !== scaleDown) Object.assign(spec.behavior, merged);
 }
 
 /** Fills a v1 autoscaler. */

@@ -26,7 +26,8 @@ export function setServiceDefaults(service: Service): void {
   spec.type ||= 'ClusterIP';
   for (const port of spec.ports ?? []) {
     port.protocol ||= 'TCP';
-    if (port.targetPort === undefined || port.targetPort === 0 || port.targetPort === '') port.targetPort = port.port;
+    const unset = port.targetPort === undefined || port.targetPort === 0 || port.targetPort === '';
+    if (unset && port.targetPort !== port.port) port.targetPort = port.port;
   }
   if (isExternallyAccessible(service)) spec.externalTrafficPolicy ||= 'Cluster';
   if (spec.type !== 'ExternalName') spec.internalTrafficPolicy ??= 'Cluster';
@@ -54,7 +55,8 @@ export function setSecretDefaults(secret: Secret): void {
 /** Fills a namespace. */
 export function setNamespaceDefaults(namespace: Namespace): void {
   const name = namespace.metadata.name ?? '';
-  if (name !== '') (namespace.metadata.labels ??= {})['kubernetes.io/metadata.name'] = name;
+  const label = 'kubernetes.io/metadata.name';
+  if (name !== '' && namespace.metadata.labels?.[label] !== name) (namespace.metadata.labels ??= {})[label] = name;
   namespace.status ??= {};
   namespace.status.phase ||= 'Active';
 }

@@ -61,7 +61,8 @@ export function setPodSpecDefaults(spec: PodSpec): void {
   // The old name of the field follows the new one, and stands in for it.
   if ((spec.serviceAccountName ?? '') === '' && (spec.serviceAccount ?? '') !== '')
     spec.serviceAccountName = spec.serviceAccount!;
-  if ((spec.serviceAccountName ?? '') !== '') spec.serviceAccount = spec.serviceAccountName!;
+  const { serviceAccountName = '' } = spec;
+  if (serviceAccountName !== '' && spec.serviceAccount !== serviceAccountName) spec.serviceAccount = serviceAccountName;
   roundResourceList(spec.overhead);
   for (const volume of spec.volumes ?? []) setVolumeDefaults(volume);
   for (const container of spec.initContainers ?? []) setContainerDefaults(container);

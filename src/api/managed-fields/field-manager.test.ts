@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../codec/own-property.ts';
-import { canonicalize, decodeTyped } from '../codec/typed.ts';
+import { canonicalize } from '../codec/canonical.ts';
+import { decodeTyped } from '../codec/typed.ts';
 import type { ManagedFieldsEntry } from '../gen/meta-v1.ts';
 import { schemaOf } from '../schema/schema.ts';
 import type { StructSchema } from '../schema/type-schema.ts';

@@ -6,7 +6,8 @@
 
 import { getOwn, isObject, setOwn, type JsonObject } from '../codec/own-property.ts';
 import { parseJson } from '../codec/json.ts';
-import { canonicalize, zeroStruct } from '../codec/typed.ts';
+import { canonicalize } from '../codec/canonical.ts';
+import { zeroStruct } from '../codec/typed.ts';
 import type { ManagedFieldsEntry } from '../gen/meta-v1.ts';
 import type { StructSchema } from '../schema/type-schema.ts';
 import { equal } from '../patch/json-patch.ts';

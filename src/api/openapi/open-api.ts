@@ -7,7 +7,7 @@ import type { ResourceInfo } from '../resource-info.ts';
 import { groupVersionRoot } from './operations.ts';
 import { buildV2, type V2Document } from './v2.ts';
 import { encodeV2 } from './v2-protobuf.ts';
-import { buildV3, type V3Document } from './v3.ts';
+import { buildV3, mergeV3, type V3Document } from './v3.ts';
 
 /** What the documents are made of. */
 export interface OpenApiConfig {
@@ -17,8 +17,8 @@ export interface OpenApiConfig {
   readonly resources: readonly ResourceInfo[];
   /** Ready-made v3 documents of other group versions (custom resources), by path without leading slash. */
   readonly extraV3?: ReadonlyMap<string, V3Document>;
-  /** Paths and definitions of custom resources for v2. */
-  readonly extraV2?: { readonly paths: JsonObject; readonly definitions: JsonObject };
+  /** Makes the paths and definitions of custom resources for v2. */
+  readonly extraV2?: () => { readonly paths: JsonObject; readonly definitions: JsonObject };
 }
 
 /** The documents. Texts and bytes are made once and shared by all readers. */
@@ -40,6 +40,17 @@ interface Text {
   readonly hash: string;
 }
 
+const dataHash = once(() => fingerprint(JSON.stringify(schemaData)));
+
+/** Documents of custom resources outlive the makers, of which each change of the resources makes a new one. */
+const extraHashes = new WeakMap<V3Document, string>();
+
+function hashOfExtra(document: V3Document): string {
+  let hash = extraHashes.get(document);
+  if (hash === undefined) extraHashes.set(document, (hash = fingerprint(JSON.stringify(document))));
+  return hash;
+}
+
 /** Creates the documents' maker; nothing is built yet. Make a new one when the custom resources change. */
 export function createOpenApi(config: OpenApiConfig): OpenApi {
   const { gitVersion, resources, extraV2, extraV3 = new Map<string, V3Document>() } = config;
@@ -48,7 +59,6 @@ export function createOpenApi(config: OpenApiConfig): OpenApi {
     const path = groupVersionRoot(info.group, info.version).slice(1);
     groups.set(path, [...(groups.get(path) ?? []), info]);
   }
-  const data = once(() => fingerprint(JSON.stringify(schemaData)));
   const hashes = new Map<string, string | undefined>();
   const hashOf = (path: string): string | undefined => {
     if (!hashes.has(path)) hashes.set(path, makeHash(path));
@@ -56,19 +66,27 @@ export function createOpenApi(config: OpenApiConfig): OpenApi {
   };
   const makeHash = (path: string): string | undefined => {
     const extra = extraV3.get(path);
-    if (extra !== undefined) return fingerprint(JSON.stringify(extra));
     const builtin = groups.get(path);
-    return builtin === undefined ? undefined : fingerprint(JSON.stringify([gitVersion, data(), builtin]));
+    if (extra !== undefined && builtin === undefined) return hashOfExtra(extra);
+    if (extra !== undefined) return fingerprint(JSON.stringify(document(path)));
+    return builtin === undefined ? undefined : fingerprint(JSON.stringify([gitVersion, dataHash(), builtin]));
+  };
+  /** Custom resources may stand in a built-in group version. */
+  const document = (path: string): V3Document => {
+    const [builtin, extra] = [groups.get(path), extraV3.get(path)];
+    if (builtin === undefined && extra !== undefined) return extra;
+    const own = buildV3(builtin ?? [], gitVersion);
+    return extra === undefined ? own : mergeV3(own, extra);
   };
   const texts = new Map<string, string>();
   const v3 = (path: string): Text | undefined => {
     const hash = hashOf(path);
     if (hash === undefined) return undefined;
-    const text = texts.get(path) ?? JSON.stringify(extraV3.get(path) ?? buildV3(groups.get(path) ?? [], gitVersion));
+    const text = texts.get(path) ?? JSON.stringify(document(path));
     texts.set(path, text);
     return { text, hash };
   };
-  const v2 = (): V2Document => buildV2(resources, gitVersion, extraV2);
+  const v2 = (): V2Document => buildV2(resources, gitVersion, extraV2?.());
   return {
     v3,
     v3Index: () => {

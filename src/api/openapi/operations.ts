@@ -37,6 +37,8 @@ export interface ResourceTypes {
   readonly object: string;
   readonly list: string;
   readonly subresource: (kind: { group: string; version: string; kind: string }) => string | undefined;
+  /** Custom resources take no strategic merge patch; clients read here which patch they may send. */
+  readonly custom?: boolean;
 }
 
 const text = (name: string, description: string): ParameterFact => ({ name, in: 'query', type: 'string', description });
@@ -95,6 +97,8 @@ const patchBodies = [
   'application/strategic-merge-patch+json',
   'application/apply-patch+yaml',
 ];
+
+const customPatchBodies = patchBodies.filter((type) => !type.includes('strategic'));
 
 interface VerbFact {
   readonly method: OperationFact['method'];
@@ -190,7 +194,7 @@ function operation(verb: string, { info, types, suffix }: Target): OperationFact
   const scope = suffix === undefined ? scopeName(info) : '';
   const gone = verb === 'delete' || verb === 'deletecollection';
   return {
-    ...common(fact, info),
+    ...common(fact, info, types),
     id: `${fact.prefix}${pascalGroup(group)}${pascal(version)}${scope}${kind}${suffix ?? ''}`,
     description: `${verb} ${kind} objects`,
     gvk: { group, kind, version },
@@ -210,7 +214,7 @@ function subOperation(verb: string, info: ResourceInfo, { sub, types }: Sub): Op
   const connect = connectable.has(sub.name);
   const type = connect || sub.name === 'log' ? undefined : types.subresource(sub);
   return {
-    ...common(fact, info),
+    ...common(fact, info, types),
     action: connect ? 'connect' : fact.action,
     id: `${connect ? `connect${pascal(fact.method)}` : fact.prefix}${pascalGroup(info.group)}${pascal(info.version)}${scopeName(info)}${info.kind}${pascal(sub.name)}`,
     description: `${verb} ${sub.name} of ${info.kind} objects`,
@@ -225,6 +229,7 @@ const pascal = (word: string): string => word.charAt(0).toUpperCase() + word.sli
 function common(
   fact: VerbFact,
   info: ResourceInfo,
+  { custom }: ResourceTypes,
 ): Pick<OperationFact, 'method' | 'tag' | 'action' | 'parameters' | 'bodyTypes'> {
   const group = pascalGroup(info.group);
   const tag = `${group.charAt(0).toLowerCase()}${group.slice(1)}_${info.version}`;
@@ -233,7 +238,7 @@ function common(
     tag,
     action: fact.action,
     parameters: fact.parameters,
-    bodyTypes: fact.method === 'patch' ? patchBodies : anyBody,
+    bodyTypes: fact.method !== 'patch' ? anyBody : custom === true ? customPatchBodies : patchBodies,
   };
 }
 

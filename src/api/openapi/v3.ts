@@ -21,6 +21,13 @@ export function buildV3(resources: readonly ResourceInfo[], gitVersion: string):
   return assembleV3(facts, definitionsFor(typesOfPaths(facts), 3), { gitVersion, refer: (type) => refTo(type, 3) });
 }
 
+/** One document with what both have. */
+export function mergeV3(a: V3Document, b: V3Document): V3Document {
+  const [ours, theirs] = [a, b].map(({ components }) => components as { schemas: JsonObject });
+  const components = { ...ours, schemas: { ...ours!.schemas, ...theirs!.schemas } };
+  return { ...a, paths: { ...a.paths, ...b.paths }, components };
+}
+
 /** How a document's maker names itself and its types. */
 export interface V3Naming {
   readonly gitVersion: string;

@@ -21,7 +21,7 @@ export function structuralSchema(props: JSONSchemaProps | undefined, of: CustomK
   const name = `${of.group}/${of.version}.${of.kind}`;
   const root = structOf(props ?? { 'x-kubernetes-preserve-unknown-fields': true }, name);
   const fields = new Map([...root.fields, ...resourceFields()]);
-  return { ...root, fields, gvk: [of.group, of.version, of.kind], embedded: false };
+  return { ...root, fields, gvk: [of.group, of.version, of.kind], embedded: false, custom: true };
 }
 
 /** What every object has; its metadata is typed whatever the CRD says. */
@@ -83,7 +83,7 @@ function typeOf(props: JSONSchemaProps, name: string): TypeSchema {
     case 'number':
       return { kind: 'scalar', scalar: 'double' };
     default:
-      return anything;
+      return props.properties === undefined ? anything : structOf(props, name);
   }
 }
 

@@ -47,6 +47,8 @@ export interface StructSchema {
   readonly preserveUnknown: boolean;
   /** x-kubernetes-embedded-resource. */
   readonly embedded: boolean;
+  /** A custom resource's root: its values are kept as they came and judged by validation, not by decoding. */
+  readonly custom?: boolean;
 }
 
 /** A list; `set` and `map` lists merge by value and by keys. */

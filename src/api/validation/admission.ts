@@ -1,8 +1,10 @@
-/** Webhook configurations and admission policies; expressions are compiled by admission. Upstream: apis/admissionregistration/validation. */
+/** Webhook configurations and admission policies; their expressions: admission-expressions.ts. Upstream: apis/admissionregistration/validation. */
 import type { Field } from '../field-error.ts';
 import type {
+  AuditAnnotation,
   MatchCondition,
   MatchResources,
+  Mutation,
   MutatingAdmissionPolicy,
   MutatingAdmissionPolicyBinding,
   MutatingWebhookConfiguration,
@@ -11,14 +13,22 @@ import type {
   ValidatingAdmissionPolicyBinding,
   ValidatingWebhook,
   ValidatingWebhookConfiguration,
+  Validation,
   Variable,
 } from '../gen/admissionregistration-v1.ts';
 import { isDns1035Label, isDns1123Subdomain, isQualifiedName } from '../names.ts';
 import { validateLabelSelector, validateOptionalChoice } from './common.ts';
+import {
+  validateConditionExpressions,
+  validateMutationExpressions,
+  validatePolicyExpressions,
+} from './admission-expressions.ts';
 import { validateWebhookClient } from './webhook-client.ts';
 
 const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE'];
 const SCOPES = ['*', 'Cluster', 'Namespaced'];
+const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
+const MAX_EXPRESSION_BYTES = 5 * 1024;
 const KNOWN_REVIEW_VERSIONS = ['v1', 'v1beta1'];
 
 function validateRule(rule: RuleWithOperations, field: Field): void {
@@ -48,7 +58,11 @@ function validateRule(rule: RuleWithOperations, field: Field): void {
   validateOptionalChoice(rule.scope, SCOPES, field.at('scope'));
 }
 
-function validateMatchConditions(conditions: readonly MatchCondition[] | undefined, field: Field): void {
+function validateMatchConditions(
+  conditions: readonly MatchCondition[] | undefined,
+  field: Field,
+  hasParams: boolean,
+): void {
   const names = new Set<string>();
   if ((conditions ?? []).length > 64) field.tooMany(conditions!.length, 64);
   for (const [index, condition] of (conditions ?? []).entries()) {
@@ -58,6 +72,7 @@ function validateMatchConditions(conditions: readonly MatchCondition[] | undefin
     if (names.has(condition.name)) field.item(index).at('name').duplicate(condition.name);
     names.add(condition.name);
   }
+  validateConditionExpressions(conditions, field, { hasParams, hasAuthorizer: true });
 }
 
 function validateWebhook(webhook: ValidatingWebhook & { reinvocationPolicy?: string }, field: Field): void {
@@ -76,7 +91,7 @@ function validateWebhook(webhook: ValidatingWebhook & { reinvocationPolicy?: str
   validateLabelSelector(webhook.objectSelector, field.at('objectSelector'));
   validateReviewVersions(webhook.admissionReviewVersions ?? [], field.at('admissionReviewVersions'));
   validateWebhookClient(webhook.clientConfig ?? {}, field.at('clientConfig'));
-  validateMatchConditions(webhook.matchConditions, field.at('matchConditions'));
+  validateMatchConditions(webhook.matchConditions, field.at('matchConditions'), false);
 }
 
 function fullyQualified(name: string): string[] {
@@ -154,12 +169,34 @@ function validatePolicySpec(spec: PolicySpec, field: Field): void {
     if ((spec.matchConstraints.resourceRules ?? []).length === 0)
       field.at('matchConstraints').at('resourceRules').required();
   }
-  validateMatchConditions(spec.matchConditions, field.at('matchConditions'));
+  validateMatchConditions(spec.matchConditions, field.at('matchConditions'), spec.paramKind !== undefined);
+  const names = new Set<string>();
   for (const [index, variable] of (spec.variables ?? []).entries()) {
-    if ((variable.name ?? '') === '') field.at('variables').item(index).at('name').required();
+    const name = field.at('variables').item(index).at('name');
+    if ((variable.name ?? '') === '') name.required();
+    else if (!IDENTIFIER.test(variable.name)) name.invalid(variable.name, 'name is not a valid CEL identifier');
+    else if (names.has(variable.name)) name.duplicate(variable.name);
+    names.add(variable.name);
     if ((variable.expression ?? '').trim() === '')
       field.at('variables').item(index).at('expression').required('expression is not specified');
   }
+}
+
+function validateMessage({ expression, message, messageExpression }: Validation, field: Field): void {
+  if ((message ?? '') !== '' && message!.trim() === '')
+    field.at('message').invalid(message, 'message must be non-empty if specified');
+  else if ((message ?? '').trim().includes('\n'))
+    field.at('message').invalid(message, 'message must not contain line breaks');
+  else if ((message ?? '') === '' && (expression ?? '').trim().includes('\n') && (messageExpression ?? '') === '')
+    field.at('message').required('message must be specified if expression contains line breaks');
+}
+
+function validateAuditAnnotation({ key, valueExpression }: AuditAnnotation, policy: string, field: Field): void {
+  if ((key ?? '').trim() === '') field.at('key').required('key is not specified');
+  else field.at('key').complain(key, isQualifiedName(`${policy}/${key}`));
+  if ((valueExpression ?? '').trim() === '') field.at('valueExpression').required('valueExpression is not specified');
+  else if (Buffer.byteLength(valueExpression) > MAX_EXPRESSION_BYTES)
+    field.at('valueExpression').tooLong(MAX_EXPRESSION_BYTES);
 }
 
 /** A validating policy. */
@@ -170,21 +207,19 @@ export function validateValidatingAdmissionPolicy(policy: ValidatingAdmissionPol
   if (validations.length === 0 && auditAnnotations.length === 0) {
     spec.at('validations').required('validations or auditAnnotations must be set to a non-empty value');
   }
+  if (policy.spec !== undefined) validatePolicyExpressions(policy.spec, spec);
   for (const [index, validation] of validations.entries()) {
     const place = spec.at('validations').item(index);
     if ((validation.expression ?? '').trim() === '') place.at('expression').required('expression is not specified');
+    validateMessage(validation, place);
     validateOptionalChoice(
       validation.reason,
       ['Forbidden', 'Invalid', 'RequestEntityTooLarge', 'Unauthorized'],
       place.at('reason'),
     );
   }
-  for (const [index, annotation] of auditAnnotations.entries()) {
-    if ((annotation.key ?? '').trim() === '')
-      spec.at('auditAnnotations').item(index).at('key').required('key is not specified');
-    if ((annotation.valueExpression ?? '').trim() === '')
-      spec.at('auditAnnotations').item(index).at('valueExpression').required('valueExpression is not specified');
-  }
+  for (const [index, annotation] of auditAnnotations.entries())
+    validateAuditAnnotation(annotation, policy.metadata.name ?? '', spec.at('auditAnnotations').item(index));
 }
 
 function validateBindingSpec(
@@ -225,19 +260,30 @@ export function validateAdmissionPolicyBinding(binding: ValidatingAdmissionPolic
     );
 }
 
+function validateMutation({ patchType, jsonPatch, applyConfiguration }: Mutation, field: Field): void {
+  if ((patchType ?? '') === '') return field.at('patchType').required();
+  if (patchType !== 'ApplyConfiguration' && patchType !== 'JSONPatch')
+    return field.at('patchType').notSupported(patchType, ['ApplyConfiguration', 'JSONPatch']);
+  const [wanted, other] =
+    patchType === 'JSONPatch' ? ['jsonPatch', 'applyConfiguration'] : ['applyConfiguration', 'jsonPatch'];
+  const [given, unwanted] =
+    patchType === 'JSONPatch' ? [jsonPatch, applyConfiguration] : [applyConfiguration, jsonPatch];
+  if (unwanted !== undefined)
+    field.at(other!).invalid(`{${other} settings}`, `${other} may not be set when patchType is ${patchType}`);
+  if (given === undefined) field.at(wanted!).required(`must be specified when patchType is ${patchType}`);
+  else if ((given.expression ?? '').trim() === '')
+    field.at(wanted!).at('expression').required('expression is not specified');
+}
+
 /** A mutating policy. */
 export function validateMutatingAdmissionPolicy(policy: MutatingAdmissionPolicy, field: Field): void {
   const spec = field.at('spec');
   validatePolicySpec(policy.spec ?? {}, spec);
   if ((policy.spec?.mutations ?? []).length === 0)
     spec.at('mutations').required('mutations must contain at least one item');
-  for (const [index, mutation] of (policy.spec?.mutations ?? []).entries()) {
-    validateOptionalChoice(
-      mutation.patchType,
-      ['ApplyConfiguration', 'JSONPatch'],
-      spec.at('mutations').item(index).at('patchType'),
-    );
-  }
+  if (policy.spec !== undefined) validateMutationExpressions(policy.spec, spec);
+  for (const [index, mutation] of (policy.spec?.mutations ?? []).entries())
+    validateMutation(mutation, spec.at('mutations').item(index));
   if ((policy.spec?.reinvocationPolicy ?? '') === '') spec.at('reinvocationPolicy').required();
   else validateOptionalChoice(policy.spec?.reinvocationPolicy, ['IfNeeded', 'Never'], spec.at('reinvocationPolicy'));
 }

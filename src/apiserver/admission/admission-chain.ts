@@ -9,8 +9,16 @@ export class AdmissionChain {
     this.#plugins = plugins;
   }
 
-  /** Lets the plugins change the draft. Throws or rejects with what a plugin refuses. */
+  /** Lets the plugins change the draft, twice when one of them asks for it. Throws or rejects with what a plugin refuses. */
   mutate(attributes: AdmissionAttributes): void | Promise<void> {
+    const first = this.#run(attributes, 'mutate', 0);
+    return first instanceof Promise ? first.then(() => this.#again(attributes)) : this.#again(attributes);
+  }
+
+  #again(attributes: AdmissionAttributes): void | Promise<void> {
+    const { reinvocation } = attributes;
+    if (!reinvocation.wanted || reinvocation.round === 1) return;
+    reinvocation.round = 1;
     return this.#run(attributes, 'mutate', 0);
   }
 

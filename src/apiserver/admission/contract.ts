@@ -6,6 +6,22 @@ import type { RequestContext } from '../request-context.ts';
 /** The object lifecycle operation being admitted. */
 export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 
+/**
+ * The passes of one request over the mutating plugins. A plugin that changed the object after others had looked at it asks
+ * for a second pass; there is no third. Upstream: admission.ReinvocationContext.
+ */
+export interface Reinvocation {
+  round: 0 | 1;
+  wanted: boolean;
+  /** What plugins remember from the first pass for the second, by their names. */
+  readonly memory: Map<string, unknown>;
+}
+
+/** Before the first pass. */
+export function newReinvocation(): Reinvocation {
+  return { round: 0, wanted: false, memory: new Map() };
+}
+
 /** One request before admission. */
 export interface AdmissionAttributes<T extends KubernetesObject = KubernetesObject> {
   readonly operation: AdmissionOperation;
@@ -22,6 +38,7 @@ export interface AdmissionAttributes<T extends KubernetesObject = KubernetesObje
   readonly options: object;
   readonly dryRun: boolean;
   readonly context: RequestContext;
+  readonly reinvocation: Reinvocation;
 }
 
 /** One plugin. Rejection is a thrown StatusError (mostly `forbidden`). */

@@ -1,47 +1,131 @@
-/** All admission plugins, in upstream's order, and which are on by default. A new plugin: one folder and one line here. */
+/** All admission plugins. A new plugin: a folder, a line here and one in plugin-names.ts. */
 import type { Clock } from '../../platform/clock.ts';
+import type { CryptoPort } from '../../platform/crypto.ts';
+import type { Log } from '../../platform/log.ts';
+import type { Net } from '../../platform/net.ts';
 import type { Random } from '../../platform/random.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { Authorizer } from '../authz/contract.ts';
 import type { EscalationDeps } from '../authz/escalation.ts';
+import type { ResourceRegistry } from '../generic-registry/resource-registry.ts';
+import { createServiceResolver, type ResolveService } from '../webhook/service-resolver.ts';
+import { createWebhookClient } from '../webhook/webhook-client.ts';
 import type { AdmissionPlugin } from './contract.ts';
 import { createDefaultStorageClass } from './default-storage-class/default-storage-class.ts';
 import { createDefaultTolerationSeconds } from './default-toleration-seconds/default-toleration-seconds.ts';
 import { createLimitRanger } from './limit-ranger/limit-ranger.ts';
 import { createNamespaceLifecycle } from './namespace-lifecycle/namespace-lifecycle.ts';
 import { createNodeRestriction } from './node-restriction/node-restriction.ts';
+import { admissionPluginNames, type AdmissionPluginName, defaultAdmissionPlugins } from './plugin-names.ts';
+import { createMutatingAdmissionPolicy } from './policy/mutating-policy.ts';
+import { createValidatingAdmissionPolicy } from './policy/validating-policy.ts';
 import { createPriority } from './priority/priority.ts';
 import { createRbacEscalation } from './rbac-escalation/rbac-escalation.ts';
 import { createResourceQuota } from './resource-quota/resource-quota.ts';
 import { createServiceAccount } from './service-account/service-account.ts';
+import { createAlwaysAdmit, createAlwaysDeny } from './always/always.ts';
+import { createAlwaysPullImages } from './always-pull-images/always-pull-images.ts';
+import {
+  createCertificateApproval,
+  createCertificateSigning,
+  createClusterTrustBundleAttest,
+} from './certificates/certificate-plugins.ts';
+import { createCertificateSubjectRestriction } from './certificates/certificate-subject-restriction.ts';
+import { createDefaultIngressClass } from './default-ingress-class/default-ingress-class.ts';
+import { createDenyServiceExternalIps } from './deny-service-external-ips/deny-service-external-ips.ts';
+import { createEventRateLimit, type EventLimit } from './event-rate-limit/event-rate-limit.ts';
+import { createExtendedResourceToleration } from './extended-resource-toleration/extended-resource-toleration.ts';
+import { createLimitPodHardAntiAffinityTopology } from './limit-pod-hard-anti-affinity-topology/limit-pod-hard-anti-affinity-topology.ts';
+import { createPersistentVolumeClaimResize } from './persistent-volume-claim-resize/persistent-volume-claim-resize.ts';
+import { createPodSecurity, type PodSecurityConfig } from './pod-security/pod-security.ts';
+import { createPodTopologyLabels } from './pod-topology-labels/pod-topology-labels.ts';
+import { createRuntimeClass } from './runtime-class/runtime-class.ts';
+import { createStorageObjectInUseProtection } from './storage-object-in-use-protection/storage-object-in-use-protection.ts';
 import { createTaintNodesByCondition } from './taint-nodes-by-condition/taint-nodes-by-condition.ts';
+import type { WebhookAdmissionDeps } from './webhook/call-webhook.ts';
+import { createWebhookMatchConditions } from './webhook/match-conditions.ts';
+import { createMutatingWebhooks } from './webhook/mutating-webhook.ts';
+import { createValidatingWebhooks } from './webhook/validating-webhook.ts';
 
 /** What plugins may use. */
 export interface AdmissionDeps {
   readonly objects: () => ObjectStore;
+  readonly registry: ResourceRegistry;
   readonly random: Random;
   /** What the server as a whole allows. */
   readonly authorizer: Authorizer;
   /** The RBAC rules a user holds in a namespace. */
   readonly rulesFor: EscalationDeps['rulesFor'];
   readonly clock: Clock;
+  /** The way to webhooks. */
+  readonly net: Pick<Net, 'http'>;
+  readonly log: Log;
+  readonly crypto: CryptoPort;
+  readonly config?: AdmissionConfig;
 }
 
-/** Plugin factories in the order they run. */
-export const admissionPlugins: readonly ((deps: AdmissionDeps) => AdmissionPlugin)[] = [
-  (d) => createNamespaceLifecycle(d.objects),
-  (d) => createLimitRanger(d.objects),
-  (d) => createServiceAccount(d.objects, d.random),
-  (d) => createNodeRestriction(d.objects),
-  () => createTaintNodesByCondition(),
-  (d) => createPriority(d.objects),
-  () => createDefaultTolerationSeconds(),
-  (d) => createDefaultStorageClass(d.objects),
-  (d) => createRbacEscalation(d),
-  (d) => createResourceQuota(d.objects, d.clock),
-];
+/** What administrators set for single plugins. Upstream: `--admission-control-config-file`. */
+export interface AdmissionConfig {
+  readonly podSecurity?: PodSecurityConfig;
+  readonly eventLimits?: readonly EventLimit[];
+}
 
-/** Makes all plugins. */
-export function createAdmissionPlugins(deps: AdmissionDeps): readonly AdmissionPlugin[] {
-  return admissionPlugins.map((create) => create(deps));
+/** How each plugin is made. The order is that of the names. */
+const factories: Readonly<Record<AdmissionPluginName, (deps: AdmissionDeps) => AdmissionPlugin>> = {
+  AlwaysAdmit: () => createAlwaysAdmit(),
+  NamespaceLifecycle: (d) => createNamespaceLifecycle(d.objects),
+  LimitPodHardAntiAffinityTopology: () => createLimitPodHardAntiAffinityTopology(),
+  LimitRanger: (d) => createLimitRanger(d.objects),
+  ServiceAccount: (d) => createServiceAccount(d.objects, d.random),
+  NodeRestriction: (d) => createNodeRestriction(d.objects),
+  TaintNodesByCondition: () => createTaintNodesByCondition(),
+  AlwaysPullImages: () => createAlwaysPullImages(),
+  PodSecurity: (d) => createPodSecurity(d.objects, d.config?.podSecurity),
+  Priority: (d) => createPriority(d.objects),
+  DefaultTolerationSeconds: () => createDefaultTolerationSeconds(),
+  EventRateLimit: (d) => createEventRateLimit(d.clock, d.config?.eventLimits ?? []),
+  ExtendedResourceToleration: () => createExtendedResourceToleration(),
+  DefaultStorageClass: (d) => createDefaultStorageClass(d.objects),
+  StorageObjectInUseProtection: () => createStorageObjectInUseProtection(),
+  PersistentVolumeClaimResize: (d) => createPersistentVolumeClaimResize(d.objects),
+  RuntimeClass: (d) => createRuntimeClass(d.objects),
+  CertificateApproval: (d) => createCertificateApproval(d.authorizer),
+  CertificateSigning: (d) => createCertificateSigning(d.authorizer),
+  ClusterTrustBundleAttest: (d) => createClusterTrustBundleAttest(d.authorizer),
+  CertificateSubjectRestriction: (d) => createCertificateSubjectRestriction(d.crypto),
+  DefaultIngressClass: (d) => createDefaultIngressClass(d.objects),
+  DenyServiceExternalIPs: () => createDenyServiceExternalIps(),
+  PodTopologyLabels: (d) => createPodTopologyLabels(d.objects),
+  MutatingAdmissionPolicy: createMutatingAdmissionPolicy,
+  MutatingAdmissionWebhook: (d) => createMutatingWebhooks(webhookDeps(d), serviceResolver(d)),
+  ValidatingAdmissionPolicy: createValidatingAdmissionPolicy,
+  ValidatingAdmissionWebhook: (d) => createValidatingWebhooks(webhookDeps(d), serviceResolver(d)),
+  ResourceQuota: (d) => createResourceQuota(d.objects, d.clock),
+  AlwaysDeny: () => createAlwaysDeny(),
+};
+
+function webhookDeps(deps: AdmissionDeps): WebhookAdmissionDeps {
+  const { objects, registry, random, net, clock, log } = deps;
+  const client = createWebhookClient({ net, clock });
+  const matchConditions = createWebhookMatchConditions(deps.authorizer);
+  return { objects, registry, client, random: random.fork('webhooks'), log: log.child('admission'), matchConditions };
+}
+
+function serviceResolver({ objects, random }: AdmissionDeps): ResolveService {
+  return createServiceResolver({ objects, random: random.fork('webhook-endpoints') });
+}
+
+/** The first of those that users configure: what no user may turn off runs before. */
+const FIRST_CONFIGURED: AdmissionPluginName = 'MutatingAdmissionPolicy';
+
+/** Makes the plugins of these names (the default ones when absent), in the order they run. */
+export function createAdmissionPlugins(
+  deps: AdmissionDeps,
+  names: readonly string[] = defaultAdmissionPlugins,
+): readonly AdmissionPlugin[] {
+  return admissionPluginNames.flatMap((name) => [
+    // Upstream checks this in the registry of roles and bindings: it is no plugin there.
+    ...(name === FIRST_CONFIGURED ? [createRbacEscalation(deps)] : []),
+    ...(names.includes(name) ? [factories[name](deps)] : []),
+  ]);
 }

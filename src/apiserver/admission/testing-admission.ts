@@ -1,8 +1,15 @@
 /** Runs one admission plugin on made-up requests, for tests. */
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
+import { schemaOf } from '../../api/schema/schema.ts';
 import type { Principal } from '../../api/transport.ts';
-import type { AdmissionAttributes, AdmissionOperation, AdmissionPlugin } from './contract.ts';
+import type { ResourceRegistry } from '../generic-registry/resource-registry.ts';
+import {
+  type AdmissionAttributes,
+  type AdmissionOperation,
+  type AdmissionPlugin,
+  newReinvocation,
+} from './contract.ts';
 
 /** What a test says of a request; the rest follows. */
 export interface TestRequest {
@@ -13,16 +20,35 @@ export interface TestRequest {
   readonly namespace?: string;
   readonly name?: string;
   readonly user?: Principal;
+  readonly dryRun?: boolean;
+  /** Takes the warnings. */
+  readonly warnings?: string[];
+  /** Takes the audit annotations. */
+  readonly annotations?: Map<string, string>;
 }
 
-/** Admits a request through the plugin, if it handles it. Rejects with what the plugin refuses. */
-export async function admit(plugin: AdmissionPlugin, resource: ResourceInfo, request: TestRequest): Promise<void> {
+/** A registry of these resources, for what matches requests; versions of one resource share their storage. */
+export function testingRegistry(...resources: ResourceInfo[]): ResourceRegistry {
+  const stores = resources.map((info) => ({
+    info,
+    definition: { storagePrefix: `/registry/${info.resource}/`, strategy: {} },
+    get schema() {
+      return schemaOf(info.group, info.version, info.kind);
+    },
+  }));
+  const known = ({ group, version, resource }: ResourceInfo): unknown =>
+    stores.find(({ info }) => info.group === group && info.version === version && info.resource === resource);
+  return { known, served: stores } as unknown as ResourceRegistry;
+}
+
+/** The attributes of a made-up request. */
+export function admissionAttributesOf(resource: ResourceInfo, request: TestRequest): AdmissionAttributes {
   const { operation = 'CREATE', subresource = '', object, oldObject } = request;
   const meta = (object ?? oldObject)?.metadata;
   const namespace = request.namespace ?? meta?.namespace ?? '';
   const user = request.user ?? { name: 'admin', groups: [] };
   const name = request.name ?? meta?.name ?? '';
-  const attributes = {
+  return {
     operation,
     resource,
     subresource,
@@ -31,10 +57,21 @@ export async function admit(plugin: AdmissionPlugin, resource: ResourceInfo, req
     ...(object === undefined ? {} : { object }),
     ...(oldObject === undefined ? {} : { oldObject }),
     options: {},
-    dryRun: false,
-    context: { user, info: { name: operation === 'CREATE' ? '' : name } },
+    dryRun: request.dryRun ?? false,
+    reinvocation: newReinvocation(),
+    context: {
+      user,
+      info: { name: operation === 'CREATE' ? '' : name },
+      addWarning: (text: string) => void request.warnings?.push(text),
+      addAuditAnnotation: (key: string, value: string) => request.annotations?.set(key, value),
+    },
   } as unknown as AdmissionAttributes;
-  if (!plugin.handles(operation, resource, subresource)) return;
+}
+
+/** Admits a request through the plugin, if it handles it. Rejects with what the plugin refuses. */
+export async function admit(plugin: AdmissionPlugin, resource: ResourceInfo, request: TestRequest): Promise<void> {
+  const attributes = admissionAttributesOf(resource, request);
+  if (!plugin.handles(attributes.operation, resource, attributes.subresource)) return;
   await plugin.mutate?.(attributes);
   await plugin.validate?.(attributes);
 }

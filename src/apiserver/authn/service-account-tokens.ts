@@ -6,7 +6,7 @@
  * jose is loaded at the first token.
  */
 import type { JWTPayload } from 'jose';
-import type { ServiceAccount } from '../../api/gen/core-v1.ts';
+import type { Secret, ServiceAccount } from '../../api/gen/core-v1.ts';
 import { Nodes, Pods, Secrets, ServiceAccounts } from '../../api/gen/resources.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
@@ -17,6 +17,7 @@ import type { BasePlatform } from '../../platform/platform.ts';
 import type { Random } from '../../platform/random.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { TokenAuthenticator } from './bearer-token.ts';
+import { LEGACY_ISSUER, legacyClaims, legacyPrincipal } from './legacy-token.ts';
 
 /** A key of the token signer, as PEM. */
 export interface TokenKey {
@@ -63,6 +64,8 @@ export interface TokenRequestInput {
 /** Issues and checks service-account tokens. */
 export interface ServiceAccountTokens extends TokenAuthenticator {
   issue(input: TokenRequestInput): Promise<{ readonly token: string; readonly expiresAtMs: number }>;
+  /** A token without an end, to be kept in this secret and good while it is. */
+  issueLegacy(account: ServiceAccount, secret: Secret): Promise<string>;
   /** Checks a token for `audiences` (TokenReview). Undefined: not one of ours. */
   review(
     token: string,
@@ -93,15 +96,21 @@ export function createServiceAccountTokens(deps: TokenDeps, config: TokenConfig)
   const review: ServiceAccountTokens['review'] = async (token, audiences) => {
     const claims = await verifyClaims(token, { keys, issuer: config.issuer, nowSeconds: nowSeconds() });
     if (claims === undefined) return undefined;
+    const living = { objects: deps.objects(), nowMs: deps.platform.clock.nowMs() };
+    if (claims.iss === LEGACY_ISSUER)
+      return { principal: await legacyPrincipal(claims, token, living), audiences: legacyAudiences(audiences) };
     const granted = [claims.aud ?? []].flat().filter((a) => audiences.includes(a));
     if (granted.length === 0)
       throw unauthorized(
         `token audiences ${quoted([claims.aud ?? []].flat())} is invalid for the target audiences ${quoted(audiences)}`,
       );
-    return {
-      principal: await principalOf(claims, { objects: deps.objects(), nowMs: deps.platform.clock.nowMs() }),
-      audiences: granted,
-    };
+    return { principal: await principalOf(claims, living), audiences: granted };
+  };
+  /** A token that names no audience is for the API server alone. */
+  const legacyAudiences = (asked: readonly string[]): readonly string[] => {
+    const granted = config.audiences.filter((audience) => asked.includes(audience));
+    if (granted.length > 0) return granted;
+    throw unauthorized(`token audiences [] is invalid for the target audiences ${quoted(asked)}`);
   };
   return {
     review,
@@ -109,6 +118,13 @@ export function createServiceAccountTokens(deps: TokenDeps, config: TokenConfig)
       return (await review(token, config.audiences))?.principal;
     },
     issue: (input) => issueToken(input, { random: deps.platform.random, config, keys, nowSeconds: nowSeconds() }),
+    async issueLegacy(account, secret) {
+      const jose = await import('jose');
+      const key = await signingKey(keys);
+      return await new jose.SignJWT(legacyClaims(account, secret))
+        .setProtectedHeader({ alg: 'ES256', kid: key.id })
+        .sign(key.sign);
+    },
     async keySet() {
       const jose = await import('jose');
       const all = await keys();
@@ -139,13 +155,19 @@ function lazyKeys(deps: TokenDeps, keys: readonly TokenKey[]): () => Promise<rea
   return () => (loading ??= load());
 }
 
+async function signingKey(
+  keys: () => Promise<readonly LoadedKey[]>,
+): Promise<LoadedKey & { readonly sign: CryptoKeyLike }> {
+  for (const key of await keys()) if (key.sign !== undefined) return { ...key, sign: key.sign };
+  throw new Error('no private key to sign service-account tokens with');
+}
+
 async function issueToken(
   input: TokenRequestInput,
   using: { random: Random; config: TokenConfig; keys: () => Promise<readonly LoadedKey[]>; nowSeconds: number },
 ): Promise<{ token: string; expiresAtMs: number }> {
   const jose = await import('jose');
-  const key = (await using.keys()).find((k) => k.sign !== undefined);
-  if (key?.sign === undefined) throw new Error('no private key to sign service-account tokens with');
+  const key = await signingKey(using.keys);
   const { name, uid } = input.account.metadata;
   const bound = input.bound;
   const details = {
@@ -183,13 +205,14 @@ async function verifyClaims(
   } catch {
     return undefined;
   }
-  if (unverified.iss !== using.issuer) return undefined;
+  const issuer = unverified.iss ?? '';
+  if (issuer !== using.issuer && issuer !== LEGACY_ISSUER) return undefined;
   const id = jose.decodeProtectedHeader(token).kid;
   const all = await using.keys();
   for (const key of all.some((k) => k.id === id) ? all.filter((k) => k.id === id) : all) {
     try {
       const { payload } = await jose.jwtVerify(token, key.verify, {
-        issuer: using.issuer,
+        issuer,
         algorithms: ['ES256'],
         currentDate: dateOf(using.nowSeconds * 1000),
         clockTolerance: LEEWAY_SECONDS,

@@ -2,6 +2,7 @@
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import { groupResourceOf } from '../../api/resource-info.ts';
+import { notFound } from '../../api/status-error.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 
 /** The store and its hands. */
@@ -35,6 +36,16 @@ export function createTestObjects(): TestObjects {
       ) as never,
     getFresh: async (info, namespace, name) =>
       (fresh.get(keyOf(info, namespace, name)) ?? objects.get(keyOf(info, namespace, name))) as never,
+    // oxlint-disable-next-line max-params -- the shape of the port
+    async guaranteedUpdate(info, namespace, name, change) {
+      const key = keyOf(info, namespace, name);
+      const current = objects.get(key);
+      if (current === undefined) throw notFound(info, name);
+      const next = change(current as never) ?? current;
+      objects.set(key, next);
+      tell(info, next, current);
+      return next as never;
+    },
     onChange(info, listener) {
       const mine = listener as unknown as Listener;
       const known = listeners.get(groupResourceOf(info)) ?? new Set();

@@ -38,7 +38,8 @@ import { reconcileBootstrap } from './reconcile-policy.ts';
 export interface BootstrapConfig {
   /** First address of the service range. */
   readonly kubernetesServiceIp: string;
-  readonly advertised: readonly AdvertisedAddress[];
+  /** Addresses of all servers there are. */
+  readonly advertised: () => Promise<readonly AdvertisedAddress[]>;
 }
 
 /** Creates and reconciles all bootstrap objects. */
@@ -57,32 +58,44 @@ export async function bootstrapCluster(objects: ObjectStore, config: BootstrapCo
   await publishKubernetesService(objects, config);
 }
 
+/** Keeps the `kubernetes` Service as it should be. */
+export interface KubernetesServiceKeeper {
+  /** Looks again: servers may have come or gone. */
+  check(): void;
+  stop(): void;
+}
+
 /**
- * Brings the `kubernetes` Service and its endpoints back when somebody deletes or changes them. Returns what ends it.
- * Upstream: the kubernetesservice controller's loop.
+ * Brings the `kubernetes` Service and its endpoints back when somebody deletes or changes them. Upstream: the
+ * kubernetesservice controller's loop.
  */
 export function keepKubernetesService(
   objects: ObjectStore,
   config: BootstrapConfig,
   onError: (error: unknown) => void,
-): () => void {
+): KubernetesServiceKeeper {
   let running: Promise<void> | undefined;
-  const restore = (now: KubernetesObject | undefined, old: KubernetesObject | undefined): void => {
-    const { name, namespace } = (now ?? old)?.metadata ?? {};
-    if (name !== 'kubernetes' || namespace !== 'default' || now === old) return;
+  const check = (): void => {
     running ??= publishKubernetesService(objects, config)
       .catch(onError)
       .finally(() => {
         running = undefined;
       });
   };
+  const restore = (now: KubernetesObject | undefined, old: KubernetesObject | undefined): void => {
+    const { name, namespace } = (now ?? old)?.metadata ?? {};
+    if (name === 'kubernetes' && namespace === 'default' && now !== old) check();
+  };
   const stops = [
     objects.onChange(Services, restore),
     objects.onChange(Endpoints, restore),
     objects.onChange(EndpointSlices, restore),
   ];
-  return () => {
-    for (const stop of stops) stop();
+  return {
+    check,
+    stop() {
+      for (const stop of stops) stop();
+    },
   };
 }
 
@@ -98,18 +111,19 @@ async function reconcile<T extends KubernetesObject>(
 }
 
 async function publishKubernetesService(objects: ObjectStore, config: BootstrapConfig): Promise<void> {
-  const targetPort = config.advertised[0]?.port ?? 443;
+  const advertised = await config.advertised();
+  const targetPort = advertised[0]?.port ?? 443;
   const service = kubernetesService(config.kubernetesServiceIp, targetPort);
   await replace(objects, Services, {
     wanted: service,
     merge: (now) => ({ ...now, spec: { ...now.spec, ...service.spec } }),
   });
-  const endpoints = kubernetesEndpoints(config.advertised);
+  const endpoints = kubernetesEndpoints(advertised);
   await replace(objects, Endpoints, {
     wanted: endpoints,
     merge: (now) => ({ ...now, subsets: endpoints.subsets ?? [] }),
   });
-  const slice = kubernetesEndpointSlice(config.advertised);
+  const slice = kubernetesEndpointSlice(advertised);
   await replace(objects, EndpointSlices, {
     wanted: slice,
     merge: (now) => ({ ...now, endpoints: slice.endpoints, ports: slice.ports ?? [] }),

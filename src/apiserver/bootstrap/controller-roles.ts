@@ -201,7 +201,7 @@ export const controllerRoles: Readonly<Record<string, readonly PolicyRule[]>> = 
   'certificate-controller': withEvents(
     'delete,get,list,watch certificates:certificatesigningrequests',
     'update certificates:certificatesigningrequests/approval,certificates:certificatesigningrequests/status',
-    'approve certificates:signers#kubernetes.io/kube-apiserver-client-kubelet',
+    'approve certificates:signers#kubernetes.io/kube-apiserver-client-kubelet#kubernetes.io/kubelet-serving',
     'sign certificates:signers#kubernetes.io/legacy-unknown#kubernetes.io/kubelet-serving#kubernetes.io/kube-apiserver-client-kubelet#kubernetes.io/kube-apiserver-client',
     'create authorization:subjectaccessreviews',
   ),

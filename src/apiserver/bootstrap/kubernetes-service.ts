@@ -36,7 +36,7 @@ export function kubernetesService(clusterIp: string, targetPort: number): Servic
 
 /** Its Endpoints. */
 export function kubernetesEndpoints(addresses: readonly AdvertisedAddress[]): EndpointsObject {
-  const port = addresses[0]?.port ?? 443;
+  const ports = [...new Set(addresses.map((address) => address.port))];
   return {
     apiVersion: 'v1',
     kind: 'Endpoints',
@@ -45,11 +45,14 @@ export function kubernetesEndpoints(addresses: readonly AdvertisedAddress[]): En
       namespace: 'default',
       labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' },
     },
-    subsets: [{ addresses: addresses.map((a) => ({ ip: a.ip })), ports: [{ name: 'https', port, protocol: 'TCP' }] }],
+    subsets: ports.map((port) => ({
+      addresses: addresses.filter((address) => address.port === port).map(({ ip }) => ({ ip })),
+      ports: [{ name: 'https', port, protocol: 'TCP' }],
+    })),
   };
 }
 
-/** Its EndpointSlice. */
+/** Its EndpointSlice: of the servers at the first one's port, as all should be. */
 export function kubernetesEndpointSlice(addresses: readonly AdvertisedAddress[]): EndpointSlice {
   const first = addresses[0];
   return {
@@ -57,7 +60,9 @@ export function kubernetesEndpointSlice(addresses: readonly AdvertisedAddress[])
     kind: 'EndpointSlice',
     metadata: { name: 'kubernetes', namespace: 'default', labels: { 'kubernetes.io/service-name': 'kubernetes' } },
     addressType: first !== undefined && first.ip.includes(':') ? 'IPv6' : 'IPv4',
-    endpoints: addresses.map((a) => ({ addresses: [a.ip], conditions: { ready: true } })),
+    endpoints: addresses
+      .filter(({ port }) => port === first?.port)
+      .map(({ ip }) => ({ addresses: [ip], conditions: { ready: true } })),
     ports: [{ name: 'https', port: first?.port ?? 443, protocol: 'TCP' }],
   };
 }

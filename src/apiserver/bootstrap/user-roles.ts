@@ -70,6 +70,10 @@ export const userRoles: Readonly<Record<string, BootstrapRole>> = {
     rules: rules('create authorization:localsubjectaccessreviews', 'rw rbac:rolebindings,rbac:roles'),
     labels: { [`${AGGREGATE}admin`]: 'true' },
   },
+  'system:aggregated-metrics-reader': {
+    rules: rules('get,list,watch metrics:nodes,metrics:pods'),
+    labels: { [`${AGGREGATE}view`]: 'true', [`${AGGREGATE}edit`]: 'true', [`${AGGREGATE}admin`]: 'true' },
+  },
   'system:aggregate-to-edit': { rules: rules(...EDIT), labels: { [`${AGGREGATE}edit`]: 'true' } },
   'system:aggregate-to-view': { rules: rules(...VIEW), labels: { [`${AGGREGATE}view`]: 'true' } },
 };

@@ -8,11 +8,13 @@ import type { NonResourceRoute } from '../non-resource-routes.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { CACHE_CONTROL, objectResponse } from '../responses.ts';
 import { aggregated, apiGroup, apiGroupList, apiResourceList, apiVersions } from './documents.ts';
-import { type GroupEntry, groupResources } from './groups.ts';
+import { type ForeignVersion, type GroupEntry, groupResources } from './groups.ts';
 
 /** What discovery needs. */
 export interface DiscoveryDeps {
   readonly registry: ResourceRegistry;
+  /** What is served beside the registry, and its changes. */
+  readonly foreign?: { versions(): readonly ForeignVersion[]; onChange(listener: () => void): void };
   readonly crypto: CryptoPort;
   /** `host:port` clients reach this server at. */
   readonly serverAddress: string;
@@ -30,14 +32,20 @@ class DiscoveryCache {
 
   constructor(deps: DiscoveryDeps) {
     this.#deps = deps;
-    deps.registry.onChange(() => {
+    const forget = (): void => {
       this.#groups = undefined;
       this.#aggregates.clear();
-    });
+    };
+    deps.registry.onChange(forget);
+    deps.foreign?.onChange(forget);
   }
 
   get groups(): readonly GroupEntry[] {
-    this.#groups ??= groupResources([...this.#deps.registry.served].map((store) => store.info));
+    const { registry, foreign } = this.#deps;
+    this.#groups ??= groupResources(
+      [...registry.served].map((store) => store.info),
+      foreign?.versions(),
+    );
     return this.#groups;
   }
 

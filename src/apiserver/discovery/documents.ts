@@ -73,8 +73,8 @@ export function aggregated(
       metadata: group === '' ? { creationTimestamp: null } : { name: group, creationTimestamp: null },
       versions: versions.map((entry) => ({
         version: entry.version,
-        resources: entry.resources.map(aggregatedResource),
-        freshness: 'Current',
+        resources: entry.foreign?.resources ?? entry.resources.map(aggregatedResource),
+        freshness: entry.foreign?.stale === true ? 'Stale' : 'Current',
       })),
     }));
   return { kind: 'APIGroupDiscoveryList', apiVersion: `apidiscovery.k8s.io/${version}`, metadata: {}, items };

@@ -1,4 +1,5 @@
 /** Groups and versions in upstream's order of preference. Upstream: the aggregator's group priorities. */
+import type { APIResourceDiscovery } from '../../api/gen/apidiscovery-v2.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 
 /** Groups upstream ranks, the first first; others follow by name. */
@@ -31,6 +32,17 @@ const ranked = [
 export interface VersionEntry {
   readonly version: string;
   readonly resources: readonly ResourceInfo[];
+  /** Set where it is not the registry's: ready for the aggregated document. */
+  readonly foreign?: ForeignVersion;
+}
+
+/** A group version that is not the registry's: another server's, or computed. */
+export interface ForeignVersion {
+  readonly group: string;
+  readonly version: string;
+  readonly resources: readonly APIResourceDiscovery[];
+  /** Its server is not reached now: the resources are those it had. */
+  readonly stale: boolean;
 }
 
 /** One group; versions by preference. */
@@ -58,8 +70,8 @@ export function compareVersions(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Groups what is served; the core group ('') first. */
-export function groupResources(infos: Iterable<ResourceInfo>): GroupEntry[] {
+/** Groups what is served; the core group ('') first. A foreign version takes the place of the registry's. */
+export function groupResources(infos: Iterable<ResourceInfo>, foreign: readonly ForeignVersion[] = []): GroupEntry[] {
   const groups = new Map<string, Map<string, ResourceInfo[]>>();
   for (const info of infos) {
     const versions = groups.get(info.group) ?? new Map<string, ResourceInfo[]>();
@@ -68,12 +80,18 @@ export function groupResources(infos: Iterable<ResourceInfo>): GroupEntry[] {
     versions.set(info.version, resources);
     resources.push(info);
   }
+  for (const { group, version } of foreign) groups.set(group, (groups.get(group) ?? new Map()).set(version, []));
+  const foreignOf = (group: string, version: string): Pick<VersionEntry, 'foreign'> => {
+    const found = foreign.find((one) => one.group === group && one.version === version);
+    return found === undefined ? {} : { foreign: found };
+  };
   const entries = [...groups].map(([group, versions]) => ({
     group,
     versions: [...versions]
       .map(([version, resources]) => ({
         version,
         resources: resources.toSorted((a, b) => (a.resource < b.resource ? -1 : 1)),
+        ...foreignOf(group, version),
       }))
       .sort((a, b) => compareVersions(a.version, b.version)),
   }));

@@ -25,12 +25,13 @@ export function readBytes(request: ApiRequest): Promise<Uint8Array> {
   return request.body.kind === 'bytes' ? request.body.read(MAX_BODY_BYTES) : Promise.resolve(new Uint8Array());
 }
 
-/** The serialization of the request's body. Throws 415. */
-export function bodySerialization(request: ApiRequest): Serialization {
+/** The serialization of the request's body. Custom resources have no protobuf form. Throws 415. */
+export function bodySerialization(request: ApiRequest, isCustom = false): Serialization {
   const found = contentSerialization(request.headers['content-type']);
-  if (found === undefined) {
+  if (found === undefined || (isCustom && found === 'protobuf')) {
+    const accepted = `application/json, application/yaml${isCustom ? '' : ', application/vnd.kubernetes.protobuf'}`;
     throw unsupportedMediaType(
-      'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf',
+      `the body of the request was in an unknown format - accepted media types include: ${accepted}`,
     );
   }
   return found;
@@ -119,24 +120,38 @@ export async function readObject(
   mode: FieldValidation,
 ): Promise<JsonObject> {
   const { request } = scope;
-  if (request.body.kind === 'object')
-    return shapeObject(request.body.object, expected, { mode: 'Ignore', duplicates: [], scope });
-  const serialization = bodySerialization(request);
+  if (request.body.kind === 'object') {
+    const object = shapeObject(request.body.object, expected, { mode: 'Ignore', duplicates: [], scope });
+    scope.audited?.takeRequestObject(object);
+    return object;
+  }
+  const serialization = bodySerialization(request, expected.schema.custom === true);
   const bytes = await readBytes(request);
   const { value, duplicates } = await parseBody(bytes, serialization, expected);
-  return shapeObject(value, expected, { mode, duplicates, scope });
+  const object = shapeObject(value, expected, { mode, duplicates, scope });
+  scope.audited?.takeRequestObject(object);
+  return object;
 }
 
 /** Reads a body of options; undefined when there is none. */
 export async function readOptions(scope: RequestScope, expected: ExpectedKind): Promise<JsonObject | undefined> {
   const { request } = scope;
   if (request.body.kind === 'none') return undefined;
-  if (request.body.kind === 'object') return request.body.object as JsonObject;
+  if (request.body.kind === 'object') {
+    scope.audited?.takeRequestObject(request.body.object);
+    return request.body.object as JsonObject;
+  }
   const bytes = await readBytes(request);
   if (bytes.length === 0) return undefined;
   const { value, duplicates } = await parseBody(bytes, bodySerialization(request), expected);
   const given = isObject(value) ? value : {};
   const apiVersion =
     typeof given['apiVersion'] === 'string' && given['apiVersion'] !== '' ? given['apiVersion'] : expected.apiVersion;
-  return shapeObject(value, { ...expected, apiVersion }, { mode: 'Ignore', duplicates, scope, shape: 'sparse' });
+  const object = shapeObject(
+    value,
+    { ...expected, apiVersion },
+    { mode: 'Ignore', duplicates, scope, shape: 'sparse' },
+  );
+  scope.audited?.takeRequestObject(object);
+  return object;
 }

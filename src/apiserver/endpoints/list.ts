@@ -42,7 +42,7 @@ export function listRequestOf({ store, scope }: Call): ListRequest {
     limit,
     continue: token === '' ? undefined : decodeContinue(token),
     exactRevision: exact ? revision : undefined,
-    minRevision: exact ? 0 : (revision ?? 0),
+    minRevision: exact ? 0 : revision,
   };
 }
 

@@ -57,6 +57,15 @@ export async function readPatch(
   scope: RequestScope,
   type: PatchType,
 ): Promise<{ value: unknown; duplicates: readonly string[] }> {
+  const read = await parsePatch(scope, type);
+  scope.audited?.takeRequestObject(read.value);
+  return read;
+}
+
+async function parsePatch(
+  scope: RequestScope,
+  type: PatchType,
+): Promise<{ value: unknown; duplicates: readonly string[] }> {
   const { body } = scope.request;
   if (body.kind === 'object') return { value: body.object, duplicates: [] };
   const bytes = await readBytes(scope.request);
@@ -181,6 +190,8 @@ function patching(call: Call, patch: ReadPatch): UpdateRequest['next'] {
       const { object, warnings } = decodeTyped(store.schema, result, {
         mode: patch.mode,
         duplicates: patch.duplicates,
+        // The strategies of the status sub-resource put the old spec back anyway.
+        ...(call.subresource === 'status' && current !== undefined ? { shared: specOf(current) } : {}),
       });
       for (const text of warnings) scope.addWarning(text);
       const draft = object as unknown as KubernetesObject;
@@ -192,6 +203,10 @@ function patching(call: Call, patch: ReadPatch): UpdateRequest['next'] {
       throw invalid({ group: '', kind: '' }, '', [{ reason: 'FieldValueInvalid', field: 'patch', text }]);
     }
   };
+}
+
+function specOf(object: KubernetesObject): unknown {
+  return (object as { spec?: unknown }).spec;
 }
 
 function configurationOf(call: Call, patch: ReadPatch): JsonObject {

@@ -12,6 +12,7 @@ import { ageCell, ageColumn, integerColumn, printerOf } from '../registry/printi
 import type { ScaleAccess } from '../registry/resource-definition.ts';
 import { readObject, shapeObject } from './body.ts';
 import type { Call } from './endpoint.ts';
+import { scaleOf } from './scale-object.ts';
 import { fieldValidationOf } from './options.ts';
 import { applyConfiguration, checkPatchOptions, patched, type PatchType, patchTypeOf, readPatch } from './patch.ts';
 import { writeAny } from './write-object.ts';
@@ -23,21 +24,6 @@ function scaleSchema(): StructSchema {
   const schema = schemaOf('autoscaling', 'v1', 'Scale');
   if (schema === undefined) throw new Error('no schema for Scale');
   return schema;
-}
-
-function scaleOf(object: KubernetesObject, access: ScaleAccess<KubernetesObject>): Scale {
-  const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
-  const { specReplicas, statusReplicas, selector } = access.read(object);
-  const metadata = JSON.parse(
-    JSON.stringify({ name, namespace, uid, resourceVersion, creationTimestamp }),
-  ) as Scale['metadata'];
-  return {
-    kind: 'Scale',
-    apiVersion,
-    metadata,
-    spec: { replicas: specReplicas },
-    status: { replicas: statusReplicas, ...(selector === '' ? {} : { selector }) },
-  } as Scale;
 }
 
 const printer = printerOf<KubernetesObject>(
@@ -56,7 +42,11 @@ async function writeScale({ store, scope }: Call, scale: Scale): Promise<ApiResp
 export async function serveScale(call: Call, access: ScaleAccess<KubernetesObject>): Promise<ApiResponse> {
   const { store, scope } = call;
   const { verb } = scope.info;
-  if (verb === 'get') return await writeScale(call, scaleOf(store.object(store.cell(scope.info)), access));
+  if (verb === 'get') {
+    const cell = store.cell(scope.info);
+    await store.prepare([cell]);
+    return await writeScale(call, scaleOf(store.object(cell), access));
+  }
   if (verb !== 'update' && verb !== 'patch') throw methodNotAllowed(store.groupResource, verb);
   const request = writeRequestOf(call, verb === 'update' ? 'UpdateOptions' : 'PatchOptions');
   const type = verb === 'update' ? undefined : patchTypeOf(scope, false);

@@ -2,11 +2,16 @@
 import { expired } from '../../api/status-error.ts';
 import type { ApiResponse, ObjectEvent } from '../../api/transport.ts';
 import type { GenericStore } from '../generic-registry/generic-store.ts';
-import { waitUntilFresh } from '../generic-registry/list.ts';
+import { untilFresh } from '../generic-registry/freshness.ts';
 import { type Selection, selectionOf, selects } from '../generic-registry/selection.ts';
 import { negotiate } from '../negotiation.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { isTrue } from '../request-info.ts';
-import { CACHE_CONTROL, warningHeaders } from '../responses.ts';
+import { eventsOf } from '../generic-registry/events.ts';
+import { CACHE_CONTROL, statusOf, warningHeaders } from '../responses.ts';
+import type { CacheEvent } from '../watch-cache/cache-event.ts';
+import type { RevisionCell } from '../watch-cache/revision-cell.ts';
+import type { ListenerTrigger } from '../watch-cache/watch-cache.ts';
 import { Watcher, type WatchEncoder, type WatchSink } from '../watch-cache/watcher.ts';
 import { FrameSink, ObjectSink } from '../watch-cache/watch-sinks.ts';
 import type { Call } from './endpoint.ts';
@@ -19,9 +24,22 @@ const minTimeoutMs = 1_800_000;
 
 const watchForms = ['Table', 'PartialObjectMetadata'];
 
-/** Watches that run; the server ends them when it stops. */
+const bookmarkPeriodMs = 60_000;
+/** So many bookmarks are written in one go. */
+const bookmarksAtOnce = 500;
+
+/**
+ * Watches that run: the server ends them when it stops, and all get their bookmarks by one timer. A timer per watch, of
+ * which a node has half a dozen, would wake a large server all the time.
+ */
 export class RunningWatches {
   readonly #running = new Map<Watcher<never>, GenericStore>();
+  readonly #clock: Clock;
+  #cancelBeat: (() => void) | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   get size(): number {
     return this.#running.size;
@@ -29,15 +47,27 @@ export class RunningWatches {
 
   add(watcher: Watcher<never>, store: GenericStore): void {
     this.#running.set(watcher, store);
+    this.#cancelBeat ??= this.#clock.setTicker(bookmarkPeriodMs, () => void this.#bookmarkAll());
   }
 
   delete(watcher: Watcher<never>): void {
     this.#running.delete(watcher);
+    if (this.#running.size > 0) return;
+    this.#cancelBeat?.();
+    this.#cancelBeat = undefined;
   }
 
   /** Ends the watches of one resource, or all. */
   endAll(of?: GenericStore): void {
     for (const [watcher, store] of this.#running) if (of === undefined || of === store) watcher.end();
+  }
+
+  async #bookmarkAll(): Promise<void> {
+    let count = 0;
+    for (const [watcher, { services }] of [...this.#running]) {
+      watcher.bookmark(services.hub.revision);
+      if (++count % bookmarksAtOnce === 0) await this.#clock.yield();
+    }
   }
 }
 
@@ -102,8 +132,9 @@ interface Opening<T> {
 async function openWatch<T>(call: Call, { sink, encoder, selection }: Opening<T>): Promise<Watcher<T>> {
   const { store, scope } = call;
   const { params, info } = scope;
-  const { hub, clock, random } = store.services;
-  const revision = revisionParam(params) ?? 0;
+  const { clock, random } = store.services;
+  const given = revisionParam(params);
+  const revision = given ?? 0;
   const wantsInitial = params.has('sendInitialEvents') ? isTrue(params.get('sendInitialEvents')) : revision === 0;
   const timeoutSeconds = intParam(params, 'timeoutSeconds') ?? 0;
   const timeoutMs = timeoutSeconds > 0 ? timeoutSeconds * 1000 : minTimeoutMs * (1 + random.next());
@@ -118,32 +149,83 @@ async function openWatch<T>(call: Call, { sink, encoder, selection }: Opening<T>
       under,
       bookmarks,
       timeoutMs,
+      isBehind: () => events.isBehind(),
     },
     clock,
   );
-  if (params.has('sendInitialEvents') && revision > hub.revision) await waitUntilFresh(store, revision);
-  begin(call, watcher, {
+  const events = eventsOf(store, (error) => watcher.fail(statusOf(error, store.services.log)));
+  // A watch from a revision yet to come just begins there; one that starts with what is there, or at "now", must know it.
+  if (given === undefined || params.has('sendInitialEvents')) await untilFresh(store, given);
+  const trigger = triggerOf(store, selection);
+  const start: Beginning = {
     revision,
     wantsInitial,
     under,
+    name: selection.name,
     marksEnd: params.has('sendInitialEvents') && wantsInitial && bookmarks,
-  });
-  watcher.start(
-    (listener) => store.cache.listen(listener),
-    () => hub.revision,
-  );
+  };
+  await prepareStart(call, start);
+  begin(call, watcher, start);
+  watcher.start((listener) => events.listen(listener, trigger));
   return watcher;
 }
 
-function begin<T>(
-  { store }: Call,
-  watcher: Watcher<T>,
-  start: { revision: number; wantsInitial: boolean; under: string; marksEnd: boolean },
-): void {
+/** The field that tells best which changes concern a watch: a name first, else any that must have one value. */
+function triggerOf(store: GenericStore, { fields, name }: Selection): ListenerTrigger | undefined {
+  const field = name === undefined ? fields.find(({ operator }) => operator === '=')?.field : 'metadata.name';
+  if (field === undefined) return undefined;
+  const { value } = fields.find((requirement) => requirement.field === field && requirement.operator === '=')!;
+  if (field === 'metadata.name') return { field, value, valueOf: nameOf };
+  return {
+    field: `${store.definition.reading?.key ?? store.apiVersion} ${field}`,
+    value,
+    valueOf: (cell) => store.fields(cell)[field],
+  };
+}
+
+/** The name, from the key. */
+function nameOf({ key }: RevisionCell): string {
+  return key.slice(key.lastIndexOf('/') + 1);
+}
+
+interface Beginning {
+  readonly revision: number;
+  readonly wantsInitial: boolean;
+  readonly under: string;
+  readonly marksEnd: boolean;
+  readonly name: string | undefined;
+}
+
+/** One named object is looked up; all others are picked from the whole list. */
+function initialCells({ store, scope }: Call, { under, name }: Beginning): readonly RevisionCell[] {
+  const { namespace } = scope.info;
+  if (name === undefined || (store.info.namespaced && namespace === '')) return store.cache.list(under);
+  const cell = store.cache.get(store.keyOf({ namespace, name }));
+  return cell === undefined ? [] : [cell];
+}
+
+/** Converts what the watch starts with, until nothing new has come meanwhile. */
+async function prepareStart(call: Call, start: Beginning): Promise<void> {
+  const { store } = call;
+  if (store.definition.reading?.convert === undefined) return;
+  const cells = (): readonly RevisionCell[] => {
+    if (start.wantsInitial) return initialCells(call, start);
+    const from = start.revision === 0 ? store.services.hub.revision : start.revision;
+    return (store.cache.changesAfter(from) ?? []).flatMap(cellsOf);
+  };
+  for (let work = store.prepare(cells()); work !== undefined; work = store.prepare(cells())) await work;
+}
+
+function cellsOf({ cell, previous }: CacheEvent): RevisionCell[] {
+  return previous === undefined ? [cell] : [cell, previous];
+}
+
+function begin<T>(call: Call, watcher: Watcher<T>, start: Beginning): void {
+  const { store } = call;
   const { hub } = store.services;
-  const { revision, wantsInitial, under, marksEnd } = start;
+  const { revision, wantsInitial, marksEnd } = start;
   if (wantsInitial) {
-    watcher.sendInitial(store.cache.list(under), hub.revision, marksEnd);
+    watcher.sendInitial(initialCells(call, start), hub.revision, marksEnd);
     return;
   }
   const from = revision === 0 ? hub.revision : revision;

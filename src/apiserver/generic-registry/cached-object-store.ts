@@ -9,6 +9,7 @@ import type { RequestContext } from '../request-context.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { deleteObject } from './delete.ts';
+import { writeFromCache } from './freshness.ts';
 import type { GenericStore } from './generic-store.ts';
 import type { ResourceRegistry } from './resource-registry.ts';
 import { isSame } from './update.ts';
@@ -81,19 +82,19 @@ class CachedObjectStore {
   ): Promise<KubernetesObject> {
     const store = this.#store(info);
     const key = store.keyOf({ namespace, name });
-    let current = store.cache.get(key);
-    for (let attempt = 1; ; attempt++) {
+    const done = await writeFromCache<{ object: KubernetesObject }>(store, key, async (current, attempt) => {
       if (current === undefined) throw notFound(store.groupResource, name);
+      await store.prepare([current]);
       const old = store.object(current);
       const next = change(old);
-      if (next === undefined || next === old) return old;
+      if (next === undefined || next === old) return { object: old };
       const object = canonical(store, next);
-      if (isSame(object, old)) return old;
+      if (isSame(object, old)) return { object: old };
       const outcome = await putObject(store, { key, object, expect: current.revision, created: false });
-      if (!('lost' in outcome)) return outcome.object;
-      if (attempt === maxAttempts) throw conflict(store.groupResource, name);
-      current = outcome.current;
-    }
+      if ('lost' in outcome && attempt === maxAttempts) throw conflict(store.groupResource, name);
+      return outcome;
+    });
+    return done.object;
   }
 
   async ensure(info: ResourceInfo, object: KubernetesObject): Promise<KubernetesObject> {

@@ -8,6 +8,7 @@ import { nameIsDnsSubdomain } from '../../api/names.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { alreadyExists, badRequest, type FieldCause, invalid } from '../../api/status-error.ts';
 import { trackFields } from './field-tracking.ts';
+import { mayBeOld, readNow } from './freshness.ts';
 import type { GenericStore } from './generic-store.ts';
 import { admissionAttributes, canonical, nowText, putObject, type WriteOutcome, type WriteRequest } from './write.ts';
 
@@ -79,7 +80,10 @@ export async function createObject(
   } as const;
   const attributes = admissionAttributes(store, request, about);
   const mutating = admission.mutate(attributes);
-  if (mutating !== undefined) await mutating;
+  if (mutating !== undefined) {
+    await mutating;
+    settleNamespace(store, draft, request.namespace);
+  }
   strategy.applyDefaults?.(draft);
   fillSystemFields(store, draft);
   const prefix = draft.metadata.name ? '' : (draft.metadata.generateName ?? '');
@@ -89,7 +93,7 @@ export async function createObject(
   if (errors.length > 0)
     throw invalid({ group: store.info.group, kind: store.info.kind }, draft.metadata.name ?? '', errors);
   for (const text of strategy.warnings?.(draft, undefined) ?? []) request.context.addWarning(text);
-  const judging = admission.validate(attributes);
+  const judging = admission.validate(prefix === '' ? attributes : { ...attributes, name: draft.metadata.name ?? '' });
   if (judging !== undefined) await judging;
   return await allocateAndStore(store, draft, { ...request, prefix });
 }
@@ -126,7 +130,8 @@ async function storeNew(
     const name = draft.metadata.name ?? '';
     const object = attempt === 1 ? tracked : { ...tracked, metadata: { ...tracked.metadata, name } };
     const key = store.keyOf({ namespace: draft.metadata.namespace ?? '', name });
-    const taken = store.cache.get(key) !== undefined;
+    const known = store.cache.get(key) !== undefined;
+    const taken = known && mayBeOld(store) ? (await readNow(store, key)) !== undefined : known;
     if (!taken && request.dryRun) return { object, created: true };
     const outcome = taken ? undefined : await putObject(store, { key, object, expect: 0, created: true });
     if (outcome !== undefined && !('lost' in outcome)) return outcome;

@@ -4,6 +4,7 @@ import type { KubernetesObject } from '../../api/object.ts';
 import { conflict, isReason, notFound } from '../../api/status-error.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { planDeletion } from './deletion.ts';
+import { writeFromCache } from './freshness.ts';
 import type { GenericStore, ObjectName } from './generic-store.ts';
 import { removeObject } from './remove.ts';
 import { admissionAttributes, putObject, type WriteRequest } from './write.ts';
@@ -26,14 +27,14 @@ const collectionWorkers = 8;
 /** Deletes one object. Rejects with 404, 409 and what admission refuses. */
 export async function deleteObject(store: GenericStore, request: DeleteRequest): Promise<DeleteOutcome> {
   const key = store.keyOf(request);
-  let current = store.cache.get(key);
-  for (let attempt = 1; ; attempt++) {
+  return await writeFromCache<DeleteOutcome>(store, key, async (current, attempt) => {
     if (current === undefined) throw notFound(store.groupResource, request.name);
+    const preparing = store.prepare([current]);
+    if (preparing !== undefined) await preparing;
     const outcome = await tryDelete(store, request, { key, current });
-    if (!('lost' in outcome)) return outcome;
-    if (attempt === maxAttempts) throw conflict(store.groupResource, request.name);
-    current = outcome.current;
-  }
+    if ('lost' in outcome && attempt === maxAttempts) throw conflict(store.groupResource, request.name);
+    return outcome;
+  });
 }
 
 async function tryDelete(

@@ -95,7 +95,7 @@ export function planDeletion(
   const already = metadata.deletionTimestamp !== undefined;
   const draft = structuredClone(object);
   const grace = already ? 0 : (strategy.gracefulDeletionSeconds?.(draft, asked) ?? 0);
-  const finalizers = finalizersAfter(store, before, options);
+  const finalizers = finalizersAfter(store, draft.metadata.finalizers ?? [], options);
   const blocked = finalizers.length > 0 || strategy.blocksDeletion?.(object) === true;
   if (grace === 0 && !blocked) return { kind: 'remove' };
   const unchanged = finalizers.length === before.length && finalizers.every((finalizer) => before.includes(finalizer));

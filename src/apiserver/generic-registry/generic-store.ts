@@ -4,15 +4,15 @@
  */
 import type { FieldSelector } from '../../api/field-selector.ts';
 import type { JsonObject } from '../../api/codec/own-property.ts';
-import { canonicalize } from '../../api/codec/typed.ts';
+import { decodeTyped } from '../../api/codec/typed.ts';
 import { stringifyJson } from '../../api/codec/json.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { apiVersionOf, type ResourceInfo } from '../../api/resource-info.ts';
 import { schemaOf } from '../../api/schema/schema.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
 import { type GroupResource, notFound } from '../../api/status-error.ts';
-import type { ResourceDefinition } from '../registry/resource-definition.ts';
-import type { RevisionCell } from '../watch-cache/revision-cell.ts';
+import type { Reading, ResourceDefinition } from '../registry/resource-definition.ts';
+import { type RevisionCell, withResourceVersion } from '../watch-cache/revision-cell.ts';
 import { WatchCache } from '../watch-cache/watch-cache.ts';
 import type { RegistryServices } from './services.ts';
 
@@ -84,11 +84,42 @@ export class GenericStore {
   /** The object of a cell in the served version. */
   object(cell: RevisionCell): KubernetesObject {
     const { definition, stored } = this;
+    const { reading } = definition;
+    if (reading !== undefined) {
+      return cell.view(reading.key, () => {
+        if (reading.convert === undefined || cell.object().apiVersion === this.apiVersion)
+          return reading.read(cell.object());
+        if (cell.origin === undefined) throw new Error(`${cell.key} was read before it was converted`);
+        return withResourceVersion(this.object(cell.origin), cell.revision);
+      });
+    }
     if (definition === stored) {
       const object = cell.object();
       return object.apiVersion === this.apiVersion ? object : this.#converted(cell);
     }
     return this.#converted(cell);
+  }
+
+  #needsConversion(cell: RevisionCell): boolean {
+    const { reading } = this.definition;
+    if (reading?.convert === undefined || cell.hasView(reading.key)) return false;
+    return cell.object().apiVersion !== this.apiVersion;
+  }
+
+  /**
+   * Converts what takes a call to be converted, so that it can be read; to be called for all cells before anything else is
+   * done with them. Undefined when nothing is to be done, as for all but few resources. Rejects with StatusErrors.
+   */
+  prepare(cells: readonly RevisionCell[]): Promise<void> | undefined {
+    const { reading } = this.definition;
+    if (reading?.convert === undefined) return undefined;
+    const waiting = cells.map((cell) => cell.origin ?? cell).filter((cell) => this.#needsConversion(cell));
+    return waiting.length === 0 ? undefined : this.#convert(waiting, reading as Required<Reading>);
+  }
+
+  async #convert(cells: readonly RevisionCell[], { key, read, convert }: Required<Reading>): Promise<void> {
+    const converted = await convert.fromStored(cells.map((cell) => cell.object()));
+    for (const [index, cell] of cells.entries()) cell.view(key, () => read(converted[index]!));
   }
 
   /** From another version; what an older server stored gets the defaults of newer fields. */
@@ -98,11 +129,12 @@ export class GenericStore {
       if (object.apiVersion === this.apiVersion) return object;
       const { conversion, strategy } = this.definition;
       const converted = conversion === undefined ? object : conversion.fromStored(object);
-      const renamed = canonicalize(this.schema, {
+      // A copy: the defaults below must not reach what is stored.
+      const { object: renamed } = decodeTyped(this.schema, {
         ...converted,
         apiVersion: this.apiVersion,
         kind: this.info.kind,
-      }) as unknown as KubernetesObject;
+      }) as unknown as { object: KubernetesObject };
       strategy.applyDefaults?.(renamed);
       return renamed;
     });
@@ -110,6 +142,12 @@ export class GenericStore {
 
   /** The JSON text of a cell in the served version. */
   json(cell: RevisionCell): Uint8Array {
+    const { reading } = this.definition;
+    if (reading !== undefined) {
+      const object = this.object(cell);
+      if (object === cell.object()) return cell.json();
+      return cell.view(`${reading.key} json`, () => Buffer.from(stringifyJson(object)));
+    }
     if (this.definition === this.stored) {
       const json = cell.json();
       if (json.length >= this.#head.length && this.#head.equals(json.subarray(0, this.#head.length))) return json;
@@ -118,10 +156,11 @@ export class GenericStore {
     return cell.view(`${this.apiVersion} json`, () => Buffer.from(stringifyJson(this.object(cell))));
   }
 
-  /** An object of the served version as it is stored. */
-  toStored(object: KubernetesObject): KubernetesObject {
+  /** An object of the served version as it is stored. Rejects with StatusErrors. */
+  toStored(object: KubernetesObject): KubernetesObject | Promise<KubernetesObject> {
     if (this.definition === this.stored) return object;
-    const { conversion } = this.definition;
+    const { conversion, reading } = this.definition;
+    if (reading?.convert !== undefined) return reading.convert.toStored(object);
     const { info } = this.stored;
     const converted = conversion === undefined ? object : conversion.toStored(object);
     return { ...converted, apiVersion: apiVersionOf(info), kind: info.kind };
@@ -129,7 +168,9 @@ export class GenericStore {
 
   /** What field selectors see of a cell. */
   fields(cell: RevisionCell): FieldsOf {
-    return cell.view(`${this.apiVersion} fields`, () => this.fieldsOf(this.object(cell)));
+    return cell.view(`${this.definition.reading?.key ?? this.apiVersion} fields`, () =>
+      this.fieldsOf(this.object(cell)),
+    );
   }
 
   /** What field selectors see of an object. */

@@ -2,11 +2,12 @@
  * LIST: at the newest revision, not older than one, or exactly at one; in pages that all show the first page's revision.
  * Upstream: Store.List with the cacher.
  */
-import { expired, statusFailure, StatusError, timeout } from '../../api/status-error.ts';
+import { expired, statusFailure, StatusError } from '../../api/status-error.ts';
 import { prefixEnd, StoreError } from '../../storage/store.ts';
 import { compareKeys } from '../../storage/key-order.ts';
 import { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { type ContinueToken, encodeContinue } from './continue-token.ts';
+import { untilFresh, waitUntilFresh } from './freshness.ts';
 import type { GenericStore } from './generic-store.ts';
 import { type Selection, selects } from './selection.ts';
 
@@ -20,8 +21,8 @@ export interface ListRequest {
   readonly continue: ContinueToken | undefined;
   /** Exactly as of this revision; undefined: newest. */
   readonly exactRevision: number | undefined;
-  /** At least as new as this. */
-  readonly minRevision: number;
+  /** At least as new as this; undefined: as everything acknowledged so far. */
+  readonly minRevision: number | undefined;
 }
 
 /** One page. */
@@ -32,22 +33,11 @@ export interface ListPage {
   readonly remaining?: number;
 }
 
-/** How long a list waits for a revision that is yet to come. */
-const freshnessTimeoutMs = 3000;
 const yieldEveryMs = 2;
 
 const expiredContinue =
   'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.';
 const expiredList = 'The resourceVersion for the provided list is too old.';
-
-/** Waits until the caches have reached a revision. Rejects with 504 when they do not. */
-export async function waitUntilFresh(store: GenericStore, revision: number): Promise<void> {
-  const { hub } = store.services;
-  if (hub.revision >= revision || (await hub.waitFor(revision, freshnessTimeoutMs))) return;
-  const { status } = timeout(`Too large resource version: ${revision}, current: ${hub.revision}`);
-  const causes = [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }];
-  throw new StatusError({ ...status, details: { causes, retryAfterSeconds: 1 } });
-}
 
 async function cellsAt(store: GenericStore, under: string, revision: number): Promise<readonly RevisionCell[]> {
   const { hub } = store.services;
@@ -89,7 +79,7 @@ async function sourceOf(store: GenericStore, request: ListRequest, under: string
   }
   const { exactRevision } = request;
   if (exactRevision === undefined) {
-    if (store.services.hub.revision < request.minRevision) await waitUntilFresh(store, request.minRevision);
+    await untilFresh(store, request.minRevision);
     return { cells: store.cache.list(under), revision: store.services.hub.revision, from: 0 };
   }
   await waitUntilFresh(store, exactRevision);
@@ -125,8 +115,10 @@ export async function listCells(store: GenericStore, request: ListRequest): Prom
   if (selection.isEverything) {
     const end = limit === 0 ? cells.length : Math.min(cells.length, from + limit);
     const page = from === 0 && end === cells.length ? cells : cells.slice(from, end);
+    await store.prepare(page);
     return finish(store, { under, revision, cells, page, end, counts: true });
   }
+  await store.prepare(cells);
   const { page, end } = await select(store, selection, { cells, from, limit });
   return finish(store, { under, revision, cells, page, end, counts: false });
 }
@@ -136,8 +128,9 @@ async function listSingle(store: GenericStore, request: ListRequest): Promise<Li
   const { selection, namespace, exactRevision, minRevision } = request;
   if (selection.name === undefined || exactRevision !== undefined || request.continue !== undefined) return undefined;
   if (store.info.namespaced && namespace === '') return undefined;
-  await waitUntilFresh(store, minRevision);
+  await untilFresh(store, minRevision);
   const cell = store.cache.get(store.keyOf({ namespace, name: selection.name }));
+  if (cell !== undefined) await store.prepare([cell]);
   const cells = cell !== undefined && selects(store, selection, cell) ? [cell] : [];
   return { cells, revision: store.services.hub.revision };
 }

@@ -16,6 +16,7 @@ import type { Strategy } from '../registry/resource-definition.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { createObject, settleNamespace } from './create.ts';
 import { trackFields } from './field-tracking.ts';
+import { writeFromCache } from './freshness.ts';
 import type { GenericStore, ObjectName } from './generic-store.ts';
 import { removeObject, shouldDeleteDuringUpdate } from './remove.ts';
 import {
@@ -57,15 +58,16 @@ function strategyOf(store: GenericStore, subresource: string): Strategy<Kubernet
 /** Updates (or, where allowed, creates). Rejects with StatusErrors. */
 export async function updateObject(store: GenericStore, request: UpdateRequest): Promise<WriteOutcome> {
   const key = store.keyOf(request);
-  let current = store.cache.get(key);
-  for (let attempt = 1; ; attempt++) {
+  return await writeFromCache<WriteOutcome>(store, key, async (current, attempt) => {
     if (current === undefined) return await createMissing(store, request);
+    const preparing = store.prepare([current]);
+    if (preparing !== undefined) await preparing;
     const outcome = await tryUpdate(store, request, { key, current });
     if (!('lost' in outcome)) return outcome;
     const insists = outcome.insists || attempt >= maxAttempts;
     if (insists && outcome.current !== undefined) throw conflict(store.groupResource, request.name);
-    current = outcome.current;
-  }
+    return outcome;
+  });
 }
 
 async function createMissing(store: GenericStore, request: UpdateRequest): Promise<WriteOutcome> {

@@ -1,9 +1,9 @@
 /** Compare-and-swap writes of objects, and what the verbs that write have in common. */
-import { canonicalize } from '../../api/codec/typed.ts';
+import { canonicalize } from '../../api/codec/canonical.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { statusFailure } from '../../api/status-error.ts';
 import { formatTime } from '../../api/time.ts';
-import type { AdmissionAttributes, AdmissionOperation } from '../admission/contract.ts';
+import { type AdmissionAttributes, type AdmissionOperation, newReinvocation } from '../admission/contract.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { encodeStored, RevisionCell as Cell, withResourceVersion } from '../watch-cache/revision-cell.ts';
@@ -47,7 +47,8 @@ const maxValueBytes = 1.5 * 1024 * 1024;
 
 /** Stores an object of the served version. */
 export async function putObject(store: GenericStore, put: PutObject): Promise<WriteOutcome | LostWrite> {
-  const stored = store.toStored(put.object);
+  const converting = store.toStored(put.object);
+  const stored = converting instanceof Promise ? await converting : converting;
   const { ttlSeconds } = store.definition;
   const value = encodeStored(stored);
   if (value.length > maxValueBytes)
@@ -66,6 +67,8 @@ export async function putObject(store: GenericStore, put: PutObject): Promise<Wr
   let cell = store.cache.get(put.key);
   if (cell?.revision !== result.revision) cell = new Cell(put.key, result.revision, value);
   cell.adopt(stored === put.object ? object : withResourceVersion(stored, result.revision));
+  const preparing = store.prepare([cell]);
+  if (preparing !== undefined) await preparing;
   return { object: store.definition === store.stored ? cell.object() : object, cell, created: put.created };
 }
 
@@ -104,5 +107,6 @@ export function admissionAttributes(
   },
 ): AdmissionAttributes {
   const { context, dryRun, options } = request;
-  return { ...of, resource: store.info as AdmissionAttributes['resource'], options, dryRun, context };
+  const resource = store.info as AdmissionAttributes['resource'];
+  return { ...of, resource, options, dryRun, context, reinvocation: newReinvocation() };
 }

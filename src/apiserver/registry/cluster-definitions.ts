@@ -8,7 +8,6 @@ import {
 } from '../../api/defaults/admission.ts';
 import {
   setAPIServiceDefaults,
-  setCustomResourceDefinitionDefaults,
   setFlowSchemaDefaults,
   setPriorityClassDefaults,
   setPriorityLevelDefaults,
@@ -19,7 +18,6 @@ import type {
 } from '../../api/gen/admissionregistration-v1.ts';
 import {
   APIServices,
-  CustomResourceDefinitions,
   FlowSchemas,
   LeaseCandidates,
   LeaseCandidatesV1alpha2,
@@ -52,12 +50,7 @@ import {
   validateValidatingAdmissionPolicy,
   validateValidatingWebhookConfiguration,
 } from '../../api/validation/admission.ts';
-import {
-  validateAPIService,
-  validateAPIServiceUpdate,
-  validateCustomResourceDefinition,
-  validateCustomResourceDefinitionUpdate,
-} from '../../api/validation/extensions.ts';
+import { validateAPIService, validateAPIServiceUpdate } from '../../api/validation/extensions.ts';
 import { validateFlowSchema, validatePriorityLevel } from '../../api/validation/flowcontrol.ts';
 import {
   validateLease,
@@ -67,9 +60,9 @@ import {
   validateRuntimeClass,
   validateRuntimeClassUpdate,
 } from '../../api/validation/cluster-small.ts';
+import { customResourceDefinitionDefinition } from './apiextensions/definition.ts';
 import {
   apiServicePrinter,
-  customResourceDefinitionPrinter,
   flowSchemaPrinter,
   leasePrinter,
   podDisruptionBudgetPrinter,
@@ -144,31 +137,7 @@ const admissionDefinitions: readonly ResourceDefinition[] = [
 ];
 
 const extensionDefinitions: readonly ResourceDefinition[] = [
-  defineResource(CustomResourceDefinitions, {
-    rules: {
-      emptyStatus: {},
-      generationOf: specOf,
-      defaults: setCustomResourceDefinitionDefaults,
-      validate: validateCustomResourceDefinition,
-      validateUpdate: validateCustomResourceDefinitionUpdate,
-      allowUnconditionalUpdate: false,
-      // Versions ever stored are recorded from the start: a store that holds them must keep understanding them.
-      prepareForCreate(draft) {
-        draft.status = {
-          conditions: [],
-          acceptedNames: { plural: '', kind: '' },
-          storedVersions: draft.spec.versions.filter((version) => version.storage).map((version) => version.name),
-        };
-      },
-      prepareForUpdate(draft) {
-        const storedVersions = new Set(draft.status?.storedVersions ?? []);
-        for (const version of draft.spec.versions) if (version.storage) storedVersions.add(version.name);
-        draft.status = { ...draft.status, storedVersions: [...storedVersions] };
-      },
-    },
-    prefix: 'apiextensions.k8s.io/customresourcedefinitions',
-    printer: customResourceDefinitionPrinter,
-  }),
+  customResourceDefinitionDefinition,
   defineResource(APIServices, {
     rules: {
       emptyStatus: {},

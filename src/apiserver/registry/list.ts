@@ -4,8 +4,7 @@
  * Checked by metadata and schema alone, without rules of their own: LeaseCandidate, DeviceClass, DeviceTaintRule,
  * ResourcePoolStatusRequest, PodCertificateRequest, PodGroup, Workload, StorageVersion, StorageVersionMigration,
  * ServiceAccount, and resource.k8s.io/v1beta1. Checked in part: ResourceClaim and ResourceSlice (names, counts, choices; no
- * attributes or capacities), CustomResourceDefinition (names and versions; schemas are the extension server's), admission
- * policies (expressions are compiled by admission), volume sources other than the common ones.
+ * attributes or capacities), volume sources other than the common ones.
  */
 import { appsDefinitions } from './apps/definitions.ts';
 import { autoscalingDefinitions } from './autoscaling/definitions.ts';

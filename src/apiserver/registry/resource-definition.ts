@@ -95,6 +95,21 @@ export interface ScaleAccess<T extends KubernetesObject> {
   readonly replicasPath: readonly string[];
 }
 
+/** How stored objects are read; see `ResourceDefinition.reading`. */
+export interface Reading {
+  readonly key: string;
+  read(stored: KubernetesObject): KubernetesObject;
+  /** Where versions differ by more than their name: calls that convert. Reject with StatusErrors. */
+  readonly convert?: Conversion;
+}
+
+/** Conversion of objects that is a call to somebody else. */
+export interface Conversion {
+  /** Of stored objects in other versions, in their order. */
+  fromStored(objects: readonly KubernetesObject[]): Promise<readonly KubernetesObject[]>;
+  toStored(object: KubernetesObject): Promise<KubernetesObject>;
+}
+
 /** One resource, complete. */
 export interface ResourceDefinition<T extends KubernetesObject = KubernetesObject> {
   readonly info: ResourceInfo<T>;
@@ -122,6 +137,13 @@ export interface ResourceDefinition<T extends KubernetesObject = KubernetesObjec
   readonly virtual?: VirtualResource;
   /** Keys expire by themselves (events). */
   readonly ttlSeconds?: number;
+  /**
+   * What readers get of stored objects where these may be of another version or an older schema (custom resources).
+   * `key` names this way of reading among all the resource ever had; what reads the same is returned as it is.
+   */
+  readonly reading?: Reading;
+  /** Told to every client that uses this version. */
+  readonly deprecationWarning?: string;
   /** Conversion between this version's objects and the stored version's, where they differ. */
   readonly conversion?: { toStored(object: T): KubernetesObject; fromStored(object: KubernetesObject): T };
 }

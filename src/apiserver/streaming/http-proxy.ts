@@ -18,6 +18,8 @@ export interface ProxyCall {
   /** Raw path below the base, with its leading slash; '' when the client gave none. */
   readonly path: string;
   readonly tls: TlsOptions;
+  /** Added to what the client sent, and instead of it. */
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
 }
 
 const maxBodyBytes = 32 * 1024 * 1024;
@@ -53,6 +55,7 @@ export async function proxyRequest(call: ProxyCall, request: ApiRequest): Promis
         method: request.method,
         url,
         headers: request.headers,
+        ...(call.headers === undefined ? {} : { added: call.headers }),
         tls: call.tls,
         signal: request.signal,
       });
@@ -70,7 +73,7 @@ export async function proxyRequest(call: ProxyCall, request: ApiRequest): Promis
     answer = await call.net.http({
       method: request.method,
       url,
-      headers: forwardedHeaders(request),
+      headers: { ...forwardedHeaders(request), ...call.headers },
       tls: call.tls,
       signal: request.signal,
       ...(body === undefined ? {} : { body }),

@@ -133,3 +133,35 @@ test('cells: the version is spliced in, foreign layouts are written anew, a dele
   assert.deepEqual(JSON.parse(foreign.json().toString()).metadata, { name: 'f', resourceVersion: '4' });
   assert.equal(foreign.at(5).object().metadata.resourceVersion, '5');
 });
+
+test('a listener with a trigger hears of what has or had its value, also when everything is read again', async () => {
+  const { hub, store, clock, breakWatch } = setUp();
+  const things = hub.cache('/registry/things/');
+  const coloured = (name: string, colour: string): Uint8Array =>
+    encodeStored({ kind: 'Thing', apiVersion: 'v1', metadata: { name, labels: { colour } } });
+  const put = (name: string, colour: string) =>
+    store.put({ key: `/registry/things/${name}`, value: coloured(name, colour) });
+  await hub.start();
+  const heard: Record<string, string[]> = { red: [], blue: [] };
+  const leaves = Object.entries(heard).map(([value, list]) =>
+    things.listen((events) => void list.push(...events.map(({ key }) => key.slice(17))), {
+      field: 'colour',
+      value,
+      valueOf: (cell) => cell.object().metadata.labels?.['colour'],
+    }),
+  );
+  await put('a', 'red');
+  await put('b', 'blue');
+  await put('a', 'blue');
+  await put('c', 'green');
+  await store.delete({ key: '/registry/things/b' });
+  assert.deepEqual(heard, { red: ['a', 'a'], blue: ['b', 'a', 'b'] });
+  breakWatch(new StoreError('unavailable', 'gone'));
+  await put('d', 'red');
+  await clock.advance(1000);
+  assert.deepEqual(heard['red'], ['a', 'a', 'd']);
+  for (const leave of leaves) leave();
+  await put('e', 'red');
+  assert.deepEqual(heard['red'], ['a', 'a', 'd']);
+  hub.stop();
+});

@@ -63,12 +63,16 @@ export class RevisionCell {
   readonly key: string;
   /** Revision of the change that made this state: the resourceVersion. */
   readonly revision: number;
+  /** The cell this shows under a later revision, if it does. */
+  readonly origin: RevisionCell | undefined;
   #value: Buffer | undefined;
   #spliced: Spliced | undefined;
   #object: KubernetesObject | undefined;
   #views: Map<string, unknown> | undefined;
 
-  constructor(key: string, revision: number, value: Uint8Array) {
+  // oxlint-disable-next-line max-params -- the last is for `at` alone
+  constructor(key: string, revision: number, value: Uint8Array, origin?: RevisionCell) {
+    this.origin = origin;
     this.key = key;
     this.revision = revision;
     this.#value = asBuffer(value);
@@ -112,9 +116,14 @@ export class RevisionCell {
     return this.#views.get(name) as V;
   }
 
+  /** Whether a form was made already. */
+  hasView(name: string): boolean {
+    return this.#views?.has(name) === true;
+  }
+
   /** The same state under a later revision: what watchers see when an object goes away. */
   at(revision: number): RevisionCell {
-    const cell = new RevisionCell(this.key, revision, this.#stored());
+    const cell = new RevisionCell(this.key, revision, this.#stored(), this.origin ?? this);
     if (this.#object !== undefined) cell.adopt(withResourceVersion(this.#object, revision));
     return cell;
   }

@@ -15,6 +15,22 @@ import { RevisionCell } from './revision-cell.ts';
 /** Called with the changes of one commit. */
 export type CacheListener = (events: readonly CacheEvent[]) => void;
 
+/**
+ * What a listener is after: changes of objects one of whose fields has, or had, this value. Without it every one of 5,000
+ * kubelets would judge every change of every pod. Upstream: the cacher's trigger functions.
+ */
+export interface ListenerTrigger {
+  /** Names the field and how it is read; equal names read alike. */
+  readonly field: string;
+  readonly value: string;
+  valueOf(cell: RevisionCell): string | undefined;
+}
+
+interface TriggerIndex {
+  readonly valueOf: (cell: RevisionCell) => string | undefined;
+  readonly byValue: Map<string, Set<CacheListener>>;
+}
+
 /** Snapshots kept for lists in pages; older pages are read from the store. */
 const snapshotCount = 3;
 
@@ -24,6 +40,7 @@ export class WatchCache {
   readonly #cells = new Map<string, RevisionCell>();
   readonly #keys = new SortedKeys(compareKeys);
   readonly #listeners = new Set<CacheListener>();
+  readonly #triggers = new Map<string, TriggerIndex>();
   readonly #snapshots = new Lru<string, readonly RevisionCell[]>(snapshotCount);
   #ring = new EventRing(0);
   #all: readonly RevisionCell[] | undefined;
@@ -63,7 +80,7 @@ export class WatchCache {
     this.#snapshots.clear();
     this.#ring = new EventRing(revision);
     this.#loaded = true;
-    if (changes.length > 0) for (const listener of this.#listeners) listener(changes);
+    if (changes.length > 0) this.#tell(changes);
   }
 
   /** Takes in the changes of one commit and hands them on. */
@@ -77,8 +94,15 @@ export class WatchCache {
     }
     if (changes.length === 0) return;
     this.#all = undefined;
-    for (const listener of this.#listeners) listener(changes);
+    this.#tell(changes);
     for (const change of changes) change.frames = undefined;
+  }
+
+  #tell(changes: readonly CacheEvent[]): void {
+    for (const listener of this.#listeners) listener(changes);
+    for (const index of this.#triggers.values()) {
+      for (const [listener, concerned] of concernedBy(index, changes)) listener(concerned);
+    }
   }
 
   #change(event: StoreEvent, atMs: number): CacheEvent | undefined {
@@ -130,9 +154,49 @@ export class WatchCache {
     return this.#ring.since;
   }
 
-  /** Registers a listener; the result removes it. */
-  listen(listener: CacheListener): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+  /** Registers a listener, of all changes or of those its trigger names; the result removes it. */
+  listen(listener: CacheListener, trigger?: ListenerTrigger): () => void {
+    if (trigger === undefined) {
+      this.#listeners.add(listener);
+      return () => void this.#listeners.delete(listener);
+    }
+    const { field, value } = trigger;
+    let index = this.#triggers.get(field);
+    if (index === undefined)
+      this.#triggers.set(field, (index = { valueOf: trigger.valueOf.bind(trigger), byValue: new Map() }));
+    let listeners = index.byValue.get(value);
+    if (listeners === undefined) index.byValue.set(value, (listeners = new Set()));
+    listeners.add(listener);
+    return () => this.#leave(field, value, listener);
   }
+
+  #leave(field: string, value: string, listener: CacheListener): void {
+    const index = this.#triggers.get(field);
+    const listeners = index?.byValue.get(value);
+    if (listeners?.delete(listener) !== true || listeners.size > 0) return;
+    index!.byValue.delete(value);
+    if (index!.byValue.size === 0) this.#triggers.delete(field);
+  }
+}
+
+/** Whom of an index the changes concern: both the value a field has now and the one it had count. */
+function concernedBy(
+  { valueOf, byValue }: TriggerIndex,
+  changes: readonly CacheEvent[],
+): Map<CacheListener, CacheEvent[]> {
+  const concerned = new Map<CacheListener, CacheEvent[]>();
+  const add = (value: string | undefined, change: CacheEvent): void => {
+    for (const listener of byValue.get(value ?? '') ?? []) {
+      const list = concerned.get(listener);
+      if (list === undefined) concerned.set(listener, [change]);
+      else list.push(change);
+    }
+  };
+  for (const change of changes) {
+    const now = valueOf(change.cell);
+    add(now, change);
+    const before = change.previous === undefined ? now : valueOf(change.previous);
+    if (before !== now) add(before, change);
+  }
+  return concerned;
 }

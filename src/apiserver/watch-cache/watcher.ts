@@ -39,9 +39,9 @@ export interface WatcherConfig<T> {
   readonly under: string;
   readonly bookmarks: boolean;
   readonly timeoutMs: number;
+  /** Whether changes the cache holds have yet to come: then nothing may be said to be complete. */
+  readonly isBehind?: () => boolean;
 }
-
-const bookmarkPeriodMs = 60_000;
 
 /** A running watch. */
 export class Watcher<T> {
@@ -77,18 +77,17 @@ export class Watcher<T> {
     this.#after = Math.max(this.#after, revision);
   }
 
-  /** Starts bookmarks and the time limit. `listen` registers with the cache and returns how to leave it. */
-  start(
-    listen: (listener: (events: readonly CacheEvent[]) => void) => () => void,
-    currentRevision: () => number,
-  ): void {
+  /** Starts the time limit. `listen` registers with the cache and returns how to leave it. */
+  start(listen: (listener: (events: readonly CacheEvent[]) => void) => () => void): void {
     if (this.#ended) return;
     this.#cancels.push(listen((events) => this.onEvents(events)));
     this.#cancels.push(this.#clock.setTimer(this.#config.timeoutMs, () => this.end()));
-    if (!this.#config.bookmarks) return;
-    const beat = (): void =>
-      this.#push([this.#config.encoder.bookmark(Math.max(currentRevision(), this.#after), false)]);
-    this.#cancels.push(this.#clock.setTicker(bookmarkPeriodMs, beat));
+  }
+
+  /** Tells the reader, if it wants to know, that nothing of its own is missing up to a revision. */
+  bookmark(currentRevision: number): void {
+    if (!this.#config.bookmarks || this.#config.isBehind?.() === true) return;
+    this.#push([this.#config.encoder.bookmark(Math.max(currentRevision, this.#after), false)]);
   }
 
   /** Takes in changes. */

@@ -21,7 +21,7 @@ export function createFakeNet(
         method: call.method,
         path: url.pathname,
         query: url.search.slice(1),
-        headers: call.headers ?? {},
+        headers: Object.fromEntries(Object.entries(call.headers ?? {}).map(([name, value]) => [name, String(value)])),
         remoteAddress: '10.0.0.9',
         wantsObjects: false,
         wantsUpgrade: false,

@@ -92,6 +92,56 @@ export async function issueCertificate(
   return { certPem, keyPem: await exportKey(deps.crypto, keys.privateKey) };
 }
 
+/** Makes a new key and a PEM request for a certificate with these names. */
+export async function createRequest(
+  { crypto }: Pick<CertificateDeps, 'crypto'>,
+  spec: Pick<CertificateRequestSpec, 'commonName' | 'organizations' | 'dnsNames' | 'ipAddresses'>,
+): Promise<{ readonly requestPem: string; readonly keyPem: string }> {
+  const x509 = await library(crypto);
+  const keys = await newKeys(crypto);
+  const alternative = alternativeNames(spec);
+  const request = await x509.Pkcs10CertificateRequestGenerator.create({
+    name: nameOf(spec.commonName, spec.organizations ?? []),
+    keys,
+    signingAlgorithm: ALGORITHM,
+    extensions: alternative.length > 0 ? [new x509.SubjectAlternativeNameExtension(alternative)] : [],
+  });
+  return { requestPem: `${request.toString('pem')}\n`, keyPem: await exportKey(crypto, keys.privateKey) };
+}
+
+/** What a certificate says of itself. Throws when the text is no certificate. */
+export async function readCertificate(
+  { crypto }: Pick<CertificateDeps, 'crypto'>,
+  certPem: string,
+): Promise<{
+  readonly notBeforeMs: number;
+  readonly notAfterMs: number;
+  readonly commonName: string;
+  readonly ipAddresses: readonly string[];
+  /** SHA-256 of the public key (SPKI), hexadecimal: what kubeadm pins an authority by. */
+  readonly publicKeyHash: string;
+}> {
+  const x509 = await library(crypto);
+  const cert = new x509.X509Certificate(certPem);
+  const names = cert.getExtension(x509.SubjectAlternativeNameExtension)?.names.items ?? [];
+  return {
+    notBeforeMs: cert.notBefore.getTime(),
+    notAfterMs: cert.notAfter.getTime(),
+    commonName: cert.subjectName.getField('CN')[0] ?? '',
+    ipAddresses: names.filter((n) => n.type === 'ip').map((n) => n.value),
+    publicKeyHash: crypto.sha256Hex(new Uint8Array(cert.publicKey.rawData)),
+  };
+}
+
+function alternativeNames(
+  spec: Pick<CertificateRequestSpec, 'dnsNames' | 'ipAddresses'>,
+): { readonly type: 'dns' | 'ip'; readonly value: string }[] {
+  return [
+    ...(spec.dnsNames ?? []).map((value) => ({ type: 'dns' as const, value })),
+    ...(spec.ipAddresses ?? []).map((value) => ({ type: 'ip' as const, value })),
+  ];
+}
+
 /** Signs a PEM certificate request with exactly `spec` (subject and names from the request are the caller's to copy). */
 export async function signRequest(
   deps: CertificateDeps,
@@ -133,10 +183,7 @@ async function sign(
   const x509 = await library(deps.crypto);
   const issuer = new x509.X509Certificate(authority.certPem);
   const now = deps.nowMs();
-  const alternative = [
-    ...(spec.dnsNames ?? []).map((value) => ({ type: 'dns' as const, value })),
-    ...(spec.ipAddresses ?? []).map((value) => ({ type: 'ip' as const, value })),
-  ];
+  const alternative = alternativeNames(spec);
   const cert = await x509.X509CertificateGenerator.create({
     serialNumber: serial(deps.random),
     subject: nameOf(spec.commonName, spec.organizations ?? []),

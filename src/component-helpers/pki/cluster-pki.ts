@@ -34,6 +34,8 @@ export interface ClusterPki {
   readonly kubeletServer: KeyPairPem;
   /** The administrator: system:masters. */
   readonly admin: KeyPairPem;
+  /** The API server towards aggregated API servers, and the authority they know it by. */
+  readonly frontProxy: KeyPairPem & { readonly caPem: string };
   /** Signs service-account tokens: PKCS#8 and SPKI. */
   readonly serviceAccount: { readonly privateKeyPem: string; readonly publicKeyPem: string };
 }
@@ -60,27 +62,27 @@ export async function ensureClusterPki(
   const leaf = (name: string, spec: Omit<CertificateRequestSpec, 'validityMs'>): Promise<KeyPairPem> =>
     leafCertificate(folder, ca, { name, spec: { ...spec, validityMs: LEAF_MS } });
   const serving = { dnsNames: names.dnsNames, ipAddresses: names.ipAddresses };
-  const apiServer = await leaf('apiserver', { commonName: 'kube-apiserver', ...serving, usages: ['server'] });
-  const kubeletClient = await leaf('apiserver-kubelet-client', {
-    commonName: 'kube-apiserver-kubelet-client',
-    organizations: ['system:masters'],
-    usages: ['client'],
-  });
-  const kubeletServer = await leaf('kubelet', {
-    commonName: `system:node:${names.nodeName}`,
-    organizations: ['system:nodes'],
-    ...serving,
-    usages: ['server'],
-  });
-  const admin = await leaf('admin', {
-    commonName: 'kubernetes-admin',
-    organizations: ['system:masters'],
-    usages: ['client'],
-  });
-  const serviceAccount = await tokenKey(folder);
+  // Each is a key and a signature of its own: at once.
+  const [apiServer, kubeletClient, kubeletServer, admin, frontProxy, serviceAccount] = await Promise.all([
+    leaf('apiserver', { commonName: 'kube-apiserver', ...serving, usages: ['server'] }),
+    leaf('apiserver-kubelet-client', {
+      commonName: 'kube-apiserver-kubelet-client',
+      organizations: ['system:masters'],
+      usages: ['client'],
+    }),
+    leaf('kubelet', {
+      commonName: `system:node:${names.nodeName}`,
+      organizations: ['system:nodes'],
+      ...serving,
+      usages: ['server'],
+    }),
+    leaf('admin', { commonName: 'kubernetes-admin', organizations: ['system:masters'], usages: ['client'] }),
+    frontProxyPair(folder),
+    tokenKey(folder),
+  ]);
   if (folder.changed)
     await files.writeFileAtomic(`${dir}/stamp.json`, JSON.stringify(folder.stamp, undefined, 1), { mode: 0o600 });
-  return { ca, apiServer, kubeletClient, kubeletServer, admin, serviceAccount };
+  return { ca, apiServer, kubeletClient, kubeletServer, admin, frontProxy, serviceAccount };
 }
 
 async function readStamp(files: Files, path: string): Promise<Stamp> {
@@ -92,10 +94,18 @@ async function readStamp(files: Files, path: string): Promise<Stamp> {
   }
 }
 
-async function authority(folder: Folder): Promise<KeyPairPem> {
-  const found = await readPair(folder, 'ca');
+async function authority(folder: Folder, name = 'ca', commonName = 'kubernetes'): Promise<KeyPairPem> {
+  const found = await readPair(folder, name);
   if (found !== undefined) return found;
-  return writePair(folder, 'ca', await createAuthority(folder.deps, 'kubernetes', AUTHORITY_MS));
+  return writePair(folder, name, await createAuthority(folder.deps, commonName, AUTHORITY_MS));
+}
+
+/** Of an authority of its own: whoever it signs speaks for every user. */
+async function frontProxyPair(folder: Folder): Promise<ClusterPki['frontProxy']> {
+  const ca = await authority(folder, 'front-proxy-ca', 'front-proxy-ca');
+  const spec = { commonName: 'front-proxy-client', usages: ['client'] as const, validityMs: LEAF_MS };
+  const pair = await leafCertificate(folder, ca, { name: 'front-proxy-client', spec });
+  return { ...pair, caPem: ca.certPem };
 }
 
 async function leafCertificate(

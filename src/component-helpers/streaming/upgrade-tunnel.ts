@@ -20,6 +20,8 @@ export interface TunnelRequest {
   readonly url: string;
   /** The client's own, lower-case names; those of this hop are left out here. */
   readonly headers: HttpRequest['headers'];
+  /** Sent as they are. */
+  readonly added?: Readonly<Record<string, string | readonly string[]>>;
   readonly tls?: TlsOptions;
   readonly signal: AbortSignal;
 }
@@ -100,6 +102,8 @@ function requestHead(request: TunnelRequest, url: URL): string {
       continue;
     for (const line of headerLines(name, value)) lines.push(`${name}: ${line}`);
   }
+  for (const [name, value] of Object.entries(request.added ?? {}).filter(([each]) => each !== 'host'))
+    for (const line of [value].flat()) lines.push(`${name}: ${line}`);
   if (request.method !== 'GET') lines.push('Content-Length: 0');
   return `${lines.join('\r\n')}\r\n\r\n`;
 }

@@ -4,7 +4,7 @@ import type { ParsedRequest } from '../../component-helpers/pki/certificates.ts'
 
 /** The signers of this controller manager. */
 export const KUBELET_CLIENT = 'kubernetes.io/kube-apiserver-client-kubelet';
-const KUBELET_SERVING = 'kubernetes.io/kubelet-serving';
+export const KUBELET_SERVING = 'kubernetes.io/kubelet-serving';
 const API_CLIENT = 'kubernetes.io/kube-apiserver-client';
 const LEGACY_UNKNOWN = 'kubernetes.io/legacy-unknown';
 export const BUILT_IN_SIGNERS: readonly string[] = [KUBELET_CLIENT, KUBELET_SERVING, API_CLIENT, LEGACY_UNKNOWN];

@@ -12,6 +12,11 @@ export interface Schedule {
   nextMs(afterMs: number): number | undefined;
 }
 
+/** A date as far as croner uses it. */
+interface Moment {
+  getTime(): number;
+}
+
 const EVERY = '@every ';
 
 /** Reads a schedule. Throws what is wrong with it; an unknown time zone shows at {@link checkTimeZone}. */
@@ -23,7 +28,9 @@ export function parseSchedule(text: string, timeZone: string | undefined): Sched
     return { nextMs: (afterMs) => Math.floor(afterMs / 1000) * 1000 + periodMs };
   }
   const cron = new Cron(text.replaceAll('?', '*'), { paused: true, timezone: timeZone ?? 'Etc/UTC' });
-  return { nextMs: (afterMs) => cron.nextRun(formatTime(afterMs))?.getTime() };
+  // What `nextRun` calls with the machine's time of now, a reference it does not need when it is given a start.
+  const pure = cron as unknown as { _nextTarget(after: string, now: Moment): Moment | null };
+  return { nextMs: (afterMs) => pure._nextTarget(formatTime(afterMs), { getTime: () => afterMs })?.getTime() };
 }
 
 /** Throws for a time zone that is not known. */

@@ -9,6 +9,8 @@ import type { OwnerReference } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { createWorkQueue, type WorkQueue } from '../../client/workqueue.ts';
 import { Lru } from '../../base/lru.ts';
+import { CustomResourceDefinitions } from '../../api/gen/resources.ts';
+import { aborted } from '../../base/abort.ts';
 import { runPeriodically, type Controller, type ControllerDeps } from '../controller.ts';
 import {
   blockingDependents,
@@ -24,6 +26,8 @@ import { createResourceMonitors } from './resource-monitors.ts';
 const ACCOUNT = 'generic-garbage-collector';
 const NAME = 'garbage-collector-controller';
 const WORKERS = 20;
+/** A definition that changes does so a few times in a row. */
+const DEFINITION_DELAY_MS = 500;
 const RESYNC_MS = 30_000;
 const ABSENT_OWNERS = 500;
 
@@ -196,9 +200,31 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
         ...workers(deletions, (uid) => attemptToDelete(live, uid)),
         ...workers(orphanings, (uid) => attemptToOrphan(live, uid)),
         resync(signal),
+        resyncOnDefinitions(signal),
       ]);
     },
   };
+
+  /** Upstream learns of new custom kinds with the next resync; here the definition itself says that there is one. */
+  async function resyncOnDefinitions(signal: AbortSignal): Promise<void> {
+    let cancel = (): void => undefined;
+    const changed = (): void => {
+      cancel();
+      cancel = clock.setTimer(
+        DEFINITION_DELAY_MS,
+        () =>
+          void monitors.sync(signal).catch((error: unknown) => {
+            if (!signal.aborted) log.warn('cannot find out what to watch, again later', { err: error });
+          }),
+      );
+    };
+    const definitions = deps.informers.informer(CustomResourceDefinitions);
+    const detach = definitions.addHandler({ onAdd: changed, onUpdate: changed, onDelete: changed });
+    deps.informers.start(signal);
+    await aborted(signal);
+    detach();
+    cancel();
+  }
 
   async function resync(signal: AbortSignal): Promise<void> {
     await clock.sleep(RESYNC_MS, signal).catch(() => undefined);

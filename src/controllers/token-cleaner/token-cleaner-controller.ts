@@ -5,23 +5,15 @@
  */
 import { Secrets } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
-import { parseTime } from '../../api/time.ts';
 import type { Secret } from '../../api/gen/core-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
+import { tokenExpiresAtMs } from '../../component-helpers/token-secrets.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
 
 const ACCOUNT = 'token-cleaner';
 const NAME = 'token-cleaner-controller';
 const NAMESPACE = 'kube-system';
 const TOKEN_TYPE = 'bootstrap.kubernetes.io/token';
-
-/** When the token expires: undefined when it never does; 0 when its expiration cannot be read, so that it is not trusted. */
-export function tokenExpiresAtMs(secret: Secret): number | undefined {
-  const encoded = secret.data?.['expiration'];
-  if (encoded === undefined || encoded === '') return undefined;
-  const ms = parseTime(Buffer.from(encoded, 'base64').toString('utf8'));
-  return Number.isNaN(ms) ? 0 : ms;
-}
 
 /** Makes the controller. */
 export function createTokenCleanerController(deps: ControllerDeps): Controller {

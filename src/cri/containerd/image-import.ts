@@ -7,9 +7,9 @@
 import type { Clock } from '../../platform/clock.ts';
 import { formatTime } from '../../api/time.ts';
 import { isCriCode } from '../cri-error.ts';
-import type { GrpcCaller } from '../grpc-caller.ts';
+import type { GrpcCaller } from '../../grpc/grpc-caller.ts';
 import type { OciBlob, OciImage } from '../oci-image.ts';
-import type { ProtobufTable } from '../protobuf-table.ts';
+import type { ProtobufTable } from '../../grpc/protobuf-table.ts';
 import type { CriImageService } from '../gen/cri-types.ts';
 
 const contentTable = {
@@ -89,13 +89,13 @@ async function putImage(caller: GrpcCaller, { name, image, pinned }: ImageImport
   }
 }
 
-/** Imports an image and resolves when CRI lists it. Rejects with CriError, or when CRI has not seen it after ten seconds. */
+/** Imports an image and resolves when CRI lists it. Rejects with GrpcError, or when CRI has not seen it after ten seconds. */
 export async function importImage(deps: ImageImportDeps, request: ImageImport): Promise<void> {
-  const { createGrpcCaller } = await import('../grpc-caller.ts');
+  const { createGrpcCaller } = await import('../../grpc/grpc-caller.ts');
   const headers = { 'containerd-namespace': deps.namespace ?? 'k8s.io' };
   const caller = createGrpcCaller(
     { clock: deps.clock },
-    { socketPath: deps.socketPath, tables: [contentTable, imagesTable], headers },
+    { target: { socketPath: deps.socketPath }, tables: [contentTable, imagesTable], headers },
   );
   const { image } = request;
   const root = { 'containerd.io/gc.root': formatTime(deps.clock.nowMs()) };

@@ -49,6 +49,7 @@ export class SimContainer {
   readonly #ended: Deferred<void> = createDeferred<void>();
   readonly #life = new AbortController();
   readonly #stop = new AbortController();
+  readonly #lineListeners = new Set<(line: string, stream: 'stdout' | 'stderr') => void>();
   #writes: Promise<void> = Promise.resolve();
 
   constructor(init: SimContainerInit, deps: SimContainerDeps) {
@@ -130,13 +131,23 @@ export class SimContainer {
   /** Appends a line to the log. */
   log(line: string, stream: 'stdout' | 'stderr' = 'stdout'): void {
     const { files, clock } = this.#deps;
-    if (this.init.logPath === '' || this.state !== 'CONTAINER_RUNNING') return;
+    if (this.state !== 'CONTAINER_RUNNING') return;
+    for (const listener of this.#lineListeners) listener(line, stream);
+    if (this.init.logPath === '') return;
     const text = `${timestamp(clock.nowMs())} ${stream} F ${line}\n`;
-    this.#writes = this.#writes.then(async () => {
+    const write = async (): Promise<void> => {
       const handle = await files.open(this.init.logPath, 'a');
       await handle.append(text);
       await handle.close();
-    });
+    };
+    // A full disk loses lines, as with a real runtime, and keeps no container from ending.
+    this.#writes = this.#writes.then(write).catch(() => undefined);
+  }
+
+  /** Calls back with each line from now on. The result ends that. */
+  onLine(listener: (line: string, stream: 'stdout' | 'stderr') => void): () => void {
+    this.#lineListeners.add(listener);
+    return () => void this.#lineListeners.delete(listener);
   }
 
   #later(delayMs: number, action: () => void): void {

@@ -7,6 +7,7 @@ import { durationMs, type SimExecResult } from './sim-image.ts';
 import type { SimSandbox } from './sim-sandbox.ts';
 import { containerStats, containerStatus, describeContainer, describeSandbox, sandboxStatus } from './sim-status.ts';
 import type { SimState } from './sim-state.ts';
+import type { PendingStream } from './sim-streaming.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -250,7 +251,8 @@ async function runCommand(
     environment: container.environment,
   }) ?? { exitCode: 0 };
   const takesMs = durationMs(result.after);
-  await deps.clock.sleep(Math.min(takesMs, limitMs));
+  // What takes no time is done at once, also where time only moves when it is told to.
+  if (takesMs > 0) await deps.clock.sleep(Math.min(takesMs, limitMs));
   if (takesMs <= limitMs) return result;
   throw new CriError(
     'DeadlineExceeded',
@@ -258,20 +260,55 @@ async function runCommand(
   );
 }
 
-/** Where the client's connection is to be joined with the command. */
-function execUrl(state: SimState, request: Parameters<CriRuntimeService['exec']>[0]): string {
-  const container = runningContainer(state, request.containerId);
-  if (state.streamingAt === undefined) return unimplemented('Exec');
+type StreamRequest = Parameters<CriRuntimeService['exec']>[0] & Parameters<CriRuntimeService['attach']>[0];
+
+/** Where the client's connection is to be joined with what runs. */
+function streamUrl(
+  state: SimState,
+  request: StreamRequest,
+  { call, run }: { call: 'Exec' | 'Attach'; run: PendingStream['run'] },
+): string {
+  if (state.streamingAt === undefined) return unimplemented(call);
   const token = state.newId().slice(0, 16);
-  state.pendingExecs.set(token, {
-    run: () => runCommand(state, container, { command: request.cmd ?? [], limitMs: Number.POSITIVE_INFINITY }),
-    stdout: request.stdout ?? false,
-    stderr: request.stderr ?? false,
-  });
-  return `http://${state.streamingAt}/exec/${token}`;
+  const { stdin = false, stdout = false, stderr = false, tty = false } = request;
+  state.pendingStreams.set(token, { run, stdin, stdout, stderr, tty });
+  return `http://${state.streamingAt}/${call.toLowerCase()}/${token}`;
 }
 
-/** Makes the service. Attach and port-forward are not simulated. */
+function execUrl(state: SimState, request: StreamRequest): string {
+  const container = runningContainer(state, request.containerId);
+  const how = { command: request.cmd ?? [], limitMs: Number.POSITIVE_INFINITY };
+  return streamUrl(state, request, {
+    call: 'Exec',
+    async run(write) {
+      const { exitCode, stdout = '', stderr = '' } = await runCommand(state, container, how);
+      await write('stdout', stdout);
+      await write('stderr', stderr);
+      return exitCode;
+    },
+  });
+}
+
+/** Lines as they are logged, until the container ends. */
+function attachUrl(state: SimState, request: StreamRequest): string {
+  const container = runningContainer(state, request.containerId);
+  return streamUrl(state, request, {
+    call: 'Attach',
+    async run(write) {
+      let written = Promise.resolve();
+      const leave = container.onLine((line, stream) => {
+        // Whoever broke off is told nothing more.
+        written = written.then(() => write(stream, `${line}\n`)).catch(() => undefined);
+      });
+      await container.ended;
+      leave();
+      await written;
+      return 0;
+    },
+  });
+}
+
+/** Makes the service. Port-forward is not simulated. */
 export function createSimRuntimeService(state: SimState): CriRuntimeService {
   const { clock } = state.deps;
   const networkCondition = () => {
@@ -315,7 +352,7 @@ export function createSimRuntimeService(state: SimState): CriRuntimeService {
       return { stats: all.map((container) => containerStats(container, clock.nowMs())) };
     },
     exec: async (request) => ({ url: execUrl(state, request) }),
-    attach: async () => unimplemented('Attach'),
+    attach: async (request) => ({ url: attachUrl(state, request) }),
     portForward: async () => unimplemented('PortForward'),
     podSandboxStats: async () => unimplemented('PodSandboxStats'),
     listPodSandboxStats: async () => unimplemented('ListPodSandboxStats'),

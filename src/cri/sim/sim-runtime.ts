@@ -13,7 +13,7 @@ import { createSimRuntimeService } from './sim-runtime-service.ts';
 import type { SimContainer } from './sim-container.ts';
 import type { SimHttpAnswer, SimHttpCall } from './sim-image.ts';
 import type { SimSandbox } from './sim-sandbox.ts';
-import { createSimStreaming, type PendingExec } from './sim-streaming.ts';
+import { createSimStreaming, type PendingStream } from './sim-streaming.ts';
 import type { SimRuntimeConfig, SimRuntimeDeps, SimState } from './sim-state.ts';
 
 /** The runtime and the hands of the test on it. */
@@ -77,10 +77,10 @@ const STREAMING_PORT = 10_010;
 function listenForStreams(
   { listen, crypto }: SimRuntimeDeps,
   { nodeAddress }: SimRuntimeConfig,
-  pending: Map<string, PendingExec>,
+  pending: Map<string, PendingStream>,
 ): string | undefined {
   if (listen === undefined || crypto === undefined || nodeAddress === undefined) return undefined;
-  const take = (token: string): PendingExec | undefined => {
+  const take = (token: string): PendingStream | undefined => {
     const found = pending.get(token);
     pending.delete(token);
     return found;
@@ -99,7 +99,7 @@ export function createSimRuntime(deps: SimRuntimeDeps, config: SimRuntimeConfig 
   const failures = new Map<string, CriError>();
   const store = createSimImages(deps, config);
   const network = { podCidr: config.networkReady === 'with-range' ? undefined : (config.podCidr ?? '10.244.0.0/16') };
-  const pendingExecs = new Map<string, PendingExec>();
+  const pendingStreams = new Map<string, PendingStream>();
   const state: SimState = {
     deps,
     network,
@@ -108,8 +108,8 @@ export function createSimRuntime(deps: SimRuntimeDeps, config: SimRuntimeConfig 
     containers,
     store,
     starts: new Map(),
-    pendingExecs,
-    streamingAt: listenForStreams(deps, config, pendingExecs),
+    pendingStreams,
+    streamingAt: listenForStreams(deps, config, pendingStreams),
     newId: () => Buffer.from(random.bytes(32)).toString('hex'),
     allocateIp: createAddresses(network, () => sandboxes.values()),
     emit(event) {

@@ -9,7 +9,7 @@ import type { SimContainer } from './sim-container.ts';
 import type { Duration, SimImage } from './sim-image.ts';
 import type { SimImageStore } from './sim-images.ts';
 import type { SimSandbox } from './sim-sandbox.ts';
-import type { PendingExec } from './sim-streaming.ts';
+import type { PendingStream } from './sim-streaming.ts';
 
 /** What the runtime lives on. */
 export interface SimRuntimeDeps {
@@ -45,7 +45,7 @@ export interface SimState {
   readonly containers: Map<string, SimContainer>;
   readonly store: SimImageStore;
   /** Commands asked for by `exec` and not yet fetched, by token. */
-  readonly pendingExecs: Map<string, PendingExec>;
+  readonly pendingStreams: Map<string, PendingStream>;
   /** Address and port of the streaming server; undefined: there is none. */
   readonly streamingAt: string | undefined;
   /** Starts so far per pod, container and image, for crashes that stop. */

@@ -1,36 +1,42 @@
 /**
- * Exec into simulated containers over WebSockets, as kubectl and client libraries speak it: remote command protocols v4 and
- * v5 (`v5.channel.k8s.io`), binary. What the command does, the image says. Input is read and dropped; attach and
- * port-forward are not simulated. Upstream: the CRI streaming server.
+ * Exec into and attach to simulated containers: over SPDY, as API servers ask kubelets for it, and over WebSockets (remote
+ * command v4 and v5, binary). What a command does, the image says; attached clients see the lines logged from then on. Input
+ * is read and dropped; port-forward is not simulated. Upstream: the CRI streaming server.
  */
 import type { HttpHandler, HttpRequest, HttpResponse } from '../../platform/http.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { Duplex } from '../../platform/streams.ts';
-import type { SimExecResult } from './sim-image.ts';
+import { serveSpdy, type RequestedStreams } from './sim-spdy.ts';
 
-/** A command that was asked for and not yet fetched. */
-export interface PendingExec {
-  /** Runs it; takes as long as it takes. */
-  run(): Promise<SimExecResult>;
-  readonly stdout: boolean;
-  readonly stderr: boolean;
+/** Takes what a command or container writes. */
+export type WriteOutput = (stream: 'stdout' | 'stderr', text: string) => Promise<void>;
+
+/** A command or an attachment that was asked for and not yet fetched. */
+export interface PendingStream extends RequestedStreams {
+  /** Runs it; takes as long as it takes. Resolves to the exit code. */
+  run(write: WriteOutput): Promise<number>;
 }
 
 const KEY_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const PROTOCOLS = ['v5.channel.k8s.io', 'v4.channel.k8s.io'];
+const SPDY_PROTOCOL = 'v4.channel.k8s.io';
 const CHANNEL = { stdout: 1, stderr: 2, error: 3 } as const;
 
 /** The handler of the streaming port; `take` finds, and removes, what a token stands for. */
-export function createSimStreaming(take: (token: string) => PendingExec | undefined, crypto: CryptoPort): HttpHandler {
+export function createSimStreaming(
+  take: (token: string) => PendingStream | undefined,
+  crypto: CryptoPort,
+): HttpHandler {
   return async (request): Promise<HttpResponse> => {
     const pending = take(request.path.split('/').at(-1) ?? '');
     if (pending === undefined) return text(404, 'no such stream\n');
+    if (request.wantsUpgrade && request.headers['upgrade']?.toLowerCase() === 'spdy/3.1')
+      return { kind: 'upgrade', accept: (socket) => serveOverSpdy(socket, pending) };
     const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
     const protocol = PROTOCOLS.find((name) => offered.includes(name));
     const key = request.headers['sec-websocket-key'];
-    // Clients fall back from WebSockets to SPDY, which is refused too: then they say so.
     if (protocol === undefined || key === undefined || !request.wantsUpgrade)
-      return text(400, 'simulated containers speak WebSockets (v5.channel.k8s.io) alone\n');
+      return text(400, 'simulated containers speak SPDY/3.1 and WebSockets (v5.channel.k8s.io) alone\n');
     const accept = await acceptKey(key, crypto);
     return { kind: 'upgrade', accept: (socket) => serve(socket, { pending, protocol, accept, request }) };
   };
@@ -49,8 +55,18 @@ async function acceptKey(key: string, crypto: CryptoPort): Promise<string> {
   return Buffer.from(await crypto.webcrypto.subtle.digest('SHA-1', Buffer.from(key + KEY_SUFFIX))).toString('base64');
 }
 
+async function serveOverSpdy(socket: Duplex, pending: PendingStream): Promise<void> {
+  await socket.write(
+    `HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\nConnection: Upgrade\r\nX-Stream-Protocol-Version: ${SPDY_PROTOCOL}\r\n\r\n`,
+  );
+  await serveSpdy(socket, pending, async ({ write }) => {
+    const exitCode = await pending.run((stream, data) => write(stream, data));
+    await write('error', JSON.stringify(statusOf(exitCode)));
+  });
+}
+
 interface Session {
-  readonly pending: PendingExec;
+  readonly pending: PendingStream;
   readonly protocol: string;
   readonly accept: string;
   readonly request: HttpRequest;
@@ -61,9 +77,9 @@ async function serve(socket: Duplex, { pending, protocol, accept }: Session): Pr
     `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\nSec-WebSocket-Protocol: ${protocol}\r\n\r\n`,
   );
   const reading = drain(socket);
-  const { exitCode, stdout = '', stderr = '' } = await pending.run();
-  if (pending.stdout && stdout !== '') await socket.write(channelFrame(CHANNEL.stdout, stdout));
-  if (pending.stderr && stderr !== '') await socket.write(channelFrame(CHANNEL.stderr, stderr));
+  const exitCode = await pending.run(async (stream, data) => {
+    if (pending[stream] && data !== '') await socket.write(channelFrame(CHANNEL[stream], data));
+  });
   await socket.write(channelFrame(CHANNEL.error, JSON.stringify(statusOf(exitCode))));
   await socket.write(frame(0x8, Buffer.from([0x03, 0xe8]))); // Close, 1000.
   await socket.end();

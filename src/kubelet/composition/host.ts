@@ -21,6 +21,6 @@ export function createHost(stages: { foundations: Foundations; nodeSide: NodeSid
     podByUid: (uid) => podManager.getPodByUid(podManager.translatePodUid(uid)),
     podStatus: (uid) => podCache.peek(podManager.translatePodUid(uid)),
     healthProblems: () => [syncLoop.healthProblem(), pleg.healthProblem()].filter((problem) => problem !== undefined),
-    configz: () => ({ kubeletconfig: config }),
+    configz: () => ({ kubeletconfig: config.published ?? config }),
   };
 }

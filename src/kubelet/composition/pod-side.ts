@@ -59,7 +59,9 @@ function createSyncDeps(foundations: Foundations, nodeSide: NodeSide): SyncPodDe
     runtimeState,
     podContainers,
     pullSecrets: createPullSecrets({ client, recorder, log }),
-    reconcileMirrorPod: createMirrorReconciler({ mirrorClient, node: nodeStatus.node, log }),
+    reconcileMirrorPod: foundations.config.hasApiServer
+      ? createMirrorReconciler({ mirrorClient, node: nodeStatus.node, log })
+      : async () => undefined,
     isPodTerminationRequested: core.podState.isPodTerminationRequested,
     holdEvents: (uid) => late.pleg.get().holdEvents(uid),
     generateStatus: createStatusGenerator({
@@ -93,6 +95,7 @@ function createHandler(foundations: Foundations, nodeSide: NodeSide, podWorkers:
         activePods: active,
         operatingSystem: 'linux',
         allowedUnsafeSysctls: config.allowedUnsafeSysctls,
+        hostNamespaceSources: config.allowedHostNamespaceSources,
       }),
     handlePodCleanups: createPodCleanups({
       platform,

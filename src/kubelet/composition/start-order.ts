@@ -27,13 +27,14 @@ export async function startKubelet(stages: Stages, signal: AbortSignal): Promise
   await platform.files.makeDir(core.directories.podsDir(), { mode: 0o750 });
   await deps.podContainers.start(signal);
   // All sources are registered before any sends.
-  const apiSource = podConfig.source('api');
+  const apiSource = config.hasApiServer ? podConfig.source('api') : undefined;
   const startSources = startStaticSources({ platform, podConfig, preparePod }, config, signal);
   await lookAtRuntime(stages, signal);
-  startReporting(stages, signal);
+  if (config.hasApiServer) startReporting(stages, signal);
+  stages.loopSide.runtimeMonitor.start(signal);
   startRuntimeUpkeep(stages, signal);
   stages.loopSide.syncLoop.start(signal);
-  startApiserverSource(nodePods, apiSource, signal);
+  if (apiSource !== undefined) startApiserverSource(nodePods, apiSource, signal);
   startSources();
   // Mirrors need the Node object as their owner.
   void stages.nodeSide.nodeStatus.registered.then(() =>
@@ -58,11 +59,10 @@ async function lookAtRuntime({ foundations, nodeSide, loopSide }: Stages, signal
 }
 
 /** What the API hears of the node and its pods. */
-function startReporting({ foundations, nodeSide, loopSide }: Stages, signal: AbortSignal): void {
+function startReporting({ foundations, nodeSide }: Stages, signal: AbortSignal): void {
   const { deps, config } = foundations;
   const { nodeStatus, statusManager } = nodeSide;
   nodeStatus.start(signal);
-  loopSide.runtimeMonitor.start(signal);
   void runLeaseController(
     { platform: deps.platform, client: deps.heartbeatClient ?? deps.client, node: nodeStatus.node },
     { nodeName: config.nodeName, leaseDurationSeconds: config.nodeLeaseDurationSeconds },

@@ -6,6 +6,7 @@
  * that ask at the same time share the answer.
  */
 import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
+import { createTokenBucket } from '../../client/rate-limiter.ts';
 import type { EventRecorder, EventTarget } from '../../client/event-recorder.ts';
 import type { CriImageService, Image, PodSandboxConfig } from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
@@ -55,6 +56,9 @@ export interface ImageManagerDeps {
 export interface ImageManagerConfig {
   /** Pulls at the same time. Default 5. */
   readonly maxParallelPulls?: number;
+  /** Pulls begun per second, and at once after a pause; 0: no limit. Upstream's registryPullQPS and registryBurst. */
+  readonly pullsPerSecond?: number;
+  readonly pullBurst?: number;
   /** First and longest wait between failed pulls. Default 10 s and 300 s. */
   readonly backOffInitialMs?: number;
   readonly backOffMaxMs?: number;
@@ -107,6 +111,9 @@ function pullFailure(image: string, error: unknown): { reason: ImageFailureReaso
 export function createImageManager(deps: ImageManagerDeps, config: ImageManagerConfig): ImageManager {
   const { images, clock, log, recorder } = deps;
   const puller = createImagePuller({ images, clock }, { maxParallel: config.maxParallelPulls ?? 5 });
+  const { pullsPerSecond = 0, pullBurst = 10 } = config;
+  const throttle =
+    pullsPerSecond > 0 ? createTokenBucket(clock, { perSecond: pullsPerSecond, burst: pullBurst }) : undefined;
   const backOff = new KeyedBackoff({
     initialMs: config.backOffInitialMs ?? 10_000,
     maxMs: config.backOffMaxMs ?? 300_000,
@@ -148,6 +155,7 @@ export function createImageManager(deps: ImageManagerDeps, config: ImageManagerC
     const shown = container.image ?? '';
     recorder.event(target, 'Normal', 'Pulling', `Pulling image "${shown}"`);
     try {
+      if (throttle?.tryTake() === false) throw new Error('pull QPS exceeded');
       const result = await puller.pull({
         image: reference.pullName,
         credentials: await credentials(reference, need.pullSecrets),

@@ -47,6 +47,16 @@ function splitPath(path: string): { directory: string; name: string } {
   return { directory: path.slice(0, slash), name: path.slice(slash + 1) };
 }
 
+/** Undefined when there is no such file. */
+async function sizeOf(files: Files, path: string): Promise<number | undefined> {
+  try {
+    return (await files.stat(path)).sizeBytes;
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
 /** Makes the manager. */
 export function createContainerLogManager(deps: LogManagerDeps, config: LogManagerConfig): ContainerLogManager {
   const { runtime, files, clock, log } = deps;
@@ -73,21 +83,36 @@ export function createContainerLogManager(deps: LogManagerDeps, config: LogManag
     }
   };
 
-  const look = async (id: string): Promise<void> => {
-    const { status } = await runtime.containerStatus({ containerId: id });
-    if (status === undefined || status.logPath === '') return;
-    if (!(await files.exists(status.logPath))) {
-      // A rotation was cut short between rename and reopen.
-      await runtime.reopenContainerLog({ containerId: id });
-      return;
+  /** Where containers log: asked once each, for it never changes and a call to the runtime costs far more than the look. */
+  const logPaths = new Map<string, string>();
+
+  const logPathOf = async (id: string): Promise<string> => {
+    let path = logPaths.get(id);
+    if (path === undefined) {
+      const { status } = await runtime.containerStatus({ containerId: id });
+      path = status?.logPath ?? '';
+      if (status !== undefined) logPaths.set(id, path);
     }
-    const { sizeBytes } = await files.stat(status.logPath);
-    if (sizeBytes >= maxSizeBytes) await rotate(id, status.logPath);
+    return path;
+  };
+
+  const look = async (id: string): Promise<void> => {
+    const path = await logPathOf(id);
+    if (path === '') return;
+    const size = await sizeOf(files, path);
+    // No file: a rotation was cut short between rename and reopen.
+    if (size === undefined) await runtime.reopenContainerLog({ containerId: id });
+    else if (size >= maxSizeBytes) await rotate(id, path);
+  };
+
+  const forgetGone = (running: ReadonlySet<string>): void => {
+    for (const id of logPaths.keys()) if (!running.has(id)) logPaths.delete(id);
   };
 
   const rotateLogs = async (): Promise<void> => {
     if (maxSizeBytes < 0) return;
     const { containers } = await runtime.listContainers({ filter: { state: { state: 'CONTAINER_RUNNING' } } });
+    if (logPaths.size > 0) forgetGone(new Set(containers.map(({ id }) => id)));
     for (const { id } of containers) {
       try {
         await look(id);

@@ -30,7 +30,9 @@ function capacityOf({ host, rootFs, config }: NodeFacts): Record<string, string>
     capacity[hugePageName(pageSizeBytes)] = quantityFromValue(pageSizeBytes * count, 'BinarySI');
   }
   capacity['memory'] = quantityFromValue(host.memoryBytes, 'BinarySI');
-  capacity['pods'] = String(config.maxPods);
+  const perNode =
+    config.podsPerCore > 0 ? Math.min(config.podsPerCore * host.cpuCount, config.maxPods) : config.maxPods;
+  capacity['pods'] = String(perNode);
   return capacity;
 }
 

@@ -27,11 +27,12 @@ export interface DelegatedAuthConfig {
   readonly tokenWebhook: boolean;
   /** `AlwaysAllow` asks nobody. */
   readonly authorizationMode: 'Webhook' | 'AlwaysAllow';
+  /** How long answers are kept: about tokens (default two minutes), allowed (five) and denied requests (half a minute). */
+  readonly tokenTtlMs?: number;
+  readonly allowedTtlMs?: number;
+  readonly deniedTtlMs?: number;
 }
 
-const tokenTtlMs = 120_000;
-const allowedTtlMs = 300_000;
-const deniedTtlMs = 30_000;
 const cacheSize = 1024;
 
 interface Kept<T> {
@@ -42,6 +43,7 @@ interface Kept<T> {
 /** Makes the delegating port. */
 export function createDelegatedAuth(deps: DelegatedAuthDeps, config: DelegatedAuthConfig): KubeletAuth {
   const { clock, crypto } = deps.platform;
+  const { tokenTtlMs = 120_000, allowedTtlMs = 300_000, deniedTtlMs = 30_000 } = config;
   const tokens = new Lru<string, Kept<Principal | undefined>>(cacheSize);
   const decisions = new Lru<string, Kept<boolean>>(cacheSize);
 

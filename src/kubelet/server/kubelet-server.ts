@@ -24,7 +24,21 @@ export interface KubeletServerDeps {
   readonly platform: Pick<Platform, 'clock' | 'files' | 'net' | 'log' | 'metrics'>;
   /** Counters of probes in Prometheus text, for /metrics/probes. */
   readonly probeMetrics: () => Promise<string>;
+  /** False: what looks into containers is not served. Upstream's enableDebuggingHandlers. */
+  readonly debuggingHandlers?: boolean;
 }
+
+const DEBUGGING = [
+  'containerLogs',
+  'exec',
+  'attach',
+  'portForward',
+  'run',
+  'checkpoint',
+  'logs',
+  'debug',
+  'runningpods',
+];
 
 type Serve = (deps: KubeletServerDeps, request: HttpRequest, parts: readonly string[]) => Promise<HttpResponse>;
 
@@ -70,6 +84,8 @@ export function createKubeletServer(deps: KubeletServerDeps): HttpHandler {
       const refusal = await checkAccess(deps, request);
       if (refusal !== undefined) return refusal;
       if (!known) return notFound();
+      if (deps.debuggingHandlers === false && DEBUGGING.includes(first))
+        return textResponse(405, 'Debug endpoints are disabled.\n');
       return await routes[first]!(deps, request, rest.filter((part) => part !== '').map(decode));
     } catch (error) {
       if (error instanceof ServerError) return textResponse(error.status, error.message);

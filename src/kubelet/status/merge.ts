@@ -2,7 +2,6 @@
  * Rules between an old and a new pod status. Pure. Upstream: mergePodStatus, updateLastTransitionTime, normalizeStatus,
  * checkContainerStateTransition in pkg/kubelet/status/status_manager.go.
  */
-import { deepEqual } from '../../base/equal.ts';
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../api/gen/core-v1.ts';
 import { isKubeletCondition, isTerminalPhase } from '../types/pod-update.ts';
 import { containersReadyCondition, podReadyCondition } from './conditions.ts';
@@ -75,17 +74,35 @@ function ownPart(status: PodStatus): PodStatus {
   return { ...rest, conditions: own.sort((a, b) => (a.type < b.type ? -1 : 1)) };
 }
 
-function withoutEmpty(value: unknown): unknown {
-  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map(withoutEmpty);
-  if (value === null || typeof value !== 'object') return value === '' ? undefined : value;
-  const entries = Object.entries(value).map(([name, field]) => [name, withoutEmpty(field)] as const);
-  const kept = entries.filter(([, field]) => field !== undefined);
-  return kept.length === 0 ? undefined : Object.fromEntries(kept);
+/** '', [] and {}, and objects of nothing else. */
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === '') return true;
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) return value.length === 0;
+  for (const name of Object.keys(value)) if (!isEmpty((value as Record<string, unknown>)[name])) return false;
+  return true;
+}
+
+/** Whether two values say the same when empty and absent are one. */
+function saySame(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return isEmpty(a) && isEmpty(b);
+  if (Array.isArray(a) || Array.isArray(b)) {
+    if (!Array.isArray(a) || !Array.isArray(b)) return isEmpty(a) && isEmpty(b);
+    return a.length === b.length && a.every((item, index) => saySame(item, b[index]));
+  }
+  return sayTheSame(a as Record<string, unknown>, b as Record<string, unknown>);
+}
+
+function sayTheSame(a: Record<string, unknown>, b: Record<string, unknown>): boolean {
+  for (const name of Object.keys(a)) if (!saySame(a[name], Object.hasOwn(b, name) ? b[name] : undefined)) return false;
+  for (const name of Object.keys(b)) if (!Object.hasOwn(a, name) && !isEmpty(b[name])) return false;
+  return true;
 }
 
 /** Whether both say the same as far as the kubelet writes it; empty and absent are one. */
 export function isStatusEqualByKubelet(a: PodStatus, b: PodStatus): boolean {
-  return deepEqual(withoutEmpty(ownPart(a)), withoutEmpty(ownPart(b)));
+  return a === b || saySame(ownPart(a), ownPart(b));
 }
 
 function illegalTransition(

@@ -42,7 +42,10 @@ export interface VolumeManagerConfig {
   readonly kubeletRoot: string;
 }
 
+/** While something was missed, or may have been. */
 const sweepPeriodMs = 5000;
+/** While all volumes on disk belong to pods that are here. */
+const idleSweepPeriodMs = 60_000;
 const teardownTimeoutMs = 123_000;
 const teardownRetryMs = 500;
 
@@ -122,20 +125,18 @@ export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManag
   }
 
   function startSweeping(signal: AbortSignal): void {
-    let sweeping = false;
+    let cancel = (): void => undefined;
     const run = async (): Promise<void> => {
-      if (sweeping) return;
-      sweeping = true;
+      let clean = false;
       try {
         await sweep();
+        clean = lookedThrough && deps.sourcesReady() && missing.size === 0;
       } catch (error) {
         log.error("Cannot look through the pods' directories", { err: error });
-      } finally {
-        sweeping = false;
       }
+      if (!signal.aborted) cancel = clock.setTimer(clean ? idleSweepPeriodMs : sweepPeriodMs, () => void run());
     };
-    const cancel = clock.setTicker(sweepPeriodMs, () => void run());
-    signal.addEventListener('abort', cancel, { once: true });
+    signal.addEventListener('abort', () => cancel(), { once: true });
     void run();
   }
 

@@ -7,7 +7,7 @@ import { createCgroupsV2, type CgroupHierarchy } from './cgroups-v2.ts';
 
 /** Where and how. */
 export interface CgroupOptions extends CgroupDeps {
-  /** The instance's root below the mount, e.g. `/keelson-ab12cd`. */
+  /** The instance's root below the mount, e.g. `/keelson-ab12cd`; `/`: the mount itself. */
   readonly root: string;
   readonly version: 1 | 2;
   /** Usually `/sys/fs/cgroup`. */
@@ -21,11 +21,15 @@ export function detectCgroupVersion(mountRoot = '/sys/fs/cgroup'): 1 | 2 {
 
 /** Makes the cgroup port; touches nothing before its first use. */
 export function createCgroups(options: CgroupOptions): Cgroups {
-  const { root, version, mountRoot } = options;
-  checkName(root);
+  const { version, mountRoot } = options;
+  const root = checkName(options.root) === '/' ? '' : options.root;
   const where = { root, mountRoot };
   const hierarchy = version === 2 ? createCgroupsV2(options, where) : createCgroupsV1(options, where);
-  return { version, ...checked(hierarchy), criParent: (name) => (name === '/' ? root : `${root}${checkName(name)}`) };
+  return {
+    version,
+    ...checked(hierarchy),
+    criParent: (name) => (name === '/' ? root || '/' : `${root}${checkName(name)}`),
+  };
 }
 
 /** A name with `..` would reach cgroups that are not ours. */

@@ -105,7 +105,7 @@ function startRequest(call: HttpCall, agent: http.Agent | false): http.ClientReq
   if (!secure && url.protocol !== 'http:') throw new TypeError(`not an HTTP URL: ${call.url}`);
   const options: https.RequestOptions = {
     method: call.method,
-    headers: call.headers === undefined ? {} : { ...call.headers },
+    headers: { ...call.headers } as http.OutgoingHttpHeaders,
     agent,
     ...(call.unixPath === undefined ? {} : { socketPath: call.unixPath }),
     ...(secure ? tlsOptions(call.tls) : {}),

@@ -1,6 +1,6 @@
 /** The TLS peer's verified certificate, read once per connection. */
 import type { Socket } from 'node:net';
-import { type PeerCertificate as NodePeerCertificate, TLSSocket } from 'node:tls';
+import { type DetailedPeerCertificate, TLSSocket } from 'node:tls';
 import type { PeerCertificate } from '../http.ts';
 
 const peers = new WeakMap<TLSSocket, PeerCertificate | null>();
@@ -10,18 +10,24 @@ export function verifiedPeer(socket: Socket | TLSSocket): PeerCertificate | unde
   if (!(socket instanceof TLSSocket)) return undefined;
   let peer = peers.get(socket);
   if (peer === undefined) {
-    peer = socket.authorized ? toPeer(socket.getPeerCertificate()) : null;
+    peer = socket.authorized ? toPeer(socket.getPeerCertificate(true)) : null;
     peers.set(socket, peer);
   }
   return peer ?? undefined;
 }
 
-function toPeer(certificate: NodePeerCertificate): PeerCertificate | null {
+function toPeer(certificate: DetailedPeerCertificate): PeerCertificate | null {
   if (certificate.fingerprint256 === undefined) return null;
+  const issuer = certificate.issuerCertificate?.fingerprint256;
   const { CN, O } = certificate.subject as { CN?: string | string[]; O?: string | string[] };
   return {
     commonName: [CN ?? ''].flat().at(-1)!,
     organizations: [O ?? []].flat(),
-    fingerprint256: certificate.fingerprint256.replaceAll(':', '').toLowerCase(),
+    fingerprint256: plainHex(certificate.fingerprint256),
+    ...(issuer === undefined ? {} : { issuerFingerprint256: plainHex(issuer) }),
   };
+}
+
+function plainHex(fingerprint: string): string {
+  return fingerprint.replaceAll(':', '').toLowerCase();
 }

@@ -15,13 +15,29 @@ export interface FileNode {
   readonly target: string;
   /** Of a directory. */
   readonly children: Map<string, FileNode>;
+  /** False once no name leads to it: whoever has it open may go on writing, but it counts no more. */
+  linked: boolean;
 }
 
 const maxLinks = 40;
+/** Shared by all that have none: a node with thousands of pods has tens of thousands of files. */
+const NO_DATA = new Uint8Array();
+const NO_CHILDREN: ReadonlyMap<string, FileNode> & Map<string, FileNode> = new Map();
 
-/** An error as Node's file system throws it. */
+/** An error as Node's file system throws it, which as there has no stack: most are answers to "is there a file?". */
 export function fileError(code: string, call: string, path: string): Error {
-  return Object.assign(new Error(`${code}: ${call} '${path}'`), { code, syscall: call, path });
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  const error = Object.assign(new Error(`${code}: ${call} '${path}'`), { code, syscall: call, path });
+  Error.stackTraceLimit = stackTraceLimit;
+  return error;
+}
+
+/** The disk beneath the tree. */
+export interface FileTreeLimits {
+  readonly nowMs: () => number;
+  readonly totalBytes: number;
+  readonly totalInodes: number;
 }
 
 /** An in-memory tree of files. */
@@ -29,17 +45,29 @@ export class FileTree {
   readonly #nowMs: () => number;
   #nextIno = 1;
   readonly root: FileNode;
+  readonly #limits: FileTreeLimits;
+  #bytes = 0;
+  #inodes = 1;
+  #occupiedBytes = 0;
   /** Called with the path of whatever changed. */
   onChange: (path: string) => void = () => undefined;
 
-  constructor(nowMs: () => number) {
-    this.#nowMs = nowMs;
+  constructor(limits: FileTreeLimits) {
+    this.#limits = limits;
+    this.#nowMs = limits.nowMs;
     this.root = this.#make('directory', 0o755);
   }
 
   /** The inode at a path, links followed except, on request, the last. */
   find(path: string, call: string, followLast = true): FileNode {
-    return this.#walk(path, { call, followLast, links: 0 }).node;
+    const found = this.lookUp(path, followLast);
+    if (typeof found === 'string') throw fileError(found, call, path);
+    return found;
+  }
+
+  /** As `find`, but says with a code why there is nothing. */
+  lookUp(path: string, followLast = true): FileNode | string {
+    return this.#walk(split(path), followLast, 0);
   }
 
   /** The directory that holds the last name of the path, and that name. */
@@ -47,7 +75,8 @@ export class FileTree {
     const parts = split(path);
     const name = parts.pop();
     if (name === undefined) throw fileError('EBUSY', call, path);
-    const parent = this.#walk(`/${parts.join('/')}`, { call, followLast: true, links: 0 }).node;
+    const parent = this.#walk(parts, true, 0);
+    if (typeof parent === 'string') throw fileError(parent, call, path);
     if (parent.kind !== 'directory') throw fileError('ENOTDIR', call, path);
     return { parent, name };
   }
@@ -56,11 +85,7 @@ export class FileTree {
   fileForWriting(path: string, mode: number): FileNode {
     const { parent, name } = this.parentOf(path, 'open');
     const existing = parent.children.get(name);
-    if (existing === undefined) {
-      const node = this.#make('file', mode);
-      parent.children.set(name, node);
-      return node;
-    }
+    if (existing === undefined) return this.#attach(parent, name, this.#make('file', mode));
     const node = existing.kind === 'symlink' ? this.#throughLink(path, existing, mode) : existing;
     if (node.kind === 'directory') throw fileError('EISDIR', 'open', path);
     return node;
@@ -68,6 +93,10 @@ export class FileTree {
 
   /** Replaces the content of a file. */
   setData(node: FileNode, data: Uint8Array, path: string): void {
+    const moreBytes = data.byteLength - node.data.byteLength;
+    if (moreBytes > 0 && this.totals().bytes + moreBytes > this.#limits.totalBytes)
+      throw fileError('ENOSPC', 'write', path);
+    if (node.linked) this.#bytes += moreBytes;
     node.data = data;
     node.mtimeMs = this.#nowMs();
     this.onChange(path);
@@ -75,18 +104,17 @@ export class FileTree {
 
   makeDir(path: string, mode: number): void {
     let at = this.root;
-    let walked = '';
-    for (const part of split(path)) {
-      walked += `/${part}`;
+    const parts = split(path);
+    for (const [index, part] of parts.entries()) {
+      const walked = (): string => `/${parts.slice(0, index + 1).join('/')}`;
       let next = at.children.get(part);
-      if (next?.kind === 'symlink') next = this.find(walked, 'mkdir');
+      if (next?.kind === 'symlink') next = this.find(walked(), 'mkdir');
       if (next === undefined) {
-        next = this.#make('directory', mode);
-        at.children.set(part, next);
+        next = this.#attach(at, part, this.#make('directory', mode));
         at.mtimeMs = this.#nowMs();
-        this.onChange(walked);
+        this.onChange(walked());
       }
-      if (next.kind !== 'directory') throw fileError(walked === path ? 'EEXIST' : 'ENOTDIR', 'mkdir', path);
+      if (next.kind !== 'directory') throw fileError(index === parts.length - 1 ? 'EEXIST' : 'ENOTDIR', 'mkdir', path);
       at = next;
     }
   }
@@ -94,7 +122,10 @@ export class FileTree {
   /** Takes a name out of its directory; false when it is not there. */
   unlink(path: string): boolean {
     const { parent, name } = this.parentOf(path, 'unlink');
-    if (!parent.children.delete(name)) return false;
+    const node = parent.children.get(name);
+    if (node === undefined) return false;
+    parent.children.delete(name);
+    this.#forget(node);
     parent.mtimeMs = this.#nowMs();
     this.onChange(path);
     return true;
@@ -111,7 +142,12 @@ export class FileTree {
     } else if (existing !== undefined && node.kind === 'directory') {
       throw fileError('ENOTDIR', 'rename', to);
     }
-    this.unlink(from);
+    if (existing === node) return;
+    const source = this.parentOf(from, 'rename');
+    source.parent.children.delete(source.name);
+    source.parent.mtimeMs = this.#nowMs();
+    this.onChange(from);
+    if (existing !== undefined) this.#forget(existing);
     parent.children.set(name, node);
     this.onChange(to);
   }
@@ -119,19 +155,19 @@ export class FileTree {
   symlink(target: string, path: string): void {
     const { parent, name } = this.parentOf(path, 'symlink');
     if (parent.children.has(name)) throw fileError('EEXIST', 'symlink', path);
-    parent.children.set(name, this.#make('symlink', 0o777, target));
+    this.#attach(parent, name, this.#make('symlink', 0o777, target));
     this.onChange(path);
   }
 
   /** Bytes of all files and number of inodes. */
-  totals(node: FileNode = this.root): { bytes: number; inodes: number } {
-    const total = { bytes: node.data.byteLength, inodes: 1 };
-    for (const child of node.children.values()) {
-      const below = this.totals(child);
-      total.bytes += below.bytes;
-      total.inodes += below.inodes;
-    }
-    return total;
+  totals(): { bytes: number; inodes: number } {
+    return { bytes: this.#bytes + this.#occupiedBytes, inodes: this.#inodes };
+  }
+
+  /** Lets something else use the disk up to so many free bytes; undefined: nothing else. */
+  occupy(leaveBytes: number | undefined): void {
+    const free = this.#limits.totalBytes - this.#bytes;
+    this.#occupiedBytes = leaveBytes === undefined ? 0 : Math.max(0, free - leaveBytes);
   }
 
   stat(node: FileNode): FileStat {
@@ -149,33 +185,44 @@ export class FileTree {
       uid: 0,
       gid: 0,
       mtimeMs,
-      data: new Uint8Array(),
+      data: NO_DATA,
       target,
-      children: new Map(),
+      children: kind === 'directory' ? new Map() : NO_CHILDREN,
+      linked: true,
     };
+  }
+
+  #attach(parent: FileNode, name: string, node: FileNode): FileNode {
+    if (this.#inodes >= this.#limits.totalInodes) throw fileError('ENOSPC', 'open', name);
+    parent.children.set(name, node);
+    this.#inodes++;
+    return node;
+  }
+
+  #forget(node: FileNode): void {
+    node.linked = false;
+    this.#inodes--;
+    this.#bytes -= node.data.byteLength;
   }
 
   #throughLink(path: string, link: FileNode, mode: number): FileNode {
     return this.fileForWriting(resolveLink(path, link.target), mode);
   }
 
-  #walk(path: string, how: { call: string; followLast: boolean; links: number }): { node: FileNode } {
+  #walk(parts: readonly string[], followLast: boolean, links: number): FileNode | string {
     let at = this.root;
-    const parts = split(path);
-    for (const [index, part] of parts.entries()) {
-      if (at.kind !== 'directory') throw fileError('ENOTDIR', how.call, path);
-      const next = at.children.get(part);
-      if (next === undefined) throw fileError('ENOENT', how.call, path);
-      const last = index === parts.length - 1;
-      if (next.kind === 'symlink' && (!last || how.followLast)) {
-        if (how.links >= maxLinks) throw fileError('ELOOP', how.call, path);
-        const here = `/${parts.slice(0, index + 1).join('/')}`;
-        const rest = parts.slice(index + 1).map((name) => `/${name}`);
-        return this.#walk(resolveLink(here, next.target) + rest.join(''), { ...how, links: how.links + 1 });
+    for (let index = 0; index < parts.length; index++) {
+      if (at.kind !== 'directory') return 'ENOTDIR';
+      const next = at.children.get(parts[index]!);
+      if (next === undefined) return 'ENOENT';
+      if (next.kind === 'symlink' && (followLast || index < parts.length - 1)) {
+        if (links >= maxLinks) return 'ELOOP';
+        const target = resolveLink(`/${parts.slice(0, index + 1).join('/')}`, next.target);
+        return this.#walk([...split(target), ...parts.slice(index + 1)], followLast, links + 1);
       }
       at = next;
     }
-    return { node: at };
+    return at;
   }
 }
 
@@ -184,10 +231,15 @@ function resolveLink(path: string, target: string): string {
   return target.startsWith('/') ? target : `${path.slice(0, path.lastIndexOf('/'))}/${target}`;
 }
 
+/** Names that are none: empty ones, `.` and `..`. */
+const unusualPart = /\/(?:\.{0,2})(?:\/|$)/;
+
 function split(path: string): string[] {
   if (!path.startsWith('/')) throw new TypeError(`not an absolute path: ${path}`);
+  const all = path.slice(1).split('/');
+  if (!unusualPart.test(path)) return all[0] === '' ? [] : all;
   const parts: string[] = [];
-  for (const part of path.split('/')) {
+  for (const part of all) {
     if (part === '..') parts.pop();
     else if (part !== '' && part !== '.') parts.push(part);
   }

@@ -6,6 +6,8 @@ import { fileError, FileTree } from './file-tree.ts';
 export interface MemoryFiles extends Files {
   /** Everything there, as text, by path; for comparing in tests. */
   snapshot(): Record<string, string>;
+  /** Something else fills the disk until only so many bytes are left; undefined: it is gone again. */
+  occupy(leaveBytes: number | undefined): void;
 }
 
 /** What an in-memory file system needs, and its size. */
@@ -25,7 +27,8 @@ interface Watch {
 
 /** Makes an empty file system. */
 export function createMemoryFiles(options: MemoryFilesOptions): MemoryFiles {
-  const tree = new FileTree(options.nowMs);
+  const { totalBytes = 100 * 2 ** 30, totalInodes = 1_000_000 } = options;
+  const tree = new FileTree({ nowMs: options.nowMs, totalBytes, totalInodes });
   const watches = new Set<Watch>();
   tree.onChange = (path) => notify(watches, path);
   const write = (path: string, data: string | Uint8Array, mode = 0o644): void =>
@@ -72,9 +75,9 @@ export function createMemoryFiles(options: MemoryFilesOptions): MemoryFiles {
     async statFileSystem(path) {
       tree.find(path, 'statfs');
       const { bytes, inodes } = tree.totals();
-      const { totalBytes = 100 * 2 ** 30, totalInodes = 1_000_000 } = options;
       return { totalBytes, availableBytes: totalBytes - bytes, totalInodes, availableInodes: totalInodes - inodes };
     },
+    occupy: (leaveBytes) => tree.occupy(leaveBytes),
     watch: (path, onChange, onError) => addWatch({ tree, watches }, { path, onChange, onError }),
     snapshot: () => snapshot(tree),
   };
@@ -143,12 +146,7 @@ function readData(tree: FileTree, path: string): Uint8Array {
 }
 
 function exists(tree: FileTree, path: string, followLast = true): boolean {
-  try {
-    tree.find(path, 'access', followLast);
-    return true;
-  } catch {
-    return false;
-  }
+  return typeof tree.lookUp(path, followLast) !== 'string';
 }
 
 function lexists(tree: FileTree, path: string): boolean {

@@ -48,7 +48,8 @@ function toRequest(call: HttpCall, caller: Caller, signal: AbortSignal): HttpReq
   const body = typeof call.body === 'string' ? encoder.encode(call.body) : (call.body ?? new Uint8Array());
   const headers: Record<string, string> = { host: url?.[1] ?? '' };
   if (body.byteLength > 0) headers['content-length'] = String(body.byteLength);
-  for (const [name, value] of Object.entries(call.headers ?? {})) headers[name.toLowerCase()] = value;
+  for (const [name, value] of Object.entries(call.headers ?? {}))
+    headers[name.toLowerCase()] = typeof value === 'string' ? value : value.join(', ');
   return {
     method: call.method,
     path: url?.[2] || '/',

@@ -15,27 +15,62 @@ export interface MemoryLog extends Log {
   readonly entries: readonly LogEntry[];
 }
 
-/** Makes a memory log; `maxEntries` bounds it by dropping the oldest half. */
-export function createMemoryLog(maxEntries: number = 10_000): MemoryLog {
+/** How much a memory log keeps. */
+export interface MemoryLogOptions {
+  /** The oldest half is dropped when there are more. Default 10,000. */
+  readonly maxEntries?: number;
+  /** Lines below are not kept. Default debug: all are. */
+  readonly minLevel?: LogEntry['level'];
+}
+
+const LEVELS: readonly LogEntry['level'][] = ['debug', 'info', 'warn', 'error'];
+
+/** Makes a memory log. */
+export function createMemoryLog({ maxEntries = 10_000, minLevel = 'debug' }: MemoryLogOptions = {}): MemoryLog {
   const entries: LogEntry[] = [];
+  const keeps = new Set(LEVELS.slice(LEVELS.indexOf(minLevel)));
   const add = (entry: LogEntry): void => {
+    if (!keeps.has(entry.level)) return;
     if (entries.length >= maxEntries) entries.splice(0, Math.ceil(maxEntries / 2));
     entries.push(entry);
   };
-  return { ...createLogger(add, '', {}), entries };
+  return Object.assign(new MemoryLogger(add, '', {}), { entries });
 }
 
-function createLogger(add: (entry: LogEntry) => void, component: string, base: LogFields): Log {
-  const at =
-    (level: LogEntry['level']) =>
-    (message: string, fields?: LogFields): void =>
-      add({ level, component, message, fields: { ...base, ...fields } });
-  return {
-    debug: at('debug'),
-    info: at('info'),
-    warn: at('warn'),
-    error: at('error'),
-    child: (name, fields) =>
-      createLogger(add, component === '' ? name : `${component}.${name}`, { ...base, ...fields }),
-  };
+/** One component's view of a log. A class: a kubelet makes dozens, a simulation thousands of kubelets. */
+class MemoryLogger implements Log {
+  readonly #add: (entry: LogEntry) => void;
+  readonly #component: string;
+  readonly #base: LogFields;
+
+  constructor(add: (entry: LogEntry) => void, component: string, base: LogFields) {
+    this.#add = add;
+    this.#component = component;
+    this.#base = base;
+  }
+
+  debug(message: string, fields?: LogFields): void {
+    this.#write('debug', message, fields);
+  }
+
+  info(message: string, fields?: LogFields): void {
+    this.#write('info', message, fields);
+  }
+
+  warn(message: string, fields?: LogFields): void {
+    this.#write('warn', message, fields);
+  }
+
+  error(message: string, fields?: LogFields): void {
+    this.#write('error', message, fields);
+  }
+
+  child(name: string, fields?: LogFields): Log {
+    const component = this.#component === '' ? name : `${this.#component}.${name}`;
+    return new MemoryLogger(this.#add, component, { ...this.#base, ...fields });
+  }
+
+  #write(level: LogEntry['level'], message: string, fields: LogFields | undefined): void {
+    this.#add({ level, component: this.#component, message, fields: { ...this.#base, ...fields } });
+  }
 }

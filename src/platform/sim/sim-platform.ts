@@ -13,7 +13,7 @@ import { createSimDatagrams } from './datagrams.ts';
 import { createSimExec, type SimExec } from './exec.ts';
 import { createMemoryFiles, type MemoryFiles } from './files.ts';
 import { createSimHost, type SimHost } from './host.ts';
-import { createMemoryLog, type MemoryLog } from './log.ts';
+import { createMemoryLog, type MemoryLog, type MemoryLogOptions } from './log.ts';
 import { createMemoryMetrics, type MemoryMetrics } from './metrics.ts';
 import { createSimMounter, type SimMounter } from './mounter.ts';
 import { createSimNet, createSimNetwork, type SimNet, type SimNetwork } from './net.ts';
@@ -31,6 +31,8 @@ export interface SimPlatformOptions<C extends Clock = VirtualClock> {
   readonly addresses?: readonly string[];
   /** The clock and network of another host, to be beside it. */
   readonly beside?: SimPlatform<C>;
+  /** How much of its log is kept. Default all, up to 10,000 lines. */
+  readonly log?: MemoryLogOptions;
   /** Time of another kind than a virtual clock's: the machine's own. */
   readonly clock?: C;
 }
@@ -60,7 +62,7 @@ export function createSimPlatform<C extends Clock = VirtualClock>(options: SimPl
     clock,
     random: createSeededRandom(options.seed ?? 1),
     crypto: createSimCrypto(clock),
-    log: createMemoryLog(),
+    log: createMemoryLog(options.log),
     metrics: createMemoryMetrics(),
     files: createMemoryFiles({ nowMs: () => clock.nowMs() }),
     exec: createSimExec(clock),

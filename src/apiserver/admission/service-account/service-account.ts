@@ -11,6 +11,7 @@ import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 
 const MIRROR = 'kubernetes.io/config.mirror';
+const VOLUME_PREFIX = 'kube-api-access-';
 const MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
 /** A token is renewed by the kubelet well before: an hour and seven seconds, as upstream. */
 const TOKEN_SECONDS = 3607;
@@ -62,11 +63,13 @@ function mountToken(spec: PodSpec, random: Random): void {
   const mounts = (c: Container): boolean => (c.volumeMounts ?? []).some((m) => m.mountPath === MOUNT_PATH);
   const needing = [...(spec.initContainers ?? []), ...spec.containers].filter((c) => !mounts(c));
   if (needing.length === 0) return;
-  const name = `kube-api-access-${random.nameSuffix(5)}`;
+  // A second pass finds the volume of the first.
+  const given = (spec.volumes ?? []).find((volume) => volume.name.startsWith(VOLUME_PREFIX))?.name;
+  const name = given ?? `${VOLUME_PREFIX}${random.nameSuffix(5)}`;
   for (const container of needing) {
     container.volumeMounts = [...(container.volumeMounts ?? []), { name, readOnly: true, mountPath: MOUNT_PATH }];
   }
-  spec.volumes = [...(spec.volumes ?? []), tokenVolume(name)];
+  if (given === undefined) spec.volumes = [...(spec.volumes ?? []), tokenVolume(name)];
 }
 
 function tokenVolume(name: string): Volume {

@@ -2,19 +2,23 @@
  * Keeps cluster IPs and node ports of services unique. What is taken is rebuilt from the services in the cache and
  * follows them; a create or update takes what it needs before the write and gives it back when the write fails.
  *
- * Invariant: taking is synchronous, so no two writes of this process get the same address or port. Upstream:
- * registry/core/service/storage/alloc.go. Differs: no IPAddress objects and no bitmaps in the store.
+ * Invariant: taking is synchronous, so no two writes of this process get the same address or port. Where several servers
+ * share the store each take is a claim in it as well (`shared-claims.ts`). Upstream: registry/core/service/storage/alloc.go.
+ * Differs: without other servers there are no IPAddress objects and no bitmaps in the store.
  */
 import { formatIp, parseCidr, parseIp } from '../../../../base/cidr.ts';
 import { invalidValue } from '../../../../api/field-error.ts';
 import type { Service, ServicePort } from '../../../../api/gen/core-v1.ts';
 import { Services } from '../../../../api/gen/resources.ts';
 import { internalError, invalid, type FieldCause, type StatusError } from '../../../../api/status-error.ts';
+import type { Clock } from '../../../../platform/clock.ts';
 import type { Random } from '../../../../platform/random.ts';
+import type { Store } from '../../../../storage/store.ts';
 import type { ObjectStore } from '../../object-store.ts';
 import { AllocationError, IpAllocator } from './ip-allocator.ts';
 import { PortAllocator, type PortRange } from './port-allocator.ts';
 import { heldIps, heldPorts, needsClusterIp, needsHealthCheckNodePort, needsNodePort } from './service-fields.ts';
+import { type Claim, SharedClaims } from './shared-claims.ts';
 
 /** IP families as services name them. */
 export type IpFamily = 'IPv4' | 'IPv6';
@@ -25,6 +29,18 @@ export interface ServiceAllocatorConfig {
   readonly serviceClusterIpRanges: readonly string[];
   /** Default 30000-32767. */
   readonly nodePortRange?: PortRange;
+}
+
+/** Repairs claims so often, as upstream. */
+const REPAIR_MS = 180_000;
+/** A dynamic choice that another server was faster to make is made anew so many times. */
+const MAX_CHOICES = 50;
+
+/** Something taken here. */
+interface Taken extends Claim {
+  release(): void;
+  /** The refusal, when the user chose it and another server's service has it. */
+  readonly chosen?: () => StatusError;
 }
 
 /** What a write took; exactly one of the two is called. */
@@ -41,9 +57,17 @@ export class ServiceAllocator {
   readonly #ips = new Map<IpFamily, IpAllocator>();
   readonly #ports: PortAllocator;
   readonly #objects: ObjectStore;
+  readonly #claims: SharedClaims | undefined;
+  readonly #clock: Clock | undefined;
 
-  constructor(deps: { objects: ObjectStore; random: Random }, config: ServiceAllocatorConfig) {
+  /** `shared`: the store, when other servers write it too. */
+  constructor(
+    deps: { objects: ObjectStore; random: Random; shared?: { readonly store: Store; readonly clock: Clock } },
+    config: ServiceAllocatorConfig,
+  ) {
     this.#objects = deps.objects;
+    this.#clock = deps.shared?.clock;
+    this.#claims = deps.shared && new SharedClaims({ ...deps.shared, random: deps.random });
     for (const text of config.serviceClusterIpRanges) {
       const range = parseCidr(text);
       if (range === undefined) throw new Error(`invalid service range ${JSON.stringify(text)}`);
@@ -60,7 +84,17 @@ export class ServiceAllocator {
 
   /** Learns what existing services hold and follows them. The cache must be filled. Returns what stops it. */
   start(): () => void {
-    return this.#objects.onChange(Services, (service, old) => this.#follow(service, old));
+    const unfollow = this.#objects.onChange(Services, (service, old) => this.#follow(service, old));
+    const claims = this.#claims;
+    if (claims === undefined || this.#clock === undefined) return unfollow;
+    // What is left undone is done by the next one.
+    const repair = (): void => void claims.repair(this.#objects.list(Services), heldClaims).catch(() => undefined);
+    repair();
+    const stopTicker = this.#clock.setTicker(REPAIR_MS, repair);
+    return () => {
+      stopTicker();
+      unfollow();
+    };
   }
 
   #follow(service: Service | undefined, old: Service | undefined): void {
@@ -68,6 +102,11 @@ export class ServiceAllocator {
     const ports = new Set(heldPorts(service));
     for (const ip of heldIps(old)) if (!ips.has(ip)) this.#releaseIp(ip);
     for (const port of heldPorts(old)) if (!ports.has(port)) this.#ports.release(port);
+    if (old !== undefined) {
+      const still = new Set(heldClaims(service).map(({ kind, value }) => `${kind} ${value}`));
+      const gone = heldClaims(old).filter(({ kind, value }) => !still.has(`${kind} ${value}`));
+      for (const claim of gone) this.#unclaim(claim, old);
+    }
     for (const ip of ips) this.#note(() => this.#takeIp(ip));
     for (const port of ports) this.#note(() => this.#ports.take(port));
   }
@@ -96,11 +135,51 @@ export class ServiceAllocator {
     this.#allocatorFor(ip)?.release(parseIp(ip)!);
   }
 
-  /** Takes addresses and ports the draft needs and writes them into it. Throws StatusError; then nothing stays taken. */
-  allocate(draft: Service, old: Service | undefined): Allocation {
-    const taken: (() => void)[] = [];
+  /** The next repair removes what cannot be removed now. */
+  #unclaim(claim: Claim, service: Service): void {
+    this.#claims?.remove(claim, service.metadata.uid).catch(() => undefined);
+  }
+
+  /**
+   * Takes addresses and ports the draft needs and writes them into it, and claims them where other servers may want the
+   * same. Rejects with StatusError; then nothing stays taken.
+   */
+  async allocate(draft: Service, old: Service | undefined, dryRun: boolean): Promise<Allocation> {
+    const claims = dryRun ? undefined : this.#claims;
+    if (claims === undefined) return this.#take(draft, old).allocation;
+    const { spec } = draft;
+    for (let choice = 1; ; choice++) {
+      draft.spec = structuredClone(spec!);
+      const { taken, allocation } = this.#take(draft, old);
+      const made = await Promise.all(taken.map((one) => claims.make(one, draft))).catch((error: unknown) => {
+        allocation.rollback();
+        throw error;
+      });
+      const lost = taken.filter((_, index) => !made[index]);
+      if (lost.length === 0) {
+        const rollback = (): void => {
+          for (const one of taken) this.#unclaim(one, draft);
+          allocation.rollback();
+        };
+        return { commit: allocation.commit, rollback };
+      }
+      // What another server has stays taken here: the service that has it will come by.
+      const kept = taken.filter((_, index) => made[index]);
+      await Promise.all(kept.map((one) => claims.remove(one, draft.metadata.uid)));
+      for (const one of kept) one.release();
+      const refused = lost.find(({ chosen }) => chosen !== undefined);
+      if (refused !== undefined) throw refused.chosen!();
+      if (choice === MAX_CHOICES) throw internalError('failed to allocate: other servers took every choice');
+    }
+  }
+
+  #take(
+    draft: Service,
+    old: Service | undefined,
+  ): { readonly taken: readonly Taken[]; readonly allocation: Allocation } {
+    const taken: Taken[] = [];
     const rollback = () => {
-      for (const undo of taken.splice(0)) undo();
+      for (const { release } of taken) release();
     };
     try {
       this.#allocateIps(draft, old, taken);
@@ -111,10 +190,10 @@ export class ServiceAllocator {
       throw error;
     }
     // What the old object held and the new one does not is released when the cache shows the write.
-    return { commit: () => void taken.splice(0), rollback };
+    return { taken, allocation: { commit: () => undefined, rollback } };
   }
 
-  #allocateIps(draft: Service, old: Service | undefined, taken: (() => void)[]): void {
+  #allocateIps(draft: Service, old: Service | undefined, taken: Taken[]): void {
     if (!needsClusterIp(draft)) return;
     const spec = draft.spec!;
     const held = new Set(heldIps(old));
@@ -131,13 +210,20 @@ export class ServiceAllocator {
         throw ipFailure(draft, wanted, error);
       }
       const ip = ips[index]!;
-      taken.push(() => this.#releaseIp(ip));
+      const inUse = (): StatusError =>
+        ipFailure(draft, wanted, new AllocationError('provided IP is already allocated')) as StatusError;
+      taken.push({
+        kind: 'ip',
+        value: ip,
+        release: () => this.#releaseIp(ip),
+        ...(wanted === '' ? {} : { chosen: inUse }),
+      });
     }
     spec.clusterIPs = ips;
     if (ips[0] !== undefined) spec.clusterIP = ips[0];
   }
 
-  #allocatePorts(draft: Service, old: Service | undefined, taken: (() => void)[]): void {
+  #allocatePorts(draft: Service, old: Service | undefined, taken: Taken[]): void {
     const held = new Set(heldPorts(old));
     const own = new Map<number, ServicePort[]>();
     const ports = heldPorts(draft).length > 0 || needsNodePort(draft) ? (draft.spec?.ports ?? []) : [];
@@ -146,7 +232,7 @@ export class ServiceAllocator {
       const wanted = port.nodePort ?? 0;
       if (wanted === 0) continue;
       if (!own.has(wanted) && !held.has(wanted))
-        this.#take(draft, taken, { port: wanted, path: `spec.ports[${index}].nodePort` });
+        this.#takePort(draft, taken, { port: wanted, path: `spec.ports[${index}].nodePort` });
       own.set(wanted, [...(own.get(wanted) ?? []), port]);
     }
     if (!needsNodePort(draft)) return;
@@ -162,34 +248,43 @@ export class ServiceAllocator {
     }
   }
 
-  #allocateHealthCheckPort(draft: Service, old: Service | undefined, taken: (() => void)[]): void {
+  #allocateHealthCheckPort(draft: Service, old: Service | undefined, taken: Taken[]): void {
     if (!needsHealthCheckNodePort(draft)) return;
     const wanted = draft.spec!.healthCheckNodePort ?? 0;
     if (wanted === 0) draft.spec!.healthCheckNodePort = this.#takeNext(taken, 'a HealthCheck NodePort');
     else if (!heldPorts(old).includes(wanted))
-      this.#take(draft, taken, { port: wanted, path: 'spec.healthCheckNodePort' });
+      this.#takePort(draft, taken, { port: wanted, path: 'spec.healthCheckNodePort' });
   }
 
-  #take(draft: Service, taken: (() => void)[], wanted: { port: number; path: string }): void {
+  #takePort(draft: Service, taken: Taken[], { port, path }: { port: number; path: string }): void {
+    const refused = (text: string): StatusError => refusal(draft, [invalidValue(path, port, text)]);
     try {
-      this.#ports.take(wanted.port);
+      this.#ports.take(port);
     } catch (error) {
       if (!(error instanceof AllocationError)) throw error;
-      throw refusal(draft, [invalidValue(wanted.path, wanted.port, error.message)]);
+      throw refused(error.message);
     }
-    taken.push(() => this.#ports.release(wanted.port));
+    const chosen = (): StatusError => refused('provided port is already allocated');
+    taken.push({ kind: 'port', value: String(port), release: () => this.#ports.release(port), chosen });
   }
 
-  #takeNext(taken: (() => void)[], what: string): number {
+  #takeNext(taken: Taken[], what: string): number {
     try {
       const port = this.#ports.takeNext();
-      taken.push(() => this.#ports.release(port));
+      taken.push({ kind: 'port', value: String(port), release: () => this.#ports.release(port) });
       return port;
     } catch (error) {
       if (error instanceof AllocationError) throw internalError(`failed to allocate ${what}: ${error.message}`, error);
       throw error;
     }
   }
+}
+
+function heldClaims(service: Service | undefined): Claim[] {
+  return [
+    ...heldIps(service).map((value) => ({ kind: 'ip' as const, value })),
+    ...[...new Set(heldPorts(service))].map((port) => ({ kind: 'port' as const, value: String(port) })),
+  ];
 }
 
 function refusal(service: Service, causes: readonly FieldCause[]): StatusError {

@@ -147,7 +147,7 @@ export function serviceStrategy(allocator: ServiceAllocator): {
   };
   const strategy: Strategy<Service> = {
     ...kindStrategy(rules),
-    allocate: async (draft, old) => allocator.allocate(draft, old),
+    allocate: (draft, old, dryRun) => allocator.allocate(draft, old, dryRun),
   };
   return { rules, statusRules, strategy };
 }

@@ -1,0 +1,106 @@
+/**
+ * Types and environments of expressions in admission: match conditions and policies. Upstream:
+ * apiserver/pkg/admission/plugin/cel/compile.go.
+ */
+import {
+  type CelEnvironment,
+  createEnvironment,
+  extendEnvironment,
+  type TypeName,
+  withObjectLiterals,
+} from './environment.ts';
+import { AUTHORIZER_TYPE } from './libraries/authorizer.ts';
+import { timestampOf } from './libraries/conversions.ts';
+import { BOOL, DYN, INT, listType, mapType, scalarType, STRING, structOf } from './value-types.ts';
+
+const TEXTS = listType(STRING);
+const TIMESTAMP = scalarType('google.protobuf.Timestamp', (json) => timestampOf(json as string));
+const KIND = structOf('kubernetes.GroupVersionKind', { group: STRING, version: STRING, kind: STRING });
+const RESOURCE = structOf('kubernetes.GroupVersionResource', { group: STRING, version: STRING, resource: STRING });
+const USER = structOf('kubernetes.UserInfo', {
+  username: STRING,
+  uid: STRING,
+  groups: TEXTS,
+  extra: mapType(TEXTS),
+});
+
+/** The type of `request`. */
+export const REQUEST_TYPE = structOf('kubernetes.AdmissionRequest', {
+  kind: KIND,
+  resource: RESOURCE,
+  subResource: STRING,
+  requestKind: KIND,
+  requestResource: RESOURCE,
+  requestSubResource: STRING,
+  name: STRING,
+  namespace: STRING,
+  operation: STRING,
+  userInfo: USER,
+  dryRun: BOOL,
+  options: DYN,
+});
+
+/** The type of `namespaceObject`. */
+export const NAMESPACE_TYPE = structOf('kubernetes.Namespace', {
+  metadata: structOf('kubernetes.NamespaceMetadata', {
+    name: STRING,
+    generateName: STRING,
+    namespace: STRING,
+    labels: mapType(STRING),
+    annotations: mapType(STRING),
+    UID: STRING,
+    creationTimestamp: TIMESTAMP,
+    deletionGracePeriodSeconds: INT,
+    deletionTimestamp: TIMESTAMP,
+    generation: INT,
+    resourceVersion: STRING,
+    finalizers: TEXTS,
+  }),
+  spec: structOf('kubernetes.NamespaceSpec', { finalizers: TEXTS }),
+  status: structOf('kubernetes.NamespaceStatus', { phase: STRING }),
+});
+
+/** Which variables an expression may use beside object, oldObject, request and namespaceObject. */
+export interface AdmissionVariables {
+  readonly hasParams: boolean;
+  readonly hasAuthorizer: boolean;
+}
+
+const environments = new Map<string, CelEnvironment>();
+
+/** The environment of an admission expression. */
+export function admissionEnvironment({ hasParams, hasAuthorizer }: AdmissionVariables): CelEnvironment {
+  const key = `${hasParams} ${hasAuthorizer}`;
+  const known = environments.get(key);
+  if (known !== undefined) return known;
+  const made = extendEnvironment(commonEnvironment(), {
+    ...(hasParams ? { params: 'dyn' } : {}),
+    ...(hasAuthorizer ? { authorizer: AUTHORIZER_TYPE } : {}),
+  });
+  environments.set(key, made);
+  return made;
+}
+
+/** The environment of a mutation: everything, and object literals. */
+export function mutationEnvironment(hasParams: boolean): CelEnvironment {
+  const key = `mutation ${hasParams}`;
+  const known = environments.get(key);
+  if (known !== undefined) return known;
+  const made = withObjectLiterals(admissionEnvironment({ hasParams, hasAuthorizer: true }));
+  environments.set(key, made);
+  return made;
+}
+
+let common: CelEnvironment | undefined;
+
+function commonEnvironment(): CelEnvironment {
+  const variables: Record<string, TypeName> = {
+    object: 'dyn',
+    oldObject: 'dyn',
+    request: REQUEST_TYPE.name,
+    // Null for what has no namespace, which a struct type could not be.
+    namespaceObject: 'dyn',
+  };
+  common ??= createEnvironment(variables, [...REQUEST_TYPE.declared, ...NAMESPACE_TYPE.declared]);
+  return common;
+}

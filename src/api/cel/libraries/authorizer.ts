@@ -1,0 +1,234 @@
+/**
+ * Authorization checks inside expressions. Evaluation is synchronous while an authorizer may answer later: an unanswered
+ * check throws {@link PendingDecision}, the caller waits and evaluates again with the answer at hand (evaluate-async.ts).
+ * Upstream: apiserver/pkg/cel/library/authz.go.
+ */
+import type { Environment } from '@marcbachmann/cel-js';
+import { define, defineType } from '../define.ts';
+import { charge } from '../meter.ts';
+import type { CelObject } from '../values.ts';
+import { EQUALS, TO_JSON, FunctionError } from '../values.ts';
+
+/** What a check asks; fields as upstream's authorizer.Attributes. */
+export interface CheckAttributes {
+  readonly user: { readonly name: string; readonly groups: readonly string[] };
+  readonly verb: string;
+  readonly isResourceRequest: boolean;
+  readonly apiGroup: string;
+  readonly apiVersion: string;
+  readonly namespace: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly name: string;
+  readonly path: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+}
+
+/** What an authorizer answers. */
+export interface CheckAnswer {
+  readonly decision: 'allow' | 'deny' | 'noOpinion';
+  readonly reason: string;
+}
+
+/** Asks the server's authorizer. */
+export type Authorize = (attributes: CheckAttributes) => CheckAnswer | Promise<CheckAnswer>;
+
+/** A check has no answer yet. */
+export class PendingDecision extends Error {}
+
+/** Answers of one request's checks, each asked once. */
+export class Decisions {
+  readonly #authorize: Authorize;
+  readonly #answers = new Map<string, Decision>();
+  readonly #pending = new Map<string, Promise<void>>();
+
+  constructor(authorize: Authorize) {
+    this.#authorize = authorize;
+  }
+
+  /** Whether an evaluation met a check without answer. */
+  get isPending(): boolean {
+    return this.#pending.size > 0;
+  }
+
+  /** Waits for all answers asked for. */
+  async settle(): Promise<void> {
+    const waiting = [...this.#pending.values()];
+    this.#pending.clear();
+    await Promise.all(waiting);
+  }
+
+  /** The answer. Throws {@link PendingDecision} while there is none. */
+  decide(attributes: CheckAttributes): Decision {
+    const key = JSON.stringify(attributes);
+    const known = this.#answers.get(key);
+    if (known !== undefined) return known;
+    if (!this.#pending.has(key)) {
+      const answer = this.#ask(attributes);
+      if (!(answer instanceof Promise)) {
+        this.#answers.set(key, answer);
+        return answer;
+      }
+      this.#pending.set(
+        key,
+        answer.then((decision) => void this.#answers.set(key, decision)),
+      );
+    }
+    throw new PendingDecision();
+  }
+
+  #ask(attributes: CheckAttributes): Decision | Promise<Decision> {
+    const failed = (error: unknown): Decision => new Decision(undefined, (error as Error).message);
+    try {
+      const answer = this.#authorize(attributes);
+      if (!(answer instanceof Promise)) return new Decision(answer, '');
+      return answer.then((given) => new Decision(given, ''), failed);
+    } catch (error) {
+      return failed(error);
+    }
+  }
+}
+
+/** The base of values that stand for themselves only. */
+class Opaque implements CelObject {
+  [EQUALS](other: Opaque): boolean {
+    return this === other;
+  }
+
+  [TO_JSON](): never {
+    throw new FunctionError('no such overload');
+  }
+}
+
+class Decision extends Opaque {
+  readonly answer: CheckAnswer | undefined;
+  readonly error: string;
+
+  constructor(answer: CheckAnswer | undefined, error: string) {
+    super();
+    this.answer = answer;
+    this.error = error;
+  }
+}
+
+type User = CheckAttributes['user'];
+
+/** The `authorizer` variable: checks what a user may do. */
+export class CelAuthorizer extends Opaque {
+  readonly user: User;
+  readonly decisions: Decisions;
+  /** `authorizer.requestResource` in upstream's variable of that name: the resource under request. */
+  readonly requestResource: ResourceCheck | undefined;
+
+  constructor(user: User, decisions: Decisions, request?: Partial<CheckAttributes>) {
+    super();
+    this.user = user;
+    this.decisions = decisions;
+    this.requestResource = request === undefined ? undefined : new ResourceCheck(this, request);
+  }
+}
+
+class PathCheck extends Opaque {
+  readonly authorizer: CelAuthorizer;
+  readonly path: string;
+
+  constructor(authorizer: CelAuthorizer, path: string) {
+    super();
+    this.authorizer = authorizer;
+    this.path = path;
+  }
+}
+
+class GroupCheck extends Opaque {
+  readonly authorizer: CelAuthorizer;
+  readonly group: string;
+
+  constructor(authorizer: CelAuthorizer, group: string) {
+    super();
+    this.authorizer = authorizer;
+    this.group = group;
+  }
+}
+
+class ResourceCheck extends Opaque {
+  readonly authorizer: CelAuthorizer;
+  readonly about: Partial<CheckAttributes>;
+
+  constructor(authorizer: CelAuthorizer, about: Partial<CheckAttributes>) {
+    super();
+    this.authorizer = authorizer;
+    this.about = about;
+  }
+
+  with(more: Partial<CheckAttributes>): ResourceCheck {
+    return new ResourceCheck(this.authorizer, { ...this.about, ...more });
+  }
+}
+
+/** Type of the `authorizer` variable. */
+export const AUTHORIZER_TYPE = 'kubernetes.authorization.Authorizer';
+const PATH = 'kubernetes.authorization.PathCheck';
+const GROUP = 'kubernetes.authorization.GroupCheck';
+const RESOURCE = 'kubernetes.authorization.ResourceCheck';
+const DECISION = 'kubernetes.authorization.Decision';
+/** One check costs as much as reading a large object: it may leave the server. */
+const CHECK_COST = 350_000;
+
+function decide(authorizer: CelAuthorizer, about: Partial<CheckAttributes>, verb: string): Decision {
+  charge(CHECK_COST);
+  return authorizer.decisions.decide({
+    isResourceRequest: true,
+    apiGroup: '',
+    apiVersion: '*',
+    namespace: '',
+    resource: '',
+    subresource: '',
+    name: '',
+    path: '',
+    ...about,
+    user: authorizer.user,
+    verb,
+  });
+}
+
+function serviceAccount(authorizer: CelAuthorizer, namespace: string, name: string): CelAuthorizer {
+  const user = {
+    name: `system:serviceaccount:${namespace}:${name}`,
+    groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'],
+  };
+  return new CelAuthorizer(user, authorizer.decisions);
+}
+
+/** Declares the library. */
+export function defineAuthorizer(environment: Environment): void {
+  const types = { [PATH]: PathCheck, [GROUP]: GroupCheck, [RESOURCE]: ResourceCheck, [DECISION]: Decision };
+  for (const [name, ctor] of Object.entries(types)) defineType(environment, name, ctor as never);
+  environment.registerType(AUTHORIZER_TYPE, { ctor: CelAuthorizer, fields: { requestResource: RESOURCE } } as never);
+  define(environment, {
+    [`${AUTHORIZER_TYPE}.path(string): ${PATH}`]: (authorizer: CelAuthorizer, path: string) =>
+      new PathCheck(authorizer, path),
+    [`${AUTHORIZER_TYPE}.group(string): ${GROUP}`]: (authorizer: CelAuthorizer, group: string) =>
+      new GroupCheck(authorizer, group),
+    [`${AUTHORIZER_TYPE}.serviceAccount(string, string): ${AUTHORIZER_TYPE}`]: serviceAccount,
+    [`${PATH}.check(string): ${DECISION}`]: (check: PathCheck, verb: string) =>
+      decide(check.authorizer, { isResourceRequest: false, apiVersion: '', path: check.path }, verb),
+    [`${GROUP}.resource(string): ${RESOURCE}`]: (check: GroupCheck, resource: string) =>
+      new ResourceCheck(check.authorizer, { apiGroup: check.group, resource }),
+    [`${RESOURCE}.subresource(string): ${RESOURCE}`]: (check: ResourceCheck, subresource: string) =>
+      check.with({ subresource }),
+    [`${RESOURCE}.namespace(string): ${RESOURCE}`]: (check: ResourceCheck, namespace: string) =>
+      check.with({ namespace }),
+    [`${RESOURCE}.name(string): ${RESOURCE}`]: (check: ResourceCheck, name: string) => check.with({ name }),
+    [`${RESOURCE}.fieldSelector(string): ${RESOURCE}`]: (check: ResourceCheck, fieldSelector: string) =>
+      check.with({ fieldSelector }),
+    [`${RESOURCE}.labelSelector(string): ${RESOURCE}`]: (check: ResourceCheck, labelSelector: string) =>
+      check.with({ labelSelector }),
+    [`${RESOURCE}.check(string): ${DECISION}`]: (check: ResourceCheck, verb: string) =>
+      decide(check.authorizer, check.about, verb),
+    [`${DECISION}.errored(): bool`]: (decision: Decision) => decision.error !== '',
+    [`${DECISION}.error(): string`]: (decision: Decision) => decision.error,
+    [`${DECISION}.allowed(): bool`]: (decision: Decision) => decision.answer?.decision === 'allow',
+    [`${DECISION}.reason(): string`]: (decision: Decision) => decision.answer?.reason ?? '',
+  });
+}

@@ -1,0 +1,133 @@
+/** IP addresses and ranges. Upstream: apiserver/pkg/cel/library/ip.go and cidr.go. */
+import type { Environment } from '@marcbachmann/cel-js';
+import type { Cidr, IpAddress } from '../../../base/cidr.ts';
+import { cidrContains, formatIp, parseCidr, parseIp } from '../../../base/cidr.ts';
+import { define, defineNamespace, defineType } from '../define.ts';
+import type { CelObject } from '../values.ts';
+import { EQUALS, TO_JSON, FunctionError } from '../values.ts';
+
+class Ip implements CelObject {
+  readonly address: IpAddress;
+
+  constructor(address: IpAddress) {
+    this.address = address;
+  }
+
+  [EQUALS](other: Ip): boolean {
+    return this.address.family === other.address.family && this.address.value === other.address.value;
+  }
+
+  [TO_JSON](): string {
+    return formatIp(this.address);
+  }
+}
+
+class Range implements CelObject {
+  readonly range: Cidr;
+  /** The address as given, host bits and all. */
+  readonly address: IpAddress;
+
+  constructor(range: Cidr, address: IpAddress) {
+    this.range = range;
+    this.address = address;
+  }
+
+  [EQUALS](other: Range): boolean {
+    const sameAddress = this.address.family === other.address.family && this.address.value === other.address.value;
+    return sameAddress && this.range.prefixLength === other.range.prefixLength;
+  }
+
+  [TO_JSON](): string {
+    return `${formatIp(this.address)}/${this.range.prefixLength}`;
+  }
+}
+
+const IP = 'net.IP';
+const CIDR = 'net.CIDR';
+
+/** Declares both libraries. */
+export function defineNetwork(environment: Environment): void {
+  defineType(environment, IP, Ip);
+  defineType(environment, CIDR, Range);
+  define(environment, {
+    [`ip(string): ${IP}`]: ipOf,
+    'isIP(string): bool': (text: string) => readIp(text) instanceof Ip,
+    [`string(${IP}): string`]: (ip: Ip) => ip[TO_JSON](),
+    [`${IP}.family(): int`]: (ip: Ip) => BigInt(ip.address.family),
+    [`${IP}.isUnspecified(): bool`]: (ip: Ip) => ip.address.value === 0n,
+    [`${IP}.isLoopback(): bool`]: (ip: Ip) => within(ip, '127.0.0.0/8', '::1/128'),
+    [`${IP}.isLinkLocalMulticast(): bool`]: (ip: Ip) => isLinkLocalMulticast(ip),
+    [`${IP}.isLinkLocalUnicast(): bool`]: (ip: Ip) => within(ip, '169.254.0.0/16', 'fe80::/10'),
+    [`${IP}.isGlobalUnicast(): bool`]: isGlobalUnicast,
+    [`cidr(string): ${CIDR}`]: cidrOf,
+    'isCIDR(string): bool': (text: string) => readCidr(text) instanceof Range,
+    [`string(${CIDR}): string`]: (cidr: Range) => cidr[TO_JSON](),
+    [`${CIDR}.ip(): ${IP}`]: (cidr: Range) => new Ip(cidr.address),
+    [`${CIDR}.masked(): ${CIDR}`]: (cidr: Range) =>
+      new Range(cidr.range, { family: cidr.range.family, value: cidr.range.base }),
+    [`${CIDR}.prefixLength(): int`]: (cidr: Range) => BigInt(cidr.range.prefixLength),
+    [`${CIDR}.containsIP(${IP}): bool`]: (cidr: Range, ip: Ip) => cidrContains(cidr.range, ip.address),
+    [`${CIDR}.containsIP(string): bool`]: (cidr: Range, text: string) => cidrContains(cidr.range, ipOf(text).address),
+    [`${CIDR}.containsCIDR(${CIDR}): bool`]: holdsRange,
+    [`${CIDR}.containsCIDR(string): bool`]: (cidr: Range, text: string) => holdsRange(cidr, cidrOf(text)),
+  });
+  defineNamespace(environment, 'ip', { 'isCanonical(string): bool': (text: string) => ipOf(text)[TO_JSON]() === text });
+}
+
+/** The address, or why the text is none. */
+function readIp(text: string): Ip | string {
+  if (text.includes('%')) return `IP Address "${text}" with zone value is not allowed`;
+  const address = parseIp(text);
+  if (address === undefined)
+    return `IP Address "${text}" parse error during conversion from string: ParseAddr("${text}"): unable to parse IP`;
+  if (address.family === 6 && address.value >> 32n === 0xffffn)
+    return `IPv4-mapped IPv6 address "${text}" is not allowed`;
+  return new Ip(address);
+}
+
+function ipOf(text: string): Ip {
+  const ip = readIp(text);
+  if (typeof ip === 'string') throw new FunctionError(ip);
+  return ip;
+}
+
+function readCidr(text: string): Range | string {
+  const range = parseCidr(text);
+  const address = parseIp(text.split('/', 1)[0] ?? '');
+  if (range === undefined || address === undefined)
+    return `network address parse error during conversion from string: netip.ParsePrefix("${text}"): no '/'`;
+  if (address.family === 6 && address.value >> 32n === 0xffffn)
+    return `IPv4-mapped IPv6 address "${text}" is not allowed`;
+  return new Range(range, address);
+}
+
+function cidrOf(text: string): Range {
+  const range = readCidr(text);
+  if (typeof range === 'string') throw new FunctionError(range);
+  return range;
+}
+
+function within(ip: Ip, ipv4: string, ipv6: string): boolean {
+  return cidrContains(parseCidr(ip.address.family === 4 ? ipv4 : ipv6)!, ip.address);
+}
+
+function isLinkLocalMulticast(ip: Ip): boolean {
+  // ff?2::/16: link-local scope whatever the flags.
+  if (ip.address.family === 6) return ip.address.value >> 120n === 0xffn && ((ip.address.value >> 112n) & 0xfn) === 2n;
+  return within(ip, '224.0.0.0/24', '::/128');
+}
+
+function isGlobalUnicast(ip: Ip): boolean {
+  const broadcast = ip.address.family === 4 && ip.address.value === 0xffffffffn;
+  const special =
+    ip.address.value === 0n ||
+    within(ip, '127.0.0.0/8', '::1/128') ||
+    within(ip, '169.254.0.0/16', 'fe80::/10') ||
+    within(ip, '224.0.0.0/4', 'ff00::/8');
+  return !broadcast && !special;
+}
+
+function holdsRange(outer: Range, inner: Range): boolean {
+  if (outer.range.family !== inner.range.family || outer.range.prefixLength > inner.range.prefixLength) return false;
+  return cidrContains(outer.range, { family: inner.range.family, value: inner.range.base });
+}

@@ -1,0 +1,169 @@
+/**
+ * A structural schema with its `x-kubernetes-validations` compiled: a tree along the schema, pruned to what has rules at or
+ * below it. Upstream: apiextensions-apiserver/pkg/apiserver/schema/cel/{compilation,validation}.go.
+ */
+import type { JSONSchemaProps, ValidationRule } from '../../gen/apiextensions-v1.ts';
+import { compile, type Program } from '../compile.ts';
+import { type CelEnvironment, createEnvironment, extendEnvironment } from '../environment.ts';
+import type { Node } from '../syntax-tree.ts';
+import { childrenOf } from '../syntax-tree.ts';
+import { CompileError } from '../texts.ts';
+import type { ValueType } from '../value-types.ts';
+import { SchemaTypes, type SchemaValues } from './schema-values.ts';
+import { SCALAR_SIZE, type Size, UNKNOWN_SIZE } from './size.ts';
+
+/** A rule and what its compilation brought. */
+export interface CompiledRule {
+  readonly rule: ValidationRule;
+  readonly program?: Program;
+  /** Why there is no program. */
+  readonly error?: string;
+  readonly message?: Program;
+  readonly messageError?: string;
+  /** It compares with the value before: evaluated on updates only, unless oldSelf is optional. */
+  readonly usesOldSelf: boolean;
+}
+
+/** One place of the schema. */
+export interface RuleSchema {
+  readonly props: JSONSchemaProps;
+  readonly type: ValueType | undefined;
+  readonly size: Size;
+  /** How many values may stand here in one object, for estimates; infinite below lists and maps without a limit. */
+  readonly cardinality: number;
+  readonly rules: readonly CompiledRule[];
+  readonly properties: ReadonlyMap<string, RuleSchema>;
+  readonly items: RuleSchema | undefined;
+  readonly additional: RuleSchema | undefined;
+  /** Somewhere at or below there is a rule. */
+  readonly hasRules: boolean;
+}
+
+/** Compiles all rules of a schema. Never throws for what users wrote: errors stand in the rules. */
+export function compileRuleSchema(props: JSONSchemaProps): RuleSchema {
+  if (!mentionsRules(props)) return empty(props);
+  const types = new SchemaTypes();
+  const values = types.valuesOf(props, 'object', true);
+  const environment = createEnvironment({}, values?.type.declared ?? []);
+  return build(props, { values, environment, cardinality: 1 });
+}
+
+function empty(props: JSONSchemaProps): RuleSchema {
+  const nothing = { items: undefined, additional: undefined, hasRules: false, rules: [], properties: new Map() };
+  return { props, type: undefined, size: UNKNOWN_SIZE, cardinality: 1, ...nothing };
+}
+
+function mentionsRules(props: JSONSchemaProps): boolean {
+  if ((props['x-kubernetes-validations'] ?? []).length > 0) return true;
+  return childSchemas(props).some(mentionsRules);
+}
+
+function childSchemas({ properties, items, additionalProperties }: JSONSchemaProps): JSONSchemaProps[] {
+  const inside = [
+    ...Object.values(properties ?? {}),
+    ...(Array.isArray(items) ? items : items === undefined ? [] : [items]),
+  ];
+  return typeof additionalProperties === 'object' ? [...inside, additionalProperties] : inside;
+}
+
+interface Place {
+  readonly values: SchemaValues | undefined;
+  readonly environment: CelEnvironment;
+  readonly cardinality: number;
+}
+
+function build(props: JSONSchemaProps, place: Place): RuleSchema {
+  if (!mentionsRules(props)) return { ...empty(props), cardinality: place.cardinality };
+  const { values, environment, cardinality } = place;
+  const size = values?.size ?? SCALAR_SIZE;
+  const properties = new Map<string, RuleSchema>();
+  for (const [name, property] of Object.entries(props.properties ?? {})) {
+    const inner = values === undefined ? undefined : fieldValues(values, name);
+    properties.set(name, build(property, { values: inner, environment, cardinality }));
+  }
+  const within = (inside: JSONSchemaProps): RuleSchema =>
+    build(inside, { values: insideValues(values), environment, cardinality: cardinality * limitOf(props) });
+  const { items, additionalProperties } = props;
+  return {
+    props,
+    type: values?.type,
+    size,
+    cardinality,
+    rules: (props['x-kubernetes-validations'] ?? []).map((rule) => compileRule(rule, place)),
+    properties,
+    items: items === undefined || Array.isArray(items) ? undefined : within(items),
+    additional: typeof additionalProperties === 'object' ? within(additionalProperties) : undefined,
+    hasRules: true,
+  };
+}
+
+/** As upstream, a limit counts only where it is given: what a request can carry limits the rest together, not each by itself. */
+function limitOf({ type, maxItems, maxProperties }: JSONSchemaProps): number {
+  return Math.max(1, (type === 'array' ? maxItems : maxProperties) ?? Number.POSITIVE_INFINITY);
+}
+
+function fieldValues(of: SchemaValues, name: string): SchemaValues | undefined {
+  const field = of.type.fields?.find((one) => one.json === name);
+  if (field === undefined) return undefined;
+  return { type: field.type, size: of.size.fields?.get(field.name) ?? UNKNOWN_SIZE };
+}
+
+function insideValues(of: SchemaValues | undefined): SchemaValues | undefined {
+  if (of?.type.inside === undefined) return undefined;
+  return { type: of.type.inside, size: of.size.items ?? UNKNOWN_SIZE };
+}
+
+function compileRule(rule: ValidationRule, { values, environment }: Place): CompiledRule {
+  const usesOldSelf = false;
+  if (values === undefined)
+    return { rule, usesOldSelf, error: 'compilation failed: no value of this type is accessible' };
+  if ((rule.rule ?? '').trim() === '') return { rule, usesOldSelf };
+  const { name } = values.type;
+  const oldSelf = rule.optionalOldSelf === true ? `optional<${name}>` : name;
+  const scope = extendEnvironment(environment, { self: name, oldSelf });
+  const { program, error } = attempt(rule.rule, scope, 'bool');
+  const message = attemptMessage(rule.messageExpression, scope);
+  return {
+    rule,
+    usesOldSelf: program !== undefined && names(program.tree, 'oldSelf'),
+    ...(program === undefined ? {} : { program }),
+    ...(error === undefined ? {} : { error }),
+    ...message,
+  };
+}
+
+function attemptMessage(expression: string | undefined, scope: CelEnvironment): Partial<CompiledRule> {
+  if ((expression ?? '') === '') return {};
+  const { program, error } = attempt(expression!, scope, 'string');
+  if (program !== undefined) return { message: program };
+  return { messageError: `messageExpression ${error}` };
+}
+
+const TYPE_ERRORS: Readonly<Record<string, string>> = {
+  bool: 'cel expression must evaluate to a bool',
+  string: 'must evaluate to a string',
+};
+
+function attempt(
+  expression: string,
+  environment: CelEnvironment,
+  type: string,
+): { readonly program?: Program; readonly error?: string } {
+  try {
+    const program = compile(expression, { environment });
+    return program.type === type ? { program } : { error: TYPE_ERRORS[type]! };
+  } catch (error) {
+    if (!(error instanceof CompileError)) throw error;
+    return { error: error.message };
+  }
+}
+
+/** Whether an expression reads a variable. */
+function names(tree: Node, variable: string): boolean {
+  const waiting = [tree];
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    if (node.op === 'id' && node.args === variable) return true;
+    waiting.push(...childrenOf(node));
+  }
+  return false;
+}

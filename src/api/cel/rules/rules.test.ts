@@ -1,0 +1,270 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Field } from '../../field-error.ts';
+import type { JSONSchemaProps, ValidationRule } from '../../gen/apiextensions-v1.ts';
+import { checkRules } from './check-rules.ts';
+import { escapeName } from './escape.ts';
+import { compileRuleSchema } from './rule-schema.ts';
+import { validateRules } from './validate-rules.ts';
+
+function crd(spec: JSONSchemaProps, ...rules: ValidationRule[]): JSONSchemaProps {
+  return { type: 'object', 'x-kubernetes-validations': rules, properties: { spec } };
+}
+
+function object(properties: Record<string, JSONSchemaProps>, ...rules: (ValidationRule | string)[]): JSONSchemaProps {
+  return {
+    type: 'object',
+    properties,
+    'x-kubernetes-validations': rules.map((rule) => (typeof rule === 'string' ? { rule } : rule)),
+  };
+}
+
+function findings(schema: JSONSchemaProps, spec: unknown, old?: unknown): { errors: string[]; warnings: string[] } {
+  const compiled = compileRuleSchema(schema);
+  const name = { metadata: { name: 'my-name' } };
+  const values = { value: { ...name, spec }, ...(old === undefined ? {} : { old: { ...name, spec: old } }) };
+  const found = validateRules(compiled, values, Field.root());
+  return {
+    errors: found.errors.map((error) => `${error.field}: ${error.text}`),
+    warnings: found.warnings.map((error) => `${error.field}: ${error.text}`),
+  };
+}
+
+const integer: JSONSchemaProps = { type: 'integer' };
+const text: JSONSchemaProps = { type: 'string' };
+
+test('rules see values by schema', () => {
+  const properties: Record<string, JSONSchemaProps> = {
+    min: integer,
+    ratio: { type: 'number' },
+    port: { 'x-kubernetes-int-or-string': true },
+    when: { type: 'string', format: 'date-time' },
+    day: { type: 'string', format: 'date' },
+    span: { type: 'string', format: 'duration' },
+    raw: { type: 'string', format: 'byte' },
+    tags: { type: 'array', items: text },
+    labels: { type: 'object', additionalProperties: text },
+    'dash-ed.x/y': text,
+    namespace: text,
+    empty: { ...text, nullable: true },
+    inner: object({ name: text }),
+    pods: { type: 'array', items: object({ name: text }) },
+    template: { type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true },
+  };
+  const value = {
+    min: 3,
+    ratio: 1,
+    port: '80%',
+    when: '2024-01-01T00:00:00Z',
+    day: '2024-01-02',
+    span: '90s',
+    raw: 'aGk=',
+    tags: ['a'],
+    labels: { 'a.b/c': 'x' },
+    'dash-ed.x/y': 'd',
+    namespace: 'ns',
+    empty: null,
+    inner: { name: 'i' },
+    pods: [{ name: 'p' }],
+    template: { kind: 'Pod', apiVersion: 'v1', metadata: { name: 't' } },
+  };
+  const rules = [
+    'self.min == 3 && type(self.min) == int',
+    'type(self.ratio) == double && self.ratio == 1.0',
+    'type(self.port) == string && self.port == "80%"',
+    'self.when < timestamp("2024-01-01T00:00:01Z") && self.day.getDate() == 2',
+    'self.span == duration("1m30s")',
+    'self.raw == b"hi"',
+    'self.tags.all(t, t.startsWith("a"))',
+    'self.labels["a.b/c"] == "x" && self.labels.all(k, v, k != v)',
+    'self.dash__dash__ed__dot__x__slash__y == "d"'.replace('dash__dash__ed', 'dash__dash__ed'),
+    'self.__namespace__ == "ns"',
+    '!has(self.empty) && !has(self.inner.other)'.replace(' && !has(self.inner.other)', ''),
+    'self.inner.name == "i" && has(self.inner.name)',
+    'self.pods.exists(p, p.name == "p") && self.pods[0] == self.pods[0]',
+    'self.template.kind == "Pod" && self.template.metadata.name == "t"',
+  ];
+  for (const rule of rules) assert.deepEqual(findings(crd(object(properties, rule)), value).errors, [], rule);
+  const root = crd(object(properties), { rule: 'self.metadata.name == "my-name" && self.kind == self.kind || true' });
+  assert.deepEqual(findings(root, value).errors, []);
+});
+
+test('fields may have the names of anything', () => {
+  const names = ['read', 'equals', 'toJson', 'toString', 'valueOf', 'hasOwnProperty', 'type', 'size', 'list', 'self'];
+  const properties = Object.fromEntries(names.map((name) => [name, text]));
+  const value = Object.fromEntries(names.map((name) => [name, name]));
+  for (const name of names) {
+    const rule = `self.${name} == "${name}" && has(self.${name}) && self == self`;
+    assert.deepEqual(findings(crd(object(properties, rule)), value).errors, [], rule);
+    const absent = `!has(self.${name})`;
+    assert.deepEqual(findings(crd(object(properties, absent)), {}).errors, [], absent);
+  }
+});
+
+test('failures have upstream paths and texts', () => {
+  const spec = { min: integer, max: integer, list: { type: 'array', items: integer } };
+  const rule = 'self.min <= self.max';
+  const cases: readonly [ValidationRule, unknown, string[]][] = [
+    [{ rule }, { min: 2, max: 1 }, [`spec: Invalid value: failed rule: ${rule}`]],
+    [{ rule, message: ' too small ' }, { min: 2, max: 1 }, ['spec: Invalid value: too small']],
+    [
+      { rule, messageExpression: '"min is " + string(self.min)' },
+      { min: 2, max: 1 },
+      ['spec: Invalid value: min is 2'],
+    ],
+    [{ rule, messageExpression: '""', message: 'm' }, { min: 2, max: 1 }, ['spec: Invalid value: m']],
+    [{ rule, fieldPath: '.min' }, { min: 2, max: 1 }, [`spec.min: Invalid value: failed rule: ${rule}`]],
+    [{ rule, reason: 'FieldValueForbidden' }, { min: 2, max: 1 }, [`spec: Forbidden: failed rule: ${rule}`]],
+    [{ rule, reason: 'FieldValueRequired' }, { min: 2, max: 1 }, [`spec: Required value: failed rule: ${rule}`]],
+    [{ rule }, { min: 2 }, [`spec: Invalid value: "object": no such key: max evaluating rule: ${rule}`]],
+    [{ rule }, { min: 1, max: 2 }, []],
+  ];
+  for (const [given, value, wanted] of cases)
+    assert.deepEqual(findings(crd(object(spec, given)), value).errors, wanted, JSON.stringify(given));
+  const leaf = object({ min: { ...integer, 'x-kubernetes-validations': [{ rule: 'self > 1' }] } });
+  assert.deepEqual(findings(crd(leaf), { min: 1 }).errors, ['spec.min: Invalid value: 1: failed rule: self > 1']);
+  const items = object({
+    list: { type: 'array', items: { ...integer, 'x-kubernetes-validations': [{ rule: 'self > 1' }] } },
+  });
+  assert.deepEqual(findings(crd(items), { list: [2, 1] }).errors, [
+    'spec.list[1]: Invalid value: 1: failed rule: self > 1',
+  ]);
+});
+
+test('transition rules run where the value before is known', () => {
+  const immutable = { rule: 'self == oldSelf', message: 'is immutable' };
+  const spec = object({
+    name: { ...text, 'x-kubernetes-validations': [immutable] },
+    ports: {
+      type: 'array',
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['port'],
+      items: object({ port: integer, name: text }, { rule: 'self.name == oldSelf.name' }),
+    },
+    once: {
+      ...text,
+      'x-kubernetes-validations': [{ rule: 'oldSelf.hasValue() || self == "first"', optionalOldSelf: true }],
+    },
+  });
+  const old = {
+    name: 'a',
+    ports: [
+      { port: 1, name: 'x' },
+      { port: 2, name: 'y' },
+    ],
+  };
+  assert.deepEqual(findings(crd(spec), { name: 'b' }).errors, []);
+  assert.deepEqual(findings(crd(spec), { ...old, name: 'b' }, old).errors, [
+    'spec.name: Invalid value: "b": is immutable',
+  ]);
+  const ports = [
+    { port: 3, name: 'z' },
+    { port: 2, name: 'changed' },
+  ];
+  assert.deepEqual(findings(crd(spec), { name: 'a', ports }, old).errors, [
+    'spec.ports[1]: Invalid value: failed rule: self.name == oldSelf.name',
+  ]);
+  assert.deepEqual(findings(crd(spec), { once: 'second' }).errors, [
+    'spec.once: Invalid value: "second": failed rule: oldSelf.hasValue() || self == "first"',
+  ]);
+  assert.deepEqual(findings(crd(spec), { once: 'second' }, { once: 'first' }).errors, []);
+});
+
+test('what did not change is only warned of', () => {
+  const spec = object({ min: { ...integer, 'x-kubernetes-validations': [{ rule: 'self > 1' }] }, other: integer });
+  const found = findings(crd(spec), { min: 1, other: 2 }, { min: 1, other: 1 });
+  assert.deepEqual(found, { errors: [], warnings: ['spec.min: Invalid value: 1: failed rule: self > 1'] });
+});
+
+test('rules stop at their budget', () => {
+  const list: JSONSchemaProps = { type: 'array', items: integer };
+  const nested = 'self.list.all(a, self.list.all(b, self.list.all(c, a + b + c >= 0)))';
+  const found = findings(crd(object({ list }, nested)), { list: Array.from({ length: 300 }, (_, index) => index) });
+  assert.deepEqual(found.errors, [
+    `spec: Invalid value: "object": 'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to call cost exceeds limit for rule: ${nested}`,
+  ]);
+});
+
+function complaints(schema: JSONSchemaProps): string[] {
+  const field = Field.named('spec.validation.openAPIV3Schema');
+  checkRules(compileRuleSchema(schema), field);
+  return field.errors.map((error) => `${error.field}: ${error.text}`);
+}
+
+test('definitions with bad rules are refused', () => {
+  const base = 'spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0]';
+  const shown = (rule: string, more: object = {}): string =>
+    JSON.stringify({
+      Rule: rule,
+      Message: '',
+      MessageExpression: '',
+      Reason: null,
+      FieldPath: '',
+      OptionalOldSelf: null,
+      ...more,
+    });
+  const cases: readonly [ValidationRule, string[]][] = [
+    [{ rule: 'self.min > 1' }, []],
+    [{ rule: '' }, [`${base}.rule: Required value: rule is not specified`]],
+    [
+      { rule: 'self.nope > 1' },
+      [
+        `${base}.rule: Invalid value: ${shown('self.nope > 1')}: compilation failed: ERROR: <input>:1:5: undefined field 'nope'\n | self.nope > 1\n | ....^`,
+      ],
+    ],
+    [
+      { rule: 'self.min' },
+      [`${base}.rule: Invalid value: ${shown('self.min')}: cel expression must evaluate to a bool`],
+    ],
+    [
+      { rule: 'true', messageExpression: '1' },
+      [
+        `${base}.messageExpression: Invalid value: ${shown('true', { MessageExpression: '1' })}: messageExpression must evaluate to a string`,
+      ],
+    ],
+    [
+      { rule: 'true', reason: 'Nope' },
+      [
+        `${base}.reason: Unsupported value: "Nope": supported values: "FieldValueRequired", "FieldValueForbidden", "FieldValueInvalid", "FieldValueDuplicate"`,
+      ],
+    ],
+    [
+      { rule: 'true', fieldPath: '.nope' },
+      [`${base}.fieldPath: Invalid value: ".nope": fieldPath must be a valid path: does not refer to a valid field`],
+    ],
+    [
+      { rule: 'true', optionalOldSelf: true },
+      [`${base}.optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule`],
+    ],
+  ];
+  for (const [rule, wanted] of cases)
+    assert.deepEqual(complaints(crd(object({ min: integer }, rule))), wanted, JSON.stringify(rule));
+});
+
+test('definitions with unbounded costs or uncorrelatable transitions are refused', () => {
+  const nested = 'self.all(a, self.all(b, a != b))';
+  const list = (more: JSONSchemaProps, rule: string): JSONSchemaProps =>
+    crd({ type: 'array', items: text, 'x-kubernetes-validations': [{ rule }], ...more });
+  const path = 'spec.validation.openAPIV3Schema.properties[spec]';
+  assert.match(
+    complaints(list({}, nested))[0] ?? '',
+    /rule: Forbidden: estimated rule cost exceeds budget by factor of more than 100x \(try/,
+  );
+  assert.deepEqual(complaints(list({ maxItems: 10, items: { ...text, maxLength: 20 } }, nested)), []);
+  const items = { ...text, 'x-kubernetes-validations': [{ rule: 'self == oldSelf' }], maxLength: 5 };
+  assert.deepEqual(complaints(crd({ type: 'array', maxItems: 5, items })), [
+    `${path}.items.x-kubernetes-validations[0].rule: Invalid value: "self == oldSelf": oldSelf cannot be used on the uncorrelatable portion of the schema within ${path}`,
+  ]);
+});
+
+test('names are escaped as upstream does', () => {
+  const cases: readonly [string, string | undefined][] = [
+    ['plain', 'plain'],
+    ['a-b.c/d', 'a__dash__b__dot__c__slash__d'],
+    ['a__b', 'a__underscores__b'],
+    ['namespace', '__namespace__'],
+    ['1a', undefined],
+    ['a$', undefined],
+  ];
+  for (const [name, wanted] of cases) assert.equal(escapeName(name), wanted, name);
+});

@@ -1,0 +1,212 @@
+/**
+ * Evaluates the rules of a schema on an object: at each place its own rules first, then those inside. Transition rules run
+ * where the value before can be told: in structs, granular maps and lists of type map. What a rule says of a value that did
+ * not change is a warning only (ratcheting). Upstream: apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go.
+ */
+import { Optional } from '@marcbachmann/cel-js';
+import { deepEqual } from '../../../base/equal.ts';
+import { duplicate, type Field, forbiddenField, invalidValue, required } from '../../field-error.ts';
+import type { ValidationRule } from '../../gen/apiextensions-v1.ts';
+import type { FieldCause } from '../../status-error.ts';
+import { Meter, PER_CALL_LIMIT, RUNTIME_COST_BUDGET } from '../meter.ts';
+import { RuntimeError } from '../texts.ts';
+import { fieldPathSteps, placeOf } from './field-path.ts';
+import type { CompiledRule, RuleSchema } from './rule-schema.ts';
+
+/** What rules found. */
+export interface RuleFindings {
+  readonly errors: FieldCause[];
+  /** What would be errors, had the value changed. */
+  readonly warnings: FieldCause[];
+}
+
+/** The value under validation and, on updates, the one before. */
+export interface RuleValues {
+  readonly value: unknown;
+  readonly old?: unknown;
+}
+
+/** Evaluates all rules within the budget of one object. Never throws for what rules and objects say. */
+export function validateRules(schema: RuleSchema, values: RuleValues, field: Field): RuleFindings {
+  const walk = new RuleWalk();
+  if (schema.hasRules) walk.visit(schema, values, field);
+  return walk.findings;
+}
+
+/** What messages made by expressions may have at most, in bytes. */
+const MAX_MESSAGE_BYTES = 5 * 1024;
+
+class RuleWalk {
+  readonly findings: RuleFindings = { errors: [], warnings: [] };
+  #budget = RUNTIME_COST_BUDGET;
+  #stopped = false;
+
+  visit(schema: RuleSchema, values: RuleValues, field: Field): void {
+    if (!schema.hasRules || this.#stopped || values.value === null || values.value === undefined) return;
+    this.#runRules(schema, values, field);
+    if (Array.isArray(values.value)) this.#visitList(schema, values, field);
+    else if (typeof values.value === 'object') this.#visitObject(schema, values, field);
+  }
+
+  #visitObject(schema: RuleSchema, { value, old }: RuleValues, field: Field): void {
+    const before = isObject(old) && schema.props['x-kubernetes-map-type'] !== 'atomic' ? old : {};
+    for (const [name, item] of Object.entries(value as object)) {
+      const property = schema.properties.get(name);
+      const inner = property ?? schema.additional;
+      if (inner === undefined || !inner.hasRules) continue;
+      const was = Object.hasOwn(before, name) ? before[name] : undefined;
+      this.visit(inner, { value: item, old: was }, property === undefined ? field.key(name) : field.at(name));
+    }
+  }
+
+  #visitList(schema: RuleSchema, { value, old }: RuleValues, field: Field): void {
+    const { items } = schema;
+    if (items === undefined || !items.hasRules) return;
+    const before = correlator(schema, old);
+    for (const [index, item] of (value as unknown[]).entries())
+      this.visit(items, { value: item, old: before(item) }, field.item(index));
+  }
+
+  #runRules(schema: RuleSchema, values: RuleValues, field: Field): void {
+    const { type } = schema;
+    if (type === undefined || schema.rules.length === 0) return;
+    const hasOld = values.old !== undefined && values.old !== null;
+    const self = type.value(values.value);
+    const old = hasOld ? type.value(values.old) : undefined;
+    const unchanged = hasOld && deepEqual(values.value, values.old);
+    for (const compiled of schema.rules) {
+      if (this.#stopped) return;
+      const { rule, usesOldSelf } = compiled;
+      if (usesOldSelf && !hasOld && rule.optionalOldSelf !== true) continue;
+      const oldSelf = rule.optionalOldSelf === true ? (hasOld ? Optional.of(old) : Optional.none()) : old;
+      const list = unchanged && !usesOldSelf ? this.findings.warnings : this.findings.errors;
+      const found = this.#evaluate(compiled, { self, oldSelf }, { schema, value: values.value, field });
+      if (found !== undefined) list.push(found);
+    }
+  }
+
+  #evaluate(
+    compiled: CompiledRule,
+    activation: { self: unknown; oldSelf: unknown },
+    at: Place,
+  ): FieldCause | undefined {
+    const { rule, program, error } = compiled;
+    if (program === undefined)
+      return error === undefined
+        ? undefined
+        : invalidValue(at.field.path, at.schema.props.type ?? '', `rule compile error: ${error}`);
+    const meter = new Meter(Math.min(PER_CALL_LIMIT, this.#budget));
+    try {
+      const holds = program.run(activation, meter) === true;
+      this.#spend(meter);
+      if (holds) return undefined;
+    } catch (failure) {
+      this.#spend(meter);
+      if (!(failure instanceof RuntimeError)) throw failure;
+      return this.#failure(failure, rule, at);
+    }
+    if (this.#budget <= 0) return this.#outOfBudget(at);
+    return this.#violation(compiled, activation, at);
+  }
+
+  #spend(meter: Meter): void {
+    this.#budget -= Math.min(meter.cost, this.#budget);
+  }
+
+  #failure(failure: RuntimeError, rule: ValidationRule, at: Place): FieldCause {
+    const { path } = at.field;
+    const type = at.schema.props.type ?? '';
+    const text = (rule.message ?? '') === '' ? rule.rule.trim() : rule.message!.trim();
+    if (failure.costExceeded) {
+      if (this.#budget <= 0) return this.#outOfBudget(at);
+      this.#stopped = true;
+      return invalidValue(
+        path,
+        type,
+        `'${failure.message}': no further validation rules will be run due to call cost exceeds limit for rule: ${text}`,
+      );
+    }
+    if (failure.message.startsWith('no such overload'))
+      return invalidValue(
+        path,
+        type,
+        `'${failure.message}': call arguments did not match a supported operator, function or macro signature for rule: ${text}`,
+      );
+    return invalidValue(path, type, `${failure.message} evaluating rule: ${text}`);
+  }
+
+  #outOfBudget({ field, schema }: Place): FieldCause {
+    this.#stopped = true;
+    const text = 'validation failed due to running out of cost budget, no further validation rules will be run';
+    return invalidValue(field.path, schema.props.type ?? '', text);
+  }
+
+  #violation(compiled: CompiledRule, activation: { self: unknown; oldSelf: unknown }, at: Place): FieldCause {
+    const { rule } = compiled;
+    const made = this.#message(compiled, activation);
+    const steps = (rule.fieldPath ?? '') === '' ? [] : fieldPathSteps(rule.fieldPath!, at.schema.props);
+    const { path } = typeof steps === 'string' ? at.field : placeOf(at.field, steps);
+    const given = (rule.message ?? '') === '' ? `failed rule: ${rule.rule.trim()}` : rule.message!.trim();
+    const omitsValue = made !== undefined || typeof at.value === 'object';
+    return causeFor(rule.reason, { path, value: at.value, omitsValue, text: made ?? given });
+  }
+
+  /** The text its expression makes, unless that fails or makes nothing that can be shown. */
+  #message({ message }: CompiledRule, activation: { self: unknown; oldSelf: unknown }): string | undefined {
+    if (message === undefined) return undefined;
+    const meter = new Meter(Math.min(PER_CALL_LIMIT, this.#budget));
+    try {
+      const text = String(message.run(activation, meter)).trim();
+      if (text === '' || text.includes('\n') || Buffer.byteLength(text) > MAX_MESSAGE_BYTES) return undefined;
+      return text;
+    } catch (failure) {
+      if (!(failure instanceof RuntimeError)) throw failure;
+      return undefined;
+    } finally {
+      this.#spend(meter);
+    }
+  }
+}
+
+interface Place {
+  readonly schema: RuleSchema;
+  readonly value: unknown;
+  readonly field: Field;
+}
+
+interface Violation {
+  readonly path: string;
+  readonly value: unknown;
+  /** Objects and lists are not shown, nor is any value where an expression made the text. */
+  readonly omitsValue: boolean;
+  readonly text: string;
+}
+
+function causeFor(reason: string | undefined, { path, value, omitsValue, text }: Violation): FieldCause {
+  switch (reason) {
+    case 'FieldValueForbidden':
+      return forbiddenField(path, text);
+    case 'FieldValueRequired':
+      return required(path, text);
+    case 'FieldValueDuplicate':
+      return duplicate(path, value);
+    default:
+      if (!omitsValue) return invalidValue(path, value, text);
+      return { reason: 'FieldValueInvalid', field: path, text: `Invalid value: ${text}` };
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Finds what an item of a list of type map was before, by its keys; other lists tell nothing. */
+function correlator(schema: RuleSchema, old: unknown): (item: unknown) => unknown {
+  const keys = schema.props['x-kubernetes-list-map-keys'] ?? [];
+  if (!Array.isArray(old) || schema.props['x-kubernetes-list-type'] !== 'map' || keys.length === 0)
+    return () => undefined;
+  const keyOf = (item: unknown): string =>
+    JSON.stringify(keys.map((key) => (isObject(item) ? (item[key] ?? null) : null)));
+  const known = new Map(old.map((item: unknown) => [keyOf(item), item]));
+  return (item) => known.get(keyOf(item));
+}

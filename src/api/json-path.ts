@@ -1,0 +1,199 @@
+/**
+ * JSONPath as printer columns, selectable fields and scale paths use it. Upstream: client-go/util/jsonpath, of which the
+ * text around braces, ranges and unions of fields are left out: a definition may not use them.
+ *
+ * Missing keys yield nothing. Paths are parsed once and evaluated without recursion into user text.
+ */
+import { isObject } from './codec/own-property.ts';
+
+/** One step of a path. */
+type Step =
+  | { readonly kind: 'field'; readonly name: string }
+  | { readonly kind: 'every' }
+  | { readonly kind: 'descend' }
+  | { readonly kind: 'slice'; readonly from?: number; readonly to?: number; readonly step: number }
+  | { readonly kind: 'index'; readonly at: number }
+  | { readonly kind: 'filter'; readonly left: Operand; readonly operator: string; readonly right?: Operand };
+
+type Operand = { readonly path: JsonPath } | { readonly literal: unknown };
+
+/** A parsed path. */
+export interface JsonPath {
+  readonly steps: readonly Step[];
+}
+
+/** A path that cannot be parsed. */
+export class JsonPathError extends Error {
+  override readonly name = 'JsonPathError';
+}
+
+interface Reader {
+  readonly text: string;
+  at: number;
+}
+
+/** Parses `.spec.items[?(@.type=="A")].name`, with or without braces and `$`. Throws {@link JsonPathError}. */
+export function parseJsonPath(text: string): JsonPath {
+  const trimmed = text.trim();
+  const bare = trimmed.startsWith('{') && trimmed.endsWith('}') ? trimmed.slice(1, -1) : trimmed;
+  const reader: Reader = { text: bare, at: 0 };
+  if (reader.text[0] === '$' || reader.text[0] === '@') reader.at++;
+  const steps: Step[] = [];
+  while (reader.at < reader.text.length) readStep(reader, steps);
+  return { steps };
+}
+
+function readStep(reader: Reader, steps: Step[]): void {
+  const { text } = reader;
+  if (text.startsWith('..', reader.at)) {
+    reader.at += 2;
+    steps.push({ kind: 'descend' });
+    if (text[reader.at] !== '[') steps.push(readName(reader));
+  } else if (text[reader.at] === '.') {
+    reader.at++;
+    if (reader.at < text.length && text[reader.at] !== '[') steps.push(readName(reader));
+  } else if (text[reader.at] === '[') {
+    steps.push(readBracket(reader));
+  } else if (reader.at === 0) {
+    steps.push(readName(reader));
+  } else {
+    throw new JsonPathError(`unrecognized character in action: U+${hex(text.charCodeAt(reader.at))}`);
+  }
+}
+
+function hex(code: number): string {
+  return code.toString(16).toUpperCase().padStart(4, '0');
+}
+
+function readName(reader: Reader): Step {
+  const { text } = reader;
+  let name = '';
+  while (reader.at < text.length && !'.[]'.includes(text[reader.at]!)) {
+    if (text[reader.at] === '\\') reader.at++;
+    name += text[reader.at++] ?? '';
+  }
+  if (name === '') throw new JsonPathError(`unexpected end of a path: ${text}`);
+  return name === '*' ? { kind: 'every' } : { kind: 'field', name };
+}
+
+function readBracket(reader: Reader): Step {
+  const { text } = reader;
+  const end = closingBracket(text, reader.at);
+  const inside = text.slice(reader.at + 1, end).trim();
+  reader.at = end + 1;
+  if (inside === '*') return { kind: 'every' };
+  if (inside.startsWith('?(') && inside.endsWith(')')) return readFilter(inside.slice(2, -1));
+  const quoted = /^'((?:[^'\\]|\\.)*)'$|^"((?:[^"\\]|\\.)*)"$/.exec(inside);
+  if (quoted !== null) return { kind: 'field', name: (quoted[1] ?? quoted[2] ?? '').replaceAll(/\\(.)/g, '$1') };
+  if (/^-?\d+$/.test(inside)) return { kind: 'index', at: Number(inside) };
+  const slice = /^(-?\d*):(-?\d*)(?::(\d*))?$/.exec(inside);
+  if (slice === null) throw new JsonPathError(`invalid array index ${inside}`);
+  const [, from = '', to = '', step = ''] = slice;
+  return {
+    kind: 'slice',
+    ...(from === '' ? {} : { from: Number(from) }),
+    ...(to === '' ? {} : { to: Number(to) }),
+    step: step === '' ? 1 : Math.max(1, Number(step)),
+  };
+}
+
+function closingBracket(text: string, start: number): number {
+  let depth = 0;
+  let quote = '';
+  for (let at = start; at < text.length; at++) {
+    const c = text[at]!;
+    if (quote !== '') {
+      if (c === '\\') at++;
+      else if (c === quote) quote = '';
+    } else if (c === "'" || c === '"') quote = c;
+    else if (c === '[') depth++;
+    else if (c === ']' && --depth === 0) return at;
+  }
+  throw new JsonPathError('unterminated array');
+}
+
+const comparison = /^(.*?)\s*(==|!=|<=|>=|<|>)\s*(.*)$/s;
+
+function readFilter(text: string): Step {
+  const match = comparison.exec(text.trim());
+  if (match === null) return { kind: 'filter', left: operand(text.trim()), operator: 'exists' };
+  const [, left = '', operator = '', right = ''] = match;
+  return { kind: 'filter', left: operand(left), operator, right: operand(right) };
+}
+
+function operand(text: string): Operand {
+  if (text.startsWith('@') || text.startsWith('$') || text.startsWith('.')) return { path: parseJsonPath(text) };
+  const quoted = /^'(.*)'$|^"(.*)"$/s.exec(text);
+  if (quoted !== null) return { literal: quoted[1] ?? quoted[2] ?? '' };
+  if (text === 'true' || text === 'false') return { literal: text === 'true' };
+  if (text !== '' && !Number.isNaN(Number(text))) return { literal: Number(text) };
+  throw new JsonPathError(`unrecognized filter operand ${text}`);
+}
+
+/** The field names of a path that has nothing but fields; undefined for any other. */
+export function plainFields(path: JsonPath): readonly string[] | undefined {
+  const names: string[] = [];
+  for (const step of path.steps) {
+    if (step.kind !== 'field') return undefined;
+    names.push(step.name);
+  }
+  return names;
+}
+
+/** All values the path selects, in order. */
+export function findValues(path: JsonPath, value: unknown): unknown[] {
+  let found: unknown[] = [value];
+  for (const step of path.steps) {
+    found = found.flatMap((one) => apply(step, one));
+    if (found.length === 0) break;
+  }
+  return found;
+}
+
+function apply(step: Step, value: unknown): unknown[] {
+  switch (step.kind) {
+    case 'field':
+      return isObject(value) && Object.hasOwn(value, step.name) ? [value[step.name]] : [];
+    case 'every':
+      return children(value);
+    case 'descend':
+      return descendants(value);
+    case 'index': {
+      if (!Array.isArray(value)) return [];
+      const at = step.at < 0 ? value.length + step.at : step.at;
+      return at >= 0 && at < value.length ? [value[at] as unknown] : [];
+    }
+    case 'slice':
+      if (!Array.isArray(value)) return [];
+      return (value.slice(step.from, step.to) as unknown[]).filter((_, index) => index % step.step === 0);
+    case 'filter':
+      return Array.isArray(value) ? (value as unknown[]).filter((item) => passes(step, item)) : [];
+  }
+}
+
+function children(value: unknown): unknown[] {
+  if (Array.isArray(value)) return value as unknown[];
+  return isObject(value) ? Object.values(value) : [];
+}
+
+function descendants(value: unknown): unknown[] {
+  const out: unknown[] = [value];
+  for (let at = 0; at < out.length; at++) out.push(...children(out[at]));
+  return out;
+}
+
+function passes({ left, operator, right }: Extract<Step, { kind: 'filter' }>, item: unknown): boolean {
+  const a = resolve(left, item);
+  if (operator === 'exists') return a !== undefined;
+  const b = right === undefined ? undefined : resolve(right, item);
+  if (a === undefined || b === undefined) return false;
+  if (operator === '==') return a === b;
+  if (operator === '!=') return a !== b;
+  if (typeof a !== typeof b || (typeof a !== 'number' && typeof a !== 'string')) return false;
+  const order = a < (b as typeof a) ? -1 : a > (b as typeof a) ? 1 : 0;
+  return operator === '<' ? order < 0 : operator === '<=' ? order <= 0 : operator === '>' ? order > 0 : order >= 0;
+}
+
+function resolve(of: Operand, item: unknown): unknown {
+  return 'literal' in of ? of.literal : findValues(of.path, item)[0];
+}

@@ -1,0 +1,224 @@
+/**
+ * Checks a value against the JSON schema of a custom resource, with upstream's paths and texts. Upstream:
+ * kube-openapi/pkg/validation/validate, as apiextensions-apiserver/pkg/apiserver/validation calls it.
+ *
+ * Unchanged parts of an update are not judged again (ratcheting): what was stored under an older schema may stay. Parts
+ * are the same part when their field names, or the keys of their list items, are.
+ */
+import { deepEqual } from '../../base/equal.ts';
+import { stringifyJson } from '../codec/json.ts';
+import { isObject, type JsonObject } from '../codec/own-property.ts';
+import { invalidValue, notSupported, required, tooLong, tooMany, typeInvalid } from '../field-error.ts';
+import type { JSONSchemaProps } from '../gen/apiextensions-v1.ts';
+import type { FieldCause } from '../status-error.ts';
+import { correlatedItem } from './correlate.ts';
+import { hasFormat } from './formats.ts';
+import { patternOf } from './patterns.ts';
+
+/** A value under validation. */
+interface Place {
+  /** `spec.items[0].name`; empty at the root. */
+  readonly path: string;
+  readonly value: unknown;
+  /** What it replaces, or {@link nothing}. */
+  readonly old: unknown;
+}
+
+/** There is no earlier value to compare with. */
+const nothing = Symbol('nothing');
+
+/** Errors of a value. `old`, where given, is the value it replaces. */
+export function validateBySchema(
+  schema: JSONSchemaProps,
+  value: unknown,
+  old?: { readonly value: unknown },
+): FieldCause[] {
+  const errors: FieldCause[] = [];
+  check(schema, { path: '', value, old: old === undefined ? nothing : old.value }, errors);
+  return errors;
+}
+
+/** Field path of an error about a place: upstream's path of the root is nil. */
+function fieldOf(path: string): string {
+  return path === '' ? '<nil>' : path.replace(/^\./, '');
+}
+
+function complain(errors: FieldCause[], { path, value }: Place, text: string): void {
+  errors.push(invalidValue(fieldOf(path), value ?? '', `${path} in body ${text}`));
+}
+
+function check(schema: JSONSchemaProps, place: Place, errors: FieldCause[]): void {
+  if (place.old !== nothing && deepEqual(place.value, place.old)) return;
+  checkType(schema, place, errors);
+  const { value } = place;
+  if (value !== null) {
+    checkCombinations(schema, place, errors);
+    if (typeof value === 'string') checkString(schema, { ...place, value }, errors);
+    else if (typeof value === 'number' || typeof value === 'bigint') checkNumber(schema, { ...place, value }, errors);
+    else if (Array.isArray(value)) checkArray(schema, { ...place, value: value as unknown[] }, errors);
+  }
+  checkEnum(schema, place, errors);
+  if (isObject(value)) checkObject(schema, { ...place, value }, errors);
+}
+
+function typesOf(schema: JSONSchemaProps): readonly string[] {
+  if (schema['x-kubernetes-int-or-string'] === true) return ['integer', 'string'];
+  return schema.type === undefined || schema.type === '' ? [] : [schema.type];
+}
+
+function jsonType(value: unknown): string {
+  if (value === null || value === undefined) return 'null';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'bigint') return 'integer';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
+  return typeof value;
+}
+
+function checkType(schema: JSONSchemaProps, { path, value }: Place, errors: FieldCause[]): void {
+  const types = typesOf(schema);
+  const actual = jsonType(value);
+  if (types.length === 0 || types.includes(actual)) return;
+  if (actual === 'null' && schema.nullable === true) return;
+  if (actual === 'integer' && types.includes('number')) return;
+  const text = `${path} in body must be of type ${types.join(',')}: ${JSON.stringify(actual)}`;
+  errors.push(typeInvalid(fieldOf(path), actual, text));
+}
+
+function checkEnum(schema: JSONSchemaProps, { path, value }: Place, errors: FieldCause[]): void {
+  const { enum: allowed } = schema;
+  if (allowed === undefined || allowed.length === 0 || allowed.some((one) => deepEqual(one, value))) return;
+  const shown = allowed.map((one) => (typeof one === 'string' ? one : stringifyJson(one)));
+  errors.push(notSupported(fieldOf(path), value, shown));
+}
+
+function checkString(schema: JSONSchemaProps, place: Place & { value: string }, errors: FieldCause[]): void {
+  const { path, value } = place;
+  const { maxLength, minLength, pattern = '', format = '' } = schema;
+  const length = maxLength === undefined && minLength === undefined ? 0 : [...value].length;
+  if (maxLength !== undefined && length > maxLength) errors.push(tooLong(fieldOf(path), maxLength));
+  if (minLength !== undefined && length < minLength)
+    complain(errors, place, `should be at least ${minLength} chars long`);
+  if (pattern !== '') {
+    const compiled = patternOf(pattern);
+    if ('error' in compiled)
+      complain(errors, place, `should match '${pattern}, but pattern is invalid: ${compiled.error}'`);
+    else if (!compiled.test(value)) complain(errors, place, `should match '${pattern}'`);
+  }
+  if (format !== '' && hasFormat(format, value) === false)
+    errors.push(
+      typeInvalid(fieldOf(path), value, `${path} in body must be of type ${format}: ${JSON.stringify(value)}`),
+    );
+}
+
+const ranges: Readonly<Record<string, readonly [number | bigint, number | bigint]>> = {
+  int32: [-(2 ** 31), 2 ** 31 - 1],
+  uint32: [0, 2 ** 32 - 1],
+  uint64: [0n, 2n ** 64n - 1n],
+  int64: [-(2n ** 63n), 2n ** 63n - 1n],
+};
+
+function checkNumber(schema: JSONSchemaProps, place: Place & { value: number | bigint }, errors: FieldCause[]): void {
+  const { path, value } = place;
+  const { maximum, minimum, multipleOf, exclusiveMaximum = false, exclusiveMinimum = false, format = '' } = schema;
+  if (schema.type === 'integer') {
+    const [low, high] = ranges[format] ?? ranges['int64']!;
+    const how = format === '' ? '(default format)' : `with format ${format}`;
+    if (value < low || value > high)
+      errors.push(invalidValue('<nil>', '', `Checked value must be of type integer ${how} in ${path}`));
+  }
+  if (multipleOf !== undefined && !isMultiple(value, multipleOf))
+    complain(errors, place, `should be a multiple of ${multipleOf}`);
+  if (maximum !== undefined && (exclusiveMaximum ? value >= maximum : value > maximum))
+    complain(errors, place, `should be less than ${exclusiveMaximum ? '' : 'or equal to '}${maximum}`);
+  if (minimum !== undefined && (exclusiveMinimum ? value <= minimum : value < minimum))
+    complain(errors, place, `should be greater than ${exclusiveMinimum ? '' : 'or equal to '}${minimum}`);
+}
+
+function isMultiple(value: number | bigint, factor: number): boolean {
+  if (factor === 0) return true;
+  if (typeof value === 'bigint') return Number.isInteger(factor) && value % BigInt(factor) === 0n;
+  const times = factor < 1 ? (1 / factor) * value : value / factor;
+  return Number.isInteger(times) || Math.abs(times - Math.round(times)) < 1e-9 * Math.max(1, Math.abs(times));
+}
+
+function checkArray(schema: JSONSchemaProps, place: Place & { value: unknown[] }, errors: FieldCause[]): void {
+  const { path, value, old } = place;
+  const { items, maxItems, minItems } = schema;
+  if (items !== undefined && !Array.isArray(items)) {
+    for (const [index, item] of value.entries()) {
+      const before = old === nothing ? undefined : correlatedItem(schema, old, item);
+      check(items, { path: `${path}[${index}]`, value: item, old: before === undefined ? nothing : before }, errors);
+    }
+  }
+  if (minItems !== undefined && value.length < minItems)
+    errors.push(invalidValue(fieldOf(path), value.length, `${path} in body should have at least ${minItems} items`));
+  if (maxItems !== undefined && value.length > maxItems) errors.push(tooMany(fieldOf(path), value.length, maxItems));
+}
+
+function checkObject(schema: JSONSchemaProps, place: Place & { value: JsonObject }, errors: FieldCause[]): void {
+  const { path, value, old } = place;
+  const { properties = {}, additionalProperties, maxProperties, minProperties } = schema;
+  const size = Object.keys(value).length;
+  if (minProperties !== undefined && size < minProperties)
+    errors.push(invalidValue(fieldOf(path), size, `${path} in body should have at least ${minProperties} properties`));
+  if (maxProperties !== undefined && size > maxProperties) errors.push(tooMany(fieldOf(path), size, maxProperties));
+  const inner = (key: string): Place => ({
+    path: path === '' ? key : `${path}.${key}`,
+    value: value[key],
+    old: old !== nothing && isObject(old) && Object.hasOwn(old, key) ? old[key] : nothing,
+  });
+  if (isObject(additionalProperties)) {
+    for (const key of Object.keys(value))
+      if (!Object.hasOwn(properties, key)) check(additionalProperties, inner(key), errors);
+  }
+  for (const key of Object.keys(properties))
+    if (Object.hasOwn(value, key) && value[key] !== undefined) check(properties[key]!, inner(key), errors);
+  for (const key of schema.required ?? [])
+    if (!Object.hasOwn(value, key) || value[key] === undefined) errors.push(required(fieldOf(inner(key).path)));
+}
+
+/** What a branch of a combination finds; branches are not compared with what was before. */
+function branch(schema: JSONSchemaProps, place: Place): FieldCause[] {
+  const errors: FieldCause[] = [];
+  check(schema, { ...place, old: nothing }, errors);
+  return errors;
+}
+
+/** Upstream reports these at no path at all. */
+function combine(errors: FieldCause[], { path }: Place, text: string): void {
+  errors.push(invalidValue('<nil>', '', `${JSON.stringify(path)} ${text}`));
+}
+
+function checkCombinations(schema: JSONSchemaProps, place: Place, errors: FieldCause[]): void {
+  const { anyOf = [], oneOf = [], allOf = [], not } = schema;
+  if (anyOf.length > 0) {
+    const found = anyOf.map((one) => branch(one, place));
+    if (!found.some((faults) => faults.length === 0)) {
+      combine(errors, place, 'must validate at least one schema (anyOf)');
+      errors.push(...fewest(found));
+    }
+  }
+  if (oneOf.length > 0) {
+    const found = oneOf.map((one) => branch(one, place));
+    const valid = found.filter((faults) => faults.length === 0).length;
+    if (valid !== 1) {
+      const how = valid === 0 ? 'Found none valid' : `Found ${valid} valid alternatives`;
+      combine(errors, place, `must validate one and only one schema (oneOf). ${how}`);
+      if (valid === 0) errors.push(...fewest(found));
+    }
+  }
+  if (allOf.length > 0) {
+    const found = allOf.map((one) => branch(one, place));
+    const valid = found.filter((faults) => faults.length === 0).length;
+    errors.push(...found.flat());
+    if (valid !== allOf.length)
+      combine(errors, place, `must validate all the schemas (allOf)${valid === 0 ? '. None validated' : ''}`);
+  }
+  if (not !== undefined && branch(not, place).length === 0)
+    combine(errors, place, 'must not validate the schema (not)');
+}
+
+/** The branch that nearly fits. */
+function fewest(found: readonly FieldCause[][]): readonly FieldCause[] {
+  return found.reduce((best, one) => (one.length < best.length ? one : best));
+}

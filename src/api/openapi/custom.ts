@@ -1,0 +1,166 @@
+/**
+ * OpenAPI of custom resources: their paths and definitions from the schemas of their definitions. Upstream:
+ * apiextensions-apiserver/pkg/controller/openapi/builder.
+ */
+import type { JsonObject } from '../codec/own-property.ts';
+import { isObject } from '../codec/own-property.ts';
+import type { JSONSchemaProps } from '../gen/apiextensions-v1.ts';
+import type { ResourceInfo } from '../resource-info.ts';
+import { schemaOf } from '../schema/schema.ts';
+import { typesOfPaths } from './builtin-types.ts';
+import { definitionsFor, type OpenApiVersion, refTo } from './definitions.ts';
+import { groupVersionRoot, pathsOfResource, type PathFact } from './operations.ts';
+import { renderV2Paths } from './v2.ts';
+import { assembleV3, type V3Document } from './v3.ts';
+
+/** A custom resource in one version. */
+export interface CustomApi {
+  readonly info: ResourceInfo;
+  /** Absent: any object. */
+  readonly schema: JSONSchemaProps | undefined;
+}
+
+/** The documents' parts, as `createOpenApi` takes them. */
+export interface CustomDocuments {
+  readonly extraV2: () => { readonly paths: JsonObject; readonly definitions: JsonObject };
+  readonly extraV3: ReadonlyMap<string, V3Document>;
+}
+
+/** `com.example.v1.Widget` of example.com/v1. */
+function definitionNameOf({ group, version }: ResourceInfo, kind: string): string {
+  return `${group.split('.').toReversed().join('.')}.${version}.${kind}`;
+}
+
+function pathsOf({ info }: CustomApi): PathFact[] {
+  return pathsOfResource(info, {
+    object: definitionNameOf(info, info.kind),
+    list: definitionNameOf(info, info.listKind),
+    custom: true,
+    subresource: ({ group, version, kind }) =>
+      group === info.group ? definitionNameOf(info, info.kind) : schemaOf(group, version, kind)?.name,
+  });
+}
+
+const typeMeta: JsonObject = {
+  apiVersion: {
+    type: 'string',
+    description: 'Version of the schema this object is written in. Servers convert what they know.',
+  },
+  kind: { type: 'string', description: 'What kind of object this is, in CamelCase. It never changes.' },
+};
+
+function metadataRef(type: string, version: OpenApiVersion): JsonObject {
+  const description = "The object's metadata.";
+  const reference = refTo(type, version);
+  return version === 2 ? { ...reference, description } : { allOf: [reference], description };
+}
+
+function gvkOf({ group, version }: ResourceInfo, kind: string): JsonObject {
+  return { 'x-kubernetes-group-version-kind': [{ group, kind, version }] };
+}
+
+function objectDefinition({ info, schema }: CustomApi, version: OpenApiVersion): JsonObject {
+  const body: JsonObject = schema === undefined ? { type: 'object' } : shapeFor(schema as JsonObject, version);
+  const given = isObject(body['properties']) ? body['properties'] : {};
+  const metadata = metadataRef('meta.v1.ObjectMeta', version);
+  return { ...body, type: 'object', properties: { ...given, ...typeMeta, metadata }, ...gvkOf(info, info.kind) };
+}
+
+function listDefinition({ info }: CustomApi, version: OpenApiVersion): JsonObject {
+  const prefix = version === 2 ? '#/definitions/' : '#/components/schemas/';
+  const items = { type: 'array', items: { $ref: prefix + definitionNameOf(info, info.kind) } };
+  return {
+    description: `A list of ${info.kind}.`,
+    type: 'object',
+    required: ['items'],
+    properties: {
+      ...typeMeta,
+      items: { ...items, description: `The ${info.resource}.` },
+      metadata: metadataRef('meta.v1.ListMeta', version),
+    },
+    ...gvkOf(info, info.listKind),
+  };
+}
+
+const onlyV3 = new Set(['oneOf', 'anyOf', 'allOf', 'not', 'nullable', 'x-kubernetes-validations']);
+const schemaMaps = new Set(['properties', 'patternProperties', 'definitions']);
+
+/** The schema as the version can say it: v2 knows no alternatives, and clients of v2 read nullable and mixed types wrongly. */
+function shapeFor(schema: JsonObject, version: OpenApiVersion): JsonObject {
+  const free = version === 2 && schema['x-kubernetes-preserve-unknown-fields'] === true;
+  const vague = version === 2 && (schema['nullable'] === true || schema['x-kubernetes-int-or-string'] === true);
+  const out: JsonObject = {};
+  for (const [key, value] of Object.entries(schema)) {
+    if (version === 2 && onlyV3.has(key)) continue;
+    if ((free || vague) && ['properties', 'items', 'additionalProperties'].includes(key)) continue;
+    if (vague && (key === 'type' || key === 'format')) continue;
+    out[key] = shapeMember(key, value, version);
+  }
+  if (schema['x-kubernetes-embedded-resource'] === true && !free && !vague) {
+    const given = isObject(out['properties']) ? out['properties'] : {};
+    out['properties'] = { ...given, ...typeMeta, metadata: metadataRef('meta.v1.ObjectMeta', version) };
+  }
+  return out;
+}
+
+function shapeMember(key: string, value: unknown, version: OpenApiVersion): unknown {
+  if (schemaMaps.has(key) && isObject(value))
+    return Object.fromEntries(
+      Object.entries(value).map(([name, inner]) => [name, isObject(inner) ? shapeFor(inner, version) : inner]),
+    );
+  if (key === 'items' || key === 'additionalProperties' || key === 'not')
+    return isObject(value) ? shapeFor(value, version) : value;
+  return value;
+}
+
+function definitions(apis: readonly CustomApi[], facts: readonly PathFact[], version: OpenApiVersion): JsonObject {
+  const own = new Map<string, JsonObject>();
+  for (const api of apis) {
+    own.set(definitionNameOf(api.info, api.info.kind), objectDefinition(api, version));
+    own.set(definitionNameOf(api.info, api.info.listKind), listDefinition(api, version));
+  }
+  const builtin = [...typesOfPaths(facts), 'meta.v1.ObjectMeta', 'meta.v1.ListMeta'].filter((type) => !own.has(type));
+  return { ...definitionsFor(builtin, version), ...Object.fromEntries(own) };
+}
+
+function referTo(version: OpenApiVersion, own: ReadonlySet<string>): (type: string) => JsonObject {
+  const prefix = version === 2 ? '#/definitions/' : '#/components/schemas/';
+  return (type) => (own.has(type) ? { $ref: prefix + type } : refTo(type, version));
+}
+
+function documentV3(members: readonly CustomApi[], gitVersion: string): V3Document {
+  const facts = members.flatMap(pathsOf);
+  const refer = referTo(3, namesOf(members));
+  return assembleV3(facts, definitions(members, facts, 3), { gitVersion, refer });
+}
+
+function partsV2(apis: readonly CustomApi[]): ReturnType<CustomDocuments['extraV2']> {
+  const facts = apis.flatMap(pathsOf);
+  if (apis.length === 0) return { paths: {}, definitions: {} };
+  return { paths: renderV2Paths(facts, referTo(2, namesOf(apis))), definitions: definitions(apis, facts, 2) };
+}
+
+/** Makes the documents of all custom resources, again and again: those of a group version nothing changed in are kept. */
+export function createCustomDocuments(gitVersion: string): (apis: readonly CustomApi[]) => CustomDocuments {
+  let kept = new Map<string, { readonly members: readonly CustomApi[]; readonly document: V3Document }>();
+  return (apis) => {
+    const groups = Map.groupBy(apis, ({ info }) => groupVersionRoot(info.group, info.version).slice(1));
+    const next: typeof kept = new Map();
+    for (const [path, members] of groups) {
+      const before = kept.get(path);
+      const same = before?.members.length === members.length && before.members.every((one, i) => one === members[i]);
+      next.set(path, same ? before! : { members, document: documentV3(members, gitVersion) });
+    }
+    kept = next;
+    return {
+      extraV2: () => partsV2(apis),
+      extraV3: new Map([...kept].map(([path, { document }]) => [path, document])),
+    };
+  };
+}
+
+function namesOf(apis: readonly CustomApi[]): ReadonlySet<string> {
+  return new Set(
+    apis.flatMap(({ info }) => [definitionNameOf(info, info.kind), definitionNameOf(info, info.listKind)]),
+  );
+}

@@ -1,0 +1,287 @@
+/** Custom resource definitions. Upstream: apiextensions-apiserver/pkg/apis/apiextensions/validation. */
+import type { Field } from '../field-error.ts';
+import type {
+  CustomResourceColumnDefinition,
+  CustomResourceDefinition,
+  CustomResourceDefinitionNames,
+  CustomResourceDefinitionVersion,
+  CustomResourceSubresources,
+  JSONSchemaProps,
+} from '../gen/apiextensions-v1.ts';
+import { parseJsonPath, plainFields } from '../json-path.ts';
+import { isDns1035Label, isDns1123Subdomain } from '../names.ts';
+import { API_APPROVED_ANNOTATION, apiApprovalOf, isProtectedGroup } from './api-approval.ts';
+import { validateChoice, validateImmutable } from './common.ts';
+import { validateOpenApiSchema } from './open-api-schema.ts';
+import { validateStructuralSchema } from './structural-schema.ts';
+import { validateWebhookClient } from './webhook-client.ts';
+
+function label(field: Field, name: string | undefined): void {
+  const errors = (name ?? '') === '' ? [] : isDns1035Label(name!);
+  if (errors.length > 0) field.invalid(name, errors.join(','));
+}
+
+function mixedCase(field: Field, name: string | undefined): void {
+  const errors = (name ?? '') === '' ? [] : isDns1035Label(name!.toLowerCase());
+  if (errors.length > 0) field.invalid(name, `may have mixed case, but should otherwise match: ${errors.join(',')}`);
+}
+
+function validateNames(names: CustomResourceDefinitionNames, field: Field): void {
+  label(field.at('plural'), names.plural);
+  label(field.at('singular'), names.singular);
+  mixedCase(field.at('kind'), names.kind);
+  mixedCase(field.at('listKind'), names.listKind);
+  for (const [index, name] of (names.shortNames ?? []).entries()) label(field.at('shortNames').item(index), name);
+  if ((names.kind ?? '') !== '' && names.kind === names.listKind)
+    field.at('listKind').invalid(names.listKind, 'kind and listKind may not be the same');
+  for (const [index, name] of (names.categories ?? []).entries()) label(field.at('categories').item(index), name);
+}
+
+/** Rules a definition's schemas must keep beside those of this file. */
+export type CheckSchemaRules = (schema: JSONSchemaProps, field: Field) => void;
+
+function validateVersions(definition: CustomResourceDefinition, field: Field, checkRules: CheckSchemaRules): void {
+  const versions = definition.spec.versions ?? [];
+  for (const [index, version] of versions.entries()) validateVersion(version, field.item(index), checkRules);
+  if (new Set(versions.map(({ name }) => name)).size !== versions.length)
+    field.invalid(versions, 'must contain unique version names');
+  if (versions.filter(({ storage }) => storage).length !== 1)
+    field.invalid(versions, 'must have exactly one version marked as storage version');
+}
+
+const maxWarning = 256;
+
+function validateVersion(version: CustomResourceDefinitionVersion, field: Field, checkRules: CheckSchemaRules): void {
+  const { deprecationWarning, schema, subresources, additionalPrinterColumns = [] } = version;
+  const errors = isDns1035Label(version.name ?? '');
+  if (errors.length > 0) field.at('name').invalid(version.name ?? '', errors.join(','));
+  if (deprecationWarning !== undefined) {
+    const place = field.at('deprecationWarning');
+    if (version.deprecated !== true) place.invalid(deprecationWarning, 'can only be set for deprecated versions');
+    else if (deprecationWarning === '') place.invalid(deprecationWarning, 'must not be empty');
+    else if (deprecationWarning.length > maxWarning)
+      place.invalid(deprecationWarning, `must be <= ${maxWarning} characters long`);
+    else if (/\p{C}/u.test(deprecationWarning))
+      place.invalid(deprecationWarning, 'must only contain printable UTF-8 characters');
+  }
+  if (schema?.openAPIV3Schema === undefined) field.at('schema').at('openAPIV3Schema').required('schemas are required');
+  else validateSchema(version, field.at('schema').at('openAPIV3Schema'), checkRules);
+  if (subresources !== undefined) validateSubresources(subresources, field.at('subresources'));
+  for (const [index, column] of additionalPrinterColumns.entries())
+    validateColumn(column, field.at('additionalPrinterColumns').item(index));
+  validateSelectableFields(version, field.at('selectableFields'));
+}
+
+const rootWithStatus = new Set([
+  'type',
+  'properties',
+  'required',
+  'title',
+  'description',
+  'x-kubernetes-preserve-unknown-fields',
+  'x-kubernetes-validations',
+]);
+
+function validateSchema(version: CustomResourceDefinitionVersion, field: Field, checkRules: CheckSchemaRules): void {
+  const schema = version.schema!.openAPIV3Schema!;
+  if (schema.nullable === true) field.at('nullable').forbidden('nullable cannot be true at the root');
+  if (version.subresources?.status !== undefined && Object.keys(schema).some((name) => !rootWithStatus.has(name)))
+    field.invalid(
+      schema,
+      'must only have "properties", "required" or "description" at the root if the status subresource is enabled',
+    );
+  const before = field.errors.length;
+  validateOpenApiSchema(schema, field);
+  validateStructuralSchema(schema, field);
+  if (field.errors.length === before) checkRules(schema, field);
+}
+
+const columnTypes = ['boolean', 'date', 'integer', 'number', 'string'];
+const columnFormats = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'];
+
+function validateColumn({ name, type, format, jsonPath }: CustomResourceColumnDefinition, field: Field): void {
+  if ((name ?? '') === '') field.at('name').required();
+  if ((type ?? '') === '') field.at('type').required(`must be one of ${columnTypes.join(',')}`);
+  else if (!columnTypes.includes(type)) field.at('type').invalid(type, `must be one of ${columnTypes.join(',')}`);
+  if ((format ?? '') !== '' && !columnFormats.includes(format!))
+    field.at('format').invalid(format, `must be one of ${columnFormats.join(',')}`);
+  if ((jsonPath ?? '') === '') field.at('jsonPath').required();
+  else if (!jsonPath.startsWith('.'))
+    field.at('jsonPath').invalid(jsonPath, 'must be a simple json path starting with .');
+}
+
+function validateSubresources({ scale }: CustomResourceSubresources, field: Field): void {
+  if (scale === undefined) return;
+  const check = (name: string, path: string | undefined, under: string): void => {
+    const place = field.at(`scale.${name}`);
+    if ((path ?? '') === '') return;
+    if (!path!.startsWith('.')) place.invalid(path, 'must be a simple json path starting with .');
+    else if (!path!.startsWith(`.${under}.`) || plainFields(parseOrNothing(path!)) === undefined)
+      place.invalid(path, `should be a json path under .${under}`);
+  };
+  if ((scale.specReplicasPath ?? '') === '') field.at('scale.specReplicasPath').required();
+  if ((scale.statusReplicasPath ?? '') === '') field.at('scale.statusReplicasPath').required();
+  check('specReplicasPath', scale.specReplicasPath, 'spec');
+  check('statusReplicasPath', scale.statusReplicasPath, 'status');
+  const { labelSelectorPath } = scale;
+  check('labelSelectorPath', labelSelectorPath, labelSelectorPath?.startsWith('.spec.') === true ? 'spec' : 'status');
+}
+
+/** A path that cannot be parsed has steps no plain path has. */
+function parseOrNothing(path: string): ReturnType<typeof parseJsonPath> {
+  try {
+    return parseJsonPath(path);
+  } catch {
+    return { steps: [{ kind: 'every' }] };
+  }
+}
+
+const maxSelectableFields = 8;
+
+function validateSelectableFields(version: CustomResourceDefinitionVersion, field: Field): void {
+  const { selectableFields = [], schema } = version;
+  if (selectableFields.length > maxSelectableFields) field.tooMany(selectableFields.length, maxSelectableFields);
+  const seen = new Set<string>();
+  for (const [index, { jsonPath = '' }] of selectableFields.entries()) {
+    const place = field.item(index).at('jsonPath');
+    if (jsonPath === '') place.required();
+    else if (seen.has(jsonPath)) place.duplicate(jsonPath);
+    else validateSelectableField(jsonPath, place, schema?.openAPIV3Schema);
+    seen.add(jsonPath);
+  }
+}
+
+function validateSelectableField(path: string, field: Field, schema: JSONSchemaProps | undefined): void {
+  const names = path.startsWith('.') ? plainFields(parseOrNothing(path)) : undefined;
+  if (names === undefined || names.length === 0)
+    return field.invalid(path, 'is an invalid path: must be a simple json path of fields starting with .');
+  if (names[0] === 'metadata') return field.invalid(path, 'must not point to fields in metadata');
+  const found = names.reduce<JSONSchemaProps | undefined>(
+    (at, name) => (Object.hasOwn(at?.properties ?? {}, name) ? at!.properties![name] : undefined),
+    schema,
+  );
+  if (found === undefined) return field.invalid(path, 'is an invalid path: does not refer to a valid field');
+  if (!['string', 'boolean', 'integer'].includes(found.type ?? ''))
+    field.invalid(
+      path,
+      'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.',
+    );
+}
+
+const reviewVersions = ['v1', 'v1beta1'];
+
+function validateConversion(definition: CustomResourceDefinition, field: Field): void {
+  const { conversion } = definition.spec;
+  if (conversion === undefined) return;
+  validateChoice(conversion.strategy, ['None', 'Webhook'], field.at('strategy'));
+  const client = conversion.webhook?.clientConfig;
+  const versions = conversion.webhook?.conversionReviewVersions ?? [];
+  const [clientField, versionsField] = [field.at('webhookClientConfig'), field.at('conversionReviewVersions')];
+  if (conversion.strategy !== 'Webhook') {
+    const text = 'should not be set when strategy is not set to Webhook';
+    if (client !== undefined) clientField.forbidden(text);
+    if (versions.length > 0) versionsField.forbidden(text);
+    return;
+  }
+  if (client === undefined) clientField.required('required when strategy is set to Webhook');
+  else validateWebhookClient(client, clientField);
+  if (versions.length === 0) versionsField.required();
+  else if (!versions.some((version) => reviewVersions.includes(version)))
+    versionsField.invalid(versions, `must include at least one of ${reviewVersions.join(', ')}`);
+}
+
+function validateStoredVersions({ spec, status }: CustomResourceDefinition, field: Field): void {
+  const stored = status?.storedVersions ?? [];
+  if (stored.length === 0) return field.invalid([], 'must have at least one stored version');
+  const names = new Set((spec.versions ?? []).map(({ name }) => name));
+  for (const [index, name] of stored.entries()) {
+    if (names.has(name)) continue;
+    const until = `a storage migration ensures no data remains persisted in ${name} and removes ${name} from status.storedVersions`;
+    const text = `missing from spec.versions; ${name} was previously a storage version, and must remain in spec.versions until ${until}`;
+    field.item(index).invalid(name, text);
+  }
+}
+
+/** Groups of the community's own domains need an approval; what an older server let in may stay as it is. */
+function validateApproval(definition: CustomResourceDefinition, field: Field, old?: CustomResourceDefinition): void {
+  const { annotations } = definition.metadata;
+  if (!isProtectedGroup(definition.spec.group ?? '')) return;
+  const { state, message } = apiApprovalOf(annotations);
+  if (old !== undefined && apiApprovalOf(old.metadata.annotations).state === state) return;
+  const place = field.at('metadata').at('annotations').key(API_APPROVED_ANNOTATION);
+  if (state === 'MissingAnnotation') place.required(message);
+  if (state === 'InvalidAnnotation') place.invalid(annotations?.[API_APPROVED_ANNOTATION], message);
+}
+
+function validateSpec(definition: CustomResourceDefinition, field: Field, checkRules: CheckSchemaRules): void {
+  const { spec } = definition;
+  const { group = '', names = { kind: '', plural: '' } } = spec;
+  const groupErrors = isDns1123Subdomain(group);
+  if (group === '') field.at('group').required();
+  else if (groupErrors.length > 0) field.at('group').invalid(group, groupErrors.join(','));
+  else if (!group.includes('.')) field.at('group').invalid(group, 'should be a domain with at least one dot');
+  validateChoice(spec.scope, ['Cluster', 'Namespaced'], field.at('scope'));
+  validateVersions(definition, field.at('versions'), checkRules);
+  for (const name of ['plural', 'singular', 'kind', 'listKind'] as const)
+    if ((names[name] ?? '') === '') field.at('names').at(name).required();
+  validateNames(names, field.at('names'));
+  validateConversion(definition, field.at('conversion'));
+}
+
+/** A new definition. */
+export function validateCustomResourceDefinition(
+  definition: CustomResourceDefinition,
+  field: Field,
+  checkRules: CheckSchemaRules,
+): void {
+  const { spec } = definition;
+  if (spec === undefined) return field.at('spec').required();
+  const name = definition.metadata.name ?? '';
+  if (name !== `${spec.names?.plural ?? ''}.${spec.group ?? ''}`)
+    field.at('metadata').at('name').invalid(name, 'must be spec.names.plural+"."+spec.group');
+  validateSpec(definition, field.at('spec'), checkRules);
+  validateStoredVersions(definition, field.at('status').at('storedVersions'));
+  validateApproval(definition, field);
+  if (spec.preserveUnknownFields === true) refusePreserving(field);
+}
+
+function refusePreserving(field: Field): void {
+  field
+    .at('spec')
+    .at('preserveUnknownFields')
+    .invalid(
+      true,
+      'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead',
+    );
+}
+
+/** A changed definition: group, plural and, once established, scope and kind stay. */
+export function validateCustomResourceDefinitionUpdate(
+  definition: CustomResourceDefinition,
+  { old, field }: { readonly old: CustomResourceDefinition; readonly field: Field },
+  checkRules: CheckSchemaRules,
+): void {
+  if (definition.spec === undefined) return field.at('spec').required();
+  const spec = field.at('spec');
+  validateSpec(definition, spec, checkRules);
+  const established = (old.status?.conditions ?? []).some(
+    ({ type, status }) => type === 'Established' && status === 'True',
+  );
+  if (established) {
+    validateImmutable(definition.spec.scope, old.spec.scope, spec.at('scope'));
+    validateImmutable(definition.spec.names?.kind, old.spec.names?.kind, spec.at('names').at('kind'));
+  }
+  validateImmutable(definition.spec.group, old.spec.group, spec.at('group'));
+  validateImmutable(definition.spec.names?.plural, old.spec.names?.plural, spec.at('names').at('plural'));
+  validateStoredVersions(definition, field.at('status').at('storedVersions'));
+  validateApproval(definition, field, old);
+  if (definition.spec.preserveUnknownFields === true && old.spec.preserveUnknownFields !== true)
+    refusePreserving(field);
+}
+
+/** A changed status. */
+export function validateCustomResourceDefinitionStatus(definition: CustomResourceDefinition, field: Field): void {
+  const status = field.at('status');
+  validateNames(definition.status?.acceptedNames ?? { kind: '', plural: '' }, status.at('acceptedNames'));
+  validateStoredVersions(definition, status.at('storedVersions'));
+}

@@ -1,0 +1,27 @@
+/**
+ * The other versions of a resource, and an object's form in them: what matchPolicy Equivalent and conversion for webhooks
+ * take. Resources that share their storage are equivalent. Upstream: runtime.EquivalentResourceMapper and
+ * generic.ConvertToGVK.
+ */
+import { canonicalize } from '../../api/codec/canonical.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import { apiVersionOf } from '../../api/resource-info.ts';
+import type { GenericStore } from '../generic-registry/generic-store.ts';
+import type { ResourceRegistry } from '../generic-registry/resource-registry.ts';
+
+/** The resource itself first, then its equivalents as they are served. */
+export function equivalentsOf(registry: ResourceRegistry, store: GenericStore): GenericStore[] {
+  const { storagePrefix } = store.definition;
+  if (storagePrefix === '') return [store];
+  const others = [...registry.served].filter((one) => one !== store && one.definition.storagePrefix === storagePrefix);
+  return [store, ...others];
+}
+
+/** The object of one version as another has it, canonical; a fresh object. */
+export function convertObject(object: KubernetesObject, from: GenericStore, to: GenericStore): KubernetesObject {
+  if (from === to) return canonicalize(to.schema, object) as unknown as KubernetesObject;
+  const stored = from.definition.conversion === undefined ? object : from.definition.conversion.toStored(object);
+  const converted = to.definition.conversion === undefined ? stored : to.definition.conversion.fromStored(stored);
+  const named = { ...converted, apiVersion: apiVersionOf(to.info), kind: to.info.kind };
+  return canonicalize(to.schema, named) as unknown as KubernetesObject;
+}

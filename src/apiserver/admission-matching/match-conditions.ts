@@ -1,0 +1,112 @@
+/**
+ * Match conditions of webhooks and policies: expressions that must all hold for a request to be handed over. One that is
+ * false decides, whatever the others say; otherwise an error counts as failurePolicy says. Upstream:
+ * apiserver/pkg/admission/plugin/webhook/matchconditions.
+ */
+import type { MatchCondition } from '../../api/gen/admissionregistration-v1.ts';
+import { type Activation, compile, evaluateWithDecisions, type Program } from '../../api/cel/compile.ts';
+import { admissionEnvironment } from '../../api/cel/admission-types.ts';
+import type { CelEnvironment } from '../../api/cel/environment.ts';
+import { type Authorize, Decisions } from '../../api/cel/libraries/authorizer.ts';
+import { MATCH_CONDITIONS_COST_BUDGET, Meter, PER_CALL_LIMIT } from '../../api/cel/meter.ts';
+import { RuntimeError } from '../../api/cel/texts.ts';
+import type { AdmissionAttributes } from '../admission/contract.ts';
+import type { MatchedResource } from './resource-matcher.ts';
+import { authorizerValue, requestValues } from './admission-values.ts';
+
+/** What conditions say of a request. */
+export interface MatchConditionsResult {
+  readonly matches: boolean;
+  /** Set when failurePolicy Fail turns an evaluation error into a refusal; `matches` is false then. */
+  readonly error?: string;
+  /** The condition that was false, for metrics and audit. */
+  readonly failedCondition?: string;
+}
+
+/** Compiled conditions of one webhook or policy. */
+export interface MatchConditions {
+  /** Judges a request that matched as `matched`. Never rejects. */
+  evaluate(
+    attributes: AdmissionAttributes,
+    matched: MatchedResource,
+    authorize: Authorize,
+  ): Promise<MatchConditionsResult>;
+}
+
+/** A condition with its program, or with why it has none. */
+export interface CompiledCondition {
+  readonly name: string;
+  readonly program: Program | string;
+}
+
+/** Compiles conditions; one that cannot be compiled (stored by an older version) fails at every evaluation. */
+export function compileConditions(
+  conditions: readonly MatchCondition[],
+  environment: CelEnvironment,
+): CompiledCondition[] {
+  return conditions.map(({ name, expression }) => {
+    try {
+      return { name, program: compile(expression, { environment, returnTypes: ['bool'] }) };
+    } catch (error) {
+      return { name, program: (error as Error).message };
+    }
+  });
+}
+
+/**
+ * Makes the match conditions of a webhook. `failurePolicy` as the webhook has it (default Fail). Without conditions
+ * everything matches.
+ */
+export function createMatchConditions(
+  conditions: readonly MatchCondition[] | undefined,
+  failurePolicy: string | undefined,
+): MatchConditions {
+  const compiled = compileConditions(conditions ?? [], admissionEnvironment({ hasParams: false, hasAuthorizer: true }));
+  return {
+    async evaluate(attributes, matched, authorize) {
+      if (compiled.length === 0) return { matches: true };
+      const decisions = new Decisions(authorize);
+      const activation = {
+        ...requestValues(attributes, matched),
+        namespaceObject: null,
+        authorizer: authorizerValue(attributes, decisions),
+      };
+      return await evaluateWithDecisions(decisions, () => judgeConditions(compiled, activation, failurePolicy));
+    },
+  };
+}
+
+/** Judges compiled conditions, within the budget all of them share. */
+export function judgeConditions(
+  conditions: readonly CompiledCondition[],
+  activation: Activation,
+  failurePolicy: string | undefined,
+): MatchConditionsResult {
+  let budget = MATCH_CONDITIONS_COST_BUDGET;
+  const errors: string[] = [];
+  for (const { name, program } of conditions) {
+    const meter = new Meter(Math.min(PER_CALL_LIMIT, budget));
+    const answer = judge(program, activation, meter);
+    budget -= Math.min(meter.cost, budget);
+    if (answer === false) return { matches: false, failedCondition: name };
+    if (typeof answer === 'string') errors.push(answer);
+    if (budget <= 0) {
+      errors.push('validation failed due to running out of cost budget, no further validation rules will be run');
+      break;
+    }
+  }
+  if (errors.length === 0) return { matches: true };
+  if (failurePolicy === 'Ignore') return { matches: false };
+  return { matches: false, error: errors.length === 1 ? errors[0]! : `[${errors.join(', ')}]` };
+}
+
+/** True, false, or the error's text. */
+function judge(program: Program | string, activation: Activation, meter: Meter): boolean | string {
+  if (typeof program === 'string') return program;
+  try {
+    return program.run(activation, meter) === true;
+  } catch (error) {
+    if (!(error instanceof RuntimeError)) throw error;
+    return `expression '${program.expression}' resulted in error: ${error.message}`;
+  }
+}

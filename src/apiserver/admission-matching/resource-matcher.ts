@@ -1,0 +1,88 @@
+/**
+ * Whether a request concerns a webhook or policy, and as which resource: with matchPolicy Equivalent a rule for another
+ * version of the same stored kind matches too, and objects are then shown in that version. Upstream:
+ * apiserver/pkg/admission/plugin/policy/matching and webhook/generic.
+ */
+import type { NamedRuleWithOperations } from '../../api/gen/admissionregistration-v1.ts';
+import type { LabelSelector } from '../../api/gen/meta-v1.ts';
+import { compileLabelSelector } from '../../api/label-selector.ts';
+import type { GenericStore } from '../generic-registry/generic-store.ts';
+import type { ResourceRegistry } from '../generic-registry/resource-registry.ts';
+import type { ObjectStore } from '../registry/object-store.ts';
+import type { AdmissionAttributes } from '../admission/contract.ts';
+import { equivalentsOf } from './equivalent-resources.ts';
+import { ruleMatches, type RuleSubject } from './rules-matcher.ts';
+import { namespaceOf, namespaceSelected, objectSelected } from './selectors.ts';
+
+/** What a policy or a binding says of requests it wants. */
+export interface MatchCriteria {
+  /** None: every request. */
+  readonly resourceRules?: readonly NamedRuleWithOperations[];
+  readonly excludeResourceRules?: readonly NamedRuleWithOperations[];
+  /** Default Equivalent. */
+  readonly matchPolicy?: string;
+  readonly namespaceSelector?: LabelSelector;
+  readonly objectSelector?: LabelSelector;
+}
+
+/** What matching needs of the server. */
+export interface MatchDeps {
+  readonly registry: ResourceRegistry;
+  readonly objects: () => ObjectStore;
+}
+
+/** A request as a webhook or policy takes it. */
+export interface MatchedResource {
+  /** The request's resource. */
+  readonly own: GenericStore;
+  /** The version a rule names. */
+  readonly as: GenericStore;
+}
+
+/** As what a request matches, or undefined. Rejects with 404 when the namespace a selector asks about is gone. */
+export async function matchRequest(
+  criteria: MatchCriteria | undefined,
+  attributes: AdmissionAttributes,
+  { registry, objects }: MatchDeps,
+): Promise<MatchedResource | undefined> {
+  const own = registry.known(attributes.resource);
+  if (own === undefined) return undefined;
+  if (criteria === undefined) return { own, as: own };
+  if (!objectSelected(compileLabelSelector(criteria.objectSelector ?? {}), attributes)) return undefined;
+  const { resourceRules: rules = [], excludeResourceRules: excluded = [], matchPolicy } = criteria;
+  const place = { own, registry };
+  if (matchingVersion({ rules: excluded, matchPolicy }, attributes, place) !== undefined) return undefined;
+  const as = rules.length === 0 ? own : matchingVersion({ rules, matchPolicy }, attributes, place);
+  if (as === undefined) return undefined;
+  const namespaces = compileLabelSelector(criteria.namespaceSelector ?? {});
+  return (await namespaceSelected(namespaces, attributes, objects())) ? { own, as } : undefined;
+}
+
+/** The version of the resource some rule names: the request's own first. */
+export function matchingVersion(
+  {
+    rules,
+    matchPolicy,
+  }: { readonly rules: readonly NamedRuleWithOperations[]; readonly matchPolicy: string | undefined },
+  attributes: AdmissionAttributes,
+  { own, registry }: { readonly own: GenericStore; readonly registry: ResourceRegistry },
+): GenericStore | undefined {
+  const { operation, subresource, name } = attributes;
+  const namespace = namespaceOf(attributes);
+  const subjectOf = ({ info }: GenericStore): RuleSubject => ({
+    operation,
+    resource: info,
+    subresource,
+    namespace,
+    name,
+  });
+  const subject = subjectOf(own);
+  if (rules.some((rule) => ruleMatches(rule, subject))) return own;
+  if (matchPolicy === 'Exact' || rules.length === 0) return undefined;
+  const [, ...others] = equivalentsOf(registry, own);
+  for (const rule of rules) {
+    const found = others.find((other) => ruleMatches(rule, subjectOf(other)));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,87 @@
+/** AdmissionConfiguration: what administrators set for single plugins. Upstream: `--admission-control-config-file`, apis/apiserver. */
+import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
+import { type EventLimit, LIMIT_TYPES } from './event-rate-limit/event-rate-limit.ts';
+import type { AdmissionConfig } from './list.ts';
+import type { PodSecurityConfig } from './pod-security/pod-security.ts';
+import { LEVELS, type LevelVersion, parseVersion, type Mode } from './pod-security/policy.ts';
+
+/** Reads a file another names, decoded. */
+export type ReadConfiguration = (path: string) => Promise<unknown>;
+
+/** Checks a decoded AdmissionConfiguration. Rejects with an Error that says what is wrong. */
+export async function readAdmissionConfig(value: unknown, read: ReadConfiguration): Promise<AdmissionConfig> {
+  const { apiVersion, kind, plugins = [] } = objectAt(value, 'the configuration');
+  if (apiVersion !== 'apiserver.config.k8s.io/v1' || kind !== 'AdmissionConfiguration')
+    throw new Error(`${String(apiVersion)} ${String(kind)} is not apiserver.config.k8s.io/v1 AdmissionConfiguration`);
+  let config: AdmissionConfig = {};
+  for (const [index, plugin] of listAt(plugins, 'plugins').entries()) {
+    const place = `plugins[${index}]`;
+    const { name, path, configuration } = objectAt(plugin, place);
+    const own = objectAt(
+      typeof path === 'string' && path !== '' ? await read(path) : configuration,
+      `${place}.configuration`,
+    );
+    if (name === 'PodSecurity') config = { ...config, podSecurity: podSecurityOf(own) };
+    else if (name === 'EventRateLimit') config = { ...config, eventLimits: eventLimitsOf(own) };
+    else
+      throw new Error(`${place}.name: ${String(name)} takes no configuration here; PodSecurity and EventRateLimit do`);
+  }
+  return config;
+}
+
+function objectAt(value: unknown, place: string): JsonObject {
+  if (!isObject(value)) throw new Error(`${place} is not an object`);
+  return value;
+}
+
+function listAt(value: unknown, place: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw new Error(`${place} is not a list`);
+  return value;
+}
+
+function textsAt(value: unknown, place: string): string[] {
+  return listAt(value ?? [], place).map(String);
+}
+
+function podSecurityOf(own: JsonObject): PodSecurityConfig {
+  if (own['apiVersion'] !== 'pod-security.admission.config.k8s.io/v1' || own['kind'] !== 'PodSecurityConfiguration')
+    throw new Error(
+      `${String(own['apiVersion'])} ${String(own['kind'])} is not pod-security.admission.config.k8s.io/v1 PodSecurityConfiguration`,
+    );
+  const defaults = objectAt(own['defaults'] ?? {}, 'defaults');
+  const exemptions = objectAt(own['exemptions'] ?? {}, 'exemptions');
+  const levelOf = (mode: Mode): LevelVersion => {
+    const level = LEVELS.find((one) => one === (defaults[mode] ?? 'privileged'));
+    if (level === undefined)
+      throw new Error(`defaults.${mode}: ${String(defaults[mode])} is none of ${LEVELS.join(', ')}`);
+    const version = parseVersion(String(defaults[`${mode}-version`] ?? 'latest'));
+    if (version === undefined) throw new Error(`defaults.${mode}-version: must be "latest" or "v1.x"`);
+    return { level, version };
+  };
+  return {
+    defaults: { enforce: levelOf('enforce'), audit: levelOf('audit'), warn: levelOf('warn') },
+    exemptions: {
+      usernames: textsAt(exemptions['usernames'], 'exemptions.usernames'),
+      namespaces: textsAt(exemptions['namespaces'], 'exemptions.namespaces'),
+      runtimeClasses: textsAt(exemptions['runtimeClasses'], 'exemptions.runtimeClasses'),
+    },
+  };
+}
+
+function eventLimitsOf(own: JsonObject): EventLimit[] {
+  const limits = listAt(own['limits'] ?? [], 'limits');
+  if (limits.length === 0) throw new Error('limits: must have at least one limit');
+  return limits.map((limit, index) => {
+    const place = `limits[${index}]`;
+    const { type, qps, burst, cacheSize } = objectAt(limit, place);
+    const known = LIMIT_TYPES.find((one) => one === type);
+    if (known === undefined) throw new Error(`${place}.type: ${String(type)} is none of ${LIMIT_TYPES.join(', ')}`);
+    for (const [name, number] of [
+      ['qps', qps],
+      ['burst', burst],
+    ] as const)
+      if (!Number.isInteger(number) || (number as number) <= 0) throw new Error(`${place}.${name}: must be positive`);
+    const size = typeof cacheSize === 'number' && cacheSize > 0 ? { cacheSize } : {};
+    return { type: known, qps: qps as number, burst: burst as number, ...size };
+  });
+}

@@ -1,0 +1,28 @@
+/** CertificateSubjectRestriction: no client certificate makes anyone a system:masters. Upstream: plugin/pkg/admission/certificates/subjectrestriction. */
+import type { CertificateSigningRequest } from '../../../api/gen/certificates-v1.ts';
+import type { CryptoPort } from '../../../platform/crypto.ts';
+import type { AdmissionPlugin } from '../contract.ts';
+import { isOn, refusal } from '../refusal.ts';
+
+const SIGNER = 'kubernetes.io/kube-apiserver-client';
+
+/** Creates the plugin. What the request says is read by the certificate library, which is loaded for this signer only. */
+export function createCertificateSubjectRestriction(crypto: CryptoPort): AdmissionPlugin {
+  return {
+    name: 'CertificateSubjectRestriction',
+    handles: (operation, resource, subresource) =>
+      operation === 'CREATE' &&
+      isOn(resource, subresource, { group: 'certificates.k8s.io', resource: 'certificatesigningrequests' }),
+    async validate(attributes) {
+      const { spec } = attributes.object as CertificateSigningRequest;
+      if (spec.signerName !== SIGNER) return;
+      const { parseRequest } = await import('../../../component-helpers/pki/certificates.ts');
+      const pem = Buffer.from(spec.request, 'base64').toString('utf8');
+      const { organizations } = await parseRequest(crypto, pem).catch((error: Error) => {
+        throw refusal(attributes, `failed to parse CSR: ${error.message}`);
+      });
+      if (organizations.includes('system:masters'))
+        throw refusal(attributes, `use of ${SIGNER} signer with system:masters group is not allowed`);
+    },
+  };
+}

@@ -1,0 +1,53 @@
+/** Names of the admission plugins one can choose, in the order they run, apart from the plugins: commands check flags with them. */
+
+/** In the order they run, which is upstream's. */
+export const admissionPluginNames = [
+  'AlwaysAdmit',
+  'NamespaceLifecycle',
+  'LimitPodHardAntiAffinityTopology',
+  'LimitRanger',
+  'ServiceAccount',
+  'NodeRestriction',
+  'TaintNodesByCondition',
+  'AlwaysPullImages',
+  'PodSecurity',
+  'Priority',
+  'DefaultTolerationSeconds',
+  'EventRateLimit',
+  'ExtendedResourceToleration',
+  'DefaultStorageClass',
+  'StorageObjectInUseProtection',
+  'PersistentVolumeClaimResize',
+  'RuntimeClass',
+  'CertificateApproval',
+  'CertificateSigning',
+  'ClusterTrustBundleAttest',
+  'CertificateSubjectRestriction',
+  'DefaultIngressClass',
+  'DenyServiceExternalIPs',
+  'PodTopologyLabels',
+  'MutatingAdmissionPolicy',
+  'MutatingAdmissionWebhook',
+  'ValidatingAdmissionPolicy',
+  'ValidatingAdmissionWebhook',
+  'ResourceQuota',
+  'AlwaysDeny',
+] as const;
+
+/** One of them. */
+export type AdmissionPluginName = (typeof admissionPluginNames)[number];
+
+const offByDefault: ReadonlySet<AdmissionPluginName> = new Set([
+  'AlwaysAdmit',
+  'LimitPodHardAntiAffinityTopology',
+  'AlwaysPullImages',
+  'EventRateLimit',
+  'ExtendedResourceToleration',
+  'DenyServiceExternalIPs',
+  'AlwaysDeny',
+]);
+
+/** Those that run unless chosen otherwise: upstream's, and NodeRestriction, which upstream leaves to kubeadm. */
+export const defaultAdmissionPlugins: readonly AdmissionPluginName[] = admissionPluginNames.filter(
+  (name) => !offByDefault.has(name),
+);

@@ -1,0 +1,121 @@
+/** Evaluates a policy with one parameter for one request. Upstream: validating/validator.go. */
+import type { Activation } from '../../../api/cel/compile.ts';
+import { Meter, PER_CALL_LIMIT, RUNTIME_COST_BUDGET } from '../../../api/cel/meter.ts';
+import { RuntimeError } from '../../../api/cel/texts.ts';
+import { judgeConditions } from '../../admission-matching/match-conditions.ts';
+import type { Compiled, CompiledPolicy } from './compile-validating.ts';
+
+/** One expression that does not admit. */
+export interface Refusal {
+  /** Position among the validations; 0 for what is not one of them. */
+  readonly index: number;
+  readonly message: string;
+  /** Status reason; Invalid unless the validation says otherwise. */
+  readonly reason?: string;
+}
+
+/** What a policy says. */
+export interface Verdict {
+  readonly refusals: readonly Refusal[];
+  readonly annotations: readonly { readonly key: string; readonly value: string }[];
+  /** Annotations that could not be made: they refuse whatever the binding's actions are. */
+  readonly annotationErrors: readonly string[];
+}
+
+/** What expressions may read: everything for validations, all but the authorizer for messages. */
+export interface PolicyActivation {
+  readonly full: Activation;
+  readonly messages: Activation;
+}
+
+const OUT_OF_BUDGET = 'validation failed due to running out of cost budget, no further validation rules will be run';
+const MAX_MESSAGE_BYTES = 5 * 1024;
+const NOTHING: Verdict = { refusals: [], annotations: [], annotationErrors: [] };
+
+/** Evaluates. `failurePolicy` Ignore turns errors into admission. */
+export function evaluatePolicy(
+  policy: CompiledPolicy,
+  activation: PolicyActivation,
+  failurePolicy: string | undefined,
+): Verdict {
+  const ignores = failurePolicy === 'Ignore';
+  const met = judgeConditions(policy.conditions, activation.full, 'Fail');
+  if (met.error !== undefined) return ignores ? NOTHING : refused(met.error);
+  if (!met.matches) return NOTHING;
+  const budget = new Budget();
+  const refusals: Refusal[] = [];
+  for (const [index, { validation, program, message }] of policy.validations.entries()) {
+    const answer = budget.run(program, activation.full);
+    if (answer.outOfBudget) return ignores ? NOTHING : refused(OUT_OF_BUDGET);
+    if (answer.error !== undefined) {
+      if (!ignores) refusals.push({ index, message: answer.error });
+    } else if (answer.value !== true) {
+      const reason = validation.reason === undefined ? {} : { reason: validation.reason };
+      const given = (validation.message ?? '').trim();
+      const made = message === undefined ? '' : messageText(budget.run(message, activation.messages).value);
+      const text = made || given || `failed expression: ${validation.expression.trim()}`;
+      refusals.push({ index, message: text, ...reason });
+    }
+  }
+  return { refusals, ...annotate(policy, activation.full, ignores) };
+}
+
+function refused(message: string): Verdict {
+  return { ...NOTHING, refusals: [{ index: 0, message }] };
+}
+
+/** A made message that can be shown; else ''. */
+function messageText(value: unknown): string {
+  if (typeof value !== 'string') return '';
+  const text = value.trim();
+  return text.includes('\n') || Buffer.byteLength(text) > MAX_MESSAGE_BYTES ? '' : text;
+}
+
+function annotate(
+  policy: CompiledPolicy,
+  activation: Activation,
+  ignores: boolean,
+): Pick<Verdict, 'annotations' | 'annotationErrors'> {
+  const budget = new Budget();
+  const annotations: { key: string; value: string }[] = [];
+  const annotationErrors: string[] = [];
+  for (const { annotation, program } of policy.auditAnnotations) {
+    const answer = budget.run(program, activation);
+    if (answer.error !== undefined) {
+      if (!ignores) annotationErrors.push(answer.error);
+    } else if (typeof answer.value === 'string') {
+      const value = answer.value.trim();
+      if (value !== '') annotations.push({ key: annotation.key, value });
+    } else if (answer.value !== null) {
+      annotationErrors.push(
+        `valueExpression '${annotation.valueExpression}' resulted in unsupported return type. Return type must be either string or null.`,
+      );
+    }
+  }
+  return { annotations, annotationErrors };
+}
+
+interface Answer {
+  readonly value?: unknown;
+  readonly error?: string;
+  readonly outOfBudget?: boolean;
+}
+
+/** What the expressions of one policy may cost together. */
+class Budget {
+  #left = RUNTIME_COST_BUDGET;
+
+  run(program: Compiled, activation: Activation): Answer {
+    if (typeof program === 'string') return { error: program };
+    const meter = new Meter(Math.min(PER_CALL_LIMIT, this.#left));
+    try {
+      return { value: program.run(activation, meter) };
+    } catch (error) {
+      if (!(error instanceof RuntimeError)) throw error;
+      if (error.costExceeded && this.#left <= PER_CALL_LIMIT) return { error: OUT_OF_BUDGET, outOfBudget: true };
+      return { error: `expression '${program.expression}' resulted in error: ${error.message}` };
+    } finally {
+      this.#left -= Math.min(meter.cost, this.#left);
+    }
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * Policies with their bindings as they stand, compiled when first needed. Made anew at the first request after a change.
+ * Upstream: generic/policy_source.go.
+ */
+import type { KubernetesObject } from '../../../api/object.ts';
+import type { ResourceInfo } from '../../../api/resource-info.ts';
+import type { ObjectStore } from '../../registry/object-store.ts';
+
+/** A binding of either kind. */
+interface AnyBinding extends KubernetesObject {
+  spec?: { policyName?: string };
+}
+
+/** One policy that has bindings. */
+export interface PolicyHook<P, B, C> {
+  readonly policy: P;
+  readonly bindings: readonly B[];
+  /** Compiles at the first call. */
+  compiled(): C;
+}
+
+/** Follows policies and bindings. Returns what gives the hooks as they stand, policies by name. */
+export function followPolicies<P extends KubernetesObject, B extends AnyBinding, C>(
+  objects: ObjectStore,
+  kinds: { readonly policies: ResourceInfo<P>; readonly bindings: ResourceInfo<B> },
+  compile: (policy: P) => C,
+): () => readonly PolicyHook<P, B, C>[] {
+  let current: readonly PolicyHook<P, B, C>[] | undefined;
+  // Kept over changes of other policies: compiling costs more than all the rest.
+  const compiled = new WeakMap<P, { readonly result: C }>();
+  const forget = (): void => void (current = undefined);
+  objects.onChange(kinds.policies, forget);
+  objects.onChange(kinds.bindings, forget);
+  const compiledOf = (policy: P): C => {
+    const known = compiled.get(policy) ?? { result: compile(policy) };
+    compiled.set(policy, known);
+    return known.result;
+  };
+  const make = (): PolicyHook<P, B, C>[] => {
+    const bindings = byName(objects.list(kinds.bindings));
+    return byName(objects.list(kinds.policies)).flatMap((policy) => {
+      const own = bindings.filter((binding) => binding.spec?.policyName === policy.metadata.name);
+      return own.length === 0 ? [] : [{ policy, bindings: own, compiled: () => compiledOf(policy) }];
+    });
+  };
+  return () => (current ??= make());
+}
+
+function byName<T extends KubernetesObject>(objects: readonly T[]): T[] {
+  return objects.toSorted((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1));
+}

@@ -1,0 +1,72 @@
+/** The parameter objects a binding names. Upstream: generic.CollectParams. */
+import type { ParamKind, ParamRef } from '../../../api/gen/admissionregistration-v1.ts';
+import { compileLabelSelector } from '../../../api/label-selector.ts';
+import type { KubernetesObject } from '../../../api/object.ts';
+import { apiVersionOf, type ResourceInfo } from '../../../api/resource-info.ts';
+import type { GenericStore } from '../../generic-registry/generic-store.ts';
+import type { ResourceRegistry } from '../../generic-registry/resource-registry.ts';
+import type { ObjectStore } from '../../registry/object-store.ts';
+
+/** The policy or its binding cannot be used as it stands. */
+export class ConfigurationError extends Error {}
+
+/** The resource of a parameter kind. Throws {@link ConfigurationError} when none is served. */
+export function paramResource(kind: ParamKind, registry: ResourceRegistry): GenericStore {
+  for (const store of registry.served)
+    if (store.info.kind === kind.kind && apiVersionOf(store.info) === kind.apiVersion) return store;
+  throw new ConfigurationError(
+    `failed to find resource referenced by paramKind: '${kind.apiVersion ?? ''}, Kind=${kind.kind ?? ''}'`,
+  );
+}
+
+/** What a look-up of parameters needs. */
+export interface ParamLookup {
+  readonly kind: ParamKind | undefined;
+  readonly ref: ParamRef | undefined;
+  /** The request's namespace. */
+  readonly namespace: string;
+}
+
+/**
+ * The parameters to evaluate a binding with, one after the other: a single undefined where it uses none, nothing where they
+ * are absent and that is allowed. Rejects with {@link ConfigurationError}.
+ */
+export async function collectParams(
+  { kind, ref, namespace }: ParamLookup,
+  { registry, objects }: { readonly registry: ResourceRegistry; readonly objects: ObjectStore },
+): Promise<readonly (KubernetesObject | undefined)[]> {
+  if (kind === undefined || ref === undefined) return [undefined];
+  const store = paramResource(kind, registry);
+  const place = paramNamespace(store, ref, namespace);
+  const params = await find(store, ref, { objects, namespace: place });
+  if (params.length === 0 && ref.parameterNotFoundAction === 'Deny')
+    throw new ConfigurationError('no params found for policy binding with `Deny` parameterNotFoundAction');
+  return params.map((param) => ({ ...param, apiVersion: kind.apiVersion!, kind: kind.kind! }));
+}
+
+function paramNamespace({ info }: GenericStore, { namespace = '' }: ParamRef, requested: string): string {
+  if (!info.namespaced) {
+    if (namespace === '') return '';
+    throw new ConfigurationError('paramRef.namespace must not be provided for a cluster-scoped `paramKind`');
+  }
+  const place = namespace === '' ? requested : namespace;
+  if (place !== '') return place;
+  throw new ConfigurationError(
+    'cannot use namespaced paramRef in policy binding that matches cluster-scoped resources',
+  );
+}
+
+async function find(
+  store: GenericStore,
+  { name = '', selector }: ParamRef,
+  { objects, namespace }: { objects: ObjectStore; namespace: string },
+): Promise<KubernetesObject[]> {
+  const info = store.info as ResourceInfo<KubernetesObject>;
+  if (name !== '') {
+    const found = objects.get(info, namespace, name) ?? (await objects.getFresh(info, namespace, name));
+    return found === undefined ? [] : [found];
+  }
+  if (selector === undefined) throw new ConfigurationError('one of name or selector must be provided');
+  const matcher = compileLabelSelector(selector);
+  return objects.list(info, namespace).filter((object) => matcher.matches(object.metadata.labels));
+}

@@ -1,0 +1,126 @@
+/** One request as policies of both kinds see it: matching, parameters, values. Upstream: generic/policy_dispatcher.go. */
+import type { MatchResources, ParamKind, ParamRef } from '../../../api/gen/admissionregistration-v1.ts';
+import { Namespaces } from '../../../api/gen/resources.ts';
+import type { Activation } from '../../../api/cel/compile.ts';
+import { Decisions } from '../../../api/cel/libraries/authorizer.ts';
+import { dynValue } from '../../../api/cel/values.ts';
+import type { KubernetesObject } from '../../../api/object.ts';
+import { StatusError } from '../../../api/status-error.ts';
+import type { Authorizer } from '../../authz/contract.ts';
+import { authorizerValue, namespaceValue, requestValues } from '../../admission-matching/admission-values.ts';
+import type { AdmissionAttributes } from '../contract.ts';
+import { type MatchDeps, type MatchedResource, matchRequest } from '../../admission-matching/resource-matcher.ts';
+import { isNamespace } from '../../admission-matching/selectors.ts';
+import { collectParams, ConfigurationError, paramResource } from './params.ts';
+
+/** What policies need of the server. */
+export interface PolicyDeps extends MatchDeps {
+  readonly authorizer: Authorizer;
+}
+
+/** What both kinds of policy have. */
+export interface AnyPolicy extends KubernetesObject {
+  spec?: { matchConstraints?: MatchResources; paramKind?: ParamKind; failurePolicy?: string };
+}
+
+/** What both kinds of binding have. */
+export interface AnyBinding extends KubernetesObject {
+  spec?: { policyName?: string; matchResources?: MatchResources; paramRef?: ParamRef };
+}
+
+/** A policy that applies, with one of its bindings and one parameter. */
+export interface Invocation<B> {
+  readonly binding: B;
+  readonly matched: MatchedResource;
+  readonly param: KubernetesObject | undefined;
+}
+
+/** Hears of policies and bindings that cannot be used. */
+export type OnConfigurationError<B> = (message: string, binding: B | undefined) => void;
+
+/** A request before policies. */
+export class PolicyRequest {
+  readonly attributes: AdmissionAttributes;
+  /** Answers of authorization checks, shared by all expressions. */
+  readonly decisions: Decisions;
+  readonly #deps: PolicyDeps;
+  readonly #values = new Map<unknown, Activation>();
+
+  constructor(deps: PolicyDeps, attributes: AdmissionAttributes) {
+    this.#deps = deps;
+    this.attributes = attributes;
+    this.decisions = new Decisions((asked) => deps.authorizer.authorize(asked));
+  }
+
+  /** The invocations of a policy. What is wrong with its configuration is told and leaves out what it concerns. */
+  async invocations<P extends AnyPolicy, B extends AnyBinding>(
+    { policy, bindings }: { readonly policy: P; readonly bindings: readonly B[] },
+    onError: OnConfigurationError<B>,
+  ): Promise<Invocation<B>[]> {
+    const matched = await this.#guard(
+      () => this.#match(policy),
+      (message) => onError(message, undefined),
+    );
+    if (matched === undefined) return [];
+    const invocations: Invocation<B>[] = [];
+    for (const binding of bindings) {
+      const params = await this.#guard(
+        () => this.#params(policy, binding),
+        (message) => onError(message, binding),
+      );
+      for (const param of params ?? []) invocations.push({ binding, matched, param });
+    }
+    return invocations;
+  }
+
+  async #match({ spec }: AnyPolicy): Promise<MatchedResource | undefined> {
+    const found = await matchRequest(spec?.matchConstraints, this.attributes, this.#deps);
+    if (found !== undefined && spec?.paramKind !== undefined) paramResource(spec.paramKind, this.#deps.registry);
+    return found;
+  }
+
+  async #params(
+    { spec }: AnyPolicy,
+    binding: AnyBinding,
+  ): Promise<readonly (KubernetesObject | undefined)[] | undefined> {
+    const matches = await matchRequest(binding.spec?.matchResources, this.attributes, this.#deps);
+    if (matches === undefined) return undefined;
+    const { registry, objects } = this.#deps;
+    const lookup = { kind: spec?.paramKind, ref: binding.spec?.paramRef, namespace: this.attributes.namespace };
+    return await collectParams(lookup, { registry, objects: objects() });
+  }
+
+  async #guard<T>(step: () => Promise<T>, onError: (message: string) => void): Promise<T | undefined> {
+    try {
+      return await step();
+    } catch (error) {
+      if (!(error instanceof ConfigurationError) && !(error instanceof StatusError)) throw error;
+      onError(error.message);
+      return undefined;
+    }
+  }
+
+  /** Values of all variables but `authorizer` and `variables`, from the objects as they are now. */
+  values({ matched, param }: Pick<Invocation<unknown>, 'matched' | 'param'>): Activation {
+    const known = this.#values.get(matched.as) ?? this.#makeValues(matched);
+    this.#values.set(matched.as, known);
+    return { ...known, params: param === undefined ? null : dynValue(param) };
+  }
+
+  /** To be told when a policy changed the object. */
+  objectChanged(): void {
+    this.#values.clear();
+  }
+
+  #makeValues(matched: MatchedResource): Activation {
+    const { resource, namespace } = this.attributes;
+    const isFree = namespace === '' || isNamespace(resource);
+    const found = isFree ? undefined : this.#deps.objects().get(Namespaces, '', namespace);
+    return { ...requestValues(this.attributes, matched), namespaceObject: namespaceValue(found) };
+  }
+
+  /** `authorizer`, anew for each evaluation. */
+  authorizer(): unknown {
+    return authorizerValue(this.attributes, this.decisions);
+  }
+}

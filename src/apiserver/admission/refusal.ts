@@ -1,0 +1,22 @@
+/** How admission plugins refuse. Upstream: admission.NewForbidden. */
+import { forbidden, type StatusError } from '../../api/status-error.ts';
+import type { AdmissionAttributes } from './contract.ts';
+
+/** 403 that names the object, or the name it is to be generated from. */
+export function refusal({ resource, name, object }: AdmissionAttributes, why: string): StatusError {
+  const { metadata } = object ?? {};
+  return forbidden(resource, name || (metadata?.name ?? '') || (metadata?.generateName ?? ''), why);
+}
+
+/** Whether a request is on this resource itself. */
+export function isOn(
+  resource: { readonly group: string; readonly resource: string },
+  subresource: string,
+  wanted: { readonly group?: string; readonly resource: string; readonly subresource?: string },
+): boolean {
+  return (
+    resource.resource === wanted.resource &&
+    resource.group === (wanted.group ?? '') &&
+    subresource === (wanted.subresource ?? '')
+  );
+}

@@ -1,0 +1,84 @@
+/** RuntimeClass: a pod takes overhead, node selector and tolerations from its runtime class. Upstream: plugin/pkg/admission/runtimeclass. */
+import type { Pod, PodSpec, Toleration } from '../../../api/gen/core-v1.ts';
+import type { RuntimeClass } from '../../../api/gen/node-v1.ts';
+import { RuntimeClasses } from '../../../api/gen/resources.ts';
+import { equal } from '../../../api/patch/json-patch.ts';
+import { compareQuantities } from '../../../api/quantity.ts';
+import type { ObjectStore } from '../../registry/object-store.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
+import { isOn, refusal } from '../refusal.ts';
+
+/** Creates the plugin. */
+export function createRuntimeClass(objects: () => ObjectStore): AdmissionPlugin {
+  return {
+    name: 'RuntimeClass',
+    handles: (operation, resource, subresource) =>
+      operation === 'CREATE' && isOn(resource, subresource, { resource: 'pods' }),
+    mutate(attributes) {
+      const { spec } = attributes.object as Pod;
+      if (spec === undefined) return undefined;
+      return withClass(attributes, objects(), (found) => {
+        setOverhead(attributes, spec, found);
+        setScheduling(attributes, spec, found);
+      });
+    },
+    validate(attributes) {
+      const { spec } = attributes.object as Pod;
+      if (spec?.overhead === undefined) return undefined;
+      return withClass(attributes, objects(), (found) => {
+        if (found?.overhead?.podFixed === undefined)
+          throw refusal(
+            attributes,
+            'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead',
+          );
+      });
+    },
+  };
+}
+
+/** Calls with the pod's class, or without when it names none. Another server may have made the class just now. */
+function withClass(
+  attributes: AdmissionAttributes,
+  objects: ObjectStore,
+  use: (found: RuntimeClass | undefined) => void,
+): void | Promise<void> {
+  const name = (attributes.object as Pod).spec?.runtimeClassName ?? '';
+  if (name === '') return use(undefined);
+  const cached = objects.get(RuntimeClasses, '', name);
+  if (cached !== undefined) return use(cached);
+  return objects.getFresh(RuntimeClasses, '', name).then((fresh) => {
+    if (fresh === undefined) throw refusal(attributes, `pod rejected: RuntimeClass ${JSON.stringify(name)} not found`);
+    use(fresh);
+  });
+}
+
+type Amounts = Readonly<Record<string, string>>;
+
+function sameAmounts(a: Amounts, b: Amounts): boolean {
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => compareQuantities(a[key]!, b[key] ?? '-1') === 0);
+}
+
+function setOverhead(attributes: AdmissionAttributes, spec: PodSpec, found: RuntimeClass | undefined): void {
+  const fixed = found?.overhead?.podFixed;
+  if (fixed === undefined) return;
+  if (spec.overhead !== undefined && Object.keys(spec.overhead).length > 0 && !sameAmounts(spec.overhead, fixed))
+    throw refusal(attributes, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead");
+  spec.overhead = { ...fixed };
+}
+
+function setScheduling(attributes: AdmissionAttributes, spec: PodSpec, found: RuntimeClass | undefined): void {
+  const { nodeSelector = {}, tolerations = [] } = found?.scheduling ?? {};
+  const own = spec.nodeSelector ?? {};
+  for (const [key, value] of Object.entries(nodeSelector)) {
+    if (own[key] !== undefined && own[key] !== value)
+      throw refusal(
+        attributes,
+        `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${value}; pod.spec.nodeSelector[${key}] = ${own[key]}`,
+      );
+  }
+  if (Object.keys(nodeSelector).length > 0) spec.nodeSelector = { ...own, ...nodeSelector };
+  const has = (wanted: Toleration): boolean => (spec.tolerations ?? []).some((one) => equal(one, wanted));
+  const missing = tolerations.filter((toleration) => !has(toleration));
+  if (missing.length > 0) spec.tolerations = [...(spec.tolerations ?? []), ...missing.map((one) => ({ ...one }))];
+}

@@ -1,0 +1,62 @@
+/** AdmissionReview v1: what is asked, and whether the answer is one. Upstream: admission/plugin/webhook/request. */
+import type { AdmissionRequest, AdmissionResponse } from '../../../api/gen/admission-v1.ts';
+import { isObject, type JsonObject } from '../../../api/codec/own-property.ts';
+import { admissionRequestOf } from '../../admission-matching/admission-request.ts';
+import type { Kind } from '../../admission-matching/review-objects.ts';
+import type { AdmissionAttributes } from '../contract.ts';
+import type { Invocation } from './invocation.ts';
+
+const API_VERSION = 'admission.k8s.io/v1';
+const REVIEW = 'AdmissionReview';
+/** As Go prints a GroupVersionKind. */
+const OUR_KIND = `${API_VERSION}, Kind=${REVIEW}`;
+
+/** The objects of a request as the webhook sees them. */
+export interface ReviewedObjects {
+  readonly kind: Kind;
+  readonly object: JsonObject | undefined;
+  readonly oldObject: JsonObject | undefined;
+}
+
+/** The review to send. */
+export function createReview(
+  attributes: AdmissionAttributes,
+  matched: Pick<Invocation, 'own' | 'as'>,
+  { uid, reviewed }: { uid: string; reviewed: ReviewedObjects },
+): object {
+  const { kind, object, oldObject } = reviewed;
+  const request: AdmissionRequest = {
+    uid,
+    ...admissionRequestOf(attributes, matched, kind),
+    object: (object ?? null) as never,
+    oldObject: (oldObject ?? null) as never,
+  };
+  return { kind: REVIEW, apiVersion: API_VERSION, request };
+}
+
+/** The response of an answered review. Throws an Error with upstream's text for one that is not sound. */
+export function verifyReview(
+  review: JsonObject,
+  { uid, mutating }: { uid: string; mutating: boolean },
+): AdmissionResponse {
+  const { response, kind = '', apiVersion = '' } = review;
+  if (!isObject(response)) throw new Error('webhook response was absent');
+  const got = `${String(apiVersion)}, Kind=${String(kind)}`;
+  if (got !== OUR_KIND) throw new Error(`expected webhook response of ${OUR_KIND}, got ${got}`);
+  const answered = response as unknown as AdmissionResponse;
+  if (answered.uid !== uid)
+    throw new Error(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(answered.uid ?? '')}`);
+  const patches = typeof answered.patch === 'string' && answered.patch !== '';
+  if (!mutating) {
+    if (patches) throw new Error('validating webhook may not return response.patch');
+    if (answered.patchType != null) throw new Error('validating webhook may not return response.patchType');
+    return answered;
+  }
+  if (patches && answered.patchType == null)
+    throw new Error('webhook returned response.patch but not response.patchType');
+  if (!patches && answered.patchType != null)
+    throw new Error('webhook returned response.patchType but not response.patch');
+  if (answered.patchType === '')
+    throw new Error(`webhook returned invalid response.patchType of ${JSON.stringify(answered.patchType)}`);
+  return answered;
+}

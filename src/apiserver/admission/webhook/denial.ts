@@ -1,0 +1,38 @@
+/** What the user gets when a webhook refuses, or cannot be asked. Upstream: webhook/errors and util/webhook/error.go. */
+import type { Status } from '../../../api/gen/meta-v1.ts';
+import { badRequest, internalError, StatusError } from '../../../api/status-error.ts';
+
+/** The call failed; whether that counts, the webhook's failurePolicy says. */
+export class CallingWebhookError extends Error {
+  constructor(webhook: string, reason: string, options?: ErrorOptions) {
+    super(`failed calling webhook ${JSON.stringify(webhook)}: ${reason}`, options);
+    this.name = 'CallingWebhookError';
+  }
+}
+
+/** The Status of a refusal. */
+export function denial(webhook: string, result: Status | undefined): StatusError {
+  const denied = `admission webhook ${JSON.stringify(webhook)} denied the request`;
+  const { message = '', reason = '', code = 0, status = '' } = result ?? {};
+  const text =
+    message !== '' ? `${denied}: ${message}` : reason !== '' ? `${denied}: ${reason}` : `${denied} without explanation`;
+  return new StatusError({
+    ...result,
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: status === '' || status === 'Success' ? 'Failure' : status,
+    message: text,
+    code: code < 400 ? 400 : code,
+  });
+}
+
+/** A dry run met a webhook with side effects. */
+export function dryRunUnsupported(webhook: string): StatusError {
+  return badRequest(`admission webhook ${JSON.stringify(webhook)} does not support dry run`);
+}
+
+/** The Status of a failed call that counts. */
+export function failedClosed(error: CallingWebhookError): StatusError {
+  return internalError(error.message, error);
+}

@@ -1,0 +1,42 @@
+/**
+ * Whether a webhook is to be called for a request, and for which version of the resource. Upstream:
+ * admission/plugin/webhook/generic ShouldCallHook with the namespace and object predicates.
+ */
+import type { GenericStore } from '../../generic-registry/generic-store.ts';
+import type { ResourceRegistry } from '../../generic-registry/resource-registry.ts';
+import type { ObjectStore } from '../../registry/object-store.ts';
+import type { AdmissionAttributes } from '../contract.ts';
+import { matchingVersion } from '../../admission-matching/resource-matcher.ts';
+import { namespaceSelected, objectSelected } from '../../admission-matching/selectors.ts';
+import type { ConfiguredWebhook } from './webhook-configurations.ts';
+
+/** What deciding needs. */
+export interface InvocationDeps {
+  readonly registry: ResourceRegistry;
+  readonly objects: () => ObjectStore;
+}
+
+/** A call that is due: the webhook, and the version of the resource it is sent. */
+export interface Invocation {
+  readonly webhook: ConfiguredWebhook;
+  /** The request's resource. */
+  readonly own: GenericStore;
+  /** The version a rule names. */
+  readonly as: GenericStore;
+}
+
+/** Whether to call, match conditions left aside. Rejects with 404 when the namespace a selector asks about is gone. */
+export async function invocationOf(
+  webhook: ConfiguredWebhook,
+  attributes: AdmissionAttributes,
+  deps: InvocationDeps,
+): Promise<Invocation | undefined> {
+  if (!objectSelected(webhook.objects, attributes)) return undefined;
+  const own = deps.registry.known(attributes.resource);
+  if (own === undefined) return undefined;
+  const { rules, matchPolicy } = webhook.hook;
+  const as = matchingVersion({ rules: rules ?? [], matchPolicy }, attributes, { own, registry: deps.registry });
+  if (as === undefined) return undefined;
+  if (!(await namespaceSelected(webhook.namespaces, attributes, deps.objects()))) return undefined;
+  return { webhook, own, as };
+}

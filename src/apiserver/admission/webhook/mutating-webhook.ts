@@ -1,0 +1,180 @@
+/**
+ * MutatingAdmissionWebhook: asks the mutating webhooks one after the other, applies their JSON patches to the draft, and
+ * asks those that want it again when somebody changed the object after them. Upstream:
+ * admission/plugin/webhook/mutating.
+ */
+import { equal, jsonPatch } from '../../../api/patch/json-patch.ts';
+import { PatchError } from '../../../api/patch/patch-error.ts';
+import { DecodeError } from '../../../api/codec/typed.ts';
+import type { AdmissionResponse } from '../../../api/gen/admission-v1.ts';
+import { MutatingWebhookConfigurations } from '../../../api/gen/resources.ts';
+import { parseJson } from '../../../api/codec/json.ts';
+import type { JsonObject } from '../../../api/codec/own-property.ts';
+import { internalError } from '../../../api/status-error.ts';
+import type { ResolveService } from '../../webhook/service-resolver.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
+import { askWebhook, failsOpen, type WebhookAdmissionDeps } from './call-webhook.ts';
+import { CallingWebhookError, failedClosed } from './denial.ts';
+import { type Invocation, invocationOf } from './invocation.ts';
+import { reviewObjects, type ReviewObjects } from '../../admission-matching/review-objects.ts';
+import { isAdmissionConfiguration } from '../../admission-matching/rules-matcher.ts';
+import { type ConfiguredWebhook, followWebhooks } from './webhook-configurations.ts';
+
+const NAME = 'MutatingAdmissionWebhook';
+
+/** What the first pass leaves for the second. */
+interface Memory {
+  /** Webhooks with reinvocationPolicy IfNeeded that were asked. */
+  readonly asked: Set<string>;
+  /** Those of them that are to be asked again, for the object changed after them. */
+  readonly again: Set<string>;
+  /** The draft when the last webhook had been asked. */
+  after: unknown;
+}
+
+/** Makes the plugin. */
+export function createMutatingWebhooks(deps: WebhookAdmissionDeps, resolve: ResolveService): AdmissionPlugin {
+  let webhooks: (() => readonly ConfiguredWebhook[]) | undefined;
+  const current = (): readonly ConfiguredWebhook[] =>
+    (webhooks ??= followWebhooks(deps.objects(), MutatingWebhookConfigurations, resolve))();
+  return {
+    name: NAME,
+    handles: (_operation, resource) => current().length > 0 && !isAdmissionConfiguration(resource),
+    mutate: (attributes) => mutate(deps, attributes, current()),
+  };
+}
+
+async function mutate(
+  deps: WebhookAdmissionDeps,
+  attributes: AdmissionAttributes,
+  webhooks: readonly ConfiguredWebhook[],
+): Promise<void> {
+  const { reinvocation } = attributes;
+  const memory = memoryOf(attributes);
+  if (reinvocation.round === 1 && !equal(memory.after, attributes.object)) askAgain(memory);
+  for (const [index, webhook] of webhooks.entries()) {
+    const invocation = await invocationOf(webhook, attributes, deps);
+    if (invocation === undefined || (reinvocation.round === 1 && !memory.again.has(webhook.uid))) continue;
+    const view = reviewObjects(invocation.own, invocation.as, attributes.subresource);
+    if (!(await conditionsHold(deps, { invocation, attributes, view }))) continue;
+    const changed = await ask(deps, { invocation, attributes, view, index });
+    if (changed) {
+      askAgain(memory);
+      reinvocation.wanted = true;
+    }
+    if (webhook.hook.reinvocationPolicy === 'IfNeeded') memory.asked.add(webhook.uid);
+  }
+  memory.after = attributes.object === undefined ? undefined : structuredClone(attributes.object);
+}
+
+function memoryOf({ reinvocation }: AdmissionAttributes): Memory {
+  let memory = reinvocation.memory.get(NAME) as Memory | undefined;
+  if (memory === undefined) {
+    memory = { asked: new Set(), again: new Set(), after: undefined };
+    reinvocation.memory.set(NAME, memory);
+  }
+  return memory;
+}
+
+function askAgain(memory: Memory): void {
+  for (const uid of memory.asked) memory.again.add(uid);
+  memory.asked.clear();
+}
+
+interface Asking {
+  readonly invocation: Invocation;
+  readonly attributes: AdmissionAttributes;
+  readonly view: ReviewObjects;
+}
+
+/** The objects as they are now; each webhook sees what those before it changed. */
+function shown({ attributes, view }: Asking): Parameters<typeof askWebhook>[1]['reviewed'] {
+  const { object, oldObject } = attributes;
+  return {
+    kind: view.kind,
+    object: object && view.show(object),
+    oldObject: oldObject && view.show(oldObject),
+  };
+}
+
+async function conditionsHold(deps: WebhookAdmissionDeps, asking: Asking): Promise<boolean> {
+  const { invocation, attributes } = asking;
+  if ((invocation.webhook.hook.matchConditions ?? []).length === 0) return true;
+  return await deps.matchConditions(invocation, attributes, () => shown(asking));
+}
+
+/** Whether the webhook changed the object. */
+async function ask(deps: WebhookAdmissionDeps, asking: Asking & { readonly index: number }): Promise<boolean> {
+  const { invocation, attributes, index } = asking;
+  const { context, reinvocation } = attributes;
+  const { configuration, hook } = invocation.webhook;
+  const key = `round_${reinvocation.round}_index_${index}`;
+  const note = (mutated: boolean): void =>
+    context.addAuditAnnotation(
+      `mutation.webhook.admission.k8s.io/${key}`,
+      JSON.stringify({ configuration, webhook: hook.name, mutated }),
+    );
+  try {
+    const reviewed = shown(asking);
+    const response = await askWebhook(deps, { ...asking, reviewed, mutating: true });
+    const changed = applyPatch(asking, reviewed.object, response);
+    note(changed);
+    if (changed && response.patch !== undefined) notePatch(asking, key, response.patch);
+    return changed;
+  } catch (error) {
+    note(false);
+    if (failsOpen(deps, invocation, error)) {
+      context.addAuditAnnotation(`failed-open.mutation.webhook.admission.k8s.io/${key}`, hook.name);
+      return false;
+    }
+    throw error instanceof CallingWebhookError ? failedClosed(error) : error;
+  }
+}
+
+function notePatch({ invocation, attributes }: Asking, key: string, patch: string): void {
+  const { configuration, hook } = invocation.webhook;
+  const value = `{"configuration":${JSON.stringify(configuration)},"webhook":${JSON.stringify(hook.name)},"patch":${decoded(patch)},"patchType":"JSONPatch"}`;
+  attributes.context.addAuditAnnotation(`patch.webhook.admission.k8s.io/${key}`, value);
+}
+
+function decoded(patch: string): string {
+  return Buffer.from(patch, 'base64').toString('utf8');
+}
+
+function applyPatch(
+  { invocation, attributes, view }: Asking,
+  before: JsonObject | undefined,
+  { patch = '', patchType }: AdmissionResponse,
+): boolean {
+  const { name } = invocation.webhook.hook;
+  if (patch === '') return false;
+  if (patchType !== 'JSONPatch')
+    throw new CallingWebhookError(name, `unsupported patch type ${JSON.stringify(patchType)}`);
+  const operations = parsePatch(patch);
+  if (Array.isArray(operations) && operations.length === 0) return false;
+  if (before === undefined || attributes.object === undefined)
+    throw internalError(
+      `admission webhook ${JSON.stringify(name)} attempted to modify the object, which is not supported for this operation`,
+    );
+  const after = patchedObject(before, operations, view);
+  if (equal(before, after)) return false;
+  view.store(after, attributes.object);
+  return true;
+}
+
+function parsePatch(patch: string): unknown {
+  try {
+    return parseJson(decoded(patch)).value;
+  } catch (error) {
+    throw internalError((error as Error).message, error);
+  }
+}
+
+function patchedObject(before: JsonObject, operations: unknown, view: ReviewObjects): JsonObject {
+  try {
+    return view.decode(jsonPatch(before, operations));
+  } catch (error) {
+    if (error instanceof PatchError || error instanceof DecodeError) throw internalError(error.message, error);
+    throw error;
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * ValidatingAdmissionWebhook: asks all validating webhooks that a request concerns at once; the first refusal, in their
+ * order, is the answer. Upstream: admission/plugin/webhook/validating.
+ */
+import { ValidatingWebhookConfigurations } from '../../../api/gen/resources.ts';
+import type { ResolveService } from '../../webhook/service-resolver.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
+import type { ReviewedObjects } from './admission-review.ts';
+import { askWebhook, failsOpen, type WebhookAdmissionDeps } from './call-webhook.ts';
+import { CallingWebhookError, failedClosed } from './denial.ts';
+import { type Invocation, invocationOf } from './invocation.ts';
+import { reviewObjects } from '../../admission-matching/review-objects.ts';
+import { isAdmissionConfiguration } from '../../admission-matching/rules-matcher.ts';
+import { type AnyConfiguration, type ConfiguredWebhook, followWebhooks } from './webhook-configurations.ts';
+import type { ResourceInfo } from '../../../api/resource-info.ts';
+
+/** Makes the plugin. */
+export function createValidatingWebhooks(deps: WebhookAdmissionDeps, resolve: ResolveService): AdmissionPlugin {
+  const info = ValidatingWebhookConfigurations as ResourceInfo<AnyConfiguration>;
+  let webhooks: (() => readonly ConfiguredWebhook[]) | undefined;
+  const current = (): readonly ConfiguredWebhook[] => (webhooks ??= followWebhooks(deps.objects(), info, resolve))();
+  return {
+    name: 'ValidatingAdmissionWebhook',
+    handles: (_operation, resource) => current().length > 0 && !isAdmissionConfiguration(resource),
+    validate: (attributes) => validate(deps, attributes, current()),
+  };
+}
+
+interface Due {
+  readonly invocation: Invocation;
+  readonly reviewed: ReviewedObjects;
+  readonly index: number;
+}
+
+async function validate(
+  deps: WebhookAdmissionDeps,
+  attributes: AdmissionAttributes,
+  webhooks: readonly ConfiguredWebhook[],
+): Promise<void> {
+  const due: Due[] = [];
+  for (const webhook of webhooks) {
+    const invocation = await invocationOf(webhook, attributes, deps);
+    if (invocation === undefined) continue;
+    const reviewed = viewOf(invocation, attributes, due);
+    const conditions = webhook.hook.matchConditions ?? [];
+    if (conditions.length > 0 && !(await deps.matchConditions(invocation, attributes, () => reviewed))) continue;
+    due.push({ invocation, reviewed, index: due.length });
+  }
+  const results = await Promise.allSettled(due.map((one) => ask(deps, attributes, one)));
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+}
+
+/** The objects for a webhook; made once per version. */
+function viewOf(invocation: Invocation, attributes: AdmissionAttributes, others: readonly Due[]): ReviewedObjects {
+  const same = others.find((other) => other.invocation.as === invocation.as);
+  if (same !== undefined) return same.reviewed;
+  const view = reviewObjects(invocation.own, invocation.as, attributes.subresource);
+  const { object, oldObject } = attributes;
+  return { kind: view.kind, object: object && view.show(object), oldObject: oldObject && view.show(oldObject) };
+}
+
+async function ask(
+  deps: WebhookAdmissionDeps,
+  attributes: AdmissionAttributes,
+  { invocation, reviewed, index }: Due,
+): Promise<void> {
+  try {
+    await askWebhook(deps, { invocation, attributes, reviewed, mutating: false });
+  } catch (error) {
+    if (failsOpen(deps, invocation, error)) {
+      attributes.context.addAuditAnnotation(
+        `failed-open.validating.webhook.admission.k8s.io/round_0_index_${index}`,
+        invocation.webhook.hook.name,
+      );
+      return;
+    }
+    throw error instanceof CallingWebhookError ? failedClosed(error) : error;
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * The webhooks of one kind of configuration as they stand, in the order they are called: configurations by name, then as
+ * listed. Made anew at the first request after a change. Upstream: admission/configuration and webhook accessors.
+ */
+import type {
+  MutatingWebhook,
+  MutatingWebhookConfiguration,
+  ValidatingWebhookConfiguration,
+} from '../../../api/gen/admissionregistration-v1.ts';
+import { compileLabelSelector, type LabelMatcher } from '../../../api/label-selector.ts';
+import type { ResourceInfo } from '../../../api/resource-info.ts';
+import type { ObjectStore } from '../../registry/object-store.ts';
+import type { ResolveService } from '../../webhook/service-resolver.ts';
+import { targetOfClientConfig, type WebhookTarget } from '../../webhook/webhook-target.ts';
+
+/** A webhook of either kind; `reinvocationPolicy` only in mutating ones. */
+export type AnyWebhook = MutatingWebhook;
+
+/** A configuration of either kind. */
+export type AnyConfiguration = MutatingWebhookConfiguration | ValidatingWebhookConfiguration;
+
+/** One webhook, ready to be asked. */
+export interface ConfiguredWebhook {
+  /** Tells it from all others: configuration, name, and how often the name came before. */
+  readonly uid: string;
+  readonly configuration: string;
+  readonly hook: AnyWebhook;
+  readonly namespaces: LabelMatcher;
+  readonly objects: LabelMatcher;
+  /** Throws `WebhookTargetError`. */
+  target(): WebhookTarget;
+}
+
+/** Follows the configurations. Returns what gives the webhooks as they stand. */
+export function followWebhooks(
+  objects: ObjectStore,
+  info: ResourceInfo<AnyConfiguration>,
+  resolve: ResolveService,
+): () => readonly ConfiguredWebhook[] {
+  let current: readonly ConfiguredWebhook[] | undefined;
+  objects.onChange(info, () => (current = undefined));
+  return () => (current ??= compile(objects.list(info), resolve));
+}
+
+function compile(configurations: readonly AnyConfiguration[], resolve: ResolveService): ConfiguredWebhook[] {
+  return configurations
+    .toSorted((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1))
+    .flatMap(({ metadata, webhooks = [] }) => {
+      const seen = new Map<string, number>();
+      return webhooks.map((hook) => {
+        const count = seen.get(hook.name) ?? 0;
+        seen.set(hook.name, count + 1);
+        return configured(metadata.name ?? '', hook, { count, resolve });
+      });
+    });
+}
+
+function configured(
+  configuration: string,
+  hook: AnyWebhook,
+  { count, resolve }: { count: number; resolve: ResolveService },
+): ConfiguredWebhook {
+  let target: WebhookTarget | undefined;
+  return {
+    uid: `${configuration}/${hook.name}/${count}`,
+    configuration,
+    hook,
+    namespaces: compileLabelSelector(hook.namespaceSelector ?? {}),
+    objects: compileLabelSelector(hook.objectSelector ?? {}),
+    target: () => (target ??= targetOfClientConfig(hook.clientConfig, resolve)),
+  };
+}

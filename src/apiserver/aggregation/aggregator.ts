@@ -1,0 +1,216 @@
+/**
+ * APIs that other servers answer: knows them by their APIServices, watches over them and passes requests on. Upstream:
+ * kube-aggregator. An APIService with a service takes its group version over, even from this server.
+ *
+ * A remote server is looked at when its APIService, service or endpoints change, and every 30 s; what it serves appears in
+ * discovery then.
+ */
+import { APIServices, EndpointSlices, Services } from '../../api/gen/resources.ts';
+import type { APIService } from '../../api/gen/apiregistration-v1.ts';
+import { deepEqual } from '../../base/equal.ts';
+import { isReason, serviceUnavailable, StatusError } from '../../api/status-error.ts';
+import { formatTime } from '../../api/time.ts';
+import type { ApiResponse } from '../../api/transport.ts';
+import type { BasePlatform } from '../../platform/platform.ts';
+import type { Net, TlsOptions } from '../../platform/net.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import type { ObjectStore } from '../registry/object-store.ts';
+import type { ForeignVersion } from '../discovery/groups.ts';
+import type { RequestScope } from '../request-scope.ts';
+import { objectResponse } from '../responses.ts';
+import { proxyRequest } from '../streaming/http-proxy.ts';
+import { createServiceResolver, type ResolveService } from '../webhook/service-resolver.ts';
+import { checkRemote, remoteBase, type AvailabilityDeps } from './availability.ts';
+import { plainResourceList, type BuiltInApi } from './built-in-api.ts';
+import { remoteServiceOf, type RemoteService } from './remote-service.ts';
+
+/** What the aggregator needs. */
+export interface AggregatorDeps {
+  readonly platform: Pick<BasePlatform, 'clock' | 'random' | 'log'>;
+  readonly net: Net;
+  readonly objects: ObjectStore;
+  /** Answered here, unless an APIService gives them to another server. */
+  readonly builtIns: readonly BuiltInApi[];
+  /** The certificate remote servers know this one by (front proxy). */
+  readonly identity: () => TlsOptions;
+}
+
+const CHECK_PERIOD_MS = 30_000;
+
+/** Remote APIs. */
+export class Aggregator {
+  readonly #deps: AggregatorDeps;
+  readonly #resolve: ResolveService;
+  readonly #checks: AvailabilityDeps;
+  readonly #remotes = new Map<string, RemoteService>();
+  readonly #byGroupVersion = new Map<string, RemoteService>();
+  readonly #checking = new Map<string, { again: boolean }>();
+  readonly #listeners = new Set<() => void>();
+  readonly #stops: (() => void)[] = [];
+
+  constructor(deps: AggregatorDeps) {
+    this.#deps = deps;
+    this.#resolve = createServiceResolver({
+      objects: () => deps.objects,
+      random: deps.platform.random.fork('aggregator'),
+    });
+    this.#checks = { objects: deps.objects, net: deps.net, resolve: this.#resolve, identity: deps.identity };
+  }
+
+  /** What there is beside the registry's resources, for discovery. */
+  versions(): ForeignVersion[] {
+    const remote = [...this.#byGroupVersion.values()].map(({ group, version, resources, availability }) => {
+      return { group, version, resources, stale: availability?.available !== true };
+    });
+    const own = this.#deps.builtIns.filter(({ group, version }) => !this.#byGroupVersion.has(`${group}/${version}`));
+    return [...own.map(({ group, version, resources }) => ({ group, version, resources, stale: false })), ...remote];
+  }
+
+  /** The remote server of a group version. */
+  remote(group: string, version: string): RemoteService | undefined {
+    return this.#byGroupVersion.get(`${group}/${version}`);
+  }
+
+  /** Calls back when what remote servers serve has changed. */
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /** Learns what there is and follows it. The caches must be full. */
+  start(): void {
+    const { objects, platform } = this.#deps;
+    this.#stops.push(
+      objects.onChange(APIServices, (service, old) => this.#follow(service, old)),
+      objects.onChange(Services, (now, old) => this.#backendChanged(now ?? old)),
+      objects.onChange(EndpointSlices, (now, old) => this.#backendChanged(now ?? old)),
+      platform.clock.setTicker(CHECK_PERIOD_MS, () => {
+        for (const remote of this.#remotes.values()) this.#check(remote.name);
+      }),
+    );
+  }
+
+  stop(): void {
+    for (const stop of this.#stops.splice(0)) stop();
+  }
+
+  /** Answers a request on an API that is not the registry's; undefined when it is none. */
+  serve(scope: RequestScope): ApiResponse | Promise<ApiResponse> | undefined {
+    const { path } = scope.request;
+    if (!path.startsWith('/apis/')) return undefined;
+    const [, , group = '', version = ''] = path.split('/', 4);
+    const remote = this.#byGroupVersion.get(`${group}/${version}`);
+    if (remote !== undefined) return this.proxy(remote, scope);
+    const own = this.#deps.builtIns.find((one) => one.group === group && one.version === version);
+    if (own === undefined) return undefined;
+    if (scope.info.isResourceRequest) return own.serve(scope);
+    return objectResponse(scope.request, { object: plainResourceList(own) });
+  }
+
+  /** Passes a request on as it is, with who made it. */
+  async proxy(remote: RemoteService, scope: RequestScope): Promise<ApiResponse> {
+    if (remote.availability?.available === false) throw serviceUnavailable('service unavailable');
+    const { net, identity } = this.#deps;
+    let base: string;
+    try {
+      base = remoteBase(this.#resolve, remote);
+    } catch (error) {
+      this.#deps.platform.log.warn('no backend of an aggregated API', { apiService: remote.name, err: error });
+      throw serviceUnavailable('service unavailable');
+    }
+    const { request, user } = scope;
+    const host = `${remote.trust.serverName}:${remote.service.port}`;
+    const tls = { ...remote.trust, ...identity() };
+    return await proxyRequest({ net, base, path: request.path, tls, headers: { host, ...remoteUser(user) } }, request);
+  }
+
+  #follow(service: APIService | undefined, old: APIService | undefined): void {
+    const name = (service ?? old)?.metadata.name ?? '';
+    const known = this.#remotes.get(name);
+    const next = service === undefined ? undefined : remoteServiceOf(service);
+    if (known !== undefined && next !== undefined && deepEqual(service?.spec, old?.spec)) return;
+    if (known !== undefined) {
+      this.#remotes.delete(name);
+      this.#byGroupVersion.delete(`${known.group}/${known.version}`);
+    }
+    if (next !== undefined) {
+      this.#remotes.set(name, next);
+      this.#byGroupVersion.set(`${next.group}/${next.version}`, next);
+      this.#check(name);
+    }
+    if (known !== undefined || next !== undefined) this.#tell();
+  }
+
+  #backendChanged(object: KubernetesObject | undefined): void {
+    const { namespace, name, labels } = object?.metadata ?? {};
+    const of = labels?.['kubernetes.io/service-name'] ?? name;
+    for (const remote of this.#remotes.values())
+      if (remote.service.namespace === namespace && remote.service.name === of) this.#check(remote.name);
+  }
+
+  /** One look at a time; what happens meanwhile is looked at again. */
+  #check(name: string): void {
+    const running = this.#checking.get(name);
+    if (running !== undefined) {
+      running.again = true;
+      return;
+    }
+    const state = { again: false };
+    this.#checking.set(name, state);
+    this.#look(name)
+      .catch((error: unknown) =>
+        this.#deps.platform.log.error('cannot report an APIService', { apiService: name, err: error }),
+      )
+      .finally(() => {
+        this.#checking.delete(name);
+        if (state.again) this.#check(name);
+      });
+  }
+
+  async #look(name: string): Promise<void> {
+    const remote = this.#remotes.get(name);
+    if (remote === undefined) return;
+    const { availability, resources } = await checkRemote(this.#checks, remote);
+    if (this.#remotes.get(name) !== remote) return; // Replaced meanwhile: its successor is looked at by itself.
+    const changed =
+      remote.availability?.available !== availability.available || !deepEqual(remote.resources, resources);
+    remote.availability = availability;
+    // What a server served stays listed, as stale, while it is away.
+    if (availability.available) remote.resources = resources;
+    if (changed) this.#tell();
+    await this.#report(name, remote);
+  }
+
+  async #report(name: string, { availability }: RemoteService): Promise<void> {
+    if (availability === undefined) return;
+    const { objects, platform } = this.#deps;
+    const { available, reason, message } = availability;
+    const status = available ? 'True' : 'False';
+    try {
+      await objects.guaranteedUpdate(APIServices, '', name, (current) => {
+        const conditions = current.status?.conditions ?? [];
+        const old = conditions.find(({ type }) => type === 'Available');
+        if (old?.status === status && old.reason === reason && old.message === message) return undefined;
+        const lastTransitionTime =
+          old?.status === status && old.lastTransitionTime !== undefined
+            ? old.lastTransitionTime
+            : formatTime(platform.clock.nowMs());
+        const next = { type: 'Available', status, reason, message, lastTransitionTime };
+        return { ...current, status: { conditions: [...conditions.filter(({ type }) => type !== 'Available'), next] } };
+      });
+    } catch (error) {
+      if (!(error instanceof StatusError) || !isReason(error, 'NotFound')) throw error;
+    }
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+function remoteUser({ name, uid, groups, extra }: RequestScope['user']): Record<string, string | readonly string[]> {
+  const headers: Record<string, string | readonly string[]> = { 'x-remote-user': name, 'x-remote-group': groups };
+  if (uid !== undefined && uid !== '') headers['x-remote-uid'] = uid;
+  for (const [key, values] of Object.entries(extra ?? {}))
+    headers[`x-remote-extra-${encodeURIComponent(key).toLowerCase()}`] = values;
+  return headers;
+}

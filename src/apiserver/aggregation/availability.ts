@@ -1,0 +1,137 @@
+/**
+ * Whether a remote API can be reached, in the steps and words of upstream's condition. Upstream: kube-aggregator
+ * controllers/status/remote.
+ */
+import { EndpointSlices, Services } from '../../api/gen/resources.ts';
+import type { APIGroupDiscoveryList, APIResourceDiscovery } from '../../api/gen/apidiscovery-v2.ts';
+import type { APIResourceList } from '../../api/gen/meta-v1.ts';
+import type { Net, TlsOptions } from '../../platform/net.ts';
+import type { ObjectStore } from '../registry/object-store.ts';
+import type { ResolveService } from '../webhook/service-resolver.ts';
+import type { Availability, RemoteService } from './remote-service.ts';
+
+/** What looking needs. */
+export interface AvailabilityDeps {
+  readonly objects: Pick<ObjectStore, 'get' | 'list'>;
+  readonly net: Pick<Net, 'http'>;
+  readonly resolve: ResolveService;
+  /** Our own certificate towards remote servers. */
+  readonly identity: () => TlsOptions;
+}
+
+/** What was found. */
+export interface Found {
+  readonly availability: Availability;
+  readonly resources: readonly APIResourceDiscovery[];
+}
+
+const CHECK_TIMEOUT_MS = 5000;
+const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+
+/** Looks at the service, its endpoints and the server behind them. Never rejects. */
+export async function checkRemote(deps: AvailabilityDeps, remote: RemoteService): Promise<Found> {
+  const missing = missingBackend(deps, remote);
+  if (missing !== undefined) return { availability: missing, resources: [] };
+  try {
+    const resources = await discover(deps, remote);
+    return { availability: { available: true, reason: 'Passed', message: 'all checks passed' }, resources };
+  } catch (error) {
+    const message = `failing or missing response from ${addressOf(deps, remote)}: ${(error as Error).message}`;
+    return { availability: { available: false, reason: 'FailedDiscoveryCheck', message }, resources: [] };
+  }
+}
+
+function missingBackend({ objects }: AvailabilityDeps, { service }: RemoteService): Availability | undefined {
+  const { namespace, name, port } = service;
+  const quoted = `service/${name} in ${JSON.stringify(namespace)}`;
+  const no = (reason: string, message: string): Availability => ({ available: false, reason, message });
+  const found = objects.get(Services, namespace, name);
+  if (found === undefined) return no('ServiceNotFound', `${quoted} is not present`);
+  if (found.spec?.type === 'ExternalName') return undefined;
+  const servicePort = found.spec?.ports?.find((one) => one.port === port);
+  if (servicePort === undefined) return no('ServicePortError', `${quoted} is not listening on port ${port}`);
+  const slices = objects
+    .list(EndpointSlices, namespace)
+    .filter((slice) => slice.metadata.labels?.['kubernetes.io/service-name'] === name);
+  if (slices.length === 0) return no('EndpointsNotFound', `cannot find endpointslices for ${quoted}`);
+  const ready = slices.some(
+    (slice) =>
+      (slice.ports ?? []).some((one) => (one.name ?? '') === (servicePort.name ?? '')) &&
+      (slice.endpoints ?? []).some(({ conditions }) => conditions?.ready !== false),
+  );
+  return ready
+    ? undefined
+    : no(
+        'MissingEndpoints',
+        `endpoints for ${quoted} have no addresses with port name ${JSON.stringify(servicePort.name ?? '')}`,
+      );
+}
+
+/** Base URL of one of the server's endpoints. Throws when there is none. */
+export function remoteBase(resolve: ResolveService, { service }: RemoteService): string {
+  const { host, port } = resolve(service);
+  return `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+function addressOf({ resolve }: AvailabilityDeps, remote: RemoteService): string {
+  const { group, version } = remote;
+  try {
+    return `${remoteBase(resolve, remote)}/apis/${group}/${version}`;
+  } catch {
+    return `/apis/${group}/${version}`;
+  }
+}
+
+/** What the server serves of this version: from aggregated discovery where it has it, else from the plain list. */
+async function discover(deps: AvailabilityDeps, remote: RemoteService): Promise<readonly APIResourceDiscovery[]> {
+  const { group, version } = remote;
+  const plain = await getJson<APIResourceList>(deps, remote, `/apis/${group}/${version}`);
+  const list = await getJson<APIGroupDiscoveryList>(deps, remote, '/apis').catch(() => undefined);
+  const entry =
+    list?.kind === 'APIGroupDiscoveryList' ? list.items.find(({ metadata }) => metadata.name === group) : undefined;
+  const resources = entry?.versions?.find((one) => one.version === version)?.resources;
+  return resources ?? fromPlainList(plain, remote);
+}
+
+async function getJson<T>(deps: AvailabilityDeps, remote: RemoteService, path: string): Promise<T> {
+  const answer = await deps.net.http({
+    method: 'GET',
+    url: `${remoteBase(deps.resolve, remote)}${path}`,
+    headers: {
+      accept: path === '/apis' ? `${AGGREGATED},application/json` : 'application/json',
+      'x-remote-user': 'system:kube-aggregator',
+      'x-remote-group': 'system:masters',
+    },
+    tls: { ...remote.trust, ...deps.identity() },
+    timeoutMs: CHECK_TIMEOUT_MS,
+  });
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of answer.body) chunks.push(chunk);
+  if (answer.status < 200 || answer.status > 299) throw new Error(`bad status from ${path}: ${answer.status}`);
+  return JSON.parse(Buffer.concat(chunks).toString('utf8')) as T;
+}
+
+function fromPlainList(
+  { resources }: APIResourceList,
+  { group, version }: RemoteService,
+): readonly APIResourceDiscovery[] {
+  const subresources = new Map<string, NonNullable<APIResourceDiscovery['subresources']>>();
+  for (const { name, kind, verbs, group: g, version: v } of resources) {
+    const [resource = '', subresource] = name.split('/');
+    if (subresource === undefined) continue;
+    const entry = { subresource, responseKind: { group: g ?? group, version: v ?? version, kind }, verbs };
+    subresources.set(resource, [...(subresources.get(resource) ?? []), entry]);
+  }
+  return resources
+    .filter(({ name }) => !name.includes('/'))
+    .map(({ name, kind, namespaced, singularName, verbs, shortNames, categories, group: g, version: v }) => ({
+      resource: name,
+      responseKind: { group: g ?? group, version: v ?? version, kind },
+      scope: namespaced ? 'Namespaced' : 'Cluster',
+      singularResource: singularName,
+      verbs,
+      ...(shortNames === undefined ? {} : { shortNames }),
+      ...(categories === undefined ? {} : { categories }),
+      ...(subresources.has(name) ? { subresources: subresources.get(name)! } : {}),
+    }));
+}

@@ -1,0 +1,31 @@
+/** A group version this server answers without a resource definition: nothing of it is stored. */
+import type { APIResourceDiscovery } from '../../api/gen/apidiscovery-v2.ts';
+import type { APIResourceList } from '../../api/gen/meta-v1.ts';
+import type { ApiResponse } from '../../api/transport.ts';
+import type { RequestScope } from '../request-scope.ts';
+
+/** The API. An APIService with a service of its own replaces it. */
+export interface BuiltInApi {
+  readonly group: string;
+  readonly version: string;
+  readonly resources: readonly APIResourceDiscovery[];
+  /** Answers a request on one of the resources. Throws or rejects with StatusErrors. */
+  serve(scope: RequestScope): ApiResponse | Promise<ApiResponse>;
+}
+
+/** What `/apis/<group>/<version>` answers. */
+export function plainResourceList({ group, version, resources }: BuiltInApi): APIResourceList {
+  return {
+    kind: 'APIResourceList',
+    apiVersion: 'v1',
+    groupVersion: `${group}/${version}`,
+    resources: resources.map(({ resource, responseKind, scope, singularResource, verbs, shortNames }) => ({
+      name: resource,
+      singularName: singularResource,
+      namespaced: scope === 'Namespaced',
+      kind: responseKind?.kind ?? '',
+      verbs,
+      ...(shortNames === undefined ? {} : { shortNames }),
+    })),
+  };
+}

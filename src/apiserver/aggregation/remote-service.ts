@@ -1,0 +1,50 @@
+/** An API that another server answers, as its APIService describes it. Upstream: kube-aggregator's proxyHandlingInfo. */
+import type { APIService } from '../../api/gen/apiregistration-v1.ts';
+import type { APIResourceDiscovery } from '../../api/gen/apidiscovery-v2.ts';
+import type { TlsOptions } from '../../platform/net.ts';
+
+/** One group version behind a service. */
+export interface RemoteService {
+  /** `<version>.<group>`. */
+  readonly name: string;
+  readonly group: string;
+  readonly version: string;
+  readonly groupPriorityMinimum: number;
+  readonly versionPriority: number;
+  readonly service: { readonly namespace: string; readonly name: string; readonly port: number };
+  readonly trust: TlsOptions;
+  /** Undefined until it has been asked. */
+  availability: Availability | undefined;
+  /** What it serves, as it said when it was last asked. */
+  resources: readonly APIResourceDiscovery[];
+}
+
+/** What the condition `Available` says. */
+export interface Availability {
+  readonly available: boolean;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Reads an APIService; undefined for one that this server answers itself. */
+export function remoteServiceOf({ metadata, spec }: APIService): RemoteService | undefined {
+  const { service, group = '', version = '' } = spec ?? {};
+  if (spec === undefined || service === undefined || group === '') return undefined;
+  const { namespace = '', name = '', port = 443 } = service;
+  const caPem = Buffer.from(spec.caBundle ?? '', 'base64').toString('utf8');
+  return {
+    name: metadata.name ?? '',
+    group,
+    version,
+    groupPriorityMinimum: spec.groupPriorityMinimum,
+    versionPriority: spec.versionPriority,
+    service: { namespace, name, port },
+    trust: {
+      serverName: `${name}.${namespace}.svc`,
+      ...(caPem === '' ? {} : { caPem }),
+      ...(spec.insecureSkipTLSVerify === true ? { insecureSkipVerify: true } : {}),
+    },
+    availability: undefined,
+    resources: [],
+  };
+}

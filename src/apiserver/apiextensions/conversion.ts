@@ -1,0 +1,133 @@
+/**
+ * Conversion of custom resources between versions by a webhook. Upstream:
+ * apiextensions-apiserver/pkg/apiserver/conversion/webhook_converter.go.
+ *
+ * The webhook changes an object's body; of its metadata only labels and annotations. The call is a port: the composition
+ * brings the client.
+ */
+import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
+import { decodeTyped } from '../../api/codec/typed.ts';
+import type { CustomResourceDefinition, WebhookClientConfig } from '../../api/gen/apiextensions-v1.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import { StatusError, statusFailure } from '../../api/status-error.ts';
+import { typeSchema } from '../../api/schema/schema.ts';
+import type { StructSchema } from '../../api/schema/type-schema.ts';
+import type { Random } from '../../platform/random.ts';
+import type { Conversion } from '../registry/resource-definition.ts';
+
+/** Posts a ConversionReview to a webhook. Rejects with an Error that says why there is no answer. */
+export type PostConversionReview = (config: WebhookClientConfig, review: JsonObject) => Promise<JsonObject>;
+
+/** What converting needs. */
+export interface ConversionDeps {
+  readonly post: PostConversionReview;
+  readonly random: Random;
+}
+
+const GROUP = 'apiextensions.k8s.io';
+const reviewVersions = ['v1', 'v1beta1'];
+
+/** The conversion of a definition's objects to and from one of its versions; undefined when only the name differs. */
+export function webhookConversion(
+  { spec }: CustomResourceDefinition,
+  version: string,
+  deps: ConversionDeps,
+): Conversion | undefined {
+  const { conversion, group, names } = spec;
+  const client = conversion?.webhook?.clientConfig;
+  if (conversion?.strategy !== 'Webhook' || client === undefined) return undefined;
+  const stored = spec.versions.find(({ storage }) => storage)?.name ?? version;
+  const review = conversion.webhook!.conversionReviewVersions.find((one) => reviewVersions.includes(one)) ?? 'v1';
+  const convert = async (objects: readonly KubernetesObject[], to: string): Promise<KubernetesObject[]> => {
+    const from = (objects[0]?.apiVersion ?? '').split('/').at(-1) ?? '';
+    const apiVersion = `${group}/${to}`;
+    try {
+      const asked: Asked = { objects, apiVersion, review: `${GROUP}/${review}`, uid: deps.random.uuid() };
+      return readAnswer(await deps.post(client, requestOf(asked)), asked);
+    } catch (error) {
+      const why = error instanceof StatusError ? error.status.message : (error as Error).message;
+      throw statusFailure(500, '', `conversion webhook for ${group}/${from}, Kind=${names.kind} failed: ${why}`);
+    }
+  };
+  return {
+    async fromStored(objects) {
+      // Objects may be stored in several versions: each call is for one.
+      const byVersion = Map.groupBy(objects, ({ apiVersion }) => apiVersion ?? '');
+      const converted = new Map<KubernetesObject, KubernetesObject>();
+      for (const group of byVersion.values()) {
+        const results = await convert(group, version);
+        for (const [index, object] of group.entries()) converted.set(object, results[index]!);
+      }
+      return objects.map((object) => converted.get(object)!);
+    },
+    toStored: async (object) => (stored === version ? object : (await convert([object], stored))[0]!),
+  };
+}
+
+interface Asked {
+  readonly objects: readonly KubernetesObject[];
+  /** Wanted. */
+  readonly apiVersion: string;
+  /** apiVersion of the review. */
+  readonly review: string;
+  readonly uid: string;
+}
+
+function requestOf({ objects, apiVersion, review, uid }: Asked): JsonObject {
+  return {
+    kind: 'ConversionReview',
+    apiVersion: review,
+    request: { uid, desiredAPIVersion: apiVersion, objects },
+  };
+}
+
+function readAnswer(answer: JsonObject, asked: Asked): KubernetesObject[] {
+  const { kind, apiVersion, response } = answer;
+  if (kind !== 'ConversionReview' || apiVersion !== asked.review)
+    throw new Error(
+      `invalid response from webhook: expected webhook response of ${asked.review}, Kind=ConversionReview, got ${String(apiVersion)}, Kind=${String(kind)}`,
+    );
+  if (!isObject(response)) throw new Error('no response provided');
+  if (response['uid'] !== asked.uid)
+    throw new Error(`expected response.uid=${JSON.stringify(asked.uid)}, got ${JSON.stringify(response['uid'] ?? '')}`);
+  const { result, convertedObjects } = response;
+  const { status, message } = (isObject(result) ? result : {}) as { status?: unknown; message?: unknown };
+  if (status !== 'Success')
+    throw new Error(typeof message === 'string' && message !== '' ? message : 'response.result.status was not Success');
+  const converted = Array.isArray(convertedObjects) ? (convertedObjects as unknown[]) : [];
+  if (converted.length !== asked.objects.length)
+    throw new Error(`expected ${asked.objects.length} converted objects, got ${converted.length}`);
+  return asked.objects.map((original, index) => accept(original, converted[index], { index, asked }));
+}
+
+/** What identifies an object may not be converted. */
+const kept = ['name', 'namespace', 'uid'] as const;
+
+function accept(
+  original: KubernetesObject,
+  converted: unknown,
+  { index, asked }: { index: number; asked: Asked },
+): KubernetesObject {
+  const invalid = (why: string): Error => new Error(`invalid converted object at index ${index}: ${why}`);
+  if (!isObject(converted)) throw invalid('must be an object');
+  if (converted['kind'] !== original.kind)
+    throw invalid(`invalid kind: expected ${original.kind}, got ${String(converted['kind'])}`);
+  if (converted['apiVersion'] !== asked.apiVersion)
+    throw invalid(`invalid groupVersion: expected ${asked.apiVersion}, got ${String(converted['apiVersion'])}`);
+  const metadata = converted['metadata'];
+  if (!isObject(metadata)) throw invalid('missing metadata in converted object');
+  for (const name of kept)
+    if ((metadata[name] ?? '') !== (original.metadata[name] ?? ''))
+      throw invalid(`must have the same ${name}: ${original.metadata[name] ?? ''} != ${String(metadata[name] ?? '')}`);
+  const { labels, annotations } = decodeTyped(typeSchema('meta.v1.ObjectMeta') as StructSchema, {
+    labels: metadata['labels'],
+    annotations: metadata['annotations'],
+  }).object;
+  const { labels: _, annotations: __, ...rest } = original.metadata;
+  const merged = {
+    ...rest,
+    ...(labels === undefined ? {} : { labels }),
+    ...(annotations === undefined ? {} : { annotations }),
+  };
+  return { ...converted, metadata: merged } as KubernetesObject;
+}

@@ -1,0 +1,154 @@
+/**
+ * The resources a custom resource definition describes, one per version, as the generic handlers take them. Upstream:
+ * apiextensions-apiserver/pkg/apiserver/customresource_handler.go getOrCreateServingInfoFor.
+ *
+ * Versions that are not served are defined too: objects may be stored in them. All share one prefix,
+ * `/registry/GROUP/PLURAL/`.
+ */
+import { pruneUnknown } from '../../api/codec/prune.ts';
+import type { JsonObject } from '../../api/codec/own-property.ts';
+import type { CustomResourceDefinition, CustomResourceDefinitionVersion } from '../../api/gen/apiextensions-v1.ts';
+import { findValues, parseJsonPath } from '../../api/json-path.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import { apiVersionOf, type ResourceInfo, type SubresourceInfo } from '../../api/resource-info.ts';
+import { structuralSchema } from '../../api/schema/structural.ts';
+import type { StructSchema } from '../../api/schema/type-schema.ts';
+import type { ResourceDefinition, SelectableFields } from '../registry/resource-definition.ts';
+import { isConditionTrue } from './conditions.ts';
+import { type ConversionDeps, webhookConversion } from './conversion.ts';
+import { customPrinter } from './custom-printer.ts';
+import { customStatusStrategy, customStrategy, type CustomRules, defaultCustom } from './custom-strategy.ts';
+import { createJudge } from './judge.ts';
+import { customScale } from './scale-access.ts';
+
+const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+const SUBRESOURCE_VERBS = ['get', 'patch', 'update'];
+
+/** Where the objects of a definition are stored. */
+export function customPrefix({ spec }: CustomResourceDefinition): string {
+  return `/registry/${spec.group}/${spec.names.plural}/`;
+}
+
+function subresources(
+  definition: CustomResourceDefinition,
+  version: CustomResourceDefinitionVersion,
+): SubresourceInfo[] {
+  const { group } = definition.spec;
+  const { kind } = namesOf(definition);
+  const found: SubresourceInfo[] = [];
+  if (version.subresources?.status !== undefined)
+    found.push({ name: 'status', group, version: version.name, kind, verbs: SUBRESOURCE_VERBS });
+  if (version.subresources?.scale !== undefined)
+    found.push({ name: 'scale', group: 'autoscaling', version: 'v1', kind: 'Scale', verbs: SUBRESOURCE_VERBS });
+  return found;
+}
+
+function namesOf({ spec, status }: CustomResourceDefinition): CustomResourceDefinition['spec']['names'] {
+  const accepted = status?.acceptedNames;
+  return accepted === undefined || accepted.kind === '' ? spec.names : accepted;
+}
+
+/** What discovery says of a version. */
+export function customInfo(
+  definition: CustomResourceDefinition,
+  version: CustomResourceDefinitionVersion,
+): ResourceInfo<KubernetesObject> {
+  const { spec } = definition;
+  const { kind, listKind, singular, shortNames = [], categories = [] } = namesOf(definition);
+  return {
+    group: spec.group,
+    version: version.name,
+    resource: spec.names.plural,
+    kind,
+    listKind: listKind ?? `${kind}List`,
+    singular: singular ?? kind.toLowerCase(),
+    namespaced: spec.scope === 'Namespaced',
+    verbs: VERBS,
+    subresources: subresources(definition, version),
+    shortNames,
+    categories,
+  };
+}
+
+function selectable({ selectableFields = [] }: CustomResourceDefinitionVersion): SelectableFields<KubernetesObject> {
+  const fields = selectableFields.map(({ jsonPath }) => ({
+    name: jsonPath.replace(/^\./, ''),
+    path: parseJsonPath(jsonPath),
+  }));
+  return (object) =>
+    Object.fromEntries(
+      fields.map(({ name, path }) => {
+        const [value] = findValues(path, object);
+        return [name, value === undefined || value === null ? '' : String(value)];
+      }),
+    );
+}
+
+function deprecation(
+  definition: CustomResourceDefinition,
+  version: CustomResourceDefinitionVersion,
+): string | undefined {
+  if (version.deprecated !== true) return undefined;
+  const apiVersion = apiVersionOf({ group: definition.spec.group, version: version.name });
+  return version.deprecationWarning ?? `${apiVersion} ${namesOf(definition).kind} is deprecated`;
+}
+
+/** What is stored in another version, or by an older schema, as this version has it: renamed, pruned, defaulted. */
+function readAs(schema: StructSchema, info: ResourceInfo, stored: KubernetesObject): KubernetesObject {
+  const apiVersion = apiVersionOf(info);
+  const named = stored.apiVersion === apiVersion ? stored : { ...stored, apiVersion };
+  const clean = pruneUnknown(schema, named as unknown as JsonObject).object as unknown as KubernetesObject;
+  const draft = { ...clean };
+  defaultCustom(schema, draft);
+  const source = clean as unknown as JsonObject;
+  const result = draft as unknown as JsonObject;
+  const same = Object.keys(result).every((key) => result[key] === source[key]);
+  return same ? clean : draft;
+}
+
+/** What resources of definitions are made with. */
+export interface CustomParts {
+  readonly conversion: ConversionDeps;
+}
+
+function defineVersion(
+  definition: CustomResourceDefinition,
+  version: CustomResourceDefinitionVersion,
+  parts: CustomParts,
+): ResourceDefinition {
+  const info = customInfo(definition, version);
+  const schema = structuralSchema(version.schema?.openAPIV3Schema, info);
+  const scale = version.subresources?.scale;
+  const rules: CustomRules = {
+    schema,
+    hasStatus: version.subresources?.status !== undefined,
+    terminating: isConditionTrue(definition, 'Terminating'),
+    judge: createJudge(version),
+  };
+  const warning = deprecation(definition, version);
+  const { uid = '', generation = 0 } = definition.metadata;
+  const convert = webhookConversion(definition, version.name, parts.conversion);
+  return {
+    info,
+    schema,
+    storageVersion: version.storage,
+    enabledByDefault: version.served,
+    storagePrefix: customPrefix(definition),
+    strategy: customStrategy(rules),
+    objectSubresources: rules.hasStatus ? { status: { strategy: customStatusStrategy(rules) } } : {},
+    selectableFields: selectable(version),
+    printer: customPrinter(version.additionalPrinterColumns),
+    reading: {
+      key: `${version.name} ${uid} ${generation}`,
+      read: (stored) => readAs(schema, info, stored),
+      ...(convert === undefined ? {} : { convert }),
+    },
+    ...(scale === undefined ? {} : { scale: customScale(scale) }),
+    ...(warning === undefined ? {} : { deprecationWarning: warning }),
+  };
+}
+
+/** The resources of a definition, those that are not served included. */
+export function customDefinitions(definition: CustomResourceDefinition, parts: CustomParts): ResourceDefinition[] {
+  return definition.spec.versions.map((version) => defineVersion(definition, version, parts));
+}

@@ -1,0 +1,228 @@
+/**
+ * Serves what custom resource definitions define: judges their names, adds and withdraws their resources, and deletes the
+ * instances of definitions that go. Upstream: the naming, establishing, API approval, finalizing and discovery controllers
+ * of apiextensions-apiserver and its customresource handler.
+ *
+ * One keyed loop, level-triggered on the definitions. Invariants: a definition is Established only after its resource is
+ * served; what is in the store at start is served before the server is ready; a resource whose definition changed ends its
+ * watches, which go on from where they were, and no cache is lost.
+ */
+import type { CustomResourceDefinition } from '../../api/gen/apiextensions-v1.ts';
+import { CustomResourceDefinitions } from '../../api/gen/resources.ts';
+import type { CustomApi } from '../../api/openapi/custom.ts';
+import { isReason } from '../../api/status-error.ts';
+import { formatTime } from '../../api/time.ts';
+import { apiApprovalOf, isProtectedGroup } from '../../api/validation/api-approval.ts';
+import { deepEqual } from '../../base/equal.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
+import type { GenericStore } from '../generic-registry/generic-store.ts';
+import type { ResourceKey } from '../generic-registry/resource-registry.ts';
+import type { ObjectStore } from '../registry/object-store.ts';
+import type { ResourceDefinition } from '../registry/resource-definition.ts';
+import { acceptNames, establishedBefore } from './accepted-names.ts';
+import { type ConditionState, isConditionTrue, withCondition, withoutCondition } from './conditions.ts';
+import { customDefinitions, customInfo, customPrefix, type CustomParts } from './custom-definition.ts';
+import { InstanceCleanup } from './instance-cleanup.ts';
+
+/** What serving custom resources needs of the server. */
+export interface CustomResourcesDeps {
+  readonly objects: ObjectStore;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly parts: CustomParts;
+  /** Puts definitions in place of what `replaces` names; resolves when they are served. */
+  serve(definitions: readonly ResourceDefinition[], replaces: readonly ResourceKey[]): Promise<void>;
+  /** Takes resources off, with their watches and the cache of their prefix. */
+  withdraw(keys: readonly ResourceKey[], prefix: string): void;
+  /** The store of a resource, served or not. */
+  storeOf(key: ResourceKey): GenericStore | undefined;
+}
+
+interface Served {
+  readonly uid: string;
+  /** What the resource was made from. */
+  readonly from: unknown;
+  readonly keys: readonly ResourceKey[];
+  readonly prefix: string;
+  readonly apis: readonly CustomApi[];
+}
+
+const firstRetryMs = 100;
+const lastRetryMs = 10_000;
+
+/** The custom resources of a server. */
+export class CustomResources {
+  readonly #deps: CustomResourcesDeps;
+  readonly #served = new Map<string, Served>();
+  readonly #cleanup: InstanceCleanup;
+  readonly #dirty = new Set<string>();
+  readonly #retries = new Map<string, { delayMs: number; cancel: () => void }>();
+  #unfollow: (() => void) | undefined;
+  #working = false;
+
+  constructor(deps: CustomResourcesDeps) {
+    this.#deps = deps;
+    const { storeOf, log } = deps;
+    this.#cleanup = new InstanceCleanup({ storeOf, log, again: (name) => this.#mark(name) });
+  }
+
+  /** Served resources, for OpenAPI. */
+  get apis(): CustomApi[] {
+    return [...this.#served.values()].flatMap((served) => served.apis);
+  }
+
+  /** Serves what the store holds, then follows the definitions. Resolves when all that is established is served. */
+  async start(): Promise<void> {
+    const { objects } = this.#deps;
+    for (const { metadata } of objects.list(CustomResourceDefinitions)) this.#dirty.add(metadata.name ?? '');
+    await this.#work();
+    this.#unfollow = objects.onChange(CustomResourceDefinitions, (now, old) => {
+      this.#mark((now ?? old)?.metadata.name ?? '');
+    });
+  }
+
+  /** Follows no longer. What is served stays served. */
+  stop(): void {
+    this.#unfollow?.();
+    this.#unfollow = undefined;
+    this.#dirty.clear();
+    for (const { cancel } of this.#retries.values()) cancel();
+    this.#retries.clear();
+    this.#cleanup.stop();
+  }
+
+  #mark(name: string): void {
+    this.#dirty.add(name);
+    if (!this.#working && this.#unfollow !== undefined) void this.#work();
+  }
+
+  async #work(): Promise<void> {
+    this.#working = true;
+    // Names marked meanwhile are visited too: a set's iteration sees what is added, and what was taken out comes again.
+    for (const name of this.#dirty) {
+      this.#dirty.delete(name);
+      try {
+        await this.#reconcile(name);
+        this.#retries.get(name)?.cancel();
+        this.#retries.delete(name);
+      } catch (error) {
+        this.#retryLater(name, error);
+      }
+    }
+    this.#working = false;
+  }
+
+  #retryLater(name: string, error: unknown): void {
+    const { clock, log } = this.#deps;
+    log.warn('serving a custom resource failed, again later', { definition: name, err: error });
+    const before = this.#retries.get(name);
+    before?.cancel();
+    const delayMs = before === undefined ? firstRetryMs : Math.min(before.delayMs * 2, lastRetryMs);
+    this.#retries.set(name, { delayMs, cancel: clock.setTimer(delayMs, () => this.#mark(name)) });
+  }
+
+  async #reconcile(name: string): Promise<void> {
+    const { objects } = this.#deps;
+    let definition = objects.get(CustomResourceDefinitions, '', name);
+    if (definition === undefined || this.#served.get(name)?.uid !== definition.metadata.uid) this.#withdraw(name);
+    if (definition === undefined) return this.#markGroup(name);
+    const before = definition.status?.acceptedNames;
+    const established = await this.#settleNames(definition);
+    definition = established.definition;
+    if (!deepEqual(before, definition.status?.acceptedNames)) this.#markGroup(name);
+    if (established.state.status === 'True') await this.#serve(definition);
+    definition = await this.#update(name, (current) => withCondition(current, established.state, this.#now()));
+    if (definition !== undefined) await this.#cleanup.run(definition, this.#updates(name));
+  }
+
+  /** Writes what is found about names and approval; tells what is to become of Established. */
+  async #settleNames(
+    definition: CustomResourceDefinition,
+  ): Promise<{ definition: CustomResourceDefinition; state: ConditionState }> {
+    const name = definition.metadata.name ?? '';
+    const settle = (current: CustomResourceDefinition): CustomResourceDefinition => {
+      const { names, condition } = acceptNames(current, this.#othersOf(current));
+      let next = withCondition(current, condition, this.#now());
+      if (!deepEqual(names, next.status?.acceptedNames))
+        next = { ...next, status: { ...next.status, acceptedNames: names } };
+      if (condition.status !== 'True') next = withCondition(next, establishedBefore(next, false), this.#now());
+      return this.#withApproval(next);
+    };
+    const settled = (await this.#update(name, settle)) ?? definition;
+    return { definition: settled, state: establishedBefore(settled, isConditionTrue(settled, 'NamesAccepted')) };
+  }
+
+  #withApproval(definition: CustomResourceDefinition): CustomResourceDefinition {
+    const type = 'KubernetesAPIApprovalPolicyConformant';
+    if (!isProtectedGroup(definition.spec.group)) return withoutCondition(definition, type);
+    const { state, message } = apiApprovalOf(definition.metadata.annotations);
+    const status = state === 'ApprovedAnnotation' ? 'True' : 'False';
+    return withCondition(definition, { type, status, reason: state, message }, this.#now());
+  }
+
+  #othersOf({ spec, metadata }: CustomResourceDefinition): CustomResourceDefinition[] {
+    return this.#deps.objects
+      .list(CustomResourceDefinitions)
+      .filter((other) => other.spec.group === spec.group && other.metadata.uid !== metadata.uid);
+  }
+
+  /** A name became free or taken: the group's definitions whose names were refused look again. */
+  #markGroup(name: string): void {
+    const group = name.slice(name.indexOf('.') + 1);
+    for (const other of this.#deps.objects.list(CustomResourceDefinitions)) {
+      const waits = other.spec.group === group && !isConditionTrue(other, 'NamesAccepted');
+      if (waits && other.metadata.name !== name) this.#dirty.add(other.metadata.name ?? '');
+    }
+  }
+
+  async #update(
+    name: string,
+    change: (current: CustomResourceDefinition) => CustomResourceDefinition,
+  ): Promise<CustomResourceDefinition | undefined> {
+    try {
+      return await this.#deps.objects.guaranteedUpdate(CustomResourceDefinitions, '', name, change);
+    } catch (error) {
+      if (isReason(error, 'NotFound')) return undefined;
+      throw error;
+    }
+  }
+
+  #updates(name: string): Parameters<InstanceCleanup['run']>[1] {
+    return {
+      condition: async (state) =>
+        void (await this.#update(name, (current) =>
+          withCondition(current, { type: 'Terminating', ...state }, this.#now()),
+        )),
+    };
+  }
+
+  #now(): string {
+    return formatTime(this.#deps.clock.nowMs());
+  }
+
+  async #serve(definition: CustomResourceDefinition): Promise<void> {
+    const { metadata, spec, status } = definition;
+    const name = metadata.name ?? '';
+    const from = [spec, status?.acceptedNames, isConditionTrue(definition, 'Terminating')];
+    const before = this.#served.get(name);
+    if (before !== undefined && deepEqual(before.from, from)) return;
+    const definitions = customDefinitions(definition, this.#deps.parts);
+    await this.#deps.serve(definitions, before?.keys ?? []);
+    const apis = spec.versions
+      .filter(({ served }) => served)
+      .map((version) => ({ info: customInfo(definition, version), schema: version.schema?.openAPIV3Schema }))
+      .filter(({ info }) => this.#deps.storeOf(info)?.definition.schema !== undefined);
+    const isOwn = (key: ResourceKey): boolean => this.#deps.storeOf(key)?.definition.schema !== undefined;
+    const keys = definitions.map(({ info }) => info).filter(isOwn);
+    this.#served.set(name, { uid: metadata.uid ?? '', from, keys, prefix: customPrefix(definition), apis });
+  }
+
+  #withdraw(name: string): void {
+    const served = this.#served.get(name);
+    if (served === undefined) return;
+    this.#served.delete(name);
+    this.#cleanup.forget(name);
+    this.#deps.withdraw(served.keys, served.prefix);
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * How custom resources come into being and change. Upstream: apiextensions-apiserver/pkg/registry/customresource
+ * strategy.go and status_strategy.go.
+ */
+import { applySchemaDefaults } from '../../api/codec/prune.ts';
+import type { JsonObject } from '../../api/codec/own-property.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import type { StructSchema } from '../../api/schema/type-schema.ts';
+import { type FieldCause, statusFailure } from '../../api/status-error.ts';
+import { deepEqual } from '../../base/equal.ts';
+import { keepAllBut } from '../registry/kind-strategy.ts';
+import type { Strategy } from '../registry/resource-definition.ts';
+
+type Custom = KubernetesObject & { status?: unknown };
+
+/** Judges an object; `old` is what it replaces. */
+export type JudgeCustom = (object: KubernetesObject, old: KubernetesObject | undefined) => FieldCause[];
+
+/** What the strategies of a version depend on. */
+export interface CustomRules {
+  readonly schema: StructSchema;
+  readonly hasStatus: boolean;
+  /** The definition is being deleted: nothing new may be created. */
+  readonly terminating: boolean;
+  readonly judge: JudgeCustom;
+}
+
+/** Fills the schema's defaults in place. */
+export function defaultCustom(schema: StructSchema, draft: KubernetesObject): void {
+  const target = draft as unknown as JsonObject;
+  const filled = applySchemaDefaults(schema, target) as JsonObject;
+  if (filled === target) return;
+  for (const key of Object.keys(target)) if (!Object.hasOwn(filled, key)) delete target[key];
+  Object.assign(target, filled);
+}
+
+function withoutMetadata(object: KubernetesObject): object {
+  const { metadata: _, ...rest } = object;
+  return rest;
+}
+
+/** The strategy of the object itself. */
+export function customStrategy(rules: CustomRules): Strategy<Custom> {
+  return {
+    applyDefaults: (draft) => defaultCustom(rules.schema, draft),
+    prepareForCreate(draft) {
+      if (rules.terminating)
+        throw statusFailure(
+          405,
+          'MethodNotAllowed',
+          'create not allowed while custom resource definition is terminating',
+        );
+      if (rules.hasStatus) delete draft.status;
+      draft.metadata.generation = 1;
+    },
+    validate: (object) => rules.judge(object, undefined),
+    prepareForUpdate(draft, old) {
+      if (rules.hasStatus) {
+        if (old.status === undefined) delete draft.status;
+        else draft.status = old.status;
+      }
+      const generation = old.metadata.generation ?? 0;
+      const changed = !deepEqual(withoutMetadata(draft), withoutMetadata(old));
+      draft.metadata.generation = changed ? generation + 1 : generation;
+    },
+    validateUpdate: (object, old) => rules.judge(object, old),
+    allowCreateOnUpdate: false,
+    allowUnconditionalUpdate: false,
+  };
+}
+
+/** The strategy of `status`: everything else, metadata included, stays as it was. */
+export function customStatusStrategy(rules: CustomRules): Strategy<Custom> {
+  return {
+    applyDefaults: (draft) => defaultCustom(rules.schema, draft),
+    validate: () => [],
+    prepareForUpdate(draft, old) {
+      keepAllBut(draft, old, 'status');
+      const { managedFields, resourceVersion } = draft.metadata;
+      draft.metadata = { ...old.metadata };
+      if (managedFields === undefined) delete draft.metadata.managedFields;
+      else draft.metadata.managedFields = managedFields;
+      if (resourceVersion !== undefined) draft.metadata.resourceVersion = resourceVersion;
+    },
+    validateUpdate: (object, old) => rules.judge(object, old),
+    allowUnconditionalUpdate: false,
+  };
+}

@@ -1,0 +1,173 @@
+/** What is said about instances: validation, rules, pruning, defaults, generation, scale, tables, warnings. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { JSONSchemaProps } from '../../api/gen/apiextensions-v1.ts';
+import {
+  DEFINITIONS,
+  settle,
+  startCustomServer,
+  startWithWidgets,
+  versionOf,
+  widget,
+  WIDGETS,
+  widgetDefinition,
+} from './custom-fixture.ts';
+
+const merge = { 'content-type': 'application/merge-patch+json' };
+
+test('rules in CEL are checked with the definition and judged with each instance', async () => {
+  const spec: JSONSchemaProps = {
+    type: 'object',
+    properties: { min: { type: 'integer' }, max: { type: 'integer' }, fixed: { type: 'string', maxLength: 10 } },
+    'x-kubernetes-validations': [
+      { rule: 'self.min <= self.max', messageExpression: "'min is above ' + string(self.max)" },
+      { rule: '!has(oldSelf.fixed) || self.fixed == oldSelf.fixed', message: 'fixed may not change' },
+    ],
+  };
+  const { send } = await startWithWidgets(spec);
+  const bad = await send('POST', WIDGETS, widget('a', { min: 3, max: 2 }));
+  assert.deepEqual(
+    [bad.status, bad.body.message],
+    [422, 'Widget.example.com "a" is invalid: spec: Invalid value: min is above 2'],
+  );
+  assert.equal((await send('POST', WIDGETS, widget('a', { min: 1, max: 2, fixed: 'x' }))).status, 201);
+  const changed = await send('PATCH', `${WIDGETS}/a`, { spec: { fixed: 'y' } }, merge);
+  assert.match(changed.body.message, /spec: Invalid value: fixed may not change$/);
+  const both = await send('POST', WIDGETS, widget('b', { min: 'x', max: 2 }));
+  assert.match(both.body.message, /some validation rules were not checked because the object was invalid/);
+  const { status, text } = await send('POST', DEFINITIONS, {
+    ...widgetDefinition(
+      { type: 'object', 'x-kubernetes-validations': [{ rule: 'self.nope' }] },
+      { names: { plural: 'others', kind: 'Other' } },
+    ),
+    metadata: { name: 'others.example.com' },
+  });
+  assert.equal(status, 422);
+  assert.match(text, /x-kubernetes-validations\[0\]\.rule: Invalid value: .*undefined field 'nope'/);
+});
+
+test('generation follows everything but metadata, and the status where that is written apart', async () => {
+  const spec = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  const status = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  const openAPIV3Schema = { type: 'object', properties: { spec, status, data: { type: 'string' } } };
+  for (const apart of [true, false]) {
+    const versions = [versionOf('v1', {}, { schema: { openAPIV3Schema }, subresources: apart ? { status: {} } : {} })];
+    const { send } = await startWithWidgets({}, { versions });
+    const created = await send('POST', WIDGETS, widget('a', {}, { status: { x: 1 } }));
+    assert.deepEqual(created.body.status, apart ? undefined : { x: 1 });
+    const generations: number[] = [created.body.metadata.generation];
+    for (const patch of [{ metadata: { labels: { a: 'b' } } }, { data: 'x' }, { status: { x: 2 } }, { spec: { y: 1 } }])
+      generations.push((await send('PATCH', `${WIDGETS}/a`, patch, merge)).body.metadata.generation);
+    assert.deepEqual(generations, apart ? [1, 1, 2, 2, 3] : [1, 1, 2, 3, 4]);
+    const sub = await send(
+      'PATCH',
+      `${WIDGETS}/a/status`,
+      { status: { x: 3 }, spec: { y: 9 }, metadata: { labels: { a: 'c' } } },
+      merge,
+    );
+    if (!apart) assert.equal(sub.status, 404);
+    else assert.deepEqual([sub.body.status, sub.body.spec, sub.body.metadata.labels], [{ x: 3 }, { y: 1 }, { a: 'b' }]);
+  }
+});
+
+test('unknown and doubled fields by fieldValidation; protobuf is refused', async () => {
+  const { send } = await startWithWidgets({ type: 'object', properties: { a: { type: 'string' } } });
+  const text =
+    '{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","nope":1},"spec":{"a":"x","a":"y","b":1}}';
+  const strict = await send('POST', `${WIDGETS}?fieldValidation=Strict`, text);
+  assert.equal(
+    strict.body.message,
+    'Widget in version "v1" cannot be handled as a Widget: strict decoding error: duplicate field "spec.a", unknown field "metadata.nope", unknown field "spec.b"',
+  );
+  const warned = await send('POST', WIDGETS, text);
+  assert.deepEqual(warned.headers['warning'], [
+    '299 - "duplicate field \\"spec.a\\""',
+    '299 - "unknown field \\"metadata.nope\\""',
+    '299 - "unknown field \\"spec.b\\""',
+  ]);
+  assert.deepEqual(warned.body.spec, { a: 'y' });
+  const protobuf = await send('POST', WIDGETS, text, { 'content-type': 'application/vnd.kubernetes.protobuf' });
+  assert.equal(protobuf.status, 415);
+});
+
+test('tables, selectable fields, a scale, cluster scope', async () => {
+  const spec: JSONSchemaProps = { type: 'object', properties: { n: { type: 'integer' }, since: { type: 'string' } } };
+  const version = versionOf('v1', spec, {
+    subresources: { scale: { specReplicasPath: '.spec.n', statusReplicasPath: '.status.n' } },
+    selectableFields: [{ jsonPath: '.spec.n' }],
+    additionalPrinterColumns: [
+      { name: 'N', type: 'integer', jsonPath: '.spec.n' },
+      { name: 'Since', type: 'date', jsonPath: '.spec.since', priority: 1 },
+      { name: 'All', type: 'string', jsonPath: '.spec' },
+    ],
+  });
+  const { send } = await startWithWidgets({}, { scope: 'Cluster', versions: [version] });
+  const path = '/apis/example.com/v1/widgets';
+  assert.equal((await send('POST', WIDGETS, widget('a', {}))).status, 404);
+  await send('POST', path, widget('a', { n: 3, since: 'never' }));
+  await send('POST', path, widget('b', {}));
+  const table = await send('GET', path, undefined, { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' });
+  assert.deepEqual(
+    table.body.columnDefinitions.map(({ name, priority }: { name: string; priority: number }) => `${name} ${priority}`),
+    ['Name 0', 'N 0', 'Since 1', 'All 0'],
+  );
+  assert.deepEqual(
+    table.body.rows.map(({ cells }: { cells: unknown[] }) => cells),
+    [
+      ['a', 3, '<invalid>', '{"n":3,"since":"never"}'],
+      ['b', null, null, '{}'],
+    ],
+  );
+  const found = await send('GET', `${path}?fieldSelector=spec.n=3`);
+  assert.deepEqual(
+    found.body.items.map(({ metadata }: { metadata: { name: string } }) => metadata.name),
+    ['a'],
+  );
+  const unknown = await send('GET', `${path}?fieldSelector=spec.x=3`);
+  assert.deepEqual([unknown.status, unknown.body.message], [400, 'field label not supported: spec.x']);
+  const scale = await send('PATCH', `${path}/a/scale`, { spec: { replicas: 5 } }, merge);
+  assert.deepEqual([scale.body.kind, scale.body.spec], ['Scale', { replicas: 5 }], scale.text);
+  assert.equal((await send('GET', `${path}/a`)).body.spec.n, 5);
+  assert.equal((await send('GET', `${path}/b/scale`)).status, 500);
+  const negative = await send('PATCH', `${path}/a`, { spec: { n: -1 } }, merge);
+  assert.equal(
+    negative.body.message,
+    'Widget.example.com "a" is invalid: .spec.n: Invalid value: -1: should be a non-negative integer',
+  );
+});
+
+test('what is stored gets the defaults of today, and keeps what was valid once', async () => {
+  const server = await startWithWidgets({ type: 'object', properties: { a: { type: 'string' } } });
+  const { send } = server;
+  await send('POST', WIDGETS, widget('old', { a: 'long' }));
+  const current = (await send('GET', `${DEFINITIONS}/widgets.example.com`)).body;
+  const stricter = {
+    type: 'object',
+    properties: { a: { type: 'string', maxLength: 2 }, b: { type: 'integer', default: 7 } },
+  };
+  await send('PUT', `${DEFINITIONS}/widgets.example.com`, {
+    ...current,
+    spec: { ...current.spec, versions: [versionOf('v1', stricter)] },
+  });
+  await settle();
+  assert.deepEqual((await send('GET', `${WIDGETS}/old`)).body.spec, { a: 'long', b: 7 });
+  assert.equal((await send('PATCH', `${WIDGETS}/old`, { spec: { b: 8 } }, merge)).status, 200);
+  assert.equal((await send('PATCH', `${WIDGETS}/old`, { spec: { a: 'longer' } }, merge)).status, 422);
+  assert.equal((await send('POST', WIDGETS, widget('new', { a: 'long' }))).status, 422);
+});
+
+test('a version that is not served is not there', async () => {
+  const { send } = await startCustomServer();
+  const versions = [
+    versionOf('v1', { type: 'object' }),
+    versionOf('v2', { type: 'object' }, { served: false, storage: false }),
+  ];
+  await send('POST', DEFINITIONS, widgetDefinition({}, { versions }));
+  await settle();
+  assert.equal((await send('GET', '/apis/example.com/v2/widgets')).status, 404);
+  const groups = (await send('GET', '/apis/example.com')).body;
+  assert.deepEqual(
+    groups.versions.map(({ version }: { version: string }) => version),
+    ['v1'],
+  );
+});

@@ -1,0 +1,71 @@
+/**
+ * Judges custom resources by the schema of their version. Upstream: customresource/validator.go and what strategy.go adds.
+ */
+import type {
+  CustomResourceDefinitionVersion,
+  CustomResourceSubresourceScale,
+} from '../../api/gen/apiextensions-v1.ts';
+import { compileRuleSchema } from '../../api/cel/rules/rule-schema.ts';
+import { validateRules } from '../../api/cel/rules/validate-rules.ts';
+import { Field, invalidValue } from '../../api/field-error.ts';
+import { findValues, parseJsonPath } from '../../api/json-path.ts';
+import { validateObjectRules } from '../../api/json-schema/object-rules.ts';
+import { validateBySchema } from '../../api/json-schema/validate.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import type { FieldCause } from '../../api/status-error.ts';
+import type { JudgeCustom } from './custom-strategy.ts';
+
+/** Errors that leave nothing for rules to judge. */
+const blocking = new Set([
+  'FieldValueNotSupported',
+  'FieldValueRequired',
+  'FieldValueTooLong',
+  'FieldValueTooMany',
+  'FieldValueTypeInvalid',
+]);
+
+const notChecked =
+  'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
+
+/** The judge of a version. Its rules are compiled here, once. */
+export function createJudge(version: CustomResourceDefinitionVersion): JudgeCustom {
+  const schema = version.schema?.openAPIV3Schema ?? {};
+  const scale = version.subresources?.scale;
+  const rules = compileRuleSchema(schema);
+  return (object, old) => {
+    const errors = validateBySchema(schema, object, old === undefined ? undefined : { value: old });
+    if (scale !== undefined) errors.push(...validateScale(scale, object));
+    errors.push(...validateObjectRules(schema, object, old));
+    if (!rules.hasRules) return errors;
+    if (errors.some(({ reason }) => blocking.has(reason)))
+      return [...errors, invalidValue('<nil>', 'null', notChecked)];
+    return [...errors, ...validateRules(rules, { value: object, old }, Field.root()).errors];
+  };
+}
+
+const maxReplicas = 2 ** 31 - 1;
+
+function validateScale(scale: CustomResourceSubresourceScale, object: KubernetesObject): FieldCause[] {
+  const errors: FieldCause[] = [];
+  for (const path of [scale.specReplicasPath, scale.statusReplicasPath]) {
+    const [value] = findValues(parseJsonPath(path), object);
+    if (value === undefined) continue;
+    if (typeof value !== 'number' || !Number.isInteger(value)) {
+      const why = `${path} accessor error: ${String(value)} is of the type ${typeof value}, expected int64`;
+      errors.push(invalidValue(path, 0, why));
+    } else if (value < 0) errors.push(invalidValue(path, value, 'should be a non-negative integer'));
+    else if (value > maxReplicas)
+      errors.push(invalidValue(path, value, `should be less than or equal to ${maxReplicas}`));
+  }
+  const { labelSelectorPath = '' } = scale;
+  const [selector] = labelSelectorPath === '' ? [] : findValues(parseJsonPath(labelSelectorPath), object);
+  if (selector !== undefined && typeof selector !== 'string')
+    errors.push(
+      invalidValue(
+        labelSelectorPath,
+        '',
+        `${labelSelectorPath} accessor error: ${String(selector)} is of the type ${typeof selector}, expected string`,
+      ),
+    );
+  return errors;
+}

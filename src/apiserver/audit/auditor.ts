@@ -1,0 +1,76 @@
+/** Decides for each request whether it is recorded, and follows those that are to their end. Upstream: endpoints/filters.WithAudit. */
+import type { ApiResponse } from '../../api/transport.ts';
+import type { ByteSink } from '../../platform/streams.ts';
+import type { Random } from '../../platform/random.ts';
+import type { RequestRecorder, RequestScope } from '../request-scope.ts';
+import { AuditedRequest, type AuditedRequestDeps } from './audited-request.ts';
+import { type AuditPolicy, decideAudit } from './policy.ts';
+
+/** What the auditor needs. */
+export interface AuditorDeps extends AuditedRequestDeps {
+  readonly policy: AuditPolicy;
+  /** Makes audit IDs. */
+  readonly random: Random;
+}
+
+/** Records requests. */
+export interface Auditor {
+  /** A request whose user is known. Undefined: not recorded. */
+  begin(scope: RequestScope): RequestRecorder | undefined;
+  /** The answer's head is known; the answer to give in its place, which tells its end. */
+  answer(scope: RequestScope, response: ApiResponse): ApiResponse;
+  /** Resolves when everything recorded is out. */
+  stop(): Promise<void>;
+}
+
+/** Makes the auditor. */
+export function createAuditor(deps: AuditorDeps): Auditor {
+  return {
+    begin(scope) {
+      const decision = decideAudit(deps.policy, scope);
+      if (decision.level === 'None') return undefined;
+      const auditId = scope.request.headers['audit-id'] ?? deps.random.uuid();
+      const audited = new AuditedRequest(deps, { scope, decision, auditId });
+      audited.stage('RequestReceived');
+      return audited;
+    },
+    answer(scope, response) {
+      const { audited } = scope;
+      return audited instanceof AuditedRequest ? followed(audited, scope, response) : response;
+    },
+    async stop() {
+      await Promise.all(deps.backends.map((backend) => backend.stop()));
+    },
+  };
+}
+
+function followed(audited: AuditedRequest, scope: RequestScope, response: ApiResponse): ApiResponse {
+  audited.takeResponse(response, scope.auditAnnotations);
+  if (response.kind === 'upgrade') {
+    audited.stage('ResponseStarted');
+    return {
+      kind: 'upgrade',
+      accept: (socket) => response.accept(socket).finally(() => audited.stage('ResponseComplete')),
+    };
+  }
+  const headers = { ...response.headers, 'audit-id': audited.auditId };
+  if (response.kind === 'stream') {
+    audited.stage('ResponseStarted');
+    const run = (sink: ByteSink): Promise<void> => response.run(sink).finally(() => audited.stage('ResponseComplete'));
+    return { ...response, headers, run };
+  }
+  if (response.kind === 'watch') {
+    audited.stage('ResponseStarted');
+    return { ...response, headers, events: untilEnd(response.events, () => audited.stage('ResponseComplete')) };
+  }
+  audited.stage('ResponseComplete');
+  return { ...response, headers };
+}
+
+async function* untilEnd<T>(events: AsyncIterable<T>, onEnd: () => void): AsyncGenerator<T> {
+  try {
+    yield* events;
+  } finally {
+    onEnd();
+  }
+}

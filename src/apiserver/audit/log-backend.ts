@@ -1,0 +1,143 @@
+/**
+ * The audit log: a line per event in a file that is begun anew when it grows too large. Old files are named after the time
+ * of the change, `audit-2026-01-02T03-04-05.678.log`, and go when there are too many of them or they are too old.
+ * Upstream: plugin/audit/log over lumberjack. Lines are written in the background, in order, and at the latest by `stop`.
+ */
+import { stringifyJson } from '../../api/codec/json.ts';
+import { formatMicroTime } from '../../api/time.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { FileHandle, Files } from '../../platform/files.ts';
+import type { Log } from '../../platform/log.ts';
+import type { AuditLogOptions } from '../options/audit-options.ts';
+import { type AuditBackend, legacyLine } from './event.ts';
+
+/** What writing needs. */
+export interface LogBackendDeps {
+  readonly files: Files;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const MIB = 1024 * 1024;
+const DAY_MS = 86_400_000;
+
+/** Makes the backend; the file is opened with the first event. */
+export function createLogBackend(deps: LogBackendDeps, options: AuditLogOptions): AuditBackend {
+  const file = new RotatingFile(deps, options);
+  let waiting: string[] = [];
+  let writing: Promise<void> = Promise.resolve();
+  const flush = async (): Promise<void> => {
+    const lines = waiting;
+    waiting = [];
+    try {
+      await file.append(lines);
+    } catch (err) {
+      deps.log.error('cannot write the audit log', { path: options.path, lost: lines.length, err });
+    }
+  };
+  return {
+    write(event) {
+      waiting.push(`${options.format === 'json' ? stringifyJson(event) : legacyLine(event)}\n`);
+      if (waiting.length === 1) writing = writing.then(flush);
+    },
+    async stop() {
+      await writing;
+      await file.close();
+    },
+  };
+}
+
+class RotatingFile {
+  readonly #deps: LogBackendDeps;
+  readonly #options: AuditLogOptions;
+  #handle: FileHandle | undefined;
+  #size = 0;
+
+  constructor(deps: LogBackendDeps, options: AuditLogOptions) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  /** Appends whole lines; as many at a time as one file takes. */
+  async append(lines: readonly string[]): Promise<void> {
+    const maxBytes = this.#options.maxSizeMib === 0 ? Infinity : this.#options.maxSizeMib * MIB;
+    let pending: Buffer[] = [];
+    let pendingBytes = 0;
+    for (const line of lines) {
+      const bytes = Buffer.from(line);
+      await this.#open();
+      if (this.#size + pendingBytes + bytes.length > maxBytes && this.#size + pendingBytes > 0) {
+        await this.#write(pending, pendingBytes);
+        await this.#rotate();
+        [pending, pendingBytes] = [[], 0];
+      }
+      pending.push(bytes);
+      pendingBytes += bytes.length;
+    }
+    await this.#write(pending, pendingBytes);
+  }
+
+  async #open(): Promise<FileHandle> {
+    if (this.#handle !== undefined) return this.#handle;
+    const { path } = this.#options;
+    const handle = await this.#deps.files.open(path === '-' ? '/dev/stdout' : path, 'a');
+    this.#size = path === '-' ? 0 : (await handle.stat()).sizeBytes;
+    this.#handle = handle;
+    return handle;
+  }
+
+  async #write(chunks: readonly Buffer[], length: number): Promise<void> {
+    if (length === 0) return;
+    const handle = await this.#open();
+    await handle.append(Buffer.concat(chunks, length));
+    this.#size += length;
+  }
+
+  async #rotate(): Promise<void> {
+    const { path } = this.#options;
+    if (path === '-') return;
+    await this.close();
+    const { files, clock } = this.#deps;
+    await files.rename(path, this.#backupName(clock.nowMs()));
+    await this.#prune();
+    await this.#open();
+  }
+
+  #parts(): { readonly folder: string; readonly prefix: string; readonly extension: string } {
+    const { path } = this.#options;
+    const slash = path.lastIndexOf('/');
+    const name = path.slice(slash + 1);
+    const dot = name.lastIndexOf('.');
+    const stem = dot < 0 ? name : name.slice(0, dot);
+    return { folder: path.slice(0, slash) || '/', prefix: `${stem}-`, extension: dot < 0 ? '' : name.slice(dot) };
+  }
+
+  #backupName(nowMs: number): string {
+    const { folder, prefix, extension } = this.#parts();
+    return `${folder}/${prefix}${formatMicroTime(nowMs).slice(0, 23).replaceAll(':', '-')}${extension}`;
+  }
+
+  /** The names sort by time. */
+  async #prune(): Promise<void> {
+    const { maxBackups, maxAgeDays } = this.#options;
+    const { files, clock } = this.#deps;
+    const { folder, prefix, extension } = this.#parts();
+    const oldest = this.#backupName(clock.nowMs() - maxAgeDays * DAY_MS).slice(folder.length + 1);
+    const stamped = /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}$/;
+    const backups = (await files.readDir(folder))
+      .filter((name) => name.startsWith(prefix) && name.endsWith(extension))
+      .filter((name) => stamped.test(name.slice(prefix.length, name.length - extension.length)))
+      .toSorted()
+      .toReversed();
+    const gone = backups.filter(
+      (name, index) => (maxBackups > 0 && index >= maxBackups) || (maxAgeDays > 0 && name < oldest),
+    );
+    for (const name of gone) await files.remove(`${folder}/${name}`);
+  }
+
+  async close(): Promise<void> {
+    const handle = this.#handle;
+    this.#handle = undefined;
+    await handle?.close();
+  }
+}

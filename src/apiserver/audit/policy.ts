@@ -1,0 +1,148 @@
+/** Which requests are recorded, how much of them, and when. The first rule that fits decides. Upstream: audit/policy. */
+import { isObject } from '../../api/codec/own-property.ts';
+import type { RequestScope } from '../request-scope.ts';
+
+/** How much is recorded. */
+export const AUDIT_LEVELS = ['None', 'Metadata', 'Request', 'RequestResponse'] as const;
+
+/** A level. */
+export type AuditLevel = (typeof AUDIT_LEVELS)[number];
+
+/** When events are made. */
+export const AUDIT_STAGES = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic'] as const;
+
+/** A stage. */
+export type AuditStage = (typeof AUDIT_STAGES)[number];
+
+interface GroupResources {
+  readonly group?: string;
+  readonly resources?: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+
+interface PolicyRule {
+  readonly level: AuditLevel;
+  readonly users?: readonly string[];
+  readonly userGroups?: readonly string[];
+  readonly verbs?: readonly string[];
+  readonly resources?: readonly GroupResources[];
+  readonly namespaces?: readonly string[];
+  readonly nonResourceURLs?: readonly string[];
+  readonly omitStages?: readonly AuditStage[];
+  readonly omitManagedFields?: boolean;
+}
+
+/** audit.k8s.io/v1 Policy, checked. */
+export interface AuditPolicy {
+  readonly rules: readonly PolicyRule[];
+  readonly omitStages: readonly AuditStage[];
+  readonly omitManagedFields: boolean;
+}
+
+/** What is recorded of one request. */
+export interface AuditDecision {
+  readonly level: AuditLevel;
+  readonly omitStages: readonly AuditStage[];
+  readonly omitManagedFields: boolean;
+}
+
+/** Checks a decoded Policy. Throws an Error that says what is wrong. */
+export function checkPolicy(value: unknown): AuditPolicy {
+  if (!isObject(value)) throw new Error('the audit policy is not an object');
+  if (value['apiVersion'] !== 'audit.k8s.io/v1' || value['kind'] !== 'Policy')
+    throw new Error(
+      `unknown group version field ${String(value['apiVersion'])} or kind ${String(value['kind'])} in policy; it must be audit.k8s.io/v1 Policy`,
+    );
+  const rules = value['rules'];
+  if (!Array.isArray(rules) || rules.length === 0) throw new Error('loaded illegal policy with 0 rules');
+  for (const [index, rule] of rules.entries()) checkRule(rule, `rules[${index}]`);
+  checkStages(value['omitStages'], 'omitStages');
+  return {
+    rules: rules as PolicyRule[],
+    omitStages: (value['omitStages'] ?? []) as AuditStage[],
+    omitManagedFields: value['omitManagedFields'] === true,
+  };
+}
+
+const ruleFields = new Set([
+  'level',
+  'users',
+  'userGroups',
+  'verbs',
+  'resources',
+  'namespaces',
+  'nonResourceURLs',
+  'omitStages',
+  'omitManagedFields',
+]);
+
+function checkRule(rule: unknown, place: string): void {
+  if (!isObject(rule)) throw new Error(`${place}: not an object`);
+  const unknown = Object.keys(rule).find((key) => !ruleFields.has(key));
+  if (unknown !== undefined) throw new Error(`${place}: unknown field ${JSON.stringify(unknown)}`);
+  const { level } = rule;
+  if (!AUDIT_LEVELS.some((one) => one === level))
+    throw new Error(
+      `${place}.level: Unsupported value: ${JSON.stringify(level ?? '')}: supported values: "None", "Metadata", "Request", "RequestResponse"`,
+    );
+  for (const key of ['users', 'userGroups', 'verbs', 'resources', 'namespaces', 'nonResourceURLs'])
+    if (rule[key] !== undefined && !Array.isArray(rule[key])) throw new Error(`${place}.${key}: not a list`);
+  const has = (key: string): boolean => ((rule[key] as unknown[] | undefined) ?? []).length > 0;
+  if (has('nonResourceURLs') && (has('resources') || has('namespaces')))
+    throw new Error(`${place}.nonResourceURLs: rules cannot apply to both regular resources and non-resource URLs`);
+  checkStages(rule['omitStages'], `${place}.omitStages`);
+}
+
+function checkStages(stages: unknown, place: string): void {
+  for (const stage of (stages ?? []) as unknown[])
+    if (!AUDIT_STAGES.some((one) => one === stage))
+      throw new Error(
+        `${place}: Unsupported value: ${JSON.stringify(stage)}: allowed stages are ${AUDIT_STAGES.join(',')}`,
+      );
+}
+
+/** What to record of a request. */
+export function decideAudit(policy: AuditPolicy, scope: RequestScope): AuditDecision {
+  const rule = policy.rules.find((one) => covers(one, scope));
+  if (rule === undefined)
+    return { level: 'None', omitStages: policy.omitStages, omitManagedFields: policy.omitManagedFields };
+  return {
+    level: rule.level,
+    omitStages: [...policy.omitStages, ...(rule.omitStages ?? [])],
+    omitManagedFields: rule.omitManagedFields ?? policy.omitManagedFields,
+  };
+}
+
+function lists(values: readonly string[] | undefined, value: string): boolean {
+  return values === undefined || values.length === 0 || values.includes(value);
+}
+
+function covers(rule: PolicyRule, { user, info }: RequestScope): boolean {
+  const { userGroups = [], namespaces = [], resources = [], nonResourceURLs = [] } = rule;
+  if (!lists(rule.users, user.name) || !lists(rule.verbs, info.verb)) return false;
+  if (userGroups.length > 0 && !userGroups.some((group) => user.groups.includes(group))) return false;
+  if (namespaces.length > 0 || resources.length > 0) {
+    if (!info.isResourceRequest || !lists(namespaces, info.namespace)) return false;
+    return resources.length === 0 || resources.some((one) => coversResource(one, info));
+  }
+  if (nonResourceURLs.length === 0) return true;
+  return !info.isResourceRequest && nonResourceURLs.some((pattern) => coversPath(pattern, info.path));
+}
+
+function coversResource(rule: GroupResources, info: RequestScope['info']): boolean {
+  const { apiGroup, resource, subresource, name } = info;
+  if ((rule.group ?? '') !== apiGroup || !lists(rule.resourceNames, name)) return false;
+  const { resources = [] } = rule;
+  const whole = subresource === '' ? resource : `${resource}/${subresource}`;
+  return (
+    resources.length === 0 ||
+    resources.some(
+      (one) =>
+        one === '*' || one === whole || one === `${resource}/*` || (subresource !== '' && one === `*/${subresource}`),
+    )
+  );
+}
+
+function coversPath(pattern: string, path: string): boolean {
+  return pattern.endsWith('*') ? path.startsWith(pattern.slice(0, -1)) : pattern === path;
+}

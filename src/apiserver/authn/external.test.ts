@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict';
+import { createHash, generateKeyPairSync, type KeyPairKeyObjectResult } from 'node:crypto';
+import { test } from 'node:test';
+import { SignJWT, exportJWK } from 'jose';
+import type { ApiRequest } from '../../api/transport.ts';
+import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
+import { createSimNet, createSimNetwork } from '../../platform/sim/net.ts';
+import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
+import { createMemoryLog } from '../../platform/sim/log.ts';
+import { createWebhookAuthorizer } from '../authz/webhook-authorizer.ts';
+import { createWebhookClient } from '../webhook/webhook-client.ts';
+import type { WebhookTarget } from '../webhook/webhook-target.ts';
+import { createOidcAuthenticator, type OidcConfig } from './oidc.ts';
+import { createRequestHeaderAuthenticator, exceptProxies } from './request-header.ts';
+import { clientCertificateAuthenticator } from './client-certificate.ts';
+import { createTokenFileAuthenticator } from './token-file.ts';
+import { createWebhookTokenAuthenticator } from './webhook-token.ts';
+
+const crypto = { sha256Hex: (data: string | Uint8Array) => createHash('sha256').update(data).digest('hex') } as never;
+
+/** A network with a server at 10.0.0.9; what its paths answer is looked up at each request. */
+async function world() {
+  const clock = new VirtualClock();
+  const network = createSimNetwork(clock);
+  const answers = new Map<string, (body: string) => unknown>();
+  const asked: string[] = [];
+  const serve = async (request: HttpRequest): Promise<HttpResponse> => {
+    asked.push(request.path);
+    const answer = answers.get(request.path);
+    const text = Buffer.from(await request.readBody(1 << 20)).toString('utf8');
+    const body = answer === undefined ? 'nothing here' : JSON.stringify(answer(text));
+    return { kind: 'bytes', status: answer === undefined ? 404 : 200, headers: {}, chunks: [Buffer.from(body)] };
+  };
+  await createSimNet(network, ['10.0.0.9']).listenHttp({ host: '0.0.0.0', port: 443 }, serve);
+  const net = createSimNet(network, ['10.0.0.1']);
+  const url = 'https://10.0.0.9/review';
+  const target: WebhookTarget = { url, tls: {}, destination: () => ({ url, headers: {} }) };
+  return { clock, net, answers, asked, target, client: createWebhookClient({ net, clock }), log: createMemoryLog() };
+}
+
+test('token file: users, uids and groups; lines that are none are refused', async () => {
+  const tokens = createTokenFileAuthenticator('abc,ann,1,"devs,ops"\n# nobody\n\nxyz,bob,2\n');
+  assert.deepEqual(await tokens.authenticateToken('abc'), {
+    name: 'ann',
+    uid: '1',
+    groups: ['devs', 'ops', 'system:authenticated'],
+  });
+  assert.deepEqual((await tokens.authenticateToken('xyz'))?.groups, ['system:authenticated']);
+  assert.equal(await tokens.authenticateToken('nope'), undefined);
+  assert.throws(() => createTokenFileAuthenticator('abc,ann\n'), /at least 3 columns/);
+  assert.throws(() => createTokenFileAuthenticator(',ann,1\n'), /empty token found in token file, record number: 1/);
+});
+
+test('token webhook: answers are kept for their time; a refusal with a reason and no answer are 401', async () => {
+  const { clock, client, target, answers, asked } = await world();
+  const tokens = createWebhookTokenAuthenticator({ client, target, clock, crypto }, { cacheMs: 1000 });
+  await assert.rejects(tokens.authenticateToken('a'), /the server could not find the requested resource/);
+  answers.set('/review', (body) => {
+    const { spec } = JSON.parse(body) as { spec: { token: string } };
+    if (spec.token === 'bad') return { status: { authenticated: false, error: 'revoked' } };
+    return {
+      status: {
+        authenticated: spec.token === 'good',
+        user: { username: 'ann', uid: '7', groups: ['g'], extra: { k: ['v'] } },
+      },
+    };
+  });
+  const ann = { name: 'ann', uid: '7', groups: ['g', 'system:authenticated'], extra: { k: ['v'] } };
+  asked.length = 0;
+  assert.deepEqual(await tokens.authenticateToken('good'), ann);
+  assert.deepEqual(await tokens.authenticateToken('good'), ann);
+  assert.equal(asked.length, 1);
+  await clock.advance(1001);
+  await tokens.authenticateToken('good');
+  assert.equal(asked.length, 2);
+  assert.equal(await tokens.authenticateToken('other'), undefined);
+  await assert.rejects(tokens.authenticateToken('bad'), { message: 'revoked' });
+});
+
+const authority = 'a'.repeat(64);
+const config = {
+  allowedNames: ['proxy'],
+  usernameHeaders: ['x-remote-user'],
+  uidHeaders: ['x-remote-uid'],
+  groupHeaders: ['x-remote-group'],
+  extraPrefixes: ['x-remote-extra-'],
+  authorityFingerprints: [authority],
+};
+const from = (commonName: string | undefined, headers: Record<string, string>, issuer = authority): ApiRequest =>
+  ({
+    headers,
+    ...(commonName === undefined
+      ? {}
+      : { peerCertificate: { commonName, organizations: [], fingerprint256: 'f', issuerFingerprint256: issuer } }),
+  }) as unknown as ApiRequest;
+
+test('front proxies: headers count with their certificate only, and their certificate for nothing else', () => {
+  const proxies = createRequestHeaderAuthenticator(config);
+  const headers = {
+    'x-remote-user': 'ann',
+    'x-remote-uid': '7',
+    'x-remote-group': 'a, b',
+    'x-remote-extra-acme.com%2fproject': 'p',
+  };
+  assert.deepEqual(proxies.authenticate(from('proxy', headers)), {
+    name: 'ann',
+    uid: '7',
+    groups: ['a', 'b', 'system:authenticated'],
+    extra: { 'acme.com/project': ['p'] },
+  });
+  assert.equal(proxies.authenticate(from('other', headers)), undefined);
+  assert.equal(proxies.authenticate(from('proxy', headers, 'b'.repeat(64))), undefined);
+  assert.equal(proxies.authenticate(from(undefined, headers)), undefined);
+  assert.equal(proxies.authenticate(from('proxy', {})), undefined);
+  const certificates = exceptProxies(clientCertificateAuthenticator, config);
+  assert.equal(certificates.authenticate(from('system:admin', {})), undefined);
+  assert.notEqual(certificates.authenticate(from('ann', {}, 'b'.repeat(64))), undefined);
+});
+
+const issuerUrl = 'https://10.0.0.9';
+const oidcConfig: OidcConfig = {
+  issuerUrl,
+  clientId: 'keelson',
+  usernameClaim: 'sub',
+  usernamePrefix: 'oidc:',
+  groupsClaim: 'groups',
+  groupsPrefix: 'oidc:',
+  requiredClaims: { tenant: 't' },
+  signingAlgorithms: ['RS256'],
+};
+const pair = (): KeyPairKeyObjectResult => generateKeyPairSync('rsa', { modulusLength: 2048 });
+const [keyA, keyB] = [pair(), pair()];
+
+async function issuer() {
+  const all = await world();
+  const published: object[] = [];
+  const publish = async (key: ReturnType<typeof pair>, kid: string): Promise<void> =>
+    void published.push({ ...(await exportJWK(key.publicKey)), kid, alg: 'RS256', use: 'sig' });
+  all.answers.set('/.well-known/openid-configuration', () => ({ issuer: issuerUrl, jwks_uri: `${issuerUrl}/keys` }));
+  all.answers.set('/keys', () => ({ keys: published }));
+  const sign = (claims: Record<string, unknown>, { key = keyA, kid = 'a', seconds = 600 } = {}): Promise<string> =>
+    new SignJWT({ iss: issuerUrl, aud: 'keelson', sub: 'ann', tenant: 't', ...claims })
+      .setProtectedHeader({ alg: 'RS256', kid })
+      .setExpirationTime(Math.floor(all.clock.nowMs() / 1000) + seconds)
+      .sign(key.privateKey);
+  await publish(keyA, 'a');
+  return { ...all, publish, sign };
+}
+
+test('OpenID Connect: names and groups with their prefixes; other issuers are not ours', async () => {
+  const { sign, ...deps } = await issuer();
+  const oidc = createOidcAuthenticator(deps, oidcConfig);
+  assert.deepEqual(await oidc.authenticateToken(await sign({ groups: ['a', 'b'] })), {
+    name: 'oidc:ann',
+    groups: ['oidc:a', 'oidc:b', 'system:authenticated'],
+  });
+  assert.deepEqual((await oidc.authenticateToken(await sign({ groups: 'one' })))?.groups, [
+    'oidc:one',
+    'system:authenticated',
+  ]);
+  assert.equal(await oidc.authenticateToken(await sign({ iss: 'https://other' })), undefined);
+  assert.equal(await oidc.authenticateToken('no.token'), undefined);
+  assert.equal(deps.asked.filter((path) => path === '/keys').length, 1);
+});
+
+test('OpenID Connect: tokens that do not hold', async (t) => {
+  const { sign, ...deps } = await issuer();
+  const oidc = createOidcAuthenticator(deps, oidcConfig);
+  const email = createOidcAuthenticator(deps, { ...oidcConfig, usernameClaim: 'email' });
+  const rows: readonly [string, Promise<string>, RegExp, typeof oidc][] = [
+    ['another audience', sign({ aud: 'other' }), /"aud"/, oidc],
+    ['expired', sign({}, { seconds: -60 }), /"exp"/, oidc],
+    ['a signature of another key', sign({}, { key: keyB }), /signature verification failed/, oidc],
+    [
+      'a required claim of another value',
+      sign({ tenant: 'u' }),
+      /required claim tenant value does not match. Got = u, want = t/,
+      oidc,
+    ],
+    ['no user', sign({}), /parse username claims "email": claim not present/, email],
+    ['an email nobody has verified', sign({ email: 'a@b', email_verified: false }), /email not verified/, email],
+  ];
+  for (const [what, token, message, by] of rows)
+    await t.test(what, async () => assert.rejects(by.authenticateToken(await token), message));
+});
+
+test('OpenID Connect: a new key of the issuer is fetched when a token needs it, but not too often', async () => {
+  const { sign, publish, clock, ...deps } = await issuer();
+  const oidc = createOidcAuthenticator({ ...deps, clock }, oidcConfig);
+  const old = await sign({});
+  await oidc.authenticateToken(old);
+  await publish(keyB, 'b');
+  const renewed = (): Promise<string> => sign({}, { key: keyB, kid: 'b' });
+  await assert.rejects(oidc.authenticateToken(await renewed()), /no applicable key/);
+  await clock.advance(10_000);
+  assert.equal((await oidc.authenticateToken(await renewed()))?.name, 'oidc:ann');
+});
+
+test('webhook authorizer: asks once per question and time, has no opinion when it cannot ask', async () => {
+  const { clock, client, target, answers, asked, log } = await world();
+  const authorizer = createWebhookAuthorizer({ client, target, clock, log }, { allowedMs: 5000, deniedMs: 1000 });
+  const question = (verb: string) => ({
+    user: { name: 'ann', groups: ['g'] },
+    verb,
+    isResourceRequest: true,
+    apiGroup: 'apps',
+    apiVersion: 'v1',
+    namespace: 'ns',
+    resource: 'deployments',
+    subresource: '',
+    name: '',
+    path: '/x',
+  });
+  const failed = await authorizer.authorize(question('get'));
+  assert.equal(failed.decision, 'noOpinion');
+  assert.match(failed.reason, /could not find the requested resource/);
+  let seen: unknown;
+  answers.set('/review', (body) => {
+    const { spec } = JSON.parse(body) as { spec: { resourceAttributes: { verb: string } } };
+    seen = spec;
+    const { verb } = spec.resourceAttributes;
+    return { status: { allowed: verb === 'get', denied: verb === 'delete', reason: verb } };
+  });
+  asked.length = 0;
+  assert.deepEqual(await authorizer.authorize(question('get')), { decision: 'allow', reason: 'get' });
+  assert.deepEqual(seen, {
+    resourceAttributes: { namespace: 'ns', verb: 'get', group: 'apps', version: 'v1', resource: 'deployments' },
+    user: 'ann',
+    groups: ['g'],
+  });
+  assert.equal((await authorizer.authorize(question('delete'))).decision, 'deny');
+  assert.equal((await authorizer.authorize(question('list'))).decision, 'noOpinion');
+  await clock.advance(1001);
+  await authorizer.authorize(question('get'));
+  await authorizer.authorize(question('delete'));
+  assert.equal(asked.length, 4);
+});

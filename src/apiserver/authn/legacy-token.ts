@@ -1,0 +1,76 @@
+/**
+ * Tokens kept in secrets of type `kubernetes.io/service-account-token`: signed once, without an end, and good only while
+ * the secret holds them and the account lives. Upstream: pkg/serviceaccount/legacy.go.
+ */
+import type { JWTPayload } from 'jose';
+import type { Secret, ServiceAccount } from '../../api/gen/core-v1.ts';
+import { Secrets, ServiceAccounts } from '../../api/gen/resources.ts';
+import { unauthorized } from '../../api/status-error.ts';
+import { formatTime } from '../../api/time.ts';
+import type { Principal } from '../../api/transport.ts';
+import { INVALID_SINCE_LABEL, LAST_USED_LABEL } from '../../component-helpers/token-secrets.ts';
+import type { ObjectStore } from '../registry/object-store.ts';
+
+/** Who issued them, whatever the cluster's own issuer is called. */
+export const LEGACY_ISSUER = 'kubernetes/serviceaccount';
+
+const CLAIM = 'kubernetes.io/serviceaccount/';
+
+/** The claims of an account's token in a secret. */
+export function legacyClaims(account: ServiceAccount, secret: Secret): JWTPayload {
+  const { namespace = '', name = '', uid = '' } = account.metadata;
+  return {
+    iss: LEGACY_ISSUER,
+    sub: `system:serviceaccount:${namespace}:${name}`,
+    [`${CLAIM}namespace`]: namespace,
+    [`${CLAIM}secret.name`]: secret.metadata.name ?? '',
+    [`${CLAIM}service-account.name`]: name,
+    [`${CLAIM}service-account.uid`]: uid,
+  };
+}
+
+/**
+ * Checks verified claims against the living secret and account, and notes the day on the secret. Rejects with 401 when
+ * either is gone or the secret holds another token by now.
+ */
+export async function legacyPrincipal(
+  claims: JWTPayload,
+  token: string,
+  { objects, nowMs }: { readonly objects: ObjectStore; readonly nowMs: number },
+): Promise<Principal> {
+  const claim = (name: string): string => String(claims[`${CLAIM}${name}`] ?? '');
+  const [namespace, name] = [claim('namespace'), claim('service-account.name')];
+  const secret = await objects.getFresh(Secrets, namespace, claim('secret.name'));
+  if (secret === undefined || secret.metadata.deletionTimestamp !== undefined)
+    throw unauthorized('the secret the token was kept in is gone');
+  if (Buffer.from(secret.data?.['token'] ?? '', 'base64').toString('utf8') !== token)
+    throw unauthorized('the secret the token was kept in holds another one');
+  const invalidSince = secret.metadata.labels?.[INVALID_SINCE_LABEL];
+  if (invalidSince !== undefined)
+    throw unauthorized(
+      `the token in secret ${namespace}/${claim('secret.name')} is marked invalid since ${invalidSince}`,
+    );
+  const account = objects.get(ServiceAccounts, namespace, name);
+  if (
+    account === undefined ||
+    account.metadata.deletionTimestamp !== undefined ||
+    account.metadata.uid !== claim('service-account.uid')
+  )
+    throw unauthorized('the service account of the token is gone');
+  await noteUse(objects, secret, nowMs);
+  return {
+    name: `system:serviceaccount:${namespace}:${name}`,
+    uid: account.metadata.uid ?? '',
+    groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'],
+  };
+}
+
+async function noteUse(objects: ObjectStore, secret: Secret, nowMs: number): Promise<void> {
+  const today = formatTime(nowMs).slice(0, 10);
+  if (secret.metadata.labels?.[LAST_USED_LABEL] === today) return;
+  const { namespace = '', name = '' } = secret.metadata;
+  await objects.guaranteedUpdate(Secrets, namespace, name, (stored) => ({
+    ...stored,
+    metadata: { ...stored.metadata, labels: { ...stored.metadata.labels, [LAST_USED_LABEL]: today } },
+  }));
+}

@@ -1,0 +1,142 @@
+/**
+ * OpenID Connect: ID tokens of one issuer, whose keys are found by discovery when the first token comes and again when
+ * one is signed with a key not seen before. Upstream: plugin/pkg/authenticator/token/oidc. Distributed claims are not
+ * followed.
+ *
+ * jose is loaded at the first token.
+ */
+import type { JWTPayload } from 'jose';
+import { unauthorized } from '../../api/status-error.ts';
+import { dateOf } from '../../api/time.ts';
+import type { Principal } from '../../api/transport.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Net } from '../../platform/net.ts';
+import type { OidcOptions } from '../options/authentication-options.ts';
+import type { TokenAuthenticator } from './bearer-token.ts';
+import { AUTHENTICATED_GROUP } from './client-certificate.ts';
+
+/** What checking needs. */
+export interface OidcDeps {
+  readonly net: Pick<Net, 'http'>;
+  readonly clock: Clock;
+}
+
+/** How tokens are checked; the authority is read already. */
+export type OidcConfig = Omit<OidcOptions, 'caFile'> & { readonly caPem?: string };
+
+const TIMEOUT_MS = 30_000;
+/** Keys are not asked for more often than this. */
+const KEYS_PAUSE_MS = 10_000;
+const maxDocumentBytes = 1 << 20;
+
+/** Makes the authenticator. Undefined for tokens of other issuers; rejects with 401 for those of this one that do not hold. */
+export function createOidcAuthenticator(deps: OidcDeps, config: OidcConfig): TokenAuthenticator {
+  const keys = keySource(deps, config);
+  return {
+    async authenticateToken(token) {
+      const jose = await import('jose');
+      if (issuerOf(jose, token) !== config.issuerUrl) return undefined;
+      try {
+        return principalOf(await verify(token, { jose, keys, config, nowMs: deps.clock.nowMs() }), config);
+      } catch (error) {
+        throw unauthorized(`oidc: ${(error as Error).message}`);
+      }
+    },
+  };
+}
+
+type Jose = typeof import('jose');
+type KeySet = ReturnType<Jose['createLocalJWKSet']>;
+
+function issuerOf(jose: Jose, token: string): string | undefined {
+  try {
+    return jose.decodeJwt(token).iss;
+  } catch {
+    return undefined;
+  }
+}
+
+interface Verifying {
+  readonly jose: Jose;
+  readonly keys: (jose: Jose, anew: boolean) => Promise<KeySet>;
+  readonly config: OidcConfig;
+  readonly nowMs: number;
+}
+
+async function verify(token: string, { jose, keys, config, nowMs }: Verifying): Promise<JWTPayload> {
+  const options = {
+    issuer: config.issuerUrl,
+    audience: config.clientId,
+    algorithms: [...config.signingAlgorithms],
+    currentDate: dateOf(nowMs),
+    requiredClaims: ['exp'],
+  };
+  const using = await keys(jose, false);
+  try {
+    return (await jose.jwtVerify(token, using, options)).payload;
+  } catch (error) {
+    if (!(error instanceof jose.errors.JWKSNoMatchingKey)) throw error;
+    return (await jose.jwtVerify(token, await keys(jose, true), options)).payload;
+  }
+}
+
+/** The issuer's keys; `anew`: one was missing. */
+function keySource({ net, clock }: OidcDeps, { issuerUrl, caPem }: OidcConfig): Verifying['keys'] {
+  let held: { readonly keys: Promise<KeySet>; readonly sinceMs: number } | undefined;
+  const get = async (url: string): Promise<Record<string, unknown>> => {
+    const answer = await net.http({
+      method: 'GET',
+      url,
+      headers: { accept: 'application/json' },
+      timeoutMs: TIMEOUT_MS,
+      ...(caPem === undefined ? {} : { tls: { caPem } }),
+    });
+    const chunks: Uint8Array[] = [];
+    let length = 0;
+    for await (const chunk of answer.body) {
+      length += chunk.byteLength;
+      if (length > maxDocumentBytes) throw new Error(`${url} answers with more than ${maxDocumentBytes} bytes`);
+      chunks.push(chunk);
+    }
+    if (answer.status !== 200) throw new Error(`${url} answers with ${answer.status}`);
+    return JSON.parse(Buffer.concat(chunks).toString('utf8')) as Record<string, unknown>;
+  };
+  const load = async (jose: Jose): Promise<KeySet> => {
+    const discovered = await get(`${issuerUrl.replace(/\/$/, '')}/.well-known/openid-configuration`);
+    if (discovered['issuer'] !== issuerUrl)
+      throw new Error(
+        `issuer did not match the issuer returned by provider, expected ${JSON.stringify(issuerUrl)} got ${JSON.stringify(discovered['issuer'])}`,
+      );
+    return jose.createLocalJWKSet((await get(String(discovered['jwks_uri']))) as never);
+  };
+  return (jose, anew) => {
+    const nowMs = clock.monotonicMs();
+    if (held === undefined || (anew && nowMs - held.sinceMs >= KEYS_PAUSE_MS)) {
+      const keys = load(jose);
+      const mine = { keys, sinceMs: nowMs };
+      held = mine;
+      keys.catch(() => {
+        if (held === mine) held = undefined; // Asked again with the next token.
+      });
+    }
+    return held.keys;
+  };
+}
+
+function principalOf(claims: JWTPayload, config: OidcConfig): Principal {
+  const { usernameClaim, usernamePrefix, groupsClaim, groupsPrefix } = config;
+  const name = claims[usernameClaim];
+  if (typeof name !== 'string' || name === '')
+    throw new Error(`parse username claims ${JSON.stringify(usernameClaim)}: claim not present`);
+  if (usernameClaim === 'email' && claims['email_verified'] === false) throw new Error('email not verified');
+  for (const [key, value] of Object.entries(config.requiredClaims)) {
+    if (claims[key] === undefined) throw new Error(`required claim ${key} not present in ID token`);
+    if (claims[key] !== value)
+      throw new Error(`required claim ${key} value does not match. Got = ${String(claims[key])}, want = ${value}`);
+  }
+  const given = groupsClaim === undefined ? [] : [claims[groupsClaim] ?? []].flat();
+  const groups = given.filter((group) => typeof group === 'string').map((group) => groupsPrefix + group);
+  const id =
+    claims.jti === undefined ? {} : { extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${claims.jti}`] } };
+  return { name: usernamePrefix + name, groups: [...new Set([...groups, AUTHENTICATED_GROUP])], ...id };
+}

@@ -1,0 +1,58 @@
+/** Tokens that a webhook knows: asked by TokenReview, its answers kept for a while. Upstream: plugin/pkg/authenticator/token/webhook. */
+import { Lru } from '../../base/lru.ts';
+import type { TokenReviewStatus, UserInfo } from '../../api/gen/authentication-v1.ts';
+import { unauthorized } from '../../api/status-error.ts';
+import type { Principal } from '../../api/transport.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { CryptoPort } from '../../platform/crypto.ts';
+import type { WebhookClient } from '../webhook/webhook-client.ts';
+import type { WebhookTarget } from '../webhook/webhook-target.ts';
+import type { TokenAuthenticator } from './bearer-token.ts';
+import { AUTHENTICATED_GROUP } from './client-certificate.ts';
+
+/** What asking needs. */
+export interface WebhookTokenDeps {
+  readonly client: WebhookClient;
+  readonly target: WebhookTarget;
+  readonly clock: Clock;
+  readonly crypto: CryptoPort;
+}
+
+const CACHE_SIZE = 4096;
+const TIMEOUT_MS = 30_000;
+
+/** Makes the authenticator. Rejects with 401 when the webhook refuses the token with a reason, or cannot be asked. */
+export function createWebhookTokenAuthenticator(
+  deps: WebhookTokenDeps,
+  { cacheMs }: { readonly cacheMs: number },
+): TokenAuthenticator {
+  const { clock, crypto } = deps;
+  const cache = new Lru<string, { readonly principal: Principal | undefined; readonly untilMs: number }>(CACHE_SIZE);
+  return {
+    async authenticateToken(token) {
+      const key = crypto.sha256Hex(token);
+      const hit = cache.get(key);
+      if (hit !== undefined && hit.untilMs > clock.monotonicMs()) return hit.principal;
+      const { authenticated, user, error } = await ask(deps, token);
+      if (authenticated !== true && (error ?? '') !== '') throw unauthorized(error);
+      const principal = authenticated === true && user !== undefined ? principalOf(user) : undefined;
+      cache.set(key, { principal, untilMs: clock.monotonicMs() + cacheMs });
+      return principal;
+    },
+  };
+}
+
+async function ask({ client, target }: WebhookTokenDeps, token: string): Promise<TokenReviewStatus> {
+  const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', metadata: {}, spec: { token } };
+  const answer = await client.post(target, { body: review, timeoutMs: TIMEOUT_MS, tellTimeout: false });
+  return (answer['status'] ?? {}) as TokenReviewStatus;
+}
+
+function principalOf({ username = '', uid, groups = [], extra }: UserInfo): Principal {
+  return {
+    name: username,
+    groups: [...new Set([...groups, AUTHENTICATED_GROUP])],
+    ...(uid === undefined ? {} : { uid }),
+    ...(extra === undefined ? {} : { extra }),
+  };
+}

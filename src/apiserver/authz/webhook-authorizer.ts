@@ -1,0 +1,101 @@
+/**
+ * Asks a webhook by SubjectAccessReview and keeps its answers for a while. A webhook that cannot be asked has no opinion:
+ * the next authorizer is asked. Upstream: plugin/pkg/authorizer/webhook; there the failure becomes a 500 when nobody else
+ * consents, here a 403 that tells it.
+ */
+import { Lru } from '../../base/lru.ts';
+import type {
+  ResourceAttributes,
+  SubjectAccessReviewSpec,
+  SubjectAccessReviewStatus,
+} from '../../api/gen/authorization-v1.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
+import type { WebhookClient } from '../webhook/webhook-client.ts';
+import type { WebhookTarget } from '../webhook/webhook-target.ts';
+import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from './contract.ts';
+
+/** What asking needs. */
+export interface WebhookAuthorizerDeps {
+  readonly client: WebhookClient;
+  readonly target: WebhookTarget;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const CACHE_SIZE = 8192;
+/** Longer questions are asked each time: users must not fill the memory. */
+const maxKeyLength = 10_000;
+const TIMEOUT_MS = 30_000;
+
+/** Makes the authorizer. */
+export function createWebhookAuthorizer(
+  deps: WebhookAuthorizerDeps,
+  config: { readonly allowedMs: number; readonly deniedMs: number },
+): Authorizer {
+  const { clock, log } = deps;
+  const cache = new Lru<string, { readonly verdict: AuthorizationDecision; readonly untilMs: number }>(CACHE_SIZE);
+  return {
+    async authorize(attributes) {
+      const spec = specOf(attributes);
+      const key = JSON.stringify(spec);
+      const hit = cache.get(key);
+      if (hit !== undefined && hit.untilMs > clock.monotonicMs()) return hit.verdict;
+      try {
+        const verdict = verdictOf(await ask(deps, spec));
+        const keepMs = verdict.decision === 'allow' ? config.allowedMs : config.deniedMs;
+        if (key.length < maxKeyLength) cache.set(key, { verdict, untilMs: clock.monotonicMs() + keepMs });
+        return verdict;
+      } catch (err) {
+        log.error('Failed to make webhook authorizer request', { err });
+        return { decision: 'noOpinion', reason: `webhook authorizer: ${(err as Error).message}` };
+      }
+    },
+  };
+}
+
+async function ask(
+  { client, target }: WebhookAuthorizerDeps,
+  spec: SubjectAccessReviewSpec,
+): Promise<SubjectAccessReviewStatus> {
+  const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', metadata: {}, spec };
+  const answer = await client.post(target, { body: review, timeoutMs: TIMEOUT_MS, tellTimeout: false });
+  return (answer['status'] ?? {}) as SubjectAccessReviewStatus;
+}
+
+function verdictOf({ allowed, denied, reason = '' }: SubjectAccessReviewStatus): AuthorizationDecision {
+  if (allowed === true && denied === true)
+    throw new Error(`webhook subject access review returned both allow and deny response`);
+  return { decision: denied === true ? 'deny' : allowed === true ? 'allow' : 'noOpinion', reason };
+}
+
+/** Leaves out what is empty, as upstream's types do. */
+function filled(values: Record<string, string>): ResourceAttributes {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''));
+}
+
+function specOf(attributes: AuthorizationAttributes): SubjectAccessReviewSpec {
+  const { user, verb, path } = attributes;
+  const about = attributes.isResourceRequest
+    ? {
+        resourceAttributes: filled({
+          namespace: attributes.namespace,
+          verb,
+          group: attributes.apiGroup,
+          version: attributes.apiVersion,
+          resource: attributes.resource,
+          subresource: attributes.subresource,
+          name: attributes.name,
+        }),
+      }
+    : { nonResourceAttributes: { path, verb } };
+  return {
+    ...about,
+    user: user.name,
+    groups: [...user.groups],
+    ...(user.uid === undefined ? {} : { uid: user.uid }),
+    ...(user.extra === undefined
+      ? {}
+      : { extra: Object.fromEntries(Object.entries(user.extra).map(([key, values]) => [key, [...values]])) }),
+  };
+}

@@ -1,0 +1,51 @@
+/**
+ * The changes of a resource as its watches see them: at once, or, where objects must be converted by a call first, one
+ * commit after the other when that is done.
+ */
+import type { CacheListener, ListenerTrigger } from '../watch-cache/watch-cache.ts';
+import type { GenericStore } from './generic-store.ts';
+
+/** A stream of changes for one watch. */
+export interface ResourceEvents {
+  /** Registers the watch; the result takes it off. */
+  listen(listener: CacheListener, trigger: ListenerTrigger | undefined): () => void;
+  /** Whether changes the cache holds have yet to reach the listener. */
+  isBehind(): boolean;
+}
+
+/** Makes it. `fail` is told when changes cannot be converted; nothing follows then. */
+export function eventsOf(store: GenericStore, fail: (error: unknown) => void): ResourceEvents {
+  if (store.definition.reading?.convert === undefined)
+    return { listen: (listener, trigger) => store.cache.listen(listener, trigger), isBehind: () => false };
+  let pending = 0;
+  return {
+    isBehind: () => pending > 0,
+    // A trigger reads fields before anything is converted: all changes are taken.
+    listen(listener) {
+      let ended = false;
+      let tail = Promise.resolve();
+      const leave = store.cache.listen((events) => {
+        pending++;
+        tail = tail.then(async () => {
+          try {
+            if (ended) return;
+            await store.prepare(
+              events.flatMap(({ cell, previous }) => (previous === undefined ? [cell] : [cell, previous])),
+            );
+            if (!ended) listener(events);
+            // The cache forgot the frames of these changes before they were made.
+            for (const event of events) event.frames = undefined;
+          } catch (error) {
+            if (!ended) fail(error);
+          } finally {
+            pending--;
+          }
+        });
+      });
+      return () => {
+        ended = true;
+        leave();
+      };
+    },
+  };
+}

@@ -1,0 +1,82 @@
+/**
+ * How new the caches must be for a read, and how a write learns that what it started from was old. Upstream: the cacher's
+ * waitUntilFreshAndGetList with consistent reads, and etcd3's GuaranteedUpdate starting from cached data.
+ *
+ * Over a store that only this process writes the caches are never behind what was acknowledged, and all of this is free.
+ */
+import { StatusError, timeout } from '../../api/status-error.ts';
+import { RevisionCell } from '../watch-cache/revision-cell.ts';
+import type { GenericStore } from './generic-store.ts';
+
+/** How long a read waits for a revision that is yet to come. */
+const freshnessTimeoutMs = 3000;
+
+/** Waits until the caches have reached a revision. Rejects with 504 when they do not. */
+export async function waitUntilFresh(store: GenericStore, revision: number): Promise<void> {
+  const { hub } = store.services;
+  if (hub.revision >= revision || (await hub.waitFor(revision, freshnessTimeoutMs))) return;
+  const { status } = timeout(`Too large resource version: ${revision}, current: ${hub.revision}`);
+  const causes = [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }];
+  throw new StatusError({ ...status, details: { causes, retryAfterSeconds: 1 } });
+}
+
+/**
+ * Waits until the caches may answer a read: at `revision` or later; undefined asks for everything acknowledged before the
+ * read began. Returns nothing when they may already. Rejects with 504, and with `StoreError` when the store is away.
+ */
+export function untilFresh(store: GenericStore, revision: number | undefined): Promise<void> | undefined {
+  const { hub, store: backend } = store.services;
+  if (revision !== undefined) return hub.revision >= revision ? undefined : waitUntilFresh(store, revision);
+  if (backend.latestRevision === undefined) return undefined;
+  return backend.latestRevision().then((latest) => waitUntilFresh(store, latest));
+}
+
+/** Whether a cached object may be older than what other writers were told is stored. */
+export function mayBeOld(store: GenericStore): boolean {
+  return store.services.store.latestRevision !== undefined;
+}
+
+/** The object as the store has it now. */
+export async function readNow(store: GenericStore, key: string): Promise<RevisionCell | undefined> {
+  const entry = await store.services.store.get(key);
+  return entry && new RevisionCell(key, entry.modRevision, entry.value);
+}
+
+/** One try of a write, from the object as it was found. */
+export type TryWrite<T> = (current: RevisionCell | undefined, attempt: number) => Promise<T | LostTry>;
+
+/** Another writer was faster; `current` is what it left. */
+export interface LostTry {
+  readonly lost: true;
+  readonly current: RevisionCell | undefined;
+}
+
+/**
+ * Tries a write on the cached object, then on what each lost compare brings. When a try fails on a cached object that is
+ * no longer the stored one, it is tried again on that: nobody is refused for what this server has not heard of yet.
+ */
+export async function writeFromCache<T extends object>(
+  store: GenericStore,
+  key: string,
+  tried: TryWrite<T>,
+): Promise<T> {
+  let current = store.cache.get(key);
+  let certain = !mayBeOld(store);
+  if (current === undefined && !certain) {
+    current = await readNow(store, key);
+    certain = true;
+  }
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const outcome = await tried(current, attempt);
+      if (!('lost' in outcome)) return outcome;
+      current = outcome.current;
+    } catch (error) {
+      if (certain) throw error;
+      const now = await readNow(store, key);
+      if (now?.revision === current?.revision) throw error;
+      current = now;
+    }
+    certain = true;
+  }
+}

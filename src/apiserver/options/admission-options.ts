@@ -1,0 +1,77 @@
+/** Which admission plugins run. Upstream: server/options/admission.go. */
+import { admissionPluginNames, defaultAdmissionPlugins } from '../admission/plugin-names.ts';
+import { type Flag, type FlagValues, listOf, OptionsError, textOf } from './flags.ts';
+
+/** The flags. */
+export const admissionFlags: readonly Flag[] = [
+  {
+    name: 'enable-admission-plugins',
+    value: '<names>',
+    description: `admission plugins to run beside the default ones (${defaultAdmissionPlugins.join(', ')})`,
+    list: true,
+  },
+  {
+    name: 'disable-admission-plugins',
+    value: '<names>',
+    description: 'admission plugins not to run although they are on by default',
+    list: true,
+  },
+  {
+    name: 'admission-control',
+    value: '<names>',
+    description: 'exactly these admission plugins',
+    list: true,
+    deprecated:
+      'Use --enable-admission-plugins or --disable-admission-plugins instead. Will be removed in a future version.',
+  },
+  {
+    name: 'admission-control-config-file',
+    value: '<file>',
+    description: 'AdmissionConfiguration with the configuration of plugins (PodSecurity, EventRateLimit)',
+  },
+];
+
+/** The choice. */
+export interface AdmissionOptions {
+  /** Names of the plugins that run. */
+  readonly plugins: readonly string[];
+  readonly configFile?: string;
+}
+
+/** Checks and settles. Throws {@link OptionsError} for names nobody knows, with those there are. */
+export function parseAdmissionOptions(values: FlagValues): AdmissionOptions {
+  const lists = ['enable-admission-plugins', 'disable-admission-plugins', 'admission-control'] as const;
+  const [enabled, disabled, exactly] = lists.map((name) => known(name, listOf(values, name)));
+  const configFile = textOf(values, 'admission-control-config-file');
+  const rest = configFile === undefined ? {} : { configFile };
+  if (exactly !== undefined) {
+    if (enabled !== undefined || disabled !== undefined)
+      throw new OptionsError(
+        '--admission-control: admission-control and enable-admission-plugins/disable-admission-plugins flags are mutually exclusive',
+      );
+    return checked(exactly, rest);
+  }
+  const both = (enabled ?? []).find((name) => (disabled ?? []).includes(name));
+  if (both !== undefined)
+    throw new OptionsError(
+      `--enable-admission-plugins: ${both} in enable-admission-plugins and disable-admission-plugins overlapped`,
+    );
+  const plugins = [...new Set<string>([...defaultAdmissionPlugins, ...(enabled ?? [])])].filter(
+    (name) => !(disabled ?? []).includes(name),
+  );
+  return checked(plugins, rest);
+}
+
+function checked(plugins: readonly string[], rest: Pick<AdmissionOptions, 'configFile'>): AdmissionOptions {
+  if (plugins.includes('EventRateLimit') && rest.configFile === undefined)
+    throw new OptionsError('--admission-control-config-file: the plugin EventRateLimit needs its limits from there');
+  return { plugins, ...rest };
+}
+
+function known(flag: string, names: readonly string[] | undefined): readonly string[] | undefined {
+  const unknown = names?.find((name) => !admissionPluginNames.some((one) => one === name));
+  if (unknown === undefined) return names;
+  throw new OptionsError(
+    `--${flag}: ${flag} plugin ${JSON.stringify(unknown)} is unknown; there are ${admissionPluginNames.join(', ')}`,
+  );
+}

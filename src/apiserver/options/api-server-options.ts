@@ -1,0 +1,36 @@
+/** All option sets of the API server together. A new set: its file, and a line in each of the three places here. */
+import { type AdmissionOptions, admissionFlags, parseAdmissionOptions } from './admission-options.ts';
+import { type AuditOptions, auditFlags, parseAuditOptions } from './audit-options.ts';
+import {
+  type AuthenticationOptions,
+  authenticationFlags,
+  parseAuthenticationOptions,
+} from './authentication-options.ts';
+import { type AuthorizationOptions, authorizationFlags, parseAuthorizationOptions } from './authorization-options.ts';
+import type { Flag, FlagValues } from './flags.ts';
+
+/** The choices, checked; files are read when the server is made. */
+export interface ApiServerOptions {
+  readonly admission: AdmissionOptions;
+  readonly authentication: AuthenticationOptions;
+  readonly authorization: AuthorizationOptions;
+  readonly audit: AuditOptions;
+}
+
+/** All flags. */
+export const apiServerFlags: readonly Flag[] = [
+  ...admissionFlags,
+  ...authenticationFlags,
+  ...authorizationFlags,
+  ...auditFlags,
+];
+
+/** Checks and settles. Throws `OptionsError`. */
+export function parseApiServerOptions(values: FlagValues): ApiServerOptions {
+  return {
+    admission: parseAdmissionOptions(values),
+    authentication: parseAuthenticationOptions(values),
+    authorization: parseAuthorizationOptions(values),
+    audit: parseAuditOptions(values),
+  };
+}

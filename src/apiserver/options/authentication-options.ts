@@ -1,0 +1,189 @@
+/** Who is believed to be whom. Upstream: kubeapiserver/options/authentication.go. */
+import { booleanOf, durationMsOf, type Flag, type FlagValues, listOf, OptionsError, textOf } from './flags.ts';
+
+/** The flags. */
+export const authenticationFlags: readonly Flag[] = [
+  {
+    name: 'anonymous-auth',
+    value: '<bool>',
+    description: 'serve requests without credentials as system:anonymous (default true)',
+  },
+  { name: 'token-auth-file', value: '<file>', description: 'CSV of static tokens: token,user,uid,"group1,group2"' },
+  {
+    name: 'authentication-token-webhook-config-file',
+    value: '<file>',
+    description: 'kubeconfig of a TokenReview webhook',
+  },
+  {
+    name: 'authentication-token-webhook-cache-ttl',
+    value: '<duration>',
+    description: 'how long its answers are kept (default 2m)',
+  },
+  { name: 'oidc-issuer-url', value: '<url>', description: 'issuer of OpenID Connect tokens; https only' },
+  { name: 'oidc-client-id', value: '<id>', description: 'audience OpenID Connect tokens must be for' },
+  { name: 'oidc-username-claim', value: '<claim>', description: 'claim with the user name (default sub)' },
+  {
+    name: 'oidc-username-prefix',
+    value: '<prefix>',
+    description: 'put before user names; - for none (default: the issuer and #, unless the claim is email)',
+  },
+  { name: 'oidc-groups-claim', value: '<claim>', description: 'claim with the groups' },
+  { name: 'oidc-groups-prefix', value: '<prefix>', description: 'put before groups' },
+  { name: 'oidc-required-claim', value: '<key=value>', description: 'claims a token must have', list: true },
+  {
+    name: 'oidc-signing-algs',
+    value: '<names>',
+    description: 'signature algorithms taken (default RS256)',
+    list: true,
+  },
+  {
+    name: 'oidc-ca-file',
+    value: '<file>',
+    description: "authority of the issuer's certificate (default: the system's)",
+  },
+  {
+    name: 'requestheader-client-ca-file',
+    value: '<file>',
+    description: 'authority of front proxies that say in headers for whom they ask',
+  },
+  {
+    name: 'requestheader-allowed-names',
+    value: '<names>',
+    description: 'common names of front proxies (default: any of that authority)',
+    list: true,
+  },
+  {
+    name: 'requestheader-username-headers',
+    value: '<names>',
+    description: 'headers with the user name (default X-Remote-User)',
+    list: true,
+  },
+  { name: 'requestheader-uid-headers', value: '<names>', description: 'headers with the uid', list: true },
+  {
+    name: 'requestheader-group-headers',
+    value: '<names>',
+    description: 'headers with groups (default X-Remote-Group)',
+    list: true,
+  },
+  {
+    name: 'requestheader-extra-headers-prefix',
+    value: '<prefixes>',
+    description: 'beginnings of headers with extra values (default X-Remote-Extra-)',
+    list: true,
+  },
+];
+
+/** OpenID Connect. */
+export interface OidcOptions {
+  readonly issuerUrl: string;
+  readonly clientId: string;
+  readonly usernameClaim: string;
+  readonly usernamePrefix: string;
+  readonly groupsClaim?: string;
+  readonly groupsPrefix: string;
+  readonly requiredClaims: Readonly<Record<string, string>>;
+  readonly signingAlgorithms: readonly string[];
+  readonly caFile?: string;
+}
+
+/** Front proxies. Header names are lower case. */
+export interface RequestHeaderOptions {
+  readonly clientCaFile: string;
+  readonly allowedNames: readonly string[];
+  readonly usernameHeaders: readonly string[];
+  readonly uidHeaders: readonly string[];
+  readonly groupHeaders: readonly string[];
+  readonly extraPrefixes: readonly string[];
+}
+
+/** The choice. */
+export interface AuthenticationOptions {
+  readonly anonymous: boolean;
+  readonly tokenFile?: string;
+  readonly webhook?: { readonly configFile: string; readonly cacheMs: number };
+  readonly oidc?: OidcOptions;
+  readonly requestHeader?: RequestHeaderOptions;
+}
+
+const DEFAULT_WEBHOOK_CACHE_MS = 120_000;
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'];
+
+/** Checks and settles. Throws {@link OptionsError}. */
+export function parseAuthenticationOptions(values: FlagValues): AuthenticationOptions {
+  const tokenFile = textOf(values, 'token-auth-file');
+  const configFile = textOf(values, 'authentication-token-webhook-config-file');
+  const cacheMs = durationMsOf(values, 'authentication-token-webhook-cache-ttl', DEFAULT_WEBHOOK_CACHE_MS);
+  const oidc = parseOidc(values);
+  const requestHeader = parseRequestHeader(values);
+  return {
+    anonymous: booleanOf(values, 'anonymous-auth', true),
+    ...(tokenFile === undefined ? {} : { tokenFile }),
+    ...(configFile === undefined ? {} : { webhook: { configFile, cacheMs } }),
+    ...(oidc === undefined ? {} : { oidc }),
+    ...(requestHeader === undefined ? {} : { requestHeader }),
+  };
+}
+
+function parseOidc(values: FlagValues): OidcOptions | undefined {
+  const issuerUrl = textOf(values, 'oidc-issuer-url');
+  const clientId = textOf(values, 'oidc-client-id');
+  if (issuerUrl === undefined && clientId === undefined) return undefined;
+  if (issuerUrl === undefined || clientId === undefined)
+    throw new OptionsError(
+      '--oidc-issuer-url: oidc-issuer-url and oidc-client-id must be specified together when any oidc flags are set',
+    );
+  if (!URL.canParse(issuerUrl) || new URL(issuerUrl).protocol !== 'https:')
+    throw new OptionsError(`--oidc-issuer-url: ${issuerUrl} is not an https URL`);
+  const signingAlgorithms = listOf(values, 'oidc-signing-algs') ?? ['RS256'];
+  const unknown = signingAlgorithms.find((one) => !ALGORITHMS.includes(one));
+  if (unknown !== undefined)
+    throw new OptionsError(`--oidc-signing-algs: ${unknown} is none of ${ALGORITHMS.join(', ')}`);
+  const usernameClaim = textOf(values, 'oidc-username-claim') ?? 'sub';
+  const groupsClaim = textOf(values, 'oidc-groups-claim');
+  const caFile = textOf(values, 'oidc-ca-file');
+  return {
+    issuerUrl,
+    clientId,
+    usernameClaim,
+    usernamePrefix: usernamePrefix(textOf(values, 'oidc-username-prefix'), usernameClaim, issuerUrl),
+    ...(groupsClaim === undefined ? {} : { groupsClaim }),
+    groupsPrefix: textOf(values, 'oidc-groups-prefix') ?? '',
+    requiredClaims: Object.fromEntries((listOf(values, 'oidc-required-claim') ?? []).map(claim)),
+    signingAlgorithms,
+    ...(caFile === undefined ? {} : { caFile }),
+  };
+}
+
+/** Without a word of the user, names of other issuers cannot be mistaken for names of our own. */
+function usernamePrefix(given: string | undefined, usernameClaim: string, issuerUrl: string): string {
+  if (given === '-') return '';
+  if (given !== undefined) return given;
+  return usernameClaim === 'email' ? '' : `${issuerUrl}#`;
+}
+
+function claim(text: string): [string, string] {
+  const at = text.indexOf('=');
+  if (at < 1) throw new OptionsError(`--oidc-required-claim: ${text} is not of the form key=value`);
+  return [text.slice(0, at), text.slice(at + 1)];
+}
+
+function parseRequestHeader(values: FlagValues): RequestHeaderOptions | undefined {
+  const clientCaFile = textOf(values, 'requestheader-client-ca-file');
+  if (clientCaFile === undefined) {
+    const stray = authenticationFlags.find(
+      ({ name }) => name.startsWith('requestheader-') && values[name] !== undefined,
+    );
+    if (stray !== undefined) throw new OptionsError(`--${stray.name}: only with --requestheader-client-ca-file`);
+    return undefined;
+  }
+  const lower = (name: string, otherwise: readonly string[]): string[] =>
+    (listOf(values, name) ?? otherwise).map((text) => text.toLowerCase());
+  return {
+    clientCaFile,
+    allowedNames: listOf(values, 'requestheader-allowed-names') ?? [],
+    usernameHeaders: lower('requestheader-username-headers', ['x-remote-user']),
+    uidHeaders: lower('requestheader-uid-headers', []),
+    groupHeaders: lower('requestheader-group-headers', ['x-remote-group']),
+    extraPrefixes: lower('requestheader-extra-headers-prefix', ['x-remote-extra-']),
+  };
+}

@@ -1,0 +1,71 @@
+/** Who may do what: the authorizers in their order. Upstream: kubeapiserver/options/authorization.go. */
+import { durationMsOf, type Flag, type FlagValues, listOf, OptionsError, textOf } from './flags.ts';
+
+/** Authorizers by name. */
+export const AUTHORIZATION_MODES = ['Node', 'RBAC', 'Webhook', 'AlwaysAllow', 'AlwaysDeny'] as const;
+
+/** One of them. */
+export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number];
+
+/** The flags. */
+export const authorizationFlags: readonly Flag[] = [
+  {
+    name: 'authorization-mode',
+    value: '<modes>',
+    description: `authorizers in order, of ${AUTHORIZATION_MODES.join(', ')} (default Node,RBAC)`,
+    list: true,
+  },
+  {
+    name: 'authorization-webhook-config-file',
+    value: '<file>',
+    description: 'kubeconfig of a SubjectAccessReview webhook',
+  },
+  {
+    name: 'authorization-webhook-cache-authorized-ttl',
+    value: '<duration>',
+    description: 'how long its consent is kept (default 5m)',
+  },
+  {
+    name: 'authorization-webhook-cache-unauthorized-ttl',
+    value: '<duration>',
+    description: 'how long its refusal is kept (default 30s)',
+  },
+];
+
+/** The choice. */
+export interface AuthorizationOptions {
+  readonly modes: readonly AuthorizationMode[];
+  readonly webhook?: { readonly configFile: string; readonly allowedMs: number; readonly deniedMs: number };
+}
+
+const ALLOWED_MS = 300_000;
+const DENIED_MS = 30_000;
+
+/** What runs where nothing is said. */
+export const defaultAuthorizationModes: readonly AuthorizationMode[] = ['Node', 'RBAC'];
+
+/** Checks and settles. Throws {@link OptionsError}. */
+export function parseAuthorizationOptions(values: FlagValues): AuthorizationOptions {
+  const given = listOf(values, 'authorization-mode') ?? defaultAuthorizationModes;
+  if (given.length === 0)
+    throw new OptionsError('--authorization-mode: at least one authorization-mode must be passed');
+  const modes = given.map((name) => {
+    const mode = AUTHORIZATION_MODES.find((one) => one === name);
+    if (mode === undefined)
+      throw new OptionsError(
+        `--authorization-mode: ${name} is not a valid mode; there are ${AUTHORIZATION_MODES.join(', ')}`,
+      );
+    return mode;
+  });
+  if (new Set(modes).size < modes.length)
+    throw new OptionsError(`--authorization-mode: ${given.join(',')} has mode specified more than once`);
+  const configFile = textOf(values, 'authorization-webhook-config-file');
+  if (modes.includes('Webhook') !== (configFile !== undefined))
+    throw new OptionsError(
+      '--authorization-webhook-config-file: goes with --authorization-mode=Webhook, and neither without the other',
+    );
+  if (configFile === undefined) return { modes };
+  const allowedMs = durationMsOf(values, 'authorization-webhook-cache-authorized-ttl', ALLOWED_MS);
+  const deniedMs = durationMsOf(values, 'authorization-webhook-cache-unauthorized-ttl', DENIED_MS);
+  return { modes, webhook: { configFile, allowedMs, deniedMs } };
+}

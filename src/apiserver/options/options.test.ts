@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { defaultAdmissionPlugins } from '../admission/plugin-names.ts';
+import { parseApiServerOptions } from './api-server-options.ts';
+import { type FlagValues, OptionsError } from './flags.ts';
+
+test('what runs where nothing is said', () => {
+  const { admission, authentication, authorization, audit } = parseApiServerOptions({});
+  assert.deepEqual(admission.plugins, defaultAdmissionPlugins);
+  assert.ok(defaultAdmissionPlugins.includes('PodSecurity') && !defaultAdmissionPlugins.includes('AlwaysPullImages'));
+  assert.deepEqual(authentication, { anonymous: true });
+  assert.deepEqual(authorization, { modes: ['Node', 'RBAC'] });
+  assert.deepEqual(audit, {});
+});
+
+test('admission plugins are added and taken away, or named exactly', () => {
+  const plugins = (values: FlagValues): readonly string[] => parseApiServerOptions(values).admission.plugins;
+  const changed = plugins({
+    'enable-admission-plugins': ['AlwaysPullImages,PodSecurity'],
+    'disable-admission-plugins': 'Priority',
+  });
+  assert.ok(changed.includes('AlwaysPullImages') && !changed.includes('Priority'));
+  assert.equal(changed.length, defaultAdmissionPlugins.length);
+  assert.deepEqual(plugins({ 'admission-control': 'NamespaceLifecycle,ResourceQuota' }), [
+    'NamespaceLifecycle',
+    'ResourceQuota',
+  ]);
+});
+
+test('OpenID Connect: names are prefixed with the issuer unless told otherwise', () => {
+  const base = { 'oidc-issuer-url': 'https://i.example', 'oidc-client-id': 'c' };
+  const oidc = (values: FlagValues) => parseApiServerOptions({ ...base, ...values }).authentication.oidc;
+  assert.equal(oidc({})?.usernamePrefix, 'https://i.example#');
+  assert.equal(oidc({ 'oidc-username-claim': 'email' })?.usernamePrefix, '');
+  assert.equal(oidc({ 'oidc-username-prefix': '-' })?.usernamePrefix, '');
+  assert.deepEqual(oidc({ 'oidc-required-claim': ['a=b', 'c=d=e'] })?.requiredClaims, { a: 'b', c: 'd=e' });
+});
+
+const wrong: readonly [FlagValues, RegExp][] = [
+  [
+    { 'enable-admission-plugins': 'Nope' },
+    /^--enable-admission-plugins: enable-admission-plugins plugin "Nope" is unknown; there are AlwaysAdmit, /,
+  ],
+  [{ 'enable-admission-plugins': 'Priority', 'disable-admission-plugins': 'Priority' }, /overlapped$/],
+  [{ 'admission-control': 'Priority', 'disable-admission-plugins': 'LimitRanger' }, /mutually exclusive$/],
+  [{ 'enable-admission-plugins': 'EventRateLimit' }, /EventRateLimit needs its limits/],
+  [{ 'anonymous-auth': 'yes' }, /^--anonymous-auth: yes is neither true nor false$/],
+  [{ 'oidc-issuer-url': 'https://x' }, /must be specified together/],
+  [{ 'oidc-issuer-url': 'http://x', 'oidc-client-id': 'c' }, /is not an https URL$/],
+  [
+    { 'oidc-issuer-url': 'https://x', 'oidc-client-id': 'c', 'oidc-signing-algs': 'none' },
+    /^--oidc-signing-algs: none is none of RS256/,
+  ],
+  [{ 'requestheader-allowed-names': 'x' }, /only with --requestheader-client-ca-file$/],
+  [{ 'authorization-mode': 'RBAC,Magic' }, /^--authorization-mode: Magic is not a valid mode; there are Node, RBAC/],
+  [{ 'authorization-mode': 'RBAC,RBAC' }, /more than once$/],
+  [{ 'authorization-mode': 'Webhook' }, /^--authorization-webhook-config-file/],
+  [{ 'authentication-token-webhook-cache-ttl': 'soon' }, /is not a duration/],
+  [{ 'audit-policy-file': '/p' }, /needs --audit-log-path/],
+  [{ 'audit-log-path': '/l', 'audit-log-format': 'xml' }, /xml is none of json, legacy$/],
+  [{ 'audit-log-path': '/l', 'audit-log-maxsize': '-1' }, /^--audit-log-maxsize: -1 is not a number/],
+];
+
+for (const [values, message] of wrong)
+  test(`refused: ${JSON.stringify(values)}`, () => {
+    assert.throws(
+      () => parseApiServerOptions(values),
+      (error: Error) => error instanceof OptionsError && message.test(error.message),
+    );
+  });

@@ -1,0 +1,37 @@
+/** The context of requests the server makes of itself, for the generic path: nobody waits for them or reads their warnings. */
+import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
+import type { Principal } from '../api/transport.ts';
+import type { ApiVerb, RequestContext } from './request-context.ts';
+
+/** Who the server is to itself. */
+const user: Principal = { name: 'system:apiserver', groups: ['system:masters'] };
+const never = new AbortController().signal;
+
+/** A context for one verb on one object. */
+export function ownContext(
+  verb: ApiVerb,
+  resource: ResourceInfo,
+  { namespace = '', name = '' }: { readonly namespace?: string; readonly name?: string } = {},
+): RequestContext {
+  const root = resource.group === '' ? '/api' : '/apis';
+  const within = namespace === '' ? '' : `/namespaces/${namespace}`;
+  return {
+    info: {
+      isResourceRequest: true,
+      path: `${root}/${apiVersionOf(resource)}${within}/${resource.resource}/${name}`,
+      verb,
+      apiGroup: resource.group,
+      apiVersion: resource.version,
+      namespace,
+      resource: resource.resource,
+      subresource: '',
+      name,
+      rest: '',
+    },
+    user,
+    signal: never,
+    userAgent: 'keelson',
+    addWarning: () => undefined,
+    addAuditAnnotation: () => undefined,
+  };
+}

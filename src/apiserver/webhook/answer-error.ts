@@ -1,0 +1,43 @@
+/** What an answer that is no success says. Upstream: apierrors.NewGenericServerResponse as the REST client uses it. */
+import { isObject } from '../../api/codec/own-property.ts';
+
+const known: Readonly<Record<number, string>> = {
+  400: 'the server rejected our request for an unknown reason',
+  401: 'the server has asked for the client to provide credentials',
+  404: 'the server could not find the requested resource',
+  405: 'the server does not allow this method on the requested resource',
+  406: 'the server was unable to respond with a content type that the client supports',
+  409: 'the server reported a conflict',
+  415: 'the body of the request was in an unknown format',
+  422: 'the server rejected our request due to an error in our request',
+  429: 'the server has received too many requests and has asked us to try again later',
+  503: 'the server is currently unable to handle the request',
+  504: 'the server was unable to return a response in the time allotted, but may still be processing the request',
+};
+
+const shownBytes = 2048;
+
+/** The text for a status that is no success; a Status in the body speaks for itself. */
+export function answerErrorText(status: number, body: string): string {
+  const told = statusMessage(body);
+  if (told !== undefined) return told;
+  if (status === 403) return body.trim() === '' ? 'the server refused our request' : body.trim().slice(0, shownBytes);
+  const text = known[status];
+  if (text !== undefined) return text;
+  if (status >= 500) {
+    const shown = body.trim() === '' ? 'unknown' : body.trim().slice(0, shownBytes);
+    return `an error on the server (${JSON.stringify(shown)}) has prevented the request from succeeding`;
+  }
+  return `the server responded with the status code ${status} but did not return more information`;
+}
+
+function statusMessage(body: string): string | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+  if (!isObject(value) || value['kind'] !== 'Status' || value['status'] === 'Success') return undefined;
+  return typeof value['message'] === 'string' && value['message'] !== '' ? value['message'] : undefined;
+}

@@ -1,0 +1,52 @@
+/**
+ * Where a webhook's service can be reached from the API server: one of its ready endpoints, found in the server's own
+ * caches, or the name of an external one. Upstream: pkg/util/proxy ResolveEndpoint (`--enable-aggregator-routing`): going
+ * to the endpoints themselves needs no service proxy on the server's machine.
+ */
+import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
+import { EndpointSlices, Services } from '../../api/gen/resources.ts';
+import { serviceUnavailable, statusFailure } from '../../api/status-error.ts';
+import type { Random } from '../../platform/random.ts';
+import type { ObjectStore } from '../registry/object-store.ts';
+
+/** A service as webhook configurations name it. */
+export interface ServiceTarget {
+  readonly namespace: string;
+  readonly name: string;
+  readonly port: number;
+}
+
+/** What resolving needs. */
+export interface ServiceResolverDeps {
+  readonly objects: () => Pick<ObjectStore, 'get' | 'list'>;
+  readonly random: Random;
+}
+
+/** Host and port to connect to. Throws StatusErrors with upstream's texts. */
+export type ResolveService = (target: ServiceTarget) => { readonly host: string; readonly port: number };
+
+/** Makes the resolver. */
+export function createServiceResolver({ objects, random }: ServiceResolverDeps): ResolveService {
+  return ({ namespace, name, port }) => {
+    const service = objects().get(Services, namespace, name);
+    if (service === undefined) throw statusFailure(404, 'NotFound', `service "${name}" not found`);
+    if (service.spec?.type === 'ExternalName') return { host: service.spec.externalName ?? '', port };
+    const servicePort = service.spec?.ports?.find((one) => one.port === port);
+    if (servicePort === undefined)
+      throw statusFailure(500, '', `no service port ${port} found for service ${JSON.stringify(name)}`);
+    const slices = objects()
+      .list(EndpointSlices, namespace)
+      .filter((slice) => slice.metadata.labels?.['kubernetes.io/service-name'] === name);
+    const found = slices.flatMap((slice) => endpointsOf(slice, servicePort.name ?? ''));
+    if (found.length === 0) throw serviceUnavailable(`no endpoints available for service ${JSON.stringify(name)}`);
+    return found[random.int(found.length)]!;
+  };
+}
+
+function endpointsOf(slice: EndpointSlice, portName: string): { host: string; port: number }[] {
+  const port = slice.ports?.find((one) => (one.name ?? '') === portName)?.port;
+  if (port === undefined) return [];
+  return (slice.endpoints ?? [])
+    .filter(({ conditions }) => conditions?.ready !== false)
+    .flatMap(({ addresses }) => (addresses ?? []).slice(0, 1).map((host) => ({ host, port })));
+}

@@ -1,0 +1,169 @@
+/**
+ * The one HTTPS client for webhooks of all kinds (admission, conversion, authentication, authorization): posts a JSON
+ * object, gives back the JSON object answered. Connections are kept per address and trust. Upstream: the REST client of
+ * apiserver/pkg/util/webhook.
+ *
+ * Errors are {@link WebhookCallError}s with upstream's texts; the deadline covers the whole exchange. A kept connection
+ * that the other side closed just then is tried once more: reviews are to be idempotent.
+ */
+import { parseJson, stringifyJson } from '../../api/codec/json.ts';
+import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { HttpAnswer, Net } from '../../platform/net.ts';
+import { answerErrorText } from './answer-error.ts';
+import { transportErrorText } from './transport-error.ts';
+import type { Destination, WebhookTarget } from './webhook-target.ts';
+
+/** A call without a usable answer. `timedOut`: within the time it had. */
+export class WebhookCallError extends Error {
+  readonly timedOut: boolean;
+  constructor(message: string, options: ErrorOptions & { readonly timedOut?: boolean } = {}) {
+    super(message, options);
+    this.name = 'WebhookCallError';
+    this.timedOut = options.timedOut === true;
+  }
+}
+
+/** One call. */
+export interface WebhookCall {
+  readonly body: object;
+  readonly timeoutMs: number;
+  /** The end of the request this is part of. */
+  readonly signal?: AbortSignal;
+  /** Tell the webhook how long it has, as `?timeout=`. Default true. */
+  readonly tellTimeout?: boolean;
+}
+
+/** Calls webhooks. Rejects with {@link WebhookCallError}. */
+export interface WebhookClient {
+  post(target: WebhookTarget, call: WebhookCall): Promise<JsonObject>;
+  /** For webhooks that only listen: any success will do. */
+  postUnanswered(target: WebhookTarget, call: WebhookCall): Promise<void>;
+}
+
+/** What the client needs. */
+export interface WebhookClientDeps {
+  readonly net: Pick<Net, 'http'>;
+  readonly clock: Clock;
+}
+
+/** An answer larger than this is refused: the largest object is 3 MiB, and its patch stands in base64. */
+const maxAnswerBytes = 16 * 1024 * 1024;
+
+/** Makes the client. */
+export function createWebhookClient(deps: WebhookClientDeps): WebhookClient {
+  return {
+    post: async (target, call) => parseAnswer(await exchange(deps, target, call)),
+    postUnanswered: async (target, call) => void (await exchange(deps, target, call)),
+  };
+}
+
+/** The text of a successful answer. */
+async function exchange(deps: WebhookClientDeps, target: WebhookTarget, call: WebhookCall): Promise<string> {
+  const seconds = Math.ceil(call.timeoutMs / 1000);
+  const query = call.tellTimeout === false ? '' : `?timeout=${seconds}s`;
+  const shown = `Post ${JSON.stringify(`${target.url}${query}`)}: `;
+  const limit = limitOf(deps.clock, call);
+  try {
+    const destination = await target.destination();
+    const answer = await send(deps, { target, call, destination, query, signal: limit.signal });
+    return await readAnswer(answer, shown);
+  } catch (error) {
+    if (error instanceof WebhookCallError) throw error;
+    if (limit.timedOut())
+      throw new WebhookCallError(`${shown}context deadline exceeded`, { cause: error, timedOut: true });
+    throw new WebhookCallError(`${shown}${textOf(error)}`, { cause: error });
+  } finally {
+    limit.release();
+  }
+}
+
+interface Sending {
+  readonly target: WebhookTarget;
+  readonly call: WebhookCall;
+  readonly destination: Destination;
+  readonly query: string;
+  readonly signal: AbortSignal;
+}
+
+async function send({ net }: WebhookClientDeps, sending: Sending): Promise<HttpAnswer> {
+  const { target, call, destination, query, signal } = sending;
+  const request = {
+    method: 'POST',
+    url: destination.url + query,
+    headers: { 'content-type': 'application/json', accept: 'application/json, */*', ...destination.headers },
+    body: stringifyJson(call.body),
+    tls: target.tls,
+    signal,
+  };
+  try {
+    return await net.http(request);
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'ECONNRESET' || signal.aborted) throw withAddress(error, destination);
+    return await net.http(request).catch((again: unknown) => {
+      throw withAddress(again, destination);
+    });
+  }
+}
+
+/** Says where the connection was to go, for the texts that name it. */
+function withAddress(error: unknown, { url }: Destination): Error {
+  const { hostname, port, protocol } = new URL(url);
+  const address = `${hostname}:${port || (protocol === 'http:' ? 80 : 443)}`;
+  return new Error(transportErrorText(error, address), { cause: error });
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** A signal that ends with the deadline or with the call's own. */
+function limitOf(
+  clock: Clock,
+  { timeoutMs, signal }: WebhookCall,
+): { signal: AbortSignal; timedOut: () => boolean; release: () => void } {
+  const controller = new AbortController();
+  let late = false;
+  const cancel = clock.setTimer(timeoutMs, () => {
+    late = true;
+    controller.abort(new Error('context deadline exceeded'));
+  });
+  const onAbort = (): void => controller.abort(new Error('context canceled'));
+  if (signal?.aborted === true) onAbort();
+  signal?.addEventListener('abort', onAbort, { once: true });
+  return {
+    signal: controller.signal,
+    timedOut: () => late,
+    release() {
+      cancel();
+      signal?.removeEventListener('abort', onAbort);
+    },
+  };
+}
+
+async function readAnswer(answer: HttpAnswer, shown: string): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of answer.body) {
+    length += chunk.byteLength;
+    if (length > maxAnswerBytes) {
+      answer.cancel();
+      throw new WebhookCallError(`${shown}the answer exceeds ${maxAnswerBytes} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  const text = Buffer.concat(chunks).toString('utf8');
+  if (answer.status < 200 || answer.status > 206) throw new WebhookCallError(answerErrorText(answer.status, text));
+  return text;
+}
+
+function parseAnswer(text: string): JsonObject {
+  let value: unknown;
+  try {
+    ({ value } = parseJson(text));
+  } catch (error) {
+    throw new WebhookCallError(`couldn't get version/kind; json parse error: ${textOf(error)}`, { cause: error });
+  }
+  if (!isObject(value)) throw new WebhookCallError(`couldn't get version/kind; json parse error: not an object`);
+  return value;
+}

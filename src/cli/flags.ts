@@ -1,0 +1,28 @@
+/** Flag tables of components as commander's options, and their values back. */
+import { Option, type Command } from 'commander';
+import type { Flag, FlagValues } from '../apiserver/options/flags.ts';
+
+/** Adds the flags. Deprecated ones are said to be so when they are used, and are not in the help. */
+export function withFlags(command: Command, flags: readonly Flag[]): Command {
+  for (const { name, value, description, list, deprecated } of flags) {
+    const option = new Option(`--${name} ${value}`, description);
+    if (list === true)
+      option.argParser<string[]>((text, before = []) => {
+        if (deprecated !== undefined && before.length === 0)
+          process.stderr.write(`Flag --${name} has been deprecated, ${deprecated}\n`);
+        return [...before, text];
+      });
+    command.addOption(deprecated === undefined ? option : option.hideHelp());
+  }
+  return command;
+}
+
+/** The given values by flag name, from what commander hands over. */
+export function flagValues(flags: readonly Flag[], raw: object): FlagValues {
+  const given = raw as Readonly<Record<string, string | readonly string[] | undefined>>;
+  const values = flags.map(({ name }) => [
+    name,
+    given[name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())],
+  ]);
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as FlagValues;
+}

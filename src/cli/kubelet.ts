@@ -1,0 +1,178 @@
+/** `keelson kubelet`: the node agent alone, with upstream's flags and configuration file. */
+import { Command } from 'commander';
+import { resolve } from 'node:path';
+import { UserError } from './usage-error.ts';
+
+/** Flags that set no field of the configuration file. */
+interface KubeletFlags {
+  readonly kubeconfig?: string;
+  readonly bootstrapKubeconfig?: string;
+  readonly config?: string;
+  readonly configDir?: string;
+  readonly rootDir: string;
+  readonly certDir: string;
+  readonly hostnameOverride?: string;
+  readonly nodeIp?: string;
+  readonly nodeLabels?: string;
+  readonly registerSchedulable?: string;
+  readonly hostNetworkSources: string;
+  readonly hostPidSources: string;
+  readonly hostIpcSources: string;
+}
+
+/** The command. Flags of configuration fields are read from the table, so they are not declared one by one. */
+export function kubeletCommand(): Command {
+  return new Command('kubelet')
+    .description('the node agent alone, against any API server or on manifests')
+    .option('--kubeconfig <file>', 'the API server and who this node is; without it the kubelet runs standalone')
+    .option('--bootstrap-kubeconfig <file>', 'asks for the certificate of --kubeconfig while that file is not there')
+    .option('--config <file>', 'a KubeletConfiguration (kubelet.config.k8s.io/v1beta1)')
+    .option('--config-dir <dir>', 'drop-ins (*.conf) merged over --config')
+    .option('--root-dir <dir>', 'where pods keep their files', '/var/lib/kubelet')
+    .option('--cert-dir <dir>', 'where certificates lie', '/var/lib/kubelet/pki')
+    .option('--hostname-override <name>', "the node's name instead of the host's")
+    .option('--node-ip <addresses>', "the node's address, or two of different families")
+    .option('--node-labels <labels>', 'labels to register with: a=b,c=d')
+    .option('--register-schedulable [value]', 'false registers the node unschedulable')
+    .option('--host-network-sources <list>', 'sources whose pods may use the host network: file, http, api, *', '*')
+    .option('--host-pid-sources <list>', 'the same for the host PID namespace', '*')
+    .option('--host-ipc-sources <list>', 'the same for the host IPC namespace', '*')
+    .addHelpText('after', '\nEvery field of KubeletConfiguration with a flag of its own can be given too; flags win.')
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .action(async (flags: KubeletFlags, command: Command) => {
+      if (process.getuid?.() !== 0) throw new UserError('kubelet must run as root');
+      process.exitCode = await run(flags, command.args);
+    });
+}
+
+const DEBUG_VERBOSITY = 4;
+
+async function run(flags: KubeletFlags, rest: readonly string[]): Promise<number> {
+  const { collectFlags } = await import('./kubelet-flags.ts');
+  const { loadConfiguration } = await import('../kubelet/configuration/load.ts');
+  const { createNodePlatform } = await import('../platform/node/node-platform.ts');
+  const { startKubeletProcess, waitForPodsOnce } = await import('../cluster/kubelet-process.ts');
+  const { PreflightError } = await import('../cluster/preflight.ts');
+  const { KubeletConfigurationError } = await import('../kubelet/configuration/decode.ts');
+  const { createNodeFiles } = await import('../platform/node/files.ts');
+  const files = createNodeFiles();
+  const config = await loadConfiguration(files, {
+    ...(await configFile(files, flags)),
+    flags: collectFlags(rest),
+  }).catch((error: unknown) => {
+    throw error instanceof KubeletConfigurationError ? new UserError(error.message) : error;
+  });
+  const level = config.logging.verbosity >= DEBUG_VERBOSITY ? 'debug' : 'info';
+  const platform = createNodePlatform({ cgroupRoot: '/', log: { level } });
+  try {
+    if (config.runOnce && flags.kubeconfig !== undefined)
+      throw new UserError('--runonce works without an API server: leave out --kubeconfig');
+    const kubelet = await startKubeletProcess(platform, processOptions(flags), config);
+    if (config.runOnce) await waitForPodsOnce(kubelet, platform);
+    else await untilSignal();
+    await kubelet.stop();
+    return 0;
+  } catch (error) {
+    throw error instanceof PreflightError ? new UserError(error.message) : error;
+  } finally {
+    platform.close();
+  }
+}
+
+/** Early releases took a folder of manifests by `--config`: whoever gives one is told what it is called now. */
+async function configFile(
+  files: { stat(path: string): Promise<{ kind: string }> },
+  { config, configDir }: KubeletFlags,
+): Promise<{ file?: string; dropInDir?: string }> {
+  const file = config === undefined ? undefined : resolve(config);
+  if (file !== undefined) {
+    const kind = await files.stat(file).then(
+      (stat) => stat.kind,
+      () => 'nothing', // Reading it says why.
+    );
+    if (kind === 'directory')
+      throw new UserError(`--config ${config} is a directory: manifests of pods are given by --pod-manifest-path`);
+  }
+  return {
+    ...(file === undefined ? {} : { file }),
+    ...(configDir === undefined ? {} : { dropInDir: resolve(configDir) }),
+  };
+}
+
+function processOptions(
+  flags: KubeletFlags,
+): Parameters<typeof import('../cluster/kubelet-process.ts').startKubeletProcess>[1] {
+  const list = (text: string): string[] => text.split(',').filter((part) => part !== '');
+  return {
+    identity: {
+      rootDirectory: resolve(flags.rootDir),
+      nodeIps: list(flags.nodeIp ?? ''),
+      nodeLabels: labelsOf(flags.nodeLabels ?? ''),
+      registerSchedulable: flags.registerSchedulable !== 'false',
+      allowedHostNamespaceSources: {
+        network: sourcesOf('--host-network-sources', flags.hostNetworkSources),
+        pid: sourcesOf('--host-pid-sources', flags.hostPidSources),
+        ipc: sourcesOf('--host-ipc-sources', flags.hostIpcSources),
+      },
+    },
+    ...(flags.kubeconfig === undefined ? {} : { kubeconfig: resolve(flags.kubeconfig) }),
+    ...(flags.bootstrapKubeconfig === undefined ? {} : { bootstrapKubeconfig: resolve(flags.bootstrapKubeconfig) }),
+    ...(flags.hostnameOverride === undefined ? {} : { hostnameOverride: flags.hostnameOverride }),
+    certDir: resolve(flags.certDir),
+    pid: process.pid,
+  };
+}
+
+const SOURCES = ['file', 'http', 'api', '*'];
+
+function sourcesOf(flag: string, text: string): string[] {
+  const sources = text.split(',').filter((part) => part !== '');
+  const unknown = sources.find((source) => !SOURCES.includes(source));
+  if (unknown !== undefined) throw new UserError(`${flag}: unknown pod source "${unknown}"`, 2);
+  return sources;
+}
+
+function labelsOf(text: string): Record<string, string> {
+  const labels = text.split(',').filter((part) => part !== '');
+  return Object.fromEntries(
+    labels.map((label) => {
+      const [key = '', value, extra] = label.split('=');
+      if (value === undefined || extra !== undefined)
+        throw new UserError(`--node-labels: "${label}" is not of the form key=value`, 2);
+      checkLabel(key);
+      return [key, value];
+    }),
+  );
+}
+
+/** Labels below the reserved names that a node may give itself, as upstream and the NodeRestriction admission allow. */
+const OWN_LABELS = new Set([
+  'kubernetes.io/hostname',
+  'kubernetes.io/arch',
+  'kubernetes.io/os',
+  'beta.kubernetes.io/instance-type',
+  'node.kubernetes.io/instance-type',
+  'failure-domain.beta.kubernetes.io/region',
+  'failure-domain.beta.kubernetes.io/zone',
+  'topology.kubernetes.io/region',
+  'topology.kubernetes.io/zone',
+]);
+
+function checkLabel(key: string): void {
+  const domain = key.includes('/') ? key.slice(0, key.indexOf('/')) : '';
+  const reserved = /(^|\.)(kubernetes\.io|k8s\.io)$/.test(domain);
+  const own = /(^|\.)(kubelet\.kubernetes\.io|node\.kubernetes\.io)$/.test(domain);
+  if (reserved && !own && !OWN_LABELS.has(key))
+    throw new UserError(
+      `unknown 'kubernetes.io' or 'k8s.io' labels specified with --node-labels: [${key}]. --node-labels in the 'kubernetes.io' namespace must begin with an allowed prefix (kubelet.kubernetes.io, node.kubernetes.io) or be in the specifically allowed set (${[...OWN_LABELS].sort().join(', ')})`,
+      2,
+    );
+}
+
+function untilSignal(): Promise<void> {
+  const { promise, resolve: done } = Promise.withResolvers<void>();
+  process.once('SIGTERM', done);
+  process.once('SIGINT', done);
+  return promise;
+}

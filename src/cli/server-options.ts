@@ -1,0 +1,58 @@
+/** The options `keelson up` and `keelson server` share, and what each starts. */
+import { Option, type Command } from 'commander';
+import type { ClusterOptions } from '../cluster/cluster-options.ts';
+import { apiServerFlags } from '../apiserver/options/api-server-options.ts';
+import { withFlags } from './flags.ts';
+import { DEFAULT_DATA_DIR } from './cluster-options.ts';
+import { UserError } from './usage-error.ts';
+
+/** Adds the options. */
+export function withServerOptions(command: Command): Command {
+  const common = command
+    .option('--data-dir <dir>', 'where the cluster keeps everything', DEFAULT_DATA_DIR)
+    .option('--https-port <port>', 'port of the API server', '6443')
+    .option('--store <kind>', 'sqlite, memory or etcd=URL,...', 'sqlite')
+    .option('--etcd-cafile <file>', "certificate authority of etcd's servers (default: the system's)")
+    .option('--etcd-certfile <file>', 'client certificate for etcd')
+    .option('--etcd-keyfile <file>', 'its private key')
+    .option('--cluster-cidr <range>', 'addresses of pods (default: 10.42.0.0/16, or the next free one)')
+    .option('--service-cidr <range>', 'addresses of services (default: 10.43.0.0/16, or the next free one)')
+    .option('--cluster-domain <name>', 'DNS domain of services', 'cluster.local')
+    .option('--advertise-address <address>', 'address under which pods and other machines reach the API server')
+    .option('--tls-san <names>', 'more names and addresses for the API server certificate, separated by commas')
+    .option('--node-name <name>', 'name of this node (default: the host name)')
+    .option('--node-ip <address>', 'address of this node (default: the first of a real device)')
+    .option(
+      '--container-runtime-endpoint <endpoint>',
+      'use this CRI endpoint (unix:///path) instead of a containerd of our own',
+    )
+    .option('--runtime-config <list>', 'API versions to serve or not, e.g. resource.k8s.io/v1beta1=true')
+    .addOption(logLevelOption());
+  return withFlags(common, apiServerFlags);
+}
+
+/** `--log-level`. */
+export function logLevelOption(): Option {
+  return new Option('--log-level <level>', 'debug, info, warn or error')
+    .choices(['debug', 'info', 'warn', 'error'])
+    .default('info');
+}
+
+/** Runs it here, or behind. */
+export async function runServer(
+  options: ClusterOptions,
+  { logLevel, detach }: { readonly logLevel: string; readonly detach?: boolean },
+): Promise<number> {
+  if (detach === true) {
+    const { runDetached } = await import('./detach.ts');
+    return runDetached(options.dataDir, logLevel);
+  }
+  const { runForeground } = await import('./foreground.ts');
+  return runForeground(options, logLevel as 'info');
+}
+
+/** Fails for those who cannot run pods. `instead`: what they may do. */
+export function checkPrivileges(instead = ''): void {
+  if (process.getuid?.() === 0) return;
+  throw new UserError(`real pods need root (containerd, network devices, mounts, cgroups)${instead}`);
+}

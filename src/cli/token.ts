@@ -1,0 +1,133 @@
+/** `keelson token create|list|delete`: the tokens machines join with. Talks to the cluster with its kubeconfig. */
+import { join, resolve } from 'node:path';
+import { Command } from 'commander';
+import type { Client } from '../client/client.ts';
+import type { NodePlatform } from '../platform/node/node-platform.ts';
+import { DEFAULT_DATA_DIR } from './cluster-options.ts';
+import { UserError } from './usage-error.ts';
+
+interface RawOptions {
+  readonly dataDir: string;
+  readonly kubeconfig?: string;
+}
+
+interface RawCreateOptions extends RawOptions {
+  readonly ttl: string;
+  readonly description?: string;
+  readonly groups: string;
+  readonly printJoinCommand?: boolean;
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** The command. */
+export function tokenCommand(): Command {
+  const root = new Command('token').description('make, list and delete the tokens machines join with');
+  const create = connected(new Command('create'))
+    .description('make a token and print it')
+    .argument('[token]', '<id>.<secret> (default: made up)')
+    .option('--ttl <time>', 'how long it may be used, e.g. 30m, 24h, 7d; 0: for ever', '24h')
+    .option('--description <text>', 'what it is for')
+    .option('--groups <groups>', 'more groups of its bearer, below system:bootstrappers:', '')
+    .option('--print-join-command', 'print the command to run on the machine that joins')
+    .action((token: string | undefined, raw: RawCreateOptions) =>
+      withCluster(raw, (at) => createToken(at, raw, token)),
+    );
+  const list = connected(new Command('list'))
+    .description('list the tokens')
+    .action((raw: RawOptions) =>
+      withCluster(raw, async ({ client }) => {
+        const { listBootstrapTokens } = await import('../cluster/join/bootstrap-tokens.ts');
+        const rows = (await listBootstrapTokens(client)).map((info) => [
+          info.token,
+          info.expiration === '' ? '<forever>' : info.expiration,
+          info.usages.join(','),
+          info.description === '' ? '<none>' : info.description,
+          info.groups.join(',') || '<none>',
+        ]);
+        process.stdout.write(columns([['TOKEN', 'EXPIRES', 'USAGES', 'DESCRIPTION', 'EXTRA GROUPS'], ...rows]));
+      }),
+    );
+  const remove = connected(new Command('delete'))
+    .description('delete a token')
+    .argument('<id>', 'id or token')
+    .action((id: string, raw: RawOptions) =>
+      withCluster(raw, async ({ client }) => {
+        const { deleteBootstrapToken } = await import('../cluster/join/bootstrap-tokens.ts');
+        if (!(await deleteBootstrapToken(client, id))) throw new UserError(`there is no token ${id.split('.')[0]}`);
+      }),
+    );
+  return root.addCommand(create).addCommand(list).addCommand(remove);
+}
+
+function connected(command: Command): Command {
+  return command
+    .option('--data-dir <dir>', 'the server’s data directory', DEFAULT_DATA_DIR)
+    .option('--kubeconfig <file>', 'reach the cluster with this kubeconfig instead');
+}
+
+interface At {
+  readonly client: Client;
+  readonly platform: NodePlatform;
+  readonly caPem: string;
+}
+
+async function withCluster(raw: RawOptions, work: (at: At) => Promise<void>): Promise<void> {
+  const { createNodePlatform } = await import('../platform/node/node-platform.ts');
+  const { loadKubeconfig } = await import('../client/kubeconfig.ts');
+  const { createRestClient } = await import('../client/rest-client.ts');
+  const platform = createNodePlatform({ startSpawner: false });
+  const path = resolve(raw.kubeconfig ?? join(raw.dataDir, 'admin.kubeconfig'));
+  try {
+    if (!(await platform.files.exists(path))) throw new UserError(`no cluster: ${path} is not there`);
+    const config = await loadKubeconfig({ ...platform, userAgent: 'keelson-token' }, path);
+    await work({ client: createRestClient(config), platform, caPem: config.tls?.caPem ?? '' });
+  } finally {
+    platform.close();
+  }
+}
+
+async function createToken(
+  { client, platform, caPem }: At,
+  raw: RawCreateOptions,
+  given: string | undefined,
+): Promise<void> {
+  const { createBootstrapToken } = await import('../cluster/join/bootstrap-tokens.ts');
+  const { formatJoinToken } = await import('../cluster/join/join-token.ts');
+  const { readCertificate } = await import('../component-helpers/pki/certificates.ts');
+  const ttlMs = durationMs(raw.ttl);
+  const token = await createBootstrapToken(client, platform.random, {
+    groups: raw.groups.split(',').filter((group) => group !== ''),
+    ...(given === undefined ? {} : { token: given }),
+    ...(ttlMs === 0 ? {} : { expiresAtMs: platform.clock.nowMs() + ttlMs }),
+    ...(raw.description === undefined ? {} : { description: raw.description }),
+  });
+  const { publicKeyHash } = await readCertificate(platform, caPem);
+  const text = formatJoinToken(publicKeyHash, token);
+  const server = raw.printJoinCommand === true ? await publishedServer(client) : '';
+  process.stdout.write(server === '' ? `${text}\n` : `keelson agent --server ${server} --token ${text}\n`);
+}
+
+/** Where the cluster says it is, for other machines. */
+async function publishedServer(client: Client): Promise<string> {
+  const { ConfigMaps } = await import('../api/gen/resources.ts');
+  const info = await client.resource(ConfigMaps).get({ namespace: 'kube-public', name: 'cluster-info' });
+  return /server: (\S+)/.exec(info.data?.['kubeconfig'] ?? '')?.[1] ?? '';
+}
+
+/** Throws `UserError` with exit code 2. */
+function durationMs(text: string): number {
+  if (text === '0') return 0;
+  const parts = [...text.matchAll(/(\d+)([smhd])/g)];
+  if (parts.length === 0 || parts.map(([part]) => part).join('') !== text)
+    throw new UserError(`--ttl: ${text} is not a time such as 30m, 24h or 7d`, 2);
+  return parts.reduce((sum, [, count, unit]) => sum + Number(count) * (UNITS[unit ?? ''] ?? 0), 0);
+}
+
+function columns(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
+  return rows
+    .map((row) => `${row.map((cell, column) => cell.padEnd((widths[column] ?? 0) + 3)).join('')}`.trimEnd())
+    .map((line) => `${line}\n`)
+    .join('');
+}

@@ -1,0 +1,175 @@
+/**
+ * What the API server's options mean: reads the files they name and makes authenticators, authorizers, the configuration of
+ * admission and the auditor of them. Whatever is wrong with a file is told with its flag, before anything starts.
+ */
+import { readAdmissionConfig } from '../apiserver/admission/admission-config.ts';
+import type { AdmissionConfig } from '../apiserver/admission/list.ts';
+import { createAuditor, type Auditor } from '../apiserver/audit/auditor.ts';
+import type { AuditBackend } from '../apiserver/audit/event.ts';
+import { createLogBackend } from '../apiserver/audit/log-backend.ts';
+import { checkPolicy } from '../apiserver/audit/policy.ts';
+import { createWebhookBackend } from '../apiserver/audit/webhook-backend.ts';
+import type { TokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
+import { createOidcAuthenticator } from '../apiserver/authn/oidc.ts';
+import type { RequestHeaderConfig } from '../apiserver/authn/request-header.ts';
+import { createTokenFileAuthenticator } from '../apiserver/authn/token-file.ts';
+import { createWebhookTokenAuthenticator } from '../apiserver/authn/webhook-token.ts';
+import type { Authorizer } from '../apiserver/authz/contract.ts';
+import { createWebhookAuthorizer } from '../apiserver/authz/webhook-authorizer.ts';
+import type { ApiServerOptions } from '../apiserver/options/api-server-options.ts';
+import type { AuditOptions } from '../apiserver/options/audit-options.ts';
+import type { AuthenticationOptions } from '../apiserver/options/authentication-options.ts';
+import type { AuthorizationMode, AuthorizationOptions } from '../apiserver/options/authorization-options.ts';
+import { createWebhookClient, type WebhookClient } from '../apiserver/webhook/webhook-client.ts';
+import type { WebhookTarget } from '../apiserver/webhook/webhook-target.ts';
+import type { CryptoPort } from '../platform/crypto.ts';
+import type { Platform } from '../platform/platform.ts';
+import { PreflightError } from './preflight.ts';
+
+/** The parts options decide about. */
+export interface ApiServerSetup {
+  readonly admission: { readonly plugins: readonly string[]; readonly config: AdmissionConfig };
+  readonly anonymous: boolean;
+  /** Kinds of tokens asked before service accounts' and after bootstrap tokens. */
+  readonly tokens: { readonly first: readonly TokenAuthenticator[]; readonly last: readonly TokenAuthenticator[] };
+  readonly requestHeader?: RequestHeaderConfig;
+  /** Authorities of client certificates beside the cluster's own. */
+  readonly extraClientCaPem: string;
+  readonly modes: readonly AuthorizationMode[];
+  readonly webhookAuthorizer?: Authorizer;
+  readonly auditor?: Auditor;
+}
+
+type SetupPlatform = Pick<Platform, 'files' | 'net' | 'clock' | 'crypto' | 'random' | 'log'>;
+
+/** Reads the files. Rejects with `PreflightError`. */
+export async function loadApiServerSetup(platform: SetupPlatform, options: ApiServerOptions): Promise<ApiServerSetup> {
+  const loader = new Loader(platform);
+  return {
+    admission: { plugins: options.admission.plugins, config: await loader.admission(options.admission.configFile) },
+    ...(await loader.authentication(options.authentication)),
+    ...(await loader.authorization(options.authorization)),
+    ...(await loader.audit(options.audit)),
+  };
+}
+
+class Loader {
+  readonly #platform: SetupPlatform;
+  readonly #client: WebhookClient;
+
+  constructor(platform: SetupPlatform) {
+    this.#platform = platform;
+    this.#client = createWebhookClient(platform);
+  }
+
+  async #text(flag: string, path: string): Promise<string> {
+    return this.#tell(flag, path, () => this.#platform.files.readText(path));
+  }
+
+  async #tell<T>(flag: string, path: string, make: () => T | Promise<T>): Promise<T> {
+    try {
+      return await make();
+    } catch (error) {
+      throw new PreflightError(`--${flag}: ${path}: ${(error as Error).message}`);
+    }
+  }
+
+  async #yaml(flag: string, path: string): Promise<unknown> {
+    const text = await this.#text(flag, path);
+    const { parseYaml } = await import('../api/codec/yaml.ts');
+    return this.#tell(flag, path, () => parseYaml(text).value);
+  }
+
+  #target(flag: string, path: string): Promise<WebhookTarget> {
+    const { files, net, clock } = this.#platform;
+    return this.#tell(flag, path, async () => {
+      const { loadKubeconfig } = await import('../client/kubeconfig.ts');
+      const found = await loadKubeconfig({ files, net, clock, userAgent: 'keelson' }, path);
+      const { server: url, tls = {}, token, tokenSource, basicAuth } = found;
+      const headers = async (): Promise<Record<string, string>> => {
+        const bearer = token ?? (await tokenSource?.token());
+        if (bearer !== undefined) return { authorization: `Bearer ${bearer}` };
+        if (basicAuth === undefined) return {};
+        const pair = Buffer.from(`${basicAuth.username}:${basicAuth.password}`).toString('base64');
+        return { authorization: `Basic ${pair}` };
+      };
+      return { url, tls, destination: async () => ({ url, headers: await headers() }) };
+    });
+  }
+
+  async admission(configFile: string | undefined): Promise<AdmissionConfig> {
+    const flag = 'admission-control-config-file';
+    if (configFile === undefined) return {};
+    const value = await this.#yaml(flag, configFile);
+    const folder = configFile.slice(0, configFile.lastIndexOf('/') + 1);
+    const read = (path: string): Promise<unknown> => this.#yaml(flag, path.startsWith('/') ? path : folder + path);
+    return this.#tell(flag, configFile, () => readAdmissionConfig(value, read));
+  }
+
+  async authentication(
+    options: AuthenticationOptions,
+  ): Promise<Pick<ApiServerSetup, 'anonymous' | 'tokens' | 'requestHeader' | 'extraClientCaPem'>> {
+    const { tokenFile, oidc, webhook } = options;
+    const first: TokenAuthenticator[] = [];
+    const last: TokenAuthenticator[] = [];
+    if (tokenFile !== undefined) {
+      const text = await this.#text('token-auth-file', tokenFile);
+      first.push(await this.#tell('token-auth-file', tokenFile, () => createTokenFileAuthenticator(text)));
+    }
+    if (oidc !== undefined) {
+      const { caFile, ...rest } = oidc;
+      const trust = caFile === undefined ? {} : { caPem: await this.#text('oidc-ca-file', caFile) };
+      last.push(createOidcAuthenticator(this.#platform, { ...rest, ...trust }));
+    }
+    if (webhook !== undefined) {
+      const target = await this.#target('authentication-token-webhook-config-file', webhook.configFile);
+      last.push(createWebhookTokenAuthenticator({ ...this.#platform, client: this.#client, target }, webhook));
+    }
+    return { anonymous: options.anonymous, tokens: { first, last }, ...(await this.#requestHeader(options)) };
+  }
+
+  async #requestHeader({
+    requestHeader,
+  }: AuthenticationOptions): Promise<Pick<ApiServerSetup, 'requestHeader' | 'extraClientCaPem'>> {
+    if (requestHeader === undefined) return { extraClientCaPem: '' };
+    const flag = 'requestheader-client-ca-file';
+    const { clientCaFile, ...rest } = requestHeader;
+    const extraClientCaPem = await this.#text(flag, clientCaFile);
+    const { crypto } = this.#platform;
+    const authorityFingerprints = await this.#tell(flag, clientCaFile, () => fingerprintsOf(crypto, extraClientCaPem));
+    return { extraClientCaPem, requestHeader: { ...rest, authorityFingerprints } };
+  }
+
+  async authorization({
+    modes,
+    webhook,
+  }: AuthorizationOptions): Promise<Pick<ApiServerSetup, 'modes' | 'webhookAuthorizer'>> {
+    if (webhook === undefined) return { modes };
+    const { clock, log } = this.#platform;
+    const target = await this.#target('authorization-webhook-config-file', webhook.configFile);
+    const deps = { client: this.#client, target, clock, log: log.child('authorization') };
+    return { modes, webhookAuthorizer: createWebhookAuthorizer(deps, webhook) };
+  }
+
+  async audit({ policyFile, log: logOptions, webhook }: AuditOptions): Promise<Pick<ApiServerSetup, 'auditor'>> {
+    if (policyFile === undefined) return {};
+    const value = await this.#yaml('audit-policy-file', policyFile);
+    const policy = await this.#tell('audit-policy-file', policyFile, () => checkPolicy(value));
+    const { files, clock, random } = this.#platform;
+    const log = this.#platform.log.child('audit');
+    const backends: AuditBackend[] = [];
+    if (logOptions !== undefined) backends.push(createLogBackend({ files, clock, log }, logOptions));
+    if (webhook !== undefined) {
+      const target = await this.#target('audit-webhook-config-file', webhook.configFile);
+      backends.push(createWebhookBackend({ client: this.#client, target, clock, log }, webhook));
+    }
+    return { auditor: createAuditor({ policy, backends, clock, random: random.fork('audit') }) };
+  }
+}
+
+/** SHA-256 of the DER form of each certificate. Throws when there is none. */
+function fingerprintsOf(crypto: CryptoPort, pem: string): string[] {
+  const blocks = [...pem.matchAll(/-----BEGIN CERTIFICATE-----([^-]+)-----END CERTIFICATE-----/g)];
+  if (blocks.length === 0) throw new Error('there is no certificate in it');
+  return blocks.map(([, base64]) => crypto.sha256Hex(Buffer.from(base64!, 'base64')));
+}

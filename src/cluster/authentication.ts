@@ -1,0 +1,51 @@
+/** The API server's authenticators and authorizers in their order, of what always is there and what options add. */
+import { anonymousAuthenticator } from '../apiserver/authn/anonymous.ts';
+import { createBearerTokenAuthenticator, type TokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
+import { clientCertificateAuthenticator } from '../apiserver/authn/client-certificate.ts';
+import type { Authenticator } from '../apiserver/authn/contract.ts';
+import { createRequestHeaderAuthenticator, exceptProxies } from '../apiserver/authn/request-header.ts';
+import { alwaysAllowAuthorizer, alwaysDenyAuthorizer } from '../apiserver/authz/always.ts';
+import type { Authorizer } from '../apiserver/authz/contract.ts';
+import { privilegedGroupAuthorizer } from '../apiserver/authz/rbac-authorizer.ts';
+import { defaultAuthorizationModes } from '../apiserver/options/authorization-options.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { ApiServerSetup } from './api-server-setup.ts';
+
+/** Kinds of tokens in the order they are tried. */
+export function tokenKinds(
+  own: readonly TokenAuthenticator[],
+  setup: ApiServerSetup | undefined,
+): TokenAuthenticator[] {
+  return [...(setup?.tokens.first ?? []), ...own, ...(setup?.tokens.last ?? [])];
+}
+
+/** Authenticators in the order they are tried. */
+export function authenticatorsOf(
+  kinds: readonly TokenAuthenticator[],
+  setup: ApiServerSetup | undefined,
+  clock: Clock,
+): Authenticator[] {
+  const proxies = setup?.requestHeader;
+  return [
+    ...(proxies === undefined
+      ? [clientCertificateAuthenticator]
+      : [createRequestHeaderAuthenticator(proxies), exceptProxies(clientCertificateAuthenticator, proxies)]),
+    createBearerTokenAuthenticator(kinds, clock),
+    ...(setup?.anonymous === false ? [] : [anonymousAuthenticator]),
+  ];
+}
+
+/** Authorizers in the order they are asked. */
+export function authorizersOf(
+  { nodes, rbac }: { readonly nodes: Authorizer; readonly rbac: Authorizer },
+  setup: ApiServerSetup | undefined,
+): Authorizer[] {
+  const byMode = {
+    Node: nodes,
+    RBAC: rbac,
+    Webhook: setup?.webhookAuthorizer ?? alwaysDenyAuthorizer,
+    AlwaysAllow: alwaysAllowAuthorizer,
+    AlwaysDeny: alwaysDenyAuthorizer,
+  };
+  return [privilegedGroupAuthorizer, ...(setup?.modes ?? defaultAuthorizationModes).map((mode) => byMode[mode])];
+}

@@ -1,0 +1,13 @@
+/** What a user decides about a machine that joins a cluster, checked. */
+import type { JoinToken } from './join-token.ts';
+
+/** Needed to join; a member keeps what it learnt. */
+export interface AgentOptions {
+  readonly dataDir: string;
+  /** URLs. */
+  readonly servers?: readonly string[];
+  readonly token?: JoinToken;
+  readonly nodeName: string;
+  readonly nodeIp?: string;
+  readonly containerRuntimeEndpoint?: string;
+}

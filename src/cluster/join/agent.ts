@@ -1,0 +1,96 @@
+/**
+ * A machine of somebody else's cluster: kubelet, service proxy and DNS, with a control plane elsewhere. It works through
+ * the servers' absence: pods run on, rules and names stay, and everything reconnects by itself.
+ */
+import { KUBERNETES_VERSION, VERSION } from '../../base/version.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { ClusterStatus } from '../cluster-status.ts';
+import { hostAddress } from '../host-address.ts';
+import { makeInstanceDirectories } from '../instance-directories.ts';
+import { createLocalNode } from '../local-node.ts';
+import type { Progress } from '../progress.ts';
+import type { AgentOptions } from './agent-options.ts';
+import type { PreparedAgent } from './prepare-agent.ts';
+import { createRemoteConnection } from './remote-connection.ts';
+
+/** How the agent is set up, settled. */
+export interface AgentConfig extends PreparedAgent {
+  readonly options: AgentOptions;
+  readonly progress: Progress;
+}
+
+/** An agent. */
+export interface Agent {
+  /** Resolves when the node is Ready. */
+  start(): Promise<void>;
+  /** Ends this process's part. Pods keep running. */
+  stop(): Promise<void>;
+  /** Never settles: an agent has no part that fails for good after its start. */
+  readonly failed: Promise<never>;
+  status(): Promise<ClusterStatus>;
+}
+
+/** Creates it; nothing runs before `start`. */
+export function createAgent(platform: Platform, config: AgentConfig): Agent {
+  const { instance, options, servers, caPem, progress } = config;
+  const { containerRuntimeEndpoint, token } = options;
+  const lifetime = new AbortController();
+  const { signal } = lifetime;
+  const startedMs = platform.clock.monotonicMs();
+  const nodeIps = [options.nodeIp ?? hostAddress(platform.net.interfaces())];
+  const server = servers[0] ?? '';
+  const connection = createRemoteConnection(platform, {
+    instance,
+    server,
+    caPem,
+    nodeIps,
+    ...(token && { bootstrapToken: token.bootstrapToken }),
+  });
+  const node = createLocalNode(platform, {
+    ...config,
+    nodeIps,
+    ...(containerRuntimeEndpoint && { containerRuntimeEndpoint }),
+  });
+  let [joined, keeping, started]: [boolean, Promise<void>, Promise<void>] = [
+    false,
+    Promise.resolve(),
+    Promise.resolve(),
+  ];
+  const startParts = async (): Promise<void> => {
+    await makeInstanceDirectories(platform.files, instance);
+    node.prepare(signal);
+    await progress.phase('certificates', () => connection.open(signal));
+    keeping = connection.keep(signal);
+    await node.join(connection, signal);
+    joined = true;
+  };
+  return {
+    failed: new Promise<never>(() => undefined),
+    start() {
+      const starting = startParts();
+      started = starting.catch(() => undefined);
+      return starting;
+    },
+    async stop() {
+      lifetime.abort(new Error('keelson is stopping'));
+      await started;
+      await node.stop();
+      await keeping;
+    },
+    status: async () => ({
+      phase: joined ? 'running' : 'starting',
+      role: 'agent',
+      pid: process.pid,
+      version: VERSION,
+      kubernetesVersion: KUBERNETES_VERSION,
+      uptimeSeconds: (platform.clock.monotonicMs() - startedMs) / 1000,
+      memoryBytes: process.memoryUsage.rss(),
+      server,
+      containerdSocket: containerRuntimeEndpoint ?? `unix://${instance.containerd.socket}`,
+      clusterCidr: instance.clusterCidr,
+      serviceCidr: instance.serviceCidr,
+      clusterDomain: instance.clusterDomain,
+      components: node.status(),
+    }),
+  };
+}

@@ -1,0 +1,103 @@
+/**
+ * A machine finds its cluster: reads `cluster-info` from a server it cannot trust yet, checks that the authority in it has
+ * the pinned key, and then, with that authority and the token, the settings all nodes share. Upstream: kubeadm's token
+ * discovery and kubelet-config.
+ */
+import { parse } from 'yaml';
+import { isReason, StatusError } from '../../api/status-error.ts';
+import { ConfigMaps } from '../../api/gen/resources.ts';
+import { createRestClient } from '../../client/rest-client.ts';
+import { readCertificate } from '../../component-helpers/pki/certificates.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { PreflightError } from '../preflight.ts';
+import type { JoinToken } from './join-token.ts';
+
+const PATIENCE_MS = 5 * 60_000;
+const RETRY_MS = 1_000;
+const ANSWER_MS = 10_000;
+
+/** What the machine must know of its cluster. */
+export interface JoinedCluster {
+  readonly caPem: string;
+  readonly clusterCidr: string;
+  readonly serviceCidr: string;
+  readonly clusterDomain: string;
+}
+
+type Deps = Pick<Platform, 'net' | 'clock' | 'crypto' | 'log'>;
+
+/** Finds it through the first of the servers that answers. Waits up to five minutes for one. Throws `PreflightError`. */
+export async function discoverCluster(
+  deps: Deps,
+  servers: readonly string[],
+  token: JoinToken,
+): Promise<JoinedCluster> {
+  const deadlineMs = deps.clock.monotonicMs() + PATIENCE_MS;
+  for (let attempt = 0; ; attempt++) {
+    const server = servers[attempt % servers.length] ?? '';
+    try {
+      const caPem = await trustedAuthority(deps, server, token);
+      return { caPem, ...(await sharedSettings(deps, { server, caPem, token: token.bootstrapToken })) };
+    } catch (error) {
+      if (!mayPass(error) || deps.clock.monotonicMs() > deadlineMs)
+        throw new PreflightError(`cannot join through ${server}: ${(error as Error).message}`);
+      if (attempt === 0) deps.log.info('waiting for a server', { server, err: error });
+    }
+    await deps.clock.sleep(RETRY_MS);
+  }
+}
+
+async function trustedAuthority(deps: Deps, server: string, { caHashes }: JoinToken): Promise<string> {
+  const stranger = createRestClient({
+    ...deps,
+    server,
+    tls: { insecureSkipVerify: true },
+    timeoutMs: ANSWER_MS,
+    userAgent: 'keelson-agent',
+  });
+  const info = await stranger.resource(ConfigMaps).get({ namespace: 'kube-public', name: 'cluster-info' });
+  const encoded = authorityOf(info.data?.['kubeconfig'] ?? '');
+  const caPem = Buffer.from(encoded, 'base64').toString('utf8');
+  const { publicKeyHash } = await readCertificate(deps, caPem).catch(() => ({ publicKeyHash: '' }));
+  if (!caHashes.includes(publicKeyHash))
+    throw new PreflightError('its certificate authority is not the one the token was made for');
+  return caPem;
+}
+
+/** The authority in the published kubeconfig, which has neither user nor context; '' when there is none. */
+function authorityOf(text: string): string {
+  const { clusters } = parse(text) as {
+    clusters?: readonly { readonly cluster?: { readonly 'certificate-authority-data'?: string } }[];
+  };
+  return clusters?.[0]?.cluster?.['certificate-authority-data'] ?? '';
+}
+
+/** Whether another try may end otherwise: nobody answered, or a server that is starting. */
+function mayPass(error: unknown): boolean {
+  if (error instanceof StatusError) return error.code >= 500 || error.code === 429 || error.code === 404;
+  return typeof (error as { code?: unknown }).code === 'string';
+}
+
+async function sharedSettings(
+  deps: Deps,
+  { server, caPem, token }: { server: string; caPem: string; token: string },
+): Promise<Omit<JoinedCluster, 'caPem'>> {
+  const client = createRestClient({
+    ...deps,
+    server,
+    tls: { caPem },
+    token,
+    timeoutMs: ANSWER_MS,
+    userAgent: 'keelson-agent',
+  });
+  try {
+    const { data } = await client.resource(ConfigMaps).get({ namespace: 'kube-system', name: 'keelson-config' });
+    const { clusterCidr, serviceCidr, clusterDomain } = data ?? {};
+    if (clusterCidr === undefined || serviceCidr === undefined || clusterDomain === undefined)
+      throw new PreflightError('the cluster does not publish its settings (ConfigMap kube-system/keelson-config)');
+    return { clusterCidr, serviceCidr, clusterDomain };
+  } catch (error) {
+    if (isReason(error, 'Unauthorized')) throw new PreflightError('the token is unknown there or its time is over');
+    throw error;
+  }
+}

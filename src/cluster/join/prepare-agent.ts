@@ -1,0 +1,76 @@
+/**
+ * Looks at a machine before it joins a cluster or starts again as its member: programs, ports, ranges, and what the cluster
+ * says of itself. What was learnt is kept, so that a member starts again while no server answers.
+ */
+import type { Platform } from '../../platform/platform.ts';
+import { checkAgainst, readInstanceFile, writeInstanceFile, type InstanceFile } from '../instance-file.ts';
+import { deriveInstance, type Instance } from '../instance.ts';
+import type { PortReservation } from '../port-reservation.ts';
+import { checkPrograms, chooseRanges, foreignRoutes, PreflightError } from '../preflight.ts';
+import { holdKubeletPort, makeDataDir, ownDevices } from '../prepare-instance.ts';
+import type { AgentOptions } from './agent-options.ts';
+import { discoverCluster, type JoinedCluster } from './discover-cluster.ts';
+
+/** The settled choices. */
+export interface PreparedAgent {
+  readonly instance: Instance;
+  readonly servers: readonly string[];
+  readonly caPem: string;
+  readonly cniBinDirs: readonly string[];
+  readonly kubeletPort: PortReservation;
+}
+
+/** Checks, joins what it has not joined, and settles. Throws `PreflightError`. */
+export async function prepareAgent(platform: Platform, options: AgentOptions): Promise<PreparedAgent> {
+  const { files, exec, crypto } = platform;
+  const { dataDir, nodeName, containerRuntimeEndpoint } = options;
+  await makeDataDir(platform, dataDir);
+  const kept = await readInstanceFile(files, dataDir);
+  if (kept !== undefined && kept.servers === undefined)
+    throw new PreflightError(
+      `${dataDir} is of a server (keelson up or server); an agent needs a --data-dir of its own`,
+    );
+  const cniBinDirs = await checkPrograms(files, containerRuntimeEndpoint === undefined);
+  const servers = options.servers ?? kept?.servers ?? [];
+  if (servers.length === 0) throw new PreflightError('this machine has not joined yet; --server is needed');
+  const caFile = `${dataDir}/pki/ca.crt`;
+  const joined = await settings(platform, { options, kept, caFile, servers });
+  if (kept !== undefined) checkAgainst(kept, { ...joined, nodeName }, dataDir);
+  // Colliding ranges are refused: an agent cannot choose others than its cluster has.
+  else chooseRanges(joined, await foreignRoutes(exec, ownDevices(platform, dataDir)));
+  const { caPem, ...ranges } = joined;
+  const kubeletPort = await holdKubeletPort(kept?.kubeletPort);
+  await files.makeDir(`${dataDir}/pki`, { mode: 0o700 });
+  await files.writeFileAtomic(caFile, caPem, { mode: 0o644 });
+  const file: InstanceFile = {
+    format: 1,
+    nodeName,
+    ...ranges,
+    httpsPort: 0,
+    kubeletPort: kubeletPort.port,
+    ...(containerRuntimeEndpoint === undefined ? {} : { containerRuntimeEndpoint }),
+    servers,
+  };
+  if (JSON.stringify(file) !== JSON.stringify(kept)) await writeInstanceFile(files, dataDir, file);
+  const instance = deriveInstance({ dataDir, nodeName, httpsPort: 0, ...ranges }, (text) => crypto.sha256Hex(text));
+  return { instance, servers, caPem, cniBinDirs, kubeletPort };
+}
+
+interface Sources {
+  readonly options: AgentOptions;
+  readonly kept: InstanceFile | undefined;
+  readonly caFile: string;
+  readonly servers: readonly string[];
+}
+
+/** As kept, or from the cluster at the first start. */
+async function settings(platform: Platform, { options, kept, caFile, servers }: Sources): Promise<JoinedCluster> {
+  const { files } = platform;
+  if (kept !== undefined && (await files.exists(caFile))) {
+    const { clusterCidr, serviceCidr, clusterDomain } = kept;
+    return { clusterCidr, serviceCidr, clusterDomain, caPem: await files.readText(caFile) };
+  }
+  if (options.token === undefined)
+    throw new PreflightError('this machine has not joined yet; --token is needed (keelson token create, on a server)');
+  return discoverCluster(platform, servers, options.token);
+}

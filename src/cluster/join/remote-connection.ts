@@ -1,0 +1,82 @@
+/**
+ * A node's connection to a control plane on another machine: its own client certificate, got with the bootstrap token at
+ * the first start and renewed by itself afterwards, and a serving certificate that the control plane signs once the node
+ * has registered. Upstream: the kubelet's TLS bootstrapping, --rotate-certificates and serverTLSBootstrap.
+ */
+import type { Client } from '../../client/client.ts';
+import { createRestClient } from '../../client/rest-client.ts';
+import type { CertificateManager } from '../../component-helpers/pki/certificate-manager.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { Instance } from '../instance.ts';
+import { kubeconfigYaml } from '../kubeconfig.ts';
+import type { NodeConnection } from '../node-connection.ts';
+import { createNodeCertificate } from '../node-certificate.ts';
+import { PreflightError } from '../preflight.ts';
+
+/** Whom to trust and how to begin. */
+export interface RemoteConnectionConfig {
+  readonly instance: Instance;
+  readonly server: string;
+  readonly caPem: string;
+  /** `<id>.<secret>`; needed while there is no client certificate. */
+  readonly bootstrapToken?: string;
+  /** Addresses of this node, for its serving certificate. */
+  readonly nodeIps: readonly string[];
+}
+
+/** The connection and what keeps it. */
+export interface RemoteConnection extends NodeConnection {
+  /** Loads or gets the client certificate. Rejects with `PreflightError` when there is none and no token. */
+  open(signal: AbortSignal): Promise<void>;
+  /** Renews certificates until the signal aborts. */
+  keep(signal: AbortSignal): Promise<void>;
+}
+
+/** Makes the connection; nothing is sent before `open`. */
+export function createRemoteConnection(platform: Platform, config: RemoteConnectionConfig): RemoteConnection {
+  const { server, caPem, instance, bootstrapToken } = config;
+  const bases = { net: platform.net, clock: platform.clock, server };
+  const stranger =
+    bootstrapToken === undefined
+      ? undefined
+      : createRestClient({ ...bases, tls: { caPem }, token: bootstrapToken, userAgent: 'keelson-agent' });
+  const clientFor = (userAgent: string): Client =>
+    createRestClient({
+      ...bases,
+      userAgent,
+      tlsSource: () => Promise.resolve({ caPem, ...clientCertificate.current() }),
+    });
+  const kubelet = clientFor('kubelet');
+  const own = { nodeName: instance.nodeName, dir: instance.pkiDir, nodeIps: () => config.nodeIps };
+  const clientCertificate: CertificateManager = createNodeCertificate(
+    platform,
+    { ...own, kind: 'kubelet-client' },
+    () => (clientCertificate.current() === undefined ? (stranger ?? kubelet) : kubelet),
+  );
+  const serving = createNodeCertificate(platform, { ...own, kind: 'kubelet-server' }, () => kubelet);
+  return {
+    kubelet,
+    proxy: clientFor('kube-proxy'),
+    server,
+    caPem,
+    async open(signal) {
+      if (stranger === undefined && !(await platform.files.exists(clientCertificate.file)))
+        throw new PreflightError('this machine has not joined yet; --token is needed (keelson token create)');
+      await clientCertificate.ensure(signal);
+    },
+    keep: async (signal) => void (await Promise.all([clientCertificate.keep(signal), keepServing(serving, signal)])),
+    servingCertificate: (signal) => serving.ensure(signal),
+    onServingCertificate: (listener) => serving.onRenewed(listener),
+    async writeDnsKubeconfig(path) {
+      const pairFile = clientCertificate.file;
+      const text = kubeconfigYaml({ server, caPem, pairFile, user: instance.nodeName, cluster: 'keelson' });
+      await platform.files.writeFileAtomic(path, text, { mode: 0o600 });
+    },
+  };
+}
+
+/** Renewing begins when there is something to renew. */
+async function keepServing(serving: CertificateManager, signal: AbortSignal): Promise<void> {
+  await serving.ensure(signal).catch(() => undefined); // Ends with the signal alone.
+  await serving.keep(signal);
+}

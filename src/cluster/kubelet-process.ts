@@ -1,0 +1,127 @@
+/**
+ * A kubelet that runs alone: against any API server by kubeconfig, or without one on manifests. The container runtime is
+ * the machine's; its network is configured there. Upstream: Run and RunKubelet in cmd/kubelet/app/server.go.
+ */
+import { createCriClient } from '../cri/cri-client.ts';
+import type { CriRuntime } from '../cri/runtime-service.ts';
+import type { KubeletConfigurationV1Beta1 } from '../kubelet/configuration/fields.ts';
+import { settingsOf, type NodeIdentity } from '../kubelet/configuration/settings.ts';
+import { parseDurationMs } from '../api/duration.ts';
+import type { Platform } from '../platform/platform.ts';
+import { createAbsentClient, createKubeletClients, type KubeletClients } from './kubelet-clients.ts';
+import { checkMachine, placeProcess } from './kubelet-checks.ts';
+import { startKubeletServers, type KubeletServers } from './kubelet-servers.ts';
+import { createClusterNode, type ClusterNode } from './node.ts';
+import { PreflightError } from './preflight.ts';
+
+/** What flags alone say. */
+export interface KubeletProcessOptions {
+  readonly identity: Omit<NodeIdentity, 'nodeName'>;
+  /** Absent: standalone. */
+  readonly kubeconfig?: string;
+  readonly bootstrapKubeconfig?: string;
+  readonly certDir: string;
+  readonly hostnameOverride?: string;
+  readonly pid: number;
+}
+
+/** A running kubelet. */
+export interface KubeletProcess {
+  readonly node: ClusterNode;
+  readonly standalone: boolean;
+  /** Ends this process's part; containers keep running. */
+  stop(): Promise<void>;
+}
+
+/** Checks the machine, then starts everything; resolves when the main loop runs and the servers listen. */
+export async function startKubeletProcess(
+  platform: Platform,
+  options: KubeletProcessOptions,
+  config: KubeletConfigurationV1Beta1,
+): Promise<KubeletProcess> {
+  await checkMachine(platform, config);
+  const lifetime = new AbortController();
+  const { signal } = lifetime;
+  const nodeName = await nodeNameOf(platform, options);
+  const clients = await clientsOf(platform, { ...options, nodeName }, config, signal);
+  const cri = criOf(platform, config);
+  const settings = settingsOf(config, { ...options.identity, nodeName });
+  await platform.files.makeDir(settings.rootDirectory, { mode: 0o750 });
+  await platform.files.makeDir(settings.podLogsDir, { mode: 0o750 });
+  await placeProcess(platform, config, options.pid);
+  const standalone = clients === undefined;
+  const client = clients?.client ?? createAbsentClient(platform);
+  const node = await createClusterNode({
+    ...clients,
+    platform,
+    client,
+    cri,
+    config: standalone ? { ...settings, hasApiServer: false, registerNode: false } : settings,
+  });
+  clients?.start(signal);
+  await node.start(signal);
+  const servers: KubeletServers = await startKubeletServers(
+    { platform, client, cri, node, certDir: options.certDir, hasApiServer: !standalone },
+    config,
+    signal,
+  );
+  return {
+    node,
+    standalone,
+    async stop() {
+      lifetime.abort(new Error('the kubelet is stopping'));
+      await servers.stop();
+      await node.stop();
+    },
+  };
+}
+
+async function nodeNameOf({ host }: Platform, { hostnameOverride }: KubeletProcessOptions): Promise<string> {
+  const name = (hostnameOverride ?? (await host.info()).hostname).trim().toLowerCase();
+  if (name === '') throw new PreflightError('empty hostname is invalid');
+  return name;
+}
+
+async function clientsOf(
+  platform: Platform,
+  options: KubeletProcessOptions & { readonly nodeName: string },
+  config: KubeletConfigurationV1Beta1,
+  signal: AbortSignal,
+): Promise<KubeletClients | undefined> {
+  const { kubeconfig, bootstrapKubeconfig, certDir, nodeName } = options;
+  if (kubeconfig === undefined) return undefined;
+  const bootstrap = bootstrapKubeconfig === undefined ? {} : { bootstrapKubeconfig };
+  return createKubeletClients(platform, { kubeconfig, ...bootstrap, certDir, nodeName }, config, signal);
+}
+
+function criOf({ clock }: Platform, config: KubeletConfigurationV1Beta1): CriRuntime {
+  const requestTimeoutMs = parseDurationMs(config.runtimeRequestTimeout) ?? 120_000;
+  const runtime = createCriClient({ clock }, { endpoint: config.containerRuntimeEndpoint, requestTimeoutMs });
+  if (config.imageServiceEndpoint === '' || config.imageServiceEndpoint === config.containerRuntimeEndpoint)
+    return runtime;
+  const images = createCriClient({ clock }, { endpoint: config.imageServiceEndpoint, requestTimeoutMs });
+  return { ...runtime, images: images.images };
+}
+
+const ONCE_RETRIES = 10;
+const ONCE_RETRY_DELAY_MS = 1_000;
+
+/** Waits until every pod of the sources runs or has ended, as `--runonce` asks. @throws Error naming those that do not */
+export async function waitForPodsOnce({ node }: KubeletProcess, { clock }: Pick<Platform, 'clock'>): Promise<void> {
+  const phases = (): readonly string[] =>
+    node.kubelet.host
+      .pods()
+      .filter(({ status }) => !['Running', 'Succeeded', 'Failed'].includes(status?.phase ?? ''))
+      .map(({ metadata }) => `${metadata.name}_${metadata.namespace}`);
+  const heard = node.kubelet.core.sourcesReady;
+  for (let attempt = 0; attempt < ONCE_RETRIES; attempt++) {
+    for (let beat = 0; beat < 2 ** Math.min(attempt, 4); beat++) {
+      if (heard() && phases().length === 0) return;
+      await clock.sleep(ONCE_RETRY_DELAY_MS);
+    }
+  }
+  const late = phases().map(
+    (name) => `timeout error: pod "${name}" containers not running after ${ONCE_RETRIES} retries`,
+  );
+  throw new Error(`error running pods: [${late.join(', ')}]`);
+}

@@ -1,0 +1,200 @@
+/**
+ * The control plane of this machine: store, certificates, API server on its port, controllers, scheduler, load balancers,
+ * and what machines that join look for. Started in declared order, stopped in reverse.
+ */
+import { Nodes, Pods } from '../api/gen/resources.ts';
+import { ensureClusterPki, type ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
+import type { Platform } from '../platform/platform.ts';
+import type { Store } from '../storage/store.ts';
+import { loadApiServerSetup } from './api-server-setup.ts';
+import type { ClusterOptions } from './cluster-options.ts';
+import type { ClusterStatus } from './cluster-status.ts';
+import { createControlPlane, type ControlPlane } from './control-plane.ts';
+import { servingNames } from './host-address.ts';
+import type { Instance } from './instance.ts';
+import { kubeconfigYaml } from './kubeconfig.ts';
+import { runLed, untilAborted } from './leadership.ts';
+import { runLoadBalancers } from './load-balancers.ts';
+import { kubernetesServiceAddress } from './network/pod-network.ts';
+import { openStore } from './open-store.ts';
+import type { Progress } from './progress.ts';
+
+/** How the control plane is set up, settled. */
+export interface LocalServerConfig {
+  readonly instance: Instance;
+  readonly options: ClusterOptions;
+  /** Under which other machines and pods reach it. */
+  readonly advertiseAddress: string;
+  readonly kubeletPort: number;
+  readonly progress: Progress;
+}
+
+/** Its share of `keelson status`. */
+type ServerStatus = Required<Pick<ClusterStatus, 'nodes' | 'podsByPhase' | 'store'>>;
+
+/** The control plane. */
+export interface LocalServer {
+  /** Resolves when the API answers and controllers and scheduler run. */
+  start(signal: AbortSignal): Promise<{ readonly controlPlane: ControlPlane; readonly pki: ClusterPki }>;
+  /** Rejects when controllers or scheduler fail for good. */
+  readonly failed: Promise<never>;
+  ready(): boolean;
+  /** Its share of `keelson status`. */
+  status(): Promise<ServerStatus>;
+  /** After the signal's abort. */
+  stop(): Promise<void>;
+}
+
+/** Both results, or a rejection once neither works any longer: whoever cleans up then finds all there is. */
+async function bothOrNeither<A, B>(work: readonly [Promise<A>, Promise<B>]): Promise<[A, B]> {
+  await Promise.allSettled(work);
+  return await Promise.all(work);
+}
+
+/** Creates it; nothing runs before `start`. */
+export function createLocalServer(platform: Platform, config: LocalServerConfig): LocalServer {
+  return new Server(platform, config);
+}
+
+class Server implements LocalServer {
+  readonly failed: Promise<never>;
+  readonly #platform: Platform;
+  readonly #config: LocalServerConfig;
+  #fail: (error: unknown) => void = () => undefined;
+  #store: Store | undefined;
+  #controlPlane: ControlPlane | undefined;
+  #controllersEnd: Promise<void> = Promise.resolve();
+
+  constructor(platform: Platform, config: LocalServerConfig) {
+    this.#platform = platform;
+    this.#config = config;
+    this.failed = new Promise<never>((_resolve, reject) => {
+      this.#fail = reject;
+    });
+    this.failed.catch(() => undefined); // Whoever waits hears of it; nobody waiting is no crash.
+  }
+
+  async start(signal: AbortSignal): Promise<{ readonly controlPlane: ControlPlane; readonly pki: ClusterPki }> {
+    const platform = this.#platform;
+    const { instance, options, progress, advertiseAddress, kubeletPort } = this.#config;
+    // Both wait for the disk, and the first certificates are a lot of work: at once.
+    const opening = progress
+      .phase('store', () => openStore(platform, { choice: options.store, file: instance.storeFile }))
+      .then((store) => (this.#store = store));
+    const [store, pki] = await bothOrNeither([opening, progress.phase('certificates', () => this.#certificates())]);
+    const setup = options.apiServer && (await loadApiServerSetup(platform, options.apiServer));
+    const controlPlane = createControlPlane({
+      platform,
+      store,
+      pki,
+      instance,
+      hostAddress: advertiseAddress,
+      runtimeConfig: options.runtimeConfig,
+      ...(setup === undefined ? {} : { setup }),
+    });
+    this.#controlPlane = controlPlane;
+    await progress.phase('API server', async () => {
+      await controlPlane.start(signal);
+      const tls = { ...pki.apiServer, clientCaPem: pki.ca.certPem };
+      await controlPlane.serve({ host: '0.0.0.0', port: instance.httpsPort, tls });
+    });
+    await this.#writeAdminKubeconfig(pki);
+    signal.throwIfAborted();
+    const running = Promise.all([
+      ...this.#led(controlPlane, store).map((run) => run(signal)),
+      runLoadBalancers({ platform, controlPlane }, [instance.httpsPort, kubeletPort], signal),
+    ]);
+    this.#controllersEnd = running.then(
+      () => undefined,
+      (error: unknown) => {
+        if (!signal.aborted) this.#fail(error);
+      },
+    );
+    return { controlPlane, pki };
+  }
+
+  /** What only one of several servers over a store does. */
+  #led(controlPlane: ControlPlane, store: Store): ((signal: AbortSignal) => Promise<void>)[] {
+    const platform = this.#platform;
+    const { advertiseAddress, instance } = this.#config;
+    const deps = {
+      platform,
+      clientFor: controlPlane.clientFor,
+      shared: store.latestRevision !== undefined,
+      // The same after a restart, which then need not wait for a lease of its own to run out: the instance's lock sees to
+      // it that there is one process at a time.
+      identity: `${instance.nodeName}_${advertiseAddress}:${instance.httpsPort}_${instance.hash}`,
+    };
+    const controllers = { name: 'kube-controller-manager', lead: controlPlane.runControllers } as const;
+    const scheduler = {
+      name: 'kube-scheduler',
+      async lead(signal: AbortSignal) {
+        await controlPlane.startScheduler(signal);
+        await untilAborted(signal);
+      },
+    } as const;
+    return [controllers, scheduler].map((component) => (signal) => runLed(deps, component, signal));
+  }
+
+  #certificates(): Promise<ClusterPki> {
+    const { files, crypto, random, clock } = this.#platform;
+    const { instance, options, advertiseAddress } = this.#config;
+    const { dnsNames, ipAddresses } = options.tlsNames ?? { dnsNames: [], ipAddresses: [] };
+    const names = servingNames(instance, [
+      advertiseAddress,
+      '127.0.0.1',
+      kubernetesServiceAddress(instance.serviceCidr),
+      ...ipAddresses,
+    ]);
+    return ensureClusterPki(
+      files,
+      { crypto, random, nowMs: () => clock.nowMs() },
+      { dir: instance.pkiDir, names: { ...names, dnsNames: [...names.dnsNames, ...dnsNames] } },
+    );
+  }
+
+  #writeAdminKubeconfig({ ca, admin }: ClusterPki): Promise<void> {
+    const { instance } = this.#config;
+    const server = `https://127.0.0.1:${instance.httpsPort}`;
+    return this.#platform.files.writeFileAtomic(
+      instance.adminKubeconfig,
+      kubeconfigYaml({ server, caPem: ca.certPem, ...admin, user: 'admin', cluster: 'keelson' }),
+      { mode: 0o600 },
+    );
+  }
+
+  ready(): boolean {
+    return this.#controlPlane?.server.ready() === true;
+  }
+
+  async status(): Promise<ServerStatus> {
+    const objects = this.#controlPlane?.server.objects;
+    const phases = Map.groupBy(objects?.list(Pods) ?? [], (pod) => pod.status?.phase ?? 'Pending');
+    return {
+      nodes: (objects?.list(Nodes) ?? []).map((node) => {
+        const ready = node.status?.conditions?.find((c) => c.type === 'Ready');
+        return {
+          name: node.metadata.name ?? '',
+          ready: ready?.status === 'True',
+          message: ready?.message ?? '',
+          kubeletVersion: node.status?.nodeInfo?.kubeletVersion ?? '',
+          runtime: node.status?.nodeInfo?.containerRuntimeVersion ?? '',
+        };
+      }),
+      podsByPhase: Object.fromEntries([...phases].map(([phase, list]) => [phase, list.length])),
+      store: (await this.#store?.status()) ?? {
+        kind: 'none',
+        revision: 0,
+        compactedRevision: 0,
+        sizeBytes: 0,
+        keyCount: 0,
+      },
+    };
+  }
+
+  async stop(): Promise<void> {
+    await this.#controllersEnd;
+    await this.#controlPlane?.stop();
+    await this.#store?.close();
+  }
+}

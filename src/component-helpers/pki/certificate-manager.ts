@@ -1,0 +1,174 @@
+/**
+ * One certificate of a node, kept current: read from disk, asked for when there is none or it says something else,
+ * renewed when 70 to 90 percent of its life are over. Certificate and key stand in one file, replaced as a whole, under
+ * the kubelet's name `<name>-current.pem`. Upstream: client-go util/certificate certificate_manager.go.
+ */
+import type { Clock } from '../../platform/clock.ts';
+import type { Files } from '../../platform/files.ts';
+import type { Log } from '../../platform/log.ts';
+import { createRequest, readCertificate, type CertificateDeps, type KeyPairPem } from './certificates.ts';
+
+const RETRY_MS = 5_000;
+const WALL_CHECK_MS = 60 * 60_000;
+
+/** Who is asked, and where the result is kept. */
+export interface CertificateManagerDeps {
+  readonly files: Files;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly crypto: CertificateDeps['crypto'];
+  readonly random: CertificateDeps['random'];
+  /** Has a request signed; resolves to the certificate. Rejects when it is denied or nobody answers: it is asked again. */
+  readonly sign: (requestPem: string, signal: AbortSignal) => Promise<string>;
+}
+
+/** What the certificate says. */
+export interface CertificateManagerConfig {
+  /** Folder of the file. */
+  readonly dir: string;
+  /** `kubelet-client`, `kubelet-server`. */
+  readonly name: string;
+  /** A pair of another origin: used while there is no file. */
+  readonly given?: KeyPairPem;
+  /** Asked whenever a certificate is made or checked: addresses come and go. */
+  readonly subject: () => {
+    readonly commonName: string;
+    readonly organizations: readonly string[];
+    readonly dnsNames?: readonly string[];
+    readonly ipAddresses?: readonly string[];
+  };
+}
+
+/** The kept certificate. */
+export interface CertificateManager {
+  /** The newest one; undefined before the first. */
+  current(): KeyPairPem | undefined;
+  /** The file with certificate and key. */
+  readonly file: string;
+  /** Reads the kept or given one; whether there is one that still holds. Asks nobody. */
+  load(): Promise<boolean>;
+  /** Loads or gets the first; resolves when there is one. Rejects only on the signal's abort. */
+  ensure(signal: AbortSignal): Promise<KeyPairPem>;
+  /** Renews until the signal aborts. Never rejects. */
+  keep(signal: AbortSignal): Promise<void>;
+  /** Calls back with every certificate that replaces another. */
+  onRenewed(listener: (pair: KeyPairPem) => void): void;
+}
+
+/** Makes the manager; nothing is read before `ensure`. */
+export function createCertificateManager(
+  deps: CertificateManagerDeps,
+  config: CertificateManagerConfig,
+): CertificateManager {
+  return new Manager(deps, config);
+}
+
+class Manager implements CertificateManager {
+  readonly file: string;
+  readonly #deps: CertificateManagerDeps;
+  readonly #config: CertificateManagerConfig;
+  readonly #listeners: ((pair: KeyPairPem) => void)[] = [];
+  #current: KeyPairPem | undefined;
+  #first: Promise<KeyPairPem> | undefined;
+
+  constructor(deps: CertificateManagerDeps, config: CertificateManagerConfig) {
+    this.#deps = deps;
+    this.#config = config;
+    this.file = `${config.dir}/${config.name}-current.pem`;
+  }
+
+  current(): KeyPairPem | undefined {
+    return this.#current;
+  }
+
+  onRenewed(listener: (pair: KeyPairPem) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  ensure(signal: AbortSignal): Promise<KeyPairPem> {
+    this.#first ??= this.#getFirst(signal).catch((error: unknown) => {
+      this.#first = undefined;
+      throw error;
+    });
+    return this.#first;
+  }
+
+  async load(): Promise<boolean> {
+    this.#current ??= await this.#load();
+    return this.#current !== undefined;
+  }
+
+  async #getFirst(signal: AbortSignal): Promise<KeyPairPem> {
+    await this.load();
+    while (this.#current === undefined) {
+      await this.#renew(signal).catch((error: unknown) => this.#failed(error, signal));
+      if (this.#current === undefined) await this.#deps.clock.sleep(RETRY_MS, signal);
+    }
+    return this.#current;
+  }
+
+  async keep(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        const waitMs = (await this.#renewAtMs()) - this.#deps.clock.nowMs();
+        // In steps: wall clocks jump, and machines sleep.
+        if (waitMs > 0) await this.#deps.clock.sleep(Math.min(waitMs, WALL_CHECK_MS), signal);
+        else await this.#renew(signal);
+      } catch (error) {
+        this.#failed(error, signal);
+        await this.#deps.clock.sleep(RETRY_MS, signal).catch(() => undefined);
+      }
+    }
+  }
+
+  #failed(error: unknown, signal: AbortSignal): void {
+    signal.throwIfAborted();
+    this.#deps.log.warn('no certificate yet', { certificate: this.#config.name, err: error });
+  }
+
+  /** 70 to 90 percent of its life, different on every node but the same for one certificate. */
+  async #renewAtMs(): Promise<number> {
+    const pair = this.#current;
+    if (pair === undefined) return 0;
+    const { notBeforeMs, notAfterMs, ipAddresses } = await readCertificate(this.#deps, pair.certPem);
+    const wanted = this.#config.subject().ipAddresses ?? [];
+    if (wanted.some((address) => !ipAddresses.includes(address))) return 0;
+    const part = Number.parseInt(this.#deps.crypto.sha256Hex(pair.certPem).slice(0, 8), 16) / 0xffff_ffff;
+    return notBeforeMs + (notAfterMs - notBeforeMs) * (0.7 + 0.2 * part);
+  }
+
+  async #renew(signal: AbortSignal): Promise<void> {
+    const { requestPem, keyPem } = await createRequest(this.#deps, this.#config.subject());
+    const certPem = await this.#deps.sign(requestPem, signal);
+    const { files } = this.#deps;
+    await files.makeDir(this.#config.dir, { mode: 0o700 });
+    await files.writeFileAtomic(this.file, `${certPem.trimEnd()}\n${keyPem}`, { mode: 0o600 });
+    const renewed = this.#current !== undefined;
+    this.#current = { certPem, keyPem };
+    if (renewed) for (const listener of this.#listeners) listener(this.#current);
+  }
+
+  async #load(): Promise<KeyPairPem | undefined> {
+    const { files, clock, log } = this.#deps;
+    const kept = await files.exists(this.file);
+    if (!kept && this.#config.given === undefined) return undefined;
+    try {
+      const pair = kept ? splitPair(await files.readText(this.file)) : this.#config.given!;
+      const { notAfterMs, commonName } = await readCertificate(this.#deps, pair.certPem);
+      if (notAfterMs > clock.nowMs() && commonName === this.#config.subject().commonName) return pair;
+      log.warn('the certificate is of no use any more', { certificate: this.#config.name, commonName });
+    } catch (error) {
+      log.warn('cannot read the certificate; asking for another', { certificate: this.#config.name, err: error });
+    }
+    return undefined;
+  }
+}
+
+/** Certificate and key of one PEM text. Throws when one is missing. */
+function splitPair(text: string): KeyPairPem {
+  const block = (label: string): string =>
+    new RegExp(`-----BEGIN ${label}-----[^-]+-----END ${label}-----\\n?`).exec(text)?.[0] ?? '';
+  const pair = { certPem: block('CERTIFICATE'), keyPem: block('PRIVATE KEY') };
+  if (pair.certPem === '' || pair.keyPem === '') throw new Error('certificate or key is missing');
+  return pair;
+}

@@ -1,0 +1,17 @@
+/** What secrets that hold tokens say of themselves: bootstrap tokens and legacy service-account tokens. */
+import { parseTime } from '../api/time.ts';
+import type { Secret } from '../api/gen/core-v1.ts';
+
+/** The day a legacy service-account token was last used: a label of its secret. */
+export const LAST_USED_LABEL = 'kubernetes.io/legacy-token-last-used';
+
+/** Since when a legacy service-account token is no longer taken: a label of its secret. */
+export const INVALID_SINCE_LABEL = 'kubernetes.io/legacy-token-invalid-since';
+
+/** When a bootstrap token expires: undefined when it never does; 0 when its expiration cannot be read, so that it is not trusted. */
+export function tokenExpiresAtMs(secret: Secret): number | undefined {
+  const encoded = secret.data?.['expiration'];
+  if (encoded === undefined || encoded === '') return undefined;
+  const ms = parseTime(Buffer.from(encoded, 'base64').toString('utf8'));
+  return Number.isNaN(ms) ? 0 : ms;
+}

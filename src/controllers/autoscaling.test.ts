@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Deployments, HorizontalPodAutoscalers, Pods } from '../api/gen/resources.ts';
+import type { HorizontalPodAutoscaler } from '../api/gen/autoscaling-v2.ts';
+import type { Deployment } from '../api/gen/apps-v1.ts';
+import { formatTime } from '../api/time.ts';
+import type { Client } from '../client/client.ts';
+import { createDeploymentController } from './deployment/deployment-controller.ts';
+import type { Controller, ControllerDeps } from './controller.ts';
+import { createHorizontalPodAutoscalerController } from './horizontal-pod-autoscaler/hpa-controller.ts';
+import { replicaSetFlavour } from './replicaset/flavours.ts';
+import { createReplicaController } from './replicaset/replicaset-controller.ts';
+import { startServerHarness, type ServerHarness } from './server-harness-fixture.ts';
+
+/** What the metrics servers answer: CPU use per pod, and external series. */
+interface Metrics {
+  cpu?: string;
+  external?: string[];
+}
+
+/** A client whose server also serves the metrics APIs, about the pods there are. */
+function withMetrics(deps: ControllerDeps, metrics: Metrics, names: () => Promise<string[]>): ControllerDeps {
+  const answer = async (path: string): Promise<object | undefined> => {
+    const timestamp = formatTime(deps.platform.clock.nowMs());
+    if (path.startsWith('/apis/metrics.k8s.io/v1beta1/namespaces/default/pods?labelSelector=app%3Dx')) {
+      const { cpu } = metrics;
+      if (cpu === undefined) return undefined;
+      const item = (name: string) => ({
+        metadata: { name },
+        timestamp,
+        window: '15s',
+        containers: [{ name: 'c', usage: { cpu } }],
+      });
+      return { items: (await names()).map(item) };
+    }
+    if (path.startsWith('/apis/external.metrics.k8s.io/v1beta1/namespaces/default/queue?labelSelector=q%3Da'))
+      return { items: (metrics.external ?? []).map((value) => ({ value, timestamp })) };
+    return undefined;
+  };
+  const clientFor = (account: string): Client => {
+    const client = deps.clientFor(account);
+    return {
+      ...client,
+      resource: (info) => client.resource(info),
+      upgrade: (request) => client.upgrade(request),
+      async raw(request) {
+        const body = await answer(request.path);
+        return body === undefined
+          ? await client.raw(request)
+          : { status: 200, body: Buffer.from(JSON.stringify(body)) };
+      },
+    };
+  };
+  return { ...deps, clientFor };
+}
+
+async function start(metrics: Metrics): Promise<ServerHarness> {
+  const running: ServerHarness[] = [];
+  const names = async (): Promise<string[]> => {
+    const found = await running[0]?.admin.resource(Pods).list();
+    return (found?.items ?? []).map((pod) => pod.metadata.name ?? '');
+  };
+  const hpa = (deps: ControllerDeps): Controller =>
+    createHorizontalPodAutoscalerController(withMetrics(deps, metrics, names));
+  const harness = await startServerHarness([
+    createDeploymentController,
+    (deps) => createReplicaController(deps, replicaSetFlavour),
+    hpa,
+  ]);
+  running.push(harness);
+  const template = {
+    metadata: { labels: { app: 'x' } },
+    spec: { containers: [{ name: 'c', image: 'i', resources: { requests: { cpu: '100m' } } }] },
+  };
+  await harness.create(Deployments, {
+    metadata: { name: 'd' },
+    spec: { replicas: 2, selector: { matchLabels: { app: 'x' } }, template },
+  });
+  await harness.run(360_000, { stepMs: 30_000 });
+  return harness;
+}
+
+const autoscale = (h: ServerHarness, metrics: object[], more: object = {}): Promise<unknown> =>
+  h.create(HorizontalPodAutoscalers, {
+    metadata: { name: 'a' },
+    spec: {
+      scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd' },
+      minReplicas: 2,
+      maxReplicas: 10,
+      metrics,
+      ...more,
+    },
+  });
+const cpu = { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 50 } } };
+const sizeOf = async (h: ServerHarness): Promise<number | undefined> =>
+  ((await h.get(Deployments, 'default/d')) as Deployment).spec?.replicas;
+const conditions = async (h: ServerHarness): Promise<Record<string, string>> => {
+  const hpa: HorizontalPodAutoscaler = await h.get(HorizontalPodAutoscalers, 'default/a');
+  return Object.fromEntries((hpa.status?.conditions ?? []).map((c) => [c.type, `${c.status} ${c.reason}`]));
+};
+
+describe('horizontal pod autoscaler', () => {
+  it('grows with the use, in steps, and shrinks when the window is over', async () => {
+    const metrics: Metrics = { cpu: '200m' };
+    const h = await start(metrics);
+    await autoscale(h, [cpu]);
+    await h.run(2000);
+    assert.equal(await sizeOf(h), 4);
+    const { status } = await h.get(HorizontalPodAutoscalers, 'default/a');
+    assert.deepEqual(status?.currentMetrics, [
+      { type: 'Resource', resource: { name: 'cpu', current: { averageUtilization: 200, averageValue: '200m' } } },
+    ]);
+    assert.equal(status?.desiredReplicas, 4);
+    assert.equal((await conditions(h))['ScalingLimited'], 'True ScaleUpLimit');
+    metrics.cpu = '10m';
+    await h.run(60_000, { stepMs: 5000 });
+    assert.ok((await sizeOf(h))! >= 4, 'the highest wish of the window counts');
+    await h.run(420_000, { stepMs: 15_000 });
+    assert.equal(await sizeOf(h), 2);
+    assert.equal((await conditions(h))['ScalingActive'], 'True ValidMetricFound');
+    const events = await h.events();
+    assert.ok(
+      events.includes(
+        'Normal SuccessfulRescale New size: 4; reason: cpu resource utilization (percentage of request) above target',
+      ),
+      events.join('\n'),
+    );
+    assert.ok(events.some((event) => /New size: 2; reason: All metrics below target/.test(event)));
+    await h.stop();
+  });
+
+  it('says what it cannot know, and leaves the target alone', async () => {
+    const h = await start({});
+    await autoscale(h, [cpu]);
+    await h.run(16_000, { stepMs: 1000 });
+    assert.equal(await sizeOf(h), 2);
+    assert.equal((await conditions(h))['ScalingActive'], 'False FailedGetResourceMetric');
+    const events = await h.events();
+    assert.ok(
+      events.some((event) =>
+        event.startsWith(
+          'Warning FailedComputeMetricsReplicas invalid metrics (1 invalid out of 1), first error is: failed to get resource metric value: ',
+        ),
+      ),
+    );
+    await h.stop();
+  });
+
+  it('takes the largest of several metrics; what fails may not shrink it', async () => {
+    const metrics: Metrics = { external: ['3', '5'] };
+    const h = await start(metrics);
+    const external = {
+      type: 'External',
+      external: {
+        metric: { name: 'queue', selector: { matchLabels: { q: 'a' } } },
+        target: { type: 'AverageValue', averageValue: '2' },
+      },
+    };
+    await autoscale(h, [cpu, external]);
+    await h.run(16_000, { stepMs: 1000 });
+    assert.equal(await sizeOf(h), 4);
+    metrics.external = ['1'];
+    await h.run(600_000, { stepMs: 15_000 });
+    assert.equal(await sizeOf(h), 4);
+    await h.stop();
+  });
+
+  const limits: [what: string, size: number, more: object, expected: number, reason: RegExp][] = [
+    ['too large', 20, {}, 10, /Current number of replicas above Spec\.MaxReplicas/],
+    ['too small', 1, { minReplicas: 3 }, 3, /Current number of replicas below Spec\.MinReplicas/],
+  ];
+  for (const [what, size, more, expected, reason] of limits) {
+    it(`brings a target that is ${what} into its range without asking metrics`, async () => {
+      const h = await start({});
+      await h.update(Deployments, 'default/d', (draft) => void (draft.spec!.replicas = size));
+      await autoscale(h, [cpu], more);
+      await h.run(2000);
+      assert.equal(await sizeOf(h), expected);
+      assert.ok((await h.events()).some((event) => reason.test(event)));
+      await h.stop();
+    });
+  }
+
+  it('is off for a target of size zero, and says when there is none', async () => {
+    const h = await start({ cpu: '200m' });
+    await h.update(Deployments, 'default/d', (draft) => void (draft.spec!.replicas = 0));
+    await autoscale(h, [cpu]);
+    await h.run(16_000, { stepMs: 1000 });
+    assert.equal(await sizeOf(h), 0);
+    assert.equal((await conditions(h))['ScalingActive'], 'False ScalingDisabled');
+    await h.remove(Deployments, 'default/d');
+    await h.run(31_000, { stepMs: 1000 });
+    assert.equal((await conditions(h))['AbleToScale'], 'False FailedGetScale');
+    await h.stop();
+  });
+});

@@ -1,0 +1,108 @@
+/**
+ * Approves the serving certificates of kubelets: upstream leaves these to people or to add-ons, so that logs and exec on a
+ * machine that joined would wait for a command by hand. A node gets a certificate for its own name and for addresses its
+ * Node object has, unless another node or the API server has them too: no node can pass for the API server.
+ *
+ * Watches: CertificateSigningRequests, Nodes, the `kubernetes` EndpointSlice. Writes alone: the Approved condition with
+ * reason AutoApproved of requests to kubernetes.io/kubelet-serving.
+ */
+import { CertificateSigningRequests, EndpointSlices, Nodes } from '../../api/gen/resources.ts';
+import type { CertificateSigningRequest } from '../../api/gen/certificates-v1.ts';
+import type { Node } from '../../api/gen/core-v1.ts';
+import { parseKey } from '../../client/object-store.ts';
+import { parseRequest, type ParsedRequest } from '../../component-helpers/pki/certificates.ts';
+import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
+import { hasCondition, KUBELET_SERVING, signerProblem } from './signer-rules.ts';
+
+const ACCOUNT = 'certificate-controller';
+const NAME = 'kubelet-serving-certificate-approving-controller';
+const NODE_PREFIX = 'system:node:';
+
+/** Why a node may not have the certificate; undefined when it may. `serverAddresses`: the API servers'. Pure. */
+export function servingProblem(
+  { spec }: CertificateSigningRequest,
+  request: ParsedRequest,
+  { nodes, serverAddresses }: { readonly nodes: readonly Node[]; readonly serverAddresses: ReadonlySet<string> },
+): string | undefined {
+  if (spec.username !== request.commonName || !request.commonName.startsWith(NODE_PREFIX))
+    return 'the subject is not the node that asks';
+  const name = request.commonName.slice(NODE_PREFIX.length);
+  const own = nodes.find((node) => node.metadata.name === name);
+  if (own === undefined) return 'the node has not registered yet';
+  if (request.dnsNames.some((dnsName) => dnsName !== name)) return 'it asks for names that are not the node’s';
+  const addresses = addressesOf(own);
+  const foreign = request.ipAddresses.find((ip) => !addresses.has(ip));
+  if (foreign !== undefined) return `${foreign} is not among the node's addresses`;
+  const others = nodes.filter((node) => node !== own);
+  const shared = request.ipAddresses.find(
+    (ip) => serverAddresses.has(ip) || others.some((node) => addressesOf(node).has(ip)),
+  );
+  return shared === undefined ? undefined : `${shared} belongs to another machine too`;
+}
+
+function addressesOf(node: Node): Set<string> {
+  return new Set((node.status?.addresses ?? []).map(({ address }) => address));
+}
+
+/** Makes the controller. */
+export function createKubeletServingApprovingController(deps: ControllerDeps): Controller {
+  const client = deps.clientFor(ACCOUNT);
+  const requests = deps.informers.informer(CertificateSigningRequests);
+  const nodes = deps.informers.informer(Nodes);
+  const slices = deps.informers.informer(EndpointSlices);
+  const log = deps.platform.log.child(NAME);
+  const loop = createKeyedLoop(deps, {
+    name: NAME,
+    queueName: 'kubelet_serving_approving',
+    workers: 1,
+    informers: [...informerList(requests), ...informerList(nodes), ...informerList(slices)],
+    sync,
+  });
+
+  async function sync(key: string, signal: AbortSignal): Promise<void> {
+    const csr = requests.get(parseKey(key));
+    if (csr === undefined || !isOpen(csr)) return;
+    const pem = Buffer.from(csr.spec.request, 'base64').toString('utf8');
+    const parsed = await parseRequest(deps.platform.crypto, pem).catch(() => undefined);
+    if (parsed === undefined || signerProblem(csr, parsed) !== undefined) return; // For people to judge.
+    const problem = servingProblem(csr, parsed, { nodes: nodes.list(), serverAddresses: serverAddresses() });
+    if (problem !== undefined) {
+      log.info('a serving certificate waits', { csr: key, user: csr.spec.username, problem });
+      return;
+    }
+    const condition = {
+      type: 'Approved',
+      status: 'True',
+      reason: 'AutoApproved',
+      message: "Auto approving the node's serving certificate: name and addresses are its own.",
+    };
+    const status = { ...csr.status, conditions: [...(csr.status?.conditions ?? []), condition] };
+    await client.resource(CertificateSigningRequests).update({ ...csr, status }, { subresource: 'approval', signal });
+  }
+
+  function serverAddresses(): Set<string> {
+    const slice = slices.get({ namespace: 'default', name: 'kubernetes' });
+    return new Set((slice?.endpoints ?? []).flatMap(({ addresses }) => addresses));
+  }
+
+  const enqueue = (csr: CertificateSigningRequest): void => loop.queue.add(csr.metadata.name ?? '');
+  requests.addHandler({ onAdd: enqueue, onUpdate: (_, csr) => enqueue(csr) });
+  // A node that registers or finds its addresses may have a request that waits for it.
+  const again = (): void => requests.list().filter(isOpen).forEach(enqueue);
+  nodes.addHandler({
+    onAdd: again,
+    onUpdate: (old, node) => {
+      if ([...addressesOf(node)].join() !== [...addressesOf(old)].join()) again();
+    },
+  });
+  return loop;
+}
+
+function isOpen(csr: CertificateSigningRequest): boolean {
+  return (
+    csr.spec.signerName === KUBELET_SERVING &&
+    (csr.status?.certificate ?? '') === '' &&
+    !hasCondition(csr, 'Approved') &&
+    !hasCondition(csr, 'Denied')
+  );
+}

@@ -1,0 +1,105 @@
+/**
+ * Makes the claims of pods' ephemeral volumes. Upstream: pkg/controller/volume/ephemeral.
+ *
+ * Watches: pods, claims. Writes alone: claims named `<pod>-<volume>`, owned by their pod, so that they go with it.
+ */
+import { PersistentVolumeClaims, Pods } from '../../api/gen/resources.ts';
+import { isReason } from '../../api/status-error.ts';
+import type { PersistentVolumeClaim, Pod, Volume } from '../../api/gen/core-v1.ts';
+import { keyOfObject, parseKey } from '../../client/object-store.ts';
+import { controllerOf } from '../../component-helpers/owner-references.ts';
+import { isPodTerminal } from '../../component-helpers/pods.ts';
+import {
+  createKeyedLoop,
+  informerList,
+  isNamespaceTerminating,
+  type Controller,
+  type ControllerDeps,
+} from '../controller.ts';
+
+const ACCOUNT = 'ephemeral-volume-controller';
+const NAME = 'ephemeral-volume-controller';
+const PODS_BY_CLAIM = 'ephemeral-claim';
+
+/** Makes the controller. */
+export function createEphemeralVolumeController(deps: ControllerDeps): Controller {
+  const client = deps.clientFor(ACCOUNT).resource(PersistentVolumeClaims);
+  const recorder = deps.recorderFor('ephemeral_volume');
+  const pods = deps.informers.informer(Pods);
+  const claims = deps.informers.informer(PersistentVolumeClaims);
+  pods.addIndex(PODS_BY_CLAIM, (pod) =>
+    ephemeralVolumes(pod).map((volume) => `${pod.metadata.namespace ?? ''}/${claimName(pod, volume)}`),
+  );
+  const loop = createKeyedLoop(deps, {
+    name: NAME,
+    queueName: 'ephemeral_volume',
+    workers: 10,
+    informers: informerList(pods, claims),
+    sync,
+  });
+
+  async function sync(key: string, signal: AbortSignal): Promise<void> {
+    const pod = pods.get(parseKey(key));
+    if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || isPodTerminal(pod)) return;
+    for (const volume of ephemeralVolumes(pod)) {
+      try {
+        await ensureClaim(pod, volume, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        const text = error instanceof Error ? error.message : String(error);
+        recorder.event(pod, 'Warning', 'FailedBinding', `ephemeral volume ${volume.name}: ${text}`);
+        throw error;
+      }
+    }
+  }
+
+  async function ensureClaim(pod: Pod, volume: Volume, signal: AbortSignal): Promise<void> {
+    const { namespace = '', name: podName = '' } = pod.metadata;
+    const name = claimName(pod, volume);
+    const found = claims.get({ namespace, name });
+    if (found !== undefined) {
+      if (controllerOf(found)?.uid === pod.metadata.uid) return;
+      throw new Error(`PVC ${namespace}/${name} was not created for pod ${namespace}/${podName} (pod is not owner)`);
+    }
+    try {
+      await client.create(claimOf(pod, volume), { signal });
+    } catch (error) {
+      // Made by an earlier round that the cache does not show yet: its event brings the pod back.
+      if (!isReason(error, 'AlreadyExists') && !isNamespaceTerminating(error)) throw error;
+    }
+  }
+
+  const enqueue = (pod: Pod): void => void (ephemeralVolumes(pod).length > 0 && loop.queue.add(keyOfObject(pod)));
+  pods.addHandler({ onAdd: enqueue, onUpdate: (_, pod) => enqueue(pod) });
+  const claimChanged = (claim: PersistentVolumeClaim): void =>
+    pods.byIndex(PODS_BY_CLAIM, keyOfObject(claim)).forEach(enqueue);
+  claims.addHandler({ onAdd: claimChanged, onDelete: claimChanged });
+  return loop;
+}
+
+function ephemeralVolumes(pod: Pod): readonly Volume[] {
+  return (pod.spec?.volumes ?? []).filter((volume) => volume.ephemeral?.volumeClaimTemplate !== undefined);
+}
+
+function claimName(pod: Pod, volume: Volume): string {
+  return `${pod.metadata.name ?? ''}-${volume.name}`;
+}
+
+function claimOf(pod: Pod, volume: Volume): PersistentVolumeClaim {
+  const template = volume.ephemeral?.volumeClaimTemplate;
+  const { namespace = '', name = '', uid = '' } = pod.metadata;
+  const owner = { apiVersion: 'v1', kind: 'Pod', name, uid, controller: true, blockOwnerDeletion: true };
+  const { labels, annotations } = template?.metadata ?? {};
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: {
+      namespace,
+      name: claimName(pod, volume),
+      ownerReferences: [owner],
+      ...(labels === undefined ? {} : { labels }),
+      ...(annotations === undefined ? {} : { annotations }),
+    },
+    spec: { ...template?.spec },
+  };
+}

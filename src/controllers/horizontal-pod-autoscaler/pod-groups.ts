@@ -1,0 +1,90 @@
+/** Which pods' metrics count. Pure. Upstream: podautoscaler replica_calculator.go groupPods, calculatePodRequests. */
+import { quantityMilliValue } from '../../api/quantity.ts';
+import { parseTime } from '../../api/time.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { podCondition } from '../../component-helpers/pods.ts';
+import type { PodMetric, PodMetrics } from './metrics-client.ts';
+
+/** The pods of a target, by what their metrics are worth. */
+export interface PodGroups {
+  readonly readyCount: number;
+  /** Starting or not ready: their usage says nothing yet. */
+  readonly unready: ReadonlySet<string>;
+  /** Without a metric. */
+  readonly missing: ReadonlySet<string>;
+  /** Failed or going. */
+  readonly ignored: ReadonlySet<string>;
+}
+
+/** How long after its start a pod's CPU is not trusted, and how long its first unreadiness counts as starting. */
+export interface ReadinessDelays {
+  readonly cpuInitializationMs: number;
+  readonly initialReadinessMs: number;
+}
+
+/** Sorts the pods. CPU is special: starting takes a lot of it. */
+export function groupPods(
+  pods: readonly Pod[],
+  metrics: PodMetrics,
+  when: ReadinessDelays & { readonly resource: string; readonly nowMs: number },
+): PodGroups {
+  const unready = new Set<string>();
+  const missing = new Set<string>();
+  const ignored = new Set<string>();
+  let readyCount = 0;
+  for (const pod of pods) {
+    const name = pod.metadata.name ?? '';
+    const metric = metrics.get(name);
+    if (pod.metadata.deletionTimestamp !== undefined || pod.status?.phase === 'Failed') ignored.add(name);
+    else if (pod.status?.phase === 'Pending') unready.add(name);
+    else if (metric === undefined) missing.add(name);
+    else if (when.resource === 'cpu' && isStarting(pod, metric, when)) unready.add(name);
+    else readyCount++;
+  }
+  return { readyCount, unready, missing, ignored };
+}
+
+function isStarting(pod: Pod, metric: PodMetric, when: ReadinessDelays & { readonly nowMs: number }): boolean {
+  const condition = podCondition(pod, 'Ready');
+  const startedMs = parseTime(pod.status?.startTime);
+  if (condition === undefined || Number.isNaN(startedMs)) return true;
+  const changedMs = parseTime(condition.lastTransitionTime);
+  // Just started: the sample must have been taken after it became ready.
+  if (startedMs + when.cpuInitializationMs > when.nowMs)
+    return condition.status === 'False' || metric.timestampMs < changedMs + metric.windowMs;
+  // Never ready so far, as far as one can tell.
+  return condition.status === 'False' && startedMs + when.initialReadinessMs > changedMs;
+}
+
+/** Requests of pods in thousandths, by pod name. Throws upstream's text where a container requests nothing. */
+export function podRequestsOf(
+  pods: readonly Pod[],
+  resource: string,
+  container: string | undefined,
+): ReadonlyMap<string, number> {
+  return new Map(pods.map((pod) => [pod.metadata.name ?? '', requestOf(pod, resource, container)]));
+}
+
+function requestOf(pod: Pod, resource: string, only: string | undefined): number {
+  const podLevel = only === undefined ? pod.spec?.resources?.requests?.[resource] : undefined;
+  if (podLevel !== undefined) return quantityMilliValue(podLevel);
+  const sidecars = (pod.spec?.initContainers ?? []).filter((container) => container.restartPolicy === 'Always');
+  const counted = [...(pod.spec?.containers ?? []), ...sidecars].filter(
+    ({ name }) => only === undefined || name === only,
+  );
+  if (only !== undefined && counted.length === 0)
+    throw new Error(`Container ${only} not found in Pod ${pod.metadata.name ?? ''}`);
+  let sum = 0;
+  for (const { name, resources } of counted) {
+    const request = resources?.requests?.[resource];
+    if (request === undefined)
+      throw new Error(`missing request for ${resource} in container ${name} of Pod ${pod.metadata.name ?? ''}`);
+    sum += quantityMilliValue(request);
+  }
+  return sum;
+}
+
+/** The metrics without those of some pods. */
+export function withoutPods(metrics: PodMetrics, ...sets: readonly ReadonlySet<string>[]): Map<string, PodMetric> {
+  return new Map([...metrics].filter(([name]) => !sets.some((set) => set.has(name))));
+}

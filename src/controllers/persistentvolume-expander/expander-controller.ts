@@ -1,0 +1,55 @@
+/**
+ * Says of claims that want to grow who is to see to it. Upstream: pkg/controller/volume/expand, which has no plugin of its
+ * own any more either: CSI's resizer does the work.
+ *
+ * Watches: claims, volumes. Writes nothing but events.
+ */
+import { PersistentVolumeClaims, PersistentVolumes } from '../../api/gen/resources.ts';
+import { compareQuantities } from '../../api/quantity.ts';
+import type { PersistentVolumeClaim } from '../../api/gen/core-v1.ts';
+import { keyOfObject, parseKey } from '../../client/object-store.ts';
+import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
+
+const NAME = 'persistentvolume-expander-controller';
+
+/** Makes the controller. */
+export function createPersistentVolumeExpander(deps: ControllerDeps): Controller {
+  const recorder = deps.recorderFor('volume_expand');
+  const claims = deps.informers.informer(PersistentVolumeClaims);
+  const volumes = deps.informers.informer(PersistentVolumes);
+  const loop = createKeyedLoop(deps, {
+    name: NAME,
+    queueName: 'volume_expand',
+    workers: 10,
+    informers: informerList(claims, volumes),
+    async sync(key) {
+      const claim = claims.get(parseKey(key));
+      if (claim === undefined || !wantsToGrow(claim)) return;
+      const volume = volumes.get({ name: claim.spec?.volumeName ?? '' });
+      if (volume?.spec?.claimRef?.uid !== claim.metadata.uid) return;
+      const external = volume?.spec?.csi !== undefined;
+      const message = external
+        ? 'waiting for an external controller to expand this PVC'
+        : "Ignoring the PVC: didn't find a plugin capable of expanding the volume; waiting for an external controller to process this PVC.";
+      recorder.event(claim, external ? 'Normal' : 'Warning', 'ExternalExpanding', message);
+    },
+  });
+  claims.addHandler({
+    onUpdate(old, claim) {
+      const grew = compareQuantities(requested(claim), requested(old)) > 0;
+      if (grew && wantsToGrow(claim)) loop.queue.add(keyOfObject(claim));
+    },
+  });
+  return loop;
+}
+
+function requested(claim: PersistentVolumeClaim): string {
+  return claim.spec?.resources?.requests?.['storage'] ?? '0';
+}
+
+function wantsToGrow(claim: PersistentVolumeClaim): boolean {
+  return (
+    claim.status?.phase === 'Bound' &&
+    compareQuantities(requested(claim), claim.status.capacity?.['storage'] ?? '0') > 0
+  );
+}

@@ -1,0 +1,62 @@
+/** Which controllers `--controllers` means. Pure. Upstream: controller-manager names, aliases and IsControllerEnabled. */
+
+/** Names of early releases → today's. */
+const ALIASES: Readonly<Record<string, string>> = {
+  attachdetach: 'persistentvolume-attach-detach-controller',
+  bootstrapsigner: 'bootstrap-signer-controller',
+  'clusterrole-aggregation': 'clusterrole-aggregation-controller',
+  cronjob: 'cronjob-controller',
+  csrapproving: 'certificatesigningrequest-approving-controller',
+  csrcleaner: 'certificatesigningrequest-cleaner-controller',
+  csrsigning: 'certificatesigningrequest-signing-controller',
+  daemonset: 'daemonset-controller',
+  deployment: 'deployment-controller',
+  disruption: 'disruption-controller',
+  endpoint: 'endpoints-controller',
+  endpointslice: 'endpointslice-controller',
+  endpointslicemirroring: 'endpointslice-mirroring-controller',
+  'ephemeral-volume': 'ephemeral-volume-controller',
+  garbagecollector: 'garbage-collector-controller',
+  horizontalpodautoscaling: 'horizontal-pod-autoscaler-controller',
+  job: 'job-controller',
+  'legacy-service-account-token-cleaner': 'legacy-serviceaccount-token-cleaner-controller',
+  namespace: 'namespace-controller',
+  nodeipam: 'node-ipam-controller',
+  nodelifecycle: 'node-lifecycle-controller',
+  'persistentvolume-binder': 'persistentvolume-binder-controller',
+  'persistentvolume-expander': 'persistentvolume-expander-controller',
+  podgc: 'pod-garbage-collector-controller',
+  'pv-protection': 'persistentvolume-protection-controller',
+  'pvc-protection': 'persistentvolumeclaim-protection-controller',
+  replicaset: 'replicaset-controller',
+  replicationcontroller: 'replicationcontroller-controller',
+  resourcequota: 'resourcequota-controller',
+  'root-ca-cert-publisher': 'root-ca-certificate-publisher-controller',
+  serviceaccount: 'serviceaccount-controller',
+  'serviceaccount-token': 'serviceaccount-token-controller',
+  statefulset: 'statefulset-controller',
+  tokencleaner: 'token-cleaner-controller',
+  'ttl-after-finished': 'ttl-after-finished-controller',
+};
+
+/**
+ * The names a list such as `*,-job-controller` selects, in the order of `known`. `*`: all that are not named; `-name`: not
+ * this one. Throws when a name is none; the message says which.
+ */
+export function selectControllers(list: string, known: readonly string[]): string[] {
+  const wanted = new Set<string>();
+  const unwanted = new Set<string>();
+  let all = false;
+  for (const item of list.split(',').map((part) => part.trim())) {
+    if (item === '') continue;
+    if (item === '*') {
+      all = true;
+      continue;
+    }
+    const bare = item.replace(/^[-+]/, '');
+    const name = Object.hasOwn(ALIASES, bare) ? (ALIASES[bare] ?? bare) : bare;
+    if (!known.includes(name)) throw new Error(`"${bare}" is not in the list of known controllers`);
+    (item.startsWith('-') ? unwanted : wanted).add(name);
+  }
+  return known.filter((name) => wanted.has(name) || (all && !unwanted.has(name)));
+}

@@ -1,0 +1,91 @@
+/**
+ * Ends tokens in secrets that nobody has used for a year, made by early releases: marked invalid first, deleted a year
+ * later. Upstream: pkg/controller/serviceaccount/legacy_serviceaccount_token_cleaner.go.
+ *
+ * Watches: accounts, token secrets, pods. Writes alone: the invalid-since label and the deletion of such secrets. Only
+ * secrets that an account refers to count as made by the system; those people made by hand stay.
+ */
+import { Pods, Secrets, ServiceAccounts } from '../../api/gen/resources.ts';
+import { isReason } from '../../api/status-error.ts';
+import { formatTime, parseTime } from '../../api/time.ts';
+import type { Pod, Secret } from '../../api/gen/core-v1.ts';
+import { keyOfObject, parseKey } from '../../client/object-store.ts';
+import { INVALID_SINCE_LABEL, LAST_USED_LABEL } from '../../component-helpers/token-secrets.ts';
+import { informerList, runPeriodically, type Controller, type ControllerDeps } from '../controller.ts';
+import { accountKeyOf, TOKEN_SECRET_TYPE } from './token-secrets.ts';
+
+const NAME = 'legacy-serviceaccount-token-cleaner-controller';
+const ACCOUNT = 'legacy-service-account-token-cleaner';
+const DAY_MS = 86_400_000;
+const YEAR_MS = 365 * DAY_MS;
+
+/** Makes the controller. It looks once a day. */
+export function createLegacyTokenCleaner(deps: ControllerDeps): Controller {
+  const { clock } = deps.platform;
+  const client = deps.clientFor(ACCOUNT).resource(Secrets);
+  const accounts = deps.informers.informer(ServiceAccounts);
+  const pods = deps.informers.informer(Pods);
+  const secrets = deps.informers.informer(Secrets, { fieldSelector: `type=${TOKEN_SECRET_TYPE}` });
+
+  async function round(signal: AbortSignal): Promise<void> {
+    const mounted = new Set(pods.list().flatMap(mountedSecrets));
+    for (const secret of secrets.list()) {
+      signal.throwIfAborted();
+      if (!isAutomatic(secret) || mounted.has(keyOfObject(secret))) continue;
+      await judge(secret, signal);
+    }
+  }
+
+  function isAutomatic(secret: Secret): boolean {
+    const key = accountKeyOf(secret);
+    const account = key === undefined ? undefined : accounts.get(parseKey(key));
+    return (account?.secrets ?? []).some((reference) => reference.name === secret.metadata.name);
+  }
+
+  async function judge(secret: Secret, signal: AbortSignal): Promise<void> {
+    const { labels = {}, creationTimestamp, uid = '', resourceVersion = '' } = secret.metadata;
+    const nowMs = clock.nowMs();
+    const invalidMs = dayMs(labels[INVALID_SINCE_LABEL]);
+    const usedMs = Math.max(parseTime(creationTimestamp), dayMs(labels[LAST_USED_LABEL]) ?? 0);
+    const key = parseKey(keyOfObject(secret));
+    try {
+      if (invalidMs !== undefined && invalidMs + YEAR_MS < nowMs && usedMs + YEAR_MS < nowMs) {
+        await client.delete(key, { preconditions: { uid, resourceVersion }, signal });
+      } else if (invalidMs === undefined && usedMs + YEAR_MS < nowMs) {
+        const label = { [INVALID_SINCE_LABEL]: formatTime(nowMs).slice(0, 10) };
+        await client.patch(
+          key,
+          { type: 'merge', patch: { metadata: { uid, resourceVersion, labels: label } } },
+          { signal },
+        );
+      }
+    } catch (error) {
+      // Changed or gone since it was judged: tomorrow again.
+      if (!isReason(error, 'NotFound', 'Conflict')) throw error;
+    }
+  }
+
+  return {
+    name: NAME,
+    async start(signal) {
+      try {
+        await Promise.all(informerList(accounts, pods, secrets).map((informer) => informer.waitForSync(signal)));
+      } catch {
+        return; // Aborted before the caches were filled.
+      }
+      await runPeriodically(deps, { name: NAME, periodMs: DAY_MS, round }, signal);
+    },
+  };
+}
+
+function dayMs(day: string | undefined): number | undefined {
+  const ms = day === undefined ? Number.NaN : parseTime(`${day}T00:00:00Z`);
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+function mountedSecrets({ metadata, spec }: Pod): string[] {
+  const { namespace = '' } = metadata;
+  return (spec?.volumes ?? []).flatMap(({ secret }) =>
+    secret?.secretName === undefined ? [] : [`${namespace}/${secret.secretName}`],
+  );
+}

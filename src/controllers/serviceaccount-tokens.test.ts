@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Pods, Secrets, ServiceAccounts } from '../api/gen/resources.ts';
+import type { Secret } from '../api/gen/core-v1.ts';
+import { formatTime } from '../api/time.ts';
+import { VirtualClock } from '../platform/sim/virtual-clock.ts';
+import { createLegacyTokenCleaner } from './serviceaccount-token/legacy-token-cleaner.ts';
+import { createTokensController } from './serviceaccount-token/tokens-controller.ts';
+import { startHarness } from './controllers-fixture.ts';
+import { startServerHarness, type ServerHarness } from './server-harness-fixture.ts';
+
+const DAY_MS = 86_400_000;
+/** Where virtual clocks begin. */
+const NOW_MS = new VirtualClock().nowMs();
+const start = (automaticTokenSecrets = false): Promise<ServerHarness> =>
+  startServerHarness([createTokensController, createLegacyTokenCleaner], {
+    rootCaPem: 'the CA',
+    automaticTokenSecrets,
+    signServiceAccountToken: (account, secret) =>
+      Promise.resolve(`token of ${account.metadata.uid} in ${secret.metadata.name}`),
+  });
+const tokenSecret = (account: string, metadata: object = {}): object => ({
+  metadata: { name: 't', annotations: { 'kubernetes.io/service-account.name': account }, ...metadata },
+  type: 'kubernetes.io/service-account-token',
+});
+const text = (encoded: string | undefined): string => Buffer.from(encoded ?? '', 'base64').toString('utf8');
+
+describe('token secrets', () => {
+  it('are filled, healed, and go with their account', async () => {
+    const h = await start();
+    const account = await h.create(ServiceAccounts, { metadata: { name: 'a' } });
+    await h.create(Secrets, tokenSecret('a'));
+    await h.clock.advance(1000);
+    const { data = {}, metadata } = await h.get(Secrets, 'default/t');
+    assert.equal(text(data['token']), `token of ${account.metadata.uid} in t`);
+    assert.equal(text(data['ca.crt']), 'the CA');
+    assert.equal(text(data['namespace']), 'default');
+    assert.equal(metadata.annotations?.['kubernetes.io/service-account.uid'], account.metadata.uid);
+    await h.update(Secrets, 'default/t', (draft) => void delete draft.data!['token']);
+    await h.clock.advance(1000);
+    assert.notEqual((await h.get(Secrets, 'default/t')).data?.['token'], undefined);
+    const writes = h.writes();
+    await h.clock.advance(10_000);
+    assert.equal(h.writes(), writes, 'comes to rest');
+    await h.remove(ServiceAccounts, 'default/a');
+    await h.clock.advance(1000);
+    assert.equal((await h.list(Secrets)).length, 0);
+    await h.stop();
+  });
+
+  it('of no account, or of an earlier one of that name, are removed; others are left alone', async () => {
+    const h = await start();
+    await h.create(ServiceAccounts, { metadata: { name: 'a' } });
+    await h.create(Secrets, tokenSecret('nobody', { name: 'stray' }));
+    const annotations = { 'kubernetes.io/service-account.name': 'a', 'kubernetes.io/service-account.uid': 'old' };
+    await h.create(Secrets, tokenSecret('a', { name: 'old', annotations }));
+    await h.create(Secrets, { metadata: { name: 'other' }, stringData: { token: 'x' } });
+    await h.clock.advance(1000);
+    assert.deepEqual(
+      (await h.list(Secrets)).map((secret) => secret.metadata.name),
+      ['other'],
+    );
+    await h.stop();
+  });
+
+  it('leave no reference behind', async () => {
+    const h = await start();
+    await h.create(ServiceAccounts, { metadata: { name: 'a' }, secrets: [{ name: 't' }, { name: 'kept' }] });
+    await h.create(Secrets, tokenSecret('a'));
+    await h.clock.advance(1000);
+    await h.remove(Secrets, 'default/t');
+    await h.clock.advance(1000);
+    assert.deepEqual((await h.get(ServiceAccounts, 'default/a')).secrets, [{ name: 'kept' }]);
+    await h.stop();
+  });
+
+  it('are made for every account where early releases’ habit is asked for, once', async () => {
+    const h = await start(true);
+    await h.clock.advance(1000);
+    const [reference] = (await h.get(ServiceAccounts, 'default/default')).secrets ?? [];
+    assert.match(reference?.name ?? '', /^default-token-\w{5}$/);
+    assert.notEqual((await h.get(Secrets, `default/${reference?.name}`)).data?.['token'], undefined);
+    await h.clock.advance(10_000);
+    assert.equal((await h.list(Secrets)).length, 1);
+    await h.stop();
+  });
+});
+
+describe('unused automatic tokens', () => {
+  it('are marked after a year and deleted after another; those in use and those made by hand stay', async () => {
+    const day = (daysAgo: number): string => formatTime(NOW_MS - daysAgo * DAY_MS).slice(0, 10);
+    const secret = (name: string, labels: Record<string, string>): Secret => ({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: {
+        namespace: 'default',
+        name,
+        labels,
+        annotations: { 'kubernetes.io/service-account.name': 'a' },
+        creationTimestamp: formatTime(NOW_MS - 1000 * DAY_MS),
+      },
+      type: 'kubernetes.io/service-account-token',
+    });
+    const used = 'kubernetes.io/legacy-token-last-used';
+    const invalid = 'kubernetes.io/legacy-token-invalid-since';
+    const listed = [
+      secret('never-used', {}),
+      secret('long-unused', { [used]: day(366) }),
+      secret('used', { [used]: day(364) }),
+      secret('marked', { [invalid]: day(364) }),
+      secret('over', { [invalid]: day(366) }),
+      secret('mounted', {}),
+    ];
+    const h = startHarness([createLegacyTokenCleaner], {
+      before(api) {
+        api.seed(ServiceAccounts, {
+          metadata: { namespace: 'default', name: 'a' },
+          secrets: listed.map(({ metadata }) => ({ name: metadata.name ?? '' })),
+        });
+        for (const each of [...listed, secret('manual', {})]) api.seed(Secrets, each);
+        api.seed(Pods, {
+          metadata: { namespace: 'default', name: 'p' },
+          spec: { containers: [], volumes: [{ name: 'v', secret: { secretName: 'mounted' } }] },
+        });
+      },
+    });
+    await h.clock.advance(1000);
+    const left = h.api.objects(Secrets).map(({ metadata }) => [metadata.name, metadata.labels?.[invalid]]);
+    assert.deepEqual(Object.fromEntries(left), {
+      'never-used': day(0),
+      'long-unused': day(0),
+      used: undefined,
+      marked: day(364),
+      mounted: undefined,
+      manual: undefined,
+    });
+    await h.stop();
+  });
+});

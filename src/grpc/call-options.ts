@@ -1,0 +1,9 @@
+/** What every gRPC call takes beside its request. */
+
+/** Limits of one call. */
+export interface GrpcCallOptions {
+  /** Ends the call; it then rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** Deadline in milliseconds, counted from the call; none when absent or 0. */
+  readonly timeoutMs?: number | undefined;
+}

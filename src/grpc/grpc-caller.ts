@@ -1,0 +1,228 @@
+/**
+ * gRPC calls over a unix socket or TCP with plain objects in and out: the one place that touches connect, and of it only
+ * the manager of the HTTP/2 connection. A call is a handful of frames, so framing and trailers are handled here: connect's
+ * own clients took half of the time of starting a pod. Loaded at the first call.
+ *
+ * Invariants: every rejection is a `GrpcError` except an abort by the caller, which rejects with the signal's reason; one
+ * that never reached the server has `sent` false.
+ */
+import { Http2SessionManager } from '@connectrpc/connect-node';
+import type { Clock } from '../platform/clock.ts';
+import type { GrpcCallOptions } from './call-options.ts';
+import { GrpcError } from './grpc-error.ts';
+import { createFrameReader, frame } from './grpc-frames.ts';
+import { brokenCall, callStatus, requestHeaders } from './grpc-headers.ts';
+import { createMessageCodec } from './message-codec.ts';
+import type { ProtobufTable } from './protobuf-table.ts';
+
+/** Names one method of one service. */
+export interface GrpcMethod {
+  /** Full name: `runtime.v1.RuntimeService`. */
+  readonly service: string;
+  readonly method: string;
+}
+
+/** Calls methods of the services in the given tables. */
+export interface GrpcCaller {
+  unary(method: GrpcMethod, request: object, options: GrpcCallOptions): Promise<object>;
+  /** Server streaming (one request) and bidirectional streaming (an async iterable of requests). */
+  stream(method: GrpcMethod, requests: object | AsyncIterable<object>, options: GrpcCallOptions): AsyncIterable<object>;
+  /** Breaks the connection, and with it the calls that run. The next call makes it anew. */
+  disconnect(): void;
+}
+
+/** Where to call and what the services look like; later tables may name types of earlier ones. */
+export interface GrpcCallerConfig {
+  readonly target: GrpcTarget;
+  readonly tables: readonly ProtobufTable[];
+  /** Sent with each call, e.g. containerd's namespace. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A server: a unix socket, or a URL (`http://` without TLS) watched by pings while calls are open. */
+export type GrpcTarget =
+  | { readonly socketPath: string }
+  | { readonly url: string; readonly tls?: GrpcTls; readonly pingIntervalMs?: number; readonly pingTimeoutMs?: number };
+
+/** PEM texts; `caPem` absent: the system's. */
+export interface GrpcTls {
+  readonly caPem?: string;
+  readonly certPem?: string;
+  readonly keyPem?: string;
+}
+
+type Http2Stream = Awaited<ReturnType<Http2SessionManager['request']>>;
+
+/** HTTP/2's error code CANCEL. */
+const CANCEL = 8;
+/** Over TCP the server may send so much of one answer ahead. */
+const STREAM_WINDOW_BYTES = 4 * 1024 * 1024;
+
+interface MethodTypes {
+  readonly path: string;
+  readonly input: string;
+  readonly output: string;
+}
+
+function methodTypes(tables: readonly ProtobufTable[], { service, method }: GrpcMethod): MethodTypes {
+  for (const table of tables) {
+    const text = service.startsWith(`${table.package}.`)
+      ? table.services[service.slice(table.package.length + 1)]?.[method]
+      : undefined;
+    const match = text === undefined ? null : /^(?:stream )?(\S+) (?:stream )?(\S+)$/.exec(text);
+    if (match === null) continue;
+    const full = (type = ''): string => (type.startsWith('.') ? type.slice(1) : `${table.package}.${type}`);
+    return { path: `/${service}/${method}`, input: full(match[1]), output: full(match[2]) };
+  }
+  throw new GrpcError('Unimplemented', `unknown method ${method} for service ${service}`);
+}
+
+function isAsyncIterable(value: object): value is AsyncIterable<object> {
+  return Symbol.asyncIterator in value;
+}
+
+/** Opens nothing yet: the connection is made by the first call and again after it breaks. */
+export function createGrpcCaller({ clock }: { readonly clock: Clock }, config: GrpcCallerConfig): GrpcCaller {
+  const sessions = createSessions(config.target);
+  const codec = createMessageCodec(config.tables);
+  const known = new Map<string, MethodTypes>();
+  const typesOf = (method: GrpcMethod): MethodTypes => {
+    const key = `${method.service}/${method.method}`;
+    const types = known.get(key) ?? methodTypes(config.tables, method);
+    known.set(key, types);
+    return types;
+  };
+  const open = async (path: string, { signal, timeoutMs }: GrpcCallOptions): Promise<Http2Stream> => {
+    signal?.throwIfAborted();
+    const late = Promise.withResolvers<never>();
+    const stopTimer = clock.setTimer(timeoutMs || Infinity, () => late.reject(unreachable(timeoutMs)));
+    const opening = sessions.request('POST', path, requestHeaders(config.headers, timeoutMs), {});
+    try {
+      return await Promise.race([opening, late.promise]);
+    } catch (error) {
+      opening.then((stream) => stream.close(CANCEL)).catch(() => undefined); // Should it come after all.
+      signal?.throwIfAborted();
+      throw brokenCall(error, false);
+    } finally {
+      stopTimer();
+    }
+  };
+
+  return {
+    async unary(method, request, options) {
+      const { path, input, output } = typesOf(method);
+      const body = frame(codec.encode(input, request));
+      const call = followCall(await open(path, options), { clock, ...options });
+      const chunks: Uint8Array[] = [];
+      call.stream.on('data', (chunk: Uint8Array) => chunks.push(chunk)).end(body);
+      await call.done;
+      const messages = createFrameReader().read(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+      if (messages.length !== 1) throw new GrpcError('Internal', `${messages.length} answers to ${path}`);
+      return codec.decode(output, messages[0]!);
+    },
+    async *stream(method, requests, options) {
+      const { path, input, output } = typesOf(method);
+      const call = followCall(await open(path, options), { clock, ...options });
+      call.done.catch(() => undefined); // Awaited when the answers have ended.
+      try {
+        void send(call.stream, requests, (request) => frame(codec.encode(input, request)));
+        const reader = createFrameReader();
+        try {
+          for await (const chunk of call.stream) {
+            sessions.notifyResponseByteRead(call.stream);
+            for (const message of reader.read(chunk as Uint8Array)) yield codec.decode(output, message);
+          }
+        } catch (error) {
+          if (error instanceof GrpcError) throw error;
+          await call.done; // Says why better than the stream does.
+          throw brokenCall(error);
+        }
+        await call.done;
+      } finally {
+        call.stream.close(CANCEL);
+      }
+    },
+    disconnect: () => sessions.abort(),
+  };
+}
+
+function createSessions(target: GrpcTarget): Http2SessionManager {
+  const idleConnectionTimeoutMs = 24 * 3_600_000;
+  // http2.connect hands these to net.connect, where a path means a unix socket.
+  if ('socketPath' in target)
+    return new Http2SessionManager('http://localhost', { idleConnectionTimeoutMs }, {
+      path: target.socketPath,
+    } as object);
+  const { url, tls, pingIntervalMs = 10_000, pingTimeoutMs = 5_000 } = target;
+  const { caPem, certPem, keyPem } = tls ?? {};
+  return new Http2SessionManager(
+    url,
+    { idleConnectionTimeoutMs, pingIntervalMs, pingTimeoutMs },
+    {
+      settings: { initialWindowSize: STREAM_WINDOW_BYTES },
+      ...(caPem !== undefined && { ca: caPem }),
+      ...(certPem !== undefined && { cert: certPem }),
+      ...(keyPem !== undefined && { key: keyPem }),
+    },
+  );
+}
+
+function unreachable(timeoutMs: number | undefined): GrpcError {
+  return new GrpcError('DeadlineExceeded', `no connection within ${timeoutMs} ms`);
+}
+
+async function send(
+  stream: Http2Stream,
+  requests: object | AsyncIterable<object>,
+  encode: (request: object) => Uint8Array,
+): Promise<void> {
+  try {
+    if (!isAsyncIterable(requests)) return void stream.end(encode(requests));
+    for await (const request of requests) {
+      if (stream.destroyed) return;
+      if (!stream.write(encode(request)))
+        await new Promise<void>((resolve) => stream.once('drain', resolve).once('close', resolve));
+    }
+    stream.end();
+  } catch (error) {
+    stream.destroy(error as Error);
+  }
+}
+
+interface FollowedCall {
+  readonly stream: Http2Stream;
+  /** Resolves when the runtime has said OK, rejects with its error, the abort's reason or the deadline. */
+  readonly done: Promise<void>;
+}
+
+/** Watches a call to its end: status, abort, deadline. */
+function followCall(
+  stream: Http2Stream,
+  { clock, signal, timeoutMs }: GrpcCallOptions & { readonly clock: Clock },
+): FollowedCall {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let status: ReturnType<typeof callStatus>;
+  let failure: unknown;
+  const end = (reason: unknown): void => {
+    failure ??= reason;
+    stream.close(CANCEL);
+    reject(reason);
+  };
+  const onAbort = (): void => end(signal?.reason);
+  const stopTimer = !timeoutMs
+    ? undefined
+    : clock.setTimer(timeoutMs, () => end(new GrpcError('DeadlineExceeded', 'context deadline exceeded')));
+  signal?.addEventListener('abort', onAbort, { once: true });
+  stream
+    .on('response', (headers) => (status = callStatus(headers)))
+    .on('trailers', (headers) => (status = callStatus(headers) ?? status))
+    .on('error', (error) => (failure ??= error))
+    .on('close', () => {
+      stopTimer?.();
+      signal?.removeEventListener('abort', onAbort);
+      if (status === 'OK') resolve();
+      else reject(status ?? (failure === signal?.reason && signal?.aborted ? failure : brokenCall(failure)));
+    });
+  if (signal?.aborted === true) onAbort();
+  return { stream, done: promise };
+}

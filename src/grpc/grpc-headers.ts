@@ -1,0 +1,49 @@
+/** What gRPC says in HTTP/2's headers and trailers. */
+import { GrpcError, grpcCodes } from './grpc-error.ts';
+
+/** gRPC's longest timeout value has eight digits. */
+const MAX_TIMEOUT_MS = 99_999_999;
+
+/** The headers of a call. */
+export function requestHeaders(
+  own: Readonly<Record<string, string>> | undefined,
+  timeoutMs: number | undefined,
+): Record<string, string> {
+  return {
+    ...own,
+    'content-type': 'application/grpc+proto',
+    te: 'trailers',
+    ...(!timeoutMs ? {} : { 'grpc-timeout': `${Math.min(Math.ceil(timeoutMs), MAX_TIMEOUT_MS)}m` }),
+  };
+}
+
+/** How the runtime says the call ended: in trailers, or in the headers when there is no answer at all; undefined when these do not say. */
+export function callStatus(headers: Readonly<Record<string, unknown>>): 'OK' | GrpcError | undefined {
+  const status = headers['grpc-status'];
+  if (status === undefined) {
+    const http = headers[':status'];
+    return http === undefined || http === 200
+      ? undefined
+      : new GrpcError('Unavailable', `unexpected HTTP status code ${String(http)}`);
+  }
+  const code = grpcCodes[Number(status)] ?? 'Unknown';
+  return code === 'OK' ? 'OK' : new GrpcError(code, unescape(String(headers['grpc-message'] ?? '')));
+}
+
+/** Percent-encoded UTF-8; what is not well-formed is kept as it is. */
+function unescape(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The error of a call without a status: its connection could not be made or broke, for which gRPC says Unavailable. `sent`: whether it may have reached the server. */
+export function brokenCall(error: unknown, sent = true): GrpcError {
+  if (error instanceof GrpcError && error.sent === sent) return error;
+  if (error instanceof GrpcError) return new GrpcError(error.code, error.detail, { cause: error, sent });
+  const cause = (error as { cause?: unknown } | undefined)?.cause ?? error;
+  const text = cause instanceof Error ? cause.message : 'the connection was closed before the call had ended';
+  return new GrpcError('Unavailable', text, { cause: error, sent });
+}

@@ -1,0 +1,81 @@
+/**
+ * The kubelet's feature gates: which can be switched, which are always as they are. Upstream: pkg/features/kube_features.go.
+ * A gate that is known but cannot be switched is refused when asked to differ; an unknown one is an error, as upstream.
+ */
+
+interface Gate {
+  readonly default: boolean;
+  readonly stage: 'ALPHA' | 'BETA' | 'GA';
+  /** Can be switched; others are fixed at `default`. */
+  readonly switchable: boolean;
+}
+
+const gate = (stage: Gate['stage'], value: boolean, switchable = false): Gate => ({
+  default: value,
+  stage,
+  switchable,
+});
+
+/** Gates by name. */
+export const FEATURE_GATES = {
+  ContainerCheckpoint: gate('BETA', true, true),
+  ContainerRestartRules: gate('BETA', true),
+  ContainerStopSignals: gate('BETA', true),
+  CPUManagerPolicyAlphaOptions: gate('ALPHA', false),
+  CPUManagerPolicyBetaOptions: gate('BETA', true),
+  CustomCPUCFSQuotaPeriod: gate('ALPHA', false, true),
+  DynamicResourceAllocation: gate('GA', false),
+  EnvFiles: gate('BETA', true),
+  EventedPLEG: gate('ALPHA', true),
+  GracefulNodeShutdown: gate('BETA', true, true),
+  GracefulNodeShutdownBasedOnPodPriority: gate('BETA', true, true),
+  HPAContainerMetrics: gate('GA', true),
+  ImageMaximumGCAge: gate('GA', true),
+  ImageVolume: gate('BETA', false),
+  InPlacePodVerticalScaling: gate('GA', true),
+  InPlacePodLevelResourcesVerticalScaling: gate('BETA', false),
+  KubeletCrashLoopBackOffMax: gate('BETA', true, true),
+  KubeletEnsureSecretPulledImages: gate('BETA', false),
+  KubeletInUserNamespace: gate('ALPHA', false),
+  KubeletPodResources: gate('GA', false),
+  KubeletSeparateDiskGC: gate('BETA', false),
+  KubeletTracing: gate('GA', false),
+  LocalStorageCapacityIsolation: gate('GA', true),
+  LocalStorageCapacityIsolationFSQuotaMonitoring: gate('BETA', false),
+  MemoryManager: gate('GA', false),
+  MemoryQoS: gate('ALPHA', false, true),
+  NodeLogQuery: gate('GA', false),
+  NodeSwap: gate('GA', true),
+  PodLevelResources: gate('BETA', true),
+  PodLifecycleSleepAction: gate('GA', true),
+  PodReadyToStartContainersCondition: gate('BETA', true),
+  ProcMountType: gate('BETA', true),
+  QOSReserved: gate('ALPHA', false),
+  ReduceDefaultCrashLoopBackOffDecay: gate('ALPHA', false, true),
+  RelaxedDNSSearchValidation: gate('BETA', true),
+  RotateKubeletServerCertificate: gate('BETA', true, true),
+  SidecarContainers: gate('GA', true),
+  SupplementalGroupsPolicy: gate('GA', true),
+  TopologyManagerPolicyAlphaOptions: gate('ALPHA', false),
+  TopologyManagerPolicyBetaOptions: gate('BETA', true),
+  UserNamespacesSupport: gate('GA', false),
+  WindowsHostNetwork: gate('ALPHA', false),
+} as const satisfies Readonly<Record<string, Gate>>;
+
+/** A gate's name. */
+export type FeatureGate = keyof typeof FEATURE_GATES;
+
+/** Whether the gate is on. */
+export function gateEnabled(given: Readonly<Record<string, boolean>>, name: FeatureGate): boolean {
+  return given[name] ?? FEATURE_GATES[name].default;
+}
+
+/** What is wrong with the gates given. */
+export function complaintsAboutGates(given: Readonly<Record<string, boolean>>): string[] {
+  return Object.entries(given).flatMap(([name, value]) => {
+    const known: Gate | undefined = Object.hasOwn(FEATURE_GATES, name) ? FEATURE_GATES[name as FeatureGate] : undefined;
+    if (known === undefined) return [`unrecognized feature gate: ${name}`];
+    if (known.switchable || value === known.default) return [];
+    return [`cannot set feature gate ${name} to ${value}, feature is locked to ${known.default}`];
+  });
+}

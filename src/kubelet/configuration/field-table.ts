@@ -1,0 +1,101 @@
+/**
+ * How one field of KubeletConfiguration is described: its type, default, flag, and what Keelson makes of it. The tables
+ * beside this file are literal lists of them; decoding, defaults, flags, refusals and docs/kubelet-configuration.md all
+ * come from these rows, so no field can be ignored silently.
+ */
+
+/** The type of a field as it stands in the file. */
+export type FieldType =
+  | 'bool'
+  | 'int'
+  | 'float'
+  | 'string'
+  | 'duration'
+  | 'strings'
+  | 'quantities'
+  | 'flags'
+  | 'headers'
+  | 'any'
+  | { readonly of: FieldTable }
+  | { readonly list: FieldTable };
+
+/** What becomes of a value. `refused`: any other than the default, or than those in `accepts`, is an error. */
+export type FieldState = 'honoured' | 'in part' | 'refused' | 'no effect';
+
+/** One field. */
+export interface FieldRow {
+  readonly type: FieldType;
+  /** Upstream's default, or Keelson's where the note says so. Absent: the type's zero value. */
+  readonly default?: unknown;
+  /** The flag that sets it, without dashes. */
+  readonly flag?: string;
+  readonly state: FieldState;
+  /** For the docs, and the refusal's text. */
+  readonly note: string;
+  /** Values taken besides the default; with it, others are refused in any state. */
+  readonly accepts?: readonly unknown[];
+}
+
+/** Fields by name. */
+export type FieldTable = { readonly [name: string]: FieldRow };
+
+type ValueOf<T> = T extends 'bool'
+  ? boolean
+  : T extends 'int' | 'float'
+    ? number
+    : T extends 'string' | 'duration'
+      ? string
+      : T extends 'strings'
+        ? readonly string[]
+        : T extends 'quantities'
+          ? Readonly<Record<string, string>>
+          : T extends 'flags'
+            ? Readonly<Record<string, boolean>>
+            : T extends 'headers'
+              ? Readonly<Record<string, readonly string[]>>
+              : T extends { readonly of: infer F extends FieldTable }
+                ? ValuesOf<F>
+                : T extends { readonly list: infer F extends FieldTable }
+                  ? readonly ValuesOf<F>[]
+                  : never;
+
+/** What a decoded object with all defaults looks like. */
+export type ValuesOf<T extends FieldTable> = { readonly [K in keyof T]: ValueOf<T[K]['type']> };
+
+function zeroOf(type: FieldType): unknown {
+  if (typeof type === 'object') return 'of' in type ? withDefaults(type.of, {}) : [];
+  const zeros: Readonly<Record<Exclude<FieldType, object>, unknown>> = {
+    bool: false,
+    int: 0,
+    float: 0,
+    string: '',
+    duration: '0s',
+    strings: [],
+    quantities: {},
+    flags: {},
+    headers: {},
+    any: undefined,
+  };
+  return zeros[type];
+}
+
+/** The default of a row. */
+export function defaultOf(row: FieldRow): unknown {
+  return row.default === undefined ? zeroOf(row.type) : row.default;
+}
+
+/** The values with defaults for those not given, in nested objects too. A given empty map or list stays. */
+export function withDefaults<T extends FieldTable>(table: T, given: Readonly<Record<string, unknown>>): ValuesOf<T> {
+  const values = Object.entries(table).map(([name, row]) => {
+    const value = given[name];
+    if (value === undefined || value === null) return [name, defaultOf(row)];
+    if (typeof row.type === 'object') {
+      const { type } = row;
+      const complete = (part: unknown): unknown =>
+        withDefaults('of' in type ? type.of : type.list, part as Record<string, unknown>);
+      return [name, 'of' in type ? complete(value) : (value as unknown[]).map(complete)];
+    }
+    return [name, value];
+  });
+  return Object.fromEntries(values) as ValuesOf<T>;
+}

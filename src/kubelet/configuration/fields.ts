@@ -1,0 +1,22 @@
+/** Every field of KubeletConfiguration (`kubelet.config.k8s.io/v1beta1`), and the type they make. */
+import { withDefaults, type ValuesOf } from './field-table.ts';
+import { NODE_FIELDS } from './node-fields.ts';
+import { RESOURCE_FIELDS } from './resource-fields.ts';
+import { SERVER_FIELDS } from './server-fields.ts';
+
+/** The group and version of the file. */
+export const KUBELET_CONFIG_API_VERSION = 'kubelet.config.k8s.io/v1beta1';
+
+/** All fields. */
+export const FIELDS = { ...SERVER_FIELDS, ...NODE_FIELDS, ...RESOURCE_FIELDS } as const;
+
+/** The configuration with every field present. */
+export type KubeletConfigurationV1Beta1 = ValuesOf<typeof FIELDS>;
+
+/** What was given, by field. */
+export type GivenConfiguration = Readonly<Record<string, unknown>>;
+
+/** The configuration with defaults for what is not given. */
+export function completeConfiguration(given: GivenConfiguration): KubeletConfigurationV1Beta1 {
+  return withDefaults(FIELDS, given);
+}

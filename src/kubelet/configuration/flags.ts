@@ -1,0 +1,132 @@
+/**
+ * Flags that set fields of the configuration, and early flags that were removed. Upstream: AddKubeletConfigFlags. A flag
+ * given wins over file and drop-ins; feature gates are merged one by one.
+ */
+import { defaultOf, type FieldRow, type FieldTable } from './field-table.ts';
+import { FIELDS, type GivenConfiguration } from './fields.ts';
+import { KubeletConfigurationError } from './decode.ts';
+
+/** A flag and the field it sets. */
+export interface ConfigurationFlag {
+  readonly flag: string;
+  readonly path: readonly string[];
+  readonly row: FieldRow;
+}
+
+function flagsOf(table: FieldTable, path: readonly string[]): ConfigurationFlag[] {
+  return Object.entries(table).flatMap(([name, row]) => [
+    ...(row.flag === undefined ? [] : [{ flag: row.flag, path: [...path, name], row }]),
+    ...(typeof row.type === 'object' && 'of' in row.type ? flagsOf(row.type.of, [...path, name]) : []),
+  ]);
+}
+
+/** Every flag that sets a field. */
+export const CONFIGURATION_FLAGS: readonly ConfigurationFlag[] = flagsOf(FIELDS, []);
+
+/** Early flags that are gone, and what replaced them. */
+export const REPLACED_FLAGS: Readonly<Record<string, string>> = {
+  'api-servers': '--kubeconfig names a file with the API server to use',
+  'allow-privileged': 'pods are allowed by Pod Security admission',
+  'cadvisor-port': '/metrics/cadvisor is served on the port of --port',
+  'cni-bin-dir': "the container runtime's own configuration names the network plugins",
+  'cni-conf-dir': "the container runtime's own configuration names the networks",
+  'container-runtime': '--container-runtime-endpoint names the runtime',
+  'docker-endpoint': '--container-runtime-endpoint names the runtime',
+  'experimental-bootstrap-kubeconfig': '--bootstrap-kubeconfig',
+  'network-plugin': "the container runtime's own configuration names the network",
+  'pod-infra-container-image': "the container runtime's own configuration names the sandbox image",
+  'require-kubeconfig': 'it is what --kubeconfig does',
+  'reconcile-cidr': 'the runtime gets the range of the Node object',
+  'experimental-nvidia-gpus': 'device plugins announce GPUs',
+  'storage-driver-db': 'usage is served on /stats/summary',
+};
+
+function pairs(flag: string, text: string, separator: string): [string, string][] {
+  if (text === '') return [];
+  return text.split(',').map((part) => {
+    const at = part.indexOf(separator);
+    if (at <= 0) throw invalid(flag, text, `malformed pair, expect string${separator}string`);
+    return [part.slice(0, at).trim(), part.slice(at + separator.length).trim()];
+  });
+}
+
+function invalid(flag: string, text: string, why: string): KubeletConfigurationError {
+  return new KubeletConfigurationError(`invalid argument ${JSON.stringify(text)} for "--${flag}" flag: ${why}`);
+}
+
+function boolOf(flag: string, text: string): boolean {
+  if (['', 'true', 't', 'T', 'TRUE', 'True', '1'].includes(text)) return true;
+  if (['false', 'f', 'F', 'FALSE', 'False', '0'].includes(text)) return false;
+  throw invalid(flag, text, `strconv.ParseBool: parsing ${JSON.stringify(text)}: invalid syntax`);
+}
+
+function taintsOf(flag: string, text: string): object[] {
+  if (text === '') return [];
+  return text.split(',').map((part) => {
+    const match = /^([^=:]+)(?:=([^:]*))?:(\w+)$/.exec(part);
+    if (match === null) throw invalid(flag, text, `invalid taint spec: ${part}`);
+    const [, key, value = '', effect] = match;
+    return { key, ...(value === '' ? {} : { value }), effect };
+  });
+}
+
+/** A map of header names to values from `name:value` texts. */
+function headersOf(flag: string, texts: readonly string[]): Record<string, string[]> {
+  const headers: Record<string, string[]> = {};
+  for (const [name, value] of texts.flatMap((text) => pairs(flag, text, ':'))) (headers[name] ??= []).push(value);
+  return headers;
+}
+
+/** The field's value for the texts given, the last one where there is room for one only. */
+function valueOf({ flag, row }: ConfigurationFlag, texts: readonly string[]): unknown {
+  const text = texts.at(-1) ?? '';
+  switch (row.type) {
+    case 'bool':
+      return boolOf(flag, text);
+    case 'int':
+    case 'float':
+      if (text.trim() === '' || Number.isNaN(Number(text)))
+        throw invalid(flag, text, `strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+      return Number(text);
+    case 'strings':
+      return texts.flatMap((list) => (list === '' ? [] : list.split(',')));
+    case 'quantities': {
+      const separator = flag === 'eviction-hard' || flag === 'eviction-soft' ? '<' : '=';
+      return Object.fromEntries(texts.flatMap((list) => pairs(flag, list, separator)));
+    }
+    case 'flags':
+      return Object.fromEntries(
+        texts.flatMap((list) => pairs(flag, list, '=').map(([name, value]) => [name, boolOf(flag, value)])),
+      );
+    case 'headers':
+      return headersOf(flag, texts);
+    default:
+      return typeof row.type === 'object' ? texts.flatMap((list) => taintsOf(flag, list)) : text;
+  }
+}
+
+/** The configuration with what the flags say. @throws KubeletConfigurationError for a value that cannot be read */
+export function applyFlags(
+  given: GivenConfiguration,
+  flags: Readonly<Record<string, readonly string[]>>,
+): GivenConfiguration {
+  return CONFIGURATION_FLAGS.reduce((so, known) => {
+    const texts = flags[known.flag];
+    if (texts === undefined) return so;
+    const value = valueOf(known, texts);
+    const merged = known.row.type === 'flags' ? { ...(so['featureGates'] as object), ...(value as object) } : value;
+    return withValue(so, known.path, merged);
+  }, given);
+}
+
+function withValue(object: GivenConfiguration, path: readonly string[], value: unknown): GivenConfiguration {
+  const [name = '', ...rest] = path;
+  if (rest.length === 0) return { ...object, [name]: value };
+  return { ...object, [name]: withValue((object[name] ?? {}) as GivenConfiguration, rest, value) };
+}
+
+/** How the docs and the help show a default. */
+export function shownDefault(row: FieldRow): string {
+  const value = defaultOf(row);
+  return value === undefined || value === '' ? '' : JSON.stringify(value);
+}

@@ -1,0 +1,91 @@
+/**
+ * The configuration a kubelet starts with: defaults, then the file of `--config`, then the drop-ins of `--config-dir` in
+ * the order of their paths, then flags. Upstream: loadConfig, mergeKubeletConfigurations and
+ * kubeletConfigFlagPrecedence in cmd/kubelet/app.
+ */
+import type { Files } from '../../platform/files.ts';
+import { decodeConfiguration, KubeletConfigurationError } from './decode.ts';
+import { FIELDS, completeConfiguration, type GivenConfiguration, type KubeletConfigurationV1Beta1 } from './fields.ts';
+import { applyFlags } from './flags.ts';
+import { validateConfiguration } from './validate.ts';
+
+/** Where the configuration comes from. */
+export interface ConfigurationSources {
+  /** A file of YAML or JSON. */
+  readonly file?: string;
+  /** Files below that end in `.conf` are merged over it. */
+  readonly dropInDir?: string;
+  /** Texts given per flag, without dashes. */
+  readonly flags?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Reads, merges and validates. @throws KubeletConfigurationError with everything that is wrong */
+export async function loadConfiguration(
+  files: Pick<Files, 'readText' | 'readDir' | 'stat'>,
+  { file, dropInDir, flags = {} }: ConfigurationSources,
+): Promise<KubeletConfigurationV1Beta1> {
+  let given: GivenConfiguration = file === undefined ? {} : await readFile(files, file);
+  for (const path of dropInDir === undefined ? [] : await dropIns(files, dropInDir))
+    given = mergePatch(given, await readFile(files, path)) as GivenConfiguration;
+  const config = completeConfiguration(withEvictionDefaults(applyFlags(given, flags)));
+  const complaints = validateConfiguration(config);
+  if (complaints.length === 0) return config;
+  const texts = complaints.map((complaint) => `invalid configuration: ${complaint}`);
+  const shown = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
+  throw new KubeletConfigurationError(`failed to validate kubelet configuration, error: ${shown}, path: ${file ?? ''}`);
+}
+
+/** By default a given evictionHard replaces all hard thresholds: what it does not name is off. */
+function withEvictionDefaults(given: GivenConfiguration): GivenConfiguration {
+  if (given['mergeDefaultEvictionSettings'] !== true || given['evictionHard'] === undefined) return given;
+  return { ...given, evictionHard: { ...FIELDS.evictionHard.default, ...(given['evictionHard'] as object) } };
+}
+
+async function readFile(files: Pick<Files, 'readText'>, path: string): Promise<GivenConfiguration> {
+  const { parseYaml } = await import('../../api/codec/yaml.ts');
+  try {
+    return decodeConfiguration(parseYaml(await files.readText(path)), path);
+  } catch (error) {
+    if (error instanceof KubeletConfigurationError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new KubeletConfigurationError(`failed to load kubelet config file, path: ${path}, error: ${reason}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Paths of the drop-ins, sorted, of folders below too. */
+async function dropIns(files: Pick<Files, 'readDir' | 'stat'>, dir: string): Promise<string[]> {
+  const found: string[] = [];
+  const walk = async (folder: string): Promise<void> => {
+    for (const name of await files.readDir(folder)) {
+      const path = `${folder}/${name}`;
+      const { kind } = await files.stat(path);
+      if (kind === 'directory') await walk(path);
+      else if (kind === 'file' && name.endsWith('.conf')) found.push(path);
+    }
+  };
+  try {
+    await walk(dir);
+  } catch (error) {
+    throw new KubeletConfigurationError(
+      `failed to walk through kubelet dropin directory "${dir}": ${(error as Error).message}`,
+      { cause: error },
+    );
+  }
+  return found.sort();
+}
+
+/** RFC 7396: objects are merged, everything else is replaced. */
+function mergePatch(target: unknown, patch: unknown): unknown {
+  const isObject = (value: unknown): value is Record<string, unknown> =>
+    typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (!isObject(patch)) return patch;
+  const base = isObject(target) ? target : {};
+  const names = new Set([...Object.keys(base), ...Object.keys(patch)]);
+  const merged = [...names].map((name) => [
+    name,
+    Object.hasOwn(patch, name) ? mergePatch(base[name], patch[name]) : base[name],
+  ]);
+  return Object.fromEntries(merged.filter(([, value]) => value !== null)) as unknown;
+}

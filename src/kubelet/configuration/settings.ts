@@ -1,0 +1,137 @@
+/** The kubelet's settings from its configuration file: durations in milliseconds, sizes in bytes. Pure. */
+import { parseDurationMs } from '../../api/duration.ts';
+import { quantityValue } from '../../api/quantity.ts';
+import { KUBELET_DEFAULTS, type KubeletConfiguration } from '../kubelet-configuration.ts';
+import { gateEnabled } from './feature-gates.ts';
+import type { KubeletConfigurationV1Beta1 } from './fields.ts';
+
+/** What flags alone say of a node. */
+export interface NodeIdentity {
+  readonly nodeName: string;
+  readonly rootDirectory: string;
+  readonly nodeLabels?: Readonly<Record<string, string>>;
+  readonly nodeIps?: readonly string[];
+  readonly registerSchedulable?: boolean;
+  readonly allowedHostNamespaceSources?: KubeletConfiguration['allowedHostNamespaceSources'];
+}
+
+const ms = (text: string): number => parseDurationMs(text) ?? 0;
+
+/** Restart back-off starts and ends so when the shorter decay is on and nothing else is said. */
+const SHORT_DECAY = { initialMs: 1_000, maxMs: 60_000 };
+
+function crashLoopBackOff(c: KubeletConfigurationV1Beta1): KubeletConfiguration['crashLoopBackOff'] {
+  const maxMs = ms(c.crashLoopBackOff.maxContainerRestartPeriod);
+  if (!gateEnabled(c.featureGates, 'ReduceDefaultCrashLoopBackOffDecay'))
+    return { initialMs: Math.min(10_000, maxMs), maxMs };
+  return { ...SHORT_DECAY, maxMs: maxMs === 300_000 ? SHORT_DECAY.maxMs : maxMs };
+}
+
+function sources(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration> {
+  return {
+    staticPodPath: c.staticPodPath,
+    fileCheckFrequencyMs: ms(c.fileCheckFrequency),
+    staticPodUrl: c.staticPodURL,
+    staticPodUrlHeaders: Object.fromEntries(
+      Object.entries(c.staticPodURLHeader).map(([name, values]) => [name, values.join(', ')]),
+    ),
+    httpCheckFrequencyMs: ms(c.httpCheckFrequency),
+    syncFrequencyMs: ms(c.syncFrequency),
+  };
+}
+
+function node(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration> {
+  return {
+    registerNode: c.registerNode,
+    registerWithTaints: c.registerWithTaints.map(({ key, value, effect }) => ({
+      key,
+      effect: effect as 'NoSchedule',
+      ...(value === '' ? {} : { value }),
+    })),
+    providerId: c.providerID,
+    nodeStatusUpdateFrequencyMs: ms(c.nodeStatusUpdateFrequency),
+    nodeStatusReportFrequencyMs: ms(c.nodeStatusReportFrequency),
+    nodeLeaseDurationSeconds: c.nodeLeaseDurationSeconds,
+    nodeStatusMaxImages: c.nodeStatusMaxImages,
+    maxPods: c.maxPods,
+    podsPerCore: c.podsPerCore,
+    podCidr: c.podCIDR,
+    port: c.port,
+    clusterDns: c.clusterDNS,
+    clusterDomain: c.clusterDomain,
+    resolvConf: c.resolvConf,
+    podLogsDir: c.podLogsDir,
+    seccompDefault: c.seccompDefault,
+    allowedUnsafeSysctls: c.allowedUnsafeSysctls,
+    crashLoopBackOff: crashLoopBackOff(c),
+  };
+}
+
+function resources(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration> {
+  const memoryQos = gateEnabled(c.featureGates, 'MemoryQoS');
+  return {
+    systemReserved: c.systemReserved,
+    kubeReserved: c.kubeReserved,
+    cgroups: {
+      root: c.cgroupRoot === '' ? '/' : c.cgroupRoot,
+      perQos: c.cgroupsPerQOS,
+      enforceNodeAllocatable: c.enforceNodeAllocatable,
+      systemReservedCgroup: c.systemReservedCgroup,
+      kubeReservedCgroup: c.kubeReservedCgroup,
+      cpuCfsQuota: c.cpuCFSQuota,
+      cpuCfsQuotaPeriodUs: ms(c.cpuCFSQuotaPeriod) * 1000,
+      podPidsLimit: c.podPidsLimit,
+      singleProcessOomKill: c.singleProcessOOMKill,
+      swapBehavior: c.memorySwap.swapBehavior === 'LimitedSwap' ? 'LimitedSwap' : 'NoSwap',
+      memoryQos: {
+        throttlingFactor: memoryQos ? c.memoryThrottlingFactor : undefined,
+        tieredReservation: memoryQos && c.memoryReservationPolicy === 'TieredReservation',
+      },
+    },
+    evictionHard: c.evictionHard,
+    eviction: {
+      soft: c.evictionSoft,
+      softGracePeriodMs: Object.fromEntries(
+        Object.entries(c.evictionSoftGracePeriod).map(([signal, period]) => [signal, ms(period)]),
+      ),
+      minimumReclaim: c.evictionMinimumReclaim,
+      pressureTransitionPeriodMs: ms(c.evictionPressureTransitionPeriod),
+      maxPodGracePeriodSeconds: c.evictionMaxPodGracePeriod,
+      localStorageCapacityIsolation: c.localStorageCapacityIsolation,
+    },
+  };
+}
+
+function upkeep(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration> {
+  return {
+    images: {
+      maxParallelPulls: c.serializeImagePulls ? 1 : c.maxParallelImagePulls,
+      pullsPerSecond: c.registryPullQPS,
+      pullBurst: c.registryBurst,
+    },
+    imageGc: {
+      highThresholdPercent: c.imageGCHighThresholdPercent,
+      lowThresholdPercent: c.imageGCLowThresholdPercent,
+      minAgeMs: ms(c.imageMinimumGCAge),
+      maxAgeMs: ms(c.imageMaximumGCAge),
+    },
+    containerLogs: {
+      maxSizeBytes: quantityValue(c.containerLogMaxSize),
+      maxFiles: c.containerLogMaxFiles,
+      periodMs: ms(c.containerLogMonitorInterval),
+    },
+  };
+}
+
+/** The settings of a node with this configuration. */
+export function settingsOf(c: KubeletConfigurationV1Beta1, identity: NodeIdentity): KubeletConfiguration {
+  return {
+    ...KUBELET_DEFAULTS,
+    ...sources(c),
+    ...node(c),
+    ...resources(c),
+    ...upkeep(c),
+    ...identity,
+    published: c,
+  };
+}

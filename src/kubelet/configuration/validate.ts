@@ -1,0 +1,136 @@
+/** What is wrong with a complete configuration. Upstream: ValidateKubeletConfiguration; its sentences, and refusals of our own. */
+import { parseDurationMs } from '../../api/duration.ts';
+import { tryParseQuantity } from '../../api/quantity.ts';
+import { complaintsAboutGates, gateEnabled } from './feature-gates.ts';
+import type { KubeletConfigurationV1Beta1 } from './fields.ts';
+import { refusals } from './refusals.ts';
+import { evictionComplaints } from './validate-eviction.ts';
+
+type Check = (c: KubeletConfigurationV1Beta1) => readonly (string | false)[];
+
+const ms = (text: string): number => parseDurationMs(text) ?? Number.NaN;
+const quoted = JSON.stringify;
+const between = (value: number, low: number, high: number): boolean => value >= low && value <= high;
+
+function negative(flag: string, name: string, value: number): string | false {
+  return value < 0 && `${name} (--${flag}) ${value} must not be a negative number`;
+}
+
+function portOf(flag: string, name: string, value: number, least: number): string | false {
+  return !between(value, least, 65_535) && `${name} (--${flag}) ${value} must be between ${least} and 65535, inclusive`;
+}
+
+const server: Check = (c) => [
+  c.enableServer && portOf('port', 'port', c.port, 1),
+  c.healthzPort !== 0 && portOf('healthz-port', 'healthzPort', c.healthzPort, 1),
+  portOf('read-only-port', 'readOnlyPort', c.readOnlyPort, 0),
+  negative('event-burst', 'eventBurst', c.eventBurst),
+  negative('event-qps', 'eventRecordQPS', c.eventRecordQPS),
+  negative('kube-api-burst', 'kubeAPIBurst', c.kubeAPIBurst),
+  !between(c.oomScoreAdj, -1000, 1000) &&
+    `oomScoreAdj (--oom-score-adj) ${c.oomScoreAdj} must be between -1000 and 1000, inclusive`,
+  c.serverTLSBootstrap &&
+    !gateEnabled(c.featureGates, 'RotateKubeletServerCertificate') &&
+    'serverTLSBootstrap true requires feature gate RotateKubeletServerCertificate',
+  !['AlwaysAllow', 'Webhook'].includes(c.authorization.mode) &&
+    `authorization.mode ${quoted(c.authorization.mode)} must be one of: "AlwaysAllow" or "Webhook"`,
+  c.containerRuntimeEndpoint === '' && 'the containerRuntimeEndpoint was not specified or empty',
+];
+
+const images: Check = (c) => [
+  !between(c.imageGCHighThresholdPercent, 0, 100) &&
+    `imageGCHighThresholdPercent (--image-gc-high-threshold) ${c.imageGCHighThresholdPercent} must be between 0 and 100, inclusive`,
+  !between(c.imageGCLowThresholdPercent, 0, 100) &&
+    `imageGCLowThresholdPercent (--image-gc-low-threshold) ${c.imageGCLowThresholdPercent} must be between 0 and 100, inclusive`,
+  c.imageGCLowThresholdPercent >= c.imageGCHighThresholdPercent &&
+    `imageGCLowThresholdPercent (--image-gc-low-threshold) ${c.imageGCLowThresholdPercent} must be less than imageGCHighThresholdPercent (--image-gc-high-threshold) ${c.imageGCHighThresholdPercent}`,
+  ms(c.imageMaximumGCAge) !== 0 &&
+    ms(c.imageMaximumGCAge) <= ms(c.imageMinimumGCAge) &&
+    `imageMaximumGCAge ${c.imageMaximumGCAge} must be greater than imageMinimumGCAge ${c.imageMinimumGCAge}`,
+  negative('registry-burst', 'registryBurst', c.registryBurst),
+  negative('registry-qps', 'registryPullQPS', c.registryPullQPS),
+  c.maxParallelImagePulls < 1 && `maxParallelImagePulls ${c.maxParallelImagePulls} must be a positive number`,
+  c.containerLogMaxFiles <= 1 && 'containerLogMaxFiles (--container-log-max-files) must be greater than 1',
+  ms(c.containerLogMonitorInterval) < 3000 &&
+    'containerLogMonitorInterval must be a positive time duration greater than or equal to 3s',
+  tryParseQuantity(c.containerLogMaxSize) === undefined &&
+    `containerLogMaxSize ${quoted(c.containerLogMaxSize)} is not a quantity`,
+];
+
+const node: Check = (c) => [
+  negative('max-pods', 'maxPods', c.maxPods),
+  negative('pods-per-core', 'podsPerCore', c.podsPerCore),
+  c.nodeLeaseDurationSeconds <= 0 && 'nodeLeaseDurationSeconds must be greater than 0',
+  c.nodeStatusMaxImages < -1 &&
+    `nodeStatusMaxImages (--node-status-max-images) must be -1 or greater, got ${c.nodeStatusMaxImages}`,
+  !between(ms(c.crashLoopBackOff.maxContainerRestartPeriod), 1000, 300_000) &&
+    `CrashLoopBackOff.MaxContainerRestartPeriod (got: ${c.crashLoopBackOff.maxContainerRestartPeriod}) must be set between 1s and 300s`,
+  ...c.registerWithTaints.map(
+    ({ key, effect }) =>
+      (key === '' || !['NoSchedule', 'PreferNoSchedule', 'NoExecute'].includes(effect)) &&
+      `registerWithTaints: invalid taint ${quoted({ key, effect })}`,
+  ),
+];
+
+const ENFORCEABLE = [
+  'none',
+  'pods',
+  'system-reserved',
+  'system-reserved-compressible',
+  'kube-reserved',
+  'kube-reserved-compressible',
+];
+
+const resources: Check = (c) => {
+  const enforced = c.enforceNodeAllocatable;
+  const wants = (kind: 'system' | 'kube', cgroup: string): string | false =>
+    enforced.some((option) => option.startsWith(`${kind}-reserved`)) &&
+    cgroup === '' &&
+    `${kind}ReservedCgroup (--${kind}-reserved-cgroup) must be specified when "${kind}-reserved" or "${kind}-reserved-compressible" included in enforceNodeAllocatable (--enforce-node-allocatable)`;
+  return [
+    !between(ms(c.cpuCFSQuotaPeriod), 1, 1000) &&
+      `cpuCFSQuotaPeriod (--cpu-cfs-quota-period) ${c.cpuCFSQuotaPeriod} must be between 1ms and 1sec, inclusive`,
+    ms(c.cpuCFSQuotaPeriod) !== 100 &&
+      !gateEnabled(c.featureGates, 'CustomCPUCFSQuotaPeriod') &&
+      `cpuCFSQuotaPeriod (--cpu-cfs-quota-period) ${c.cpuCFSQuotaPeriod} requires feature gate CustomCPUCFSQuotaPeriod`,
+    !c.cgroupsPerQOS &&
+      enforced.some((option) => option !== 'none') &&
+      'enforceNodeAllocatable (--enforce-node-allocatable) is not supported unless cgroupsPerQOS (--cgroups-per-qos) is set to true',
+    enforced.includes('none') &&
+      enforced.length > 1 &&
+      'enforceNodeAllocatable (--enforce-node-allocatable) may not contain additional enforcements when "none" is specified',
+    ...enforced.map(
+      (option) =>
+        !ENFORCEABLE.includes(option) &&
+        `option ${quoted(option)} specified for enforceNodeAllocatable (--enforce-node-allocatable). Valid options are ${ENFORCEABLE.map((known) => quoted(known)).join(', ')}`,
+    ),
+    wants('system', c.systemReservedCgroup),
+    wants('kube', c.kubeReservedCgroup),
+    ...(['systemReserved', 'kubeReserved'] as const).flatMap((name) => reservation(name, c[name])),
+    !between(c.memoryThrottlingFactor, 0, 1) &&
+      `memoryThrottlingFactor ${c.memoryThrottlingFactor} must be greater than 0 and less than or equal to 1.0`,
+  ];
+};
+
+function reservation(name: string, amounts: Readonly<Record<string, string>>): (string | false)[] {
+  return Object.entries(amounts).flatMap(([resource, amount]) => {
+    const known = ['cpu', 'memory', 'ephemeral-storage', 'pid'].includes(resource);
+    const parsed = tryParseQuantity(amount);
+    return [
+      !known && `${name}: cannot reserve ${quoted(resource)} resource`,
+      (parsed === undefined || parsed.nanos < 0n) &&
+        `${name}: resource quantity for ${quoted(resource)} cannot be ${quoted(amount)}`,
+    ];
+  });
+}
+
+/** Everything wrong, upstream's sentences without the prefix `invalid configuration: `. Empty: nothing. */
+export function validateConfiguration(config: KubeletConfigurationV1Beta1): string[] {
+  const checks: readonly Check[] = [server, images, node, resources];
+  return [
+    ...complaintsAboutGates(config.featureGates),
+    ...checks.flatMap((check) => check(config)).filter((complaint) => complaint !== false),
+    ...evictionComplaints(config),
+    ...refusals(config),
+  ];
+}

@@ -1,0 +1,43 @@
+/**
+ * One machine's wrong idea of the time of day: its wall clock stands off the world's by so much, timers and monotonic time
+ * are the world's. Setting it is a jump of this machine's wall clock alone.
+ */
+import type { CancelTimer, Clock } from '../clock.ts';
+
+/** A clock that can be set apart from the one beneath it. */
+export interface SkewedClock extends Clock {
+  /** Off by so much from now on; 0: right again. */
+  setSkew(skewMs: number): void;
+}
+
+/** Jumps of less are none: time servers steer them away. */
+const noticedJumpMs = 1000;
+
+/** Makes a clock over another one, right at first. */
+export function createSkewedClock(beneath: Clock): SkewedClock {
+  let skewMs = 0;
+  const listeners = new Set<(jumpMs: number) => void>();
+  return {
+    nowMs: () => beneath.nowMs() + skewMs,
+    monotonicMs: () => beneath.monotonicMs(),
+    setTimer: (delayMs, callback) => beneath.setTimer(delayMs, callback),
+    setTicker: (periodMs, callback) => beneath.setTicker(periodMs, callback),
+    sleep: (delayMs, signal) => beneath.sleep(delayMs, signal),
+    yield: () => beneath.yield(),
+    holdBusy: (what) => beneath.holdBusy(what),
+    onWallJump(listener): CancelTimer {
+      const entry = (jumpMs: number): void => listener(jumpMs);
+      listeners.add(entry);
+      const leave = beneath.onWallJump(entry);
+      return () => {
+        listeners.delete(entry);
+        leave();
+      };
+    },
+    setSkew(ms) {
+      const jumpMs = ms - skewMs;
+      skewMs = ms;
+      if (Math.abs(jumpMs) > noticedJumpMs) for (const listener of [...listeners]) listener(jumpMs);
+    },
+  };
+}

@@ -1,0 +1,44 @@
+/** gRPC's and etcd's errors as the store's, with what can be done about them. */
+import { GrpcError } from '../../grpc/grpc-error.ts';
+import { StoreError } from '../store.ts';
+
+/** What etcd says in its own words, and what it means for a store. */
+const spoken: readonly (readonly [RegExp, StoreError['code'], string])[] = [
+  [/required revision has been compacted/, 'compacted', ''],
+  [/required revision is a future revision/, 'futureRevision', ''],
+  [
+    /database space exceeded/,
+    'full',
+    ' (compact and defragment etcd, then disarm its alarm with etcdctl alarm disarm)',
+  ],
+  [/request is too large|message larger than max/, 'tooLarge', ''],
+  [/corrupt/, 'corrupt', ' (restore this etcd member from a snapshot)'],
+];
+
+/** The member refused before doing anything: another may take the same call. */
+const refusedUndone =
+  /^etcdserver: (no leader|not leader|too many requests|server stopped|not capable|rpc not supported for learner)$/;
+
+/** Whether another try, at another member, cannot do a write twice. */
+export function isUndone(error: unknown): boolean {
+  return error instanceof GrpcError && (!error.sent || refusedUndone.test(error.detail));
+}
+
+/** Whether the member, not the request, is to blame. */
+export function isMembersFault(error: unknown): boolean {
+  return error instanceof GrpcError && (error.code === 'Unavailable' || error.code === 'DeadlineExceeded');
+}
+
+/** `doing` says what failed; `writes`: an end without an answer leaves open whether it happened. */
+export function storeErrorOf(error: unknown, { doing, writes }: { doing: string; writes: boolean }): unknown {
+  if (!(error instanceof GrpcError)) return error;
+  const { code, detail } = error;
+  for (const [pattern, storeCode, advice] of spoken)
+    if (pattern.test(detail)) return new StoreError(storeCode, `${detail}${advice}`, { cause: error });
+  const text = `etcd: ${doing}: ${detail}`;
+  if (code === 'PermissionDenied' || code === 'Unauthenticated')
+    return new StoreError('unavailable', `${text} (check the client certificate and its roles)`, { cause: error });
+  const open = code === 'Unavailable' || code === 'DeadlineExceeded' || code === 'Canceled' || code === 'Unknown';
+  const unknown = writes && open && !isUndone(error);
+  return new StoreError(unknown ? 'unknownOutcome' : 'unavailable', text, { cause: error });
+}

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { createTestAuthority } from '../../platform/node/certificates-fixture.ts';
+import { createNodeClock } from '../../platform/node/clock.ts';
+import { createNodeRandom } from '../../platform/node/random.ts';
+import { StoreError, type StoreErrorCode } from '../store.ts';
+import { startEtcd, startEtcdCluster, withoutEtcd } from './etcd-fixture.ts';
+import { createEtcdStore, type EtcdStoreOptions } from './etcd-store.ts';
+
+const platform = { clock: createNodeClock(), random: createNodeRandom() };
+const value = new TextEncoder().encode('v');
+const all = { start: '', end: '\u{10ffff}' };
+const open = (endpoints: readonly string[], more: Partial<EtcdStoreOptions> = {}) =>
+  createEtcdStore({ endpoints, platform, ...more });
+const says = (code: StoreErrorCode, text: RegExp) => (error: unknown) =>
+  error instanceof StoreError && error.code === code && text.test(error.message);
+
+describe('an etcd of one member', { skip: withoutEtcd }, () => {
+  test('that is not there is unavailable, and says where it was looked for', async () => {
+    await assert.rejects(open(['http://127.0.0.1:1']), says('unavailable', /connect ECONNREFUSED 127.0.0.1:1/));
+  });
+
+  test('keys of the registry stand below the prefix chosen, in order', async (t) => {
+    const etcd = await startEtcd();
+    t.after(() => etcd.stop());
+    const plain = await open([etcd.url]);
+    const moved = await open([etcd.url], { prefix: '/other/place' });
+    const seen: string[] = [];
+    const watch = moved.watch(
+      { start: '/registry/', end: '/registry0', afterRevision: 1 },
+      { onEvents: (events) => seen.push(...events.map(({ key }) => key)), onError: () => undefined },
+    );
+    await moved.put({ key: '/registry/pods/a/b', value });
+    await plain.put({ key: '/registry/pods/a/c', value });
+    assert.deepEqual(
+      (await plain.range(all)).entries.map(({ key }) => key),
+      ['/other/place/pods/a/b', '/registry/pods/a/c'],
+    );
+    const own = await moved.range({ start: '/registry/', end: '/registry0' });
+    assert.deepEqual([own.entries.map(({ key }) => key), seen], [['/registry/pods/a/b'], ['/registry/pods/a/b']]);
+    watch.stop();
+    await Promise.all([plain.close(), moved.close()]);
+  });
+
+  test('a value above its limit is too large; a full one refuses and says what to do', async (t) => {
+    const etcd = await startEtcd({ flags: ['--quota-backend-bytes', '200000'] });
+    t.after(() => etcd.stop());
+    const store = await open([etcd.url]);
+    await assert.rejects(
+      store.put({ key: 'a', value: new Uint8Array(9_000_000) }),
+      says('tooLarge', /request is too large|message larger than max/),
+    );
+    await assert.rejects(
+      async () => {
+        for (let at = 0; at < 50; at++) await store.put({ key: `k${at}`, value: new Uint8Array(50_000) });
+      },
+      says('full', /mvcc: database space exceeded \(compact and defragment/),
+    );
+    assert.ok((await store.range(all)).count > 0, 'reads go on');
+    await store.close();
+  });
+
+  test('restarting: the watch goes on without a change lost or seen twice', async (t) => {
+    const etcd = await startEtcd();
+    t.after(() => etcd.stop());
+    const store = await open([etcd.url]);
+    const revisions: number[] = [];
+    const wake = Promise.withResolvers<void>();
+    store.watch(
+      { ...all, afterRevision: 1 },
+      {
+        onEvents(events) {
+          revisions.push(...events.map(({ revision }) => revision));
+          if (revisions.at(-1) === 4) wake.resolve();
+        },
+        onError: () => undefined,
+      },
+    );
+    await store.put({ key: 'a', value });
+    await etcd.kill('SIGKILL');
+    await assert.rejects(
+      async () => {
+        // The first ones may still use the connection that is breaking.
+        for (let tries = 0; ; tries++) {
+          await store.put({ key: 'a', value }).catch((error: unknown) => {
+            if (!says('unknownOutcome', /the connection was closed/)(error) || tries === 5) throw error;
+          });
+        }
+      },
+      says('unavailable', /writing a: connect ECONNREFUSED/),
+    );
+    await etcd.restart();
+    await store.put({ key: 'b', value });
+    await store.put({ key: 'c', value });
+    await wake.promise;
+    assert.deepEqual(revisions, [2, 3, 4]);
+    await store.close();
+  });
+
+  test('stopped in the middle of a write: the outcome is unknown after the deadline, reads are unavailable', async (t) => {
+    const etcd = await startEtcd();
+    t.after(() => etcd.stop());
+    const store = await open([etcd.url], { timeoutMs: 500 });
+    await store.put({ key: 'a', value });
+    await etcd.kill('SIGSTOP');
+    await assert.rejects(
+      store.put({ key: 'b', value }),
+      says('unknownOutcome', /writing b: context deadline exceeded/),
+    );
+    await assert.rejects(store.get('a'), says('unavailable', /reading: /));
+    await etcd.kill('SIGCONT');
+    await etcd.stop();
+    await store.close();
+  });
+});
+
+describe('an etcd with TLS', { skip: withoutEtcd }, () => {
+  let folder: string;
+  before(async () => (folder = await mkdtemp(join(tmpdir(), 'keelson-etcd-tls-'))));
+  after(() => rm(folder, { recursive: true }));
+
+  test('takes the client certificate of its authority alone', async (t) => {
+    const [authority, other] = await Promise.all([createTestAuthority('etcd-ca'), createTestAuthority('other')]);
+    const server = await authority.issue('CN=etcd', ['127.0.0.1']);
+    const files = { caFile: join(folder, 'ca'), certFile: join(folder, 'crt'), keyFile: join(folder, 'key') };
+    await writeFile(files.caFile, authority.caPem);
+    await writeFile(files.certFile, server.certPem);
+    await writeFile(files.keyFile, server.keyPem);
+    const etcd = await startEtcd({ tls: files });
+    t.after(() => etcd.stop());
+    const { caPem } = authority;
+    const store = await open([etcd.url], { tls: { caPem, ...(await authority.issue('CN=keelson')) } });
+    assert.ok((await store.put({ key: 'a', value, expectRevision: 0 })).ok);
+    await store.close();
+    const strange = await other.issue('CN=keelson');
+    await assert.rejects(open([etcd.url], { tls: { caPem } }), says('unavailable', /asking for the revision: /));
+    await assert.rejects(open([etcd.url], { tls: { caPem, ...strange } }), says('unavailable', /./));
+    await assert.rejects(
+      open([etcd.url], { tls: { ...strange, caPem: other.caPem } }),
+      says('unavailable', /certificate/),
+    );
+  });
+});
+
+describe('an etcd of three members', { skip: withoutEtcd }, () => {
+  test('the next one takes over when one is killed, for calls and for the watch', async (t) => {
+    const cluster = await startEtcdCluster(3);
+    t.after(() => Promise.all(cluster.map((member) => member.stop())));
+    const store = await open(
+      cluster.map(({ url }) => url),
+      { timeoutMs: 20_000 },
+    );
+    const seen: string[] = [];
+    store.watch(
+      { ...all, afterRevision: 1 },
+      { onEvents: (events) => seen.push(...events.map(({ key }) => key)), onError: () => undefined },
+    );
+    let written = 0;
+    for (const victim of [0, 1]) {
+      await cluster[victim]!.kill('SIGKILL');
+      for (let at = 0; at < 5; at++) {
+        const key = `k${written++}`;
+        for (;;) {
+          try {
+            await store.put({ key, value, expectRevision: 0 });
+            break;
+          } catch (error) {
+            // The member died with the write under way, or an election is on: what happened is found out by asking.
+            assert.ok(
+              error instanceof StoreError && ['unknownOutcome', 'unavailable'].includes(error.code),
+              String(error),
+            );
+          }
+        }
+      }
+      await cluster[victim]!.restart();
+    }
+    const { entries } = await store.range(all);
+    assert.equal(entries.length, written);
+    assert.deepEqual(seen.toSorted(), entries.map(({ key }) => key).toSorted());
+    await store.close();
+  });
+});

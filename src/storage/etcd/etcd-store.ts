@@ -1,0 +1,350 @@
+/**
+ * The store of several servers: an etcd cluster through its gRPC API, with upstream's layout of keys. Upstream: etcd3 store.
+ *
+ * Invariants beyond the contract's: writes of one key by this process take effect in the order of the calls; a write
+ * resolves after its event was delivered, or when the watch is behind for long (`latestRevision` is what fresh reads go
+ * by). Others write too, so this process learns of revisions it did not make.
+ */
+import { createDeferred, type Deferred } from '../../base/deferred.ts';
+import { KeyedMutex } from '../../base/keyed-mutex.ts';
+import type { GrpcTls } from '../../grpc/grpc-caller.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Random } from '../../platform/random.ts';
+import { compareKeys } from '../key-order.ts';
+import {
+  type DeleteRequest,
+  type PutRequest,
+  type RangeRequest,
+  type RangeResult,
+  type Store,
+  type StoredEntry,
+  StoreError,
+  type StoreEvent,
+  type StoreStatus,
+  type StoreWatch,
+  type StoreWatcher,
+  type WriteResult,
+} from '../store.ts';
+import { type Backlog, WatchHub, type WatchRange } from '../watch-hub.ts';
+import { createEtcdCodec, type EtcdCodec } from './codec.ts';
+import { EtcdClient } from './etcd-client.ts';
+import type { TxnResponse } from './etcd-table.ts';
+import { storeErrorOf } from './errors.ts';
+import { CompactedError, type EventFeedDeps, readEvents, runEventFeed } from './event-feed.ts';
+import { LeasePool } from './lease-pool.ts';
+
+/** Where the store is and what it needs. */
+export interface EtcdStoreOptions {
+  /** URLs of the cluster's members. */
+  readonly endpoints: readonly string[];
+  readonly tls?: GrpcTls;
+  /** As `--etcd-prefix`. Default `/registry`. */
+  readonly prefix?: string;
+  readonly platform: { readonly clock: Clock; readonly random: Random };
+  /** Deadline of one call. Default 30 s. */
+  readonly timeoutMs?: number;
+}
+
+/** Entries read at once: larger ranges are read in pages of one revision. */
+const PAGE_ENTRIES = 5_000;
+/** So long a write waits for its event to come back. */
+const DELIVERY_TIMEOUT_MS = 5_000;
+
+/** Connects. Rejects with `StoreError` when no member answers. */
+export async function createEtcdStore(options: EtcdStoreOptions): Promise<Store> {
+  const client = new EtcdClient(options.platform, options);
+  const store = new EtcdStore(client, options);
+  try {
+    await store.open();
+    return store;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+interface Waiter {
+  readonly revision: number;
+  readonly wake: () => void;
+}
+
+class EtcdStore implements Store {
+  readonly #client: EtcdClient;
+  readonly #clock: Clock;
+  readonly #codec: EtcdCodec;
+  readonly #feed: EventFeedDeps;
+  readonly #leases: LeasePool;
+  readonly #hub = new WatchHub();
+  readonly #keys = new KeyedMutex();
+  readonly #lifetime = new AbortController();
+  readonly #writes = new Set<Promise<unknown>>();
+  /** What the hub has been given. */
+  #published = 0;
+  #compacted = 0;
+  #waiters: Waiter[] = [];
+  #asking = false;
+  #askAgain: Deferred<number> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(client: EtcdClient, options: EtcdStoreOptions) {
+    const { clock, random } = options.platform;
+    this.#client = client;
+    this.#clock = clock;
+    this.#codec = createEtcdCodec(options.prefix);
+    this.#feed = { client, clock, codec: this.#codec };
+    this.#leases = new LeasePool({ client, clock, random });
+  }
+
+  /** Starts following the changes. */
+  async open(): Promise<void> {
+    this.#published = await this.#askRevision();
+    await new Promise<void>((resolve) => {
+      void runEventFeed(
+        this.#feed,
+        {
+          onEvents: (events, revision) => this.#publish(events, revision),
+          onGap: (compactedRevision) => this.#skipGap(compactedRevision),
+        },
+        { after: this.#published, signal: this.#lifetime.signal, onCreated: resolve },
+      ).then(resolve);
+    });
+  }
+
+  async get(key: string): Promise<StoredEntry | undefined> {
+    return (await this.range({ start: key, end: '' })).entries[0];
+  }
+
+  async range(request: RangeRequest): Promise<RangeResult> {
+    const { start, end, limit, countOnly } = request;
+    const entries: StoredEntry[] = [];
+    let from = start;
+    let at = request.revision;
+    let first: { count: number; revision: number } | undefined;
+    for (;;) {
+      this.#checkOpen();
+      const left = limit ? limit - entries.length : PAGE_ENTRIES;
+      const page = await this.#client.call(
+        'KV/Range',
+        {
+          key: this.#codec.key(from),
+          ...(end === '' ? {} : { rangeEnd: this.#codec.key(end) }),
+          ...(at === undefined ? {} : { revision: at }),
+          limit: Math.min(left, PAGE_ENTRIES),
+          countOnly: countOnly ?? false,
+        },
+        { doing: 'reading' },
+      );
+      first ??= { count: page.count, revision: page.header.revision };
+      at ??= page.header.revision; // Further pages show the same moment.
+      for (const kv of page.kvs) entries.push(this.#codec.entry(kv));
+      const last = entries.at(-1);
+      if (!page.more || last === undefined || entries.length === limit) return { entries, ...first };
+      from = `${last.key}\0`;
+    }
+  }
+
+  put(request: PutRequest): Promise<WriteResult> {
+    return this.#accept(request.key, () => this.#put(request, true));
+  }
+
+  delete(request: DeleteRequest): Promise<WriteResult> {
+    const key = this.#codec.key(request.key);
+    return this.#accept(request.key, () =>
+      this.#transact(request, { requestDeleteRange: { key, prevKv: true } }, `deleting ${request.key}`),
+    );
+  }
+
+  watch(range: WatchRange, watcher: StoreWatcher): StoreWatch {
+    const backlog = this.#hub.add(range, watcher);
+    if (this.#closing !== undefined) backlog.fail(closedError());
+    else if (range.afterRevision < this.#compacted) backlog.fail(compactedAway(range.afterRevision, this.#compacted));
+    else if (range.afterRevision >= this.#published) backlog.begin({ events: [], revision: this.#published });
+    else void this.#replay(range, backlog);
+    return backlog;
+  }
+
+  async compact(revision: number): Promise<void> {
+    this.#checkOpen();
+    try {
+      await this.#client.call('KV/Compact', { revision }, { doing: 'compacting' });
+    } catch (error) {
+      // Another server was ahead of us.
+      if (!(error instanceof StoreError && error.code === 'compacted')) throw error;
+    }
+    this.#compacted = Math.max(this.#compacted, revision);
+  }
+
+  async status(): Promise<StoreStatus> {
+    this.#checkOpen();
+    const [member, all] = await Promise.all([
+      this.#client.call('Maintenance/Status', {}, { doing: 'asking for the status' }),
+      this.range({ start: '', end: '\u{10ffff}', countOnly: true }),
+    ]);
+    return {
+      kind: 'etcd',
+      revision: all.revision,
+      compactedRevision: this.#compacted,
+      sizeBytes: member.dbSize,
+      keyCount: all.count,
+    };
+  }
+
+  /** One question at a time: who asks while it is under way gets the answer of the next. */
+  latestRevision(): Promise<number> {
+    if (this.#asking) return (this.#askAgain ??= createDeferred<number>()).promise;
+    this.#asking = true;
+    const ended = (): void => {
+      this.#asking = false;
+      const again = this.#askAgain;
+      this.#askAgain = undefined;
+      again?.resolve(this.latestRevision());
+    };
+    const asked = this.#askRevision();
+    asked.then(ended, ended);
+    return asked;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await Promise.allSettled(this.#writes);
+    this.#lifetime.abort(closedError());
+    this.#hub.failAll(closedError());
+    this.#client.close();
+  }
+
+  /** A quorum read of nothing. */
+  async #askRevision(): Promise<number> {
+    if (this.#closing !== undefined) throw closedError();
+    const answer = await this.#client.call(
+      'KV/Range',
+      { key: this.#codec.key(''), countOnly: true },
+      { doing: 'asking for the revision' },
+    );
+    return answer.header.revision;
+  }
+
+  #accept(key: string, write: () => Promise<WriteResult>): Promise<WriteResult> {
+    if (this.#closing !== undefined) return Promise.reject(closedError());
+    const result = this.#keys.run(key, write).then((done) => this.#delivered(done));
+    this.#writes.add(result);
+    const forget = (): void => void this.#writes.delete(result);
+    result.then(forget, forget);
+    return result;
+  }
+
+  async #put(request: PutRequest, mayRenew: boolean): Promise<WriteResult> {
+    const { key, value, ttlSeconds } = request;
+    const lease = ttlSeconds === undefined ? 0 : await this.#leases.leaseFor(ttlSeconds);
+    const put = { requestPut: { key: this.#codec.key(key), value, lease, prevKv: true } };
+    try {
+      return await this.#transact(request, put, `writing ${key}`);
+    } catch (error) {
+      if (ttlSeconds === undefined || !mayRenew || !/requested lease not found/.test(String(error))) throw error;
+      this.#leases.forget(ttlSeconds);
+      return this.#put(request, false);
+    }
+  }
+
+  async #transact({ key, expectRevision }: DeleteRequest, operation: object, doing: string): Promise<WriteResult> {
+    const bytes = this.#codec.key(key);
+    const compare =
+      expectRevision === undefined ? [] : [{ result: 'EQUAL', target: 'MOD', key: bytes, modRevision: expectRevision }];
+    const answer = await this.#client.call(
+      'KV/Txn',
+      { compare, success: [operation], failure: [{ requestRange: { key: bytes } }] },
+      { doing, writes: true },
+    );
+    return this.#writeResult(answer);
+  }
+
+  #writeResult({ succeeded, responses, header }: TxnResponse): WriteResult {
+    const [response] = responses;
+    if (!succeeded) {
+      const kv = response?.responseRange?.kvs[0];
+      return kv === undefined ? { ok: false } : { ok: false, current: this.#codec.entry(kv) };
+    }
+    if (response?.responseDeleteRange?.deleted === 0) return { ok: false };
+    const previous = response?.responsePut?.prevKv ?? response?.responseDeleteRange?.prevKvs[0];
+    const { revision } = header;
+    return previous === undefined
+      ? { ok: true, revision }
+      : { ok: true, revision, previous: this.#codec.entry(previous) };
+  }
+
+  async #delivered(result: WriteResult): Promise<WriteResult> {
+    if (!result.ok || this.#published >= result.revision) return result;
+    const { revision } = result;
+    await new Promise<void>((resolve) => {
+      const cancel = this.#clock.setTimer(DELIVERY_TIMEOUT_MS, resolve);
+      this.#waiters.push({ revision, wake: () => (cancel(), resolve()) });
+    });
+    return result;
+  }
+
+  #publish(events: readonly StoreEvent[], revision: number): void {
+    this.#published = revision;
+    this.#hub.publish({ events, revision }, () => this.#wakeWaiters(revision));
+  }
+
+  #wakeWaiters(revision: number): void {
+    if (this.#waiters.length === 0) return;
+    const ready = this.#waiters.filter((waiter) => waiter.revision <= revision);
+    this.#waiters = this.#waiters.filter((waiter) => waiter.revision > revision);
+    for (const waiter of ready) waiter.wake();
+  }
+
+  /** Changes were compacted away before we saw them: every watcher must read again. */
+  async #skipGap(compactedRevision: number): Promise<number> {
+    const revision = await this.#askRevision();
+    this.#compacted = Math.max(this.#compacted, compactedRevision);
+    this.#hub.failAll(compactedAway(this.#published, compactedRevision));
+    this.#published = revision;
+    this.#wakeWaiters(revision);
+    return revision;
+  }
+
+  /** Hands over what a watcher missed. Begun at its own revision, not the next, so that etcd tells when that one is gone. */
+  async #replay({ start, end, afterRevision }: WatchRange, backlog: Backlog): Promise<void> {
+    const target = this.#published;
+    const abort = new AbortController();
+    const signal = AbortSignal.any([abort.signal, this.#lifetime.signal]);
+    const stop = end === '' ? `${start}\0` : end;
+    const missed: StoreEvent[] = [];
+    try {
+      for await (const events of readEvents(this.#feed, Math.max(1, afterRevision), { signal })) {
+        for (const event of events) {
+          const wanted = event.revision > afterRevision && event.revision <= target;
+          if (wanted && compareKeys(event.key, start) >= 0 && compareKeys(event.key, stop) < 0) missed.push(event);
+        }
+        if (events.at(-1)!.revision >= target) break;
+      }
+      backlog.begin({ events: missed, revision: target });
+    } catch (error) {
+      if (error instanceof CompactedError) backlog.fail(compactedAway(afterRevision, error.compactedRevision));
+      else backlog.fail(this.#closing === undefined ? watchError(error) : closedError());
+    } finally {
+      abort.abort();
+    }
+  }
+
+  #checkOpen(): void {
+    if (this.#closing !== undefined) throw closedError();
+  }
+}
+
+function watchError(error: unknown): Error {
+  const known = storeErrorOf(error, { doing: 'watching', writes: false });
+  return known instanceof StoreError ? known : new StoreError('unavailable', `etcd: watching: ${String(error)}`);
+}
+
+function compactedAway(revision: number, compactedRevision: number): StoreError {
+  return new StoreError('compacted', `revision ${revision} was compacted: the oldest kept is ${compactedRevision}`);
+}
+
+function closedError(): StoreError {
+  return new StoreError('closed', 'the store is closed');
+}

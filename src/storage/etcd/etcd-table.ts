@@ -1,0 +1,119 @@
+/** etcd v3's gRPC API as far as it is used, in the notation of `grpc/protobuf-table.ts`. Upstream: etcdserverpb, mvccpb. */
+import type { ProtobufTable } from '../../grpc/protobuf-table.ts';
+
+/** Keys, values and changes. */
+export const mvccTable = {
+  package: 'mvccpb',
+  enums: { EventType: 'PUT DELETE' },
+  messages: {
+    KeyValue: 'key:1:bytes create_revision:2:int64 mod_revision:3:int64 version:4:int64 value:5:bytes',
+    Event: 'type:1:EventType kv:2:KeyValue prev_kv:3:KeyValue',
+  },
+  services: {},
+} as const satisfies ProtobufTable;
+
+/** The services. A `oneof` is written as its members: exactly one of them is set. */
+export const etcdTable = {
+  package: 'etcdserverpb',
+  enums: { CompareResult: 'EQUAL GREATER LESS NOT_EQUAL', CompareTarget: 'VERSION CREATE MOD VALUE LEASE' },
+  messages: {
+    ResponseHeader: 'revision:3:int64',
+    RangeRequest:
+      'key:1:bytes range_end:2:bytes limit:3:int64 revision:4:int64 serializable:7:bool keys_only:8:bool count_only:9:bool',
+    RangeResponse: 'header:1:ResponseHeader kvs:2:[].mvccpb.KeyValue more:3:bool count:4:int64',
+    PutRequest: 'key:1:bytes value:2:bytes lease:3:int64 prev_kv:4:bool',
+    PutResponse: 'header:1:ResponseHeader prev_kv:2:.mvccpb.KeyValue',
+    DeleteRangeRequest: 'key:1:bytes range_end:2:bytes prev_kv:3:bool',
+    DeleteRangeResponse: 'header:1:ResponseHeader deleted:2:int64 prev_kvs:3:[].mvccpb.KeyValue',
+    RequestOp: 'request_range:1:RangeRequest request_put:2:PutRequest request_delete_range:3:DeleteRangeRequest',
+    ResponseOp: 'response_range:1:RangeResponse response_put:2:PutResponse response_delete_range:3:DeleteRangeResponse',
+    Compare: 'result:1:CompareResult target:2:CompareTarget key:3:bytes mod_revision:6:int64',
+    TxnRequest: 'compare:1:[]Compare success:2:[]RequestOp failure:3:[]RequestOp',
+    TxnResponse: 'header:1:ResponseHeader succeeded:2:bool responses:3:[]ResponseOp',
+    CompactionRequest: 'revision:1:int64 physical:2:bool',
+    CompactionResponse: 'header:1:ResponseHeader',
+    WatchRequest: 'create_request:1:WatchCreateRequest',
+    WatchCreateRequest: 'key:1:bytes range_end:2:bytes start_revision:3:int64 prev_kv:6:bool fragment:8:bool',
+    WatchResponse:
+      'header:1:ResponseHeader created:3:bool canceled:4:bool compact_revision:5:int64 cancel_reason:6:string fragment:7:bool events:11:[].mvccpb.Event',
+    LeaseGrantRequest: 'TTL:1:int64 ID:2:int64',
+    LeaseGrantResponse: 'header:1:ResponseHeader ID:2:int64 TTL:3:int64 error:4:string',
+    StatusRequest: '',
+    StatusResponse: 'header:1:ResponseHeader version:2:string dbSize:3:int64 dbSizeInUse:9:int64',
+    SnapshotRequest: '',
+    SnapshotResponse: 'header:1:ResponseHeader remaining_bytes:2:uint64 blob:3:bytes',
+  },
+  services: {
+    KV: {
+      Range: 'RangeRequest RangeResponse',
+      Txn: 'TxnRequest TxnResponse',
+      Compact: 'CompactionRequest CompactionResponse',
+    },
+    Watch: { Watch: 'stream WatchRequest stream WatchResponse' },
+    Lease: { LeaseGrant: 'LeaseGrantRequest LeaseGrantResponse' },
+    Maintenance: { Status: 'StatusRequest StatusResponse', Snapshot: 'SnapshotRequest stream SnapshotResponse' },
+  },
+} as const satisfies ProtobufTable;
+
+/** A key with its value. */
+export interface KeyValue {
+  readonly key: Uint8Array;
+  readonly createRevision: number;
+  readonly modRevision: number;
+  readonly value: Uint8Array;
+}
+
+/** One change; `kv` of a deletion has key and mod revision alone. */
+export interface EtcdEvent {
+  readonly type: 'PUT' | 'DELETE';
+  readonly kv: KeyValue;
+  readonly prevKv?: KeyValue;
+}
+
+interface Answer {
+  readonly header: { readonly revision: number };
+}
+
+/** Answer of a range read. */
+export interface RangeResponse extends Answer {
+  readonly kvs: readonly KeyValue[];
+  readonly more: boolean;
+  readonly count: number;
+}
+
+/** Answer of a transaction of one operation. */
+export interface TxnResponse extends Answer {
+  readonly succeeded: boolean;
+  readonly responses: readonly {
+    readonly responseRange?: RangeResponse;
+    readonly responsePut?: { readonly prevKv?: KeyValue };
+    readonly responseDeleteRange?: { readonly deleted: number; readonly prevKvs: readonly KeyValue[] };
+  }[];
+}
+
+/** What a watch sends. */
+export interface WatchResponse extends Answer {
+  readonly created: boolean;
+  readonly canceled: boolean;
+  readonly compactRevision: number;
+  readonly cancelReason: string;
+  /** More of the same revision follows. */
+  readonly fragment: boolean;
+  readonly events: readonly EtcdEvent[];
+}
+
+/** Answer of Maintenance/Status. */
+export interface StatusResponse extends Answer {
+  readonly version: string;
+  readonly dbSize: number;
+  readonly dbSizeInUse: number;
+}
+
+/** What each unary method answers. */
+export interface EtcdAnswers {
+  readonly 'KV/Range': RangeResponse;
+  readonly 'KV/Txn': TxnResponse;
+  readonly 'KV/Compact': Answer;
+  readonly 'Lease/LeaseGrant': Answer & { readonly error: string };
+  readonly 'Maintenance/Status': StatusResponse;
+}

@@ -1,0 +1,103 @@
+/**
+ * The changes of all keys, in revision order, over etcd's Watch; begun again at another member wherever it broke off.
+ *
+ * The watch covers the whole key space on purpose: every revision is then an event, so that how far the watch has come is
+ * always known. Upstream asks for progress notifications instead, which etcd before 3.4.31 and 3.5.13 may send too early.
+ *
+ * Invariants: each revision is handed over once, whole, in order; what was compacted away meanwhile is told as a gap.
+ */
+import { createBackoff } from '../../base/backoff.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { StoreEvent } from '../store.ts';
+import type { EtcdCodec } from './codec.ts';
+import type { EtcdClient } from './etcd-client.ts';
+import type { EtcdEvent, WatchResponse } from './etcd-table.ts';
+
+/** What the feed needs. */
+export interface EventFeedDeps {
+  readonly client: EtcdClient;
+  readonly clock: Clock;
+  readonly codec: EtcdCodec;
+}
+
+/** Who takes the changes. */
+export interface EventFeedListener {
+  onEvents(events: readonly StoreEvent[], revision: number): void;
+  /** Changes up to `compactedRevision` are lost; resolves to the revision to go on after. */
+  onGap(compactedRevision: number): Promise<number>;
+}
+
+/** Only what comes after a compaction is there. */
+export class CompactedError extends Error {
+  readonly compactedRevision: number;
+  constructor(compactedRevision: number) {
+    super(`compacted at revision ${compactedRevision}`);
+    this.compactedRevision = compactedRevision;
+  }
+}
+
+/** Changes from `startRevision` on, grouped as etcd sends them, until the signal. Rejects with `CompactedError` or `GrpcError`. */
+export async function* readEvents(
+  { client, codec }: EventFeedDeps,
+  startRevision: number,
+  { signal, onCreated }: { readonly signal: AbortSignal; readonly onCreated?: () => void },
+): AsyncIterable<readonly StoreEvent[]> {
+  const done = Promise.withResolvers<void>();
+  const requests = async function* (): AsyncIterable<object> {
+    yield {
+      createRequest: { key: codec.key(''), rangeEnd: codec.key(''), startRevision, prevKv: true, fragment: true },
+    };
+    await done.promise; // An ended request side ends the watch.
+  };
+  let parts: EtcdEvent[] = [];
+  try {
+    for await (const message of client.stream('Watch/Watch', requests(), signal)) {
+      const response = message as WatchResponse;
+      if (response.compactRevision > 0) throw new CompactedError(response.compactRevision);
+      if (response.canceled) throw new Error(`etcd ended the watch: ${response.cancelReason}`);
+      if (response.created) onCreated?.();
+      for (const event of response.events) parts.push(event);
+      if (response.fragment || parts.length === 0) continue;
+      const events = parts.map((event) => codec.event(event));
+      parts = [];
+      yield events;
+    }
+  } finally {
+    done.resolve();
+  }
+}
+
+/** Runs until the signal. `after`: the last revision already known. */
+export async function runEventFeed(
+  deps: EventFeedDeps,
+  listener: EventFeedListener,
+  { after, signal, onCreated }: { after: number; signal: AbortSignal; onCreated: () => void },
+): Promise<void> {
+  const backoff = createBackoff({ initialMs: 50, maxMs: 2_000 });
+  let seen = after;
+  while (!signal.aborted) {
+    try {
+      const started = (): void => {
+        backoff.reset();
+        onCreated();
+      };
+      for await (const events of readEvents(deps, seen + 1, { signal, onCreated: started })) {
+        seen = events.at(-1)!.revision;
+        listener.onEvents(events, seen);
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof CompactedError) seen = await resumeAfter(listener, error, seen);
+    }
+    await deps.clock.sleep(backoff.nextMs(), signal).catch(() => undefined); // An abort ends the loop above.
+  }
+}
+
+/** Where to go on; the same place when etcd does not answer, which finds the gap again. */
+async function resumeAfter(listener: EventFeedListener, gap: CompactedError, seen: number): Promise<number> {
+  try {
+    return await listener.onGap(gap.compactedRevision);
+  } catch {
+    return seen; // Told to whoever calls the store; the watch finds the gap again.
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * Leases for keys with a time to live. Keys written close together share one, which lives a little longer than asked: a
+ * lease per event would cost etcd more than the events. Upstream: storage/etcd3/lease_manager.go.
+ */
+import type { Clock } from '../../platform/clock.ts';
+import type { Random } from '../../platform/random.ts';
+import type { EtcdClient } from './etcd-client.ts';
+
+/** A lease is handed out for so long at most, and for no more than a twentieth of its time to live. */
+const REUSE_SECONDS = 60;
+const REUSE_SHARE = 0.05;
+const KEYS_PER_LEASE = 1_000;
+
+interface Lease {
+  readonly id: Promise<number>;
+  readonly reusedUntilMs: number;
+  keys: number;
+}
+
+/** Hands out leases. */
+export class LeasePool {
+  readonly #client: EtcdClient;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  /** By time to live in seconds. */
+  readonly #leases = new Map<number, Lease>();
+
+  constructor(deps: { readonly client: EtcdClient; readonly clock: Clock; readonly random: Random }) {
+    this.#client = deps.client;
+    this.#clock = deps.clock;
+    this.#random = deps.random;
+  }
+
+  /** The id of a lease that lives at least `ttlSeconds` from now. Rejects with `StoreError`. */
+  leaseFor(ttlSeconds: number): Promise<number> {
+    const nowMs = this.#clock.monotonicMs();
+    const known = this.#leases.get(ttlSeconds);
+    if (known !== undefined && nowMs < known.reusedUntilMs && known.keys < KEYS_PER_LEASE) {
+      known.keys++;
+      return known.id;
+    }
+    const reuseSeconds = Math.min(REUSE_SECONDS, REUSE_SHARE * ttlSeconds);
+    const id = this.#grant(Math.ceil(ttlSeconds + reuseSeconds));
+    const lease: Lease = { id, keys: 1, reusedUntilMs: nowMs + reuseSeconds * 1000 };
+    this.#leases.set(ttlSeconds, lease);
+    id.catch(() => this.#leases.get(ttlSeconds) === lease && this.#leases.delete(ttlSeconds));
+    return id;
+  }
+
+  /** The lease of this time to live is gone: the next key gets another. */
+  forget(ttlSeconds: number): void {
+    this.#leases.delete(ttlSeconds);
+  }
+
+  /** Ids are ours, below 2^53: etcd's own do not fit a number. A second try grants another lease, the first expires unused. */
+  async #grant(ttl: number): Promise<number> {
+    const id = 1 + this.#random.int(2 ** 48);
+    await this.#client.call('Lease/LeaseGrant', { TTL: ttl, ID: id }, { doing: 'granting a lease' });
+    return id;
+  }
+}

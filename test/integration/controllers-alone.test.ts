@@ -1,0 +1,120 @@
+/** `keelson controller-manager` as processes of their own: one works, the other waits; each controller under its own account. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { Leases } from '../../src/api/gen/resources.ts';
+import { startControlPlane, type ControlPlaneFixture } from './control-plane-fixture.ts';
+import { start, type Running } from './fixtures/programs.ts';
+
+const repository = join(import.meta.dirname, '../..');
+const key = { namespace: 'kube-system', name: 'kube-controller-manager' };
+
+describe('controllers alone', () => {
+  let plane: ControlPlaneFixture;
+  const managers: Running[] = [];
+  before(async () => {
+    plane = await startControlPlane({ components: false });
+  });
+  after(async () => {
+    for (const manager of managers) manager.kill('SIGKILL');
+    await plane?.stop();
+  });
+
+  const manager = (...more: string[]): Running => {
+    const flags = ['--kubeconfig', plane.kubeconfig, '--port', '0', '--use-service-account-credentials'];
+    const files = ['--service-account-private-key-file', join(plane.directory, 'pki/sa.key')];
+    const quick = ['--leader-elect-lease-duration', '3s', '--leader-elect-renew-deadline', '2s'];
+    const args = ['controller-manager', ...flags, ...files, ...quick, '--leader-elect-retry-period', '500ms', ...more];
+    const running = start(process.execPath, [join(repository, 'src/cli/main.ts'), ...args]);
+    managers.push(running);
+    return running;
+  };
+  const holder = async (): Promise<string> =>
+    (
+      await plane.admin
+        .resource(Leases)
+        .get(key)
+        .catch(() => undefined)
+    )?.spec?.holderIdentity ?? '';
+  const eventually = async (what: string, check: () => Promise<boolean>): Promise<void> => {
+    const deadline = AbortSignal.timeout(60_000);
+    while (!(await check())) {
+      if (deadline.aborted)
+        assert.fail(`${what}: not after a minute\n${managers.map((m) => m.stdout() + m.stderr()).join('')}`);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  };
+  const replicaSets = async (): Promise<number> => {
+    const said = await plane.kubectl(['get', 'rs', '-o', 'name']);
+    return said.stdout.split('\n').filter((line) => line !== '').length;
+  };
+
+  test('the leader works, each controller as an account of its own', async () => {
+    const first = manager();
+    await eventually('a leader', async () => (await holder()) !== '');
+    await plane.kubectl(['create', 'serviceaccount', 'bot']);
+    await plane.kubectl(['create', 'deployment', 'web', '--image=web:1']);
+    await eventually('a replica set', async () => (await replicaSets()) === 1);
+    await eventually('pods', async () => /pod\/web-/.test((await plane.kubectl(['get', 'pods', '-o', 'name'])).stdout));
+    const accounts = await plane.kubectl(['get', 'sa', '-n', 'kube-system', '-o', 'name']);
+    assert.match(accounts.stdout, /serviceaccount\/deployment-controller/);
+    assert.match(accounts.stdout, /serviceaccount\/replicaset-controller/);
+    assert.doesNotMatch(first.stdout(), /"level":"error"/);
+  });
+
+  test('a token secret is filled with the key of the file, and its token opens the door', async () => {
+    const secret = `apiVersion: v1\nkind: Secret\nmetadata: {name: bot, annotations: {kubernetes.io/service-account.name: bot}}\ntype: kubernetes.io/service-account-token\n`;
+    assert.equal((await plane.kubectl(['create', '-f', '-'], secret)).code, 0);
+    let token = '';
+    await eventually('a token', async () => {
+      const said = await plane.kubectl(['get', 'secret', 'bot', '-o', 'jsonpath={.data.token}']);
+      token = Buffer.from(said.stdout, 'base64').toString('utf8');
+      return token !== '';
+    });
+    const whoami = await plane.kubectl([
+      `--server=https://127.0.0.1:${plane.port}`,
+      '--insecure-skip-tls-verify',
+      '--certificate-authority=',
+      '--kubeconfig=/dev/null',
+      `--token=${token}`,
+      'auth',
+      'whoami',
+    ]);
+    assert.match(whoami.stdout, /system:serviceaccount:default:bot/, whoami.stderr);
+  });
+
+  test('the leader is killed: the other takes over within the lease, and nothing is made twice', async () => {
+    const [first] = managers;
+    const before = await holder();
+    manager();
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    assert.equal(await holder(), before, 'one leader at a time');
+    first?.kill('SIGKILL');
+    await plane.kubectl(['create', 'deployment', 'late', '--image=web:1']);
+    await eventually('another leader', async () => (await holder()) !== before && (await holder()) !== '');
+    await eventually('its work', async () => (await replicaSets()) === 2);
+    assert.equal(await replicaSets(), 2);
+  });
+
+  test('a clean end gives the lease back', async () => {
+    const second = managers[1];
+    second?.kill('SIGTERM');
+    assert.equal((await second?.ended())?.code, 0);
+    assert.equal(await holder(), '');
+  });
+
+  const wrong: [args: string[], message: RegExp][] = [
+    [['--controllers', '*,-jobs'], /--controllers: "jobs" is not in the list of known controllers/],
+    [['--allocate-node-cidrs'], /--allocate-node-cidrs: --cluster-cidr is needed/],
+    [['--leader-elect-renew-deadline', '5s'], /--leader-elect-lease-duration must be longer/],
+    [['--service-account-private-key-file', '/dev/null'], /--service-account-private-key-file: /],
+  ];
+  for (const [args, message] of wrong) {
+    test(`${args.join(' ')} is refused in one line`, async () => {
+      const { code, stderr } = await manager(...args).ended();
+      assert.equal(code, 2, stderr);
+      assert.match(stderr, message);
+      assert.equal(stderr.trim().split('\n').length, 1);
+    });
+  }
+});

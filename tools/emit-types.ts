@@ -1,0 +1,48 @@
+// The declarations of `keelson/testing`, for packages that import it: dist/types, by the compiler from the sources. Only
+// what its entry leads to is kept. `npm run build` calls this; starting Keelson does not, it needs no types.
+import { execFileSync } from 'node:child_process';
+import { globSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+
+/** Where package.json's `exports` points, below the types' folder. */
+export const TYPES_ENTRY = 'testing/index.d.ts';
+
+/**
+ * Writes the declarations of the checkout at `root` into `folder`, anew.
+ * @returns how many files
+ * @throws Error with the compiler's messages
+ */
+export function emitTypes(root: string, folder: string): number {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const compiler = join(root, 'node_modules/typescript7/bin/tsc');
+  try {
+    execFileSync(process.execPath, [compiler, '-p', join(root, 'tsconfig.types.json'), '--outDir', folder], {
+      encoding: 'utf8',
+      stdio: 'pipe',
+    });
+  } catch (error) {
+    throw new Error(`types: ${(error as { stdout?: string }).stdout ?? (error as Error).message}`, { cause: error });
+  }
+  const needed = reachable(join(folder, TYPES_ENTRY));
+  for (const name of globSync('**/*.d.ts', { cwd: folder })) {
+    const path = join(folder, name);
+    if (!needed.has(path)) rmSync(path);
+  }
+  return needed.size;
+}
+
+/** The file and all that it imports, directly or not. */
+function reachable(entry: string): ReadonlySet<string> {
+  const found = new Set<string>();
+  const waiting = [entry];
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    if (found.has(path)) continue;
+    found.add(path);
+    for (const [, relative = ''] of readFileSync(path, 'utf8').matchAll(
+      /(?:from |import\()['"](\.{1,2}\/[^'"]+)\.ts['"]/g,
+    ))
+      waiting.push(`${resolve(dirname(path), relative)}.d.ts`);
+  }
+  return found;
+}
