@@ -1,11 +1,16 @@
 /** Follows the objects that plugins look up beside nodes and pods, and turns their changes into events that wake waiting pods. */
 import {
+  CSIDrivers,
+  CSINodes,
+  CSIStorageCapacities,
   Namespaces,
+  Nodes,
   PersistentVolumeClaims,
   PersistentVolumes,
   PodDisruptionBudgets,
   ReplicaSets,
   ReplicationControllers,
+  ResourceClaims,
   Services,
   StatefulSets,
   StorageClasses,
@@ -29,6 +34,12 @@ export function followClusterObjects(informers: InformerFactory): FollowedObject
   const claims = informers.informer(PersistentVolumeClaims);
   const volumes = informers.informer(PersistentVolumes);
   const classes = informers.informer(StorageClasses);
+  const nodes = informers.informer(Nodes);
+  const csiNodes = informers.informer(CSINodes);
+  const csiDrivers = informers.informer(CSIDrivers);
+  const capacities = informers.informer(CSIStorageCapacities);
+  const storageInformers = [claims, volumes, classes, csiNodes, csiDrivers, capacities];
+  const resourceClaims = informers.informer(ResourceClaims);
   const namespaces = informers.informer(Namespaces);
   const budgets = informers.informer(PodDisruptionBudgets);
   const owners = {
@@ -40,6 +51,12 @@ export function followClusterObjects(informers: InformerFactory): FollowedObject
   return {
     claim: (namespace, name) => claims.get({ namespace, name }),
     volume: (name) => volumes.get({ name }),
+    node: (name) => nodes.get({ name }),
+    volumesOfClass: (name) => volumes.list().filter((volume) => (volume.spec?.storageClassName ?? '') === name),
+    csiNode: (name) => csiNodes.get({ name }),
+    csiDriver: (name) => csiDrivers.get({ name }),
+    storageCapacities: () => capacities.list(),
+    resourceClaim: (namespace, name) => resourceClaims.get({ namespace, name }),
     storageClass: (name) => classes.get({ name }),
     namespaceLabels: (name) => namespaces.get({ name })?.metadata.labels,
     budgets: () => budgets.list(),
@@ -47,7 +64,12 @@ export function followClusterObjects(informers: InformerFactory): FollowedObject
     serviceSiblings: createServiceSiblings(owners.services),
     servicesOf: (pod) => selectingServices(owners.services, pod),
     onEvent(notify) {
-      for (const informer of [claims, volumes, classes] as unknown as Informer<KubernetesObject>[]) {
+      resourceClaims.addHandler({
+        onAdd: (now) => notify('resource-claim', undefined, now),
+        onUpdate: (old, now) => notify('resource-claim', old, now),
+        onDelete: (old) => notify('resource-claim', old, undefined),
+      });
+      for (const informer of storageInformers as unknown as Informer<KubernetesObject>[]) {
         informer.addHandler({
           onAdd: (now) => notify('storage', undefined, now),
           onUpdate: (old, now) => notify('storage', old, now),
@@ -62,7 +84,7 @@ export function followClusterObjects(informers: InformerFactory): FollowedObject
     },
     async waitForSync(signal) {
       await Promise.all(
-        [claims, volumes, classes, namespaces, budgets, ...Object.values(owners)].map((informer) =>
+        [...storageInformers, resourceClaims, namespaces, budgets, ...Object.values(owners)].map((informer) =>
           informer.waitForSync(signal),
         ),
       );

@@ -79,7 +79,7 @@ export function findNodes(input: ScheduleInput, state: CycleState): FoundNodes {
   const statuses = new Map<string, Status>();
   const feasible: NodeInfo[] = [];
   const asked = splitFilters(input, pre);
-  const nominated = pod.status?.nominatedNodeName;
+  const nominated = input.nominations?.nodeOf(pod) ?? pod.status?.nominatedNodeName;
   const nominatedInfo = nominated === undefined ? undefined : snapshot.byName(nominated);
   if (nominatedInfo !== undefined && filterNode(input, state, { asked, node: nominatedInfo }) === undefined)
     feasible.push(nominatedInfo);

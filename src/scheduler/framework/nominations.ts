@@ -43,6 +43,7 @@ export function createNominator(): Nominator {
       const pods = byNode.get(nodeName);
       return pods === undefined ? NOBODY : [...pods.values()];
     },
+    nodeOf: (pod) => nodeOf.get(pod.metadata.uid ?? ''),
     version: (nodeName) => versions.get(nodeName) ?? 0,
     set,
     follow: (pod) => set(pod, pod.status?.nominatedNodeName ?? nodeOf.get(pod.metadata.uid ?? '') ?? ''),

@@ -1,7 +1,8 @@
 /** What scheduler plugins may use: writes, time, events, and a look at other objects of the cluster. */
-import type { PersistentVolume, PersistentVolumeClaim, Pod, Service } from '../../api/gen/core-v1.ts';
+import type { Node, PersistentVolume, PersistentVolumeClaim, Pod, Service } from '../../api/gen/core-v1.ts';
 import type { PodDisruptionBudget } from '../../api/gen/policy-v1.ts';
-import type { StorageClass } from '../../api/gen/storage-v1.ts';
+import type { ResourceClaim } from '../../api/gen/resource-v1.ts';
+import type { CSIDriver, CSINode, CSIStorageCapacity, StorageClass } from '../../api/gen/storage-v1.ts';
 import type { LabelMatcher, Labels } from '../../api/label-selector.ts';
 import type { Client } from '../../client/client.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
@@ -15,6 +16,13 @@ export type SiblingSelector = (pod: Pod) => LabelMatcher | undefined;
 export interface ClusterObjects {
   readonly claim: (namespace: string, name: string) => PersistentVolumeClaim | undefined;
   readonly volume: (name: string) => PersistentVolume | undefined;
+  readonly node: (name: string) => Node | undefined;
+  /** Volumes of a storage class. */
+  readonly volumesOfClass: (name: string) => readonly PersistentVolume[];
+  readonly csiNode: (name: string) => CSINode | undefined;
+  readonly csiDriver: (name: string) => CSIDriver | undefined;
+  readonly storageCapacities: () => readonly CSIStorageCapacity[];
+  readonly resourceClaim: (namespace: string, name: string) => ResourceClaim | undefined;
   readonly storageClass: (name: string) => StorageClass | undefined;
   readonly namespaceLabels: (namespace: string) => Labels;
   readonly budgets: () => readonly PodDisruptionBudget[];

@@ -27,6 +27,8 @@ export interface PreFilterResult {
 export interface Nominations {
   /** Pods nominated to the node, in no order. */
   on(nodeName: string): readonly Pod[];
+  /** Where the pod is promised a place: known before the API server and the pod's own status know it. */
+  nodeOf(pod: Pod): string | undefined;
   /** Another number after every change of the node's nominations; 0: there never were any. */
   version(nodeName: string): number;
 }

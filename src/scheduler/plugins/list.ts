@@ -18,6 +18,7 @@ import {
   createEqualPriority,
   createLeastRequestedPriority,
 } from './early-priorities/early-priorities.ts';
+import { createDynamicResources } from './dynamic-resources/dynamic-resources.ts';
 import { createImageLocality } from './image-locality/image-locality.ts';
 import { createInterPodAffinity } from './inter-pod-affinity/inter-pod-affinity.ts';
 import { createNodeAffinity } from './node-affinity/node-affinity.ts';
@@ -26,6 +27,7 @@ import { createNodeName } from './node-name/node-name.ts';
 import { createNodePorts } from './node-ports/node-ports.ts';
 import { createNodeResourcesFit } from './node-resources-fit/node-resources-fit.ts';
 import { createNodeUnschedulable } from './node-unschedulable/node-unschedulable.ts';
+import { createNodeVolumeLimits } from './node-volume-limits/node-volume-limits.ts';
 import { createPodTopologySpread } from './pod-topology-spread/pod-topology-spread.ts';
 import { createPrioritySort } from './priority-sort/priority-sort.ts';
 import { createSchedulingGates } from './scheduling-gates/scheduling-gates.ts';
@@ -61,6 +63,7 @@ export const defaultPlugins: readonly PluginEntry[] = [
     weight: 0,
     create: (d, args) => createVolumeBinding(d, args as VolumeBindingArgs | undefined),
   },
+  { name: 'NodeVolumeLimits', weight: 0, create: (d) => createNodeVolumeLimits(d) },
   { name: 'VolumeZone', weight: 0, create: (d) => createVolumeZone(d.claim, d.volume) },
   {
     name: 'PodTopologySpread',
@@ -82,6 +85,7 @@ export const defaultPlugins: readonly PluginEntry[] = [
     weight: 1,
     create: (_d, args) => createBalancedAllocation(args as BalancedAllocationArgs | undefined),
   },
+  { name: 'DynamicResources', weight: 0, create: (d) => createDynamicResources(d) },
   { name: 'ImageLocality', weight: 1, create: () => createImageLocality() },
   { name: 'DefaultBinder', weight: 0, create: (d) => createDefaultBinder(d.client) },
 ];

@@ -67,6 +67,7 @@ function start(): Building {
   enabled.preFilter.push('VolumeBinding');
   enabled.reserve.push('VolumeBinding');
   enabled.preBind.push('VolumeBinding');
+  enabled.postBind.push('VolumeBinding');
   enabled.bind.push('DefaultBinder');
   return {
     enabled,

@@ -13,5 +13,6 @@ export type ClusterEvent =
   | 'assigned-pod/delete'
   | 'pod/update'
   | 'storage'
+  | 'resource-claim'
   | 'namespace/update'
   | 'forced';

@@ -40,7 +40,8 @@ export function createDefaultPreemption(
     name: NAME,
     postFilter(state, pod, input) {
       const why = ineligible(pod, input);
-      if (why !== undefined) return { nominatedNode: '', message: `preemption: ${why}` };
+      // What was promised before stands.
+      if (why !== undefined) return { message: `preemption: ${why}` };
       const { candidates, statuses } = findCandidates(deps, { victimsFor, args }, { pod, input, state });
       if (candidates.length === 0)
         return { nominatedNode: '', message: `preemption: ${noCandidates(input, statuses)}` };
@@ -51,9 +52,9 @@ export function createDefaultPreemption(
 }
 
 /** Not again while the victims of an earlier preemption are still leaving. */
-function ineligible(pod: Pod, { snapshot, statuses }: PostFilterInput): string | undefined {
+function ineligible(pod: Pod, { snapshot, statuses, nominations }: PostFilterInput): string | undefined {
   if (pod.spec?.preemptionPolicy === 'Never') return 'not eligible due to preemptionPolicy=Never.';
-  const nominated = pod.status?.nominatedNodeName ?? '';
+  const nominated = nominations.nodeOf(pod) ?? pod.status?.nominatedNodeName ?? '';
   if (nominated === '' || statuses.get(nominated)?.code === 'unresolvable') return undefined;
   const leaving = [...(snapshot.byName(nominated)?.pods.values() ?? [])].some(
     (other) => other.metadata.deletionTimestamp !== undefined && priorityOf(other) < priorityOf(pod),

@@ -1,36 +1,43 @@
 /**
  * VolumeBinding: claims must exist, be bound where the class binds at once, and bound volumes must be reachable from the
- * node. Claims of a WaitForFirstConsumer class follow the pod: PreBind names the chosen node on them and waits until their
- * provisioner has bound them. Upstream: plugins/volumebinding. Not here yet: choosing among unbound volumes made in
- * advance (class without provisioner); such pods are refused with upstream's reason until their claim is bound.
+ * node. Claims of a WaitForFirstConsumer class follow the pod: on the chosen node they get a volume made in advance or are
+ * provisioned, and binding waits for that. Volumes chosen for a pod are promised to it until its claims are bound. Upstream:
+ * plugins/volumebinding. Not here: scoring by capacity (`shape`).
  */
-import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
-import type { StorageClass } from '../../../api/gen/storage-v1.ts';
-import { PersistentVolumeClaims } from '../../../api/gen/resources.ts';
+import type { PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
 import type { Client } from '../../../client/client.ts';
-import { nodeSelectorTermMatches } from '../../../component-helpers/node-affinity.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { defaultArgs, type VolumeBindingArgs } from '../../config/plugin-args.ts';
 import type { CycleState, SchedulerPlugin } from '../../framework/plugin.ts';
-import { failed, unresolvable, type Status } from '../../framework/status.ts';
+import { unresolvable, type Status } from '../../framework/status.ts';
+import type { ClusterObjects } from '../../framework/plugin-deps.ts';
 import { claimsOf, isBound, type PodClaim } from '../../framework/pod-claims.ts';
+import { bindClaims } from './bind-claims.ts';
+import { findPodVolumes, reachable, type PodVolumes } from './find-volumes.ts';
 
 const NAME = 'VolumeBinding';
-const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
-const POLL_MS = 500;
+const NO_VOLUME = unresolvable(NAME, "node(s) didn't find available persistent volumes to bind");
+const NO_CAPACITY = unresolvable(NAME, 'node(s) did not have enough free storage');
+const AFFINITY = unresolvable(NAME, 'node(s) had volume node affinity conflict');
+const LOST = unresolvable(NAME, 'node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)');
 
-/** What the plugin looks at. */
-export interface VolumeBindingDeps {
+/** What the plugin looks up. */
+export type VolumeObjects = Pick<
+  ClusterObjects,
+  'claim' | 'volume' | 'node' | 'storageClass' | 'volumesOfClass' | 'csiDriver' | 'storageCapacities'
+>;
+
+/** What the plugin works with. */
+export interface VolumeBindingDeps extends VolumeObjects {
   readonly client: Client;
   readonly clock: Clock;
-  readonly claim: (namespace: string, name: string) => PersistentVolumeClaim | undefined;
-  readonly volume: (name: string) => PersistentVolume | undefined;
-  readonly storageClass: (name: string) => StorageClass | undefined;
 }
 
 interface Kept {
   readonly bound: readonly PersistentVolumeClaim[];
   readonly delayed: readonly PersistentVolumeClaim[];
+  /** What was found on the node the pod goes to. */
+  chosen?: PodVolumes;
 }
 
 /** Creates the plugin. */
@@ -38,6 +45,18 @@ export function createVolumeBinding(
   deps: VolumeBindingDeps,
   args: VolumeBindingArgs = defaultArgs.volumeBinding,
 ): SchedulerPlugin {
+  /** Volumes chosen for pods that are being bound, by name. */
+  const promised = new Map<string, string>();
+  const takenFrom =
+    (pod: Pod) =>
+    (volume: string): boolean => {
+      const uid = promised.get(volume);
+      return uid !== undefined && uid !== pod.metadata.uid;
+    };
+  const giveBack = (state: CycleState, pod: Pod): void => {
+    for (const { volume } of (state.get(NAME) as Kept | undefined)?.chosen?.bindings ?? [])
+      if (promised.get(volume.metadata.name ?? '') === pod.metadata.uid) promised.delete(volume.metadata.name ?? '');
+  };
   return {
     name: NAME,
     preFilter(state, pod) {
@@ -45,30 +64,36 @@ export function createVolumeBinding(
       if (wanted.length === 0) return { code: 'skip', reasons: [], plugin: NAME };
       return sortClaims(deps, state, { pod, wanted });
     },
-    filter(state, _pod, { node }) {
+    filter(state, pod, { node }) {
       const kept = state.get(NAME) as Kept;
       for (const claim of kept.bound) {
         const volume = deps.volume(claim.spec?.volumeName ?? '');
-        if (volume === undefined)
-          return unresolvable(NAME, 'node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)');
-        const required = volume.spec?.nodeAffinity?.required;
-        if (required !== undefined && !required.nodeSelectorTerms.some((term) => nodeSelectorTermMatches(term, node)))
-          return unresolvable(NAME, 'node(s) had volume node affinity conflict');
+        if (volume === undefined) return LOST;
+        if (!reachable(volume, node)) return AFFINITY;
       }
-      for (const claim of kept.delayed) {
-        const selected = claim.metadata.annotations?.[SELECTED_NODE];
-        const elsewhere = selected !== undefined && selected !== node.metadata.name;
-        if (elsewhere || !provisions(deps.storageClass(claim.spec?.storageClassName ?? '')))
-          return unresolvable(NAME, "node(s) didn't find available persistent volumes to bind");
-      }
+      if (kept.delayed.length === 0) return undefined;
+      const found = findPodVolumes(deps, kept.delayed, { node, taken: takenFrom(pod) });
+      if (found === 'no volume') return NO_VOLUME;
+      return found === 'no capacity' ? NO_CAPACITY : undefined;
+    },
+    reserve(state, pod, nodeName) {
+      const kept = state.get(NAME) as Kept | undefined;
+      if (kept === undefined || kept.delayed.length === 0) return undefined;
+      const node = deps.node(nodeName);
+      const found =
+        node === undefined ? 'no volume' : findPodVolumes(deps, kept.delayed, { node, taken: takenFrom(pod) });
+      if (found === 'no volume') return NO_VOLUME;
+      if (found === 'no capacity') return NO_CAPACITY;
+      kept.chosen = found;
+      for (const { volume } of found.bindings) promised.set(volume.metadata.name ?? '', pod.metadata.uid ?? '');
       return undefined;
     },
-    preBind: (state, pod, target) =>
-      bindDelayed(
-        deps,
-        { pod, delayed: (state.get(NAME) as Kept | undefined)?.delayed ?? [], timeoutMs: args.bindTimeoutMs },
-        target,
-      ),
+    unreserve: (state, pod) => giveBack(state, pod),
+    postBind: (state, pod) => giveBack(state, pod),
+    async preBind(state, _pod, target) {
+      const volumes = (state.get(NAME) as Kept | undefined)?.chosen;
+      return volumes === undefined ? undefined : bindClaims(deps, { volumes, timeoutMs: args.bindTimeoutMs }, target);
+    },
     events: [{ event: 'storage' }, { event: 'node/add' }, { event: 'node/update-label' }, { event: 'pod/update' }],
   };
 }
@@ -114,46 +139,4 @@ function sortClaims(
   }
   state.set(NAME, { bound, delayed } satisfies Kept);
   return undefined;
-}
-
-function provisions(storageClass: StorageClass | undefined): boolean {
-  return (
-    storageClass !== undefined &&
-    storageClass.provisioner !== '' &&
-    storageClass.provisioner !== 'kubernetes.io/no-provisioner'
-  );
-}
-
-async function bindDelayed(
-  deps: VolumeBindingDeps,
-  { pod, delayed, timeoutMs }: { pod: Pod; delayed: readonly PersistentVolumeClaim[]; timeoutMs: number },
-  target: { nodeName: string; signal: AbortSignal },
-): Promise<Status | undefined> {
-  const claims = deps.client.resource(PersistentVolumeClaims);
-  const namespace = pod.metadata.namespace ?? '';
-  try {
-    for (const { metadata } of delayed) {
-      if (metadata.annotations?.[SELECTED_NODE] === target.nodeName) continue;
-      await claims.patch(
-        { namespace, name: metadata.name ?? '' },
-        {
-          type: 'merge',
-          patch: { metadata: { uid: metadata.uid, annotations: { [SELECTED_NODE]: target.nodeName } } },
-        },
-        { signal: target.signal },
-      );
-    }
-    const untilMs = deps.clock.monotonicMs() + timeoutMs;
-    for (;;) {
-      const now = delayed.map(({ metadata }) => deps.claim(namespace, metadata.name ?? ''));
-      if (now.every((claim) => claim !== undefined && isBound(claim))) return undefined;
-      // The provisioner takes the node back when it cannot provision there: the pod starts over.
-      if (now.some((claim) => claim === undefined))
-        return unresolvable(NAME, 'a persistentvolumeclaim of the pod was deleted while binding');
-      if (deps.clock.monotonicMs() >= untilMs) return failed(NAME, new Error('timed out waiting for the condition'));
-      await deps.clock.sleep(POLL_MS, target.signal);
-    }
-  } catch (error) {
-    return failed(NAME, error);
-  }
 }

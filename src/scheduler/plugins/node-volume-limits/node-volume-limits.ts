@@ -1,0 +1,77 @@
+/**
+ * NodeVolumeLimits: a node takes no more volumes of a CSI driver than the driver says it can. Volumes two pods share count
+ * once. Upstream: plugins/nodevolumelimits/csi.go. Differs: attachments that no pod of the node uses are not counted.
+ */
+import type { PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
+import type { CSINode } from '../../../api/gen/storage-v1.ts';
+import type { ClusterObjects } from '../../framework/plugin-deps.ts';
+import type { SchedulerPlugin } from '../../framework/plugin.ts';
+import { claimsOf } from '../../framework/pod-claims.ts';
+import { unschedulable } from '../../framework/status.ts';
+
+const NAME = 'NodeVolumeLimits';
+const TOO_MANY = unschedulable(NAME, 'node(s) exceed max volume count');
+
+/** Driver by volume, the volume by a name of its own. */
+type Volumes = ReadonlyMap<string, string>;
+
+/** What the plugin looks up. */
+export type VolumeLimitsDeps = Pick<ClusterObjects, 'claim' | 'volume' | 'storageClass' | 'csiNode'>;
+
+/** Creates the plugin. */
+export function createNodeVolumeLimits(deps: VolumeLimitsDeps): SchedulerPlugin {
+  return {
+    name: NAME,
+    preFilter(state, pod) {
+      const wanted = volumesOf(deps, pod);
+      if (wanted.size === 0) return { code: 'skip', reasons: [], plugin: NAME };
+      state.set(NAME, wanted);
+      return undefined;
+    },
+    filter(state, _pod, node) {
+      const limits = limitsOf(deps.csiNode(node.name));
+      if (limits.size === 0) return undefined;
+      const counts = new Map<string, number>();
+      const all = new Map(state.get(NAME) as Volumes);
+      const wantedDrivers = new Set(all.values());
+      for (const other of node.pods.values())
+        for (const [volume, driver] of volumesOf(deps, other)) all.set(volume, driver);
+      for (const driver of all.values()) counts.set(driver, (counts.get(driver) ?? 0) + 1);
+      for (const driver of wantedDrivers)
+        if ((counts.get(driver) ?? 0) > (limits.get(driver) ?? Infinity)) return TOO_MANY;
+      return undefined;
+    },
+    events: [{ event: 'assigned-pod/delete' }, { event: 'storage' }, { event: 'node/add' }],
+  };
+}
+
+function limitsOf(node: CSINode | undefined): Map<string, number> {
+  const limits = new Map<string, number>();
+  for (const { name, allocatable } of node?.spec.drivers ?? [])
+    if (allocatable?.count !== undefined) limits.set(name, allocatable.count);
+  return limits;
+}
+
+function volumesOf(deps: VolumeLimitsDeps, pod: Pod): Volumes {
+  const volumes = new Map<string, string>();
+  for (const { name } of claimsOf(pod)) {
+    const claim = deps.claim(pod.metadata.namespace ?? '', name);
+    const volume = claim === undefined ? undefined : csiVolumeOf(deps, claim);
+    if (volume !== undefined) volumes.set(`${volume.driver}/${volume.handle}`, volume.driver);
+  }
+  return volumes;
+}
+
+/** A claim that is not bound yet stands for a volume its class's provisioner will make. */
+function csiVolumeOf(
+  deps: VolumeLimitsDeps,
+  claim: PersistentVolumeClaim,
+): { driver: string; handle: string } | undefined {
+  const volumeName = claim.spec?.volumeName ?? '';
+  if (volumeName !== '') {
+    const csi = deps.volume(volumeName)?.spec?.csi;
+    return csi === undefined ? undefined : { driver: csi.driver, handle: csi.volumeHandle };
+  }
+  const driver = deps.storageClass(claim.spec?.storageClassName ?? '')?.provisioner;
+  return driver === undefined ? undefined : { driver, handle: `${claim.metadata.namespace}/${claim.metadata.name}` };
+}

@@ -1,0 +1,130 @@
+/**
+ * Where a pod's unbound claims could get their volumes on a node: volumes made in advance first, the smallest that will do,
+ * then the class's provisioner, where topology and free capacity allow it. Pure but for the look-ups. Upstream:
+ * volumebinding/binder.go (FindPodVolumes) and component-helpers/storage/volume.FindMatchingVolume.
+ */
+import { compileLabelSelector } from '../../../api/label-selector.ts';
+import type { Node, PersistentVolume, PersistentVolumeClaim } from '../../../api/gen/core-v1.ts';
+import type { StorageClass } from '../../../api/gen/storage-v1.ts';
+import { compareQuantities } from '../../../api/quantity.ts';
+import { nodeSelectorTermMatches } from '../../../component-helpers/node-affinity.ts';
+import type { VolumeObjects } from './volume-binding.ts';
+
+/** A volume for a claim. */
+export interface StaticBinding {
+  readonly claim: PersistentVolumeClaim;
+  readonly volume: PersistentVolume;
+}
+
+/** What the pod would get on a node. */
+export interface PodVolumes {
+  readonly bindings: readonly StaticBinding[];
+  readonly provisioned: readonly PersistentVolumeClaim[];
+}
+
+/** Why a node will not do. */
+export type VolumeRefusal = 'no volume' | 'no capacity';
+
+const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
+
+/** `taken`: names of volumes promised to other claims. */
+export function findPodVolumes(
+  objects: VolumeObjects,
+  delayed: readonly PersistentVolumeClaim[],
+  { node, taken }: { node: Node; taken: (volume: string) => boolean },
+): PodVolumes | VolumeRefusal {
+  const bindings: StaticBinding[] = [];
+  const provisioned: PersistentVolumeClaim[] = [];
+  for (const claim of delayed.toSorted(bySize)) {
+    const selected = claim.metadata.annotations?.[SELECTED_NODE];
+    if (selected !== undefined && selected !== node.metadata.name) return 'no volume';
+    const used = (name: string): boolean => taken(name) || bindings.some(({ volume }) => volume.metadata.name === name);
+    const volume = selected === undefined ? matchingVolume(objects, claim, { node, used }) : undefined;
+    if (volume !== undefined) {
+      bindings.push({ claim, volume });
+      continue;
+    }
+    const storageClass = objects.storageClass(claim.spec?.storageClassName ?? '');
+    if (storageClass === undefined || !provisions(storageClass) || !topologyAllowed(storageClass, node))
+      return 'no volume';
+    if (!hasCapacity(objects, { claim, storageClass }, node)) return 'no capacity';
+    provisioned.push(claim);
+  }
+  return { bindings, provisioned };
+}
+
+function requestOf(claim: PersistentVolumeClaim): string {
+  return claim.spec?.resources?.requests?.['storage'] ?? '0';
+}
+
+function bySize(a: PersistentVolumeClaim, b: PersistentVolumeClaim): number {
+  return compareQuantities(requestOf(a), requestOf(b));
+}
+
+function matchingVolume(
+  objects: VolumeObjects,
+  claim: PersistentVolumeClaim,
+  { node, used }: { node: Node; used: (volume: string) => boolean },
+): PersistentVolume | undefined {
+  const { spec, metadata } = claim;
+  const selector = spec?.selector === undefined ? undefined : compileLabelSelector(spec.selector);
+  let best: PersistentVolume | undefined;
+  for (const volume of objects.volumesOfClass(spec?.storageClassName ?? '')) {
+    const own = volume.spec;
+    const { claimRef } = own ?? {};
+    const promised = claimRef?.namespace === metadata.namespace && claimRef?.name === metadata.name;
+    const suits =
+      own !== undefined &&
+      volume.metadata.deletionTimestamp === undefined &&
+      !used(volume.metadata.name ?? '') &&
+      (claimRef === undefined || (promised && (claimRef.uid === undefined || claimRef.uid === metadata.uid))) &&
+      (own.volumeMode ?? 'Filesystem') === (spec?.volumeMode ?? 'Filesystem') &&
+      (spec?.accessModes ?? []).every((mode) => own.accessModes?.includes(mode) === true) &&
+      compareQuantities(own.capacity?.['storage'] ?? '0', requestOf(claim)) >= 0 &&
+      (selector === undefined || selector.matches(volume.metadata.labels)) &&
+      reachable(volume, node);
+    if (!suits) continue;
+    if (promised) return volume;
+    if (
+      best === undefined ||
+      compareQuantities(own.capacity?.['storage'] ?? '0', best.spec?.capacity?.['storage'] ?? '0') < 0
+    )
+      best = volume;
+  }
+  return best;
+}
+
+/** Whether the volume's node affinity allows the node. */
+export function reachable(volume: PersistentVolume, node: Node): boolean {
+  const required = volume.spec?.nodeAffinity?.required;
+  return required === undefined || required.nodeSelectorTerms.some((term) => nodeSelectorTermMatches(term, node));
+}
+
+function provisions({ provisioner }: StorageClass): boolean {
+  return provisioner !== '' && provisioner !== 'kubernetes.io/no-provisioner';
+}
+
+function topologyAllowed({ allowedTopologies = [] }: StorageClass, { metadata }: Node): boolean {
+  return (
+    allowedTopologies.length === 0 ||
+    allowedTopologies.some(({ matchLabelExpressions = [] }) =>
+      matchLabelExpressions.every(({ key, values }) => values.includes(metadata.labels?.[key] ?? '')),
+    )
+  );
+}
+
+/** Only drivers that publish their capacity are asked. */
+function hasCapacity(
+  objects: VolumeObjects,
+  { claim, storageClass }: { claim: PersistentVolumeClaim; storageClass: StorageClass },
+  { metadata }: Node,
+): boolean {
+  if (objects.csiDriver(storageClass.provisioner)?.spec.storageCapacity !== true) return true;
+  const size = requestOf(claim);
+  return objects.storageCapacities().some(({ storageClassName, capacity, maximumVolumeSize, nodeTopology }) => {
+    const limit = maximumVolumeSize ?? capacity;
+    if (storageClassName !== storageClass.metadata.name || limit === undefined) return false;
+    if (compareQuantities(limit, size) < 0 || nodeTopology === undefined) return false;
+    return compileLabelSelector(nodeTopology).matches(metadata.labels);
+  });
+}
