@@ -9,15 +9,8 @@ import type { NodeInfo, Snapshot } from './cache/node-info.ts';
 import type { Diagnosis } from './fit-error.ts';
 import type { ClassMemory } from './framework/class-memory.ts';
 import type { CycleState, Nominations, SchedulerPlugin } from './framework/plugin.ts';
-import {
-  runFilters,
-  runFiltersWithNominated,
-  runPreFilter,
-  runScores,
-  type PreFiltered,
-  type Profile,
-  type Scored,
-} from './framework/profile.ts';
+import { runPreFilter, runScores, type PreFiltered, type Profile, type Scored } from './framework/profile.ts';
+import { runFilters, runFiltersWithNominated } from './framework/run-filters.ts';
 import { unresolvable, type Status } from './framework/status.ts';
 
 /** The chosen node, or why there is none. */

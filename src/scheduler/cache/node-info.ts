@@ -24,7 +24,7 @@ export interface Snapshot {
   /** Nodes with pods that keep others away. */
   readonly withRequiredAntiAffinity: Iterable<NodeInfo>;
   /** Which nodes changed. */
-  readonly tracker: NodeTracker;
+  readonly tracker: NodeTracker<NodeInfo>;
   /** Nodes with a taint that pods would rather not meet. */
   readonly preferNoScheduleNodes: number;
   /** On how many nodes an image is. */
@@ -48,7 +48,7 @@ export class NodeInfo {
   readonly podsWithRequiredAntiAffinity = new Map<string, Pod>();
   /** The place in arrays by node; -1 without a tracker: a supposed node. */
   slot = -1;
-  tracker: NodeTracker | undefined;
+  tracker: NodeTracker<NodeInfo> | undefined;
   /** Sizes of images by name, for ImageLocality. */
   images: ReadonlyMap<string, number> = new Map();
 

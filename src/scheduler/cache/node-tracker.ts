@@ -3,24 +3,23 @@
  * arrays and brought up to date by looking at the changed nodes alone. Slots are used again; a slot's generation rises at
  * every change of its node and whenever it passes to another node.
  */
-import type { NodeInfo } from './node-info.ts';
 
 /** Changes remembered; who lags further behind looks at all nodes. */
 const LOG_LENGTH = 4096;
 
 /** The tracker of one cache. */
-export class NodeTracker {
+export class NodeTracker<T> {
   /** By slot. Grows: do not keep a reference over calls that may add nodes. */
   generations = new Uint32Array(64);
   /** By slot; undefined: free. */
-  readonly infos: (NodeInfo | undefined)[] = [];
+  readonly infos: (T | undefined)[] = [];
   /** Changes so far. */
   sequence = 0;
   readonly #free: number[] = [];
   readonly #log = new Uint32Array(LOG_LENGTH);
 
   /** Gives a node its slot. */
-  add(info: NodeInfo): number {
+  add(info: T): number {
     const slot = this.#free.pop() ?? this.infos.length;
     if (slot >= this.generations.length) {
       const grown = new Uint32Array(this.generations.length * 2);

@@ -42,7 +42,7 @@ export function createSchedulerCache(): SchedulerCache {
   let order: NodeInfo[] | undefined;
   const withAffinity = new Set<NodeInfo>();
   const withRequiredAntiAffinity = new Set<NodeInfo>();
-  const tracker = new NodeTracker();
+  const tracker = new NodeTracker<NodeInfo>();
   let preferNoScheduleNodes = 0;
   const imageCounts = new Map<string, number>();
   const countNode = (info: NodeInfo, sign: 1 | -1): void => {

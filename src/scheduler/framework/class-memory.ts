@@ -8,7 +8,7 @@ import type { NodeInfo } from '../cache/node-info.ts';
 import { grownTo, type NodeTracker } from '../cache/node-tracker.ts';
 import type { CycleState, SchedulerPlugin } from './plugin.ts';
 import { podClassKey } from './pod-class.ts';
-import { runFilters } from './profile.ts';
+import { runFilters } from './run-filters.ts';
 import type { Status } from './status.ts';
 
 const CLASSES = 32;
@@ -18,7 +18,7 @@ export class ClassMemories {
   readonly #memories = new Lru<string, ClassMemory>(CLASSES);
 
   /** The memory for the pod's class; `filters`: those that are asked, in order. */
-  of(pod: Pod, filters: readonly SchedulerPlugin[], tracker: NodeTracker): ClassMemory {
+  of(pod: Pod, filters: readonly SchedulerPlugin[], tracker: NodeTracker<NodeInfo>): ClassMemory {
     const key = podClassKey(pod);
     const known = this.#memories.get(key);
     if (known?.fits(filters, tracker) === true) return known;
@@ -38,18 +38,18 @@ interface Scores {
 /** One class. */
 export class ClassMemory {
   readonly #filters: readonly SchedulerPlugin[];
-  readonly #tracker: NodeTracker;
+  readonly #tracker: NodeTracker<NodeInfo>;
   #seen = new Uint32Array(0);
   readonly #statuses: (Status | undefined)[] = [];
   readonly #scores: Scores[] = [];
 
-  constructor(filters: readonly SchedulerPlugin[], tracker: NodeTracker) {
+  constructor(filters: readonly SchedulerPlugin[], tracker: NodeTracker<NodeInfo>) {
     this.#filters = filters;
     this.#tracker = tracker;
   }
 
   /** Whether it was made for these. */
-  fits(filters: readonly SchedulerPlugin[], tracker: NodeTracker): boolean {
+  fits(filters: readonly SchedulerPlugin[], tracker: NodeTracker<NodeInfo>): boolean {
     return (
       this.#tracker === tracker &&
       this.#filters.length === filters.length &&

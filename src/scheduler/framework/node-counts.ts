@@ -14,7 +14,7 @@ export interface NodeCounts {
 }
 
 interface Remembered {
-  tracker: NodeTracker | undefined;
+  tracker: NodeTracker<NodeInfo> | undefined;
   /** By slot, generation and one; 0: never. */
   seen: Uint32Array;
   counts: Uint32Array;
@@ -42,7 +42,7 @@ export function createNodeCounts(): NodeCounts {
 
 function recall(remembered: Remembered, node: NodeInfo, matches: (pod: Pod) => boolean): number {
   const { slot } = node;
-  const tracker = node.tracker as NodeTracker;
+  const tracker = node.tracker as NodeTracker<NodeInfo>;
   const { generations } = tracker;
   if (remembered.tracker !== tracker) {
     remembered.tracker = tracker;

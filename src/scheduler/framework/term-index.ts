@@ -34,7 +34,7 @@ export class TermIndex<T> {
   readonly #entries = new Map<string, Entry<T>>();
   /** By slot. */
   #contributions: (readonly Contribution[] | undefined)[] = [];
-  #tracker: NodeTracker | undefined;
+  #tracker: NodeTracker<NodeInfo> | undefined;
   #sequence = 0;
 
   constructor(termsOn: (node: NodeInfo) => Iterable<IndexedTerm<T>>) {
@@ -52,13 +52,13 @@ export class TermIndex<T> {
     return this.#entries.values();
   }
 
-  #forget(tracker: NodeTracker): void {
+  #forget(tracker: NodeTracker<NodeInfo>): void {
     this.#tracker = tracker;
     this.#entries.clear();
     this.#contributions = [];
   }
 
-  #visit(slot: number, tracker: NodeTracker): void {
+  #visit(slot: number, tracker: NodeTracker<NodeInfo>): void {
     for (const { id, value } of this.#contributions[slot] ?? []) this.#subtract(id, value);
     this.#contributions[slot] = undefined;
     const node = tracker.infos[slot];

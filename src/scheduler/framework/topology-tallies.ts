@@ -35,7 +35,7 @@ export function createTopologyTallies(): TopologyTallies {
 }
 
 class Tally {
-  readonly tracker: NodeTracker;
+  readonly tracker: NodeTracker<NodeInfo>;
   readonly #sums = new Map<string, number>();
   /** How many nodes have each value. */
   readonly #nodes = new Map<string, number>();
@@ -43,7 +43,7 @@ class Tally {
   readonly #counts: number[] = [];
   #sequence = -1;
 
-  constructor(tracker: NodeTracker) {
+  constructor(tracker: NodeTracker<NodeInfo>) {
     this.tracker = tracker;
   }
 

@@ -5,14 +5,8 @@ import type { NodeVerdict, PluginVerdict, PodDecision } from '../../component-he
 import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
 import { fitErrorMessage } from '../fit-error.ts';
 import type { CycleState, Lack, Nominations, SchedulerPlugin } from '../framework/plugin.ts';
-import {
-  runFiltersWithNominated,
-  runPreFilter,
-  runScores,
-  type PreFiltered,
-  type Profile,
-  type Scored,
-} from '../framework/profile.ts';
+import { runPreFilter, runScores, type PreFiltered, type Profile, type Scored } from '../framework/profile.ts';
+import { runFiltersWithNominated } from '../framework/run-filters.ts';
 import { unresolvable, type Status } from '../framework/status.ts';
 import type { Decision } from './decision-log.ts';
 

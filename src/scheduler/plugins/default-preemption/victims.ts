@@ -8,7 +8,7 @@ import type { PodDisruptionBudget } from '../../../api/gen/policy-v1.ts';
 import { parseTime } from '../../../api/time.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
 import type { CycleState, Nominations, SchedulerPlugin } from '../../framework/plugin.ts';
-import { cloneState, runFiltersWithNominated, supposePod } from '../../framework/profile.ts';
+import { cloneState, runFiltersWithNominated, supposePod } from '../../framework/run-filters.ts';
 import { unresolvable, type Status } from '../../framework/status.ts';
 
 /** Pods that must leave a node. */

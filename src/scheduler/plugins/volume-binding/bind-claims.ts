@@ -5,7 +5,7 @@ import { isBound } from '../../framework/pod-claims.ts';
 import type { BindTarget } from '../../framework/plugin.ts';
 import { failed, unresolvable, type Status } from '../../framework/status.ts';
 import type { PodVolumes, StaticBinding } from './find-volumes.ts';
-import type { VolumeBindingDeps } from './volume-binding.ts';
+import type { VolumeBindingDeps } from './volume-objects.ts';
 
 const NAME = 'VolumeBinding';
 const SELECTED_NODE = 'volume.kubernetes.io/selected-node';

@@ -8,7 +8,7 @@ import type { Node, PersistentVolume, PersistentVolumeClaim } from '../../../api
 import type { StorageClass } from '../../../api/gen/storage-v1.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
 import { nodeSelectorTermMatches } from '../../../component-helpers/node-affinity.ts';
-import type { VolumeObjects } from './volume-binding.ts';
+import type { VolumeObjects } from './volume-objects.ts';
 
 /** A volume for a claim. */
 export interface StaticBinding {

@@ -5,33 +5,19 @@
  * plugins/volumebinding. Not here: scoring by capacity (`shape`).
  */
 import type { PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
-import type { Client } from '../../../client/client.ts';
-import type { Clock } from '../../../platform/clock.ts';
 import { defaultArgs, type VolumeBindingArgs } from '../../config/plugin-args.ts';
 import type { CycleState, SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable, type Status } from '../../framework/status.ts';
-import type { ClusterObjects } from '../../framework/plugin-deps.ts';
 import { claimsOf, isBound, type PodClaim } from '../../framework/pod-claims.ts';
 import { bindClaims } from './bind-claims.ts';
 import { findPodVolumes, reachable, type PodVolumes } from './find-volumes.ts';
+import type { VolumeBindingDeps } from './volume-objects.ts';
 
 const NAME = 'VolumeBinding';
 const NO_VOLUME = unresolvable(NAME, "node(s) didn't find available persistent volumes to bind");
 const NO_CAPACITY = unresolvable(NAME, 'node(s) did not have enough free storage');
 const AFFINITY = unresolvable(NAME, 'node(s) had volume node affinity conflict');
 const LOST = unresolvable(NAME, 'node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)');
-
-/** What the plugin looks up. */
-export type VolumeObjects = Pick<
-  ClusterObjects,
-  'claim' | 'volume' | 'node' | 'storageClass' | 'volumesOfClass' | 'csiDriver' | 'storageCapacities'
->;
-
-/** What the plugin works with. */
-export interface VolumeBindingDeps extends VolumeObjects {
-  readonly client: Client;
-  readonly clock: Clock;
-}
 
 interface Kept {
   readonly bound: readonly PersistentVolumeClaim[];

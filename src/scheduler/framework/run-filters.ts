@@ -1,0 +1,72 @@
+/** The Filter point on one node, with and without pods that are only expected there. Upstream: RunFilterPlugins, RunFilterPluginsWithNominatedPods. */
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { NodeInfo } from '../cache/node-info.ts';
+import type { CycleState, Nominations, SchedulerPlugin } from './plugin.ts';
+import type { Status } from './status.ts';
+
+/** Runs the Filter point on one node: the first rejection counts. */
+export function runFilters(
+  filters: readonly SchedulerPlugin[],
+  state: CycleState,
+  input: { pod: Pod; node: NodeInfo },
+): Status | undefined {
+  for (const plugin of filters) {
+    const status = plugin.filter?.(state, input.pod, input.node);
+    if (status !== undefined) return status;
+  }
+  return undefined;
+}
+
+/** A copy of the state that hypothetical pods may change. */
+export function cloneState(filters: readonly SchedulerPlugin[], state: CycleState): CycleState {
+  const copy = new Map(state);
+  for (const plugin of filters) {
+    const kept = state.get(plugin.name);
+    if (kept !== undefined && plugin.cloneState !== undefined) copy.set(plugin.name, plugin.cloneState(kept));
+  }
+  return copy;
+}
+
+/** Puts a pod on a copied node, or takes it off, in the eyes of all plugins. */
+export function supposePod(
+  filters: readonly SchedulerPlugin[],
+  state: CycleState,
+  change: { pod: Pod; other: Pod; node: NodeInfo; present: boolean },
+): void {
+  const { pod, other, node, present } = change;
+  if (present) node.addPod(other);
+  else node.removePod(other.metadata.uid ?? '');
+  for (const plugin of filters) {
+    if (present) plugin.addPod?.(state, pod, { other, node });
+    else plugin.removePod?.(state, pod, { other, node });
+  }
+}
+
+/**
+ * Filters a node on which more important pods are expected (nominated): the pod must fit with them, and without them
+ * too, since they may not come and others may depend on them (affinity).
+ */
+export function runFiltersWithNominated(
+  filters: readonly SchedulerPlugin[],
+  state: CycleState,
+  input: { pod: Pod; node: NodeInfo; nominations: Nominations },
+): Status | undefined {
+  const { pod, node, nominations } = input;
+  const priority = pod.spec?.priority ?? 0;
+  const expected = nominations
+    .on(node.name)
+    .filter(
+      (other) =>
+        other.metadata.uid !== pod.metadata.uid &&
+        (other.spec?.priority ?? 0) >= priority &&
+        !node.pods.has(other.metadata.uid ?? ''),
+    );
+  if (expected.length > 0) {
+    const supposed = cloneState(filters, state);
+    const copy = node.clone();
+    for (const other of expected) supposePod(filters, supposed, { pod, other, node: copy, present: true });
+    const status = runFilters(filters, supposed, { pod, node: copy });
+    if (status !== undefined) return status;
+  }
+  return runFilters(filters, state, { pod, node });
+}
