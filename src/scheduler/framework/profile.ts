@@ -3,7 +3,7 @@ import type { Pod } from '../../api/gen/core-v1.ts';
 import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
 import { ClassMemories, type ClassMemory } from './class-memory.ts';
 import { extensionPoints, methodOf, type ExtensionPoint } from './extension-points.ts';
-import type { CycleState, Nominations, SchedulerPlugin } from './plugin.ts';
+import type { CycleState, SchedulerPlugin } from './plugin.ts';
 import type { Status } from './status.ts';
 
 /** Plugins in the order they are called, by extension point. */
