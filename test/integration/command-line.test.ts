@@ -53,7 +53,7 @@ describe('wrong usage is refused before anything is done', { concurrency: 2 }, (
     {
       args: ['up', '--data-dir', dir, '--store', 'paper'],
       code: 2,
-      says: /--store: paper is neither sqlite nor memory/,
+      says: /--store: paper is none of sqlite, memory and etcd=URL/,
     },
     {
       args: ['up', '--data-dir', dir, '--cluster-cidr', '10.42.0.0'],
