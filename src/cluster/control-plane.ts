@@ -13,11 +13,7 @@ import { createBootstrapTokenAuthenticator } from '../apiserver/authn/bootstrap-
 import type { TokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
 import { createServiceAccountTokens, type ServiceAccountTokens } from '../apiserver/authn/service-account-tokens.ts';
 import { createNodeAuthorizer } from '../apiserver/authz/node-authorizer.ts';
-import {
-  createRbacAuthorizer,
-  privilegedGroupAuthorizer,
-  type RbacAuthorizer,
-} from '../apiserver/authz/rbac-authorizer.ts';
+import { createRbacAuthorizer, type RbacAuthorizer } from '../apiserver/authz/rbac-authorizer.ts';
 import {
   bootstrapCluster,
   keepKubernetesService,
