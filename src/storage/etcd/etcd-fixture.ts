@@ -1,10 +1,11 @@
 /** A real etcd for tests: one member on loopback, its data in memory where there is /dev/shm, ended by its id. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 
 /** A running member. */
 export interface EtcdServer {
@@ -121,4 +122,13 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   const ended = stops ? undefined : new Promise((resolve) => child.once('exit', resolve));
   child.kill(signal);
   await ended;
+  // A stop reaches the threads one by one: until all have it, etcd may still answer.
+  if (signal === 'SIGSTOP') while (!isStopped(child.pid ?? 0)) await setImmediate();
+}
+
+function isStopped(pid: number): boolean {
+  return readdirSync(`/proc/${pid}/task`).every((thread) => {
+    const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'latin1');
+    return stat.charAt(stat.lastIndexOf(')') + 2) === 'T';
+  });
 }
