@@ -117,6 +117,7 @@ async function settingsOf(platform: Platform, { access, serving, etcd }: ApiServ
     authorizationModes: access.authorizationModes,
     anonymousAuth: access.anonymousAuth,
     servesJoin: false,
+    localPathClass: false,
     maxRequestsInFlight: serving.maxRequestsInFlight,
     maxMutatingRequestsInFlight: serving.maxMutatingRequestsInFlight,
     compactionPeriodMs: etcd.compactionPeriodMs,

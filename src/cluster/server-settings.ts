@@ -13,6 +13,8 @@ export interface ServerSettings {
   readonly anonymousAuth?: boolean;
   /** False: what machines that join look for is somebody else's to publish. */
   readonly servesJoin?: boolean;
+  /** False: no default storage class, as nobody may be there who provisions. */
+  readonly localPathClass?: boolean;
   readonly maxRequestsInFlight?: number;
   readonly maxMutatingRequestsInFlight?: number;
   /** 0: never. */
