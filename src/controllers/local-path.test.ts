@@ -1,15 +1,15 @@
 /** Claims of class local-path against the real server, binder and protection, with a stand-in for nodes' kubelets. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Nodes, PersistentVolumeClaims, PersistentVolumes, StorageClasses } from '../../api/gen/resources.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../api/gen/core-v1.ts';
-import type { KubeletConnector } from '../../apiserver/registry/services.ts';
-import { localPathStorageClass } from '../../apiserver/bootstrap/local-path-storage-class.ts';
-import { createPersistentVolumeBinder } from '../persistentvolume-binder/binder-controller.ts';
-import { createPvProtectionController } from '../pv-protection/pv-protection-controller.ts';
-import { createPvcProtectionController } from '../pvc-protection/pvc-protection-controller.ts';
-import { startServerHarness, type ServerHarness } from '../server-harness-fixture.ts';
-import { createLocalPathProvisioner } from './local-path-controller.ts';
+import { Nodes, PersistentVolumeClaims, PersistentVolumes, StorageClasses } from '../api/gen/resources.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '../api/gen/core-v1.ts';
+import type { KubeletConnector } from '../apiserver/registry/services.ts';
+import { localPathStorageClass } from '../apiserver/bootstrap/local-path-storage-class.ts';
+import { createPersistentVolumeBinder } from './persistentvolume-binder/binder-controller.ts';
+import { createPvProtectionController } from './pv-protection/pv-protection-controller.ts';
+import { createPvcProtectionController } from './pvc-protection/pvc-protection-controller.ts';
+import { startServerHarness, type ServerHarness } from './server-harness-fixture.ts';
+import { createLocalPathProvisioner } from './local-path/local-path-controller.ts';
 
 type ClaimSpec = NonNullable<PersistentVolumeClaim['spec']>;
 
