@@ -68,7 +68,8 @@ describe('local-path volumes', { skip: process.getuid?.() === 0 ? false : 'needs
     await runToEnd(space, 'echo kept > /data/file');
     const [directory = ''] = readdirSync(root);
     assert.match(directory, /^pvc-[-0-9a-f]{36}_local-path_data$/);
-    assert.equal(statSync(join(root, directory)).mode & 0o777, 0o777);
+    const modes = [root, join(root, directory)].map((path) => statSync(path).mode & 0o777);
+    assert.deepEqual(modes, [0o700, 0o777]);
     assert.equal(readFileSync(join(root, directory, 'file'), 'utf8'), 'kept\n');
     assert.equal(await runToEnd(space, 'cat /data/file'), 'kept\n');
     await space.kubectl('delete pvc data --wait');

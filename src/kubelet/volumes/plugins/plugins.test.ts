@@ -228,6 +228,7 @@ for (const provisioner of ['keelson.dev/local-path', undefined]) {
     await fixture.manager.waitForAttachAndMount(pod, signal);
     const { kind, mode } = await fixture.platform.files.stat(path);
     assert.deepEqual([kind, mode & 0o777], ['directory', 0o777]);
+    assert.equal((await fixture.platform.files.stat('/data/local-path')).mode & 0o777, 0o700);
     assert.equal(fixture.manager.mountedVolumes('uid-1').get('vol')!.hostPath, path);
   });
 }

@@ -51,6 +51,8 @@ function isOurs({ persistentVolume }: VolumeSpec): boolean {
 }
 
 async function makeDirectory(path: string, { platform }: VolumePluginDeps): Promise<void> {
+  // Pods reach it by a bind mount; other users of the machine must not.
+  await platform.files.makeDir(path.slice(0, path.lastIndexOf('/')), { mode: 0o700 });
   await platform.files.makeDir(path);
   await platform.files.chmod(path, 0o777); // The mode of a new directory is cut by the umask.
 }
