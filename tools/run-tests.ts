@@ -47,15 +47,13 @@ async function runStage(stage: Stage): Promise<StageResult> {
   const startedMs = performance.now();
   console.log(`▶ ${stage.name}`);
   const folder = mkdtempSync(join(tmpdir(), 'keelson-totals-'));
-  const totalsPath = join(folder, 'totals.json');
   try {
     if (stage.isTestRun && testFiles(stage, repositoryRoot).length === 0) {
       console.error(`  no test files for ${stage.name}: a stage that checks nothing fails`);
       return { name: stage.name, outcome: 'failed', durationMs: 0 };
     }
-    let passed = true;
-    for (const command of stage.commands) passed = (await runNode(command, totalsPath)) && passed;
-    const totals = stage.isTestRun ? readTotals(totalsPath) : undefined;
+    const passed = await runCommands(stage, folder);
+    const totals = stage.isTestRun ? readTotals(stage, folder) : undefined;
     const outcome = passed && (!stage.isTestRun || totals !== undefined) ? 'passed' : 'failed';
     return { name: stage.name, outcome, durationMs: performance.now() - startedMs, ...(totals && { totals }) };
   } finally {
@@ -63,19 +61,39 @@ async function runStage(stage: Stage): Promise<StageResult> {
   }
 }
 
-function readTotals(path: string): TestTotals | undefined {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8')) as TestTotals;
-  } catch {
-    return undefined; // node:test died before its summary
-  }
+function totalsPath(folder: string, command: number): string {
+  return join(folder, `totals-${command}.json`);
 }
 
-function runNode(args: readonly string[], totalsPath: string): Promise<boolean> {
+async function runCommands({ commands, atOnce = false }: Stage, folder: string): Promise<boolean> {
+  const run = (at: number): Promise<boolean> => runNode(commands[at] ?? [], totalsPath(folder, at));
+  if (atOnce) return (await Promise.all(commands.keys().map(run))).every(Boolean);
+  let passed = true;
+  for (const at of commands.keys()) passed = (await run(at)) && passed;
+  return passed;
+}
+
+/** The sum over the stage's commands; undefined when one left none: node:test died before its summary. */
+function readTotals({ commands }: Stage, folder: string): TestTotals | undefined {
+  const sum = { passed: 0, failed: 0, skipped: 0 };
+  for (const at of commands.keys()) {
+    try {
+      const { passed, failed, skipped } = JSON.parse(readFileSync(totalsPath(folder, at), 'utf8')) as TestTotals;
+      sum.passed += passed;
+      sum.failed += failed;
+      sum.skipped += skipped;
+    } catch {
+      return undefined;
+    }
+  }
+  return sum;
+}
+
+function runNode(args: readonly string[], totals: string): Promise<boolean> {
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();
   const env = {
     ...process.env,
-    KEELSON_TEST_TOTALS: totalsPath,
+    KEELSON_TEST_TOTALS: totals,
     NODE_COMPILE_CACHE: join(repositoryRoot, '.cache', 'compile'),
   };
   const child = spawn(process.execPath, args, { cwd: repositoryRoot, env, stdio: ['ignore', 'inherit', 'inherit'] });

@@ -9,6 +9,7 @@ import type { ApiServerOptions } from '../apiserver/command-line/list.ts';
 import { createAuthority, issueCertificate, type KeyPairPem } from '../component-helpers/pki/certificates.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';
+import { loadApiServerSetup } from './api-server-setup.ts';
 import { createControlPlane, type ControlPlane } from './control-plane.ts';
 import { hostAddress, servingNames } from './host-address.ts';
 import { deriveInstance, type Instance } from './instance.ts';
@@ -16,6 +17,7 @@ import { kubernetesServiceAddress } from './network/pod-network.ts';
 import { openStore } from './open-store.ts';
 import type { ServerSettings } from './server-settings.ts';
 import { endpointsProblem } from './store-options.ts';
+import { tokenAlgorithmOf } from './token-signer.ts';
 
 /** A process in the making or running. */
 export interface ApiServerProcess {
@@ -37,6 +39,7 @@ export function createApiServerProcess(platform: Platform, options: ApiServerOpt
       const address = serving.advertiseAddress ?? ownAddress(platform, serving.bindAddress);
       const instance = await instanceOf(platform, options);
       const settings = await settingsOf(platform, options);
+      const setup = await loadApiServerSetup(platform, options.shared);
       const tls = await servingPair(platform, options, { instance, address });
       const clientCaPem = await optionalText(platform, serving.clientCaFile);
       const kubeletCaPem = await optionalText(platform, serving.kubeletCertificateAuthority);
@@ -55,6 +58,7 @@ export function createApiServerProcess(platform: Platform, options: ApiServerOpt
         hostAddress: address,
         runtimeConfig: serving.runtimeConfig,
         settings,
+        setup,
         pki: {
           ca: { certPem: kubeletCaPem ?? clientCaPem ?? '' },
           kubeletClient: await kubeletClient(platform, options, tls),
@@ -109,13 +113,14 @@ async function instanceOf({ crypto, host }: Platform, { serving }: ApiServerOpti
   );
 }
 
-async function settingsOf(platform: Platform, { access, serving, etcd }: ApiServerOptions): Promise<ServerSettings> {
-  const signing = await tokenKeys(platform, access.serviceAccountSigningKeyFile!, true);
-  const verifying = await Promise.all(access.serviceAccountKeyFiles.map((file) => tokenKeys(platform, file, false)));
-  const { disabledAdmissionPlugins: disabled, enabledAdmissionPlugins: enabled, onlyAdmissionPlugins: only } = access;
+async function settingsOf(
+  platform: Platform,
+  { serviceAccounts, serving, etcd }: ApiServerOptions,
+): Promise<ServerSettings> {
+  const { issuers, apiAudiences, signingKeyFile, keyFiles } = serviceAccounts;
+  const signing = await tokenKeys(platform, signingKeyFile, true);
+  const verifying = await Promise.all(keyFiles.map((file) => tokenKeys(platform, file, false)));
   return {
-    authorizationModes: access.authorizationModes,
-    anonymousAuth: access.anonymousAuth,
     servesJoin: false,
     localPathClass: false,
     maxRequestsInFlight: serving.maxRequestsInFlight,
@@ -124,12 +129,7 @@ async function settingsOf(platform: Platform, { access, serving, etcd }: ApiServ
     eventTtlSeconds: etcd.eventTtlSeconds,
     serviceNodePorts: serving.serviceNodePorts,
     serviceClusterIpRanges: serving.serviceClusterIpRanges,
-    tokens: {
-      issuers: access.serviceAccountIssuers,
-      audiences: access.apiAudiences ?? access.serviceAccountIssuers,
-      keys: [...signing, ...verifying.flat()],
-    },
-    admission: { enabled, disabled, ...(only && { only }) },
+    tokens: { issuers, audiences: apiAudiences ?? issuers, keys: [...signing, ...verifying.flat()] },
   };
 }
 
@@ -153,11 +153,11 @@ async function tokenKeys(platform: Platform, file: string, signs: boolean): Prom
   return blocks.map((pem) => {
     try {
       const publicKey = createPublicKey(pem);
-      if (publicKey.asymmetricKeyDetails?.namedCurve !== 'prime256v1')
-        throw new Error(`a key of type ${publicKey.asymmetricKeyType}; ECDSA keys on P-256 are supported`);
+      const algorithm = tokenAlgorithmOf(publicKey);
       const publicKeyPem = publicKey.export({ type: 'spki', format: 'pem' }) as string;
-      if (!signs) return { publicKeyPem };
-      return { publicKeyPem, privateKeyPem: createPrivateKey(pem).export({ type: 'pkcs8', format: 'pem' }) as string };
+      if (!signs) return { publicKeyPem, algorithm };
+      const privateKeyPem = createPrivateKey(pem).export({ type: 'pkcs8', format: 'pem' }) as string;
+      return { publicKeyPem, privateKeyPem, algorithm };
     } catch (error) {
       throw new FlagError(`${file}: ${(error as Error).message}`);
     }

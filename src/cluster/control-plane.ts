@@ -13,11 +13,7 @@ import { createBootstrapTokenAuthenticator } from '../apiserver/authn/bootstrap-
 import type { TokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
 import { createServiceAccountTokens, type ServiceAccountTokens } from '../apiserver/authn/service-account-tokens.ts';
 import { createNodeAuthorizer } from '../apiserver/authz/node-authorizer.ts';
-import {
-  createRbacAuthorizer,
-  privilegedGroupAuthorizer,
-  type RbacAuthorizer,
-} from '../apiserver/authz/rbac-authorizer.ts';
+import { createRbacAuthorizer, type RbacAuthorizer } from '../apiserver/authz/rbac-authorizer.ts';
 import {
   bootstrapCluster,
   keepKubernetesService,
@@ -50,7 +46,7 @@ import type { Instance } from './instance.ts';
 import { clusterInfoYaml } from './kubeconfig.ts';
 import { kubernetesServiceAddress } from './network/pod-network.ts';
 import { createRegistry, type Registry } from './registry-services.ts';
-import { chosenAdmission, chosenAuthenticators, chosenAuthorizers, type ServerSettings } from './server-settings.ts';
+import type { ServerSettings } from './server-settings.ts';
 
 /** What the control plane is made from. */
 export interface ControlPlaneDeps {
@@ -138,25 +134,22 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
       storage,
       platform,
       definitions: registry.definitions,
-      authenticators: chosenAuthenticators(settings, authenticatorsOf(kinds, setup, clock)),
+      authenticators: authenticatorsOf(kinds, setup, clock),
       authorizers,
-      admission: chosenAdmission(
-        settings,
-        createAdmissionPlugins(
-          {
-            objects: () => storage.objects,
-            registry: storage.registry,
-            net: platform.net,
-            crypto: platform.crypto,
-            log: platform.log.child('apiserver'),
-            random: platform.random.fork('admission'),
-            authorizer: { authorize: (asked) => decide(authorizers, asked) },
-            rulesFor: rbac.rulesFor,
-            clock,
-            ...(setup === undefined ? {} : { config: setup.admission.config }),
-          },
-          setup?.admission.plugins,
-        ),
+      admission: createAdmissionPlugins(
+        {
+          objects: () => storage.objects,
+          registry: storage.registry,
+          net: platform.net,
+          crypto: platform.crypto,
+          log: platform.log.child('apiserver'),
+          random: platform.random.fork('admission'),
+          authorizer: { authorize: (asked) => decide(authorizers, asked) },
+          rulesFor: rbac.rulesFor,
+          clock,
+          ...(setup === undefined ? {} : { config: setup.admission.config }),
+        },
+        setup?.admission.plugins,
       ),
       routes: registry.routes,
       aggregation: {
@@ -203,10 +196,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const rbac = createRbacAuthorizer(storage.objects);
   const nodes = createNodeAuthorizer(storage.objects, componentRoles['system:node']?.rules ?? []);
   let explain: ExplainPod | undefined;
-  const authorizers =
-    deps.settings?.authorizationModes === undefined
-      ? authorizersOf({ nodes, rbac }, deps.setup)
-      : chosenAuthorizers(deps.settings, { privileged: privilegedGroupAuthorizer, node: nodes, rbac });
+  const authorizers = authorizersOf({ nodes, rbac }, deps.setup);
   const bootstrapTokens = createBootstrapTokenAuthenticator({ objects, clock, crypto: platform.crypto });
   const kinds = tokenKinds([tokens, bootstrapTokens], deps.setup);
   const registry = createRegistry({

@@ -10,7 +10,7 @@ import { after, before, describe, it } from 'node:test';
 import type { ContainerStatus, Pod } from '../../src/api/gen/core-v1.ts';
 import { Nodes, Pods } from '../../src/api/gen/resources.ts';
 import { keelsonProgram } from './cluster-fixture.ts';
-import type { ControlPlaneFixture } from './control-plane-fixture.ts';
+import type { ControlPlaneFixture } from '../control-plane/control-plane-fixture.ts';
 import { testImageName } from './fixtures/containerd.ts';
 import { startKubeletMachine, until, type KubeletMachine } from './fixtures/kubelet-machine.ts';
 import { run } from './fixtures/programs.ts';

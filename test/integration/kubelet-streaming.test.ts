@@ -301,6 +301,7 @@ describe('streams from kubectl to containerd', () => {
   });
 
   it('the JavaScript client over WebSockets: a terminal', limit, async () => {
+    const waitForSize = 'while [ "$(/bin/busybox stty size 2>/dev/null)" != "37 111" ]; do :; done;';
     const [stdin, stdout] = [new PassThrough(), new PassThrough()];
     let text = '';
     stdout.on('data', (chunk) => (text += String(chunk)));
@@ -310,7 +311,8 @@ describe('streams from kubectl to containerd', () => {
           'default',
           'web',
           'main',
-          ['/bin/sh', '-c', 'read line; echo "<$line>"; /bin/busybox stty size'],
+          // The size comes beside the input, not before it.
+          ['/bin/sh', '-c', `read line; echo "<$line>"; ${waitForSize} /bin/busybox stty size`],
           stdout,
           null,
           stdin,

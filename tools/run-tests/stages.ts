@@ -6,6 +6,8 @@ export interface Stage {
   readonly name: string;
   /** Commands, each the arguments of Node.js. */
   readonly commands: readonly (readonly string[])[];
+  /** Whether they run at the same time. */
+  readonly atOnce?: boolean;
   /** Whether this is a run of node:test, which leaves totals. */
   readonly isTestRun: boolean;
 }
@@ -33,7 +35,14 @@ function tests(name: string, { patterns, concurrency, timeoutMs }: TestRun): Sta
   return { name, commands: [[...options, ...patterns]], isTestRun: true };
 }
 
-/** Every stage in the order in which `npm test` runs them. Unit and simulation tests share two processors; real containers do not. */
+function sideBySide(name: string, ...parts: readonly Stage[]): Stage {
+  return { name, commands: parts.flatMap(({ commands }) => commands), isTestRun: true, atOnce: true };
+}
+
+/**
+ * Every stage in the order in which `npm test` runs them. Unit and simulation tests share two processors. Real containers
+ * take turns, and while they are waited for, control planes are tested that need no more of the machine than loopback.
+ */
 export const stages: readonly Stage[] = [
   check('types', ['node_modules/typescript7/bin/tsc', '-p', 'tsconfig.json']),
   check(
@@ -50,7 +59,11 @@ export const stages: readonly Stage[] = [
     timeoutMs: 120_000,
   }),
   tests('sim', { patterns: ['test/sim/**/*.test.ts', 'examples/**/*.test.ts'], concurrency: 2, timeoutMs: 480_000 }),
-  tests('integration', { patterns: ['test/integration/**/*.test.ts'], concurrency: 1, timeoutMs: 480_000 }),
+  sideBySide(
+    'integration',
+    tests('containers', { patterns: ['test/integration/**/*.test.ts'], concurrency: 1, timeoutMs: 480_000 }),
+    tests('control planes', { patterns: ['test/control-plane/**/*.test.ts'], concurrency: 1, timeoutMs: 480_000 }),
+  ),
 ];
 
 /** The named stages in their order, or all of them. @throws Error naming an unknown one */

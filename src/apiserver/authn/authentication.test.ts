@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createHash, generateKeyPairSync } from 'node:crypto';
+import { createHash, generateKeyPairSync, type KeyPairKeyObjectResult } from 'node:crypto';
 import { test } from 'node:test';
 import type { Pod, ServiceAccount } from '../../api/gen/core-v1.ts';
 import { Pods, ServiceAccounts } from '../../api/gen/resources.ts';
@@ -20,6 +20,10 @@ const key = (): TokenKey & { privateKeyPem: string } => {
   });
   return { privateKeyPem: pair.privateKey, publicKeyPem: pair.publicKey };
 };
+const pem = ({ privateKey, publicKey }: KeyPairKeyObjectResult): TokenKey => ({
+  privateKeyPem: String(privateKey.export({ type: 'pkcs8', format: 'pem' })),
+  publicKeyPem: String(publicKey.export({ type: 'spki', format: 'pem' })),
+});
 const [first, second] = [key(), key()];
 const account: ServiceAccount = { metadata: { name: 'bot', namespace: 'ns', uid: 'bot-uid' } };
 const pod: Pod = { metadata: { name: 'p', namespace: 'ns', uid: 'pod-uid' } };
@@ -91,6 +95,21 @@ test('keys rotate: the first signs, all verify', async () => {
   assert.equal(keys.length, 2);
   for (const jwk of keys) assert.ok(!('d' in jwk), 'never a private key');
   await assert.rejects(make([{ publicKeyPem: first.publicKeyPem }]).issue(order), /no private key/);
+});
+
+test('keys of every kind sign, and none is taken for another', async () => {
+  const { make, order } = fixture();
+  const pairs: [TokenKey['algorithm'], TokenKey][] = [
+    ['RS256', { ...pem(generateKeyPairSync('rsa', { modulusLength: 2048 })), algorithm: 'RS256' }],
+    ['ES384', { ...pem(generateKeyPairSync('ec', { namedCurve: 'P-384' })), algorithm: 'ES384' }],
+  ];
+  for (const [algorithm, own] of pairs) {
+    const { token } = await make([own]).issue(order);
+    const head = JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()) as { alg: string };
+    assert.equal(head.alg, algorithm);
+    assert.equal((await make([first, own]).authenticateToken(token))?.name, 'system:serviceaccount:ns:bot');
+    await assert.rejects(make([first]).authenticateToken(token), { message: 'invalid bearer token' });
+  }
 });
 
 test('a bound token carries and dies with its pod', async (t) => {

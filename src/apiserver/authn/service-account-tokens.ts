@@ -1,5 +1,5 @@
 /**
- * Service-account tokens: JWTs signed by the cluster's key (ES256), bound to an account and optionally to a pod, node or
+ * Service-account tokens: JWTs signed by the cluster's key, bound to an account and optionally to a pod, node or
  * secret, and checked against the living objects: a token dies with what it is bound to. The first key signs; all keys
  * verify, so that keys rotate. Upstream: pkg/serviceaccount (claims, jwt, openidmetadata).
  *
@@ -19,12 +19,17 @@ import type { ObjectStore } from '../registry/object-store.ts';
 import type { TokenAuthenticator } from './bearer-token.ts';
 import { LEGACY_ISSUER, legacyClaims, legacyPrincipal } from './legacy-token.ts';
 
+/** Signatures tokens may have: by RSA keys, and by EC keys of P-256, P-384 and P-521. */
+export type TokenAlgorithm = 'RS256' | 'ES256' | 'ES384' | 'ES512';
+
 /** A key of the token signer, as PEM. */
 export interface TokenKey {
   /** PKCS#8 private key; absent for keys that only verify. */
   readonly privateKeyPem?: string;
   /** SPKI public key. */
   readonly publicKeyPem: string;
+  /** What is signed with it; default ES256. */
+  readonly algorithm?: TokenAlgorithm;
 }
 
 /** What issuing and checking need. */
@@ -125,7 +130,7 @@ export function createServiceAccountTokens(deps: TokenDeps, config: TokenConfig)
       const jose = await import('jose');
       const key = await signingKey(keys);
       return await new jose.SignJWT(legacyClaims(account, secret))
-        .setProtectedHeader({ alg: 'ES256', kid: key.id })
+        .setProtectedHeader({ alg: key.algorithm, kid: key.id })
         .sign(key.sign);
     },
     async keySet() {
@@ -133,14 +138,19 @@ export function createServiceAccountTokens(deps: TokenDeps, config: TokenConfig)
       const all = await keys();
       return {
         keys: await Promise.all(
-          all.map(async (k) => ({ ...(await jose.exportJWK(k.verify)), kid: k.id, alg: 'ES256', use: 'sig' })),
+          all.map(async (k) => ({ ...(await jose.exportJWK(k.verify)), kid: k.id, alg: k.algorithm, use: 'sig' })),
         ),
       };
     },
   };
 }
 
-type LoadedKey = { readonly id: string; readonly verify: CryptoKeyLike; readonly sign: CryptoKeyLike | undefined };
+type LoadedKey = {
+  readonly id: string;
+  readonly algorithm: TokenAlgorithm;
+  readonly verify: CryptoKeyLike;
+  readonly sign: CryptoKeyLike | undefined;
+};
 type CryptoKeyLike = Awaited<ReturnType<typeof import('jose').importSPKI>>;
 
 function lazyKeys(deps: TokenDeps, keys: readonly TokenKey[]): () => Promise<readonly LoadedKey[]> {
@@ -150,8 +160,10 @@ function lazyKeys(deps: TokenDeps, keys: readonly TokenKey[]): () => Promise<rea
     return Promise.all(
       keys.map(async (k) => ({
         id: deps.platform.crypto.sha256Hex(k.publicKeyPem.trim()).slice(0, 32),
-        verify: await jose.importSPKI(k.publicKeyPem, 'ES256', { extractable: true }),
-        sign: k.privateKeyPem === undefined ? undefined : await jose.importPKCS8(k.privateKeyPem, 'ES256'),
+        algorithm: k.algorithm ?? 'ES256',
+        verify: await jose.importSPKI(k.publicKeyPem, k.algorithm ?? 'ES256', { extractable: true }),
+        sign:
+          k.privateKeyPem === undefined ? undefined : await jose.importPKCS8(k.privateKeyPem, k.algorithm ?? 'ES256'),
       })),
     );
   };
@@ -185,7 +197,7 @@ async function issueToken(
       ? [...input.audiences]
       : [...using.config.audiences.slice(0, 1)];
   const token = await new jose.SignJWT({ 'kubernetes.io': details })
-    .setProtectedHeader({ alg: 'ES256', kid: key.id })
+    .setProtectedHeader({ alg: key.algorithm, kid: key.id })
     .setIssuer(using.config.issuer)
     .setSubject(accountUser(input.namespace, name ?? ''))
     .setAudience(audiences)
@@ -216,7 +228,7 @@ async function verifyClaims(
     try {
       const { payload } = await jose.jwtVerify(token, key.verify, {
         issuer,
-        algorithms: ['ES256'],
+        algorithms: [key.algorithm],
         currentDate: dateOf(using.nowSeconds * 1000),
         clockTolerance: LEEWAY_SECONDS,
       });

@@ -30,24 +30,24 @@ test('flags as Go reads them', () => {
   assert.deepEqual([options.etcd.prefix, options.etcd.eventTtlSeconds], ['/other', 5400]);
   assert.deepEqual([options.serving.securePort, options.serving.runtimeConfig], [7443, 'api/beta=true,v1=true']);
   assert.deepEqual(options.serving.serviceNodePorts, { first: 20000, last: 20099 });
-  assert.deepEqual(options.access.authorizationModes, ['Node', 'RBAC']);
-  assert.deepEqual(options.access.serviceAccountIssuers, ['https://i', 'https://old']);
-  assert.deepEqual([options.access.anonymousAuth, options.logLevel, options.warnings], [false, 'debug', []]);
+  assert.deepEqual(options.shared.authorization.modes, ['Node', 'RBAC']);
+  assert.deepEqual(options.serviceAccounts.issuers, ['https://i', 'https://old']);
+  assert.deepEqual([options.shared.authentication.anonymous, options.logLevel, options.warnings], [false, 'debug', []]);
 });
 
 test('without flags upstream has other values than those needed', () => {
-  const { etcd, serving, access } = parseApiServerOptions(needed);
+  const { etcd, serving, shared } = parseApiServerOptions(needed);
   assert.deepEqual([etcd.prefix, etcd.eventTtlSeconds, etcd.compactionPeriodMs], ['/registry', 3600, 300_000]);
   assert.deepEqual(
     [serving.securePort, serving.certDir, serving.bindAddress],
     [6443, '/var/run/kubernetes', '0.0.0.0'],
   );
-  assert.deepEqual(access.authorizationModes, ['AlwaysAllow']);
+  assert.deepEqual(shared.authorization.modes, ['AlwaysAllow']);
 });
 
 test('a deprecated flag works and says what to use', () => {
-  const { access, warnings } = parseApiServerOptions([...needed, '--admission-control=NamespaceLifecycle,LimitRanger']);
-  assert.deepEqual(access.onlyAdmissionPlugins, ['NamespaceLifecycle', 'LimitRanger']);
+  const { shared, warnings } = parseApiServerOptions([...needed, '--admission-control=NamespaceLifecycle,LimitRanger']);
+  assert.deepEqual(shared.admission.plugins, ['NamespaceLifecycle', 'LimitRanger']);
   assert.match(warnings.join(), /^Flag --admission-control has been deprecated, Use --enable-admission-plugins or/);
 });
 
@@ -64,7 +64,7 @@ describe('wrong usage', () => {
     [['--secure-port'], /flag needs an argument: --secure-port/],
     [['--secure-port=0'], /invalid argument "0" for "--secure-port" flag: it must be between 1 and 65535/],
     [['--anonymous-auth=maybe'], /neither true nor false/],
-    [['--authorization-mode=ABAC'], /"ABAC" is not a valid mode; valid modes are: Node, RBAC/],
+    [['--authorization-mode=ABAC'], /ABAC is not a valid mode; there are Node, RBAC, Webhook/],
     [['--authorization-mode=RBAC,RBAC'], /mode specified more than once/],
     [['--tls-cert-file=a'], /--tls-cert-file and --tls-private-key-file go together/],
     [['--event-ttl=soon'], /it is no duration/],
@@ -72,7 +72,10 @@ describe('wrong usage', () => {
     [['--service-cluster-ip-range=10.0.0.0/24,10.1.0.0/24'], /must be of different IP family/],
     [['--service-node-port-range=9-8'], /no port range/],
     [['--advertise-address=host'], /failed to parse IP/],
-    [['--admission-control=A', '--disable-admission-plugins=B'], /mutually exclusive/],
+    [['--admission-control=Priority', '--disable-admission-plugins=PodSecurity'], /mutually exclusive/],
+    [['--disable-admission-plugins=A'], /plugin "A" is unknown/],
+    [['--authorization-mode=Webhook'], /authorization-webhook-config-file/],
+    [['--oidc-issuer-url=http://i'], /--oidc-/],
     [['--feature-gates=A'], /neither true nor false/],
     [['--encryption-provider-config-automatic-reload'], /must be set with --encryption-provider-config/],
   ];

@@ -1,14 +1,18 @@
-/** All options of `keelson apiserver`. A new set: a file and a line in each of the two. */
-import { accessOptions, type AccessOptions } from './access-options.ts';
+/** All options of `keelson apiserver`. A new set: a file and a line in each of the three places. */
 import { etcdOptions, type EtcdOptions } from './etcd-options.ts';
 import { type Flag, parseFlags } from './flags.ts';
+import { serviceAccountOptions, type ServiceAccountOptions } from './service-account-options.ts';
 import { servingOptions, type ServingOptions } from './serving-options.ts';
+import { sharedOptions } from './shared-options.ts';
+import type { ApiServerOptions as SharedOptions } from '../options/api-server-options.ts';
 
 /** Everything the command line settles. */
 export interface ApiServerOptions {
   readonly etcd: EtcdOptions;
   readonly serving: ServingOptions;
-  readonly access: AccessOptions;
+  readonly serviceAccounts: ServiceAccountOptions;
+  /** Admission, authentication, authorization, audit. */
+  readonly shared: SharedOptions;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
   /** For stderr. */
   readonly warnings: readonly string[];
@@ -22,19 +26,21 @@ const common: readonly Flag[] = [
 export const apiServerFlags: readonly Flag[] = [
   ...etcdOptions.flags,
   ...servingOptions.flags,
-  ...accessOptions.flags,
+  ...serviceAccountOptions.flags,
+  ...sharedOptions.flags,
   ...common,
 ];
 
 /** Reads a command line. Throws `FlagError`. */
 export function parseApiServerOptions(args: readonly string[]): ApiServerOptions {
   const { values, warnings } = parseFlags(args, apiServerFlags);
-  const access = accessOptions.read(values);
-  const gates = Object.keys(access.featureGates);
+  const serviceAccounts = serviceAccountOptions.read(values);
+  const gates = Object.keys(serviceAccounts.featureGates);
   return {
     etcd: etcdOptions.read(values),
     serving: servingOptions.read(values),
-    access,
+    serviceAccounts,
+    shared: sharedOptions.read(values),
     logLevel: Number(values.text('v') ?? 0) >= 4 ? 'debug' : 'info',
     warnings: [...warnings, ...(gates.length > 0 ? [`feature gates change nothing here: ${gates.join(', ')}`] : [])],
   };

@@ -1,7 +1,8 @@
 /** `keelson apiserver` as a process over a real etcd, driven by kubectl: upstream's flags, and upstream's keys in etcd. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,6 +30,7 @@ describe('keelson apiserver', { skip: withoutEtcd }, () => {
   let folder: string;
   let etcd: EtcdServer;
   let child: ChildProcess;
+  let port = 0;
   let said = '';
   const kubectl = async (args: readonly string[]): Promise<string> => {
     const all = [`--kubeconfig=${folder}/kubeconfig`, `--cache-dir=${folder}/cache`, ...args];
@@ -42,7 +44,7 @@ describe('keelson apiserver', { skip: withoutEtcd }, () => {
     const names = { nodeName: 'none', dnsNames: ['localhost'], ipAddresses: ['127.0.0.1'] };
     const { crypto, random, clock, files } = platform;
     const pki = await ensureClusterPki(files, { crypto, random, nowMs: () => clock.nowMs() }, { dir, names });
-    const port = await freePort();
+    port = await freePort();
     await writeFile(
       join(folder, 'kubeconfig'),
       kubeconfigYaml({
@@ -60,6 +62,11 @@ describe('keelson apiserver', { skip: withoutEtcd }, () => {
       resources: [{ resources: ['secrets'], providers: [{ aescbc: { keys } }] }],
     };
     await writeFile(join(folder, 'encryption.yaml'), JSON.stringify(encryption));
+    await writeFile(join(folder, 'tokens.csv'), 'opensesame,ali,1,"system:masters"\n');
+    const audit = { apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules: [{ level: 'Metadata' }] };
+    await writeFile(join(folder, 'audit.yaml'), JSON.stringify(audit));
+    const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey;
+    await writeFile(join(folder, 'rsa.pub'), rsa.export({ type: 'pkcs1', format: 'pem' }));
     child = spawn(
       process.execPath,
       [
@@ -70,6 +77,8 @@ describe('keelson apiserver', { skip: withoutEtcd }, () => {
         ...[`--service-account-key-file=${dir}/sa.pub`, '--authorization-mode=Node,RBAC', '--event-ttl=1s'],
         ...['--service-cluster-ip-range=10.99.0.0/24', '--service-node-port-range=31000-31010'],
         ...['--admission-control=NamespaceLifecycle,ServiceAccount'],
+        ...[`--token-auth-file=${folder}/tokens.csv`, `--service-account-key-file=${folder}/rsa.pub`],
+        ...[`--audit-policy-file=${folder}/audit.yaml`, `--audit-log-path=${folder}/audit.log`],
         ...[`--encryption-provider-config=${folder}/encryption.yaml`],
       ],
       { stdio: ['ignore', 'pipe', 'pipe'] },
@@ -96,6 +105,25 @@ describe('keelson apiserver', { skip: withoutEtcd }, () => {
   });
 
   test('says which flag is deprecated', () => assert.match(said, /Flag --admission-control has been deprecated/));
+
+  test('takes static tokens, and writes the audit log', async () => {
+    const cluster = [`--server=https://127.0.0.1:${port}`, '--insecure-skip-tls-verify', '--certificate-authority='];
+    const said = await kubectl([
+      ...cluster,
+      '--kubeconfig=/dev/null',
+      '--token=opensesame',
+      'auth',
+      'whoami',
+      '-o',
+      'json',
+    ]);
+    assert.equal((JSON.parse(said) as { status: { userInfo: { username: string } } }).status.userInfo.username, 'ali');
+    const lines = (await readFile(join(folder, 'audit.log'), 'utf8')).trim().split('\n');
+    const events = lines.map((line) => JSON.parse(line) as { user: { username: string }; requestURI: string });
+    assert.ok(
+      events.some(({ user, requestURI }) => user.username === 'ali' && requestURI.includes('selfsubjectreviews')),
+    );
+  });
 
   test('serves kubectl, and keeps objects under upstream keys', async () => {
     await writeFile(

@@ -1,10 +1,10 @@
 import { test } from 'node:test';
-import { createNodeClock } from '../../platform/node/clock.ts';
-import { createNodeRandom } from '../../platform/node/random.ts';
-import { describeStore } from '../store-suite.ts';
-import type { Store } from '../store.ts';
-import { startEtcd, withoutEtcd } from './etcd-fixture.ts';
-import { createEtcdStore } from './etcd-store.ts';
+import { createNodeClock } from '../../src/platform/node/clock.ts';
+import { createNodeRandom } from '../../src/platform/node/random.ts';
+import { describeStore } from '../../src/storage/store-suite.ts';
+import type { Store } from '../../src/storage/store.ts';
+import { startEtcd, withoutEtcd } from '../../src/storage/etcd/etcd-fixture.ts';
+import { createEtcdStore } from '../../src/storage/etcd/etcd-store.ts';
 
 const platform = { clock: createNodeClock(), random: createNodeRandom() };
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Leases } from '../../src/api/gen/resources.ts';
 import { startControlPlane, type ControlPlaneFixture } from './control-plane-fixture.ts';
-import { start, type Running } from './fixtures/programs.ts';
+import { start, type Running } from '../integration/fixtures/programs.ts';
 
 const repository = join(import.meta.dirname, '../..');
 const key = { namespace: 'kube-system', name: 'kube-controller-manager' };

@@ -3,12 +3,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { createTestAuthority } from '../../platform/node/certificates-fixture.ts';
-import { createNodeClock } from '../../platform/node/clock.ts';
-import { createNodeRandom } from '../../platform/node/random.ts';
-import { StoreError, type StoreErrorCode } from '../store.ts';
-import { startEtcd, startEtcdCluster, withoutEtcd } from './etcd-fixture.ts';
-import { createEtcdStore, type EtcdStoreOptions } from './etcd-store.ts';
+import { createTestAuthority } from '../../src/platform/node/certificates-fixture.ts';
+import { createNodeClock } from '../../src/platform/node/clock.ts';
+import { createNodeRandom } from '../../src/platform/node/random.ts';
+import { StoreError, type StoreErrorCode } from '../../src/storage/store.ts';
+import { startEtcd, startEtcdCluster, withoutEtcd } from '../../src/storage/etcd/etcd-fixture.ts';
+import { createEtcdStore, type EtcdStoreOptions } from '../../src/storage/etcd/etcd-store.ts';
 
 const platform = { clock: createNodeClock(), random: createNodeRandom() };
 const value = new TextEncoder().encode('v');

@@ -1,0 +1,42 @@
+/**
+ * The option sets that `keelson up` and `keelson server` take too (admission, authentication, authorization, audit), read from
+ * a command line of Go's grammar. Differs there in one thing, as upstream: alone, the API server allows everything unless
+ * told otherwise.
+ */
+import { apiServerFlags, parseApiServerOptions, type ApiServerOptions } from '../options/api-server-options.ts';
+import { OptionsError, type Flag as SharedFlag, type FlagValues as SharedValues } from '../options/flags.ts';
+import { FlagError, type Flag, type FlagValues, type OptionSet } from './flags.ts';
+
+/** All of them as one set. */
+export const sharedOptions: OptionSet<ApiServerOptions> = {
+  flags: apiServerFlags.map(toFlag),
+  read(values) {
+    try {
+      return parseApiServerOptions({ 'authorization-mode': 'AlwaysAllow', ...givenOf(values) });
+    } catch (error) {
+      throw error instanceof OptionsError ? new FlagError(error.message) : error;
+    }
+  },
+};
+
+function typeOf({ list, value }: SharedFlag): Flag['type'] {
+  if (list === true) return 'list';
+  return value === '<bool>' ? 'bool' : 'string';
+}
+
+function toFlag(flag: SharedFlag): Flag {
+  const { name, description, deprecated } = flag;
+  return { name, type: typeOf(flag), description, ...(deprecated === undefined ? {} : { deprecated }) };
+}
+
+function givenOf(values: FlagValues): SharedValues {
+  const given: Record<string, string | readonly string[]> = {};
+  for (const flag of apiServerFlags) {
+    const { name } = flag;
+    const type = typeOf(flag);
+    const value =
+      type === 'list' ? values.list(name) : type === 'bool' ? values.bool(name)?.toString() : values.text(name);
+    if (value !== undefined) given[name] = value;
+  }
+  return given;
+}
