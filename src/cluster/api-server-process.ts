@@ -122,6 +122,7 @@ async function settingsOf(
   const verifying = await Promise.all(keyFiles.map((file) => tokenKeys(platform, file, false)));
   return {
     servesJoin: false,
+    localPathClass: false,
     maxRequestsInFlight: serving.maxRequestsInFlight,
     maxMutatingRequestsInFlight: serving.maxMutatingRequestsInFlight,
     compactionPeriodMs: etcd.compactionPeriodMs,

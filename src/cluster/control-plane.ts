@@ -234,6 +234,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       const born = {
         kubernetesServiceIp: kubernetesServiceAddress(instance.serviceCidr),
         advertised: servers.addresses,
+        localPathClass: deps.settings?.localPathClass !== false,
       };
       await servers.start(() => keeper?.check());
       await bootstrapCluster(storage.objects, born);

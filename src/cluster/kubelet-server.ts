@@ -13,7 +13,7 @@ export interface KubeletServerDeps {
   readonly platform: Platform;
   /** Acts as the node: asks the API server who calls and whether they may. */
   readonly client: Client;
-  readonly config: Pick<KubeletConfiguration, 'nodeName' | 'rootDirectory' | 'checkpoints'>;
+  readonly config: Pick<KubeletConfiguration, 'nodeName' | 'rootDirectory' | 'checkpoints' | 'localPathRoot'>;
   readonly port: number;
   /** Default: all addresses. */
   readonly address?: string;
@@ -31,7 +31,7 @@ export function openKubeletServer(deps: KubeletServerDeps, node: ClusterNode): P
     { client, platform },
     { nodeName: config.nodeName, anonymous: false, tokenWebhook: true, authorizationMode: 'Webhook', ...access },
   );
-  return platform.listenHttp({ host: address, port, tls }, kubeletHandler(deps, { node, auth }));
+  return platform.listenHttp({ host: address, port, tls }, kubeletHandler(deps, { node, auth, removes: true }));
 }
 
 /** Opens the read-only server: plain HTTP, nobody is asked who they are, nothing can be changed. */
@@ -43,13 +43,13 @@ export function openReadOnlyServer(
     authenticate: async () => ({ name: 'read-only', groups: [] }),
     authorize: async () => true,
   };
-  const handler = kubeletHandler({ ...deps, debuggingHandlers: false }, { node, auth: anyone });
+  const handler = kubeletHandler({ ...deps, debuggingHandlers: false }, { node, auth: anyone, removes: false });
   return deps.platform.listenHttp({ host: deps.address ?? '0.0.0.0', port: deps.port }, handler);
 }
 
 function kubeletHandler(
   { platform, config, debuggingHandlers }: Omit<KubeletServerDeps, 'tls' | 'client'>,
-  parts: { node: ClusterNode; auth: KubeletAuth },
+  parts: { node: ClusterNode; auth: KubeletAuth; removes: boolean },
 ): HttpHandler {
   const { kubelet } = parts.node;
   return createKubeletServer({
@@ -57,6 +57,7 @@ function kubeletHandler(
     runtime: kubelet.runtime,
     auth: parts.auth,
     ...(config.checkpoints ? { checkpointDirectory: `${config.rootDirectory}/checkpoints` } : {}),
+    ...(parts.removes && config.localPathRoot !== '' ? { localPathRoot: config.localPathRoot } : {}),
     platform,
     ...(debuggingHandlers === undefined ? {} : { debuggingHandlers }),
     stats: parts.node.stats,

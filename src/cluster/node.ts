@@ -165,6 +165,7 @@ export function instanceNodeConfig(
     nodeName: instance.nodeName,
     rootDirectory: instance.kubeletRoot,
     podLogsDir: instance.podLogsRoot,
+    localPathRoot: `${instance.dataDir}/local-path`,
     port: kubeletPort,
     clusterDns: [dnsAddress(instance.serviceCidr)],
     clusterDomain: instance.clusterDomain,

@@ -5,6 +5,8 @@ import type { TokenKey } from '../apiserver/authn/service-account-tokens.ts';
 export interface ServerSettings {
   /** False: what machines that join look for is somebody else's to publish. */
   readonly servesJoin?: boolean;
+  /** False: no default storage class, as nobody may be there who provisions. */
+  readonly localPathClass?: boolean;
   readonly maxRequestsInFlight?: number;
   readonly maxMutatingRequestsInFlight?: number;
   /** 0: never. */

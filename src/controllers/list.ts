@@ -18,6 +18,7 @@ import { createEphemeralVolumeController } from './ephemeral-volume/ephemeral-vo
 import { createGarbageCollector } from './garbage-collector/garbage-collector.ts';
 import { createHorizontalPodAutoscalerController } from './horizontal-pod-autoscaler/hpa-controller.ts';
 import { createJobController } from './job/job-controller.ts';
+import { createLocalPathProvisioner } from './local-path/local-path-controller.ts';
 import { createNamespaceController } from './namespace/namespace-controller.ts';
 import { createNodeIpamController } from './node-ipam/node-ipam-controller.ts';
 import { createNodeLifecycleController } from './node-lifecycle/node-lifecycle-controller.ts';
@@ -78,6 +79,7 @@ export const controllers: Readonly<Record<string, ControllerFactory>> = {
   'persistentvolume-attach-detach-controller': createAttachDetachController,
   'persistentvolume-expander-controller': createPersistentVolumeExpander,
   'ephemeral-volume-controller': createEphemeralVolumeController,
+  'local-path-provisioner-controller': createLocalPathProvisioner,
   'persistentvolumeclaim-protection-controller': createPvcProtectionController,
   'persistentvolume-protection-controller': createPvProtectionController,
   'pod-garbage-collector-controller': createPodGarbageCollector,

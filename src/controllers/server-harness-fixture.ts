@@ -17,6 +17,7 @@ import { bootstrapCluster } from '../apiserver/bootstrap/bootstrap.ts';
 import { decide } from '../apiserver/filters/authorization.ts';
 import { ServiceAllocator } from '../apiserver/registry/core/services/service-allocator.ts';
 import { createResourceDefinitions } from '../apiserver/registry/list.ts';
+import type { KubeletConnector } from '../apiserver/registry/services.ts';
 import { versionInfo } from '../apiserver/routes/server-info.ts';
 import { createServerStorage } from '../apiserver/server-storage.ts';
 import type { Client } from '../client/client.ts';
@@ -82,13 +83,14 @@ interface HarnessServer {
   stop(): Promise<void>;
 }
 
-/** Starts the server, bootstraps it and starts the controllers. */
+/** Starts the server, bootstraps it and starts the controllers. Without a connector nodes' proxies are not served. */
 export async function startServerHarness(
   factories: readonly ((deps: ControllerDeps) => Controller)[],
   config: ControllersConfig = {},
+  kubeletConnector?: KubeletConnector,
 ): Promise<ServerHarness> {
   const stop = new AbortController();
-  const server = await startServer(stop.signal);
+  const server = await startServer(stop.signal, kubeletConnector);
   const ended = startControllers(server, { factories, config }, stop.signal);
   const harness = createHarness(server, async () => {
     stop.abort(new Error('test over'));
@@ -99,7 +101,7 @@ export async function startServerHarness(
   return harness;
 }
 
-async function startServer(signal: AbortSignal): Promise<HarnessServer> {
+async function startServer(signal: AbortSignal, kubeletConnector?: KubeletConnector): Promise<HarnessServer> {
   const clock = new VirtualClock();
   const log = createMemoryLog();
   const random = createSeededRandom(1);
@@ -110,7 +112,13 @@ async function startServer(signal: AbortSignal): Promise<HarnessServer> {
   const authorizers = [privilegedGroupAuthorizer, rbac];
   const serviceAllocator = new ServiceAllocator({ objects, random }, { serviceClusterIpRanges: ['10.43.0.0/16'] });
   const authorizer = { authorize: (attributes: Parameters<typeof decide>[1]) => decide(authorizers, attributes) };
-  const definitions = createResourceDefinitions({ objects, platform, serviceAllocator, authorizer });
+  const definitions = createResourceDefinitions({
+    objects,
+    platform,
+    serviceAllocator,
+    authorizer,
+    ...(kubeletConnector && { kubeletConnector }),
+  });
   const admission = createAdmissionPlugins({
     objects: () => objects,
     registry: storage.registry,

@@ -14,6 +14,8 @@ export interface KubeletConfiguration {
   readonly providerId: string;
   /** Where pods' directories live. */
   readonly rootDirectory: string;
+  /** Where directories of local-path volumes live; empty: none are kept. */
+  readonly localPathRoot: string;
   /** A directory or file with manifests of static pods; empty: none. */
   readonly staticPodPath: string;
   readonly fileCheckFrequencyMs: number;
@@ -109,6 +111,7 @@ export const KUBELET_DEFAULTS: Omit<KubeletConfiguration, 'nodeName' | 'rootDire
   registerSchedulable: true,
   nodeIps: [],
   providerId: '',
+  localPathRoot: '',
   staticPodPath: '',
   fileCheckFrequencyMs: 20_000,
   staticPodUrl: '',

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClusterRole } from '../../api/gen/rbac-v1.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import type { ResourceInfo } from '../../api/resource-info.ts';
 import { uncovered } from '../authz/rule-cover.ts';
+import type { ObjectStore } from '../registry/object-store.ts';
+import { bootstrapCluster, type BootstrapConfig } from './bootstrap.ts';
 import { bootstrapClusterRoleBindings, bootstrapClusterRoles, bootstrapNamespacedRoles } from './policy.ts';
 import { reconcileBootstrap } from './reconcile-policy.ts';
 import { rules } from './rule.ts';
@@ -191,4 +195,30 @@ test('the scheduler may read and write all it does', () => {
     'create,patch events',
   );
   assert.deepEqual(uncovered(held, needs), []);
+});
+
+test('the default storage class: of new clusters only, and where it is wanted', async () => {
+  const stored = new Map<string, KubernetesObject>();
+  const keyOf = ({ resource }: ResourceInfo<never>, name: string): string => `${resource}/${name}`;
+  const objects = {
+    getFresh: async (info: ResourceInfo<never>, _namespace: string, name: string) => stored.get(keyOf(info, name)),
+    async ensure(info: ResourceInfo<never>, object: KubernetesObject) {
+      const key = keyOf(info, object.metadata.name ?? '');
+      if (!stored.has(key)) stored.set(key, object);
+      return stored.get(key);
+    },
+    guaranteedUpdate: async () => undefined,
+  } as unknown as ObjectStore;
+  const config: BootstrapConfig = { kubernetesServiceIp: '10.43.0.1', advertised: async () => [] };
+  const boot = async (localPathClass: boolean): Promise<KubernetesObject | undefined> => {
+    await bootstrapCluster(objects, { ...config, localPathClass });
+    return stored.get('storageclasses/local-path');
+  };
+  assert.equal(await boot(false), undefined, 'not asked for');
+  assert.equal(await boot(true), undefined, 'the cluster is not new');
+  stored.clear();
+  const annotations = (await boot(true))?.metadata.annotations;
+  assert.equal(annotations?.['storageclass.kubernetes.io/is-default-class'], 'true');
+  stored.delete('storageclasses/local-path');
+  assert.equal(await boot(true), undefined, 'whoever deletes it does not get it back');
 });

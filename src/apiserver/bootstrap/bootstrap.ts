@@ -15,6 +15,7 @@ import {
   RoleBindings,
   Roles,
   Services,
+  StorageClasses,
 } from '../../api/gen/resources.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
@@ -32,6 +33,7 @@ import {
   bootstrapPriorityLevels,
 } from './objects.ts';
 import { bootstrapClusterRoleBindings, bootstrapClusterRoles, bootstrapNamespacedRoles } from './policy.ts';
+import { localPathStorageClass } from './local-path-storage-class.ts';
 import { reconcileBootstrap } from './reconcile-policy.ts';
 
 /** Addresses the bootstrap objects carry. */
@@ -40,10 +42,15 @@ export interface BootstrapConfig {
   readonly kubernetesServiceIp: string;
   /** Addresses of all servers there are. */
   readonly advertised: () => Promise<readonly AdvertisedAddress[]>;
+  /** True: a new cluster gets the default storage class `local-path`. Default false. */
+  readonly localPathClass?: boolean;
 }
 
 /** Creates and reconciles all bootstrap objects. */
 export async function bootstrapCluster(objects: ObjectStore, config: BootstrapConfig): Promise<void> {
+  // Before the namespaces, by which a cluster is known to be new: whoever deletes the class does not get it back.
+  if (config.localPathClass === true && (await isNew(objects)))
+    await objects.ensure(StorageClasses, localPathStorageClass());
   await Promise.all(bootstrapNamespaces().map((n) => objects.ensure(Namespaces, n)));
   const { roles, bindings } = bootstrapNamespacedRoles();
   await Promise.all([
@@ -56,6 +63,10 @@ export async function bootstrapCluster(objects: ObjectStore, config: BootstrapCo
     ...bootstrapFlowSchemas().map((o) => objects.ensure(FlowSchemas, o)),
   ]);
   await publishKubernetesService(objects, config);
+}
+
+async function isNew(objects: ObjectStore): Promise<boolean> {
+  return (await objects.getFresh(Namespaces, '', 'kube-system')) === undefined;
 }
 
 /** Keeps the `kubernetes` Service as it should be. */

@@ -114,6 +114,13 @@ export const controllerRoles: Readonly<Record<string, readonly PolicyRule[]>> = 
     'get configmaps#kube-apiserver-legacy-service-account-token-tracking',
     'delete,patch secrets',
   ),
+  'local-path-provisioner': withEvents(
+    'create,delete,get,list,watch persistentvolumes',
+    'get,list,patch,watch persistentvolumeclaims',
+    'r storage:storageclasses',
+    'r nodes',
+    'delete nodes/proxy',
+  ),
   'namespace-controller': rules(
     'delete,get,list,watch namespaces',
     'update namespaces/finalize,namespaces/status',

@@ -191,6 +191,16 @@ describe('node status', () => {
       { metadata: { labels: { role: 'x' } } },
     );
   });
+
+  it('tells where local-path volumes are kept', () => {
+    const keeping = facts({ config: { ...config, localPathRoot: '/data/local-path' } });
+    const wanted = { 'keelson.dev/local-path': '/data/local-path' };
+    const { annotations } = initialNode(keeping, {}).metadata;
+    assert.equal(annotations?.['keelson.dev/local-path'], '/data/local-path');
+    assert.equal(initialNode(facts(), {}).metadata.annotations?.['keelson.dev/local-path'], undefined);
+    assert.deepEqual(reconcileExistingNode(keeping, initialNode(facts(), {})), { metadata: { annotations: wanted } });
+    assert.equal(reconcileExistingNode(keeping, initialNode(keeping, {})), undefined);
+  });
 });
 
 describe('node status manager', () => {

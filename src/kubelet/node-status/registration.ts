@@ -3,6 +3,7 @@
  * tryRegisterWithAPIServer in pkg/kubelet/kubelet_node_status.go.
  */
 import type { Node, NodeStatus } from '../../api/gen/core-v1.ts';
+import { LOCAL_PATH_ROOT } from '../../component-helpers/local-path.ts';
 import type { NodeFacts } from './node-facts.ts';
 
 /** By it the attach-detach controller knows that it, not the kubelet, attaches volumes. */
@@ -19,6 +20,13 @@ export function wellKnownLabels({ config, host }: NodeFacts): Record<string, str
   };
 }
 
+function wellKnownAnnotations({ config }: NodeFacts): Record<string, string> {
+  return {
+    [CONTROLLER_MANAGED_ATTACH]: 'true',
+    ...(config.localPathRoot === '' ? {} : { [LOCAL_PATH_ROOT]: config.localPathRoot }),
+  };
+}
+
 /** The Node to create. */
 export function initialNode(facts: NodeFacts, status: NodeStatus): Node {
   const { config } = facts;
@@ -30,7 +38,7 @@ export function initialNode(facts: NodeFacts, status: NodeStatus): Node {
     metadata: {
       name: config.nodeName,
       labels: { ...wellKnownLabels(facts), ...config.nodeLabels },
-      annotations: { [CONTROLLER_MANAGED_ATTACH]: 'true' },
+      annotations: wellKnownAnnotations(facts),
     },
     spec: {
       ...(taints.length === 0 ? {} : { taints }),
@@ -41,18 +49,18 @@ export function initialNode(facts: NodeFacts, status: NodeStatus): Node {
   };
 }
 
-/** A merge patch that gives an existing Node its labels and annotation; undefined when it has them. */
+/** A merge patch that gives an existing Node its labels and annotations; undefined when it has them. */
 export function reconcileExistingNode(facts: NodeFacts, node: Node): object | undefined {
-  const wanted = { ...wellKnownLabels(facts), ...facts.config.nodeLabels };
-  const labels = Object.fromEntries(
-    Object.entries(wanted).filter(([key, value]) => node.metadata.labels?.[key] !== value),
-  );
-  const annotated = node.metadata.annotations?.[CONTROLLER_MANAGED_ATTACH] === 'true';
-  if (annotated && Object.keys(labels).length === 0) return undefined;
-  return {
-    metadata: {
-      ...(Object.keys(labels).length === 0 ? {} : { labels }),
-      ...(annotated ? {} : { annotations: { [CONTROLLER_MANAGED_ATTACH]: 'true' } }),
-    },
-  };
+  const labels = missing({ ...wellKnownLabels(facts), ...facts.config.nodeLabels }, node.metadata.labels);
+  const annotations = missing(wellKnownAnnotations(facts), node.metadata.annotations);
+  if (labels === undefined && annotations === undefined) return undefined;
+  return { metadata: { ...(labels && { labels }), ...(annotations && { annotations }) } };
+}
+
+function missing(
+  wanted: Readonly<Record<string, string>>,
+  present: Readonly<Record<string, string>> = {},
+): Record<string, string> | undefined {
+  const entries = Object.entries(wanted).filter(([key, value]) => present[key] !== value);
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }

@@ -115,6 +115,7 @@ async function createFixture(auth: Partial<KubeletAuth> = {}): Promise<Fixture> 
     platform,
     probeMetrics: async () => 'prober_probe_total 1\n',
     checkpointDirectory: '/var/lib/kubelet/checkpoints',
+    localPathRoot: '/data/local-path',
     stats: {
       summary: async () => ({ node: { nodeName: 'node-1', startTime: '' }, pods: [] }),
       cadvisorMetrics: async () => 'cadvisor\n',
@@ -260,4 +261,36 @@ test('checkpoint: of a running container, into a file; what the runtime cannot d
   containers.length = 0;
   const none = await get('/checkpoint/default/web/app', 'POST');
   assert.deepEqual([none.status, none.body], [404, 'container app does not exist']);
+});
+
+test('local volumes: the directories of that volume go, and nothing else', async () => {
+  const { platform, get, asked } = await createFixture();
+  const root = '/data/local-path';
+  const children = async (): Promise<string[]> =>
+    (await platform.files.exists(root)) ? platform.files.readDir(root) : [];
+  assert.equal((await get('/localVolumes/pvc-1', 'DELETE')).status, 200, 'no root, nothing to remove');
+  for (const name of ['pvc-1_default_data', 'pvc-10_default_data', 'other']) {
+    await platform.files.makeDir(`${root}/${name}`);
+    await platform.files.writeFile(`${root}/${name}/file`, 'x');
+  }
+  const all = await children();
+  const refused: readonly (readonly [path: string, method: string, status: number])[] = [
+    ['/localVolumes/pvc-1', 'GET', 405],
+    ['/localVolumes/pvc-1', 'POST', 405],
+    ['/localVolumes', 'DELETE', 400],
+    ['/localVolumes/pvc-1/x', 'DELETE', 400],
+    ['/localVolumes/..', 'DELETE', 400],
+    ['/localVolumes/..%2Flocal-path', 'DELETE', 400],
+    ['/localVolumes/pvc-1_default', 'DELETE', 400],
+  ];
+  for (const [path, method, status] of refused) {
+    // The client's URL parser takes `..` away; what is left of the path is another route.
+    const wanted = path.endsWith('/..') ? [status, 404] : [status];
+    assert.ok(wanted.includes((await get(path, method)).status), `${method} ${path}`);
+    assert.deepEqual(await children(), all, `${method} ${path}`);
+  }
+  for (const name of ['pvc', 'pvc-1', 'pvc-1'])
+    assert.equal((await get(`/localVolumes/${name}`, 'DELETE')).status, 200);
+  assert.deepEqual(await children(), ['other', 'pvc-10_default_data']);
+  assert.equal(asked.at(-1), 'delete proxy');
 });

@@ -4,6 +4,7 @@
  * Every path is authenticated and authorized before it is looked at. What is not served (node log query, debug)
  * says so.
  */
+import { LOCAL_VOLUMES_ROUTE } from '../../component-helpers/local-path.ts';
 import type { HttpHandler, HttpRequest, HttpResponse } from '../../platform/http.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { ContainerRuntime } from '../container/runtime.ts';
@@ -11,6 +12,7 @@ import type { StatsProvider } from '../stats/stats-provider.ts';
 import { serveContainerLogs } from './container-logs.ts';
 import { serveAttach, serveExec, servePortForward, serveRun } from './container-streams.ts';
 import { serveCheckpoint } from './checkpoint.ts';
+import { serveLocalVolumes } from './local-volumes.ts';
 import type { KubeletHost } from './host.ts';
 import type { KubeletAuth } from './kubelet-auth.ts';
 import { attributesOf } from './request-attributes.ts';
@@ -27,6 +29,8 @@ export interface KubeletServerDeps {
   readonly probeMetrics: () => Promise<string>;
   /** Where checkpoints of containers are kept; absent: none are made. */
   readonly checkpointDirectory?: string;
+  /** Where directories of local-path volumes are; absent: none are removed. */
+  readonly localPathRoot?: string;
   /** False: what looks into containers is not served. Upstream's enableDebuggingHandlers. */
   readonly debuggingHandlers?: boolean;
 }
@@ -65,6 +69,10 @@ const routes: Readonly<Record<string, Serve>> = {
     checkpointDirectory === undefined
       ? Promise.resolve(notFound())
       : serveCheckpoint({ host, runtime, platform, directory: checkpointDirectory }, request, parts),
+  [LOCAL_VOLUMES_ROUTE]: ({ platform, localPathRoot }, request, parts) =>
+    localPathRoot === undefined
+      ? Promise.resolve(notFound())
+      : serveLocalVolumes({ files: platform.files, root: localPathRoot }, request, parts),
   logs: async () => textResponse(501, 'logs of the node are not served'),
   debug: async () => textResponse(501, 'profiling is not served'),
 };

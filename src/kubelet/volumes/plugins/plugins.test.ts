@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HostPathVolumeSource, Pod, Volume } from '../../../api/gen/core-v1.ts';
-import { ConfigMaps, Secrets } from '../../../api/gen/resources.ts';
+import { ConfigMaps, PersistentVolumeClaims, PersistentVolumes, Secrets } from '../../../api/gen/resources.ts';
 import { base64, createVolumeFixture, podWith } from '../volume-fixture.ts';
 import { volumePlugins } from './list.ts';
 import { testPlugin, type PluginCase } from './plugin-suite.ts';
@@ -197,3 +197,38 @@ test('keys that are not there', async () => {
     "invalid path: must not contain '..': ../up",
   );
 });
+
+for (const provisioner of ['keelson.dev/local-path', undefined]) {
+  test(`a local volume without its directory, provisioned by ${provisioner ?? 'hand'}`, async (t) => {
+    const path = '/data/local-path/pvc-1_default_data';
+    const put: PluginCase['prepare'] = ({ client }) => {
+      const annotations = provisioner === undefined ? {} : { 'pv.kubernetes.io/provisioned-by': provisioner };
+      client.put(PersistentVolumes, {
+        metadata: { name: 'pvc-1', annotations },
+        spec: { local: { path }, claimRef: { uid: 'claim-1' } },
+      } as never);
+      client.put(PersistentVolumeClaims, {
+        metadata: { namespace: 'default', name: 'data', uid: 'claim-1' },
+        spec: { volumeName: 'pvc-1' },
+        status: { phase: 'Bound' },
+      } as never);
+    };
+    const volume = { name: 'vol', persistentVolumeClaim: { claimName: 'data' } };
+    if (provisioner === undefined)
+      return assert.match(
+        (await failureOf(volume, put)) ?? '',
+        /: path "\/data\/local-path\/pvc-1_default_data" does not exist$/,
+      );
+    const fixture = createVolumeFixture();
+    t.after(() => fixture.stop());
+    await put(fixture);
+    const pod = podWith([volume]);
+    fixture.pods = [pod];
+    fixture.start();
+    await fixture.manager.waitForAttachAndMount(pod, signal);
+    const { kind, mode } = await fixture.platform.files.stat(path);
+    assert.deepEqual([kind, mode & 0o777], ['directory', 0o777]);
+    assert.equal((await fixture.platform.files.stat('/data/local-path')).mode & 0o777, 0o700);
+    assert.equal(fixture.manager.mountedVolumes('uid-1').get('vol')!.hostPath, path);
+  });
+}

@@ -1,12 +1,14 @@
 /**
- * A directory or device of the node that a persistent volume names. Upstream: pkg/volume/local.
+ * A directory or device of the node that a persistent volume names. Upstream: pkg/volume/local. One that our own
+ * provisioner (`local-path`) promised is made here, for any user of the pod to write.
  *
  * Differs: the directory is used where it is; upstream binds it into the pod's directory first, one mount more for the
  * same view. A file system on a block device is not made or mounted yet.
  */
+import { LOCAL_PATH_PROVISIONER, PROVISIONED_BY } from '../../../../component-helpers/local-path.ts';
 import { kindOfHostPath } from '../../host-path-check.ts';
 import { fsGroupOf, setVolumeOwnership } from '../../volume-ownership.ts';
-import type { VolumePlugin } from '../../volume-plugin.ts';
+import type { VolumePlugin, VolumePluginDeps, VolumeSpec } from '../../volume-plugin.ts';
 
 export const localPlugin: VolumePlugin = {
   name: 'kubernetes.io/local-volume',
@@ -17,7 +19,11 @@ export const localPlugin: VolumePlugin = {
   async setUp({ pod, spec }, deps) {
     const { path } = spec.source.local!;
     if (path.split('/').includes('..')) throw new Error(`invalid path: ${path} path contains '..'`);
-    const kind = await kindOfHostPath(path, deps.platform);
+    let kind = await kindOfHostPath(path, deps.platform);
+    if (kind === undefined && isOurs(spec)) {
+      await makeDirectory(path, deps);
+      kind = 'directory';
+    }
     if (kind === undefined) throw new Error(`path "${path}" does not exist`);
     if (spec.persistentVolume?.spec?.volumeMode === 'Block') {
       if (kind !== 'block') throw new Error(`path "${path}" is not a block device`);
@@ -39,3 +45,14 @@ export const localPlugin: VolumePlugin = {
     return { hostPath: path, readOnly: spec.readOnly, selinuxRelabel: true };
   },
 };
+
+function isOurs({ persistentVolume }: VolumeSpec): boolean {
+  return persistentVolume?.metadata.annotations?.[PROVISIONED_BY] === LOCAL_PATH_PROVISIONER;
+}
+
+async function makeDirectory(path: string, { platform }: VolumePluginDeps): Promise<void> {
+  // Pods reach it by a bind mount; other users of the machine must not.
+  await platform.files.makeDir(path.slice(0, path.lastIndexOf('/')), { mode: 0o700 });
+  await platform.files.makeDir(path);
+  await platform.files.chmod(path, 0o777); // The mode of a new directory is cut by the umask.
+}

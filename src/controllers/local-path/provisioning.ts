@@ -1,0 +1,94 @@
+/** Which claims the local-path provisioner serves, and the volumes it makes. Pure. */
+import type { Node, PersistentVolume, PersistentVolumeClaim } from '../../api/gen/core-v1.ts';
+import type { StorageClass } from '../../api/gen/storage-v1.ts';
+import {
+  LOCAL_PATH_PROVISIONER,
+  LOCAL_PATH_ROOT,
+  localPathPrefix,
+  PROVISIONED_BY,
+} from '../../component-helpers/local-path.ts';
+
+/** Longest name in a directory, in bytes; names here are ASCII. */
+const MAX_NAME = 255;
+const HOSTNAME = 'kubernetes.io/hostname';
+const STORAGE_PROVISIONER = 'volume.kubernetes.io/storage-provisioner';
+const BETA_STORAGE_PROVISIONER = 'volume.beta.kubernetes.io/storage-provisioner';
+
+/** Whether a claim without a volume waits for this provisioner. */
+export function isOurs({ metadata, spec, status }: PersistentVolumeClaim): boolean {
+  const provisioner =
+    metadata.annotations?.[STORAGE_PROVISIONER] ?? metadata.annotations?.[BETA_STORAGE_PROVISIONER] ?? '';
+  return (
+    provisioner === LOCAL_PATH_PROVISIONER &&
+    (spec?.volumeName ?? '') === '' &&
+    (status?.phase ?? 'Pending') === 'Pending' &&
+    metadata.deletionTimestamp === undefined
+  );
+}
+
+/** Whether a volume is to be removed with its directory. */
+export function isToBeDeleted({ metadata, spec, status }: PersistentVolume): boolean {
+  return (
+    metadata.annotations?.[PROVISIONED_BY] === LOCAL_PATH_PROVISIONER &&
+    status?.phase === 'Released' &&
+    spec?.persistentVolumeReclaimPolicy === 'Delete'
+  );
+}
+
+/** Why no node could ever provide what the claim asks for; undefined: one could. */
+export function refusal({ spec }: PersistentVolumeClaim, storageClass: StorageClass): string | undefined {
+  const modes = (spec?.accessModes ?? []).filter((mode) => mode !== 'ReadWriteOnce');
+  if (modes.length > 0) return `access mode ${modes.join(', ')} is not supported: only ReadWriteOnce is`;
+  if (spec?.volumeMode === 'Block') return 'volumeMode Block is not supported: only Filesystem is';
+  if (spec?.selector !== undefined) return 'claim.spec.selector is not supported';
+  if (spec?.dataSource !== undefined || spec?.dataSourceRef !== undefined) return 'data sources are not supported';
+  if (Object.keys(storageClass.parameters ?? {}).length > 0)
+    return `parameters of StorageClass "${storageClass.metadata.name}" are not supported`;
+  if ((storageClass.mountOptions ?? []).length > 0)
+    return `mountOptions of StorageClass "${storageClass.metadata.name}" are not supported`;
+  if (storageClass.volumeBindingMode !== 'WaitForFirstConsumer')
+    return `StorageClass "${storageClass.metadata.name}" needs volumeBindingMode WaitForFirstConsumer`;
+  return undefined;
+}
+
+/** The volume of a claim on a node; undefined when the node keeps no volumes. */
+export function volumeFor(
+  claim: PersistentVolumeClaim,
+  storageClass: StorageClass,
+  node: Node,
+): PersistentVolume | undefined {
+  const root = node.metadata.annotations?.[LOCAL_PATH_ROOT] ?? '';
+  if (!root.startsWith('/')) return undefined;
+  const { uid = '', namespace = '', name = '', resourceVersion = '' } = claim.metadata;
+  const volumeName = `pvc-${uid}`;
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name: volumeName, annotations: { [PROVISIONED_BY]: LOCAL_PATH_PROVISIONER } },
+    spec: {
+      capacity: { storage: claim.spec?.resources?.requests?.['storage'] ?? '0' },
+      accessModes: ['ReadWriteOnce'],
+      volumeMode: 'Filesystem',
+      persistentVolumeReclaimPolicy: storageClass.reclaimPolicy ?? 'Delete',
+      storageClassName: storageClass.metadata.name ?? '',
+      local: { path: `${root}/${`${localPathPrefix(volumeName)}${namespace}_${name}`.slice(0, MAX_NAME)}` },
+      claimRef: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid, resourceVersion },
+      nodeAffinity: {
+        required: {
+          nodeSelectorTerms: [{ matchExpressions: [{ key: HOSTNAME, operator: 'In', values: [hostnameOf(node)] }] }],
+        },
+      },
+    },
+  };
+}
+
+/** The node that keeps a volume, by the affinity it was made with. */
+export function nodeOf(volume: PersistentVolume, nodes: readonly Node[]): Node | undefined {
+  const terms = volume.spec?.nodeAffinity?.required?.nodeSelectorTerms ?? [];
+  const expression = terms[0]?.matchExpressions?.find(({ key }) => key === HOSTNAME);
+  return nodes.find((node) => expression?.values?.includes(hostnameOf(node)));
+}
+
+function hostnameOf({ metadata }: Node): string {
+  return metadata.labels?.[HOSTNAME] ?? metadata.name ?? '';
+}
