@@ -4,7 +4,7 @@
 //   node tools/run-tests.ts [STAGE...]
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { setPriority, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { isMain, repositoryRoot } from './repository.ts';
@@ -61,16 +61,12 @@ async function runStage(stage: Stage): Promise<StageResult> {
   }
 }
 
-/** Niceness of what runs beside tests that look at clocks. */
-const ASIDE = 10;
-
 function totalsPath(folder: string, command: number): string {
   return join(folder, `totals-${command}.json`);
 }
 
 async function runCommands({ commands, atOnce = false }: Stage, folder: string): Promise<boolean> {
-  const run = (at: number): Promise<boolean> =>
-    runNode(commands[at] ?? [], { totals: totalsPath(folder, at), niceness: atOnce && at > 0 ? ASIDE : 0 });
+  const run = (at: number): Promise<boolean> => runNode(commands[at] ?? [], totalsPath(folder, at));
   if (atOnce) return (await Promise.all(commands.keys().map(run))).every(Boolean);
   let passed = true;
   for (const at of commands.keys()) passed = (await run(at)) && passed;
@@ -93,10 +89,7 @@ function readTotals({ commands }: Stage, folder: string): TestTotals | undefined
   return sum;
 }
 
-function runNode(
-  args: readonly string[],
-  { totals, niceness }: { readonly totals: string; readonly niceness: number },
-): Promise<boolean> {
+function runNode(args: readonly string[], totals: string): Promise<boolean> {
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();
   const env = {
     ...process.env,
@@ -104,7 +97,6 @@ function runNode(
     NODE_COMPILE_CACHE: join(repositoryRoot, '.cache', 'compile'),
   };
   const child = spawn(process.execPath, args, { cwd: repositoryRoot, env, stdio: ['ignore', 'inherit', 'inherit'] });
-  if (child.pid !== undefined && niceness > 0) setPriority(child.pid, niceness);
   const forward = (signal: NodeJS.Signals): void => void child.kill(signal);
   const signals: NodeJS.Signals[] = ['SIGINT', 'SIGTERM'];
   for (const signal of signals) process.on(signal, forward);

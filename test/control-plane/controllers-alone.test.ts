@@ -23,7 +23,7 @@ describe('controllers alone', () => {
   const manager = (...more: string[]): Running => {
     const flags = ['--kubeconfig', plane.kubeconfig, '--port', '0', '--use-service-account-credentials'];
     const files = ['--service-account-private-key-file', join(plane.directory, 'pki/sa.key')];
-    const quick = ['--leader-elect-lease-duration', '3s', '--leader-elect-renew-deadline', '2s'];
+    const quick = ['--leader-elect-lease-duration', '9s', '--leader-elect-renew-deadline', '8s'];
     const args = ['controller-manager', ...flags, ...files, ...quick, '--leader-elect-retry-period', '500ms', ...more];
     const running = start(process.execPath, [join(repository, 'src/cli/main.ts'), ...args]);
     managers.push(running);
@@ -106,7 +106,7 @@ describe('controllers alone', () => {
   const wrong: [args: string[], message: RegExp][] = [
     [['--controllers', '*,-jobs'], /--controllers: "jobs" is not in the list of known controllers/],
     [['--allocate-node-cidrs'], /--allocate-node-cidrs: --cluster-cidr is needed/],
-    [['--leader-elect-renew-deadline', '5s'], /--leader-elect-lease-duration must be longer/],
+    [['--leader-elect-renew-deadline', '10s'], /--leader-elect-lease-duration must be longer/],
     [['--service-account-private-key-file', '/dev/null'], /--service-account-private-key-file: /],
   ];
   for (const [args, message] of wrong) {

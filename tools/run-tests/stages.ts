@@ -6,7 +6,7 @@ export interface Stage {
   readonly name: string;
   /** Commands, each the arguments of Node.js. */
   readonly commands: readonly (readonly string[])[];
-  /** Whether they run at the same time: the first before the others, which get what it leaves of the processors. */
+  /** Whether they run at the same time. */
   readonly atOnce?: boolean;
   /** Whether this is a run of node:test, which leaves totals. */
   readonly isTestRun: boolean;
@@ -40,9 +40,8 @@ function sideBySide(name: string, ...parts: readonly Stage[]): Stage {
 }
 
 /**
- * Every stage in the order in which `npm test` runs them. Unit tests share two processors. Real containers take turns, and
- * while they are waited for, control planes are tested that need no more of the machine than loopback, and scenarios that
- * need nothing but processors.
+ * Every stage in the order in which `npm test` runs them. Unit and simulation tests share two processors. Real containers
+ * take turns, and while they are waited for, control planes are tested that need no more of the machine than loopback.
  */
 export const stages: readonly Stage[] = [
   check('types', ['node_modules/typescript7/bin/tsc', '-p', 'tsconfig.json']),
@@ -59,15 +58,11 @@ export const stages: readonly Stage[] = [
     concurrency: 2,
     timeoutMs: 120_000,
   }),
+  tests('sim', { patterns: ['test/sim/**/*.test.ts', 'examples/**/*.test.ts'], concurrency: 2, timeoutMs: 480_000 }),
   sideBySide(
     'integration',
     tests('containers', { patterns: ['test/integration/**/*.test.ts'], concurrency: 1, timeoutMs: 480_000 }),
     tests('control planes', { patterns: ['test/control-plane/**/*.test.ts'], concurrency: 1, timeoutMs: 480_000 }),
-    tests('sim', {
-      patterns: ['test/sim/**/*.test.ts', 'examples/**/*.test.ts'],
-      concurrency: 1,
-      timeoutMs: 1_200_000,
-    }),
   ),
 ];
 
