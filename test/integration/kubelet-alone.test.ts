@@ -204,8 +204,14 @@ describe('the kubelet alone', () => {
     };
     assert.equal(await told('volume'), 'Usage of EmptyDir volume "cache" exceeds the limit "1Mi". ');
     assert.equal(await told('layer'), 'Pod ephemeral local storage usage exceeds the total limit of containers 2Mi. ');
-    const events = await plane.kubectl(['get', 'events', '--field-selector=reason=Evicted', '-o', 'name']);
-    assert.equal(events.stdout.split('\n').length, 2);
+    await until(
+      'both have their event',
+      async () => {
+        const events = await plane.kubectl(['get', 'events', '--field-selector=reason=Evicted', '-o', 'name']);
+        return events.stdout.split('\n').length === 2;
+      },
+      aloneLog,
+    );
     stopAlone();
   });
 

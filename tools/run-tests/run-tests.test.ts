@@ -32,7 +32,7 @@ test('a stage that fails without a failed test counts as one failure', () => {
 
 test('stages are chosen by name and keep their order', () => {
   const names = (wanted: string[]): string[] => chooseStages(wanted).map(({ name }) => name);
-  assert.deepEqual(names([]), ['types', 'lint', 'layers', 'knip', 'unit', 'sim', 'integration']);
+  assert.deepEqual(names([]), ['types', 'lint', 'layers', 'knip', 'build', 'unit', 'sim', 'integration']);
   assert.deepEqual(names(['unit', 'types']), ['types', 'unit']);
   assert.throws(() => chooseStages(['units']), /no stage "units"; there are: types, /);
 });
