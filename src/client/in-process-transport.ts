@@ -129,7 +129,7 @@ async function toRawAnswer(
         body: Buffer.from(JSON.stringify(response.object), 'utf8'),
       };
     case 'bytes':
-      return { status: response.status, headers: plainHeaders(response.headers), body: Buffer.concat(response.chunks) };
+      return { status: response.status, headers: plainHeaders(response.headers), body: oneChunk(response.chunks) };
     case 'stream': {
       const chunks: Uint8Array[] = [];
       await response.run({
@@ -145,6 +145,11 @@ async function toRawAnswer(
     case 'upgrade':
       throw internalError(`the API handler answered a plain request with a response of kind ${response.kind}`);
   }
+}
+
+/** A single chunk as it is: big documents are asked for again and again. */
+function oneChunk(chunks: readonly Uint8Array[]): Uint8Array {
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
 }
 
 async function* watchInProcess(

@@ -112,8 +112,11 @@ export const setDaemonEndpoints: NodeStatusSetter = (status, { config }) => ({
 export const setImages: NodeStatusSetter = (status, { images, config }) => {
   const limit = config.nodeStatusMaxImages < 0 ? images.length : config.nodeStatusMaxImages;
   const largest = [...images].sort((a, b) => b.sizeBytes - a.sizeBytes).slice(0, limit);
+  const { images: _before, ...rest } = status;
+  // The API leaves an empty list out: to set one would be a change, and be written, every time.
+  if (largest.length === 0) return rest;
   return {
-    ...status,
+    ...rest,
     images: largest.map(({ repoDigests, repoTags, sizeBytes }) => ({
       names: [...repoDigests, ...repoTags].slice(0, MAX_NAMES_PER_IMAGE),
       sizeBytes,

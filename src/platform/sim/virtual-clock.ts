@@ -7,8 +7,8 @@
  * never lets time move ends in a `LivelockError` which names who scheduled it. The one place outside platform/node that
  * uses real timers. Upstream: k8s.io/utils/clock/testing.
  */
-import { Heap } from '../../base/heap.ts';
 import type { CancelTimer, Clock, ReleaseBusy } from '../clock.ts';
+import { TimerHeap, type HeapTimer } from './timer-heap.ts';
 
 const realSetImmediate = globalThis.setImmediate;
 const realSetTimeout = globalThis.setTimeout;
@@ -32,13 +32,6 @@ export interface VirtualClockOptions {
   readonly busyTimeoutMs?: number;
 }
 
-interface Timer {
-  readonly id: string;
-  readonly dueMs: number;
-  readonly run: () => void;
-  readonly background: boolean;
-}
-
 /** Beyond this virtual time a run that waits for something gives up. */
 const defaultLimitMs = 24 * 3_600_000;
 
@@ -51,10 +44,7 @@ export class VirtualClock implements Clock {
   #wallOffsetMs: number;
   readonly #maxCallbacks: number;
   readonly #busyTimeoutMs: number;
-  readonly #timers = new Heap<Timer>(
-    (timer) => timer.id,
-    (a, b) => a.dueMs < b.dueMs || (a.dueMs === b.dueMs && Number(a.id) < Number(b.id)),
-  );
+  readonly #timers = new TimerHeap();
   #foreground = 0;
   #nextId = 0;
   #activity = 0;
@@ -203,17 +193,18 @@ export class VirtualClock implements Clock {
     if (Number.isNaN(delayMs)) throw new RangeError('timer delay is not a number');
     this.#activity++;
     if (delayMs === Infinity) return () => undefined;
-    const timer: Timer = {
-      id: String(this.#nextId++),
+    const timer: HeapTimer = {
+      id: this.#nextId++,
       dueMs: this.#monotonicMs + Math.max(0, delayMs),
       run: callback,
       background,
+      pending: true,
     };
     if (timer.dueMs === this.#monotonicMs) this.#noteCulprit();
-    this.#timers.set(timer);
+    this.#timers.add(timer);
     if (!background) this.#foreground++;
     return () => {
-      if (this.#timers.remove(timer.id) !== undefined && !background) this.#foreground--;
+      if (this.#timers.cancel(timer) && !background) this.#foreground--;
     };
   }
 
@@ -222,11 +213,7 @@ export class VirtualClock implements Clock {
     const { dueMs } = this.#timers.peek()!;
     const setBefore = this.#nextId;
     this.#moveTo(dueMs);
-    for (
-      let timer = this.#timers.peek();
-      timer?.dueMs === dueMs && Number(timer.id) < setBefore;
-      timer = this.#timers.peek()
-    ) {
+    for (let timer = this.#timers.peek(); timer?.dueMs === dueMs && timer.id < setBefore; timer = this.#timers.peek()) {
       this.#timers.pop();
       if (!timer.background) this.#foreground--;
       this.#countCallback();
