@@ -7,6 +7,7 @@
  * never lets time move ends in a `LivelockError` which names who scheduled it. The one place outside platform/node that
  * uses real timers. Upstream: k8s.io/utils/clock/testing.
  */
+import { onAbort } from '../../base/abort.ts';
 import type { CancelTimer, Clock, ReleaseBusy } from '../clock.ts';
 import { TimerHeap, type HeapTimer } from './timer-heap.ts';
 
@@ -90,15 +91,18 @@ export class VirtualClock implements Clock {
   sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) return Promise.reject(signal.reason);
     return new Promise((resolve, reject) => {
-      const onAbort = (): void => {
-        cancel();
-        reject(signal!.reason);
-      };
+      if (signal === undefined) {
+        this.setTimer(delayMs, resolve);
+        return;
+      }
       const cancel = this.setTimer(delayMs, () => {
-        signal?.removeEventListener('abort', onAbort);
+        unhook();
         resolve();
       });
-      signal?.addEventListener('abort', onAbort, { once: true });
+      const unhook = onAbort(signal, () => {
+        cancel();
+        reject(signal.reason);
+      });
     });
   }
 
@@ -156,9 +160,14 @@ export class VirtualClock implements Clock {
     const targetMs = this.#monotonicMs + ms;
     return this.#exclusively(async () => {
       await this.#settle();
-      while ((this.#timers.peek()?.dueMs ?? Infinity) <= targetMs) await this.#fireNext();
-      this.#moveTo(targetMs);
+      await this.#fireUntil(targetMs);
     });
+  }
+
+  /** As `advance`, right after a move or a `settle` and in the same turn: nothing is left that could run before time moves. */
+  advanceSettled(ms: number): Promise<void> {
+    const targetMs = this.#monotonicMs + ms;
+    return this.#exclusively(() => this.#fireUntil(targetMs));
   }
 
   /** Runs until no timer but tickers is left. Rejects past `limitMs` of virtual time (default a day). */
@@ -206,6 +215,11 @@ export class VirtualClock implements Clock {
     return () => {
       if (this.#timers.cancel(timer) && !background) this.#foreground--;
     };
+  }
+
+  async #fireUntil(targetMs: number): Promise<void> {
+    while ((this.#timers.peek()?.dueMs ?? Infinity) <= targetMs) await this.#fireNext();
+    this.#moveTo(targetMs);
   }
 
   /** Fires the next timer, and with it those that were set for the very same instant, as a real loop does. */
