@@ -208,7 +208,14 @@ function createHarness({ clock, log, admin, writes }: HarnessServer, stop: () =>
     },
     async addNode(name, { labels = {}, spec = {} } = {}) {
       const { taints: _, ...node } = await harness
-        .create(Nodes, { metadata: { name, labels: { 'kubernetes.io/hostname': name, ...labels } }, spec })
+        .create(Nodes, {
+          metadata: {
+            name,
+            labels: { 'kubernetes.io/hostname': name, ...labels },
+            annotations: { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true' },
+          },
+          spec,
+        })
         .then((made) => made.spec ?? {});
       await harness.update(
         Nodes,
