@@ -67,18 +67,18 @@ interface Surroundings {
 function translate(from: MigratedSources, around: Surroundings): CSIPersistentVolumeSource | undefined {
   const { awsElasticBlockStore: ebs, gcePersistentDisk: gce, azureDisk, cinder } = from;
   if (ebs !== undefined)
-    return source('ebs.csi.aws.com', ebsHandle(ebs.volumeID), ebs, { partition: partitionText(ebs.partition) });
+    return source(['ebs.csi.aws.com', ebsHandle(ebs.volumeID)], ebs, { partition: partitionText(ebs.partition) });
   if (gce !== undefined)
-    return source('pd.csi.storage.gke.io', gceHandle(gce.pdName, around.zones), gce, {
+    return source(['pd.csi.storage.gke.io', gceHandle(gce.pdName, around.zones)], gce, {
       partition: partitionText(gce.partition),
     });
   if (azureDisk !== undefined)
-    return source('disk.csi.azure.com', azureDisk.diskURI, azureDisk, {
+    return source(['disk.csi.azure.com', azureDisk.diskURI], azureDisk, {
       ...(azureDisk.cachingMode === undefined ? {} : { cachingMode: azureDisk.cachingMode }),
       ...(azureDisk.fsType === undefined ? {} : { fsType: azureDisk.fsType }),
       kind: 'Managed',
     });
-  if (cinder !== undefined) return source('cinder.csi.openstack.org', cinder.volumeID, cinder, {});
+  if (cinder !== undefined) return source(['cinder.csi.openstack.org', cinder.volumeID], cinder, {});
   return translateRest(from, around);
 }
 
@@ -87,17 +87,16 @@ function translateRest(from: MigratedSources, around: Surroundings): CSIPersiste
   if (azureFile !== undefined) return azureFileSource(azureFile, around);
   if (vsphereVolume !== undefined) {
     const { volumePath, storagePolicyName } = vsphereVolume;
-    return source('csi.vsphere.vmware.com', volumePath, vsphereVolume, {
+    return source(['csi.vsphere.vmware.com', volumePath], vsphereVolume, {
       initialvolumefilepath: volumePath,
       ...(storagePolicyName === undefined ? {} : { storagepolicyname: storagePolicyName }),
     });
   }
-  return portworxVolume && source('pxd.portworx.com', portworxVolume.volumeID, portworxVolume, {});
+  return portworxVolume && source(['pxd.portworx.com', portworxVolume.volumeID], portworxVolume, {});
 }
 
 function source(
-  driver: string,
-  volumeHandle: string,
+  [driver, volumeHandle]: readonly [driver: string, volumeHandle: string],
   { fsType, readOnly }: { readonly fsType?: string; readonly readOnly?: boolean },
   volumeAttributes: Record<string, string>,
 ): CSIPersistentVolumeSource {
@@ -137,7 +136,7 @@ function azureFileSource(
   const account = /^azure-storage-account-(.+)-secret$/.exec(file.secretName)?.[1] ?? file.secretName;
   const secretNamespace = file.secretNamespace ?? namespace;
   return {
-    ...source('file.csi.azure.com', `#${account}#${file.shareName}##${unique}`, file, { shareName: file.shareName }),
+    ...source(['file.csi.azure.com', `#${account}#${file.shareName}##${unique}`], file, { shareName: file.shareName }),
     nodeStageSecretRef: { name: file.secretName, namespace: secretNamespace },
   };
 }

@@ -56,18 +56,26 @@ export async function resolveVolume(client: Client, pod: Pod, volume: Volume): P
   if (claimName === undefined) return inlineVolume(pod, volume);
   const { persistentVolume, claim } = await boundVolume(client, pod, { volume, claimName });
   const spec = persistentVolume.spec ?? {};
-  const { hostPath, local, nfs } = spec;
   const csi = csiSourceOf(persistentVolume);
-  const source: VolumeSource = {
-    ...(csi === undefined ? {} : { persistentCsi: csi }),
-    ...(hostPath === undefined ? {} : { hostPath }),
-    ...(local === undefined ? {} : { local }),
-    ...(nfs === undefined ? {} : { nfs }),
-  };
+  const source = { ...definedOf(spec), ...(csi === undefined ? {} : { persistentCsi: csi }) };
   return withPlugin(
     { name: volume.name, source, readOnly: volume.persistentVolumeClaim?.readOnly ?? false, persistentVolume, claim },
     spec,
   );
+}
+
+/** What plugins read of a persistent volume. */
+function definedOf({
+  flexVolume,
+  glusterfs,
+  hostPath,
+  iscsi,
+  local,
+  nfs,
+  rbd,
+}: NonNullable<PersistentVolume['spec']>): VolumeSource {
+  const sources = { flexVolume, glusterfs, hostPath, iscsi, local, nfs, rbd };
+  return Object.fromEntries(Object.entries(sources).filter(([, source]) => source !== undefined));
 }
 
 /** Written into the pod itself; types that CSI drivers took over are persistent volumes to them. */

@@ -7,6 +7,7 @@
  */
 import type { CSIDriver, VolumeAttachmentSource } from '../../../api/gen/storage-v1.ts';
 import { mayHang, mountOf } from '../host-path-check.ts';
+import { secretValues } from '../secret-values.ts';
 import { fsGroupOf, setVolumeOwnership, setVolumeOwnershipByProgram } from '../volume-ownership.ts';
 import type { DriverVolumes, SetUpRequest, SetUpResult } from '../volume-plugin.ts';
 import type { VolumeUsage } from '../volume-usage.ts';
@@ -16,7 +17,7 @@ import { MountDeviceError, type CsiContext } from './csi-context.ts';
 import { createCsiDevices, type CsiDevices } from './csi-devices.ts';
 import { expandIfGrown } from './csi-expand.ts';
 import type { PodVolumeRecord } from './csi-records.ts';
-import { csiDriverObject, podPart, secretValues } from './csi-requests.ts';
+import { csiDriverObject, podPart } from './csi-requests.ts';
 import { createCsiStats } from './csi-stats.ts';
 import {
   appliesFsGroup,
@@ -183,7 +184,7 @@ async function bringToNode(
       publishContext,
       stagingTargetPath: records.stagingPath(volume.driver, volume.handle),
       volumeCapability: work.capability,
-      secrets: await secretValues(context, volume.stageSecret),
+      secrets: await secretValues(context.client, volume.stageSecret),
       volumeContext: volume.attributes,
     });
   } catch (error) {
