@@ -213,7 +213,14 @@ function createHarness({ clock, log, admin, store, writes }: HarnessServer, stop
       await drive(admin.resource(info as ResourceInfo<KubernetesObject>).delete(parseKey(key), { propagationPolicy }));
     },
     async addNode(name, { labels = {}, spec = {} } = {}) {
-      await harness.create(Nodes, { metadata: { name, labels: { 'kubernetes.io/hostname': name, ...labels } }, spec });
+      await harness.create(Nodes, {
+        metadata: {
+          name,
+          labels: { 'kubernetes.io/hostname': name, ...labels },
+          annotations: { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true' },
+        },
+        spec,
+      });
       await harness.update(Nodes, name, (draft) => {
         const { taints: _, ...rest } = draft.spec ?? {};
         draft.spec = { ...rest, ...(spec.taints === undefined ? {} : { taints: spec.taints }) };
