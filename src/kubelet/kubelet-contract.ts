@@ -1,5 +1,5 @@
 /** What a kubelet is made from, what its parts may see of its core, and what it offers once made. */
-import type { Pod } from '../api/gen/core-v1.ts';
+import type { Node, Pod } from '../api/gen/core-v1.ts';
 import type { Client } from '../client/client.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import type { InformerFactory } from '../client/informer.ts';
@@ -36,6 +36,11 @@ export interface KubeletCore {
   readonly podsWithRuntime: () => readonly Pod[];
   /** Takes handlers of plugins (CSI drivers, DRA drivers, device plugins) until the kubelet starts. */
   readonly plugins: Pick<PluginManager, 'addHandler'>;
+  readonly connectSocket: SocketConnector;
+  /** The node's object as known now. */
+  readonly ownNode: () => Node | undefined;
+  /** Has the node's status told anew, when something in it may have changed. */
+  readonly nodeStatusChanged: () => void;
   /** Every pod source has been heard: pods not known now do not belong here. */
   readonly sourcesReady: () => boolean;
 }

@@ -63,11 +63,18 @@ export function createFoundations(deps: KubeletDeps, config: KubeletConfiguratio
     `${config.rootDirectory}/resized_pods_state`,
   );
   const allocations = createAllocations({ deps, config, late, podManager, nodeInformer, allocationState });
+  const connectSocket = deps.connectSocket ?? createSocketConnector(deps.platform.clock);
   const plugins = createPluginManager(
-    { platform: deps.platform, connect: deps.connectSocket ?? createSocketConnector(deps.platform.clock) },
+    { platform: deps.platform, connect: connectSocket },
     `${config.rootDirectory}/plugins_registry`,
   );
-  const core = createCore({ deps, config, late, podManager, results, sourcesReady, allocations, plugins });
+  const core: KubeletCore = {
+    ...createCore({ deps, config, late, podManager, results, sourcesReady, allocations }),
+    plugins,
+    connectSocket,
+    ownNode: () => nodeInformer.get({ name: config.nodeName }),
+    nodeStatusChanged: () => late.nodeStatus.get().trigger(),
+  };
   const volumes = deps.volumes(core);
   return {
     deps,
@@ -114,18 +121,14 @@ function createAllocations(
 }
 
 function createCore(
-  parts: Pick<
-    Foundations,
-    'deps' | 'config' | 'late' | 'podManager' | 'results' | 'sourcesReady' | 'allocations' | 'plugins'
-  >,
-): KubeletCore {
+  parts: Pick<Foundations, 'deps' | 'config' | 'late' | 'podManager' | 'results' | 'sourcesReady' | 'allocations'>,
+): Omit<KubeletCore, 'plugins' | 'connectSocket' | 'ownNode' | 'nodeStatusChanged'> {
   const { config, late, podManager, sourcesReady } = parts;
   const { platform } = parts.deps;
   const nodeIps = findNodeIps(platform, config.nodeIps);
   return {
     probeResults: parts.results,
     pods: podManager,
-    plugins: parts.plugins,
     podState: latePodState(late.podWorkers),
     allocations: parts.allocations,
     directories: createPodDirectories(platform.files, config.rootDirectory),

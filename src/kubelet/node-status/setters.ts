@@ -138,6 +138,7 @@ export const setRuntimeHandlers: NodeStatusSetter = (status, { runtime }) => {
 
 /** Unique names of mounted volumes, for the attach-detach controller. */
 export const setVolumesInUse: NodeStatusSetter = (status, { volumesInUse }) => {
+  if (volumesInUse === undefined) return status;
   const { volumesInUse: _before, ...rest } = status;
   return volumesInUse.length === 0 ? rest : { ...rest, volumesInUse: [...volumesInUse].sort() };
 };

@@ -53,16 +53,17 @@ export async function resolveVolume(client: Client, pod: Pod, volume: Volume): P
     volume.persistentVolumeClaim?.claimName ??
     (volume.ephemeral === undefined ? undefined : `${pod.metadata.name}-${volume.name}`);
   if (claimName === undefined) return withPlugin({ name: volume.name, source: volume, readOnly: false }, volume);
-  const persistentVolume = await boundVolume(client, pod, { volume, claimName });
+  const { persistentVolume, claim } = await boundVolume(client, pod, { volume, claimName });
   const spec = persistentVolume.spec ?? {};
-  const { hostPath, local, nfs } = spec;
+  const { csi, hostPath, local, nfs } = spec;
   const source: VolumeSource = {
+    ...(csi === undefined ? {} : { persistentCsi: csi }),
     ...(hostPath === undefined ? {} : { hostPath }),
     ...(local === undefined ? {} : { local }),
     ...(nfs === undefined ? {} : { nfs }),
   };
   return withPlugin(
-    { name: volume.name, source, readOnly: volume.persistentVolumeClaim?.readOnly ?? false, persistentVolume },
+    { name: volume.name, source, readOnly: volume.persistentVolumeClaim?.readOnly ?? false, persistentVolume, claim },
     spec,
   );
 }
@@ -95,7 +96,11 @@ interface ClaimOfPod {
   readonly claimName: string;
 }
 
-async function boundVolume(client: Client, pod: Pod, { volume, claimName }: ClaimOfPod): Promise<PersistentVolume> {
+async function boundVolume(
+  client: Client,
+  pod: Pod,
+  { volume, claimName }: ClaimOfPod,
+): Promise<{ readonly persistentVolume: PersistentVolume; readonly claim: PersistentVolumeClaim }> {
   const namespace = pod.metadata.namespace ?? '';
   const about = `error processing PVC ${namespace}/${claimName}`;
   const fail = (text: string, cause?: unknown): VolumeProcessingError =>
@@ -123,7 +128,7 @@ async function boundVolume(client: Client, pod: Pod, { volume, claimName }: Clai
     );
   }
   checkMode(found, { pod, volume });
-  return found;
+  return { persistentVolume: found, claim };
 }
 
 function checkClaim(

@@ -1,6 +1,7 @@
 /** Every kind of volume there is. */
 import type { VolumePlugin } from '../volume-plugin.ts';
 import { configMapPlugin } from './config-map/config-map.ts';
+import { csiPlugin } from './csi/csi.ts';
 import { downwardApiPlugin } from './downward-api/downward-api.ts';
 import { emptyDirPlugin } from './empty-dir/empty-dir.ts';
 import { hostPathPlugin } from './host-path/host-path.ts';
@@ -11,6 +12,7 @@ import { secretPlugin } from './secret/secret.ts';
 
 export const volumePlugins: readonly VolumePlugin[] = [
   configMapPlugin,
+  csiPlugin,
   downwardApiPlugin,
   emptyDirPlugin,
   hostPathPlugin,

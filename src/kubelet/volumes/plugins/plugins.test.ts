@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HostPathVolumeSource, Pod, Volume } from '../../../api/gen/core-v1.ts';
-import { ConfigMaps, PersistentVolumeClaims, PersistentVolumes, Secrets } from '../../../api/gen/resources.ts';
+import {
+  CSIDrivers,
+  ConfigMaps,
+  Nodes,
+  PersistentVolumeClaims,
+  PersistentVolumes,
+  Secrets,
+} from '../../../api/gen/resources.ts';
+import { fakeDriverPlugin, serveFakeDriver } from '../csi/csi-driver-fixture.ts';
 import { base64, createVolumeFixture, podWith } from '../volume-fixture.ts';
 import { volumePlugins } from './list.ts';
 import { testPlugin, type PluginCase } from './plugin-suite.ts';
@@ -58,6 +66,20 @@ const cases: Readonly<Record<string, PluginCase>> = {
     },
     readOnly: false,
     content: { '/data/file': 'kept' },
+  },
+  'kubernetes.io/csi': {
+    source: { csi: { driver: fakeDriverPlugin.name } },
+    prepare: async ({ platform, sockets, client, csiHandler }) => {
+      client.put(CSIDrivers, {
+        metadata: { name: fakeDriverPlugin.name },
+        spec: { volumeLifecycleModes: ['Ephemeral'] },
+      });
+      client.put(Nodes, { metadata: { name: 'node-1' } });
+      serveFakeDriver(platform, sockets);
+      await csiHandler.registerPlugin(fakeDriverPlugin, new AbortController().signal);
+    },
+    readOnly: false,
+    mounts: [{ source: 'disk', type: 'ext4', options: [] }],
   },
   'kubernetes.io/nfs': {
     source: { nfs: { server: 'fd00::1', path: '/export', readOnly: true } },
