@@ -4,7 +4,7 @@
  */
 import type { Files } from '../../platform/files.ts';
 import { createMessageCodec } from '../../grpc/message-codec.ts';
-import { checksumOf } from '../checkpoint-checksum.ts';
+import { fnv32a } from '../../base/fnv.ts';
 import { devicePluginTable, type ContainerAllocateResponse } from './device-plugin-api.ts';
 import type { PodDevicesEntry } from './pod-devices.ts';
 
@@ -48,7 +48,7 @@ export async function writeDeviceCheckpoint(files: Files, path: string, checkpoi
     })),
     RegisteredDevices: checkpoint.registered,
   };
-  await files.writeFileAtomic(path, JSON.stringify({ Data, Checksum: checksumOf(Data) }), { mode: 0o600 });
+  await files.writeFileAtomic(path, JSON.stringify({ Data, Checksum: fnv32a(JSON.stringify(Data)) }), { mode: 0o600 });
 }
 
 function byNode({ ids, nodes }: PodDevicesEntry): Record<string, string[]> {
@@ -61,7 +61,7 @@ function byNode({ ids, nodes }: PodDevicesEntry): Record<string, string[]> {
 export async function readDeviceCheckpoint(files: Files, path: string): Promise<DeviceCheckpoint | undefined> {
   if (!(await files.exists(path))) return undefined;
   const { Data, Checksum } = JSON.parse(await files.readText(path)) as Kept;
-  if (checksumOf(Data) !== Checksum) throw new Error('checkpoint is corrupted');
+  if (fnv32a(JSON.stringify(Data)) !== Checksum) throw new Error('checkpoint is corrupted');
   const codec = createMessageCodec([devicePluginTable]);
   return {
     registered: Data.RegisteredDevices ?? {},

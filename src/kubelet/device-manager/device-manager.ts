@@ -7,7 +7,6 @@
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { quantityValue } from '../../api/quantity.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
-import type { Clock } from '../../platform/clock.ts';
 import type { Files } from '../../platform/files.ts';
 import type { Log } from '../../platform/log.ts';
 import type { ContainerDevices } from '../runtime/container-config.ts';
@@ -23,7 +22,6 @@ import { createPodDevices, type PodDevices } from './pod-devices.ts';
 /** What the manager needs. */
 export interface DeviceManagerDeps {
   readonly files: Files;
-  readonly clock: Clock;
   readonly log: Log;
   readonly inventory: DeviceInventory;
   /** NUMA nodes of the machine. */
@@ -88,7 +86,9 @@ export function createDeviceManager(deps: DeviceManagerDeps, directory: string):
     if (healthy.size === 0)
       throw new Error(`no healthy devices present; cannot allocate unhealthy devices ${resource}`);
     if (!held.ids.every((id) => healthy.has(id)))
-      throw new Error(`previously allocated devices are no longer healthy; cannot allocate unhealthy devices ${resource}`);
+      throw new Error(
+        `previously allocated devices are no longer healthy; cannot allocate unhealthy devices ${resource}`,
+      );
     return held.ids;
   }
 
@@ -183,9 +183,7 @@ export function createDeviceManager(deps: DeviceManagerDeps, directory: string):
       return Object.fromEntries(
         [...names].map((resource) => {
           const request = podRequest(pod, resource);
-          const ids = allContainers(pod).flatMap(
-            ({ name }) => podDevices.get(podUid(pod), name, resource)?.ids ?? [],
-          );
+          const ids = allContainers(pod).flatMap(({ name }) => podDevices.get(podUid(pod), name, resource)?.ids ?? []);
           const held = ids.length === 0 ? undefined : [...new Set(ids)];
           return [resource, hintsOf(pod, resource, { request, held })];
         }),

@@ -116,6 +116,11 @@ function checkVersions(versions: readonly string[]): void {
 /** An extended resource: a name with a domain that is not Kubernetes' own. */
 function checkName(resource: string): void {
   const match = /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)\/([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)$/.exec(resource);
-  if (match === null || match[1] === 'kubernetes.io' || match[1]!.endsWith('.kubernetes.io') || resource.startsWith('requests.'))
+  if (
+    match === null ||
+    match[1] === 'kubernetes.io' ||
+    match[1]!.endsWith('.kubernetes.io') ||
+    resource.startsWith('requests.')
+  )
     throw new Error(`the ResourceName "${resource}" is invalid`);
 }

@@ -69,15 +69,19 @@ function allocatableOf(capacity: Readonly<Record<string, string>>, { config }: N
   return allocatable;
 }
 
-/** Capacity and allocatable. Extended resources that others put there stay. */
+/** Capacity and allocatable, with what device plugins have. Extended resources that others put there stay. */
 export const setMachineInfo: NodeStatusSetter = (status, facts) => {
   const capacity = capacityOf(facts);
   const extended = (resources: Readonly<Record<string, string>> | undefined): Record<string, string> =>
     Object.fromEntries(Object.entries(resources ?? {}).filter(([name]) => name.includes('/')));
   return {
     ...status,
-    capacity: { ...extended(status.capacity), ...capacity },
-    allocatable: { ...extended(status.allocatable), ...allocatableOf(capacity, facts) },
+    capacity: { ...extended(status.capacity), ...facts.devices.capacity, ...capacity },
+    allocatable: {
+      ...extended(status.allocatable),
+      ...facts.devices.allocatable,
+      ...allocatableOf(capacity, facts),
+    },
   };
 };
 

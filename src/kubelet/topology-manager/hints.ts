@@ -60,7 +60,8 @@ export function nodesOf(mask: number): number[] {
 /** Every non-empty set of the nodes, small sets first, then by number. */
 export function masksOver(nodes: readonly number[]): number[] {
   const masks: number[] = [];
-  for (let bits = 1; bits < 1 << nodes.length; bits++) masks.push(maskOf(nodes.filter((_, at) => (bits & (1 << at)) !== 0)));
+  for (let bits = 1; bits < 1 << nodes.length; bits++)
+    masks.push(maskOf(nodes.filter((_, at) => (bits & (1 << at)) !== 0)));
   return masks.sort((a, b) => maskCount(a) - maskCount(b) || a - b);
 }
 
