@@ -258,8 +258,17 @@ function volumeManager(parts: Parts, core: KubeletCore): VolumeManager {
       podsLister: core.podsWithRuntime,
       sourcesReady: core.sourcesReady,
       node: () => facts,
+      ownNode: core.ownNode,
+      nodeStatusChanged: core.nodeStatusChanged,
+      plugins: core.plugins,
+      connectSocket: core.connectSocket,
     },
-    { kubeletRoot: config.rootDirectory },
+    {
+      kubeletRoot: config.rootDirectory,
+      nodeName: config.nodeName,
+      attachesItself: config.volumes.attachesItself,
+      settings: config.volumes,
+    },
   );
 }
 
@@ -280,6 +289,7 @@ function containerRuntime(
       probeResults: core.probeResults,
       podStates: core.podState,
       actuated: core.allocations,
+      devices: core.containerDevices,
       services: () => services.list(),
       getConfigMap: (namespace, name) => objects.get('ConfigMap', namespace, name),
       getSecret: (namespace, name) => objects.get('Secret', namespace, name),

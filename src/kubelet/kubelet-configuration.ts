@@ -64,8 +64,22 @@ export interface KubeletConfiguration {
     readonly maxAgeMs: number;
   };
   readonly containerLogs: { readonly maxSizeBytes: number; readonly maxFiles: number; readonly periodMs: number };
+  readonly topologyManager: {
+    readonly policy: 'none' | 'best-effort' | 'restricted' | 'single-numa-node';
+    readonly scope: 'container' | 'pod';
+  };
+  /** Containers' statuses tell how their devices are. Upstream's gate ResourceHealthStatus. */
+  readonly resourceHealthStatus: boolean;
   /** Containers' states may be written to files. Upstream's gate ContainerCheckpoint. */
   readonly checkpoints: boolean;
+  readonly volumes: {
+    /** Volumes may be cloned by git. Upstream's gate GitRepoVolumeDriver. */
+    readonly gitRepo: boolean;
+    /** Where flexVolume drivers lie. */
+    readonly pluginDir: string;
+    /** No controller attaches volumes to this node. */
+    readonly attachesItself: boolean;
+  };
   /** Sources whose pods may use the host's namespaces; `*` is all. Upstream's early --host-*-sources. */
   readonly allowedHostNamespaceSources: Readonly<Record<'network' | 'pid' | 'ipc', readonly string[]>>;
   /** False: there is no API server; pods come from files and URLs alone. */
@@ -148,6 +162,11 @@ export const KUBELET_DEFAULTS: Omit<KubeletConfiguration, 'nodeName' | 'rootDire
   resolvConf: '/etc/resolv.conf',
   podLogsDir: '/var/log/pods',
   seccompDefault: false,
+  volumes: {
+    gitRepo: false,
+    pluginDir: '/usr/libexec/kubernetes/kubelet-plugins/volume/exec/',
+    attachesItself: false,
+  },
   crashLoopBackOff: { initialMs: 10_000, maxMs: 300_000 },
   cgroups: {
     root: '/',
@@ -173,6 +192,8 @@ export const KUBELET_DEFAULTS: Omit<KubeletConfiguration, 'nodeName' | 'rootDire
   images: { maxParallelPulls: 5, pullsPerSecond: 0, pullBurst: 10 },
   imageGc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 120_000, maxAgeMs: 0 },
   containerLogs: { maxSizeBytes: 10 * 2 ** 20, maxFiles: 5, periodMs: 10_000 },
+  topologyManager: { policy: 'none', scope: 'container' },
+  resourceHealthStatus: true,
   checkpoints: true,
   allowedHostNamespaceSources: { network: ['*'], pid: ['*'], ipc: ['*'] },
   hasApiServer: true,

@@ -2,6 +2,7 @@
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import { Nodes } from '../../api/gen/resources.ts';
 import type { Informer } from '../../client/informer.ts';
+import { createSocketConnector } from '../../grpc/socket-connector.ts';
 import type { Log } from '../../platform/log.ts';
 import { createAllocationManager, type AllocationManager } from '../allocation/allocation-manager.ts';
 import { createAllocationState, type AllocationState } from '../allocation/allocation-state.ts';
@@ -14,12 +15,14 @@ import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 import type { KubeletCore, KubeletDeps } from '../kubelet-contract.ts';
 import { findNodeIps } from '../node-status/node-facts.ts';
 import { createRuntimeState, type RuntimeState } from '../node-status/runtime-state.ts';
+import { createPluginManager, type PluginManager } from '../plugin-manager/plugin-manager.ts';
 import { createPodManager, type PodManager } from '../pod/pod-manager.ts';
 import { createPodCache, type PodCache } from '../pod-cache.ts';
 import { createPodDirectories } from '../pod-directories.ts';
 import { createResultsManager, type ResultsManager } from '../prober/results-manager.ts';
 import { createReasonCache, type ReasonCache } from '../status/reason-cache.ts';
 import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
+import { createResourceManagers, type ResourceManagers } from './resource-managers.ts';
 import { createLateBindings, latePodState, type LateBindings } from './late-bindings.ts';
 
 /** What every later stage builds on. */
@@ -30,12 +33,16 @@ export interface Foundations {
   readonly late: LateBindings;
   readonly podManager: PodManager;
   readonly podCache: PodCache;
+  readonly managers: ResourceManagers;
+  /** Pods whose admission is not settled. */
+  readonly admitting: Set<string>;
   readonly results: ResultsManager;
   readonly reasonCache: ReasonCache;
   readonly runtimeState: RuntimeState;
   readonly podConfig: PodConfig;
   readonly sourcesReady: SourcesReady;
   readonly core: KubeletCore;
+  readonly plugins: PluginManager;
   readonly allocations: AllocationManager;
   readonly allocationState: AllocationState;
   readonly volumes: VolumeManager;
@@ -60,7 +67,18 @@ export function createFoundations(deps: KubeletDeps, config: KubeletConfiguratio
     `${config.rootDirectory}/resized_pods_state`,
   );
   const allocations = createAllocations({ deps, config, late, podManager, nodeInformer, allocationState });
-  const core = createCore({ deps, config, late, podManager, results, sourcesReady, allocations });
+  const { connect, plugins } = createPlugins(deps, config);
+  const podCache = createPodCache();
+  const admitting = new Set<string>();
+  const managers = createResourceManagers({ admitting, deps, config, late, podCache, podManager, plugins, connect });
+  const core: KubeletCore = {
+    ...createCore({ deps, config, late, podManager, results, sourcesReady, allocations }),
+    plugins,
+    connectSocket: connect,
+    containerDevices: managers.containerDevices,
+    ownNode: () => nodeInformer.get({ name: config.nodeName }),
+    nodeStatusChanged: () => late.nodeStatus.get().trigger(),
+  };
   const volumes = deps.volumes(core);
   return {
     deps,
@@ -70,19 +88,31 @@ export function createFoundations(deps: KubeletDeps, config: KubeletConfiguratio
     allocationState,
     late,
     podManager,
-    podCache: createPodCache(),
+    podCache,
+    managers,
+    admitting,
     results,
     reasonCache: createReasonCache(),
     runtimeState: createRuntimeState(deps.platform.clock),
     podConfig,
     sourcesReady,
     core,
+    plugins,
     volumes,
     runtime: deps.runtime(core, volumes),
     runtimeName: { current: 'containerd' },
     nodePods: nodePodInformer(deps.informers, config.nodeName),
     nodeInformer,
   };
+}
+
+function createPlugins(
+  deps: KubeletDeps,
+  config: KubeletConfiguration,
+): { readonly connect: NonNullable<KubeletDeps['connectSocket']>; readonly plugins: PluginManager } {
+  const connect = deps.connectSocket ?? createSocketConnector(deps.platform.clock);
+  const folder = `${config.rootDirectory}/plugins_registry`;
+  return { connect, plugins: createPluginManager({ platform: deps.platform, connect }, folder) };
 }
 
 function createAllocations(
@@ -107,7 +137,7 @@ function createAllocations(
 
 function createCore(
   parts: Pick<Foundations, 'deps' | 'config' | 'late' | 'podManager' | 'results' | 'sourcesReady' | 'allocations'>,
-): KubeletCore {
+): Omit<KubeletCore, 'plugins' | 'containerDevices' | 'connectSocket' | 'ownNode' | 'nodeStatusChanged'> {
   const { config, late, podManager, sourcesReady } = parts;
   const { platform } = parts.deps;
   const nodeIps = findNodeIps(platform, config.nodeIps);

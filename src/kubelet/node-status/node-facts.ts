@@ -3,6 +3,7 @@ import type { Platform } from '../../platform/platform.ts';
 import type { FileSystemStat } from '../../platform/files.ts';
 import type { HostInfo } from '../../platform/host.ts';
 import type { ContainerRuntime, ContainerRuntimeStatus, NodeImage } from '../container/runtime.ts';
+import type { DeviceCapacity } from '../device-manager/device-inventory.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 
 /** Pressures told by the eviction manager, when there is one. */
@@ -22,10 +23,13 @@ export interface NodeFacts {
   /** Undefined when the runtime does not answer. */
   readonly runtime: ContainerRuntimeStatus | undefined;
   readonly images: readonly NodeImage[];
-  readonly volumesInUse: readonly string[];
+  /** Undefined: not known yet. */
+  readonly volumesInUse: readonly string[] | undefined;
   readonly runtimeErrors: readonly string[];
   readonly networkErrors: readonly string[];
   readonly pressure: NodePressure;
+  /** Extended resources of device plugins. */
+  readonly devices: DeviceCapacity;
 }
 
 /** Where facts come from. */
@@ -33,10 +37,11 @@ export interface NodeFactsDeps {
   readonly platform: Platform;
   readonly runtime: ContainerRuntime;
   readonly nodeIps: () => readonly string[];
-  readonly volumesInUse: () => readonly string[];
+  readonly volumesInUse: () => readonly string[] | undefined;
   readonly runtimeErrors: () => readonly string[];
   readonly networkErrors: () => readonly string[];
   readonly pressure: () => NodePressure;
+  readonly devices: () => DeviceCapacity;
 }
 
 async function orUndefined<T>(promise: Promise<T>): Promise<T | undefined> {
@@ -68,6 +73,7 @@ export async function collectNodeFacts(deps: NodeFactsDeps, config: KubeletConfi
     runtimeErrors: deps.runtimeErrors(),
     networkErrors: deps.networkErrors(),
     pressure: deps.pressure(),
+    devices: deps.devices(),
   };
 }
 
