@@ -33,7 +33,7 @@ const layers = {
   apiserver: ['storage', 'component-helpers', ...api],
   controllers: component,
   scheduler: component,
-  kubelet: ['cri', ...component],
+  kubelet: ['cri', 'grpc', ...component],
   proxy: component,
   dns: component,
   cluster,

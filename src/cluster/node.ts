@@ -258,8 +258,17 @@ function volumeManager(parts: Parts, core: KubeletCore): VolumeManager {
       podsLister: core.podsWithRuntime,
       sourcesReady: core.sourcesReady,
       node: () => facts,
+      ownNode: core.ownNode,
+      nodeStatusChanged: core.nodeStatusChanged,
+      plugins: core.plugins,
+      connectSocket: core.connectSocket,
     },
-    { kubeletRoot: config.rootDirectory },
+    {
+      kubeletRoot: config.rootDirectory,
+      nodeName: config.nodeName,
+      attachesItself: config.volumes.attachesItself,
+      settings: config.volumes,
+    },
   );
 }
 

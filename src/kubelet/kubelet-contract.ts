@@ -1,13 +1,15 @@
 /** What a kubelet is made from, what its parts may see of its core, and what it offers once made. */
-import type { Pod } from '../api/gen/core-v1.ts';
+import type { Node, Pod } from '../api/gen/core-v1.ts';
 import type { Client } from '../client/client.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import type { InformerFactory } from '../client/informer.ts';
+import type { SocketConnector } from '../grpc/socket-connector.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { AllocationManager } from './allocation/allocation-manager.ts';
 import type { PodContainerManager } from './cgroups/pod-container-manager.ts';
 import type { PreparePod } from './config/static-pod.ts';
 import type { ContainerRuntime } from './container/runtime.ts';
+import type { PluginManager } from './plugin-manager/plugin-manager.ts';
 import type { PodManagerView } from './pod/pod-manager.ts';
 import type { PodDirectories } from './pod-directories.ts';
 import type { PodStateProvider } from './pod-workers/pod-syncer.ts';
@@ -32,6 +34,13 @@ export interface KubeletCore {
    * must stay.
    */
   readonly podsWithRuntime: () => readonly Pod[];
+  /** Takes handlers of plugins (CSI drivers, DRA drivers, device plugins) until the kubelet starts. */
+  readonly plugins: Pick<PluginManager, 'addHandler'>;
+  readonly connectSocket: SocketConnector;
+  /** The node's object as known now. */
+  readonly ownNode: () => Node | undefined;
+  /** Has the node's status told anew, when something in it may have changed. */
+  readonly nodeStatusChanged: () => void;
   /** Every pod source has been heard: pods not known now do not belong here. */
   readonly sourcesReady: () => boolean;
 }
@@ -45,6 +54,8 @@ export interface KubeletDeps {
   readonly recorder: EventRecorder;
   readonly informers: InformerFactory;
   readonly podContainers: PodContainerManager;
+  /** Calls plugins behind their sockets. The machine's own sockets when absent. */
+  readonly connectSocket?: SocketConnector;
   readonly volumes: (core: KubeletCore) => VolumeManager;
   readonly runtime: (core: KubeletCore, volumes: VolumeManager) => ContainerRuntime;
   /** What the eviction manager judges by and may remove; without it nothing is evicted. */

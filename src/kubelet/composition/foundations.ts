@@ -2,6 +2,7 @@
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import { Nodes } from '../../api/gen/resources.ts';
 import type { Informer } from '../../client/informer.ts';
+import { createSocketConnector } from '../../grpc/socket-connector.ts';
 import type { Log } from '../../platform/log.ts';
 import { createAllocationManager, type AllocationManager } from '../allocation/allocation-manager.ts';
 import { createAllocationState, type AllocationState } from '../allocation/allocation-state.ts';
@@ -14,6 +15,7 @@ import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 import type { KubeletCore, KubeletDeps } from '../kubelet-contract.ts';
 import { findNodeIps } from '../node-status/node-facts.ts';
 import { createRuntimeState, type RuntimeState } from '../node-status/runtime-state.ts';
+import { createPluginManager, type PluginManager } from '../plugin-manager/plugin-manager.ts';
 import { createPodManager, type PodManager } from '../pod/pod-manager.ts';
 import { createPodCache, type PodCache } from '../pod-cache.ts';
 import { createPodDirectories } from '../pod-directories.ts';
@@ -36,6 +38,7 @@ export interface Foundations {
   readonly podConfig: PodConfig;
   readonly sourcesReady: SourcesReady;
   readonly core: KubeletCore;
+  readonly plugins: PluginManager;
   readonly allocations: AllocationManager;
   readonly allocationState: AllocationState;
   readonly volumes: VolumeManager;
@@ -60,7 +63,18 @@ export function createFoundations(deps: KubeletDeps, config: KubeletConfiguratio
     `${config.rootDirectory}/resized_pods_state`,
   );
   const allocations = createAllocations({ deps, config, late, podManager, nodeInformer, allocationState });
-  const core = createCore({ deps, config, late, podManager, results, sourcesReady, allocations });
+  const connectSocket = deps.connectSocket ?? createSocketConnector(deps.platform.clock);
+  const plugins = createPluginManager(
+    { platform: deps.platform, connect: connectSocket },
+    `${config.rootDirectory}/plugins_registry`,
+  );
+  const core: KubeletCore = {
+    ...createCore({ deps, config, late, podManager, results, sourcesReady, allocations }),
+    plugins,
+    connectSocket,
+    ownNode: () => nodeInformer.get({ name: config.nodeName }),
+    nodeStatusChanged: () => late.nodeStatus.get().trigger(),
+  };
   const volumes = deps.volumes(core);
   return {
     deps,
@@ -77,6 +91,7 @@ export function createFoundations(deps: KubeletDeps, config: KubeletConfiguratio
     podConfig,
     sourcesReady,
     core,
+    plugins,
     volumes,
     runtime: deps.runtime(core, volumes),
     runtimeName: { current: 'containerd' },
@@ -107,7 +122,7 @@ function createAllocations(
 
 function createCore(
   parts: Pick<Foundations, 'deps' | 'config' | 'late' | 'podManager' | 'results' | 'sourcesReady' | 'allocations'>,
-): KubeletCore {
+): Omit<KubeletCore, 'plugins' | 'connectSocket' | 'ownNode' | 'nodeStatusChanged'> {
   const { config, late, podManager, sourcesReady } = parts;
   const { platform } = parts.deps;
   const nodeIps = findNodeIps(platform, config.nodeIps);

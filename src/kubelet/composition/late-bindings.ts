@@ -4,6 +4,7 @@
  */
 import type { EvictionManager } from '../eviction/eviction-manager.ts';
 import type { SyncLoop } from '../kubelet-sync-loop.ts';
+import type { NodeStatusManager } from '../node-status/node-status-manager.ts';
 import type { NodeShutdownManager } from '../node-shutdown/node-shutdown-manager.ts';
 import type { RuntimeMonitor } from '../node-status/runtime-monitor.ts';
 import type { PodLifecycleEventGenerator } from '../pleg/generic-pleg.ts';
@@ -29,6 +30,8 @@ export interface LateBindings {
   readonly eviction: Late<EvictionManager | undefined>;
   /** Asked whether the node still takes pods. */
   readonly shutdown: Late<NodeShutdownManager | undefined>;
+  /** Told when volumes in use change. */
+  readonly nodeStatus: Late<NodeStatusManager>;
   /** Asked to look again when the node has got its pod CIDR. */
   readonly runtimeMonitor: Late<RuntimeMonitor>;
 }
@@ -41,6 +44,7 @@ export function createLateBindings(): LateBindings {
     pleg: createLate('the PLEG'),
     eviction: createLate('the eviction manager'),
     shutdown: createLate('the shutdown manager'),
+    nodeStatus: createLate('the node status'),
     runtimeMonitor: createLate('the runtime monitor'),
   };
 }

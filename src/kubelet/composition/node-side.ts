@@ -25,7 +25,7 @@ export function createNodeSide(foundations: Foundations): NodeSide {
     couldHaveRunningContainers: core.podState.couldHaveRunningContainers,
   });
   const probeManager = createPodProbes(foundations, statusManager);
-  const nodeStatus = createNodeStatus(foundations);
+  const nodeStatus = foundations.late.nodeStatus.bind(createNodeStatus(foundations));
   const mirrorClient = createMirrorClient({ client, log, node: nodeStatus.node, nodeName: config.nodeName });
   return { statusManager, probeManager, nodeStatus, mirrorClient };
 }

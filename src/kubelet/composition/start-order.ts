@@ -35,6 +35,7 @@ export async function startKubelet(stages: Stages, signal: AbortSignal): Promise
   if (config.hasApiServer) startReporting(stages, signal);
   stages.loopSide.runtimeMonitor.start(signal);
   startRuntimeUpkeep(stages, signal);
+  stages.foundations.plugins.start(signal);
   stages.podSide.eviction?.start(signal);
   stages.podSide.shutdown?.start(signal);
   stages.loopSide.syncLoop.start(signal);

@@ -65,6 +65,11 @@ function node(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration> {
     allowedUnsafeSysctls: c.allowedUnsafeSysctls,
     crashLoopBackOff: crashLoopBackOff(c),
     checkpoints: gateEnabled(c.featureGates, 'ContainerCheckpoint'),
+    volumes: {
+      gitRepo: gateEnabled(c.featureGates, 'GitRepoVolumeDriver'),
+      pluginDir: c.volumePluginDir,
+      attachesItself: !c.enableControllerAttachDetach,
+    },
   };
 }
 

@@ -22,7 +22,8 @@ export interface NodeFacts {
   /** Undefined when the runtime does not answer. */
   readonly runtime: ContainerRuntimeStatus | undefined;
   readonly images: readonly NodeImage[];
-  readonly volumesInUse: readonly string[];
+  /** Undefined: not known yet. */
+  readonly volumesInUse: readonly string[] | undefined;
   readonly runtimeErrors: readonly string[];
   readonly networkErrors: readonly string[];
   readonly pressure: NodePressure;
@@ -33,7 +34,7 @@ export interface NodeFactsDeps {
   readonly platform: Platform;
   readonly runtime: ContainerRuntime;
   readonly nodeIps: () => readonly string[];
-  readonly volumesInUse: () => readonly string[];
+  readonly volumesInUse: () => readonly string[] | undefined;
   readonly runtimeErrors: () => readonly string[];
   readonly networkErrors: () => readonly string[];
   readonly pressure: () => NodePressure;

@@ -1,6 +1,7 @@
 /** A client over a table of objects, for tests of what reads and watches them. No server rules: what is put is there. */
 import { Channel } from '../../base/channel.ts';
 import type { KubernetesObject } from '../../api/object.ts';
+import { mergePatch } from '../../api/patch/merge-patch.ts';
 import { groupResourceOf, type ResourceInfo } from '../../api/resource-info.ts';
 import { notFound } from '../../api/status-error.ts';
 import type { Client, ObjectKey, ResourceClient, WatchEvent } from '../../client/client.ts';
@@ -14,8 +15,9 @@ interface Watcher {
 
 /** The table. */
 export interface FakeClient extends Client {
-  put(info: ResourceInfo, object: KubernetesObject): void;
+  put<T extends KubernetesObject>(info: ResourceInfo<T>, object: T): void;
   remove(info: ResourceInfo, key: ObjectKey): void;
+  peek<T extends KubernetesObject>(info: ResourceInfo<T>, key: ObjectKey): T | undefined;
   /** Requests so far, as `GET configmaps/name`. */
   readonly requests: readonly string[];
   readonly watching: number;
@@ -47,6 +49,23 @@ export function createFakeClient(): FakeClient {
   };
   const selectedName = (fieldSelector: string | undefined): string | undefined =>
     fieldSelector?.split('metadata.name=')[1];
+
+  function put(info: ResourceInfo, object: KubernetesObject): void {
+    const table = tableOf(info);
+    const key = keyText(object.metadata as ObjectKey);
+    const stored = { ...object, metadata: { ...object.metadata, resourceVersion: String(++revision) } };
+    const type = table.has(key) ? 'MODIFIED' : 'ADDED';
+    table.set(key, stored);
+    tell(info, type, stored);
+  }
+
+  function remove(info: ResourceInfo, key: ObjectKey): void {
+    const old = tableOf(info).get(keyText(key));
+    tableOf(info).delete(keyText(key));
+    revision++;
+    if (old !== undefined)
+      tell(info, 'DELETED', { ...old, metadata: { ...old.metadata, resourceVersion: String(revision) } });
+  }
 
   function resource<T extends KubernetesObject>(info: ResourceInfo<T>): ResourceClient<T> {
     const client: Partial<ResourceClient<T>> = {
@@ -83,6 +102,30 @@ export function createFakeClient(): FakeClient {
           watchers.delete(watcher);
         }
       },
+      async create(object) {
+        requests.push(`POST ${info.resource}/${object.metadata.name}`);
+        put(info, object);
+        return tableOf(info).get(keyText(object.metadata as ObjectKey)) as T;
+      },
+      async update(object) {
+        requests.push(`PUT ${info.resource}/${object.metadata.name}`);
+        put(info, object);
+        return tableOf(info).get(keyText(object.metadata as ObjectKey)) as T;
+      },
+      async patch(key, given) {
+        requests.push(`PATCH ${info.resource}/${key.name}`);
+        const found = tableOf(info).get(keyText(key));
+        if (found === undefined) throw notFound(info, key.name);
+        if (given.type !== 'merge') throw new Error(`the table takes no ${given.type} patches`);
+        put(info, mergePatch(found, given.patch) as KubernetesObject);
+        return tableOf(info).get(keyText(key)) as T;
+      },
+      async delete(key) {
+        requests.push(`DELETE ${info.resource}/${key.name}`);
+        if (!tableOf(info).has(keyText(key))) throw notFound(info, key.name);
+        remove(info, key);
+        return {};
+      },
     };
     return client as ResourceClient<T>;
   }
@@ -91,21 +134,9 @@ export function createFakeClient(): FakeClient {
     resource,
     raw: () => Promise.reject(new Error('the table takes no raw requests')),
     upgrade: () => Promise.reject(new Error('the table takes no upgrades')),
-    put(info, object) {
-      const table = tableOf(info);
-      const key = keyText(object.metadata as ObjectKey);
-      const stored = { ...object, metadata: { ...object.metadata, resourceVersion: String(++revision) } };
-      const type = table.has(key) ? 'MODIFIED' : 'ADDED';
-      table.set(key, stored);
-      tell(info, type, stored);
-    },
-    remove(info, key) {
-      const old = tableOf(info).get(keyText(key));
-      tableOf(info).delete(keyText(key));
-      revision++;
-      if (old !== undefined)
-        tell(info, 'DELETED', { ...old, metadata: { ...old.metadata, resourceVersion: String(revision) } });
-    },
+    put,
+    remove,
+    peek: (info, key) => tableOf(info).get(keyText(key)) as never,
     requests,
     get watching() {
       return watchers.size;

@@ -13,7 +13,7 @@ import type { CancelTimer, Clock } from '../../platform/clock.ts';
 import type { ObjectReference } from './object-references.ts';
 import { referenceKey, volumeReferences } from './object-references.ts';
 import type { MountedVolume } from './volume-manager-contract.ts';
-import type { SetUpResult } from './volume-plugin.ts';
+import type { SetUpRequest, SetUpResult } from './volume-plugin.ts';
 import { usedVolumeNames, VolumeProcessingError } from './volume-resolution.ts';
 
 const backoffShape = { initialMs: 500, maxMs: 122_000 } as const;
@@ -24,13 +24,15 @@ export interface ReadyVolume extends SetUpResult {
   readonly live: boolean;
   /** Where its own content lies, when it has any; `large`: written by the pod. */
   readonly content?: { readonly path: string; readonly large: boolean };
-  readonly uniqueName: string;
 }
+
+/** How the work on a volume is followed and ended. */
+export type SetUpProgress = Pick<SetUpRequest, 'signal' | 'attaching'>;
 
 /** What works on the volumes. */
 export interface PodVolumesDeps {
   readonly clock: Clock;
-  setUp(pod: Pod, volume: Volume): Promise<ReadyVolume>;
+  setUp(pod: Pod, volume: Volume, progress: SetUpProgress): Promise<ReadyVolume>;
   /** Tells of a failure: events and log. */
   failed(pod: Pod, error: unknown): void;
 }
@@ -43,6 +45,7 @@ interface Entry {
   error?: unknown;
   working: boolean;
   again: boolean;
+  attaching: boolean;
   cancelTimer?: CancelTimer;
 }
 
@@ -52,7 +55,7 @@ export class PodVolumes {
   readonly #entries = new Map<string, Entry>();
   readonly #listeners = new Set<() => void>();
   #pod: Pod;
-  #stopped = false;
+  readonly #ending = new AbortController();
 
   constructor(deps: PodVolumesDeps, pod: Pod) {
     this.#deps = deps;
@@ -70,7 +73,7 @@ export class PodVolumes {
 
   /** Being taken down. */
   get stopped(): boolean {
-    return this.#stopped;
+    return this.#ending.signal.aborted;
   }
 
   /** Takes over a newer version of the pod; retries what could not be processed. */
@@ -115,9 +118,10 @@ export class PodVolumes {
     return [...this.#entries.values()].every((entry) => entry.ready !== undefined && !entry.working);
   }
 
-  /** Volumes that are not ready; those whose claim or kind stands in the way; what those say. */
+  /** Volumes that are not ready; those that wait to be attached; those whose claim or kind stands in the way; what those say. */
   problems(): {
     readonly unmounted: readonly string[];
+    readonly unattached: readonly string[];
     readonly unprocessed: readonly string[];
     readonly texts: readonly string[];
   } {
@@ -125,6 +129,10 @@ export class PodVolumes {
     const refused = missing.filter(([, { error }]) => error instanceof VolumeProcessingError);
     return {
       unmounted: missing.map(([name]) => name).sort(),
+      unattached: missing
+        .filter(([, { attaching }]) => attaching)
+        .map(([name]) => name)
+        .sort(),
       unprocessed: refused.map(([name]) => name).sort(),
       texts: refused.map(([, { error }]) => (error as Error).message),
     };
@@ -138,7 +146,7 @@ export class PodVolumes {
 
   /** Starts nothing more; resolves when what runs has ended. */
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#ending.abort(new Error('the volumes of the pod are taken down'));
     for (const entry of this.#entries.values()) entry.cancelTimer?.();
     while ([...this.#entries.values()].some(({ working }) => working)) {
       await new Promise<void>((resolve) => {
@@ -153,16 +161,25 @@ export class PodVolumes {
   #addWanted(pod: Pod): void {
     const { mounted, devices } = usedVolumeNames(pod);
     for (const volume of pod.spec?.volumes ?? []) {
+      // The runtime mounts images itself.
+      if (volume.image !== undefined) continue;
       if (this.#entries.has(volume.name) || (!mounted.has(volume.name) && !devices.has(volume.name))) continue;
       const references = new Set(volumeReferences(pod.metadata.namespace ?? '', volume).map(referenceKey));
-      const entry: Entry = { volume, references, backoff: createBackoff(backoffShape), working: false, again: false };
+      const entry: Entry = {
+        volume,
+        references,
+        backoff: createBackoff(backoffShape),
+        working: false,
+        again: false,
+        attaching: false,
+      };
       this.#entries.set(volume.name, entry);
       this.#work(entry);
     }
   }
 
   #work(entry: Entry): void {
-    if (this.#stopped) return;
+    if (this.stopped) return;
     if (entry.working) entry.again = true;
     else void this.#setUp(entry);
   }
@@ -175,11 +192,11 @@ export class PodVolumes {
       do {
         entry.again = false;
         retryMs = await this.#attempt(entry);
-      } while (entry.again && !this.#stopped);
+      } while (entry.again && !this.stopped);
     } finally {
       entry.working = false;
     }
-    if (retryMs !== undefined && !this.#stopped)
+    if (retryMs !== undefined && !this.stopped)
       entry.cancelTimer = this.#deps.clock.setTimer(retryMs, () => this.#work(entry));
     for (const listener of [...this.#listeners]) listener();
   }
@@ -188,14 +205,17 @@ export class PodVolumes {
   async #attempt(entry: Entry): Promise<number | undefined> {
     const pod = this.#pod;
     try {
-      const ready = await this.#deps.setUp(pod, entry.volume);
+      const ready = await this.#deps.setUp(pod, entry.volume, {
+        signal: this.#ending.signal,
+        attaching: (waiting) => void (entry.attaching = waiting),
+      });
       entry.ready = ready;
       delete entry.error;
       entry.backoff.reset();
       return ready.refreshAfterMs;
     } catch (error) {
       entry.error = error;
-      if (!entry.again && !this.#stopped) this.#deps.failed(pod, error);
+      if (!entry.again && !this.stopped) this.#deps.failed(pod, error);
       return entry.backoff.nextMs();
     }
   }

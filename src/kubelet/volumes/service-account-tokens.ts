@@ -21,6 +21,8 @@ export interface ServiceAccountToken {
   readonly token: string;
   /** From now until `get` would ask for a new one. */
   readonly refreshAfterMs: number;
+  /** Wall-clock time of its end. */
+  readonly expiresAtMs: number;
 }
 
 /** Asks for tokens and keeps them. */
@@ -41,6 +43,10 @@ interface Kept {
   readonly boundUid: string;
   readonly expiresAtMs: number;
   readonly renewAtMs: number;
+}
+
+function shown({ token, expiresAtMs }: Kept): Pick<ServiceAccountToken, 'token' | 'expiresAtMs'> {
+  return { token, expiresAtMs };
 }
 
 /** Makes an empty keeper of tokens. */
@@ -72,15 +78,15 @@ export function createServiceAccountTokens(deps: {
       const key = JSON.stringify([namespace, serviceAccount, request.spec]);
       const old = kept.get(key);
       if (old !== undefined && clock.nowMs() < old.renewAtMs)
-        return { token: old.token, refreshAfterMs: old.renewAtMs - clock.nowMs() };
+        return { ...shown(old), refreshAfterMs: old.renewAtMs - clock.nowMs() };
       try {
         const fresh = await ask(namespace, serviceAccount, request);
         kept.set(key, fresh);
-        return { token: fresh.token, refreshAfterMs: Math.max(retryAfterMs, fresh.renewAtMs - clock.nowMs()) };
+        return { ...shown(fresh), refreshAfterMs: Math.max(retryAfterMs, fresh.renewAtMs - clock.nowMs()) };
       } catch (error) {
         if (old === undefined || clock.nowMs() >= old.expiresAtMs) throw error;
         log.error("Couldn't update token", { serviceAccount: `${namespace}/${serviceAccount}`, err: error });
-        return { token: old.token, refreshAfterMs: retryAfterMs };
+        return { ...shown(old), refreshAfterMs: retryAfterMs };
       }
     },
     forget(boundUid) {

@@ -1,8 +1,11 @@
 /** A volume manager on a simulated host, for tests. */
 import type { Pod, Volume } from '../../api/gen/core-v1.ts';
+import { Nodes } from '../../api/gen/resources.ts';
 import { formatTime } from '../../api/time.ts';
+import { createFakeSockets, type FakeSockets } from '../../grpc/socket-connector-fixture.ts';
 import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
 import { createFakeClient, type FakeClient } from './client-fixture.ts';
+import type { PluginHandler } from '../plugin-manager/plugin-manager.ts';
 import { createObjectCache, type WatchingObjectCache } from './object-cache.ts';
 import type { VolumeManager } from './volume-manager-contract.ts';
 import { createVolumeManager } from './volume-manager.ts';
@@ -25,11 +28,29 @@ export interface VolumeFixture {
   sourcesReady: boolean;
   start(): void;
   stop(): void;
+  readonly sockets: FakeSockets;
+  /** What the plugin manager would call. */
+  readonly csiHandler: PluginHandler;
+  onNodeStatusChange: () => void;
+}
+
+/** What differs between fixtures. */
+export interface VolumeFixtureOptions {
+  readonly attachesItself?: boolean;
+  readonly gitRepo?: boolean;
+  /** Of another fixture, to be its next life. */
+  readonly client?: FakeClient;
+  readonly sockets?: FakeSockets;
 }
 
 /** Makes the fixture; the manager is not started. */
-export function createVolumeFixture(platform: SimPlatform = createSimPlatform()): VolumeFixture {
-  const client = createFakeClient();
+export function createVolumeFixture(
+  platform: SimPlatform = createSimPlatform(),
+  options: VolumeFixtureOptions = {},
+): VolumeFixture {
+  const client = options.client ?? createFakeClient();
+  const sockets = options.sockets ?? createFakeSockets(platform.clock);
+  let csiHandler: PluginHandler | undefined;
   const objects = createObjectCache({ client, platform });
   const controller = new AbortController();
   const events: string[] = [];
@@ -51,9 +72,18 @@ export function createVolumeFixture(platform: SimPlatform = createSimPlatform())
       },
       podsLister: () => fixture.pods,
       sourcesReady: () => fixture.sourcesReady,
+      ownNode: () => fixture.client.peek(Nodes, { name: 'node-1' }),
+      nodeStatusChanged: () => fixture.onNodeStatusChange(),
+      plugins: { addHandler: (_type, handler) => void (csiHandler = handler) },
+      connectSocket: sockets.connect,
       node: () => ({ nodeName: 'node-1', hostIps: ['10.0.0.1'], allocatable: { cpu: '4', memory: '8Gi' } }),
     },
-    { kubeletRoot: fixtureRoot },
+    {
+      kubeletRoot: fixtureRoot,
+      nodeName: 'node-1',
+      attachesItself: options.attachesItself ?? false,
+      settings: { pluginDir: '/flex/', gitRepo: options.gitRepo ?? false },
+    },
   );
   const fixture: VolumeFixture = {
     platform,
@@ -65,6 +95,12 @@ export function createVolumeFixture(platform: SimPlatform = createSimPlatform())
     tokenError: undefined,
     pods: [],
     sourcesReady: true,
+    sockets,
+    get csiHandler() {
+      if (csiHandler === undefined) throw new Error('there is no handler');
+      return csiHandler;
+    },
+    onNodeStatusChange: () => undefined,
     start: () => manager.start(controller.signal),
     stop() {
       controller.abort(new Error('the test is over'));

@@ -24,8 +24,8 @@ export interface VolumeManager {
   mountedVolumes(podUid: string): ReadonlyMap<string, MountedVolume>;
   /** Whether anything of this pod is (or may be) still mounted or on disk. */
   podHasVolumes(podUid: string): boolean;
-  /** Unique names of volumes in use, for node status. */
-  volumesInUse(): readonly string[];
+  /** Unique names of attached volumes that are or will be used, for node status; undefined until that is known. */
+  volumesInUse(): readonly string[] | undefined;
   /** Bytes used by the pod's volumes kept on the node's disk, by volume name. */
   volumeStats(podUid: string): Promise<
     ReadonlyMap<

@@ -6,17 +6,23 @@
  * every pod may have volumes. Differs: pods come in by `waitForAttachAndMount` and go by `waitForUnmount`; a slow sweep
  * catches those whose end was missed and those an earlier process left.
  */
-import type { Pod, Volume } from '../../api/gen/core-v1.ts';
+import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { Client } from '../../client/client.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { SocketConnector } from '../../grpc/socket-connector.ts';
 import type { Platform } from '../../platform/platform.ts';
+import type { PluginManager } from '../plugin-manager/plugin-manager.ts';
 import type { NodeFacts } from '../runtime/field-refs.ts';
+import { createCsiPlugin } from './csi/create-csi-plugin.ts';
+import { createFlexDrivers } from './flex-drivers.ts';
 import { createMemoryVolumes } from './memory-volumes.ts';
 import type { ObjectCache } from './object-cache.ts';
-import { PodVolumes, type ReadyVolume } from './pod-volumes.ts';
+import { PodVolumes } from './pod-volumes.ts';
 import { createServiceAccountTokens, type TokenRequester } from './service-account-tokens.ts';
 import { createVolumeSetUp, VolumeSetUpError } from './volume-set-up.ts';
 import type { VolumeManager } from './volume-manager-contract.ts';
+import type { VolumeSettings } from './volume-plugin.ts';
 import { createVolumePaths } from './volume-paths.ts';
 import { podsWithVolumes, tearDownPodVolumes } from './volume-teardown.ts';
 import { measureVolume } from './volume-usage.ts';
@@ -24,7 +30,7 @@ import { waitForPodVolumes } from './wait-for-volumes.ts';
 
 /** What the manager needs. */
 export interface VolumeManagerDeps {
-  readonly platform: Pick<Platform, 'clock' | 'random' | 'files' | 'mounter' | 'exec' | 'host' | 'log'>;
+  readonly platform: Pick<Platform, 'clock' | 'random' | 'crypto' | 'files' | 'mounter' | 'exec' | 'host' | 'log'>;
   readonly client: Client;
   readonly objects: ObjectCache;
   readonly requestToken: TokenRequester;
@@ -34,12 +40,23 @@ export interface VolumeManagerDeps {
   /** Whether `podsLister` knows the pods of every source; nothing is swept before. */
   readonly sourcesReady: () => boolean;
   readonly node: () => NodeFacts;
+  /** The node's object as known now. */
+  readonly ownNode: () => Node | undefined;
+  /** Has the node's status told anew. */
+  readonly nodeStatusChanged: () => void;
+  /** Where CSI drivers register, and how they are called. */
+  readonly plugins: Pick<PluginManager, 'addHandler'>;
+  readonly connectSocket: SocketConnector;
 }
 
 /** Where the volumes lie. */
 export interface VolumeManagerConfig {
   /** Upstream's --root-dir, `/var/lib/kubelet`. */
   readonly kubeletRoot: string;
+  readonly nodeName: string;
+  /** No controller attaches volumes to this node: the kubelet asks for it itself. */
+  readonly attachesItself: boolean;
+  readonly settings: VolumeSettings & { readonly pluginDir: string };
 }
 
 /** While something was missed, or may have been. */
@@ -56,11 +73,18 @@ export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManag
   const log = platform.log.child('volume-manager');
   const paths = createVolumePaths(config.kubeletRoot);
   const tokens = createServiceAccountTokens({ platform, requestToken: deps.requestToken });
+  const csi = createCsiPlugin({ ...deps, tokens }, config);
   const plugins = {
     platform: { ...platform, random: platform.random.fork('volumes') },
     objects,
     tokens,
     node: deps.node,
+    csi,
+    client: deps.client,
+    flexDrivers: createFlexDrivers(platform, config.settings.pluginDir),
+    kubeletRoot: config.kubeletRoot,
+    locks: new KeyedMutex(),
+    settings: config.settings,
   };
   const setUp = createVolumeSetUp({
     client: deps.client,
@@ -74,6 +98,7 @@ export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManag
   const teardowns = new Map<string, Promise<void>>();
   let missing = new Set<string>();
   let lookedThrough = false;
+  let lifetime = new AbortController().signal;
 
   function failed(pod: Pod, error: unknown): void {
     const text = error instanceof Error ? error.message : String(error);
@@ -97,7 +122,7 @@ export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManag
   async function tearDownNow(uid: string): Promise<void> {
     const volumes = pods.get(uid);
     await volumes?.stop();
-    if (volumes === undefined || volumes.size > 0 || leftovers.has(uid)) await tearDownPodVolumes(platform, paths, uid);
+    if (volumes === undefined || volumes.size > 0 || leftovers.has(uid)) await tearDownPodVolumes(plugins, paths, uid);
     pods.delete(uid);
     leftovers.delete(uid);
     objects.unregisterPod(uid);
@@ -105,8 +130,10 @@ export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManag
   }
 
   async function lookThroughDisk(): Promise<void> {
+    await csi.start(lifetime);
     for (const uid of await podsWithVolumes(platform, paths)) if (!pods.has(uid)) leftovers.add(uid);
     lookedThrough = true;
+    deps.nodeStatusChanged();
   }
 
   async function sweep(): Promise<void> {
@@ -145,10 +172,7 @@ export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManag
     objects.registerPod(pod);
     let volumes = pods.get(uid);
     if (volumes === undefined || volumes.stopped) {
-      volumes = new PodVolumes(
-        { clock, failed, setUp: (current: Pod, volume: Volume): Promise<ReadyVolume> => setUp(current, volume) },
-        pod,
-      );
+      volumes = new PodVolumes({ clock, failed, setUp }, pod);
       pods.set(uid, volumes);
     } else if (volumes.pod !== pod) {
       volumes.update(pod);
@@ -176,6 +200,7 @@ export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManag
 
   return {
     start(signal) {
+      lifetime = signal;
       const off = objects.onChange((reference) => {
         for (const volumes of pods.values()) volumes.objectChanged(reference);
       });
@@ -190,15 +215,12 @@ export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManag
     mountedVolumes: (podUid) => pods.get(podUid)?.mounted() ?? new Map(),
     podHasVolumes: (podUid) =>
       !lookedThrough || leftovers.has(podUid) || teardowns.has(podUid) || (pods.get(podUid)?.size ?? 0) > 0,
-    volumesInUse: () =>
-      [...pods.values()]
-        .flatMap((volumes) =>
-          [...volumes.ready().values()].flatMap(({ uniqueName }) => (uniqueName === '' ? [] : [uniqueName])),
-        )
-        .sort(),
+    volumesInUse: () => (lookedThrough ? [...csi.inUse()].sort() : undefined),
     async volumeStats(podUid) {
       const stats = new Map<string, Awaited<ReturnType<typeof measureVolume>>>();
-      for (const [name, { content }] of pods.get(podUid)?.ready() ?? []) {
+      for (const [name, { content, usage }] of pods.get(podUid)?.ready() ?? []) {
+        const told = usage?.();
+        if (told !== undefined) stats.set(name, told);
         if (content !== undefined) stats.set(name, await measureVolume(platform, content.path, content.large));
       }
       return stats;

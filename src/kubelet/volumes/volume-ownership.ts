@@ -4,6 +4,7 @@
  * Links are left alone: their targets may lie outside the volume.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Exec } from '../../platform/exec.ts';
 import type { Files } from '../../platform/files.ts';
 
 const writableMask = 0o660;
@@ -54,4 +55,31 @@ async function changeBelow(
   const mode = stat.mode | to.mask | (isDirectory ? directoryMask : 0);
   // A change of group clears set-group-id bits, so the mode is set after it, always.
   await files.chmod(path, mode);
+}
+
+const programDeadlineMs = 600_000;
+
+/**
+ * The same by programs with a deadline, for file systems a call into which may never return. Rejects with what the
+ * program said.
+ */
+export async function setVolumeOwnershipByProgram(exec: Exec, request: Omit<OwnershipRequest, 'files'>): Promise<void> {
+  const { path, fsGroup, policy, readOnly } = request;
+  if (fsGroup === undefined) return;
+  const run = async (file: string, args: readonly string[]): Promise<string> => {
+    const result = await exec.run(file, args, { timeoutMs: programDeadlineMs, env: { LC_ALL: 'C' } });
+    if (result.timedOut) throw new Error(`${file} ${path} took longer than ${programDeadlineMs / 1000} s`);
+    if (result.exitCode !== 0) throw new Error(`${file} failed: ${result.stderr.trim()}`);
+    return result.stdout.trim();
+  };
+  const bits = readOnly ? 'ug+r' : 'ug+rw';
+  if (policy === 'OnRootMismatch') {
+    const [gid, mode] = (await run('stat', ['--format=%g %a', '--', path])).split(' ');
+    const wanted = (readOnly ? readOnlyMask : writableMask) | directoryMask;
+    if (Number(gid) === fsGroup && (Number.parseInt(mode ?? '0', 8) & wanted) === wanted) return;
+  }
+  // Depth first: the root comes last.
+  await run('find', [path, '-depth', '!', '-type', 'l', '-exec', 'chgrp', '-h', String(fsGroup), '{}', '+']);
+  await run('find', [path, '-depth', '!', '-type', 'l', '!', '-type', 'd', '-exec', 'chmod', bits, '{}', '+']);
+  await run('find', [path, '-depth', '-type', 'd', '-exec', 'chmod', `${bits},ug+x,g+s`, '{}', '+']);
 }

@@ -2,21 +2,46 @@
  * What a kind of volume must know. One folder per kind under `plugins/`, one line in `plugins/list.ts`. Upstream:
  * pkg/volume (VolumePlugin, Mounter, Unmounter).
  *
- * Differs: a plugin only brings a volume about; taking it down is the same for all (unmount what is mounted there, remove
- * what is ours), so that volumes left by an earlier process need no reconstruction of their spec.
+ * Differs: most plugins only bring a volume about; taking it down is the same for all (unmount what is mounted there,
+ * remove what is ours), so that volumes left by an earlier process need no reconstruction of their spec. Those that others
+ * mount leave a record on disk and take down by it.
  */
-import type { LocalVolumeSource, PersistentVolume, Pod, Volume } from '../../api/gen/core-v1.ts';
+import type {
+  CSIPersistentVolumeSource,
+  FlexPersistentVolumeSource,
+  FlexVolumeSource,
+  GlusterfsPersistentVolumeSource,
+  GlusterfsVolumeSource,
+  ISCSIPersistentVolumeSource,
+  ISCSIVolumeSource,
+  LocalVolumeSource,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  RBDPersistentVolumeSource,
+  RBDVolumeSource,
+  Volume,
+} from '../../api/gen/core-v1.ts';
+import type { KeyedMutex } from '../../base/keyed-mutex.ts';
+import type { Client } from '../../client/client.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { NodeFacts } from '../runtime/field-refs.ts';
+import type { FlexDrivers } from './flex-drivers.ts';
 import type { ObjectCache } from './object-cache.ts';
 import type { ServiceAccountTokens } from './service-account-tokens.ts';
+import type { VolumeUsage } from './volume-usage.ts';
 
 /** Sources plugins read: those of pods, and those only persistent volumes have. */
 export interface VolumeSource extends Pick<
   Volume,
-  'configMap' | 'downwardAPI' | 'emptyDir' | 'hostPath' | 'nfs' | 'projected' | 'secret'
+  'configMap' | 'csi' | 'downwardAPI' | 'emptyDir' | 'gitRepo' | 'hostPath' | 'nfs' | 'projected' | 'secret'
 > {
+  readonly flexVolume?: FlexVolumeSource | FlexPersistentVolumeSource;
+  readonly glusterfs?: GlusterfsVolumeSource | GlusterfsPersistentVolumeSource;
+  readonly iscsi?: ISCSIVolumeSource | ISCSIPersistentVolumeSource;
+  readonly rbd?: RBDVolumeSource | RBDPersistentVolumeSource;
   readonly local?: LocalVolumeSource;
+  readonly persistentCsi?: CSIPersistentVolumeSource;
 }
 
 /** A volume with claims resolved. */
@@ -27,6 +52,7 @@ export interface VolumeSpec {
   readonly readOnly: boolean;
   /** Set when it comes from a claim. */
   readonly persistentVolume?: PersistentVolume;
+  readonly claim?: PersistentVolumeClaim;
 }
 
 /** One order to bring a volume about or up to date. */
@@ -35,6 +61,10 @@ export interface SetUpRequest {
   readonly spec: VolumeSpec;
   /** The volume's own directory; made by the plugin. */
   readonly dir: string;
+  /** Aborts when the pod's volumes are to go: waiting for others must end. */
+  readonly signal: AbortSignal;
+  /** Tells that the volume waits to be attached to the node, and that it does no longer. */
+  readonly attaching: (waiting: boolean) => void;
 }
 
 /** A volume that is ready. */
@@ -45,6 +75,21 @@ export interface SetUpResult {
   readonly block?: boolean;
   /** Set up again after so long (tokens). */
   readonly refreshAfterMs?: number;
+  /** Its use as someone else measures it; undefined while that is not known. Returns at once. */
+  readonly usage?: () => VolumeUsage | undefined;
+}
+
+/** Volumes that programs of others bring about and take down. */
+export interface DriverVolumes {
+  setUp(request: SetUpRequest): Promise<SetUpResult>;
+  /** Takes down the volume of one pod that lies in `dir`. Rejects when the driver fails; calling again goes on. */
+  tearDown(dir: string): Promise<void>;
+}
+
+/** The node's choices about volumes. */
+export interface VolumeSettings {
+  /** Upstream's gate GitRepoVolumeDriver. */
+  readonly gitRepo: boolean;
 }
 
 /** What plugins use. */
@@ -53,6 +98,21 @@ export interface VolumePluginDeps {
   readonly objects: ObjectCache;
   readonly tokens: ServiceAccountTokens;
   readonly node: () => NodeFacts;
+  readonly csi: DriverVolumes;
+  readonly client: Client;
+  readonly flexDrivers: FlexDrivers;
+  readonly kubeletRoot: string;
+  /** By what is worked on: one task at a time. */
+  readonly locks: KeyedMutex;
+  readonly settings: VolumeSettings;
+}
+
+/** A volume of a pod to take down, known by where it lies. */
+export interface TearDownRequest {
+  readonly dir: string;
+  readonly podUid: string;
+  /** The last part of `dir`. */
+  readonly name: string;
 }
 
 /** A kind of volume. */
@@ -68,4 +128,9 @@ export interface VolumePlugin {
   readonly live: boolean;
   /** Idempotent. Rejects with what follows `MountVolume.SetUp failed for volume "x" : `. */
   setUp(request: SetUpRequest, deps: VolumePluginDeps): Promise<SetUpResult>;
+  /**
+   * For kinds that others mount: takes down what is at `dir`, of this process or an earlier one, the directory included.
+   * Rejects when it must be tried again.
+   */
+  tearDown?(request: TearDownRequest, deps: VolumePluginDeps): Promise<void>;
 }

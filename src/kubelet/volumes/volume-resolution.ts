@@ -12,6 +12,7 @@ import type {
 } from '../../api/gen/core-v1.ts';
 import { PersistentVolumeClaims, PersistentVolumes } from '../../api/gen/resources.ts';
 import type { Client } from '../../client/client.ts';
+import { csiSourceOf, migratedInlineVolume } from '../../component-helpers/csi-translation.ts';
 import { volumePlugins } from './plugins/list.ts';
 import type { VolumePlugin, VolumeSource, VolumeSpec } from './volume-plugin.ts';
 
@@ -52,19 +53,39 @@ export async function resolveVolume(client: Client, pod: Pod, volume: Volume): P
   const claimName =
     volume.persistentVolumeClaim?.claimName ??
     (volume.ephemeral === undefined ? undefined : `${pod.metadata.name}-${volume.name}`);
-  if (claimName === undefined) return withPlugin({ name: volume.name, source: volume, readOnly: false }, volume);
-  const persistentVolume = await boundVolume(client, pod, { volume, claimName });
+  if (claimName === undefined) return inlineVolume(pod, volume);
+  const { persistentVolume, claim } = await boundVolume(client, pod, { volume, claimName });
   const spec = persistentVolume.spec ?? {};
-  const { hostPath, local, nfs } = spec;
-  const source: VolumeSource = {
-    ...(hostPath === undefined ? {} : { hostPath }),
-    ...(local === undefined ? {} : { local }),
-    ...(nfs === undefined ? {} : { nfs }),
-  };
+  const csi = csiSourceOf(persistentVolume);
+  const source = { ...definedOf(spec), ...(csi === undefined ? {} : { persistentCsi: csi }) };
   return withPlugin(
-    { name: volume.name, source, readOnly: volume.persistentVolumeClaim?.readOnly ?? false, persistentVolume },
+    { name: volume.name, source, readOnly: volume.persistentVolumeClaim?.readOnly ?? false, persistentVolume, claim },
     spec,
   );
+}
+
+/** What plugins read of a persistent volume. */
+function definedOf({
+  flexVolume,
+  glusterfs,
+  hostPath,
+  iscsi,
+  local,
+  nfs,
+  rbd,
+}: NonNullable<PersistentVolume['spec']>): VolumeSource {
+  const sources = { flexVolume, glusterfs, hostPath, iscsi, local, nfs, rbd };
+  return Object.fromEntries(Object.entries(sources).filter(([, source]) => source !== undefined));
+}
+
+/** Written into the pod itself; types that CSI drivers took over are persistent volumes to them. */
+function inlineVolume(pod: Pod, volume: Volume): ResolvedVolume {
+  const persistentVolume = migratedInlineVolume(volume, pod.metadata.namespace ?? '');
+  const csi = persistentVolume?.spec?.csi;
+  if (persistentVolume === undefined || csi === undefined)
+    return withPlugin({ name: volume.name, source: volume, readOnly: false }, volume);
+  const source = { persistentCsi: csi };
+  return withPlugin({ name: volume.name, source, readOnly: csi.readOnly ?? false, persistentVolume }, volume);
 }
 
 function withPlugin(spec: VolumeSpec, described: object): ResolvedVolume {
@@ -95,7 +116,11 @@ interface ClaimOfPod {
   readonly claimName: string;
 }
 
-async function boundVolume(client: Client, pod: Pod, { volume, claimName }: ClaimOfPod): Promise<PersistentVolume> {
+async function boundVolume(
+  client: Client,
+  pod: Pod,
+  { volume, claimName }: ClaimOfPod,
+): Promise<{ readonly persistentVolume: PersistentVolume; readonly claim: PersistentVolumeClaim }> {
   const namespace = pod.metadata.namespace ?? '';
   const about = `error processing PVC ${namespace}/${claimName}`;
   const fail = (text: string, cause?: unknown): VolumeProcessingError =>
@@ -123,7 +148,7 @@ async function boundVolume(client: Client, pod: Pod, { volume, claimName }: Clai
     );
   }
   checkMode(found, { pod, volume });
-  return found;
+  return { persistentVolume: found, claim };
 }
 
 function checkClaim(

@@ -5,7 +5,9 @@
 import type { Pod, Volume } from '../../api/gen/core-v1.ts';
 import type { Client } from '../../client/client.ts';
 import type { Files } from '../../platform/files.ts';
-import type { ReadyVolume } from './pod-volumes.ts';
+import { AttachError } from './csi/csi-attachments.ts';
+import { MountDeviceError } from './csi/csi-context.ts';
+import type { ReadyVolume, SetUpProgress } from './pod-volumes.ts';
 import type { VolumePaths } from './volume-paths.ts';
 import type { VolumePluginDeps } from './volume-plugin.ts';
 import { resolveVolume, type ResolvedVolume } from './volume-resolution.ts';
@@ -14,11 +16,16 @@ import { resolveVolume, type ResolvedVolume } from './volume-resolution.ts';
 export class VolumeSetUpError extends Error {
   constructor(displayName: string, cause: unknown) {
     super(
-      `MountVolume.SetUp failed for volume "${displayName}" : ${cause instanceof Error ? cause.message : String(cause)}`,
+      `${operationOf(cause)} failed for volume "${displayName}" : ${cause instanceof Error ? cause.message : String(cause)}`,
       { cause },
     );
     this.name = 'VolumeSetUpError';
   }
+}
+
+function operationOf(cause: unknown): string {
+  if (cause instanceof AttachError) return 'AttachVolume.Attach';
+  return cause instanceof MountDeviceError ? 'MountVolume.MountDevice' : 'MountVolume.SetUp';
 }
 
 /** What it needs. */
@@ -31,12 +38,15 @@ export interface VolumeSetUpDeps {
 }
 
 /** Makes the function. It rejects with VolumeProcessingError or VolumeSetUpError. */
-export function createVolumeSetUp(deps: VolumeSetUpDeps): (pod: Pod, volume: Volume) => Promise<ReadyVolume> {
-  return async (pod, volume) => {
+export function createVolumeSetUp(
+  deps: VolumeSetUpDeps,
+): (pod: Pod, volume: Volume, progress: SetUpProgress) => Promise<ReadyVolume> {
+  return async (pod, volume, progress) => {
     const resolved = await resolveVolume(deps.client, pod, volume);
     try {
-      return await setUp(deps, pod, resolved);
+      return await setUp(deps, { pod, progress }, resolved);
     } catch (error) {
+      if (progress.signal.aborted) throw error;
       throw new VolumeSetUpError(resolved.displayName, error);
     }
   };
@@ -44,25 +54,25 @@ export function createVolumeSetUp(deps: VolumeSetUpDeps): (pod: Pod, volume: Vol
 
 async function setUp(
   deps: VolumeSetUpDeps,
-  pod: Pod,
+  { pod, progress }: { readonly pod: Pod; readonly progress: SetUpProgress },
   { spec, plugin, displayName }: ResolvedVolume,
 ): Promise<ReadyVolume> {
   const uid = pod.metadata.uid ?? '';
-  const dir = deps.paths.volumeDir(uid, plugin.name, displayName);
+  // Names made from what a disk is called may have slashes.
+  const dir = deps.paths.volumeDir(uid, plugin.name, displayName.replaceAll('/', '~'));
   const medium = spec.source.emptyDir?.medium ?? '';
-  const uniqueName = spec.persistentVolume === undefined ? '' : `${plugin.name}/${displayName}`;
   if (plugin.place === 'memory') {
     await deps.ensureMemory();
     const memoryDir = deps.paths.memoryVolumeDir(uid, plugin.name, displayName);
-    const result = await plugin.setUp({ pod, spec, dir: memoryDir }, deps.plugins);
+    const result = await plugin.setUp({ pod, spec, dir: memoryDir, ...progress }, deps.plugins);
     await linkTo(deps.plugins.platform.files, dir, memoryDir);
-    return { ...result, live: plugin.live, uniqueName, content: { path: memoryDir, large: false } };
+    return { ...result, live: plugin.live, content: { path: memoryDir, large: false } };
   }
-  const result = await plugin.setUp({ pod, spec, dir }, deps.plugins);
+  const result = await plugin.setUp({ pod, spec, dir, ...progress }, deps.plugins);
   const content = plugin.ownsContent
     ? { content: { path: dir, large: spec.source.emptyDir !== undefined && medium === '' } }
     : {};
-  return { ...result, live: plugin.live, uniqueName, ...content };
+  return { ...result, live: plugin.live, ...content };
 }
 
 /** The path people and tools look for leads to where the volume is. */

@@ -10,6 +10,7 @@ import type { Platform } from '../../platform/platform.ts';
 import type { MountPoint } from '../../platform/mounter.ts';
 import { mayHang } from './host-path-check.ts';
 import { volumePlugins } from './plugins/list.ts';
+import type { VolumePlugin, VolumePluginDeps } from './volume-plugin.ts';
 import { escapePluginName, type VolumePaths } from './volume-paths.ts';
 
 type TeardownPlatform = Pick<Platform, 'files' | 'mounter'>;
@@ -18,20 +19,38 @@ const ownContent: ReadonlySet<string> = new Set(
   volumePlugins.filter(({ ownsContent }) => ownsContent).map(({ name }) => escapePluginName(name)),
 );
 
-/** Rejects when something cannot be unmounted or removed; calling again goes on where it stopped. */
-export async function tearDownPodVolumes(
-  platform: TeardownPlatform,
-  paths: VolumePaths,
-  podUid: string,
-): Promise<void> {
+/** Kinds whose volumes are taken down by their plugin, by directory name. */
+const othersMount: ReadonlyMap<string, VolumePlugin> = new Map(
+  volumePlugins
+    .filter(({ tearDown }) => tearDown !== undefined)
+    .map((plugin) => [escapePluginName(plugin.name), plugin] as const),
+);
+
+/**
+ * Rejects when something cannot be unmounted or removed; calling again goes on where it stopped. A volume that cannot be
+ * taken down keeps none of the others.
+ */
+export async function tearDownPodVolumes(deps: VolumePluginDeps, paths: VolumePaths, podUid: string): Promise<void> {
+  const { platform } = deps;
   const { files } = platform;
-  await unmountBelow(platform, [paths.podDir(podUid), paths.memoryPodDir(podUid)]);
   const volumesDir = paths.volumesDir(podUid);
+  const left = [...othersMount.keys()].map((plugin) => `${volumesDir}/${plugin}`);
+  await unmountBelow(platform, [paths.podDir(podUid), paths.memoryPodDir(podUid)], left);
+  const failures: unknown[] = [];
   for (const plugin of await entries(files, volumesDir)) {
-    for (const name of await entries(files, `${volumesDir}/${plugin}`))
-      await removeVolume(files, plugin, `${volumesDir}/${plugin}/${name}`);
-    await files.removeDir(`${volumesDir}/${plugin}`);
+    for (const name of await entries(files, `${volumesDir}/${plugin}`)) {
+      const dir = `${volumesDir}/${plugin}/${name}`;
+      try {
+        await othersMount.get(plugin)?.tearDown?.({ dir, podUid, name }, deps);
+        if (!othersMount.has(plugin)) await removeVolume(files, plugin, dir);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length === 0) await files.removeDir(`${volumesDir}/${plugin}`);
   }
+  if (failures.length === 1) throw failures[0];
+  if (failures.length > 1) throw new AggregateError(failures, failures.map(String).join('; '));
   await files.remove(paths.memoryPodDir(podUid));
 }
 
@@ -50,8 +69,15 @@ export async function podsWithVolumes(platform: TeardownPlatform, paths: VolumeP
   return found;
 }
 
-async function unmountBelow(platform: TeardownPlatform, roots: readonly string[]): Promise<void> {
-  const isBelow = ({ path }: MountPoint): boolean => roots.some((root) => path === root || path.startsWith(`${root}/`));
+/** Unmounts all below `roots`, but nothing below `except`. */
+async function unmountBelow(
+  platform: TeardownPlatform,
+  roots: readonly string[],
+  except: readonly string[],
+): Promise<void> {
+  const below = (path: string, of: readonly string[]): boolean =>
+    of.some((root) => path === root || path.startsWith(`${root}/`));
+  const isBelow = ({ path }: MountPoint): boolean => below(path, roots) && !below(path, except);
   const find = async (): Promise<readonly MountPoint[]> => (await platform.mounter.list()).filter(isBelow);
   // Later mounts may lie on or below earlier ones.
   for (const mount of (await find()).toReversed()) await unmount(platform, mount);

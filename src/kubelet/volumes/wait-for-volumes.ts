@@ -29,9 +29,9 @@ export async function waitForPodVolumes(clock: Clock, volumes: PodVolumes, signa
 }
 
 function missingVolumes(volumes: PodVolumes, why: string): Error {
-  const { unmounted, unprocessed, texts } = volumes.problems();
+  const { unmounted, unattached, unprocessed, texts } = volumes.problems();
   const reasons = [...texts, ...(why === '' ? [] : [why])].join('; ');
   return new Error(
-    `unmounted volumes=[${unmounted.join(' ')}], unattached volumes=[], failed to process volumes=[${unprocessed.join(' ')}]: ${reasons}`,
+    `unmounted volumes=[${unmounted.join(' ')}], unattached volumes=[${unattached.join(' ')}], failed to process volumes=[${unprocessed.join(' ')}]: ${reasons}`,
   );
 }

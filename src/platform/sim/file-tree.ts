@@ -4,7 +4,7 @@ import type { FileStat } from '../files.ts';
 /** One inode. */
 export interface FileNode {
   readonly ino: number;
-  readonly kind: 'file' | 'directory' | 'symlink';
+  readonly kind: 'file' | 'directory' | 'symlink' | 'socket' | 'block';
   mode: number;
   uid: number;
   gid: number;
@@ -156,6 +156,14 @@ export class FileTree {
     const { parent, name } = this.parentOf(path, 'symlink');
     if (parent.children.has(name)) throw fileError('EEXIST', 'symlink', path);
     this.#attach(parent, name, this.#make('symlink', 0o777, target));
+    this.onChange(path);
+  }
+
+  /** A file that is none: a socket somebody listens at, a device. */
+  special(path: string, kind: 'socket' | 'block'): void {
+    const { parent, name } = this.parentOf(path, 'mknod');
+    if (parent.children.has(name)) throw fileError('EEXIST', 'mknod', path);
+    this.#attach(parent, name, this.#make(kind, 0o660));
     this.onChange(path);
   }
 

@@ -8,6 +8,8 @@ export interface MemoryFiles extends Files {
   snapshot(): Record<string, string>;
   /** Something else fills the disk until only so many bytes are left; undefined: it is gone again. */
   occupy(leaveBytes: number | undefined): void;
+  /** Makes a socket or block device; both are only there. */
+  makeSpecial(path: string, kind: 'socket' | 'block'): void;
 }
 
 /** What an in-memory file system needs, and its size. */
@@ -78,6 +80,7 @@ export function createMemoryFiles(options: MemoryFilesOptions): MemoryFiles {
       return { totalBytes, availableBytes: totalBytes - bytes, totalInodes, availableInodes: totalInodes - inodes };
     },
     occupy: (leaveBytes) => tree.occupy(leaveBytes),
+    makeSpecial: (path, kind) => tree.special(path, kind),
     watch: (path, onChange, onError) => addWatch({ tree, watches }, { path, onChange, onError }),
     snapshot: () => snapshot(tree),
   };

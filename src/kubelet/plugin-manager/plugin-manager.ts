@@ -1,0 +1,160 @@
+/**
+ * Registers the plugins whose sockets lie in the plugin directory with the handler of their type, and takes those off
+ * whose sockets went. Upstream: pkg/kubelet/pluginmanager (manager, reconciler, operationexecutor).
+ *
+ * Invariants: one task at a time per socket, none waits for another's; a socket made anew is a new plugin; what failed is
+ * tried again with growing delays.
+ */
+import { createBackoff, type Backoff } from '../../base/backoff.ts';
+import type { SocketConnector } from '../../grpc/socket-connector.ts';
+import type { CancelTimer } from '../../platform/clock.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { startPluginWatcher } from './plugin-watcher.ts';
+import { getPluginInfo, notifyRegistrationStatus, registrationTable } from './registration-client.ts';
+
+/** A plugin as its handler sees it. */
+export interface Plugin {
+  readonly name: string;
+  /** Socket of its service. */
+  readonly endpoint: string;
+  readonly supportedVersions: readonly string[];
+}
+
+/** Takes plugins of one type. Whatever a call rejects with is told to the plugin and tried again later. */
+export interface PluginHandler {
+  validatePlugin(plugin: Plugin): Promise<void>;
+  registerPlugin(plugin: Plugin, signal: AbortSignal): Promise<void>;
+  /** Its socket went or was made anew. */
+  deregisterPlugin(plugin: Plugin, signal: AbortSignal): Promise<void>;
+}
+
+/** Types of plugins, as they call themselves. */
+export type PluginType = 'CSIPlugin' | 'DRAPlugin' | 'DevicePlugin';
+
+/** The manager. */
+export interface PluginManager {
+  /** Says who takes plugins of a type. Before the start. */
+  addHandler(type: PluginType, handler: PluginHandler): void;
+  start(signal: AbortSignal): void;
+}
+
+/** What the manager needs. */
+export interface PluginManagerDeps {
+  readonly platform: Pick<Platform, 'files' | 'clock' | 'log'>;
+  readonly connect: SocketConnector;
+}
+
+const backoffShape = { initialMs: 500, maxMs: 122_000 } as const;
+
+interface Entry {
+  readonly socketPath: string;
+  readonly backoff: Backoff;
+  /** Of the socket that is there; undefined: there is none. */
+  wanted: string | undefined;
+  registered?: { readonly stamp: string; readonly plugin: Plugin; readonly handler: PluginHandler };
+  working: boolean;
+  /** The wish changed meanwhile. */
+  again: boolean;
+  cancelRetry?: CancelTimer | undefined;
+}
+
+/** Makes the manager of `<kubelet root>/plugins_registry`. No I/O before the start. */
+export function createPluginManager(deps: PluginManagerDeps, directory: string): PluginManager {
+  const { clock, files } = deps.platform;
+  const log = deps.platform.log.child('plugin-manager');
+  const handlers = new Map<string, PluginHandler>();
+  const entries = new Map<string, Entry>();
+
+  function setSockets(sockets: ReadonlyMap<string, string>, signal: AbortSignal): void {
+    for (const [socketPath, stamp] of sockets) {
+      const entry = entries.get(socketPath) ?? newEntry(socketPath);
+      entries.set(socketPath, entry);
+      wish(entry, stamp, signal);
+    }
+    for (const entry of entries.values()) if (!sockets.has(entry.socketPath)) wish(entry, undefined, signal);
+  }
+
+  function wish(entry: Entry, stamp: string | undefined, signal: AbortSignal): void {
+    if (entry.wanted === stamp) return;
+    entry.wanted = stamp;
+    entry.backoff.reset();
+    work(entry, signal);
+  }
+
+  function work(entry: Entry, signal: AbortSignal): void {
+    entry.cancelRetry?.();
+    if (signal.aborted) return;
+    entry.again = entry.working;
+    if (entry.working) return;
+    entry.working = true;
+    void reconcile(entry, signal).finally(() => {
+      entry.working = false;
+      if (entry.again) work(entry, signal);
+      else if (entry.wanted === undefined && entry.registered === undefined) entries.delete(entry.socketPath);
+      else if (entry.wanted !== entry.registered?.stamp && !signal.aborted)
+        entry.cancelRetry = clock.setTimer(entry.backoff.nextMs(), () => work(entry, signal));
+    });
+  }
+
+  async function reconcile(entry: Entry, signal: AbortSignal): Promise<void> {
+    const { socketPath, registered } = entry;
+    try {
+      if (registered !== undefined && registered.stamp !== entry.wanted) {
+        await registered.handler.deregisterPlugin(registered.plugin, signal);
+        delete entry.registered;
+        log.info('Plugin deregistered', { plugin: registered.plugin.name, path: socketPath });
+      }
+      if (entry.wanted === undefined || entry.registered !== undefined) return;
+      await register(entry, entry.wanted, signal);
+    } catch (error) {
+      if (!signal.aborted) log.error('Plugin registration failed', { path: socketPath, err: error });
+    }
+  }
+
+  async function register(entry: Entry, stamp: string, signal: AbortSignal): Promise<void> {
+    const { socketPath } = entry;
+    const caller = deps.connect(socketPath, [registrationTable]);
+    try {
+      const info = await getPluginInfo(caller, signal);
+      const plugin = { ...info, endpoint: info.endpoint === '' ? socketPath : info.endpoint };
+      const tell = (problem?: string): Promise<void> => notifyRegistrationStatus(caller, problem, signal);
+      const failed = async (text: string, cause?: unknown): Promise<never> => {
+        await tell(text).catch((error: unknown) =>
+          log.warn('Cannot tell a plugin of its failed registration', { path: socketPath, err: error }),
+        );
+        throw new Error(text, { cause });
+      };
+      const handler = handlers.get(info.type);
+      if (handler === undefined)
+        return await failed(`no handler registered for plugin type: ${info.type} at socket ${socketPath}`);
+      await handler
+        .validatePlugin(plugin)
+        .catch((error: unknown) => failed(`plugin validation failed with err: ${textOf(error)}`, error));
+      await handler
+        .registerPlugin(plugin, signal)
+        .catch((error: unknown) => failed(`plugin registration failed with err: ${textOf(error)}`, error));
+      // Known from here on: should the notice fail, the plugin goes the way of all registered ones.
+      entry.registered = { stamp, plugin, handler };
+      await tell();
+      log.info('Plugin registered', { type: info.type, plugin: info.name, path: socketPath });
+    } finally {
+      caller.disconnect();
+    }
+  }
+
+  return {
+    addHandler: (type, handler) => void handlers.set(type, handler),
+    start: (signal) => {
+      signal.addEventListener('abort', () => entries.forEach((entry) => entry.cancelRetry?.()), { once: true });
+      startPluginWatcher({ files, clock, log, onSockets: (sockets) => setSockets(sockets, signal) }, directory, signal);
+    },
+  };
+}
+
+function newEntry(socketPath: string): Entry {
+  return { socketPath, backoff: createBackoff(backoffShape), wanted: undefined, working: false, again: false };
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

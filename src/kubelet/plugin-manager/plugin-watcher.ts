@@ -1,0 +1,103 @@
+/**
+ * Which plugin sockets lie in a directory and below it. Upstream: pkg/kubelet/pluginmanager/pluginwatcher.
+ *
+ * Names that begin with a dot and what is no socket are left out. Differs: what changed does not matter; the directory is
+ * read again, at every change and from time to time.
+ */
+import type { Clock } from '../../platform/clock.ts';
+import type { Files, FileWatch } from '../../platform/files.ts';
+import type { Log } from '../../platform/log.ts';
+
+/** What the watcher needs. */
+export interface PluginWatcherDeps {
+  readonly files: Files;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The sockets there are now, each with a text that changes when the socket is made anew. */
+  readonly onSockets: (sockets: ReadonlyMap<string, string>) => void;
+}
+
+/** Should a notice of a change get lost. */
+const rescanPeriodMs = 30_000;
+
+interface Scan {
+  readonly directories: Set<string>;
+  readonly sockets: Map<string, string>;
+}
+
+/** Makes the directory and tells of its sockets until the signal aborts. */
+export function startPluginWatcher(deps: PluginWatcherDeps, directory: string, signal: AbortSignal): void {
+  const { files, clock, log } = deps;
+  const watches = new Map<string, FileWatch>();
+  let scanning = false;
+  let again = false;
+
+  function follow(directories: ReadonlySet<string>): void {
+    for (const [path, watch] of watches) {
+      if (directories.has(path)) continue;
+      watch.stop();
+      watches.delete(path);
+    }
+    for (const path of directories) {
+      if (watches.has(path)) continue;
+      // What came between the reading and this is seen by reading again.
+      again = true;
+      const watch = files.watch(path, rescan, () => {
+        if (watches.get(path) === watch) watches.delete(path);
+      });
+      watches.set(path, watch);
+    }
+  }
+
+  async function scanUntilStill(): Promise<void> {
+    scanning = true;
+    try {
+      do {
+        again = false;
+        const found: Scan = { directories: new Set(), sockets: new Map() };
+        await scan(files, directory, found);
+        if (signal.aborted) return;
+        follow(found.directories);
+        deps.onSockets(found.sockets);
+      } while (again);
+    } catch (error) {
+      log.error('Unable to read the plugin directory', { path: directory, err: error });
+    } finally {
+      scanning = false;
+    }
+  }
+
+  function rescan(): void {
+    if (signal.aborted) return;
+    if (scanning) again = true;
+    else void scanUntilStill();
+  }
+
+  const cancel = clock.setTicker(rescanPeriodMs, rescan);
+  signal.addEventListener(
+    'abort',
+    () => {
+      cancel();
+      for (const watch of watches.values()) watch.stop();
+    },
+    { once: true },
+  );
+  files.makeDir(directory, { mode: 0o750 }).then(rescan, (error: unknown) => {
+    log.error('Unable to make the plugin directory', { path: directory, err: error });
+  });
+}
+
+async function scan(files: Files, directory: string, found: Scan): Promise<void> {
+  found.directories.add(directory);
+  for (const name of await files.readDir(directory)) {
+    if (name.startsWith('.')) continue;
+    const path = `${directory}/${name}`;
+    try {
+      const { kind, ino, mtimeMs } = await files.lstat(path);
+      if (kind === 'directory') await scan(files, path, found);
+      else if (kind === 'socket') found.sockets.set(path, `${ino}/${mtimeMs}`);
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'ENOENT') throw error;
+    }
+  }
+}

@@ -1,0 +1,53 @@
+/** The plugin registration service of a plugin's socket. Upstream: k8s.io/kubelet/pkg/apis/pluginregistration/v1. */
+import type { GrpcCaller } from '../../grpc/grpc-caller.ts';
+import type { ProtobufTable } from '../../grpc/protobuf-table.ts';
+
+/** `pluginregistration.Registration` in the notation of `ProtobufTable`. */
+export const registrationTable = {
+  package: 'pluginregistration',
+  enums: {},
+  messages: {
+    PluginInfo: 'type:1:string name:2:string endpoint:3:string supported_versions:4:[]string',
+    RegistrationStatus: 'plugin_registered:1:bool error:2:string',
+    RegistrationStatusResponse: '',
+    InfoRequest: '',
+  },
+  services: {
+    Registration: {
+      GetInfo: 'InfoRequest PluginInfo',
+      NotifyRegistrationStatus: 'RegistrationStatus RegistrationStatusResponse',
+    },
+  },
+} as const satisfies ProtobufTable;
+
+/** What a plugin says of itself. */
+interface PluginInfo {
+  /** `CSIPlugin`, `DRAPlugin`, `DevicePlugin`. */
+  readonly type: string;
+  readonly name: string;
+  /** The socket to call it at; empty: the one it registers through. */
+  readonly endpoint: string;
+  readonly supportedVersions: readonly string[];
+}
+
+const service = 'pluginregistration.Registration';
+/** As upstream's: a plugin that does not answer this small question in time is asked again later. */
+const infoTimeoutMs = 1000;
+const notifyTimeoutMs = 10_000;
+
+/** Asks the plugin what it is. Rejects with a GrpcError or the abort's reason. */
+export async function getPluginInfo(caller: GrpcCaller, signal: AbortSignal): Promise<PluginInfo> {
+  const method = { service, method: 'GetInfo' };
+  return (await caller.unary(method, {}, { signal, timeoutMs: infoTimeoutMs })) as PluginInfo;
+}
+
+/** Tells the plugin whether it is registered now; `error` says why not. */
+export async function notifyRegistrationStatus(
+  caller: GrpcCaller,
+  error: string | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const method = { service, method: 'NotifyRegistrationStatus' };
+  const status = { pluginRegistered: error === undefined, error: error ?? '' };
+  await caller.unary(method, status, { signal, timeoutMs: notifyTimeoutMs });
+}

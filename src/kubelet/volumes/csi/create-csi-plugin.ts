@@ -1,0 +1,44 @@
+/** Puts the CSI plugin together: drivers that register, the objects that tell of them, and the volumes. */
+import type { Node } from '../../../api/gen/core-v1.ts';
+import type { Client } from '../../../client/client.ts';
+import type { EventRecorder } from '../../../client/event-recorder.ts';
+import type { SocketConnector } from '../../../grpc/socket-connector.ts';
+import type { PluginManager } from '../../plugin-manager/plugin-manager.ts';
+import type { ServiceAccountTokens } from '../service-account-tokens.ts';
+import type { CsiContext } from './csi-context.ts';
+import { createCsiDrivers } from './csi-drivers.ts';
+import { createCsiNodeObject } from './csi-node-object.ts';
+import { createCsiRecords } from './csi-records.ts';
+import { createCsiVolumes, type CsiVolumes } from './csi-volumes.ts';
+
+/** What the plugin needs. */
+export interface CsiPluginDeps {
+  readonly platform: CsiContext['platform'];
+  readonly client: Client;
+  readonly recorder: EventRecorder;
+  readonly tokens: ServiceAccountTokens;
+  readonly plugins: Pick<PluginManager, 'addHandler'>;
+  readonly connectSocket: SocketConnector;
+  readonly ownNode: () => Node | undefined;
+  /** `inUse` says something new. */
+  readonly nodeStatusChanged: () => void;
+}
+
+/** Makes the plugin and offers it to drivers. */
+export function createCsiPlugin(
+  deps: CsiPluginDeps,
+  config: { readonly kubeletRoot: string; readonly nodeName: string; readonly attachesItself: boolean },
+): CsiVolumes {
+  const { platform, client } = deps;
+  const { kubeletRoot, nodeName, attachesItself } = config;
+  const nodeObject = createCsiNodeObject(client, nodeName);
+  const drivers = createCsiDrivers({
+    connect: deps.connectSocket,
+    log: platform.log.child('csi'),
+    installDriver: nodeObject.install,
+    uninstallDriver: nodeObject.uninstall,
+  });
+  deps.plugins.addHandler('CSIPlugin', drivers.handler);
+  const records = createCsiRecords(platform, kubeletRoot);
+  return createCsiVolumes({ ...deps, drivers, records, nodeName, attachesItself }, deps.nodeStatusChanged);
+}

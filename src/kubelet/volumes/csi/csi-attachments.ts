@@ -1,0 +1,99 @@
+/**
+ * Waits until a volume is attached to this node, or asks for it where no controller does. Upstream:
+ * pkg/volume/csi/csi_attacher.go, verifyControllerAttachedVolume.
+ *
+ * Invariant: nothing is mounted before the node's status says both that we use the volume (so the controller does not
+ * take it away under us) and that it is attached. Differs: one look every half second at what is here already, and no
+ * deadline of its own: the pod's wait says what is missing, and ends with the pod.
+ */
+import { VolumeAttachments } from '../../../api/gen/resources.ts';
+import type { VolumeAttachment, VolumeAttachmentSource } from '../../../api/gen/storage-v1.ts';
+import { isReason } from '../../../api/status-error.ts';
+import type { CsiContext } from './csi-context.ts';
+
+const pollMs = 500;
+
+/** What is to be attached. */
+export interface AttachRequest {
+  readonly driver: string;
+  readonly handle: string;
+  readonly attachmentName: string;
+  readonly source: VolumeAttachmentSource;
+  readonly signal: AbortSignal;
+}
+
+/** Unique name of an attachable volume in a node's status. */
+export function uniqueCsiName(driver: string, handle: string): string {
+  return `kubernetes.io/csi/${driver}^${handle}`;
+}
+
+/** Resolves to the attachment's metadata (the driver's publish context). Rejects on abort, and when asking is refused. */
+export async function waitUntilAttached(
+  context: CsiContext,
+  request: AttachRequest,
+): Promise<Readonly<Record<string, string>>> {
+  const { clock } = context.platform;
+  for (;;) {
+    if (context.attachesItself || isListed(context, request)) {
+      const found = context.attachesItself
+        ? await ensureAttachment(context, request)
+        : await getAttachment(context, request.attachmentName);
+      if (found?.status?.attached === true) return found.status.attachmentMetadata ?? {};
+      if (context.attachesItself && found?.status?.attachError?.message !== undefined)
+        throw new AttachError(found.status.attachError.message);
+    }
+    await clock.sleep(pollMs, request.signal);
+  }
+}
+
+/** The driver could not attach it. */
+export class AttachError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'AttachError';
+  }
+}
+
+/** Takes back what `waitUntilAttached` asked for. */
+export async function removeAttachment(context: CsiContext, name: string): Promise<void> {
+  try {
+    await context.client.resource(VolumeAttachments).delete({ name });
+  } catch (error) {
+    if (!isReason(error, 'NotFound')) throw error;
+  }
+}
+
+function isListed({ ownNode }: CsiContext, { driver, handle }: AttachRequest): boolean {
+  const { volumesAttached = [], volumesInUse = [] } = ownNode()?.status ?? {};
+  const unique = uniqueCsiName(driver, handle);
+  return volumesInUse.includes(unique) && volumesAttached.some(({ name }) => name === unique);
+}
+
+async function getAttachment({ client }: CsiContext, name: string): Promise<VolumeAttachment | undefined> {
+  try {
+    return await client.resource(VolumeAttachments).get({ name });
+  } catch (error) {
+    if (isReason(error, 'NotFound')) return undefined;
+    throw error;
+  }
+}
+
+async function ensureAttachment(context: CsiContext, request: AttachRequest): Promise<VolumeAttachment | undefined> {
+  const found = await getAttachment(context, request.attachmentName);
+  if (found !== undefined) return found;
+  try {
+    return await context.client.resource(VolumeAttachments).create({
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'VolumeAttachment',
+      metadata: { name: request.attachmentName },
+      spec: {
+        attacher: request.driver,
+        nodeName: context.nodeName,
+        source: request.source,
+      },
+    });
+  } catch (error) {
+    if (isReason(error, 'AlreadyExists')) return undefined;
+    throw error;
+  }
+}

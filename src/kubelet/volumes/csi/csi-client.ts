@@ -1,0 +1,131 @@
+/**
+ * Calls to one CSI driver's node service. Upstream: pkg/volume/csi/csi_client.go.
+ *
+ * Every call ends after two minutes, as upstream's, so that a driver that hangs holds up only who asked. Rejections are
+ * GrpcErrors.
+ */
+import type { GrpcCaller } from '../../../grpc/grpc-caller.ts';
+import type { SocketConnector } from '../../../grpc/socket-connector.ts';
+import { csiTable } from './csi-table.ts';
+
+type StringMap = Readonly<Record<string, string>>;
+
+/** How a volume is used. */
+export interface VolumeCapability {
+  readonly block?: object;
+  readonly mount?: {
+    readonly fsType: string;
+    readonly mountFlags: readonly string[];
+    readonly volumeMountGroup: string;
+  };
+  readonly accessMode: { readonly mode: string };
+}
+
+/** What NodeStageVolume takes. */
+export interface StageRequest {
+  readonly volumeId: string;
+  readonly publishContext: StringMap;
+  readonly stagingTargetPath: string;
+  readonly volumeCapability: VolumeCapability;
+  readonly secrets: StringMap;
+  readonly volumeContext: StringMap;
+}
+
+/** What NodePublishVolume takes. */
+export interface PublishRequest extends StageRequest {
+  readonly targetPath: string;
+  readonly readonly: boolean;
+}
+
+/** What NodeExpandVolume takes. */
+export interface ExpandRequest {
+  readonly volumeId: string;
+  readonly volumePath: string;
+  readonly stagingTargetPath: string;
+  readonly capacityRange: { readonly requiredBytes: number };
+  readonly volumeCapability: VolumeCapability;
+  readonly secrets: StringMap;
+}
+
+/** What a driver says of its node. */
+export interface NodeInfo {
+  readonly nodeId: string;
+  /** 0: no limit. */
+  readonly maxVolumesPerNode: number;
+  readonly accessibleTopology?: { readonly segments: StringMap };
+}
+
+/** Use of a volume as its driver tells it. */
+export interface DriverUsage {
+  readonly usage: readonly {
+    readonly available: number;
+    readonly total: number;
+    readonly used: number;
+    readonly unit: string;
+  }[];
+}
+
+/** Abilities a node service may have. */
+export type NodeCapability =
+  | 'STAGE_UNSTAGE_VOLUME'
+  | 'GET_VOLUME_STATS'
+  | 'EXPAND_VOLUME'
+  | 'SINGLE_NODE_MULTI_WRITER'
+  | 'VOLUME_MOUNT_GROUP';
+
+/** A driver's node service. */
+export interface CsiNodeClient {
+  nodeGetInfo(): Promise<NodeInfo>;
+  /** Asked once and kept: a driver that changes registers anew. */
+  hasCapability(capability: NodeCapability): Promise<boolean>;
+  nodeStageVolume(request: StageRequest): Promise<void>;
+  nodeUnstageVolume(request: { readonly volumeId: string; readonly stagingTargetPath: string }): Promise<void>;
+  nodePublishVolume(request: PublishRequest): Promise<void>;
+  nodeUnpublishVolume(request: { readonly volumeId: string; readonly targetPath: string }): Promise<void>;
+  nodeExpandVolume(request: ExpandRequest): Promise<void>;
+  nodeGetVolumeStats(request: {
+    readonly volumeId: string;
+    readonly volumePath: string;
+    readonly stagingTargetPath: string;
+  }): Promise<DriverUsage>;
+  /** Ends the connection. */
+  close(): void;
+}
+
+const callTimeoutMs = 120_000;
+const service = 'csi.v1.Node';
+
+/** Makes the client of the driver behind a socket. Nothing is opened before the first call. */
+export function createCsiNodeClient(connect: SocketConnector, socketPath: string): CsiNodeClient {
+  const caller: GrpcCaller = connect(socketPath, [csiTable]);
+  const call = (method: keyof typeof csiTable.services.Node, request: object): Promise<object> =>
+    caller.unary({ service, method }, request, { timeoutMs: callTimeoutMs });
+  let capabilities: Promise<ReadonlySet<string>> | undefined;
+
+  async function askCapabilities(): Promise<ReadonlySet<string>> {
+    const answer = (await call('NodeGetCapabilities', {})) as {
+      capabilities: readonly { readonly rpc?: { readonly type: string } }[];
+    };
+    return new Set(answer.capabilities.flatMap(({ rpc }) => (rpc === undefined ? [] : [rpc.type])));
+  }
+
+  return {
+    nodeGetInfo: async () => (await call('NodeGetInfo', {})) as NodeInfo,
+    async hasCapability(capability) {
+      capabilities ??= askCapabilities();
+      try {
+        return (await capabilities).has(capability);
+      } catch (error) {
+        capabilities = undefined;
+        throw error;
+      }
+    },
+    nodeStageVolume: async (request) => void (await call('NodeStageVolume', request)),
+    nodeUnstageVolume: async (request) => void (await call('NodeUnstageVolume', request)),
+    nodePublishVolume: async (request) => void (await call('NodePublishVolume', request)),
+    nodeUnpublishVolume: async (request) => void (await call('NodeUnpublishVolume', request)),
+    nodeExpandVolume: async (request) => void (await call('NodeExpandVolume', request)),
+    nodeGetVolumeStats: async (request) => (await call('NodeGetVolumeStats', request)) as DriverUsage,
+    close: () => caller.disconnect(),
+  };
+}

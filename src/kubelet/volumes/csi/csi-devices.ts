@@ -1,0 +1,146 @@
+/**
+ * Persistent volumes on this node, each shared by the pods that use it: staged before the first of them, unstaged after
+ * the last. Upstream: MountDevice and UnmountDevice of the CSI attacher, with the actual state of world.
+ *
+ * Invariants: a record lies on disk before a driver is asked for anything and as long as something may be staged; a volume
+ * is unstaged only while no pod's record names it. What an earlier process left is found and ended in the same way.
+ */
+import { createBackoff, type Backoff } from '../../../base/backoff.ts';
+import { KeyedMutex } from '../../../base/keyed-mutex.ts';
+import { removeAttachment, uniqueCsiName } from './csi-attachments.ts';
+import type { StageRequest } from './csi-client.ts';
+import type { CsiContext } from './csi-context.ts';
+import type { DeviceRecord } from './csi-records.ts';
+
+/** Volumes of this node. */
+export interface CsiDevices {
+  /** Takes note of a volume that is about to be used, and runs `write` where nothing is unstaged meanwhile. */
+  hold(record: Omit<DeviceRecord, 'staging'>, write: () => Promise<void>): Promise<void>;
+  /** Stages it unless this process has done so already. */
+  stage(driver: string, request: StageRequest): Promise<void>;
+  /** A pod has let go of it: it is unstaged if it was the last, in a while and until it works. */
+  release(driver: string, handle: string): void;
+  /** Unique names of attached volumes that are used or may be staged. */
+  inUse(): readonly string[];
+  /** Looks through the disk for what an earlier process left. */
+  start(signal: AbortSignal): Promise<void>;
+}
+
+interface Device {
+  readonly driver: string;
+  readonly handle: string;
+  readonly backoff: Backoff;
+  attachmentId: string;
+  staged: boolean;
+  cancelRetry?: () => void;
+}
+
+const retryShape = { initialMs: 500, maxMs: 122_000 } as const;
+
+/** Makes the keeper; `onInUseChange` is called whenever `inUse` says something new. */
+export function createCsiDevices(context: CsiContext, onInUseChange: () => void): CsiDevices {
+  const { records, drivers, platform } = context;
+  const log = platform.log.child('csi');
+  const mutex = new KeyedMutex();
+  const devices = new Map<string, Device>();
+  let ended: AbortSignal | undefined;
+  const keyOf = (driver: string, handle: string): string => `${driver}^${handle}`;
+
+  function deviceOf({ driverName, volumeHandle, attachmentID }: Omit<DeviceRecord, 'staging'>): Device {
+    const key = keyOf(driverName, volumeHandle);
+    const known = devices.get(key);
+    const device = known ?? {
+      driver: driverName,
+      handle: volumeHandle,
+      backoff: createBackoff(retryShape),
+      attachmentId: attachmentID,
+      staged: false,
+    };
+    devices.set(key, device);
+    const changed = known === undefined || known.attachmentId !== attachmentID;
+    device.attachmentId = attachmentID;
+    if (changed && attachmentID !== '') onInUseChange();
+    return device;
+  }
+
+  async function isUsed(device: Device): Promise<boolean> {
+    const used = await records.podVolumes();
+    return used.some(
+      ({ driverName, volumeHandle, volumeLifecycleMode }) =>
+        driverName === device.driver && volumeHandle === device.handle && volumeLifecycleMode === 'Persistent',
+    );
+  }
+
+  async function unstage(device: Device): Promise<void> {
+    const { driver, handle } = device;
+    const record = await records.readDevice(driver, handle);
+    if (record !== undefined && record.staging) {
+      const client = drivers.client(driver);
+      if (await client.hasCapability('STAGE_UNSTAGE_VOLUME'))
+        await client.nodeUnstageVolume({ volumeId: handle, stagingTargetPath: records.stagingPath(driver, handle) });
+    }
+    device.staged = false;
+    if (record !== undefined) await records.removeDevice(record);
+    if (context.attachesItself && device.attachmentId !== '') await removeAttachment(context, device.attachmentId);
+  }
+
+  async function endUnlessUsed(device: Device): Promise<void> {
+    const key = keyOf(device.driver, device.handle);
+    await mutex.run(key, async () => {
+      if (devices.get(key) !== device || (await isUsed(device))) return;
+      await unstage(device);
+      devices.delete(key);
+      if (device.attachmentId !== '') onInUseChange();
+    });
+  }
+
+  function release(device: Device): void {
+    device.cancelRetry?.();
+    endUnlessUsed(device).then(
+      () => device.backoff.reset(),
+      (error: unknown) => {
+        log.error('UnmountDevice failed', { driver: device.driver, volume: device.handle, err: error });
+        if (ended?.aborted === true) return;
+        device.cancelRetry = platform.clock.setTimer(device.backoff.nextMs(), () => release(device));
+      },
+    );
+  }
+
+  return {
+    hold: (record, write) =>
+      mutex.run(keyOf(record.driverName, record.volumeHandle), async () => {
+        deviceOf(record).cancelRetry?.();
+        const before = await records.readDevice(record.driverName, record.volumeHandle);
+        await records.writeDevice({ ...record, staging: before?.staging ?? false });
+        await write();
+      }),
+    stage: (driver, request) =>
+      mutex.run(keyOf(driver, request.volumeId), async () => {
+        const device = devices.get(keyOf(driver, request.volumeId));
+        if (device === undefined) throw new Error(`volume ${request.volumeId} was given up while it was mounted`);
+        if (device.staged) return;
+        const client = drivers.client(driver);
+        if (!(await client.hasCapability('STAGE_UNSTAGE_VOLUME'))) return void (device.staged = true);
+        const { attachmentId: attachmentID, handle: volumeHandle } = device;
+        await records.writeDevice({ driverName: driver, volumeHandle, attachmentID, staging: true });
+        await platform.files.makeDir(request.stagingTargetPath, { mode: 0o750 });
+        await client.nodeStageVolume(request);
+        device.staged = true;
+      }),
+    release(driver, handle) {
+      const device = devices.get(keyOf(driver, handle));
+      if (device !== undefined) release(device);
+    },
+    inUse: () =>
+      [...devices.values()]
+        .filter(({ attachmentId }) => attachmentId !== '')
+        .map(({ driver, handle }) => uniqueCsiName(driver, handle)),
+    async start(signal) {
+      ended = signal;
+      signal.addEventListener('abort', () => devices.forEach((device) => device.cancelRetry?.()), { once: true });
+      for (const record of await records.devices()) {
+        if (!devices.has(keyOf(record.driverName, record.volumeHandle))) release(deviceOf(record));
+      }
+    },
+  };
+}

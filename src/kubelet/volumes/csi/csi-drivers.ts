@@ -1,0 +1,82 @@
+/**
+ * The CSI drivers of this node: they come by plugin registration, and the node's CSINode object tells of them. Upstream:
+ * pkg/volume/csi/csi_plugin.go (RegistrationHandler) and csi_drivers_store.go.
+ */
+import type { SocketConnector } from '../../../grpc/socket-connector.ts';
+import type { Log } from '../../../platform/log.ts';
+import type { Plugin, PluginHandler } from '../../plugin-manager/plugin-manager.ts';
+import { createCsiNodeClient, type CsiNodeClient, type NodeInfo } from './csi-client.ts';
+
+/** What the store needs. */
+export interface CsiDriversDeps {
+  readonly connect: SocketConnector;
+  readonly log: Log;
+  /** Makes the node's objects tell of a driver. */
+  readonly installDriver: (driver: string, info: NodeInfo) => Promise<void>;
+  readonly uninstallDriver: (driver: string) => Promise<void>;
+}
+
+/** The drivers. */
+export interface CsiDrivers {
+  /** For the plugin manager. */
+  readonly handler: PluginHandler;
+  /** The driver's node service. @throws Error while it is not registered */
+  client(driver: string): CsiNodeClient;
+  isRegistered(driver: string): boolean;
+}
+
+interface Registered {
+  readonly endpoint: string;
+  readonly client: CsiNodeClient;
+}
+
+/** Makes an empty store. */
+export function createCsiDrivers(deps: CsiDriversDeps): CsiDrivers {
+  const drivers = new Map<string, Registered>();
+  return {
+    isRegistered: (driver) => drivers.has(driver),
+    client(driver) {
+      const found = drivers.get(driver);
+      if (found === undefined) throw new Error(`driver name ${driver} not found in the list of registered CSI drivers`);
+      return found.client;
+    },
+    handler: {
+      async validatePlugin({ name, endpoint, supportedVersions }) {
+        if (!supportedVersions.some(isSupported))
+          throw new Error(
+            `CSI driver validation failed for driver ${name} at endpoint ${endpoint}: none of the CSI versions reported by this driver are supported`,
+          );
+      },
+      async registerPlugin({ name, endpoint }) {
+        const client = createCsiNodeClient(deps.connect, endpoint);
+        try {
+          const info = await client.nodeGetInfo();
+          if (info.nodeId === '') throw new Error(`error getting CSI node info: ${name} gave no node id`);
+          await deps.installDriver(name, info);
+        } catch (error) {
+          client.close();
+          throw error;
+        }
+        drivers.get(name)?.client.close();
+        drivers.set(name, { endpoint, client });
+      },
+      async deregisterPlugin({ name, endpoint }: Plugin) {
+        const found = drivers.get(name);
+        // A newer instance behind another socket has taken over.
+        if (found !== undefined && found.endpoint !== endpoint) return;
+        drivers.delete(name);
+        found?.client.close();
+        await deps
+          .uninstallDriver(name)
+          .catch((error: unknown) =>
+            deps.log.error('Failed to unregister the CSI driver', { driver: name, err: error }),
+          );
+      },
+    },
+  };
+}
+
+/** CSI 1.x; drivers write `1.0.0`, `v1.0` or `1`. */
+function isSupported(version: string): boolean {
+  return /^v?1(\.\d+){0,2}$/.test(version);
+}

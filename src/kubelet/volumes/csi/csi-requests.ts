@@ -1,0 +1,79 @@
+/** Secrets, tokens and the driver's own object: what of the API goes into a driver's requests. Upstream: pkg/volume/csi/csi_mounter.go. */
+import type { TokenRequest } from '../../../api/gen/authentication-v1.ts';
+import type { Pod } from '../../../api/gen/core-v1.ts';
+import { CSIDrivers } from '../../../api/gen/resources.ts';
+import type { CSIDriver } from '../../../api/gen/storage-v1.ts';
+import { isReason } from '../../../api/status-error.ts';
+import { formatTime } from '../../../api/time.ts';
+import { secretValues } from '../secret-values.ts';
+import type { CsiContext } from './csi-context.ts';
+import { podInfoContext, type CsiVolume } from './csi-volume.ts';
+
+const TOKENS = 'csi.storage.k8s.io/serviceAccount.tokens';
+const defaultTokenSeconds = 3600;
+
+/** The driver's object; undefined when its author made none. */
+export async function csiDriverObject({ client }: CsiContext, name: string): Promise<CSIDriver | undefined> {
+  try {
+    return await client.resource(CSIDrivers).get({ name });
+  } catch (error) {
+    if (isReason(error, 'NotFound')) return undefined;
+    throw error;
+  }
+}
+
+/** What a pod adds to a driver's request. */
+export interface PodPart {
+  readonly volumeContext: Readonly<Record<string, string>>;
+  readonly secrets: Readonly<Record<string, string>>;
+  /** Publish again after so long, where the driver wants that. */
+  readonly refreshAfterMs: number | undefined;
+}
+
+/** How often a driver that asks for it publishes again; upstream's kubelet does so at a pod's next sync. */
+const republishMs = 60_000;
+
+/** Context, secrets and tokens for NodePublishVolume. */
+export async function podPart(
+  context: CsiContext,
+  of: { readonly pod: Pod; readonly volume: CsiVolume; readonly object: CSIDriver | undefined },
+): Promise<PodPart> {
+  const { pod, volume, object } = of;
+  const secrets = await secretValues(context.client, volume.publishSecret);
+  const tokens = await tokensFor(context, pod, object);
+  const inSecrets = object?.spec.serviceAccountTokenInSecrets === true;
+  const tokenEntry: Record<string, string> = tokens === undefined ? {} : { [TOKENS]: tokens };
+  return {
+    volumeContext: {
+      ...volume.attributes,
+      ...(object?.spec.podInfoOnMount === true ? podInfoContext(pod, volume) : {}),
+      ...(inSecrets ? {} : tokenEntry),
+    },
+    secrets: { ...secrets, ...(inSecrets ? tokenEntry : {}) },
+    refreshAfterMs: object?.spec.requiresRepublish === true ? republishMs : undefined,
+  };
+}
+
+async function tokensFor(context: CsiContext, pod: Pod, object: CSIDriver | undefined): Promise<string | undefined> {
+  const requests = object?.spec.tokenRequests ?? [];
+  if (requests.length === 0) return undefined;
+  const { namespace = '', name = '', uid = '' } = pod.metadata;
+  const tokens: Record<string, object> = {};
+  for (const { audience, expirationSeconds = defaultTokenSeconds } of requests) {
+    const request: TokenRequest = {
+      metadata: {},
+      spec: {
+        audiences: audience === '' ? [] : [audience],
+        expirationSeconds,
+        boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name, uid },
+      },
+    };
+    const { token, expiresAtMs } = await context.tokens.get(
+      namespace,
+      pod.spec?.serviceAccountName ?? 'default',
+      request,
+    );
+    tokens[audience] = { token, expirationTimestamp: formatTime(expiresAtMs) };
+  }
+  return JSON.stringify(tokens);
+}

@@ -1,0 +1,77 @@
+/**
+ * Use of CSI volumes as their drivers tell it. Upstream: pkg/volume/csi/csi_metrics.go.
+ *
+ * Never waits for a driver: the last answer is given, and a new one asked for when it is old. So a driver that hangs holds
+ * up no statistics; a volume has none before the first answer, and none at all from a driver that cannot tell.
+ */
+import type { Platform } from '../../../platform/platform.ts';
+import type { SetUpRequest } from '../volume-plugin.ts';
+import type { VolumeUsage } from '../volume-usage.ts';
+import type { CsiNodeClient, DriverUsage } from './csi-client.ts';
+import type { CsiVolume } from './csi-volume.ts';
+
+/** A published volume. */
+export interface MeasuredVolume {
+  readonly request: Pick<SetUpRequest, 'dir'>;
+  readonly volume: Pick<CsiVolume, 'handle'>;
+  readonly client: CsiNodeClient;
+  readonly target: string;
+}
+
+/** Keeps the answers. */
+export interface CsiStats {
+  of(volume: MeasuredVolume): VolumeUsage | undefined;
+  forget(dir: string): void;
+}
+
+const maxAgeMs = 50_000;
+
+interface Known {
+  usage?: VolumeUsage;
+  askedAtMs: number;
+  asking: boolean;
+}
+
+/** Makes an empty keeper. */
+export function createCsiStats({ clock, log }: Pick<Platform, 'clock' | 'log'>): CsiStats {
+  const known = new Map<string, Known>();
+
+  async function ask(entry: Known, { client, volume, target }: MeasuredVolume): Promise<void> {
+    entry.asking = true;
+    entry.askedAtMs = clock.monotonicMs();
+    try {
+      if (!(await client.hasCapability('GET_VOLUME_STATS'))) return;
+      const request = { volumeId: volume.handle, volumePath: target, stagingTargetPath: '' };
+      entry.usage = usageOf(await client.nodeGetVolumeStats(request));
+    } catch (error) {
+      log.warn('Failed to get volume stats from the CSI driver', { volume: volume.handle, err: error });
+    } finally {
+      entry.asking = false;
+    }
+  }
+
+  return {
+    of(volume) {
+      const { dir } = volume.request;
+      const entry = known.get(dir) ?? { askedAtMs: Number.NEGATIVE_INFINITY, asking: false };
+      known.set(dir, entry);
+      if (!entry.asking && clock.monotonicMs() - entry.askedAtMs >= maxAgeMs) void ask(entry, volume);
+      return entry.usage;
+    },
+    forget: (dir) => void known.delete(dir),
+  };
+}
+
+function usageOf({ usage }: DriverUsage): VolumeUsage {
+  const of = (unit: string): { available: number; total: number; used: number } =>
+    usage.find((entry) => entry.unit === unit) ?? { available: 0, total: 0, used: 0 };
+  const [bytes, inodes] = [of('BYTES'), of('INODES')];
+  return {
+    usedBytes: bytes.used,
+    capacityBytes: bytes.total,
+    availableBytes: bytes.available,
+    inodes: inodes.total,
+    inodesUsed: inodes.used,
+    inodesFree: inodes.available,
+  };
+}

@@ -1,0 +1,487 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import type { PersistentVolumeClaim, Pod, Volume } from '../../../api/gen/core-v1.ts';
+import {
+  CSIDrivers,
+  CSINodes,
+  Nodes,
+  PersistentVolumeClaims,
+  PersistentVolumes,
+  Secrets,
+  VolumeAttachments,
+} from '../../../api/gen/resources.ts';
+import type { CSIDriverSpec } from '../../../api/gen/storage-v1.ts';
+import { base64, createVolumeFixture, fixtureRoot, podWith, type VolumeFixture } from '../volume-fixture.ts';
+import { fakeDriverPlugin, serveFakeDriver, type FakeDriver, type FakeDriverOptions } from './csi-driver-fixture.ts';
+
+const driverName = 'disks.example.com';
+const unique = `kubernetes.io/csi/${driverName}^handle-1`;
+const never = new AbortController().signal;
+
+interface Csi {
+  readonly f: VolumeFixture;
+  readonly driver: FakeDriver;
+}
+
+async function register(f: VolumeFixture): Promise<void> {
+  await f.platform.clock.drive(f.csiHandler.registerPlugin(fakeDriverPlugin, never));
+}
+
+async function start(
+  t: TestContext,
+  spec: CSIDriverSpec | undefined = { attachRequired: false },
+  options: FakeDriverOptions & { readonly attachesItself?: boolean } = {},
+): Promise<Csi> {
+  const f = createVolumeFixture(undefined, options);
+  t.after(() => f.stop());
+  const driver = serveFakeDriver(f.platform, f.sockets, options);
+  f.client.put(Nodes, { metadata: { name: 'node-1', uid: 'node-uid' }, status: {} } as never);
+  if (spec !== undefined) f.client.put(CSIDrivers, { metadata: { name: driverName }, spec } as never);
+  f.start();
+  await register(f);
+  return { f, driver };
+}
+
+/** A claim bound to a volume of the driver. */
+function bind({ f }: Csi, pv: object = {}, csi: object = {}): PersistentVolumeClaim {
+  const claim = {
+    metadata: { name: 'data', namespace: 'default', uid: 'claim-1' },
+    spec: { volumeName: 'pv-1' },
+    status: { phase: 'Bound', capacity: { storage: '1Gi' } },
+  } as PersistentVolumeClaim;
+  f.client.put(PersistentVolumeClaims, claim);
+  f.client.put(PersistentVolumes, {
+    metadata: { name: 'pv-1' },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      capacity: { storage: '1Gi' },
+      claimRef: { uid: 'claim-1' },
+      csi: { driver: driverName, volumeHandle: 'handle-1', fsType: 'ext4', ...csi },
+      ...pv,
+    },
+  } as never);
+  return claim;
+}
+
+const claimed: Volume = { name: 'data', persistentVolumeClaim: { claimName: 'data' } };
+
+function podNamed(name: string, volume: Volume = claimed, spec: Pod['spec'] = undefined as never): Pod {
+  return podWith([volume], { metadata: { name, namespace: 'default', uid: `uid-${name}` }, spec });
+}
+
+async function mount({ f }: Csi, pod: Pod): Promise<string> {
+  f.pods = [...f.pods.filter(({ metadata }) => metadata.uid !== pod.metadata.uid), pod];
+  await f.platform.clock.drive(f.manager.waitForAttachAndMount(pod, never));
+  return f.manager.mountedVolumes(pod.metadata.uid ?? '').get('data')!.hostPath;
+}
+
+async function unmount({ f }: Csi, pod: Pod): Promise<void> {
+  f.pods = f.pods.filter(({ metadata }) => metadata.uid !== pod.metadata.uid);
+  await f.platform.clock.drive(f.manager.waitForUnmount(pod, never));
+  await f.platform.clock.settle();
+}
+
+function leftOnDisk({ f }: Csi): string[] {
+  return Object.keys(f.platform.files.snapshot()).filter((path) => path.includes('csi') && !path.endsWith('/'));
+}
+
+test('the driver is told of in the CSINode and the node, and no longer when it goes', async (t) => {
+  const info = { nodeId: 'n-7', maxVolumesPerNode: 5, accessibleTopology: { segments: { 'example.com/rack': 'r1' } } };
+  const { f } = await start(t, undefined, { info });
+  assert.deepEqual(f.client.peek(CSINodes, { name: 'node-1' })?.spec.drivers, [
+    { name: driverName, nodeID: 'n-7', topologyKeys: ['example.com/rack'], allocatable: { count: 5 } },
+  ]);
+  const { labels, annotations } = f.client.peek(Nodes, { name: 'node-1' })!.metadata;
+  assert.deepEqual(labels, { 'example.com/rack': 'r1' });
+  assert.deepEqual(annotations, { 'csi.volume.kubernetes.io/nodeid': `{"${driverName}":"n-7"}` });
+  await f.csiHandler.deregisterPlugin(fakeDriverPlugin, never);
+  assert.deepEqual(f.client.peek(CSINodes, { name: 'node-1' })?.spec.drivers, []);
+  assert.deepEqual(f.client.peek(Nodes, { name: 'node-1' })!.metadata.annotations, {});
+});
+
+test('a driver whose topology is not the one the node has is refused', async (t) => {
+  const csi = await start(t);
+  const info = { nodeId: 'n-7', accessibleTopology: { segments: { 'example.com/rack': 'r1' } } };
+  csi.f.client.put(Nodes, { metadata: { name: 'node-1', labels: { 'example.com/rack': 'r2' } } } as never);
+  serveFakeDriver(csi.f.platform, csi.f.sockets, { info });
+  await assert.rejects(register(csi.f), {
+    message:
+      'detected topology value collision: driver reported "example.com/rack":"r1" but existing label is "example.com/rack":"r2"',
+  });
+});
+
+test('staged once for all pods, published for each, unstaged after the last; nothing is left', async (t) => {
+  const csi = await start(t);
+  bind(csi, { mountOptions: ['noatime'] }, { volumeAttributes: { pool: 'fast' } });
+  const [a, b] = [podNamed('a'), podNamed('b')];
+  const path = await mount(csi, a);
+  assert.equal(path, `${fixtureRoot}/pods/uid-a/volumes/kubernetes.io~csi/pv-1/mount`);
+  await mount(csi, b);
+  await unmount(csi, a);
+  assert.deepEqual(csi.driver.calls, [
+    'NodeStageVolume handle-1',
+    'NodePublishVolume handle-1',
+    'NodePublishVolume handle-1',
+    'NodeUnpublishVolume handle-1',
+  ]);
+  await unmount(csi, b);
+  assert.deepEqual(csi.driver.calls.slice(4), ['NodeUnpublishVolume handle-1', 'NodeUnstageVolume handle-1']);
+  const stagingTargetPath = csi.driver.requests[0]!.request['stagingTargetPath'] as string;
+  assert.match(
+    stagingTargetPath,
+    new RegExp(`^${fixtureRoot}/plugins/kubernetes.io/csi/${driverName}/[0-9a-f]{64}/globalmount$`),
+  );
+  const volumeCapability = {
+    accessMode: { mode: 'SINGLE_NODE_WRITER' },
+    mount: { fsType: 'ext4', mountFlags: ['noatime'], volumeMountGroup: '' },
+  };
+  assert.deepEqual(csi.driver.requests[1]!.request, {
+    volumeId: 'handle-1',
+    publishContext: {},
+    stagingTargetPath,
+    targetPath: path,
+    volumeCapability,
+    readonly: false,
+    secrets: {},
+    volumeContext: { pool: 'fast' },
+  });
+  assert.deepEqual(csi.f.platform.mounter.mounts, []);
+  assert.deepEqual(leftOnDisk(csi), []);
+});
+
+test('a driver that is missing is named, and the pod starts once it has come', async (t) => {
+  const csi = await start(t);
+  bind(csi);
+  await csi.f.csiHandler.deregisterPlugin(fakeDriverPlugin, never);
+  const pod = podNamed('a');
+  const waiting = csi.f.manager.waitForAttachAndMount(pod, never);
+  await csi.f.platform.clock.settle();
+  assert.deepEqual(csi.f.events, [
+    `Warning FailedMount MountVolume.MountDevice failed for volume "pv-1" : kubernetes.io/csi: attacher.MountDevice failed to create newCsiDriverClient: driver name ${driverName} not found in the list of registered CSI drivers`,
+  ]);
+  await register(csi.f);
+  await csi.f.platform.clock.drive(waiting);
+  await unmount(csi, pod);
+  assert.deepEqual(leftOnDisk(csi), []);
+});
+
+test('what the controller attaches is waited for, and used in the eyes of the node while it may be mounted', async (t) => {
+  const csi = await start(t, { attachRequired: true });
+  const { f } = csi;
+  bind(csi);
+  f.onNodeStatusChange = () => {
+    const node = f.client.peek(Nodes, { name: 'node-1' })!;
+    f.client.put(Nodes, { ...node, status: { ...node.status, volumesInUse: [...(f.manager.volumesInUse() ?? [])] } });
+  };
+  const pod = podNamed('a');
+  f.pods = [pod];
+  const waiting = assert.rejects(f.manager.waitForAttachAndMount(pod, never), {
+    message:
+      'unmounted volumes=[data], unattached volumes=[data], failed to process volumes=[]: context deadline exceeded',
+  });
+  await f.platform.clock.advance(123_000);
+  await waiting;
+  assert.deepEqual(f.manager.volumesInUse(), [unique]);
+  assert.deepEqual(csi.driver.calls, []);
+  const name = `csi-${f.platform.crypto.sha256Hex(`handle-1${driverName}node-1`)}`;
+  f.client.put(VolumeAttachments, {
+    metadata: { name },
+    spec: { attacher: driverName, nodeName: 'node-1', source: {} },
+    status: { attached: true, attachmentMetadata: { device: '/dev/sdx' } },
+  } as never);
+  await f.platform.clock.advance(1000);
+  assert.deepEqual(csi.driver.calls, [], 'the node is not told yet');
+  const node = f.client.peek(Nodes, { name: 'node-1' })!;
+  f.client.put(Nodes, { ...node, status: { ...node.status, volumesAttached: [{ name: unique, devicePath: '' }] } });
+  await mount(csi, pod);
+  assert.deepEqual(
+    csi.driver.requests.map(({ request }) => request['publishContext']),
+    [{ device: '/dev/sdx' }, { device: '/dev/sdx' }],
+  );
+  await unmount(csi, pod);
+  assert.deepEqual(f.client.peek(Nodes, { name: 'node-1' })!.status?.volumesInUse, []);
+  assert.ok(f.client.peek(VolumeAttachments, { name }), 'the controller takes it back');
+});
+
+test('a pod that goes while its volume is being attached waits for nothing', async (t) => {
+  const csi = await start(t, { attachRequired: true });
+  bind(csi);
+  const pod = podNamed('a');
+  csi.f.pods = [pod];
+  const waiting = csi.f.manager.waitForAttachAndMount(pod, new AbortController().signal);
+  waiting.catch(() => undefined);
+  await csi.f.platform.clock.settle();
+  await unmount(csi, pod);
+  assert.deepEqual([csi.driver.calls, csi.f.manager.volumesInUse(), csi.f.events], [[], [], []]);
+  assert.deepEqual(leftOnDisk(csi), []);
+});
+
+test('a kubelet that attaches itself asks for it and takes it back', async (t) => {
+  const csi = await start(t, { attachRequired: true }, { attachesItself: true });
+  const { f } = csi;
+  bind(csi);
+  const pod = podNamed('a');
+  f.pods = [pod];
+  const waiting = f.manager.waitForAttachAndMount(pod, never);
+  await f.platform.clock.settle();
+  const name = `csi-${f.platform.crypto.sha256Hex(`handle-1${driverName}node-1`)}`;
+  const asked = f.client.peek(VolumeAttachments, { name })!;
+  assert.deepEqual(asked.spec, { attacher: driverName, nodeName: 'node-1', source: { persistentVolumeName: 'pv-1' } });
+  f.client.put(VolumeAttachments, { ...asked, status: { attached: true } });
+  await f.platform.clock.drive(waiting);
+  await unmount(csi, pod);
+  assert.equal(f.client.peek(VolumeAttachments, { name }), undefined);
+});
+
+test('an inline volume gets what its driver asks for: facts of the pod, tokens, secrets', async (t) => {
+  const csi = await start(t, {
+    podInfoOnMount: true,
+    volumeLifecycleModes: ['Ephemeral'],
+    tokenRequests: [{ audience: 'vault' }],
+    requiresRepublish: true,
+  });
+  const { f } = csi;
+  f.client.put(Secrets, { metadata: { name: 's', namespace: 'default' }, data: { key: base64('value') } } as never);
+  const source = {
+    driver: driverName,
+    nodePublishSecretRef: { name: 's' },
+    volumeAttributes: { a: 'b' },
+    readOnly: true,
+  };
+  const pod = podNamed('a', { name: 'data', csi: source });
+  await mount(csi, pod);
+  const [{ request }] = csi.driver.requests as [FakeDriver['requests'][number]];
+  const { 'csi.storage.k8s.io/serviceAccount.tokens': tokens, ...info } = request['volumeContext'] as Record<
+    string,
+    string
+  >;
+  assert.deepEqual(info, {
+    a: 'b',
+    'csi.storage.k8s.io/pod.name': 'a',
+    'csi.storage.k8s.io/pod.namespace': 'default',
+    'csi.storage.k8s.io/pod.uid': 'uid-a',
+    'csi.storage.k8s.io/serviceAccount.name': 'robot',
+    'csi.storage.k8s.io/ephemeral': 'true',
+  });
+  assert.deepEqual(Object.keys(JSON.parse(tokens!) as object), ['vault']);
+  assert.deepEqual(request['secrets'], { key: 'value' });
+  assert.equal(request['readonly'], true);
+  assert.equal(request['stagingTargetPath'], '');
+  assert.equal(f.manager.mountedVolumes('uid-a').get('data')!.readOnly, true);
+  await f.platform.clock.advance(60_000);
+  assert.deepEqual(
+    csi.driver.calls.map((call) => call.split(' ')[0]),
+    ['NodePublishVolume', 'NodePublishVolume'],
+  );
+  await unmount(csi, pod);
+  assert.deepEqual(leftOnDisk(csi), []);
+});
+
+test('tokens go into the secrets where the driver wants them there', async (t) => {
+  const csi = await start(t, {
+    attachRequired: false,
+    tokenRequests: [{ audience: '' }],
+    serviceAccountTokenInSecrets: true,
+  });
+  bind(csi);
+  await mount(csi, podNamed('a'));
+  const { volumeContext, secrets } = csi.driver.requests[1]!.request;
+  assert.deepEqual(volumeContext, {});
+  assert.deepEqual(Object.keys(secrets as object), ['csi.storage.k8s.io/serviceAccount.tokens']);
+});
+
+for (const [what, spec, message] of [
+  ['no object', undefined, `volume mode "Ephemeral" not supported by driver ${driverName} (no CSIDriver object)`],
+  [
+    'only persistent ones',
+    { volumeLifecycleModes: ['Persistent'] },
+    `volume mode "Ephemeral" not supported by driver ${driverName} (only supports ["Persistent"])`,
+  ],
+] as const) {
+  test(`an inline volume of a driver with ${what} is refused`, async (t) => {
+    const f = createVolumeFixture();
+    t.after(() => f.stop());
+    serveFakeDriver(f.platform, f.sockets);
+    f.client.put(Nodes, { metadata: { name: 'node-1' } } as never);
+    if (spec !== undefined) f.client.put(CSIDrivers, { metadata: { name: driverName }, spec } as never);
+    f.start();
+    await register(f);
+    const stop = new AbortController();
+    const waiting = f.manager.waitForAttachAndMount(
+      podNamed('a', { name: 'data', csi: { driver: driverName } }),
+      stop.signal,
+    );
+    waiting.catch(() => undefined);
+    await f.platform.clock.settle();
+    stop.abort();
+    assert.deepEqual(f.events, [`Warning FailedMount MountVolume.SetUp failed for volume "data" : ${message}`]);
+  });
+}
+
+const group = { securityContext: { fsGroup: 2000 } } as Pod['spec'];
+for (const [what, policy, capabilities, csi, owned, passed] of [
+  ['by default with a file system type', undefined, ['STAGE_UNSTAGE_VOLUME'], {}, true, ''],
+  ['by default without a file system type', undefined, ['STAGE_UNSTAGE_VOLUME'], { fsType: '' }, false, ''],
+  ['never with None', 'None', ['STAGE_UNSTAGE_VOLUME'], {}, false, ''],
+  ['always with File', 'File', ['STAGE_UNSTAGE_VOLUME'], { fsType: '' }, true, ''],
+  ['by the driver where it can', 'File', ['VOLUME_MOUNT_GROUP'], {}, false, '2000'],
+] as const) {
+  test(`fsGroup: ${what}`, async (t) => {
+    const fixture = await start(
+      t,
+      { attachRequired: false, ...(policy === undefined ? {} : { fsGroupPolicy: policy }) },
+      { capabilities },
+    );
+    bind(fixture, {}, csi);
+    const path = await mount(fixture, podNamed('a', claimed, group));
+    assert.equal((await fixture.f.platform.files.stat(path)).gid, owned ? 2000 : 0);
+    const { volumeCapability } = fixture.driver.requests.at(-1)!.request as {
+      volumeCapability: { mount: { volumeMountGroup: string } };
+    };
+    assert.equal(volumeCapability.mount.volumeMountGroup, passed);
+  });
+}
+
+test('a block volume is a device', async (t) => {
+  const csi = await start(t);
+  bind(csi, { volumeMode: 'Block' });
+  const pod = podWith([claimed], {
+    spec: { containers: [{ name: 'app', volumeMounts: [], volumeDevices: [{ name: 'data', devicePath: '/dev/x' }] }] },
+  });
+  await mount(csi, pod);
+  assert.equal(csi.f.manager.mountedVolumes('uid-1').get('data')!.block, true);
+  assert.deepEqual(csi.driver.requests[1]!.request['volumeCapability'], {
+    accessMode: { mode: 'SINGLE_NODE_WRITER' },
+    block: {},
+  });
+  await unmount(csi, pod);
+  assert.deepEqual(leftOnDisk(csi), []);
+});
+
+test('a volume that has grown is grown by the driver, before the pod starts and while it runs', async (t) => {
+  const csi = await start(t, { attachRequired: false }, { capabilities: ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'] });
+  bind(csi, { capacity: { storage: '2Gi' } });
+  await mount(csi, podNamed('a'));
+  const claim = (): PersistentVolumeClaim =>
+    csi.f.client.peek(PersistentVolumeClaims, { namespace: 'default', name: 'data' })!;
+  assert.equal(claim().status?.capacity?.['storage'], '2Gi');
+  const volume = csi.f.client.peek(PersistentVolumes, { name: 'pv-1' })!;
+  csi.f.client.put(PersistentVolumes, { ...volume, spec: { ...volume.spec, capacity: { storage: '3Gi' } } });
+  await csi.f.platform.clock.advance(60_000);
+  assert.equal(claim().status?.capacity?.['storage'], '3Gi');
+  const expansions = csi.driver.requests.filter(({ method }) => method === 'NodeExpandVolume');
+  assert.deepEqual(
+    expansions.map(({ request }) => request['capacityRange']),
+    [2, 3].map((gib) => ({ requiredBytes: gib * 2 ** 30, limitBytes: 0 })),
+  );
+  assert.equal(csi.driver.calls.filter((call) => call.startsWith('NodePublish')).length, 1);
+});
+
+test('a driver tells the use of its volumes; one that hangs delays no statistics', async (t) => {
+  const csi = await start(t, { attachRequired: false }, { capabilities: ['GET_VOLUME_STATS'] });
+  bind(csi);
+  await mount(csi, podNamed('a'));
+  const { manager, platform } = csi.f;
+  assert.equal((await manager.volumeStats('uid-a')).get('data'), undefined);
+  await platform.clock.settle();
+  assert.deepEqual((await manager.volumeStats('uid-a')).get('data'), {
+    usedBytes: 40,
+    capacityBytes: 100,
+    availableBytes: 60,
+    inodes: 10,
+    inodesUsed: 4,
+    inodesFree: 6,
+  });
+  csi.driver.faults.set('NodeGetVolumeStats', () => new Promise<object>(() => undefined));
+  await platform.clock.advance(60_000);
+  assert.equal((await manager.volumeStats('uid-a')).get('data')?.usedBytes, 40);
+});
+
+test('a driver that hangs keeps only its own pod waiting', async (t) => {
+  const csi = await start(t);
+  bind(csi);
+  csi.driver.faults.set('NodeStageVolume', () => new Promise<object>(() => undefined));
+  csi.f.pods = [podNamed('a')];
+  const stuck = csi.f.manager.waitForAttachAndMount(podNamed('a'), never);
+  stuck.catch(() => undefined);
+  await csi.f.platform.clock.settle();
+  const other = podWith([{ name: 'data', emptyDir: {} }]);
+  await csi.f.manager.waitForAttachAndMount(other, never);
+  await csi.f.platform.clock.advance(121_000);
+  assert.deepEqual(csi.f.events, [
+    'Warning FailedMount MountVolume.MountDevice failed for volume "pv-1" : rpc error: code = DeadlineExceeded desc = context deadline exceeded',
+  ]);
+});
+
+test('a kubelet that starts anew takes down what it finds: unpublished, then unstaged, when the driver is back', async (t) => {
+  const first = await start(t);
+  bind(first);
+  await mount(first, podNamed('a'));
+  first.f.stop();
+  const f = createVolumeFixture(first.f.platform, { client: first.f.client, sockets: first.f.sockets });
+  t.after(() => f.stop());
+  const second = { f, driver: first.driver };
+  f.start();
+  await f.platform.clock.advance(20_000);
+  assert.equal(f.manager.podHasVolumes('uid-a'), true);
+  await register(f);
+  await f.platform.clock.advance(40_000);
+  assert.deepEqual(first.driver.calls.slice(2), ['NodeUnpublishVolume handle-1', 'NodeUnstageVolume handle-1']);
+  assert.equal(f.manager.podHasVolumes('uid-a'), false);
+  assert.deepEqual(f.platform.mounter.mounts, []);
+  assert.deepEqual(leftOnDisk(second), []);
+});
+
+test('a kubelet that starts anew goes on with the volumes of pods that are still here', async (t) => {
+  const first = await start(t, { attachRequired: false });
+  bind(first);
+  await mount(first, podNamed('a'));
+  first.f.stop();
+  const f = createVolumeFixture(first.f.platform, { client: first.f.client, sockets: first.f.sockets });
+  t.after(() => f.stop());
+  f.pods = [podNamed('a')];
+  f.start();
+  await register(f);
+  await mount({ f, driver: first.driver }, podNamed('a'));
+  await f.platform.clock.advance(20_000);
+  assert.equal(
+    first.driver.calls.some((call) => call.startsWith('NodeUn')),
+    false,
+  );
+  await unmount({ f, driver: first.driver }, podNamed('a'));
+  assert.deepEqual(f.platform.mounter.mounts, []);
+});
+
+test('an unpublish that fails is tried again, and the rest of the pod goes meanwhile', async (t) => {
+  const csi = await start(t);
+  bind(csi);
+  const pod = podNamed('a');
+  await mount(csi, pod);
+  let failures = 3;
+  csi.driver.faults.set('NodeUnpublishVolume', async () => {
+    if (failures-- > 0) throw new Error('busy');
+    return {};
+  });
+  await unmount(csi, pod);
+  assert.deepEqual(leftOnDisk(csi), []);
+});
+
+test('types that were once built in go to their drivers, named when they are missing', async (t) => {
+  const csi = await start(t);
+  const pod = podNamed('a', { name: 'data', awsElasticBlockStore: { volumeID: 'vol-1' } });
+  csi.f.pods = [pod];
+  const waiting = csi.f.manager.waitForAttachAndMount(pod, never);
+  waiting.catch(() => undefined);
+  await csi.f.platform.clock.settle();
+  assert.deepEqual(csi.f.events, [
+    'Warning FailedMount MountVolume.MountDevice failed for volume "ebs.csi.aws.com-vol-1" : kubernetes.io/csi: attacher.MountDevice failed to create newCsiDriverClient: driver name ebs.csi.aws.com not found in the list of registered CSI drivers',
+  ]);
+  csi.f.client.put(CSIDrivers, { metadata: { name: 'ebs.csi.aws.com' }, spec: { attachRequired: false } });
+  await csi.f.platform.clock.drive(
+    csi.f.csiHandler.registerPlugin({ ...fakeDriverPlugin, name: 'ebs.csi.aws.com' }, never),
+  );
+  await csi.f.platform.clock.drive(waiting);
+  assert.deepEqual(csi.driver.calls, ['NodeStageVolume vol-1', 'NodePublishVolume vol-1']);
+  await unmount(csi, pod);
+  assert.deepEqual(leftOnDisk(csi), []);
+});
