@@ -9,7 +9,7 @@ import { join } from 'node:path';
 
 import { isMain, repositoryRoot } from './repository.ts';
 import type { TestTotals } from './run-tests/reporter.ts';
-import { chooseStages, testFiles, type Stage } from './run-tests/stages.ts';
+import { chooseStages, type Stage } from './run-tests/stages.ts';
 
 /** How one stage ended. */
 export interface StageResult {
@@ -48,13 +48,13 @@ async function runStage(stage: Stage): Promise<StageResult> {
   console.log(`▶ ${stage.name}`);
   const folder = mkdtempSync(join(tmpdir(), 'keelson-totals-'));
   try {
-    if (stage.isTestRun && testFiles(stage, repositoryRoot).length === 0) {
+    if (stage.files?.length === 0) {
       console.error(`  no test files for ${stage.name}: a stage that checks nothing fails`);
       return { name: stage.name, outcome: 'failed', durationMs: 0 };
     }
     const passed = await runCommands(stage, folder);
-    const totals = stage.isTestRun ? readTotals(stage, folder) : undefined;
-    const outcome = passed && (!stage.isTestRun || totals !== undefined) ? 'passed' : 'failed';
+    const totals = stage.files ? readTotals(stage, folder) : undefined;
+    const outcome = passed && (!stage.files || totals !== undefined) ? 'passed' : 'failed';
     return { name: stage.name, outcome, durationMs: performance.now() - startedMs, ...(totals && { totals }) };
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -16,6 +16,7 @@ import { repositoryRoot } from '../../tools/repository.ts';
 import { testImage } from '../../tools/test-image.ts';
 import { importImage } from '../../tools/up/cluster.ts';
 import { leftovers } from './fixtures/leftovers.ts';
+import { reserveFirst } from './fixtures/reserved.ts';
 import { must, run, start, type Outcome, type RunOptions, type Running } from './fixtures/programs.ts';
 
 /** The program under test. */
@@ -85,8 +86,8 @@ export async function freePlace(): Promise<ClusterPlace> {
   const routed = (await must('ip', ['route', 'show', 'table', 'all'])).match(/\b10\.\d+\./g) ?? [];
   const taken = new Set(routed.map((prefix) => Number(prefix.split('.')[1])));
   const pairs = Array.from({ length: 40 }, (_, index) => 110 + 2 * ((httpsPort + index) % 40));
-  const first = pairs.find((octet) => !taken.has(octet) && !taken.has(octet + 1));
-  assert.ok(first !== undefined, 'no free address range for a test cluster');
+  const unrouted = pairs.filter((octet) => !taken.has(octet) && !taken.has(octet + 1));
+  const first = await reserveFirst('range', unrouted);
   return {
     dataDir,
     hash: hashOf(dataDir),

@@ -169,7 +169,7 @@ describe('a kubelet that is killed', () => {
       async () => {
         const pod = await pods().get(key(name));
         const { resources, restartCount } = pod.status?.containerStatuses?.[0] ?? {};
-        if (restartCount !== 0) throw new Error('it restarted');
+        if (restartCount !== 0) throw new Error(`it restarted: ${JSON.stringify(pod.status)}`);
         return resources?.requests?.['cpu'] === cpu && pod;
       },
       log,

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { plantTree } from '../planted-tree.ts';
 import { repositoryRoot } from '../repository.ts';
 import { closingText, sumTotals, type StageResult } from '../run-tests.ts';
-import { chooseStages, stages, testFiles } from './stages.ts';
+import { chooseStages, findTests, stages } from './stages.ts';
 
 const results: StageResult[] = [
   { name: 'types', outcome: 'passed', durationMs: 1234 },
@@ -32,17 +32,22 @@ test('a stage that fails without a failed test counts as one failure', () => {
 
 test('stages are chosen by name and keep their order', () => {
   const names = (wanted: string[]): string[] => chooseStages(wanted).map(({ name }) => name);
-  assert.deepEqual(names([]), ['types', 'lint', 'layers', 'knip', 'unit', 'sim', 'integration']);
+  assert.deepEqual(names([]), ['types', 'lint', 'layers', 'knip', 'build', 'unit', 'sim', 'integration']);
   assert.deepEqual(names(['unit', 'types']), ['types', 'unit']);
   assert.throws(() => chooseStages(['units']), /no stage "units"; there are: types, /);
 });
 
 test('the unit stage finds the tests of the tools, and an empty tree has none', () => {
-  const unit = stages.find(({ name }) => name === 'unit')!;
-  const files = testFiles(unit, repositoryRoot);
-  assert.ok(files.includes('tools/tar.test.ts') && files.includes('tools/bootstrap/bootstrap.test.mjs'));
+  const { files } = stages.find(({ name }) => name === 'unit')!;
+  assert.ok(files?.includes('tools/tar.test.ts') && files.includes('tools/bootstrap/bootstrap.test.mjs'));
   using tree = plantTree({});
-  assert.deepEqual(testFiles(unit, tree.root), []);
+  assert.deepEqual(findTests(['**/*.test.ts'], tree.root), []);
+});
+
+test('processes that share the files of a stage run each of them once', () => {
+  const { commands, files } = stages.find(({ name }) => name === 'unit')!;
+  const given = commands.flatMap((command) => command.filter((argument) => /\.test\.(ts|mjs)$/.test(argument)));
+  assert.deepEqual(given.toSorted(), files);
 });
 
 test('the reporter shows failures with what their file wrote, hides the rest, and leaves the totals', () => {

@@ -1,6 +1,8 @@
 // The stages of `npm test`, in order, cheapest first.
 import { globSync } from 'node:fs';
 
+import { repositoryRoot } from '../repository.ts';
+
 /** One stage: either a program of node_modules or tools/, or a run of node:test over some files. */
 export interface Stage {
   readonly name: string;
@@ -8,35 +10,67 @@ export interface Stage {
   readonly commands: readonly (readonly string[])[];
   /** Whether they run at the same time. */
   readonly atOnce?: boolean;
-  /** Whether this is a run of node:test, which leaves totals. */
-  readonly isTestRun: boolean;
+  /** The test files of a run of node:test, which leaves totals; none at all is a failure. */
+  readonly files?: readonly string[];
 }
 
-const check = (name: string, ...commands: string[][]): Stage => ({ name, commands, isTestRun: false });
+const check = (name: string, ...commands: string[][]): Stage => ({ name, commands });
 
 interface TestRun {
   readonly patterns: readonly string[];
-  /** Test files at the same time. */
-  readonly concurrency: number;
   /** What hangs longer, a test or a whole file, has failed. */
   readonly timeoutMs: number;
 }
 
-function tests(name: string, { patterns, concurrency, timeoutMs }: TestRun): Stage {
-  const options = [
+interface IsolatedTestRun extends TestRun {
+  /** Test files at the same time. */
+  readonly concurrency: number;
+}
+
+interface SharedTestRun extends TestRun {
+  /** Processes at the same time. */
+  readonly processes: number;
+}
+
+function testArguments(timeoutMs: number, ...more: string[]): string[] {
+  return [
     '--test',
     // Examples import the package by its name; here that is the sources.
     '--conditions=keelson-source',
-    `--test-concurrency=${concurrency}`,
     `--test-timeout=${timeoutMs}`,
     '--test-reporter=./tools/run-tests/reporter.ts',
     '--test-reporter-destination=stdout',
+    ...more,
   ];
-  return { name, commands: [[...options, ...patterns]], isTestRun: true };
+}
+
+/** Each file in a process of its own. */
+function isolatedTests(name: string, { patterns, concurrency, timeoutMs }: IsolatedTestRun): Stage {
+  const files = findTests(patterns);
+  return { name, commands: [[...testArguments(timeoutMs, `--test-concurrency=${concurrency}`), ...files]], files };
+}
+
+/**
+ * The files dealt out to a few processes, each of which loads what they share once: for tests that touch nothing global,
+ * where a process per file would spend more time on loading than on testing.
+ */
+function sharedTests(name: string, { patterns, processes, timeoutMs }: SharedTestRun): Stage {
+  const files = findTests(patterns);
+  const commands = Array.from({ length: processes }, (_, process) => [
+    ...testArguments(timeoutMs, '--test-isolation=none'),
+    ...files.filter((_file, at) => at % processes === process),
+  ]);
+  return { name, commands, files, atOnce: true };
+}
+
+/** The files that match, sorted. Exported for its test. */
+export function findTests(patterns: readonly string[], root = repositoryRoot): readonly string[] {
+  return globSync(patterns, { cwd: root }).toSorted();
 }
 
 function sideBySide(name: string, ...parts: readonly Stage[]): Stage {
-  return { name, commands: parts.flatMap(({ commands }) => commands), isTestRun: true, atOnce: true };
+  const files = parts.flatMap((part) => part.files ?? []);
+  return { name, commands: parts.flatMap(({ commands }) => commands), files, atOnce: true };
 }
 
 /**
@@ -53,16 +87,22 @@ export const stages: readonly Stage[] = [
   ),
   check('layers', ['tools/layers.ts']),
   check('knip', ['node_modules/knip/bin/knip.js', '--no-progress']),
-  tests('unit', {
-    patterns: ['src/**/*.test.ts', 'tools/**/*.test.{ts,mjs}'],
+  // The stages after it start `bin/keelson`, which runs the bundle when there is one of these very sources.
+  check('build', ['tools/build.ts']),
+  sharedTests('unit', { patterns: ['src/**/*.test.ts', 'tools/**/*.test.{ts,mjs}'], processes: 2, timeoutMs: 120_000 }),
+  isolatedTests('sim', {
+    patterns: ['test/sim/**/*.test.ts', 'examples/**/*.test.ts'],
     concurrency: 2,
-    timeoutMs: 120_000,
+    timeoutMs: 480_000,
   }),
-  tests('sim', { patterns: ['test/sim/**/*.test.ts', 'examples/**/*.test.ts'], concurrency: 2, timeoutMs: 480_000 }),
   sideBySide(
     'integration',
-    tests('containers', { patterns: ['test/integration/**/*.test.ts'], concurrency: 1, timeoutMs: 480_000 }),
-    tests('control planes', { patterns: ['test/control-plane/**/*.test.ts'], concurrency: 1, timeoutMs: 480_000 }),
+    isolatedTests('containers', { patterns: ['test/integration/**/*.test.ts'], concurrency: 2, timeoutMs: 480_000 }),
+    isolatedTests('control planes', {
+      patterns: ['test/control-plane/**/*.test.ts'],
+      concurrency: 1,
+      timeoutMs: 480_000,
+    }),
   ),
 ];
 
@@ -73,10 +113,4 @@ export function chooseStages(names: readonly string[]): readonly Stage[] {
     throw new Error(`no stage ${JSON.stringify(unknown)}; there are: ${stages.map(({ name }) => name).join(', ')}`);
   }
   return names.length === 0 ? stages : stages.filter(({ name }) => names.includes(name));
-}
-
-/** The test files a test stage would run; none means that the stage checks nothing. */
-export function testFiles(stage: Stage, root: string): readonly string[] {
-  const patterns = stage.commands.flatMap((command) => command.filter((argument) => argument.includes('*')));
-  return globSync(patterns, { cwd: root });
 }
