@@ -34,7 +34,8 @@ test('a connection closed by both ends at once ends no process', async (t) => {
     for (const session of serving) session.destroy();
     server.close();
   });
-  const caller = createGrpcCaller({ clock: createNodeClock() }, { target: { socketPath }, tables: [table] });
+  const clock = createNodeClock();
+  const caller = createGrpcCaller({ clock }, { target: { socketPath }, tables: [table] });
   const closed = Promise.withResolvers<void>();
   const created = (message: unknown): void => {
     const { session } = (message as { stream: ClientHttp2Stream }).stream;
@@ -48,5 +49,5 @@ test('a connection closed by both ends at once ends no process', async (t) => {
   assert.equal(serving.length, 1);
   serving[0]!.goaway();
   await closed.promise;
-  await new Promise((resolve) => setImmediate(resolve));
+  await clock.yield();
 });
