@@ -74,16 +74,8 @@ export function createFoundations(deps: KubeletDeps, config: KubeletConfiguratio
   );
   const podCache = createPodCache();
   const admitting = new Set<string>();
-  const managers = createResourceManagers({
-    admitting,
-    deps,
-    config,
-    late,
-    podCache,
-    podManager,
-    plugins,
-    connect: connectSocket,
-  });
+  const shared = { deps, config, late, podManager, sourcesReady, podCache, admitting };
+  const managers = createResourceManagers({ ...shared, plugins, connect: connectSocket });
   const core: KubeletCore = {
     ...createCore({ deps, config, late, podManager, results, sourcesReady, allocations }),
     plugins,
@@ -94,21 +86,15 @@ export function createFoundations(deps: KubeletDeps, config: KubeletConfiguratio
   };
   const volumes = deps.volumes(core);
   return {
-    deps,
-    config,
+    ...shared,
     log,
     allocations,
     allocationState,
-    late,
-    podManager,
-    podCache,
     managers,
-    admitting,
     results,
     reasonCache: createReasonCache(),
     runtimeState: createRuntimeState(deps.platform.clock),
     podConfig,
-    sourcesReady,
     core,
     plugins,
     volumes,

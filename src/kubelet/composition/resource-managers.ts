@@ -16,6 +16,7 @@ import { healthOfDevices, type ResourceHealthOf } from '../device-manager/resour
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 import type { KubeletDeps } from '../kubelet-contract.ts';
 import type { PluginManager } from '../plugin-manager/plugin-manager.ts';
+import type { SourcesReady } from '../config/sources-ready.ts';
 import type { PodManager } from '../pod/pod-manager.ts';
 import type { PodCache } from '../pod-cache.ts';
 import type { ContainerDevices } from '../runtime/container-config.ts';
@@ -31,7 +32,7 @@ export interface ResourceManagers {
   /** Whether the pod wants something of them; others are admitted without. */
   concerns(pod: Pod): boolean;
   /** Gives the pod what it asks for, one pod after the other. */
-  admit(pod: Pod, activePods: readonly Pod[]): Promise<AdmissionResult>;
+  admit(pod: Pod): Promise<AdmissionResult>;
   /** The node with at least what its pods have already, should its plugins be away. */
   withHeld(node: Node | undefined, pod: Pod): Node | undefined;
   capacity(): DeviceCapacity;
@@ -47,6 +48,7 @@ export interface ResourceManagersDeps {
   readonly late: LateBindings;
   readonly podCache: PodCache;
   readonly podManager: PodManager;
+  readonly sourcesReady: SourcesReady;
   readonly plugins: Pick<PluginManager, 'addHandler'>;
   readonly connect: SocketConnector;
   /** Pods whose admission is not settled: nobody may sync them. */
@@ -91,9 +93,10 @@ export function createResourceManagers(parts: ResourceManagersDeps): ResourceMan
       await registration.start(signal);
     },
     concerns: (pod) => devices.concerns(pod),
-    admit: (pod, active) =>
+    admit: (pod) =>
       mutex.run('admit', async (): Promise<AdmissionResult> => {
-        devices.keepOnly(new Set([...active, pod].map(podUid)));
+        // Until every source has been heard, pods not known yet may hold what an earlier run gave them.
+        if (parts.sourcesReady.allReady()) devices.keepOnly(holders(parts));
         try {
           await topology.admit(pod);
           return { admit: true };
@@ -107,6 +110,11 @@ export function createResourceManagers(parts: ResourceManagersDeps): ResourceMan
     containerDevices: devices.containerDevices,
     resourceHealth: healthOfDevices(devices.podDevices, inventory),
   };
+}
+
+/** Pods that hold what they were given: those whose containers run or may run, and those being admitted. */
+function holders({ podManager, late, admitting }: ResourceManagersDeps): Set<string> {
+  return new Set([...late.podWorkers.get().podsWithRuntime(podManager.getPods()).map(podUid), ...admitting]);
 }
 
 function isRunning(podCache: PodCache, uid: string, name: string): boolean {
