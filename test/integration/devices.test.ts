@@ -30,10 +30,10 @@ describe('devices and processors', () => {
     await machine?.close();
   });
 
-  async function startKubelet(): Promise<Running> {
+  async function startKubelet(...more: string[]): Promise<Running> {
     const kubeconfig = await machine.credentials('devices', 'system:node:devices', 'system:nodes');
     const flags = ['--kubeconfig', kubeconfig, '--hostname-override', 'devices', '--node-ip', '127.0.0.1'];
-    return machine.kubelet('devices', ...flags, '--cert-dir', join(machine.directory, 'pki'));
+    return machine.kubelet('devices', ...flags, '--cert-dir', join(machine.directory, 'pki'), ...more);
   }
 
   /** A plugin with two devices, both of them /dev/null. */
@@ -143,5 +143,26 @@ describe('devices and processors', () => {
     assert.equal(after?.phase, 'Running', after?.message);
     assert.equal(after?.containerStatuses?.[0]?.containerID, before);
     assert.equal(after?.containerStatuses?.[0]?.restartCount, 0);
+  });
+
+  it('a guaranteed pod has its processor alone, others are moved off it', async () => {
+    const cpus = 'busybox grep Cpus_allowed_list /proc/self/status';
+    const forever = `while true; do ${cpus}; busybox sleep 0.2; done`;
+    const last = async (name: string): Promise<string> => (await logsOf(name)).split('\n').at(-1)!.replace(/\s+/, ' ');
+    kubelet.kill('SIGKILL');
+    kubelet = await startKubelet('--cpu-manager-policy=static', '--reserved-cpus=0');
+    await create('shared', forever, {});
+    await until('the shared pod is Ready', () => isReady('shared'), kubelet.stderr);
+    await until('it may run everywhere', async () => (await last('shared')) === 'Cpus_allowed_list: 0-1');
+    await create('alone', forever, { cpu: '1', memory: '64Mi' });
+    await until('the pod is Ready', () => isReady('alone'), kubelet.stderr);
+    await until('it has its own', async () => (await last('alone')) === 'Cpus_allowed_list: 1', kubelet.stderr);
+    await until(
+      'the other has the rest',
+      async () => (await last('shared')) === 'Cpus_allowed_list: 0',
+      kubelet.stderr,
+    );
+    assert.equal((await machine.plane.kubectl(['delete', 'pod', 'alone', '--timeout=20s'])).code, 0);
+    await until('it is shared again', async () => (await last('shared')) === 'Cpus_allowed_list: 0-1', kubelet.stderr);
   });
 });
