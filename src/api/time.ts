@@ -5,14 +5,27 @@
 
 /** `2026-01-02T03:04:05Z`: a Time from wall-clock milliseconds. */
 export function formatTime(wallMs: number): string {
-  return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
+  return `${secondText(wallMs)}Z`;
+}
+
+const last = { second: Number.NaN, text: '' };
+
+/** `2026-01-02T03:04:05`. The text of the last second asked for is kept: what happens at one time is stamped many times. */
+function secondText(wallMs: number): string {
+  const second = Math.floor(wallMs / 1000);
+  if (second !== last.second) {
+    last.text = new Date(wallMs).toISOString().slice(0, 19);
+    last.second = second;
+  }
+  return last.text;
 }
 
 /** `2026-01-02T03:04:05.000006Z`: a MicroTime from wall-clock milliseconds (fractions are microseconds). */
 export function formatMicroTime(wallMs: number): string {
   const wholeMs = Math.floor(wallMs);
   const micros = Math.floor((wallMs - wholeMs) * 1000);
-  return `${new Date(wholeMs).toISOString().slice(0, 23)}${String(micros).padStart(3, '0')}Z`;
+  const ms = wholeMs - Math.floor(wholeMs / 1000) * 1000;
+  return `${secondText(wholeMs)}.${String(ms).padStart(3, '0')}${String(micros).padStart(3, '0')}Z`;
 }
 
 /** A `Date`, for libraries that take nothing else (certificates, tokens). */

@@ -113,18 +113,43 @@ function admit(deps: HandlerDeps, scope: RequestScope): Answer {
     leave();
     throw error;
   }
-  if (answer instanceof Promise) return inTime(deps, answer, limitMs).finally(leave);
+  if (answer instanceof Promise) return inTime(deps, { answer, limitMs, leave });
   leave();
   return answer;
 }
 
+interface UnderWay {
+  readonly answer: Promise<ApiResponse>;
+  readonly limitMs: number;
+  /** Called once, however it ends. */
+  readonly leave: () => void;
+}
+
 /** Rejects with 504 when the answer takes longer than it may; the work may still be done. */
-function inTime({ clock }: HandlerDeps, answer: Promise<ApiResponse>, limitMs: number): Promise<ApiResponse> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const cancel = clock.setTimer(limitMs, () =>
-    reject(timeout('request did not complete within requested timeout - context deadline exceeded')),
-  );
-  return Promise.race([answer, late]).finally(cancel);
+function inTime({ clock }: HandlerDeps, { answer, limitMs, leave }: UnderWay): Promise<ApiResponse> {
+  return new Promise((resolve, reject) => {
+    let isOver = false;
+    const end = (): void => {
+      if (isOver) return;
+      isOver = true;
+      cancel();
+      leave();
+    };
+    const cancel = clock.setTimer(limitMs, () => {
+      end();
+      reject(timeout('request did not complete within requested timeout - context deadline exceeded'));
+    });
+    answer.then(
+      (response) => {
+        end();
+        resolve(response);
+      },
+      (error: unknown) => {
+        end();
+        reject(error);
+      },
+    );
+  });
 }
 
 function authorize(deps: HandlerDeps, scope: RequestScope): Answer {

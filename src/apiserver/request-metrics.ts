@@ -7,8 +7,11 @@ import type { MaxInFlight } from './filters/max-in-flight.ts';
 
 const buckets = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
 
+/** Written out only when scraped: most series of a short-lived server never are. */
+type Labels = readonly (readonly [string, string])[];
+
 interface Series {
-  readonly labels: string;
+  readonly labels: Labels;
   readonly codes: Map<number, number>;
   readonly counts: number[];
   sum: number;
@@ -25,9 +28,9 @@ function scopeOf({ info }: RequestScope): string {
   return info.namespace === '' ? 'cluster' : 'namespace';
 }
 
-function labelsOf(scope: RequestScope): string {
+function labelsOf(scope: RequestScope): Labels {
   const { info } = scope;
-  const labels: [string, string][] = [
+  return [
     ['component', 'apiserver'],
     ['group', info.apiGroup],
     ['resource', info.resource],
@@ -36,6 +39,19 @@ function labelsOf(scope: RequestScope): string {
     ['verb', info.verb.toUpperCase()],
     ['version', info.apiVersion],
   ];
+}
+
+const unknownLabels: Labels = [
+  ['component', 'apiserver'],
+  ['group', ''],
+  ['resource', ''],
+  ['scope', ''],
+  ['subresource', ''],
+  ['verb', 'other'],
+  ['version', ''],
+];
+
+function textOf(labels: Labels): string {
   return labels.map(([name, value]) => `${name}=${quote(value)}`).join(',');
 }
 
@@ -57,9 +73,7 @@ export class RequestMetrics {
       : '';
     let series = this.#series.get(key);
     if (series === undefined) {
-      const labels = answer.known
-        ? labelsOf(scope)
-        : 'component="apiserver",group="",resource="",scope="",subresource="",verb="other",version=""';
+      const labels = answer.known ? labelsOf(scope) : unknownLabels;
       this.#series.set(key, (series = { labels, codes: new Map(), counts: buckets.map(() => 0), sum: 0, total: 0 }));
     }
     series.codes.set(answer.code, (series.codes.get(answer.code) ?? 0) + 1);
@@ -81,8 +95,9 @@ export class RequestMetrics {
       void lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
     head('apiserver_request_total', 'counter', 'Requests answered, by verb, resource and code.');
     for (const { labels, codes } of this.#series.values()) {
+      const text = textOf(labels);
       for (const [code, count] of codes)
-        lines.push(`apiserver_request_total{code="${code}",dry_run="",${labels}} ${count}`);
+        lines.push(`apiserver_request_total{code="${code}",dry_run="",${text}} ${count}`);
     }
     head('apiserver_request_duration_seconds', 'histogram', 'Time to answer a request, in seconds.');
     for (const series of this.#series.values()) exposeHistogram(lines, series);
@@ -97,7 +112,8 @@ export class RequestMetrics {
   }
 }
 
-function exposeHistogram(lines: string[], { labels, counts, sum, total }: Series): void {
+function exposeHistogram(lines: string[], { labels: pairs, counts, sum, total }: Series): void {
+  const labels = textOf(pairs);
   const name = 'apiserver_request_duration_seconds';
   let below = 0;
   for (const [index, bound] of buckets.entries()) {

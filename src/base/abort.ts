@@ -5,6 +5,29 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw signal.reason;
 }
 
+const callbacks = new WeakMap<AbortSignal, Set<() => void>>();
+
+/**
+ * Calls back when the signal aborts, in the order of registration; the result unregisters. All callbacks of a signal share
+ * one listener: a signal that lives as long as its component has hundreds, and the platform walks through all of its
+ * listeners to take one off. Not for signals that are aborted already. Callbacks must not throw.
+ */
+export function onAbort(signal: AbortSignal, callback: () => void): () => void {
+  let all = callbacks.get(signal);
+  if (all === undefined) {
+    const made = new Set<() => void>();
+    callbacks.set(signal, (all = made));
+    const callAll = (): void => {
+      for (const one of made) one();
+      made.clear();
+    };
+    signal.addEventListener('abort', callAll, { once: true });
+  }
+  const entry = (): void => callback();
+  const registered = all.add(entry);
+  return () => void registered.delete(entry);
+}
+
 /** Settles as `promise` does, or rejects with the signal's reason as soon as it aborts. The work itself is not stopped. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
@@ -13,16 +36,15 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefine
     return Promise.reject(signal.reason);
   }
   return new Promise<T>((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+    const unhook = onAbort(signal, () => reject(signal.reason));
+    promise.then(resolve, reject).finally(unhook);
   });
 }
 
 /** Resolves when the signal aborts. Never rejects. */
 export function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  return new Promise((resolve) => void onAbort(signal, resolve));
 }
 
 /** A signal that aborts with the first of `signals`, or when `abort` is called. `dispose` unhooks it from long-lived signals. */
@@ -42,12 +64,11 @@ export function linkedController(...signals: readonly (AbortSignal | undefined)[
       controller.abort(signal.reason);
       break;
     }
-    const onAbort = (): void => {
+    const follow = (): void => {
       controller.abort(signal.reason);
       dispose();
     };
-    signal.addEventListener('abort', onAbort, { once: true });
-    unhooks.push(() => signal.removeEventListener('abort', onAbort));
+    unhooks.push(onAbort(signal, follow));
   }
   return { signal: controller.signal, abort: (reason) => controller.abort(reason), dispose };
 }

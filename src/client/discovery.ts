@@ -17,12 +17,20 @@ export interface Discovered {
   readonly stale: string[];
 }
 
+interface Known {
+  readonly bodies: readonly Uint8Array[];
+  readonly found: Discovered;
+}
+
 /** The last answers of each client's server and what they were read as: what is asked for often seldom changes. */
-const known = new WeakMap<Client, { readonly bodies: readonly Buffer[]; readonly found: Discovered }>();
+const known = new WeakMap<Client, Known>();
+
+/** The same by the document of `/apis`: servers in this process share its bytes. */
+const knownByBody = new WeakMap<Uint8Array, Known>();
 
 /** Asks the server. Built-in resources come as their own descriptors. Results are shared: never mutate them. */
 export async function discoverResources(client: Client, signal?: AbortSignal): Promise<Discovered> {
-  const bodies: Buffer[] = [];
+  const bodies: Uint8Array[] = [];
   for (const path of ['/api', '/apis']) {
     const answer = await client.raw({
       method: 'GET',
@@ -30,18 +38,24 @@ export async function discoverResources(client: Client, signal?: AbortSignal): P
       headers: { accept: ACCEPT },
       ...(signal === undefined ? {} : { signal }),
     });
-    bodies.push(Buffer.from(answer.body));
+    bodies.push(answer.body);
   }
-  const last = known.get(client);
-  if (last !== undefined && bodies.every((body, index) => last.bodies[index]?.equals(body) === true)) return last.found;
+  const last = known.get(client) ?? knownByBody.get(bodies.at(-1)!);
+  if (last !== undefined && bodies.every((body, index) => isSame(body, last.bodies[index]!))) return last.found;
   const found: Discovered = { resources: [], stale: [] };
   for (const body of bodies) readGroups(found, body);
   known.set(client, { bodies, found });
+  knownByBody.set(bodies.at(-1)!, { bodies, found });
   return found;
 }
 
-function readGroups(found: Discovered, body: Buffer): void {
-  const list = JSON.parse(body.toString('utf8')) as APIGroupDiscoveryList;
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return a === b || Buffer.compare(a, b) === 0;
+}
+
+function readGroups(found: Discovered, body: Uint8Array): void {
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
+  const list = JSON.parse(text) as APIGroupDiscoveryList;
   if (list.kind !== 'APIGroupDiscoveryList') throw new Error('the server does not serve aggregated discovery');
   for (const group of list.items) addGroup(found, group);
 }

@@ -129,7 +129,7 @@ async function toRawAnswer(
         body: Buffer.from(JSON.stringify(response.object), 'utf8'),
       };
     case 'bytes':
-      return { status: response.status, headers: plainHeaders(response.headers), body: Buffer.concat(response.chunks) };
+      return { status: response.status, headers: plainHeaders(response.headers), body: oneChunk(response.chunks) };
     case 'stream': {
       const chunks: Uint8Array[] = [];
       await response.run({
@@ -147,23 +147,59 @@ async function toRawAnswer(
   }
 }
 
-async function* watchInProcess(
+/** A single chunk as it is: big documents are asked for again and again. */
+function oneChunk(chunks: readonly Uint8Array[]): Uint8Array {
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+}
+
+type Batch = readonly WatchEvent<unknown>[];
+
+/** The watch is asked for with the first batch. Not a generator: every event of every informer comes this way. */
+function watchInProcess(
   request: TransportRequest,
   send: (signal: AbortSignal) => ApiResponse | Promise<ApiResponse>,
-): AsyncGenerator<readonly WatchEvent<unknown>[]> {
-  request.signal?.throwIfAborted();
-  const stop = linkedController(request.signal);
-  try {
+): AsyncIterableIterator<Batch> {
+  let stop: ReturnType<typeof linkedController> | undefined;
+  let inner: AsyncIterator<Batch> | undefined;
+  let ended = false;
+  const end = (): void => {
+    if (!ended) stop?.abort(new Error('watch stopped'));
+    ended = true;
+    stop?.dispose();
+  };
+  const open = async (): Promise<IteratorResult<Batch>> => {
+    request.signal?.throwIfAborted();
+    stop = linkedController(request.signal);
     const response = await send(stop.signal);
     if (response.kind !== 'watch') {
       const answer = await toAnswer(response);
       throw errorOfAnswer(answer.status, answer.object);
     }
-    yield* response.events as AsyncIterable<readonly WatchEvent<unknown>[]>;
-  } finally {
-    stop.abort(new Error('watch stopped'));
-    stop.dispose();
-  }
+    inner = (response.events as AsyncIterable<Batch>)[Symbol.asyncIterator]();
+    return inner.next();
+  };
+  const hand = (result: IteratorResult<Batch>): IteratorResult<Batch> => {
+    if (result.done === true) end();
+    return result;
+  };
+  const fail = (error: unknown): never => {
+    end();
+    throw error;
+  };
+  return {
+    next() {
+      if (ended) return Promise.resolve({ done: true, value: undefined });
+      return (inner === undefined ? open() : inner.next()).then(hand, fail);
+    },
+    async return() {
+      end();
+      await inner?.return?.();
+      return { done: true, value: undefined };
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
 }
 
 async function openUpgrade(response: ApiResponse): Promise<Duplex> {

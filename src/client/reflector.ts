@@ -156,8 +156,10 @@ async function watchOnce<T extends KubernetesObject>(
       }
     }
   } catch (error) {
+    if (signal.aborted) return revision;
     throw new WatchEnded(revision, error);
   }
+  if (signal.aborted) return revision;
   if (events === 0 && deps.clock.monotonicMs() - startMs < SHORT_WATCH_MS) throw new WatchEnded(revision, undefined);
   return revision;
 }

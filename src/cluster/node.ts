@@ -263,7 +263,12 @@ function volumeManager(parts: Parts, core: KubeletCore): VolumeManager {
       plugins: core.plugins,
       connectSocket: core.connectSocket,
     },
-    { kubeletRoot: config.rootDirectory, nodeName: config.nodeName, attachesItself: false },
+    {
+      kubeletRoot: config.rootDirectory,
+      nodeName: config.nodeName,
+      attachesItself: config.volumes.attachesItself,
+      settings: config.volumes,
+    },
   );
 }
 

@@ -122,6 +122,36 @@ describe('attach and detach', () => {
     await h.stop();
   });
 
+  it('attaches what CSI drivers took over, also where it stands in a pod', async () => {
+    const h = await start();
+    await h.create(Pods, {
+      metadata: { name: 'a' },
+      spec: {
+        nodeName: 'n1',
+        containers: [{ name: 'c', image: 'i' }],
+        volumes: [{ name: 'd', awsElasticBlockStore: { volumeID: 'vol-1' } }],
+      },
+    });
+    await h.clock.advance(1000);
+    const [attachment] = await attachments(h);
+    assert.equal(attachment?.spec.attacher, 'ebs.csi.aws.com');
+    assert.equal(attachment?.spec.source.inlineVolumeSpec?.csi?.volumeHandle, 'vol-1');
+    await report(h, { attached: true });
+    assert.deepEqual(await told(h, 'n1'), ['kubernetes.io/csi/ebs.csi.aws.com^vol-1']);
+    await gone(h, 'a');
+    await h.clock.advance(6000);
+    assert.deepEqual([await attachedTo(h), await told(h, 'n1')], [[], []]);
+    await h.stop();
+  });
+
+  it('leaves nodes alone whose kubelet attaches for itself', async () => {
+    const h = await start();
+    await h.update(Nodes, 'n1', (draft) => void delete draft.metadata.annotations);
+    await pod(h, 'a', 'n1');
+    assert.deepEqual(await attachedTo(h), []);
+    await h.stop();
+  });
+
   const kinds: [what: string, mode: string, required: boolean, nodes: string[]][] = [
     ['a shared volume goes to both nodes', 'ReadWriteMany', true, ['n1', 'n2']],
     ['a driver without attachment is left alone', 'ReadWriteOnce', false, []],

@@ -44,7 +44,7 @@ import { createValidatingAdmissionPolicyStatusController } from './validatingadm
 export type ControllerFactory = (deps: ControllerDeps) => Controller;
 
 /** Name in `--controllers` → factory, in the order they start. */
-export const controllers: Readonly<Record<string, ControllerFactory>> = {
+export const controllers = {
   'replicaset-controller': (deps) => createReplicaController(deps, replicaSetFlavour),
   'replicationcontroller-controller': (deps) => createReplicaController(deps, replicationControllerFlavour),
   'deployment-controller': createDeploymentController,
@@ -84,7 +84,10 @@ export const controllers: Readonly<Record<string, ControllerFactory>> = {
   'persistentvolume-protection-controller': createPvProtectionController,
   'pod-garbage-collector-controller': createPodGarbageCollector,
   'validatingadmissionpolicy-status-controller': createValidatingAdmissionPolicyStatusController,
-};
+} satisfies Readonly<Record<string, ControllerFactory>>;
+
+/** One of them. */
+export type ControllerName = keyof typeof controllers;
 
 /**
  * Makes the named controllers (all by default), starts the informers and then the controllers. Resolves when all have
@@ -96,7 +99,7 @@ export async function runControllers(
   names: readonly string[] = Object.keys(controllers),
 ): Promise<void> {
   const made = names.map((name) => {
-    const factory = controllers[name];
+    const factory = (controllers as Readonly<Record<string, ControllerFactory>>)[name];
     if (factory === undefined) throw new Error(`"${name}" is not in the list of known controllers`);
     return factory(deps);
   });

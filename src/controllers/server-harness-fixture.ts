@@ -34,6 +34,7 @@ import { createMemoryMetrics } from '../platform/sim/metrics.ts';
 import { createSeededRandom } from '../platform/sim/random.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
+import type { Store } from '../storage/store.ts';
 import type { Controller, ControllerDeps, ControllersConfig } from './controller.ts';
 
 /** A running server with controllers. Keys are `namespace/name`. */
@@ -41,6 +42,8 @@ export interface ServerHarness {
   readonly clock: VirtualClock;
   readonly log: MemoryLog;
   readonly admin: Client;
+  /** What the server keeps everything in. */
+  readonly store: Store;
   /** Creates; the namespace is `default` unless the object says otherwise. Needs no kind. */
   create<T extends KubernetesObject>(info: ResourceInfo<T>, object: object): Promise<T>;
   get<T extends KubernetesObject>(info: ResourceInfo<T>, key: string): Promise<T>;
@@ -79,6 +82,7 @@ interface HarnessServer {
   readonly platform: ControllerDeps['platform'];
   readonly admin: Client;
   readonly clientFor: (principal: Principal, userAgent: string) => Client;
+  readonly store: Store;
   readonly writes: () => number;
   stop(): Promise<void>;
 }
@@ -106,7 +110,8 @@ async function startServer(signal: AbortSignal, kubeletConnector?: KubeletConnec
   const log = createMemoryLog();
   const random = createSeededRandom(1);
   const platform = { clock, random, crypto: createSimCrypto(clock), log, metrics: createMemoryMetrics() };
-  const storage = createServerStorage({ store: createMemoryStore({ clock }), platform });
+  const store = createMemoryStore({ clock });
+  const storage = createServerStorage({ store, platform });
   const { objects } = storage;
   const rbac = createRbacAuthorizer(objects);
   const authorizers = [privilegedGroupAuthorizer, rbac];
@@ -150,7 +155,7 @@ async function startServer(signal: AbortSignal, kubeletConnector?: KubeletConnec
     rbac.stop();
     await server.stop();
   };
-  return { clock, log, platform, admin, clientFor, writes, stop };
+  return { clock, log, platform, admin, clientFor, store, writes, stop };
 }
 
 function countWrites(inner: ApiHandler): { handler: ApiHandler; writes: () => number } {
@@ -174,8 +179,8 @@ function startControllers(
   const informers = createInformerFactory({ client, clock, random, log });
   const deps: ControllerDeps = {
     client,
-    clientFor: (account) =>
-      clientFor(accountPrincipal('kube-system', account) as Principal, `kube-controller-manager/${account}`),
+    // Each under a name of its own in managed fields, so that tests see who wrote what.
+    clientFor: (account) => clientFor(accountPrincipal('kube-system', account) as Principal, account),
     informers,
     platform,
     recorderFor: (component) => broadcaster.recorderFor(component),
@@ -187,13 +192,14 @@ function startControllers(
   return Promise.all(made.map((controller) => controller.start(signal)));
 }
 
-function createHarness({ clock, log, admin, writes }: HarnessServer, stop: () => Promise<void>): ServerHarness {
+function createHarness({ clock, log, admin, store, writes }: HarnessServer, stop: () => Promise<void>): ServerHarness {
   const drive = <T>(work: Promise<T>): Promise<T> => clock.drive(work);
   const now = (): string => formatTime(clock.nowMs());
   const harness: ServerHarness = {
     clock,
     log,
     admin,
+    store,
     create: (info, object) => drive(admin.resource(info).create(withNamespace(info, object))),
     get: (info, key) => drive(admin.resource(info).get(parseKey(key))),
     list: async (info) => (await drive(admin.resource(info).list())).items as never,
@@ -207,14 +213,18 @@ function createHarness({ clock, log, admin, writes }: HarnessServer, stop: () =>
       await drive(admin.resource(info as ResourceInfo<KubernetesObject>).delete(parseKey(key), { propagationPolicy }));
     },
     async addNode(name, { labels = {}, spec = {} } = {}) {
-      const { taints: _, ...node } = await harness
-        .create(Nodes, { metadata: { name, labels: { 'kubernetes.io/hostname': name, ...labels } }, spec })
-        .then((made) => made.spec ?? {});
-      await harness.update(
-        Nodes,
-        name,
-        (draft) => void (draft.spec = { ...node, ...(spec.taints === undefined ? {} : { taints: spec.taints }) }),
-      );
+      await harness.create(Nodes, {
+        metadata: {
+          name,
+          labels: { 'kubernetes.io/hostname': name, ...labels },
+          annotations: { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true' },
+        },
+        spec,
+      });
+      await harness.update(Nodes, name, (draft) => {
+        const { taints: _, ...rest } = draft.spec ?? {};
+        draft.spec = { ...rest, ...(spec.taints === undefined ? {} : { taints: spec.taints }) };
+      });
     },
     async finish(pod, phase, exitCode = phase === 'Failed' ? 1 : 0) {
       await drive(updatePodStatus(admin, pod, finished(pod, phase, { exitCode, time: now() })));

@@ -88,6 +88,14 @@ export interface KubeletConfiguration {
   readonly resourceHealthStatus: boolean;
   /** Containers' states may be written to files. Upstream's gate ContainerCheckpoint. */
   readonly checkpoints: boolean;
+  readonly volumes: {
+    /** Volumes may be cloned by git. Upstream's gate GitRepoVolumeDriver. */
+    readonly gitRepo: boolean;
+    /** Where flexVolume drivers lie. */
+    readonly pluginDir: string;
+    /** No controller attaches volumes to this node. */
+    readonly attachesItself: boolean;
+  };
   /** Sources whose pods may use the host's namespaces; `*` is all. Upstream's early --host-*-sources. */
   readonly allowedHostNamespaceSources: Readonly<Record<'network' | 'pid' | 'ipc', readonly string[]>>;
   /** False: there is no API server; pods come from files and URLs alone. */
@@ -170,6 +178,11 @@ export const KUBELET_DEFAULTS: Omit<KubeletConfiguration, 'nodeName' | 'rootDire
   resolvConf: '/etc/resolv.conf',
   podLogsDir: '/var/log/pods',
   seccompDefault: false,
+  volumes: {
+    gitRepo: false,
+    pluginDir: '/usr/libexec/kubernetes/kubelet-plugins/volume/exec/',
+    attachesItself: false,
+  },
   crashLoopBackOff: { initialMs: 10_000, maxMs: 300_000 },
   cgroups: {
     root: '/',

@@ -72,19 +72,47 @@ export function createGate({ clock, random, server }: GateDeps): Gate {
     if (response.kind !== 'watch') return response;
     return { ...response, events: disturbed(response.events, linked) };
   };
-  const disturbed = async function* (
+  const disturbed = (
     events: AsyncIterable<readonly ObjectEvent[]>,
     linked: ReturnType<typeof linkedController>,
-  ): AsyncGenerator<readonly ObjectEvent[]> {
-    try {
-      for await (const batch of events) {
-        if (lagMs > 0) await clock.sleep(lagMs, linked.signal);
-        yield batch;
-        if (repeatRate > 0 && random.next() < repeatRate) yield batch;
-      }
-    } finally {
+  ): AsyncIterableIterator<readonly ObjectEvent[]> => {
+    const inner = events[Symbol.asyncIterator]();
+    let repeated: readonly ObjectEvent[] | undefined;
+    const hand = (result: IteratorResult<readonly ObjectEvent[]>): IteratorResult<readonly ObjectEvent[]> => {
+      if (result.done === true) linked.dispose();
+      else if (repeatRate > 0 && random.next() < repeatRate) repeated = result.value;
+      return result;
+    };
+    const end = (error: unknown): never => {
       linked.dispose();
-    }
+      void inner.return?.();
+      throw error;
+    };
+    return {
+      next() {
+        if (repeated !== undefined) {
+          const value = repeated;
+          repeated = undefined;
+          return Promise.resolve({ done: false, value });
+        }
+        return inner
+          .next()
+          .then((result) =>
+            lagMs > 0 && result.done !== true
+              ? clock.sleep(lagMs, linked.signal).then(() => hand(result))
+              : hand(result),
+          )
+          .catch(end);
+      },
+      async return() {
+        linked.dispose();
+        await inner.return?.();
+        return { done: true, value: undefined };
+      },
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+    };
   };
   return {
     handler,

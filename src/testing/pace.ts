@@ -64,7 +64,7 @@ export function createVirtualPace(clock: VirtualClock): Pace {
         const targetMs = Math.min(deadlineMs, clock.nextDueMs ?? Infinity);
         if (targetMs === Infinity)
           throw new Error('nothing is left to happen: the awaited condition cannot come about');
-        await clock.advance(targetMs - clock.monotonicMs());
+        await clock.advanceSettled(targetMs - clock.monotonicMs());
       }
     } catch (error) {
       for (const waiter of waiters) waiter.reject(error);

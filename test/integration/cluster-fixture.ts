@@ -16,6 +16,7 @@ import { repositoryRoot } from '../../tools/repository.ts';
 import { testImage } from '../../tools/test-image.ts';
 import { importImage } from '../../tools/up/cluster.ts';
 import { leftovers } from './fixtures/leftovers.ts';
+import { reserveFirst } from './fixtures/reserved.ts';
 import { must, run, start, type Outcome, type RunOptions, type Running } from './fixtures/programs.ts';
 
 /** The program under test. */
@@ -86,7 +87,7 @@ export async function freePlace(): Promise<ClusterPlace> {
   const taken = new Set(routed.map((prefix) => Number(prefix.split('.')[1])));
   const pairs = Array.from({ length: 40 }, (_, index) => 110 + 2 * ((httpsPort + index) % 40));
   const unrouted = pairs.filter((octet) => !taken.has(octet) && !taken.has(octet + 1));
-  const first = await firstReserved(unrouted);
+  const first = await reserveFirst('range', unrouted);
   return {
     dataDir,
     hash: hashOf(dataDir),
@@ -94,19 +95,6 @@ export async function freePlace(): Promise<ClusterPlace> {
     clusterCidr: `10.${first}.0.0/16`,
     serviceCidr: `10.${first + 1}.0.0/16`,
   };
-}
-
-// Another test's process may choose at the same moment: a name that this process holds until it ends says whose it is.
-async function firstReserved(octets: readonly number[]): Promise<number> {
-  for (const octet of octets) {
-    const holder = createServer().unref();
-    const held = await new Promise<boolean>((resolve) => {
-      holder.once('error', () => resolve(false));
-      holder.listen(`\0keelson-test-range-${octet}`, () => resolve(true));
-    });
-    if (held) return octet;
-  }
-  throw new Error('no free address range for a test cluster');
 }
 
 /** A TCP port that was free a moment ago, below the range from which clients' ports are taken. */

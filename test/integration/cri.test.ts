@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createContainerdSupervisor } from '../../src/cri/containerd/containerd-supervisor.ts';
 import { describeRuntime } from '../../src/cri/runtime-suite.ts';
-import { removeTestCgroups, startContainerd, testImageName, type ContainerdFixture } from './fixtures/containerd.ts';
+import {
+  removeTestCgroups,
+  startContainerd,
+  testCgroup,
+  testImageName,
+  type ContainerdFixture,
+} from './fixtures/containerd.ts';
 
 /** Whether a process runs; one that has ended and was not waited for does not. */
 async function isAlive(platform: ContainerdFixture['platform'], pid: number): Promise<boolean> {
@@ -17,7 +23,7 @@ describeRuntime('a real containerd', async () => {
   return {
     cri: containerd.client,
     logDirectory: `${containerd.directory}/logs`,
-    cgroupParent: '/keelson-test',
+    cgroupParent: testCgroup,
     running: shell('trap "exit 0" TERM; /bin/busybox sleep 1000 & wait'),
     stubborn: shell('trap "" TERM; while true; do /bin/busybox sleep 1; done'),
     failing: shell('echo hello; exit 3'),
@@ -67,7 +73,7 @@ describe('the supervisor of containerd', () => {
     await supervisor.start(controller.signal);
     const sandbox = {
       metadata: { name: 'a', uid: 'a', namespace: 'default', attempt: 0 },
-      linux: { cgroupParent: '/keelson-test', securityContext: { namespaceOptions: { network: 'NODE' as const } } },
+      linux: { cgroupParent: testCgroup, securityContext: { namespaceOptions: { network: 'NODE' as const } } },
     };
     const { podSandboxId } = await client.runtime.runPodSandbox({ config: sandbox });
     const { pid } = await record();

@@ -18,7 +18,13 @@ import { createKubeletServer } from '../../src/kubelet/server/kubelet-server.ts'
 import type { HttpRequest, HttpResponse, HttpServer } from '../../src/platform/http.ts';
 import { createTestAuthority } from '../../src/platform/node/certificates-fixture.ts';
 import { kubectlPrograms } from '../../tools/kubectl.ts';
-import { removeTestCgroups, startContainerd, testImageName, type ContainerdFixture } from './fixtures/containerd.ts';
+import {
+  removeTestCgroups,
+  startContainerd,
+  testCgroup,
+  testImageName,
+  type ContainerdFixture,
+} from './fixtures/containerd.ts';
 
 const script = `echo started; echo to-stderr >&2; trap "exit 0" TERM; while true; do read line && echo "got $line" || /bin/busybox sleep 1; done`;
 
@@ -53,7 +59,7 @@ describe('streams from kubectl to containerd', () => {
     const { platform } = containerd;
     const config = fixtureConfig(containerd.directory);
     const deps = fixtureDeps(containerd.client, platform, createWorld());
-    const podContainers = { criParent: () => '/keelson-test/stream' } as unknown as typeof deps.podContainers;
+    const podContainers = { criParent: () => `${testCgroup}/stream` } as unknown as typeof deps.podContainers;
     runtime = createContainerRuntime(
       { ...deps, podContainers },
       { ...config, resources: { ...config.resources, cgroupVersion: platform.cgroups.version } },

@@ -52,7 +52,12 @@ describe('volumes on this machine', { skip }, () => {
         connectSocket: createSocketConnector(platform.clock),
         node: () => ({ nodeName: 'node-1', hostIps: ['127.0.0.1'], allocatable: { cpu: '2', memory: '1Gi' } }),
       },
-      { kubeletRoot: root, nodeName: 'node-1', attachesItself: false },
+      {
+        kubeletRoot: root,
+        nodeName: 'node-1',
+        attachesItself: false,
+        settings: { pluginDir: '/nonexistent', gitRepo: false },
+      },
     );
     manager.start(controller.signal);
   }

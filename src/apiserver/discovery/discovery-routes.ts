@@ -7,7 +7,7 @@ import { parseAccept } from '../negotiation.ts';
 import type { NonResourceRoute } from '../non-resource-routes.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { CACHE_CONTROL, objectResponse } from '../responses.ts';
-import { aggregated, apiGroup, apiGroupList, apiResourceList, apiVersions } from './documents.ts';
+import { aggregatedText, apiGroup, apiGroupList, apiResourceList, apiVersions } from './documents.ts';
 import { type ForeignVersion, type GroupEntry, groupResources } from './groups.ts';
 
 /** What discovery needs. */
@@ -23,6 +23,23 @@ export interface DiscoveryDeps {
 interface Aggregate {
   readonly bytes: Uint8Array;
   readonly etag: string;
+}
+
+/**
+ * The last documents made, by their text: those of many servers in one process are equal, and then share their bytes, by
+ * which clients in the process know them again.
+ */
+const recent = new Map<string, Aggregate>();
+const MAX_RECENT = 8;
+
+function aggregateOf(text: string, crypto: CryptoPort): Aggregate {
+  let found = recent.get(text);
+  if (found === undefined) {
+    found = { bytes: Buffer.from(text), etag: `"${crypto.sha256Hex(text).toUpperCase()}"` };
+    if (recent.size >= MAX_RECENT) recent.delete(recent.keys().next().value!);
+    recent.set(text, found);
+  }
+  return found;
 }
 
 class DiscoveryCache {
@@ -53,8 +70,7 @@ class DiscoveryCache {
     const key = `${core} ${version}`;
     let found = this.#aggregates.get(key);
     if (found === undefined) {
-      const text = JSON.stringify(aggregated(this.groups, { core, version }));
-      found = { bytes: Buffer.from(text), etag: `"${this.#deps.crypto.sha256Hex(text).toUpperCase()}"` };
+      found = aggregateOf(aggregatedText(this.groups, { core, version }), this.#deps.crypto);
       this.#aggregates.set(key, found);
     }
     return found;

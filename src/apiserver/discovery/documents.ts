@@ -62,22 +62,40 @@ export function apiResourceList(group: string, { version, resources }: VersionEn
   };
 }
 
-/** The aggregated document of `/api` (core: true) or `/apis`. Equal for v2 and v2beta1 but for its apiVersion. */
-export function aggregated(
+/**
+ * The text of the aggregated document of `/api` (core: true) or `/apis`. Equal for v2 and v2beta1 but for its apiVersion.
+ * It is made anew whenever a kind comes or goes, so what each resource says in it is kept.
+ */
+export function aggregatedText(
   groups: readonly GroupEntry[],
   { core, version }: { core: boolean; version: string },
-): object {
-  const items = groups
-    .filter(({ group }) => (group === '') === core)
-    .map(({ group, versions }) => ({
-      metadata: group === '' ? { creationTimestamp: null } : { name: group, creationTimestamp: null },
-      versions: versions.map((entry) => ({
-        version: entry.version,
-        resources: entry.foreign?.resources ?? entry.resources.map(aggregatedResource),
-        freshness: entry.foreign?.stale === true ? 'Stale' : 'Current',
-      })),
-    }));
-  return { kind: 'APIGroupDiscoveryList', apiVersion: `apidiscovery.k8s.io/${version}`, metadata: {}, items };
+): string {
+  const items = groups.filter(({ group }) => (group === '') === core).map(groupText);
+  const head = JSON.stringify({ kind: 'APIGroupDiscoveryList', apiVersion: `apidiscovery.k8s.io/${version}` });
+  return `${head.slice(0, -1)},"metadata":{},"items":[${items.join(',')}]}`;
+}
+
+function groupText({ group, versions }: GroupEntry): string {
+  const metadata = JSON.stringify(
+    group === '' ? { creationTimestamp: null } : { name: group, creationTimestamp: null },
+  );
+  const texts = versions.map(({ version, resources, foreign }) => {
+    const list =
+      foreign?.resources === undefined
+        ? `[${resources.map(resourceText).join(',')}]`
+        : JSON.stringify(foreign.resources);
+    const freshness = foreign?.stale === true ? 'Stale' : 'Current';
+    return `{"version":${JSON.stringify(version)},"resources":${list},"freshness":"${freshness}"}`;
+  });
+  return `{"metadata":${metadata},"versions":[${texts.join(',')}]}`;
+}
+
+const resourceTexts = new WeakMap<ResourceInfo, string>();
+
+function resourceText(info: ResourceInfo): string {
+  let text = resourceTexts.get(info);
+  if (text === undefined) resourceTexts.set(info, (text = JSON.stringify(aggregatedResource(info))));
+  return text;
 }
 
 function aggregatedResource(info: ResourceInfo): object {

@@ -6,8 +6,6 @@
  * not insist on a revision.
  */
 import { equal } from '../../api/patch/json-patch.ts';
-import { stripManaged } from '../../api/managed-fields/field-manager.ts';
-import type { JsonObject } from '../../api/codec/own-property.ts';
 import { Field } from '../../api/field-error.ts';
 import { validateObjectMetaUpdate } from '../../api/meta-validation.ts';
 import type { KubernetesObject } from '../../api/object.ts';
@@ -192,14 +190,29 @@ interface Ready extends Attempt {
   readonly strategy: Strategy<KubernetesObject>;
 }
 
-function entriesWithoutTimes(object: KubernetesObject): unknown[] {
-  return (object.metadata.managedFields ?? []).map(({ time: _, ...entry }) => entry);
+type ManagedFields = NonNullable<KubernetesObject['metadata']['managedFields']>;
+
+function sameManagers(a: ManagedFields, b: ManagedFields): boolean {
+  if (a === b) return true;
+  return a.length === b.length && a.every((entry, index) => sameBut(entry, b[index]!, 'time'));
+}
+
+/** Whether two objects are equal but for one field. */
+function sameBut(a: object, b: object, ignored: string): boolean {
+  const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>];
+  const keys = Object.keys(left).filter((key) => key !== ignored);
+  const others = Object.hasOwn(right, ignored) ? 1 : 0;
+  if (keys.length !== Object.keys(right).length - others) return false;
+  return keys.every((key) => Object.hasOwn(right, key) && equal(left[key], right[key]));
 }
 
 /** Whether a write would change nothing but the times of managed fields: then it is none. */
 export function isSame(a: KubernetesObject, b: KubernetesObject): boolean {
-  if (!equal(stripManaged(a as unknown as JsonObject), stripManaged(b as unknown as JsonObject))) return false;
-  return equal(entriesWithoutTimes(a), entriesWithoutTimes(b));
+  return (
+    sameBut(a, b, 'metadata') &&
+    sameBut(a.metadata, b.metadata, 'managedFields') &&
+    sameManagers(a.metadata.managedFields ?? [], b.metadata.managedFields ?? [])
+  );
 }
 
 async function storeChange(

@@ -10,7 +10,10 @@ const maxPendingEvents = 100_000;
 /** The initial state may be larger than what a watcher may lag behind. */
 const firstBatchFactor = 64;
 
-/** Queues batches for one consumer. */
+/**
+ * Queues batches for one consumer. The iterators between it and an informer are written by hand, not generators: every event
+ * goes through them, and each generator would cost several turns of the promise queue.
+ */
 export class ObjectSink implements WatchSink<ObjectEvent> {
   #pending: ObjectEvent[] = [];
   #wake: (() => void) | undefined;
@@ -29,23 +32,35 @@ export class ObjectSink implements WatchSink<ObjectEvent> {
   }
 
   /** The batches; `onReturn` runs when the consumer stops or the end is reached. */
-  async *batches(onReturn: () => void): AsyncGenerator<readonly ObjectEvent[]> {
-    try {
-      for (;;) {
-        if (this.#pending.length > 0) {
-          const batch = this.#pending;
-          this.#pending = [];
-          yield batch;
-        } else if (this.#ended) {
-          return;
-        } else {
-          await new Promise<void>((resolve) => (this.#wake = resolve));
-          this.#wake = undefined;
-        }
-      }
-    } finally {
-      onReturn();
-    }
+  batches(onReturn: () => void): AsyncIterableIterator<readonly ObjectEvent[]> {
+    let left = false;
+    const leave = (): IteratorResult<readonly ObjectEvent[]> => {
+      if (!left) onReturn();
+      left = true;
+      return { done: true, value: undefined };
+    };
+    const take = (): IteratorResult<readonly ObjectEvent[]> | undefined => {
+      if (left || (this.#ended && this.#pending.length === 0)) return leave();
+      if (this.#pending.length === 0) return undefined;
+      const batch = this.#pending;
+      this.#pending = [];
+      return { done: false, value: batch };
+    };
+    const wait = (): Promise<IteratorResult<readonly ObjectEvent[]>> =>
+      new Promise<void>((resolve) => (this.#wake = resolve)).then(() => {
+        this.#wake = undefined;
+        return take() ?? wait();
+      });
+    return {
+      next() {
+        const ready = take();
+        return ready === undefined ? wait() : Promise.resolve(ready);
+      },
+      return: () => Promise.resolve(leave()),
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+    };
   }
 }
 

@@ -17,12 +17,14 @@ import { deepEqual } from '../../base/equal.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import type { VolumeAttachment } from '../../api/gen/storage-v1.ts';
+import { csiSourceOf, migratedInlineVolume } from '../../component-helpers/csi-translation.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
 import {
   attachmentName,
   isShareable,
   newAttachment,
   uniqueVolumeName,
+  volumeKeyOf,
   wantedVolumes,
   type WantedVolume,
 } from './attachments.ts';
@@ -32,6 +34,7 @@ const NAME = 'persistentvolume-attach-detach-controller';
 /** How long a volume that nobody wants may stay in use on a sick node before it is taken away. */
 const MAX_WAIT_FOR_UNMOUNT_MS = 360_000;
 const RETRY_MS = 5000;
+const CONTROLLER_MANAGED_ATTACH = 'volumes.kubernetes.io/controller-managed-attach-detach';
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
 /** Makes the controller. */
@@ -47,7 +50,7 @@ export function createAttachDetachController(deps: ControllerDeps): Controller {
   const attachments = deps.informers.informer(VolumeAttachments);
   pods.addIndex('node', (pod) => [pod.spec?.nodeName ?? '']);
   attachments.addIndex('node', (attachment) => [attachment.spec.nodeName]);
-  attachments.addIndex('volume', (attachment) => [attachment.spec.source.persistentVolumeName ?? '']);
+  attachments.addIndex('volume', (attachment) => [volumeKeyOf(attachment)]);
   const lookup = {
     claim: (namespace: string, name: string) => claims.get({ namespace, name }),
     volume: (name: string) => volumes.get({ name }),
@@ -63,9 +66,12 @@ export function createAttachDetachController(deps: ControllerDeps): Controller {
   });
 
   async function sync(node: string, signal: AbortSignal): Promise<void> {
+    // Without the mark the node's kubelet attaches for itself.
+    const object = nodes.get({ name: node });
+    if (object !== undefined && object.metadata.annotations?.[CONTROLLER_MANAGED_ATTACH] === undefined) return;
     const wanted = wantedVolumes(pods.byIndex('node', node), lookup);
     const own = attachments.byIndex('node', node);
-    const going = own.filter(({ spec }) => !wanted.has(spec.source.persistentVolumeName ?? ''));
+    const going = own.filter((attachment) => !wanted.has(volumeKeyOf(attachment)));
     const staying = own.filter((attachment) => !going.includes(attachment));
     for (const attachment of staying) unwantedSinceMs.delete(attachment.metadata.name ?? '');
     const leaving = going.filter((attachment) => mayDetach(node, attachment));
@@ -92,7 +98,8 @@ export function createAttachDetachController(deps: ControllerDeps): Controller {
   }
 
   function uniqueNameOf({ spec }: VolumeAttachment): string | undefined {
-    const csi = volumes.get({ name: spec.source.persistentVolumeName ?? '' })?.spec?.csi;
+    const { inlineVolumeSpec, persistentVolumeName = '' } = spec.source;
+    const csi = inlineVolumeSpec?.csi ?? csiSourceOf(volumes.get({ name: persistentVolumeName }));
     return csi === undefined ? undefined : uniqueVolumeName(csi.driver, csi.volumeHandle);
   }
 
@@ -126,11 +133,10 @@ export function createAttachDetachController(deps: ControllerDeps): Controller {
   }
 
   async function attach(node: string, wanted: WantedVolume, signal: AbortSignal): Promise<void> {
-    const pv = wanted.volume.metadata.name ?? '';
     const name = attachmentName((text) => crypto.sha256Hex(text), wanted, node);
     const found = attachments.get({ name });
     if (found !== undefined) return reportProgress(wanted, found);
-    const elsewhere = attachments.byIndex('volume', pv).filter(({ spec }) => spec.nodeName !== node);
+    const elsewhere = attachments.byIndex('volume', wanted.key).filter(({ spec }) => spec.nodeName !== node);
     if (elsewhere.length > 0 && !isShareable(wanted.volume)) {
       reportMultiAttach(wanted, elsewhere[0]?.spec.nodeName ?? '');
       return loop.queue.addAfter(node, RETRY_MS);
@@ -142,11 +148,11 @@ export function createAttachDetachController(deps: ControllerDeps): Controller {
     }
   }
 
-  function reportMultiAttach({ volume, pods: waiting }: WantedVolume, node: string): void {
+  function reportMultiAttach({ key, volume, pods: waiting }: WantedVolume, node: string): void {
     const name = JSON.stringify(volume.metadata.name ?? '');
     const users = pods
       .byIndex('node', node)
-      .filter((pod) => wantedVolumes([pod], lookup).has(volume.metadata.name ?? ''))
+      .filter((pod) => wantedVolumes([pod], lookup).has(key))
       .map((pod) => pod.metadata.name ?? '');
     const why =
       users.length === 0
@@ -170,10 +176,10 @@ export function createAttachDetachController(deps: ControllerDeps): Controller {
   }
 
   function reportAttached(attachment: VolumeAttachment): void {
-    const pv = attachment.spec.source.persistentVolumeName ?? '';
     for (const pod of pods.byIndex('node', attachment.spec.nodeName)) {
-      if (!wantedVolumes([pod], lookup).has(pv)) continue;
-      const message = `AttachVolume.Attach succeeded for volume ${JSON.stringify(pv)} `;
+      const wanted = wantedVolumes([pod], lookup).get(volumeKeyOf(attachment));
+      if (wanted === undefined) continue;
+      const message = `AttachVolume.Attach succeeded for volume ${JSON.stringify(wanted.volume.metadata.name)} `;
       recorder.event(pod, 'Normal', 'SuccessfulAttachVolume', message);
     }
   }
@@ -184,7 +190,10 @@ export function createAttachDetachController(deps: ControllerDeps): Controller {
   const all = (): void => nodes.list().forEach((node) => loop.queue.add(node.metadata.name ?? ''));
   const hasClaims = (pod: Pod): boolean =>
     (pod.spec?.volumes ?? []).some(
-      (volume) => volume.persistentVolumeClaim !== undefined || volume.ephemeral !== undefined,
+      (volume) =>
+        volume.persistentVolumeClaim !== undefined ||
+        volume.ephemeral !== undefined ||
+        migratedInlineVolume(volume, '') !== undefined,
     );
   const podChanged = (pod: Pod): void => void (hasClaims(pod) && ofPod(pod));
   pods.addHandler({ onAdd: podChanged, onUpdate: (_, pod) => podChanged(pod), onDelete: podChanged });
@@ -201,7 +210,10 @@ export function createAttachDetachController(deps: ControllerDeps): Controller {
   });
   nodes.addHandler({
     onUpdate(old, node) {
-      const changed = !deepEqual(old.status?.volumesInUse, node.status?.volumesInUse) || isOutOfService(node);
+      const changed =
+        !deepEqual(old.status?.volumesInUse, node.status?.volumesInUse) ||
+        !deepEqual(old.metadata.annotations, node.metadata.annotations) ||
+        isOutOfService(node);
       if (changed) loop.queue.add(node.metadata.name ?? '');
     },
     onDelete: (node) => loop.queue.add(node.metadata.name ?? ''),

@@ -1,11 +1,16 @@
 /** Which volumes a node needs, and what they are called. Pure. Upstream: attachdetach/populator, volume/csi naming. */
 import type { CSIDriver, VolumeAttachment } from '../../api/gen/storage-v1.ts';
-import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
+import type { PersistentVolume, PersistentVolumeClaim, Pod, Volume } from '../../api/gen/core-v1.ts';
+import { csiSourceOf, migratedInlineVolume } from '../../component-helpers/csi-translation.ts';
 import { isPodTerminal } from '../../component-helpers/pods.ts';
 
 /** A volume of a CSI driver that a node is to have. */
 export interface WantedVolume {
+  /** What the volume is known by here. */
+  readonly key: string;
   readonly volume: PersistentVolume;
+  /** It stands in pods, there is no such object. */
+  readonly inline: boolean;
   readonly driver: string;
   readonly handle: string;
   /** Who waits for it. */
@@ -29,33 +34,55 @@ export function attachmentName(sha256Hex: (text: string) => string, wanted: Want
   return `csi-${sha256Hex(wanted.handle + wanted.driver + node)}`;
 }
 
-/** Volumes that pods of a node need attached, by volume name. */
+/** What an attachment's volume is known by here. */
+export function volumeKeyOf({ spec }: VolumeAttachment): string {
+  const csi = spec.source.inlineVolumeSpec?.csi;
+  return csi === undefined ? (spec.source.persistentVolumeName ?? '') : inlineKey(csi.driver, csi.volumeHandle);
+}
+
+/** Names of persistent volumes have no blank. */
+function inlineKey(driver: string, handle: string): string {
+  return `inline ${uniqueVolumeName(driver, handle)}`;
+}
+
+/** Volumes that pods of a node need attached, by key. */
 export function wantedVolumes(pods: readonly Pod[], lookup: VolumeLookup): Map<string, WantedVolume> {
   const wanted = new Map<string, WantedVolume>();
   for (const pod of pods) {
     if (isPodTerminal(pod)) continue;
-    for (const claimName of claimNames(pod)) {
-      const claim = lookup.claim(pod.metadata.namespace ?? '', claimName);
-      const volume = lookup.volume(claim?.spec?.volumeName ?? '');
-      const csi = volume?.spec?.csi;
-      if (claim === undefined || volume === undefined || csi === undefined) continue;
-      // A claim that is not bound to this volume, or no longer, gets nothing.
-      if (volume.spec?.claimRef?.uid !== claim.metadata.uid) continue;
-      if (lookup.driver(csi.driver)?.spec.attachRequired === false) continue;
-      const name = volume.metadata.name ?? '';
-      const entry = wanted.get(name) ?? { volume, driver: csi.driver, handle: csi.volumeHandle, pods: [] };
+    for (const described of pod.spec?.volumes ?? []) {
+      const found = wantedVolume(pod, described, lookup);
+      if (found === undefined || lookup.driver(found.driver)?.spec.attachRequired === false) continue;
+      const entry = wanted.get(found.key) ?? { ...found, pods: [] };
       entry.pods.push(pod);
-      wanted.set(name, entry);
+      wanted.set(found.key, entry);
     }
   }
   return wanted;
 }
 
-function claimNames(pod: Pod): string[] {
-  return (pod.spec?.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }) => {
-    if (persistentVolumeClaim !== undefined) return [persistentVolumeClaim.claimName];
-    return ephemeral === undefined ? [] : [`${pod.metadata.name ?? ''}-${name}`];
-  });
+function wantedVolume(pod: Pod, described: Volume, lookup: VolumeLookup): Omit<WantedVolume, 'pods'> | undefined {
+  const namespace = pod.metadata.namespace ?? '';
+  const claimName = claimNameOf(pod, described);
+  if (claimName === undefined) {
+    const volume = migratedInlineVolume(described, namespace);
+    const csi = volume?.spec?.csi;
+    if (volume === undefined || csi === undefined) return undefined;
+    const { driver, volumeHandle: handle } = csi;
+    return { key: inlineKey(driver, handle), volume, inline: true, driver, handle };
+  }
+  const claim = lookup.claim(namespace, claimName);
+  const volume = lookup.volume(claim?.spec?.volumeName ?? '');
+  const csi = csiSourceOf(volume);
+  // A claim that is not bound to this volume, or no longer, gets nothing.
+  if (claim === undefined || volume === undefined || csi === undefined) return undefined;
+  if (volume.spec?.claimRef?.uid !== claim.metadata.uid) return undefined;
+  return { key: volume.metadata.name ?? '', volume, inline: false, driver: csi.driver, handle: csi.volumeHandle };
+}
+
+function claimNameOf(pod: Pod, { name, persistentVolumeClaim, ephemeral }: Volume): string | undefined {
+  if (persistentVolumeClaim !== undefined) return persistentVolumeClaim.claimName;
+  return ephemeral === undefined ? undefined : `${pod.metadata.name ?? ''}-${name}`;
 }
 
 /** Whether several nodes may have it at once. */
@@ -69,6 +96,12 @@ export function newAttachment(name: string, wanted: WantedVolume, nodeName: stri
     apiVersion: 'storage.k8s.io/v1',
     kind: 'VolumeAttachment',
     metadata: { name },
-    spec: { attacher: wanted.driver, nodeName, source: { persistentVolumeName: wanted.volume.metadata.name ?? '' } },
+    spec: {
+      attacher: wanted.driver,
+      nodeName,
+      source: wanted.inline
+        ? { inlineVolumeSpec: wanted.volume.spec ?? {} }
+        : { persistentVolumeName: wanted.volume.metadata.name ?? '' },
+    },
   };
 }

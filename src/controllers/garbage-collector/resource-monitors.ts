@@ -6,7 +6,7 @@ import { groupResourceOf, type ResourceInfo } from '../../api/resource-info.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { allResources } from '../../api/gen/resources.ts';
 import { linkedController } from '../../base/abort.ts';
-import { discoverResources } from '../../client/discovery.ts';
+import { discoverResources, type Discovered } from '../../client/discovery.ts';
 import type { Client } from '../../client/client.ts';
 import type { Informer } from '../../client/informer.ts';
 import { createSharedInformer } from '../../client/shared-informer.ts';
@@ -38,6 +38,7 @@ export function createResourceMonitors(deps: ControllerDeps, client: Client, gra
   const monitors = new Map<string, Monitor>();
   const log = deps.platform.log.child('garbage-collector-controller');
   let byKind = new Map<string, ResourceInfo<KubernetesObject>>();
+  let last: Discovered | undefined;
 
   function start(info: ResourceInfo<KubernetesObject>, signal: AbortSignal): Monitor {
     const term = linkedController(signal);
@@ -75,7 +76,9 @@ export function createResourceMonitors(deps: ControllerDeps, client: Client, gra
 
   return {
     async sync(signal) {
-      const { resources, stale } = await discoverResources(client, signal);
+      const discovered = await discoverResources(client, signal);
+      if (discovered === last) return; // The same answer is the same object.
+      const { resources, stale } = discovered;
       const staleGroups = new Set(stale.map((gv) => (gv.includes('/') ? gv.slice(0, gv.indexOf('/')) : '')));
       const watchable = resources.filter(
         (info) =>
@@ -101,6 +104,7 @@ export function createResourceMonitors(deps: ControllerDeps, client: Client, gra
       await Promise.allSettled(added.map(([key]) => monitors.get(key)?.informer.waitForSync(wait.signal)));
       cancel();
       wait.dispose();
+      if (!signal.aborted) last = discovered;
     },
     resolve(apiVersion, kind) {
       const slash = apiVersion.indexOf('/');

@@ -68,19 +68,15 @@ export function createFoundations(deps: KubeletDeps, config: KubeletConfiguratio
     `${config.rootDirectory}/resized_pods_state`,
   );
   const allocations = createAllocations({ deps, config, late, podManager, nodeInformer, allocationState });
-  const connectSocket = deps.connectSocket ?? createSocketConnector(deps.platform.clock);
-  const plugins = createPluginManager(
-    { platform: deps.platform, connect: connectSocket },
-    `${config.rootDirectory}/plugins_registry`,
-  );
+  const { connect, plugins } = createPlugins(deps, config);
   const podCache = createPodCache();
   const admitting = new Set<string>();
   const shared = { deps, config, late, podManager, sourcesReady, podCache, admitting };
-  const managers = createResourceManagers({ ...shared, plugins, connect: connectSocket });
+  const managers = createResourceManagers({ ...shared, plugins, connect });
   const core: KubeletCore = {
     ...createCore({ deps, config, late, podManager, results, sourcesReady, allocations }),
     plugins,
-    connectSocket,
+    connectSocket: connect,
     containerDevices: managers.containerDevices,
     ownNode: () => nodeInformer.get({ name: config.nodeName }),
     nodeStatusChanged: () => late.nodeStatus.get().trigger(),
@@ -104,6 +100,15 @@ export function createFoundations(deps: KubeletDeps, config: KubeletConfiguratio
     nodePods: nodePodInformer(deps.informers, config.nodeName),
     nodeInformer,
   };
+}
+
+function createPlugins(
+  deps: KubeletDeps,
+  config: KubeletConfiguration,
+): { readonly connect: NonNullable<KubeletDeps['connectSocket']>; readonly plugins: PluginManager } {
+  const connect = deps.connectSocket ?? createSocketConnector(deps.platform.clock);
+  const folder = `${config.rootDirectory}/plugins_registry`;
+  return { connect, plugins: createPluginManager({ platform: deps.platform, connect }, folder) };
 }
 
 function createAllocations(

@@ -27,6 +27,7 @@ export const FEATURE_GATES = {
   DynamicResourceAllocation: gate('GA', false),
   EnvFiles: gate('BETA', true),
   EventedPLEG: gate('ALPHA', true),
+  GitRepoVolumeDriver: gate('BETA', false, true),
   GracefulNodeShutdown: gate('BETA', true, true),
   GracefulNodeShutdownBasedOnPodPriority: gate('BETA', true, true),
   HPAContainerMetrics: gate('GA', true),

@@ -67,6 +67,11 @@ function node(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration> {
     crashLoopBackOff: crashLoopBackOff(c),
     resourceHealthStatus: gateEnabled(c.featureGates, 'ResourceHealthStatus'),
     checkpoints: gateEnabled(c.featureGates, 'ContainerCheckpoint'),
+    volumes: {
+      gitRepo: gateEnabled(c.featureGates, 'GitRepoVolumeDriver'),
+      pluginDir: c.volumePluginDir,
+      attachesItself: !c.enableControllerAttachDetach,
+    },
   };
 }
 

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { createRuntimeFixture, podOf } from '../runtime/runtime-fixture.ts';
 import { image } from '../../cri/sim/sim-image.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
+import type { Files } from '../../platform/files.ts';
 import type { ByteSink } from '../../platform/streams.ts';
 import { createContainerLogManager } from './container-log-manager.ts';
 import { parseTime } from '../../api/time.ts';
@@ -102,6 +103,27 @@ describe('reading a log', () => {
       await read(lines, { tailLines: 1500 }),
       Array.from({ length: 1500 }, (_, index) => `line ${index + 1500}\n`).join(''),
     );
+  });
+
+  it('leaves out what is written while it reads', async () => {
+    const { files, clock } = createSimPlatform();
+    await files.makeDir('/log');
+    await files.writeFile(path, three);
+    const open: Files['open'] = async (name, flags) => {
+      const handle = await files.open(name, flags);
+      const { stat } = handle;
+      handle.stat = async () => {
+        const found = await stat.call(handle);
+        await files.writeFile(path, three + entry(4, 'four'));
+        return found;
+      };
+      return handle;
+    };
+    const writing = Object.assign(Object.create(files) as Files, { open });
+    const sink = textSink();
+    const deps = { files: writing, clock, isRunning: async () => true };
+    await readContainerLog({ path, sink, signal: new AbortController().signal }, { tailLines: 1 }, deps);
+    assert.equal(sink.text, 'three\n');
   });
 
   it('takes the end of a log as a message', async () => {

@@ -2,6 +2,7 @@
  * Reads a container's log for `kubectl logs`: tail, since, limit, timestamps, one stream or both, and following it while the
  * container runs. Upstream: cri-client/pkg/logs (ReadLogs).
  *
+ * Without following, the log is what it was when it was opened: `--tail=2` is two lines however fast the container writes.
  * Following survives rotation: when the file at the path becomes another one, the rest of the old one is read first.
  */
 import type { ByteSink } from '../../platform/streams.ts';
@@ -87,13 +88,16 @@ class EntryWriter {
 /** Reads whole lines from an offset on; keeps the start of a line that is not finished. */
 class LineReader {
   readonly handle: FileHandle;
+  readonly #end: number;
   #offset: number;
   #rest: Uint8Array = new Uint8Array();
   #skipping = false;
 
-  constructor(handle: FileHandle, offset: number) {
+  /** Up to `end` when that is given: what is written while the log is read is not part of it. */
+  constructor(handle: FileHandle, offset: number, end = Number.POSITIVE_INFINITY) {
     this.handle = handle;
     this.#offset = offset;
+    this.#end = end;
   }
 
   get offset(): number {
@@ -102,7 +106,7 @@ class LineReader {
 
   /** The next lines; undefined at the present end. */
   async next(): Promise<Uint8Array[] | undefined> {
-    const block = await this.handle.read(this.#offset, blockBytes);
+    const block = await this.handle.read(this.#offset, Math.min(blockBytes, this.#end - this.#offset));
     if (block.length === 0) return undefined;
     this.#offset += block.length;
     const bytes = this.#rest.length === 0 ? block : Buffer.concat([this.#rest, block]);
@@ -206,7 +210,8 @@ export async function readContainerLog(
   try {
     const { sizeBytes } = await handle.stat();
     const { tailLines } = options;
-    if (tailLines !== undefined) reader = new LineReader(handle, await tailOffset(handle, sizeBytes, tailLines));
+    const start = tailLines === undefined ? 0 : await tailOffset(handle, sizeBytes, tailLines);
+    reader = new LineReader(handle, start, options.follow ? undefined : sizeBytes);
     await drain(reader, writer);
     if (options.follow) reader = await follow({ reader, writer, path, deps, signal });
     const rest = reader.takeRest();

@@ -22,7 +22,7 @@ export function wellKnownLabels({ config, host }: NodeFacts): Record<string, str
 
 function wellKnownAnnotations({ config }: NodeFacts): Record<string, string> {
   return {
-    [CONTROLLER_MANAGED_ATTACH]: 'true',
+    ...(config.volumes.attachesItself ? {} : { [CONTROLLER_MANAGED_ATTACH]: 'true' }),
     ...(config.localPathRoot === '' ? {} : { [LOCAL_PATH_ROOT]: config.localPathRoot }),
   };
 }
@@ -52,9 +52,15 @@ export function initialNode(facts: NodeFacts, status: NodeStatus): Node {
 /** A merge patch that gives an existing Node its labels and annotations; undefined when it has them. */
 export function reconcileExistingNode(facts: NodeFacts, node: Node): object | undefined {
   const labels = missing({ ...wellKnownLabels(facts), ...facts.config.nodeLabels }, node.metadata.labels);
-  const annotations = missing(wellKnownAnnotations(facts), node.metadata.annotations);
-  if (labels === undefined && annotations === undefined) return undefined;
-  return { metadata: { ...(labels && { labels }), ...(annotations && { annotations }) } };
+  const annotations = { ...missing(wellKnownAnnotations(facts), node.metadata.annotations), ...unwanted(facts, node) };
+  const change = { ...(labels && { labels }), ...(Object.keys(annotations).length > 0 && { annotations }) };
+  return Object.keys(change).length === 0 ? undefined : { metadata: change };
+}
+
+/** The mark of a node whose volumes a controller attached, and which now sees to it itself. */
+function unwanted({ config }: NodeFacts, node: Node): Record<string, null> {
+  const marked = node.metadata.annotations?.[CONTROLLER_MANAGED_ATTACH] !== undefined;
+  return config.volumes.attachesItself && marked ? { [CONTROLLER_MANAGED_ATTACH]: null } : {};
 }
 
 function missing(

@@ -69,19 +69,35 @@ function allocatableOf(capacity: Readonly<Record<string, string>>, { config }: N
   return allocatable;
 }
 
+interface Machine {
+  readonly host: NodeFacts['host'];
+  readonly totalBytes: number | undefined;
+  readonly capacity: Readonly<Record<string, string>>;
+  readonly allocatable: Readonly<Record<string, string>>;
+}
+
+/** What a node's machine came to last: asked for every ten seconds, it changes with the machine alone. */
+const machines = new WeakMap<NodeFacts['config'], Machine>();
+
+function machineOf(facts: NodeFacts): Machine {
+  const { host, rootFs, config } = facts;
+  const last = machines.get(config);
+  if (last !== undefined && last.host === host && last.totalBytes === rootFs?.totalBytes) return last;
+  const capacity = capacityOf(facts);
+  const machine = { host, totalBytes: rootFs?.totalBytes, capacity, allocatable: allocatableOf(capacity, facts) };
+  machines.set(config, machine);
+  return machine;
+}
+
 /** Capacity and allocatable, with what device plugins have. Extended resources that others put there stay. */
 export const setMachineInfo: NodeStatusSetter = (status, facts) => {
-  const capacity = capacityOf(facts);
+  const { capacity, allocatable } = machineOf(facts);
   const extended = (resources: Readonly<Record<string, string>> | undefined): Record<string, string> =>
     Object.fromEntries(Object.entries(resources ?? {}).filter(([name]) => name.includes('/')));
   return {
     ...status,
     capacity: { ...extended(status.capacity), ...facts.devices.capacity, ...capacity },
-    allocatable: {
-      ...extended(status.allocatable),
-      ...facts.devices.allocatable,
-      ...allocatableOf(capacity, facts),
-    },
+    allocatable: { ...extended(status.allocatable), ...facts.devices.allocatable, ...allocatable },
   };
 };
 
@@ -116,8 +132,11 @@ export const setDaemonEndpoints: NodeStatusSetter = (status, { config }) => ({
 export const setImages: NodeStatusSetter = (status, { images, config }) => {
   const limit = config.nodeStatusMaxImages < 0 ? images.length : config.nodeStatusMaxImages;
   const largest = [...images].sort((a, b) => b.sizeBytes - a.sizeBytes).slice(0, limit);
+  const { images: _before, ...rest } = status;
+  // The API leaves an empty list out: to set one would be a change, and be written, every time.
+  if (largest.length === 0) return rest;
   return {
-    ...status,
+    ...rest,
     images: largest.map(({ repoDigests, repoTags, sizeBytes }) => ({
       names: [...repoDigests, ...repoTags].slice(0, MAX_NAMES_PER_IMAGE),
       sizeBytes,

@@ -42,6 +42,8 @@ export interface ContainerConfigDeps {
   /** A short name not used before, for files made per start. */
   uniqueName(): string;
   recursiveReadOnlySupported(pod: Pod): boolean;
+  /** Why the runtime cannot mount images; undefined: it can. */
+  imageVolumeProblem?(): string | undefined;
   /** Devices allocated to the container. */
   devices?(pod: Pod, container: Container): Promise<ContainerDevices | undefined>;
 }
@@ -82,6 +84,7 @@ async function mountsOf(
     imageVolumes: input.imageVolumes,
     subpaths: deps.subpaths,
     recursiveReadOnlySupported: deps.recursiveReadOnlySupported(pod),
+    imageVolumeProblem: deps.imageVolumeProblem?.(),
   });
   const extra = [
     await hostsFileMount({ pod, container, podIps, clusterDomain, files, paths }),

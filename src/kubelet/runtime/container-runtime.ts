@@ -5,6 +5,7 @@
  */
 import type { ConfigMap, Pod, Secret, Service } from '../../api/gen/core-v1.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
+import { imageVolumeProblem } from './image-volumes.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
 import type { CriRuntime } from '../../cri/runtime-service.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -128,6 +129,7 @@ function environmentSources(
 
 interface Handlers {
   recursiveReadOnly: ReadonlySet<string>;
+  imageVolumeProblem: string | undefined;
 }
 
 /** The fields of the context every part may be made from. */
@@ -183,6 +185,7 @@ function createContext(deps: ContainerRuntimeDeps, config: ContainerRuntimeConfi
     containerConfig: {
       ...createContainerConfigDeps(deps, config, base),
       recursiveReadOnlySupported: (pod) => handlers.recursiveReadOnly.has(pod.spec?.runtimeClassName ?? ''),
+      imageVolumeProblem: () => handlers.imageVolumeProblem,
     },
     runtimeHandler: (pod) => runtimeHandlerOf(pod, deps),
   };
@@ -237,6 +240,7 @@ async function runtimeStatus(cri: CriRuntime, handlers: Handlers): Promise<Conta
   handlers.recursiveReadOnly = new Set(
     runtimeHandlers.filter((handler) => handler.features?.recursiveReadOnlyMounts).map((handler) => handler.name),
   );
+  handlers.imageVolumeProblem = imageVolumeProblem(version.runtimeName, version.runtimeVersion);
   return {
     runtimeReady: condition('RuntimeReady')?.status ?? false,
     networkReady: condition('NetworkReady')?.status ?? false,
@@ -266,7 +270,7 @@ async function* runtimeEvents(context: RuntimeContext, signal: AbortSignal): Asy
 /** Makes the manager. */
 export function createContainerRuntime(deps: ContainerRuntimeDeps, config: ContainerRuntimeConfig): ContainerRuntime {
   const { cri } = deps;
-  const handlers: Handlers = { recursiveReadOnly: new Set() };
+  const handlers: Handlers = { recursiveReadOnly: new Set(), imageVolumeProblem: undefined };
   const context = createContext(deps, config, handlers);
   const { runtime, images } = cri;
   return {

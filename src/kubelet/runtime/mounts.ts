@@ -22,6 +22,8 @@ export interface MountContext {
   readonly imageVolumes: ReadonlyMap<string, string>;
   readonly environment: Readonly<Record<string, string>>;
   readonly subpaths: Subpaths;
+  /** Why the runtime cannot mount images; undefined: it can. */
+  readonly imageVolumeProblem: string | undefined;
   /** The runtime can make mounts below a mount read-only too. */
   readonly recursiveReadOnlySupported: boolean;
 }
@@ -64,6 +66,10 @@ async function volumeMount(mount: VolumeMount, mountIndex: number, context: Moun
   const image = context.imageVolumes.get(mount.name);
   const subPath = subPathOf(mount, context);
   const target = containerPath(mount.mountPath);
+  if (image !== undefined && context.imageVolumeProblem !== undefined)
+    throw new ContainerConfigError(
+      `failed to mount image volume "${mount.name}" into container "${container.name}": ${context.imageVolumeProblem}`,
+    );
   if (image !== undefined) return { containerPath: target, image: { image }, imageSubPath: subPath, readonly: true };
   const volume = context.volumes.get(mount.name);
   if (volume === undefined) {

@@ -161,6 +161,8 @@ export class PodVolumes {
   #addWanted(pod: Pod): void {
     const { mounted, devices } = usedVolumeNames(pod);
     for (const volume of pod.spec?.volumes ?? []) {
+      // The runtime mounts images itself.
+      if (volume.image !== undefined) continue;
       if (this.#entries.has(volume.name) || (!mounted.has(volume.name) && !devices.has(volume.name))) continue;
       const references = new Set(volumeReferences(pod.metadata.namespace ?? '', volume).map(referenceKey));
       const entry: Entry = {

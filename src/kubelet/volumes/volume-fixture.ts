@@ -37,6 +37,7 @@ export interface VolumeFixture {
 /** What differs between fixtures. */
 export interface VolumeFixtureOptions {
   readonly attachesItself?: boolean;
+  readonly gitRepo?: boolean;
   /** Of another fixture, to be its next life. */
   readonly client?: FakeClient;
   readonly sockets?: FakeSockets;
@@ -77,7 +78,12 @@ export function createVolumeFixture(
       connectSocket: sockets.connect,
       node: () => ({ nodeName: 'node-1', hostIps: ['10.0.0.1'], allocatable: { cpu: '4', memory: '8Gi' } }),
     },
-    { kubeletRoot: fixtureRoot, nodeName: 'node-1', attachesItself: options.attachesItself ?? false },
+    {
+      kubeletRoot: fixtureRoot,
+      nodeName: 'node-1',
+      attachesItself: options.attachesItself ?? false,
+      settings: { pluginDir: '/flex/', gitRepo: options.gitRepo ?? false },
+    },
   );
   const fixture: VolumeFixture = {
     platform,

@@ -341,9 +341,8 @@ test('kinds without a plugin are refused by name', async (t) => {
   t.after(() => fixture.stop());
   fixture.start();
   for (const [kind, source] of Object.entries({
-    iscsi: { iqn: '', lun: 0, targetPortal: '' },
-    gitRepo: { repository: 'x' },
-    image: { reference: 'x' },
+    fc: { lun: 1 },
+    quobyte: { registry: 'x', volume: 'x' },
   })) {
     const pod = podWith([{ name: 'odd', [kind]: source } as Volume], {
       metadata: { name: kind, namespace: 'default', uid: kind },

@@ -7,6 +7,7 @@
  * catches those whose end was missed and those an earlier process left.
  */
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { Client } from '../../client/client.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
 import type { SocketConnector } from '../../grpc/socket-connector.ts';
@@ -14,12 +15,14 @@ import type { Platform } from '../../platform/platform.ts';
 import type { PluginManager } from '../plugin-manager/plugin-manager.ts';
 import type { NodeFacts } from '../runtime/field-refs.ts';
 import { createCsiPlugin } from './csi/create-csi-plugin.ts';
+import { createFlexDrivers } from './flex-drivers.ts';
 import { createMemoryVolumes } from './memory-volumes.ts';
 import type { ObjectCache } from './object-cache.ts';
 import { PodVolumes } from './pod-volumes.ts';
 import { createServiceAccountTokens, type TokenRequester } from './service-account-tokens.ts';
 import { createVolumeSetUp, VolumeSetUpError } from './volume-set-up.ts';
 import type { VolumeManager } from './volume-manager-contract.ts';
+import type { VolumeSettings } from './volume-plugin.ts';
 import { createVolumePaths } from './volume-paths.ts';
 import { podsWithVolumes, tearDownPodVolumes } from './volume-teardown.ts';
 import { measureVolume } from './volume-usage.ts';
@@ -53,6 +56,7 @@ export interface VolumeManagerConfig {
   readonly nodeName: string;
   /** No controller attaches volumes to this node: the kubelet asks for it itself. */
   readonly attachesItself: boolean;
+  readonly settings: VolumeSettings & { readonly pluginDir: string };
 }
 
 /** While something was missed, or may have been. */
@@ -76,6 +80,11 @@ export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManag
     tokens,
     node: deps.node,
     csi,
+    client: deps.client,
+    flexDrivers: createFlexDrivers(platform, config.settings.pluginDir),
+    kubeletRoot: config.kubeletRoot,
+    locks: new KeyedMutex(),
+    settings: config.settings,
   };
   const setUp = createVolumeSetUp({
     client: deps.client,

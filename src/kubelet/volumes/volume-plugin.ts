@@ -8,14 +8,25 @@
  */
 import type {
   CSIPersistentVolumeSource,
+  FlexPersistentVolumeSource,
+  FlexVolumeSource,
+  GlusterfsPersistentVolumeSource,
+  GlusterfsVolumeSource,
+  ISCSIPersistentVolumeSource,
+  ISCSIVolumeSource,
   LocalVolumeSource,
   PersistentVolume,
   PersistentVolumeClaim,
   Pod,
+  RBDPersistentVolumeSource,
+  RBDVolumeSource,
   Volume,
 } from '../../api/gen/core-v1.ts';
+import type { KeyedMutex } from '../../base/keyed-mutex.ts';
+import type { Client } from '../../client/client.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { NodeFacts } from '../runtime/field-refs.ts';
+import type { FlexDrivers } from './flex-drivers.ts';
 import type { ObjectCache } from './object-cache.ts';
 import type { ServiceAccountTokens } from './service-account-tokens.ts';
 import type { VolumeUsage } from './volume-usage.ts';
@@ -23,8 +34,12 @@ import type { VolumeUsage } from './volume-usage.ts';
 /** Sources plugins read: those of pods, and those only persistent volumes have. */
 export interface VolumeSource extends Pick<
   Volume,
-  'configMap' | 'csi' | 'downwardAPI' | 'emptyDir' | 'hostPath' | 'nfs' | 'projected' | 'secret'
+  'configMap' | 'csi' | 'downwardAPI' | 'emptyDir' | 'gitRepo' | 'hostPath' | 'nfs' | 'projected' | 'secret'
 > {
+  readonly flexVolume?: FlexVolumeSource | FlexPersistentVolumeSource;
+  readonly glusterfs?: GlusterfsVolumeSource | GlusterfsPersistentVolumeSource;
+  readonly iscsi?: ISCSIVolumeSource | ISCSIPersistentVolumeSource;
+  readonly rbd?: RBDVolumeSource | RBDPersistentVolumeSource;
   readonly local?: LocalVolumeSource;
   readonly persistentCsi?: CSIPersistentVolumeSource;
 }
@@ -71,6 +86,12 @@ export interface DriverVolumes {
   tearDown(dir: string): Promise<void>;
 }
 
+/** The node's choices about volumes. */
+export interface VolumeSettings {
+  /** Upstream's gate GitRepoVolumeDriver. */
+  readonly gitRepo: boolean;
+}
+
 /** What plugins use. */
 export interface VolumePluginDeps {
   readonly platform: Pick<Platform, 'clock' | 'random' | 'files' | 'mounter' | 'exec' | 'host' | 'log'>;
@@ -78,6 +99,12 @@ export interface VolumePluginDeps {
   readonly tokens: ServiceAccountTokens;
   readonly node: () => NodeFacts;
   readonly csi: DriverVolumes;
+  readonly client: Client;
+  readonly flexDrivers: FlexDrivers;
+  readonly kubeletRoot: string;
+  /** By what is worked on: one task at a time. */
+  readonly locks: KeyedMutex;
+  readonly settings: VolumeSettings;
 }
 
 /** A volume of a pod to take down, known by where it lies. */

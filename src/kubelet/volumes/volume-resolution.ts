@@ -12,6 +12,7 @@ import type {
 } from '../../api/gen/core-v1.ts';
 import { PersistentVolumeClaims, PersistentVolumes } from '../../api/gen/resources.ts';
 import type { Client } from '../../client/client.ts';
+import { csiSourceOf, migratedInlineVolume } from '../../component-helpers/csi-translation.ts';
 import { volumePlugins } from './plugins/list.ts';
 import type { VolumePlugin, VolumeSource, VolumeSpec } from './volume-plugin.ts';
 
@@ -52,20 +53,39 @@ export async function resolveVolume(client: Client, pod: Pod, volume: Volume): P
   const claimName =
     volume.persistentVolumeClaim?.claimName ??
     (volume.ephemeral === undefined ? undefined : `${pod.metadata.name}-${volume.name}`);
-  if (claimName === undefined) return withPlugin({ name: volume.name, source: volume, readOnly: false }, volume);
+  if (claimName === undefined) return inlineVolume(pod, volume);
   const { persistentVolume, claim } = await boundVolume(client, pod, { volume, claimName });
   const spec = persistentVolume.spec ?? {};
-  const { csi, hostPath, local, nfs } = spec;
-  const source: VolumeSource = {
-    ...(csi === undefined ? {} : { persistentCsi: csi }),
-    ...(hostPath === undefined ? {} : { hostPath }),
-    ...(local === undefined ? {} : { local }),
-    ...(nfs === undefined ? {} : { nfs }),
-  };
+  const csi = csiSourceOf(persistentVolume);
+  const source = { ...definedOf(spec), ...(csi === undefined ? {} : { persistentCsi: csi }) };
   return withPlugin(
     { name: volume.name, source, readOnly: volume.persistentVolumeClaim?.readOnly ?? false, persistentVolume, claim },
     spec,
   );
+}
+
+/** What plugins read of a persistent volume. */
+function definedOf({
+  flexVolume,
+  glusterfs,
+  hostPath,
+  iscsi,
+  local,
+  nfs,
+  rbd,
+}: NonNullable<PersistentVolume['spec']>): VolumeSource {
+  const sources = { flexVolume, glusterfs, hostPath, iscsi, local, nfs, rbd };
+  return Object.fromEntries(Object.entries(sources).filter(([, source]) => source !== undefined));
+}
+
+/** Written into the pod itself; types that CSI drivers took over are persistent volumes to them. */
+function inlineVolume(pod: Pod, volume: Volume): ResolvedVolume {
+  const persistentVolume = migratedInlineVolume(volume, pod.metadata.namespace ?? '');
+  const csi = persistentVolume?.spec?.csi;
+  if (persistentVolume === undefined || csi === undefined)
+    return withPlugin({ name: volume.name, source: volume, readOnly: false }, volume);
+  const source = { persistentCsi: csi };
+  return withPlugin({ name: volume.name, source, readOnly: csi.readOnly ?? false, persistentVolume }, volume);
 }
 
 function withPlugin(spec: VolumeSpec, described: object): ResolvedVolume {

@@ -58,7 +58,8 @@ async function setUp(
   { spec, plugin, displayName }: ResolvedVolume,
 ): Promise<ReadyVolume> {
   const uid = pod.metadata.uid ?? '';
-  const dir = deps.paths.volumeDir(uid, plugin.name, displayName);
+  // Names made from what a disk is called may have slashes.
+  const dir = deps.paths.volumeDir(uid, plugin.name, displayName.replaceAll('/', '~'));
   const medium = spec.source.emptyDir?.medium ?? '';
   if (plugin.place === 'memory') {
     await deps.ensureMemory();

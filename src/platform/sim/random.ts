@@ -6,7 +6,9 @@ import type { Random } from '../random.ts';
 /** The stream of a seed. The same seed always gives the same values; forks depend on names alone, not on draws. */
 export function createSeededRandom(seed: number | string): Random {
   const path = String(seed);
-  const nextUint32 = xoshiro128(fnv64a(path));
+  // Seeded at the first draw: of most streams nobody ever draws.
+  let stream: (() => number) | undefined;
+  const nextUint32 = (): number => (stream ??= xoshiro128(fnv64a(path)))();
   const next = (): number => (nextUint32() * 2 ** 21 + (nextUint32() >>> 11)) / 2 ** 53;
   const int = (below: number): number => {
     if (!(below >= 1)) throw new RangeError(`int(below) needs at least 1, got ${below}`);

@@ -7,8 +7,9 @@
  * never lets time move ends in a `LivelockError` which names who scheduled it. The one place outside platform/node that
  * uses real timers. Upstream: k8s.io/utils/clock/testing.
  */
-import { Heap } from '../../base/heap.ts';
+import { onAbort } from '../../base/abort.ts';
 import type { CancelTimer, Clock, ReleaseBusy } from '../clock.ts';
+import { TimerHeap, type HeapTimer } from './timer-heap.ts';
 
 const realSetImmediate = globalThis.setImmediate;
 const realSetTimeout = globalThis.setTimeout;
@@ -32,13 +33,6 @@ export interface VirtualClockOptions {
   readonly busyTimeoutMs?: number;
 }
 
-interface Timer {
-  readonly id: string;
-  readonly dueMs: number;
-  readonly run: () => void;
-  readonly background: boolean;
-}
-
 /** Beyond this virtual time a run that waits for something gives up. */
 const defaultLimitMs = 24 * 3_600_000;
 
@@ -51,10 +45,7 @@ export class VirtualClock implements Clock {
   #wallOffsetMs: number;
   readonly #maxCallbacks: number;
   readonly #busyTimeoutMs: number;
-  readonly #timers = new Heap<Timer>(
-    (timer) => timer.id,
-    (a, b) => a.dueMs < b.dueMs || (a.dueMs === b.dueMs && Number(a.id) < Number(b.id)),
-  );
+  readonly #timers = new TimerHeap();
   #foreground = 0;
   #nextId = 0;
   #activity = 0;
@@ -100,15 +91,18 @@ export class VirtualClock implements Clock {
   sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) return Promise.reject(signal.reason);
     return new Promise((resolve, reject) => {
-      const onAbort = (): void => {
-        cancel();
-        reject(signal!.reason);
-      };
+      if (signal === undefined) {
+        this.setTimer(delayMs, resolve);
+        return;
+      }
       const cancel = this.setTimer(delayMs, () => {
-        signal?.removeEventListener('abort', onAbort);
+        unhook();
         resolve();
       });
-      signal?.addEventListener('abort', onAbort, { once: true });
+      const unhook = onAbort(signal, () => {
+        cancel();
+        reject(signal.reason);
+      });
     });
   }
 
@@ -166,9 +160,14 @@ export class VirtualClock implements Clock {
     const targetMs = this.#monotonicMs + ms;
     return this.#exclusively(async () => {
       await this.#settle();
-      while ((this.#timers.peek()?.dueMs ?? Infinity) <= targetMs) await this.#fireNext();
-      this.#moveTo(targetMs);
+      await this.#fireUntil(targetMs);
     });
+  }
+
+  /** As `advance`, right after a move or a `settle` and in the same turn: nothing is left that could run before time moves. */
+  advanceSettled(ms: number): Promise<void> {
+    const targetMs = this.#monotonicMs + ms;
+    return this.#exclusively(() => this.#fireUntil(targetMs));
   }
 
   /** Runs until no timer but tickers is left. Rejects past `limitMs` of virtual time (default a day). */
@@ -203,18 +202,24 @@ export class VirtualClock implements Clock {
     if (Number.isNaN(delayMs)) throw new RangeError('timer delay is not a number');
     this.#activity++;
     if (delayMs === Infinity) return () => undefined;
-    const timer: Timer = {
-      id: String(this.#nextId++),
+    const timer: HeapTimer = {
+      id: this.#nextId++,
       dueMs: this.#monotonicMs + Math.max(0, delayMs),
       run: callback,
       background,
+      pending: true,
     };
     if (timer.dueMs === this.#monotonicMs) this.#noteCulprit();
-    this.#timers.set(timer);
+    this.#timers.add(timer);
     if (!background) this.#foreground++;
     return () => {
-      if (this.#timers.remove(timer.id) !== undefined && !background) this.#foreground--;
+      if (this.#timers.cancel(timer) && !background) this.#foreground--;
     };
+  }
+
+  async #fireUntil(targetMs: number): Promise<void> {
+    while ((this.#timers.peek()?.dueMs ?? Infinity) <= targetMs) await this.#fireNext();
+    this.#moveTo(targetMs);
   }
 
   /** Fires the next timer, and with it those that were set for the very same instant, as a real loop does. */
@@ -222,11 +227,7 @@ export class VirtualClock implements Clock {
     const { dueMs } = this.#timers.peek()!;
     const setBefore = this.#nextId;
     this.#moveTo(dueMs);
-    for (
-      let timer = this.#timers.peek();
-      timer?.dueMs === dueMs && Number(timer.id) < setBefore;
-      timer = this.#timers.peek()
-    ) {
+    for (let timer = this.#timers.peek(); timer?.dueMs === dueMs && timer.id < setBefore; timer = this.#timers.peek()) {
       this.#timers.pop();
       if (!timer.background) this.#foreground--;
       this.#countCallback();

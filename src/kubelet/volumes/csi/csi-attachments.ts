@@ -7,7 +7,7 @@
  * deadline of its own: the pod's wait says what is missing, and ends with the pod.
  */
 import { VolumeAttachments } from '../../../api/gen/resources.ts';
-import type { VolumeAttachment } from '../../../api/gen/storage-v1.ts';
+import type { VolumeAttachment, VolumeAttachmentSource } from '../../../api/gen/storage-v1.ts';
 import { isReason } from '../../../api/status-error.ts';
 import type { CsiContext } from './csi-context.ts';
 
@@ -18,7 +18,7 @@ export interface AttachRequest {
   readonly driver: string;
   readonly handle: string;
   readonly attachmentName: string;
-  readonly persistentVolumeName: string;
+  readonly source: VolumeAttachmentSource;
   readonly signal: AbortSignal;
 }
 
@@ -89,7 +89,7 @@ async function ensureAttachment(context: CsiContext, request: AttachRequest): Pr
       spec: {
         attacher: request.driver,
         nodeName: context.nodeName,
-        source: { persistentVolumeName: request.persistentVolumeName },
+        source: request.source,
       },
     });
   } catch (error) {

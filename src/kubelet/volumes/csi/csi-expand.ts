@@ -5,10 +5,11 @@
 import type { PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
 import { PersistentVolumeClaims } from '../../../api/gen/resources.ts';
 import { compareQuantities, quantityValue } from '../../../api/quantity.ts';
+import { secretValues } from '../secret-values.ts';
 import type { SetUpRequest } from '../volume-plugin.ts';
 import type { CsiNodeClient, VolumeCapability } from './csi-client.ts';
 import type { CsiContext } from './csi-context.ts';
-import { secretValues } from './csi-requests.ts';
+
 import { capacityOf, type CsiVolume } from './csi-volume.ts';
 
 const doneConditions: ReadonlySet<string> = new Set(['Resizing', 'FileSystemResizePending']);
@@ -37,7 +38,7 @@ export async function expandIfGrown(context: CsiContext, target: ExpandTarget): 
       stagingTargetPath: context.records.stagingPath(volume.driver, volume.handle),
       capacityRange: { requiredBytes: quantityValue(capacity) },
       volumeCapability: target.volumeCapability,
-      secrets: await secretValues(context, volume.expandSecret),
+      secrets: await secretValues(context.client, volume.expandSecret),
     });
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);

@@ -1,12 +1,13 @@
 /** Secrets, tokens and the driver's own object: what of the API goes into a driver's requests. Upstream: pkg/volume/csi/csi_mounter.go. */
 import type { TokenRequest } from '../../../api/gen/authentication-v1.ts';
 import type { Pod } from '../../../api/gen/core-v1.ts';
-import { CSIDrivers, Secrets } from '../../../api/gen/resources.ts';
+import { CSIDrivers } from '../../../api/gen/resources.ts';
 import type { CSIDriver } from '../../../api/gen/storage-v1.ts';
 import { isReason } from '../../../api/status-error.ts';
 import { formatTime } from '../../../api/time.ts';
+import { secretValues } from '../secret-values.ts';
 import type { CsiContext } from './csi-context.ts';
-import { podInfoContext, type CsiVolume, type SecretKey } from './csi-volume.ts';
+import { podInfoContext, type CsiVolume } from './csi-volume.ts';
 
 const TOKENS = 'csi.storage.k8s.io/serviceAccount.tokens';
 const defaultTokenSeconds = 3600;
@@ -19,27 +20,6 @@ export async function csiDriverObject({ client }: CsiContext, name: string): Pro
     if (isReason(error, 'NotFound')) return undefined;
     throw error;
   }
-}
-
-/** A secret's values as texts; empty without a key. */
-export async function secretValues(
-  { client }: CsiContext,
-  key: SecretKey | undefined,
-): Promise<Record<string, string>> {
-  if (key === undefined) return {};
-  const { namespace, name } = key;
-  const secret = await client
-    .resource(Secrets)
-    .get({ namespace, name })
-    .catch((error: unknown) => {
-      const text = error instanceof Error ? error.message : String(error);
-      throw new Error(`failed to find the secret ${name} in the namespace ${namespace} with error: ${text}`, {
-        cause: error,
-      });
-    });
-  return Object.fromEntries(
-    Object.entries(secret.data ?? {}).map(([name_, value]) => [name_, Buffer.from(value, 'base64').toString()]),
-  );
 }
 
 /** What a pod adds to a driver's request. */
@@ -59,7 +39,7 @@ export async function podPart(
   of: { readonly pod: Pod; readonly volume: CsiVolume; readonly object: CSIDriver | undefined },
 ): Promise<PodPart> {
   const { pod, volume, object } = of;
-  const secrets = await secretValues(context, volume.publishSecret);
+  const secrets = await secretValues(context.client, volume.publishSecret);
   const tokens = await tokensFor(context, pod, object);
   const inSecrets = object?.spec.serviceAccountTokenInSecrets === true;
   const tokenEntry: Record<string, string> = tokens === undefined ? {} : { [TOKENS]: tokens };

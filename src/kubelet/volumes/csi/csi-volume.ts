@@ -1,14 +1,9 @@
 /** What a CSI volume is asked for with, computed from pod, volume and driver object. Pure. Upstream: pkg/volume/csi/csi_mounter.go, csi_client.go. */
 import type { CSIPersistentVolumeSource, CSIVolumeSource, PersistentVolume, Pod } from '../../../api/gen/core-v1.ts';
 import type { CSIDriver } from '../../../api/gen/storage-v1.ts';
+import { secretKeyOf, type SecretKey } from '../secret-values.ts';
 import type { VolumeSpec } from '../volume-plugin.ts';
 import type { VolumeCapability } from './csi-client.ts';
-
-/** Names a secret. */
-export interface SecretKey {
-  readonly namespace: string;
-  readonly name: string;
-}
 
 /** A volume of a CSI driver for one pod. */
 export interface CsiVolume {
@@ -45,9 +40,9 @@ function persistent(spec: VolumeSpec, csi: CSIPersistentVolumeSource): CsiVolume
     accessModes,
     mountOptions,
     attributes: csi.volumeAttributes ?? {},
-    stageSecret: secretKey(csi.nodeStageSecretRef),
-    publishSecret: secretKey(csi.nodePublishSecretRef),
-    expandSecret: secretKey(csi.nodeExpandSecretRef),
+    stageSecret: secretKeyOf(csi.nodeStageSecretRef),
+    publishSecret: secretKeyOf(csi.nodePublishSecretRef),
+    expandSecret: secretKeyOf(csi.nodeExpandSecretRef),
   };
 }
 
@@ -67,14 +62,9 @@ function inline(
     mountOptions: [],
     attributes: csi.volumeAttributes ?? {},
     stageSecret: undefined,
-    publishSecret: secretKey(csi.nodePublishSecretRef && { namespace, ...csi.nodePublishSecretRef }),
+    publishSecret: secretKeyOf(csi.nodePublishSecretRef, namespace),
     expandSecret: undefined,
   };
-}
-
-function secretKey(reference: { name?: string; namespace?: string } | undefined): SecretKey | undefined {
-  const { name = '', namespace = '' } = reference ?? {};
-  return name === '' ? undefined : { namespace, name };
 }
 
 /** Refuses a driver that does not do what the volume wants. Upstream: supportsVolumeLifecycleMode. */

@@ -465,3 +465,23 @@ test('an unpublish that fails is tried again, and the rest of the pod goes meanw
   await unmount(csi, pod);
   assert.deepEqual(leftOnDisk(csi), []);
 });
+
+test('types that were once built in go to their drivers, named when they are missing', async (t) => {
+  const csi = await start(t);
+  const pod = podNamed('a', { name: 'data', awsElasticBlockStore: { volumeID: 'vol-1' } });
+  csi.f.pods = [pod];
+  const waiting = csi.f.manager.waitForAttachAndMount(pod, never);
+  waiting.catch(() => undefined);
+  await csi.f.platform.clock.settle();
+  assert.deepEqual(csi.f.events, [
+    'Warning FailedMount MountVolume.MountDevice failed for volume "ebs.csi.aws.com-vol-1" : kubernetes.io/csi: attacher.MountDevice failed to create newCsiDriverClient: driver name ebs.csi.aws.com not found in the list of registered CSI drivers',
+  ]);
+  csi.f.client.put(CSIDrivers, { metadata: { name: 'ebs.csi.aws.com' }, spec: { attachRequired: false } });
+  await csi.f.platform.clock.drive(
+    csi.f.csiHandler.registerPlugin({ ...fakeDriverPlugin, name: 'ebs.csi.aws.com' }, never),
+  );
+  await csi.f.platform.clock.drive(waiting);
+  assert.deepEqual(csi.driver.calls, ['NodeStageVolume vol-1', 'NodePublishVolume vol-1']);
+  await unmount(csi, pod);
+  assert.deepEqual(leftOnDisk(csi), []);
+});

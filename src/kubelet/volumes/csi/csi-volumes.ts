@@ -5,8 +5,9 @@
  * published again only where the driver wants that. Differs: no polling; drivers' calls end after two minutes and hold up
  * none but their own volume.
  */
-import type { CSIDriver } from '../../../api/gen/storage-v1.ts';
+import type { CSIDriver, VolumeAttachmentSource } from '../../../api/gen/storage-v1.ts';
 import { mayHang, mountOf } from '../host-path-check.ts';
+import { secretValues } from '../secret-values.ts';
 import { fsGroupOf, setVolumeOwnership, setVolumeOwnershipByProgram } from '../volume-ownership.ts';
 import type { DriverVolumes, SetUpRequest, SetUpResult } from '../volume-plugin.ts';
 import type { VolumeUsage } from '../volume-usage.ts';
@@ -16,7 +17,7 @@ import { MountDeviceError, type CsiContext } from './csi-context.ts';
 import { createCsiDevices, type CsiDevices } from './csi-devices.ts';
 import { expandIfGrown } from './csi-expand.ts';
 import type { PodVolumeRecord } from './csi-records.ts';
-import { csiDriverObject, podPart, secretValues } from './csi-requests.ts';
+import { csiDriverObject, podPart } from './csi-requests.ts';
 import { createCsiStats } from './csi-stats.ts';
 import {
   appliesFsGroup,
@@ -37,6 +38,7 @@ export interface CsiVolumes extends DriverVolumes {
 
 /** How often claims of volumes that can grow are looked at. */
 const growthPeriodMs = 60_000;
+const returnGraceMs = 10_000;
 
 /** One volume on its way. */
 interface Work {
@@ -101,14 +103,8 @@ async function prepare(context: CsiContext, request: SetUpRequest): Promise<Work
   const { pod, spec, dir } = request;
   const sha256Hex = (text: string): string => context.platform.crypto.sha256Hex(text);
   const volume = csiVolumeOf(pod, spec, sha256Hex);
-  const step = volume.mode === 'Persistent' ? 'attacher.MountDevice' : 'mounter.SetUpAt';
-  let client: CsiNodeClient;
-  try {
-    client = context.drivers.client(volume.driver);
-  } catch (error) {
-    const text = `kubernetes.io/csi: ${step} failed to create newCsiDriverClient: ${(error as Error).message}`;
-    throw volume.mode === 'Persistent' ? new MountDeviceError(new Error(text, { cause: error })) : new Error(text);
-  }
+  await waitForReturn(context, volume, request);
+  const client = clientOf(context, volume);
   const object = await csiDriverObject(context, volume.driver);
   checkLifecycleMode(volume, object);
   const { fsGroup } = fsGroupOf(pod);
@@ -130,6 +126,25 @@ async function prepare(context: CsiContext, request: SetUpRequest): Promise<Work
       seLinuxContext: enforcing ? seLinuxContextOf(pod, volume, object) : '',
     }),
   };
+}
+
+/** After a restart drivers come back one after the other: what they have published is not complained of meanwhile. */
+async function waitForReturn(context: CsiContext, { driver }: CsiVolume, request: SetUpRequest): Promise<void> {
+  const { clock } = context.platform;
+  const untilMs = clock.monotonicMs() + returnGraceMs;
+  if (context.drivers.isRegistered(driver)) return;
+  if ((await context.records.readPodVolume(request.dir))?.publishing !== true) return;
+  while (!context.drivers.isRegistered(driver) && clock.monotonicMs() < untilMs) await clock.sleep(100, request.signal);
+}
+
+function clientOf({ drivers }: CsiContext, { mode, driver }: CsiVolume): CsiNodeClient {
+  const step = mode === 'Persistent' ? 'attacher.MountDevice' : 'mounter.SetUpAt';
+  try {
+    return drivers.client(driver);
+  } catch (error) {
+    const text = `kubernetes.io/csi: ${step} failed to create newCsiDriverClient: ${(error as Error).message}`;
+    throw mode === 'Persistent' ? new MountDeviceError(new Error(text, { cause: error })) : new Error(text);
+  }
 }
 
 function recordOf({ nodeName }: CsiContext, work: Work, publishing: boolean): PodVolumeRecord {
@@ -169,7 +184,7 @@ async function bringToNode(
       publishContext,
       stagingTargetPath: records.stagingPath(volume.driver, volume.handle),
       volumeCapability: work.capability,
-      secrets: await secretValues(context, volume.stageSecret),
+      secrets: await secretValues(context.client, volume.stageSecret),
       volumeContext: volume.attributes,
     });
   } catch (error) {
@@ -186,12 +201,18 @@ async function attached(context: CsiContext, work: Work): Promise<Readonly<Recor
       driver: volume.driver,
       handle: volume.handle,
       attachmentName: attachmentId,
-      persistentVolumeName: request.spec.persistentVolume?.metadata.name ?? '',
+      source: attachmentSource(request),
       signal: request.signal,
     });
   } finally {
     request.attaching(false);
   }
+}
+
+/** A volume that stands in the pod is told whole. */
+function attachmentSource({ spec: { persistentVolume, claim } }: SetUpRequest): VolumeAttachmentSource {
+  if (claim === undefined) return { inlineVolumeSpec: persistentVolume?.spec ?? {} };
+  return { persistentVolumeName: persistentVolume?.metadata.name ?? '' };
 }
 
 /** Resolves to when it is to be done again, if ever. */

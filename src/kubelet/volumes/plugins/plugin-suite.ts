@@ -3,7 +3,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Volume } from '../../../api/gen/core-v1.ts';
 import type { SimPlatform } from '../../../platform/sim/sim-platform.ts';
-import { createVolumeFixture, fixtureRoot, podWith, type VolumeFixture } from '../volume-fixture.ts';
+import {
+  createVolumeFixture,
+  fixtureRoot,
+  podWith,
+  type VolumeFixture,
+  type VolumeFixtureOptions,
+} from '../volume-fixture.ts';
 
 /** A volume of the kind. */
 export interface PluginCase {
@@ -11,6 +17,7 @@ export interface PluginCase {
   readonly source: Omit<Volume, 'name'>;
   readonly prepare?: (fixture: VolumeFixture) => Promise<void> | void;
   readonly readOnly: boolean;
+  readonly options?: VolumeFixtureOptions;
   /** Paths (of the whole host) that must be there when the volume is ready, and what they hold; '' for directories. */
   readonly content?: Readonly<Record<string, string>>;
   /** Mounts beside the node's tmpfs. */
@@ -26,7 +33,7 @@ function ownMounts(platform: SimPlatform): object[] {
 /** Registers the tests of one kind. */
 export function testPlugin(name: string, of: PluginCase): void {
   test(`${name}: ready, again, gone`, async (t) => {
-    const fixture = createVolumeFixture();
+    const fixture = createVolumeFixture(undefined, of.options);
     t.after(() => fixture.stop());
     await of.prepare?.(fixture);
     const before = fixture.platform.files.snapshot();
@@ -48,7 +55,7 @@ export function testPlugin(name: string, of: PluginCase): void {
     };
     await check();
     // A restarted kubelet knows nothing of it and does it all again.
-    const again = createVolumeFixture(fixture.platform);
+    const again = createVolumeFixture(fixture.platform, of.options);
     t.after(() => again.stop());
     await of.prepare?.(again);
     await again.manager.waitForAttachAndMount(pod, signal);

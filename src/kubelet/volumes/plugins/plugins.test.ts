@@ -5,18 +5,21 @@ import type { HostPathVolumeSource, Pod, Volume } from '../../../api/gen/core-v1
 import {
   CSIDrivers,
   ConfigMaps,
+  Endpoints as EndpointsResource,
   Nodes,
   PersistentVolumeClaims,
   PersistentVolumes,
   Secrets,
 } from '../../../api/gen/resources.ts';
 import { fakeDriverPlugin, serveFakeDriver } from '../csi/csi-driver-fixture.ts';
-import { base64, createVolumeFixture, podWith } from '../volume-fixture.ts';
+import { base64, createVolumeFixture, podWith, fixtureRoot } from '../volume-fixture.ts';
 import { volumePlugins } from './list.ts';
 import { testPlugin, type PluginCase } from './plugin-suite.ts';
 
 const key = { namespace: 'default', name: 'thing' };
 const signal = new AbortController().signal;
+
+const iscsiDevice = '/dev/disk/by-path/ip-10.0.0.9:3260-iscsi-iqn.2001-04.com.example:disk-lun-1';
 
 const cases: Readonly<Record<string, PluginCase>> = {
   'kubernetes.io/configmap': {
@@ -80,6 +83,85 @@ const cases: Readonly<Record<string, PluginCase>> = {
     },
     readOnly: false,
     mounts: [{ source: 'disk', type: 'ext4', options: [] }],
+  },
+  'kubernetes.io/git-repo': {
+    source: { gitRepo: { repository: 'https://example.com/r.git', revision: 'v1' } },
+    options: { gitRepo: true },
+    prepare: ({ platform }) =>
+      platform.exec.program('git', async ({ args, options }) => {
+        if (args[0] !== 'clone') return {};
+        await platform.files.makeDir(`${options.cwd}/r`);
+        await platform.files.writeFile(`${options.cwd}/r/README`, 'hello');
+        return {};
+      }),
+    readOnly: false,
+    content: { '<volume>/r/README': 'hello' },
+  },
+  'kubernetes.io/iscsi': {
+    source: { iscsi: { targetPortal: '10.0.0.9', iqn: 'iqn.2001-04.com.example:disk', lun: 1 } },
+    prepare: async ({ platform }) => {
+      platform.exec.program('iscsiadm', () => ({}));
+      platform.exec.program('blkid', () => ({ exitCode: 2 }));
+      platform.exec.program('mkfs.ext4', () => ({}));
+      if (await platform.files.exists(iscsiDevice)) return;
+      await platform.files.makeDir('/dev/disk/by-path');
+      platform.files.makeSpecial(iscsiDevice, 'block');
+    },
+    readOnly: false,
+    mounts: [
+      { source: iscsiDevice, type: 'ext4', options: ['defaults'] },
+      {
+        source: `${fixtureRoot}/plugins/kubernetes.io/iscsi/mounts/10.0.0.9%3A3260-iqn.2001-04.com.example%3Adisk-lun-1`,
+        type: 'none',
+        options: ['bind'],
+      },
+    ],
+  },
+  'kubernetes.io/rbd': {
+    source: { rbd: { monitors: ['m1', 'm2'], image: 'disk', readOnly: true, fsType: 'xfs' } },
+    prepare: ({ platform }) => {
+      let mapped: object[] = [];
+      platform.exec.program('rbd', ({ args }) => {
+        if (args[0] === 'map') mapped = [{ pool: 'rbd', name: 'disk', device: '/dev/rbd0' }];
+        if (args[0] === 'unmap') mapped = [];
+        return { stdout: args[0] === 'map' ? '/dev/rbd0' : JSON.stringify(mapped) };
+      });
+      platform.exec.program('blkid', () => ({ stdout: 'TYPE=xfs' }));
+    },
+    readOnly: true,
+    mounts: [
+      { source: '/dev/rbd0', type: 'xfs', options: ['defaults', 'ro'] },
+      {
+        source: `${fixtureRoot}/plugins/kubernetes.io/rbd/mounts/rbd-image-disk`,
+        type: 'none',
+        options: ['bind', 'ro'],
+      },
+    ],
+  },
+  'kubernetes.io/glusterfs': {
+    source: { glusterfs: { endpoints: 'cluster', path: 'vol' } },
+    prepare: ({ client }) =>
+      client.put(EndpointsResource, {
+        metadata: { name: 'cluster', namespace: 'default' },
+        subsets: [{ addresses: [{ ip: '10.0.0.2' }, { ip: '10.0.0.1' }] }],
+      }),
+    readOnly: false,
+    mounts: [{ source: '10.0.0.1:vol', type: 'glusterfs', options: ['backup-volfile-servers=10.0.0.1:10.0.0.2'] }],
+  },
+  'kubernetes.io/flexvolume': {
+    source: { flexVolume: { driver: 'example.com/disk', readOnly: true } },
+    prepare: async ({ platform }) => {
+      await platform.files.makeDir('/flex/example.com~disk');
+      await platform.files.writeFile('/flex/example.com~disk/disk', 'program');
+      platform.exec.program('disk', async ({ args: [command, target] }) => {
+        if (command === 'init') return { stdout: '{"status":"Success","capabilities":{"attach":false}}' };
+        if (command === 'mount') await platform.mounter.mount({ source: 'flex', target: target!, type: 'ext4' });
+        if (command === 'unmount') await platform.mounter.unmount(target!);
+        return { stdout: '{"status":"Success"}' };
+      });
+    },
+    readOnly: true,
+    mounts: [{ source: 'flex', type: 'ext4', options: [] }],
   },
   'kubernetes.io/nfs': {
     source: { nfs: { server: 'fd00::1', path: '/export', readOnly: true } },

@@ -3,20 +3,24 @@
  * provisioner (`local-path`) promised is made here, for any user of the pod to write.
  *
  * Differs: the directory is used where it is; upstream binds it into the pod's directory first, one mount more for the
- * same view. A file system on a block device is not made or mounted yet.
+ * same view.
  */
 import { LOCAL_PATH_PROVISIONER, PROVISIONED_BY } from '../../../../component-helpers/local-path.ts';
 import { kindOfHostPath } from '../../host-path-check.ts';
 import { fsGroupOf, setVolumeOwnership } from '../../volume-ownership.ts';
+import { setUpShared, tearDownShared } from '../../shared-devices.ts';
 import type { VolumePlugin, VolumePluginDeps, VolumeSpec } from '../../volume-plugin.ts';
 
+const name = 'kubernetes.io/local-volume';
+
 export const localPlugin: VolumePlugin = {
-  name: 'kubernetes.io/local-volume',
+  name,
   supports: (source) => source.local !== undefined,
   place: 'disk',
   ownsContent: false,
   live: false,
-  async setUp({ pod, spec }, deps) {
+  async setUp(request, deps) {
+    const { pod, spec } = request;
     const { path } = spec.source.local!;
     if (path.split('/').includes('..')) throw new Error(`invalid path: ${path} path contains '..'`);
     let kind = await kindOfHostPath(path, deps.platform);
@@ -29,8 +33,17 @@ export const localPlugin: VolumePlugin = {
       if (kind !== 'block') throw new Error(`path "${path}" is not a block device`);
       return { hostPath: path, readOnly: spec.readOnly, selinuxRelabel: false, block: true };
     }
-    if (kind === 'block')
-      throw new Error(`local volume "${path}" is a block device: mounting a file system from it is not supported yet`);
+    if (kind === 'block') {
+      return setUpShared(request, deps, {
+        plugin: name,
+        key: spec.persistentVolume?.metadata.name ?? path,
+        data: {},
+        fsType: spec.source.local!.fsType ?? '',
+        readOnly: spec.readOnly,
+        block: false,
+        attach: async () => path,
+      });
+    }
     if (kind !== 'directory') throw new Error(`path "${path}" is not a directory`);
     if (!spec.readOnly) {
       const { fsGroup, policy } = fsGroupOf(pod);
@@ -44,6 +57,7 @@ export const localPlugin: VolumePlugin = {
     }
     return { hostPath: path, readOnly: spec.readOnly, selinuxRelabel: true };
   },
+  tearDown: (request, deps) => tearDownShared(request, deps, { plugin: name, detach: async () => undefined }),
 };
 
 function isOurs({ persistentVolume }: VolumeSpec): boolean {

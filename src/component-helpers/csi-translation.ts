@@ -1,0 +1,142 @@
+/**
+ * Volume types that used to be built in, as volumes of the CSI drivers that took them over. Pure. Upstream:
+ * k8s.io/csi-translation-lib.
+ */
+import type {
+  AzureFilePersistentVolumeSource,
+  AzureFileVolumeSource,
+  CSIPersistentVolumeSource,
+  PersistentVolume,
+  PersistentVolumeSpec,
+  Volume,
+} from '../api/gen/core-v1.ts';
+
+/** What all the types have in common between pods and persistent volumes. */
+type MigratedSources = Pick<
+  PersistentVolumeSpec,
+  | 'awsElasticBlockStore'
+  | 'azureDisk'
+  | 'azureFile'
+  | 'cinder'
+  | 'gcePersistentDisk'
+  | 'portworxVolume'
+  | 'vsphereVolume'
+>;
+
+const zoneLabels = ['topology.kubernetes.io/zone', 'failure-domain.beta.kubernetes.io/zone'] as const;
+
+/** The CSI source of a persistent volume, its own or the one its type stands for now; undefined: none. */
+export function csiSourceOf(volume: PersistentVolume | undefined): CSIPersistentVolumeSource | undefined {
+  const { spec } = volume ?? {};
+  if (spec === undefined || spec.csi !== undefined) return spec?.csi;
+  const { namespace = 'default', name = '' } = spec.claimRef ?? {};
+  return translate(spec, { zones: zonesOf(volume), namespace, unique: `${name}` });
+}
+
+/** A volume written into a pod as the persistent volume it stands for; undefined: its type is none of these. */
+export function migratedInlineVolume(volume: Volume, podNamespace: string): PersistentVolume | undefined {
+  const sources = volume as MigratedSources & Volume;
+  const csi = translate(sources, { zones: [], namespace: podNamespace, unique: volume.name });
+  if (csi === undefined) return undefined;
+  const shared = volume.azureFile !== undefined;
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name: `${csi.driver}-${volume.azureDisk?.diskName ?? idOf(sources) ?? csi.volumeHandle}` },
+    spec: { csi, accessModes: [shared ? 'ReadWriteMany' : 'ReadWriteOnce'] },
+  };
+}
+
+function idOf(volume: MigratedSources): string | undefined {
+  return (
+    volume.awsElasticBlockStore?.volumeID ??
+    volume.gcePersistentDisk?.pdName ??
+    volume.cinder?.volumeID ??
+    volume.portworxVolume?.volumeID ??
+    volume.vsphereVolume?.volumePath
+  );
+}
+
+interface Surroundings {
+  readonly zones: readonly string[];
+  readonly namespace: string;
+  /** Tells apart two uses of one file share. */
+  readonly unique: string;
+}
+
+function translate(from: MigratedSources, around: Surroundings): CSIPersistentVolumeSource | undefined {
+  const { awsElasticBlockStore: ebs, gcePersistentDisk: gce, azureDisk, cinder } = from;
+  if (ebs !== undefined)
+    return source(['ebs.csi.aws.com', ebsHandle(ebs.volumeID)], ebs, { partition: partitionText(ebs.partition) });
+  if (gce !== undefined)
+    return source(['pd.csi.storage.gke.io', gceHandle(gce.pdName, around.zones)], gce, {
+      partition: partitionText(gce.partition),
+    });
+  if (azureDisk !== undefined)
+    return source(['disk.csi.azure.com', azureDisk.diskURI], azureDisk, {
+      ...(azureDisk.cachingMode === undefined ? {} : { cachingMode: azureDisk.cachingMode }),
+      ...(azureDisk.fsType === undefined ? {} : { fsType: azureDisk.fsType }),
+      kind: 'Managed',
+    });
+  if (cinder !== undefined) return source(['cinder.csi.openstack.org', cinder.volumeID], cinder, {});
+  return translateRest(from, around);
+}
+
+function translateRest(from: MigratedSources, around: Surroundings): CSIPersistentVolumeSource | undefined {
+  const { azureFile, vsphereVolume, portworxVolume } = from;
+  if (azureFile !== undefined) return azureFileSource(azureFile, around);
+  if (vsphereVolume !== undefined) {
+    const { volumePath, storagePolicyName } = vsphereVolume;
+    return source(['csi.vsphere.vmware.com', volumePath], vsphereVolume, {
+      initialvolumefilepath: volumePath,
+      ...(storagePolicyName === undefined ? {} : { storagepolicyname: storagePolicyName }),
+    });
+  }
+  return portworxVolume && source(['pxd.portworx.com', portworxVolume.volumeID], portworxVolume, {});
+}
+
+function source(
+  [driver, volumeHandle]: readonly [driver: string, volumeHandle: string],
+  { fsType, readOnly }: { readonly fsType?: string; readonly readOnly?: boolean },
+  volumeAttributes: Record<string, string>,
+): CSIPersistentVolumeSource {
+  return {
+    driver,
+    volumeHandle,
+    ...(fsType === undefined ? {} : { fsType }),
+    ...(readOnly === undefined ? {} : { readOnly }),
+    ...(Object.keys(volumeAttributes).length === 0 ? {} : { volumeAttributes }),
+  };
+}
+
+function partitionText(partition = 0): string {
+  return partition === 0 ? '' : String(partition);
+}
+
+/** `aws://zone/vol-1` and `vol-1` are the same volume. */
+function ebsHandle(volumeId: string): string {
+  return volumeId.startsWith('aws://') ? volumeId.slice(volumeId.lastIndexOf('/') + 1) : volumeId;
+}
+
+function gceHandle(disk: string, zones: readonly string[]): string {
+  if (zones.length > 1) return `projects/UNSPECIFIED/regions/${zones[0]!.replace(/-[^-]*$/, '')}/disks/${disk}`;
+  return `projects/UNSPECIFIED/zones/${zones[0] ?? 'UNSPECIFIED'}/disks/${disk}`;
+}
+
+function zonesOf(volume: PersistentVolume | undefined): readonly string[] {
+  const labels = volume?.metadata.labels ?? {};
+  const text = zoneLabels.map((label) => labels[label]).find((value) => value !== undefined);
+  return text === undefined ? [] : text.split('__');
+}
+
+function azureFileSource(
+  file: AzureFileVolumeSource & AzureFilePersistentVolumeSource,
+  { namespace, unique }: Surroundings,
+): CSIPersistentVolumeSource {
+  const account = /^azure-storage-account-(.+)-secret$/.exec(file.secretName)?.[1] ?? file.secretName;
+  const secretNamespace = file.secretNamespace ?? namespace;
+  return {
+    ...source(['file.csi.azure.com', `#${account}#${file.shareName}##${unique}`], file, { shareName: file.shareName }),
+    nodeStageSecretRef: { name: file.secretName, namespace: secretNamespace },
+  };
+}

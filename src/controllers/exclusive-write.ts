@@ -1,0 +1,35 @@
+/**
+ * What a controller alone writes. Each folder states its own in `exclusive-writes.ts`, all stand in the list of
+ * `exclusive-writes-list.ts`, and a test holds every write of a whole cluster against them: two controllers that write one
+ * field fight over it for ever. What upstream lets several write (pods' deletion, nodes' taints) is nobody's alone.
+ */
+import { controllerOf } from '../component-helpers/owner-references.ts';
+import type { KubernetesObject } from '../api/object.ts';
+import type { ResourceInfo } from '../api/resource-info.ts';
+
+/** One statement: that no other component makes such objects, or sets such fields of them. People may. */
+export interface ExclusiveWrite {
+  readonly resource: ResourceInfo;
+  /** Whether it alone creates them. */
+  readonly creates?: true;
+  /** Paths of fields that it alone sets, with all that is below them. */
+  readonly fields?: readonly (readonly string[])[];
+  /** Only of objects for which this holds; of all of the resource when absent. */
+  readonly where?: (object: KubernetesObject) => boolean;
+}
+
+/** What one controller alone writes, and as which account of kube-system (`manager`: as the controller manager itself). */
+export interface ExclusiveWrites {
+  readonly account: string;
+  readonly writes: readonly ExclusiveWrite[];
+}
+
+/** Selects objects whose controller is of this kind. */
+export function ownedBy(kind: string): (object: KubernetesObject) => boolean {
+  return (object) => controllerOf(object)?.kind === kind;
+}
+
+/** Selects objects with this label. */
+export function labelled(label: string, value: string): (object: KubernetesObject) => boolean {
+  return ({ metadata }) => metadata.labels?.[label] === value;
+}

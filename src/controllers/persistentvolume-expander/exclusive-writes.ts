@@ -1,0 +1,4 @@
+import type { ExclusiveWrites } from '../exclusive-write.ts';
+
+/** Nothing but events. */
+export const persistentVolumeExpanderWrites: ExclusiveWrites = { account: 'expand-controller', writes: [] };

@@ -1,0 +1,19 @@
+/**
+ * Which runtimes can mount images as volumes. CRI has no way to ask: one that cannot ignores the image in a mount and
+ * fails over its empty path. Upstream leaves it at that.
+ */
+
+const firstVersions: Readonly<Record<string, readonly [major: number, minor: number]>> = {
+  containerd: [2, 1],
+  'cri-o': [1, 31],
+};
+
+/** Why the runtime cannot do it; undefined: it can, as far as is known. */
+export function imageVolumeProblem(runtimeName: string, runtimeVersion: string): string | undefined {
+  const first = Object.hasOwn(firstVersions, runtimeName) ? firstVersions[runtimeName] : undefined;
+  const match = /^v?(\d+)\.(\d+)/.exec(runtimeVersion);
+  if (first === undefined || match === null) return undefined;
+  const [major, minor] = [Number(match[1]), Number(match[2])];
+  if (major > first[0] || (major === first[0] && minor >= first[1])) return undefined;
+  return `${runtimeName} ${runtimeVersion} does not support image volumes, ${runtimeName} ${first.join('.')} or later does`;
+}

@@ -1,0 +1,86 @@
+/**
+ * Drivers of flexVolumes: programs in the node's plugin directory, called with JSON. Upstream: pkg/volume/flexvolume
+ * (driver-call.go, probe.go).
+ *
+ * The directory is looked at for each call, so a driver that comes, goes or changes is known at once; one that changed is
+ * initialised anew. No call runs for ever.
+ */
+import type { Platform } from '../../platform/platform.ts';
+
+/** What a driver answers. */
+export interface FlexAnswer {
+  readonly status: string;
+  readonly message?: string;
+  readonly device?: string;
+  readonly volumeName?: string;
+  readonly capabilities?: { readonly attach?: boolean; readonly selinuxRelabel?: boolean; readonly fsGroup?: boolean };
+}
+
+/** The drivers. */
+export interface FlexDrivers {
+  /** Calls `vendor/driver`; undefined when it does not support the command. Rejects with what it says when it fails. */
+  call(driver: string, command: string, args: readonly string[]): Promise<FlexAnswer | undefined>;
+  capabilities(driver: string): Promise<Required<NonNullable<FlexAnswer['capabilities']>>>;
+}
+
+const callDeadlineMs = 120_000;
+
+/** Makes the access to the drivers below `pluginDir`. */
+export function createFlexDrivers(platform: Pick<Platform, 'files' | 'exec'>, pluginDir: string): FlexDrivers {
+  const initialised = new Map<string, { readonly stamp: string; readonly answer: FlexAnswer }>();
+  const root = pluginDir.replace(/\/+$/, '');
+
+  async function findDriver(driver: string): Promise<{ readonly path: string; readonly stamp: string }> {
+    const path = `${root}/${driver.replace('/', '~')}/${driver.slice(driver.lastIndexOf('/') + 1)}`;
+    try {
+      const { ino, mtimeMs } = await platform.files.stat(path);
+      return { path, stamp: `${ino}/${mtimeMs}` };
+    } catch (error) {
+      throw new Error(`no flexVolume driver ${driver}: there is no program ${path}`, { cause: error });
+    }
+  }
+
+  async function run(path: string, command: string, args: readonly string[]): Promise<FlexAnswer | undefined> {
+    const result = await platform.exec.run(path, [command, ...args], { timeoutMs: callDeadlineMs });
+    if (result.timedOut) throw new Error(`driver call ${path} ${command} did not end in ${callDeadlineMs / 1000} s`);
+    const answer = answerOf(result.stdout);
+    if (answer?.status === 'Not supported') return undefined;
+    if (answer?.status === 'Success') return answer;
+    const said = answer?.message ?? (result.stdout + result.stderr).trim();
+    throw new Error(
+      `${command} command failed, status: ${answer?.status ?? `exit ${result.exitCode}`}, reason: ${said}`,
+    );
+  }
+
+  async function initialise(driver: string): Promise<{ readonly path: string; readonly answer: FlexAnswer }> {
+    const { path, stamp } = await findDriver(driver);
+    const known = initialised.get(driver);
+    if (known?.stamp === stamp) return { path, answer: known.answer };
+    const answer = (await run(path, 'init', [])) ?? { status: 'Success' };
+    initialised.set(driver, { stamp, answer });
+    return { path, answer };
+  }
+
+  return {
+    async call(driver, command, args) {
+      const { path } = await initialise(driver);
+      return run(path, command, args);
+    },
+    async capabilities(driver) {
+      const {
+        attach = true,
+        selinuxRelabel = true,
+        fsGroup = true,
+      } = (await initialise(driver)).answer.capabilities ?? {};
+      return { attach, selinuxRelabel, fsGroup };
+    },
+  };
+}
+
+function answerOf(stdout: string): FlexAnswer | undefined {
+  try {
+    return JSON.parse(stdout) as FlexAnswer;
+  } catch {
+    return undefined; // The program's own words are told instead.
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * A volume that a program of the node's plugin directory mounts. Upstream: pkg/volume/flexvolume.
+ *
+ * Differs: a driver that can attach is asked to by the kubelet, not by a controller on another machine.
+ */
+import { encodedSecretValues, secretKeyOf } from '../../secret-values.ts';
+import { setUpShared, tearDownShared, type SharedDevice } from '../../shared-devices.ts';
+import { fsGroupOf } from '../../volume-ownership.ts';
+import type { SetUpRequest, VolumePlugin, VolumePluginDeps } from '../../volume-plugin.ts';
+
+const name = 'kubernetes.io/flexvolume';
+
+interface DriverCall {
+  readonly driver: string;
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+export const flexVolumePlugin: VolumePlugin = {
+  name,
+  supports: (source) => source.flexVolume !== undefined,
+  place: 'disk',
+  ownsContent: false,
+  live: false,
+  async setUp(request, deps) {
+    const { driver, fsType = '', readOnly = false } = request.spec.source.flexVolume!;
+    const { attach, fsGroup, selinuxRelabel } = await deps.flexDrivers.capabilities(driver);
+    const options = JSON.stringify(await optionsOf(request, deps));
+    const common = { plugin: name, fsType, readOnly: request.spec.readOnly || readOnly, block: false, fsGroup };
+    const device = attach ? await attachable(request, deps, options) : mountable(request, deps, options);
+    return { ...(await setUpShared(request, deps, { ...common, ...device })), selinuxRelabel };
+  },
+  tearDown: (request, deps) =>
+    tearDownShared(request, deps, {
+      plugin: name,
+      unpublish: ({ driver = '' }, dir) => did(deps, { driver, command: 'unmount', args: [dir] }),
+      unmountDevice: ({ driver = '' }, path) => did(deps, { driver, command: 'unmountdevice', args: [path] }),
+      async detach({ driver = '', volumeName = '' }) {
+        if (volumeName === '') return;
+        await did(deps, { driver, command: 'detach', args: [volumeName, deps.node().nodeName] });
+      },
+    }),
+};
+
+type FlexDevice = Pick<SharedDevice, 'key' | 'data' | 'attach' | 'mountDevice' | 'publish'>;
+
+/** Whether the driver did it; false: it leaves it to the kubelet. */
+async function did({ flexDrivers }: VolumePluginDeps, { driver, command, args }: DriverCall): Promise<boolean> {
+  return (await flexDrivers.call(driver, command, args)) !== undefined;
+}
+
+/** A driver that only mounts: each pod's volume is its own. */
+function mountable({ spec, pod }: SetUpRequest, deps: VolumePluginDeps, options: string): FlexDevice {
+  const { driver } = spec.source.flexVolume!;
+  return {
+    key: `${pod.metadata.uid}-${spec.name}`,
+    data: { driver, volumeName: '' },
+    attach: async () => '',
+    mountDevice: async () => true,
+    async publish(dir) {
+      if (await did(deps, { driver, command: 'mount', args: [dir, options] })) return true;
+      throw new Error(`flexVolume driver ${driver} neither attaches nor mounts`);
+    },
+  };
+}
+
+/** A driver with a device that is attached to the node, mounted once and bound into pods unless it mounts itself. */
+async function attachable({ spec }: SetUpRequest, deps: VolumePluginDeps, options: string): Promise<FlexDevice> {
+  const { driver } = spec.source.flexVolume!;
+  const named = await deps.flexDrivers.call(driver, 'getvolumename', [options]);
+  const volumeName = named?.volumeName ?? spec.persistentVolume?.metadata.name ?? spec.name;
+  return {
+    key: `${driver}-${volumeName}`,
+    data: { driver, volumeName },
+    async attach() {
+      const attached = await deps.flexDrivers.call(driver, 'attach', [options, deps.node().nodeName]);
+      const waited = await deps.flexDrivers.call(driver, 'waitforattach', [attached?.device ?? '', options]);
+      return waited?.device ?? attached?.device ?? '';
+    },
+    mountDevice: (path, target) => did(deps, { driver, command: 'mountdevice', args: [target, path, options] }),
+    publish: (dir) => did(deps, { driver, command: 'mount', args: [dir, options] }),
+  };
+}
+
+/** What drivers are told, secrets in base64 as in the API. */
+async function optionsOf({ pod, spec }: SetUpRequest, deps: VolumePluginDeps): Promise<Record<string, string>> {
+  const { fsType = '', readOnly = false, options = {}, secretRef } = spec.source.flexVolume!;
+  const { name: podName = '', namespace = '', uid = '' } = pod.metadata;
+  const secrets = await encodedSecretValues(deps.client, secretKeyOf(secretRef, namespace));
+  const { fsGroup } = fsGroupOf(pod);
+  return {
+    ...options,
+    'kubernetes.io/fsType': fsType,
+    'kubernetes.io/readwrite': spec.readOnly || readOnly ? 'ro' : 'rw',
+    'kubernetes.io/pvOrVolumeName': spec.persistentVolume?.metadata.name ?? spec.name,
+    'kubernetes.io/pod.name': podName,
+    'kubernetes.io/pod.namespace': namespace,
+    'kubernetes.io/pod.uid': uid,
+    'kubernetes.io/serviceAccount.name': pod.spec?.serviceAccountName ?? '',
+    ...(fsGroup === undefined ? {} : { 'kubernetes.io/mounterArgs.FsGroup': String(fsGroup) }),
+    ...Object.fromEntries(Object.entries(secrets).map(([key, value]) => [`kubernetes.io/secret/${key}`, value])),
+  };
+}

@@ -1,0 +1,52 @@
+/**
+ * A volume of a Gluster cluster, mounted by the node's mount.glusterfs. Upstream had pkg/volume/glusterfs until v1.25.
+ *
+ * Nothing here looks into the mounted directory, which may hang for ever when the servers go.
+ */
+import { Endpoints as EndpointsResource } from '../../../../api/gen/resources.ts';
+import type { VolumePlugin, VolumePluginDeps } from '../../volume-plugin.ts';
+
+export const glusterfsPlugin: VolumePlugin = {
+  name: 'kubernetes.io/glusterfs',
+  supports: (source) => source.glusterfs !== undefined,
+  place: 'disk',
+  ownsContent: false,
+  live: false,
+  async setUp({ pod, spec, dir }, deps) {
+    const { files, mounter } = deps.platform;
+    const source = spec.source.glusterfs!;
+    const readOnly = spec.readOnly || (source.readOnly ?? false);
+    const result = { hostPath: dir, readOnly, selinuxRelabel: false };
+    if (await mounter.isMountPoint(dir)) return result;
+    const claimNamespace = spec.persistentVolume?.spec?.claimRef?.namespace ?? pod.metadata.namespace ?? '';
+    const namespace = ('endpointsNamespace' in source ? source.endpointsNamespace : undefined) ?? claimNamespace;
+    const hosts = await serversOf(deps, namespace, source.endpoints);
+    await files.makeDir(dir, { mode: 0o750 });
+    const options = [
+      ...(hosts.length > 1 ? [`backup-volfile-servers=${hosts.join(':')}`] : []),
+      ...(spec.persistentVolume?.spec?.mountOptions ?? []),
+      ...(readOnly ? ['ro'] : []),
+    ];
+    try {
+      await mounter.mount({ source: `${hosts[0]}:${source.path}`, target: dir, type: 'glusterfs', options });
+    } catch (error) {
+      if (!(await mounter.isMountPoint(dir))) await files.removeDir(dir);
+      throw explained(error);
+    }
+    return result;
+  },
+};
+
+async function serversOf({ client }: VolumePluginDeps, namespace: string, name: string): Promise<readonly string[]> {
+  const endpoints = await client.resource(EndpointsResource).get({ namespace, name });
+  const hosts = (endpoints.subsets ?? []).flatMap(({ addresses = [] }) => addresses.map(({ ip }) => ip));
+  if (hosts.length === 0)
+    throw new Error(`glusterfs: failed to get endpoints ${namespace}/${name}[it has no addresses]`);
+  return [...new Set(hosts)].sort();
+}
+
+/** `mount` without the helper program knows no such file system. */
+function explained(error: unknown): unknown {
+  if (!(error instanceof Error) || !error.message.includes('unknown filesystem type')) return error;
+  return new Error(`the program mount.glusterfs is not installed on the node: ${error.message}`, { cause: error });
+}

@@ -1,0 +1,126 @@
+/**
+ * A LUN of an iSCSI target, by the node's iscsiadm. Upstream: pkg/volume/iscsi.
+ *
+ * Differs: of several portals the first that answers is used; multipath devices are not put together.
+ */
+import type { ISCSIPersistentVolumeSource, ISCSIVolumeSource } from '../../../../api/gen/core-v1.ts';
+import { runTool, tryTool } from '../../run-tool.ts';
+import { secretKeyOf, secretValues } from '../../secret-values.ts';
+import { setUpShared, tearDownShared, type DeviceData } from '../../shared-devices.ts';
+import type { VolumePlugin, VolumePluginDeps } from '../../volume-plugin.ts';
+
+const name = 'kubernetes.io/iscsi';
+const deviceWaitMs = 10_000;
+const devicePollMs = 500;
+/** iscsiadm: the session is there already; there is none. */
+const sessionExists = 15;
+const noSession = 21;
+
+interface Target {
+  readonly source: ISCSIVolumeSource | ISCSIPersistentVolumeSource;
+  readonly portals: readonly string[];
+  readonly iface: string;
+  readonly secrets: Readonly<Record<string, string>>;
+}
+
+export const iscsiPlugin: VolumePlugin = {
+  name,
+  supports: (source) => source.iscsi !== undefined,
+  place: 'disk',
+  ownsContent: false,
+  live: false,
+  async setUp(request, deps) {
+    const source = request.spec.source.iscsi!;
+    const { iqn, lun, fsType = '', iscsiInterface = 'default', initiatorName } = source;
+    const portals = [source.targetPortal, ...(source.portals ?? [])].map(withPort);
+    const iface = initiatorName === undefined ? iscsiInterface : `${portals[0]}:${request.spec.name}`;
+    const secrets = await secretValues(deps.client, secretKeyOf(source.secretRef, request.pod.metadata.namespace));
+    return setUpShared(request, deps, {
+      plugin: name,
+      key: `${portals[0]}-${iqn}-lun-${lun}`,
+      data: { portals: portals.join(' '), iqn, lun: String(lun), iface, ownInterface: initiatorName ?? '' },
+      fsType,
+      readOnly: request.spec.readOnly || (source.readOnly ?? false),
+      block: request.spec.persistentVolume?.spec?.volumeMode === 'Block',
+      attach: () => attach(deps, { source, portals, iface, secrets }),
+    });
+  },
+  tearDown: (request, deps) =>
+    tearDownShared(request, deps, { plugin: name, detach: (data, others) => detach(deps, data, others) }),
+};
+
+function withPort(portal: string): string {
+  return /:\d+$/.test(portal) ? portal : `${portal}:3260`;
+}
+
+async function attach(deps: VolumePluginDeps, target: Target): Promise<string> {
+  const { exec } = deps.platform;
+  const { source, portals, iface } = target;
+  if (source.initiatorName !== undefined) {
+    await runTool(exec, 'iscsiadm', ['-m', 'iface', '-I', iface, '-o', 'new']);
+    await update(deps, ['-m', 'iface', '-I', iface], { 'iface.initiatorname': source.initiatorName });
+  }
+  const failures: string[] = [];
+  for (const portal of portals) {
+    try {
+      await logIn(deps, target, portal);
+      return await waitForDevice(deps, `/dev/disk/by-path/ip-${portal}-iscsi-${source.iqn}-lun-${source.lun}`);
+    } catch (error) {
+      failures.push(`${portal}: ${(error as Error).message}`);
+    }
+  }
+  throw new Error(`failed to get any path for iscsi disk: ${failures.join('; ')}`);
+}
+
+async function logIn(deps: VolumePluginDeps, target: Target, portal: string): Promise<void> {
+  const { exec } = deps.platform;
+  const { source, iface, secrets } = target;
+  const discovery = ['-m', 'discoverydb', '-t', 'sendtargets', '-p', portal, '-I', iface];
+  const node = ['-m', 'node', '-p', portal, '-T', source.iqn, '-I', iface];
+  await runTool(exec, 'iscsiadm', [...discovery, '-o', 'new']);
+  if (source.chapAuthDiscovery === true)
+    await update(deps, discovery, { 'discovery.sendtargets.auth.authmethod': 'CHAP', ...keys(secrets, 'discovery.') });
+  await runTool(exec, 'iscsiadm', [...discovery, '--discover']);
+  await runTool(exec, 'iscsiadm', [...node, '-o', 'new']);
+  if (source.chapAuthSession === true)
+    await update(deps, node, { 'node.session.auth.authmethod': 'CHAP', ...keys(secrets, 'node.') });
+  const { exitCode, stderr } = await tryTool(exec, 'iscsiadm', [...node, '--login']);
+  if (exitCode !== 0 && exitCode !== sessionExists) throw new Error(`failed to log in: ${stderr.trim()}`);
+}
+
+function keys(secrets: Readonly<Record<string, string>>, prefix: string): Record<string, string> {
+  return Object.fromEntries(Object.entries(secrets).filter(([key]) => key.startsWith(prefix)));
+}
+
+async function update(
+  { platform }: VolumePluginDeps,
+  where: readonly string[],
+  values: Readonly<Record<string, string>>,
+): Promise<void> {
+  for (const [key, value] of Object.entries(values))
+    await runTool(platform.exec, 'iscsiadm', [...where, '-o', 'update', '-n', key, '-v', value]);
+}
+
+async function waitForDevice({ platform }: VolumePluginDeps, path: string): Promise<string> {
+  const { clock, files } = platform;
+  for (const endMs = clock.monotonicMs() + deviceWaitMs; ;) {
+    if (await files.exists(path)) return path;
+    if (clock.monotonicMs() >= endMs) throw new Error(`could not find the device ${path}`);
+    await clock.sleep(devicePollMs);
+  }
+}
+
+/** Other LUNs of the same target share its session. */
+async function detach(deps: VolumePluginDeps, data: DeviceData, others: readonly DeviceData[]): Promise<void> {
+  const { portals = '', iqn = '', iface = '' } = data;
+  if (others.some((other) => other['iqn'] === iqn && other['portals'] === portals)) return;
+  const { exec } = deps.platform;
+  for (const portal of portals.split(' ')) {
+    const node = ['-m', 'node', '-p', portal, '-T', iqn, '-I', iface];
+    for (const step of [['--logout'], ['-o', 'delete']]) {
+      const { exitCode, stderr } = await tryTool(exec, 'iscsiadm', [...node, ...step]);
+      if (exitCode !== 0 && exitCode !== noSession) throw new Error(`iscsiadm ${step.join(' ')}: ${stderr.trim()}`);
+    }
+  }
+  if (data['ownInterface'] !== '') await runTool(exec, 'iscsiadm', ['-m', 'iface', '-I', iface, '-o', 'delete']);
+}

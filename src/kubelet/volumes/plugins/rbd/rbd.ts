@@ -1,0 +1,73 @@
+/**
+ * An image of a Ceph cluster, mapped by the node's rbd program. Upstream had pkg/volume/rbd until v1.30.
+ */
+import type { RBDPersistentVolumeSource, RBDVolumeSource } from '../../../../api/gen/core-v1.ts';
+import { runTool } from '../../run-tool.ts';
+import { secretKeyOf, secretValues } from '../../secret-values.ts';
+import { setUpShared, tearDownShared } from '../../shared-devices.ts';
+import type { VolumePlugin, VolumePluginDeps } from '../../volume-plugin.ts';
+
+const name = 'kubernetes.io/rbd';
+
+interface Image {
+  readonly pool: string;
+  readonly image: string;
+}
+
+export const rbdPlugin: VolumePlugin = {
+  name,
+  supports: (source) => source.rbd !== undefined,
+  place: 'disk',
+  ownsContent: false,
+  live: false,
+  async setUp(request, deps) {
+    const source = request.spec.source.rbd!;
+    const { pool = 'rbd', image, fsType = '' } = source;
+    const secrets = await secretValues(deps.client, secretKeyOf(source.secretRef, request.pod.metadata.namespace));
+    return setUpShared(request, deps, {
+      plugin: name,
+      key: `${pool}-image-${image}`,
+      data: { pool, image },
+      fsType,
+      readOnly: request.spec.readOnly || (source.readOnly ?? false),
+      block: request.spec.persistentVolume?.spec?.volumeMode === 'Block',
+      attach: async () => (await mapped(deps, { pool, image })) ?? map(deps, source, Object.values(secrets)[0]),
+    });
+  },
+  tearDown: (request, deps) =>
+    tearDownShared(request, deps, {
+      plugin: name,
+      async detach({ pool = '', image = '' }) {
+        const device = await mapped(deps, { pool, image });
+        if (device !== undefined) await runTool(deps.platform.exec, 'rbd', ['unmap', device]);
+      },
+    }),
+};
+
+/** The device an image is mapped to. Older programs print an object by number, newer ones a list. */
+async function mapped({ platform }: VolumePluginDeps, { pool, image }: Image): Promise<string | undefined> {
+  const text = await runTool(platform.exec, 'rbd', ['showmapped', '--format', 'json']);
+  const entries = Object.values(JSON.parse(text === '' ? '[]' : text) as Record<string, Record<string, string>>);
+  return entries.find((entry) => entry['pool'] === pool && entry['name'] === image)?.['device'];
+}
+
+async function map(
+  { platform }: VolumePluginDeps,
+  source: RBDVolumeSource | RBDPersistentVolumeSource,
+  key: string | undefined,
+): Promise<string> {
+  const { pool = 'rbd', image, user = 'admin', keyring = '/etc/ceph/keyring', monitors } = source;
+  const credentials = key === undefined ? ['-k', keyring] : [`--key=${key}`];
+  return runTool(platform.exec, 'rbd', [
+    'map',
+    image,
+    '--pool',
+    pool,
+    '--id',
+    user,
+    '-m',
+    monitors.join(','),
+    ...credentials,
+    ...(source.readOnly === true ? ['--read-only'] : []),
+  ]);
+}

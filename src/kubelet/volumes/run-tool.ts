@@ -1,0 +1,21 @@
+/** Runs the node's own programs for storage. A program that is not there is named; none runs for ever. */
+import type { Exec, ExecResult } from '../../platform/exec.ts';
+
+const deadlineMs = 120_000;
+
+/** Runs to the end, whatever the exit code. Rejects when the program is missing or does not end in time. */
+export async function tryTool(exec: Exec, file: string, args: readonly string[]): Promise<ExecResult> {
+  const result = await exec.run(file, args, { timeoutMs: deadlineMs, env: { LC_ALL: 'C' } }).catch((error: unknown) => {
+    if ((error as { code?: string }).code !== 'ENOENT') throw error;
+    throw new Error(`the program ${file} is not installed on the node`, { cause: error });
+  });
+  if (result.timedOut) throw new Error(`${file} ${args[0] ?? ''} did not end in ${deadlineMs / 1000} s`);
+  return result;
+}
+
+/** Runs to the end; resolves to what it printed. Rejects with what it said when it fails. Arguments may hold secrets: they are not told. */
+export async function runTool(exec: Exec, file: string, args: readonly string[]): Promise<string> {
+  const { exitCode, stdout, stderr } = await tryTool(exec, file, args);
+  if (exitCode !== 0) throw new Error(`${file} failed: exit status ${exitCode}: ${(stderr || stdout).trim()}`);
+  return stdout.trim();
+}

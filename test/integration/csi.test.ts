@@ -1,0 +1,143 @@
+/** A CSI driver on real containers: it registers, its volume is used through a claim, and all of it is taken down. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { images, startCluster, type Space, type TestCluster } from './cluster-fixture.ts';
+import { startCsiDriver, type CsiDriver } from './fixtures/csi-driver.ts';
+
+const driverName = 'disks.example.com';
+
+function volumeWithClaim(namespace: string): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'List',
+    items: [
+      {
+        apiVersion: 'storage.k8s.io/v1',
+        kind: 'CSIDriver',
+        metadata: { name: driverName },
+        spec: { attachRequired: false },
+      },
+      {
+        apiVersion: 'v1',
+        kind: 'PersistentVolume',
+        metadata: { name: 'disk' },
+        spec: {
+          capacity: { storage: '1Gi' },
+          accessModes: ['ReadWriteOnce'],
+          persistentVolumeReclaimPolicy: 'Retain',
+          storageClassName: 'none',
+          claimRef: { namespace, name: 'data' },
+          csi: { driver: driverName, volumeHandle: 'vol-1' },
+        },
+      },
+      {
+        apiVersion: 'v1',
+        kind: 'PersistentVolumeClaim',
+        metadata: { name: 'data' },
+        spec: {
+          storageClassName: 'none',
+          volumeName: 'disk',
+          accessModes: ['ReadWriteOnce'],
+          resources: { requests: { storage: '1Gi' } },
+        },
+      },
+    ],
+  });
+}
+
+function podWriting(name: string, text: string): object {
+  const script = `echo ${text} >> /data/file; sleep 3600`;
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name },
+    spec: {
+      terminationGracePeriodSeconds: 0,
+      containers: [
+        {
+          name: 'app',
+          image: images.test,
+          command: ['sh', '-c', script],
+          volumeMounts: [{ name: 'data', mountPath: '/data' }],
+        },
+      ],
+      volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }],
+    },
+  };
+}
+
+describe('CSI volumes', { skip: process.getuid?.() === 0 ? false : 'needs root' }, () => {
+  let cluster: TestCluster;
+  let space: Space;
+  let directory: string;
+  let driver: CsiDriver;
+
+  const startDriver = async (): Promise<void> => {
+    driver = await startCsiDriver(driverName, join(cluster.dataDir, 'kubelet'), directory);
+  };
+  const isReady = (pod: string): Promise<unknown> =>
+    space.kubectl(['wait', `pod/${pod}`, '--for=condition=Ready', '--timeout=60s']);
+  const written = (): string[] => readFileSync(join(directory, 'vol-1/file'), 'utf8').trim().split('\n');
+  const mounts = (): string[] =>
+    readFileSync('/proc/self/mountinfo', 'utf8')
+      .split('\n')
+      .filter((line) => line.includes(join(cluster.dataDir, 'kubelet')) && line.includes('csi'));
+
+  before(async () => {
+    cluster = await startCluster();
+    directory = mkdtempSync(join(tmpdir(), 'keelson-csi-'));
+    space = await cluster.space('disks');
+    await startDriver();
+  });
+  after(async () => {
+    await driver.stop();
+    await cluster.stop();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  it('a driver registers and the API tells of it', async () => {
+    await space.until('the driver is registered', async () => driver.told.includes('registered'));
+    const drivers = await space.kubectl(['get', 'csinodes', '-o', 'jsonpath={.items[*].spec.drivers}']);
+    assert.deepEqual(JSON.parse(drivers), [
+      { name: driverName, nodeID: 'node-of-the-test', topologyKeys: [], allocatable: { count: 3 } },
+    ]);
+  });
+
+  it('a pod writes into the volume; a killed Keelson finds it again and takes it down', async () => {
+    await space.apply(volumeWithClaim('disks'));
+    await space.apply(podWriting('first', 'one'));
+    await isReady('first');
+    assert.deepEqual(driver.calls, ['NodeStageVolume vol-1', 'NodePublishVolume vol-1']);
+    process.kill(await cluster.pid(), 'SIGKILL');
+    await cluster.up();
+    assert.equal(await space.kubectl('get pod first -o jsonpath={.status.containerStatuses[0].restartCount}'), '0');
+    await space.kubectl('delete pod first --wait');
+    await space.until('the volume is unstaged', async () => mounts().length === 0);
+    assert.equal(driver.calls.at(-1), 'NodeUnstageVolume vol-1');
+    assert.deepEqual(written(), ['one']);
+    const left = join(cluster.dataDir, 'kubelet/plugins/kubernetes.io/csi', driverName);
+    await space.until('its directory is gone', async () => readdirSync(left).length === 0);
+  });
+
+  it('a pod whose driver is missing says so, and starts when it comes', async () => {
+    await driver.stop();
+    await space.until('the driver is gone', async () =>
+      /^(\[\])?$/.test(await space.kubectl(['get', 'csinodes', '-o', 'jsonpath={.items[*].spec.drivers}'])),
+    );
+    await space.apply(podWriting('second', 'two'));
+    await space.until('the event', async () =>
+      (await space.kubectl('get events')).includes(
+        `driver name ${driverName} not found in the list of registered CSI drivers`,
+      ),
+    );
+    await startDriver();
+    await isReady('second');
+    await space.kubectl('delete pod second --wait');
+    await space.until('the volume is unstaged', async () => mounts().length === 0);
+    assert.equal(driver.calls.at(-1), 'NodeUnstageVolume vol-1');
+    assert.deepEqual(written(), ['one', 'two']);
+  });
+});
