@@ -28,6 +28,7 @@ import type { PluginManager } from '../plugin-manager/plugin-manager.ts';
 import type { PodManager } from '../pod/pod-manager.ts';
 import type { PodCache } from '../pod-cache.ts';
 import type { ContainerDevices } from '../runtime/container-config.ts';
+import { startPodResourcesServer } from '../pod-resources/pod-resources-server.ts';
 import { AllocationError } from '../topology-manager/hints.ts';
 import { createTopologyManager, type TopologyManager } from '../topology-manager/topology-manager.ts';
 import { podUid } from '../types/pod-update.ts';
@@ -162,6 +163,17 @@ async function startManagers(
   await devices.restore();
   await registration.start(signal);
   of.reconciler?.start(signal);
+  await startPodResourcesServer(
+    {
+      ...of.managers,
+      files: platform.files,
+      log: platform.log.child('pod-resources'),
+      serve: of.parts.deps.serveSocket ?? createSocketServer(platform.listenRpc),
+      pods: () => podsThatHold(of.parts),
+    },
+    `${of.parts.config.rootDirectory}/pod-resources`,
+    signal,
+  );
 }
 
 function reconcilerOf(
@@ -176,7 +188,7 @@ function reconcilerOf(
       log: log.child('cpu-manager'),
       cpuManager,
       release,
-      pods: () => parts.late.podWorkers.get().podsWithRuntime(parts.podManager.getPods()),
+      pods: () => podsThatHold(parts),
       podStatus: parts.podCache.peek,
       updateCpus: (containerId, cpus) => parts.late.runtime.get().updateCpuset(containerId, cpus),
     },
@@ -198,9 +210,19 @@ function binding(
   };
 }
 
-/** Pods that hold what they were given: those whose containers run or may run, and those being admitted. */
-function holders({ podManager, late, admitting }: ResourceManagersDeps): Set<string> {
-  return new Set([...late.podWorkers.get().podsWithRuntime(podManager.getPods()).map(podUid), ...admitting]);
+/** Pods that keep what they were given: those whose containers run or may run, and those being admitted. */
+function holders(parts: ResourceManagersDeps): Set<string> {
+  return new Set([...podsThatHold(parts).map(podUid), ...parts.admitting]);
+}
+
+/** A pod that was deleted at once holds nothing while its containers still end: what comes in its place was scheduled by that. */
+function podsThatHold({ podManager, late }: ResourceManagersDeps): readonly Pod[] {
+  const wanted = podManager.getPods();
+  const uids = new Set(wanted.map(podUid));
+  return late.podWorkers
+    .get()
+    .podsWithRuntime(wanted)
+    .filter((pod) => uids.has(podUid(pod)));
 }
 
 function isRunning(podCache: PodCache, uid: string, name: string): boolean {

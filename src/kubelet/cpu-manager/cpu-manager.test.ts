@@ -5,6 +5,7 @@ import type { Container } from '../../api/gen/core-v1.ts';
 import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
 import { createFakeDevicePlugin } from '../device-manager/fake-device-plugin-fixture.ts';
 import { KUBELET_DEFAULTS, type KubeletConfiguration } from '../kubelet-configuration.ts';
+import { podResourcesTable } from '../pod-resources/pod-resources-api.ts';
 import { createKubeletFixture, type KubeletFixture } from '../testing/kubelet-fixture.ts';
 
 const GI = 2 ** 30;
@@ -187,5 +188,52 @@ describe('the topology manager', () => {
     const whole = await plugged('single-numa-node', 'pod');
     assert.match(await run(whole, 'web', two), /TopologyAffinityError/);
     assert.equal(await run(whole, 'less', [container('2', wish, 'x'), container('2', {}, 'y')]), '2,6; 3,7');
+  });
+});
+
+describe('the pod resources socket', () => {
+  it('tells what containers have and what can be given', async () => {
+    const fixture = await started({
+      memoryManager: { policy: 'Static', reservedMemory: [{ numaNode: 0, limits: { memory: '1Gi' } }] },
+      systemReserved: { cpu: '1', memory: '1Gi' },
+      evictionHard: {},
+      topologyManager: { policy: 'single-numa-node', scope: 'container' },
+    });
+    const plugin = createFakeDevicePlugin(fixture.sockets, { resource: 'example.com/gpu', numa: true });
+    plugin.tell('gpu1', 'gpu1b!');
+    await fixture.platform.clock.drive(plugin.register());
+    assert.equal(await run(fixture, 'web', [container('2', { 'example.com/gpu': '1' })]), '2,6 on 1');
+    const caller = fixture.sockets.connect('/var/lib/kubelet/pod-resources/kubelet.sock', [podResourcesTable]);
+    const call = (method: string, request: object): Promise<object> =>
+      fixture.platform.clock.drive(caller.unary({ service: 'v1.PodResourcesLister', method }, request, {}));
+    const topology = { nodes: [{ ID: 1 }] };
+    const devices = [{ resourceName: 'example.com/gpu', deviceIds: ['gpu1'], topology }];
+    const web = {
+      name: 'web',
+      namespace: 'default',
+      containers: [
+        {
+          name: 'app',
+          devices,
+          cpuIds: [2, 6],
+          memory: [{ memoryType: 'memory', size: GI, topology }],
+          dynamicResources: [],
+        },
+      ],
+    };
+    assert.deepEqual(await call('List', {}), { podResources: [web] });
+    assert.deepEqual(await call('Get', { podName: 'web', podNamespace: 'default' }), { podResources: web });
+    await assert.rejects(
+      call('Get', { podName: 'no', podNamespace: 'default' }),
+      /pod no in namespace default not found/,
+    );
+    assert.deepEqual(await call('GetAllocatableResources', {}), {
+      devices,
+      cpuIds: [1, 2, 3, 4, 5, 6, 7],
+      memory: [
+        { memoryType: 'memory', size: 3 * GI, topology: { nodes: [{ ID: 0 }] } },
+        { memoryType: 'memory', size: 4 * GI, topology },
+      ],
+    });
   });
 });
