@@ -11,7 +11,7 @@ import type { ClassMemory } from './framework/class-memory.ts';
 import type { CycleState, Nominations, SchedulerPlugin } from './framework/plugin.ts';
 import { runPreFilter, runScores, type PreFiltered, type Profile, type Scored } from './framework/profile.ts';
 import { runFilters, runFiltersWithNominated } from './framework/run-filters.ts';
-import { unresolvable, type Status } from './framework/status.ts';
+import { unresolvable, unschedulable, type Status } from './framework/status.ts';
 import { noteRefusals, stillRefused, type RefusalQuestion } from './refusal-memory.ts';
 
 /** The chosen node, or why there is none. */
@@ -66,10 +66,22 @@ export function schedulePod(input: ScheduleInput, state: CycleState): ScheduleRe
 /** The first half: PreFilter and Filter. */
 export function findNodes(input: ScheduleInput, state: CycleState): FoundNodes {
   const { profile, pod, snapshot } = input;
-  const nodeCount = snapshot.nodes.length;
   const pre = runPreFilter(profile, state, { pod, snapshot });
-  if (pre.rejection !== undefined)
+  if (pre.rejection !== undefined) {
+    const nodeCount = snapshot.nodes.length;
     return { feasible: [], statuses: new Map(), filters: [], nodeCount, preFilter: pre.rejection };
+  }
+  const startedMs = profile.timer?.started() ?? 0;
+  const found = filterNodes(input, state, pre);
+  profile.timer?.ended('Filter', startedMs, found.feasible.length === 0 ? NO_NODE : undefined);
+  return found;
+}
+
+const NO_NODE = unschedulable('');
+
+function filterNodes(input: ScheduleInput, state: CycleState, pre: PreFiltered): FoundNodes {
+  const { pod, snapshot } = input;
+  const nodeCount = snapshot.nodes.length;
   const statuses = new Map<string, Status>();
   const feasible: NodeInfo[] = [];
   const asked = splitFilters(input, pre);

@@ -46,7 +46,11 @@ export function createDefaultPreemption(
       if (candidates.length === 0)
         return { nominatedNode: '', message: `preemption: ${noCandidates(input, new Map(refused))}` };
       const chosen = bestCandidate(candidates);
-      return { nominatedNode: chosen.node, commit: (signal) => evict(deps, { pod, chosen, input }, signal) };
+      return {
+        nominatedNode: chosen.node,
+        victims: chosen.victims.length,
+        commit: (signal) => evict(deps, { pod, chosen, input }, signal),
+      };
     },
   };
 }
