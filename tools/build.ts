@@ -10,6 +10,7 @@ import { join, relative, resolve } from 'node:path';
 
 import { rolldown, type Plugin } from 'rolldown';
 
+import { writeCachedEntry } from './cached-entry.ts';
 import { emitTypes } from './emit-types.ts';
 import { isMain, repositoryRoot } from './repository.ts';
 
@@ -20,8 +21,11 @@ export const entries: Readonly<Record<string, string>> = {
   spawner: 'src/platform/node/spawner.ts',
   dns: 'src/dns/main.ts',
   'sim-worker': 'src/cli/sim-worker.ts',
-  testing: 'src/testing/index.ts',
+  'testing-library': 'src/testing/index.ts',
 };
+
+/** What is imported as `keelson/testing`. */
+const TESTING = 'testing.js';
 
 /** The folder of `keelson/testing`'s declarations. */
 const TYPES = 'types';
@@ -118,7 +122,10 @@ async function bundle(root: string, dist: string): Promise<string[]> {
       chunkFileNames: '[name]-[hash].js',
       comments: false,
     });
-    return output.map(({ fileName }) => fileName);
+    const library = output.find((file) => file.type === 'chunk' && file.name === 'testing-library' && file.isEntry);
+    if (library?.type === 'chunk')
+      writeCachedEntry(dist, TESTING, { library: library.fileName, exports: library.exports });
+    return [TESTING, ...output.map(({ fileName }) => fileName)];
   } finally {
     await build.close();
   }

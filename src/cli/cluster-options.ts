@@ -77,7 +77,7 @@ export function parseServerOptions(raw: RawServerOptions): ClusterOptions {
   const endpoint = parseEndpoint(raw.containerRuntimeEndpoint);
   return {
     dataDir: resolve(raw.dataDir),
-    httpsPort: port('--https-port', raw.httpsPort),
+    httpsPort: parsePort('--https-port', raw.httpsPort),
     store: parseStore(raw),
     ...(raw.encryptionProviderConfig === undefined
       ? {}
@@ -179,7 +179,8 @@ function range(flag: string, text: string): string {
   return text;
 }
 
-function port(flag: string, text: string): number {
+/** A port. Throws `UserError` with exit code 2. */
+export function parsePort(flag: string, text: string): number {
   const value = Number(text);
   if (!/^\d+$/.test(text) || value < 1 || value > 65_535)
     throw usage(`${flag}: ${text} is not a port between 1 and 65535`);

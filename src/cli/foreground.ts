@@ -20,6 +20,7 @@ export async function runForeground(options: ClusterOptions, logLevel: InstanceR
         options,
         cniBinDirs: prepared.cniBinDirs,
         kubeletPort: prepared.kubeletPort,
+        ownEtcd: prepared.ownEtcd,
         progress,
       });
     },

@@ -1,21 +1,84 @@
 /** `keelson server`: the control plane of a cluster of several machines, with a node on this one unless told otherwise. */
+import { resolve } from 'node:path';
 import { Command } from 'commander';
-import { parseServerOptions, type RawServerOptions } from './cluster-options.ts';
+import type { OwnEtcdOptions } from '../cluster/cluster-options.ts';
+import { parsePort, parseServerOptions, type RawServerOptions } from './cluster-options.ts';
+import { parseServers, readJoinToken, withJoinToken, type RawJoinToken } from './join-options.ts';
 import { checkPrivileges, runServer, withServerOptions } from './server-options.ts';
+import { UserError } from './usage-error.ts';
 
-interface RawOptions extends RawServerOptions {
+interface RawEtcdOptions extends RawJoinToken {
+  readonly clusterInit?: boolean;
+  readonly join?: string;
+  readonly etcdClientPort: string;
+  readonly etcdPeerPort: string;
+}
+
+interface RawOptions extends RawServerOptions, RawEtcdOptions {
   readonly disableAgent?: boolean;
 }
 
 /** The command. */
 export function serverCommand(): Command {
   const command = new Command('server').description('start the control plane that other machines join (keelson agent)');
-  return withServerOptions(command)
+  const joining = withServerOptions(command)
     .option('--disable-agent', 'no node on this machine: API server, controllers and scheduler alone')
+    .option('--cluster-init', 'begin a cluster of several servers: the state in an etcd that they run themselves')
+    .option('--join <urls>', 'become another server of the cluster at https://host:port,... (with --token)');
+  return withJoinToken(joining)
+    .option('--etcd-client-port <port>', 'port of this server’s own etcd', '2379')
+    .option('--etcd-peer-port <port>', 'its port for the other servers’ etcd', '2380')
     .option('--detach', 'return when it is ready and leave it running')
+    .addCommand(removeCommand())
     .action(async (raw: RawOptions) => {
+      const etcd = await ownEtcdOptions(raw);
       if (raw.disableAgent !== true) checkPrivileges();
-      const options = { ...parseServerOptions(raw), ...(raw.disableAgent === true ? { disableAgent: true } : {}) };
+      const options = {
+        ...parseServerOptions(raw),
+        ...(raw.disableAgent === true ? { disableAgent: true } : {}),
+        ...(etcd === undefined ? {} : { etcd }),
+      };
+      if (etcd !== undefined && options.store.kind !== 'sqlite')
+        throw new UserError('--cluster-init and --join bring a store of their own: leave --store out', 2);
       process.exitCode = await runServer(options, raw);
+    });
+}
+
+/** Throws `UserError` with exit code 2. */
+async function ownEtcdOptions(raw: RawEtcdOptions): Promise<OwnEtcdOptions | undefined> {
+  const token = await readJoinToken(raw);
+  if (raw.join === undefined && token !== undefined) throw new UserError('--token: only with --join', 2);
+  if (raw.clusterInit === true && raw.join !== undefined)
+    throw new UserError('--cluster-init begins a cluster, --join joins one: give one of them', 2);
+  if (raw.clusterInit !== true && raw.join === undefined) return undefined;
+  const clientPort = parsePort('--etcd-client-port', raw.etcdClientPort);
+  const peerPort = parsePort('--etcd-peer-port', raw.etcdPeerPort);
+  if (clientPort === peerPort) throw new UserError('--etcd-client-port and --etcd-peer-port must differ', 2);
+  if (raw.join === undefined) return { clientPort, peerPort };
+  const servers = parseServers('--join', raw.join);
+  if (token === undefined)
+    throw new UserError('--join: --token or --token-file is needed (keelson token create --server, on a server)', 2);
+  return { clientPort, peerPort, join: { servers, token } };
+}
+
+/** `keelson server remove`. */
+function removeCommand(): Command {
+  return new Command('remove')
+    .description('take a server that is gone for good out of the cluster’s etcd; run on one that stays')
+    .argument('<name>', 'its node name')
+    .action(async (name: string, _own: object, command: Command) => {
+      const { dataDir } = command.optsWithGlobals<{ dataDir: string }>();
+      const { createNodePlatform } = await import('../platform/node/node-platform.ts');
+      const { removeEtcdMember } = await import('../cluster/etcd/own-etcd.ts');
+      const platform = createNodePlatform({ startSpawner: false, log: { level: 'warn' } });
+      const dir = resolve(dataDir);
+      try {
+        const outcome = await removeEtcdMember(platform, { dataDir: dir, pkiDir: `${dir}/pki` }, name);
+        if (outcome === 'unknown') throw new UserError(`the cluster has no server ${name}`);
+        if (outcome === 'only')
+          throw new UserError(`${name} is the only server: keelson down --delete-data ends the cluster`);
+      } finally {
+        platform.close();
+      }
     });
 }

@@ -16,6 +16,7 @@ interface RawCreateOptions extends RawOptions {
   readonly description?: string;
   readonly groups: string;
   readonly printJoinCommand?: boolean;
+  readonly server?: boolean;
 }
 
 const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -29,6 +30,7 @@ export function tokenCommand(): Command {
     .option('--ttl <time>', 'how long it may be used, e.g. 30m, 24h, 7d; 0: for ever', '24h')
     .option('--description <text>', 'what it is for')
     .option('--groups <groups>', 'more groups of its bearer, below system:bootstrappers:', '')
+    .option('--server', 'for machines that become servers (keelson server --join): its bearer gets the cluster’s keys')
     .option('--print-join-command', 'print the command to run on the machine that joins')
     .action((token: string | undefined, raw: RawCreateOptions) =>
       withCluster(raw, (at) => createToken(at, raw, token)),
@@ -93,11 +95,12 @@ async function createToken(
   given: string | undefined,
 ): Promise<void> {
   const { createBootstrapToken } = await import('../cluster/join/bootstrap-tokens.ts');
+  const { SERVER_GROUP } = await import('../apiserver/bootstrap/server-join.ts');
   const { formatJoinToken } = await import('../cluster/join/join-token.ts');
   const { readCertificate } = await import('../component-helpers/pki/certificates.ts');
   const ttlMs = durationMs(raw.ttl);
   const token = await createBootstrapToken(client, platform.random, {
-    groups: raw.groups.split(',').filter((group) => group !== ''),
+    groups: [...raw.groups.split(',').filter((group) => group !== ''), ...(raw.server === true ? [SERVER_GROUP] : [])],
     ...(given === undefined ? {} : { token: given }),
     ...(ttlMs === 0 ? {} : { expiresAtMs: platform.clock.nowMs() + ttlMs }),
     ...(raw.description === undefined ? {} : { description: raw.description }),
@@ -105,7 +108,8 @@ async function createToken(
   const { publicKeyHash } = await readCertificate(platform, caPem);
   const text = formatJoinToken(publicKeyHash, token);
   const server = raw.printJoinCommand === true ? await publishedServer(client) : '';
-  process.stdout.write(server === '' ? `${text}\n` : `keelson agent --server ${server} --token ${text}\n`);
+  const join = raw.server === true ? 'server --join' : 'agent --server';
+  process.stdout.write(server === '' ? `${text}\n` : `keelson ${join} ${server} --token ${text}\n`);
 }
 
 /** Where the cluster says it is, for other machines. */

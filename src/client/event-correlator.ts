@@ -28,7 +28,13 @@ export interface EventCorrelator {
   stored(event: Event): void;
 }
 
+/** What an object's events from one source may still cost. Its number stands for both in other keys: the names are long. */
+interface Source {
+  readonly id: number;
+  readonly bucket: TokenBucket;
+}
 interface Aggregate {
+  readonly id: number;
   readonly localKeys: Set<string>;
   lastMs: number;
 }
@@ -42,18 +48,19 @@ interface Observation {
 export function createEventCorrelator(clock: Clock): EventCorrelator {
   const aggregates = new Lru<string, Aggregate>(CACHE_ENTRIES);
   const observations = new Lru<string, Observation>(CACHE_ENTRIES);
-  const buckets = new Lru<string, TokenBucket>(CACHE_ENTRIES);
+  const sources = new Lru<string, Source>(CACHE_ENTRIES);
+  let lastId = 0;
 
   function aggregate(event: Event): { event: Event; key: string } {
-    const groupKey = aggregateKey(event);
+    const groupKey = aggregateKey(sourceOf(event).id, event);
     const nowMs = clock.monotonicMs();
     let record = aggregates.get(groupKey);
     if (record === undefined || nowMs - record.lastMs > AGGREGATE_WINDOW_MS)
-      record = { localKeys: new Set(), lastMs: nowMs };
+      record = { id: record?.id ?? ++lastId, localKeys: new Set(), lastMs: nowMs };
     record.localKeys.add(event.message ?? '');
     record.lastMs = nowMs;
     aggregates.set(groupKey, record);
-    if (record.localKeys.size < AGGREGATE_AFTER) return { event, key: eventKey(event) };
+    if (record.localKeys.size < AGGREGATE_AFTER) return { event, key: eventKey(record.id, event) };
     const [oldest] = record.localKeys;
     record.localKeys.delete(oldest as string);
     const combined = { ...event, message: `(combined from similar events): ${event.message ?? ''}` };
@@ -61,13 +68,17 @@ export function createEventCorrelator(clock: Clock): EventCorrelator {
   }
 
   function passesSpamFilter(event: Event): boolean {
+    return sourceOf(event).bucket.tryTake();
+  }
+
+  function sourceOf(event: Event): Source {
     const key = spamKey(event);
-    let bucket = buckets.get(key);
-    if (bucket === undefined) {
-      bucket = createTokenBucket(clock, { perSecond: SPAM_PER_SECOND, burst: SPAM_BURST });
-      buckets.set(key, bucket);
+    let source = sources.get(key);
+    if (source === undefined) {
+      const bucket = createTokenBucket(clock, { perSecond: SPAM_PER_SECOND, burst: SPAM_BURST });
+      sources.set(key, (source = { id: ++lastId, bucket }));
     }
-    return bucket.tryTake();
+    return source;
   }
 
   return {
@@ -91,7 +102,9 @@ export function createEventCorrelator(clock: Clock): EventCorrelator {
       return { action: last === undefined ? 'create' : 'patch', event: observed };
     },
     stored(event) {
-      observations.set(eventKey(event), {
+      const record = aggregates.peek(aggregateKey(sourceOf(event).id, event));
+      if (record === undefined) return;
+      observations.set(eventKey(record.id, event), {
         count: event.count ?? 1,
         firstTimestamp: event.firstTimestamp,
         name: event.metadata.name ?? '',
@@ -106,10 +119,10 @@ function spamKey({ source, involvedObject: about }: Event): string {
   );
 }
 
-function aggregateKey(event: Event): string {
-  return [spamKey(event), event.type, event.reason, event.reportingComponent, event.reportingInstance].join('\u0000');
+function aggregateKey(source: number, event: Event): string {
+  return [source, event.type, event.reason, event.reportingComponent, event.reportingInstance].join('\u0000');
 }
 
-function eventKey(event: Event): string {
-  return [aggregateKey(event), event.involvedObject.fieldPath, event.message].join('\u0000');
+function eventKey(aggregate: number, event: Event): string {
+  return [aggregate, event.involvedObject.fieldPath, event.message].join('\u0000');
 }

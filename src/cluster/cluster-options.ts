@@ -1,5 +1,6 @@
 /** What a user decides about a cluster, checked. Ranges left out are chosen to fit the machine. */
 import type { ApiServerOptions } from '../apiserver/options/api-server-options.ts';
+import type { JoinToken } from './join/join-token.ts';
 import type { StoreChoice } from './store-options.ts';
 
 /** The options of one cluster. */
@@ -7,6 +8,8 @@ export interface ClusterOptions {
   readonly dataDir: string;
   readonly httpsPort: number;
   readonly store: StoreChoice;
+  /** The state is in an etcd that this server runs itself: at the first start. */
+  readonly etcd?: OwnEtcdOptions;
   /** An EncryptionConfiguration: what of the store is encrypted. */
   readonly encryptionConfigFile?: string;
   readonly clusterCidr?: string;
@@ -33,4 +36,12 @@ export interface ClusterOptions {
   readonly proxyMode?: 'nftables' | 'iptables' | 'userspace';
   /** A control plane without a node on this machine. */
   readonly disableAgent?: boolean;
+}
+
+/** An etcd of the server's own. */
+export interface OwnEtcdOptions {
+  /** The cluster to join; absent: a new one begins. */
+  readonly join?: { readonly servers: readonly string[]; readonly token: JoinToken };
+  readonly clientPort: number;
+  readonly peerPort: number;
 }

@@ -22,6 +22,8 @@ export interface ClusterConfig {
   readonly options: ClusterOptions;
   readonly cniBinDirs: readonly string[];
   readonly kubeletPort: PortReservation;
+  /** The state is in an etcd of this server's own. */
+  readonly ownEtcd: boolean;
   readonly progress: Progress;
 }
 
@@ -54,7 +56,7 @@ class RunningCluster implements Cluster {
   #started: Promise<void> = Promise.resolve();
 
   constructor(platform: Platform, config: ClusterConfig) {
-    const { instance, options, cniBinDirs, kubeletPort, progress } = config;
+    const { instance, options, cniBinDirs, kubeletPort, ownEtcd, progress } = config;
     this.#platform = platform;
     this.#config = config;
     this.#startedMs = platform.clock.monotonicMs();
@@ -64,6 +66,7 @@ class RunningCluster implements Cluster {
       instance,
       options,
       progress,
+      ownEtcd,
       advertiseAddress,
       kubeletPort: kubeletPort.port,
     });
@@ -127,6 +130,7 @@ class RunningCluster implements Cluster {
       clusterDomain: instance.clusterDomain,
       components: [
         { name: 'apiserver', healthy: ready, message: ready ? '' : 'not ready' },
+        ...this.#server.components(),
         ...(this.#node?.status() ?? []),
       ],
       ...(await this.#server.status()),

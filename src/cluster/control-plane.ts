@@ -24,9 +24,11 @@ import { startIdentityLease } from '../apiserver/bootstrap/identity-lease.ts';
 import { COMPACTION_PERIOD_MS } from '../apiserver/compaction.ts';
 import { publishClientAuthorities } from '../apiserver/bootstrap/client-authorities.ts';
 import { bootstrapNodeJoin } from '../apiserver/bootstrap/node-join.ts';
+import { bootstrapServerJoin } from '../apiserver/bootstrap/server-join.ts';
 import { componentRoles } from '../apiserver/bootstrap/component-roles.ts';
 import { decide } from '../apiserver/filters/authorization.ts';
 import { createHttpHandler } from '../apiserver/http-adapter.ts';
+import type { NonResourceRoute } from '../apiserver/non-resource-routes.ts';
 import type { Authorizer } from '../apiserver/authz/contract.ts';
 import type { ObjectStore } from '../apiserver/registry/object-store.ts';
 import { createServerStorage, type ServerStorage } from '../apiserver/server-storage.ts';
@@ -62,6 +64,8 @@ export interface ControlPlaneDeps {
   readonly setup?: ApiServerSetup;
   /** Explains pods when the scheduler is not started through this control plane. */
   readonly explainPod?: () => ExplainPod | undefined;
+  /** Serves what makes a machine another server of this cluster. */
+  readonly serverJoin?: NonResourceRoute;
   /** Takes the place of the token service it is given: simulation makes its results arrive in a repeatable order. */
   readonly wrapTokens?: (tokens: ServiceAccountTokens) => ServiceAccountTokens;
 }
@@ -151,7 +155,7 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
         },
         setup?.admission.plugins,
       ),
-      routes: registry.routes,
+      routes: deps.serverJoin === undefined ? registry.routes : [...registry.routes, deps.serverJoin],
       aggregation: {
         net: platform.net,
         identity: () => {
@@ -245,6 +249,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
           frontProxyCaPem: pki.frontProxy.caPem,
         });
       if (deps.settings?.servesJoin !== false) await publishJoin(deps, storage.objects);
+      if (deps.serverJoin !== undefined) await bootstrapServerJoin(storage.objects);
       keeper = keepKubernetesService(storage.objects, born, (err) =>
         platform.log.error('cannot restore the kubernetes Service', { err }),
       );

@@ -12,6 +12,12 @@ export function hostAddress(interfaces: ReturnType<Net['interfaces']>): string {
   return (real.find((i) => i.family === 4) ?? real.find((i) => !i.address.startsWith('fe80')))?.address ?? '127.0.0.1';
 }
 
+/** Every address of a real device. */
+export function hostAddresses(interfaces: ReturnType<Net['interfaces']>): readonly string[] {
+  const real = interfaces.filter((i) => !i.internal && !NOT_OURS.test(i.name) && !i.address.startsWith('fe80'));
+  return real.map(({ address }) => address).toSorted();
+}
+
 /** Names and addresses of the serving certificates. */
 export function servingNames(
   instance: Pick<Instance, 'nodeName' | 'clusterDomain'>,

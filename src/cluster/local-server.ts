@@ -2,21 +2,24 @@
  * The control plane of this machine: store, certificates, API server on its port, controllers, scheduler, load balancers,
  * and what machines that join look for. Started in declared order, stopped in reverse.
  */
+import type { NonResourceRoute } from '../apiserver/non-resource-routes.ts';
 import { Nodes, Pods } from '../api/gen/resources.ts';
 import { ensureClusterPki, type ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';
 import { loadApiServerSetup } from './api-server-setup.ts';
 import type { ClusterOptions } from './cluster-options.ts';
-import type { ClusterStatus } from './cluster-status.ts';
+import type { ClusterStatus, ComponentStatus } from './cluster-status.ts';
 import { createControlPlane, type ControlPlane } from './control-plane.ts';
+import { createOwnEtcd, type OwnEtcd } from './etcd/own-etcd.ts';
 import { servingNames } from './host-address.ts';
 import type { Instance } from './instance.ts';
+import { serverJoinRoute } from './join/server-material.ts';
 import { kubeconfigYaml } from './kubeconfig.ts';
 import { runLed, untilAborted } from './leadership.ts';
 import { runLoadBalancers } from './load-balancers.ts';
 import { kubernetesServiceAddress } from './network/pod-network.ts';
-import { backupStore, openStore } from './open-store.ts';
+import { backupStore, openOwnEtcdStore, openStore } from './open-store.ts';
 import type { Progress } from './progress.ts';
 
 /** How the control plane is set up, settled. */
@@ -26,6 +29,8 @@ export interface LocalServerConfig {
   /** Under which other machines and pods reach it. */
   readonly advertiseAddress: string;
   readonly kubeletPort: number;
+  /** The state is in an etcd of this server's own. */
+  readonly ownEtcd: boolean;
   readonly progress: Progress;
 }
 
@@ -39,6 +44,8 @@ export interface LocalServer {
   /** Rejects when controllers or scheduler fail for good. */
   readonly failed: Promise<never>;
   ready(): boolean;
+  /** What runs beside the API server. */
+  components(): readonly ComponentStatus[];
   /** Its share of `keelson status`. */
   status(): Promise<ServerStatus>;
   /** Copies the store to this file while work goes on. */
@@ -65,11 +72,14 @@ class Server implements LocalServer {
   #fail: (error: unknown) => void = () => undefined;
   #store: Store | undefined;
   #controlPlane: ControlPlane | undefined;
+  readonly #etcd: OwnEtcd | undefined;
   #controllersEnd: Promise<void> = Promise.resolve();
 
   constructor(platform: Platform, config: LocalServerConfig) {
     this.#platform = platform;
     this.#config = config;
+    const { dataDir, pkiDir, logDir } = config.instance;
+    if (config.ownEtcd) this.#etcd = createOwnEtcd(platform, { dataDir, pkiDir, logDir });
     this.failed = new Promise<never>((_resolve, reject) => {
       this.#fail = reject;
     });
@@ -80,7 +90,7 @@ class Server implements LocalServer {
     const platform = this.#platform;
     const { instance, options, progress, advertiseAddress, kubeletPort } = this.#config;
     // Both wait for the disk, and the first certificates are a lot of work: at once.
-    const opening = progress.phase('store', () => this.#openStore()).then((store) => (this.#store = store));
+    const opening = progress.phase('store', () => this.#openStore(signal)).then((store) => (this.#store = store));
     const [store, pki] = await bothOrNeither([opening, progress.phase('certificates', () => this.#certificates())]);
     const setup = options.apiServer && (await loadApiServerSetup(platform, options.apiServer));
     const controlPlane = createControlPlane({
@@ -91,6 +101,7 @@ class Server implements LocalServer {
       hostAddress: advertiseAddress,
       runtimeConfig: options.runtimeConfig,
       ...(setup === undefined ? {} : { setup }),
+      ...(this.#etcd === undefined ? {} : { serverJoin: this.#joinRoute() }),
     });
     this.#controlPlane = controlPlane;
     await progress.phase('API server', async () => {
@@ -136,10 +147,27 @@ class Server implements LocalServer {
     return [controllers, scheduler].map((component) => (signal) => runLed(deps, component, signal));
   }
 
-  #openStore(): Promise<Store> {
+  async #openStore(signal: AbortSignal): Promise<Store> {
     const { store: choice, encryptionConfigFile: file } = this.#config.options;
     const encryption = file === undefined ? {} : { encryption: { file, reload: true } };
-    return openStore(this.#platform, { choice, file: this.#config.instance.storeFile, ...encryption });
+    const etcd = this.#etcd;
+    if (etcd === undefined)
+      return openStore(this.#platform, { choice, file: this.#config.instance.storeFile, ...encryption });
+    const own = { ...(await etcd.start(signal)), followEndpoints: etcd.followEndpoints.bind(etcd) };
+    return openOwnEtcdStore(this.#platform, { own, ...encryption }, signal);
+  }
+
+  #joinRoute(): NonResourceRoute {
+    const { instance, options } = this.#config;
+    return serverJoinRoute(this.#platform, { ...instance, encrypted: options.encryptionConfigFile !== undefined });
+  }
+
+  components(): readonly ComponentStatus[] {
+    if (this.#etcd === undefined) return [];
+    const healthy = this.#etcd.running();
+    return [
+      { name: 'etcd', healthy, message: healthy ? '' : `not running; see ${this.#config.instance.logDir}/etcd.log` },
+    ];
   }
 
   async backup(file: string): Promise<void> {

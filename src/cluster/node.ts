@@ -289,6 +289,7 @@ function containerRuntime(
       probeResults: core.probeResults,
       podStates: core.podState,
       actuated: core.allocations,
+      devices: core.containerDevices,
       services: () => services.list(),
       getConfigMap: (namespace, name) => objects.get('ConfigMap', namespace, name),
       getSecret: (namespace, name) => objects.get('Secret', namespace, name),

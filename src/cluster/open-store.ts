@@ -1,6 +1,7 @@
 /** Opens the store a cluster keeps its state in, with errors in the user's words. */
 import type { GrpcTls } from '../grpc/grpc-caller.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { EtcdStoreOptions } from '../storage/etcd/etcd-store.ts';
 import { StoreError, type Store } from '../storage/store.ts';
 import { encryptStore, type EncryptionChoice } from './encryption.ts';
 import { PreflightError } from './preflight.ts';
@@ -16,9 +17,12 @@ export interface StoreOpening {
 /** Opens it, with encryption in front where it is wanted; each kind is loaded only when it is used. */
 export async function openStore(platform: Platform, { choice, file, encryption }: StoreOpening): Promise<Store> {
   const store = await openPlain(platform, { choice, file });
-  if (encryption === undefined) return store;
+  return encryption === undefined ? store : encrypted(platform, store, encryption);
+}
+
+async function encrypted(platform: Platform, store: Store, choice: EncryptionChoice): Promise<Store> {
   try {
-    return await encryptStore(platform, store, encryption);
+    return await encryptStore(platform, store, choice);
   } catch (error) {
     await store.close();
     throw error;
@@ -50,6 +54,33 @@ async function openPlain(platform: Platform, { choice, file }: StoreOpening): Pr
     if (!(error instanceof StoreError)) throw error;
     const what = choice.kind === 'etcd' ? choice.endpoints.join(',') : file;
     throw new PreflightError(`cannot open the store ${what}: ${error.message}`);
+  }
+}
+
+/** An etcd whose members the server follows. */
+export interface OwnEtcdOpening {
+  readonly own: Pick<EtcdStoreOptions, 'endpoints' | 'tls' | 'followEndpoints'>;
+  readonly encryption?: EncryptionChoice;
+}
+
+const QUORUM_RETRY_MS = 500;
+
+/** Opens the store in an etcd of the server's own: waits for its quorum, without which other servers may be starting too. */
+export async function openOwnEtcdStore(
+  platform: Platform,
+  { own, encryption }: OwnEtcdOpening,
+  signal: AbortSignal,
+): Promise<Store> {
+  const { createEtcdStore } = await import('../storage/etcd/etcd-store.ts');
+  for (;;) {
+    try {
+      const store = await createEtcdStore({ ...own, platform });
+      return encryption === undefined ? store : await encrypted(platform, store, encryption);
+    } catch (error) {
+      if (!(error instanceof StoreError) || signal.aborted) throw error;
+      platform.log.warn('waiting for etcd: most of its members must run', { err: error });
+      await platform.clock.sleep(QUORUM_RETRY_MS, signal);
+    }
   }
 }
 

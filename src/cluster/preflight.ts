@@ -45,6 +45,12 @@ export async function checkPrograms(
   return cni;
 }
 
+/** Fails when a program is missing. */
+export async function requireProgram(files: Files, program: string, debianPackage: string): Promise<void> {
+  if (!(await inFolders(files, FOLDERS, program)))
+    throw new PreflightError(`this program is needed and missing: ${program} (Debian: ${debianPackage})`);
+}
+
 async function inFolders(files: Files, folders: readonly string[], name: string): Promise<boolean> {
   for (const folder of folders) if (await files.exists(`${folder}/${name}`)) return true;
   return false;

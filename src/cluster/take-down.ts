@@ -7,6 +7,9 @@ import type { Platform } from '../platform/platform.ts';
 import { createInstanceContainerd } from './containerd.ts';
 import { requestControl } from './control-socket.ts';
 import { readInstanceFile, type InstanceFile } from './instance-file.ts';
+import { endEtcd } from './etcd/etcd-process.ts';
+import { etcdDir, removeEtcdMember } from './etcd/own-etcd.ts';
+import { readEtcdFile } from './etcd/etcd-file.ts';
 import { deriveInstance, type Instance } from './instance.ts';
 import { createPodNetwork } from './network/pod-network.ts';
 import { removeNodeServices } from './node-services.ts';
@@ -32,6 +35,7 @@ export async function takeDown(platform: Platform, options: TakeDownOptions): Pr
       problems.push(`${what}: ${(error as Error).message}`);
     }
   };
+  if (options.deleteData) await step('etcd', () => leaveEtcd(platform, options.dataDir));
   if (file !== undefined) await takeDownInstance(platform, instanceOf(platform, file, options.dataDir), { file, step });
   if (options.deleteData && problems.length === 0) await step('data', () => files.remove(options.dataDir));
   return problems;
@@ -45,6 +49,20 @@ function instanceOf(platform: Platform, file: InstanceFile, dataDir: string): In
   );
 }
 
+/** A member whose data is deleted never comes back: counted on, it would cost the others their quorum. */
+async function leaveEtcd(platform: Platform, dataDir: string): Promise<void> {
+  const file = await readEtcdFile(platform.files, dataDir);
+  if (file === undefined || file.others.length === 0) return;
+  try {
+    await removeEtcdMember(platform, { dataDir, pkiDir: `${dataDir}/pki` }, file.name);
+  } catch (error) {
+    throw new Error(
+      `this server cannot leave its cluster (${(error as Error).message}); run keelson server remove ${file.name} on another server first, or keelson down without --delete-data`,
+      { cause: error },
+    );
+  }
+}
+
 type Step = (what: string, work: () => Promise<readonly string[] | void>) => Promise<void>;
 
 async function takeDownInstance(
@@ -54,6 +72,7 @@ async function takeDownInstance(
 ): Promise<void> {
   const { files } = platform;
   await step('stop', () => stopKeelson(platform, instance));
+  await step('etcd', () => endEtcd(platform, etcdDir(instance.dataDir)));
   await step('services', () => removeNodeServices(platform, instance));
   if (file.containerRuntimeEndpoint === undefined && (await files.exists(instance.containerd.config))) {
     await step('containerd', () => createInstanceContainerd(platform, instance, []).stop());

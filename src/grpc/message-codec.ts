@@ -95,6 +95,13 @@ const scalars: Readonly<Record<string, ValueCodec>> = {
     write: (writer, value) => void writer.uint64(wholeNumber(value)),
     read: (reader) => Number(reader.uint64()),
   },
+  // Identifiers that use all 64 bits, as decimal text.
+  uint64text: {
+    wireType: WireType.Varint,
+    zero: '0',
+    write: (writer, value) => void writer.uint64(value as string),
+    read: (reader) => String(reader.uint64()),
+  },
   double: {
     wireType: WireType.Bit64,
     zero: 0,

@@ -5,13 +5,16 @@ import { GrpcError } from './grpc-error.ts';
 import { createMessageCodec } from './message-codec.ts';
 import type { ProtobufTable } from './protobuf-table.ts';
 import type { SocketConnector } from './socket-connector.ts';
+import type { SocketServer } from './socket-server.ts';
 
 /** A method: what it answers, or the error it throws. */
-export type FakeMethod = (request: never, signal: AbortSignal) => object | Promise<object>;
+export type FakeMethod = (request: never, signal: AbortSignal) => object | Promise<object> | AsyncIterable<object>;
 
 /** The servers of a simulated machine. */
 export interface FakeSockets {
   readonly connect: SocketConnector;
+  /** What serves a socket in this process, to be called through `connect`. */
+  readonly listen: SocketServer;
   /** Serves methods by name (`GetInfo`); whoever served the socket before is gone. */
   serve(socketPath: string, methods: Readonly<Record<string, FakeMethod>>): void;
   close(socketPath: string): void;
@@ -27,6 +30,13 @@ export function createFakeSockets(clock: Clock): FakeSockets {
     calls,
     serve: (socketPath, methods) => void servers.set(socketPath, methods),
     close: (socketPath) => void servers.delete(socketPath),
+    async listen(socketPath, _tables, methods) {
+      servers.set(
+        socketPath,
+        Object.fromEntries(Object.entries(methods).map(([name, handler]) => [name.split('/')[1]!, handler])),
+      );
+      return { close: async () => void servers.delete(socketPath) };
+    },
     connect: (socketPath, tables) => ({
       async unary({ service, method }, request, { signal, timeoutMs }) {
         const { input, output } = typesOf(tables, service, method);
@@ -54,8 +64,14 @@ export function createFakeSockets(clock: Clock): FakeSockets {
           signal?.removeEventListener('abort', onAbort);
         }
       },
-      stream() {
-        throw new GrpcError('Unimplemented', 'the fake has no streams');
+      async *stream({ service, method }, request, { signal }) {
+        const { output } = typesOf(tables, service, method);
+        const codec = createMessageCodec(tables);
+        calls.push(method);
+        const run = servers.get(socketPath)?.[method];
+        if (run === undefined) throw new GrpcError('Unavailable', `connect ENOENT ${socketPath}`, { sent: false });
+        const messages = run(request as never, signal ?? new AbortController().signal) as AsyncIterable<object>;
+        for await (const message of messages) yield codec.decode(output, codec.encode(output, message));
       },
       disconnect: () => undefined,
     }),
@@ -70,7 +86,10 @@ function typesOf(
   for (const table of tables) {
     const text = table.services[service.slice(table.package.length + 1)]?.[method];
     if (!service.startsWith(`${table.package}.`) || text === undefined) continue;
-    const [input, output] = text.split(' ').map((type) => `${table.package}.${type}`);
+    const [input, output] = text
+      .replace('stream ', '')
+      .split(' ')
+      .map((type) => `${table.package}.${type}`);
     return { input: input!, output: output! };
   }
   throw new Error(`no method ${service}/${method} in the tables`);

@@ -64,6 +64,12 @@ export interface KubeletConfiguration {
     readonly maxAgeMs: number;
   };
   readonly containerLogs: { readonly maxSizeBytes: number; readonly maxFiles: number; readonly periodMs: number };
+  readonly topologyManager: {
+    readonly policy: 'none' | 'best-effort' | 'restricted' | 'single-numa-node';
+    readonly scope: 'container' | 'pod';
+  };
+  /** Containers' statuses tell how their devices are. Upstream's gate ResourceHealthStatus. */
+  readonly resourceHealthStatus: boolean;
   /** Containers' states may be written to files. Upstream's gate ContainerCheckpoint. */
   readonly checkpoints: boolean;
   readonly volumes: {
@@ -186,6 +192,8 @@ export const KUBELET_DEFAULTS: Omit<KubeletConfiguration, 'nodeName' | 'rootDire
   images: { maxParallelPulls: 5, pullsPerSecond: 0, pullBurst: 10 },
   imageGc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 120_000, maxAgeMs: 0 },
   containerLogs: { maxSizeBytes: 10 * 2 ** 20, maxFiles: 5, periodMs: 10_000 },
+  topologyManager: { policy: 'none', scope: 'container' },
+  resourceHealthStatus: true,
   checkpoints: true,
   allowedHostNamespaceSources: { network: ['*'], pid: ['*'], ipc: ['*'] },
   hasApiServer: true,

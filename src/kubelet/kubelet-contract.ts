@@ -1,9 +1,10 @@
 /** What a kubelet is made from, what its parts may see of its core, and what it offers once made. */
-import type { Node, Pod } from '../api/gen/core-v1.ts';
+import type { Container, Node, Pod } from '../api/gen/core-v1.ts';
 import type { Client } from '../client/client.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import type { InformerFactory } from '../client/informer.ts';
 import type { SocketConnector } from '../grpc/socket-connector.ts';
+import type { SocketServer } from '../grpc/socket-server.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { AllocationManager } from './allocation/allocation-manager.ts';
 import type { PodContainerManager } from './cgroups/pod-container-manager.ts';
@@ -15,6 +16,7 @@ import type { PodDirectories } from './pod-directories.ts';
 import type { PodStateProvider } from './pod-workers/pod-syncer.ts';
 import type { ProbeResults } from './prober/results.ts';
 import type { ShutdownGroup, ShutdownSource } from './node-shutdown/node-shutdown-manager.ts';
+import type { ContainerDevices } from './runtime/container-config.ts';
 import type { KubeletHost } from './server/host.ts';
 import type { NodeStats, Summary } from './stats/summary-types.ts';
 import type { VolumeManager } from './volumes/volume-manager-contract.ts';
@@ -39,6 +41,8 @@ export interface KubeletCore {
   readonly connectSocket: SocketConnector;
   /** The node's object as known now. */
   readonly ownNode: () => Node | undefined;
+  /** What device plugins add to a container. */
+  readonly containerDevices: (pod: Pod, container: Container) => Promise<ContainerDevices | undefined>;
   /** Has the node's status told anew, when something in it may have changed. */
   readonly nodeStatusChanged: () => void;
   /** Every pod source has been heard: pods not known now do not belong here. */
@@ -56,6 +60,8 @@ export interface KubeletDeps {
   readonly podContainers: PodContainerManager;
   /** Calls plugins behind their sockets. The machine's own sockets when absent. */
   readonly connectSocket?: SocketConnector;
+  /** Serves device plugins and readers of pods' resources. The machine's own sockets when absent. */
+  readonly serveSocket?: SocketServer;
   readonly volumes: (core: KubeletCore) => VolumeManager;
   readonly runtime: (core: KubeletCore, volumes: VolumeManager) => ContainerRuntime;
   /** What the eviction manager judges by and may remove; without it nothing is evicted. */

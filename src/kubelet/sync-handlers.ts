@@ -21,8 +21,10 @@ export interface SyncHandlersDeps {
   readonly podWorkers: PodWorkers;
   readonly statusManager: StatusManager;
   readonly allSourcesReady: () => boolean;
-  /** Whether the node takes the pod beside the active ones. */
-  readonly canAdmitPod: (pod: Pod, activePods: readonly Pod[]) => AdmissionResult;
+  /** Whether the node takes the pod beside the active ones. Takes its time where plugins are asked. */
+  readonly canAdmitPod: (pod: Pod, activePods: readonly Pod[]) => AdmissionResult | Promise<AdmissionResult>;
+  /** Pods that wait for that: no worker may hear of them. */
+  readonly admitting: Set<string>;
   readonly qosClassOf: (pod: Pod) => string;
   readonly handlePodCleanups: () => Promise<void>;
 }
@@ -51,6 +53,7 @@ export function createSyncHandlers(deps: SyncHandlersDeps): SyncHandler {
       log.debug('Unable to find pod for mirror pod, skipping', podFields(given));
       return;
     }
+    if (deps.admitting.has(podUid(pod))) return; // its newest form is dispatched when it is admitted
     podWorkers.updatePod({ pod, mirrorPod, updateType: wasMirror ? 'update' : updateType, startTimeMs });
   }
 
@@ -68,18 +71,33 @@ export function createSyncHandlers(deps: SyncHandlersDeps): SyncHandler {
   }
 
   /** A pod that does not fit is refused here and never reaches a worker. */
-  function admit(pod: Pod): boolean {
+  function admitAndDispatch(pod: Pod, startedMs: number): void {
     const uid = podUid(pod);
-    if (podWorkers.isPodTerminationRequested(uid) || isTerminalPhase(pod.status?.phase)) return true;
-    if (pod.metadata.deletionTimestamp !== undefined) return true;
+    const settle = (admitted: Pod, result: AdmissionResult): void => {
+      if (result.admit) dispatchWork(admitted, 'create', startedMs);
+      else rejectPod(admitted, result.reason, result.message);
+    };
+    if (
+      podWorkers.isPodTerminationRequested(uid) ||
+      isTerminalPhase(pod.status?.phase) ||
+      pod.metadata.deletionTimestamp !== undefined
+    )
+      return settle(pod, { admit: true });
     const others = activePods(podManager.getPods(), deps).filter((other) => podUid(other) !== uid);
     const result = deps.canAdmitPod(pod, others);
-    if (!result.admit) rejectPod(pod, result.reason, result.message);
-    return result.admit;
+    if (!(result instanceof Promise)) return settle(pod, result);
+    deps.admitting.add(uid);
+    void result.catch(unexpected).then((late) => {
+      deps.admitting.delete(uid);
+      const newest = podManager.getPodByUid(uid);
+      if (newest === undefined) return;
+      settle(newest, newest.metadata.deletionTimestamp === undefined ? late : { admit: true });
+    });
   }
 
   function removePod(given: Pod): void {
     podManager.removePod(given);
+    if (deps.admitting.has(podUid(given))) return;
     const { pod, mirrorPod, wasMirror } = podManager.getPodAndMirrorPod(given);
     if (wasMirror) {
       if (pod !== undefined)
@@ -105,7 +123,8 @@ export function createSyncHandlers(deps: SyncHandlersDeps): SyncHandler {
       for (const pod of byAge) {
         podManager.addPod(pod);
         const { wasMirror } = podManager.getPodAndMirrorPod(pod);
-        if (wasMirror || admit(pod)) dispatchWork(pod, 'create', startedMs);
+        if (wasMirror) dispatchWork(pod, 'create', startedMs);
+        else admitAndDispatch(pod, startedMs);
       }
     },
     handlePodUpdates(pods) {
@@ -130,10 +149,18 @@ export function createSyncHandlers(deps: SyncHandlersDeps): SyncHandler {
     handlePodSyncs(pods) {
       for (const given of pods) {
         const { pod, mirrorPod, wasMirror } = podManager.getPodAndMirrorPod(given);
-        if (wasMirror || pod === undefined) continue;
+        if (wasMirror || pod === undefined || deps.admitting.has(podUid(pod))) continue;
         podWorkers.updatePod({ pod, mirrorPod, updateType: 'sync', startTimeMs: nowMs() });
       }
     },
     handlePodCleanups: deps.handlePodCleanups,
+  };
+}
+
+function unexpected(error: unknown): AdmissionResult {
+  return {
+    admit: false,
+    reason: 'UnexpectedAdmissionError',
+    message: error instanceof Error ? error.message : String(error),
   };
 }

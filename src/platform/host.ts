@@ -17,9 +17,31 @@ export interface HostInfo {
   readonly hugePages: readonly { readonly pageSizeBytes: number; readonly count: number }[];
 }
 
+/** A logical processor and where it sits. Cores are told apart by their number together with the socket's. */
+export interface HostCpu {
+  readonly cpu: number;
+  readonly core: number;
+  readonly socket: number;
+  readonly node: number;
+}
+
+/** A NUMA node; sizes in bytes. */
+export interface HostNumaNode {
+  readonly node: number;
+  readonly memoryBytes: number;
+  readonly hugePages: readonly { readonly pageSizeBytes: number; readonly count: number }[];
+}
+
+/** Processors that are online, and NUMA nodes, each in order of their numbers. */
+export interface HostTopology {
+  readonly cpus: readonly HostCpu[];
+  readonly nodes: readonly HostNumaNode[];
+}
+
 /** Reads facts of the host. */
 export interface Host {
   info(): Promise<HostInfo>;
+  topology(): Promise<HostTopology>;
   /** Memory available now and in use, bytes. */
   memory(): Promise<{ readonly availableBytes: number; readonly usageBytes: number; readonly workingSetBytes: number }>;
   /** Number of tasks running on the host now. */

@@ -13,6 +13,7 @@ import type { Metrics } from './metrics.ts';
 import type { Mounter } from './mounter.ts';
 import type { Net } from './net.ts';
 import type { Random } from './random.ts';
+import type { ListenRpc } from './rpc.ts';
 
 /** What every process part needs: time, randomness, log and metrics, no I/O. */
 export interface BasePlatform {
@@ -29,6 +30,7 @@ export interface Platform extends BasePlatform {
   readonly exec: Exec;
   readonly net: Net;
   readonly listenHttp: ListenHttp;
+  readonly listenRpc: ListenRpc;
   readonly compression: Compression;
   readonly datagrams: Datagrams;
   readonly host: Host;

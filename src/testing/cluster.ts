@@ -377,6 +377,9 @@ async function createPace({
   return { pace: createRealPace(createNodeClock(), keepAlive), seed: seed ?? createNodeRandom().uuid() };
 }
 
+/** Of old revisions: those of fifty thousand pods that start within minutes would fill gigabytes. */
+const KEPT_CHANGES = 20_000;
+
 async function openStore({ store = 'memory' }: ClusterOptions, clock: Clock): Promise<Store> {
-  return store === 'memory' ? createMemoryStore({ clock }) : store(clock);
+  return store === 'memory' ? createMemoryStore({ clock, keepChanges: KEPT_CHANGES }) : store(clock);
 }

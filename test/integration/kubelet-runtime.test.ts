@@ -120,7 +120,7 @@ describe('the runtime manager on a real containerd', () => {
     const result = await sync(pod);
     assert.equal(result.error, undefined);
     const now = await status(pod);
-    assert.match(now.ips[0]!, /^10\.231\.7\./);
+    assert.match(now.ips[0]!, /^10\.231\.\d+\./);
     assert.equal(await run(pod, 'hostname'), 'box');
     assert.equal(await run(pod, 'echo $BOTH'), `${now.ips[0]}-blue`);
     assert.match(

@@ -22,7 +22,7 @@ export interface WriteRequest {
 /** What a write left behind. */
 export interface WriteOutcome {
   readonly object: KubernetesObject;
-  /** The cell that holds it; absent for dry runs. */
+  /** The cell that holds it; absent for dry runs and where it need not hold the object. */
   readonly cell?: RevisionCell;
   readonly created: boolean;
 }
@@ -50,7 +50,9 @@ export async function putObject(store: GenericStore, put: PutObject): Promise<Wr
   const converting = store.toStored(put.object);
   const stored = converting instanceof Promise ? await converting : converting;
   const { ttlSeconds } = store.definition;
-  const value = encodeStored(stored);
+  // What goes by itself after a while (events) is many, and most of it is read as bytes or not at all.
+  const seldomRead = ttlSeconds !== undefined;
+  const value = encodeStored(stored, seldomRead);
   if (value.length > maxValueBytes)
     throw statusFailure(413, 'RequestEntityTooLarge', 'etcdserver: request is too large');
   const result = await store.services.store.put({
@@ -64,6 +66,7 @@ export async function putObject(store: GenericStore, put: PutObject): Promise<Wr
     return { lost: true, current: current && new Cell(put.key, current.modRevision, current.value) };
   }
   const object = withResourceVersion(put.object, result.revision);
+  if (seldomRead && store.definition === store.stored) return { object, created: put.created };
   let cell = store.cache.get(put.key);
   if (cell?.revision !== result.revision) cell = new Cell(put.key, result.revision, value);
   cell.adopt(stored === put.object ? object : withResourceVersion(stored, result.revision));

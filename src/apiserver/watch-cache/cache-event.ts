@@ -39,9 +39,14 @@ export class EventRing {
 
   push(event: CacheEvent): void {
     this.#events.push(event);
+    this.forget(event.atMs);
+  }
+
+  /** Drops what is old enough. Without it, what came in a burst would stay until the next change. */
+  forget(nowMs: number): void {
     for (let held = this.#events.length - this.#head; held > keepCount; held--) {
       const oldest = this.#events[this.#head]!;
-      if (held <= maxCount && event.atMs - oldest.atMs < keepMs) break;
+      if (held <= maxCount && nowMs - oldest.atMs < keepMs) break;
       this.#since = oldest.revision;
       this.#events[this.#head++] = undefined as unknown as CacheEvent;
     }

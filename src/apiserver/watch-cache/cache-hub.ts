@@ -18,6 +18,8 @@ export const REGISTRY_PREFIX = '/registry/';
 
 const restartMs = 1000;
 
+const forgetPeriodMs = 60_000;
+
 interface Waiter {
   readonly revision: number;
   readonly wake: () => void;
@@ -42,6 +44,7 @@ export class CacheHub {
   #watch: StoreWatch | undefined;
   #stopped = true;
   #cancelRestart: (() => void) | undefined;
+  #cancelForgetting: (() => void) | undefined;
 
   constructor(deps: CacheHubDeps) {
     this.#deps = deps;
@@ -77,6 +80,10 @@ export class CacheHub {
     for (const [cache, entries] of byCache) cache.load(entries, range.revision);
     this.#startWatch(range.revision);
     this.#advance(range.revision);
+    const { clock } = this.#deps;
+    this.#cancelForgetting ??= clock.setTicker(forgetPeriodMs, () => {
+      for (const cache of this.#caches.values()) cache.forgetOld(clock.monotonicMs());
+    });
   }
 
   #startWatch(afterRevision: number): void {
@@ -205,6 +212,8 @@ export class CacheHub {
   stop(): void {
     this.#stopped = true;
     this.#cancelRestart?.();
+    this.#cancelForgetting?.();
+    this.#cancelForgetting = undefined;
     this.#watch?.stop();
     this.#watch = undefined;
   }

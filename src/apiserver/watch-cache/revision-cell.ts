@@ -14,18 +14,24 @@ const metadataKey = Buffer.from('"metadata":{');
 /** kind and apiVersion, which come first, are shorter than this. */
 const headLimit = 512;
 
-/** What bytes made here say. A store in this process delivers the very bytes it was given, and nobody decodes them. */
+/**
+ * What bytes made here say, until their cell is made: a store in this process delivers the very bytes it was given, and
+ * nobody decodes them. Not longer, for the store keeps the bytes of every revision for minutes.
+ */
 const encoded = new WeakMap<Uint8Array, KubernetesObject>();
 
 /**
  * Stored bytes of an object: kind, apiVersion and metadata first, no resourceVersion. The object must be what a reader of
- * the bytes gets and must not change any more: the cells of these bytes share it.
+ * the bytes gets and must not change any more: the cell of these bytes shares it, unless it is `seldomRead`.
  */
-export function encodeStored(object: KubernetesObject): Uint8Array {
+export function encodeStored(object: KubernetesObject, seldomRead = false): Uint8Array {
   const { kind, apiVersion, metadata, ...rest } = object;
   const { resourceVersion: _, ...meta } = metadata;
-  const bytes = Buffer.from(stringifyJson({ kind, apiVersion, metadata: meta, ...rest }));
-  encoded.set(bytes, object);
+  const text = stringifyJson({ kind, apiVersion, metadata: meta, ...rest });
+  // Memory of its own: one object that lives long would keep all that share a piece of Buffer's pool with it.
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  bytes.write(text);
+  if (!seldomRead) encoded.set(bytes, object);
   return bytes;
 }
 
@@ -77,7 +83,9 @@ export class RevisionCell {
     this.revision = revision;
     this.#value = asBuffer(value);
     const object = encoded.get(value);
-    if (object !== undefined) this.#object = withResourceVersion(object, revision);
+    if (object === undefined) return;
+    encoded.delete(value);
+    this.#object = withResourceVersion(object, revision);
   }
 
   /** JSON text with the resourceVersion. From the first call on it replaces the stored bytes in memory. */

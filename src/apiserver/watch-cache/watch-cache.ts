@@ -149,6 +149,11 @@ export class WatchCache {
     return this.#ring.after(revision);
   }
 
+  /** Drops remembered changes that are old enough. */
+  forgetOld(nowMs: number): void {
+    this.#ring.forget(nowMs);
+  }
+
   /** The oldest revision a watch can resume from. */
   get rememberedSince(): number {
     return this.#ring.since;

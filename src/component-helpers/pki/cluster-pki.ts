@@ -5,17 +5,10 @@
  * library. File names are kubeadm's. Keys are 0600.
  */
 import type { Files } from '../../platform/files.ts';
-import {
-  createAuthority,
-  issueCertificate,
-  type CertificateDeps,
-  type CertificateRequestSpec,
-  type KeyPairPem,
-} from './certificates.ts';
+import type { CertificateDeps, CertificateRequestSpec, KeyPairPem } from './certificates.ts';
+import { authority, closePkiFolder, leafCertificate, openPkiFolder, type PkiFolder } from './pki-folder.ts';
 
-const DAY_MS = 86_400_000;
-const AUTHORITY_MS = 3650 * DAY_MS;
-const LEAF_MS = 365 * DAY_MS;
+const LEAF_MS = 365 * 86_400_000;
 
 /** Names and addresses the serving certificates carry. */
 export interface PkiNames {
@@ -40,15 +33,6 @@ export interface ClusterPki {
   readonly serviceAccount: { readonly privateKeyPem: string; readonly publicKeyPem: string };
 }
 
-type Stamp = Record<string, { readonly madeFor: string; readonly notAfterMs: number }>;
-interface Folder {
-  readonly dir: string;
-  readonly files: Files;
-  readonly deps: CertificateDeps;
-  readonly stamp: Stamp;
-  changed: boolean;
-}
-
 /** Loads the certificates under `dir`, making what is missing, outdated or made for other names. */
 export async function ensureClusterPki(
   files: Files,
@@ -56,9 +40,8 @@ export async function ensureClusterPki(
   options: { dir: string; names: PkiNames },
 ): Promise<ClusterPki> {
   const { dir, names } = options;
-  await files.makeDir(dir, { mode: 0o700 });
-  const folder: Folder = { dir, files, deps, stamp: await readStamp(files, `${dir}/stamp.json`), changed: false };
-  const ca = await authority(folder);
+  const folder = await openPkiFolder(files, deps, dir);
+  const ca = await authority(folder, 'ca', 'kubernetes');
   const leaf = (name: string, spec: Omit<CertificateRequestSpec, 'validityMs'>): Promise<KeyPairPem> =>
     leafCertificate(folder, ca, { name, spec: { ...spec, validityMs: LEAF_MS } });
   const serving = { dnsNames: names.dnsNames, ipAddresses: names.ipAddresses };
@@ -80,65 +63,19 @@ export async function ensureClusterPki(
     frontProxyPair(folder),
     tokenKey(folder),
   ]);
-  if (folder.changed)
-    await files.writeFileAtomic(`${dir}/stamp.json`, JSON.stringify(folder.stamp, undefined, 1), { mode: 0o600 });
+  await closePkiFolder(folder);
   return { ca, apiServer, kubeletClient, kubeletServer, admin, frontProxy, serviceAccount };
 }
 
-async function readStamp(files: Files, path: string): Promise<Stamp> {
-  if (!(await files.exists(path))) return {};
-  try {
-    return JSON.parse(await files.readText(path)) as Stamp;
-  } catch {
-    return {}; // Only costs new leaf certificates.
-  }
-}
-
-async function authority(folder: Folder, name = 'ca', commonName = 'kubernetes'): Promise<KeyPairPem> {
-  const found = await readPair(folder, name);
-  if (found !== undefined) return found;
-  return writePair(folder, name, await createAuthority(folder.deps, commonName, AUTHORITY_MS));
-}
-
 /** Of an authority of its own: whoever it signs speaks for every user. */
-async function frontProxyPair(folder: Folder): Promise<ClusterPki['frontProxy']> {
+async function frontProxyPair(folder: PkiFolder): Promise<ClusterPki['frontProxy']> {
   const ca = await authority(folder, 'front-proxy-ca', 'front-proxy-ca');
   const spec = { commonName: 'front-proxy-client', usages: ['client'] as const, validityMs: LEAF_MS };
   const pair = await leafCertificate(folder, ca, { name: 'front-proxy-client', spec });
   return { ...pair, caPem: ca.certPem };
 }
 
-async function leafCertificate(
-  folder: Folder,
-  ca: KeyPairPem,
-  wanted: { name: string; spec: CertificateRequestSpec },
-): Promise<KeyPairPem> {
-  const { name, spec } = wanted;
-  const madeFor = folder.deps.crypto.sha256Hex(JSON.stringify([ca.certPem, spec])).slice(0, 16);
-  const stamp = folder.stamp[name];
-  const fresh =
-    stamp !== undefined && stamp.madeFor === madeFor && stamp.notAfterMs - folder.deps.nowMs() > spec.validityMs / 3;
-  const found = fresh ? await readPair(folder, name) : undefined;
-  if (found !== undefined) return found;
-  const made = await issueCertificate(folder.deps, ca, spec);
-  folder.stamp[name] = { madeFor, notAfterMs: folder.deps.nowMs() + spec.validityMs };
-  folder.changed = true;
-  return writePair(folder, name, made);
-}
-
-async function readPair({ files, dir }: Folder, name: string): Promise<KeyPairPem | undefined> {
-  const [cert, key] = [`${dir}/${name}.crt`, `${dir}/${name}.key`];
-  if (!(await files.exists(cert)) || !(await files.exists(key))) return undefined;
-  return { certPem: await files.readText(cert), keyPem: await files.readText(key) };
-}
-
-async function writePair({ files, dir }: Folder, name: string, pair: KeyPairPem): Promise<KeyPairPem> {
-  await files.writeFileAtomic(`${dir}/${name}.key`, pair.keyPem, { mode: 0o600 });
-  await files.writeFileAtomic(`${dir}/${name}.crt`, pair.certPem, { mode: 0o644 });
-  return pair;
-}
-
-async function tokenKey({ files, dir, deps }: Folder): Promise<ClusterPki['serviceAccount']> {
+async function tokenKey({ files, dir, deps }: PkiFolder): Promise<ClusterPki['serviceAccount']> {
   const [privatePath, publicPath] = [`${dir}/sa.key`, `${dir}/sa.pub`];
   if ((await files.exists(privatePath)) && (await files.exists(publicPath))) {
     return { privateKeyPem: await files.readText(privatePath), publicKeyPem: await files.readText(publicPath) };

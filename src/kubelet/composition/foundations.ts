@@ -22,6 +22,7 @@ import { createPodDirectories } from '../pod-directories.ts';
 import { createResultsManager, type ResultsManager } from '../prober/results-manager.ts';
 import { createReasonCache, type ReasonCache } from '../status/reason-cache.ts';
 import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
+import { createResourceManagers, type ResourceManagers } from './resource-managers.ts';
 import { createLateBindings, latePodState, type LateBindings } from './late-bindings.ts';
 
 /** What every later stage builds on. */
@@ -32,6 +33,9 @@ export interface Foundations {
   readonly late: LateBindings;
   readonly podManager: PodManager;
   readonly podCache: PodCache;
+  readonly managers: ResourceManagers;
+  /** Pods whose admission is not settled. */
+  readonly admitting: Set<string>;
   readonly results: ResultsManager;
   readonly reasonCache: ReasonCache;
   readonly runtimeState: RuntimeState;
@@ -63,15 +67,15 @@ export function createFoundations(deps: KubeletDeps, config: KubeletConfiguratio
     `${config.rootDirectory}/resized_pods_state`,
   );
   const allocations = createAllocations({ deps, config, late, podManager, nodeInformer, allocationState });
-  const connectSocket = deps.connectSocket ?? createSocketConnector(deps.platform.clock);
-  const plugins = createPluginManager(
-    { platform: deps.platform, connect: connectSocket },
-    `${config.rootDirectory}/plugins_registry`,
-  );
+  const { connect, plugins } = createPlugins(deps, config);
+  const podCache = createPodCache();
+  const admitting = new Set<string>();
+  const managers = createResourceManagers({ admitting, deps, config, late, podCache, podManager, plugins, connect });
   const core: KubeletCore = {
     ...createCore({ deps, config, late, podManager, results, sourcesReady, allocations }),
     plugins,
-    connectSocket,
+    connectSocket: connect,
+    containerDevices: managers.containerDevices,
     ownNode: () => nodeInformer.get({ name: config.nodeName }),
     nodeStatusChanged: () => late.nodeStatus.get().trigger(),
   };
@@ -84,7 +88,9 @@ export function createFoundations(deps: KubeletDeps, config: KubeletConfiguratio
     allocationState,
     late,
     podManager,
-    podCache: createPodCache(),
+    podCache,
+    managers,
+    admitting,
     results,
     reasonCache: createReasonCache(),
     runtimeState: createRuntimeState(deps.platform.clock),
@@ -98,6 +104,15 @@ export function createFoundations(deps: KubeletDeps, config: KubeletConfiguratio
     nodePods: nodePodInformer(deps.informers, config.nodeName),
     nodeInformer,
   };
+}
+
+function createPlugins(
+  deps: KubeletDeps,
+  config: KubeletConfiguration,
+): { readonly connect: NonNullable<KubeletDeps['connectSocket']>; readonly plugins: PluginManager } {
+  const connect = deps.connectSocket ?? createSocketConnector(deps.platform.clock);
+  const folder = `${config.rootDirectory}/plugins_registry`;
+  return { connect, plugins: createPluginManager({ platform: deps.platform, connect }, folder) };
 }
 
 function createAllocations(
@@ -122,7 +137,7 @@ function createAllocations(
 
 function createCore(
   parts: Pick<Foundations, 'deps' | 'config' | 'late' | 'podManager' | 'results' | 'sourcesReady' | 'allocations'>,
-): Omit<KubeletCore, 'plugins' | 'connectSocket' | 'ownNode' | 'nodeStatusChanged'> {
+): Omit<KubeletCore, 'plugins' | 'containerDevices' | 'connectSocket' | 'ownNode' | 'nodeStatusChanged'> {
   const { config, late, podManager, sourcesReady } = parts;
   const { platform } = parts.deps;
   const nodeIps = findNodeIps(platform, config.nodeIps);

@@ -55,6 +55,7 @@ function createNodeStatus(foundations: Foundations): NodeStatusManager {
       volumesInUse: () => volumes.volumesInUse(),
       runtimeErrors: () => [...runtimeState.runtimeErrors(), ...[late.shutdown.get()?.problem() ?? []].flat()],
       networkErrors: runtimeState.networkErrors,
+      devices: foundations.managers.capacity,
       pressure: () => late.eviction.get()?.pressure() ?? { memory: false, disk: false, pid: false },
       onPodCidr: (cidr) => {
         runtime

@@ -1,6 +1,6 @@
 /** Third stage of the kubelet: what is done to pods, from the syncs over their workers to the handlers that wake those. */
 import { podQosClass } from '../../api/pod-qos.ts';
-import { canAdmitPod } from '../admission.ts';
+import { canAdmitPod, type AdmissionResult } from '../admission.ts';
 import type { SyncHandler } from '../kubelet-sync-loop.ts';
 import { createMirrorReconciler } from '../pod/mirror-reconciler.ts';
 import { createPodCleanups } from '../pod-cleanup.ts';
@@ -14,6 +14,7 @@ import { createEviction, createShutdown } from './eviction.ts';
 import type { EvictionManager } from '../eviction/eviction-manager.ts';
 import { createSyncPod, type SyncPodDeps } from '../sync-pod.ts';
 import { createTerminationSyncs } from '../sync-terminating-pod.ts';
+import { podUid } from '../types/pod-update.ts';
 import { createWorkQueue, type WorkQueue } from '../work-queue.ts';
 import type { Foundations } from './foundations.ts';
 import type { NodeSide } from './node-side.ts';
@@ -81,12 +82,14 @@ function createSyncDeps(foundations: Foundations, nodeSide: NodeSide): SyncPodDe
       nodeIps: core.nodeIps(),
       runtimeName: () => runtimeName.current,
       allocations: foundations.allocations,
+      ...(foundations.config.resourceHealthStatus ? { resourceHealth: foundations.managers.resourceHealth } : {}),
     }),
   };
 }
 
 function createHandler(foundations: Foundations, nodeSide: NodeSide, podWorkers: PodWorkers): SyncHandler {
-  const { deps, config, core, podManager, sourcesReady, runtime, volumes, allocations } = foundations;
+  const { deps, config, core, podManager, sourcesReady, runtime, volumes, allocations, managers, admitting } =
+    foundations;
   const { platform, recorder, podContainers } = deps;
   const { statusManager, probeManager, nodeStatus, mirrorClient } = nodeSide;
   return createSyncHandlers({
@@ -97,17 +100,22 @@ function createHandler(foundations: Foundations, nodeSide: NodeSide, podWorkers:
     statusManager,
     allSourcesReady: sourcesReady.allReady,
     qosClassOf: podQosClass,
+    admitting,
     canAdmitPod: (pod, active) => {
       for (const verdict of [foundations.late.shutdown.get()?.admit(), foundations.late.eviction.get()?.admit(pod)])
         if (verdict?.admit === false) return verdict;
-      return canAdmitPod({
-        pod: allocations.allocatedPod(pod),
-        node: nodeStatus.node(),
-        activePods: active.map(allocations.allocatedPod),
-        operatingSystem: 'linux',
-        allowedUnsafeSysctls: config.allowedUnsafeSysctls,
-        hostNamespaceSources: config.allowedHostNamespaceSources,
-      });
+      const allocated = allocations.allocatedPod(pod);
+      const predicates = (): AdmissionResult =>
+        canAdmitPod({
+          pod: allocated,
+          node: managers.withHeld(nodeStatus.node(), allocated),
+          activePods: active.map(allocations.allocatedPod),
+          operatingSystem: 'linux',
+          allowedUnsafeSysctls: config.allowedUnsafeSysctls,
+          hostNamespaceSources: config.allowedHostNamespaceSources,
+        });
+      if (!managers.concerns(allocated)) return predicates();
+      return managers.admit(allocated, active).then((verdict) => (verdict.admit ? predicates() : verdict));
     },
     handlePodCleanups: createPodCleanups({
       platform,
@@ -121,7 +129,8 @@ function createHandler(foundations: Foundations, nodeSide: NodeSide, podWorkers:
       mirrorClient,
       allocations,
       podContainers,
-      activePods: () => activePods(podManager.getPods(), { podWorkers, statusManager }),
+      activePods: () =>
+        activePods(podManager.getPods(), { podWorkers, statusManager }).filter((pod) => !admitting.has(podUid(pod))),
     }),
   });
 }

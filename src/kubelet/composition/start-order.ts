@@ -28,6 +28,7 @@ export async function startKubelet(stages: Stages, signal: AbortSignal): Promise
   await platform.files.makeDir(core.directories.podsDir(), { mode: 0o750 });
   await stages.foundations.allocationState.load();
   await deps.podContainers.start(signal);
+  await stages.foundations.managers.start(signal);
   // All sources are registered before any sends.
   const apiSource = config.hasApiServer ? podConfig.source('api') : undefined;
   const startSources = startStaticSources({ platform, podConfig, preparePod }, config, signal);

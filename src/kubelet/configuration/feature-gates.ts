@@ -54,6 +54,7 @@ export const FEATURE_GATES = {
   QOSReserved: gate('ALPHA', false),
   ReduceDefaultCrashLoopBackOffDecay: gate('ALPHA', false, true),
   RelaxedDNSSearchValidation: gate('BETA', true),
+  ResourceHealthStatus: gate('BETA', true, true),
   RotateKubeletServerCertificate: gate('BETA', true, true),
   SidecarContainers: gate('GA', true),
   SupplementalGroupsPolicy: gate('GA', true),

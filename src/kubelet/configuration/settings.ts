@@ -64,6 +64,7 @@ function node(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration> {
     seccompDefault: c.seccompDefault,
     allowedUnsafeSysctls: c.allowedUnsafeSysctls,
     crashLoopBackOff: crashLoopBackOff(c),
+    resourceHealthStatus: gateEnabled(c.featureGates, 'ResourceHealthStatus'),
     checkpoints: gateEnabled(c.featureGates, 'ContainerCheckpoint'),
     volumes: {
       gitRepo: gateEnabled(c.featureGates, 'GitRepoVolumeDriver'),

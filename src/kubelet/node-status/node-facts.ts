@@ -3,6 +3,7 @@ import type { Platform } from '../../platform/platform.ts';
 import type { FileSystemStat } from '../../platform/files.ts';
 import type { HostInfo } from '../../platform/host.ts';
 import type { ContainerRuntime, ContainerRuntimeStatus, NodeImage } from '../container/runtime.ts';
+import type { DeviceCapacity } from '../device-manager/device-inventory.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 
 /** Pressures told by the eviction manager, when there is one. */
@@ -27,6 +28,8 @@ export interface NodeFacts {
   readonly runtimeErrors: readonly string[];
   readonly networkErrors: readonly string[];
   readonly pressure: NodePressure;
+  /** Extended resources of device plugins. */
+  readonly devices: DeviceCapacity;
 }
 
 /** Where facts come from. */
@@ -38,6 +41,7 @@ export interface NodeFactsDeps {
   readonly runtimeErrors: () => readonly string[];
   readonly networkErrors: () => readonly string[];
   readonly pressure: () => NodePressure;
+  readonly devices: () => DeviceCapacity;
 }
 
 async function orUndefined<T>(promise: Promise<T>): Promise<T | undefined> {
@@ -69,6 +73,7 @@ export async function collectNodeFacts(deps: NodeFactsDeps, config: KubeletConfi
     runtimeErrors: deps.runtimeErrors(),
     networkErrors: deps.networkErrors(),
     pressure: deps.pressure(),
+    devices: deps.devices(),
   };
 }
 

@@ -22,6 +22,7 @@ function facts(changes: Partial<NodeFacts> = {}): NodeFacts {
     config,
     nowMs: parseTime('2026-01-01T00:00:00Z'),
     nodeIps: ['10.0.0.1'],
+    devices: { capacity: {}, allocatable: {} },
     host: {
       hostname: 'n1',
       machineId: 'm',
@@ -220,6 +221,7 @@ describe('node status manager', () => {
         runtimeErrors: () => problems,
         networkErrors: () => [],
         pressure: () => ({ memory: false, disk: false, pid: false }),
+        devices: () => ({ capacity: {}, allocatable: {} }),
         onPodCidr: (cidr) => void cidrs.push(cidr),
       },
       config,

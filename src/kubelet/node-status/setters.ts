@@ -89,15 +89,15 @@ function machineOf(facts: NodeFacts): Machine {
   return machine;
 }
 
-/** Capacity and allocatable. Extended resources that others put there stay. */
+/** Capacity and allocatable, with what device plugins have. Extended resources that others put there stay. */
 export const setMachineInfo: NodeStatusSetter = (status, facts) => {
   const { capacity, allocatable } = machineOf(facts);
   const extended = (resources: Readonly<Record<string, string>> | undefined): Record<string, string> =>
     Object.fromEntries(Object.entries(resources ?? {}).filter(([name]) => name.includes('/')));
   return {
     ...status,
-    capacity: { ...extended(status.capacity), ...capacity },
-    allocatable: { ...extended(status.allocatable), ...allocatable },
+    capacity: { ...extended(status.capacity), ...facts.devices.capacity, ...capacity },
+    allocatable: { ...extended(status.allocatable), ...facts.devices.allocatable, ...allocatable },
   };
 };
 

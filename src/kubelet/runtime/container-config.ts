@@ -42,7 +42,7 @@ export interface ContainerConfigDeps {
   /** Why the runtime cannot mount images; undefined: it can. */
   imageVolumeProblem?(): string | undefined;
   /** Devices allocated to the container. */
-  devices?(pod: Pod, container: Container): ContainerDevices | undefined;
+  devices?(pod: Pod, container: Container): Promise<ContainerDevices | undefined>;
 }
 
 /** One container to configure. */
@@ -105,7 +105,7 @@ export async function containerConfig(
   const user = { ...(uid === undefined ? {} : { imageUid: uid.value }), imageUsername: username };
   const refused = verifyRunAsNonRoot({ pod, container, ...user });
   if (refused !== undefined) throw new ContainerConfigError(refused);
-  const devices = deps.devices?.(pod, container);
+  const devices = await deps.devices?.(pod, container);
   const environment = {
     ...(await makeEnvironment({ pod, container, podIps: input.podIps, sources: deps.sources })),
     ...devices?.environment,

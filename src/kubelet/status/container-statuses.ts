@@ -2,7 +2,14 @@
  * API container statuses from what the runtime shows, what was reported before and why containers failed to start. Pure.
  * Upstream: convertToAPIContainerStatuses in pkg/kubelet/kubelet_pods.go.
  */
-import type { Container, ContainerState, ContainerStatus, EphemeralContainer, Pod } from '../../api/gen/core-v1.ts';
+import type {
+  Container,
+  ContainerState,
+  ContainerStatus,
+  EphemeralContainer,
+  Pod,
+  ResourceStatus,
+} from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../api/time.ts';
 import type { ContainerStatus as RuntimeContainerStatus, PodStatus as RuntimePodStatus } from '../container/runtime.ts';
 import { resourcesInForce, type ContainerResources } from '../allocation/resources.ts';
@@ -19,6 +26,8 @@ export interface ContainerStatusesInput {
   /** Scheme of container ids: `containerd`. */
   readonly runtimeName: string;
   readonly startReason: (containerName: string) => StartReason | undefined;
+  /** How a container's devices are. */
+  readonly resourceHealth?: ((containerName: string) => ResourceStatus[] | undefined) | undefined;
   /** What a container was given last. */
   readonly actuated?: ((status: RuntimeContainerStatus) => ContainerResources | undefined) | undefined;
 }
@@ -41,6 +50,8 @@ function statusOf(container: Container | EphemeralContainer, input: ContainerSta
     if (before !== undefined) status = { ...status, lastState: before };
   }
   status = withResources(container, status, newest === undefined ? undefined : input.actuated?.(newest));
+  const health = input.resourceHealth?.(container.name);
+  if (health !== undefined) status = { ...status, allocatedResourcesStatus: health };
   return withStartReason(container, status, input);
 }
 

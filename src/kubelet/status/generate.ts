@@ -38,6 +38,7 @@ export interface GenerateInput {
   readonly evict?: EvictVerdict | undefined;
   /** What a container was given last; absent where nobody keeps it. */
   readonly actuated?: ContainerStatusesInput['actuated'];
+  readonly resourceHealth?: ContainerStatusesInput['resourceHealth'];
   /** PodResizePending and PodResizeInProgress. */
   readonly resizeConditions?: readonly PodCondition[];
   /** Sets `ready` and `started` from the probes. Upstream: probeManager.UpdatePodStatus. */
@@ -64,7 +65,8 @@ export function generateApiPodStatus(input: GenerateInput): PodStatus {
 
 function withContainers(input: GenerateInput): PodStatus {
   const { pod, runtimeStatus, previous } = input;
-  const common = { pod, runtimeStatus, runtimeName: input.runtimeName, startReason: input.startReason };
+  const { runtimeName, startReason, resourceHealth } = input;
+  const common = { pod, runtimeStatus, runtimeName, startReason, resourceHealth };
   const init = generateContainerStatuses({
     ...common,
     kind: 'init',

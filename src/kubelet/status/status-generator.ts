@@ -7,6 +7,7 @@ import type { AllocationManager } from '../allocation/allocation-manager.ts';
 import { DEADLINE_EXCEEDED, untilActiveDeadlineMs } from '../active-deadline.ts';
 import type { PodStatus as RuntimePodStatus } from '../container/runtime.ts';
 import type { ProbeManager } from '../prober/prober-manager.ts';
+import type { ResourceHealthOf } from '../device-manager/resource-health.ts';
 import { podUid } from '../types/pod-update.ts';
 import { generateApiPodStatus } from './generate.ts';
 import type { ReasonCache } from './reason-cache.ts';
@@ -24,6 +25,8 @@ export interface StatusGeneratorDeps {
   readonly reasonCache: ReasonCache;
   readonly nodeIps: readonly string[];
   readonly runtimeName: () => string;
+  /** How devices of containers are; absent: it is not told. */
+  readonly resourceHealth?: ResourceHealthOf;
   readonly allocations: Pick<AllocationManager, 'actuated' | 'conditions' | 'allocatedPod'>;
 }
 
@@ -53,6 +56,7 @@ export function createStatusGenerator(deps: StatusGeneratorDeps): GenerateStatus
       evict,
       actuated: deps.allocations.actuated,
       resizeConditions: podIsTerminal ? [] : deps.allocations.conditions(pod, runtimeStatus),
+      resourceHealth: (container) => deps.resourceHealth?.(podUid(pod), container),
       applyProbes: deps.probeManager.updatePodStatus,
     });
   };

@@ -1,6 +1,7 @@
 /** A kubelet over a scripted runtime and a cluster in memory, on virtual time. */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { Pods } from '../../api/gen/resources.ts';
+import { createFakeSockets, type FakeSockets } from '../../grpc/socket-connector-fixture.ts';
 import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
 import type { PodContainerManager } from '../cgroups/pod-container-manager.ts';
 import type { ContainerRuntime } from '../container/runtime.ts';
@@ -18,6 +19,8 @@ export interface KubeletFixture {
   readonly cluster: FakeCluster;
   readonly runtime: FakeRuntime;
   readonly podContainers: PodContainerManager;
+  /** Plugins, and who calls the kubelet's own sockets. */
+  readonly sockets: FakeSockets;
   readonly kubelet: Kubelet;
   /** `Warning Unhealthy web: …` */
   readonly events: string[];
@@ -74,6 +77,7 @@ export function createKubeletFixture(options: KubeletFixtureOptions = {}): Kubel
   const cluster = options.beside?.cluster ?? createFakeCluster(platform.clock);
   const runtime = options.beside?.runtime ?? createFakeRuntime(platform.clock);
   const podContainers = options.beside?.podContainers ?? createFakePodContainers();
+  const sockets = options.beside?.sockets ?? createFakeSockets(platform.clock);
   const events: string[] = [];
   const controller = new AbortController();
   const kubelet = createKubelet(
@@ -90,6 +94,8 @@ export function createKubeletFixture(options: KubeletFixtureOptions = {}): Kubel
       podContainers,
       volumes: createFakeVolumes,
       runtime: options.runtime ?? (() => runtime),
+      connectSocket: sockets.connect,
+      serveSocket: sockets.listen,
       preparePod: (pod) => pod,
     },
     kubeletConfiguration({ nodeName: 'node-1', rootDirectory: '/var/lib/kubelet', ...options.config }),
@@ -100,6 +106,7 @@ export function createKubeletFixture(options: KubeletFixtureOptions = {}): Kubel
     cluster,
     runtime,
     podContainers,
+    sockets,
     kubelet,
     events,
     pod,

@@ -2,6 +2,8 @@
 import { arch, availableParallelism, hostname, release } from 'node:os';
 import type { Files } from '../files.ts';
 import type { Host, HostInfo } from '../host.ts';
+import { parseMeminfo, readHugePages } from './host-memory.ts';
+import { readTopology } from './host-topology.ts';
 
 const goArchitectures: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386', ppc64: 'ppc64le' };
 
@@ -32,9 +34,10 @@ export function createNodeHost(deps: { readonly files: Files; readonly root?: st
         memoryBytes: memory.get('MemTotal') ?? 0,
         swapBytes: memory.get('SwapTotal') ?? 0,
         pidMax: Number(await read('/proc/sys/kernel/pid_max')) || 32_768,
-        hugePages: await hugePages(deps.files, root),
+        hugePages: await readHugePages(deps.files, `${root}/sys/kernel/mm/hugepages`),
       };
     },
+    topology: () => readTopology(deps.files, root),
     async memory() {
       const memory = await meminfo();
       const total = memory.get('MemTotal') ?? 0;
@@ -62,27 +65,4 @@ async function systemUuid(read: (path: string) => Promise<string>): Promise<stri
 export function parseOsRelease(text: string): string {
   const line = /^PRETTY_NAME=(?:"(.*)"|'(.*)'|(.*))$/m.exec(text);
   return line?.[1] ?? line?.[2] ?? line?.[3] ?? 'Linux';
-}
-
-/** Bytes per name; the file counts in kB. */
-export function parseMeminfo(text: string): Map<string, number> {
-  const facts = new Map<string, number>();
-  for (const line of text.split('\n')) {
-    const match = /^([^:]+):\s+(\d+)( kB)?/.exec(line);
-    if (match) facts.set(match[1]!, Number(match[2]) * (match[3] === undefined ? 1 : 1024));
-  }
-  return facts;
-}
-
-async function hugePages(files: Files, root: string): Promise<HostInfo['hugePages']> {
-  const folder = `${root}/sys/kernel/mm/hugepages`;
-  if (!(await files.exists(folder))) return [];
-  const pages: { pageSizeBytes: number; count: number }[] = [];
-  for (const name of await files.readDir(folder)) {
-    const size = /^hugepages-(\d+)kB$/.exec(name)?.[1];
-    if (size === undefined) continue;
-    const count = Number((await files.readText(`${folder}/${name}/nr_hugepages`)).trim());
-    pages.push({ pageSizeBytes: Number(size) * 1024, count });
-  }
-  return pages;
 }

@@ -17,6 +17,7 @@ import { createNodeMetrics } from './metrics.ts';
 import { createNodeMounter } from './mounter.ts';
 import { createNodeNet, type NodeNet } from './net.ts';
 import { createNodeRandom } from './random.ts';
+import { listenRpc } from './rpc-server.ts';
 
 /** What differs between processes. */
 export interface NodePlatformOptions {
@@ -52,6 +53,7 @@ export function createNodePlatform(options: NodePlatformOptions = {}): NodePlatf
     exec,
     net,
     listenHttp,
+    listenRpc,
     compression: createNodeCompression(),
     datagrams: createNodeDatagrams(),
     host: createNodeHost({ files }),

@@ -13,8 +13,8 @@ export interface FileNode {
   data: Uint8Array;
   /** Of a symbolic link. */
   readonly target: string;
-  /** Of a directory. */
-  readonly children: Map<string, FileNode>;
+  /** Of a directory; replaced by a map of its own with the first name in it. */
+  children: Map<string, FileNode>;
   /** False once no name leads to it: whoever has it open may go on writing, but it counts no more. */
   linked: boolean;
 }
@@ -148,6 +148,7 @@ export class FileTree {
     source.parent.mtimeMs = this.#nowMs();
     this.onChange(from);
     if (existing !== undefined) this.#forget(existing);
+    if (parent.children === NO_CHILDREN) parent.children = new Map();
     parent.children.set(name, node);
     this.onChange(to);
   }
@@ -195,13 +196,14 @@ export class FileTree {
       mtimeMs,
       data: NO_DATA,
       target,
-      children: kind === 'directory' ? new Map() : NO_CHILDREN,
+      children: NO_CHILDREN,
       linked: true,
     };
   }
 
   #attach(parent: FileNode, name: string, node: FileNode): FileNode {
     if (this.#inodes >= this.#limits.totalInodes) throw fileError('ENOSPC', 'open', name);
+    if (parent.children === NO_CHILDREN) parent.children = new Map();
     parent.children.set(name, node);
     this.#inodes++;
     return node;

@@ -1,11 +1,13 @@
 /** A host as the test describes it. */
-import type { Host, HostInfo } from '../host.ts';
+import type { Host, HostInfo, HostTopology } from '../host.ts';
 
 /** A host whose state can be changed while it runs. */
 export interface SimHost extends Host {
   /** Memory in use; the rest of `memoryBytes` is available. */
   memoryUsageBytes: number;
   processes: number;
+  /** One socket and NUMA node with a thread per core, unless set. */
+  shape: HostTopology;
 }
 
 /** Four CPUs, 8 GiB, Linux on amd64, unless told otherwise. */
@@ -28,6 +30,11 @@ export function createSimHost(facts: Partial<HostInfo> = {}): SimHost {
   };
   const host: SimHost = {
     memoryUsageBytes: 2 ** 30,
+    shape: {
+      cpus: Array.from({ length: info.cpuCount }, (_, cpu) => ({ cpu, core: cpu, socket: 0, node: 0 })),
+      nodes: [{ node: 0, memoryBytes: info.memoryBytes, hugePages: info.hugePages }],
+    },
+    topology: async () => host.shape,
     processes: 100,
     info: async () => info,
     memory: async () => ({

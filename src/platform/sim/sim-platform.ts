@@ -58,17 +58,24 @@ export function createSimPlatform<C extends Clock = VirtualClock>(options: SimPl
   const network = options.beside?.network ?? createSimNetwork(clock);
   const addresses = options.addresses ?? ['10.0.0.1'];
   const net = createSimNet(network, addresses);
+  const files = createMemoryFiles({ nowMs: () => clock.nowMs() });
   return {
     clock,
     random: createSeededRandom(options.seed ?? 1),
     crypto: createSimCrypto(clock),
     log: createMemoryLog(options.log),
     metrics: createMemoryMetrics(),
-    files: createMemoryFiles({ nowMs: () => clock.nowMs() }),
+    files,
     exec: createSimExec(clock),
     net,
     network,
     listenHttp: net.listenHttp,
+    // A name in the file system is all there is of such a socket.
+    async listenRpc(socketPath) {
+      await files.remove(socketPath);
+      files.makeSpecial(socketPath, 'socket');
+      return { close: () => files.remove(socketPath) };
+    },
     compression: createSimCompression(),
     datagrams: createSimDatagrams({ network, net, address: addresses[0] ?? '127.0.0.1' }),
     host: createSimHost(options.host),

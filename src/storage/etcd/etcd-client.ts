@@ -30,30 +30,36 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 const ROUND_PAUSE_MS = 250;
 const ROUNDS = 3;
 
+interface Connected {
+  readonly url: string;
+  readonly caller: GrpcCaller;
+}
+
 /** A cluster's client. */
 export class EtcdClient {
-  readonly endpoints: readonly string[];
-  readonly #callers: readonly GrpcCaller[];
   readonly #clock: Clock;
   readonly #timeoutMs: number;
-  /** Index of the member in use. */
-  #current = 0;
+  readonly #tls: GrpcTls | undefined;
+  #members: readonly Connected[] = [];
+  /** The member in use. */
+  #current: Connected;
 
   constructor({ clock }: { readonly clock: Clock }, config: EtcdClientConfig) {
     this.#clock = clock;
     this.#timeoutMs = config.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-    this.endpoints = config.endpoints;
-    const { tls } = config;
-    this.#callers = config.endpoints.map((url) =>
-      createGrpcCaller(
-        { clock },
-        {
-          target: { url, ...(tls && { tls }) },
-          tables: [mvccTable, etcdTable],
-          headers: { hasleader: 'true' },
-        },
-      ),
-    );
+    this.#tls = config.tls;
+    this.#members = config.endpoints.map((url) => this.#connected(url));
+    this.#current = this.#members[0]!;
+  }
+
+  /** The members are others now. The one in use stays in use where it is among them. Never empty. */
+  setEndpoints(endpoints: readonly string[]): void {
+    const known = new Map(this.#members.map((member) => [member.url, member]));
+    const next = endpoints.map((url) => known.get(url) ?? this.#connected(url));
+    const gone = this.#members.filter((member) => !next.includes(member));
+    this.#members = next;
+    if (gone.includes(this.#current)) this.#current = next[0]!;
+    for (const { caller } of gone) caller.disconnect();
   }
 
   /** One call with an answer. Rejects with `StoreError`. */
@@ -63,14 +69,14 @@ export class EtcdClient {
       const timeoutMs = Math.max(1, deadlineMs - this.#clock.monotonicMs());
       const member = this.#current;
       try {
-        return (await this.#callers[member]!.unary(methodOf(name), request, { timeoutMs })) as EtcdAnswers[Name];
+        return (await member.caller.unary(methodOf(name), request, { timeoutMs })) as EtcdAnswers[Name];
       } catch (error) {
         if (isMembersFault(error)) this.#leave(member);
         const again = call.writes === true ? isUndone(error) : isMembersFault(error);
-        const over = attempt >= this.endpoints.length * ROUNDS || this.#clock.monotonicMs() >= deadlineMs;
+        const over = attempt >= this.#members.length * ROUNDS || this.#clock.monotonicMs() >= deadlineMs;
         if (!again || over) throw storeErrorOf(error, { doing: call.doing, writes: call.writes ?? false });
       }
-      if (attempt % this.endpoints.length === 0) await this.#clock.sleep(ROUND_PAUSE_MS);
+      if (attempt % this.#members.length === 0) await this.#clock.sleep(ROUND_PAUSE_MS);
     }
   }
 
@@ -78,7 +84,7 @@ export class EtcdClient {
   async *stream(name: string, requests: object | AsyncIterable<object>, signal: AbortSignal): AsyncIterable<object> {
     const member = this.#current;
     try {
-      yield* this.#callers[member]!.stream(methodOf(name), requests, { signal });
+      yield* member.caller.stream(methodOf(name), requests, { signal });
     } catch (error) {
       if (isMembersFault(error)) this.#leave(member);
       throw error;
@@ -87,12 +93,22 @@ export class EtcdClient {
 
   /** Closes the connections. */
   close(): void {
-    for (const caller of this.#callers) caller.disconnect();
+    for (const { caller } of this.#members) caller.disconnect();
+  }
+
+  #connected(url: string): Connected {
+    const target = { url, ...(this.#tls && { tls: this.#tls }) };
+    const headers = { hasleader: 'true' };
+    return {
+      url,
+      caller: createGrpcCaller({ clock: this.#clock }, { target, tables: [mvccTable, etcdTable], headers }),
+    };
   }
 
   /** The next member takes over, unless one has already. */
-  #leave(member: number): void {
-    if (this.#current === member) this.#current = (member + 1) % this.#callers.length;
+  #leave(member: Connected): void {
+    const at = this.#members.indexOf(member);
+    if (this.#current === member) this.#current = this.#members[(at + 1) % this.#members.length]!;
   }
 }
 

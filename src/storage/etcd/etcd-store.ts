@@ -43,6 +43,8 @@ export interface EtcdStoreOptions {
   readonly platform: { readonly clock: Clock; readonly random: Random };
   /** Deadline of one call. Default 30 s. */
   readonly timeoutMs?: number;
+  /** Tells whenever the cluster's members are others; returns what ends that. */
+  readonly followEndpoints?: (listener: (endpoints: readonly string[]) => void) => () => void;
 }
 
 /** Entries read at once: larger ranges are read in pages of one revision. */
@@ -78,6 +80,7 @@ class EtcdStore implements Store {
   readonly #keys = new KeyedMutex();
   readonly #lifetime = new AbortController();
   readonly #writes = new Set<Promise<unknown>>();
+  readonly #unfollow: () => void;
   /** What the hub has been given. */
   #published = 0;
   #compacted = 0;
@@ -93,6 +96,7 @@ class EtcdStore implements Store {
     this.#codec = createEtcdCodec(options.prefix);
     this.#feed = { client, clock, codec: this.#codec };
     this.#leases = new LeasePool({ client, clock, random });
+    this.#unfollow = options.followEndpoints?.((endpoints) => client.setEndpoints(endpoints)) ?? (() => undefined);
   }
 
   /** Starts following the changes. */
@@ -213,6 +217,7 @@ class EtcdStore implements Store {
     await Promise.allSettled(this.#writes);
     this.#lifetime.abort(closedError());
     this.#hub.failAll(closedError());
+    this.#unfollow();
     this.#client.close();
   }
 

@@ -40,6 +40,12 @@ export const etcdTable = {
     LeaseGrantResponse: 'header:1:ResponseHeader ID:2:int64 TTL:3:int64 error:4:string',
     StatusRequest: '',
     StatusResponse: 'header:1:ResponseHeader version:2:string dbSize:3:int64 dbSizeInUse:9:int64',
+    Member: 'ID:1:uint64text name:2:string peerURLs:3:[]string clientURLs:4:[]string isLearner:5:bool',
+    MemberListRequest: '',
+    MemberAddRequest: 'peerURLs:1:[]string isLearner:2:bool',
+    MemberIdRequest: 'ID:1:uint64text',
+    MembersResponse: 'members:2:[]Member',
+    MemberAddResponse: 'member:2:Member members:3:[]Member',
     SnapshotRequest: '',
     SnapshotResponse: 'header:1:ResponseHeader remaining_bytes:2:uint64 blob:3:bytes',
   },
@@ -51,6 +57,12 @@ export const etcdTable = {
     },
     Watch: { Watch: 'stream WatchRequest stream WatchResponse' },
     Lease: { LeaseGrant: 'LeaseGrantRequest LeaseGrantResponse' },
+    Cluster: {
+      MemberList: 'MemberListRequest MembersResponse',
+      MemberAdd: 'MemberAddRequest MemberAddResponse',
+      MemberPromote: 'MemberIdRequest MembersResponse',
+      MemberRemove: 'MemberIdRequest MembersResponse',
+    },
     Maintenance: { Status: 'StatusRequest StatusResponse', Snapshot: 'SnapshotRequest stream SnapshotResponse' },
   },
 } as const satisfies ProtobufTable;
@@ -109,11 +121,25 @@ export interface StatusResponse extends Answer {
   readonly dbSizeInUse: number;
 }
 
+/** A member; its name and client URLs are empty until it has started. */
+export interface EtcdMember {
+  readonly ID: string;
+  readonly name: string;
+  readonly peerURLs: readonly string[];
+  readonly clientURLs: readonly string[];
+  /** Receives everything, votes on nothing and serves nobody yet. */
+  readonly isLearner: boolean;
+}
+
 /** What each unary method answers. */
 export interface EtcdAnswers {
   readonly 'KV/Range': RangeResponse;
   readonly 'KV/Txn': TxnResponse;
   readonly 'KV/Compact': Answer;
   readonly 'Lease/LeaseGrant': Answer & { readonly error: string };
+  readonly 'Cluster/MemberList': { readonly members: readonly EtcdMember[] };
+  readonly 'Cluster/MemberAdd': { readonly member: EtcdMember; readonly members: readonly EtcdMember[] };
+  readonly 'Cluster/MemberPromote': { readonly members: readonly EtcdMember[] };
+  readonly 'Cluster/MemberRemove': { readonly members: readonly EtcdMember[] };
   readonly 'Maintenance/Status': StatusResponse;
 }

@@ -20,6 +20,11 @@ export class History {
   /** Event i has revision `#firstRevision + i`: every revision is one change. */
   #events: StoreEvent[] = [];
 
+  /** Changes since the last compaction. */
+  get changes(): number {
+    return this.#events.length;
+  }
+
   /** The newest entry of the key. */
   latest(key: string): StoredEntry | undefined {
     return this.#versions.get(key)?.at(-1)?.entry;

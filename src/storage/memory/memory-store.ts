@@ -21,9 +21,17 @@ import {
 import { WatchHub, type WatchRange } from '../watch-hub.ts';
 import { History } from './history.ts';
 
-/** Makes an empty store; `clock` is for keys with a time to live. */
-export function createMemoryStore(deps: { readonly clock: Clock }): Store {
-  return new MemoryStore(deps.clock);
+/** What a store in memory is made from. */
+export interface MemoryStoreDeps {
+  /** For keys with a time to live. */
+  readonly clock: Clock;
+  /** Compacts by itself when there are twice as many changes: old revisions must not fill the memory. Default: never. */
+  readonly keepChanges?: number;
+}
+
+/** Makes an empty store. */
+export function createMemoryStore(deps: MemoryStoreDeps): Store {
+  return new MemoryStore(deps);
 }
 
 class MemoryStore implements Store {
@@ -31,10 +39,12 @@ class MemoryStore implements Store {
   readonly #history = new History();
   readonly #hub = new WatchHub();
   readonly #expiries: ExpiryQueue;
+  readonly #keepChanges: number;
   #closed = false;
 
-  constructor(clock: Clock) {
+  constructor({ clock, keepChanges = Infinity }: MemoryStoreDeps) {
     this.#clock = clock;
+    this.#keepChanges = keepChanges;
     this.#expiries = new ExpiryQueue(clock, async (due) => {
       for (const { key, revision } of due) await this.delete({ key, expectRevision: revision });
     });
@@ -120,6 +130,7 @@ class MemoryStore implements Store {
   #write(key: string, value: Uint8Array | undefined): Promise<WriteResult> {
     const event = this.#history.apply(key, value);
     const { revision, previous } = event;
+    if (this.#history.changes > 2 * this.#keepChanges) this.#history.compact(revision - this.#keepChanges);
     return new Promise((resolve) => {
       this.#hub.publish({ events: [event], revision }, () =>
         resolve(previous === undefined ? { ok: true, revision } : { ok: true, revision, previous }),

@@ -1,0 +1,104 @@
+/**
+ * One etcd as a process in a session of its own: adopted where an earlier Keelson left it with the same flags, replaced
+ * where they differ, started again with a growing pause when it dies. It outlives Keelson; `down` ends it.
+ */
+import { createBackoff } from '../../base/backoff.ts';
+import type { Platform } from '../../platform/platform.ts';
+
+/** What runs where. */
+export interface EtcdProcessConfig {
+  /** Has its data, which no other process uses. */
+  readonly dir: string;
+  readonly logFile: string;
+  readonly args: readonly string[];
+}
+
+/** The process. */
+export interface EtcdProcess {
+  /** Starts or adopts it, and looks after it until the signal. Resolves when it runs, not when it serves. */
+  start(signal: AbortSignal): Promise<void>;
+  /** Whether the process is there. */
+  running(): boolean;
+}
+
+type Deps = Pick<Platform, 'clock' | 'exec' | 'files' | 'host' | 'log'>;
+type Looking = Pick<Platform, 'files'>;
+
+const CHECK_PERIOD_MS = 500;
+/** Having run so long, its next end begins the pauses anew. */
+const STABLE_MS = 60_000;
+const STOP_TIMEOUT_MS = 10_000;
+
+/** Where etcd keeps its data. */
+export function etcdDataDir(dir: string): string {
+  return `${dir}/data`;
+}
+
+/** Creates it; nothing runs before `start`. */
+export function createEtcdProcess(deps: Deps, config: EtcdProcessConfig): EtcdProcess {
+  const { clock, exec, files } = deps;
+  const log = deps.log.child('etcd');
+  let pid = 0;
+  const launch = async (): Promise<void> => {
+    const { architecture } = await deps.host.info();
+    // etcd 3.4 refuses to run elsewhere unless it is told to.
+    const env: Readonly<Record<string, string>> =
+      architecture === 'amd64' ? {} : { ETCD_UNSUPPORTED_ARCH: architecture };
+    pid = await exec.startDaemon('etcd', config.args, { logFile: config.logFile, env });
+    log.info('etcd runs', { pid });
+  };
+  const supervise = async (signal: AbortSignal): Promise<void> => {
+    const backoff = createBackoff({ initialMs: 250, maxMs: 30_000 });
+    let sinceMs = clock.monotonicMs();
+    while (!signal.aborted) {
+      await clock.sleep(CHECK_PERIOD_MS, signal).catch(() => undefined);
+      if (signal.aborted || exec.kill(pid, 0)) continue;
+      if (clock.monotonicMs() - sinceMs > STABLE_MS) backoff.reset();
+      const pauseMs = backoff.nextMs();
+      log.warn('etcd ended; it is started again', { pid, pauseMs, logFile: config.logFile });
+      await clock.sleep(pauseMs, signal).catch(() => undefined);
+      if (signal.aborted) return;
+      await launch().catch((error: unknown) => log.error('etcd cannot be started', { err: error }));
+      sinceMs = clock.monotonicMs();
+    }
+  };
+  return {
+    running: () => pid > 0 && exec.kill(pid, 0),
+    async start(signal) {
+      await files.makeDir(etcdDataDir(config.dir), { mode: 0o700 });
+      const found = await findEtcd(deps, config.dir);
+      if (found !== undefined && found.args.join('\0') === config.args.join('\0')) pid = found.pid;
+      else {
+        await endEtcd(deps, config.dir);
+        await launch();
+      }
+      void supervise(signal);
+    },
+  };
+}
+
+/** Ends the etcd of this folder, if it runs: for `down`. */
+export async function endEtcd(deps: Pick<Deps, 'clock' | 'exec' | 'files'>, dir: string): Promise<void> {
+  const { clock, exec } = deps;
+  const pid = (await findEtcd(deps, dir))?.pid;
+  if (pid === undefined) return;
+  exec.kill(pid, 'SIGTERM');
+  const deadlineMs = clock.monotonicMs() + STOP_TIMEOUT_MS;
+  while (exec.kill(pid, 0) && clock.monotonicMs() < deadlineMs) await clock.sleep(20);
+  if (exec.kill(pid, 0)) exec.kill(pid, 'SIGKILL');
+}
+
+/** The process with this data: looked for among all, so that none is ever forgotten. */
+async function findEtcd(
+  { files }: Looking,
+  dir: string,
+): Promise<{ pid: number; args: readonly string[] } | undefined> {
+  for (const name of await files.readDir('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const command = await files.readText(`/proc/${name}/cmdline`).catch(() => '');
+    if (!command.includes(etcdDataDir(dir))) continue;
+    const [program = '', ...args] = command.replace(/\0$/, '').split('\0');
+    if (/(^|\/)etcd$/.test(program) && args.includes(etcdDataDir(dir))) return { pid: Number(name), args };
+  }
+  return undefined;
+}

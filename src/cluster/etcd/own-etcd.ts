@@ -1,0 +1,271 @@
+/**
+ * The etcd member a server runs itself (`keelson server --cluster-init`, `--join`): certificates, process, and its place
+ * among the members. Joining is level-triggered: whatever an earlier start got done (added, started, promoted) is found
+ * again by asking the members. Upstream: kubeadm's stacked etcd, k3s's embedded etcd.
+ *
+ * Invariants: a member learns before it votes, so that joining never costs the quorum; nothing of the cluster is removed
+ * here.
+ */
+import { ensureEtcdPki } from '../../component-helpers/pki/etcd-pki.ts';
+import type { GrpcTls } from '../../grpc/grpc-caller.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { EtcdMember } from '../../storage/etcd/etcd-table.ts';
+import { createEtcdMembers, type EtcdMembers } from '../../storage/etcd/members.ts';
+import { StoreError } from '../../storage/store.ts';
+import { hostAddresses } from '../host-address.ts';
+import { PreflightError } from '../preflight.ts';
+import { readEtcdFile, writeEtcdFile, type EtcdFile } from './etcd-file.ts';
+import { createEtcdProcess, etcdDataDir, type EtcdProcess } from './etcd-process.ts';
+
+/** Where it lives. */
+export interface OwnEtcdConfig {
+  readonly dataDir: string;
+  readonly pkiDir: string;
+  readonly logDir: string;
+}
+
+/** The member. */
+export interface OwnEtcd {
+  /** Resolves when the member runs and votes; from then on it is looked after. Rejects with `PreflightError`. */
+  start(signal: AbortSignal): Promise<{ readonly endpoints: readonly string[]; readonly tls: GrpcTls }>;
+  /** Tells whenever the members are others; returns what ends that. */
+  followEndpoints(listener: (endpoints: readonly string[]) => void): () => void;
+  running(): boolean;
+}
+
+const RETRY_MS = 300;
+/** etcd changes members only when those that stay have been connected for five seconds. */
+const HEALTHY_PATIENCE_MS = 15_000;
+const LOOK_PERIOD_MS = 5_000;
+/** One question to the members: joining asks again anyway. */
+const CALL_TIMEOUT_MS = 5_000;
+
+/** Where a data directory has its etcd. */
+export function etcdDir(dataDir: string): string {
+  return `${dataDir}/etcd`;
+}
+
+/** Where its certificates are. */
+export function etcdPkiDir(pkiDir: string): string {
+  return `${pkiDir}/etcd`;
+}
+
+/** Creates it; nothing runs before `start`. */
+export function createOwnEtcd(platform: Platform, config: OwnEtcdConfig): OwnEtcd {
+  return new Member(platform, config);
+}
+
+class Member implements OwnEtcd {
+  readonly #platform: Platform;
+  readonly #config: OwnEtcdConfig;
+  readonly #listeners = new Set<(endpoints: readonly string[]) => void>();
+  #file: EtcdFile | undefined;
+  #process: EtcdProcess | undefined;
+
+  constructor(platform: Platform, config: OwnEtcdConfig) {
+    this.#platform = platform;
+    this.#config = config;
+  }
+
+  async start(signal: AbortSignal): Promise<{ readonly endpoints: readonly string[]; readonly tls: GrpcTls }> {
+    const { dataDir } = this.#config;
+    this.#file = await readEtcdFile(this.#platform.files, dataDir);
+    if (this.#file === undefined) throw new PreflightError(`${dataDir}/etcd.json is missing`);
+    const tls = await this.#certificates(this.#file);
+    const { others, clientUrl } = this.#file;
+    const members = createEtcdMembers(this.#platform, {
+      endpoints: others.length === 0 ? [clientUrl] : others,
+      tls,
+      timeoutMs: CALL_TIMEOUT_MS,
+    });
+    signal.addEventListener('abort', () => members.close(), { once: true });
+    if (this.#file.initial === undefined) await this.#keep({ initial: await this.#register(members, signal) });
+    this.#process = createEtcdProcess(this.#platform, this.#processConfig(this.#file));
+    await this.#process.start(signal);
+    await this.#vote(members, signal);
+    members.setEndpoints(this.#endpoints());
+    void this.#look(members, signal);
+    return { endpoints: this.#endpoints(), tls };
+  }
+
+  followEndpoints(listener: (endpoints: readonly string[]) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  running(): boolean {
+    return this.#process?.running() === true;
+  }
+
+  async #certificates({ name, clientUrl }: EtcdFile): Promise<GrpcTls> {
+    const { files, crypto, random, clock, net } = this.#platform;
+    // Others see a connection come from any address of this machine.
+    const own = new URL(clientUrl).hostname.replace(/^\[(.*)\]$/, '$1');
+    const ipAddresses = [...new Set([own, '127.0.0.1', ...hostAddresses(net.interfaces())])];
+    const { ca, client } = await ensureEtcdPki(
+      files,
+      { crypto, random, nowMs: () => clock.nowMs() },
+      { dir: etcdPkiDir(this.#config.pkiDir), name, ipAddresses },
+    );
+    return { caPem: ca.certPem, certPem: client.certPem, keyPem: client.keyPem };
+  }
+
+  /** Adds this member to the others' cluster, unless an earlier try did. Tries until the signal where that can help. */
+  async #register(members: EtcdMembers, signal: AbortSignal): Promise<NonNullable<EtcdFile['initial']>> {
+    const { name, peerUrl } = this.#file!;
+    for (;;) {
+      try {
+        const before = await members.list();
+        const same = before.find((member) => member.name === name || member.peerURLs.includes(peerUrl));
+        if (same !== undefined && same.name !== '')
+          throw new PreflightError(
+            `the cluster has a server ${same.name} at ${same.peerURLs.join()} already; where that one is gone for good, first run on another server: keelson server remove ${same.name}`,
+          );
+        if (same === undefined) await members.addLearner(peerUrl);
+        return { state: 'existing', cluster: initialCluster(await members.list(), { name, peerUrl }) };
+      } catch (error) {
+        await this.#pauseAfter(error, 'joining etcd', signal);
+      }
+    }
+  }
+
+  /** Waits until this member is one that votes. */
+  async #vote(members: EtcdMembers, signal: AbortSignal): Promise<void> {
+    const { peerUrl, others } = this.#file!;
+    if (others.length === 0) return;
+    for (;;) {
+      try {
+        const own = (await members.list()).find(({ peerURLs }) => peerURLs.includes(peerUrl));
+        if (own === undefined)
+          throw new PreflightError(
+            'this server was removed from its cluster (keelson server remove); keelson down --delete-data clears it',
+          );
+        if (!own.isLearner) return;
+        await members.promote(own.ID);
+      } catch (error) {
+        await this.#pauseAfter(error, 'promoting the etcd member', signal);
+      }
+    }
+  }
+
+  /** Another try may help where etcd is electing, catching up or not reached. */
+  async #pauseAfter(error: unknown, doing: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (!(error instanceof StoreError)) throw error;
+    this.#platform.log.info(`${doing}: not yet`, { err: error });
+    await this.#platform.clock.sleep(RETRY_MS, signal);
+  }
+
+  /** Follows who the members are. */
+  async #look(members: EtcdMembers, signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#platform;
+    for (; !signal.aborted; await clock.sleep(LOOK_PERIOD_MS, signal).catch(() => undefined)) {
+      try {
+        const others = (await members.list())
+          .filter(({ isLearner, peerURLs }) => !isLearner && !peerURLs.includes(this.#file!.peerUrl))
+          .flatMap(({ clientURLs }) => clientURLs)
+          .toSorted();
+        if (others.join() === this.#file!.others.join()) continue;
+        await this.#keep({ others });
+        members.setEndpoints(this.#endpoints());
+        for (const listener of this.#listeners) listener(this.#endpoints());
+      } catch (error) {
+        if (!signal.aborted) log.debug('cannot list the members of etcd', { err: error });
+      }
+    }
+  }
+
+  async #keep(change: Partial<EtcdFile>): Promise<void> {
+    this.#file = { ...this.#file!, ...change };
+    await writeEtcdFile(this.#platform.files, this.#config.dataDir, this.#file);
+  }
+
+  /** The own one first: it is the nearest. */
+  #endpoints(): readonly string[] {
+    return [this.#file!.clientUrl, ...this.#file!.others];
+  }
+
+  #processConfig({ name, clientUrl, peerUrl, initial }: EtcdFile): Parameters<typeof createEtcdProcess>[1] {
+    const dir = etcdDir(this.#config.dataDir);
+    const pki = etcdPkiDir(this.#config.pkiDir);
+    const tls = (prefix: string, pair: string): string[] => [
+      `--${prefix}client-cert-auth`,
+      `--${prefix}trusted-ca-file=${pki}/ca.crt`,
+      `--${prefix}cert-file=${pki}/${pair}.crt`,
+      `--${prefix}key-file=${pki}/${pair}.key`,
+    ];
+    return {
+      dir,
+      logFile: `${this.#config.logDir}/etcd.log`,
+      args: [
+        ...['--name', name, '--data-dir', etcdDataDir(dir), '--logger', 'zap', '--pre-vote'],
+        ...['--listen-client-urls', clientUrl, '--advertise-client-urls', clientUrl],
+        ...['--listen-peer-urls', peerUrl, '--initial-advertise-peer-urls', peerUrl],
+        ...['--initial-cluster', initial?.cluster ?? '', '--initial-cluster-state', initial?.state ?? 'new'],
+        ...tls('', 'server'),
+        ...tls('peer-', 'peer'),
+      ],
+    };
+  }
+}
+
+/** Members that have not started bear no name: what counts is their address. */
+function initialCluster(
+  members: readonly EtcdMember[],
+  own: { readonly name: string; readonly peerUrl: string },
+): string {
+  return members
+    .flatMap(({ ID, name, peerURLs }) =>
+      peerURLs.map((url) => `${url === own.peerUrl ? own.name : name === '' ? ID : name}=${url}`),
+    )
+    .join();
+}
+
+/**
+ * Takes a member out of the cluster this data directory's server belongs to, unless there is none of this name or it is
+ * the only one. Rejects with `StoreError` when the members cannot agree on it.
+ */
+export async function removeEtcdMember(
+  platform: Pick<Platform, 'clock' | 'files'>,
+  { dataDir, pkiDir }: Pick<OwnEtcdConfig, 'dataDir' | 'pkiDir'>,
+  name: string,
+): Promise<'removed' | 'unknown' | 'only'> {
+  const file = await readEtcdFile(platform.files, dataDir);
+  if (file === undefined)
+    throw new PreflightError(
+      `${dataDir} is of no server with an etcd of its own (keelson server --cluster-init, --join)`,
+    );
+  const read = (what: string): Promise<string> => platform.files.readText(`${etcdPkiDir(pkiDir)}/${what}`);
+  const [caPem, certPem, keyPem] = await Promise.all(['ca.crt', 'client.crt', 'client.key'].map(read));
+  const members = createEtcdMembers(platform, {
+    // Its own goes with its removal.
+    endpoints: name === file.name ? [...file.others, file.clientUrl] : [file.clientUrl, ...file.others],
+    tls: { caPem: caPem!, certPem: certPem!, keyPem: keyPem! },
+    timeoutMs: CALL_TIMEOUT_MS * 2,
+  });
+  try {
+    const all = await members.list();
+    const found = all.find((member) => member.name === name);
+    if (found === undefined) return 'unknown';
+    if (all.length === 1) return 'only';
+    await whenHealthy(platform.clock, () => members.remove(found.ID));
+    return 'removed';
+  } finally {
+    members.close();
+  }
+}
+
+/** Tries again while etcd finds that too few members have been connected for long enough. */
+async function whenHealthy(clock: Clock, change: () => Promise<void>): Promise<void> {
+  const deadlineMs = clock.monotonicMs() + HEALTHY_PATIENCE_MS;
+  for (;;) {
+    try {
+      return await change();
+    } catch (error) {
+      const passes = error instanceof StoreError && error.message.includes('unhealthy cluster');
+      if (!passes || clock.monotonicMs() > deadlineMs) throw error;
+      await clock.sleep(RETRY_MS);
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * Settles where a server's state is before its first start: in an etcd of its own, begun here (`--cluster-init`) or joined
+ * (`--join`). Later starts find it settled. Nothing is started here.
+ */
+import type { Platform } from '../../platform/platform.ts';
+import type { ClusterOptions } from '../cluster-options.ts';
+import { hostAddress } from '../host-address.ts';
+import type { InstanceFile } from '../instance-file.ts';
+import { fetchServerMaterial, writeServerMaterial, type JoinedServer } from '../join/server-material.ts';
+import { PreflightError, requireProgram } from '../preflight.ts';
+import { readEtcdFile, writeEtcdFile } from './etcd-file.ts';
+
+/** What was settled. */
+export interface PreparedEtcd {
+  /** Ranges and domain of the cluster this server joins; absent at other starts. */
+  readonly joined?: Omit<JoinedServer, 'material'>;
+}
+
+/** Undefined: the state is elsewhere. Throws `PreflightError`. */
+export async function prepareOwnEtcd(
+  platform: Platform,
+  options: ClusterOptions,
+  kept: InstanceFile | undefined,
+): Promise<PreparedEtcd | undefined> {
+  const { dataDir, etcd } = options;
+  const file = await readEtcdFile(platform.files, dataDir);
+  if (file === undefined && etcd === undefined) return undefined;
+  if (options.store.kind !== 'sqlite')
+    throw new PreflightError(
+      `this server keeps its state in an etcd of its own; --store ${options.store.kind} excludes that`,
+    );
+  await requireProgram(platform.files, 'etcd', 'etcd-server');
+  if (file !== undefined && kept !== undefined) return {};
+  if (etcd === undefined)
+    throw new PreflightError('the first start was cut short: use --cluster-init or --join as before');
+  if (kept !== undefined)
+    throw new PreflightError(
+      `the cluster in ${dataDir} keeps its state elsewhere; --cluster-init and --join are for a new --data-dir`,
+    );
+  const address = options.advertiseAddress ?? options.nodeIp ?? hostAddress(platform.net.interfaces());
+  const host = address.includes(':') ? `[${address}]` : address;
+  const own = {
+    name: options.nodeName,
+    clientUrl: `https://${host}:${etcd.clientPort}`,
+    peerUrl: `https://${host}:${etcd.peerPort}`,
+  };
+  if (etcd.join === undefined) {
+    const initial = { state: 'new', cluster: `${own.name}=${own.peerUrl}` } as const;
+    await writeEtcdFile(platform.files, dataDir, { ...own, others: [], initial });
+    return {};
+  }
+  const { material, ...joined } = await fetchServerMaterial(platform, etcd.join);
+  if (material.encrypted && options.encryptionConfigFile === undefined)
+    throw new PreflightError(
+      'the cluster’s state is encrypted: give this server the same --encryption-provider-config',
+    );
+  await writeServerMaterial(platform, `${dataDir}/pki`, material);
+  const others = material.etcdEndpoints.filter((url) => url !== own.clientUrl);
+  if (file === undefined) await writeEtcdFile(platform.files, dataDir, { ...own, others });
+  return { joined };
+}

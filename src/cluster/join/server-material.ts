@@ -1,0 +1,139 @@
+/**
+ * What a machine needs to become a server of the cluster: authorities and keys that all servers share, and where the etcd
+ * members are. Served to bearers of a server token (`keelson token create --server`) over the connection whose authority
+ * the token pins; whoever has it is the cluster. Upstream has none of this; after k3s' server-bootstrap.
+ */
+import type { NonResourceRoute } from '../../apiserver/non-resource-routes.ts';
+import { SERVER_JOIN_PATH } from '../../apiserver/bootstrap/server-join.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { readEtcdFile } from '../etcd/etcd-file.ts';
+import { PreflightError } from '../preflight.ts';
+import { discoverCluster, type JoinedCluster } from './discover-cluster.ts';
+import type { JoinToken } from './join-token.ts';
+
+/** What all servers share, by path below the folder of certificates. */
+const SHARED_FILES = [
+  'ca.crt',
+  'ca.key',
+  'front-proxy-ca.crt',
+  'front-proxy-ca.key',
+  'sa.key',
+  'sa.pub',
+  'etcd/ca.crt',
+  'etcd/ca.key',
+] as const;
+
+const ANSWER_MS = 10_000;
+const MAX_BYTES = 1_000_000;
+
+/** As it is sent. */
+interface ServerMaterial {
+  readonly files: Readonly<Record<string, string>>;
+  /** Client URLs. */
+  readonly etcdEndpoints: readonly string[];
+  /** The store is encrypted: another server needs the same configuration. */
+  readonly encrypted: boolean;
+}
+
+/** A cluster as a new server finds it. */
+export interface JoinedServer extends Omit<JoinedCluster, 'caPem'> {
+  readonly material: ServerMaterial;
+}
+
+/** Serves it. */
+export function serverJoinRoute(
+  { files }: Pick<Platform, 'files'>,
+  { dataDir, pkiDir, encrypted }: { readonly dataDir: string; readonly pkiDir: string; readonly encrypted: boolean },
+): NonResourceRoute {
+  return {
+    path: SERVER_JOIN_PATH,
+    methods: ['GET'],
+    async serve() {
+      const texts = SHARED_FILES.map(async (name) => [name, await files.readText(`${pkiDir}/${name}`)] as const);
+      const etcd = await readEtcdFile(files, dataDir);
+      const material: ServerMaterial = {
+        files: Object.fromEntries(await Promise.all(texts)),
+        etcdEndpoints: etcd === undefined ? [] : [etcd.clientUrl, ...etcd.others],
+        encrypted,
+      };
+      return {
+        kind: 'bytes',
+        status: 200,
+        headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
+        chunks: [Buffer.from(JSON.stringify(material))],
+      } as never;
+    },
+  };
+}
+
+/** Asks the first server that answers. Throws `PreflightError`. */
+export async function fetchServerMaterial(
+  platform: Platform,
+  { servers, token }: { readonly servers: readonly string[]; readonly token: JoinToken },
+): Promise<JoinedServer> {
+  const { caPem, ...settings } = await discoverCluster(platform, servers, token);
+  let failure: unknown;
+  for (const server of servers) {
+    try {
+      const { status, text } = await get(platform, `${server}${SERVER_JOIN_PATH}`, { caPem, token });
+      if (status === 200) return { ...settings, material: checked(JSON.parse(text) as ServerMaterial, caPem) };
+      throw new PreflightError(refusal(status));
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw new PreflightError(`cannot join as a server: ${(failure as Error).message}`);
+}
+
+/** Writes the shared files where `ensureClusterPki` and `ensureEtcdPki` find them. */
+export async function writeServerMaterial(
+  { files }: Pick<Platform, 'files'>,
+  pkiDir: string,
+  material: ServerMaterial,
+): Promise<void> {
+  await files.makeDir(`${pkiDir}/etcd`, { mode: 0o700 });
+  for (const name of SHARED_FILES)
+    await files.writeFileAtomic(`${pkiDir}/${name}`, material.files[name]!, {
+      mode: name.endsWith('.key') ? 0o600 : 0o644,
+    });
+}
+
+function checked(material: ServerMaterial, caPem: string): ServerMaterial {
+  const missing = SHARED_FILES.find((name) => typeof material.files[name] !== 'string');
+  if (missing !== undefined || material.etcdEndpoints.length === 0)
+    throw new PreflightError(`the server's answer lacks ${missing ?? 'the members of etcd'}`);
+  if (material.files['ca.crt']!.trim() !== caPem.trim())
+    throw new PreflightError('its certificate authority is not the one the token was made for');
+  return material;
+}
+
+function refusal(status: number): string {
+  if (status === 403) return 'the token is for agents; make one with keelson token create --server';
+  if (status === 404) return 'that cluster runs no etcd of its own (its first server: keelson server --cluster-init)';
+  return `the server answered with ${status}`;
+}
+
+async function get(
+  { net }: Platform,
+  url: string,
+  { caPem, token }: { caPem: string; token: JoinToken },
+): Promise<{ status: number; text: string }> {
+  const answer = await net.http({
+    method: 'GET',
+    url,
+    headers: { authorization: `Bearer ${token.bootstrapToken}`, accept: 'application/json' },
+    timeoutMs: ANSWER_MS,
+    tls: { caPem },
+  });
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of answer.body) {
+    bytes += chunk.length;
+    if (bytes > MAX_BYTES) {
+      answer.cancel();
+      throw new PreflightError('the server answers with more than it should');
+    }
+    chunks.push(chunk);
+  }
+  return { status: answer.status, text: Buffer.concat(chunks).toString('utf8') };
+}

@@ -1,0 +1,84 @@
+/**
+ * A folder of certificates and keys: what is there is read, what is missing, outdated or made for other names is made. A
+ * stamp beside them records what each was made for, so that a later start reads files only and loads no certificate
+ * library. Keys are 0600. Upstream: kubeadm's certs phase.
+ */
+import type { Files } from '../../platform/files.ts';
+import {
+  createAuthority,
+  issueCertificate,
+  type CertificateDeps,
+  type CertificateRequestSpec,
+  type KeyPairPem,
+} from './certificates.ts';
+
+const AUTHORITY_MS = 3650 * 86_400_000;
+
+type Stamp = Record<string, { readonly madeFor: string; readonly notAfterMs: number }>;
+
+/** An open folder. */
+export interface PkiFolder {
+  readonly dir: string;
+  readonly files: Files;
+  readonly deps: CertificateDeps;
+  readonly stamp: Stamp;
+  changed: boolean;
+}
+
+/** Opens it, making it where it is not there. */
+export async function openPkiFolder(files: Files, deps: CertificateDeps, dir: string): Promise<PkiFolder> {
+  await files.makeDir(dir, { mode: 0o700 });
+  return { dir, files, deps, stamp: await readStamp(files, `${dir}/stamp.json`), changed: false };
+}
+
+/** Writes the stamp where something was made. */
+export async function closePkiFolder({ changed, files, dir, stamp }: PkiFolder): Promise<void> {
+  if (changed) await files.writeFileAtomic(`${dir}/stamp.json`, JSON.stringify(stamp, undefined, 1), { mode: 0o600 });
+}
+
+/** The authority of this name: made once, never again. */
+export async function authority(folder: PkiFolder, name: string, commonName: string): Promise<KeyPairPem> {
+  const found = await readPair(folder, name);
+  if (found !== undefined) return found;
+  return writePair(folder, name, await createAuthority(folder.deps, commonName, AUTHORITY_MS));
+}
+
+/** A certificate of this authority, kept while it fits and has more than a third of its life left. */
+export async function leafCertificate(
+  folder: PkiFolder,
+  ca: KeyPairPem,
+  wanted: { name: string; spec: CertificateRequestSpec },
+): Promise<KeyPairPem> {
+  const { name, spec } = wanted;
+  const madeFor = folder.deps.crypto.sha256Hex(JSON.stringify([ca.certPem, spec])).slice(0, 16);
+  const stamp = folder.stamp[name];
+  const fresh =
+    stamp !== undefined && stamp.madeFor === madeFor && stamp.notAfterMs - folder.deps.nowMs() > spec.validityMs / 3;
+  const found = fresh ? await readPair(folder, name) : undefined;
+  if (found !== undefined) return found;
+  const made = await issueCertificate(folder.deps, ca, spec);
+  folder.stamp[name] = { madeFor, notAfterMs: folder.deps.nowMs() + spec.validityMs };
+  folder.changed = true;
+  return writePair(folder, name, made);
+}
+
+async function readStamp(files: Files, path: string): Promise<Stamp> {
+  if (!(await files.exists(path))) return {};
+  try {
+    return JSON.parse(await files.readText(path)) as Stamp;
+  } catch {
+    return {}; // Only costs new leaf certificates.
+  }
+}
+
+async function readPair({ files, dir }: PkiFolder, name: string): Promise<KeyPairPem | undefined> {
+  const [cert, key] = [`${dir}/${name}.crt`, `${dir}/${name}.key`];
+  if (!(await files.exists(cert)) || !(await files.exists(key))) return undefined;
+  return { certPem: await files.readText(cert), keyPem: await files.readText(key) };
+}
+
+async function writePair({ files, dir }: PkiFolder, name: string, pair: KeyPairPem): Promise<KeyPairPem> {
+  await files.writeFileAtomic(`${dir}/${name}.key`, pair.keyPem, { mode: 0o600 });
+  await files.writeFileAtomic(`${dir}/${name}.crt`, pair.certPem, { mode: 0o644 });
+  return pair;
+}

@@ -1,0 +1,93 @@
+/** Server and caller together, over a real socket. */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { createNodeClock } from '../platform/node/clock.ts';
+import { listenRpc } from '../platform/node/rpc-server.ts';
+import { GrpcError } from './grpc-error.ts';
+import type { ProtobufTable } from './protobuf-table.ts';
+import { createSocketConnector } from './socket-connector.ts';
+import { createSocketServer, type GrpcHandler } from './socket-server.ts';
+
+const table: ProtobufTable = {
+  package: 'talk',
+  enums: {},
+  messages: { Words: 'text:1:string times:2:int32' },
+  services: { Talk: { Say: 'Words Words', Repeat: 'Words stream Words', Forget: 'Words Words' } },
+};
+
+async function serve(t: TestContext, methods: Record<string, GrpcHandler>) {
+  const directory = await mkdtemp(join(tmpdir(), 'socket-server-'));
+  const socketPath = join(directory, 'talk.sock');
+  const serveSocket = createSocketServer(listenRpc);
+  const server = await serveSocket(socketPath, [table], methods);
+  const caller = createSocketConnector(createNodeClock())(socketPath, [table]);
+  t.after(async () => {
+    caller.disconnect();
+    await server.close();
+    await rm(directory, { recursive: true });
+  });
+  return { caller, server, socketPath, serveSocket };
+}
+
+const say = { service: 'talk.Talk', method: 'Say' };
+const repeat = { service: 'talk.Talk', method: 'Repeat' };
+
+test('answers calls, large ones too, and tells errors', async (t) => {
+  const { caller } = await serve(t, {
+    'talk.Talk/Say': ({ text }: { text: string }) => {
+      if (text === 'no') throw new GrpcError('NotFound', 'nothing of 100% é');
+      if (text === 'oops') throw new Error('broken');
+      return { text: `${text}!`, times: 1 };
+    },
+  });
+  assert.deepEqual(await caller.unary(say, { text: 'hello' }, {}), { text: 'hello!', times: 1 });
+  const long = 'x'.repeat(1_000_000);
+  assert.equal(((await caller.unary(say, { text: long }, {})) as { text: string }).text.length, 1_000_001);
+  await assert.rejects(caller.unary(say, { text: 'no' }, {}), { code: 'NotFound', detail: 'nothing of 100% é' });
+  await assert.rejects(caller.unary(say, { text: 'oops' }, {}), { code: 'Unknown', detail: 'broken' });
+  await assert.rejects(caller.unary({ ...say, method: 'Forget' }, {}, {}), { code: 'Unimplemented' });
+});
+
+test('streams until the server ends it, and tells the server when the caller goes', async (t) => {
+  const gone = Promise.withResolvers<void>();
+  const { caller } = await serve(t, {
+    'talk.Talk/Repeat': async function* ({ text, times }: { text: string; times: number }, signal: AbortSignal) {
+      for (let at = 0; at < times; at++) yield { text: `${text} ${at}` };
+      if (times > 0) return;
+      yield { text: 'for ever' };
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+      gone.resolve();
+    },
+  });
+  const texts: string[] = [];
+  for await (const message of caller.stream(repeat, { text: 'a', times: 3 }, {}))
+    texts.push((message as { text: string }).text);
+  assert.deepEqual(texts, ['a 0', 'a 1', 'a 2']);
+  const controller = new AbortController();
+  await assert.rejects(async () => {
+    for await (const _message of caller.stream(repeat, {}, { signal: controller.signal }))
+      controller.abort(new Error('enough'));
+  }, /enough/);
+  await gone.promise;
+});
+
+test('takes the place of a socket that was left behind; streams end with their server', async (t) => {
+  const { caller, server, socketPath, serveSocket } = await serve(t, {
+    'talk.Talk/Repeat': async function* (_request: never, signal: AbortSignal) {
+      yield { text: 'one' };
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+    },
+  });
+  await assert.rejects(
+    async () => {
+      for await (const _message of caller.stream(repeat, {}, {})) await server.close();
+    },
+    { name: 'GrpcError', code: 'Unavailable' },
+  );
+  const next = await serveSocket(socketPath, [table], { 'talk.Talk/Say': () => ({ text: 'next' }) });
+  t.after(() => next.close());
+  assert.deepEqual(await caller.unary(say, {}, {}), { text: 'next', times: 0 });
+});

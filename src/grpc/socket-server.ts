@@ -1,0 +1,92 @@
+/**
+ * gRPC services of this process behind a unix socket: framing, messages and statuses over the platform's transport.
+ * Upstream: google.golang.org/grpc's Server, as far as unary methods and server streams go.
+ */
+import type { ListenRpc, RpcCall, RpcServer } from '../platform/rpc.ts';
+import { GrpcError, grpcCodes } from './grpc-error.ts';
+import { createFrameReader, frame } from './grpc-frames.ts';
+import { createMessageCodec, type MessageCodec } from './message-codec.ts';
+import type { ProtobufTable } from './protobuf-table.ts';
+
+/** Answers one method; a server stream answers with an async iterable. Throws a GrpcError, or anything else as Unknown. */
+export type GrpcHandler = (request: never, signal: AbortSignal) => object | Promise<object> | AsyncIterable<object>;
+
+/** Serves methods, named `package.Service/Method`, on a unix socket. */
+export type SocketServer = (
+  socketPath: string,
+  tables: readonly ProtobufTable[],
+  methods: Readonly<Record<string, GrpcHandler>>,
+) => Promise<RpcServer>;
+
+interface Route {
+  readonly input: string;
+  readonly output: string;
+  readonly streams: boolean;
+}
+
+/** No message of the services here comes near it. gRPC's own default. */
+const maxRequestBytes = 4 * 1024 * 1024;
+
+/** Makes the server over a transport. */
+export function createSocketServer(listen: ListenRpc): SocketServer {
+  return (socketPath, tables, methods) => {
+    const codec = createMessageCodec(tables);
+    const routes = new Map(Object.keys(methods).map((name) => [`/${name}`, routeOf(tables, name)]));
+    return listen(socketPath, async (call) => {
+      try {
+        const route = routes.get(call.path);
+        const handler = methods[call.path.slice(1)];
+        if (route === undefined || handler === undefined)
+          throw new GrpcError('Unimplemented', `unknown method ${call.path}`);
+        await answer({ call, codec, route, handler });
+        call.end({ 'grpc-status': '0' });
+      } catch (error) {
+        const { code, detail } = grpcErrorOf(error);
+        call.end({ 'grpc-status': String(grpcCodes.indexOf(code)), 'grpc-message': encodeURIComponent(detail) });
+      }
+    });
+  };
+}
+
+async function answer(of: { call: RpcCall; codec: MessageCodec; route: Route; handler: GrpcHandler }): Promise<void> {
+  const { call, codec, route } = of;
+  const request = codec.decode(route.input, await readRequest(call));
+  const answered = of.handler(request as never, call.signal);
+  const send = (message: object): Promise<void> => call.write(frame(codec.encode(route.output, message)));
+  if (!route.streams) return send((await answered) as object);
+  for await (const message of answered as AsyncIterable<object>) {
+    if (call.signal.aborted) return;
+    await send(message);
+  }
+}
+
+async function readRequest({ body }: RpcCall): Promise<Uint8Array> {
+  const reader = createFrameReader();
+  let message: Uint8Array | undefined;
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.length;
+    if (length > maxRequestBytes) throw new GrpcError('ResourceExhausted', 'received message larger than max');
+    for (const next of reader.read(chunk)) message ??= next;
+  }
+  if (message === undefined) throw new GrpcError('Internal', 'a call without a message');
+  return message;
+}
+
+function routeOf(tables: readonly ProtobufTable[], name: string): Route {
+  const [service = '', method = ''] = name.split('/');
+  for (const table of tables) {
+    if (!service.startsWith(`${table.package}.`)) continue;
+    const text = table.services[service.slice(table.package.length + 1)]?.[method];
+    const match = /^(\S+) (stream )?(\S+)$/.exec(text ?? '');
+    if (match === null) continue;
+    const full = (type = ''): string => `${table.package}.${type}`;
+    return { input: full(match[1]), output: full(match[3]), streams: match[2] !== undefined };
+  }
+  throw new Error(`no method ${name} in the tables`);
+}
+
+function grpcErrorOf(error: unknown): GrpcError {
+  if (error instanceof GrpcError) return error;
+  return new GrpcError('Unknown', error instanceof Error ? error.message : String(error), { cause: error });
+}

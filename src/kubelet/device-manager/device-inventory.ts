@@ -1,0 +1,98 @@
+/** What devices there are, how they are, and through whom they come. Upstream: the maps of devicemanager's ManagerImpl. */
+import type { Clock } from '../../platform/clock.ts';
+import type { PluginDevice } from './device-plugin-api.ts';
+import type { Devices } from './device-hints.ts';
+import type { Endpoint } from './endpoint.ts';
+
+/** A plugin that stays away so long takes its resource with it. */
+const endpointStopGracePeriodMs = 5 * 60_000;
+
+/** Extended resources in the node's status. */
+export interface DeviceCapacity {
+  readonly capacity: Readonly<Record<string, string>>;
+  readonly allocatable: Readonly<Record<string, string>>;
+}
+
+/** The inventory. */
+export interface DeviceInventory {
+  /** A plugin serves the resource from now on; returns the one it replaces. */
+  connected(resource: string, endpoint: Endpoint): Endpoint | undefined;
+  /** The plugin went; no news when another has taken its place. Returns whether it was news. */
+  disconnected(resource: string, endpoint: Endpoint): boolean;
+  /** A resource of an earlier run: nothing of it is there before its plugin comes. */
+  restored(resource: string): void;
+  update(resource: string, devices: readonly PluginDevice[]): void;
+  isKnown(resource: string): boolean;
+  resources(): readonly string[];
+  endpoint(resource: string): Endpoint | undefined;
+  devices(resource: string): Devices;
+  healthy(resource: string): ReadonlySet<string>;
+  /** What the node has. Resources whose plugin stays away are told as 0 once they have gone. */
+  capacity(): DeviceCapacity;
+}
+
+interface Stock {
+  devices: ReadonlyMap<string, PluginDevice>;
+  healthy: ReadonlySet<string>;
+  endpoint: Endpoint | undefined;
+  stoppedAtMs: number | undefined;
+}
+
+/** An empty inventory. */
+export function createDeviceInventory(clock: Clock): DeviceInventory {
+  const stocks = new Map<string, Stock>();
+  const gone = new Set<string>();
+
+  function stockOf(resource: string): Stock {
+    const stock = stocks.get(resource) ?? {
+      devices: new Map(),
+      healthy: new Set(),
+      endpoint: undefined,
+      stoppedAtMs: clock.monotonicMs(),
+    };
+    stocks.set(resource, stock);
+    gone.delete(resource);
+    return stock;
+  }
+
+  return {
+    connected(resource, endpoint) {
+      const stock = stockOf(resource);
+      const before = stock.endpoint;
+      Object.assign(stock, { endpoint, stoppedAtMs: undefined });
+      return before;
+    },
+    disconnected(resource, endpoint) {
+      const stock = stocks.get(resource);
+      if (stock?.endpoint !== endpoint) return false;
+      Object.assign(stock, { endpoint: undefined, stoppedAtMs: clock.monotonicMs(), healthy: new Set() });
+      return true;
+    },
+    restored: (resource) => void stockOf(resource),
+    update(resource, devices) {
+      const stock = stockOf(resource);
+      stock.devices = new Map(devices.map((device) => [device.ID, device]));
+      stock.healthy = new Set(devices.filter(({ health }) => health === 'Healthy').map(({ ID }) => ID));
+    },
+    isKnown: (resource) => stocks.has(resource),
+    resources: () => [...stocks.keys()],
+    endpoint: (resource) => stocks.get(resource)?.endpoint,
+    devices: (resource) => stocks.get(resource)?.devices ?? new Map(),
+    healthy: (resource) => stocks.get(resource)?.healthy ?? new Set(),
+    capacity() {
+      const expired = clock.monotonicMs() - endpointStopGracePeriodMs;
+      for (const [resource, { stoppedAtMs }] of stocks) {
+        if (stoppedAtMs === undefined || stoppedAtMs > expired) continue;
+        stocks.delete(resource);
+        gone.add(resource);
+      }
+      const zero = [...gone].map((resource) => [resource, '0'] as const);
+      const count = (of: (stock: Stock) => number) =>
+        Object.fromEntries([...zero, ...[...stocks].map(([name, stock]) => [name, String(of(stock))] as const)]);
+      return {
+        capacity: count(({ devices }) => devices.size),
+        allocatable: count(({ healthy }) => healthy.size),
+      };
+    },
+  };
+}

@@ -1,0 +1,174 @@
+/** Device plugins as pods and the node's status see them, through the whole kubelet. */
+import assert from 'node:assert/strict';
+import { afterEach, describe, it } from 'node:test';
+import type { Container } from '../../api/gen/core-v1.ts';
+import { Nodes } from '../../api/gen/resources.ts';
+import { createKubeletFixture, type KubeletFixture, type KubeletFixtureOptions } from '../testing/kubelet-fixture.ts';
+import { createFakeDevicePlugin, type FakeDevicePlugin } from './fake-device-plugin-fixture.ts';
+
+const resource = 'example.com/gpu';
+const running: KubeletFixture[] = [];
+
+afterEach(async () => {
+  for (const fixture of running.splice(0)) await fixture.stop();
+});
+
+async function started(options: KubeletFixtureOptions = {}): Promise<KubeletFixture> {
+  const fixture = createKubeletFixture(options);
+  running.push(fixture);
+  await fixture.start();
+  return fixture;
+}
+
+async function plugged(
+  of: {
+    devices?: readonly string[];
+    prefers?: readonly string[];
+    numa?: boolean;
+    options?: KubeletFixtureOptions;
+  } = {},
+): Promise<{ fixture: KubeletFixture; plugin: FakeDevicePlugin }> {
+  const fixture = await started(of.options);
+  const plugin = createFakeDevicePlugin(fixture.sockets, {
+    resource,
+    ...(of.prefers === undefined ? {} : { prefers: of.prefers }),
+    ...(of.numa === undefined ? {} : { numa: of.numa }),
+  });
+  plugin.tell(...(of.devices ?? ['a', 'b']));
+  await fixture.platform.clock.drive(plugin.register());
+  await fixture.platform.clock.settle();
+  return { fixture, plugin };
+}
+
+function container(count: number, name = 'app'): Container {
+  const list = { [resource]: String(count) };
+  return { name, image: 'image', resources: { limits: list, requests: list } };
+}
+
+function told(fixture: KubeletFixture): string {
+  const { capacity, allocatable } = fixture.cluster.get(Nodes, { name: 'node-1' })?.status ?? {};
+  return `${allocatable?.[resource]}/${capacity?.[resource]}`;
+}
+
+async function run(fixture: KubeletFixture, name: string, containers: Container[], more = {}): Promise<string> {
+  fixture.addPod(name, { spec: { containers, restartPolicy: 'Never', ...more } });
+  await fixture.platform.clock.advance(1_000);
+  const status = fixture.pod(name)?.status;
+  return [status?.phase, status?.reason, status?.message].filter((text) => text !== undefined).join(' ');
+}
+
+const given = (fixture: KubeletFixture, name: string, of: Container) =>
+  fixture.platform.clock.drive(fixture.kubelet.core.containerDevices(fixture.pod(name)!, of));
+
+describe('device plugins', () => {
+  it('show in the node, by health, and go when the plugin stays away', async () => {
+    const { fixture, plugin } = await plugged({ devices: ['a', 'b!'] });
+    const { clock } = fixture.platform;
+    assert.equal(told(fixture), '1/2');
+    plugin.tell('a', 'b', 'c');
+    await clock.settle();
+    assert.equal(told(fixture), '3/3');
+    plugin.stop();
+    await clock.settle();
+    assert.equal(told(fixture), '0/3');
+    await clock.advance(6 * 60_000);
+    assert.equal(told(fixture), '0/0');
+  });
+
+  it('refuse what is no extended resource, and other versions', async () => {
+    const fixture = await started();
+    for (const name of ['cpu', 'kubernetes.io/x', 'a.kubernetes.io/x', 'bad name/x']) {
+      const plugin = createFakeDevicePlugin(fixture.sockets, { resource: name });
+      await assert.rejects(plugin.register(), new RegExp(`the ResourceName "${name}" is invalid`));
+    }
+  });
+
+  it('give a container its devices with all that belongs to them, before each start', async () => {
+    const { fixture, plugin } = await plugged();
+    assert.equal(await run(fixture, 'web', [container(2)]), 'Running');
+    assert.deepEqual(await given(fixture, 'web', container(2)), {
+      devices: [{ containerPath: '/dev/fake', hostPath: '/dev/null', permissions: 'rw' }],
+      mounts: [{ containerPath: '/fake', hostPath: '/tmp', readOnly: true }],
+      environment: { DEVICES: 'a,b' },
+      annotations: { 'example.com/devices': 'a,b' },
+      cdiDevices: ['example.com/fake=a,b'],
+    });
+    assert.deepEqual(plugin.calls, ['Allocate a,b', 'PreStartContainer a,b']);
+    assert.equal(await given(fixture, 'web', { name: 'app' }), undefined);
+  });
+
+  it('refuse a pod when none are left, and take one when a pod has ended', async () => {
+    const { fixture } = await plugged();
+    await run(fixture, 'first', [container(1, 'x'), container(1, 'y')]);
+    const refused = await run(fixture, 'second', [container(1)]);
+    assert.equal(
+      refused,
+      'Failed UnexpectedAdmissionError Pod was rejected: Allocate failed due to requested number of devices unavailable for example.com/gpu. Requested: 1, Available: 0, which is unexpected',
+    );
+    fixture.runtime.exit(fixture.pod('first')!.metadata.uid!, 'x', 0);
+    fixture.runtime.exit(fixture.pod('first')!.metadata.uid!, 'y', 0);
+    await fixture.platform.clock.advance(5_000);
+    assert.equal(await run(fixture, 'third', [container(2)]), 'Running');
+  });
+
+  it('pass an init container’s devices on to the containers after it', async () => {
+    const { fixture, plugin } = await plugged();
+    fixture.runtime.scripts.set('first', { exitAfterMs: 10 });
+    assert.equal(await run(fixture, 'web', [container(2)], { initContainers: [container(1, 'first')] }), 'Running');
+    assert.deepEqual(
+      plugin.calls.filter((call) => call.startsWith('Allocate')),
+      ['Allocate a', 'Allocate a,b'],
+    );
+  });
+
+  it('ask the plugin which it prefers, and tell why it cannot', async () => {
+    const { fixture, plugin } = await plugged({ devices: ['a', 'b', 'c'], prefers: ['c', 'b'] });
+    await run(fixture, 'web', [container(2)]);
+    assert.deepEqual(plugin.calls[0], 'Allocate c,b');
+    plugin.failure = new Error('busy');
+    assert.match(
+      await run(fixture, 'other', [container(1)]),
+      /^Failed UnexpectedAdmissionError .*Allocate failed due to busy/,
+    );
+  });
+
+  it('tell in the status of a pod how its devices are', async () => {
+    const { fixture, plugin } = await plugged();
+    await run(fixture, 'web', [container(1)]);
+    const health = () => fixture.pod('web')?.status?.containerStatuses?.[0]?.allocatedResourcesStatus;
+    assert.deepEqual(health(), [{ name: resource, resources: [{ resourceID: 'a', health: 'Healthy' }] }]);
+    plugin.tell('a!', 'b');
+    await fixture.platform.clock.advance(100);
+    assert.deepEqual(health()?.[0]?.resources?.[0], { resourceID: 'a', health: 'Unhealthy' });
+  });
+
+  it('stay with their pods over a restart of the kubelet, before their plugin is back', async () => {
+    const { fixture, plugin } = await plugged();
+    await run(fixture, 'web', [container(2)]);
+    await fixture.stop();
+    plugin.stop();
+    const again = await started({ beside: fixture });
+    const { clock } = again.platform;
+    assert.equal(told(again), '0/0');
+    assert.equal(again.summary('web'), 'Running true');
+    plugin.tell('a', 'b');
+    await clock.drive(plugin.register());
+    await clock.settle();
+    assert.equal(told(again), '2/2');
+    assert.match(await run(again, 'other', [container(1)]), /Available: 0/);
+    const path = '/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint';
+    const kept = JSON.parse(await again.platform.files.readText(path));
+    assert.deepEqual(kept.Data.PodDeviceEntries[0].DeviceIDs, { '-1': ['a', 'b'] });
+    assert.deepEqual(kept.Data.RegisteredDevices, { [resource]: ['a', 'b'] });
+  });
+
+  it('a damaged checkpoint is told and forgotten', async () => {
+    const { fixture, plugin } = await plugged();
+    await fixture.stop();
+    plugin.stop();
+    const path = '/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint';
+    await fixture.platform.files.writeFile(path, '{"Data":{},"Checksum":1}');
+    await started({ beside: fixture });
+    assert.ok(fixture.platform.log.entries.some((line) => JSON.stringify(line).includes('failing to read checkpoint')));
+  });
+});

@@ -1,0 +1,64 @@
+/** A registered device plugin: its calls, and what it tells of its devices. Upstream: pkg/kubelet/cm/devicemanager/endpoint.go. */
+import type { GrpcCaller } from '../../grpc/grpc-caller.ts';
+import type { SocketConnector } from '../../grpc/socket-connector.ts';
+import {
+  devicePluginTable,
+  type ContainerAllocateResponse,
+  type DevicePluginOptions,
+  type PluginDevice,
+} from './device-plugin-api.ts';
+
+/** Upstream's deadlines: ten seconds to get ready a container, thirty before its start. */
+const preStartTimeoutMs = 30_000;
+const callTimeoutMs = 120_000;
+const optionsTimeoutMs = 10_000;
+
+/** The plugin as the manager calls it. */
+export interface Endpoint {
+  readonly options: DevicePluginOptions;
+  allocate(ids: readonly string[]): Promise<ContainerAllocateResponse>;
+  preferredAllocation(from: {
+    readonly available: readonly string[];
+    readonly mustInclude: readonly string[];
+    readonly size: number;
+  }): Promise<readonly string[]>;
+  preStartContainer(ids: readonly string[]): Promise<void>;
+  /** All devices, each time something changes. Ends or throws when the plugin goes away. */
+  listAndWatch(signal: AbortSignal): AsyncIterable<readonly PluginDevice[]>;
+  disconnect(): void;
+}
+
+/** Connects to a plugin's socket; asks what it can do unless it has said so. */
+export async function connectEndpoint(
+  connect: SocketConnector,
+  socketPath: string,
+  given?: DevicePluginOptions,
+): Promise<Endpoint> {
+  const caller = connect(socketPath, [devicePluginTable]);
+  const unary = (method: string, request: object, timeoutMs: number): Promise<object> =>
+    caller.unary({ service: 'v1beta1.DevicePlugin', method }, request, { timeoutMs });
+  const options = given ?? ((await unary('GetDevicePluginOptions', {}, optionsTimeoutMs)) as DevicePluginOptions);
+  return {
+    options,
+    async allocate(ids) {
+      const answer = await unary('Allocate', { containerRequests: [{ devicesIds: ids }] }, callTimeoutMs);
+      const [response] = (answer as { containerResponses: ContainerAllocateResponse[] }).containerResponses;
+      if (response === undefined) throw new Error('no containers return in allocation response');
+      return response;
+    },
+    async preferredAllocation({ available, mustInclude, size }) {
+      const request = { availableDeviceIDs: available, mustIncludeDeviceIDs: mustInclude, allocationSize: size };
+      const answer = await unary('GetPreferredAllocation', { containerRequests: [request] }, callTimeoutMs);
+      return (answer as { containerResponses: { deviceIDs: string[] }[] }).containerResponses[0]?.deviceIDs ?? [];
+    },
+    preStartContainer: async (ids) => void (await unary('PreStartContainer', { devicesIds: ids }, preStartTimeoutMs)),
+    listAndWatch: (signal) => watch(caller, signal),
+    disconnect: () => caller.disconnect(),
+  };
+}
+
+async function* watch(caller: GrpcCaller, signal: AbortSignal): AsyncIterable<readonly PluginDevice[]> {
+  const method = { service: 'v1beta1.DevicePlugin', method: 'ListAndWatch' };
+  for await (const message of caller.stream(method, {}, { signal }))
+    yield (message as { devices: readonly PluginDevice[] }).devices;
+}

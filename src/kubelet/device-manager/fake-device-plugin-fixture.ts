@@ -1,0 +1,89 @@
+/** A device plugin behind a fake socket. */
+import { Channel } from '../../base/channel.ts';
+import type { FakeSockets } from '../../grpc/socket-connector-fixture.ts';
+import { devicePluginTable, type PluginDevice } from './device-plugin-api.ts';
+
+const directory = '/var/lib/kubelet/device-plugins';
+
+/** The plugin. */
+export interface FakeDevicePlugin {
+  /** What was asked of it: `Allocate a,b`. */
+  readonly calls: string[];
+  register(): Promise<void>;
+  /** Tells of its devices: `a`, or `a!` for one that is unhealthy. */
+  tell(...devices: readonly string[]): void;
+  /** Goes away. */
+  stop(): void;
+  /** Thrown by the next Allocate. */
+  failure: Error | undefined;
+}
+
+/** Makes a plugin of a resource with these devices; a name's digit is its NUMA node where `numa` is said. */
+export function createFakeDevicePlugin(
+  sockets: FakeSockets,
+  of: { readonly resource: string; readonly numa?: boolean; readonly prefers?: readonly string[] },
+): FakeDevicePlugin {
+  const calls: string[] = [];
+  const socket = `${of.resource.replace('/', '_')}.sock`;
+  const channels = new Set<Channel<object>>();
+  let devices: readonly string[] = [];
+  const deviceOf = (text: string): PluginDevice => {
+    const ID = text.replace('!', '');
+    const node = Number(/\d/.exec(ID)?.[0] ?? 0);
+    const topology = of.numa === true ? { topology: { nodes: [{ ID: node }] } } : {};
+    return { ID, health: text.endsWith('!') ? 'Unhealthy' : 'Healthy', ...topology };
+  };
+  const message = (): object => ({ devices: devices.map(deviceOf) });
+  const plugin: FakeDevicePlugin = {
+    calls,
+    failure: undefined,
+    async register() {
+      sockets.serve(`${directory}/${socket}`, {
+        GetDevicePluginOptions: () => ({
+          preStartRequired: true,
+          getPreferredAllocationAvailable: of.prefers !== undefined,
+        }),
+        async *ListAndWatch() {
+          const channel = new Channel<object>();
+          channels.add(channel);
+          yield message();
+          yield* channel;
+        },
+        GetPreferredAllocation: () => ({ containerResponses: [{ deviceIDs: of.prefers ?? [] }] }),
+        Allocate({ containerRequests }: { containerRequests: { devicesIds: string[] }[] }) {
+          const ids = containerRequests[0]!.devicesIds.join(',');
+          calls.push(`Allocate ${ids}`);
+          if (plugin.failure !== undefined) throw plugin.failure;
+          return {
+            containerResponses: [
+              {
+                envs: { DEVICES: ids },
+                devices: [{ containerPath: '/dev/fake', hostPath: '/dev/null', permissions: 'rw' }],
+                mounts: [{ containerPath: '/fake', hostPath: '/tmp', readOnly: true }],
+                annotations: { 'example.com/devices': ids },
+                cdiDevices: [{ name: `example.com/fake=${ids}` }],
+              },
+            ],
+          };
+        },
+        PreStartContainer({ devicesIds }: { devicesIds: string[] }) {
+          calls.push(`PreStartContainer ${devicesIds.join(',')}`);
+          return {};
+        },
+      });
+      const caller = sockets.connect(`${directory}/kubelet.sock`, [devicePluginTable]);
+      const request = { version: 'v1beta1', endpoint: socket, resourceName: of.resource };
+      await caller.unary({ service: 'v1beta1.Registration', method: 'Register' }, request, {});
+    },
+    tell(...now) {
+      devices = now;
+      for (const channel of channels) channel.trySend(message());
+    },
+    stop() {
+      sockets.close(`${directory}/${socket}`);
+      for (const channel of channels) channel.close();
+      channels.clear();
+    },
+  };
+  return plugin;
+}

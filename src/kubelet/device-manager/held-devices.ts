@@ -1,0 +1,21 @@
+/** A node's allocatable as admission must see it. Pure. Upstream: sanitizeNodeAllocatable in devicemanager/manager.go. */
+import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import { compareQuantities } from '../../api/quantity.ts';
+
+/** The node with at least what containers have of the resources the pod asks for: it may have fewer when plugins are away. */
+export function withHeldDevices(
+  node: Node | undefined,
+  pod: Pod,
+  allocated: (resource: string) => number,
+): Node | undefined {
+  const allocatable = node?.status?.allocatable;
+  if (node === undefined || allocatable === undefined) return node;
+  const containers = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
+  const names = new Set(containers.flatMap(({ resources }) => Object.keys(resources?.limits ?? {})));
+  const raised = [...names].flatMap((name): [string, string][] => {
+    const [has, held] = [allocatable[name], name.includes('/') ? allocated(name) : 0];
+    return has === undefined || compareQuantities(has, String(held)) >= 0 ? [] : [[name, String(held)]];
+  });
+  if (raised.length === 0) return node;
+  return { ...node, status: { ...node.status, allocatable: { ...allocatable, ...Object.fromEntries(raised) } } };
+}

@@ -1,0 +1,126 @@
+/**
+ * Takes device plugins in: those that register themselves on `kubelet.sock` in the device plugin directory, and those the
+ * plugin manager found. Follows each one's devices until it goes. Upstream: pkg/kubelet/cm/devicemanager/plugin/v1beta1.
+ */
+import type { SocketConnector } from '../../grpc/socket-connector.ts';
+import type { SocketServer } from '../../grpc/socket-server.ts';
+import type { Files } from '../../platform/files.ts';
+import type { Log } from '../../platform/log.ts';
+import type { PluginHandler } from '../plugin-manager/plugin-manager.ts';
+import type { DeviceInventory } from './device-inventory.ts';
+import { devicePluginTable, type RegisterRequest } from './device-plugin-api.ts';
+import { connectEndpoint, type Endpoint } from './endpoint.ts';
+
+const VERSION = 'v1beta1';
+const CHECKPOINT = 'kubelet_internal_checkpoint';
+
+/** What registration needs. */
+export interface DeviceRegistrationDeps {
+  readonly files: Files;
+  readonly log: Log;
+  readonly connect: SocketConnector;
+  readonly serve: SocketServer;
+  readonly inventory: DeviceInventory;
+  /** Devices came, went or changed their health. */
+  readonly onChange: (resource: string) => void;
+}
+
+/** Where plugins register. */
+export interface DeviceRegistration {
+  /** For the plugin manager. */
+  readonly pluginHandler: PluginHandler;
+  /** Removes sockets of an earlier run, by which plugins learn to register anew, and serves. */
+  start(signal: AbortSignal): Promise<void>;
+}
+
+/** Makes the registration in a directory. */
+export function createDeviceRegistration(deps: DeviceRegistrationDeps, directory: string): DeviceRegistration {
+  const { inventory, files, log } = deps;
+  let lifetime: AbortSignal | undefined;
+
+  async function follow(resource: string, endpoint: Endpoint, signal: AbortSignal): Promise<void> {
+    try {
+      for await (const devices of endpoint.listAndWatch(signal)) {
+        if (inventory.endpoint(resource) !== endpoint) return;
+        inventory.update(resource, devices);
+        log.debug('Device plugin told of its devices', { resource, devices: devices.length });
+        deps.onChange(resource);
+      }
+      log.info('Device plugin ended', { resource });
+    } catch (error) {
+      if (!signal.aborted) log.warn('ListAndWatch ended unexpectedly for device plugin', { resource, err: error });
+    } finally {
+      endpoint.disconnect();
+      if (!signal.aborted && inventory.disconnected(resource, endpoint)) deps.onChange(resource);
+    }
+  }
+
+  async function connect(resource: string, socketPath: string): Promise<void> {
+    const signal = lifetime;
+    if (signal === undefined || signal.aborted) throw new Error('the kubelet does not take plugins now');
+    const endpoint = await connectEndpoint(deps.connect, socketPath);
+    inventory.connected(resource, endpoint)?.disconnect();
+    log.info('Device plugin connected', { resource, path: socketPath });
+    void follow(resource, endpoint, signal);
+  }
+
+  async function register(request: RegisterRequest): Promise<object> {
+    const { version, endpoint, resourceName } = request;
+    log.info('Got registration request from device plugin with resource', { resource: resourceName });
+    checkVersions([version]);
+    checkName(resourceName);
+    if (endpoint === '' || endpoint.includes('/')) throw new Error(`the endpoint "${endpoint}" is no name of a socket`);
+    await connect(resourceName, `${directory}/${endpoint}`);
+    return {};
+  }
+
+  return {
+    pluginHandler: {
+      async validatePlugin({ name, supportedVersions }) {
+        checkVersions(supportedVersions);
+        checkName(name);
+      },
+      registerPlugin: ({ name, endpoint }) => connect(name, endpoint),
+      async deregisterPlugin({ name }) {
+        const endpoint = inventory.endpoint(name);
+        if (endpoint === undefined) return;
+        endpoint.disconnect();
+        if (inventory.disconnected(name, endpoint)) deps.onChange(name);
+      },
+    },
+    async start(signal) {
+      lifetime = signal;
+      await files.makeDir(directory, { mode: 0o750 });
+      for (const name of await files.readDir(directory))
+        if (name !== CHECKPOINT && (await files.lstat(`${directory}/${name}`)).kind !== 'directory')
+          await files.remove(`${directory}/${name}`);
+      const server = await deps.serve(`${directory}/kubelet.sock`, [devicePluginTable], {
+        'v1beta1.Registration/Register': register,
+      });
+      const close = (): void => {
+        server.close().catch((error: unknown) => log.error('cannot close the device plugin socket', { err: error }));
+      };
+      if (signal.aborted) close();
+      else signal.addEventListener('abort', close, { once: true });
+    },
+  };
+}
+
+function checkVersions(versions: readonly string[]): void {
+  if (versions.includes(VERSION)) return;
+  throw new Error(
+    `requested API version "${versions.join(', ')}" is not supported by kubelet. Supported version is "${VERSION}"`,
+  );
+}
+
+/** An extended resource: a name with a domain that is not Kubernetes' own. */
+function checkName(resource: string): void {
+  const match = /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)\/([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)$/.exec(resource);
+  if (
+    match === null ||
+    match[1] === 'kubernetes.io' ||
+    match[1]!.endsWith('.kubernetes.io') ||
+    resource.startsWith('requests.')
+  )
+    throw new Error(`the ResourceName "${resource}" is invalid`);
+}

@@ -1,0 +1,37 @@
+/** The members of an etcd cluster: who they are, how one is added, promoted and removed. Upstream: etcdctl member. */
+import type { Clock } from '../../platform/clock.ts';
+import { EtcdClient, type EtcdClientConfig } from './etcd-client.ts';
+import type { EtcdMember } from './etcd-table.ts';
+
+/** Calls about members. All reject with `StoreError`. */
+export interface EtcdMembers {
+  list(): Promise<readonly EtcdMember[]>;
+  /** Adds one that learns before it votes; it has then to be started with the cluster's other members. */
+  addLearner(peerUrl: string): Promise<void>;
+  /** Refused ("in sync with leader") while it has not caught up. */
+  promote(id: string): Promise<void>;
+  remove(id: string): Promise<void>;
+  /** The members to ask are others now. */
+  setEndpoints(endpoints: readonly string[]): void;
+  close(): void;
+}
+
+/** Connects with the first call. */
+export function createEtcdMembers(deps: { readonly clock: Clock }, config: EtcdClientConfig): EtcdMembers {
+  const client = new EtcdClient(deps, config);
+  return {
+    list: async () => (await client.call('Cluster/MemberList', {}, { doing: 'listing the members' })).members,
+    async addLearner(peerUrl) {
+      const request = { peerURLs: [peerUrl], isLearner: true };
+      await client.call('Cluster/MemberAdd', request, { doing: `adding the member ${peerUrl}`, writes: true });
+    },
+    async promote(ID) {
+      await client.call('Cluster/MemberPromote', { ID }, { doing: 'promoting a member', writes: true });
+    },
+    async remove(ID) {
+      await client.call('Cluster/MemberRemove', { ID }, { doing: 'removing a member', writes: true });
+    },
+    setEndpoints: (endpoints) => client.setEndpoints(endpoints),
+    close: () => client.close(),
+  };
+}

@@ -1,0 +1,134 @@
+/** Servers with an etcd of their own, as the command line starts them, side by side on loopback addresses: for tests. */
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Client } from '../../src/client/client.ts';
+import { loadKubeconfig } from '../../src/client/kubeconfig.ts';
+import { createRestClient } from '../../src/client/rest-client.ts';
+import { createNodePlatform } from '../../src/platform/node/node-platform.ts';
+
+const main = join(import.meta.dirname, '../../src/cli/main.ts');
+
+/** What a command said. */
+export interface Said {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** One server. */
+export interface OwnServer {
+  readonly name: string;
+  readonly url: string;
+  readonly dataDir: string;
+  /** Starts it with these options beside its own; resolves when it is ready. */
+  start(options?: readonly string[]): Promise<void>;
+  /** `keelson` with its data directory. */
+  keelson(args: readonly string[]): Promise<Said>;
+  /** An administrator's client. */
+  client(): Promise<Client>;
+  /** kill -9, resolved when it is gone. */
+  kill(): Promise<void>;
+  /** The pid of its etcd; undefined while none runs. */
+  etcdPid(): number | undefined;
+  /** Takes it down with its data, whatever is left of it. */
+  remove(): Promise<void>;
+}
+
+async function freePort(address: string): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, address, resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Runs `keelson`; never rejects for a failing command. */
+export function keelson(args: readonly string[]): Promise<Said> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [main, ...args], { timeout: 60_000 }, (error, stdout, stderr) =>
+      resolve({ code: error === null ? 0 : Number(error.code ?? 255), stdout, stderr }),
+    );
+  });
+}
+
+/** Prepares a server of this name at an address of loopback; nothing runs yet. */
+export async function ownServer(name: string, address: string): Promise<OwnServer> {
+  const dataDir = await mkdtemp(join(tmpdir(), `keelson-own-${name}-`));
+  const [https, client, peer] = [await freePort('0.0.0.0'), await freePort(address), await freePort(address)];
+  const platform = createNodePlatform({ startSpawner: false });
+  const own = [
+    ...['--data-dir', dataDir, '--node-name', name, '--advertise-address', address, '--https-port', String(https)],
+    ...['--disable-agent', '--etcd-client-port', String(client), '--etcd-peer-port', String(peer)],
+  ];
+  let child: ChildProcess | undefined;
+  const control = (command: string, ...args: string[]) => keelson([command, ...args, '--data-dir', dataDir]);
+  const server: OwnServer = {
+    name,
+    url: `https://${address}:${https}`,
+    dataDir,
+    keelson: ([command = '', ...args]) => control(command, ...args),
+    async start(options = []) {
+      const started = spawn(process.execPath, [main, 'server', ...own, ...options], {
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      child = started;
+      let said = '';
+      for (const stream of [started.stdout, started.stderr])
+        stream.on('data', (chunk: Buffer) => (said = `${said}${chunk.toString()}`.slice(-4000)));
+      const ended = new Promise<never>((_resolve, reject) =>
+        started.once('exit', () => reject(new Error(`${name} ended: ${said}`))),
+      );
+      ended.catch(() => undefined);
+      await Promise.race([answers(server), ended]);
+    },
+    client: async () =>
+      createRestClient(await loadKubeconfig({ ...platform, userAgent: 'test' }, join(dataDir, 'admin.kubeconfig'))),
+    async kill() {
+      const running = child;
+      if (running === undefined || running.exitCode !== null || running.signalCode !== null) return;
+      const gone = new Promise((resolve) => running.once('exit', resolve));
+      running.kill('SIGKILL');
+      await gone;
+    },
+    etcdPid: () => processWith(join(dataDir, 'etcd/data')),
+    async remove() {
+      await server.kill();
+      const pid = server.etcdPid();
+      if (pid !== undefined) process.kill(pid, 'SIGKILL');
+      platform.close();
+      await rm(dataDir, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+  return server;
+}
+
+/** Its API says that it is ready. */
+async function answers(server: OwnServer): Promise<void> {
+  const deadlineMs = performance.now() + 60_000;
+  for (;;) {
+    const ready = await server
+      .client()
+      .then((client) => client.raw({ method: 'GET', path: '/readyz' }))
+      .then(() => true)
+      .catch(() => false);
+    if (ready) return;
+    if (performance.now() > deadlineMs) throw new Error(`${server.name} is not ready`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+function processWith(argument: string): number | undefined {
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      if (readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0').includes(argument)) return Number(name);
+    } catch {
+      continue; // It has ended meanwhile.
+    }
+  }
+  return undefined;
+}
