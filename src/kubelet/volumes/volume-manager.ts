@@ -144,8 +144,9 @@ export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManag
     // Seen missing twice: a pod on its way from its source to the list is not swept.
     const sure = [...gone].filter((uid) => missing.has(uid) && !teardowns.has(uid));
     missing = gone;
+    // A driver that hangs delays none of the others.
     for (const uid of sure) {
-      await tearDown(uid).catch((error: unknown) =>
+      tearDown(uid).catch((error: unknown) =>
         log.error('Cannot take down the volumes of a pod that is gone', { podUID: uid, err: error }),
       );
     }

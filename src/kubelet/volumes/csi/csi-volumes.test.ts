@@ -498,3 +498,18 @@ test('a driver that wants it is asked anew how many volumes it takes', async (t)
   await f.platform.clock.advance(60_000);
   assert.deepEqual(f.client.peek(CSINodes, { name: 'node-1' })?.spec.drivers, []);
 });
+
+test('a driver that hangs while an earlier process is cleaned up after delays no other pod', async (t) => {
+  const first = await start(t);
+  bind(first);
+  await mount(first, podNamed('a'));
+  await mount(first, podNamed('b', { name: 'data', emptyDir: { medium: 'Memory' } }));
+  first.f.stop();
+  first.driver.faults.set('NodeUnpublishVolume', () => new Promise<object>(() => undefined));
+  const f = createVolumeFixture(first.f.platform, { client: first.f.client, sockets: first.f.sockets });
+  t.after(() => f.stop());
+  f.start();
+  await register(f);
+  await f.platform.clock.advance(15_000);
+  assert.deepEqual([f.manager.podHasVolumes('uid-a'), f.manager.podHasVolumes('uid-b')], [true, false]);
+});
