@@ -30,7 +30,10 @@ import { waitForPodVolumes } from './wait-for-volumes.ts';
 
 /** What the manager needs. */
 export interface VolumeManagerDeps {
-  readonly platform: Pick<Platform, 'clock' | 'random' | 'crypto' | 'files' | 'mounter' | 'exec' | 'host' | 'log'>;
+  readonly platform: Pick<
+    Platform,
+    'clock' | 'random' | 'crypto' | 'files' | 'mounter' | 'exec' | 'host' | 'log' | 'metrics'
+  >;
   readonly client: Client;
   readonly objects: ObjectCache;
   readonly requestToken: TokenRequester;
@@ -90,6 +93,7 @@ export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManag
     client: deps.client,
     plugins,
     paths,
+    measured: platform,
     ensureMemory: createMemoryVolumes(platform, paths),
   });
   const pods = new Map<string, PodVolumes>();

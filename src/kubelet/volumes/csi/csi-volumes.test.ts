@@ -146,6 +146,18 @@ test('staged once for all pods, published for each, unstaged after the last; not
     volumeContext: { pool: 'fast' },
   });
   assert.deepEqual(csi.f.platform.mounter.mounts, []);
+  const told = await csi.f.platform.metrics.expose();
+  const labels = `driver_name="${driverName}",grpc_status_code="OK",method_name="/csi.v1.Node/NodePublishVolume"`;
+  assert.ok(
+    told
+      .split('\n')
+      .some(
+        (line) =>
+          line.startsWith('csi_operations_seconds_count') &&
+          labels.split(',').every((label) => line.includes(label)) &&
+          line.endsWith(' 2'),
+      ),
+  );
   assert.deepEqual(leftOnDisk(csi), []);
 });
 
