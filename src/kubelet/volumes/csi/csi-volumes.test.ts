@@ -525,3 +525,22 @@ test('a driver that hangs while an earlier process is cleaned up after delays no
   await f.platform.clock.advance(15_000);
   assert.deepEqual([f.manager.podHasVolumes('uid-a'), f.manager.podHasVolumes('uid-b')], [true, false]);
 });
+
+test('after an unstage nobody knows the end of, the next pod has the volume staged again', async (t) => {
+  const csi = await start(t);
+  bind(csi);
+  const [a, b] = [podNamed('a'), podNamed('b')];
+  await mount(csi, a);
+  csi.driver.faults.set('NodeUnstageVolume', async () => {
+    throw new Error('who knows');
+  });
+  await unmount(csi, a);
+  await mount(csi, b);
+  assert.deepEqual(
+    csi.driver.calls.filter((call) => !call.includes('ublish')),
+    ['NodeStageVolume handle-1', 'NodeUnstageVolume handle-1', 'NodeStageVolume handle-1'],
+  );
+  csi.driver.faults.clear();
+  await unmount(csi, b);
+  assert.deepEqual(leftOnDisk(csi), []);
+});
