@@ -14,6 +14,8 @@ import type { AdmissionPlugin } from './contract.ts';
 import { createDefaultStorageClass } from './default-storage-class/default-storage-class.ts';
 import { createDefaultTolerationSeconds } from './default-toleration-seconds/default-toleration-seconds.ts';
 import { createLimitRanger } from './limit-ranger/limit-ranger.ts';
+import { createNamespaceAutoProvision } from './namespace-auto-provision/namespace-auto-provision.ts';
+import { createNamespaceExists } from './namespace-exists/namespace-exists.ts';
 import { createNamespaceLifecycle } from './namespace-lifecycle/namespace-lifecycle.ts';
 import { createNodeRestriction } from './node-restriction/node-restriction.ts';
 import { admissionPluginNames, type AdmissionPluginName, defaultAdmissionPlugins } from './plugin-names.ts';
@@ -36,8 +38,14 @@ import { createDenyServiceExternalIps } from './deny-service-external-ips/deny-s
 import { createEventRateLimit, type EventLimit } from './event-rate-limit/event-rate-limit.ts';
 import { createExtendedResourceToleration } from './extended-resource-toleration/extended-resource-toleration.ts';
 import { createLimitPodHardAntiAffinityTopology } from './limit-pod-hard-anti-affinity-topology/limit-pod-hard-anti-affinity-topology.ts';
+import { createOwnerReferencesPermissionEnforcement } from './owner-references-permission-enforcement/owner-references-permission-enforcement.ts';
 import { createPersistentVolumeClaimResize } from './persistent-volume-claim-resize/persistent-volume-claim-resize.ts';
+import { createPodNodeSelector } from './pod-node-selector/pod-node-selector.ts';
 import { createPodSecurity, type PodSecurityConfig } from './pod-security/pod-security.ts';
+import {
+  createPodTolerationRestriction,
+  type TolerationConfig,
+} from './pod-toleration-restriction/pod-toleration-restriction.ts';
 import { createPodTopologyLabels } from './pod-topology-labels/pod-topology-labels.ts';
 import { createRuntimeClass } from './runtime-class/runtime-class.ts';
 import { createStorageObjectInUseProtection } from './storage-object-in-use-protection/storage-object-in-use-protection.ts';
@@ -68,11 +76,16 @@ export interface AdmissionDeps {
 export interface AdmissionConfig {
   readonly podSecurity?: PodSecurityConfig;
   readonly eventLimits?: readonly EventLimit[];
+  /** Of PodNodeSelector: labels by namespace. */
+  readonly nodeSelectors?: ReadonlyMap<string, Readonly<Record<string, string>>>;
+  readonly tolerations?: TolerationConfig;
 }
 
 /** How each plugin is made. The order is that of the names. */
 const factories: Readonly<Record<AdmissionPluginName, (deps: AdmissionDeps) => AdmissionPlugin>> = {
   AlwaysAdmit: () => createAlwaysAdmit(),
+  NamespaceAutoProvision: (d) => createNamespaceAutoProvision(d.objects),
+  NamespaceExists: (d) => createNamespaceExists(d.objects),
   NamespaceLifecycle: (d) => createNamespaceLifecycle(d.objects),
   LimitPodHardAntiAffinityTopology: () => createLimitPodHardAntiAffinityTopology(),
   LimitRanger: (d) => createLimitRanger(d.objects),
@@ -81,12 +94,15 @@ const factories: Readonly<Record<AdmissionPluginName, (deps: AdmissionDeps) => A
   TaintNodesByCondition: () => createTaintNodesByCondition(),
   AlwaysPullImages: () => createAlwaysPullImages(),
   PodSecurity: (d) => createPodSecurity(d.objects, d.config?.podSecurity),
+  PodNodeSelector: (d) => createPodNodeSelector(d.objects, d.config?.nodeSelectors),
   Priority: (d) => createPriority(d.objects),
   DefaultTolerationSeconds: () => createDefaultTolerationSeconds(),
+  PodTolerationRestriction: (d) => createPodTolerationRestriction(d.objects, d.config?.tolerations),
   EventRateLimit: (d) => createEventRateLimit(d.clock, d.config?.eventLimits ?? []),
   ExtendedResourceToleration: () => createExtendedResourceToleration(),
   DefaultStorageClass: (d) => createDefaultStorageClass(d.objects),
   StorageObjectInUseProtection: () => createStorageObjectInUseProtection(),
+  OwnerReferencesPermissionEnforcement: createOwnerReferencesPermissionEnforcement,
   PersistentVolumeClaimResize: (d) => createPersistentVolumeClaimResize(d.objects),
   RuntimeClass: (d) => createRuntimeClass(d.objects),
   CertificateApproval: (d) => createCertificateApproval(d.authorizer),
