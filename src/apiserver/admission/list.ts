@@ -2,6 +2,7 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { Log } from '../../platform/log.ts';
+import type { Metrics } from '../../platform/metrics.ts';
 import type { Net } from '../../platform/net.ts';
 import type { Random } from '../../platform/random.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
@@ -54,6 +55,7 @@ import type { WebhookAdmissionDeps } from './webhook/call-webhook.ts';
 import { createWebhookMatchConditions } from './webhook/match-conditions.ts';
 import { createMutatingWebhooks } from './webhook/mutating-webhook.ts';
 import { createValidatingWebhooks } from './webhook/validating-webhook.ts';
+import { createWebhookMetrics } from './webhook/webhook-metrics.ts';
 
 /** What plugins may use. */
 export interface AdmissionDeps {
@@ -68,6 +70,7 @@ export interface AdmissionDeps {
   /** The way to webhooks. */
   readonly net: Pick<Net, 'http'>;
   readonly log: Log;
+  readonly metrics: Metrics;
   readonly crypto: CryptoPort;
   readonly config?: AdmissionConfig;
 }
@@ -124,7 +127,15 @@ function webhookDeps(deps: AdmissionDeps): WebhookAdmissionDeps {
   const { objects, registry, random, net, clock, log } = deps;
   const client = createWebhookClient({ net, clock });
   const matchConditions = createWebhookMatchConditions(deps.authorizer);
-  return { objects, registry, client, random: random.fork('webhooks'), log: log.child('admission'), matchConditions };
+  return {
+    objects,
+    registry,
+    client,
+    random: random.fork('webhooks'),
+    log: log.child('admission'),
+    matchConditions,
+    measure: createWebhookMetrics(deps),
+  };
 }
 
 function serviceResolver({ objects, random }: AdmissionDeps): ResolveService {
