@@ -77,7 +77,7 @@ type Answer = ApiResponse | Promise<ApiResponse>;
 function identify(deps: HandlerDeps, served: Served, parts: Pick<RequestScope, 'info' | 'params'>): Answer {
   const { request } = served;
   const as = (user: Principal): Answer => {
-    served.scope = new RequestScope({ request, ...parts, user });
+    if (user !== served.scope.user) served.scope = new RequestScope({ request, ...parts, user });
     const audited = deps.auditor?.begin(served.scope);
     served.scope.audited = audited;
     if (!wantsImpersonation(request)) return admit(deps, served.scope);
@@ -228,7 +228,8 @@ function isKnown(deps: HandlerDeps, scope: RequestScope): boolean {
 function record(deps: HandlerDeps, served: Served, status: number): void {
   if (served.scope === undefined) return;
   const durationMs = deps.clock.monotonicMs() - served.startMs;
-  const known = status !== 401 && status !== 403 && isKnown(deps, served.scope);
+  // What was answered well is known: only of failures it must be looked up.
+  const known = status < 400 || (status !== 401 && status !== 403 && isKnown(deps, served.scope));
   deps.metrics.observe(served.scope, { code: status, seconds: durationMs / 1000, known });
 }
 
