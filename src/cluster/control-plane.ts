@@ -147,6 +147,7 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
           net: platform.net,
           crypto: platform.crypto,
           log: platform.log.child('apiserver'),
+          metrics: platform.metrics,
           random: platform.random.fork('admission'),
           authorizer: { authorize: (asked) => decide(authorizers, asked) },
           rulesFor: rbac.rulesFor,
