@@ -178,6 +178,7 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
       runtimeConfig: deps.runtimeConfig,
       maxRequestsInFlight: settings.maxRequestsInFlight ?? 400,
       maxMutatingRequestsInFlight: settings.maxMutatingRequestsInFlight ?? 200,
+      priorityAndFairness: settings.priorityAndFairness ?? true,
       compactionPeriodMs: settings.compactionPeriodMs ?? COMPACTION_PERIOD_MS,
     },
   );

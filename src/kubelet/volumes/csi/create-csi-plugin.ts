@@ -5,10 +5,12 @@ import type { EventRecorder } from '../../../client/event-recorder.ts';
 import type { SocketConnector } from '../../../grpc/socket-connector.ts';
 import type { PluginManager } from '../../plugin-manager/plugin-manager.ts';
 import type { ServiceAccountTokens } from '../service-account-tokens.ts';
+import { createAllocatableRefresh } from './csi-allocatable.ts';
 import type { CsiContext } from './csi-context.ts';
-import { createCsiDrivers } from './csi-drivers.ts';
+import { createCsiDrivers, type CsiDrivers } from './csi-drivers.ts';
 import { createCsiNodeObject } from './csi-node-object.ts';
 import { createCsiRecords } from './csi-records.ts';
+import { csiDriverObject } from './csi-requests.ts';
 import { createCsiVolumes, type CsiVolumes } from './csi-volumes.ts';
 
 /** What the plugin needs. */
@@ -32,9 +34,16 @@ export function createCsiPlugin(
   const { platform, client } = deps;
   const { kubeletRoot, nodeName, attachesItself } = config;
   const nodeObject = createCsiNodeObject(client, nodeName);
-  const drivers = createCsiDrivers({
+  const log = platform.log.child('csi');
+  const drivers: CsiDrivers = createCsiDrivers({
     connect: deps.connectSocket,
-    log: platform.log.child('csi'),
+    log,
+    allocatable: createAllocatableRefresh({
+      clock: platform.clock,
+      log,
+      periodSeconds: async (name) => (await csiDriverObject({ client }, name))?.spec.nodeAllocatableUpdatePeriodSeconds,
+      refresh: async (name) => nodeObject.install(name, await drivers.client(name).nodeGetInfo()),
+    }),
     installDriver: nodeObject.install,
     uninstallDriver: nodeObject.uninstall,
   });

@@ -5,6 +5,7 @@
 import type { SocketConnector } from '../../../grpc/socket-connector.ts';
 import type { Log } from '../../../platform/log.ts';
 import type { Plugin, PluginHandler } from '../../plugin-manager/plugin-manager.ts';
+import type { AllocatableRefresh } from './csi-allocatable.ts';
 import { createCsiNodeClient, type CsiNodeClient, type NodeInfo } from './csi-client.ts';
 
 /** What the store needs. */
@@ -14,6 +15,8 @@ export interface CsiDriversDeps {
   /** Makes the node's objects tell of a driver. */
   readonly installDriver: (driver: string, info: NodeInfo) => Promise<void>;
   readonly uninstallDriver: (driver: string) => Promise<void>;
+  /** Told of drivers that are here, and no longer. */
+  readonly allocatable: AllocatableRefresh;
 }
 
 /** The drivers. */
@@ -47,7 +50,7 @@ export function createCsiDrivers(deps: CsiDriversDeps): CsiDrivers {
             `CSI driver validation failed for driver ${name} at endpoint ${endpoint}: none of the CSI versions reported by this driver are supported`,
           );
       },
-      async registerPlugin({ name, endpoint }) {
+      async registerPlugin({ name, endpoint }, signal) {
         const client = createCsiNodeClient(deps.connect, endpoint);
         try {
           const info = await client.nodeGetInfo();
@@ -59,12 +62,19 @@ export function createCsiDrivers(deps: CsiDriversDeps): CsiDrivers {
         }
         drivers.get(name)?.client.close();
         drivers.set(name, { endpoint, client });
+        deps.allocatable.follow(name);
+        const end = (): void => {
+          if (drivers.get(name)?.client === client) deps.allocatable.unfollow(name);
+          client.close();
+        };
+        signal.addEventListener('abort', end, { once: true });
       },
       async deregisterPlugin({ name, endpoint }: Plugin) {
         const found = drivers.get(name);
         // A newer instance behind another socket has taken over.
         if (found !== undefined && found.endpoint !== endpoint) return;
         drivers.delete(name);
+        deps.allocatable.unfollow(name);
         found?.client.close();
         await deps
           .uninstallDriver(name)

@@ -485,3 +485,16 @@ test('types that were once built in go to their drivers, named when they are mis
   await unmount(csi, pod);
   assert.deepEqual(leftOnDisk(csi), []);
 });
+
+test('a driver that wants it is asked anew how many volumes it takes', async (t) => {
+  const { f } = await start(t, { attachRequired: false, nodeAllocatableUpdatePeriodSeconds: 30 });
+  const count = (): number | undefined =>
+    f.client.peek(CSINodes, { name: 'node-1' })?.spec.drivers[0]?.allocatable?.count;
+  assert.equal(count(), undefined);
+  serveFakeDriver(f.platform, f.sockets, { info: { nodeId: 'id-of-node-1', maxVolumesPerNode: 7 } });
+  await f.platform.clock.advance(30_000);
+  assert.equal(count(), 7);
+  await f.csiHandler.deregisterPlugin(fakeDriverPlugin, never);
+  await f.platform.clock.advance(60_000);
+  assert.deepEqual(f.client.peek(CSINodes, { name: 'node-1' })?.spec.drivers, []);
+});
