@@ -240,6 +240,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       stopRegistry = registry.start();
       const born = {
         kubernetesServiceIp: kubernetesServiceAddress(instance.serviceCidr),
+        serviceCidrs: [instance.serviceCidr],
         advertised: servers.addresses,
         localPathClass: deps.settings?.localPathClass !== false,
       };

@@ -31,6 +31,7 @@ import { replicaSetFlavour, replicationControllerFlavour } from './replicaset/fl
 import { createReplicaController } from './replicaset/replicaset-controller.ts';
 import { createResourceQuotaController } from './resourcequota/resourcequota-controller.ts';
 import { createRootCaPublisher } from './root-ca-certificate-publisher/root-ca-publisher.ts';
+import { createServiceCidrsController } from './service-cidrs/service-cidrs-controller.ts';
 import { createServiceAccountsController } from './serviceaccount/serviceaccounts-controller.ts';
 import { createLegacyTokenCleaner } from './serviceaccount-token/legacy-token-cleaner.ts';
 import { createTokensController } from './serviceaccount-token/tokens-controller.ts';
@@ -83,6 +84,7 @@ export const controllers = {
   'persistentvolumeclaim-protection-controller': createPvcProtectionController,
   'persistentvolume-protection-controller': createPvProtectionController,
   'pod-garbage-collector-controller': createPodGarbageCollector,
+  'service-cidr-controller': createServiceCidrsController,
   'validatingadmissionpolicy-status-controller': createValidatingAdmissionPolicyStatusController,
 } satisfies Readonly<Record<string, ControllerFactory>>;
 

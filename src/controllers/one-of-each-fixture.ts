@@ -15,6 +15,7 @@ import {
   ReplicationControllers,
   ResourceQuotas,
   Secrets,
+  ServiceCIDRs,
   Services,
   StatefulSets,
   ValidatingAdmissionPolicies,
@@ -62,12 +63,21 @@ export async function makeOneOfEach(h: ServerHarness): Promise<void> {
     metadata: { name: 'a' },
     spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd' }, minReplicas: 2, maxReplicas: 4 },
   });
+  await makeServices(h);
+  await makeRules(h);
+}
+
+async function makeServices(h: ServerHarness): Promise<void> {
+  await h.create(ServiceCIDRs, { metadata: { name: 'kubernetes' }, spec: { cidrs: ['10.43.0.0/16'] } });
   await h.create(Services, { metadata: { name: 'd' }, spec: { selector: { app: 'd' }, ports: [{ port: 80 }] } });
   await h.create(Services, { metadata: { name: 'hand' }, spec: { ports: [{ port: 80 }] } });
   await h.create(EndpointsInfo, {
     metadata: { name: 'hand' },
     subsets: [{ addresses: [{ ip: '10.1.2.3' }], ports: [{ port: 80 }] }],
   });
+}
+
+async function makeRules(h: ServerHarness): Promise<void> {
   await h.create(Namespaces, { metadata: { name: 'gone' } });
   await h.create(ConfigMaps, { metadata: { namespace: 'gone', name: 'held', finalizers: ['test/hold'] } });
   await h.create(ClusterRoles, { metadata: { name: 'part', labels: { part: 'yes' } }, rules: [RULE] });

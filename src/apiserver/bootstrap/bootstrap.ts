@@ -14,6 +14,7 @@ import {
   PriorityLevelConfigurations,
   RoleBindings,
   Roles,
+  ServiceCIDRs,
   Services,
   StorageClasses,
 } from '../../api/gen/resources.ts';
@@ -40,6 +41,8 @@ import { reconcileBootstrap } from './reconcile-policy.ts';
 export interface BootstrapConfig {
   /** First address of the service range. */
   readonly kubernetesServiceIp: string;
+  /** Ranges of service addresses, told as the ServiceCIDR `kubernetes`. */
+  readonly serviceCidrs?: readonly string[];
   /** Addresses of all servers there are. */
   readonly advertised: () => Promise<readonly AdvertisedAddress[]>;
   /** True: a new cluster gets the default storage class `local-path`. Default false. */
@@ -62,6 +65,13 @@ export async function bootstrapCluster(objects: ObjectStore, config: BootstrapCo
     ...bootstrapPriorityLevels().map((o) => objects.ensure(PriorityLevelConfigurations, o)),
     ...bootstrapFlowSchemas().map((o) => objects.ensure(FlowSchemas, o)),
   ]);
+  if (config.serviceCidrs !== undefined)
+    await objects.ensure(ServiceCIDRs, {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'ServiceCIDR',
+      metadata: { name: 'kubernetes' },
+      spec: { cidrs: [...config.serviceCidrs] },
+    });
   await publishKubernetesService(objects, config);
 }
 
