@@ -5,7 +5,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Writes the entry `name` of `dist` in front of the bundle `library` with these exports. */
-export function writeCachedEntry(dist: string, name: string, of: { library: string; exports: readonly string[] }): void {
+export function writeCachedEntry(
+  dist: string,
+  name: string,
+  of: { library: string; exports: readonly string[] },
+): void {
   const names = of.exports.toSorted().join(', ');
   writeFileSync(
     join(dist, name),

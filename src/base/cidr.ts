@@ -44,6 +44,16 @@ export function parseCidr(text: string): Cidr | undefined {
   return { family: ip.family, base: (ip.value >> hostBits) << hostBits, prefixLength };
 }
 
+/** The ranges of a text that names one, or one of each family, separated by commas. */
+export function rangesOf(text: string): readonly string[] {
+  return text === '' ? [] : text.split(',');
+}
+
+/** Whether a range is IPv4 (4) or IPv6 (6). */
+export function rangeFamily(range: string): 4 | 6 {
+  return range.includes(':') ? 6 : 4;
+}
+
 /** `address/length` of a range. */
 export function formatCidr(cidr: Cidr): string {
   return `${formatIp({ family: cidr.family, value: cidr.base })}/${cidr.prefixLength}`;

@@ -1,7 +1,7 @@
 /** Options that name or shape a cluster, checked one by one with one clear line each. Shared by up, down and status. */
 import { homedir, hostname } from 'node:os';
 import { resolve } from 'node:path';
-import { cidrsOverlap, parseCidr, parseIp } from '../base/cidr.ts';
+import { cidrsOverlap, parseCidr, parseIp, rangeFamily, rangesOf } from '../base/cidr.ts';
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
 import { parseStubDomain } from '../dns/stub-domain.ts';
 import { endpointsProblem, type StoreChoice } from '../cluster/store-options.ts';
@@ -72,9 +72,7 @@ export interface RawServerOptions extends RawStoreOptions {
 export function parseServerOptions(raw: RawServerOptions): ClusterOptions {
   const clusterCidr = raw.clusterCidr === undefined ? undefined : range('--cluster-cidr', raw.clusterCidr);
   const serviceCidr = raw.serviceCidr === undefined ? undefined : range('--service-cidr', raw.serviceCidr);
-  const [pods, services] = [clusterCidr, serviceCidr].map((text) => (text === undefined ? undefined : parseCidr(text)));
-  if (pods !== undefined && services !== undefined && cidrsOverlap(pods, services))
-    throw usage(`--cluster-cidr ${clusterCidr} and --service-cidr ${serviceCidr} overlap`);
+  checkPair(clusterCidr, serviceCidr);
   const endpoint = parseEndpoint(raw.containerRuntimeEndpoint);
   return {
     dataDir: resolve(raw.dataDir),
@@ -176,9 +174,40 @@ function usage(text: string): UserError {
 }
 
 function range(flag: string, text: string): string {
-  const cidr = parseCidr(text);
-  if (cidr === undefined) throw usage(`${flag}: ${text} is not an address range such as 10.42.0.0/16`);
+  const cidrs = rangesOf(text).map((each) => {
+    const cidr = parseCidr(each);
+    if (cidr === undefined) throw usage(`${flag}: ${each} is not an address range such as 10.42.0.0/16`);
+    return cidr;
+  });
+  if (cidrs.length === 0 || cidrs.length > 2) throw usage(`${flag}: one range, or one of each family`);
+  if (cidrs.length === 2 && cidrs[0]!.family === cidrs[1]!.family)
+    throw usage(`${flag}: ${text} has two ranges of one family`);
   return text;
+}
+
+/** Pods and services have the same families in the same order, and no address in common. */
+function checkPair(clusterCidr: string | undefined, serviceCidr: string | undefined): void {
+  const families = (text: string): string => rangesOf(text).map(rangeFamily).join();
+  const both = clusterCidr !== undefined && serviceCidr !== undefined;
+  if (!both && [clusterCidr, serviceCidr].some((text) => text !== undefined && families(text) !== '4'))
+    throw usage('--cluster-cidr and --service-cidr: give both where one is of IPv6 or of two families');
+  if (!both) return;
+  if (families(clusterCidr) !== families(serviceCidr))
+    throw usage(`--cluster-cidr ${clusterCidr} and --service-cidr ${serviceCidr} are not of the same families`);
+  for (const [at, pods] of rangesOf(clusterCidr).entries())
+    if (cidrsOverlap(parseCidr(pods)!, parseCidr(rangesOf(serviceCidr)[at]!)!))
+      throw usage(`--cluster-cidr ${clusterCidr} and --service-cidr ${serviceCidr} overlap`);
+  checkNodeRanges(clusterCidr);
+}
+
+/** Each node takes a /64 of an IPv6 range: there must be some, and not more than can be counted. */
+function checkNodeRanges(clusterCidr: string): void {
+  const wrong = rangesOf(clusterCidr).find((text) => {
+    const { family, prefixLength } = parseCidr(text)!;
+    return family === 6 && (prefixLength > 64 || prefixLength < 48);
+  });
+  if (wrong !== undefined)
+    throw usage(`--cluster-cidr: ${wrong} is cut into a /64 per node: it must be between /48 and /64`);
 }
 
 /** A port. Throws `UserError` with exit code 2. */

@@ -17,8 +17,14 @@ export function withServerOptions(command: Command): Command {
     .option('--etcd-keyfile <file>', 'its private key')
     .option('--encryption-provider-config <file>', 'EncryptionConfiguration: which resources are stored encrypted')
     .option('--scheduler-config <file>', 'KubeSchedulerConfiguration: profiles, plugins and extenders of the scheduler')
-    .option('--cluster-cidr <range>', 'addresses of pods (default: 10.42.0.0/16, or the next free one)')
-    .option('--service-cidr <range>', 'addresses of services (default: 10.43.0.0/16, or the next free one)')
+    .option(
+      '--cluster-cidr <range>',
+      'addresses of pods (default: 10.42.0.0/16, or the next free one); IPv4,IPv6: both',
+    )
+    .option(
+      '--service-cidr <range>',
+      'addresses of services (default: 10.43.0.0/16, or the next free one); IPv4,IPv6: both',
+    )
     .addOption(
       new Option('--cni <who>', 'keelson: pods’ network by us; none: by a plugin you bring')
         .choices(['keelson', 'none'])

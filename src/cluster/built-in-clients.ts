@@ -2,6 +2,7 @@
  * The clients of the API server that belong to the control plane, controllers and scheduler: each under its own identity,
  * with its own informers, as if they were processes of their own, so that each can be started and ended alone.
  */
+import { rangesOf } from '../base/cidr.ts';
 import type { KeyPairPem } from '../component-helpers/pki/certificates.ts';
 import type { Principal } from '../api/transport.ts';
 import { accountPrincipal } from '../apiserver/authn/service-account-tokens.ts';
@@ -56,8 +57,8 @@ export async function runBuiltInControllers(
       clientFor: (account) => clientFor(accountPrincipal('kube-system', account), `kube-controller-manager/${account}`),
       recorderFor: (component) => events.recorderFor(component),
       config: {
-        clusterCidrs: [clusterCidr],
-        serviceCidrs: [serviceCidr],
+        clusterCidrs: rangesOf(clusterCidr),
+        serviceCidrs: rangesOf(serviceCidr),
         rootCaPem: config.rootCaPem,
         ...(config.signServiceAccountToken && { signServiceAccountToken: config.signServiceAccountToken }),
         ...(config.clusterSigning && { clusterSigning: config.clusterSigning }),

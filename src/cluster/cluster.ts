@@ -7,7 +7,7 @@ import type { Platform } from '../platform/platform.ts';
 import { KUBERNETES_VERSION, VERSION } from '../base/version.ts';
 import type { ClusterOptions } from './cluster-options.ts';
 import type { ClusterStatus } from './cluster-status.ts';
-import { hostAddress } from './host-address.ts';
+import { hostAddress, nodeAddresses } from './host-address.ts';
 import { makeInstanceDirectories } from './instance-directories.ts';
 import type { Instance } from './instance.ts';
 import { createLocalNode, type LocalNode } from './local-node.ts';
@@ -71,7 +71,8 @@ class RunningCluster implements Cluster {
       kubeletPort: kubeletPort.port,
     });
     this.failed = this.#server.failed;
-    const nodeIps = [options.nodeIp ?? ownAddress];
+    const { clusterCidr } = instance;
+    const nodeIps = nodeAddresses(platform.net.interfaces(), { nodeIp: options.nodeIp, clusterCidr });
     const { containerRuntimeEndpoint } = options;
     const { proxyMode = 'nftables', dnsStubDomains = [] } = options;
     const node = { instance, cniBinDirs, kubeletPort, nodeIps, proxyMode, dnsStubDomains, progress };

@@ -49,6 +49,7 @@ import { clusterInfoYaml } from './kubeconfig.ts';
 import { kubernetesServiceAddress } from './network/pod-network.ts';
 import { createRegistry, type Registry } from './registry-services.ts';
 import type { SchedulerSetup } from './scheduler-setup.ts';
+import { rangesOf } from '../base/cidr.ts';
 import type { ServerSettings } from './server-settings.ts';
 
 /** What the control plane is made from. */
@@ -150,6 +151,7 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
           net: platform.net,
           crypto: platform.crypto,
           log: platform.log.child('apiserver'),
+          metrics: platform.metrics,
           random: platform.random.fork('admission'),
           authorizer: { authorize: (asked) => decide(authorizers, asked) },
           rulesFor: rbac.rulesFor,
@@ -181,6 +183,7 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
       runtimeConfig: deps.runtimeConfig,
       maxRequestsInFlight: settings.maxRequestsInFlight ?? 400,
       maxMutatingRequestsInFlight: settings.maxMutatingRequestsInFlight ?? 200,
+      priorityAndFairness: settings.priorityAndFairness ?? true,
       compactionPeriodMs: settings.compactionPeriodMs ?? COMPACTION_PERIOD_MS,
     },
   );
@@ -240,7 +243,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       stopRegistry = registry.start();
       const born = {
         kubernetesServiceIp: kubernetesServiceAddress(instance.serviceCidr),
-        serviceCidrs: [instance.serviceCidr],
+        serviceCidrs: deps.settings?.serviceClusterIpRanges ?? rangesOf(instance.serviceCidr),
         advertised: servers.addresses,
         localPathClass: deps.settings?.localPathClass !== false,
       };

@@ -8,7 +8,9 @@ export interface InstanceOptions {
   /** Absolute path. */
   readonly dataDir: string;
   readonly nodeName: string;
+  /** One range, or one of each family separated by a comma, the cluster's first family first. */
   readonly clusterCidr: string;
+  /** Likewise, of the same families. */
   readonly serviceCidr: string;
   readonly clusterDomain: string;
   readonly httpsPort: number;

@@ -2,6 +2,7 @@
  * What a node runs beside its kubelet: the kubelet's HTTPS server and the service proxy in this process, DNS in a small
  * one of its own. Rules and DNS stay when Keelson stops, so services go on answering; `removeNodeServices` ends them.
  */
+import { rangesOf } from '../base/cidr.ts';
 import { createInformerFactory } from '../client/informer-factory.ts';
 import type { HttpServer } from '../platform/http.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -108,14 +109,14 @@ function podNetworkLoops(
   const vni = Number.parseInt(platform.crypto.sha256Hex(connection.caPem).slice(0, 6), 16) || 1;
   return [
     runNodeRoutes({ informers, platform, setMtu }, { instance, nodeIp, vni }, signal),
-    runNetworkPolicies({ informers, platform }, policyConfig(instance), signal),
+    ...policyConfigs(instance).map((config) => runNetworkPolicies({ informers, platform }, config, signal)),
     runPodBandwidth({ informers, platform }, instance, signal),
   ];
 }
 
-function policyConfig(instance: Instance): Parameters<typeof runNetworkPolicies>[1] {
-  const { nodeName, nftTable, clusterCidr } = instance;
-  return { nodeName, table: `${nftTable}-policies`, clusterCidr };
+/** One table per family. */
+function policyConfigs({ nodeName, nftTable, clusterCidr }: Instance): Parameters<typeof runNetworkPolicies>[1][] {
+  return rangesOf(clusterCidr).map((range) => ({ nodeName, table: `${nftTable}-policies`, clusterCidr: range }));
 }
 
 const modeFile = (instance: Instance): string => `${instance.dataDir}/proxy-mode`;
@@ -149,7 +150,7 @@ export async function removeNodeServices(platform: Platform, instance: Instance)
   });
   const mode = (await lastMode(platform, instance)) ?? 'nftables';
   await createServiceProxy({ informers, platform }, proxyConfig(instance, mode)).remove();
-  await removeNetworkPolicies({ platform }, policyConfig(instance));
+  for (const config of policyConfigs(instance)) await removeNetworkPolicies({ platform }, config);
   await removePodBandwidth(platform, instance);
 }
 

@@ -4,6 +4,7 @@
  * alike. Made in one order: cgroups, then kubelet, which makes volumes and runtime with a view of itself.
  */
 import type { TokenRequest } from '../api/gen/authentication-v1.ts';
+import type { Node } from '../api/gen/core-v1.ts';
 import { Nodes, RuntimeClasses, ServiceAccounts, Services } from '../api/gen/resources.ts';
 import { quantityMilliValue, quantityValue } from '../api/quantity.ts';
 import type { Principal } from '../api/transport.ts';
@@ -336,7 +337,11 @@ function followPodCidr({ informers, network, config, platform }: Parts): void {
       .catch((error: unknown) => platform.log.error('cannot write the pod network configuration', { err: error }));
   };
   informers.informer(Nodes, { fieldSelector: `metadata.name=${config.nodeName}` }).addHandler({
-    onAdd: (node) => write(node.spec?.podCIDR),
-    onUpdate: (_old, node) => write(node.spec?.podCIDR),
+    onAdd: (node) => write(podRanges(node)),
+    onUpdate: (_old, node) => write(podRanges(node)),
   });
+}
+
+function podRanges({ spec }: Pick<Node, 'spec'>): string | undefined {
+  return spec?.podCIDRs?.join() ?? spec?.podCIDR;
 }

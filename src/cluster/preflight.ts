@@ -2,7 +2,7 @@
  * What is checked before anything is started: programs, privileges, the port, and address ranges that collide with what
  * the machine already routes. Each complaint is one line that says what to do.
  */
-import { cidrsOverlap, parseCidr } from '../base/cidr.ts';
+import { cidrsOverlap, parseCidr, rangesOf, type Cidr } from '../base/cidr.ts';
 import type { Exec } from '../platform/exec.ts';
 import type { Files } from '../platform/files.ts';
 
@@ -161,6 +161,6 @@ export function chooseRanges(
 }
 
 function overlap(a: string, b: string): boolean {
-  const [left, right] = [parseCidr(a), parseCidr(b)];
-  return left !== undefined && right !== undefined && cidrsOverlap(left, right);
+  const parsed = (text: string): Cidr[] => rangesOf(text).flatMap((range) => parseCidr(range) ?? []);
+  return parsed(a).some((left) => parsed(b).some((right) => cidrsOverlap(left, right)));
 }

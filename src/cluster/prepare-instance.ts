@@ -4,6 +4,7 @@ import type { ClusterOptions } from './cluster-options.ts';
 import { prepareOwnEtcd } from './etcd/prepare-etcd.ts';
 import { checkAgainst, readInstanceFile, writeInstanceFile, type InstanceFile } from './instance-file.ts';
 import { instanceHash, type InstanceOptions } from './instance.ts';
+import { claimRanges, type Ranges } from './range-claims.ts';
 import { reservePort, type PortReservation } from './port-reservation.ts';
 import { checkPrograms, chooseRanges, foreignRoutes, portHolder, PreflightError } from './preflight.ts';
 
@@ -33,7 +34,7 @@ export async function prepareInstance(platform: Platform, asked: ClusterOptions)
   const holder = await portHolder(files, options.httpsPort);
   if (holder !== undefined)
     throw new PreflightError(`port ${options.httpsPort} is taken by ${holder}; choose another with --https-port`);
-  const ranges = kept ?? chooseRanges(options, await routesOf(platform, options));
+  const ranges = await settleRanges(platform, options, kept);
   const kubeletPort = await holdKubeletPort(kept?.kubeletPort);
   const file: InstanceFile = {
     format: 1,
@@ -90,8 +91,18 @@ export function programsOf(options: {
 }
 
 /** A control plane without a node routes nothing: nothing collides. */
-function routesOf(platform: Platform, { dataDir, disableAgent }: ClusterOptions): ReturnType<typeof foreignRoutes> {
-  return disableAgent === true ? Promise.resolve([]) : foreignRoutes(platform.exec, ownDevices(platform, dataDir));
+async function settleRanges(
+  platform: Platform,
+  options: ClusterOptions,
+  kept: InstanceFile | undefined,
+): Promise<Ranges> {
+  const { dataDir, disableAgent } = options;
+  if (disableAgent === true) return kept ?? chooseRanges(options, []);
+  return claimRanges(platform, dataDir, async (taken): Promise<Ranges> => {
+    if (kept !== undefined) return kept;
+    const routes = await foreignRoutes(platform.exec, ownDevices(platform, dataDir));
+    return chooseRanges(options, [...routes, ...taken]);
+  });
 }
 
 /** Makes the data directory and sees that it can be written. Throws `PreflightError`. */

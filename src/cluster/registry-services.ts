@@ -6,6 +6,7 @@ import type { Authorizer } from '../apiserver/authz/contract.ts';
 import type { RbacAuthorizer } from '../apiserver/authz/rbac-authorizer.ts';
 import { decide } from '../apiserver/filters/authorization.ts';
 import type { NonResourceRoute } from '../apiserver/non-resource-routes.ts';
+import { rangesOf } from '../base/cidr.ts';
 import { ServiceAllocator } from '../apiserver/registry/core/services/service-allocator.ts';
 import { createResourceDefinitions } from '../apiserver/registry/list.ts';
 import type { ObjectStore } from '../apiserver/registry/object-store.ts';
@@ -59,7 +60,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
       ...(deps.store.latestRevision !== undefined && { shared: { store: deps.store, clock: platform.clock } }),
     },
     {
-      serviceClusterIpRanges: settings.serviceClusterIpRanges ?? [instance.serviceCidr],
+      serviceClusterIpRanges: settings.serviceClusterIpRanges ?? rangesOf(instance.serviceCidr),
       ...(settings.serviceNodePorts && { nodePortRange: settings.serviceNodePorts }),
     },
   );

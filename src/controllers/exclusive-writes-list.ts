@@ -24,6 +24,7 @@ import { podGarbageCollectorWrites } from './pod-garbage-collector/exclusive-wri
 import { pvProtectionWrites } from './pv-protection/exclusive-writes.ts';
 import { pvcProtectionWrites } from './pvc-protection/exclusive-writes.ts';
 import { replicaSetWrites, replicationControllerWrites } from './replicaset/exclusive-writes.ts';
+import { resourceClaimWrites } from './resourceclaim/exclusive-writes.ts';
 import { resourceQuotaWrites } from './resourcequota/exclusive-writes.ts';
 import { rootCaPublisherWrites } from './root-ca-certificate-publisher/exclusive-writes.ts';
 import { serviceCidrsWrites } from './service-cidrs/exclusive-writes.ts';
@@ -53,6 +54,7 @@ export const exclusiveWrites: Readonly<Record<ControllerName, ExclusiveWrites>> 
   'endpointslice-mirroring-controller': endpointSliceMirroringWrites,
   'endpoints-controller': endpointsWrites,
   'resourcequota-controller': resourceQuotaWrites,
+  'resourceclaim-controller': resourceClaimWrites,
   'namespace-controller': namespaceWrites,
   'serviceaccount-controller': serviceAccountWrites,
   'serviceaccount-token-controller': serviceAccountTokenWrites,

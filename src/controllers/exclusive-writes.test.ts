@@ -22,6 +22,8 @@ const ELSEWHERE = [
   'ephemeral-volume-controller persistentvolumeclaims creation',
   'legacy-service-account-token-cleaner secrets metadata.labels.kubernetes.io/legacy-token-invalid-since',
   'local-path-provisioner persistentvolumes creation',
+  'resource-claim-controller pods status.resourceClaimStatuses',
+  'resource-claim-controller resourceclaims creation',
   // An object without a field has no managed fields: who made it does not show.
   'service-account-controller serviceaccounts creation',
 ];

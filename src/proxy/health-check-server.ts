@@ -26,10 +26,11 @@ interface Entry {
   server: HttpServer | undefined;
 }
 
-/** Makes it; `isProxyHealthy` tells whether the rules are in place. */
+/** Makes it; `isProxyHealthy` tells whether the rules are in place; `host` is what to listen at: `::` for both families. */
 export function createHealthCheckServer(
   deps: { readonly listenHttp: ListenHttp; readonly log: Log },
   isProxyHealthy: () => boolean,
+  host: '0.0.0.0' | '::',
 ): HealthCheckServer {
   const entries = new Map<string, Entry>();
   /** Ports open and close one after the other, so that one service can take over another's port. */
@@ -41,7 +42,7 @@ export function createHealthCheckServer(
     if (entries.get(key) !== entry) return;
     const { port } = entry.health;
     try {
-      entry.server = await deps.listenHttp({ host: '0.0.0.0', port }, () => answer(entry.health, isProxyHealthy()));
+      entry.server = await deps.listenHttp({ host, port }, () => answer(entry.health, isProxyHealthy()));
     } catch (error) {
       deps.log.error('health check node port cannot be opened', { service: key, port, err: error });
     }

@@ -91,7 +91,11 @@ export function createServiceProxy(deps: ServiceProxyDeps, config: ServiceProxyC
     prepare: () => cleaner.add(follower.update((key, health) => checks.set(key, health))),
     onApplied: () => cleaner.flush(),
   });
-  const checks = createHealthCheckServer({ listenHttp: platform.listenHttp, log }, () => applier.healthy());
+  const checks = createHealthCheckServer(
+    { listenHttp: platform.listenHttp, log },
+    () => applier.healthy(),
+    follower.tables.some(({ config: { family } }) => family === 6) ? '::' : '0.0.0.0',
+  );
   follower.onChange(() => applier.kick());
   return {
     async start(signal) {

@@ -8,10 +8,8 @@ import {
   ClusterRoles,
   EndpointSlices,
   Endpoints,
-  FlowSchemas,
   Namespaces,
   PriorityClasses,
-  PriorityLevelConfigurations,
   RoleBindings,
   Roles,
   ServiceCIDRs,
@@ -27,12 +25,8 @@ import {
   kubernetesService,
   type AdvertisedAddress,
 } from './kubernetes-service.ts';
-import {
-  bootstrapFlowSchemas,
-  bootstrapNamespaces,
-  bootstrapPriorityClasses,
-  bootstrapPriorityLevels,
-} from './objects.ts';
+import { ensureFlowObjects } from './flow-objects.ts';
+import { bootstrapNamespaces, bootstrapPriorityClasses } from './objects.ts';
 import { bootstrapClusterRoleBindings, bootstrapClusterRoles, bootstrapNamespacedRoles } from './policy.ts';
 import { localPathStorageClass } from './local-path-storage-class.ts';
 import { reconcileBootstrap } from './reconcile-policy.ts';
@@ -62,8 +56,7 @@ export async function bootstrapCluster(objects: ObjectStore, config: BootstrapCo
     ...roles.map((o) => reconcile(objects, Roles, o)),
     ...bindings.map((o) => reconcile(objects, RoleBindings, o)),
     ...bootstrapPriorityClasses().map((o) => objects.ensure(PriorityClasses, o)),
-    ...bootstrapPriorityLevels().map((o) => objects.ensure(PriorityLevelConfigurations, o)),
-    ...bootstrapFlowSchemas().map((o) => objects.ensure(FlowSchemas, o)),
+    ensureFlowObjects(objects),
   ]);
   if (config.serviceCidrs !== undefined)
     await objects.ensure(ServiceCIDRs, {

@@ -5,7 +5,7 @@
 import { KUBERNETES_VERSION, VERSION } from '../../base/version.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { ClusterStatus } from '../cluster-status.ts';
-import { hostAddress } from '../host-address.ts';
+import { nodeAddresses } from '../host-address.ts';
 import { makeInstanceDirectories } from '../instance-directories.ts';
 import { createLocalNode } from '../local-node.ts';
 import type { Progress } from '../progress.ts';
@@ -38,7 +38,8 @@ export function createAgent(platform: Platform, config: AgentConfig): Agent {
   const lifetime = new AbortController();
   const { signal } = lifetime;
   const startedMs = platform.clock.monotonicMs();
-  const nodeIps = [options.nodeIp ?? hostAddress(platform.net.interfaces())];
+  const { clusterCidr } = instance;
+  const nodeIps = nodeAddresses(platform.net.interfaces(), { nodeIp: options.nodeIp, clusterCidr });
   const server = config.apiPort === undefined ? (servers[0] ?? '') : `https://127.0.0.1:${config.apiPort.port}`;
   const connection = createRemoteConnection(platform, {
     instance,

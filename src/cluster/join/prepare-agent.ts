@@ -5,6 +5,7 @@
 import type { Platform } from '../../platform/platform.ts';
 import { checkAgainst, readInstanceFile, writeInstanceFile, type InstanceFile } from '../instance-file.ts';
 import { deriveInstance, type Instance } from '../instance.ts';
+import { claimRanges } from '../range-claims.ts';
 import type { PortReservation } from '../port-reservation.ts';
 import { checkPrograms, chooseRanges, foreignRoutes, PreflightError } from '../preflight.ts';
 import { holdKubeletPort, holdPort, makeDataDir, ownDevices, programsOf } from '../prepare-instance.ts';
@@ -40,8 +41,12 @@ export async function prepareAgent(platform: Platform, options: AgentOptions): P
   const caFile = `${dataDir}/pki/ca.crt`;
   const joined = await settings(platform, { options, kept, caFile, servers });
   if (kept !== undefined) checkAgainst(kept, { ...joined, nodeName }, dataDir);
-  // Colliding ranges are refused: an agent cannot choose others than its cluster has.
-  else chooseRanges(joined, await foreignRoutes(exec, ownDevices(platform, dataDir)));
+  await claimRanges(platform, dataDir, async (taken) => {
+    // Colliding ranges are refused: an agent cannot choose others than its cluster has.
+    if (kept === undefined)
+      chooseRanges(joined, [...(await foreignRoutes(exec, ownDevices(platform, dataDir))), ...taken]);
+    return joined;
+  });
   const { caPem, ...ranges } = joined;
   const cniBinDirs = await checkPrograms(files, programsOf({ ...options, cni: joined.cni }));
   const kubeletPort = await holdKubeletPort(kept?.kubeletPort);

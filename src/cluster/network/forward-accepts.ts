@@ -3,6 +3,7 @@
  * cannot overrule them. Where the iptables FORWARD chain drops, two tagged accepts for the pod bridge are put before it;
  * other dropping chains are named in the log, since only their owner can open them.
  */
+import { rangeFamily, rangesOf } from '../../base/cidr.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Instance } from '../instance.ts';
 
@@ -20,11 +21,12 @@ function acceptRules(instance: Instance): readonly (readonly string[])[] {
 
 /** Inserts the accepts where they are needed and missing. */
 export async function insertForwardAccepts(deps: Deps, instance: Instance): Promise<void> {
-  const listing = await iptables(deps, ['-S', 'FORWARD']);
-  if (listing !== undefined && dropsForwarded(listing)) {
-    for (const rule of acceptRules(instance)) {
-      if ((await iptables(deps, ['-C', ...rule])) === undefined) await iptables(deps, ['-I', ...rule]);
-    }
+  for (const program of programsOf(instance)) {
+    const listing = await iptables(deps, program, ['-S', 'FORWARD']);
+    if (listing === undefined || !dropsForwarded(listing)) continue;
+    for (const rule of acceptRules(instance))
+      if ((await iptables(deps, program, ['-C', ...rule])) === undefined)
+        await iptables(deps, program, ['-I', ...rule]);
   }
   for (const chain of await foreignDroppingChains(deps)) {
     deps.log.warn(
@@ -36,9 +38,15 @@ export async function insertForwardAccepts(deps: Deps, instance: Instance): Prom
 
 /** Removes what was inserted. */
 export async function removeForwardAccepts(deps: Deps, instance: Instance): Promise<void> {
-  for (const rule of acceptRules(instance)) {
-    while ((await iptables(deps, ['-C', ...rule])) !== undefined) await iptables(deps, ['-D', ...rule]);
-  }
+  for (const program of programsOf(instance))
+    for (const rule of acceptRules(instance))
+      while ((await iptables(deps, program, ['-C', ...rule])) !== undefined)
+        await iptables(deps, program, ['-D', ...rule]);
+}
+
+/** One per family of the pods. */
+function programsOf({ clusterCidr }: Instance): readonly string[] {
+  return rangesOf(clusterCidr).map((range) => (rangeFamily(range) === 6 ? 'ip6tables' : 'iptables'));
 }
 
 /** Whether the listing of a chain (`iptables -S`) drops by policy or by a rule. Pure. */
@@ -47,8 +55,8 @@ export function dropsForwarded(listing: string): boolean {
 }
 
 /** The output; undefined when it failed or there is no iptables. */
-async function iptables({ exec }: Deps, args: readonly string[]): Promise<string | undefined> {
-  const result = await exec.run('iptables', ['-w', ...args]).catch(() => undefined);
+async function iptables({ exec }: Deps, program: string, args: readonly string[]): Promise<string | undefined> {
+  const result = await exec.run(program, ['-w', ...args]).catch(() => undefined);
   return result === undefined || result.exitCode !== 0 ? undefined : result.stdout;
 }
 

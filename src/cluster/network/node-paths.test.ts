@@ -33,6 +33,24 @@ test('nodes without a range, or without an address of its family, have no path',
   assert.deepEqual(nodePaths(nodes, own), []);
 });
 
+test('a second range goes by link where there is one, else through the tunnel of the first', () => {
+  const dual = (name: string, number: number, ...ips: string[]): Node => {
+    const podCIDRs = [`10.42.${number}.0/24`, `fd42:0:0:${number}::/64`];
+    return { ...node(name, podCIDRs[0], ...ips), spec: { podCIDRs } };
+  };
+  const nodes = [dual('b', 1, '192.168.1.11', 'fd30::11'), dual('c', 2, '192.168.2.12')];
+  const paths = nodePaths(nodes, { ...own, links: ['192.168.1.10/24', 'fd30::10/64'] });
+  assert.deepEqual(
+    paths.map(({ podCidr, via, gateway, nodeIp, mac }) => [podCidr, via, gateway, nodeIp, mac]),
+    [
+      ['10.42.1.0/24', 'link', '192.168.1.11', '192.168.1.11', '0a:58:0a:2a:01:00'],
+      ['10.42.2.0/24', 'vxlan', '10.42.2.0', '192.168.2.12', '0a:58:0a:2a:02:00'],
+      ['fd42:0:0:1::/64', 'link', 'fd30::11', 'fd30::11', '0a:58:00:00:00:01'],
+      ['fd42:0:0:2::/64', 'vxlan', 'fd42:0:0:2::', '192.168.2.12', '0a:58:0a:2a:02:00'],
+    ],
+  );
+});
+
 test('tunnel ends of different ranges differ', () => {
   assert.notEqual(tunnelEnd('10.42.1.0/24').mac, tunnelEnd('10.43.1.0/24').mac);
   assert.equal(tunnelEnd('fd00:42:0:1::/64').mac, '0a:58:00:00:00:01');

@@ -33,8 +33,23 @@ export function nodePaths(nodes: readonly Node[], own: OwnPlace): readonly NodeP
   const links = own.links.flatMap((link) => parseCidr(link) ?? []);
   return nodes
     .filter((node) => node.metadata.name !== own.nodeName)
-    .flatMap((node) => (node.spec?.podCIDRs ?? []).flatMap((podCidr) => pathTo(node, podCidr, links) ?? []))
+    .flatMap((node) => pathsTo(node, links))
     .toSorted((a, b) => (a.podCidr < b.podCidr ? -1 : 1));
+}
+
+/** A second range goes the way of the first where the node is on no link with an address of its family: one tunnel serves both. */
+function pathsTo(node: Node, links: readonly Cidr[]): readonly NodePath[] {
+  const [first = '', ...others] = node.spec?.podCIDRs ?? [];
+  const main = pathTo(node, first, links);
+  if (main === undefined) return [];
+  const through = { nodeIp: main.nodeIp, via: 'vxlan', mac: main.mac } as const;
+  return [
+    main,
+    ...others.map((podCidr): NodePath => {
+      const direct = pathTo(node, podCidr, links);
+      return direct?.via === 'link' ? direct : { ...through, podCidr, gateway: tunnelEnd(podCidr).gateway };
+    }),
+  ];
 }
 
 function pathTo(node: Node, podCidr: string, links: readonly Cidr[]): NodePath | undefined {

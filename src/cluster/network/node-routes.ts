@@ -4,7 +4,7 @@
  * objects; looks again every half minute, which heals what others did. Everything is gone with `remove`.
  */
 import { Nodes } from '../../api/gen/resources.ts';
-import { cidrContains, parseCidr, parseIp } from '../../base/cidr.ts';
+import { cidrContains, parseCidr, parseIp, rangeFamily, rangesOf } from '../../base/cidr.ts';
 import type { InformerFactory } from '../../client/informer.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Instance } from '../instance.ts';
@@ -59,13 +59,13 @@ export async function runNodeRoutes(
     let checkedMs = Number.NEGATIVE_INFINITY;
     while (!signal.aborted) {
       const own = { nodeName: config.instance.nodeName, links: linksOf(deps, config) };
-      const ownCidr = nodes.get({ name: own.nodeName })?.spec?.podCIDR;
+      const ownCidrs = nodes.get({ name: own.nodeName })?.spec?.podCIDRs ?? [];
       const paths = nodePaths(nodes.list(), own);
-      const wanted = JSON.stringify([paths, ownCidr]);
+      const wanted = JSON.stringify([paths, ownCidrs]);
       if (wanted !== last || clock.monotonicMs() - checkedMs >= CHECK_PERIOD_MS) {
         wake = Promise.withResolvers();
         try {
-          await apply(deps, config, { paths, ownCidr });
+          await apply(deps, config, { paths, ownCidrs });
           [last, checkedMs] = [wanted, clock.monotonicMs()];
         } catch (error) {
           log.error('cannot route to other nodes, again later', { err: error });
@@ -92,18 +92,19 @@ function linksOf({ platform }: NodeRoutesDeps, { instance }: NodeRoutesConfig): 
 
 interface Wanted {
   readonly paths: readonly NodePath[];
-  readonly ownCidr: string | undefined;
+  /** Empty until this node has its range. */
+  readonly ownCidrs: readonly string[];
 }
 
-async function apply(deps: NodeRoutesDeps, config: NodeRoutesConfig, { paths, ownCidr }: Wanted): Promise<void> {
+async function apply(deps: NodeRoutesDeps, config: NodeRoutesConfig, { paths, ownCidrs }: Wanted): Promise<void> {
   const { instance } = config;
-  const tunnelled = ownCidr === undefined ? [] : paths.filter(({ via }) => via === 'vxlan');
+  const tunnelled = ownCidrs.length === 0 ? [] : paths.filter(({ via }) => via === 'vxlan');
   const outerMtu = await mtuOf(deps, config.nodeIp);
   if (outerMtu !== undefined) await deps.setMtu(outerMtu - (tunnelled.length > 0 ? VXLAN_OVERHEAD : 0));
-  if (tunnelled.length > 0 && ownCidr !== undefined)
-    await ensureTunnel(deps, config, { paths: tunnelled, ownCidr, mtu: (outerMtu ?? 1500) - VXLAN_OVERHEAD });
+  if (tunnelled.length > 0)
+    await ensureTunnel(deps, config, { paths: tunnelled, ownCidrs, mtu: (outerMtu ?? 1500) - VXLAN_OVERHEAD });
   const present = await ownRoutes(deps, instance);
-  const reachable = ownCidr === undefined ? paths.filter(({ via }) => via === 'link') : paths;
+  const reachable = ownCidrs.length === 0 ? paths.filter(({ via }) => via === 'link') : paths;
   const same = (route: Route, path: NodePath): boolean =>
     route.dst === path.podCidr &&
     route.gateway === path.gateway &&
@@ -122,16 +123,18 @@ async function apply(deps: NodeRoutesDeps, config: NodeRoutesConfig, { paths, ow
 async function ensureTunnel(
   deps: NodeRoutesDeps,
   { instance, nodeIp, vni }: NodeRoutesConfig,
-  { paths, ownCidr, mtu }: { paths: readonly NodePath[]; ownCidr: string; mtu: number },
+  { paths, ownCidrs, mtu }: { paths: readonly NodePath[]; ownCidrs: readonly string[]; mtu: number },
 ): Promise<void> {
   const { platform } = deps;
   const device = instance.tunnelDevice;
-  const own = tunnelEnd(ownCidr);
+  const { mac: ownMac } = tunnelEnd(ownCidrs[0] ?? '');
   if (!(await platform.files.exists(`/sys/class/net/${device}`)))
     await ip(deps, [`link add ${device} type vxlan id ${vni} dstport ${VXLAN_PORT} local ${nodeIp} nolearning`]);
   await ip(deps, [
-    `link set ${device} address ${own.mac} mtu ${mtu} up`,
-    `addr replace ${own.gateway}/${ownCidr.includes(':') ? 128 : 32} dev ${device}`,
+    `link set ${device} address ${ownMac} mtu ${mtu} up`,
+    ...ownCidrs.map(
+      (range) => `addr replace ${tunnelEnd(range).gateway}/${range.includes(':') ? '128 nodad' : '32'} dev ${device}`,
+    ),
     ...paths.map(({ gateway, mac }) => `neigh replace ${gateway} lladdr ${mac} dev ${device} nud permanent`),
   ]);
   const entries = paths.map(({ mac, nodeIp: outer }) => `fdb replace ${mac} dev ${device} dst ${outer} self permanent`);
@@ -147,7 +150,10 @@ async function ensureTunnel(
   await batch(
     deps,
     'bridge',
-    gone.flatMap(({ lladdr }) => (lladdr === undefined ? [] : [`fdb del ${lladdr} dev ${device} self`])),
+    // Both families of a node share one entry.
+    [...new Set(gone.flatMap(({ lladdr }) => lladdr ?? []))]
+      .filter((lladdr) => !paths.some(({ mac }) => mac === lladdr))
+      .map((lladdr) => `fdb del ${lladdr} dev ${device} self`),
   );
 }
 
@@ -160,13 +166,18 @@ async function mtuOf({ platform }: NodeRoutesDeps, nodeIp: string): Promise<numb
 }
 
 async function ownRoutes({ platform }: Pick<NodeRoutesDeps, 'platform'>, instance: Instance): Promise<Route[]> {
-  const family = instance.clusterCidr.includes(':') ? '-6' : '-4';
-  const { stdout } = await platform.exec.run('ip', [family, '-json', 'route', 'show', 'proto', ROUTE_PROTOCOL]);
-  const cluster = parseCidr(instance.clusterCidr);
-  return (JSON.parse(stdout === '' ? '[]' : stdout) as Route[]).filter(({ dst }) => {
-    const address = parseIp(dst.split('/')[0] ?? '');
-    return cluster !== undefined && address !== undefined && cidrContains(cluster, address);
-  });
+  const found: Route[] = [];
+  for (const range of rangesOf(instance.clusterCidr)) {
+    const family = `-${rangeFamily(range)}`;
+    const { stdout } = await platform.exec.run('ip', [family, '-json', 'route', 'show', 'proto', ROUTE_PROTOCOL]);
+    const cluster = parseCidr(range);
+    const ours = (JSON.parse(stdout === '' ? '[]' : stdout) as Route[]).filter(({ dst }) => {
+      const address = parseIp(dst.split('/')[0] ?? '');
+      return cluster !== undefined && address !== undefined && cidrContains(cluster, address);
+    });
+    found.push(...ours);
+  }
+  return found;
 }
 
 function ip(deps: Pick<NodeRoutesDeps, 'platform'>, lines: readonly string[]): Promise<void> {

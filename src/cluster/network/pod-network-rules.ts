@@ -2,6 +2,7 @@
  * The nftables table that belongs to the pod network, apart from the service rules: pods that leave the cluster take the
  * node's address, and nothing meant for a service ever leaves the machine. Pure text for `nft -f`.
  */
+import { rangeFamily, rangesOf } from '../../base/cidr.ts';
 import type { Instance } from '../instance.ts';
 
 /** Name of the table. */
@@ -9,15 +10,25 @@ export function podNetworkTable(instance: Pick<Instance, 'nftTable'>): string {
   return `${instance.nftTable}-pods`;
 }
 
-/** Replaces the whole table atomically. */
+/** Replaces the whole table of each family atomically. */
 export function podNetworkRules(instance: Instance): string {
-  const family = instance.clusterCidr.includes(':') ? 'ip6' : 'ip';
+  const services = rangesOf(instance.serviceCidr);
+  return rangesOf(instance.clusterCidr)
+    .map((clusterCidr, at) => tableOf(instance, { clusterCidr, serviceCidr: services[at] ?? '' }))
+    .join('');
+}
+
+function tableOf(
+  instance: Instance,
+  { clusterCidr, serviceCidr }: { readonly clusterCidr: string; readonly serviceCidr: string },
+): string {
+  const family = familyName(clusterCidr);
   const table = `${family} ${podNetworkTable(instance)}`;
   // Whose plugin makes the pods' network also decides how they leave it.
   const leaving =
     instance.cni === 'none'
       ? ''
-      : `    ${family} saddr ${instance.clusterCidr} ${family} daddr != ${instance.clusterCidr} oifname != { "${instance.bridge}", "${instance.serviceDevice}" } masquerade`;
+      : `    ${family} saddr ${clusterCidr} ${family} daddr != ${clusterCidr} oifname != { "${instance.bridge}", "${instance.serviceDevice}" } masquerade`;
   return `table ${table}
 delete table ${table}
 table ${table} {
@@ -27,14 +38,20 @@ ${leaving}
   }
   chain keep-services-here {
     type filter hook postrouting priority 0; policy accept;
-    ${family} daddr ${instance.serviceCidr} oifname != { "${instance.serviceDevice}", "lo" } drop
+    ${family} daddr ${serviceCidr} oifname != { "${instance.serviceDevice}", "lo" } drop
   }
 }
 `;
 }
 
-/** Removes the table; no error when it is not there. */
+function familyName(range: string): 'ip' | 'ip6' {
+  return rangeFamily(range) === 6 ? 'ip6' : 'ip';
+}
+
+/** Removes the tables; no error when they are not there. */
 export function removePodNetworkRules(instance: Instance): string {
-  const table = `${instance.clusterCidr.includes(':') ? 'ip6' : 'ip'} ${podNetworkTable(instance)}`;
-  return `table ${table}\ndelete table ${table}\n`;
+  return rangesOf(instance.clusterCidr)
+    .map((range) => `${familyName(range)} ${podNetworkTable(instance)}`)
+    .map((table) => `table ${table}\ndelete table ${table}\n`)
+    .join('');
 }

@@ -3,7 +3,7 @@
  * `pod-network-rules.ts`, accepts before foreign chains that drop forwarded traffic, and the CNI configuration once the
  * node knows its pod range. Everything is removed by `remove`.
  */
-import { formatIp, nthAddress, parseCidr } from '../../base/cidr.ts';
+import { formatIp, nthAddress, parseCidr, rangeFamily, rangesOf } from '../../base/cidr.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Instance } from '../instance.ts';
 import { CNI_FILE, cniConfigList, type Attachment } from './cni-config.ts';
@@ -15,7 +15,7 @@ import { podNetworkRules, removePodNetworkRules } from './pod-network-rules.ts';
 export interface PodNetwork {
   /** Devices, routes, rules. Idempotent. */
   start(): Promise<void>;
-  /** Writes the CNI configuration; the runtime picks it up. Does nothing when it is there already. */
+  /** Writes the CNI configuration for one range or one of each family (with a comma); the runtime picks it up. */
   setPodCidr(podCidr: string): Promise<void>;
   /** How large packets of pods may be, from now on: pods that start get it, the configuration is written again. */
   setMtu(mtu: number): Promise<void>;
@@ -25,7 +25,7 @@ export interface PodNetwork {
 
 type Deps = Pick<Platform, 'exec' | 'files' | 'log'>;
 
-/** The tenth address of the service range: cluster DNS. */
+/** The tenth address of the (first) service range: cluster DNS. */
 export function dnsAddress(serviceCidr: string): string {
   return nthServiceAddress(serviceCidr, 10);
 }
@@ -36,7 +36,7 @@ export function kubernetesServiceAddress(serviceCidr: string): string {
 }
 
 function nthServiceAddress(serviceCidr: string, index: number): string {
-  const cidr = parseCidr(serviceCidr);
+  const cidr = parseCidr(rangesOf(serviceCidr)[0] ?? '');
   const address = cidr === undefined ? undefined : nthAddress(cidr, index);
   if (address === undefined) throw new Error(`${serviceCidr} has no address number ${index}`);
   return formatIp(address);
@@ -58,7 +58,7 @@ export function createPodNetwork(deps: Deps, instance: Instance): PodNetwork {
   return {
     async start() {
       await Promise.all([
-        enableForwarding(deps),
+        enableForwarding(deps, instance),
         ensureServiceDevice(deps, instance),
         nft(deps, podNetworkRules(instance)),
         ...(instance.cni === 'none' ? [] : [insertForwardAccepts(deps, instance)]),
@@ -81,20 +81,34 @@ async function attachment({ files }: Deps): Promise<Attachment> {
   return (await files.exists('/proc/sys/net/bridge/bridge-nf-call-iptables')) ? 'bridge' : 'ptp';
 }
 
-async function enableForwarding({ files }: Deps): Promise<void> {
+const hasIpv6 = ({ clusterCidr }: Instance): boolean => rangesOf(clusterCidr).some((range) => rangeFamily(range) === 6);
+
+async function enableForwarding({ files }: Deps, instance: Instance): Promise<void> {
   const set = async (path: string, value: string): Promise<void> => {
     if ((await files.exists(path)) && (await files.readText(path)).trim() !== value) await files.writeFile(path, value);
   };
   await set('/proc/sys/net/ipv4/ip_forward', '1');
   await set('/proc/sys/net/bridge/bridge-nf-call-iptables', '1');
+  if (!hasIpv6(instance)) return;
+  const devices = '/proc/sys/net/ipv6/conf';
+  if (!(await files.exists(devices))) throw new Error('this kernel has no IPv6: the ranges must be of IPv4 alone');
+  // A machine that forwards does not listen to routers unless it is told to: it would lose its own way out.
+  for (const device of await files.readDir(devices)) {
+    const path = `${devices}/${device}/accept_ra`;
+    if ((await files.readText(path).catch(() => '')).trim() === '1') await files.writeFile(path, '2');
+  }
+  await set(`${devices}/all/forwarding`, '1');
+  await set('/proc/sys/net/bridge/bridge-nf-call-ip6tables', '1');
 }
 
 async function ensureServiceDevice(deps: Deps, instance: Instance): Promise<void> {
   const { files } = deps;
   const device = instance.serviceDevice;
   if (!(await files.exists(`/sys/class/net/${device}`))) await must(deps, ['link', 'add', device, 'type', 'bridge']);
-  const lines = [`link set ${device} up`, `route replace ${instance.serviceCidr} dev ${device}`];
-  const address = `${dnsAddress(instance.serviceCidr)}/${instance.serviceCidr.includes(':') ? 128 : 32}`;
+  const ranges = rangesOf(instance.serviceCidr);
+  const lines = [`link set ${device} up`, ...ranges.map((range) => `route replace ${range} dev ${device}`)];
+  const dns = dnsAddress(instance.serviceCidr);
+  const address = `${dns}/${dns.includes(':') ? '128' : '32'}`;
   if (instance.dns !== 'none') lines.push(`addr replace ${address} dev ${device}`);
   // A Service of the user's has the address: ours must not be in its way. Not there: nothing to remove.
   else await deps.exec.run('ip', ['addr', 'del', address, 'dev', device]);

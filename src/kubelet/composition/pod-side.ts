@@ -115,7 +115,7 @@ function createHandler(foundations: Foundations, nodeSide: NodeSide, podWorkers:
           hostNamespaceSources: config.allowedHostNamespaceSources,
         });
       if (!managers.concerns(allocated)) return predicates();
-      return managers.admit(allocated, active).then((verdict) => (verdict.admit ? predicates() : verdict));
+      return managers.admit(allocated).then((verdict) => (verdict.admit ? predicates() : verdict));
     },
     handlePodCleanups: createPodCleanups({
       platform,
