@@ -49,6 +49,7 @@ import { clusterInfoYaml } from './kubeconfig.ts';
 import { kubernetesServiceAddress } from './network/pod-network.ts';
 import { createRegistry, type Registry } from './registry-services.ts';
 import type { SchedulerSetup } from './scheduler-setup.ts';
+import { rangesOf } from '../base/cidr.ts';
 import type { ServerSettings } from './server-settings.ts';
 
 /** What the control plane is made from. */
@@ -242,7 +243,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       stopRegistry = registry.start();
       const born = {
         kubernetesServiceIp: kubernetesServiceAddress(instance.serviceCidr),
-        serviceCidrs: [instance.serviceCidr],
+        serviceCidrs: deps.settings?.serviceClusterIpRanges ?? rangesOf(instance.serviceCidr),
         advertised: servers.addresses,
         localPathClass: deps.settings?.localPathClass !== false,
       };

@@ -40,7 +40,9 @@ export function createServiceCidrsController(deps: ControllerDeps): Controller {
     try {
       if (range.metadata.deletionTimestamp !== undefined) return await release(range, signal);
       const cidrs = parsed(range.spec?.cidrs ?? []);
-      if (!cidrs.every((cidr) => own.includes(formatCidr(cidr)))) return await tell(range, unused(own), signal);
+      // A controller manager that was not told the ranges takes the server's word.
+      if (own.length > 0 && !cidrs.every((cidr) => own.includes(formatCidr(cidr))))
+        return await tell(range, unused(own), signal);
       const held = await setFinalizers(range, [...finalizersBut(range), FINALIZER], signal);
       await tell(held, { status: 'True', reason: READY, message: 'Kubernetes Service CIDR is ready' }, signal);
     } catch (error) {
