@@ -1,7 +1,7 @@
 // `npm run bench`: what this machine makes of Keelson, beside the goals and upstream's figures (ARCHITECTURE.md). One
 // cluster of its own in a temporary directory, started from the bundle, measured part by part and removed.
 //
-//   npm run bench -- [--quick] [--json] [--deployment] [--only idle,api,wrk,watch,pods]
+//   npm run bench -- [--quick] [--json] [--deployment] [--only idle,api,wrk,watch,list,pods,stored]
 import { join } from 'node:path';
 
 import { build } from '../tools/build.ts';
@@ -12,6 +12,7 @@ import { output } from './run/child-output.ts';
 import { criFloor } from './run/cri-floor.ts';
 import { createBenchInstance, type BenchInstance } from './run/instance.ts';
 import { readOptions, type BenchOptions } from './run/options.ts';
+import { listFigures, storedFigures } from './run/many-objects.ts';
 import { onePod, podsAtOnce, scaleDeployment, type PodTimes } from './run/pods.ts';
 import { memoryTogetherMb, sampleProcesses } from './run/processes.ts';
 import { describeMachine, json, table, type Figure } from './run/report.ts';
@@ -60,7 +61,7 @@ async function main(): Promise<void> {
 }
 
 async function measure(bench: Bench): Promise<void> {
-  const { options, instance, add } = bench;
+  const { options, instance, figures, add } = bench;
   const wanted = (part: string): boolean => options.only.length === 0 || options.only.includes(part);
   const fresh = await instance.start();
   add('freshApiReady', 'start, fresh directory, to API ready', [fresh.apiReadyMs, 'ms']);
@@ -69,6 +70,8 @@ async function measure(bench: Bench): Promise<void> {
   if (wanted('api')) await measureLoad(bench, 'api');
   if (wanted('watch')) await measureLoad(bench, 'watch');
   if (wanted('wrk')) await measureWrk(bench);
+  if (wanted('list')) figures.push(...(await listFigures(instance, options.quick ? 2000 : 8000)));
+  if (options.only.includes('stored')) figures.push(...(await storedFigures(instance)));
   let place;
   let pods;
   if (wanted('pods')) {

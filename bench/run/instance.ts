@@ -1,7 +1,7 @@
 // One cluster of our own for the benchmark: bin/keelson in a temporary directory, on a free port, removed afterwards.
 import { createHash } from 'node:crypto';
 import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -83,7 +83,7 @@ export async function createBenchInstance(
       await until(async () => (dead(), probe.ready()), { what: '/readyz', timeoutMs: 60_000, everyMs: 4 });
       const apiReadyMs = performance.now() - startedMs;
       probe.close();
-      await until(async () => (dead(), nodeReady(connect(), sinceMs)), {
+      await until(async () => (dead(), existsSync(kubeconfig) && nodeReady(connect(), sinceMs)), {
         what: 'a Ready node',
         timeoutMs: 60_000,
         everyMs: 8,

@@ -1,8 +1,9 @@
 // The API load, in a process of its own so that client and server do not share a loop:
 //
-//   node bench/run/load-client.ts KUBECONFIG api|watch MILLISECONDS
+//   node bench/run/load-client.ts KUBECONFIG api|watch|fill|list|probe MILLISECONDS|COUNT
 //
-// Prints one JSON object of figures. 16 keep-alive HTTPS connections, objects of 1 KB, like the table in ARCHITECTURE.md.
+// Prints one JSON object of figures. `fill` makes so many objects, `list` reads them all by four clients, `probe` reads one
+// of them all the time and tells how long that took. 16 keep-alive HTTPS connections, objects of 1 KB, like the table in ARCHITECTURE.md.
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 
@@ -127,7 +128,7 @@ function openWatch(onLines: (count: number) => void): Promise<() => void> {
 }
 
 async function watch(): Promise<Record<string, number>> {
-  const watchers = 100;
+  const watchers = 400;
   await send({ method: 'POST', path: collection, body: configMap('watched', 'x') });
   let delivered = 0;
   const stops = await Promise.all(Array.from({ length: watchers }, () => openWatch((lines) => (delivered += lines))));
@@ -149,10 +150,44 @@ async function watch(): Promise<Record<string, number>> {
   return { watchers, events: Math.round(delivered / seconds) };
 }
 
+async function fill(): Promise<Record<string, number>> {
+  const count = budgetMs;
+  await inParallel({ count, width: 32 }, async (i) => {
+    await send({ method: 'POST', path: collection, body: configMap(`of-${count}-${i}`, 'x') });
+  });
+  return { count };
+}
+
+async function list(): Promise<Record<string, number>> {
+  let bytes = 0;
+  const startedMs = performance.now();
+  const { perSecond } = await rate(4, 1e6, async () => {
+    bytes += await send({ method: 'GET', path: collection });
+  });
+  return { perSecond, megabytes: bytes / 1e3 / (performance.now() - startedMs) };
+}
+
+async function probe(): Promise<Record<string, number>> {
+  const timesMs: number[] = [];
+  const endMs = performance.now() + budgetMs;
+  while (performance.now() < endMs) {
+    const startedMs = performance.now();
+    await send({ method: 'GET', path: `${collection}/of-10000-1` });
+    timesMs.push(performance.now() - startedMs);
+    await sleep(2);
+  }
+  timesMs.sort((a, b) => a - b);
+  const at = (share: number): number => timesMs[Math.floor(timesMs.length * share)] ?? 0;
+  return { p50: at(0.5), p99: at(0.99) };
+}
+
+const scenarios: Readonly<Record<string, () => Promise<Record<string, number>>>> = { api, watch, fill, list, probe };
+const chosen = scenarios[scenario];
+if (chosen === undefined) throw new Error(`no scenario ${scenario}`);
 await send({
   method: 'POST',
   path: '/api/v1/namespaces',
   body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
 }).catch(() => 0);
-console.log(JSON.stringify(scenario === 'watch' ? await watch() : await api()));
+console.log(JSON.stringify(await chosen()));
 agent.destroy();

@@ -6,7 +6,7 @@ export interface Figure {
   readonly key: string;
   readonly what: string;
   readonly value: number;
-  readonly unit: 'ms' | 'MB' | '%' | '/s' | '×';
+  readonly unit: 'ms' | 'MB' | 'MB/s' | '%' | '/s' | '×';
 }
 
 interface Target {
@@ -27,7 +27,11 @@ const targets: Readonly<Record<string, Target>> = {
   get: { goal: '5,118', upstream: '2,559' },
   update: { goal: '3,032', upstream: '1,516' },
   list: { goal: '111', upstream: '37' },
-  watch: { goal: '90,000', upstream: '30,000' },
+  watch: { goal: '135,000', upstream: '45,000' },
+  listOthers: { goal: '15', upstream: '' },
+  listMemory: { goal: '2', upstream: '' },
+  storedReady: { goal: '3,000', upstream: '' },
+  storedMemory: { goal: '600', upstream: '' },
   wrkGet: { goal: '21,000', upstream: '7,084' },
   wrkPost: { goal: '8,000', upstream: '2,526' },
   onePodReady: { goal: '250', upstream: '880-1,340' },

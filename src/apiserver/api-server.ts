@@ -23,6 +23,10 @@ import { COMPACTION_PERIOD_MS, startCompaction } from './compaction.ts';
 import { discoveryRoutes } from './discovery/discovery-routes.ts';
 import { RunningWatches } from './endpoints/watch.ts';
 import { MaxInFlight } from './filters/max-in-flight.ts';
+import { flowConfigurationOf } from './flowcontrol/configuration.ts';
+import { flowDebugRoutes } from './flowcontrol/debug-routes.ts';
+import { FlowController } from './flowcontrol/flow-controller.ts';
+import { followFlowObjects } from './flowcontrol/flow-objects.ts';
 import type { ResourceKey } from './generic-registry/resource-registry.ts';
 import type { RegistryServices } from './generic-registry/services.ts';
 import { createHandler } from './handler.ts';
@@ -69,6 +73,8 @@ export interface ApiServerConfig {
   readonly maxRequestsInFlight?: number;
   /** Default 200. */
   readonly maxMutatingRequestsInFlight?: number;
+  /** True: requests of the network share the sum of both limits by flow schemas and priority levels. Default false. */
+  readonly priorityAndFairness?: boolean;
   /** Default five minutes; 0: never. */
   readonly compactionPeriodMs?: number;
 }
@@ -109,6 +115,7 @@ class GenericApiServer implements ApiServer {
   readonly #serves: (definition: ResourceDefinition) => boolean;
   readonly #stops: (() => void)[] = [];
   readonly #probe: StoreProbe;
+  readonly #fairness: FlowController | undefined;
   #started = false;
 
   constructor(deps: ApiServerDeps, config: ApiServerConfig) {
@@ -135,10 +142,8 @@ class GenericApiServer implements ApiServer {
     this.#custom = this.#createCustomResources();
     if (deps.aggregation !== undefined)
       this.#aggregator = new Aggregator({ platform, objects: this.objects, ...deps.aggregation });
-    const inFlight = new MaxInFlight({
-      readOnly: config.maxRequestsInFlight ?? 400,
-      mutating: config.maxMutatingRequestsInFlight ?? 200,
-    });
+    const inFlight = this.#inFlight();
+    this.#fairness = this.#createFairness(inFlight);
     const metrics = new RequestMetrics(inFlight);
     this.handler = createHandler({
       clock,
@@ -151,9 +156,32 @@ class GenericApiServer implements ApiServer {
       admission,
       watches: this.#watches,
       inFlight,
+      ...(this.#fairness && { fairness: this.#fairness }),
       metrics,
       ...(deps.auditor === undefined ? {} : { auditor: deps.auditor }),
     });
+  }
+
+  /** With priority and fairness it only counts. */
+  #inFlight(): MaxInFlight {
+    const { priorityAndFairness, maxRequestsInFlight = 400, maxMutatingRequestsInFlight = 200 } = this.#config;
+    if (priorityAndFairness === true) return new MaxInFlight({ readOnly: Infinity, mutating: Infinity });
+    return new MaxInFlight({ readOnly: maxRequestsInFlight, mutating: maxMutatingRequestsInFlight });
+  }
+
+  #createFairness(inFlight: MaxInFlight): FlowController | undefined {
+    const { priorityAndFairness, maxRequestsInFlight = 400, maxMutatingRequestsInFlight = 200 } = this.#config;
+    if (priorityAndFairness !== true) return undefined;
+    const { registry } = this.#deps.storage;
+    return new FlowController(
+      {
+        clock: this.#services.clock,
+        inFlight,
+        countObjects: ({ info }) => registry.find(info.apiGroup, info.apiVersion, info.resource)?.cache.size,
+      },
+      maxRequestsInFlight + maxMutatingRequestsInFlight,
+      flowConfigurationOf([], []),
+    );
   }
 
   #createCustomResources(): CustomResources {
@@ -208,10 +236,13 @@ class GenericApiServer implements ApiServer {
         version,
         metrics: platform.metrics,
         ownMetrics: async () =>
-          metrics.expose(this.#watches.size) + (await storage.metrics.expose(storage.store, registry)),
+          metrics.expose(this.#watches.size) +
+          (this.#fairness?.expose() ?? '') +
+          (await storage.metrics.expose(storage.store, registry)),
         routes,
         groupVersionPaths,
       }),
+      ...(this.#fairness === undefined ? [] : flowDebugRoutes(this.#fairness, platform.clock)),
       ...(this.#deps.routes ?? []),
     ]);
     return routes;
@@ -246,12 +277,22 @@ class GenericApiServer implements ApiServer {
       const { store, clock, log } = this.#services;
       this.#stops.push(startCompaction({ store, clock, log, revision: () => storage.hub.revision }, periodMs));
     }
+    if (this.#fairness !== undefined) this.#stops.push(this.#followFlowObjects(this.#fairness));
     await this.#custom.start();
     if (this.#aggregator !== undefined) {
       this.#aggregator.start();
       this.#stops.push(() => this.#aggregator?.stop(), this.#followServed());
     }
     this.#started = true;
+  }
+
+  #followFlowObjects(controller: FlowController): () => void {
+    const { clock, log } = this.#services;
+    const unfollow = followFlowObjects({ objects: this.objects, controller, clock, log });
+    return () => {
+      unfollow();
+      controller.stop();
+    };
   }
 
   /** Keeps the APIServices of what is served here, behind the start and behind changes. */

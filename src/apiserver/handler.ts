@@ -1,8 +1,8 @@
 /**
  * The API server as a function: the chain of filters around every request. Upstream: server.DefaultBuildHandlerChain.
  *
- * Order: request info, authentication (skipped for callers inside the process), impersonation, places in flight,
- * authorization, then the resource or route. Whatever goes wrong becomes a Status; what is no StatusError is a bug, logged
+ * Order: request info, authentication (skipped for callers inside the process), impersonation, priority and fairness (of
+ * requests of the network) or places in flight, authorization, then the resource or route. Whatever goes wrong becomes a Status; what is no StatusError is a bug, logged
  * with its stack and answered with 500. Nothing here waits unless a step must: a cached GET is answered in the same turn.
  */
 import { badRequest, methodNotAllowed, noSuchPath, timeout } from '../api/status-error.ts';
@@ -17,7 +17,8 @@ import { dispatch, type DispatchDeps } from './dispatch.ts';
 import { authenticate } from './filters/authentication.ts';
 import { attributesOf, decide, forbiddenError } from './filters/authorization.ts';
 import { impersonate, wantsImpersonation } from './filters/impersonation.ts';
-import { isLongRunning, type MaxInFlight } from './filters/max-in-flight.ts';
+import { isLongRunning, type MaxInFlight, type Place } from './filters/max-in-flight.ts';
+import type { FlowController } from './flowcontrol/flow-controller.ts';
 import type { ResourceRegistry } from './generic-registry/resource-registry.ts';
 import type { RouteTable } from './non-resource-routes.ts';
 import { noParams, parseRequestInfo } from './request-info.ts';
@@ -36,6 +37,8 @@ export interface HandlerDeps extends DispatchDeps {
   readonly authenticators: readonly Authenticator[];
   readonly authorizers: readonly Authorizer[];
   readonly inFlight: MaxInFlight;
+  /** Priority and fairness for requests of the network; without it `inFlight` alone limits them. */
+  readonly fairness?: FlowController;
   readonly metrics: RequestMetrics;
   /** Records requests; none are without it. */
   readonly auditor?: Auditor;
@@ -74,7 +77,7 @@ type Answer = ApiResponse | Promise<ApiResponse>;
 function identify(deps: HandlerDeps, served: Served, parts: Pick<RequestScope, 'info' | 'params'>): Answer {
   const { request } = served;
   const as = (user: Principal): Answer => {
-    served.scope = new RequestScope({ request, ...parts, user });
+    if (user !== served.scope.user) served.scope = new RequestScope({ request, ...parts, user });
     const audited = deps.auditor?.begin(served.scope);
     served.scope.audited = audited;
     if (!wantsImpersonation(request)) return admit(deps, served.scope);
@@ -102,38 +105,66 @@ function timeoutMsOf({ params }: RequestScope): number {
   return asked <= 0 ? timeoutMs : Math.min(asked, timeoutMs);
 }
 
+/** A request may wait for its turn for this part of the time it gets. As upstream. */
+const waitPart = 4;
+
 function admit(deps: HandlerDeps, scope: RequestScope): Answer {
-  if (isLongRunning(scope)) return authorize(deps, scope);
+  const fairness = scope.request.principal === undefined ? deps.fairness : undefined;
+  if (isLongRunning(scope)) {
+    if (fairness === undefined || scope.info.verb !== 'watch') return authorize(deps, scope);
+    // A watch holds its seats while it begins; others of its kind are not counted.
+    const place = fairness.enter(scope, timeoutMs / waitPart);
+    return place instanceof Promise
+      ? place.then((later) => run(deps, scope, { place: later }))
+      : run(deps, scope, { place });
+  }
   const limitMs = timeoutMsOf(scope);
-  const leave = deps.inFlight.enter(scope);
+  if (fairness === undefined) return run(deps, scope, { place: deps.inFlight.enter(scope), limitMs });
+  const place = fairness.enter(scope, limitMs / waitPart);
+  if (!(place instanceof Promise)) return run(deps, scope, { place, limitMs });
+  const startMs = deps.clock.monotonicMs();
+  return place.then((later) =>
+    run(deps, scope, { place: later, limitMs: limitMs - (deps.clock.monotonicMs() - startMs) }),
+  );
+}
+
+interface Admitted {
+  readonly place: Place;
+  /** Absent: as long as it likes. */
+  readonly limitMs?: number;
+}
+
+function run(deps: HandlerDeps, scope: RequestScope, { place, limitMs }: Admitted): Answer {
   let answer: Answer;
   try {
     answer = authorize(deps, scope);
   } catch (error) {
-    leave();
+    place.leave();
     throw error;
   }
-  if (answer instanceof Promise) return inTime(deps, { answer, limitMs, leave });
-  leave();
-  return answer;
+  if (!(answer instanceof Promise)) {
+    place.leave();
+    return answer;
+  }
+  return limitMs === undefined ? answer.finally(() => place.leave()) : inTime(deps, { answer, limitMs, place });
 }
 
 interface UnderWay {
   readonly answer: Promise<ApiResponse>;
   readonly limitMs: number;
-  /** Called once, however it ends. */
-  readonly leave: () => void;
+  /** Given back once, however it ends. */
+  readonly place: Place;
 }
 
 /** Rejects with 504 when the answer takes longer than it may; the work may still be done. */
-function inTime({ clock }: HandlerDeps, { answer, limitMs, leave }: UnderWay): Promise<ApiResponse> {
+function inTime({ clock }: HandlerDeps, { answer, limitMs, place }: UnderWay): Promise<ApiResponse> {
   return new Promise((resolve, reject) => {
     let isOver = false;
     const end = (): void => {
       if (isOver) return;
       isOver = true;
       cancel();
-      leave();
+      place.leave();
     };
     const cancel = clock.setTimer(limitMs, () => {
       end();
@@ -197,20 +228,29 @@ function isKnown(deps: HandlerDeps, scope: RequestScope): boolean {
 function record(deps: HandlerDeps, served: Served, status: number): void {
   if (served.scope === undefined) return;
   const durationMs = deps.clock.monotonicMs() - served.startMs;
-  const known = status !== 401 && status !== 403 && isKnown(deps, served.scope);
+  // What was answered well is known: only of failures it must be looked up.
+  const known = status < 400 || (status !== 401 && status !== 403 && isKnown(deps, served.scope));
   deps.metrics.observe(served.scope, { code: status, seconds: durationMs / 1000, known });
 }
 
 function finish(deps: HandlerDeps, served: Served, response: ApiResponse): ApiResponse {
   record(deps, served, response.kind === 'upgrade' ? 101 : response.status);
-  return deps.auditor === undefined ? response : deps.auditor.answer(served.scope, response);
+  const named = withFlow(served.scope, response);
+  return deps.auditor === undefined ? named : deps.auditor.answer(served.scope, named);
+}
+
+/** Says which flow schema and priority level the request had. */
+function withFlow({ flowHeaders }: RequestScope, response: ApiResponse): ApiResponse {
+  if (flowHeaders === undefined || response.kind === 'upgrade') return response;
+  return { ...response, headers: { ...response.headers, ...flowHeaders } };
 }
 
 function fail(deps: HandlerDeps, served: Served, error: unknown): ApiResponse {
   const status = statusOf(error, deps.log);
   if (status.code === 429) deps.metrics.terminated();
   record(deps, served, status.code ?? 500);
-  const response = errorResponse(served.request, status, served.scope?.warnings ?? []);
+  const bare = errorResponse(served.request, status, served.scope?.warnings ?? []);
+  const response = served.scope === undefined ? bare : withFlow(served.scope, bare);
   if (deps.auditor === undefined || served.scope === undefined) return response;
   // Who failed to say who they are is recorded as nobody.
   if (status.code === 401) served.scope.audited ??= deps.auditor.begin(served.scope);

@@ -110,14 +110,15 @@ export function parseRequestInfo(line: RequestLine): RequestInfo {
     if (rest.length === 0) return nonResource(line);
   }
   const located = locate(rest);
-  const labelSelector = line.params.get('labelSelector') ?? undefined;
-  const fieldSelector = line.params.get('fieldSelector') ?? undefined;
+  const hasQuery = line.params !== noParams;
+  const labelSelector = hasQuery ? (line.params.get('labelSelector') ?? undefined) : undefined;
+  const fieldSelector = hasQuery ? (line.params.get('fieldSelector') ?? undefined) : undefined;
   if (deprecatedWatch) verb = 'watch';
   else if (located.name === '') {
     if (verb === 'get') verb = isTrue(line.params.get('watch')) ? 'watch' : 'list';
     else if (verb === 'delete') verb = 'deletecollection';
     if (verb === 'list' || verb === 'watch' || verb === 'deletecollection') {
-      located.name = nameFromSelector(line.params.get('fieldSelector'));
+      located.name = nameFromSelector(fieldSelector ?? null);
     }
   }
   return {

@@ -1,5 +1,5 @@
 /** One request as the handlers see it: the contract's context with the query, the body and the warnings. */
-import type { ApiRequest, Principal } from '../api/transport.ts';
+import type { ApiHeaders, ApiRequest, Principal } from '../api/transport.ts';
 import type { RequestContext, RequestInfo } from './request-context.ts';
 
 /** Takes down what becomes of a request. */
@@ -23,6 +23,9 @@ export class RequestScope implements RequestContext {
 
   /** Hears of the request's body, when the request is recorded. */
   audited: RequestRecorder | undefined;
+
+  /** Names the flow schema and priority level in the answer; set where requests are classified. */
+  flowHeaders: ApiHeaders | undefined;
 
   constructor(parts: { request: ApiRequest; info: RequestInfo; params: URLSearchParams; user: Principal }) {
     this.request = parts.request;

@@ -129,7 +129,11 @@ function exposeCounts(lines: string[], registry: ResourceRegistry): void {
 
 /** `/registry/pods/`, `/registry/services/specs/`, `/registry/example.com/things/`; the root for what spans resources. */
 function prefixOf(key: string): string {
-  const [, root = '', first = '', second = ''] = key.split('/', 4);
-  if (first === '') return `/${root}/`;
-  return first === 'services' || first.includes('.') ? `/${root}/${first}/${second}/` : `/${root}/${first}/`;
+  const rootEnd = key.indexOf('/', 1);
+  const firstEnd = key.indexOf('/', rootEnd + 1);
+  if (firstEnd < 0) return key;
+  const first = key.slice(rootEnd + 1, firstEnd);
+  if (first !== 'services' && !first.includes('.')) return key.slice(0, firstEnd + 1);
+  const secondEnd = key.indexOf('/', firstEnd + 1);
+  return secondEnd < 0 ? key : key.slice(0, secondEnd + 1);
 }

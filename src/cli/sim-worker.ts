@@ -49,7 +49,7 @@ async function run({ id, text, seed, twice }: SimOrder): Promise<SimAnswer> {
 }
 
 // What is loaded on demand elsewhere is loaded before the real world is closed off.
-await Promise.all([import('jose'), import('../kubelet/prober/grpc-probe.ts')]);
+await import('../kubelet/prober/grpc-probe.ts');
 forbidGlobals();
 // Faults make errors by the thousand; that a part of their stacks is left out makes those runs a tenth cheaper.
 Error.stackTraceLimit = 4;

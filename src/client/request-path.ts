@@ -30,11 +30,13 @@ export function objectPath(info: ResourceInfo, key: ObjectKey, subresource?: str
 
 /** Encodes query parameters, dropping the absent ones. */
 export function encodeQuery(parameters: Readonly<Record<string, string | number | boolean | undefined>>): string {
-  const parts: string[] = [];
-  for (const [name, value] of Object.entries(parameters)) {
-    if (value !== undefined && value !== '') parts.push(`${name}=${encodeURIComponent(String(value))}`);
+  let query = '';
+  for (const name of Object.keys(parameters)) {
+    const value = parameters[name];
+    if (value !== undefined && value !== '')
+      query += `${query === '' ? '' : '&'}${name}=${encodeURIComponent(String(value))}`;
   }
-  return parts.join('&');
+  return query;
 }
 
 /** Query of list and deletecollection. */

@@ -42,6 +42,7 @@ export function createWorkqueueMetrics<K>(
   });
   const addedAtMs = new Map<K, number>();
   const startedAtMs = new Map<K, number>();
+  exposeUnfinished(metrics, { clock, labels, startedAtMs });
   const secondsSince = (times: Map<K, number>, key: K): number | undefined => {
     const atMs = times.get(key);
     times.delete(key);
@@ -65,4 +66,31 @@ export function createWorkqueueMetrics<K>(
     },
     retried: () => retries.inc(labels),
   };
+}
+
+/** Work under way, added up when somebody asks: stuck workers show here alone. */
+function exposeUnfinished(
+  metrics: Metrics,
+  { clock, labels, startedAtMs }: { clock: Clock; labels: { name: string }; startedAtMs: ReadonlyMap<unknown, number> },
+): void {
+  const unfinished = metrics.gauge({
+    name: 'workqueue_unfinished_work_seconds',
+    help: "How many seconds of work has been done that is in progress and hasn't been observed by work_duration. Large values indicate stuck threads. One can deduce the number of stuck threads by observing the rate at which this increases.",
+    labels: ['name'],
+  });
+  const longest = metrics.gauge({
+    name: 'workqueue_longest_running_processor_seconds',
+    help: 'How many seconds has the longest running processor for workqueue been running.',
+    labels: ['name'],
+  });
+  metrics.beforeExpose(() => {
+    let [sum, most] = [0, 0];
+    for (const startedMs of startedAtMs.values()) {
+      const seconds = (clock.monotonicMs() - startedMs) / 1000;
+      sum += seconds;
+      most = Math.max(most, seconds);
+    }
+    unfinished.set(sum, labels);
+    longest.set(most, labels);
+  });
 }

@@ -95,6 +95,8 @@ describe('work queue', () => {
     queue.done('a');
     assert.equal(metrics.value('workqueue_adds_total', { name: 'q' }), 1);
     assert.equal(metrics.sum('workqueue_queue_duration_seconds', { name: 'q' }), 2);
+    await metrics.expose();
+    assert.equal(metrics.value('workqueue_unfinished_work_seconds', { name: 'q' }), 0);
     assert.equal(metrics.sum('workqueue_work_duration_seconds', { name: 'q' }), 3);
   });
 });

@@ -125,6 +125,7 @@ async function settingsOf(
     localPathClass: false,
     maxRequestsInFlight: serving.maxRequestsInFlight,
     maxMutatingRequestsInFlight: serving.maxMutatingRequestsInFlight,
+    priorityAndFairness: serving.priorityAndFairness,
     compactionPeriodMs: etcd.compactionPeriodMs,
     eventTtlSeconds: etcd.eventTtlSeconds,
     serviceNodePorts: serving.serviceNodePorts,

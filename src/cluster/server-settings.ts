@@ -9,6 +9,8 @@ export interface ServerSettings {
   readonly localPathClass?: boolean;
   readonly maxRequestsInFlight?: number;
   readonly maxMutatingRequestsInFlight?: number;
+  /** False: the two limits alone hold. */
+  readonly priorityAndFairness?: boolean;
   /** 0: never. */
   readonly compactionPeriodMs?: number;
   readonly eventTtlSeconds?: number;

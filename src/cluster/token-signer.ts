@@ -1,7 +1,7 @@
 /** Signs tokens for secrets with a key from a file, RSA or EC, in any of the forms such files have. */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { legacyClaims } from '../apiserver/authn/legacy-token.ts';
-import type { TokenAlgorithm } from '../apiserver/authn/service-account-tokens.ts';
+import type { TokenAlgorithm } from '../apiserver/authn/jwt.ts';
 import type { ControllersConfig } from '../controllers/controller.ts';
 
 const CURVES: Readonly<Record<string, TokenAlgorithm>> = {

@@ -24,8 +24,10 @@ import { podGarbageCollectorWrites } from './pod-garbage-collector/exclusive-wri
 import { pvProtectionWrites } from './pv-protection/exclusive-writes.ts';
 import { pvcProtectionWrites } from './pvc-protection/exclusive-writes.ts';
 import { replicaSetWrites, replicationControllerWrites } from './replicaset/exclusive-writes.ts';
+import { resourceClaimWrites } from './resourceclaim/exclusive-writes.ts';
 import { resourceQuotaWrites } from './resourcequota/exclusive-writes.ts';
 import { rootCaPublisherWrites } from './root-ca-certificate-publisher/exclusive-writes.ts';
+import { serviceCidrsWrites } from './service-cidrs/exclusive-writes.ts';
 import { serviceAccountWrites } from './serviceaccount/exclusive-writes.ts';
 import { legacyTokenCleanerWrites, serviceAccountTokenWrites } from './serviceaccount-token/exclusive-writes.ts';
 import { statefulSetWrites } from './statefulset/exclusive-writes.ts';
@@ -52,6 +54,7 @@ export const exclusiveWrites: Readonly<Record<ControllerName, ExclusiveWrites>> 
   'endpointslice-mirroring-controller': endpointSliceMirroringWrites,
   'endpoints-controller': endpointsWrites,
   'resourcequota-controller': resourceQuotaWrites,
+  'resourceclaim-controller': resourceClaimWrites,
   'namespace-controller': namespaceWrites,
   'serviceaccount-controller': serviceAccountWrites,
   'serviceaccount-token-controller': serviceAccountTokenWrites,
@@ -76,5 +79,6 @@ export const exclusiveWrites: Readonly<Record<ControllerName, ExclusiveWrites>> 
   'persistentvolumeclaim-protection-controller': pvcProtectionWrites,
   'persistentvolume-protection-controller': pvProtectionWrites,
   'pod-garbage-collector-controller': podGarbageCollectorWrites,
+  'service-cidr-controller': serviceCidrsWrites,
   'validatingadmissionpolicy-status-controller': admissionPolicyStatusWrites,
 };

@@ -1,27 +1,16 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import {
-  ClusterRoles,
-  ConfigMaps,
-  CronJobs,
   DaemonSets,
   Deployments,
-  Endpoints as EndpointsInfo,
-  HorizontalPodAutoscalers,
-  Jobs,
   Namespaces,
   PersistentVolumeClaims,
-  PersistentVolumes,
-  PodDisruptionBudgets,
   ReplicationControllers,
-  ResourceQuotas,
-  Secrets,
-  Services,
   StatefulSets,
-  ValidatingAdmissionPolicies,
 } from '../api/gen/resources.ts';
 import { exclusiveWrites } from './exclusive-writes-list.ts';
 import { controllers } from './list.ts';
+import { makeOneOfEach } from './one-of-each-fixture.ts';
 import { startServerHarness, type ServerHarness } from './server-harness-fixture.ts';
 import { watchWrites } from './write-watch-fixture.ts';
 
@@ -33,17 +22,18 @@ const ELSEWHERE = [
   'ephemeral-volume-controller persistentvolumeclaims creation',
   'legacy-service-account-token-cleaner secrets metadata.labels.kubernetes.io/legacy-token-invalid-since',
   'local-path-provisioner persistentvolumes creation',
+  'resource-claim-controller pods status.resourceClaimStatuses',
+  'resource-claim-controller resourceclaims creation',
   // An object without a field has no managed fields: who made it does not show.
   'service-account-controller serviceaccounts creation',
 ];
-
-const RULE = { apiGroups: [''], resources: ['pods'], verbs: ['get'] };
 
 const statements = Object.values(exclusiveWrites);
 
 it('no controller writes what another says it alone writes', async () => {
   const h = await startServerHarness(Object.values(controllers), {
     clusterCidrs: ['10.42.0.0/16'],
+    serviceCidrs: ['10.43.0.0/16'],
     rootCaPem: 'the authority',
     signServiceAccountToken: async () => 'token',
   });
@@ -69,74 +59,6 @@ function names(): string[] {
       ),
     ),
   );
-}
-
-async function makeOneOfEach(h: ServerHarness): Promise<void> {
-  const containers = [{ name: 'c', image: 'i', resources: { requests: { cpu: '10m' } } }];
-  const workload = (app: string): object => ({
-    selector: { matchLabels: { app } },
-    template: { metadata: { labels: { app } }, spec: { containers } },
-  });
-  const job = { template: { spec: { restartPolicy: 'Never', containers } } };
-  await h.create(ResourceQuotas, { metadata: { name: 'q' }, spec: { hard: { pods: '50' } } });
-  await h.run(500);
-  await h.create(PersistentVolumes, {
-    metadata: { name: 'v' },
-    spec: { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], hostPath: { path: '/data' } },
-  });
-  await h.create(PersistentVolumeClaims, {
-    metadata: { name: 'c' },
-    spec: { storageClassName: '', accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
-  });
-  await h.create(Deployments, { metadata: { name: 'd' }, spec: { replicas: 2, ...workload('d') } });
-  await h.create(ReplicationControllers, {
-    metadata: { name: 'rc' },
-    spec: {
-      replicas: 1,
-      selector: { app: 'rc' },
-      template: { metadata: { labels: { app: 'rc' } }, spec: { containers } },
-    },
-  });
-  await h.create(DaemonSets, { metadata: { name: 's' }, spec: workload('s') });
-  await h.create(StatefulSets, { metadata: { name: 't' }, spec: { replicas: 2, serviceName: 't', ...workload('t') } });
-  await h.create(Jobs, { metadata: { name: 'j' }, spec: job });
-  await h.create(CronJobs, { metadata: { name: 'cj' }, spec: { schedule: '* * * * *', jobTemplate: { spec: job } } });
-  await h.create(PodDisruptionBudgets, {
-    metadata: { name: 'b' },
-    spec: { minAvailable: 1, selector: { matchLabels: { app: 'd' } } },
-  });
-  await h.create(HorizontalPodAutoscalers, {
-    metadata: { name: 'a' },
-    spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd' }, minReplicas: 2, maxReplicas: 4 },
-  });
-  await h.create(Services, { metadata: { name: 'd' }, spec: { selector: { app: 'd' }, ports: [{ port: 80 }] } });
-  await h.create(Services, { metadata: { name: 'hand' }, spec: { ports: [{ port: 80 }] } });
-  await h.create(EndpointsInfo, {
-    metadata: { name: 'hand' },
-    subsets: [{ addresses: [{ ip: '10.1.2.3' }], ports: [{ port: 80 }] }],
-  });
-  await h.create(Namespaces, { metadata: { name: 'gone' } });
-  await h.create(ConfigMaps, { metadata: { namespace: 'gone', name: 'held', finalizers: ['test/hold'] } });
-  await h.create(ClusterRoles, { metadata: { name: 'part', labels: { part: 'yes' } }, rules: [RULE] });
-  await h.create(ClusterRoles, {
-    metadata: { name: 'whole' },
-    aggregationRule: { clusterRoleSelectors: [{ matchLabels: { part: 'yes' } }] },
-  });
-  await h.create(ValidatingAdmissionPolicies, {
-    metadata: { name: 'p' },
-    spec: {
-      matchConstraints: {
-        resourceRules: [
-          { apiGroups: ['apps'], apiVersions: ['v1'], operations: ['CREATE'], resources: ['deployments'] },
-        ],
-      },
-      validations: [{ expression: 'object.spec.replicas < 100' }],
-    },
-  });
-  await h.create(Secrets, {
-    metadata: { name: 'token', annotations: { 'kubernetes.io/service-account.name': 'default' } },
-    type: 'kubernetes.io/service-account-token',
-  });
 }
 
 /** A roll-out, a resize, ends, and deletions. */

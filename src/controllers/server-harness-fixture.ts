@@ -34,6 +34,7 @@ import { createMemoryMetrics } from '../platform/sim/metrics.ts';
 import { createSeededRandom } from '../platform/sim/random.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import type { Store } from '../storage/store.ts';
 import type { Controller, ControllerDeps, ControllersConfig } from './controller.ts';
 
@@ -44,6 +45,7 @@ export interface ServerHarness {
   readonly admin: Client;
   /** What the server keeps everything in. */
   readonly store: Store;
+  readonly metrics: Metrics;
   /** Creates; the namespace is `default` unless the object says otherwise. Needs no kind. */
   create<T extends KubernetesObject>(info: ResourceInfo<T>, object: object): Promise<T>;
   get<T extends KubernetesObject>(info: ResourceInfo<T>, key: string): Promise<T>;
@@ -67,6 +69,10 @@ export interface ServerHarness {
   run(ms: number, options?: { which?: (pod: Pod) => boolean; stepMs?: number }): Promise<void>;
   /** Writes the server answered so far, without events. */
   writes(): number;
+  /** Starts all controllers once more beside the first ones, with empty caches: every object is synced anew. */
+  startAgain(): Promise<void>;
+  /** Method and path of each write so far. */
+  writeLog(): readonly string[];
   stop(): Promise<void>;
 }
 
@@ -83,7 +89,7 @@ interface HarnessServer {
   readonly admin: Client;
   readonly clientFor: (principal: Principal, userAgent: string) => Client;
   readonly store: Store;
-  readonly writes: () => number;
+  readonly writes: () => readonly string[];
   stop(): Promise<void>;
 }
 
@@ -95,10 +101,14 @@ export async function startServerHarness(
 ): Promise<ServerHarness> {
   const stop = new AbortController();
   const server = await startServer(stop.signal, kubeletConnector);
-  const ended = startControllers(server, { factories, config }, stop.signal);
-  const harness = createHarness(server, async () => {
+  const started = [startControllers(server, { factories, config }, stop.signal)];
+  const startAgain = async (): Promise<void> => {
+    started.push(startControllers(server, { factories, config }, stop.signal));
+    await server.clock.settle();
+  };
+  const harness = createHarness(server, startAgain, async () => {
     stop.abort(new Error('test over'));
-    await ended;
+    await Promise.all(started);
     await server.stop();
   });
   await server.clock.settle();
@@ -129,6 +139,7 @@ async function startServer(signal: AbortSignal, kubeletConnector?: KubeletConnec
     registry: storage.registry,
     net: createSimNet(createSimNetwork(clock), ['127.0.0.1']),
     log,
+    metrics: platform.metrics,
     crypto: platform.crypto,
     random,
     authorizer,
@@ -158,10 +169,10 @@ async function startServer(signal: AbortSignal, kubeletConnector?: KubeletConnec
   return { clock, log, platform, admin, clientFor, store, writes, stop };
 }
 
-function countWrites(inner: ApiHandler): { handler: ApiHandler; writes: () => number } {
-  let writes = 0;
+function countWrites(inner: ApiHandler): { handler: ApiHandler; writes: () => readonly string[] } {
+  const writes: string[] = [];
   const handler: ApiHandler = (request) => {
-    if (request.method !== 'GET' && !request.path.includes('/events')) writes++;
+    if (request.method !== 'GET' && !request.path.includes('/events')) writes.push(`${request.method} ${request.path}`);
     return inner(request);
   };
   return { handler, writes: () => writes };
@@ -192,7 +203,11 @@ function startControllers(
   return Promise.all(made.map((controller) => controller.start(signal)));
 }
 
-function createHarness({ clock, log, admin, store, writes }: HarnessServer, stop: () => Promise<void>): ServerHarness {
+function createHarness(
+  { clock, log, admin, store, platform, writes }: HarnessServer,
+  startAgain: () => Promise<void>,
+  stop: () => Promise<void>,
+): ServerHarness {
   const drive = <T>(work: Promise<T>): Promise<T> => clock.drive(work);
   const now = (): string => formatTime(clock.nowMs());
   const harness: ServerHarness = {
@@ -200,6 +215,7 @@ function createHarness({ clock, log, admin, store, writes }: HarnessServer, stop
     log,
     admin,
     store,
+    metrics: platform.metrics,
     create: (info, object) => drive(admin.resource(info).create(withNamespace(info, object))),
     get: (info, key) => drive(admin.resource(info).get(parseKey(key))),
     list: async (info) => (await drive(admin.resource(info).list())).items as never,
@@ -242,7 +258,9 @@ function createHarness({ clock, log, admin, store, writes }: HarnessServer, stop
       }
       await clock.settle();
     },
-    writes,
+    writes: () => writes().length,
+    writeLog: () => [...writes()],
+    startAgain,
     stop,
   };
   return harness;

@@ -98,7 +98,9 @@ export function createGrpcCaller({ clock }: { readonly clock: Clock }, config: G
     const stopTimer = clock.setTimer(timeoutMs || Infinity, () => late.reject(unreachable(timeoutMs)));
     const opening = sessions.request('POST', path, requestHeaders(config.headers, timeoutMs), {});
     try {
-      return await Promise.race([opening, late.promise]);
+      const stream = await Promise.race([opening, late.promise]);
+      hear(stream);
+      return stream;
     } catch (error) {
       opening.then((stream) => stream.close(CANCEL)).catch(() => undefined); // Should it come after all.
       signal?.throwIfAborted();
@@ -144,6 +146,19 @@ export function createGrpcCaller({ clock }: { readonly clock: Clock }, config: G
     },
     disconnect: () => sessions.abort(),
   };
+}
+
+/**
+ * The manager stops listening to a connection that ends; the error of one that the server was closing at that moment comes
+ * after and would end the process.
+ */
+function hear({ session }: Http2Stream): void {
+  if (session === undefined || session.listeners('error').includes(ignoreError)) return;
+  session.on('error', ignoreError);
+}
+
+function ignoreError(): void {
+  // Told by the calls it concerns.
 }
 
 function createSessions(target: GrpcTarget): Http2SessionManager {

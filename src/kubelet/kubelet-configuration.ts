@@ -64,6 +64,22 @@ export interface KubeletConfiguration {
     readonly maxAgeMs: number;
   };
   readonly containerLogs: { readonly maxSizeBytes: number; readonly maxFiles: number; readonly periodMs: number };
+  readonly cpuManager: {
+    readonly policy: 'none' | 'static';
+    /** Processors no container gets alone, as the kernel writes lists; empty: as many as are reserved. */
+    readonly reservedCpus: string;
+    readonly fullPcpusOnly: boolean;
+    readonly distributeAcrossNuma: boolean;
+    readonly strictReservation: boolean;
+    readonly reconcilePeriodMs: number;
+  };
+  readonly memoryManager: {
+    readonly policy: 'None' | 'Static';
+    readonly reservedMemory: readonly {
+      readonly numaNode: number;
+      readonly limits: Readonly<Record<string, string>>;
+    }[];
+  };
   readonly topologyManager: {
     readonly policy: 'none' | 'best-effort' | 'restricted' | 'single-numa-node';
     readonly scope: 'container' | 'pod';
@@ -192,6 +208,15 @@ export const KUBELET_DEFAULTS: Omit<KubeletConfiguration, 'nodeName' | 'rootDire
   images: { maxParallelPulls: 5, pullsPerSecond: 0, pullBurst: 10 },
   imageGc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 120_000, maxAgeMs: 0 },
   containerLogs: { maxSizeBytes: 10 * 2 ** 20, maxFiles: 5, periodMs: 10_000 },
+  cpuManager: {
+    policy: 'none',
+    reservedCpus: '',
+    fullPcpusOnly: false,
+    distributeAcrossNuma: false,
+    strictReservation: false,
+    reconcilePeriodMs: 10_000,
+  },
+  memoryManager: { policy: 'None', reservedMemory: [] },
   topologyManager: { policy: 'none', scope: 'container' },
   resourceHealthStatus: true,
   checkpoints: true,

@@ -25,6 +25,8 @@ export interface Metrics {
   counter(spec: MetricSpec): Counter;
   gauge(spec: MetricSpec): Gauge;
   histogram(spec: MetricSpec): Histogram;
+  /** Calls back before every exposition: the time to set gauges that nobody keeps up to date meanwhile. */
+  beforeExpose(refresh: () => void): void;
   /** Everything in Prometheus text format 0.0.4. */
   expose(): Promise<string>;
 }

@@ -19,7 +19,11 @@ export interface BindingInput {
 }
 
 /** Runs the Reserve point; on a rejection what was reserved is given back. */
-export function reserve({ profile, state, pod, nodeName }: BindingInput): Status | undefined {
+export function reserve(input: BindingInput): Status | undefined {
+  return timed(input.profile, 'Reserve', () => askReserve(input));
+}
+
+function askReserve({ profile, state, pod, nodeName }: BindingInput): Status | undefined {
   for (const plugin of profile.points.reserve) {
     const status = plugin.reserve?.(state, pod, nodeName);
     if (status === undefined) continue;
@@ -27,6 +31,21 @@ export function reserve({ profile, state, pod, nodeName }: BindingInput): Status
     return status;
   }
   return undefined;
+}
+
+function timed<T extends Status | undefined>({ timer }: Profile, point: string, run: () => T): T {
+  if (timer === undefined) return run();
+  const startedMs = timer.started();
+  const status = run();
+  timer.ended(point, startedMs, status);
+  return status;
+}
+
+async function timedLong({ timer }: Profile, point: string, run: () => Promise<Status | undefined>) {
+  const startedMs = timer?.started() ?? 0;
+  const status = await run();
+  timer?.ended(point, startedMs, status);
+  return status;
 }
 
 /** Gives back, in reverse order. */
@@ -52,36 +71,46 @@ async function runPermit({
   waitingPods,
 }: BindingInput): Promise<Status | undefined> {
   const timeouts = new Map<string, number>();
+  const startedMs = profile.timer?.started() ?? 0;
   for (const plugin of profile.points.permit) {
     const permit = plugin.permit?.(state, pod, nodeName);
     if (permit?.status === undefined) continue;
     if (permit.status.code !== 'wait') return permit.status;
     timeouts.set(plugin.name, Math.min(permit.timeoutMs ?? 0, MAX_WAIT_MS));
   }
+  profile.timer?.ended('Permit', startedMs);
   return timeouts.size === 0 ? undefined : waitingPods.wait(pod.metadata.uid ?? '', timeouts, signal);
 }
 
 /** Permit, PreBind, Bind and PostBind. */
 export async function bind(input: BindingInput): Promise<Status | undefined> {
-  const { profile, state, pod, nodeName, signal } = input;
-  const refused = await runPermit(input);
-  if (refused !== undefined) return refused;
+  const { profile, state, pod, nodeName } = input;
+  const status =
+    (await runPermit(input)) ??
+    (await timedLong(profile, 'PreBind', () => runPreBind(input))) ??
+    (await timedLong(profile, 'Bind', () => runBind(input)));
+  if (status !== undefined) return status;
+  timed(profile, 'PostBind', () => {
+    for (const after of profile.points.postBind) after.postBind?.(state, pod, nodeName);
+    return undefined;
+  });
+  return undefined;
+}
+
+async function runPreBind({ profile, state, pod, nodeName, signal }: BindingInput): Promise<Status | undefined> {
   for (const plugin of profile.points.preBind) {
     const status = await plugin.preBind?.(state, pod, { nodeName, signal });
     if (status !== undefined) return status;
   }
-  if (input.binder !== undefined) {
-    const status = await input.binder.bind(pod, nodeName, signal);
-    if (status === undefined) for (const after of profile.points.postBind) after.postBind?.(state, pod, nodeName);
-    return status;
-  }
+  return undefined;
+}
+
+async function runBind({ profile, state, pod, nodeName, signal, binder }: BindingInput): Promise<Status | undefined> {
+  if (binder !== undefined) return binder.bind(pod, nodeName, signal);
   for (const plugin of profile.points.bind) {
     if (plugin.bind === undefined) continue;
     const status = await plugin.bind(state, pod, { nodeName, signal });
-    if (status?.code === 'skip') continue;
-    if (status !== undefined) return status;
-    for (const after of profile.points.postBind) after.postBind?.(state, pod, nodeName);
-    return undefined;
+    if (status?.code !== 'skip') return status;
   }
   return failed('Bind', new Error('no bind plugin took the pod'));
 }

@@ -10,7 +10,9 @@ import {
   PodDisruptionBudgets,
   ReplicaSets,
   ReplicationControllers,
+  DeviceClasses,
   ResourceClaims,
+  ResourceSlices,
   Services,
   StatefulSets,
   StorageClasses,
@@ -40,6 +42,8 @@ export function followClusterObjects(informers: InformerFactory): FollowedObject
   const capacities = informers.informer(CSIStorageCapacities);
   const storageInformers = [claims, volumes, classes, csiNodes, csiDrivers, capacities];
   const resourceClaims = informers.informer(ResourceClaims);
+  const slices = informers.informer(ResourceSlices);
+  const deviceClasses = informers.informer(DeviceClasses);
   const namespaces = informers.informer(Namespaces);
   const budgets = informers.informer(PodDisruptionBudgets);
   const owners = {
@@ -57,6 +61,9 @@ export function followClusterObjects(informers: InformerFactory): FollowedObject
     csiDriver: (name) => csiDrivers.get({ name }),
     storageCapacities: () => capacities.list(),
     resourceClaim: (namespace, name) => resourceClaims.get({ namespace, name }),
+    resourceClaims: () => resourceClaims.list(),
+    resourceSlices: () => slices.list(),
+    deviceClass: (name) => deviceClasses.get({ name }),
     storageClass: (name) => classes.get({ name }),
     namespaceLabels: (name) => namespaces.get({ name })?.metadata.labels,
     budgets: () => budgets.list(),
@@ -64,11 +71,13 @@ export function followClusterObjects(informers: InformerFactory): FollowedObject
     serviceSiblings: createServiceSiblings(owners.services),
     servicesOf: (pod) => selectingServices(owners.services, pod),
     onEvent(notify) {
-      resourceClaims.addHandler({
-        onAdd: (now) => notify('resource-claim', undefined, now),
-        onUpdate: (old, now) => notify('resource-claim', old, now),
-        onDelete: (old) => notify('resource-claim', old, undefined),
-      });
+      for (const informer of [resourceClaims, slices, deviceClasses] as unknown as Informer<KubernetesObject>[]) {
+        informer.addHandler({
+          onAdd: (now) => notify('resource-claim', undefined, now),
+          onUpdate: (old, now) => notify('resource-claim', old, now),
+          onDelete: (old) => notify('resource-claim', old, undefined),
+        });
+      }
       for (const informer of storageInformers as unknown as Informer<KubernetesObject>[]) {
         informer.addHandler({
           onAdd: (now) => notify('storage', undefined, now),
@@ -84,8 +93,8 @@ export function followClusterObjects(informers: InformerFactory): FollowedObject
     },
     async waitForSync(signal) {
       await Promise.all(
-        [...storageInformers, resourceClaims, namespaces, budgets, ...Object.values(owners)].map((informer) =>
-          informer.waitForSync(signal),
+        [...storageInformers, resourceClaims, slices, deviceClasses, namespaces, budgets, ...Object.values(owners)].map(
+          (informer) => informer.waitForSync(signal),
         ),
       );
     },

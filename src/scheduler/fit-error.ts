@@ -20,16 +20,24 @@ export function fitErrorMessage(diagnosis: Diagnosis): string {
   const after = postFilter === undefined || postFilter === '' ? '' : ` ${postFilter}`;
   if (preFilter !== undefined) return `${head}: ${preFilter.reasons.join(', ')}.${after}`;
   const counts = new Map<string, number>();
-  for (const [status, nodes] of countAlike(statuses.values()))
+  for (const [status, nodes] of countAlike(statuses))
     for (const reason of status.reasons) counts.set(reason, (counts.get(reason) ?? 0) + nodes);
   const reasons = [...counts].map(([reason, count]) => `${count} ${reason}`).sort();
   return `${head}: ${reasons.join(', ')}.${after}`;
 }
 
-/** Plugins give the same object for the same verdict, mostly: thousands of nodes become a few. */
-function countAlike(statuses: Iterable<Status>): ReadonlyMap<Status, number> {
+const alike = new WeakMap<ReadonlyMap<string, Status>, ReadonlyMap<Status, number>>();
+
+/**
+ * How many nodes each verdict was given to. Plugins give the same object for the same verdict, mostly: thousands of nodes
+ * become a few. Call it only on a map that is complete: the counts are kept as long as the map, which pods of one class share.
+ */
+export function countAlike(statuses: ReadonlyMap<string, Status>): ReadonlyMap<Status, number> {
+  const known = alike.get(statuses);
+  if (known !== undefined) return known;
   const counts = new Map<Status, number>();
-  for (const status of statuses) counts.set(status, (counts.get(status) ?? 0) + 1);
+  for (const status of statuses.values()) counts.set(status, (counts.get(status) ?? 0) + 1);
+  alike.set(statuses, counts);
   return counts;
 }
 
@@ -37,7 +45,7 @@ function countAlike(statuses: Iterable<Status>): ReadonlyMap<Status, number> {
 export function rejectingPlugins(diagnosis: Diagnosis): ReadonlySet<string> {
   const names = new Set<string>();
   if (diagnosis.preFilter !== undefined) names.add(diagnosis.preFilter.plugin);
-  for (const status of countAlike(diagnosis.statuses.values()).keys()) names.add(status.plugin);
+  for (const status of countAlike(diagnosis.statuses).keys()) names.add(status.plugin);
   // Without a node any new one may help; every filter plugin waits for nodes.
   if (diagnosis.nodeCount === 0)
     for (const name of ['NodeResourcesFit', 'NodeName', 'NodeAffinity', 'TaintToleration', 'NodeUnschedulable'])

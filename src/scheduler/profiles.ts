@@ -5,6 +5,7 @@ import type { ProfileConfig, SchedulerConfig } from './config/scheduler-config.t
 import type { SchedulerPluginDeps } from './framework/plugin-deps.ts';
 import { SchedulerConfigError } from './config/fields.ts';
 import { methodOf } from './framework/extension-points.ts';
+import type { PointTimer } from './framework/point-timer.ts';
 import type { SchedulerPlugin } from './framework/plugin.ts';
 import { createProfile, type Profile } from './framework/profile.ts';
 import { knownPlugins } from './plugins/list.ts';
@@ -17,6 +18,7 @@ export interface NamedProfile extends Profile {
 /** What all profiles share. */
 export interface ProfilesDeps extends Omit<SchedulerPluginDeps, 'recorder' | 'schedulerName'> {
   readonly recorderFor: (component: string) => EventRecorder;
+  readonly timerFor?: (profile: string) => PointTimer;
 }
 
 /** The profiles with NodeResourcesFit leaving to extenders what is theirs alone. */
@@ -48,7 +50,9 @@ function createNamedProfile(deps: ProfilesDeps, config: ProfileConfig): NamedPro
     return entry.create({ ...deps, recorder, schedulerName }, config.pluginArgs[name]);
   });
   checkPoints(config, plugins);
-  return { ...createProfile({ schedulerName, plugins, weights, enabled, percentageOfNodesToScore }), recorder };
+  const timer = deps.timerFor === undefined ? {} : { timer: deps.timerFor(schedulerName) };
+  const parts = { schedulerName, plugins, weights, enabled, percentageOfNodesToScore, ...timer };
+  return { ...createProfile(parts), recorder };
 }
 
 /** A plugin that is named for a point must implement it; one plugin sorts, and one at least binds. */

@@ -11,7 +11,8 @@ import type { ClassMemory } from './framework/class-memory.ts';
 import type { CycleState, Nominations, SchedulerPlugin } from './framework/plugin.ts';
 import { runPreFilter, runScores, type PreFiltered, type Profile, type Scored } from './framework/profile.ts';
 import { runFilters, runFiltersWithNominated } from './framework/run-filters.ts';
-import { unresolvable, type Status } from './framework/status.ts';
+import { unresolvable, unschedulable, type Status } from './framework/status.ts';
+import { noteRefusals, stillRefused, type RefusalQuestion } from './refusal-memory.ts';
 
 /** The chosen node, or why there is none. */
 export type ScheduleResult =
@@ -65,10 +66,22 @@ export function schedulePod(input: ScheduleInput, state: CycleState): ScheduleRe
 /** The first half: PreFilter and Filter. */
 export function findNodes(input: ScheduleInput, state: CycleState): FoundNodes {
   const { profile, pod, snapshot } = input;
-  const nodeCount = snapshot.nodes.length;
   const pre = runPreFilter(profile, state, { pod, snapshot });
-  if (pre.rejection !== undefined)
+  if (pre.rejection !== undefined) {
+    const nodeCount = snapshot.nodes.length;
     return { feasible: [], statuses: new Map(), filters: [], nodeCount, preFilter: pre.rejection };
+  }
+  const startedMs = profile.timer?.started() ?? 0;
+  const found = filterNodes(input, state, pre);
+  profile.timer?.ended('Filter', startedMs, found.feasible.length === 0 ? NO_NODE : undefined);
+  return found;
+}
+
+const NO_NODE = unschedulable('');
+
+function filterNodes(input: ScheduleInput, state: CycleState, pre: PreFiltered): FoundNodes {
+  const { pod, snapshot } = input;
+  const nodeCount = snapshot.nodes.length;
   const statuses = new Map<string, Status>();
   const feasible: NodeInfo[] = [];
   const asked = splitFilters(input, pre);
@@ -76,7 +89,13 @@ export function findNodes(input: ScheduleInput, state: CycleState): FoundNodes {
   const nominatedInfo = nominated === undefined ? undefined : snapshot.byName(nominated);
   if (nominatedInfo !== undefined && filterNode(input, state, { asked, node: nominatedInfo }) === undefined)
     feasible.push(nominatedInfo);
-  else findFeasible(input, state, { pre, asked, statuses, feasible });
+  else {
+    const refusals = pre.nodeNames === undefined ? refusalQuestion(input, state, asked) : undefined;
+    const still = refusals === undefined ? undefined : stillRefused(refusals);
+    if (still !== undefined) return { feasible, statuses: still, filters: pre.filters, nodeCount };
+    findFeasible(input, state, { pre, asked, statuses, feasible });
+    if (feasible.length === 0 && refusals !== undefined) noteRefusals(refusals, statuses);
+  }
   const told = feasible.length === 0 ? withExcluded(statuses, pre, snapshot) : statuses;
   const { memory } = asked;
   return { feasible, statuses: told, filters: pre.filters, nodeCount, ...(memory === undefined ? {} : { memory }) };
@@ -140,6 +159,18 @@ function filterNode(
     (asked.others.length === 0 ? undefined : runFilters(asked.others, state, { pod, node }));
   if (status !== undefined || nominations === undefined || nominations.on(node.name).length === 0) return status;
   return runFiltersWithNominated(asked.all, state, { pod, node, nominations });
+}
+
+/** Undefined where a filter looks beyond pod and node: then no answer holds for the next pod. */
+function refusalQuestion(input: ScheduleInput, state: CycleState, asked: AskedFilters): RefusalQuestion | undefined {
+  const { memory, others } = asked;
+  if (memory === undefined || others.length > 0) return undefined;
+  return {
+    memory,
+    snapshot: input.snapshot,
+    ask: (node) => filterNode(input, state, { asked, node }),
+    askAlone: (node) => memory.filter(state, input.pod, node),
+  };
 }
 
 /** Nodes that PreFilter ruled out have a reason, too. */

@@ -1,39 +1,160 @@
-/** The scheduler's metrics under upstream's names. */
+/** The scheduler's metrics under upstream's names (pkg/scheduler/metrics). What is a size is read when somebody asks. */
 import type { Metrics } from '../platform/metrics.ts';
+import type { Status } from './framework/status.ts';
+
+/** How an attempt to place a pod ended. */
+export type AttemptResult = 'scheduled' | 'unschedulable' | 'error';
+
+/** What is told apart about an attempt. */
+export interface Attempt {
+  readonly profile: string;
+  readonly result: AttemptResult;
+  /** From the start of the cycle to its verdict, binding included. */
+  readonly seconds: number;
+}
+
+/** Sizes of the queue's parts and of the cache. */
+export interface SchedulerSizes {
+  readonly pending: Readonly<Record<'active' | 'backoff' | 'unschedulable' | 'gated', number>>;
+  readonly cache: Readonly<Record<'nodes' | 'pods' | 'assumed_pods', number>>;
+}
 
 /** What is counted. */
 export interface SchedulerMetrics {
-  /** `seconds`: from entering the queue to bound. */
-  attempt(result: 'scheduled' | 'unschedulable' | 'error', seconds: number): void;
+  attempt(attempt: Attempt): void;
+  /** `attempts`: how many it took; `seconds`: from entering the queue to bound. */
+  scheduled(attempts: number, seconds: number): void;
   algorithmSeconds(seconds: number): void;
+  /** `point`: upstream's name, with a capital. */
+  pointSeconds(point: string, told: { profile: string; status: Status | undefined; seconds: number }): void;
+  preemptionAttempt(): void;
+  victims(count: number): void;
+  /** A pod entered a part of the queue because of an event. */
+  incoming(event: string, queue: string): void;
 }
 
 const SECONDS = [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1, 2, 4, 8, 16];
+const POINT_SECONDS = Array.from({ length: 12 }, (_, i) => 0.0001 * 2 ** i);
+const SLI_SECONDS = Array.from({ length: 20 }, (_, i) => 0.01 * 2 ** i);
+const FEW = [1, 2, 4, 8, 16];
+const VICTIMS = [1, 2, 4, 8, 16, 32, 64];
 
-/** Registers the metrics. */
-export function createSchedulerMetrics(metrics: Metrics): SchedulerMetrics {
+const CODES: Readonly<Record<Status['code'], string>> = {
+  unschedulable: 'Unschedulable',
+  unresolvable: 'UnschedulableAndUnresolvable',
+  error: 'Error',
+  wait: 'Wait',
+  skip: 'Skip',
+  pending: 'Pending',
+};
+
+/** Registers the metrics; `sizes` is called at every exposition. */
+export function createSchedulerMetrics(metrics: Metrics, sizes: () => SchedulerSizes): SchedulerMetrics {
+  exposeSizes(metrics, sizes);
+  return {
+    ...attemptMetrics(metrics),
+    ...preemptionMetrics(metrics),
+    ...pointMetrics(metrics),
+    ...queueMetrics(metrics),
+  };
+}
+
+function exposeSizes(metrics: Metrics, sizes: () => SchedulerSizes): void {
+  const pending = metrics.gauge({
+    name: 'scheduler_pending_pods',
+    help: "Number of pending pods, by the queue type. 'active' means number of pods in activeQ; 'backoff' means number of pods in backoffQ; 'unschedulable' means number of pods in unschedulablePods that the scheduler attempted to schedule and failed; 'gated' is the number of unschedulable pods that the scheduler never attempted to schedule because they are gated.",
+    labels: ['queue'],
+  });
+  const cache = metrics.gauge({
+    name: 'scheduler_cache_size',
+    help: 'Number of nodes, pods, and assumed (bound) pods in the scheduler cache.',
+    labels: ['type'],
+  });
+  metrics.beforeExpose(() => {
+    const now = sizes();
+    for (const [queue, count] of Object.entries(now.pending)) pending.set(count, { queue });
+    for (const [type, count] of Object.entries(now.cache)) cache.set(count, { type });
+  });
+}
+
+function attemptMetrics(metrics: Metrics): Pick<SchedulerMetrics, 'attempt' | 'scheduled' | 'algorithmSeconds'> {
   const attempts = metrics.counter({
     name: 'scheduler_schedule_attempts_total',
-    help: 'Attempts to schedule pods, by result',
+    help: "Number of attempts to schedule pods, by the result. 'unschedulable' means a pod could not be scheduled, while 'error' means an internal scheduler problem.",
     labels: ['result', 'profile'],
+  });
+  const duration = metrics.histogram({
+    name: 'scheduler_scheduling_attempt_duration_seconds',
+    help: 'Scheduling attempt latency in seconds (scheduling algorithm + binding)',
+    labels: ['result', 'profile'],
+    buckets: SECONDS,
   });
   const sli = metrics.histogram({
     name: 'scheduler_pod_scheduling_sli_duration_seconds',
-    help: 'From entering the queue to bound',
+    help: 'E2e latency for a pod being scheduled, from the time the pod enters the scheduling queue and might involve multiple scheduling attempts.',
+    labels: ['attempts'],
+    buckets: SLI_SECONDS,
+  });
+  const needed = metrics.histogram({
+    name: 'scheduler_pod_scheduling_attempts',
+    help: 'Number of attempts to successfully schedule a pod.',
     labels: [],
-    buckets: SECONDS,
+    buckets: FEW,
   });
   const algorithm = metrics.histogram({
     name: 'scheduler_scheduling_algorithm_duration_seconds',
-    help: 'Time to find a node',
+    help: 'Scheduling algorithm latency in seconds',
     labels: [],
     buckets: SECONDS,
   });
   return {
-    attempt(result, seconds) {
-      attempts.inc({ result, profile: 'default-scheduler' });
-      if (result === 'scheduled') sli.observe(seconds);
+    attempt({ result, profile, seconds }) {
+      attempts.inc({ result, profile });
+      duration.observe(seconds, { result, profile });
+    },
+    scheduled(count, seconds) {
+      needed.observe(count);
+      sli.observe(seconds, { attempts: count >= 15 ? '15+' : String(count) });
     },
     algorithmSeconds: (seconds) => algorithm.observe(seconds),
   };
+}
+
+function preemptionMetrics(metrics: Metrics): Pick<SchedulerMetrics, 'preemptionAttempt' | 'victims'> {
+  const attempts = metrics.counter({
+    name: 'scheduler_preemption_attempts_total',
+    help: 'Total preemption attempts in the cluster till now',
+  });
+  const victims = metrics.histogram({
+    name: 'scheduler_preemption_victims',
+    help: 'Number of selected preemption victims',
+    buckets: VICTIMS,
+  });
+  return { preemptionAttempt: () => attempts.inc(), victims: (count) => victims.observe(count) };
+}
+
+function pointMetrics(metrics: Metrics): Pick<SchedulerMetrics, 'pointSeconds'> {
+  const points = metrics.histogram({
+    name: 'scheduler_framework_extension_point_duration_seconds',
+    help: 'Latency for running all plugins of a specific extension point.',
+    labels: ['extension_point', 'status', 'profile'],
+    buckets: POINT_SECONDS,
+  });
+  return {
+    pointSeconds: (point, { profile, status, seconds }) =>
+      points.observe(seconds, {
+        extension_point: point,
+        status: status === undefined ? 'Success' : CODES[status.code],
+        profile,
+      }),
+  };
+}
+
+function queueMetrics(metrics: Metrics): Pick<SchedulerMetrics, 'incoming'> {
+  const incoming = metrics.counter({
+    name: 'scheduler_queue_incoming_pods_total',
+    help: 'Number of pods added to scheduling queues by event and queue type.',
+    labels: ['queue', 'event'],
+  });
+  return { incoming: (event, queue) => incoming.inc({ queue, event }) };
 }

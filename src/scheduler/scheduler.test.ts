@@ -9,7 +9,7 @@ import { createInProcessClient } from '../client/in-process-transport.ts';
 import { createInformerFactory } from '../client/informer-factory.ts';
 import { createFakeApi, type FakeApi } from '../client/testing/fake-api.ts';
 import { createMemoryLog } from '../platform/sim/log.ts';
-import { createMemoryMetrics } from '../platform/sim/metrics.ts';
+import { createMemoryMetrics, type MemoryMetrics } from '../platform/sim/metrics.ts';
 import { createSeededRandom } from '../platform/sim/random.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { defaultSchedulerConfig } from './config/scheduler-config.ts';
@@ -19,6 +19,7 @@ import { testNode, testPod } from './scheduler-fixture.ts';
 interface Running {
   readonly api: FakeApi;
   readonly clock: VirtualClock;
+  readonly metrics: MemoryMetrics;
   /** Method and path of bindings. */
   bindings(): string[];
   events(): string[];
@@ -56,7 +57,8 @@ async function start(
   });
   const broadcaster = createEventBroadcaster({ client, clock, random, log });
   const informers = createInformerFactory({ client, clock, random, log });
-  const platform = { clock, random, log, metrics: createMemoryMetrics(), crypto: undefined as never };
+  const metrics = createMemoryMetrics();
+  const platform = { clock, random, log, metrics, crypto: undefined as never };
   const stop = new AbortController();
   t.after(() => stop.abort(new Error('test over')));
   broadcaster.start(stop.signal);
@@ -71,6 +73,7 @@ async function start(
   return {
     api,
     clock,
+    metrics,
     counts: () => scheduler.counts(),
     bindings: () => api.requests.filter((r) => r.path.endsWith('/binding')).map((r) => r.path.split('/').at(-2) ?? ''),
     events: () => api.objects(Events).map((event) => `${event.type} ${event.reason} ${event.message}`),
@@ -168,4 +171,37 @@ test('pods of other schedulers are let alone', async (t) => {
     api.seed(Pods, testPod('p', { spec: { schedulerName: 'mine' } }));
   });
   assert.deepEqual([run.bindings(), run.counts()], [[], idle]);
+});
+
+test("attempts, victims, queues and extension points are counted under upstream's names", async (t) => {
+  const run = await start(t, (api) => {
+    api.seed(Nodes, testNode('a', { cpu: '1' }));
+    api.seed(Pods, testPod('low', { cpu: '600m', spec: { nodeName: 'a' } }));
+    api.seed(Pods, testPod('high', { cpu: '600m', priority: 100 }));
+    api.seed(Pods, testPod('never', { cpu: '5' }));
+  });
+  await run.clock.advance(5000);
+  const profile = 'default-scheduler';
+  const scheduled = { result: 'scheduled', profile };
+  const counted = {
+    scheduled: run.metrics.value('scheduler_schedule_attempts_total', scheduled),
+    durations: run.metrics.value('scheduler_scheduling_attempt_duration_seconds', scheduled),
+    needed: run.metrics.sum('scheduler_pod_scheduling_attempts'),
+    victims: run.metrics.sum('scheduler_preemption_victims'),
+    bind: run.metrics.value('scheduler_framework_extension_point_duration_seconds', {
+      extension_point: 'Bind',
+      status: 'Success',
+      profile,
+    }),
+    new: run.metrics.value('scheduler_queue_incoming_pods_total', { queue: 'active', event: 'UnschedulablePodAdd' }),
+    failed: run.metrics.value('scheduler_queue_incoming_pods_total', {
+      queue: 'unschedulable',
+      event: 'ScheduleAttemptFailure',
+    }),
+  };
+  const { failed = 0, ...rest } = counted;
+  assert.deepEqual(rest, { scheduled: 1, durations: 1, needed: 2, victims: 1, bind: 1, new: 2 });
+  assert.ok(failed >= 2, `${failed} failures`);
+  assert.match(await run.metrics.expose(), /^scheduler_pending_pods\{queue="unschedulable"\} 1$/m);
+  assert.equal(run.metrics.value('scheduler_cache_size', { type: 'nodes' }), 1);
 });

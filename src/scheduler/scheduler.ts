@@ -21,13 +21,14 @@ import { filterByExtenders, scoreByExtenders } from './extenders/ask-extenders.t
 import type { Extender } from './extenders/extender.ts';
 import { fitErrorMessage, rejectingPlugins, type Diagnosis } from './fit-error.ts';
 import { createNominator } from './framework/nominations.ts';
+import type { PointTimer } from './framework/point-timer.ts';
 import type { CycleState, PostFilterResult, QueuedPod, SchedulerPlugin } from './framework/plugin.ts';
 import type { Status } from './framework/status.ts';
 import { createWaitingPods } from './framework/waiting-pods.ts';
 import { createProfiles, leavingToExtenders, type NamedProfile } from './profiles.ts';
 import { createSchedulingQueue } from './queue/scheduling-queue.ts';
 import { findNodes, pickNode, schedulePod, type ScheduleInput, type ScheduleResult } from './schedule-pod.ts';
-import { createSchedulerMetrics } from './scheduler-metrics.ts';
+import { createSchedulerMetrics, type AttemptResult } from './scheduler-metrics.ts';
 import { reportUnschedulable } from './report-unschedulable.ts';
 import { createDecisionLog } from './why/decision-log.ts';
 import { explainPod } from './why/explain-pod.ts';
@@ -63,6 +64,15 @@ interface Rejection {
   readonly postFilter: PostFilterResult | undefined;
 }
 
+/** One attempt. */
+interface Cycle {
+  readonly queued: QueuedPod;
+  /** Monotonic. */
+  readonly startedMs: number;
+}
+
+const NOTHING_FOUND: Status = { code: 'unschedulable', reasons: [], plugin: '' };
+
 /** What a pod waits for while its victims are evicted: no event, the end of the evictions. */
 const MAKING_ROOM: ReadonlySet<string> = new Set(['DefaultPreemption']);
 
@@ -78,8 +88,18 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
   const random = platform.random.fork('scheduler');
   const objects = followClusterObjects(informers);
   const { clock } = platform;
+  const cache = createSchedulerCache();
+  const metrics = createSchedulerMetrics(platform.metrics, () => {
+    const { pods: all, assumed } = cache.podCounts();
+    return { pending: queue.counts(), cache: { nodes: cache.nodeCount(), pods: all, assumed_pods: assumed } };
+  });
+  const timerFor = (profile: string): PointTimer => ({
+    started: () => clock.monotonicMs(),
+    ended: (point, startedMs, status) =>
+      metrics.pointSeconds(point, { profile, status, seconds: (clock.monotonicMs() - startedMs) / 1000 }),
+  });
   const profiles = createProfiles(
-    { ...objects, client, clock, random, recorderFor: deps.recorderFor },
+    { ...objects, client, clock, random, recorderFor: deps.recorderFor, timerFor },
     leavingToExtenders(config),
   );
   const profileOf = (pod: Pod): NamedProfile => {
@@ -89,8 +109,6 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
   };
   const nominations = createNominator();
   const waitingPods = createWaitingPods(clock);
-  const cache = createSchedulerCache();
-  const metrics = createSchedulerMetrics(platform.metrics);
   const decisions = createDecisionLog();
   // All profiles sort alike: the configuration's check sees to it.
   const [sorter] = [...profiles.values()].flatMap(({ points }) => points.queueSort);
@@ -100,6 +118,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       pluginsOf: (pod) => profileOf(pod).plugins,
       less: (a, b) => sorter?.less?.(a, b) ?? 0,
       preEnqueue: (pod) => firstStatus(profileOf(pod).points.preEnqueue, pod),
+      incoming: metrics.incoming,
     },
     {
       initialBackoffMs: config.podInitialBackoffMs,
@@ -121,10 +140,10 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     const input = { profile, pod, snapshot: cache.snapshot(), random, cursor, nominations };
     const decided = (result: ScheduleResult): void => {
       metrics.algorithmSeconds((clock.monotonicMs() - startedMs) / 1000);
-      settle({ queued, state, signal }, result);
+      settle({ queued, state, signal, startedMs }, result);
     };
     if (!extenders.some((extender) => extender.isInterested(pod))) return decided(schedulePod(input, state));
-    return askExtenders(input, state, signal).then(decided, (error: unknown) => fail(queued, error));
+    return askExtenders(input, state, signal).then(decided, (error: unknown) => fail({ queued, startedMs }, error));
   };
   const askExtenders = async (
     input: ScheduleInput,
@@ -138,21 +157,26 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     const statuses = new Map([...found.statuses, ...left.statuses]);
     return pickNode(input, state, { found: { ...found, feasible: left.feasible, statuses }, more });
   };
-  const fail = (queued: QueuedPod, error: unknown): void => {
+  const attempted = ({ queued, startedMs }: Cycle, result: AttemptResult): void =>
+    metrics.attempt({
+      result,
+      profile: schedulerNameOf(queued.pod),
+      seconds: (clock.monotonicMs() - startedMs) / 1000,
+    });
+  const fail = (cycle: Cycle, error: unknown): void => {
+    const { queued } = cycle;
     const { pod } = queued;
-    metrics.attempt('error', 0);
+    attempted(cycle, 'error');
     const message = error instanceof Error ? error.message : String(error);
     log.error('error selecting node for pod', { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, err: error });
     profileOf(pod).recorder.event(pod, 'Warning', 'FailedScheduling', message);
     queue.requeue(queued, new Set());
   };
-  const settle = (
-    { queued, state, signal }: { queued: QueuedPod; state: CycleState; signal: AbortSignal },
-    result: ScheduleResult,
-  ): void => {
+  const settle = (cycle: Cycle & { state: CycleState; signal: AbortSignal }, result: ScheduleResult): void => {
+    const { queued, state, signal } = cycle;
     const { pod } = queued;
     const profile = profileOf(pod);
-    if (result.node === undefined) return reject(queued, preempt(queued, state, result), signal);
+    if (result.node === undefined) return reject(cycle, preempt(queued, state, result), signal);
     note(pod, result);
     cache.assume(pod, result.node);
     const binder = extenders.find(({ config: { bindVerb }, isInterested }) => bindVerb !== '' && isInterested(pod));
@@ -166,10 +190,10 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       ...(binder === undefined ? {} : { binder }),
     };
     const refused = reserve(input);
-    if (refused !== undefined) return undo(queued, input, refused);
+    if (refused !== undefined) return undo(cycle, input, refused);
     void bind(input).then(
-      (status) => (status === undefined ? bound(queued, result.node) : undo(queued, input, status)),
-      (error: unknown) => undo(queued, input, { code: 'error', plugin: '', reasons: [String(error)], cause: error }),
+      (status) => (status === undefined ? bound(cycle, result.node) : undo(cycle, input, status)),
+      (error: unknown) => undo(cycle, input, { code: 'error', plugin: '', reasons: [String(error)], cause: error }),
     );
   };
   const note = (pod: Pod, result: ScheduleResult & { node: string }): void => {
@@ -185,12 +209,14 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       ...(scored === undefined ? {} : { scored }),
     });
   };
-  const bound = (queued: QueuedPod, nodeName: string): void => {
+  const bound = (cycle: Cycle, nodeName: string): void => {
+    const { queued } = cycle;
     const { pod } = queued;
     queue.done(pod.metadata.uid ?? '');
     nominations.delete(pod.metadata.uid ?? '');
     decisions.leaves(pod.metadata.uid ?? '');
-    metrics.attempt('scheduled', (clock.monotonicMs() - queued.queuedAtMs) / 1000);
+    attempted(cycle, 'scheduled');
+    metrics.scheduled(queued.attempts, (clock.monotonicMs() - queued.queuedAtMs) / 1000);
     profileOf(pod).recorder.event(
       pod,
       'Normal',
@@ -198,12 +224,13 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       `Successfully assigned ${pod.metadata.namespace}/${pod.metadata.name} to ${nodeName}`,
     );
   };
-  const undo = (queued: QueuedPod, input: BindingInput, status: Status): void => {
+  const undo = (cycle: Cycle, input: BindingInput, status: Status): void => {
+    const { queued } = cycle;
     const uid = queued.pod.metadata.uid ?? '';
     unreserve(input);
     cache.forget(uid);
     if (isReason(status.cause, 'NotFound')) return queue.done(uid);
-    metrics.attempt('error', 0);
+    attempted(cycle, 'error');
     log.warn('binding failed; the pod is tried again', {
       pod: `${queued.pod.metadata.namespace}/${queued.pod.metadata.name}`,
       node: input.nodeName,
@@ -219,6 +246,8 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
   ): Rejection => {
     let postFilter: PostFilterResult | undefined;
     const snapshot = cache.snapshot();
+    const { timer } = profileOf(queued.pod);
+    const startedMs = timer?.started() ?? 0;
     for (const plugin of diagnosis.nodeCount === 0 ? [] : profileOf(queued.pod).points.postFilter)
       postFilter ??= plugin.postFilter?.(state, queued.pod, {
         snapshot,
@@ -226,13 +255,17 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
         filters,
         nominations,
       });
+    timer?.ended('PostFilter', startedMs, postFilter?.commit === undefined ? NOTHING_FOUND : undefined);
+    metrics.preemptionAttempt();
+    if (postFilter?.victims !== undefined) metrics.victims(postFilter.victims);
     return {
       diagnosis: postFilter?.message === undefined ? diagnosis : { ...diagnosis, postFilter: postFilter.message },
       postFilter,
     };
   };
-  const reject = (queued: QueuedPod, { diagnosis, postFilter }: Rejection, signal: AbortSignal): void => {
-    metrics.attempt('unschedulable', 0);
+  const reject = (cycle: Cycle, { diagnosis, postFilter }: Rejection, signal: AbortSignal): void => {
+    const { queued } = cycle;
+    attempted(cycle, 'unschedulable');
     const message = fitErrorMessage(diagnosis);
     const { statuses, nodeCount } = diagnosis;
     const filters = filterNames(profileOf(queued.pod));
@@ -287,6 +320,8 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       return pod === undefined ? undefined : explainPod(explainDeps, pod);
     },
     async start(signal) {
+      if (config.withoutEffect !== undefined)
+        log.warn('settings of the configuration have no effect here', { settings: config.withoutEffect.join(', ') });
       signal.addEventListener('abort', () => queue.stop(), { once: true });
       const ownPods = (pod: Pod): boolean => profiles.has(schedulerNameOf(pod));
       pods.addHandler({ onDelete: (pod) => decisions.leaves(pod.metadata.uid ?? '') });

@@ -49,7 +49,9 @@ export function createEventLog(store: Store, clock: Clock, options: { readonly k
 
 /** `pods` of `/registry/pods/default/web`. */
 function resourceOf(key: string): string {
-  return key.split('/')[2] ?? key;
+  const start = key.indexOf('/', 1) + 1;
+  const end = key.indexOf('/', start);
+  return end < 0 ? key : key.slice(start, end);
 }
 
 /**

@@ -23,7 +23,7 @@ const ancient = 'ancient-changes';
 
 /** An applier is one manager whatever version it applies; an updater is one per version. */
 export function identityOf(m: Pick<Manager, 'manager' | 'operation' | 'apiVersion' | 'subresource'>): string {
-  return JSON.stringify([m.manager, m.operation, m.subresource, m.operation === 'Apply' ? '' : m.apiVersion]);
+  return `${m.operation}\0${m.subresource}\0${m.operation === 'Apply' ? '' : m.apiVersion}\0${m.manager}`;
 }
 
 /** Reads the entries; undefined when one is malformed. */

@@ -27,7 +27,10 @@ const pem = ({ privateKey, publicKey }: KeyPairKeyObjectResult): TokenKey => ({
 const [first, second] = [key(), key()];
 const account: ServiceAccount = { metadata: { name: 'bot', namespace: 'ns', uid: 'bot-uid' } };
 const pod: Pod = { metadata: { name: 'p', namespace: 'ns', uid: 'pod-uid' } };
-const crypto = { sha256Hex: (data: string | Uint8Array) => createHash('sha256').update(data).digest('hex') } as never;
+const crypto = {
+  sha256Hex: (data: string | Uint8Array) => createHash('sha256').update(data).digest('hex'),
+  webcrypto: globalThis.crypto,
+} as never;
 
 function fixture(keys: TokenKey[] = [first]) {
   const clock = new VirtualClock();

@@ -16,7 +16,10 @@ const pair = generateKeyPairSync('ec', {
 });
 const account: ServiceAccount = { metadata: { name: 'bot', namespace: 'ns', uid: 'bot-uid' } };
 const empty: Secret = { metadata: { name: 's', namespace: 'ns' }, type: 'kubernetes.io/service-account-token' };
-const crypto = { sha256Hex: (data: string | Uint8Array) => createHash('sha256').update(data).digest('hex') } as never;
+const crypto = {
+  sha256Hex: (data: string | Uint8Array) => createHash('sha256').update(data).digest('hex'),
+  webcrypto: globalThis.crypto,
+} as never;
 
 async function fixture() {
   const clock = new VirtualClock();

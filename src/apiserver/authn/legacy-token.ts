@@ -2,7 +2,6 @@
  * Tokens kept in secrets of type `kubernetes.io/service-account-token`: signed once, without an end, and good only while
  * the secret holds them and the account lives. Upstream: pkg/serviceaccount/legacy.go.
  */
-import type { JWTPayload } from 'jose';
 import type { Secret, ServiceAccount } from '../../api/gen/core-v1.ts';
 import { Secrets, ServiceAccounts } from '../../api/gen/resources.ts';
 import { unauthorized } from '../../api/status-error.ts';
@@ -10,6 +9,7 @@ import { formatTime } from '../../api/time.ts';
 import type { Principal } from '../../api/transport.ts';
 import { INVALID_SINCE_LABEL, LAST_USED_LABEL } from '../../component-helpers/token-secrets.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
+import type { JwtClaims } from './jwt.ts';
 
 /** Who issued them, whatever the cluster's own issuer is called. */
 export const LEGACY_ISSUER = 'kubernetes/serviceaccount';
@@ -17,7 +17,7 @@ export const LEGACY_ISSUER = 'kubernetes/serviceaccount';
 const CLAIM = 'kubernetes.io/serviceaccount/';
 
 /** The claims of an account's token in a secret. */
-export function legacyClaims(account: ServiceAccount, secret: Secret): JWTPayload {
+export function legacyClaims(account: ServiceAccount, secret: Secret): Record<string, string> {
   const { namespace = '', name = '', uid = '' } = account.metadata;
   return {
     iss: LEGACY_ISSUER,
@@ -34,7 +34,7 @@ export function legacyClaims(account: ServiceAccount, secret: Secret): JWTPayloa
  * either is gone or the secret holds another token by now.
  */
 export async function legacyPrincipal(
-  claims: JWTPayload,
+  claims: JwtClaims,
   token: string,
   { objects, nowMs }: { readonly objects: ObjectStore; readonly nowMs: number },
 ): Promise<Principal> {

@@ -2,25 +2,32 @@
  * Service-account tokens: JWTs signed by the cluster's key, bound to an account and optionally to a pod, node or
  * secret, and checked against the living objects: a token dies with what it is bound to. The first key signs; all keys
  * verify, so that keys rotate. Upstream: pkg/serviceaccount (claims, jwt, openidmetadata).
- *
- * jose is loaded at the first token.
  */
-import type { JWTPayload } from 'jose';
 import type { Secret, ServiceAccount } from '../../api/gen/core-v1.ts';
 import { Nodes, Pods, Secrets, ServiceAccounts } from '../../api/gen/resources.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import { unauthorized } from '../../api/status-error.ts';
-import { dateOf, parseTime } from '../../api/time.ts';
+import { parseTime } from '../../api/time.ts';
 import type { Principal } from '../../api/transport.ts';
+import type { CryptoPort } from '../../platform/crypto.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { Random } from '../../platform/random.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { TokenAuthenticator } from './bearer-token.ts';
+import {
+  decodeJwt,
+  exportJwk,
+  importPrivateKey,
+  importPublicKey,
+  isSignedBy,
+  judgeTimes,
+  signJwt,
+  type JwtClaims,
+  type JwtKey,
+  type TokenAlgorithm,
+} from './jwt.ts';
 import { LEGACY_ISSUER, legacyClaims, legacyPrincipal } from './legacy-token.ts';
-
-/** Signatures tokens may have: by RSA keys, and by EC keys of P-256, P-384 and P-521. */
-export type TokenAlgorithm = 'RS256' | 'ES256' | 'ES384' | 'ES512';
 
 /** A key of the token signer, as PEM. */
 export interface TokenKey {
@@ -82,7 +89,7 @@ export interface ServiceAccountTokens extends TokenAuthenticator {
   keySet(): Promise<{ readonly keys: readonly object[] }>;
 }
 
-interface Claims extends JWTPayload {
+interface Claims extends JwtClaims {
   readonly 'kubernetes.io'?: {
     readonly namespace?: string;
     readonly serviceaccount?: Reference;
@@ -98,16 +105,17 @@ const LEEWAY_SECONDS = 60;
 
 /** Creates the issuer and checker. */
 export function createServiceAccountTokens(deps: TokenDeps, config: TokenConfig): ServiceAccountTokens {
+  const { crypto } = deps.platform;
   const keys = lazyKeys(deps, config.keys);
   const nowSeconds = (): number => Math.floor(deps.platform.clock.nowMs() / 1000);
   const issuers = [config.issuer, ...(config.acceptedIssuers ?? []), LEGACY_ISSUER];
   const review: ServiceAccountTokens['review'] = async (token, audiences) => {
-    const claims = await verifyClaims(token, { keys, issuers, nowSeconds: nowSeconds() });
+    const claims = await verifyClaims(token, { crypto, keys, issuers, nowSeconds: nowSeconds() });
     if (claims === undefined) return undefined;
     const living = { objects: deps.objects(), nowMs: deps.platform.clock.nowMs() };
     if (claims.iss === LEGACY_ISSUER)
       return { principal: await legacyPrincipal(claims, token, living), audiences: legacyAudiences(audiences) };
-    const granted = [claims.aud ?? []].flat().filter((a) => audiences.includes(a));
+    const granted = [...[claims.aud ?? []].flat()].filter((a) => audiences.includes(a));
     if (granted.length === 0)
       throw unauthorized(
         `token audiences ${quoted([claims.aud ?? []].flat())} is invalid for the target audiences ${quoted(audiences)}`,
@@ -125,22 +133,19 @@ export function createServiceAccountTokens(deps: TokenDeps, config: TokenConfig)
     async authenticateToken(token) {
       return (await review(token, config.audiences))?.principal;
     },
-    issue: (input) => issueToken(input, { random: deps.platform.random, config, keys, nowSeconds: nowSeconds() }),
+    issue: (input) => issueToken(input, { ...deps.platform, config, keys, nowSeconds: nowSeconds() }),
     async issueLegacy(account, secret) {
-      const jose = await import('jose');
-      const key = await signingKey(keys);
-      return await new jose.SignJWT(legacyClaims(account, secret))
-        .setProtectedHeader({ alg: key.algorithm, kid: key.id })
-        .sign(key.sign);
+      return await signJwt(crypto.webcrypto.subtle, await signingKey(keys), legacyClaims(account, secret));
     },
     async keySet() {
-      const jose = await import('jose');
-      const all = await keys();
-      return {
-        keys: await Promise.all(
-          all.map(async (k) => ({ ...(await jose.exportJWK(k.verify)), kid: k.id, alg: k.algorithm, use: 'sig' })),
-        ),
-      };
+      const { subtle } = crypto.webcrypto;
+      const described = (await keys()).map(async ({ verify, id, algorithm }) => ({
+        ...(await exportJwk(subtle, verify)),
+        kid: id,
+        alg: algorithm,
+        use: 'sig',
+      }));
+      return { keys: await Promise.all(described) };
     },
   };
 }
@@ -148,40 +153,39 @@ export function createServiceAccountTokens(deps: TokenDeps, config: TokenConfig)
 type LoadedKey = {
   readonly id: string;
   readonly algorithm: TokenAlgorithm;
-  readonly verify: CryptoKeyLike;
-  readonly sign: CryptoKeyLike | undefined;
+  readonly verify: JwtKey;
+  readonly sign: JwtKey | undefined;
 };
-type CryptoKeyLike = Awaited<ReturnType<typeof import('jose').importSPKI>>;
 
 function lazyKeys(deps: TokenDeps, keys: readonly TokenKey[]): () => Promise<readonly LoadedKey[]> {
   let loading: Promise<readonly LoadedKey[]> | undefined;
-  const load = async (): Promise<readonly LoadedKey[]> => {
-    const jose = await import('jose');
-    return Promise.all(
-      keys.map(async (k) => ({
-        id: deps.platform.crypto.sha256Hex(k.publicKeyPem.trim()).slice(0, 32),
-        algorithm: k.algorithm ?? 'ES256',
-        verify: await jose.importSPKI(k.publicKeyPem, k.algorithm ?? 'ES256', { extractable: true }),
-        sign:
-          k.privateKeyPem === undefined ? undefined : await jose.importPKCS8(k.privateKeyPem, k.algorithm ?? 'ES256'),
-      })),
-    );
-  };
+  const { sha256Hex, webcrypto } = deps.platform.crypto;
+  const loadKey = async ({ publicKeyPem, privateKeyPem, algorithm = 'ES256' }: TokenKey): Promise<LoadedKey> => ({
+    id: sha256Hex(publicKeyPem.trim()).slice(0, 32),
+    algorithm,
+    verify: await importPublicKey(webcrypto.subtle, publicKeyPem, algorithm),
+    sign: privateKeyPem === undefined ? undefined : await importPrivateKey(webcrypto.subtle, privateKeyPem, algorithm),
+  });
+  const load = (): Promise<readonly LoadedKey[]> => Promise.all(keys.map(loadKey));
   return () => (loading ??= load());
 }
 
-async function signingKey(
-  keys: () => Promise<readonly LoadedKey[]>,
-): Promise<LoadedKey & { readonly sign: CryptoKeyLike }> {
+async function signingKey(keys: () => Promise<readonly LoadedKey[]>): Promise<LoadedKey & { readonly sign: JwtKey }> {
   for (const key of await keys()) if (key.sign !== undefined) return { ...key, sign: key.sign };
   throw new Error('no private key to sign service-account tokens with');
 }
 
+/** What signing and checking use. */
+interface Signing {
+  readonly crypto: CryptoPort;
+  readonly keys: () => Promise<readonly LoadedKey[]>;
+  readonly nowSeconds: number;
+}
+
 async function issueToken(
   input: TokenRequestInput,
-  using: { random: Random; config: TokenConfig; keys: () => Promise<readonly LoadedKey[]>; nowSeconds: number },
+  using: Signing & { readonly random: Random; readonly config: TokenConfig },
 ): Promise<{ token: string; expiresAtMs: number }> {
-  const jose = await import('jose');
   const key = await signingKey(using.keys);
   const { name, uid } = input.account.metadata;
   const bound = input.bound;
@@ -196,48 +200,34 @@ async function issueToken(
     input.audiences !== undefined && input.audiences.length > 0
       ? [...input.audiences]
       : [...using.config.audiences.slice(0, 1)];
-  const token = await new jose.SignJWT({ 'kubernetes.io': details })
-    .setProtectedHeader({ alg: key.algorithm, kid: key.id })
-    .setIssuer(using.config.issuer)
-    .setSubject(accountUser(input.namespace, name ?? ''))
-    .setAudience(audiences)
-    .setIssuedAt(using.nowSeconds)
-    .setNotBefore(using.nowSeconds)
-    .setExpirationTime(expires)
-    .setJti(using.random.uuid())
-    .sign(key.sign);
+  const token = await signJwt(using.crypto.webcrypto.subtle, key, {
+    'kubernetes.io': details,
+    iss: using.config.issuer,
+    sub: accountUser(input.namespace, name ?? ''),
+    aud: audiences,
+    iat: using.nowSeconds,
+    nbf: using.nowSeconds,
+    exp: expires,
+    jti: using.random.uuid(),
+  });
   return { token, expiresAtMs: expires * 1000 };
 }
 
 async function verifyClaims(
   token: string,
-  using: { keys: () => Promise<readonly LoadedKey[]>; issuers: readonly string[]; nowSeconds: number },
+  using: Signing & { readonly issuers: readonly string[] },
 ): Promise<Claims | undefined> {
-  const jose = await import('jose');
-  let unverified: Claims;
-  try {
-    unverified = jose.decodeJwt(token);
-  } catch {
-    return undefined;
-  }
-  const issuer = unverified.iss ?? '';
-  if (!using.issuers.includes(issuer)) return undefined;
-  const id = jose.decodeProtectedHeader(token).kid;
+  const decoded = decodeJwt(token);
+  if (decoded === undefined || !using.issuers.includes(decoded.claims.iss ?? '')) return undefined;
+  const { header, claims } = decoded;
   const all = await using.keys();
-  for (const key of all.some((k) => k.id === id) ? all.filter((k) => k.id === id) : all) {
-    try {
-      const { payload } = await jose.jwtVerify(token, key.verify, {
-        issuer,
-        algorithms: [key.algorithm],
-        currentDate: dateOf(using.nowSeconds * 1000),
-        clockTolerance: LEEWAY_SECONDS,
-      });
-      return payload as Claims;
-    } catch (error) {
-      if (error instanceof jose.errors.JWTExpired) throw unauthorized('service account token has expired');
-      if (error instanceof jose.errors.JWTClaimValidationFailed && error.claim === 'nbf')
-        throw unauthorized('service account token is not valid yet');
-    }
+  const { subtle } = using.crypto.webcrypto;
+  for (const key of all.some(({ id }) => id === header.kid) ? all.filter(({ id }) => id === header.kid) : all) {
+    if (!(await isSignedBy(subtle, key, token))) continue;
+    const times = judgeTimes(claims, { nowSeconds: using.nowSeconds, leewaySeconds: LEEWAY_SECONDS });
+    if (times === 'valid') return claims as Claims;
+    if (times === 'expired') throw unauthorized('service account token has expired');
+    if (times === 'not yet') throw unauthorized('service account token is not valid yet');
   }
   throw unauthorized('invalid bearer token');
 }

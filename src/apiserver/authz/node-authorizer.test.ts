@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod, PodSpec } from '../../api/gen/core-v1.ts';
-import { PersistentVolumes, Pods } from '../../api/gen/resources.ts';
+import { Nodes, PersistentVolumes, Pods, VolumeAttachments } from '../../api/gen/resources.ts';
 import { componentRoles } from '../bootstrap/component-roles.ts';
 import type { AuthorizationAttributes } from './contract.ts';
 import { createNodeAuthorizer } from './node-authorizer.ts';
@@ -44,6 +44,13 @@ function fixture() {
       csi: { driver: 'd', volumeHandle: 'h', nodeStageSecretRef: { namespace: 'csi', name: `stage-${name}` } },
     },
   });
+  const attachment = (name: string, nodeName: string) => ({
+    metadata: { name },
+    spec: { attacher: 'd', nodeName, source: { persistentVolumeName: 'pv1' } },
+  });
+  const configMap = { namespace: 'kube-system', name: 'conf', kubeletConfigKey: 'kubelet' };
+  objects.put(Nodes, { metadata: { name: 'n1' }, spec: { configSource: { configMap } } });
+  objects.put(VolumeAttachments, attachment('va1', 'n1'), attachment('va2', 'n2'));
   objects.put(PersistentVolumes, volume('pv1', 'claim'), volume('pv2', 'unused'));
   const ask = (more: Partial<AuthorizationAttributes>, user = { name: 'system:node:n1', groups: ['system:nodes'] }) =>
     authorizer.authorize({
@@ -71,6 +78,8 @@ const cluster = (more: Partial<AuthorizationAttributes>): Partial<AuthorizationA
   namespace: '',
   ...more,
 });
+const attachment = (more: Partial<AuthorizationAttributes>): Partial<AuthorizationAttributes> =>
+  cluster({ apiGroup: 'storage.k8s.io', resource: 'volumeattachments', ...more });
 const lease = (more: Partial<AuthorizationAttributes>): Partial<AuthorizationAttributes> => ({
   apiGroup: 'coordination.k8s.io',
   resource: 'leases',
@@ -99,6 +108,8 @@ const cases: readonly [string, Partial<AuthorizationAttributes>, boolean, string
   ['that of a volume no pod uses', secret('stage-pv2', { namespace: 'csi' }), false],
   ['a config map', { resource: 'configmaps', name: 'map' }, true],
   ['a projected config map', { resource: 'configmaps', name: 'projmap' }, true],
+  ['the config map of its own configuration', { namespace: 'kube-system', resource: 'configmaps', name: 'conf' }, true],
+  ['that name elsewhere', { resource: 'configmaps', name: 'conf' }, false],
   ['another config map', { resource: 'configmaps', name: 'x' }, false],
   ['a claim', { resource: 'persistentvolumeclaims', name: 'claim' }, true],
   ['an ephemeral claim', { resource: 'persistentvolumeclaims', name: 'a-e' }, true],
@@ -145,6 +156,14 @@ const cases: readonly [string, Partial<AuthorizationAttributes>, boolean, string
   ['a lease elsewhere', lease({ name: 'n1', namespace: 'kube-system' }), false],
   ['its CSINode', cluster({ apiGroup: 'storage.k8s.io', resource: 'csinodes', name: 'n1' }), true],
   ["another's CSINode", cluster({ apiGroup: 'storage.k8s.io', resource: 'csinodes', name: 'n2' }), false],
+  ['its attachment', attachment({ name: 'va1' }), true],
+  ['deleting its attachment', attachment({ name: 'va1', verb: 'delete' }), true],
+  ["another's attachment", attachment({ name: 'va2' }), false],
+  ["deleting another's attachment", attachment({ name: 'va2', verb: 'delete' }), false],
+  ['an attachment that is not there', attachment({ name: 'va3' }), true],
+  ['making an attachment', attachment({ verb: 'create' }), true],
+  ['listing attachments', attachment({ verb: 'list' }), false],
+  ["an attachment's status", attachment({ name: 'va1', subresource: 'status' }), false],
   ['its own node', cluster({ resource: 'nodes', name: 'n1' }), true],
   [
     'another node',

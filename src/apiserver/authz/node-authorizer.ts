@@ -7,7 +7,7 @@
 import { parseFieldSelector, requiredFieldValue } from '../../api/field-selector.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { PolicyRule } from '../../api/gen/rbac-v1.ts';
-import { PersistentVolumes, Pods } from '../../api/gen/resources.ts';
+import { Nodes, PersistentVolumes, Pods, VolumeAttachments } from '../../api/gen/resources.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from './contract.ts';
 import { claimNames, configMapNames, secretNames, volumeSecrets } from './pod-references.ts';
@@ -69,7 +69,9 @@ const CHECKS: Readonly<Record<string, Check>> = {
   '/secrets': namespaced(
     (asked, view) => somePod(asked, view, (pod) => secretNames(pod).has(asked.name)) || secretOfVolume(asked, view),
   ),
-  '/configmaps': namespaced((asked, view) => somePod(asked, view, (pod) => configMapNames(pod).has(asked.name))),
+  '/configmaps': namespaced(
+    (asked, view) => somePod(asked, view, (pod) => configMapNames(pod).has(asked.name)) || configures(asked, view),
+  ),
   '/persistentvolumeclaims': (asked, view) => {
     if (asked.subresource === 'status')
       return (
@@ -95,9 +97,11 @@ const CHECKS: Readonly<Record<string, Check>> = {
       return no(`can only access leases in the "kube-node-lease" system namespace`);
     return ownNamed(asked, view, 'node lease');
   },
+  'storage.k8s.io/volumeattachments': authorizeAttachment,
   'storage.k8s.io/csinodes': (asked, view) => ownNamed(asked, view, 'CSINode'),
 };
 
+const ATTACHMENT_VERBS: ReadonlySet<string> = new Set(['get', 'create', 'delete']);
 const CREATE: ReadonlySet<string> = new Set(['create']);
 const STATUS_WRITES: ReadonlySet<string> = new Set(['update', 'patch']);
 const OWN_VERBS: ReadonlySet<string> = new Set(['get', 'create', 'update', 'patch', 'delete']);
@@ -139,6 +143,12 @@ function related(
 ): AuthorizationDecision {
   if (asked.name === '') return no('No Object name found');
   return refers(asked, view) ? ALLOW : no(`no relationship found between node '${view.node}' and this object`);
+}
+
+/** Whether the node's own configuration is to come from there. */
+function configures(asked: AuthorizationAttributes, { node, objects }: NodeView): boolean {
+  const source = objects.get(Nodes, '', node)?.spec?.configSource?.configMap;
+  return source?.namespace === asked.namespace && source.name === asked.name;
 }
 
 function somePod(asked: AuthorizationAttributes, view: NodeView, refers: (pod: Pod) => boolean): boolean {
@@ -210,6 +220,21 @@ function ownNamed(asked: AuthorizationAttributes, { node }: NodeView, what: stri
   return asked.verb === 'create' || asked.name === node
     ? ALLOW
     : no(`can only access ${what} with the same name as the requesting node`);
+}
+
+/**
+ * Beyond upstream's reads of its own attachments: a kubelet that attaches for itself makes and deletes them. What a create
+ * is about, NodeRestriction checks.
+ */
+function authorizeAttachment(asked: AuthorizationAttributes, { node, objects }: NodeView): AuthorizationDecision {
+  const denied =
+    verbIn(asked, ATTACHMENT_VERBS, 'can only get, create or delete individual resources of this type') ??
+    (asked.subresource === '' ? undefined : no('cannot get subresource'));
+  if (denied !== undefined || asked.verb === 'create') return denied ?? ALLOW;
+  const found = asked.name === '' ? undefined : objects.get(VolumeAttachments, '', asked.name);
+  if (asked.name === '') return no('No Object name found');
+  if (found === undefined || found.spec.nodeName === node) return ALLOW;
+  return no(`no relationship found between node '${node}' and this object`);
 }
 
 function isMirror(pod: Pod): boolean {

@@ -208,6 +208,7 @@ test('the default storage class: of new clusters only, and where it is wanted', 
       return stored.get(key);
     },
     guaranteedUpdate: async () => undefined,
+    list: () => [],
   } as unknown as ObjectStore;
   const config: BootstrapConfig = { kubernetesServiceIp: '10.43.0.1', advertised: async () => [] };
   const boot = async (localPathClass: boolean): Promise<KubernetesObject | undefined> => {

@@ -8,12 +8,11 @@ import {
   ClusterRoles,
   EndpointSlices,
   Endpoints,
-  FlowSchemas,
   Namespaces,
   PriorityClasses,
-  PriorityLevelConfigurations,
   RoleBindings,
   Roles,
+  ServiceCIDRs,
   Services,
   StorageClasses,
 } from '../../api/gen/resources.ts';
@@ -26,12 +25,8 @@ import {
   kubernetesService,
   type AdvertisedAddress,
 } from './kubernetes-service.ts';
-import {
-  bootstrapFlowSchemas,
-  bootstrapNamespaces,
-  bootstrapPriorityClasses,
-  bootstrapPriorityLevels,
-} from './objects.ts';
+import { ensureFlowObjects } from './flow-objects.ts';
+import { bootstrapNamespaces, bootstrapPriorityClasses } from './objects.ts';
 import { bootstrapClusterRoleBindings, bootstrapClusterRoles, bootstrapNamespacedRoles } from './policy.ts';
 import { localPathStorageClass } from './local-path-storage-class.ts';
 import { reconcileBootstrap } from './reconcile-policy.ts';
@@ -40,6 +35,8 @@ import { reconcileBootstrap } from './reconcile-policy.ts';
 export interface BootstrapConfig {
   /** First address of the service range. */
   readonly kubernetesServiceIp: string;
+  /** Ranges of service addresses, told as the ServiceCIDR `kubernetes`. */
+  readonly serviceCidrs?: readonly string[];
   /** Addresses of all servers there are. */
   readonly advertised: () => Promise<readonly AdvertisedAddress[]>;
   /** True: a new cluster gets the default storage class `local-path`. Default false. */
@@ -59,9 +56,15 @@ export async function bootstrapCluster(objects: ObjectStore, config: BootstrapCo
     ...roles.map((o) => reconcile(objects, Roles, o)),
     ...bindings.map((o) => reconcile(objects, RoleBindings, o)),
     ...bootstrapPriorityClasses().map((o) => objects.ensure(PriorityClasses, o)),
-    ...bootstrapPriorityLevels().map((o) => objects.ensure(PriorityLevelConfigurations, o)),
-    ...bootstrapFlowSchemas().map((o) => objects.ensure(FlowSchemas, o)),
+    ensureFlowObjects(objects),
   ]);
+  if (config.serviceCidrs !== undefined)
+    await objects.ensure(ServiceCIDRs, {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'ServiceCIDR',
+      metadata: { name: 'kubernetes' },
+      spec: { cidrs: [...config.serviceCidrs] },
+    });
   await publishKubernetesService(objects, config);
 }
 

@@ -44,6 +44,9 @@ export function bootstrapPriorityClasses(): PriorityClass[] {
 const FLOWCONTROL = 'flowcontrol.apiserver.k8s.io/v1';
 const AUTOUPDATE = { 'apf.kubernetes.io/autoupdate-spec': 'true' };
 
+/** Names of the flow schemas and of the priority levels no server is without. */
+export const MANDATORY_FLOW_OBJECTS: ReadonlySet<string> = new Set(['exempt', 'catch-all']);
+
 /** Shares, lendable percent, and queues (count, hand size) of the limited priority levels. */
 const LEVELS: readonly (readonly [
   name: string,
@@ -176,7 +179,12 @@ const SCHEMAS: readonly (readonly [
     400,
     'ByUser',
     [
-      on([group('system:nodes')], { apiGroups: [''], resources: ['nodes', 'nodes/status'], clusterScope: true }),
+      on([group('system:nodes')], {
+        apiGroups: [''],
+        resources: ['nodes', 'nodes/status'],
+        clusterScope: true,
+        namespaces: [], // As it is stored, lest it be repaired for ever.
+      }),
       on([group('system:nodes')], { apiGroups: ['coordination.k8s.io'], resources: ['leases'], namespaces: ['*'] }),
     ],
   ],

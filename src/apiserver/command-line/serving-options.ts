@@ -21,6 +21,7 @@ export interface ServingOptions {
   readonly serviceNodePorts: { readonly first: number; readonly last: number };
   readonly maxRequestsInFlight: number;
   readonly maxMutatingRequestsInFlight: number;
+  readonly priorityAndFairness: boolean;
   readonly runtimeConfig: string;
 }
 
@@ -65,6 +66,11 @@ export const servingOptions: OptionSet<ServingOptions> = {
       type: 'string',
       description: 'limit of mutating requests at once (default 200)',
     },
+    {
+      name: 'enable-priority-and-fairness',
+      type: 'bool',
+      description: 'share both limits by flow schemas and priority levels (default true)',
+    },
     { name: 'runtime-config', type: 'list', description: 'API versions to serve or not, e.g. api/beta=true' },
     {
       name: 'allow-privileged',
@@ -101,6 +107,7 @@ export const servingOptions: OptionSet<ServingOptions> = {
       serviceNodePorts: ports(values.text('service-node-port-range') ?? '30000-32767'),
       maxRequestsInFlight: wholeNumber(values, 'max-requests-inflight', { from: 1, to: 1e9 }) ?? 400,
       maxMutatingRequestsInFlight: wholeNumber(values, 'max-mutating-requests-inflight', { from: 1, to: 1e9 }) ?? 200,
+      priorityAndFairness: values.bool('enable-priority-and-fairness') ?? true,
       runtimeConfig: (values.list('runtime-config') ?? []).join(','),
     } as ServingOptions;
   },

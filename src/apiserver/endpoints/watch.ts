@@ -64,8 +64,8 @@ export class RunningWatches {
 
   async #bookmarkAll(): Promise<void> {
     let count = 0;
-    for (const [watcher, { services }] of [...this.#running]) {
-      watcher.bookmark(services.hub.revision);
+    for (const [watcher, { services, cache }] of [...this.#running]) {
+      watcher.bookmark(services.hub.revision, cache.rememberedSince);
       if (++count % bookmarksAtOnce === 0) await this.#clock.yield();
     }
   }
@@ -148,6 +148,7 @@ async function openWatch<T>(call: Call, { sink, encoder, selection }: Opening<T>
       selects: (cell) => selects(store, selection, cell),
       under,
       bookmarks,
+      spareBookmarks: scope.request.wantsObjects,
       timeoutMs,
       isBehind: () => events.isBehind(),
     },

@@ -1,7 +1,7 @@
 /**
  * Bounds how many short requests are served at a time: 400 reads, 200 writes. Long-running ones (watches, logs, exec)
- * do not count, nor do system:masters. Upstream: server/filters.WithMaxInFlightLimit. API priority and fairness is not
- * done: its objects are served, its queues are not.
+ * do not count, nor do system:masters. Upstream: server/filters.WithMaxInFlightLimit. Where
+ * priority and fairness decides who is served (`flowcontrol/`), this only counts.
  */
 import { type StatusError, tooManyRequests } from '../../api/status-error.ts';
 import type { RequestScope } from '../request-scope.ts';
@@ -15,6 +15,12 @@ export function isLongRunning(scope: RequestScope): boolean {
   return verb === 'watch' || verb === 'proxy' || longRunningSubresources.has(subresource);
 }
 
+/** A request's place among those being served. */
+export interface Place {
+  /** Gives it back, once. */
+  leave(): void;
+}
+
 /** Counts what is being served. */
 export class MaxInFlight {
   readonly #limits: { readonly readOnly: number; readonly mutating: number };
@@ -25,17 +31,27 @@ export class MaxInFlight {
     this.#limits = limits;
   }
 
-  /** Takes a place; the result gives it back, once. Throws 429. */
-  enter(scope: RequestScope): () => void {
-    const read = readVerbs.has(scope.info.verb);
-    const full = read ? this.readOnly >= this.#limits.readOnly : this.mutating >= this.#limits.mutating;
+  /** Takes a place. Throws 429. */
+  enter(scope: RequestScope): Place {
+    const { verb } = scope.info;
+    const full = readVerbs.has(verb) ? this.readOnly >= this.#limits.readOnly : this.mutating >= this.#limits.mutating;
     if (full && !scope.user.groups.includes('system:masters')) throw refused();
+    const read = this.begin(scope);
+    return { leave: () => this.end(read) };
+  }
+
+  /** Counts a request, whatever the limits. Returns what `end` must be told. */
+  begin({ info }: RequestScope): boolean {
+    const read = readVerbs.has(info.verb);
     if (read) this.readOnly++;
     else this.mutating++;
-    return () => {
-      if (read) this.readOnly--;
-      else this.mutating--;
-    };
+    return read;
+  }
+
+  /** A request counted by `begin` has ended. */
+  end(read: boolean): void {
+    if (read) this.readOnly--;
+    else this.mutating--;
   }
 }
 

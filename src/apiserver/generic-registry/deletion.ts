@@ -59,6 +59,11 @@ function finalizersAfter(
   return wanted === '' || kept.includes(wanted) ? kept : [...kept, wanted];
 }
 
+/** A copy of which fields, and fields of the metadata, may be replaced: nothing below them. */
+function draftOf(object: KubernetesObject): KubernetesObject {
+  return { ...object, metadata: { ...object.metadata } };
+}
+
 /** Marks a private copy. */
 function mark(
   next: KubernetesObject,
@@ -93,7 +98,7 @@ export function planDeletion(
     return shorten(object, asked);
   }
   const already = metadata.deletionTimestamp !== undefined;
-  const draft = structuredClone(object);
+  const draft = draftOf(object);
   const grace = already ? 0 : (strategy.gracefulDeletionSeconds?.(draft, asked) ?? 0);
   const finalizers = finalizersAfter(store, draft.metadata.finalizers ?? [], options);
   const blocked = finalizers.length > 0 || strategy.blocksDeletion?.(object) === true;
@@ -114,7 +119,7 @@ function shorten(object: KubernetesObject, asked: number | undefined): DeletionP
   const startMs = parseTime(metadata.deletionTimestamp) - grace * 1000;
   return {
     kind: 'mark',
-    object: mark(structuredClone(object), {
+    object: mark(draftOf(object), {
       deleteAt: formatTime(startMs + asked * 1000),
       graceSeconds: asked,
       finalizers,

@@ -28,7 +28,7 @@ export interface Strategy<T extends KubernetesObject> {
   readonly allowUnconditionalUpdate?: boolean;
   /** Names of this resource: dns subdomain unless given. Returns the complaint's text. */
   validateName?(name: string, prefix: boolean): string[];
-  /** Graceful deletion: seconds to grant (0: delete now), may change the draft (deletionTimestamp is set by the caller). Absent: immediate. */
+  /** Graceful deletion: seconds to grant (0: delete now), may replace fields of the draft and of its metadata (deletionTimestamp is set by the caller). Absent: immediate. */
   gracefulDeletionSeconds?(object: T, requestedSeconds: number | undefined): number;
   /**
    * Takes outside resources (cluster IPs, node ports) before a create or update is stored. Called after validation and

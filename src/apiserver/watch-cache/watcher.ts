@@ -38,6 +38,11 @@ export interface WatcherConfig<T> {
   /** Key prefix (one namespace), or a whole key. */
   readonly under: string;
   readonly bookmarks: boolean;
+  /**
+   * The reader is in this process: it gets a bookmark only when it could not, or soon might not, resume from what it was
+   * told last. A quiet cluster would do little else than tell a hundred readers that nothing is new.
+   */
+  readonly spareBookmarks?: boolean;
   readonly timeoutMs: number;
   /** Whether changes the cache holds have yet to come: then nothing may be said to be complete. */
   readonly isBehind?: () => boolean;
@@ -49,6 +54,10 @@ export class Watcher<T> {
   readonly #clock: Clock;
   readonly #cancels: (() => void)[] = [];
   #after = 0;
+  /** The newest revision the reader knows of. */
+  #told = 0;
+  /** Where one could resume when the last bookmark was due: while it stays there, nothing is being forgotten. */
+  #since = -1;
   #ended = false;
 
   constructor(config: WatcherConfig<T>, clock: Clock) {
@@ -68,6 +77,7 @@ export class Watcher<T> {
     for (const cell of cells) if (selectsAll || selects(cell)) items.push(encoder.event('ADDED', cell, undefined));
     if (bookmark) items.push(encoder.bookmark(revision, true));
     this.#after = revision;
+    this.#told = revision;
     this.#push(items);
   }
 
@@ -75,6 +85,7 @@ export class Watcher<T> {
   resume(missed: readonly CacheEvent[], revision: number): void {
     this.onEvents(missed);
     this.#after = Math.max(this.#after, revision);
+    this.#told = Math.max(this.#told, revision);
   }
 
   /** Starts the time limit. `listen` registers with the cache and returns how to leave it. */
@@ -84,10 +95,15 @@ export class Watcher<T> {
     this.#cancels.push(this.#clock.setTimer(this.#config.timeoutMs, () => this.end()));
   }
 
-  /** Tells the reader, if it wants to know, that nothing of its own is missing up to a revision. */
-  bookmark(currentRevision: number): void {
-    if (!this.#config.bookmarks || this.#config.isBehind?.() === true) return;
-    this.#push([this.#config.encoder.bookmark(Math.max(currentRevision, this.#after), false)]);
+  /** Tells the reader, if it wants to know, that nothing of its own is missing up to a revision. `since`: where one can resume. */
+  bookmark(currentRevision: number, since: number): void {
+    const { bookmarks, isBehind, spareBookmarks, encoder } = this.#config;
+    if (!bookmarks || isBehind?.() === true) return;
+    const isSafe = this.#told >= since && this.#since === since;
+    this.#since = since;
+    if (spareBookmarks === true && isSafe) return;
+    this.#told = Math.max(currentRevision, this.#after);
+    this.#push([encoder.bookmark(this.#told, false)]);
   }
 
   /** Takes in changes. */
@@ -97,7 +113,9 @@ export class Watcher<T> {
     for (const event of events) {
       if (event.revision <= this.#after || !event.key.startsWith(this.#config.under)) continue;
       const item = this.#pick(event);
-      if (item !== undefined) items.push(item);
+      if (item === undefined) continue;
+      items.push(item);
+      this.#told = event.revision;
     }
     if (items.length > 0) this.#push(items);
   }

@@ -23,6 +23,8 @@ export interface AllocationDeps {
   readonly node: () => Node | undefined;
   /** Pods that hold resources. */
   readonly activePods: () => readonly Pod[];
+  /** Why nothing of the pod can change here; undefined when it can. */
+  readonly fixed?: (pod: Pod) => string | undefined;
   /** Why no pod's memory can change here; undefined when it can. */
   readonly memoryFixed?: string;
 }
@@ -162,7 +164,9 @@ export function createAllocationManager(deps: AllocationDeps): AllocationManager
         pending.delete(podUid(pod));
         return pod;
       }
-      const against = refusedMemory(pod, given) ?? verdict(pod);
+      const fixed = deps.fixed?.(pod);
+      const against: Pending | undefined =
+        fixed === undefined ? (refusedMemory(pod, given) ?? verdict(pod)) : { reason: 'Infeasible', message: fixed };
       if (against === undefined) {
         pending.delete(podUid(pod));
         await allocate(pod);

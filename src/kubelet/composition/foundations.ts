@@ -1,6 +1,7 @@
 /** First stage of the kubelet: what it remembers, where its pods come from, and the volumes and runtime it works with. */
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import { Nodes } from '../../api/gen/resources.ts';
+import { podQosClass } from '../../api/pod-qos.ts';
 import type { Informer } from '../../client/informer.ts';
 import { createSocketConnector } from '../../grpc/socket-connector.ts';
 import type { Log } from '../../platform/log.ts';
@@ -70,7 +71,8 @@ export function createFoundations(deps: KubeletDeps, config: KubeletConfiguratio
   const { connect, plugins } = createPlugins(deps, config);
   const podCache = createPodCache();
   const admitting = new Set<string>();
-  const managers = createResourceManagers({ admitting, deps, config, late, podCache, podManager, plugins, connect });
+  const shared = { deps, config, late, podManager, sourcesReady, podCache, admitting };
+  const managers = createResourceManagers({ ...shared, plugins, connect });
   const core: KubeletCore = {
     ...createCore({ deps, config, late, podManager, results, sourcesReady, allocations }),
     plugins,
@@ -81,25 +83,19 @@ export function createFoundations(deps: KubeletDeps, config: KubeletConfiguratio
   };
   const volumes = deps.volumes(core);
   return {
-    deps,
-    config,
+    ...shared,
     log,
     allocations,
     allocationState,
-    late,
-    podManager,
-    podCache,
     managers,
-    admitting,
     results,
     reasonCache: createReasonCache(),
     runtimeState: createRuntimeState(deps.platform.clock),
     podConfig,
-    sourcesReady,
     core,
     plugins,
     volumes,
-    runtime: deps.runtime(core, volumes),
+    runtime: late.runtime.bind(deps.runtime(core, volumes)),
     runtimeName: { current: 'containerd' },
     nodePods: nodePodInformer(deps.informers, config.nodeName),
     nodeInformer,
@@ -129,10 +125,22 @@ function createAllocations(
         .filter(
           (pod) => !isTerminalPhase(pod.status?.phase) && !late.podWorkers.get().isPodKnownTerminated(podUid(pod)),
         ),
+    fixed: (pod) => fixedByManagers(pod, config),
     ...(config.cgroups.swapBehavior === 'LimitedSwap'
       ? { memoryFixed: 'In-place resize of containers with swap is not supported' }
       : {}),
   });
+}
+
+/** What a guaranteed pod was given piece by piece stays. */
+function fixedByManagers(pod: Pod, config: KubeletConfiguration): string | undefined {
+  if (podQosClass(pod) !== 'Guaranteed') return undefined;
+  for (const [is, name] of [
+    [config.cpuManager.policy === 'static', 'CPU Manager static policy'],
+    [config.memoryManager.policy === 'Static', 'Memory Manager static policy'],
+  ] as const)
+    if (is) return `Resize is infeasible for Guaranteed Pods alongside ${name}`;
+  return undefined;
 }
 
 function createCore(

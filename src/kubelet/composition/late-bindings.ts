@@ -2,6 +2,7 @@
  * Parts of the kubelet that parts made before them call: the circles in its composition, all of them. Each is bound once
  * while the kubelet is put together and called only afterwards.
  */
+import type { ContainerRuntime } from '../container/runtime.ts';
 import type { EvictionManager } from '../eviction/eviction-manager.ts';
 import type { SyncLoop } from '../kubelet-sync-loop.ts';
 import type { NodeStatusManager } from '../node-status/node-status-manager.ts';
@@ -24,6 +25,8 @@ export interface LateBindings {
   readonly podWorkers: Late<PodWorkers>;
   /** Told by the sources, the work queue, the probes and the PLEG. */
   readonly syncLoop: Late<SyncLoop>;
+  /** Asked to move containers to other processors. */
+  readonly runtime: Late<ContainerRuntime>;
   /** Held by a pod's sync. */
   readonly pleg: Late<PodLifecycleEventGenerator>;
   /** Asked for the pressures the node tells. */
@@ -41,6 +44,7 @@ export function createLateBindings(): LateBindings {
   return {
     podWorkers: createLate('the pod workers'),
     syncLoop: createLate('the sync loop'),
+    runtime: createLate('the runtime'),
     pleg: createLate('the PLEG'),
     eviction: createLate('the eviction manager'),
     shutdown: createLate('the shutdown manager'),

@@ -67,6 +67,7 @@ function createSyncDeps(foundations: Foundations, nodeSide: NodeSide): SyncPodDe
     runtimeState,
     podContainers,
     allocations: foundations.allocations,
+    dynamicResources: foundations.managers,
     pullSecrets: createPullSecrets({ client, recorder, log }),
     reconcileMirrorPod: foundations.config.hasApiServer
       ? createMirrorReconciler({ mirrorClient, node: nodeStatus.node, log })
@@ -115,7 +116,7 @@ function createHandler(foundations: Foundations, nodeSide: NodeSide, podWorkers:
           hostNamespaceSources: config.allowedHostNamespaceSources,
         });
       if (!managers.concerns(allocated)) return predicates();
-      return managers.admit(allocated, active).then((verdict) => (verdict.admit ? predicates() : verdict));
+      return managers.admit(allocated).then((verdict) => (verdict.admit ? predicates() : verdict));
     },
     handlePodCleanups: createPodCleanups({
       platform,

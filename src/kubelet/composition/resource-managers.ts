@@ -1,41 +1,58 @@
 /**
- * The managers of what is given to containers piece by piece, put together: devices of plugins, and how they lie together.
- * Upstream: NewContainerManager in pkg/kubelet/cm/container_manager_linux.go.
+ * The managers of what is given to containers piece by piece, put together: devices of plugins, processors, memory, and
+ * how they lie together. Upstream: NewContainerManager in pkg/kubelet/cm/container_manager_linux.go.
  */
 import type { Container, Node, Pod } from '../../api/gen/core-v1.ts';
-import { createSocketServer } from '../../grpc/socket-server.ts';
-import type { SocketConnector } from '../../grpc/socket-connector.ts';
-import type { HostTopology } from '../../platform/host.ts';
+import { ResourceClaims } from '../../api/gen/resources.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
+import type { SocketConnector } from '../../grpc/socket-connector.ts';
+import { createSocketServer } from '../../grpc/socket-server.ts';
+import type { HostTopology } from '../../platform/host.ts';
 import type { AdmissionResult } from '../admission.ts';
-import { createDeviceInventory, type DeviceCapacity } from '../device-manager/device-inventory.ts';
+import type { SourcesReady } from '../config/sources-ready.ts';
+import type { CpuManager } from '../cpu-manager/cpu-manager.ts';
+import { createCpuReconciler, type CpuReconciler } from '../cpu-manager/cpu-reconciler.ts';
+import { formatCpuSet } from '../cpu-manager/cpu-set.ts';
+import {
+  createDeviceInventory,
+  type DeviceCapacity,
+  type DeviceInventory,
+} from '../device-manager/device-inventory.ts';
 import { createDeviceManager, type DeviceManager } from '../device-manager/device-manager.ts';
-import { createDeviceRegistration } from '../device-manager/registration.ts';
+import { createClaimInfos, type ClaimInfos } from '../dra-manager/claim-info.ts';
+import { createDraManager, type DraManager } from '../dra-manager/dra-manager.ts';
 import { withHeldDevices } from '../device-manager/held-devices.ts';
+import { createDeviceRegistration, type DeviceRegistration } from '../device-manager/registration.ts';
 import { healthOfDevices, type ResourceHealthOf } from '../device-manager/resource-health.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 import type { KubeletDeps } from '../kubelet-contract.ts';
+import type { MemoryManager } from '../memory-manager/memory-manager.ts';
 import type { PluginManager } from '../plugin-manager/plugin-manager.ts';
 import type { PodManager } from '../pod/pod-manager.ts';
 import type { PodCache } from '../pod-cache.ts';
 import type { ContainerDevices } from '../runtime/container-config.ts';
+import { startPodResourcesServer } from '../pod-resources/pod-resources-server.ts';
 import { AllocationError } from '../topology-manager/hints.ts';
-import { createTopologyManager } from '../topology-manager/topology-manager.ts';
+import { createTopologyManager, type TopologyManager } from '../topology-manager/topology-manager.ts';
 import { podUid } from '../types/pod-update.ts';
 import type { LateBindings } from './late-bindings.ts';
+import { cpuManagerOf, memoryManagerOf, refuseForeignCpuState } from './processor-managers.ts';
 
 /** The managers as the kubelet uses them. */
 export interface ResourceManagers {
-  /** Reads what earlier runs kept and opens the sockets. */
+  /** Reads what earlier runs kept and opens the sockets. Rejects when what was kept does not fit the configuration. */
   start(signal: AbortSignal): Promise<void>;
   /** Whether the pod wants something of them; others are admitted without. */
   concerns(pod: Pod): boolean;
   /** Gives the pod what it asks for, one pod after the other. */
-  admit(pod: Pod, activePods: readonly Pod[]): Promise<AdmissionResult>;
+  admit(pod: Pod): Promise<AdmissionResult>;
   /** The node with at least what its pods have already, should its plugins be away. */
   withHeld(node: Node | undefined, pod: Pod): Node | undefined;
   capacity(): DeviceCapacity;
   containerDevices(pod: Pod, container: Container): Promise<ContainerDevices | undefined>;
+  /** Has drivers make the devices of the pod's claims ready; rejects with why they cannot. */
+  prepareDynamicResources(pod: Pod): Promise<void>;
+  unprepareDynamicResources(podUid: string): Promise<void>;
   /** How the devices of a container are. */
   readonly resourceHealth: ResourceHealthOf;
 }
@@ -47,55 +64,48 @@ export interface ResourceManagersDeps {
   readonly late: LateBindings;
   readonly podCache: PodCache;
   readonly podManager: PodManager;
+  readonly sourcesReady: SourcesReady;
   readonly plugins: Pick<PluginManager, 'addHandler'>;
   readonly connect: SocketConnector;
   /** Pods whose admission is not settled: nobody may sync them. */
   readonly admitting: ReadonlySet<string>;
 }
 
+interface Managers {
+  readonly machine: { current: HostTopology };
+  readonly inventory: DeviceInventory;
+  readonly devices: DeviceManager;
+  readonly registration: DeviceRegistration;
+  readonly cpu: CpuManager | undefined;
+  readonly memory: MemoryManager | undefined;
+  readonly topology: TopologyManager;
+  readonly dra: DraManager;
+  readonly claims: ClaimInfos;
+}
+
 /** Makes them. */
 export function createResourceManagers(parts: ResourceManagersDeps): ResourceManagers {
-  const { platform } = parts.deps;
-  const inventory = createDeviceInventory(platform.clock);
-  const directory = `${parts.config.rootDirectory}/device-plugins`;
-  let machine: HostTopology = { cpus: [], nodes: [] };
-  const numaNodes = (): readonly number[] => machine.nodes.map(({ node }) => node);
-  const devices = createDeviceManager(
-    {
-      files: platform.files,
-      log: platform.log.child('device-manager'),
-      inventory,
-      numaNodes,
-      isContainerRunning: (uid, name) => isRunning(parts.podCache, uid, name),
-    },
-    directory,
-  );
-  const registration = createDeviceRegistration(
-    {
-      files: platform.files,
-      log: platform.log.child('device-manager'),
-      connect: parts.connect,
-      serve: parts.deps.serveSocket ?? createSocketServer(platform.listenRpc),
-      inventory,
-      onChange: (resource) => devicesChanged(parts, devices, resource),
-    },
-    directory,
-  );
-  parts.plugins.addHandler('DevicePlugin', registration.pluginHandler);
-  const topology = createTopologyManager({ numaNodes, providers: [devices] }, parts.config.topologyManager);
+  const managers = createManagers(parts);
+  const { inventory, devices, cpu, memory, topology, dra } = managers;
   const mutex = new KeyedMutex();
+  const release = async (): Promise<void> => {
+    // Until every source has been heard, pods not known yet may hold what an earlier run gave them.
+    if (!parts.sourcesReady.allReady()) return;
+    const uids = holders(parts);
+    devices.keepOnly(uids);
+    await cpu?.keepOnly(uids);
+    await memory?.keepOnly(uids);
+  };
+  const reconciler = cpu === undefined ? undefined : reconcilerOf(parts, cpu, () => mutex.run('admit', release));
   return {
-    async start(signal) {
-      machine = await platform.host.topology();
-      await devices.restore();
-      await registration.start(signal);
-    },
-    concerns: (pod) => devices.concerns(pod),
-    admit: (pod, active) =>
+    start: (signal) => startManagers({ parts, managers, reconciler }, signal),
+    concerns: (pod) => devices.concerns(pod) || cpu?.concerns(pod) === true || memory?.concerns(pod) === true,
+    admit: (pod) =>
       mutex.run('admit', async (): Promise<AdmissionResult> => {
-        devices.keepOnly(new Set([...active, pod].map(podUid)));
+        await release();
         try {
           await topology.admit(pod);
+          reconciler?.trigger();
           return { admit: true };
         } catch (error) {
           if (!(error instanceof AllocationError)) throw error;
@@ -104,9 +114,152 @@ export function createResourceManagers(parts: ResourceManagersDeps): ResourceMan
       }),
     withHeld: (node, pod) => withHeldDevices(node, pod, devices.allocated),
     capacity: inventory.capacity,
-    containerDevices: devices.containerDevices,
+    async containerDevices(pod, container) {
+      const own = await devices.containerDevices(pod, container);
+      const bound = binding(managers, pod, container);
+      if (bound.cpusetCpus !== undefined) reconciler?.noteCreated(podUid(pod), container.name, bound.cpusetCpus);
+      const claimed = dra.cdiDevices(pod, container);
+      if (own === undefined && claimed.length === 0 && Object.keys(bound).length === 0) return undefined;
+      const { cdiDevices } = own ?? NO_DEVICES;
+      return { ...(own ?? NO_DEVICES), ...bound, cdiDevices: [...new Set([...cdiDevices, ...claimed])] };
+    },
+    prepareDynamicResources: dra.prepare,
+    unprepareDynamicResources: dra.unprepare,
     resourceHealth: healthOfDevices(devices.podDevices, inventory),
   };
+}
+
+/** As upstream's. */
+const CLAIM_UPKEEP_PERIOD_MS = 60_000;
+const NO_DEVICES: ContainerDevices = { devices: [], mounts: [], environment: {}, annotations: {}, cdiDevices: [] };
+
+function createManagers(parts: ResourceManagersDeps): Managers {
+  const { platform, serveSocket } = parts.deps;
+  const { files } = platform;
+  const log = platform.log.child('device-manager');
+  const inventory = createDeviceInventory(platform.clock);
+  const directory = `${parts.config.rootDirectory}/device-plugins`;
+  const machine: Managers['machine'] = { current: { cpus: [], nodes: [] } };
+  const numaNodes = (): readonly number[] => machine.current.nodes.map(({ node }) => node);
+  const devices = createDeviceManager(
+    { files, log, inventory, numaNodes, isContainerRunning: (uid, name) => isRunning(parts.podCache, uid, name) },
+    directory,
+  );
+  const registration = createDeviceRegistration(
+    {
+      files,
+      log,
+      inventory,
+      connect: parts.connect,
+      serve: serveSocket ?? createSocketServer(platform.listenRpc),
+      onChange: (resource) => devicesChanged(parts, devices, resource),
+    },
+    directory,
+  );
+  parts.plugins.addHandler('DevicePlugin', registration.pluginHandler);
+  const cpu = cpuManagerOf(files, parts.config);
+  const memory = memoryManagerOf(files, parts.config);
+  const providers = [devices, cpu, memory].filter((provider) => provider !== undefined);
+  const topology = createTopologyManager({ numaNodes, providers }, parts.config.topologyManager);
+  const claims = createClaimInfos(files, `${parts.config.rootDirectory}/dra_manager_state`);
+  const dra = createDraManager({
+    connect: parts.connect,
+    log: platform.log.child('dra-manager'),
+    infos: claims,
+    getClaim: (namespace, name) => parts.deps.client.resource(ResourceClaims).get({ namespace, name }),
+  });
+  parts.plugins.addHandler('DRAPlugin', dra.pluginHandler);
+  return { machine, inventory, devices, registration, cpu, memory, topology, dra, claims };
+}
+
+async function startManagers(
+  of: { parts: ResourceManagersDeps; managers: Managers; reconciler: CpuReconciler | undefined },
+  signal: AbortSignal,
+): Promise<void> {
+  const { machine, devices, registration, cpu, memory, dra, claims } = of.managers;
+  const { platform } = of.parts.deps;
+  machine.current = await platform.host.topology();
+  if (cpu === undefined) await refuseForeignCpuState(platform.files, of.parts.config);
+  await cpu?.start(machine.current.cpus);
+  await memory?.start(machine.current.nodes);
+  await devices.restore();
+  await claims.load();
+  startClaimUpkeep(of.parts, dra, signal);
+  await registration.start(signal);
+  of.reconciler?.start(signal);
+  await startPodResourcesServer(
+    {
+      ...of.managers,
+      files: platform.files,
+      log: platform.log.child('pod-resources'),
+      serve: of.parts.deps.serveSocket ?? createSocketServer(platform.listenRpc),
+      pods: () => podsThatHold(of.parts),
+    },
+    `${of.parts.config.rootDirectory}/pod-resources`,
+    signal,
+  );
+}
+
+/** Claims of pods that went while no kubelet ran, or whose driver was away when they ended. */
+function startClaimUpkeep(parts: ResourceManagersDeps, dra: DraManager, signal: AbortSignal): void {
+  const { clock, log } = parts.deps.platform;
+  const cancel = clock.setTicker(CLAIM_UPKEEP_PERIOD_MS, () => {
+    if (!parts.sourcesReady.allReady()) return;
+    const holding = parts.late.podWorkers.get().podsWithRuntime(parts.podManager.getPods()).map(podUid);
+    dra
+      .keepOnly(new Set([...holding, ...parts.admitting]))
+      .catch((error: unknown) => log.warn('Unpreparing resource claims failed, will retry', { err: error }));
+  });
+  signal.addEventListener('abort', cancel, { once: true });
+}
+
+function reconcilerOf(
+  parts: ResourceManagersDeps,
+  cpuManager: CpuManager,
+  release: () => Promise<void>,
+): CpuReconciler {
+  const { clock, log } = parts.deps.platform;
+  return createCpuReconciler(
+    {
+      clock,
+      log: log.child('cpu-manager'),
+      cpuManager,
+      release,
+      pods: () => podsThatHold(parts),
+      podStatus: parts.podCache.peek,
+      updateCpus: (containerId, cpus) => parts.late.runtime.get().updateCpuset(containerId, cpus),
+    },
+    parts.config.cpuManager.reconcilePeriodMs,
+  );
+}
+
+/** Where the container is bound to run. */
+function binding(
+  { cpu, memory }: Managers,
+  pod: Pod,
+  { name }: Container,
+): Pick<ContainerDevices, 'cpusetCpus' | 'cpusetMems'> {
+  const cpus = cpu?.cpusOf(podUid(pod), name) ?? [];
+  const nodes = memory?.nodesOf(podUid(pod), name);
+  return {
+    ...(cpus.length === 0 ? {} : { cpusetCpus: formatCpuSet(cpus) }),
+    ...(nodes === undefined ? {} : { cpusetMems: formatCpuSet(nodes) }),
+  };
+}
+
+/** Pods that keep what they were given: those whose containers run or may run, and those being admitted. */
+function holders(parts: ResourceManagersDeps): Set<string> {
+  return new Set([...podsThatHold(parts).map(podUid), ...parts.admitting]);
+}
+
+/** A pod that was deleted at once holds nothing while its containers still end: what comes in its place was scheduled by that. */
+function podsThatHold({ podManager, late }: ResourceManagersDeps): readonly Pod[] {
+  const wanted = podManager.getPods();
+  const uids = new Set(wanted.map(podUid));
+  return late.podWorkers
+    .get()
+    .podsWithRuntime(wanted)
+    .filter((pod) => uids.has(podUid(pod)));
 }
 
 function isRunning(podCache: PodCache, uid: string, name: string): boolean {

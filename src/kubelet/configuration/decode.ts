@@ -25,7 +25,6 @@ const GO_TYPES: Readonly<Record<Exclude<FieldType, object>, string>> = {
   quantities: 'map[string]string',
   flags: 'map[string]bool',
   headers: 'map[string][]string',
-  any: 'object',
 };
 
 const isText = (value: unknown): boolean => typeof value === 'string';
@@ -41,7 +40,6 @@ const CHECKS: Readonly<Record<Exclude<FieldType, object>, (value: unknown) => bo
   quantities: (value) => isMapOf(value, isText),
   flags: (value) => isMapOf(value, (part) => typeof part === 'boolean'),
   headers: (value) => isMapOf(value, (part) => Array.isArray(part) && part.every(isText)),
-  any: () => true,
 };
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -15,7 +15,6 @@ export type FieldType =
   | 'quantities'
   | 'flags'
   | 'headers'
-  | 'any'
   | { readonly of: FieldTable }
   | { readonly list: FieldTable };
 
@@ -74,7 +73,6 @@ function zeroOf(type: FieldType): unknown {
     quantities: {},
     flags: {},
     headers: {},
-    any: undefined,
   };
   return zeros[type];
 }

@@ -70,6 +70,16 @@ function taintsOf(flag: string, text: string): object[] {
   });
 }
 
+/** `0:memory=1Gi,hugepages-2Mi=1Gi;1:memory=2Gi` */
+function reservedMemoryOf(flag: string, text: string): object[] {
+  if (text === '') return [];
+  return text.split(';').map((part) => {
+    const match = /^(\d+):(.+)$/.exec(part.trim());
+    if (match === null) throw invalid(flag, text, `the reserved memory has incorrect format: ${part}`);
+    return { numaNode: Number(match[1]), limits: Object.fromEntries(pairs(flag, match[2]!, '=')) };
+  });
+}
+
 /** A map of header names to values from `name:value` texts. */
 function headersOf(flag: string, texts: readonly string[]): Record<string, string[]> {
   const headers: Record<string, string[]> = {};
@@ -101,7 +111,10 @@ function valueOf({ flag, row }: ConfigurationFlag, texts: readonly string[]): un
     case 'headers':
       return headersOf(flag, texts);
     default:
-      return typeof row.type === 'object' ? texts.flatMap((list) => taintsOf(flag, list)) : text;
+      if (typeof row.type !== 'object') return text;
+      return texts.flatMap((list) =>
+        flag === 'reserved-memory' ? reservedMemoryOf(flag, list) : taintsOf(flag, list),
+      );
   }
 }
 

@@ -2,6 +2,7 @@
 import { parseDurationMs } from '../../api/duration.ts';
 import { quantityValue } from '../../api/quantity.ts';
 import { KUBELET_DEFAULTS, type KubeletConfiguration } from '../kubelet-configuration.ts';
+import { parseCpuSet } from '../cpu-manager/cpu-set.ts';
 import { gateEnabled } from './feature-gates.ts';
 import type { KubeletConfigurationV1Beta1 } from './fields.ts';
 
@@ -74,11 +75,38 @@ function node(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration> {
   };
 }
 
+/** Named processors replace the amounts reserved. */
+function reservations(c: KubeletConfigurationV1Beta1): Pick<KubeletConfiguration, 'systemReserved' | 'kubeReserved'> {
+  const count = parseCpuSet(c.reservedSystemCPUs)?.length ?? 0;
+  if (count === 0) return { systemReserved: c.systemReserved, kubeReserved: c.kubeReserved };
+  const { cpu: _cpu, ...kubeReserved } = c.kubeReserved;
+  return { systemReserved: { ...c.systemReserved, cpu: String(count) }, kubeReserved };
+}
+
+function managers(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration> {
+  const options = c.cpuManagerPolicyOptions;
+  return {
+    cpuManager: {
+      policy: c.cpuManagerPolicy === 'static' ? 'static' : 'none',
+      reservedCpus: c.reservedSystemCPUs,
+      fullPcpusOnly: options['full-pcpus-only'] === 'true',
+      distributeAcrossNuma: options['distribute-cpus-across-numa'] === 'true',
+      strictReservation: options['strict-cpu-reservation'] === 'true',
+      reconcilePeriodMs: ms(c.cpuManagerReconcilePeriod),
+    },
+    memoryManager: { policy: c.memoryManagerPolicy === 'Static' ? 'Static' : 'None', reservedMemory: c.reservedMemory },
+    topologyManager: {
+      policy: c.topologyManagerPolicy as KubeletConfiguration['topologyManager']['policy'],
+      scope: c.topologyManagerScope === 'pod' ? 'pod' : 'container',
+    },
+  };
+}
+
 function resources(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration> {
   const memoryQos = gateEnabled(c.featureGates, 'MemoryQoS');
   return {
-    systemReserved: c.systemReserved,
-    kubeReserved: c.kubeReserved,
+    ...reservations(c),
+    ...managers(c),
     cgroups: {
       root: c.cgroupRoot === '' ? '/' : c.cgroupRoot,
       perQos: c.cgroupsPerQOS,

@@ -1,6 +1,7 @@
 /** What is wrong with a complete configuration. Upstream: ValidateKubeletConfiguration; its sentences, and refusals of our own. */
 import { parseDurationMs } from '../../api/duration.ts';
 import { tryParseQuantity } from '../../api/quantity.ts';
+import { parseCpuSet } from '../cpu-manager/cpu-set.ts';
 import { complaintsAboutGates, gateEnabled } from './feature-gates.ts';
 import type { KubeletConfigurationV1Beta1 } from './fields.ts';
 import { refusals } from './refusals.ts';
@@ -112,6 +113,37 @@ const resources: Check = (c) => {
   ];
 };
 
+const CPU_OPTIONS = ['full-pcpus-only', 'distribute-cpus-across-numa', 'strict-cpu-reservation'];
+
+const managers: Check = (c) => {
+  const options = Object.entries(c.cpuManagerPolicyOptions);
+  const isStatic = c.cpuManagerPolicy === 'static';
+  return [
+    parseCpuSet(c.reservedSystemCPUs) === undefined &&
+      `unable to parse reservedSystemCPUs (--reserved-cpus) ${quoted(c.reservedSystemCPUs)}`,
+    c.reservedSystemCPUs !== '' &&
+      (c.systemReservedCgroup !== '' || c.kubeReservedCgroup !== '') &&
+      "can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup (--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)",
+    isStatic &&
+      !(ms(c.cpuManagerReconcilePeriod) > 0) &&
+      `cpuManagerReconcilePeriod (--cpu-manager-reconcile-period) ${c.cpuManagerReconcilePeriod} must be greater than 0`,
+    options.length > 0 && !isStatic && 'cpuManagerPolicyOptions need the cpuManagerPolicy "static"',
+    ...options.flatMap(([name, value]) => [
+      !CPU_OPTIONS.includes(name) && `unsupported cpumanager option: ${quoted(name)} (${quoted(value)})`,
+      !['true', 'false'].includes(value) && `bad value for option ${quoted(name)}: ${quoted(value)}`,
+    ]),
+    ...c.reservedMemory.flatMap(({ numaNode, limits }, at) => [
+      c.reservedMemory.findIndex((other) => other.numaNode === numaNode) !== at &&
+        `the reserved memory has a duplicate value for NUMA node ${numaNode} and resource`,
+      ...Object.entries(limits).map(
+        ([type, amount]) =>
+          ((type !== 'memory' && !type.startsWith('hugepages-')) || tryParseQuantity(amount) === undefined) &&
+          `the limit type ${quoted(type)} for NUMA node ${numaNode} is not allowed or its value ${quoted(amount)} is no quantity`,
+      ),
+    ]),
+  ];
+};
+
 function reservation(name: string, amounts: Readonly<Record<string, string>>): (string | false)[] {
   return Object.entries(amounts).flatMap(([resource, amount]) => {
     const known = ['cpu', 'memory', 'ephemeral-storage', 'pid'].includes(resource);
@@ -126,7 +158,7 @@ function reservation(name: string, amounts: Readonly<Record<string, string>>): (
 
 /** Everything wrong, upstream's sentences without the prefix `invalid configuration: `. Empty: nothing. */
 export function validateConfiguration(config: KubeletConfigurationV1Beta1): string[] {
-  const checks: readonly Check[] = [server, images, node, resources];
+  const checks: readonly Check[] = [server, images, node, resources, managers];
   return [
     ...complaintsAboutGates(config.featureGates),
     ...checks.flatMap((check) => check(config)).filter((complaint) => complaint !== false),

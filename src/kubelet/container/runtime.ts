@@ -192,6 +192,8 @@ export interface ContainerRuntime {
   /** Log file of a container (current or given id). */
   containerLogPath(containerId: string): Promise<string>;
   reopenContainerLog(containerId: string): Promise<void>;
+  /** Moves a running container to other processors, given as the kernel writes lists. */
+  updateCpuset(containerId: string, cpusetCpus: string): Promise<void>;
   /** Writes the state of a running container to a file; rejects with CRI's Unimplemented where the runtime cannot. */
   checkpointContainer(containerId: string, location: string, timeoutSeconds: number): Promise<void>;
   images(): Promise<readonly NodeImage[]>;

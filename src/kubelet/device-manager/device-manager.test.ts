@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import type { Container } from '../../api/gen/core-v1.ts';
-import { Nodes } from '../../api/gen/resources.ts';
+import { Nodes, Pods } from '../../api/gen/resources.ts';
 import { createKubeletFixture, type KubeletFixture, type KubeletFixtureOptions } from '../testing/kubelet-fixture.ts';
 import { createFakeDevicePlugin, type FakeDevicePlugin } from './fake-device-plugin-fixture.ts';
 
@@ -109,6 +109,20 @@ describe('device plugins', () => {
     fixture.runtime.exit(fixture.pod('first')!.metadata.uid!, 'y', 0);
     await fixture.platform.clock.advance(5_000);
     assert.equal(await run(fixture, 'third', [container(2)]), 'Running');
+    fixture.cluster.put(Pods, {
+      ...fixture.pod('third')!,
+      metadata: {
+        ...fixture.pod('third')!.metadata,
+        deletionTimestamp: '2026-01-01T00:00:00Z',
+        deletionGracePeriodSeconds: 0,
+      },
+    });
+    await fixture.platform.clock.runUntil(() => fixture.pod('third') === undefined, 10_000);
+    assert.equal(await run(fixture, 'fourth', [container(2)]), 'Running');
+    // Removed at once, while its container takes its time: the scheduler has given the room away already.
+    fixture.runtime.scripts.set('app', { stopMs: 5_000 });
+    fixture.cluster.drop(Pods, { namespace: 'default', name: 'fourth' });
+    assert.equal(await run(fixture, 'fifth', [container(2)]), 'Running');
   });
 
   it('pass an init container’s devices on to the containers after it', async () => {

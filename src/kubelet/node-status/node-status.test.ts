@@ -202,6 +202,17 @@ describe('node status', () => {
     assert.deepEqual(reconcileExistingNode(keeping, initialNode(facts(), {})), { metadata: { annotations: wanted } });
     assert.equal(reconcileExistingNode(keeping, initialNode(keeping, {})), undefined);
   });
+
+  it('bears the mark of the attaching controller unless its kubelet attaches for itself', () => {
+    const mark = 'volumes.kubernetes.io/controller-managed-attach-detach';
+    const volumes = { ...config.volumes, attachesItself: true };
+    const alone = facts({ config: kubeletConfiguration({ ...config, volumes }) });
+    assert.equal(initialNode(alone, {}).metadata.annotations?.[mark], undefined);
+    assert.deepEqual(reconcileExistingNode(alone, initialNode(facts(), {})), {
+      metadata: { annotations: { [mark]: null } },
+    });
+    assert.equal(reconcileExistingNode(alone, initialNode(alone, {})), undefined);
+  });
 });
 
 describe('node status manager', () => {

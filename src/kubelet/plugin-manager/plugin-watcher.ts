@@ -18,7 +18,9 @@ export interface PluginWatcherDeps {
 }
 
 /** Should a notice of a change get lost. */
-const rescanPeriodMs = 30_000;
+const rescanPeriodMs = 300_000;
+/** After a watch broke. */
+const retryMs = 1000;
 
 interface Scan {
   readonly directories: Set<string>;
@@ -44,6 +46,7 @@ export function startPluginWatcher(deps: PluginWatcherDeps, directory: string, s
       again = true;
       const watch = files.watch(path, rescan, () => {
         if (watches.get(path) === watch) watches.delete(path);
+        clock.setTimer(retryMs, rescan);
       });
       watches.set(path, watch);
     }

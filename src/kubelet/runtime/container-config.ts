@@ -14,7 +14,7 @@ import { containerSecurityContext, verifyRunAsNonRoot, type SecurityConfig } fro
 import { signalOf } from './stop-signal.ts';
 import type { Subpaths } from './subpath.ts';
 
-/** What device plugins and resource drivers add to a container. */
+/** What device plugins, resource drivers and the managers of processors and memory add to a container. */
 export interface ContainerDevices {
   readonly devices: readonly {
     readonly hostPath: string;
@@ -25,6 +25,9 @@ export interface ContainerDevices {
   readonly environment: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly cdiDevices: readonly string[];
+  /** Processors and NUMA nodes it is bound to, as the kernel writes lists; absent: all. */
+  readonly cpusetCpus?: string;
+  readonly cpusetMems?: string;
 }
 
 /** Everything that stays the same from container to container. */
@@ -143,7 +146,11 @@ export async function containerConfig(
     tty: container.tty ?? false,
     stopSignal: signalOf(container.lifecycle?.stopSignal),
     linux: {
-      resources: containerResources(pod, container, deps.resources),
+      resources: {
+        ...containerResources(pod, container, deps.resources),
+        ...(devices?.cpusetCpus === undefined ? {} : { cpusetCpus: devices.cpusetCpus }),
+        ...(devices?.cpusetMems === undefined ? {} : { cpusetMems: devices.cpusetMems }),
+      },
       securityContext: containerSecurityContext({ pod, container, config: deps.security, ...user, ...target }),
     },
   };

@@ -298,6 +298,9 @@ export function createContainerRuntime(deps: ContainerRuntimeDeps, config: Conta
     async reopenContainerLog(containerId) {
       await runtime.reopenContainerLog({ containerId });
     },
+    async updateCpuset(containerId, cpusetCpus) {
+      await runtime.updateContainerResources({ containerId, linux: { cpusetCpus }, annotations: {} });
+    },
     async checkpointContainer(containerId, location, timeoutSeconds) {
       await runtime.checkpointContainer({ containerId, location, timeoutSeconds });
     },

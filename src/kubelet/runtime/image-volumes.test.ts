@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { image } from '../../cri/sim/sim-image.ts';
 import { imageVolumeProblem } from './image-volumes.ts';
+import { createRuntimeFixture, podOf } from './runtime-fixture.ts';
 
 test('which runtimes can mount images', () => {
   for (const [name, version, problem] of [
@@ -13,4 +15,36 @@ test('which runtimes can mount images', () => {
     ['containerd', 'unknown', undefined],
   ] as const)
     assert.equal(imageVolumeProblem(name, version), problem);
+});
+
+const spec = {
+  containers: [{ name: 'main', image: 'app:1', volumeMounts: [{ name: 'data', mountPath: '/data', subPath: 'in' }] }],
+  volumes: [{ name: 'data', image: { reference: 'data:1', pullPolicy: 'IfNotPresent' } }],
+};
+
+test('an image is pulled and mounted read-only by a runtime that can', async () => {
+  const fixture = createRuntimeFixture({ images: [image('app:1'), image('data:1')] });
+  const { error } = await fixture.sync(podOf(spec));
+  assert.equal(error, undefined);
+  const { mounts = [] } = [...fixture.cri.containers.values()][0]!.init.config;
+  const mount = mounts.find(({ containerPath }) => containerPath === '/data');
+  assert.equal(mount?.readonly, true);
+  assert.equal(mount?.imageSubPath, 'in');
+  assert.notEqual(mount?.image?.image ?? '', '');
+});
+
+test('a pod with an image volume waits, and says why, where the runtime cannot', async () => {
+  const fixture = createRuntimeFixture({ images: [image('app:1'), image('data:1')] });
+  const version = { version: '0.1.0', runtimeName: 'containerd', runtimeVersion: '1.6.20', runtimeApiVersion: 'v1' };
+  Object.assign(fixture.cri.runtime, { version: async () => version });
+  await fixture.runtime.status();
+  const { steps } = await fixture.sync(podOf(spec));
+  assert.deepEqual(steps.at(-1), {
+    action: 'StartContainer',
+    target: 'main',
+    reason: 'CreateContainerConfigError',
+    message:
+      'failed to mount image volume "data" into container "main": containerd 1.6.20 does not support image volumes, containerd 2.1 or later does',
+  });
+  assert.equal(fixture.cri.containers.size, 0);
 });

@@ -325,6 +325,9 @@ export function createFakeRuntime(clock: Clock): FakeRuntime {
     images: async () => [],
     removeImage: refuse,
     updatePodCidr: async () => undefined,
+    async updateCpuset(containerId, cpusetCpus) {
+      calls.push(`cpus ${containerId} ${cpusetCpus}`);
+    },
     async *events(signal) {
       if (!runtime.eventsWork) throw new Error('UNIMPLEMENTED');
       const stream = new Channel<RuntimeEvent>();

@@ -27,10 +27,18 @@ export interface KubeletFixture {
   start(): Promise<void>;
   stop(): Promise<void>;
   /** Creates a pod bound to the node. */
-  addPod(name: string, changes?: { spec?: Partial<NonNullable<Pod['spec']>>; metadata?: Pod['metadata'] }): Pod;
+  addPod(name: string, changes?: PodChanges): Pod;
   pod(name: string): Pod | undefined;
   /** Phase and readiness: `Running true`. */
   summary(name: string): string;
+}
+
+/** How a pod differs from one of a single container that asks for nothing. */
+export interface PodChanges {
+  readonly spec?: Partial<NonNullable<Pod['spec']>>;
+  readonly metadata?: Pod['metadata'];
+  /** As the API server would have found. Default BestEffort. */
+  readonly qosClass?: string;
 }
 
 /** Volumes that are always there. */
@@ -130,7 +138,7 @@ export function createKubeletFixture(options: KubeletFixtureOptions = {}): Kubel
           containers: [{ name: 'app', image: 'image' }],
           ...changes.spec,
         },
-        status: { phase: 'Pending', qosClass: 'BestEffort' },
+        status: { phase: 'Pending', qosClass: changes.qosClass ?? 'BestEffort' },
       });
     },
     summary(name) {

@@ -369,3 +369,11 @@ test('use of volumes with content of their own is told', async (t) => {
   assert.equal(stats.get('scratch')!.inodesUsed, 2);
   assert.ok(stats.get('scratch')!.usedBytes >= 10_000);
 });
+
+test('image volumes are left to the runtime', async (t) => {
+  const fixture = createVolumeFixture();
+  t.after(() => fixture.stop());
+  const pod = podWith([{ name: 'data', image: { reference: 'data:1' } }]);
+  await fixture.manager.waitForAttachAndMount(pod, never);
+  assert.equal(fixture.manager.mountedVolumes('uid-1').size, 0);
+});

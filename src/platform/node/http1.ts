@@ -7,12 +7,12 @@ import {
   type HttpResponse,
   type PeerCertificate,
 } from '../http.ts';
-import { CoalescingSink } from './streams.ts';
+import { CoalescingSink, writeInTurns } from './streams.ts';
 import { verifiedPeer } from './tls.ts';
 
 const emptyBody: Promise<Uint8Array> = Promise.resolve(new Uint8Array());
-/** Answers up to this size are joined into one chunk: one write is cheaper than a copy of it. */
-const joinBytes = 256 * 1024;
+/** Answers up to this size are joined and written at once: one write is cheaper than a copy of it. */
+export const joinBytes = 256 * 1024;
 
 /** A request as node:http brought it. */
 export class Http1Request implements HttpRequest {
@@ -119,10 +119,7 @@ export function sendHttp1(response: ServerResponse, result: Exclude<HttpResponse
   } else if (length <= joinBytes) {
     response.end(Buffer.concat(result.chunks, length));
   } else {
-    response.cork();
-    for (const chunk of result.chunks) response.write(chunk);
-    response.end();
-    response.uncork();
+    void writeInTurns(response, result.chunks);
   }
 }
 

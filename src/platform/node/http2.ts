@@ -8,8 +8,8 @@ import {
   type HttpResponse,
   type PeerCertificate,
 } from '../http.ts';
-import { plainAddress } from './http1.ts';
-import { CoalescingSink } from './streams.ts';
+import { joinBytes, plainAddress } from './http1.ts';
+import { CoalescingSink, writeInTurns } from './streams.ts';
 import { verifiedPeer } from './tls.ts';
 
 /** A request as node:http2 brought it. */
@@ -84,14 +84,20 @@ export function sendHttp2(stream: ServerHttp2Stream, request: HttpRequest, resul
   } else if (result.kind === 'stream') {
     void sendStream(stream, result);
   } else {
-    const whole = result.chunks.length === 1 ? result.chunks[0]! : Buffer.concat(result.chunks);
-    const bodiless =
-      request.method === 'HEAD' || result.status === 204 || result.status === 304 || whole.byteLength === 0;
-    const headers = headHeaders(result);
-    if (result.status !== 204 && result.status !== 304) headers['content-length'] ??= String(whole.byteLength);
-    stream.respond(headers, { endStream: bodiless });
-    if (!bodiless) stream.end(whole);
+    sendBytes(stream, request.method === 'HEAD', result);
   }
+}
+
+function sendBytes(stream: ServerHttp2Stream, head: boolean, result: Extract<HttpResponse, { kind: 'bytes' }>): void {
+  const { status, chunks } = result;
+  const length = chunks.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  const bodiless = head || status === 204 || status === 304 || length === 0;
+  const headers = headHeaders(result);
+  if (status !== 204 && status !== 304) headers['content-length'] ??= String(length);
+  stream.respond(headers, { endStream: bodiless });
+  if (bodiless) return;
+  if (length > joinBytes) void writeInTurns(stream, chunks);
+  else stream.end(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
 }
 
 async function sendStream(stream: ServerHttp2Stream, result: Extract<HttpResponse, { kind: 'stream' }>): Promise<void> {

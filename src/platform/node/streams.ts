@@ -5,6 +5,8 @@ import type { ByteSink, Duplex } from '../streams.ts';
 const done: Promise<void> = Promise.resolve();
 /** Coalesced bytes that are written without waiting for the end of the turn. */
 const flushBytes = 64 * 1024;
+/** So much of a long answer is written at once. */
+const pieceBytes = 256 * 1024;
 
 /** A sink over a Node stream. What is written in one turn of the loop goes out in one write. */
 export class CoalescingSink implements ByteSink {
@@ -106,6 +108,19 @@ async function* readIncoming(socket: NodeDuplex, destroyedHere: () => boolean): 
     const early = (error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE';
     throw early ? goneError(socket) : error;
   }
+}
+
+/**
+ * Writes a long answer piece by piece and ends: one piece at a time is on its way, so that other requests get their turn
+ * between two and a slow reader holds no copy of the whole. A reader that goes ends it.
+ */
+export async function writeInTurns(target: Writable, pieces: Iterable<Uint8Array>): Promise<void> {
+  for (const piece of pieces)
+    for (let at = 0; at < piece.byteLength; at += pieceBytes) {
+      if (target.destroyed) return;
+      if (!target.write(piece.subarray(at, at + pieceBytes))) await untilDrained(target).catch(() => undefined);
+    }
+  target.end();
 }
 
 function untilDrained(target: Writable): Promise<void> {

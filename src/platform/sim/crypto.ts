@@ -6,9 +6,11 @@ import type { Clock } from '../clock.ts';
 import type { CryptoPort } from '../crypto.ts';
 import { sha256Hex } from './sha256.ts';
 
+/** Taken when this is loaded: in threads that only simulate, the global one throws from then on. */
+const real = globalThis.crypto;
+
 /** Makes the crypto port of a simulation. */
 export function createSimCrypto(clock: Clock): CryptoPort {
-  const real = globalThis.crypto;
   const subtle = new Proxy(real.subtle, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name, target);

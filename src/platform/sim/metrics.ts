@@ -29,6 +29,7 @@ const defaultBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 /** Makes an empty registry. */
 export function createMemoryMetrics(): MemoryMetrics {
   const metrics = new Map<string, Metric>();
+  const refreshes: (() => void)[] = [];
   const register = (spec: MetricSpec, type: Metric['type']): Metric => {
     let metric = metrics.get(spec.name);
     if (metric === undefined) metrics.set(spec.name, (metric = { spec, type, series: new Map() }));
@@ -52,7 +53,11 @@ export function createMemoryMetrics(): MemoryMetrics {
       const metric = register(spec, 'histogram');
       return { observe: (value, labels = {}) => observe(metric, labels, value) };
     },
-    expose: () => Promise.resolve([...metrics.values()].map(format).join('\n')),
+    beforeExpose: (refresh) => void refreshes.push(refresh),
+    expose() {
+      for (const refresh of refreshes) refresh();
+      return Promise.resolve([...metrics.values()].map(format).join('\n'));
+    },
     value: (name, labels) => find(name, labels)?.value,
     sum: (name, labels) => find(name, labels)?.sum,
   };

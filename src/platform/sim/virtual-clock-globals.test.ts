@@ -24,6 +24,7 @@ for (const expression of [
   'new Date()',
   'Date()',
   'Math.random()',
+  'crypto.getRandomValues(new Uint8Array(1))',
   'performance.now()',
   'process.hrtime()',
   'setTimeout(() => {}, 1)',

@@ -20,6 +20,12 @@ export function forbidGlobals(): void {
     Object.defineProperty(target, name, { value: refuse, configurable: true, writable: true });
   };
   for (const name of ['setTimeout', 'setInterval', 'setImmediate', 'fetch']) forbid(globalThis, name, name);
+  Object.defineProperty(globalThis, 'crypto', {
+    get(): never {
+      throw new ForbiddenGlobalError('crypto');
+    },
+    configurable: true,
+  });
   forbid(Math, 'random', 'Math.random');
   forbid(performance, 'now', 'performance.now');
   forbid(process, 'hrtime', 'process.hrtime');

@@ -24,6 +24,8 @@ export interface SchedulerCache {
   nodeOf(uid: string): string | undefined;
   snapshot(): Snapshot;
   nodeCount(): number;
+  /** For metrics: counts by walking. */
+  podCounts(): { readonly pods: number; readonly assumed: number };
   /** In the order they came. */
   nodesInOrder(): readonly NodeInfo[];
 }
@@ -129,6 +131,7 @@ export function createSchedulerCache(): SchedulerCache {
       imageNodes: (image) => imageCounts.get(image) ?? 0,
     }),
     nodeCount: () => nodes.size,
+    podCounts: () => ({ pods: placed.size, assumed: [...placed.values()].filter(({ assumed }) => assumed).length }),
     nodesInOrder: () => [...nodes.values()],
   };
 }

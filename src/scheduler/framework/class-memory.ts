@@ -35,6 +35,18 @@ interface Scores {
   values: Float64Array;
 }
 
+/** All nodes refuse a class of pods. What has changed since must be looked at again. */
+export interface Refusals {
+  /** The snapshot's list: another one when nodes came or left. */
+  readonly nodes: readonly NodeInfo[];
+  /** The tracker's, when this was found. */
+  readonly sequence: number;
+  /** Never changed: many pods' decisions share it. */
+  readonly statuses: ReadonlyMap<string, Status>;
+  /** Nodes that refuse only for the pods that are expected there. */
+  readonly expecting: ReadonlySet<NodeInfo>;
+}
+
 /** One class. */
 export class ClassMemory {
   readonly #filters: readonly SchedulerPlugin[];
@@ -42,6 +54,8 @@ export class ClassMemory {
   #seen = new Uint32Array(0);
   readonly #statuses: (Status | undefined)[] = [];
   readonly #scores: Scores[] = [];
+  /** What all nodes said when last none would do; only where nobody but the filters in here was asked. */
+  refusals: Refusals | undefined;
 
   constructor(filters: readonly SchedulerPlugin[], tracker: NodeTracker<NodeInfo>) {
     this.#filters = filters;

@@ -1,7 +1,7 @@
 /** What scheduler plugins may use: writes, time, events, and a look at other objects of the cluster. */
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod, Service } from '../../api/gen/core-v1.ts';
 import type { PodDisruptionBudget } from '../../api/gen/policy-v1.ts';
-import type { ResourceClaim } from '../../api/gen/resource-v1.ts';
+import type { DeviceClass, ResourceClaim, ResourceSlice } from '../../api/gen/resource-v1.ts';
 import type { CSIDriver, CSINode, CSIStorageCapacity, StorageClass } from '../../api/gen/storage-v1.ts';
 import type { LabelMatcher, Labels } from '../../api/label-selector.ts';
 import type { Client } from '../../client/client.ts';
@@ -23,6 +23,9 @@ export interface ClusterObjects {
   readonly csiDriver: (name: string) => CSIDriver | undefined;
   readonly storageCapacities: () => readonly CSIStorageCapacity[];
   readonly resourceClaim: (namespace: string, name: string) => ResourceClaim | undefined;
+  readonly resourceClaims: () => readonly ResourceClaim[];
+  readonly resourceSlices: () => readonly ResourceSlice[];
+  readonly deviceClass: (name: string) => DeviceClass | undefined;
   readonly storageClass: (name: string) => StorageClass | undefined;
   readonly namespaceLabels: (namespace: string) => Labels;
   readonly budgets: () => readonly PodDisruptionBudget[];

@@ -47,6 +47,8 @@ export interface PostFilterResult {
   /** Empty: an earlier nomination is void. */
   readonly nominatedNode?: string;
   readonly message?: string;
+  /** How many pods leave. */
+  readonly victims?: number;
   /** Does what was decided. */
   readonly commit?: (signal: AbortSignal) => Promise<void>;
 }

@@ -3,6 +3,7 @@ import type { Pod } from '../../api/gen/core-v1.ts';
 import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
 import { ClassMemories, type ClassMemory } from './class-memory.ts';
 import { extensionPoints, methodOf, type ExtensionPoint } from './extension-points.ts';
+import type { PointTimer } from './point-timer.ts';
 import type { CycleState, SchedulerPlugin } from './plugin.ts';
 import type { Status } from './status.ts';
 
@@ -20,6 +21,8 @@ export interface Profile {
   readonly percentageOfNodesToScore: number;
   /** Absent: every plugin is asked anew for every node. */
   readonly memories?: ClassMemories;
+  /** Absent: nobody wants to know how long points take. */
+  readonly timer?: PointTimer;
 }
 
 /** What a profile is made of; by default each plugin serves every point it implements. */
@@ -32,6 +35,7 @@ export interface ProfileParts {
   readonly percentageOfNodesToScore?: number;
   /** Default true; false shows what is right without memory, for tests. */
   readonly remembers?: boolean;
+  readonly timer?: PointTimer;
 }
 
 /** Makes a profile. */
@@ -44,7 +48,8 @@ export function createProfile(parts: ProfileParts): Profile {
   };
   const points = Object.fromEntries(extensionPoints.map((point) => [point, serving(point)])) as PluginPoints & object;
   const memories = (parts.remembers ?? true) ? { memories: new ClassMemories() } : {};
-  return { schedulerName, plugins, points, weights, percentageOfNodesToScore, ...memories };
+  const timer = parts.timer === undefined ? {} : { timer: parts.timer };
+  return { schedulerName, plugins, points, weights, percentageOfNodesToScore, ...memories, ...timer };
 }
 
 /** Either a rejection of the pod as a whole, or the nodes worth a look and the plugins that filter. */
@@ -62,6 +67,13 @@ export function runPreFilter(
   state: CycleState,
   input: { pod: Pod; snapshot: Snapshot },
 ): PreFiltered {
+  const startedMs = profile.timer?.started() ?? 0;
+  const filtered = askPreFilters(profile, state, input);
+  profile.timer?.ended('PreFilter', startedMs, filtered.rejection);
+  return filtered;
+}
+
+function askPreFilters(profile: Profile, state: CycleState, input: { pod: Pod; snapshot: Snapshot }): PreFiltered {
   let nodeNames: ReadonlySet<string> | undefined;
   const narrowedBy: string[] = [];
   const skipped = new Set<SchedulerPlugin>();
@@ -103,11 +115,15 @@ export function runScores(
 ): Scored {
   const { pod, nodes, snapshot, memory } = input;
   const scored = { nodes, snapshot };
+  const { timer } = profile;
+  let startedMs = timer?.started() ?? 0;
   const totals = new Float64Array(nodes.length);
   const parts: ScorePart[] = [];
   const skipped = new Set<SchedulerPlugin>();
   for (const plugin of profile.points.preScore)
     if (plugin.preScore?.(state, pod, scored)?.code === 'skip') skipped.add(plugin);
+  timer?.ended('PreScore', startedMs);
+  startedMs = timer?.started() ?? 0;
   for (const plugin of profile.points.score) {
     const weight = profile.weights[plugin.name] ?? 0;
     if (plugin.score === undefined || weight === 0 || skipped.has(plugin)) continue;
@@ -118,6 +134,7 @@ export function runScores(
     for (let i = 0; i < nodes.length; i++) totals[i] = (totals[i] ?? 0) + weight * (scores[i] ?? 0);
     parts.push({ plugin: plugin.name, weight, scores });
   }
+  timer?.ended('Score', startedMs);
   return { nodes, totals, parts };
 }
 

@@ -245,6 +245,8 @@ test('of equals the victim that started last goes', () => {
     victims: [low(node, '1', 0, { startTime })],
     violations: 0,
     earliestStartMs: parseTime(startTime),
+    highestPriority: 0,
+    prioritySum: 2 ** 31,
   });
   assert.equal(
     bestCandidate([

@@ -16,3 +16,21 @@ export type ClusterEvent =
   | 'resource-claim'
   | 'namespace/update'
   | 'forced';
+
+/** What metrics call them: upstream's resource and action. Storage is one event here, of many kinds there. */
+export const eventLabels: Readonly<Record<ClusterEvent, string>> = {
+  'node/add': 'NodeAdd',
+  'node/update-allocatable': 'NodeUpdateNodeAllocatable',
+  'node/update-label': 'NodeUpdateNodeLabel',
+  'node/update-taint': 'NodeUpdateNodeTaint',
+  'node/update-condition': 'NodeUpdateNodeCondition',
+  'node/delete': 'NodeDelete',
+  'assigned-pod/add': 'AssignedPodAdd',
+  'assigned-pod/update': 'AssignedPodUpdate',
+  'assigned-pod/delete': 'AssignedPodDelete',
+  'pod/update': 'UnschedulablePodUpdate',
+  storage: 'StorageUpdate',
+  'resource-claim': 'ResourceClaimUpdate',
+  'namespace/update': 'NamespaceUpdate',
+  forced: 'ForceActivate',
+};

@@ -8,7 +8,7 @@ import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { QueuedPod, SchedulerPlugin } from '../framework/plugin.ts';
 import type { Status } from '../framework/status.ts';
-import type { ClusterEvent } from './cluster-event.ts';
+import { eventLabels, type ClusterEvent } from './cluster-event.ts';
 
 /** Upstream's defaults: 1 s doubling to 10 s; five minutes at most without a try. */
 export interface QueueConfig {
@@ -25,7 +25,12 @@ export interface QueueDeps {
   readonly preEnqueue: (pod: Pod) => Status | undefined;
   /** Whose hints count for the pod. */
   readonly pluginsOf: (pod: Pod) => readonly SchedulerPlugin[];
+  /** Told whenever a pod enters a part of the queue, with the event that brought it there. */
+  readonly incoming?: (event: string, queue: QueuePart) => void;
 }
+
+/** The parts in which pods wait. */
+export type QueuePart = 'active' | 'backoff' | 'unschedulable' | 'gated';
 
 /** Where a pod is in the queue. */
 export interface QueuePlace {
@@ -66,6 +71,8 @@ export interface SchedulingQueue {
   place(uid: string): QueuePlace | undefined;
   stop(): void;
 }
+
+const FAILURE = 'ScheduleAttemptFailure';
 
 interface Entry {
   pod: Pod;
@@ -118,7 +125,8 @@ class Queue implements SchedulingQueue {
   add(pod: Pod): void {
     const uid = uidOf(pod);
     if (this.#find(uid) !== undefined || this.#inFlight.has(uid)) return this.update(undefined, pod);
-    this.#enqueue({ pod, attempts: 0, queuedAtMs: this.#deps.clock.monotonicMs(), rejectedBy: new Set(), atMs: 0 });
+    const queuedAtMs = this.#deps.clock.monotonicMs();
+    this.#enqueue({ pod, attempts: 0, queuedAtMs, rejectedBy: new Set(), atMs: 0 }, 'UnschedulablePodAdd');
   }
 
   update(old: Pod | undefined, pod: Pod): void {
@@ -134,9 +142,11 @@ class Queue implements SchedulingQueue {
     const waiting = this.#unschedulable.has(uid) || this.#gated.has(uid);
     this.#drop(uid);
     entry.pod = pod;
-    if (!waiting) return this.#enqueue(entry);
+    const label = eventLabels['pod/update'];
+    if (!waiting) return this.#enqueue(entry, label);
     const gated = entry.rejectedBy.size === 0;
-    if (gated || this.#helps(entry, { event: 'pod/update', oldObject: old, newObject: pod })) this.#enqueue(entry);
+    if (gated || this.#helps(entry, { event: 'pod/update', oldObject: old, newObject: pod }))
+      this.#enqueue(entry, label);
     else this.#unschedulable.set(uid, entry);
   }
 
@@ -165,16 +175,17 @@ class Queue implements SchedulingQueue {
     const { entry, events, latest } = flying;
     if (latest !== undefined) entry.pod = latest;
     entry.rejectedBy = rejectedBy;
-    if (rejectedBy.size === 0 || events.some((e) => this.#helps(entry, e))) return this.#toBackoff(entry);
+    if (rejectedBy.size === 0 || events.some((e) => this.#helps(entry, e))) return this.#toBackoff(entry, FAILURE);
     entry.atMs = this.#deps.clock.monotonicMs();
     this.#unschedulable.set(uid, entry);
+    this.#deps.incoming?.(FAILURE, 'unschedulable');
   }
 
   activate(uid: string): void {
     const entry = this.#unschedulable.get(uid) ?? this.#backoff.get(uid);
     if (entry === undefined) return;
     this.#drop(uid);
-    this.#enqueue(entry);
+    this.#enqueue(entry, 'ForceActivate');
   }
 
   notify(event: ClusterEvent, oldObject?: unknown, newObject?: unknown): void {
@@ -183,7 +194,7 @@ class Queue implements SchedulingQueue {
     for (const [uid, entry] of this.#unschedulable) {
       if (!this.#helps(entry, happened)) continue;
       this.#unschedulable.delete(uid);
-      this.#toBackoff(entry);
+      this.#toBackoff(entry, eventLabels[event]);
     }
   }
 
@@ -230,22 +241,25 @@ class Queue implements SchedulingQueue {
     this.#gated.delete(uid);
   }
 
-  #enqueue(entry: Entry): void {
+  #enqueue(entry: Entry, event: string): void {
     const held = this.#deps.preEnqueue(entry.pod);
     if (held !== undefined) {
       this.#gated.set(uidOf(entry.pod), entry);
+      this.#deps.incoming?.(event, 'gated');
       return;
     }
     this.#active.set(entry);
+    this.#deps.incoming?.(event, 'active');
     this.#ready();
   }
 
   /** Back-off counts from the last try; a pod whose back-off is over is ready at once. */
-  #toBackoff(entry: Entry): void {
+  #toBackoff(entry: Entry, event: string): void {
     const { initialBackoffMs, maxBackoffMs } = this.#config;
     const delayMs = Math.min(initialBackoffMs * 2 ** Math.max(0, entry.attempts - 1), maxBackoffMs);
     entry.atMs = this.#deps.clock.monotonicMs() + delayMs;
     this.#backoff.set(entry);
+    this.#deps.incoming?.(event, 'backoff');
     this.#armBackoff();
   }
 
@@ -262,7 +276,7 @@ class Queue implements SchedulingQueue {
     const now = this.#deps.clock.monotonicMs();
     for (let next = this.#backoff.peek(); next !== undefined && next.atMs <= now; next = this.#backoff.peek()) {
       this.#backoff.pop();
-      this.#enqueue(next);
+      this.#enqueue(next, 'BackoffComplete');
     }
     this.#armBackoff();
   }
@@ -286,7 +300,7 @@ class Queue implements SchedulingQueue {
     for (const [uid, entry] of this.#unschedulable) {
       if (entry.atMs > before) continue;
       this.#unschedulable.delete(uid);
-      this.#toBackoff(entry);
+      this.#toBackoff(entry, 'UnschedulableTimeout');
     }
   }
 }

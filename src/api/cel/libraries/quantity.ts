@@ -62,7 +62,8 @@ export function defineQuantity(environment: Environment): void {
   });
 }
 
-function quantityOf(text: string): Quantity {
+/** The value of a quantity's text. */
+export function quantityOf(text: string): Quantity {
   try {
     return new Quantity(parseQuantity(text));
   } catch (error) {

@@ -47,7 +47,8 @@ export function defineSemver(environment: Environment): void {
   });
 }
 
-function semverOf(text: string, normalize: boolean): Semver {
+/** The value of a version's text. */
+export function semverOf(text: string, normalize: boolean): Semver {
   const version = readSemver(normalize ? normalized(text) : text);
   if (version === undefined)
     throw new FunctionError(`Semver parse error: invalid semantic version ${JSON.stringify(text)}`);

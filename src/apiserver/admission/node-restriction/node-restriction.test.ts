@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node, Pod } from '../../../api/gen/core-v1.ts';
-import { CSINodes, Leases, Nodes, Pods, ServiceAccounts } from '../../../api/gen/resources.ts';
+import {
+  CSINodes,
+  Leases,
+  Nodes,
+  PersistentVolumes,
+  Pods,
+  ServiceAccounts,
+  VolumeAttachments,
+} from '../../../api/gen/resources.ts';
+import type { VolumeAttachment } from '../../../api/gen/storage-v1.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
 import type { ResourceInfo } from '../../../api/resource-info.ts';
 import { createTestObjects } from '../../authz/testing-objects.ts';
@@ -24,6 +33,10 @@ const pod = (nodeName: string, more: object = {}): Pod => ({
   metadata: { name: 'p', namespace: 'ns', uid: 'pod-uid', ...more },
   spec: { nodeName, containers: [] },
 });
+const userOfClaim: Pod = {
+  metadata: { name: 'user', namespace: 'ns', uid: 'user' },
+  spec: { nodeName: 'n1', containers: [], volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }] },
+};
 const node = (name = 'n1', metadata: object = {}, spec: object = {}): Node => ({
   metadata: { name, ...metadata },
   spec,
@@ -34,6 +47,10 @@ const token = (ref: object | undefined): KubernetesObject =>
     spec: { audiences: [], ...(ref === undefined ? {} : { boundObjectRef: ref }) },
   }) as unknown as KubernetesObject;
 const bound = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'pod-uid' };
+const attachment = (nodeName: string, persistentVolumeName: string): VolumeAttachment => ({
+  metadata: { name: 'va' },
+  spec: { attacher: 'd', nodeName, source: { persistentVolumeName } },
+});
 const lease = (name: string, namespace = 'kube-node-lease'): KubernetesObject => ({ metadata: { name, namespace } });
 
 type Case = readonly [name: string, resource: ResourceInfo, request: TestRequest, problem: string | undefined];
@@ -236,6 +253,19 @@ const cases: readonly Case[] = [
     { object: { metadata: { name: 'n2' } } },
     'can only access CSINode with the same name as the requesting node',
   ],
+  ['an attachment of a volume its pods use', VolumeAttachments, { object: attachment('n1', 'pv') }, undefined],
+  [
+    'an attachment to another node',
+    VolumeAttachments,
+    { object: attachment('n2', 'pv') },
+    'node "n1" can only attach volumes to itself',
+  ],
+  [
+    'an attachment of a volume its pods do not use',
+    VolumeAttachments,
+    { object: attachment('n1', 'foreign') },
+    'node "n1" can only attach persistent volumes that its pods use',
+  ],
   [
     'no name',
     Pods,
@@ -250,6 +280,8 @@ for (const [name, resource, request, problem] of cases) {
     const objects = createTestObjects();
     objects.put(Nodes, { metadata: { name: 'n1', uid: 'node-uid' } });
     objects.put(Pods, pod('n1'), { ...pod('n2'), metadata: { name: 'q', namespace: 'ns', uid: 'q-uid' } });
+    objects.put(Pods, userOfClaim);
+    objects.put(PersistentVolumes, { metadata: { name: 'pv' }, spec: { claimRef: { namespace: 'ns', name: 'c' } } });
     const done = admit(
       createNodeRestriction(() => objects.store),
       resource,

@@ -3,10 +3,12 @@
  * its own pods. Judges after all mutation. Upstream: plugin/pkg/admission/noderestriction.
  */
 import type { Node, Pod } from '../../../api/gen/core-v1.ts';
-import { Pods } from '../../../api/gen/resources.ts';
+import { PersistentVolumes, Pods, VolumeAttachments } from '../../../api/gen/resources.ts';
+import type { VolumeAttachment } from '../../../api/gen/storage-v1.ts';
 import { groupResourceOf } from '../../../api/resource-info.ts';
 import { forbidden, notFound } from '../../../api/status-error.ts';
 import { deepEqual } from '../../../base/equal.ts';
+import { claimNames } from '../../authz/pod-references.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { mirrorPodProblem } from './mirror-pods.ts';
@@ -19,6 +21,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   nodes: nodeProblem,
   serviceaccounts: tokenProblem,
   'leases.coordination.k8s.io': leaseProblem,
+  'volumeattachments.storage.k8s.io': attachmentProblem,
   'csinodes.storage.k8s.io': (attributes, node) => ownNameProblem(attributes, node, 'CSINode'),
 };
 
@@ -123,6 +126,29 @@ function leaseProblem(attributes: AdmissionAttributes, node: string): string | u
   if (attributes.namespace !== 'kube-node-lease')
     return `can only access leases in the "kube-node-lease" system namespace`;
   return ownNameProblem(attributes, node, 'node lease');
+}
+
+/** A kubelet that attaches for itself may do so with volumes its pods use. Beyond upstream, where no kubelet may. */
+function attachmentProblem(attributes: AdmissionAttributes, node: string, objects: ObjectStore): string | undefined {
+  const { operation, name } = attributes;
+  const wanted = (attributes.object ?? attributes.oldObject ?? objects.get(VolumeAttachments, '', name)) as
+    | VolumeAttachment
+    | undefined;
+  if (operation !== 'CREATE' && operation !== 'DELETE') return `unexpected operation "${operation}"`;
+  if (wanted !== undefined && wanted.spec.nodeName !== node) return `node "${node}" can only attach volumes to itself`;
+  if (operation === 'DELETE') return undefined;
+  const volume = objects.get(PersistentVolumes, '', wanted?.spec.source.persistentVolumeName ?? '');
+  const claim = volume?.spec?.claimRef;
+  const used = objects
+    .list(Pods)
+    .some(
+      (pod) =>
+        pod.spec?.nodeName === node &&
+        claim?.name !== undefined &&
+        pod.metadata.namespace === claim.namespace &&
+        claimNames(pod).has(claim.name),
+    );
+  return used ? undefined : `node "${node}" can only attach persistent volumes that its pods use`;
 }
 
 function ownNameProblem(attributes: AdmissionAttributes, node: string, what: string): string | undefined {

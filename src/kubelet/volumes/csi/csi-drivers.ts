@@ -3,17 +3,24 @@
  * pkg/volume/csi/csi_plugin.go (RegistrationHandler) and csi_drivers_store.go.
  */
 import type { SocketConnector } from '../../../grpc/socket-connector.ts';
+import type { Clock } from '../../../platform/clock.ts';
 import type { Log } from '../../../platform/log.ts';
 import type { Plugin, PluginHandler } from '../../plugin-manager/plugin-manager.ts';
-import { createCsiNodeClient, type CsiNodeClient, type NodeInfo } from './csi-client.ts';
+import type { AllocatableRefresh } from './csi-allocatable.ts';
+import { createCsiNodeClient, type CsiNodeClient, type NodeInfo, type ObserveCall } from './csi-client.ts';
 
 /** What the store needs. */
 export interface CsiDriversDeps {
   readonly connect: SocketConnector;
+  readonly clock: Clock;
+  /** Told of every call to a driver. */
+  readonly observe: (driver: string) => ObserveCall;
   readonly log: Log;
   /** Makes the node's objects tell of a driver. */
   readonly installDriver: (driver: string, info: NodeInfo) => Promise<void>;
   readonly uninstallDriver: (driver: string) => Promise<void>;
+  /** Told of drivers that are here, and no longer. */
+  readonly allocatable: AllocatableRefresh;
 }
 
 /** The drivers. */
@@ -47,8 +54,8 @@ export function createCsiDrivers(deps: CsiDriversDeps): CsiDrivers {
             `CSI driver validation failed for driver ${name} at endpoint ${endpoint}: none of the CSI versions reported by this driver are supported`,
           );
       },
-      async registerPlugin({ name, endpoint }) {
-        const client = createCsiNodeClient(deps.connect, endpoint);
+      async registerPlugin({ name, endpoint }, signal) {
+        const client = createCsiNodeClient({ ...deps, observe: deps.observe(name) }, endpoint);
         try {
           const info = await client.nodeGetInfo();
           if (info.nodeId === '') throw new Error(`error getting CSI node info: ${name} gave no node id`);
@@ -59,12 +66,19 @@ export function createCsiDrivers(deps: CsiDriversDeps): CsiDrivers {
         }
         drivers.get(name)?.client.close();
         drivers.set(name, { endpoint, client });
+        deps.allocatable.follow(name);
+        const end = (): void => {
+          if (drivers.get(name)?.client === client) deps.allocatable.unfollow(name);
+          client.close();
+        };
+        signal.addEventListener('abort', end, { once: true });
       },
       async deregisterPlugin({ name, endpoint }: Plugin) {
         const found = drivers.get(name);
         // A newer instance behind another socket has taken over.
         if (found !== undefined && found.endpoint !== endpoint) return;
         drivers.delete(name);
+        deps.allocatable.unfollow(name);
         found?.client.close();
         await deps
           .uninstallDriver(name)

@@ -13,7 +13,10 @@ const TOKENS = 'csi.storage.k8s.io/serviceAccount.tokens';
 const defaultTokenSeconds = 3600;
 
 /** The driver's object; undefined when its author made none. */
-export async function csiDriverObject({ client }: CsiContext, name: string): Promise<CSIDriver | undefined> {
+export async function csiDriverObject(
+  { client }: Pick<CsiContext, 'client'>,
+  name: string,
+): Promise<CSIDriver | undefined> {
   try {
     return await client.resource(CSIDrivers).get({ name });
   } catch (error) {

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { HostPathVolumeSource, Pod, Volume } from '../../../api/gen/core-v1.ts';
 import {
   CSIDrivers,
+  ClusterTrustBundles,
   ConfigMaps,
   Endpoints as EndpointsResource,
   Nodes,
@@ -336,3 +337,35 @@ for (const provisioner of ['keelson.dev/local-path', undefined]) {
     assert.equal(fixture.manager.mountedVolumes('uid-1').get('vol')!.hostPath, path);
   });
 }
+
+test('projected: certificates of trust bundles by name and by signer, each once', async (t) => {
+  const fixture = createVolumeFixture();
+  t.after(() => fixture.stop());
+  const pem = (text: string): string => `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----`;
+  const bundle = (name: string, signerName: string, trustBundle: string): void =>
+    fixture.client.put(ClusterTrustBundles, {
+      metadata: { name, labels: { use: 'tls' } },
+      spec: { signerName, trustBundle },
+    });
+  bundle('one', 'example.com/s', `a comment\n${pem('B')}\n${pem('A')}`);
+  bundle('two', 'example.com/s', pem('A'));
+  bundle('other', 'example.com/t', pem('C'));
+  const sources = [
+    { clusterTrustBundle: { name: 'other', path: 'named.pem' } },
+    {
+      clusterTrustBundle: {
+        signerName: 'example.com/s',
+        labelSelector: { matchLabels: { use: 'tls' } },
+        path: 'signed.pem',
+      },
+    },
+    { clusterTrustBundle: { name: 'none', optional: true, path: 'none.pem' } },
+  ];
+  const pod = podWith([{ name: 'vol', projected: { sources } }]);
+  await fixture.manager.waitForAttachAndMount(pod, new AbortController().signal);
+  const { hostPath } = fixture.manager.mountedVolumes('uid-1').get('vol')!;
+  const read = (name: string): Promise<string> => fixture.platform.files.readText(`${hostPath}/${name}`);
+  assert.equal(await read('named.pem'), `${pem('C')}\n`);
+  assert.equal(await read('signed.pem'), `${pem('A')}\n${pem('B')}\n`);
+  assert.equal(await read('none.pem'), '');
+});

@@ -12,7 +12,7 @@ import type { EventRecorder } from '../../../client/event-recorder.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Random } from '../../../platform/random.ts';
 import { defaultArgs, type PreemptionArgs } from '../../config/plugin-args.ts';
-import { fitErrorMessage } from '../../fit-error.ts';
+import { countAlike, fitErrorMessage } from '../../fit-error.ts';
 import type { CycleState, PostFilterInput, SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable, type Status } from '../../framework/status.ts';
 import { createVictimFinder } from './victim-memory.ts';
@@ -42,11 +42,15 @@ export function createDefaultPreemption(
       const why = ineligible(pod, input);
       // What was promised before stands.
       if (why !== undefined) return { message: `preemption: ${why}` };
-      const { candidates, statuses } = findCandidates(deps, { victimsFor, args }, { pod, input, state });
+      const { candidates, refused } = findCandidates(deps, { victimsFor, args }, { pod, input, state });
       if (candidates.length === 0)
-        return { nominatedNode: '', message: `preemption: ${noCandidates(input, statuses)}` };
+        return { nominatedNode: '', message: `preemption: ${noCandidates(input, new Map(refused))}` };
       const chosen = bestCandidate(candidates);
-      return { nominatedNode: chosen.node, commit: (signal) => evict(deps, { pod, chosen, input }, signal) };
+      return {
+        nominatedNode: chosen.node,
+        victims: chosen.victims.length,
+        commit: (signal) => evict(deps, { pod, chosen, input }, signal),
+      };
     },
   };
 }
@@ -66,12 +70,12 @@ function findCandidates(
   deps: PreemptionDeps,
   { victimsFor, args }: { victimsFor: ReturnType<typeof createVictimFinder>; args: PreemptionArgs },
   { pod, input, state }: { pod: Pod; input: PostFilterInput; state: CycleState },
-): { candidates: Candidate[]; statuses: Map<string, Status> } {
+): { candidates: Candidate[]; refused: (readonly [string, Status])[] } {
   const { snapshot, filters, nominations } = input;
-  const statuses = new Map<string, Status>();
+  const refused: (readonly [string, Status])[] = [];
   let promising = 0;
-  for (const { code } of input.statuses.values()) if (code === 'unschedulable') promising++;
-  if (promising === 0) return { candidates: [], statuses };
+  for (const [{ code }, count] of countAlike(input.statuses)) if (code === 'unschedulable') promising += count;
+  if (promising === 0) return { candidates: [], refused };
   const { nodes } = snapshot;
   const share = Math.floor((promising * args.minCandidateNodesPercentage) / 100);
   const enough = Math.min(promising, Math.max(args.minCandidateNodesAbsolute, share));
@@ -83,14 +87,14 @@ function findCandidates(
     const node = nodes[(offset + i) % nodes.length];
     if (node === undefined || input.statuses.get(node.name)?.code !== 'unschedulable') continue;
     const found = victimsOn(node);
-    if ('code' in found) statuses.set(node.name, found);
+    if ('code' in found) refused.push([node.name, found]);
     else {
       candidates.push(found);
       if (found.violations === 0) harmless++;
     }
     if (harmless > 0 && candidates.length >= enough) break;
   }
-  return { candidates, statuses };
+  return { candidates, refused };
 }
 
 function noCandidates({ snapshot }: PostFilterInput, found: ReadonlyMap<string, Status>): string {

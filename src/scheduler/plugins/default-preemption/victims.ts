@@ -20,6 +20,10 @@ export interface Candidate {
   readonly violations: number;
   /** When the first of the most important victims started. */
   readonly earliestStartMs: number;
+  /** Of the most important victim; -Infinity without victims. */
+  readonly highestPriority: number;
+  /** All priorities added up, each raised above zero so that every victim counts. */
+  readonly prioritySum: number;
 }
 
 /** What the search works with. */
@@ -60,7 +64,14 @@ export function selectVictims(search: VictimSearch, original: NodeInfo): Candida
   const violations = violating.filter((other) => !reprieve(other)).length;
   for (const other of others) reprieve(other);
   victims.sort(moreImportant);
-  return { node: original.name, victims, violations, earliestStartMs: earliestStart(victims) };
+  return {
+    node: original.name,
+    victims,
+    violations,
+    earliestStartMs: earliestStart(victims),
+    highestPriority: victims[0] === undefined ? -Infinity : priorityOf(victims[0]),
+    prioritySum: victims.reduce((sum, victim) => sum + priorityOf(victim) + 2 ** 31, 0),
+  };
 }
 
 /** Higher priority first, then who runs longer. */
@@ -110,22 +121,22 @@ function guards(budget: PodDisruptionBudget, pod: Pod): boolean {
   return budget.status?.disruptedPods?.[pod.metadata.name ?? ''] === undefined; // Counted already.
 }
 
-/** The candidate that hurts least. The list must not be empty. */
+/** The candidate that hurts least, the first among equals. The list must not be empty. */
 export function bestCandidate(candidates: readonly Candidate[]): Candidate {
-  const sumOf = (c: Candidate): number => c.victims.reduce((sum, pod) => sum + priorityOf(pod) + 2 ** 31, 0);
-  const highest = (c: Candidate): number => (c.victims[0] === undefined ? -Infinity : priorityOf(c.victims[0]));
-  const hurts: readonly ((c: Candidate) => number)[] = [
-    (c) => c.violations,
-    highest,
-    sumOf,
-    (c) => c.victims.length,
-    (c) => -c.earliestStartMs,
-  ];
-  let left = candidates;
-  for (const hurt of hurts) {
-    const least = left.reduce((smallest, candidate) => Math.min(smallest, hurt(candidate)), Infinity);
-    left = left.filter((c) => hurt(c) === least);
-    if (left.length === 1) break;
-  }
-  return left[0] as Candidate;
+  return candidates.reduce((best, candidate) => (compareHurt(candidate, best) < 0 ? candidate : best));
+}
+
+function compareHurt(a: Candidate, b: Candidate): number {
+  return (
+    a.violations - b.violations ||
+    compareNumbers(a.highestPriority, b.highestPriority) ||
+    a.prioritySum - b.prioritySum ||
+    a.victims.length - b.victims.length ||
+    compareNumbers(b.earliestStartMs, a.earliestStartMs)
+  );
+}
+
+/** Without subtraction: infinities are equal to themselves. */
+function compareNumbers(a: number, b: number): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,16 +1,20 @@
 /**
- * DynamicResources: pods with resource claims run where the claims are allocated, and are written into them before they are
- * bound. Upstream: plugins/dynamicresources. Not here: allocating devices for claims that have none; such pods wait, with the
- * reason, until something else has allocated their claims.
+ * DynamicResources: pods with resource claims run where devices for them are or can be allocated; what is found is written
+ * into the claims, with the pod, before it is bound. Upstream: plugins/dynamicresources. Not here: extended resources that
+ * are backed by device classes, device taint rules, binding conditions.
  */
 import type { Pod } from '../../../api/gen/core-v1.ts';
-import type { ResourceClaim } from '../../../api/gen/resource-v1.ts';
+import type { AllocationResult, ResourceClaim } from '../../../api/gen/resource-v1.ts';
 import { ResourceClaims } from '../../../api/gen/resources.ts';
 import type { Client } from '../../../client/client.ts';
 import { nodeSelectorTermMatches } from '../../../component-helpers/node-affinity.ts';
+import { CLAIM_FINALIZER } from '../../../component-helpers/resource-claims.ts';
 import type { ClusterObjects } from '../../framework/plugin-deps.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
-import { failed, unresolvable, type Status } from '../../framework/status.ts';
+import { failed, unresolvable, unschedulable, type Status } from '../../framework/status.ts';
+import { allocateClaims } from './allocator.ts';
+import { wantedClaim, type WantedClaim } from './claim-requests.ts';
+import { allDevices, deviceKey, type NodeDevices } from './device-pools.ts';
 
 const NAME = 'DynamicResources';
 const UNREACHABLE = unresolvable(NAME, 'resourceclaim not available on the node');
@@ -18,12 +22,30 @@ const UNREACHABLE = unresolvable(NAME, 'resourceclaim not available on the node'
 const MAX_CONSUMERS = 256;
 
 /** What the plugin works with. */
-export interface DynamicResourcesDeps extends Pick<ClusterObjects, 'resourceClaim'> {
+export interface DynamicResourcesDeps extends Pick<
+  ClusterObjects,
+  'resourceClaim' | 'resourceClaims' | 'resourceSlices' | 'deviceClass'
+> {
   readonly client: Client;
+}
+
+interface CycleClaims {
+  readonly claims: readonly ResourceClaim[];
+  readonly wanted: readonly WantedClaim[];
+  readonly pools: NodeDevices;
+  readonly inUse: ReadonlySet<string>;
+  /** What was found, by node. */
+  readonly found: Map<string, readonly AllocationResult[]>;
 }
 
 /** Creates the plugin. */
 export function createDynamicResources(deps: DynamicResourcesDeps): SchedulerPlugin {
+  /** Allocations decided on that the claims may not show yet, by the claim's uid. */
+  const inFlight = new Map<string, AllocationResult>();
+  /** Those of them that are written: only the claims' own news takes them away. */
+  const written = new Set<string>();
+  const claimsIn = (state: ReadonlyMap<string, unknown>): CycleClaims | undefined =>
+    state.get(NAME) as CycleClaims | undefined;
   return {
     name: NAME,
     preEnqueue(pod) {
@@ -34,22 +56,51 @@ export function createDynamicResources(deps: DynamicResourcesDeps): SchedulerPlu
       if ((pod.spec?.resourceClaims ?? []).length === 0) return { code: 'skip', reasons: [], plugin: NAME };
       const found = findClaims(deps, pod);
       if ('code' in found) return found;
-      const refusal = refuse(found.claims, pod);
+      const refusal = refuse(found.claims, pod, inFlight);
       if (refusal !== undefined) return unresolvable(NAME, refusal);
-      state.set(NAME, found.claims);
-      return undefined;
-    },
-    filter(state, _pod, { node }) {
-      for (const { status } of state.get(NAME) as readonly ResourceClaim[]) {
-        const terms = status?.allocation?.nodeSelector?.nodeSelectorTerms;
-        if (terms !== undefined && !terms.some((term) => nodeSelectorTermMatches(term, node))) return UNREACHABLE;
+      try {
+        state.set(NAME, prepare(deps, found.claims, inFlight));
+        for (const uid of written) if (!inFlight.has(uid)) written.delete(uid);
+      } catch (error) {
+        return unresolvable(NAME, error instanceof Error ? error.message : String(error));
       }
       return undefined;
     },
+    filter(state, _pod, { node }) {
+      const { claims, wanted, pools, inUse, found } = claimsIn(state)!;
+      for (const { status } of claims) {
+        const terms = status?.allocation?.nodeSelector?.nodeSelectorTerms;
+        if (terms !== undefined && !terms.some((term) => nodeSelectorTermMatches(term, node))) return UNREACHABLE;
+      }
+      if (wanted.length === 0) return undefined;
+      try {
+        const results = allocateClaims({ node, pools, inUse, claims: wanted });
+        if (results === undefined) return unschedulable(NAME, 'cannot allocate all claims');
+        found.set(node.metadata.name ?? '', results);
+        return undefined;
+      } catch (error) {
+        return unresolvable(NAME, `cannot allocate claims: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    },
+    reserve(state, _pod, nodeName) {
+      const cycle = claimsIn(state);
+      cycle?.wanted.forEach(({ claim }, at) => {
+        const result = cycle.found.get(nodeName)?.[at];
+        if (result !== undefined) inFlight.set(claim.metadata.uid ?? '', result);
+      });
+      return undefined;
+    },
+    unreserve(state) {
+      for (const { claim } of claimsIn(state)?.wanted ?? [])
+        if (!written.has(claim.metadata.uid ?? '')) inFlight.delete(claim.metadata.uid ?? '');
+    },
     async preBind(state, pod, { signal }) {
       try {
-        for (const claim of (state.get(NAME) as readonly ResourceClaim[] | undefined) ?? [])
-          await reserveFor(deps, { claim, pod }, signal);
+        for (const claim of claimsIn(state)?.claims ?? []) {
+          const { uid = '' } = claim.metadata;
+          await reserveFor(deps, { claim, pod, allocation: inFlight.get(uid) }, signal);
+          if (inFlight.has(uid)) written.add(uid);
+        }
         return undefined;
       } catch (error) {
         return failed(NAME, error);
@@ -57,6 +108,30 @@ export function createDynamicResources(deps: DynamicResourcesDeps): SchedulerPlu
     },
     events: [{ event: 'resource-claim' }, { event: 'pod/update' }],
   };
+}
+
+/** What the cycle needs to know: what is wanted and what is in use. */
+function prepare(
+  deps: DynamicResourcesDeps,
+  claims: readonly ResourceClaim[],
+  inFlight: Map<string, AllocationResult>,
+): CycleClaims {
+  const wanted = claims
+    .filter(({ status }) => status?.allocation === undefined)
+    .map((claim) => wantedClaim(claim, deps.deviceClass));
+  if (wanted.length === 0)
+    return { claims, wanted, pools: { devices: [], counters: new Map() }, inUse: new Set(), found: new Map() };
+  const inUse = new Set<string>();
+  const note = ({ devices }: AllocationResult): void => {
+    for (const result of devices?.results ?? []) if (result.adminAccess !== true) inUse.add(deviceKey(result));
+  };
+  for (const { metadata, status } of deps.resourceClaims()) {
+    if (status?.allocation === undefined) continue;
+    note(status.allocation);
+    inFlight.delete(metadata.uid ?? '');
+  }
+  for (const allocation of inFlight.values()) note(allocation);
+  return { claims, wanted, pools: allDevices(deps.resourceSlices()), inUse, found: new Map() };
 }
 
 /** The claims of the pod; a rejection while one is still to be made from its template, or is missing. */
@@ -78,29 +153,42 @@ function findClaims({ resourceClaim }: DynamicResourcesDeps, pod: Pod): { claims
   return { claims };
 }
 
-function refuse(claims: readonly ResourceClaim[], pod: Pod): string | undefined {
+function refuse(
+  claims: readonly ResourceClaim[],
+  pod: Pod,
+  inFlight: ReadonlyMap<string, AllocationResult>,
+): string | undefined {
   for (const { metadata, status } of claims) {
     if (metadata.deletionTimestamp !== undefined) return `resourceclaim "${metadata.name}" is being deleted`;
-    if (status?.allocation === undefined)
-      return `resourceclaim "${metadata.name}" is not allocated, and this scheduler allocates no devices`;
-    const consumers = status.reservedFor ?? [];
+    if (status?.allocation === undefined && inFlight.has(metadata.uid ?? ''))
+      return `resourceclaim ${metadata.name} is in the process of being allocated`;
+    const consumers = status?.reservedFor ?? [];
     if (consumers.length >= MAX_CONSUMERS && !consumers.some(({ uid }) => uid === pod.metadata.uid))
       return 'resourceclaim in use';
   }
   return undefined;
 }
 
+/** Writes allocation and consumer; a claim that has changed meanwhile is a conflict, and the pod is tried again. */
 async function reserveFor(
   { client }: DynamicResourcesDeps,
-  { claim, pod }: { claim: ResourceClaim; pod: Pod },
+  of: { readonly claim: ResourceClaim; readonly pod: Pod; readonly allocation: AllocationResult | undefined },
   signal: AbortSignal,
 ): Promise<void> {
-  const { name = '', namespace = '', uid, resourceVersion } = claim.metadata;
+  const { claim, pod } = of;
+  const { name = '', namespace = '', uid, finalizers = [] } = claim.metadata;
   const reservedFor = claim.status?.reservedFor ?? [];
-  if (reservedFor.some((consumer) => consumer.uid === pod.metadata.uid)) return;
+  const allocation = claim.status?.allocation === undefined ? of.allocation : undefined;
+  if (allocation === undefined && reservedFor.some((consumer) => consumer.uid === pod.metadata.uid)) return;
+  const resource = client.resource(ResourceClaims);
+  let { resourceVersion } = claim.metadata;
+  if (allocation !== undefined && !finalizers.includes(CLAIM_FINALIZER)) {
+    const patch = { metadata: { uid, resourceVersion, finalizers: [...finalizers, CLAIM_FINALIZER] } };
+    const guarded = await resource.patch({ namespace, name }, { type: 'merge', patch }, { signal });
+    resourceVersion = guarded.metadata.resourceVersion;
+  }
   const consumer = { resource: 'pods', name: pod.metadata.name ?? '', uid: pod.metadata.uid ?? '' };
-  const patch = { metadata: { uid, resourceVersion }, status: { reservedFor: [...reservedFor, consumer] } };
-  await client
-    .resource(ResourceClaims)
-    .patch({ namespace, name }, { type: 'merge', patch }, { subresource: 'status', signal });
+  const status = { ...(allocation === undefined ? {} : { allocation }), reservedFor: [...reservedFor, consumer] };
+  const patch = { metadata: { uid, resourceVersion }, status };
+  await resource.patch({ namespace, name }, { type: 'merge', patch }, { subresource: 'status', signal });
 }

@@ -1,14 +1,21 @@
 /** Several sources in one directory, service-account tokens among them. Upstream: pkg/volume/projected. */
-import type { Pod, ServiceAccountTokenProjection, VolumeProjection } from '../../../../api/gen/core-v1.ts';
+import type {
+  ClusterTrustBundleProjection,
+  Pod,
+  ServiceAccountTokenProjection,
+  VolumeProjection,
+} from '../../../../api/gen/core-v1.ts';
 import { isReason } from '../../../../api/status-error.ts';
 import type { Payload, ProjectedFile } from '../../atomic-writer.ts';
 import { configMapPayload, defaultFileMode, downwardPayload, secretPayload } from '../../projected-content.ts';
 import type { SetUpRequest, SetUpResult, VolumePlugin, VolumePluginDeps } from '../../volume-plugin.ts';
+import { trustAnchors } from '../../trust-anchors.ts';
 import { fsGroupOf } from '../../volume-ownership.ts';
 import { writeContent } from '../../write-content.ts';
 
 const defaultTokenSeconds = 3600;
 const tokenMode = 0o600;
+const trustRefreshMs = 60_000;
 
 export const projectedPlugin: VolumePlugin = {
   name: 'kubernetes.io/projected',
@@ -66,7 +73,19 @@ async function collect(source: VolumeProjection, context: Context): Promise<Coll
     return { files: downwardPayload({ items: source.downwardAPI.items, pod, node: deps.node(), defaultMode }) };
   }
   if (source.serviceAccountToken !== undefined) return collectToken(source.serviceAccountToken, context);
+  if (source.clusterTrustBundle !== undefined) return collectTrust(source.clusterTrustBundle, context);
   throw new Error(`projected volume source ${Object.keys(source).join(', ') || '(none)'} is not supported yet`);
+}
+
+/** Trust changes slowly: looked at again once a minute. */
+async function collectTrust(
+  projection: ClusterTrustBundleProjection,
+  { deps, defaultMode }: Context,
+): Promise<Collected> {
+  const data = await trustAnchors(deps.client, projection);
+  const files = new Map<string, ProjectedFile>();
+  files.set(projection.path, { data: Buffer.from(data), mode: defaultMode });
+  return { files, refreshAfterMs: trustRefreshMs };
 }
 
 async function orEmpty<T extends { metadata: object }>(read: Promise<T>, optional: boolean): Promise<T> {

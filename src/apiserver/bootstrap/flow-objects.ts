@@ -1,0 +1,95 @@
+/**
+ * Creates the flow schemas and priority levels every cluster has and brings them up to date. Upstream:
+ * registry/flowcontrol/ensurer.
+ *
+ * The mandatory ones are always as they should be; of `exempt` an operator may set the shares. The suggested ones are
+ * while their annotation `apf.kubernetes.io/autoupdate-spec` says `true`, or says nothing and nobody has changed them yet.
+ * What carries the annotation and is in no list any more was suggested by another version, and goes.
+ */
+import { deepEqual } from '../../base/equal.ts';
+import type { PriorityLevelConfigurationSpec } from '../../api/gen/flowcontrol-v1.ts';
+import { FlowSchemas, PriorityLevelConfigurations } from '../../api/gen/resources.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import type { ResourceInfo } from '../../api/resource-info.ts';
+import { StatusError } from '../../api/status-error.ts';
+import { ownContext } from '../own-context.ts';
+import type { ObjectStore } from '../registry/object-store.ts';
+import { bootstrapFlowSchemas, bootstrapPriorityLevels, MANDATORY_FLOW_OBJECTS } from './objects.ts';
+
+const annotation = 'apf.kubernetes.io/autoupdate-spec';
+
+type FlowObject = KubernetesObject & { spec?: object };
+
+/** Creates, updates and removes what must be. Idempotent. */
+export async function ensureFlowObjects(objects: ObjectStore): Promise<void> {
+  await Promise.all([
+    ensureKind(objects, PriorityLevelConfigurations, bootstrapPriorityLevels()),
+    ensureKind(objects, FlowSchemas, bootstrapFlowSchemas()),
+  ]);
+}
+
+async function ensureKind<T extends FlowObject>(
+  objects: ObjectStore,
+  info: ResourceInfo<T>,
+  all: readonly T[],
+): Promise<void> {
+  const names = new Set(all.map(({ metadata }) => metadata.name ?? ''));
+  const obsolete = objects
+    .list(info)
+    .filter(({ metadata }) => !names.has(metadata.name ?? '') && metadata.annotations?.[annotation] === 'true');
+  await Promise.all([
+    ...all.map((wanted) => ensureObject(objects, info, wanted)),
+    ...obsolete.map((object) => remove(objects, info, object)),
+  ]);
+}
+
+async function ensureObject<T extends FlowObject>(
+  objects: ObjectStore,
+  info: ResourceInfo<T>,
+  wanted: T,
+): Promise<void> {
+  const current = await objects.ensure(info, wanted);
+  if (repairedFlowObject(current, wanted) === undefined) return;
+  await objects.guaranteedUpdate(info, '', wanted.metadata.name ?? '', (now) => repairedFlowObject(now, wanted));
+}
+
+async function remove(objects: ObjectStore, info: ResourceInfo, { metadata }: KubernetesObject): Promise<void> {
+  const { name = '', uid, resourceVersion } = metadata;
+  const preconditions = {
+    ...(uid !== undefined && { uid }),
+    ...(resourceVersion !== undefined && { resourceVersion }),
+  };
+  try {
+    await objects.delete(info, { namespace: '', name }, { preconditions }, ownContext('delete', info, { name }));
+  } catch (error) {
+    // Gone already, or somebody's own now: the next look tells.
+    if (!(error instanceof StatusError) || (error.status.code !== 404 && error.status.code !== 409)) throw error;
+  }
+}
+
+/** The changed copy; undefined when it is as it should be, or not ours to change. */
+export function repairedFlowObject<T extends FlowObject>(current: T, wanted: T): T | undefined {
+  const { name = '', annotations, generation = 0 } = current.metadata;
+  const mandatory = MANDATORY_FLOW_OBJECTS.has(name);
+  const said = annotations?.[annotation];
+  const updates = mandatory || (said === undefined ? generation <= 1 : said === 'true');
+  const marked = said ?? String(updates);
+  const spec = mandatory ? mandatorySpec(current, wanted) : updates ? wanted.spec : current.spec;
+  const same = deepEqual(spec, current.spec);
+  if (same && marked === said) return undefined;
+  return {
+    ...current,
+    metadata: {
+      ...current.metadata,
+      annotations: { ...annotations, [annotation]: marked },
+      ...(same ? {} : { generation: generation + 1 }),
+    },
+    ...(spec === undefined ? {} : { spec }),
+  };
+}
+
+/** As it must be, but for the shares of the exempt level. */
+function mandatorySpec({ spec }: FlowObject, wanted: FlowObject): object | undefined {
+  const { type, exempt } = (spec ?? {}) as Partial<PriorityLevelConfigurationSpec>;
+  return type === 'Exempt' && exempt !== undefined ? { ...wanted.spec, exempt } : wanted.spec;
+}

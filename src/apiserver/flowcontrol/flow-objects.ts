@@ -1,0 +1,148 @@
+/**
+ * Keeps a flow controller at what the store says, writes each schema's condition `Dangling`, and brings back what every
+ * cluster must have. Upstream: util/flowcontrol/apf_controller.go and the priority-and-fairness-config-producer hook.
+ *
+ * Changes are taken up in the turn after they are seen; conditions are written a moment later, several at once. What was
+ * changed against the rules stays so for a minute: two versions of a server must not undo each other's work without end.
+ */
+import type { FlowSchema, FlowSchemaCondition, PriorityLevelConfiguration } from '../../api/gen/flowcontrol-v1.ts';
+import { FlowSchemas, PriorityLevelConfigurations } from '../../api/gen/resources.ts';
+import { StatusError } from '../../api/status-error.ts';
+import { formatTime } from '../../api/time.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
+import { ensureFlowObjects } from '../bootstrap/flow-objects.ts';
+import type { ObjectStore } from '../registry/object-store.ts';
+import { flowConfigurationOf } from './configuration.ts';
+import type { FlowController } from './flow-controller.ts';
+
+const statusDelayMs = 200;
+const retryDelayMs = 10_000;
+const ensureDelayMs = 60_000;
+
+/** What following needs. */
+export interface FlowObjectsDeps {
+  readonly objects: ObjectStore;
+  readonly controller: FlowController;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Follows from now on; call after the caches are filled. The result stops it. */
+export function followFlowObjects(deps: FlowObjectsDeps): () => void {
+  const { objects, controller, clock, log } = deps;
+  const schemas = new Map<string, FlowSchema>();
+  const levels = new Map<string, PriorityLevelConfiguration>();
+  let stopped = false;
+  let pending = false;
+  const guarded = (work: () => Promise<void>, again: () => void) => (): void => {
+    work().catch((error: unknown) => {
+      if (stopped) return;
+      log.error('cannot keep flow schemas and priority levels', { err: error });
+      again();
+    });
+  };
+  const status = once(clock, () =>
+    guarded(
+      () => writeConditions(deps, schemas, levels),
+      () => status.in(retryDelayMs),
+    )(),
+  );
+  const ensure = once(clock, () =>
+    guarded(
+      () => ensureFlowObjects(objects),
+      () => ensure.in(ensureDelayMs),
+    )(),
+  );
+  const changed = (): void => {
+    if (pending) return;
+    pending = true;
+    queueMicrotask(() => {
+      pending = false;
+      if (stopped) return;
+      controller.configure(flowConfigurationOf(schemas.values(), levels.values()));
+      status.in(statusDelayMs);
+      ensure.in(ensureDelayMs);
+    });
+  };
+  const follow =
+    <T extends FlowSchema | PriorityLevelConfiguration>(map: Map<string, T>) =>
+    (now: T | undefined, old: T | undefined): void => {
+      if (now !== undefined) map.set(now.metadata.name ?? '', now);
+      else map.delete(old?.metadata.name ?? '');
+      changed();
+    };
+  const stops = [
+    objects.onChange(FlowSchemas, follow(schemas)),
+    objects.onChange(PriorityLevelConfigurations, follow(levels)),
+    status.cancel,
+    ensure.cancel,
+  ];
+  return () => {
+    stopped = true;
+    for (const stop of stops) stop();
+  };
+}
+
+interface Once {
+  /** Runs after this time, unless it is about to already. */
+  in(delayMs: number): void;
+  readonly cancel: () => void;
+}
+
+function once(clock: Clock, run: () => void): Once {
+  let cancel: (() => void) | undefined;
+  return {
+    in(delayMs) {
+      cancel ??= clock.setTimer(delayMs, () => {
+        cancel = undefined;
+        run();
+      });
+    },
+    cancel() {
+      cancel?.();
+      cancel = undefined;
+    },
+  };
+}
+
+async function writeConditions(
+  { objects, clock }: FlowObjectsDeps,
+  schemas: ReadonlyMap<string, FlowSchema>,
+  levels: ReadonlyMap<string, PriorityLevelConfiguration>,
+): Promise<void> {
+  const wrong = [...schemas.values()].filter((schema) => withCondition(schema, levels, clock.nowMs()) !== undefined);
+  await Promise.all(
+    wrong.map(({ metadata: { name = '' } }) =>
+      objects
+        .guaranteedUpdate(FlowSchemas, '', name, (now) => withCondition(now, levels, clock.nowMs()))
+        .catch((error: unknown) => {
+          if (!(error instanceof StatusError) || error.status.code !== 404) throw error;
+        }),
+    ),
+  );
+}
+
+/** The schema with the condition it should have; undefined when it has it. */
+export function withCondition(
+  schema: FlowSchema,
+  levels: { has(name: string): boolean },
+  nowMs: number,
+): FlowSchema | undefined {
+  const level = schema.spec?.priorityLevelConfiguration.name ?? '';
+  const exists = levels.has(level);
+  const subject = `This FlowSchema references the PriorityLevelConfiguration object named ${JSON.stringify(level)}`;
+  const wanted: FlowSchemaCondition = {
+    type: 'Dangling',
+    status: exists ? 'False' : 'True',
+    reason: exists ? 'Found' : 'NotFound',
+    message: exists ? `${subject} and it exists` : `${subject} but there is no such object`,
+  };
+  const conditions = schema.status?.conditions ?? [];
+  const old = conditions.find(({ type }) => type === 'Dangling');
+  if (old !== undefined && old.reason === wanted.reason && old.message === wanted.message) return undefined;
+  const since = old?.status === wanted.status ? old?.lastTransitionTime : undefined;
+  const next = { lastTransitionTime: since ?? formatTime(nowMs), ...wanted };
+  const others = conditions.filter(({ type }) => type !== 'Dangling');
+  return { ...schema, status: { ...schema.status, conditions: [...others, next] } };
+}

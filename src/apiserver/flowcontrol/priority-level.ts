@@ -1,0 +1,80 @@
+/**
+ * One priority level at work: the seats it has, those taken, and its queues.
+ *
+ * A level outlives changes of its configuration, and its object: what runs keeps its seats, what waits its place.
+ */
+import type { PriorityLevelConfigurationSpec } from '../../api/gen/flowcontrol-v1.ts';
+import { FairQueues, type Wide } from './fair-queues.ts';
+import { SeatDemand } from './seat-demand.ts';
+import type { SeatLimits } from './seat-limits.ts';
+
+const noQueues = { queues: 0, handSize: 0, queueLengthLimit: 0 };
+
+/** What became of a level's requests so far. */
+export interface LevelCounts {
+  dispatched: number;
+  rejected: number;
+  timedOut: number;
+  cancelled: number;
+}
+
+/** A level; `T` is what waits in its queues. */
+export class PriorityLevel<T extends Wide> {
+  readonly name: string;
+  readonly queues = new FairQueues<T>();
+  readonly demand = new SeatDemand();
+  readonly counts: LevelCounts = { dispatched: 0, rejected: 0, timedOut: 0, cancelled: 0 };
+  /** Of the object; empty when there is none. */
+  uid = '';
+  spec: PriorityLevelConfigurationSpec = { type: 'Limited' };
+  limits: SeatLimits = { nominal: 0, min: 0, max: 0 };
+  /** Seats it has now, what it borrowed or lent included. */
+  seats = 0;
+  seatsTaken = 0;
+  executing = 0;
+  /** Whether requests are served without limits. */
+  exempt = false;
+  /** Whether requests wait when there is no seat; otherwise they are refused. */
+  queuing = false;
+  /** Its object is gone; what is left in it is still served. */
+  quiescing = false;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  /** Follows its object. A new share is taken up at once; what is lent and borrowed is settled at the next period. */
+  configure(spec: PriorityLevelConfigurationSpec, uid: string, limits: SeatLimits): void {
+    if (limits.nominal !== this.limits.nominal || limits.min !== this.limits.min || limits.max !== this.limits.max)
+      this.seats = limits.nominal;
+    this.spec = spec;
+    this.uid = uid;
+    this.limits = limits;
+    this.exempt = spec.type === 'Exempt';
+    this.queuing = spec.type === 'Limited' && spec.limited?.limitResponse?.type === 'Queue';
+    this.quiescing = false;
+    const { queues = 64, handSize = 8, queueLengthLimit = 50 } = spec.limited?.limitResponse?.queuing ?? {};
+    this.queues.reshape(this.queuing ? { queues, handSize, queueLengthLimit } : noQueues);
+  }
+
+  /** Whether there are so many seats. A request wider than the level may have it to itself. */
+  fits(width: number): boolean {
+    return this.exempt || this.seatsTaken + width <= this.seats || (width > this.seats && this.executing === 0);
+  }
+
+  /** Takes seats. */
+  take(width: number): void {
+    this.executing++;
+    this.seatsTaken += width;
+  }
+
+  /** Gives seats back. */
+  giveBack(width: number): void {
+    this.executing--;
+    this.seatsTaken -= width;
+  }
+
+  get idle(): boolean {
+    return this.executing === 0 && this.queues.size === 0;
+  }
+}

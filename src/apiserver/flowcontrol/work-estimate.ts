@@ -1,0 +1,37 @@
+/**
+ * How many seats a request takes: lists by what they go through, all others one. Upstream: util/flowcontrol/request.
+ *
+ * A watch that begins with what is there is a list while it begins. Differs: writes do not hold seats for the events they
+ * cause; sending those is coalesced, and one write's are gone before a timer could fire.
+ */
+import { isTrue } from '../request-info.ts';
+import type { RequestScope } from '../request-scope.ts';
+
+const objectsPerSeat = 100;
+const maxSeats = 10;
+/** No request takes more than this part of its level. */
+const maxPartOfLevel = 0.15;
+
+/** Objects of a request's resource that are stored; undefined: not ours to know. */
+export type CountObjects = (scope: RequestScope) => number | undefined;
+
+/** The seats, at least one. `levelSeats`: the level's nominal seats. */
+export function seatsFor(scope: RequestScope, levelSeats: number, count: CountObjects): number {
+  const { info, params } = scope;
+  if (!info.isResourceRequest || info.name !== '' || info.subresource !== '') return 1;
+  if (info.verb !== 'list' && !(info.verb === 'watch' && beginsWithAll(params))) return 1;
+  const stored = count(scope) ?? 0;
+  const limit = Number(params.get('limit') ?? 0);
+  // What is selected from must be gone through whole.
+  const selects = info.labelSelector !== undefined || info.fieldSelector !== undefined;
+  const objects = limit > 0 && !selects ? Math.min(limit, stored) : stored;
+  const most = Math.min(maxSeats, Math.max(1, Math.ceil(levelSeats * maxPartOfLevel)));
+  return Math.min(most, Math.max(1, Math.ceil(objects / objectsPerSeat)));
+}
+
+function beginsWithAll(params: URLSearchParams): boolean {
+  const initial = params.get('sendInitialEvents');
+  if (initial !== null) return isTrue(initial);
+  const revision = params.get('resourceVersion') ?? '';
+  return revision === '' || revision === '0';
+}

@@ -1,0 +1,11 @@
+/** Resource claims as their controller, the scheduler and the kubelet must see them alike. Upstream: dynamic-resource-allocation/resourceclaim. */
+import type { Pod, PodResourceClaim } from '../api/gen/core-v1.ts';
+
+/** Keeps a claim while devices are allocated for it. */
+export const CLAIM_FINALIZER = 'resource.kubernetes.io/delete-protection';
+
+/** Name of the claim of a pod; undefined while it is still to be made from its template. */
+export function claimNameOf(pod: Pod, podClaim: PodResourceClaim): string | undefined {
+  if (podClaim.resourceClaimName !== undefined) return podClaim.resourceClaimName;
+  return pod.status?.resourceClaimStatuses?.find(({ name }) => name === podClaim.name)?.resourceClaimName;
+}

@@ -1,0 +1,182 @@
+/**
+ * Makes the claims of pods that name a template, takes pods that have ended out of the claims they used, gives back what
+ * nobody uses any more, and removes claims whose pod has ended. Upstream: pkg/controller/resourceclaim. Not here:
+ * reserving claims for pods that bypass the scheduler.
+ *
+ * Watches: pods, claims, templates. Writes alone: claims owned by a pod, pods' resourceClaimStatuses.
+ */
+import type { Pod, PodResourceClaim } from '../../api/gen/core-v1.ts';
+import { Pods, ResourceClaims, ResourceClaimTemplates } from '../../api/gen/resources.ts';
+import type { ResourceClaim, ResourceClaimConsumerReference } from '../../api/gen/resource-v1.ts';
+import { isReason } from '../../api/status-error.ts';
+import { keyOfObject, parseKey } from '../../client/object-store.ts';
+import { controllerOf } from '../../component-helpers/owner-references.ts';
+import { isPodTerminal } from '../../component-helpers/pods.ts';
+import { CLAIM_FINALIZER, claimNameOf } from '../../component-helpers/resource-claims.ts';
+import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
+
+const ACCOUNT = 'resource-claim-controller';
+/** By which a claim made for a pod tells which of the pod's claims it is. */
+const POD_CLAIM_NAME = 'resource.kubernetes.io/pod-claim-name';
+const CLAIMS_BY_OWNER = 'resource-claim-owner';
+const PODS_BY_TEMPLATE = 'resource-claim-template';
+
+/** Makes the controller. */
+export function createResourceClaimController(deps: ControllerDeps): Controller {
+  const client = deps.clientFor(ACCOUNT);
+  const recorder = deps.recorderFor('resource_claim');
+  const pods = deps.informers.informer(Pods);
+  const claims = deps.informers.informer(ResourceClaims);
+  const templates = deps.informers.informer(ResourceClaimTemplates);
+  claims.addIndex(CLAIMS_BY_OWNER, (claim) => {
+    const owner = controllerOf(claim);
+    return owner?.kind === 'Pod' ? [owner.uid] : [];
+  });
+  pods.addIndex(PODS_BY_TEMPLATE, (pod) =>
+    (pod.spec?.resourceClaims ?? []).flatMap(({ resourceClaimTemplateName: name }) =>
+      name === undefined ? [] : [`${pod.metadata.namespace ?? ''}/${name}`],
+    ),
+  );
+  const loop = createKeyedLoop(deps, {
+    name: 'resourceclaim-controller',
+    queueName: 'resource_claim',
+    workers: 10,
+    informers: informerList(pods, claims, templates),
+    sync: (key, signal) =>
+      key.startsWith('pod:')
+        ? syncPod(key.slice('pod:'.length), signal)
+        : syncClaim(key.slice('claim:'.length), signal),
+  });
+
+  async function syncPod(key: string, signal: AbortSignal): Promise<void> {
+    const pod = pods.get(parseKey(key));
+    if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || isPodTerminal(pod)) return;
+    const made: { name: string; resourceClaimName: string }[] = [];
+    for (const podClaim of pod.spec?.resourceClaims ?? []) {
+      if (podClaim.resourceClaimTemplateName === undefined || claimNameOf(pod, podClaim) !== undefined) continue;
+      try {
+        made.push({ name: podClaim.name, resourceClaimName: await ensureClaim(pod, podClaim, signal) });
+      } catch (error) {
+        signal.throwIfAborted();
+        const text = error instanceof Error ? error.message : String(error);
+        recorder.event(pod, 'Warning', 'FailedResourceClaimCreation', `PodResourceClaim ${podClaim.name}: ${text}`);
+        throw error;
+      }
+    }
+    if (made.length === 0) return;
+    const { namespace = '', name = '', uid } = pod.metadata;
+    const patch = { metadata: { uid }, status: { resourceClaimStatuses: made } };
+    await client
+      .resource(Pods)
+      .patch({ namespace, name }, { type: 'strategic', patch }, { subresource: 'status', signal });
+  }
+
+  /** The name of the pod's claim, made now unless it is there. */
+  async function ensureClaim(pod: Pod, podClaim: PodResourceClaim, signal: AbortSignal): Promise<string> {
+    const found = claims
+      .byIndex(CLAIMS_BY_OWNER, pod.metadata.uid ?? '')
+      .find(
+        ({ metadata }) =>
+          metadata.annotations?.[POD_CLAIM_NAME] === podClaim.name && metadata.deletionTimestamp === undefined,
+      );
+    if (found !== undefined) return found.metadata.name ?? '';
+    const { namespace = '', name = '', uid = '' } = pod.metadata;
+    const templateName = podClaim.resourceClaimTemplateName ?? '';
+    const template = templates.get({ namespace, name: templateName });
+    if (template === undefined) throw new Error(`resource claim template "${templateName}": not found`);
+    const { labels, annotations } = template.spec.metadata ?? {};
+    const created = await client.resource(ResourceClaims).create(
+      {
+        apiVersion: 'resource.k8s.io/v1',
+        kind: 'ResourceClaim',
+        metadata: {
+          namespace,
+          generateName: `${name}-${podClaim.name}-`,
+          annotations: { ...annotations, [POD_CLAIM_NAME]: podClaim.name },
+          ...(labels === undefined ? {} : { labels }),
+          ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name, uid, controller: true, blockOwnerDeletion: true }],
+        },
+        spec: template.spec.spec,
+      },
+      { signal },
+    );
+    return created.metadata.name ?? '';
+  }
+
+  async function syncClaim(key: string, signal: AbortSignal): Promise<void> {
+    const claim = claims.get(parseKey(key));
+    if (claim === undefined) return;
+    const before = claim.status?.reservedFor ?? [];
+    const still = before.filter((consumer) => uses(claim, consumer));
+    const given = claim.status?.allocation !== undefined;
+    const guarded = (claim.metadata.finalizers ?? []).includes(CLAIM_FINALIZER);
+    const giveBack =
+      still.length === 0 && given && (before.length > 0 || claim.metadata.deletionTimestamp !== undefined);
+    if (still.length < before.length || giveBack) {
+      const { namespace = '', name = '', uid, resourceVersion } = claim.metadata;
+      const status = { reservedFor: still.length === 0 ? null : still, ...(giveBack ? { allocation: null } : {}) };
+      const patch = { metadata: { uid, resourceVersion }, status };
+      await client
+        .resource(ResourceClaims)
+        .patch({ namespace, name }, { type: 'merge', patch }, { subresource: 'status', signal });
+      return; // What is left to do follows from the change.
+    }
+    if (still.length === 0 && !given && guarded) return removeFinalizer(claim, signal);
+    if (still.length === 0 && claim.metadata.deletionTimestamp === undefined && ownerIsDone(claim))
+      await remove(claim, signal);
+  }
+
+  async function removeFinalizer(claim: ResourceClaim, signal: AbortSignal): Promise<void> {
+    const { namespace = '', name = '', uid, resourceVersion, finalizers = [] } = claim.metadata;
+    const metadata = { uid, resourceVersion, finalizers: finalizers.filter((each) => each !== CLAIM_FINALIZER) };
+    await client
+      .resource(ResourceClaims)
+      .patch({ namespace, name }, { type: 'merge', patch: { metadata } }, { signal });
+  }
+
+  async function remove(claim: ResourceClaim, signal: AbortSignal): Promise<void> {
+    const { namespace = '', name = '', uid } = claim.metadata;
+    try {
+      await client
+        .resource(ResourceClaims)
+        .delete({ namespace, name }, { ...(uid === undefined ? {} : { preconditions: { uid } }), signal });
+    } catch (error) {
+      if (!isReason(error, 'NotFound')) throw error;
+    }
+  }
+
+  /** Whether the consumer is a pod that may still use the claim; what is no pod is not ours to judge. */
+  function uses(claim: ResourceClaim, { resource, apiGroup = '', name, uid }: ResourceClaimConsumerReference): boolean {
+    if (resource !== 'pods' || apiGroup !== '') return true;
+    const pod = pods.get({ namespace: claim.metadata.namespace ?? '', name });
+    return pod !== undefined && pod.metadata.uid === uid && !isDone(pod);
+  }
+
+  function ownerIsDone(claim: ResourceClaim): boolean {
+    const owner = controllerOf(claim);
+    if (owner?.kind !== 'Pod') return false;
+    const pod = pods.get({ namespace: claim.metadata.namespace ?? '', name: owner.name });
+    return pod !== undefined && pod.metadata.uid === owner.uid && isDone(pod);
+  }
+
+  const enqueueClaim = (claim: ResourceClaim): void => void loop.queue.add(`claim:${keyOfObject(claim)}`);
+  const enqueuePod = (pod: Pod): void => {
+    if ((pod.spec?.resourceClaims ?? []).length === 0) return;
+    loop.queue.add(`pod:${keyOfObject(pod)}`);
+    for (const podClaim of pod.spec?.resourceClaims ?? []) {
+      const name = claimNameOf(pod, podClaim);
+      if (name !== undefined) loop.queue.add(`claim:${pod.metadata.namespace ?? ''}/${name}`);
+    }
+  };
+  pods.addHandler({ onAdd: enqueuePod, onUpdate: (_, pod) => enqueuePod(pod), onDelete: enqueuePod });
+  claims.addHandler({ onAdd: enqueueClaim, onUpdate: (_, claim) => enqueueClaim(claim) });
+  templates.addHandler({
+    onAdd: (template) => pods.byIndex(PODS_BY_TEMPLATE, keyOfObject(template)).forEach(enqueuePod),
+  });
+  return loop;
+}
+
+/** It will not run any more: it has ended, or was deleted before it was given a node. */
+function isDone(pod: Pod): boolean {
+  return isPodTerminal(pod) || (pod.metadata.deletionTimestamp !== undefined && (pod.spec?.nodeName ?? '') === '');
+}

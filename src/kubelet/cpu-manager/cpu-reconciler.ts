@@ -1,0 +1,90 @@
+/**
+ * Keeps containers on the processors they are meant to run on: the shared ones change when others come and go. Upstream:
+ * reconcileState in cpumanager/cpu_manager.go. Differs: it runs at once when something changed, and from time to time.
+ */
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
+import type { PodStatus } from '../container/runtime.ts';
+import { podFields, podUid } from '../types/pod-update.ts';
+import type { CpuManager } from './cpu-manager.ts';
+import { formatCpuSet } from './cpu-set.ts';
+
+/** What the reconciler needs. */
+export interface CpuReconcilerDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly cpuManager: CpuManager;
+  readonly pods: () => readonly Pod[];
+  readonly podStatus: (uid: string) => PodStatus | undefined;
+  /** Frees what gone pods had. */
+  readonly release: () => Promise<void>;
+  readonly updateCpus: (containerId: string, cpusetCpus: string) => Promise<void>;
+}
+
+/** The reconciler. */
+export interface CpuReconciler {
+  start(signal: AbortSignal): void;
+  /** Something changed. */
+  trigger(): void;
+  /** A container is made with these processors. */
+  noteCreated(podUid: string, container: string, cpus: string): void;
+}
+
+/** Makes the reconciler. */
+export function createCpuReconciler(deps: CpuReconcilerDeps, periodMs: number): CpuReconciler {
+  const applied = new Map<string, string>();
+  let running = false;
+  let again = false;
+  let lifetime: AbortSignal | undefined;
+
+  async function reconcilePod(pod: Pod): Promise<void> {
+    const uid = podUid(pod);
+    for (const { id, name, state } of deps.podStatus(uid)?.containers ?? []) {
+      if (state !== 'running') continue;
+      const wanted = formatCpuSet(deps.cpuManager.cpusOf(uid, name));
+      const key = `${uid}/${name}`;
+      if (wanted === '' || applied.get(key) === wanted) continue;
+      try {
+        await deps.updateCpus(id, wanted);
+        applied.set(key, wanted);
+        deps.log.debug('Updated the processors of a container', { ...podFields(pod), container: name, cpus: wanted });
+      } catch (error) {
+        deps.log.error('Failed to update container', { ...podFields(pod), container: name, cpus: wanted, err: error });
+      }
+    }
+  }
+
+  async function reconcile(): Promise<void> {
+    running = true;
+    try {
+      do {
+        again = false;
+        await deps.release();
+        const pods = deps.pods();
+        const uids = new Set(pods.map(podUid));
+        for (const key of applied.keys()) if (!uids.has(key.split('/')[0]!)) applied.delete(key);
+        for (const pod of pods) await reconcilePod(pod);
+      } while (again);
+    } catch (error) {
+      deps.log.error('Reconciling processors failed', { err: error });
+    } finally {
+      running = false;
+    }
+  }
+
+  function trigger(): void {
+    if (lifetime === undefined || lifetime.aborted) return;
+    if (running) again = true;
+    else void reconcile();
+  }
+
+  return {
+    trigger,
+    noteCreated: (uid, container, cpus) => void applied.set(`${uid}/${container}`, cpus),
+    start(signal) {
+      lifetime = signal;
+      signal.addEventListener('abort', deps.clock.setTicker(periodMs, trigger), { once: true });
+    },
+  };
+}

@@ -1,0 +1,63 @@
+/**
+ * Asks drivers anew how many volumes the node may have, where their object wants that from time to time. Upstream:
+ * updateCSIDriver in pkg/volume/csi/csi_plugin.go.
+ */
+import type { CancelTimer, Clock } from '../../../platform/clock.ts';
+import type { Log } from '../../../platform/log.ts';
+
+/** What it needs. */
+export interface AllocatableRefreshDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Seconds between two looks; undefined: the driver wants none. */
+  readonly periodSeconds: (driver: string) => Promise<number | undefined>;
+  /** Asks the driver and tells the API. */
+  readonly refresh: (driver: string) => Promise<void>;
+}
+
+/** Follows drivers from their registration to their end. */
+export interface AllocatableRefresh {
+  follow(driver: string): void;
+  unfollow(driver: string): void;
+}
+
+/** As often as the wish itself is looked at. */
+const lookPeriodMs = 60_000;
+
+/** Makes the follower. */
+export function createAllocatableRefresh(deps: AllocatableRefreshDeps): AllocatableRefresh {
+  const timers = new Map<string, CancelTimer>();
+
+  async function wait(driver: string): Promise<void> {
+    const seconds = await deps.periodSeconds(driver).catch((error: unknown) => {
+      deps.log.warn('Cannot read the CSIDriver', { driver, err: error });
+      return undefined;
+    });
+    if (!timers.has(driver)) return;
+    const delayMs = seconds === undefined ? lookPeriodMs : seconds * 1000;
+    timers.set(
+      driver,
+      deps.clock.setTimer(delayMs, () => void act(driver, seconds !== undefined)),
+    );
+  }
+
+  async function act(driver: string, wanted: boolean): Promise<void> {
+    if (wanted)
+      await deps
+        .refresh(driver)
+        .catch((error: unknown) => deps.log.error('Failed to update CSI driver', { driver, err: error }));
+    if (timers.has(driver)) await wait(driver);
+  }
+
+  return {
+    follow(driver) {
+      timers.get(driver)?.();
+      timers.set(driver, () => undefined);
+      void wait(driver);
+    },
+    unfollow(driver) {
+      timers.get(driver)?.();
+      timers.delete(driver);
+    },
+  };
+}

@@ -1,0 +1,10 @@
+/** Measures how long all plugins of an extension point take together, for one profile. */
+import type { Status } from './status.ts';
+
+/** A stop-watch per point. */
+export interface PointTimer {
+  /** What `ended` wants to know later. */
+  started(): number;
+  /** `point`: upstream's name. Success without a status. */
+  ended(point: string, startedMs: number, status?: Status): void;
+}

@@ -1,0 +1,183 @@
+/**
+ * Finds devices for claims on one node: tries devices in the order of their pools and goes back when a later request cannot
+ * be met. Pure. Upstream: dynamic-resource-allocation/structured. Not here: several claims on one device with shares of
+ * its capacity; such a device is given as a whole.
+ */
+import type { Node } from '../../../api/gen/core-v1.ts';
+import type { AllocationResult, DeviceAttribute, DeviceTaint, DeviceToleration } from '../../../api/gen/resource-v1.ts';
+import { compareQuantities } from '../../../api/quantity.ts';
+import { stableStringify } from '../../../base/stable-json.ts';
+import { configurationOf, namesRequest, type RequestAlternative, type WantedClaim } from './claim-requests.ts';
+import { counterUse, reaches, selectorOf, type NodeDevices, type PoolDevice } from './device-pools.ts';
+import { attributeOf } from './device-selectors.ts';
+
+/** Upstream's limit of devices of one claim. */
+const MAX_DEVICES = 32;
+/** So many steps are tried for one node before the search is given up. */
+const MAX_STEPS = 20_000;
+
+/** What the search is given. */
+export interface AllocationInput {
+  readonly node: Node;
+  readonly pools: NodeDevices;
+  /** Keys of devices that are in use. */
+  readonly inUse: ReadonlySet<string>;
+  readonly claims: readonly WantedClaim[];
+}
+
+interface Given {
+  readonly claim: WantedClaim;
+  readonly alternative: RequestAlternative;
+  readonly found: PoolDevice;
+}
+
+interface Search extends AllocationInput {
+  readonly reachable: readonly PoolDevice[];
+  readonly given: Given[];
+  readonly taken: Set<string>;
+  readonly used: Map<string, number>;
+  readonly wishes: readonly { readonly claim: WantedClaim; readonly alternatives: readonly RequestAlternative[] }[];
+  steps: number;
+}
+
+/** An allocation for each claim, in order; undefined: there is none. Throws what a selector throws. */
+export function allocateClaims(input: AllocationInput): readonly AllocationResult[] | undefined {
+  const used = new Map<string, number>();
+  for (const device of input.pools.devices)
+    if (input.inUse.has(device.key))
+      for (const [key, amount] of counterUse(device)) used.set(key, (used.get(key) ?? 0) + amount);
+  const search: Search = {
+    ...input,
+    used,
+    reachable: input.pools.devices.filter((device) => reaches(input.node, device)),
+    given: [],
+    taken: new Set(),
+    wishes: input.claims.flatMap((claim) => claim.requests.map((alternatives) => ({ claim, alternatives }))),
+    steps: 0,
+  };
+  if (!meet(search, 0)) return undefined;
+  return input.claims.map((claim) => resultOf(claim, search.given));
+}
+
+/** Meets the wishes from `at` on. */
+function meet(search: Search, at: number): boolean {
+  const wish = search.wishes[at];
+  if (wish === undefined) return true;
+  const { claim } = wish;
+  for (const alternative of wish.alternatives) {
+    const next = (): boolean => meet(search, at + 1);
+    if (alternative.wish.allocationMode === 'All') {
+      if (takeAll(search, { claim, alternative }, next)) return true;
+    } else if (takeSome(search, { claim, alternative, left: alternative.wish.count ?? 1, from: 0 }, next)) return true;
+  }
+  return false;
+}
+
+function takeSome(
+  search: Search,
+  of: Pick<Given, 'claim' | 'alternative'> & { readonly left: number; readonly from: number },
+  next: () => boolean,
+): boolean {
+  if (of.left === 0) return next();
+  for (let at = of.from; at < search.reachable.length; at++) {
+    if (++search.steps > MAX_STEPS) return false;
+    const given = { claim: of.claim, alternative: of.alternative, found: search.reachable[at]! };
+    if (!isWanted(given) || !take(search, given)) continue;
+    if (takeSome(search, { ...of, left: of.left - 1, from: at + 1 }, next)) return true;
+    putBack(search);
+  }
+  return false;
+}
+
+function takeAll(search: Search, of: Pick<Given, 'claim' | 'alternative'>, next: () => boolean): boolean {
+  const all = search.reachable.map((found) => ({ ...of, found })).filter(isWanted);
+  let count = 0;
+  while (count < all.length && take(search, all[count]!)) count++;
+  if (all.length > 0 && count === all.length && next()) return true;
+  for (; count > 0; count--) putBack(search);
+  return false;
+}
+
+/** Whether the device is of the kind the request asks for. */
+function isWanted({ alternative: { wish, selects }, found: { driver, device } }: Given): boolean {
+  const intolerable = ({ effect }: DeviceTaint): boolean => effect === 'NoSchedule' || effect === 'NoExecute';
+  if ((device.taints ?? []).some((taint) => intolerable(taint) && !tolerated(taint, wish.tolerations ?? [])))
+    return false;
+  const enough = Object.entries(wish.capacity?.requests ?? {}).every(([name, amount]) => {
+    const has = device.capacity?.[name] ?? device.capacity?.[name.replace(`${driver}/`, '')];
+    return has !== undefined && compareQuantities(has.value, amount) >= 0;
+  });
+  return enough && selects(driver, device);
+}
+
+function tolerated({ key, value = '', effect }: DeviceTaint, tolerations: readonly DeviceToleration[]): boolean {
+  return tolerations.some(
+    (each) =>
+      ((each.key ?? '') === '' ? each.operator === 'Exists' : each.key === key) &&
+      ((each.effect ?? '') === '' || each.effect === effect) &&
+      (each.operator === 'Exists' || (each.value ?? '') === value),
+  );
+}
+
+/** Takes the device if it is free, its pool has what it needs and no constraint is against it. */
+function take(search: Search, given: Given): boolean {
+  const { claim, alternative, found } = given;
+  const own = search.given.filter((other) => other.claim === claim);
+  if (own.length >= MAX_DEVICES) return false;
+  const shared = alternative.wish.adminAccess === true;
+  if (!shared && (search.inUse.has(found.key) || search.taken.has(found.key))) return false;
+  if (own.some((other) => other.found === found)) return false;
+  const needs = shared ? [] : counterUse(found);
+  if (needs.some(([key, amount]) => (search.used.get(key) ?? 0) + amount > (search.pools.counters.get(key) ?? 0)))
+    return false;
+  if (!claim.constraints.every((constraint) => agrees(constraint, [...own, given]))) return false;
+  for (const [key, amount] of needs) search.used.set(key, (search.used.get(key) ?? 0) + amount);
+  if (!shared) search.taken.add(found.key);
+  search.given.push(given);
+  return true;
+}
+
+function putBack(search: Search): void {
+  const { alternative, found } = search.given.pop()!;
+  if (alternative.wish.adminAccess === true) return;
+  search.taken.delete(found.key);
+  for (const [key, amount] of counterUse(found)) search.used.set(key, (search.used.get(key) ?? 0) - amount);
+}
+
+/** Devices of the constraint's requests have the attribute, and all the same value or all different ones. */
+function agrees(
+  { requests, matchAttribute, distinctAttribute }: WantedClaim['constraints'][number],
+  given: readonly Given[],
+): boolean {
+  const name = matchAttribute ?? distinctAttribute;
+  if (name === undefined) return false; // A kind of constraint that is not known cannot be kept.
+  const values: string[] = [];
+  for (const { alternative, found } of given) {
+    if (!namesRequest(requests, alternative.name)) continue;
+    const attribute: DeviceAttribute | undefined = attributeOf(found.driver, found.device, name);
+    if (attribute === undefined) return false;
+    values.push(stableStringify(attribute));
+  }
+  const distinct = new Set(values).size;
+  return matchAttribute === undefined ? distinct === values.length : distinct <= 1;
+}
+
+function resultOf(wanted: WantedClaim, all: readonly Given[]): AllocationResult {
+  const given = all.filter(({ claim }) => claim === wanted);
+  const config = configurationOf(wanted.claim, [...new Set(given.map(({ alternative }) => alternative))]);
+  const nodeSelector = selectorOf(given.map(({ found }) => found));
+  return {
+    devices: {
+      results: given.map(({ alternative, found }) => ({
+        request: alternative.name,
+        driver: found.driver,
+        pool: found.pool,
+        device: found.device.name,
+        ...(alternative.wish.adminAccess === true ? { adminAccess: true } : {}),
+        ...(alternative.wish.tolerations === undefined ? {} : { tolerations: alternative.wish.tolerations }),
+      })),
+      ...(config.length === 0 ? {} : { config }),
+    },
+    ...(nodeSelector === undefined ? {} : { nodeSelector }),
+  };
+}

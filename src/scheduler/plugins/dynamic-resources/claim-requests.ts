@@ -1,0 +1,65 @@
+/** What a claim asks for, with its classes looked up and its selectors compiled. Upstream: the preparation in structured.Allocator. */
+import type {
+  DeviceAllocationConfiguration,
+  DeviceClass,
+  DeviceConstraint,
+  DeviceSubRequest,
+  ResourceClaim,
+} from '../../../api/gen/resource-v1.ts';
+import { deviceTest, type DeviceTest } from './device-selectors.ts';
+
+/** One way to meet a request. */
+export interface RequestAlternative {
+  /** The request's name, or `request/subrequest`. */
+  readonly name: string;
+  readonly wish: DeviceSubRequest & { readonly adminAccess?: boolean };
+  readonly deviceClass: DeviceClass;
+  readonly selects: DeviceTest;
+}
+
+/** A claim that devices are to be found for. */
+export interface WantedClaim {
+  readonly claim: ResourceClaim;
+  /** By request: ways in order of preference. */
+  readonly requests: readonly (readonly RequestAlternative[])[];
+  readonly constraints: readonly DeviceConstraint[];
+}
+
+/** Prepares a claim. Throws with a message for people when a class is missing or a selector does not compile. */
+export function wantedClaim(claim: ResourceClaim, deviceClass: (name: string) => DeviceClass | undefined): WantedClaim {
+  const { requests = [], constraints = [] } = claim.spec.devices ?? {};
+  const prepare = (name: string, wish: RequestAlternative['wish']): RequestAlternative => {
+    const found = deviceClass(wish.deviceClassName);
+    if (found === undefined) throw new Error(`request ${name}: device class ${wish.deviceClassName} does not exist`);
+    const selects = deviceTest([...(found.spec.selectors ?? []), ...(wish.selectors ?? [])]);
+    return { name, wish, deviceClass: found, selects };
+  };
+  return {
+    claim,
+    constraints,
+    requests: requests.map(({ name, exactly, firstAvailable = [] }) =>
+      exactly !== undefined
+        ? [prepare(name, { ...exactly, name })]
+        : firstAvailable.map((sub) => prepare(`${name}/${sub.name}`, sub)),
+    ),
+  };
+}
+
+/** Whether a list of request names, as constraints and configurations have it, means this request. Empty: all. */
+export function namesRequest(names: readonly string[] | undefined, request: string): boolean {
+  return names === undefined || names.length === 0 || names.includes(request) || names.includes(request.split('/')[0]!);
+}
+
+/** What drivers are told of the requests that were met: of their classes first, then of the claim. */
+export function configurationOf(
+  claim: ResourceClaim,
+  met: readonly RequestAlternative[],
+): DeviceAllocationConfiguration[] {
+  const ofClasses = met.flatMap(({ name, deviceClass }) =>
+    (deviceClass.spec.config ?? []).map((config) => ({ source: 'FromClass', requests: [name], ...config })),
+  );
+  const ofClaim = (claim.spec.devices?.config ?? [])
+    .filter(({ requests }) => met.some(({ name }) => namesRequest(requests, name)))
+    .map((config) => ({ source: 'FromClaim', ...config }));
+  return [...ofClasses, ...ofClaim];
+}

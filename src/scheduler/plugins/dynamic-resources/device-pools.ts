@@ -1,0 +1,101 @@
+/** The devices that drivers tell of in slices, as one node can reach them. Pure. Upstream: structured/internal pools. */
+import type { Node, NodeSelector } from '../../../api/gen/core-v1.ts';
+import type { AllocationResult, Device, ResourceSlice } from '../../../api/gen/resource-v1.ts';
+import { quantityValue } from '../../../api/quantity.ts';
+import { nodeSelectorTermMatches } from '../../../component-helpers/node-affinity.ts';
+
+/** A device and where it can be used. */
+export interface PoolDevice {
+  readonly driver: string;
+  readonly pool: string;
+  readonly device: Device;
+  /** `driver/pool/name` */
+  readonly key: string;
+  readonly nodeName?: string | undefined;
+  readonly nodeSelector?: NodeSelector | undefined;
+}
+
+/** Devices of a node, and what devices of one pool share. */
+export interface NodeDevices {
+  readonly devices: readonly PoolDevice[];
+  /** `driver/pool/set/counter` → amount in all. */
+  readonly counters: ReadonlyMap<string, number>;
+}
+
+/** `driver/pool/name` of a device. */
+export function deviceKey(of: { readonly driver: string; readonly pool: string; readonly device: string }): string {
+  return `${of.driver}/${of.pool}/${of.device}`;
+}
+
+/** What a device takes from what its pool shares: key → amount. */
+export function counterUse({ driver, pool, device }: PoolDevice): [string, number][] {
+  return (device.consumesCounters ?? []).flatMap(({ counterSet, counters }) =>
+    Object.entries(counters).map(([name, { value }]): [string, number] => [
+      `${driver}/${pool}/${counterSet}/${name}`,
+      quantityValue(value),
+    ]),
+  );
+}
+
+/** Slices of the newest generation of each pool that are all there. */
+function wholePools(slices: readonly ResourceSlice[]): ResourceSlice[][] {
+  const pools = new Map<string, ResourceSlice[]>();
+  for (const slice of slices) {
+    const key = `${slice.spec.driver}/${slice.spec.pool.name}`;
+    const known = pools.get(key) ?? [];
+    const newest = known[0]?.spec.pool.generation ?? Number.NEGATIVE_INFINITY;
+    if (slice.spec.pool.generation > newest) pools.set(key, [slice]);
+    else if (slice.spec.pool.generation === newest) known.push(slice);
+  }
+  return [...pools.values()].filter((pool) => pool.length >= pool[0]!.spec.pool.resourceSliceCount);
+}
+
+/** Every device of every pool, wherever it can be used. */
+export function allDevices(slices: readonly ResourceSlice[]): NodeDevices {
+  const counters = new Map<string, number>();
+  const devices: PoolDevice[] = [];
+  for (const { spec } of wholePools(slices).flat()) {
+    const pool = spec.pool.name;
+    for (const set of spec.sharedCounters ?? [])
+      for (const [name, { value }] of Object.entries(set.counters))
+        counters.set(`${spec.driver}/${pool}/${set.name}/${name}`, quantityValue(value));
+    for (const device of spec.devices ?? []) {
+      const place = spec.perDeviceNodeSelection === true ? device : spec;
+      devices.push({
+        driver: spec.driver,
+        pool,
+        device,
+        key: deviceKey({ driver: spec.driver, pool, device: device.name }),
+        nodeName: place.nodeName,
+        nodeSelector: place.nodeSelector,
+      });
+    }
+  }
+  return { devices, counters };
+}
+
+/** Whether the node can reach the device. */
+export function reaches(node: Node, { nodeName, nodeSelector }: PoolDevice): boolean {
+  if (nodeName !== undefined && nodeName !== '') return nodeName === node.metadata.name;
+  if (nodeSelector === undefined) return true;
+  return nodeSelector.nodeSelectorTerms.some((term) => nodeSelectorTermMatches(term, node));
+}
+
+/** Nodes from which all of the devices can be reached; undefined: all. */
+export function selectorOf(devices: readonly PoolDevice[]): AllocationResult['nodeSelector'] {
+  const name = devices.find(({ nodeName }) => nodeName !== undefined && nodeName !== '')?.nodeName;
+  if (name !== undefined)
+    return { nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: [name] }] }] };
+  const terms = devices.flatMap(({ nodeSelector }) => nodeSelector?.nodeSelectorTerms.slice(0, 1) ?? []);
+  if (terms.length === 0) return undefined;
+  const matchExpressions = terms.flatMap((term) => term.matchExpressions ?? []);
+  const matchFields = terms.flatMap((term) => term.matchFields ?? []);
+  return {
+    nodeSelectorTerms: [
+      {
+        ...(matchExpressions.length === 0 ? {} : { matchExpressions }),
+        ...(matchFields.length === 0 ? {} : { matchFields }),
+      },
+    ],
+  };
+}

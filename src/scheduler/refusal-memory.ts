@@ -1,0 +1,55 @@
+/**
+ * When all nodes refuse a class of pods, the next pod of the class asks only those that have changed: a cluster without
+ * room answers thousands of pods at the price of its changes. Nothing is kept where a filter looks beyond pod and node.
+ */
+import type { NodeInfo, Snapshot } from './cache/node-info.ts';
+import type { ClassMemory } from './framework/class-memory.ts';
+import type { Status } from './framework/status.ts';
+
+/** Whom to ask. */
+export interface RefusalQuestion {
+  readonly memory: ClassMemory;
+  readonly snapshot: Snapshot;
+  /** A node's answer, counting the pods expected there. */
+  readonly ask: (node: NodeInfo) => Status | undefined;
+  /** Its answer without them. */
+  readonly askAlone: (node: NodeInfo) => Status | undefined;
+}
+
+/** Why every node refuses, shared with earlier pods; undefined: one may not, all must be asked. */
+export function stillRefused(question: RefusalQuestion): ReadonlyMap<string, Status> | undefined {
+  const { memory, snapshot, ask, askAlone } = question;
+  const { refusals: last } = memory;
+  if (last === undefined || last.nodes !== snapshot.nodes) return undefined;
+  const { tracker } = snapshot;
+  const changed = new Set(last.expecting);
+  const known = tracker.changesSince(last.sequence, (slot) => {
+    const info = tracker.infos[slot];
+    if (info !== undefined) changed.add(info);
+  });
+  memory.refusals = undefined;
+  if (!known) return undefined;
+  let copy: Map<string, Status> | undefined;
+  const expecting = new Set<NodeInfo>();
+  for (const node of changed) {
+    const status = ask(node);
+    if (status === undefined) return undefined;
+    if (askAlone(node) === undefined) expecting.add(node);
+    if (!sayTheSame(last.statuses.get(node.name), status)) (copy ??= new Map(last.statuses)).set(node.name, status);
+  }
+  const statuses = copy ?? last.statuses;
+  memory.refusals = { nodes: last.nodes, sequence: tracker.sequence, statuses, expecting };
+  return statuses;
+}
+
+/** Keeps that all nodes refused. The map must not change any more. */
+export function noteRefusals(question: RefusalQuestion, statuses: ReadonlyMap<string, Status>): void {
+  const { memory, snapshot, askAlone } = question;
+  const { nodes, tracker } = snapshot;
+  const expecting = new Set(nodes.filter((node) => askAlone(node) === undefined));
+  memory.refusals = { nodes, sequence: tracker.sequence, statuses, expecting };
+}
+
+function sayTheSame(a: Status | undefined, b: Status): boolean {
+  return a === b || (a?.code === b.code && a.plugin === b.plugin && a.reasons.join() === b.reasons.join());
+}

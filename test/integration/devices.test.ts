@@ -1,0 +1,168 @@
+/** Devices and processors given to containers of their own, by a kubelet process on real containerd. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { Pod } from '../../src/api/gen/core-v1.ts';
+import { Nodes, Pods } from '../../src/api/gen/resources.ts';
+import { createSocketConnector } from '../../src/grpc/socket-connector.ts';
+import { createSocketServer } from '../../src/grpc/socket-server.ts';
+import { devicePluginTable } from '../../src/kubelet/device-manager/device-plugin-api.ts';
+import { listenRpc } from '../../src/platform/node/rpc-server.ts';
+import type { RpcServer } from '../../src/platform/rpc.ts';
+import { testImageName } from './fixtures/containerd.ts';
+import { startKubeletMachine, until, type KubeletMachine } from './fixtures/kubelet-machine.ts';
+import type { Running } from './fixtures/programs.ts';
+
+const resource = 'example.com/null';
+
+describe('devices and processors', () => {
+  let machine: KubeletMachine;
+  let kubelet: Running;
+  let plugin: RpcServer | undefined;
+
+  before(async () => {
+    machine = await startKubeletMachine();
+    kubelet = await startKubelet();
+  });
+  after(async () => {
+    await plugin?.close();
+    await machine?.close();
+  });
+
+  async function startKubelet(...more: string[]): Promise<Running> {
+    const kubeconfig = await machine.credentials('devices', 'system:node:devices', 'system:nodes');
+    const flags = ['--kubeconfig', kubeconfig, '--hostname-override', 'devices', '--node-ip', '127.0.0.1'];
+    return machine.kubelet('devices', ...flags, '--cert-dir', join(machine.directory, 'pki'), ...more);
+  }
+
+  /** A plugin with two devices, both of them /dev/null. */
+  async function startPlugin(): Promise<RpcServer> {
+    const directory = join(machine.directory, 'devices', 'device-plugins');
+    const ended = new AbortController();
+    await until('the kubelet takes plugins', async () => existsSync(`${directory}/kubelet.sock`), kubelet.stderr);
+    const serve = createSocketServer(listenRpc);
+    const server = await serve(`${directory}/null.sock`, [devicePluginTable], {
+      'v1beta1.DevicePlugin/GetDevicePluginOptions': () => ({}),
+      'v1beta1.DevicePlugin/ListAndWatch': async function* (_request: never, signal: AbortSignal) {
+        yield { devices: ['one', 'two'].map((ID) => ({ ID, health: 'Healthy' })) };
+        await new Promise<void>((resolve) =>
+          AbortSignal.any([signal, ended.signal]).addEventListener('abort', () => resolve()),
+        );
+      },
+      'v1beta1.DevicePlugin/Allocate': ({ containerRequests }: { containerRequests: { devicesIds: string[] }[] }) => ({
+        containerResponses: containerRequests.map(({ devicesIds }) => ({
+          envs: { NULL_DEVICES: devicesIds.join(',') },
+          devices: [{ containerPath: '/dev/own-null', hostPath: '/dev/null', permissions: 'rw' }],
+        })),
+      }),
+    });
+    const { clock } = machine.containerd.platform;
+    const caller = createSocketConnector(clock)(`${directory}/kubelet.sock`, [devicePluginTable]);
+    const request = { version: 'v1beta1', endpoint: 'null.sock', resourceName: resource };
+    await until('the kubelet takes the plugin', async () =>
+      caller.unary({ service: 'v1beta1.Registration', method: 'Register' }, request, { timeoutMs: 5_000 }),
+    );
+    caller.disconnect();
+    return {
+      async close() {
+        ended.abort();
+        await server.close();
+      },
+    };
+  }
+
+  async function create(name: string, script: string, amounts: Record<string, string>): Promise<void> {
+    await machine.plane.admin.resource(Pods).create({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { namespace: 'default', name },
+      spec: {
+        tolerations: [{ operator: 'Exists' }],
+        terminationGracePeriodSeconds: 0,
+        containers: [
+          {
+            name: 'app',
+            image: testImageName,
+            command: ['/bin/sh', '-c', `${script}; exec busybox sleep 1000`],
+            resources: { limits: amounts },
+          },
+        ],
+      },
+    });
+  }
+
+  const pod = (name: string): Promise<Pod> => machine.plane.admin.resource(Pods).get({ namespace: 'default', name });
+
+  const isReady = async (name: string): Promise<Pod | false> => {
+    const found = await pod(name);
+    return (found.status?.conditions ?? []).some(({ type, status }) => type === 'Ready' && status === 'True') && found;
+  };
+
+  const allocatable = (amount: string): Promise<unknown> =>
+    until(
+      `the node has ${amount}`,
+      async () =>
+        (await machine.plane.admin.resource(Nodes).get({ name: 'devices' })).status?.allocatable?.[resource] === amount,
+      kubelet.stderr,
+    );
+
+  async function logsOf(name: string): Promise<string> {
+    const logs = await machine.plane.kubectl(['logs', name]);
+    assert.equal(logs.code, 0, logs.stderr);
+    return logs.stdout;
+  }
+
+  it('a plugin gives a pod its device, a second pod waits until there is one', async () => {
+    plugin = await startPlugin();
+    await allocatable('2');
+    await create('first', 'test -c /dev/own-null && echo "has $NULL_DEVICES"', { [resource]: '2', cpu: '100m' });
+    await until('the pod is Ready', () => isReady('first'), kubelet.stderr);
+    assert.match(await logsOf('first'), /^has (one,two|two,one)$/);
+    await create('second', 'echo "has $NULL_DEVICES"', { [resource]: '1' });
+    const waiting = await until('the pod waits', async () => {
+      const found = await pod('second');
+      return found.status?.conditions?.some(({ reason }) => reason === 'Unschedulable') && found;
+    });
+    assert.equal(waiting.status?.phase, 'Pending');
+    assert.match(waiting.status?.conditions?.[0]?.message ?? '', /Insufficient example.com\/null/);
+    assert.equal((await machine.plane.kubectl(['delete', 'pod', 'first', '--timeout=20s'])).code, 0);
+    await until('the pod is Ready', () => isReady('second'), kubelet.stderr);
+    assert.match(await logsOf('second'), /^has (one|two)$/);
+  });
+
+  it('a pod keeps its device over a restart of the kubelet, before its plugin is back', async () => {
+    const before = (await pod('second')).status?.containerStatuses?.[0]?.containerID;
+    kubelet.kill('SIGKILL');
+    await plugin!.close();
+    kubelet = await startKubelet();
+    await allocatable('0');
+    plugin = await startPlugin();
+    await allocatable('2');
+    const after = (await pod('second')).status;
+    assert.equal(after?.phase, 'Running', after?.message);
+    assert.equal(after?.containerStatuses?.[0]?.containerID, before);
+    assert.equal(after?.containerStatuses?.[0]?.restartCount, 0);
+  });
+
+  it('a guaranteed pod has its processor alone, others are moved off it', async () => {
+    const cpus = 'busybox grep Cpus_allowed_list /proc/self/status';
+    const forever = `while true; do ${cpus}; busybox sleep 0.2; done`;
+    const last = async (name: string): Promise<string> => (await logsOf(name)).split('\n').at(-1)!.replace(/\s+/, ' ');
+    kubelet.kill('SIGKILL');
+    kubelet = await startKubelet('--cpu-manager-policy=static', '--reserved-cpus=0');
+    await create('shared', forever, {});
+    await until('the shared pod is Ready', () => isReady('shared'), kubelet.stderr);
+    await until('it may run everywhere', async () => (await last('shared')) === 'Cpus_allowed_list: 0-1');
+    await create('alone', forever, { cpu: '1', memory: '64Mi' });
+    await until('the pod is Ready', () => isReady('alone'), kubelet.stderr);
+    await until('it has its own', async () => (await last('alone')) === 'Cpus_allowed_list: 1', kubelet.stderr);
+    await until(
+      'the other has the rest',
+      async () => (await last('shared')) === 'Cpus_allowed_list: 0',
+      kubelet.stderr,
+    );
+    assert.equal((await machine.plane.kubectl(['delete', 'pod', 'alone', '--timeout=20s'])).code, 0);
+    await until('it is shared again', async () => (await last('shared')) === 'Cpus_allowed_list: 0-1', kubelet.stderr);
+  });
+});
