@@ -10,7 +10,7 @@ import { loadKubeconfig } from '../../src/client/kubeconfig.ts';
 import { createRestClient } from '../../src/client/rest-client.ts';
 import { createNodePlatform } from '../../src/platform/node/node-platform.ts';
 
-const main = join(import.meta.dirname, '../../src/cli/main.ts');
+const main = join(import.meta.dirname, '../../bin/keelson');
 
 /** What a command said. */
 export interface Said {

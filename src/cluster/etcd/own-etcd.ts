@@ -132,9 +132,11 @@ class Member implements OwnEtcd {
 
   /** Waits until this member is one that votes. */
   async #vote(members: EtcdMembers, signal: AbortSignal): Promise<void> {
-    const { peerUrl, others } = this.#file!;
+    const { clientUrl, peerUrl, others } = this.#file!;
     if (others.length === 0) return;
-    for (;;) {
+    for (let attempt = 0; ; attempt++) {
+      // A learner answers nothing, so the others are asked; and itself in turn, which after a restore is the only one.
+      members.setEndpoints(attempt % 2 === 0 ? others : [clientUrl]);
       try {
         const own = (await members.list()).find(({ peerURLs }) => peerURLs.includes(peerUrl));
         if (own === undefined)

@@ -31,6 +31,9 @@ export function redirectRules(config: TableConfig, redirects: Redirects): string
     `meta l4proto ${protocol} redirect to : ${front} map @portals`,
     `fib daddr type local meta l4proto ${protocol} redirect to : meta l4proto . th dport map @node-portals`,
   ]);
+  // From here a redirect leads to the loopback address, and an answer to the client's own address comes from that one,
+  // which nobody waits for: datagrams go to the address they come from instead.
+  const fromHere = rules.map((rule) => rule.replace('udp redirect to :', `udp dnat to ${ip} saddr :`));
   const refuse = [
     `${front} @refused meta l4proto tcp reject with tcp reset`,
     `${front} @refused reject with icmp${config.family === 4 ? '' : 'v6'} port-unreachable`,
@@ -42,7 +45,7 @@ export function redirectRules(config: TableConfig, redirects: Redirects): string
   map node-portals { type inet_proto . inet_service : inet_service;${pairs(redirects.nodePorts)} }
   set refused { type ${address} . inet_proto . inet_service;${elements(redirects.refused)} }
 ${chain('nat-prerouting', 'nat hook prerouting priority -100', rules)}
-${chain('nat-output', 'nat hook output priority -100', rules)}
+${chain('nat-output', 'nat hook output priority -100', fromHere)}
 ${chain('check-prerouting', 'filter hook prerouting priority -110', refuse)}
 ${chain('check-output', 'filter hook output priority -110', refuse)}
 ${chain('check-forward', 'filter hook forward priority -10', [`${ip} daddr ${config.serviceCidr} reject`])}
