@@ -106,6 +106,7 @@ export function testDefinitions(): ResourceDefinition[] {
 export function testPlatform(): BasePlatform & {
   readonly clock: VirtualClock;
   readonly log: ReturnType<typeof createMemoryLog>;
+  readonly metrics: ReturnType<typeof createMemoryMetrics>;
 } {
   const clock = new VirtualClock();
   return {

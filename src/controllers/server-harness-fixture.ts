@@ -139,6 +139,7 @@ async function startServer(signal: AbortSignal, kubeletConnector?: KubeletConnec
     registry: storage.registry,
     net: createSimNet(createSimNetwork(clock), ['127.0.0.1']),
     log,
+    metrics: platform.metrics,
     crypto: platform.crypto,
     random,
     authorizer,

@@ -2,11 +2,15 @@
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
 import { type EventLimit, LIMIT_TYPES } from './event-rate-limit/event-rate-limit.ts';
 import type { AdmissionConfig } from './list.ts';
+import { labelsOf } from './pod-node-selector/pod-node-selector.ts';
 import type { PodSecurityConfig } from './pod-security/pod-security.ts';
+import type { TolerationConfig } from './pod-toleration-restriction/pod-toleration-restriction.ts';
 import { LEVELS, type LevelVersion, parseVersion, type Mode } from './pod-security/policy.ts';
 
 /** Reads a file another names, decoded. */
 export type ReadConfiguration = (path: string) => Promise<unknown>;
+
+const configurable = ['PodSecurity', 'EventRateLimit', 'PodNodeSelector', 'PodTolerationRestriction'];
 
 /** Checks a decoded AdmissionConfiguration. Rejects with an Error that says what is wrong. */
 export async function readAdmissionConfig(value: unknown, read: ReadConfiguration): Promise<AdmissionConfig> {
@@ -23,8 +27,9 @@ export async function readAdmissionConfig(value: unknown, read: ReadConfiguratio
     );
     if (name === 'PodSecurity') config = { ...config, podSecurity: podSecurityOf(own) };
     else if (name === 'EventRateLimit') config = { ...config, eventLimits: eventLimitsOf(own) };
-    else
-      throw new Error(`${place}.name: ${String(name)} takes no configuration here; PodSecurity and EventRateLimit do`);
+    else if (name === 'PodNodeSelector') config = { ...config, nodeSelectors: nodeSelectorsOf(own) };
+    else if (name === 'PodTolerationRestriction') config = { ...config, tolerations: tolerationsOf(own) };
+    else throw new Error(`${place}.name: ${String(name)} takes no configuration here; ${configurable.join(', ')} do`);
   }
   return config;
 }
@@ -84,4 +89,23 @@ function eventLimitsOf(own: JsonObject): EventLimit[] {
     const size = typeof cacheSize === 'number' && cacheSize > 0 ? { cacheSize } : {};
     return { type: known, qps: qps as number, burst: burst as number, ...size };
   });
+}
+
+function nodeSelectorsOf(own: JsonObject): ReadonlyMap<string, Readonly<Record<string, string>>> {
+  const place = 'podNodeSelectorPluginConfig';
+  const selectors = objectAt(own[place], place);
+  return new Map(
+    Object.entries(selectors).map(([name, text]) => {
+      const labels = labelsOf(String(text ?? ''));
+      if (labels === undefined) throw new Error(`${place}.${name}: invalid selector: [${String(text)}]`);
+      return [name, labels];
+    }),
+  );
+}
+
+function tolerationsOf(own: JsonObject): TolerationConfig {
+  if (own['kind'] !== 'Configuration') throw new Error(`kind: ${String(own['kind'])} is not Configuration`);
+  const read = (name: 'default' | 'whitelist'): TolerationConfig['default'] =>
+    listAt(own[name] ?? [], name).map((one, index) => objectAt(one, `${name}[${index}]`));
+  return { default: read('default'), whitelist: read('whitelist') };
 }

@@ -2,6 +2,7 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { Log } from '../../platform/log.ts';
+import type { Metrics } from '../../platform/metrics.ts';
 import type { Net } from '../../platform/net.ts';
 import type { Random } from '../../platform/random.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
@@ -14,6 +15,8 @@ import type { AdmissionPlugin } from './contract.ts';
 import { createDefaultStorageClass } from './default-storage-class/default-storage-class.ts';
 import { createDefaultTolerationSeconds } from './default-toleration-seconds/default-toleration-seconds.ts';
 import { createLimitRanger } from './limit-ranger/limit-ranger.ts';
+import { createNamespaceAutoProvision } from './namespace-auto-provision/namespace-auto-provision.ts';
+import { createNamespaceExists } from './namespace-exists/namespace-exists.ts';
 import { createNamespaceLifecycle } from './namespace-lifecycle/namespace-lifecycle.ts';
 import { createNodeRestriction } from './node-restriction/node-restriction.ts';
 import { admissionPluginNames, type AdmissionPluginName, defaultAdmissionPlugins } from './plugin-names.ts';
@@ -36,8 +39,14 @@ import { createDenyServiceExternalIps } from './deny-service-external-ips/deny-s
 import { createEventRateLimit, type EventLimit } from './event-rate-limit/event-rate-limit.ts';
 import { createExtendedResourceToleration } from './extended-resource-toleration/extended-resource-toleration.ts';
 import { createLimitPodHardAntiAffinityTopology } from './limit-pod-hard-anti-affinity-topology/limit-pod-hard-anti-affinity-topology.ts';
+import { createOwnerReferencesPermissionEnforcement } from './owner-references-permission-enforcement/owner-references-permission-enforcement.ts';
 import { createPersistentVolumeClaimResize } from './persistent-volume-claim-resize/persistent-volume-claim-resize.ts';
+import { createPodNodeSelector } from './pod-node-selector/pod-node-selector.ts';
 import { createPodSecurity, type PodSecurityConfig } from './pod-security/pod-security.ts';
+import {
+  createPodTolerationRestriction,
+  type TolerationConfig,
+} from './pod-toleration-restriction/pod-toleration-restriction.ts';
 import { createPodTopologyLabels } from './pod-topology-labels/pod-topology-labels.ts';
 import { createRuntimeClass } from './runtime-class/runtime-class.ts';
 import { createStorageObjectInUseProtection } from './storage-object-in-use-protection/storage-object-in-use-protection.ts';
@@ -46,6 +55,7 @@ import type { WebhookAdmissionDeps } from './webhook/call-webhook.ts';
 import { createWebhookMatchConditions } from './webhook/match-conditions.ts';
 import { createMutatingWebhooks } from './webhook/mutating-webhook.ts';
 import { createValidatingWebhooks } from './webhook/validating-webhook.ts';
+import { createWebhookMetrics } from './webhook/webhook-metrics.ts';
 
 /** What plugins may use. */
 export interface AdmissionDeps {
@@ -60,6 +70,7 @@ export interface AdmissionDeps {
   /** The way to webhooks. */
   readonly net: Pick<Net, 'http'>;
   readonly log: Log;
+  readonly metrics: Metrics;
   readonly crypto: CryptoPort;
   readonly config?: AdmissionConfig;
 }
@@ -68,11 +79,16 @@ export interface AdmissionDeps {
 export interface AdmissionConfig {
   readonly podSecurity?: PodSecurityConfig;
   readonly eventLimits?: readonly EventLimit[];
+  /** Of PodNodeSelector: labels by namespace. */
+  readonly nodeSelectors?: ReadonlyMap<string, Readonly<Record<string, string>>>;
+  readonly tolerations?: TolerationConfig;
 }
 
 /** How each plugin is made. The order is that of the names. */
 const factories: Readonly<Record<AdmissionPluginName, (deps: AdmissionDeps) => AdmissionPlugin>> = {
   AlwaysAdmit: () => createAlwaysAdmit(),
+  NamespaceAutoProvision: (d) => createNamespaceAutoProvision(d.objects),
+  NamespaceExists: (d) => createNamespaceExists(d.objects),
   NamespaceLifecycle: (d) => createNamespaceLifecycle(d.objects),
   LimitPodHardAntiAffinityTopology: () => createLimitPodHardAntiAffinityTopology(),
   LimitRanger: (d) => createLimitRanger(d.objects),
@@ -81,12 +97,15 @@ const factories: Readonly<Record<AdmissionPluginName, (deps: AdmissionDeps) => A
   TaintNodesByCondition: () => createTaintNodesByCondition(),
   AlwaysPullImages: () => createAlwaysPullImages(),
   PodSecurity: (d) => createPodSecurity(d.objects, d.config?.podSecurity),
+  PodNodeSelector: (d) => createPodNodeSelector(d.objects, d.config?.nodeSelectors),
   Priority: (d) => createPriority(d.objects),
   DefaultTolerationSeconds: () => createDefaultTolerationSeconds(),
+  PodTolerationRestriction: (d) => createPodTolerationRestriction(d.objects, d.config?.tolerations),
   EventRateLimit: (d) => createEventRateLimit(d.clock, d.config?.eventLimits ?? []),
   ExtendedResourceToleration: () => createExtendedResourceToleration(),
   DefaultStorageClass: (d) => createDefaultStorageClass(d.objects),
   StorageObjectInUseProtection: () => createStorageObjectInUseProtection(),
+  OwnerReferencesPermissionEnforcement: createOwnerReferencesPermissionEnforcement,
   PersistentVolumeClaimResize: (d) => createPersistentVolumeClaimResize(d.objects),
   RuntimeClass: (d) => createRuntimeClass(d.objects),
   CertificateApproval: (d) => createCertificateApproval(d.authorizer),
@@ -108,7 +127,15 @@ function webhookDeps(deps: AdmissionDeps): WebhookAdmissionDeps {
   const { objects, registry, random, net, clock, log } = deps;
   const client = createWebhookClient({ net, clock });
   const matchConditions = createWebhookMatchConditions(deps.authorizer);
-  return { objects, registry, client, random: random.fork('webhooks'), log: log.child('admission'), matchConditions };
+  return {
+    objects,
+    registry,
+    client,
+    random: random.fork('webhooks'),
+    log: log.child('admission'),
+    matchConditions,
+    measure: createWebhookMetrics(deps),
+  };
 }
 
 function serviceResolver({ objects, random }: AdmissionDeps): ResolveService {

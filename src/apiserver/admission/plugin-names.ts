@@ -3,7 +3,9 @@
 /** In the order they run, which is upstream's. */
 export const admissionPluginNames = [
   'AlwaysAdmit',
+  'NamespaceAutoProvision',
   'NamespaceLifecycle',
+  'NamespaceExists',
   'LimitPodHardAntiAffinityTopology',
   'LimitRanger',
   'ServiceAccount',
@@ -11,12 +13,15 @@ export const admissionPluginNames = [
   'TaintNodesByCondition',
   'AlwaysPullImages',
   'PodSecurity',
+  'PodNodeSelector',
   'Priority',
   'DefaultTolerationSeconds',
+  'PodTolerationRestriction',
   'EventRateLimit',
   'ExtendedResourceToleration',
   'DefaultStorageClass',
   'StorageObjectInUseProtection',
+  'OwnerReferencesPermissionEnforcement',
   'PersistentVolumeClaimResize',
   'RuntimeClass',
   'CertificateApproval',
@@ -39,10 +44,15 @@ export type AdmissionPluginName = (typeof admissionPluginNames)[number];
 
 const offByDefault: ReadonlySet<AdmissionPluginName> = new Set([
   'AlwaysAdmit',
+  'NamespaceAutoProvision',
+  'NamespaceExists',
   'LimitPodHardAntiAffinityTopology',
   'AlwaysPullImages',
+  'PodNodeSelector',
+  'PodTolerationRestriction',
   'EventRateLimit',
   'ExtendedResourceToleration',
+  'OwnerReferencesPermissionEnforcement',
   'DenyServiceExternalIPs',
   'AlwaysDeny',
 ]);

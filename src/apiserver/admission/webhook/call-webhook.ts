@@ -12,6 +12,7 @@ import type { AdmissionAttributes } from '../contract.ts';
 import { createReview, type ReviewedObjects, verifyReview } from './admission-review.ts';
 import { CallingWebhookError, denial, dryRunUnsupported } from './denial.ts';
 import type { Invocation, InvocationDeps } from './invocation.ts';
+import type { MeasureWebhook } from './webhook-metrics.ts';
 
 /** What asking needs. */
 export interface WebhookAdmissionDeps extends InvocationDeps {
@@ -19,6 +20,7 @@ export interface WebhookAdmissionDeps extends InvocationDeps {
   readonly random: Random;
   readonly log: Log;
   readonly matchConditions: MatchConditions;
+  readonly measure: MeasureWebhook;
 }
 
 /**
@@ -42,7 +44,16 @@ export interface WebhookQuestion {
 }
 
 /** The answer of a webhook that allows. Rejects with {@link CallingWebhookError} or the refusal's `StatusError`. */
-export async function askWebhook(deps: WebhookAdmissionDeps, question: WebhookQuestion): Promise<AdmissionResponse> {
+export function askWebhook(deps: WebhookAdmissionDeps, question: WebhookQuestion): Promise<AdmissionResponse> {
+  const { hook } = question.invocation.webhook;
+  const { operation } = question.attributes;
+  return deps.measure(
+    { name: hook.name, mutating: question.mutating, operation, failsOpen: hook.failurePolicy === 'Ignore' },
+    () => ask(deps, question),
+  );
+}
+
+async function ask(deps: WebhookAdmissionDeps, question: WebhookQuestion): Promise<AdmissionResponse> {
   const { invocation, attributes, mutating } = question;
   const { hook } = invocation.webhook;
   const { context, dryRun } = attributes;

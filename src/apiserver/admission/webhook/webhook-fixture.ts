@@ -14,6 +14,7 @@ import type { MatchConditions } from './call-webhook.ts';
 import { createWebhookMatchConditions } from './match-conditions.ts';
 import { createMutatingWebhooks } from './mutating-webhook.ts';
 import { createValidatingWebhooks } from './validating-webhook.ts';
+import { createWebhookMetrics } from './webhook-metrics.ts';
 
 /** Answers a review: the `response` without its uid, or a whole body. Undefined: never. */
 export type TestWebhook = (request: AdmissionRequest) => object | undefined;
@@ -67,6 +68,7 @@ export async function startWithWebhooks({
     client: createWebhookClient({ net, clock }),
     log: createMemoryLog(),
     matchConditions: conditions,
+    measure: createWebhookMetrics(platform),
   };
   const resolve = createServiceResolver({ objects, random });
   const admission = [...before, createMutatingWebhooks(deps, resolve), createValidatingWebhooks(deps, resolve)];

@@ -115,6 +115,48 @@ for (const { what, spec, query = '', status, message } of cases) {
   });
 }
 
+test('what webhooks answer is counted and timed', async () => {
+  const server = await startWithWebhooks();
+  const { metrics, clock } = server.platform;
+  const deny = () => ({ allowed: false, status: { code: 403 } });
+  const nowhere = { clientConfig: { url: 'https://10.0.0.8/x' }, objectSelector: { matchLabels: { call: 'nowhere' } } };
+  const denied = { objectSelector: { matchLabels: { deny: 'yes' } } };
+  await server.configure({ name: 'yes', answer: allow });
+  await server.configure({ name: 'no', kind: 'Validating', answer: deny, hook: denied });
+  await server.configure({ name: 'open', answer: allow, hook: { ...nowhere, failurePolicy: 'Ignore' } });
+  await server.configure({ name: 'shut', answer: allow, hook: nowhere });
+  const post = (name: string, labels: object) => server.send('POST', MAPS, { metadata: { name, labels } });
+  assert.deepEqual(
+    [
+      (await post('a', {})).status,
+      (await post('b', { deny: 'yes' })).status,
+      (await post('c', { call: 'nowhere' })).status,
+    ],
+    [201, 403, 500],
+  );
+  const of = (name: string, type: string) => ({ name: `${name}.example.com`, type });
+  const prefix = 'apiserver_admission_webhook_';
+  const count = (name: string, labels: Record<string, string>) => metrics.value(prefix + name, labels);
+  const operation = 'CREATE';
+  const served = { ...of('yes', 'admit'), operation, code: '200', rejected: 'false' };
+  // In the order of names: who could not be asked kept it from the third.
+  assert.equal(count('request_total', served), 2);
+  const refused = { ...of('no', 'validating'), operation, error_type: 'no_error', rejection_code: '403' };
+  assert.equal(count('rejection_count', refused), 1);
+  const failed = { ...of('shut', 'admit'), operation, error_type: 'calling_webhook_error', rejection_code: '0' };
+  assert.equal(count('rejection_count', failed), 1);
+  assert.equal(count('fail_open_count', of('open', 'admit')), 1);
+  assert.equal(count('rejection_count', { ...failed, ...of('open', 'admit') }), undefined);
+
+  await server.configure({ name: 'late', answer: () => undefined, hook: { timeoutSeconds: 2 } });
+  const pending = post('d', {});
+  await clock.advance(2001);
+  assert.equal((await pending).status, 500);
+  const timed = { ...of('late', 'admit'), operation, rejected: 'true' };
+  assert.equal(metrics.sum(`${prefix}admission_duration_seconds`, timed), 2);
+  await server.server.stop();
+});
+
 test('a webhook that does not answer in its time', async () => {
   const server = await startWithWebhooks();
   await server.configure({ name: 'x', answer: () => undefined, hook: { timeoutSeconds: 2 } });

@@ -1,0 +1,66 @@
+/**
+ * PodNodeSelector: pods get the node labels their namespace demands, and may demand no others than it allows. Upstream:
+ * plugin/pkg/admission/podnodeselector.
+ *
+ * A namespace demands by its annotation, otherwise the cluster's default holds; what it allows is in the configuration.
+ */
+import type { Pod } from '../../../api/gen/core-v1.ts';
+import { Namespaces } from '../../../api/gen/resources.ts';
+import { notFound } from '../../../api/status-error.ts';
+import type { ObjectStore } from '../../registry/object-store.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
+import { isOn, refusal } from '../refusal.ts';
+
+const annotation = 'scheduler.alpha.kubernetes.io/node-selector';
+const clusterDefault = 'clusterDefaultNodeSelector';
+
+type Labels = Readonly<Record<string, string>>;
+
+/** Creates the plugin. `selectors`: what each namespace allows, and the cluster's default. */
+export function createPodNodeSelector(
+  objects: () => ObjectStore,
+  selectors: ReadonlyMap<string, Labels> = new Map(),
+): AdmissionPlugin {
+  const demandOf = async (attributes: AdmissionAttributes): Promise<Labels> => {
+    const { namespace } = attributes;
+    const found = objects().get(Namespaces, '', namespace) ?? (await objects().getFresh(Namespaces, '', namespace));
+    if (found === undefined) throw notFound({ group: '', resource: 'namespaces' }, namespace);
+    const text = found.metadata.annotations?.[annotation];
+    if (text === undefined) return selectors.get(clusterDefault) ?? {};
+    const labels = labelsOf(text);
+    if (labels === undefined) throw refusal(attributes, `invalid selector: [${text}]`);
+    return labels;
+  };
+  const judge = async (attributes: AdmissionAttributes): Promise<Labels> => {
+    const own = (attributes.object as Pod).spec?.nodeSelector ?? {};
+    const demanded = await demandOf(attributes);
+    if (Object.entries(demanded).some(([key, value]) => own[key] !== undefined && own[key] !== value))
+      throw refusal(attributes, 'pod node label selector conflicts with its namespace node label selector');
+    return { ...demanded, ...own };
+  };
+  return {
+    name: 'PodNodeSelector',
+    handles: (operation, resource, subresource) =>
+      operation === 'CREATE' && isOn(resource, subresource, { resource: 'pods' }),
+    async mutate(attributes) {
+      const merged = await judge(attributes);
+      const { spec } = attributes.object as Pod;
+      if (spec !== undefined && Object.keys(merged).length > 0) spec.nodeSelector = { ...merged };
+    },
+    async validate(attributes) {
+      const all = await judge(attributes);
+      const allowed = selectors.get(attributes.namespace) ?? {};
+      if (Object.keys(allowed).length === 0) return;
+      if (Object.entries(all).some(([key, value]) => allowed[key] !== value))
+        throw refusal(attributes, 'pod node label selector labels conflict with its namespace whitelist');
+    },
+  };
+}
+
+/** `a=b,c=d` as labels; undefined when it is something else. Upstream: labels.ConvertSelectorToLabelsMap. */
+export function labelsOf(text: string): Labels | undefined {
+  if (text.trim() === '') return {};
+  const pairs = text.split(',').map((one) => one.split('=').map((part) => part.trim()));
+  if (pairs.some(([key = '', ...rest]) => key === '' || rest.length !== 1)) return undefined;
+  return Object.fromEntries(pairs) as Labels;
+}

@@ -1,0 +1,88 @@
+/**
+ * PodTolerationRestriction: pods get the tolerations of their namespace, and may have no others than it allows. Upstream:
+ * plugin/pkg/admission/podtolerationrestriction.
+ *
+ * The namespace says by annotations, otherwise the configuration holds. Pods that reserve anything tolerate nodes short of
+ * memory.
+ */
+import type { Namespace, Pod, Toleration } from '../../../api/gen/core-v1.ts';
+import { Namespaces } from '../../../api/gen/resources.ts';
+import { computePodQosClass } from '../../../api/pod-qos.ts';
+import { notFound } from '../../../api/status-error.ts';
+import type { ObjectStore } from '../../registry/object-store.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
+import { isOn, refusal } from '../refusal.ts';
+import { covers, mergeTolerations } from './tolerations.ts';
+
+const defaultAnnotation = 'scheduler.alpha.kubernetes.io/defaultTolerations';
+const allowedAnnotation = 'scheduler.alpha.kubernetes.io/tolerationsWhitelist';
+
+/** For namespaces that say nothing. */
+export interface TolerationConfig {
+  readonly default: readonly Toleration[];
+  readonly whitelist: readonly Toleration[];
+}
+
+/** Creates the plugin. */
+export function createPodTolerationRestriction(
+  objects: () => ObjectStore,
+  config: TolerationConfig = { default: [], whitelist: [] },
+): AdmissionPlugin {
+  const namespaceOf = async ({ namespace }: AdmissionAttributes): Promise<Namespace> => {
+    const found = objects().get(Namespaces, '', namespace) ?? (await objects().getFresh(Namespaces, '', namespace));
+    if (found === undefined) throw notFound({ group: '', resource: 'namespaces' }, namespace);
+    return found;
+  };
+  return {
+    name: 'PodTolerationRestriction',
+    handles: (operation, resource, subresource) =>
+      (operation === 'CREATE' || operation === 'UPDATE') && isOn(resource, subresource, { resource: 'pods' }),
+    async mutate(attributes) {
+      const pod = attributes.object as Pod;
+      const { spec } = pod;
+      if (spec === undefined) return;
+      let tolerations: readonly Toleration[] = spec.tolerations ?? [];
+      if (attributes.operation === 'CREATE') {
+        const own = readTolerations(attributes, await namespaceOf(attributes), defaultAnnotation) ?? config.default;
+        tolerations = mergeTolerations(own, tolerations);
+      }
+      if (computePodQosClass(pod) !== 'BestEffort') tolerations = mergeTolerations(tolerations, [memoryPressure]);
+      if (tolerations.length > 0) spec.tolerations = [...tolerations];
+    },
+    async validate(attributes) {
+      const tolerations = (attributes.object as Pod).spec?.tolerations ?? [];
+      if (tolerations.length === 0) return;
+      const allowed = readTolerations(attributes, await namespaceOf(attributes), allowedAnnotation) ?? config.whitelist;
+      if (allowed.length === 0) return;
+      if (!tolerations.every((one) => allowed.some((other) => covers(other, one))))
+        throw refusal(
+          attributes,
+          'pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist',
+        );
+    },
+  };
+}
+
+const memoryPressure: Toleration = {
+  key: 'node.kubernetes.io/memory-pressure',
+  operator: 'Exists',
+  effect: 'NoSchedule',
+};
+
+/** Undefined when the namespace says nothing. */
+function readTolerations(
+  attributes: AdmissionAttributes,
+  { metadata }: Namespace,
+  annotation: string,
+): readonly Toleration[] | undefined {
+  const text = metadata.annotations?.[annotation];
+  if (text === undefined) return undefined;
+  if (text === '') return [];
+  try {
+    const value: unknown = JSON.parse(text);
+    if (Array.isArray(value)) return value as Toleration[];
+  } catch {
+    // Told below: what is no list is as wrong as what is no JSON.
+  }
+  throw refusal(attributes, `annotation ${annotation} of namespace ${metadata.name ?? ''} is no list of tolerations`);
+}
