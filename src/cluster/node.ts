@@ -324,6 +324,7 @@ function runtimeConfig(parts: Parts, core: KubeletCore): Parameters<typeof creat
     seccompDefault: config.seccompDefault,
     crashLoopBackOff: config.crashLoopBackOff,
     images: config.images,
+    idsPerPod: config.userNamespaceIdsPerPod,
   };
 }
 

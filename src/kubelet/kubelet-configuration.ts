@@ -64,6 +64,8 @@ export interface KubeletConfiguration {
     readonly maxAgeMs: number;
   };
   readonly containerLogs: { readonly maxSizeBytes: number; readonly maxFiles: number; readonly periodMs: number };
+  /** Ids in the user namespace of a pod that has one of its own. */
+  readonly userNamespaceIdsPerPod: number;
   readonly cpuManager: {
     readonly policy: 'none' | 'static';
     /** Processors no container gets alone, as the kernel writes lists; empty: as many as are reserved. */
@@ -208,6 +210,7 @@ export const KUBELET_DEFAULTS: Omit<KubeletConfiguration, 'nodeName' | 'rootDire
   images: { maxParallelPulls: 5, pullsPerSecond: 0, pullBurst: 10 },
   imageGc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 120_000, maxAgeMs: 0 },
   containerLogs: { maxSizeBytes: 10 * 2 ** 20, maxFiles: 5, periodMs: 10_000 },
+  userNamespaceIdsPerPod: 65_536,
   cpuManager: {
     policy: 'none',
     reservedCpus: '',

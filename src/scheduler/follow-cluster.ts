@@ -115,9 +115,15 @@ function assignedPartChanged(old: Pod, pod: Pod): boolean {
   );
 }
 
-/** Status updates of a waiting pod (our own condition) are no reason to try again. */
+/** Status updates of a waiting pod (our own condition) are no reason to try again, unless they tell of claims made for it. */
 function schedulingPartChanged(old: Pod, pod: Pod): boolean {
-  const part = (p: Pod): unknown => [p.spec, p.metadata.labels, p.metadata.annotations, p.metadata.deletionTimestamp];
+  const part = ({ spec, metadata, status }: Pod): unknown => [
+    spec,
+    metadata.labels,
+    metadata.annotations,
+    metadata.deletionTimestamp,
+    status?.resourceClaimStatuses,
+  ];
   return !deepEqual(part(old), part(pod));
 }
 

@@ -3,11 +3,20 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import type { Pod } from '../../src/api/gen/core-v1.ts';
-import { Nodes, Pods } from '../../src/api/gen/resources.ts';
+import type { Pod, PodResourceClaim } from '../../src/api/gen/core-v1.ts';
+import {
+  DeviceClasses,
+  Nodes,
+  Pods,
+  ResourceClaims,
+  ResourceClaimTemplates,
+  ResourceSlices,
+} from '../../src/api/gen/resources.ts';
 import { createSocketConnector } from '../../src/grpc/socket-connector.ts';
 import { createSocketServer } from '../../src/grpc/socket-server.ts';
 import { devicePluginTable } from '../../src/kubelet/device-manager/device-plugin-api.ts';
+import { draTable } from '../../src/kubelet/dra-manager/dra-api.ts';
+import { registrationTable } from '../../src/kubelet/plugin-manager/registration-client.ts';
 import { listenRpc } from '../../src/platform/node/rpc-server.ts';
 import type { RpcServer } from '../../src/platform/rpc.ts';
 import { testImageName } from './fixtures/containerd.ts';
@@ -20,6 +29,7 @@ describe('devices and processors', () => {
   let machine: KubeletMachine;
   let kubelet: Running;
   let plugin: RpcServer | undefined;
+  const servers: RpcServer[] = [];
 
   before(async () => {
     machine = await startKubeletMachine();
@@ -27,6 +37,7 @@ describe('devices and processors', () => {
   });
   after(async () => {
     await plugin?.close();
+    for (const server of servers) await server.close();
     await machine?.close();
   });
 
@@ -72,7 +83,12 @@ describe('devices and processors', () => {
     };
   }
 
-  async function create(name: string, script: string, amounts: Record<string, string>): Promise<void> {
+  async function create(
+    name: string,
+    script: string,
+    amounts: Record<string, string>,
+    resourceClaims: PodResourceClaim[] = [],
+  ): Promise<void> {
     await machine.plane.admin.resource(Pods).create({
       apiVersion: 'v1',
       kind: 'Pod',
@@ -80,12 +96,13 @@ describe('devices and processors', () => {
       spec: {
         tolerations: [{ operator: 'Exists' }],
         terminationGracePeriodSeconds: 0,
+        resourceClaims,
         containers: [
           {
             name: 'app',
             image: testImageName,
             command: ['/bin/sh', '-c', `${script}; exec busybox sleep 1000`],
-            resources: { limits: amounts },
+            resources: { limits: amounts, claims: resourceClaims.map(({ name: claim }) => ({ name: claim })) },
           },
         ],
       },
@@ -143,6 +160,67 @@ describe('devices and processors', () => {
     assert.equal(after?.phase, 'Running', after?.message);
     assert.equal(after?.containerStatuses?.[0]?.containerID, before);
     assert.equal(after?.containerStatuses?.[0]?.restartCount, 0);
+  });
+
+  it('a claim from a template is allocated, made ready by its driver, and given back', async () => {
+    const directory = join(machine.directory, 'devices');
+    const driver = 'gpu.example.com';
+    const calls: string[] = [];
+    type Claims = { claims: { uid: string }[] };
+    const answer = (what: string, { claims }: Claims, value: object): object => {
+      calls.push(what);
+      return { claims: Object.fromEntries(claims.map(({ uid }) => [uid, value])) };
+    };
+    const dra = 'k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin';
+    const device = { poolName: 'devices', deviceName: 'one', requestNames: ['card'], cdiDeviceIds: [] };
+    const endpoint = `${directory}/dra.sock`;
+    const serve = createSocketServer(listenRpc);
+    servers.push(
+      await serve(endpoint, [draTable('v1')], {
+        [`${dra}/NodePrepareResources`]: (request: Claims) => answer('prepare', request, { devices: [device] }),
+        [`${dra}/NodeUnprepareResources`]: (request: Claims) => answer('unprepare', request, {}),
+      }),
+      await serve(`${directory}/plugins_registry/gpu.sock`, [registrationTable], {
+        'pluginregistration.Registration/GetInfo': () => ({
+          type: 'DRAPlugin',
+          name: driver,
+          endpoint,
+          supportedVersions: ['v1.DRAPlugin'],
+        }),
+        'pluginregistration.Registration/NotifyRegistrationStatus': () => ({}),
+      }),
+    );
+    const { admin } = machine.plane;
+    await admin.resource(DeviceClasses).create({
+      metadata: { name: 'gpus' },
+      spec: { selectors: [{ cel: { expression: `device.attributes["${driver}"].model == "new"` } }] },
+    });
+    await admin.resource(ResourceSlices).create({
+      metadata: { name: 'devices-gpus' },
+      spec: {
+        driver,
+        nodeName: 'devices',
+        pool: { name: 'devices', generation: 1, resourceSliceCount: 1 },
+        devices: [
+          { name: 'zero', attributes: { model: { string: 'old' } } },
+          { name: 'one', attributes: { model: { string: 'new' } } },
+        ],
+      },
+    });
+    await admin.resource(ResourceClaimTemplates).create({
+      metadata: { namespace: 'default', name: 'cards' },
+      spec: { spec: { devices: { requests: [{ name: 'card', exactly: { deviceClassName: 'gpus' } }] } } },
+    });
+    await create('claimed', 'true', {}, [{ name: 'card', resourceClaimTemplateName: 'cards' }]);
+    await until('the pod is Ready', () => isReady('claimed'), kubelet.stderr);
+    const claims = admin.resource(ResourceClaims);
+    const [claim] = (await claims.list({ namespace: 'default' })).items;
+    assert.equal(claim?.status?.allocation?.devices?.results?.[0]?.device, 'one');
+    assert.equal(claim?.status?.reservedFor?.[0]?.name, 'claimed');
+    assert.deepEqual(calls, ['prepare']);
+    assert.equal((await machine.plane.kubectl(['delete', 'pod', 'claimed', '--timeout=20s'])).code, 0);
+    await until('the claim is gone', async () => (await claims.list({ namespace: 'default' })).items.length === 0);
+    await until('it was given back', async () => calls.includes('unprepare'), kubelet.stderr);
   });
 
   it('a guaranteed pod has its processor alone, others are moved off it', async () => {

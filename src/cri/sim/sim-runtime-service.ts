@@ -330,7 +330,12 @@ export function createSimRuntimeService(state: SimState): CriRuntimeService {
     status: async () => ({
       status: { conditions: [{ type: 'RuntimeReady', status: true, reason: '', message: '' }, networkCondition()] },
       info: {},
-      runtimeHandlers: [{ name: '', features: { recursiveReadOnlyMounts: false, userNamespaces: false } }],
+      runtimeHandlers: [
+        {
+          name: '',
+          features: { recursiveReadOnlyMounts: false, userNamespaces: state.config.userNamespaces ?? false },
+        },
+      ],
     }),
     async updateRuntimeConfig({ runtimeConfig }) {
       const podCidr = runtimeConfig?.networkConfig?.podCidr;

@@ -24,6 +24,8 @@ export interface SimRuntimeDeps {
 
 /** What is simulated. */
 export interface SimRuntimeConfig {
+  /** Pods may have users of their own. Default false. */
+  readonly userNamespaces?: boolean;
   readonly images?: readonly SimImage[];
   /** Addresses of pods; the first is the gateway's. Default 10.244.0.0/16. */
   readonly podCidr?: string;

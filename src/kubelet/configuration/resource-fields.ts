@@ -141,9 +141,9 @@ export const RESOURCE_FIELDS = {
     note: 'needs the feature gate MemoryQoS and cgroup v2',
   },
   userNamespaces: {
-    type: { of: { idsPerPod: { type: 'int', default: 65_536, state: 'refused', note: 'no user namespaces' } } },
-    state: 'refused',
-    note: 'no user namespaces',
+    type: { of: { idsPerPod: { type: 'int', default: 65_536, state: 'honoured', note: '' } } },
+    state: 'honoured',
+    note: 'where the runtime says it can',
   },
   localStorageCapacityIsolation: {
     type: 'bool',

@@ -123,6 +123,7 @@ function resources(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration
         tieredReservation: memoryQos && c.memoryReservationPolicy === 'TieredReservation',
       },
     },
+    userNamespaceIdsPerPod: c.userNamespaces.idsPerPod,
     evictionHard: c.evictionHard,
     eviction: {
       soft: c.evictionSoft,

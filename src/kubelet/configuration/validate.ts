@@ -124,6 +124,8 @@ const managers: Check = (c) => {
     c.reservedSystemCPUs !== '' &&
       (c.systemReservedCgroup !== '' || c.kubeReservedCgroup !== '') &&
       "can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup (--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)",
+    (c.userNamespaces.idsPerPod < 65_536 || c.userNamespaces.idsPerPod % 65_536 !== 0) &&
+      `userNamespaces.idsPerPod ${c.userNamespaces.idsPerPod} must be a multiple of 65536`,
     isStatic &&
       !(ms(c.cpuManagerReconcilePeriod) > 0) &&
       `cpuManagerReconcilePeriod (--cpu-manager-reconcile-period) ${c.cpuManagerReconcilePeriod} must be greater than 0`,

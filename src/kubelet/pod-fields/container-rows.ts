@@ -20,7 +20,7 @@ export const CONTAINER_ROWS: FieldRows = {
   'ports[].protocol': ['honoured', ''],
   readinessProbe: ['honoured', ''],
   resizePolicy: ['honoured', ''],
-  'resources.claims': ['in part', 'as the resourceClaims of the pod'],
+  'resources.claims': ['honoured', ''],
   'resources.limits': ['honoured', ''],
   'resources.requests': ['honoured', ''],
   restartPolicy: ['honoured', 'Always makes a sidecar of an init container'],

@@ -1,6 +1,6 @@
 /** What a container is made from. Upstream: kuberuntime_container.go (generateContainerConfig), kubelet_pods.go (GenerateRunContainerOptions). */
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
-import type { ContainerConfig, Image, Mount } from '../../cri/gen/cri-types.ts';
+import type { ContainerConfig, Image, Mount, UserNamespace } from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
 import type { Files } from '../../platform/files.ts';
 import type { MountedVolume } from '../volumes/volume-manager-contract.ts';
@@ -10,7 +10,12 @@ import { containerAnnotations, containerLabels } from './labels.ts';
 import { containerResources, type LinuxResourceConfig } from './linux-resources.ts';
 import { blockDevices, hostsFileMount, terminationMessageMount, volumeMounts } from './mounts.ts';
 import { containerDir, containerLogFile, type RuntimePaths } from './paths.ts';
-import { containerSecurityContext, verifyRunAsNonRoot, type SecurityConfig } from './security-context.ts';
+import {
+  containerSecurityContext,
+  verifyRunAsNonRoot,
+  withUserNamespace,
+  type SecurityConfig,
+} from './security-context.ts';
 import { signalOf } from './stop-signal.ts';
 import type { Subpaths } from './subpath.ts';
 
@@ -60,6 +65,8 @@ export interface ContainerConfigInput {
   readonly imageRef: string;
   readonly volumes: ReadonlyMap<string, MountedVolume>;
   readonly imageVolumes: ReadonlyMap<string, string>;
+  /** The pod's own users; absent: the host's. */
+  readonly userNamespace?: Init<UserNamespace> | undefined;
   /** Container whose processes an ephemeral container sees. */
   readonly targetId?: string;
 }
@@ -130,14 +137,17 @@ export async function containerConfig(
       restartCount: input.restartCount,
       deviceAnnotations: devices?.annotations,
     }),
-    mounts: [
-      ...(await mountsOf(input, deps, environment)),
-      ...(devices?.mounts ?? []).map((mount) => ({
-        hostPath: mount.hostPath,
-        containerPath: mount.containerPath,
-        readonly: mount.readOnly,
-      })),
-    ],
+    mounts: mapped(
+      [
+        ...(await mountsOf(input, deps, environment)),
+        ...(devices?.mounts ?? []).map((mount) => ({
+          hostPath: mount.hostPath,
+          containerPath: mount.containerPath,
+          readonly: mount.readOnly,
+        })),
+      ],
+      input.userNamespace,
+    ),
     devices: [...blockDevices(container, input.volumes), ...(devices?.devices ?? [])],
     CDIDevices: (devices?.cdiDevices ?? []).map((name) => ({ name })),
     logPath: containerLogPath(input),
@@ -151,7 +161,17 @@ export async function containerConfig(
         ...(devices?.cpusetCpus === undefined ? {} : { cpusetCpus: devices.cpusetCpus }),
         ...(devices?.cpusetMems === undefined ? {} : { cpusetMems: devices.cpusetMems }),
       },
-      securityContext: containerSecurityContext({ pod, container, config: deps.security, ...user, ...target }),
+      securityContext: withUserNamespace(
+        containerSecurityContext({ pod, container, config: deps.security, ...user, ...target }),
+        input.userNamespace,
+      ),
     },
   };
+}
+
+/** Files of mounts have the ids in the pod that they have on the host. */
+function mapped(mounts: readonly Init<Mount>[], userNamespace: Init<UserNamespace> | undefined): Init<Mount>[] {
+  const { uids, gids } = userNamespace ?? {};
+  if (uids === undefined || gids === undefined) return [...mounts];
+  return mounts.map((mount) => ({ ...mount, uidMappings: uids, gidMappings: gids }));
 }

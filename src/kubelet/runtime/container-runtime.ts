@@ -27,6 +27,7 @@ import { createPodStatusReader } from './pod-status.ts';
 import type { ActuatedResources, RuntimeContext } from './runtime-context.ts';
 import { createSubpaths, resolveInside } from './subpath.ts';
 import { syncPod } from './sync-pod.ts';
+import { createUserNamespaces } from './user-namespaces.ts';
 import { createTerminationMessages } from './termination-message.ts';
 
 /** What the manager works with. */
@@ -63,6 +64,8 @@ export interface ContainerRuntimeConfig extends RuntimePaths {
   readonly seccompDefault?: boolean;
   readonly crashLoopBackOff?: CrashBackOffConfig;
   readonly images?: ImageManagerConfig;
+  /** Ids in a pod's own user namespace. Default 65536. */
+  readonly idsPerPod?: number;
 }
 
 function streamingRequest<T extends object>(request: T & { readonly command?: readonly string[] }) {
@@ -129,6 +132,7 @@ function environmentSources(
 
 interface Handlers {
   recursiveReadOnly: ReadonlySet<string>;
+  userNamespaces: ReadonlySet<string>;
   imageVolumeProblem: string | undefined;
 }
 
@@ -180,6 +184,12 @@ function createContext(deps: ContainerRuntimeDeps, config: ContainerRuntimeConfi
         config.resolvConf === '' ? '' : ((await optionalText(deps, config.resolvConf ?? '/etc/resolv.conf')) ?? ''),
     }),
     crashBackOff: createCrashBackOff(config.crashLoopBackOff ?? {}),
+    userNamespaces: createUserNamespaces({
+      files: base.files,
+      paths: base.paths,
+      idsPerPod: config.idsPerPod ?? 65_536,
+      supported: (handler) => handlers.userNamespaces.has(handler),
+    }),
     ...(deps.actuated === undefined ? {} : { actuated: deps.actuated }),
     preStops: new Map(),
     containerConfig: {
@@ -240,6 +250,9 @@ async function runtimeStatus(cri: CriRuntime, handlers: Handlers): Promise<Conta
   handlers.recursiveReadOnly = new Set(
     runtimeHandlers.filter((handler) => handler.features?.recursiveReadOnlyMounts).map((handler) => handler.name),
   );
+  handlers.userNamespaces = new Set(
+    runtimeHandlers.filter((handler) => handler.features?.userNamespaces).map((handler) => handler.name),
+  );
   handlers.imageVolumeProblem = imageVolumeProblem(version.runtimeName, version.runtimeVersion);
   return {
     runtimeReady: condition('RuntimeReady')?.status ?? false,
@@ -270,7 +283,7 @@ async function* runtimeEvents(context: RuntimeContext, signal: AbortSignal): Asy
 /** Makes the manager. */
 export function createContainerRuntime(deps: ContainerRuntimeDeps, config: ContainerRuntimeConfig): ContainerRuntime {
   const { cri } = deps;
-  const handlers: Handlers = { recursiveReadOnly: new Set(), imageVolumeProblem: undefined };
+  const handlers: Handlers = { recursiveReadOnly: new Set(), userNamespaces: new Set(), imageVolumeProblem: undefined };
   const context = createContext(deps, config, handlers);
   const { runtime, images } = cri;
   return {
@@ -283,6 +296,7 @@ export function createContainerRuntime(deps: ContainerRuntimeDeps, config: Conta
       context.reader.forgetPod(uid);
       context.images.forgetPod(uid);
       context.crashBackOff.forget(`${uid}/`);
+      context.userNamespaces.forgetPod(uid);
     },
     garbageCollect: (policy, options) => garbageCollect({ policy, options, pods: deps.podStates }, context),
     async deleteContainer(containerId) {

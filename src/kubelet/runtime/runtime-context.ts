@@ -20,6 +20,7 @@ import type { RuntimePaths } from './paths.ts';
 import { containerFieldPath } from './pod-facts.ts';
 import type { PodStatusReader } from './pod-status.ts';
 import type { Subpaths } from './subpath.ts';
+import type { UserNamespaces } from './user-namespaces.ts';
 
 /** What containers have been given, as the allocation manager keeps it. */
 export interface ActuatedResources {
@@ -43,6 +44,7 @@ export interface RuntimeContext {
   readonly reader: PodStatusReader;
   readonly subpaths: Subpaths;
   readonly crashBackOff: CrashBackOff;
+  readonly userNamespaces: UserNamespaces;
   /** What running containers were given; absent: nothing is resized in place. */
   readonly actuated?: ActuatedResources;
   /** preStop hooks that run or have run, by container id, until the container has stopped. */

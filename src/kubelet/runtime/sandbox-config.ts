@@ -1,6 +1,6 @@
 /** What a pod's sandbox is made from. Upstream: kuberuntime_sandbox.go (generatePodSandboxConfig). */
 import type { Pod } from '../../api/gen/core-v1.ts';
-import type { PodSandboxConfig, PortMapping, Protocol } from '../../cri/gen/cri-types.ts';
+import type { PodSandboxConfig, PortMapping, Protocol, UserNamespace } from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
 import type { DnsConfig } from '../network/dns.ts';
 import { sandboxHostName } from '../network/hosts-file.ts';
@@ -8,7 +8,7 @@ import { podLabels } from './labels.ts';
 import { sandboxResources, type LinuxResourceConfig } from './linux-resources.ts';
 import { podLogDir, podLogIdentity, type RuntimePaths } from './paths.ts';
 import { isRestartable } from './pod-facts.ts';
-import { sandboxSecurityContext } from './security-context.ts';
+import { sandboxSecurityContext, withUserNamespace } from './security-context.ts';
 
 /** Inputs of a sandbox's configuration. */
 export interface SandboxConfigInput {
@@ -19,6 +19,8 @@ export interface SandboxConfigInput {
   readonly clusterDomain: string;
   readonly paths: RuntimePaths;
   readonly resources: LinuxResourceConfig;
+  /** Absent: the host's users. */
+  readonly userNamespace?: UserNamespace | undefined;
 }
 
 const protocols: Readonly<Record<string, Protocol>> = { TCP: 'TCP', UDP: 'UDP', SCTP: 'SCTP' };
@@ -53,8 +55,6 @@ export function sandboxConfig(input: SandboxConfigInput): Init<PodSandboxConfig>
   const { pod, paths } = input;
   const { name = '', namespace = '', uid = '', annotations = {} } = pod.metadata;
   const hostNetwork = pod.spec?.hostNetwork ?? false;
-  if (pod.spec?.hostUsers === false)
-    throw new Error('spec.hostUsers: false is not supported: this kubelet gives pods no user namespaces of their own');
   const { overhead, resources } = sandboxResources(pod, input.resources);
   return {
     metadata: { name, namespace, uid, attempt: input.attempt },
@@ -66,7 +66,7 @@ export function sandboxConfig(input: SandboxConfigInput): Init<PodSandboxConfig>
     portMappings: portMappings(pod),
     linux: {
       cgroupParent: input.cgroupParent,
-      securityContext: sandboxSecurityContext(pod),
+      securityContext: withUserNamespace(sandboxSecurityContext(pod), input.userNamespace),
       sysctls: sysctls(pod),
       overhead,
       resources,

@@ -8,6 +8,7 @@ import type {
   LinuxSandboxSecurityContext,
   NamespaceOption,
   SecurityProfile,
+  UserNamespace,
 } from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
 
@@ -192,4 +193,13 @@ export function sandboxSecurityContext(pod: Pod): Init<LinuxSandboxSecurityConte
     ...(context?.runAsGroup === undefined ? {} : { runAsGroup: int64(context.runAsGroup) }),
     ...(context?.seLinuxOptions === undefined ? {} : { selinuxOptions: context.seLinuxOptions }),
   };
+}
+
+/** A security context with the pod's own users, where it has them. */
+export function withUserNamespace<T extends { readonly namespaceOptions?: Init<NamespaceOption> | undefined }>(
+  context: T,
+  userNamespace: Init<UserNamespace> | undefined,
+): T {
+  if (userNamespace === undefined) return context;
+  return { ...context, namespaceOptions: { ...context.namespaceOptions, usernsOptions: userNamespace } };
 }

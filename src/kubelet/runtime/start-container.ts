@@ -130,6 +130,7 @@ async function create(start: StartContainer, context: RuntimeContext, image: Ima
         restartCount: await restartCountOf(start, context),
         volumes: context.volumes.mountedVolumes(pod.metadata.uid ?? ''),
         imageVolumes: start.imageVolumes,
+        userNamespace: sandboxConfig.linux?.securityContext?.namespaceOptions?.usernsOptions,
         ...(targetId === undefined ? {} : { targetId }),
       },
       context.containerConfig,

@@ -105,6 +105,7 @@ async function configOf({ pod, actions, context }: Pass): Promise<Init<PodSandbo
     clusterDomain: context.clusterDomain,
     paths: context.paths,
     resources: context.resources,
+    userNamespace: await context.userNamespaces.of(pod, await context.runtimeHandler(pod)),
   });
 }
 

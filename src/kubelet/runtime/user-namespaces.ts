@@ -1,0 +1,90 @@
+/**
+ * User namespaces of pods with `hostUsers: false`: each gets a range of the host's ids that no other pod has. Upstream:
+ * pkg/kubelet/userns. Differs: ranges begin at 65536 always; /etc/subuid is not asked.
+ *
+ * A pod's range stands in the file `userns` of its directory, and goes with it.
+ */
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { KeyedMutex } from '../../base/keyed-mutex.ts';
+import type { IDMapping, UserNamespace } from '../../cri/gen/cri-types.ts';
+import type { Files } from '../../platform/files.ts';
+import { podDir, type RuntimePaths } from './paths.ts';
+
+/** Ids below are the host's own. */
+const FIRST_ID = 65_536;
+const LAST_ID = 2 ** 32 - 2;
+
+/** What the ranges are made with. */
+export interface UserNamespacesDeps {
+  readonly files: Files;
+  readonly paths: RuntimePaths;
+  readonly idsPerPod: number;
+  /** Whether the runtime's handler can. */
+  readonly supported: (handler: string) => boolean;
+}
+
+/** The ranges. */
+export interface UserNamespaces {
+  /** The pod's mappings, made at the first call; undefined: it has the host's users. Rejects when the runtime cannot. */
+  of(pod: Pod, handler: string): Promise<UserNamespace | undefined>;
+  forgetPod(uid: string): void;
+}
+
+interface Kept {
+  readonly uidMappings: readonly IDMapping[];
+  readonly gidMappings: readonly IDMapping[];
+}
+
+/** Makes the ranges; those of earlier runs are read at the first use. */
+export function createUserNamespaces(deps: UserNamespacesDeps): UserNamespaces {
+  const { files, paths, idsPerPod } = deps;
+  const ranges = new Map<string, number>();
+  const mutex = new KeyedMutex();
+  let loaded = false;
+  const fileOf = (uid: string): string => `${podDir(paths, uid)}/userns`;
+
+  async function load(): Promise<void> {
+    if (loaded) return;
+    const pods = `${paths.rootDir}/pods`;
+    for (const uid of (await files.exists(pods)) ? await files.readDir(pods) : []) {
+      if (!(await files.exists(fileOf(uid)))) continue;
+      const { uidMappings } = JSON.parse(await files.readText(fileOf(uid))) as Kept;
+      if (uidMappings[0] !== undefined) ranges.set(uid, uidMappings[0].hostId);
+    }
+    loaded = true;
+  }
+
+  function freeRange(): number {
+    const taken = new Set(ranges.values());
+    for (let first = FIRST_ID; first + idsPerPod - 1 <= LAST_ID; first += idsPerPod)
+      if (!taken.has(first)) return first;
+    throw new Error('could not find an empty slot to allocate a user namespace');
+  }
+
+  return {
+    async of(pod, handler) {
+      if (pod.spec?.hostUsers !== false) return undefined;
+      if (!deps.supported(handler)) throw new Error(cannot(handler));
+      const uid = pod.metadata.uid ?? '';
+      return mutex.run('ranges', async () => {
+        await load();
+        const known = ranges.get(uid);
+        const hostId = known ?? freeRange();
+        const mapping = { hostId, containerId: 0, length: idsPerPod };
+        if (known === undefined) {
+          ranges.set(uid, hostId);
+          const kept: Kept = { uidMappings: [mapping], gidMappings: [mapping] };
+          await files.makeDir(podDir(paths, uid), { mode: 0o750 });
+          await files.writeFileAtomic(fileOf(uid), JSON.stringify(kept), { mode: 0o644 });
+        }
+        return { mode: 'POD', uids: [mapping], gids: [mapping] };
+      });
+    },
+    forgetPod: (uid) => void ranges.delete(uid),
+  };
+}
+
+function cannot(handler: string): string {
+  const who = handler === '' ? 'runtime does' : `RuntimeClass handler ${JSON.stringify(handler)} does`;
+  return `can't set \`spec.hostUsers: false\`, ${who} not support user namespaces`;
+}
