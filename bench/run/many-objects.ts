@@ -21,6 +21,7 @@ export async function listFigures(instance: BenchInstance, forMs: number): Promi
   clearInterval(sampler);
   const { perSecond = 0, megabytes = 0 } = lists;
   const answerMb = megabytes / perSecond;
+  const packed = await load(instance, 'gzip', forMs);
   return [
     { key: 'listRate', what: `list ${listed} objects of 1 KB, 4 clients`, value: megabytes, unit: 'MB/s' },
     { key: 'listOthersMedian', what: '  one object meanwhile, median', value: others['p50'] ?? 0, unit: 'ms' },
@@ -30,6 +31,12 @@ export async function listFigures(instance: BenchInstance, forMs: number): Promi
       what: '  extra memory, of the four answers',
       value: (mostMb - beforeMb) / (4 * answerMb),
       unit: '×',
+    },
+    {
+      key: 'listGzip',
+      what: '  with gzip, of the plain bytes',
+      value: (packed['perSecond'] ?? 0) * answerMb,
+      unit: 'MB/s',
     },
   ];
 }

@@ -14,6 +14,14 @@ interface Target {
   readonly upstream: string;
 }
 
+/** Of rates more is better; of everything else less. */
+function verdictOf({ key, value, unit }: Figure): string {
+  const goal = Number((targets[key]?.goal ?? '').replaceAll(',', ''));
+  if (goal === 0) return '';
+  const isRate = unit === '/s' || unit === 'MB/s';
+  return (isRate ? value >= goal : value <= goal) ? 'met' : 'missed';
+}
+
 /** Goals, and what upstream v1.20.2 did on a quiet machine of two cores. */
 const targets: Readonly<Record<string, Target>> = {
   freshApiReady: { goal: '500', upstream: '3,100' },
@@ -56,14 +64,13 @@ export function describeMachine(): Record<string, string | number> {
 
 /** The table. */
 export function table(machine: ReturnType<typeof describeMachine>, figures: readonly Figure[]): string {
-  const rows = figures.map(({ key, what, value, unit }) => [
-    what,
-    `${round(value)} ${unit}`,
-    targets[key]?.goal ?? '',
-    targets[key]?.upstream ?? '',
-  ]);
-  const all = [['', 'here', 'goal', 'upstream'], ...rows];
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
+  const rows = figures.map((figure) => {
+    const { key, what, value, unit } = figure;
+    const { goal = '', upstream = '' } = targets[key] ?? {};
+    return [what, `${round(value)} ${unit}`, goal, verdictOf(figure), upstream];
+  });
+  const all = [['', 'here', 'goal', '', 'upstream'], ...rows];
+  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
   const line = (row: readonly string[]): string =>
     row
       .map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0)))

@@ -59,6 +59,28 @@ test('what is too large is refused with 413', async () => {
   assert.equal(response.kind === 'bytes' && response.status, 413);
 });
 
+test('lists at once share their bytes until something changes', async () => {
+  const anyone = { authenticate: () => ({ name: 'a', groups: ['system:masters'] }) };
+  const { server, send } = await startTestServer({ authenticators: [anyone] });
+  for (let index = 0; index < 40; index++)
+    await send('POST', path, { metadata: { name: `m${index}` }, data: { a: 'x'.repeat(10_000) } });
+  const list = async (): Promise<readonly Uint8Array[]> => {
+    const response = await createHttpHandler(server.handler, createSeededRandom(1))(get({}, ''));
+    assert.ok(response.kind === 'bytes');
+    return response.chunks;
+  };
+  const [[, ...one], [, ...two]] = await Promise.all([list(), list()]);
+  assert.ok(one.length > 1);
+  assert.ok(one.every((chunk, index) => chunk === two[index]));
+  await send('DELETE', `${path}/m3`);
+  const names = (chunks: readonly Uint8Array[]): string[] => {
+    const { items } = JSON.parse(Buffer.concat(chunks).toString()) as { items: { metadata: { name: string } }[] };
+    return items.map(({ metadata }) => metadata.name);
+  };
+  const after = names(await list());
+  assert.deepEqual([after.length, after.includes('m3')], [39, false]);
+});
+
 function get(accept: Record<string, string>, query: string): HttpRequest {
   const signal = new AbortController().signal;
   return {

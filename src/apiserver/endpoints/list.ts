@@ -10,10 +10,12 @@ import type { StructSchema } from '../../api/schema/type-schema.ts';
 import { badRequest } from '../../api/status-error.ts';
 import type { ApiResponse } from '../../api/transport.ts';
 import { decodeContinue } from '../generic-registry/continue-token.ts';
+import type { GenericStore } from '../generic-registry/generic-store.ts';
 import { type ListPage, type ListRequest, listCells } from '../generic-registry/list.ts';
 import { selectionOf } from '../generic-registry/selection.ts';
 import { type MediaForm, negotiate } from '../negotiation.ts';
 import { warningHeaders } from '../responses.ts';
+import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import type { Call } from './endpoint.ts';
 import { checkListOptions, intParam, revisionParam } from './options.ts';
 import { includeObjectOf, partialMetadataList, tableOf } from './table.ts';
@@ -23,6 +25,7 @@ const listForms = ['Table', 'PartialObjectMetadataList'];
 const chunkBytes = 256 * 1024;
 const yieldEveryMs = 2;
 const comma = Buffer.from(',');
+const listEnd = Buffer.from(']}\n');
 
 /** What the query asks for. Throws 400 and 422. */
 export function listRequestOf({ store, scope }: Call): ListRequest {
@@ -107,26 +110,51 @@ export async function writeList(
   return { kind: 'bytes', status: 200, headers: headersFor(form, scope), chunks: [bytes] };
 }
 
-async function joinCells({ store }: Call, head: object, page: ListPage): Promise<Uint8Array[]> {
+/**
+ * What lists of the same cells in the same form share while one of them is being made or sent: many clients that list at
+ * once cost one copy. Weak, so that nothing stays when the last is sent.
+ */
+const sharedItems = new WeakMap<GenericStore, WeakMap<readonly RevisionCell[], WeakRef<Promise<Uint8Array[]>>>>();
+/** Keeps what is shared while its last piece has yet to be sent. */
+const whileSent = new WeakMap<Uint8Array, Promise<Uint8Array[]>>();
+
+async function joinCells({ store }: Call, head: object, { cells }: ListPage): Promise<Uint8Array[]> {
+  let byCells = sharedItems.get(store);
+  if (byCells === undefined) sharedItems.set(store, (byCells = new WeakMap()));
+  let items = byCells.get(cells)?.deref();
+  if (items === undefined) {
+    items = joinItems(store, cells);
+    byCells.set(cells, new WeakRef(items));
+    items.catch(() => byCells.delete(cells));
+  }
+  const first = Buffer.from(`${stringifyJson(head).slice(0, -1)},"items":[`);
+  const chunks = await items;
+  whileSent.set(chunks.at(-1)!, items);
+  // One small list is one piece; of a long one the pieces are shared and only the head is its own.
+  return chunks.length === 1 ? [Buffer.concat([first, chunks[0]!])] : [first, ...chunks];
+}
+
+async function joinItems(store: GenericStore, cells: readonly RevisionCell[]): Promise<Uint8Array[]> {
   const { clock } = store.services;
   const chunks: Uint8Array[] = [];
-  let pending: Uint8Array[] = [Buffer.from(`${stringifyJson(head).slice(0, -1)},"items":[`)];
+  let pending: Uint8Array[] = [];
   let pendingBytes = 0;
   let sinceMs = clock.monotonicMs();
-  for (let index = 0; index < page.cells.length; index++) {
-    const bytes = store.json(page.cells[index]!);
+  for (let index = 0; index < cells.length; index++) {
+    const bytes = store.json(cells[index]!);
     if (index > 0) pending.push(comma);
     pending.push(bytes);
     pendingBytes += bytes.length;
-    if (pendingBytes < chunkBytes) continue;
-    chunks.push(Buffer.concat(pending));
-    pending = [];
-    pendingBytes = 0;
-    if (clock.monotonicMs() - sinceMs <= yieldEveryMs) continue;
+    if (pendingBytes >= chunkBytes) {
+      chunks.push(Buffer.concat(pending));
+      pending = [];
+      pendingBytes = 0;
+    }
+    if ((index & 63) !== 63 || clock.monotonicMs() - sinceMs <= yieldEveryMs) continue;
     await clock.yield();
     sinceMs = clock.monotonicMs();
   }
-  pending.push(Buffer.from(']}\n'));
+  pending.push(listEnd);
   chunks.push(Buffer.concat(pending));
   return chunks;
 }

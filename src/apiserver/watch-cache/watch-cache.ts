@@ -33,6 +33,8 @@ interface TriggerIndex {
 
 /** Snapshots kept for lists in pages; older pages are read from the store. */
 const snapshotCount = 3;
+/** Lists handed out again while nothing changes: of everything, and of some namespaces. */
+const listCount = 8;
 
 /** The cache of one storage prefix. */
 export class WatchCache {
@@ -43,7 +45,7 @@ export class WatchCache {
   readonly #triggers = new Map<string, TriggerIndex>();
   readonly #snapshots = new Lru<string, readonly RevisionCell[]>(snapshotCount);
   #ring = new EventRing(0);
-  #all: readonly RevisionCell[] | undefined;
+  readonly #lists = new Lru<string, readonly RevisionCell[]>(listCount);
   #loaded = false;
 
   constructor(prefix: string) {
@@ -76,7 +78,7 @@ export class WatchCache {
     }
     for (const [key, previous] of before)
       changes.push({ ...common, key, revision, cell: previous.at(revision), previous, deleted: true });
-    this.#all = undefined;
+    this.#lists.clear();
     this.#snapshots.clear();
     this.#ring = new EventRing(revision);
     this.#loaded = true;
@@ -93,7 +95,7 @@ export class WatchCache {
       changes.push(change);
     }
     if (changes.length === 0) return;
-    this.#all = undefined;
+    this.#lists.clear();
     this.#tell(changes);
     for (const change of changes) change.frames = undefined;
   }
@@ -125,12 +127,13 @@ export class WatchCache {
     return this.#cells.get(key);
   }
 
-  /** All newest cells below a key prefix (the cache's own, or one namespace's), in key order. */
+  /** All newest cells below a key prefix (the cache's own, or one namespace's), in key order; the same array until a change. */
   list(under: string): readonly RevisionCell[] {
-    if (under === this.prefix && this.#all !== undefined) return this.#all;
+    const known = this.#lists.get(under);
+    if (known !== undefined) return known;
     const cells: RevisionCell[] = [];
     for (const key of this.#keys.range(under, prefixEnd(under))) cells.push(this.#cells.get(key)!);
-    if (under === this.prefix) this.#all = cells;
+    this.#lists.set(under, cells);
     return cells;
   }
 

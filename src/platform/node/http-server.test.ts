@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { connect as connectHttp2 } from 'node:http2';
+import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import type { HttpHandler, HttpRequest, HttpResponse, HttpServer } from '../http.ts';
 import type { HttpAnswer } from '../net.ts';
@@ -16,6 +17,21 @@ async function readAll(answer: HttpAnswer): Promise<string> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of answer.body) chunks.push(chunk);
   return Buffer.concat(chunks).toString();
+}
+
+/** The body of an answer in chunks. Throws where its framing is broken. */
+function unchunked(text: string): string {
+  let body = '';
+  for (let at = 0; ;) {
+    const end = text.indexOf('\r\n', at);
+    const size = Number.parseInt(text.slice(at, end), 16);
+    assert.ok(size >= 0, `a size at ${at}`);
+    body += text.slice(end + 2, end + 2 + size);
+    at = end + 2 + size;
+    assert.equal(text.slice(at, at + 2), '\r\n');
+    at += 2;
+    if (size === 0) return body;
+  }
 }
 
 /** Answers with what it was asked; /stream streams, /upgrade switches, /limit reads at most 10 bytes. */
@@ -66,7 +82,11 @@ function streamResponse(request: HttpRequest): HttpResponse {
         await sink.write('partial');
         throw new Error('cut');
       }
-      for (let line = 0; line < 1000; line++) await sink.write(`line ${line}\n`);
+      for (let line = 0; line < 1000; line++) {
+        await sink.write(`line ${line}\n`);
+        // Each is a chunk of its own then.
+        if (request.query === 'turns') await new Promise((resolve) => setImmediate(resolve));
+      }
     },
   };
 }
@@ -135,6 +155,19 @@ describe('plain HTTP/1.1', () => {
     assert.equal(text.split('\n').length, 1001);
     const failing = net.http({ method: 'GET', url: `${base}/stream?fail` }).then(readAll);
     await assert.rejects(failing);
+  });
+
+  test('streams written in many turns arrive whole and in order, also those asked for in one go', async () => {
+    const wanted = Array.from({ length: 1000 }, (_, line) => `line ${line}\n`).join('');
+    assert.equal(await readAll(await net.http({ method: 'GET', url: `${base}/stream?turns` })), wanted);
+    const { hostname, port } = new URL(base);
+    const ask = 'GET /stream?turns HTTP/1.1\r\nHost: a\r\n';
+    const socket = connect(Number(port), hostname, () => socket.write(`${ask}\r\n${ask}Connection: close\r\n\r\n`));
+    let text = '';
+    for await (const chunk of socket) text += String(chunk);
+    const bodies = text.split('HTTP/1.1 200 OK').slice(1);
+    assert.equal(bodies.length, 2);
+    for (const body of bodies) assert.equal(unchunked(body.slice(body.indexOf('\r\n\r\n') + 4)), wanted);
   });
 
   test('upgrades carry bytes both ways with half-close; others refuse them', async () => {

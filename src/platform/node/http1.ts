@@ -1,5 +1,6 @@
 /** HTTP/1.1 requests and responses of node:http as the port's. The hot path makes one object per request and no closure. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import {
   BodyTooLargeError,
   type HttpHeaders,
@@ -128,7 +129,7 @@ type StreamResult = Extract<HttpResponse, { kind: 'stream' }>;
 async function sendStream(response: ServerResponse, result: StreamResult): Promise<void> {
   response.on('error', () => undefined); // a client that left shows in the sink
   response.writeHead(result.status, result.headers as NodeHeaders);
-  const sink = new CoalescingSink(response, () => response.flushHeaders());
+  const sink = new CoalescingSink(response, () => response.flushHeaders(), directTo(response));
   try {
     await result.run(sink);
     await sink.end();
@@ -136,6 +137,22 @@ async function sendStream(response: ServerResponse, result: StreamResult): Promi
     // Too late for a status: cutting the connection tells the client that the answer is not whole.
     response.destroy();
   }
+}
+
+/**
+ * The connection, once the head has gone out on it: Node's response would write each chunk in four pieces, which a server
+ * with many watches pays for at every event. While an earlier answer holds the connection there is none.
+ */
+function directTo(response: ServerResponse): () => Socket | undefined {
+  let asked = false;
+  let direct: Socket | undefined;
+  return () => {
+    // The first write takes the head along; nothing that waits in the response may be overtaken.
+    if (asked && direct === undefined && response.chunkedEncoding && response.writableLength === 0)
+      direct = response.socket ?? undefined;
+    asked = true;
+    return direct !== undefined && direct === response.socket && !direct.destroyed ? direct : undefined;
+  };
 }
 
 type NodeHeaders = Record<string, string | string[]>;

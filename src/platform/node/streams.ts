@@ -2,6 +2,7 @@
 import type { Duplex as NodeDuplex, Writable } from 'node:stream';
 import type { ByteSink, Duplex } from '../streams.ts';
 
+const lineEnd = Buffer.from('\r\n');
 const done: Promise<void> = Promise.resolve();
 /** Coalesced bytes that are written without waiting for the end of the turn. */
 const flushBytes = 64 * 1024;
@@ -13,15 +14,18 @@ export class CoalescingSink implements ByteSink {
   readonly #target: Writable;
   /** Called when a turn ends with nothing written: lets response heads out. */
   readonly #onEmptyFlush: (() => void) | undefined;
+  /** Where bytes go framed as a chunk of HTTP/1.1, past the response: asked at each write. */
+  readonly #framedTarget: (() => Writable | undefined) | undefined;
   #chunks: Uint8Array[] = [];
   #bytes = 0;
   #scheduled = false;
   #ending = false;
   #blocked: Promise<void> | undefined;
 
-  constructor(target: Writable, onEmptyFlush?: () => void) {
+  constructor(target: Writable, onEmptyFlush?: () => void, framedTarget?: () => Writable | undefined) {
     this.#target = target;
     this.#onEmptyFlush = onEmptyFlush;
+    this.#framedTarget = framedTarget;
     if (onEmptyFlush !== undefined) this.#schedule();
   }
 
@@ -57,14 +61,21 @@ export class CoalescingSink implements ByteSink {
   #flush(): void {
     if (this.#target.destroyed) return;
     if (this.#chunks.length === 0) return this.#onEmptyFlush?.();
+    const framed = this.#framedTarget?.();
+    const target = framed ?? this.#target;
+    if (framed !== undefined) {
+      const size = Buffer.from(`${this.#bytes.toString(16)}\r\n`, 'latin1');
+      this.#chunks = [size, ...this.#chunks, lineEnd];
+      this.#bytes += size.byteLength + lineEnd.byteLength;
+    }
     const whole = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks, this.#bytes);
     this.#chunks = [];
     this.#bytes = 0;
-    if (!this.#target.write(whole) && this.#blocked === undefined) this.#blocked = this.#untilDrained();
+    if (!target.write(whole) && this.#blocked === undefined) this.#blocked = this.#untilDrained(target);
   }
 
-  #untilDrained(): Promise<void> {
-    const drained = untilDrained(this.#target);
+  #untilDrained(target: Writable): Promise<void> {
+    const drained = untilDrained(target);
     const unblock = (): void => void (this.#blocked = undefined);
     drained.then(unblock, unblock);
     return drained;
