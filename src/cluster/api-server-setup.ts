@@ -15,6 +15,11 @@ import type { RequestHeaderConfig } from '../apiserver/authn/request-header.ts';
 import { createTokenFileAuthenticator } from '../apiserver/authn/token-file.ts';
 import { createWebhookTokenAuthenticator } from '../apiserver/authn/webhook-token.ts';
 import type { Authorizer } from '../apiserver/authz/contract.ts';
+import {
+  type ConfiguredAuthorizer,
+  type ConfiguredWebhook,
+  readAuthorizationConfig,
+} from '../apiserver/authz/authorization-config.ts';
 import { createWebhookAuthorizer } from '../apiserver/authz/webhook-authorizer.ts';
 import type { ApiServerOptions } from '../apiserver/options/api-server-options.ts';
 import type { AuditOptions } from '../apiserver/options/audit-options.ts';
@@ -35,10 +40,13 @@ export interface ApiServerSetup {
   readonly requestHeader?: RequestHeaderConfig;
   /** Authorities of client certificates beside the cluster's own. */
   readonly extraClientCaPem: string;
-  readonly modes: readonly AuthorizationMode[];
-  readonly webhookAuthorizer?: Authorizer;
+  /** In order: built in ones by name, webhooks as they are. */
+  readonly authorizers: readonly (BuiltInAuthorizer | Authorizer)[];
   readonly auditor?: Auditor;
 }
+
+/** An authorizer that needs nothing of the options. */
+export type BuiltInAuthorizer = Exclude<AuthorizationMode, 'Webhook'>;
 
 type SetupPlatform = Pick<Platform, 'files' | 'net' | 'clock' | 'crypto' | 'random' | 'log'>;
 
@@ -143,12 +151,39 @@ class Loader {
   async authorization({
     modes,
     webhook,
-  }: AuthorizationOptions): Promise<Pick<ApiServerSetup, 'modes' | 'webhookAuthorizer'>> {
-    if (webhook === undefined) return { modes };
+    configFile,
+  }: AuthorizationOptions): Promise<Pick<ApiServerSetup, 'authorizers'>> {
+    const flag = 'authorization-webhook-config-file';
+    const chosen =
+      configFile === undefined
+        ? modes.map((type): ConfiguredAuthorizer | BuiltInAuthorizer =>
+            type === 'Webhook' ? webhookOf(webhook) : type,
+          )
+        : await this.#authorizationConfig(configFile);
+    const authorizers = await Promise.all(
+      chosen.map((one) => {
+        if (typeof one === 'string') return one;
+        if (one.type !== 'Webhook') return one.type;
+        return this.#webhookAuthorizer(one, configFile === undefined ? flag : 'authorization-config');
+      }),
+    );
+    return { authorizers };
+  }
+
+  async #authorizationConfig(path: string): Promise<readonly ConfiguredAuthorizer[]> {
+    const value = await this.#yaml('authorization-config', path);
+    return this.#tell('authorization-config', path, () => readAuthorizationConfig(value));
+  }
+
+  async #webhookAuthorizer(webhook: ConfiguredWebhook, flag: string): Promise<Authorizer> {
     const { clock, log } = this.#platform;
-    const target = await this.#target('authorization-webhook-config-file', webhook.configFile);
+    const { kubeConfigFile, conditions, name } = webhook;
+    const target = await this.#target(flag, kubeConfigFile);
     const deps = { client: this.#client, target, clock, log: log.child('authorization') };
-    return { modes, webhookAuthorizer: createWebhookAuthorizer(deps, webhook) };
+    if (conditions.length === 0) return createWebhookAuthorizer(deps, webhook);
+    const { compileWebhookConditions } = await import('../apiserver/authz/webhook-conditions.ts');
+    const concerns = await this.#tell(flag, name, () => compileWebhookConditions(conditions));
+    return createWebhookAuthorizer(deps, { ...webhook, concerns });
   }
 
   async audit({ policyFile, log: logOptions, webhook }: AuditOptions): Promise<Pick<ApiServerSetup, 'auditor'>> {
@@ -165,6 +200,22 @@ class Loader {
     }
     return { auditor: createAuditor({ policy, backends, clock, random: random.fork('audit') }) };
   }
+}
+
+/** The one webhook of the flags. */
+function webhookOf(webhook: AuthorizationOptions['webhook']): ConfiguredWebhook {
+  const { configFile: kubeConfigFile, allowedMs, deniedMs } = webhook!;
+  const timeoutMs = 30_000;
+  return {
+    type: 'Webhook',
+    name: '',
+    kubeConfigFile,
+    allowedMs,
+    deniedMs,
+    timeoutMs,
+    onFailure: 'noOpinion',
+    conditions: [],
+  };
 }
 
 /** SHA-256 of the DER form of each certificate. Throws when there is none. */

@@ -7,7 +7,6 @@ import { createRequestHeaderAuthenticator, exceptProxies } from '../apiserver/au
 import { alwaysAllowAuthorizer, alwaysDenyAuthorizer } from '../apiserver/authz/always.ts';
 import type { Authorizer } from '../apiserver/authz/contract.ts';
 import { privilegedGroupAuthorizer } from '../apiserver/authz/rbac-authorizer.ts';
-import { defaultAuthorizationModes } from '../apiserver/options/authorization-options.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { ApiServerSetup } from './api-server-setup.ts';
 
@@ -40,12 +39,12 @@ export function authorizersOf(
   { nodes, rbac }: { readonly nodes: Authorizer; readonly rbac: Authorizer },
   setup: ApiServerSetup | undefined,
 ): Authorizer[] {
-  const byMode = {
+  const builtIn = {
     Node: nodes,
     RBAC: rbac,
-    Webhook: setup?.webhookAuthorizer ?? alwaysDenyAuthorizer,
     AlwaysAllow: alwaysAllowAuthorizer,
     AlwaysDeny: alwaysDenyAuthorizer,
   };
-  return [privilegedGroupAuthorizer, ...(setup?.modes ?? defaultAuthorizationModes).map((mode) => byMode[mode])];
+  const chosen = setup?.authorizers ?? (['Node', 'RBAC'] as const);
+  return [privilegedGroupAuthorizer, ...chosen.map((one) => (typeof one === 'string' ? builtIn[one] : one))];
 }
