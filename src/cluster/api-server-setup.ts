@@ -9,6 +9,7 @@ import type { AuditBackend } from '../apiserver/audit/event.ts';
 import { createLogBackend } from '../apiserver/audit/log-backend.ts';
 import { checkPolicy } from '../apiserver/audit/policy.ts';
 import { createWebhookBackend } from '../apiserver/audit/webhook-backend.ts';
+import { type AuthenticationConfig, readAuthenticationConfig } from '../apiserver/authn/authentication-config.ts';
 import type { TokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
 import { createOidcAuthenticator } from '../apiserver/authn/oidc.ts';
 import type { RequestHeaderConfig } from '../apiserver/authn/request-header.ts';
@@ -35,6 +36,8 @@ import { PreflightError } from './preflight.ts';
 export interface ApiServerSetup {
   readonly admission: { readonly plugins: readonly string[]; readonly config: AdmissionConfig };
   readonly anonymous: boolean;
+  /** Absent: all. */
+  readonly anonymousPaths?: readonly string[];
   /** Kinds of tokens asked before service accounts' and after bootstrap tokens. */
   readonly tokens: { readonly first: readonly TokenAuthenticator[]; readonly last: readonly TokenAuthenticator[] };
   readonly requestHeader?: RequestHeaderConfig;
@@ -116,7 +119,7 @@ class Loader {
 
   async authentication(
     options: AuthenticationOptions,
-  ): Promise<Pick<ApiServerSetup, 'anonymous' | 'tokens' | 'requestHeader' | 'extraClientCaPem'>> {
+  ): Promise<Pick<ApiServerSetup, 'anonymous' | 'anonymousPaths' | 'tokens' | 'requestHeader' | 'extraClientCaPem'>> {
     const { tokenFile, oidc, webhook } = options;
     const first: TokenAuthenticator[] = [];
     const last: TokenAuthenticator[] = [];
@@ -133,7 +136,21 @@ class Loader {
       const target = await this.#target('authentication-token-webhook-config-file', webhook.configFile);
       last.push(createWebhookTokenAuthenticator({ ...this.#platform, client: this.#client, target }, webhook));
     }
-    return { anonymous: options.anonymous, tokens: { first, last }, ...(await this.#requestHeader(options)) };
+    const config = await this.#authenticationConfig(options.configFile);
+    for (const issuer of config.issuers) last.push(createOidcAuthenticator(this.#platform, issuer));
+    const { enabled: anonymous, paths } = config.anonymous ?? { enabled: options.anonymous };
+    return {
+      anonymous,
+      ...(paths === undefined ? {} : { anonymousPaths: paths }),
+      tokens: { first, last },
+      ...(await this.#requestHeader(options)),
+    };
+  }
+
+  async #authenticationConfig(path: string | undefined): Promise<AuthenticationConfig> {
+    if (path === undefined) return { issuers: [] };
+    const value = await this.#yaml('authentication-config', path);
+    return this.#tell('authentication-config', path, () => readAuthenticationConfig(value));
   }
 
   async #requestHeader({

@@ -1,5 +1,5 @@
 /** The API server's authenticators and authorizers in their order, of what always is there and what options add. */
-import { anonymousAuthenticator } from '../apiserver/authn/anonymous.ts';
+import { createAnonymousAuthenticator } from '../apiserver/authn/anonymous.ts';
 import { createBearerTokenAuthenticator, type TokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
 import { clientCertificateAuthenticator } from '../apiserver/authn/client-certificate.ts';
 import type { Authenticator } from '../apiserver/authn/contract.ts';
@@ -30,7 +30,7 @@ export function authenticatorsOf(
       ? [clientCertificateAuthenticator]
       : [createRequestHeaderAuthenticator(proxies), exceptProxies(clientCertificateAuthenticator, proxies)]),
     createBearerTokenAuthenticator(kinds, clock),
-    ...(setup?.anonymous === false ? [] : [anonymousAuthenticator]),
+    ...(setup?.anonymous === false ? [] : [createAnonymousAuthenticator(setup?.anonymousPaths)]),
   ];
 }
 

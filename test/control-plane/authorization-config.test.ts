@@ -1,6 +1,10 @@
-/** `--authorization-config`, seen by kubectl: webhooks in their place among the authorizers, asked under conditions. */
+/**
+ * `--authorization-config` and `--authentication-config`, seen by kubectl: webhooks in their place among the authorizers,
+ * asked under conditions; paths for which nobody needs to say who they are.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -56,11 +60,18 @@ before(async () => {
   await writeFile(join(directory, 'gate.kubeconfig'), kubeconfig('/gate'));
   await writeFile(join(directory, 'last.kubeconfig'), kubeconfig('/last'));
   await writeFile(join(directory, 'authorization.yaml'), configuration());
+  const authentication = { apiVersion: 'apiserver.config.k8s.io/v1', kind: 'AuthenticationConfiguration' };
+  const anonymous = { enabled: true, conditions: [{ path: '/livez' }] };
+  await writeFile(join(directory, 'authentication.yaml'), JSON.stringify({ ...authentication, anonymous }));
   await writeFile(join(directory, 'tokens.csv'), 'ann-token,ann,1\nbob-token,bob,2\n');
   const at = (name: string): string => join(directory, name);
   plane = await startControlPlane({
     components: false,
-    flags: { 'token-auth-file': at('tokens.csv'), 'authorization-config': at('authorization.yaml') },
+    flags: {
+      'token-auth-file': at('tokens.csv'),
+      'authorization-config': at('authorization.yaml'),
+      'authentication-config': at('authentication.yaml'),
+    },
   });
 });
 
@@ -90,4 +101,13 @@ test('webhooks are asked in their place, under their conditions', async () => {
   assert.equal(asked('/last'), before, 'neither those refused before it, nor others are asked about');
   // The administrator is nobody's to refuse.
   assert.equal((await plane.kubectl(['get', 'configmaps', '-n', 'guarded'])).code, 0);
+});
+
+test('without credentials there are but the paths of the configuration', async () => {
+  const statusOf = (path: string): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      const options = { host: '127.0.0.1', port: plane.port, path, ca: plane.tls.ca, agent: false };
+      get(options, (incoming) => resolve(incoming.resume().statusCode)).on('error', reject);
+    });
+  assert.deepEqual([await statusOf('/livez'), await statusOf('/version')], [200, 401]);
 });
