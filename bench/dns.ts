@@ -50,7 +50,11 @@ async function serve(): Promise<void> {
   process.on('disconnect', () => process.exit());
 }
 
-async function measure(port: number, names: readonly string[], seconds: number): Promise<number> {
+async function measure(
+  port: number,
+  names: readonly string[],
+  seconds: number,
+): Promise<{ rate: number; p99Ms: number }> {
   const queries = names.map((name) =>
     dnsPacket.encode({
       type: 'query',
@@ -61,10 +65,18 @@ async function measure(port: number, names: readonly string[], seconds: number):
     }),
   );
   const socket = createSocket({ type: 'udp4', recvBufferSize: 4 << 20 });
-  let [answers, next] = [0, 0];
-  const send = (): void => socket.send(queries[next++ % queries.length] as Buffer, port, '127.0.0.1');
-  socket.on('message', () => {
-    answers++;
+  let next = 0;
+  const times: number[] = [];
+  const sentMs = new Float64Array(65_536);
+  const send = (): void => {
+    const id = next & 0xffff;
+    const query = Buffer.from(queries[next++ % queries.length] as Buffer);
+    query.writeUInt16BE(id);
+    sentMs[id] = performance.now();
+    socket.send(query, port, '127.0.0.1');
+  };
+  socket.on('message', (answer) => {
+    times.push(performance.now() - (sentMs[answer.readUInt16BE()] ?? 0));
     send();
   });
   await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
@@ -72,7 +84,8 @@ async function measure(port: number, names: readonly string[], seconds: number):
   const startMs = performance.now();
   await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
   socket.close();
-  return answers / ((performance.now() - startMs) / 1000);
+  const rate = times.length / ((performance.now() - startMs) / 1000);
+  return { rate, p99Ms: times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0 };
 }
 
 async function main(): Promise<void> {
@@ -94,11 +107,11 @@ async function main(): Promise<void> {
   };
   for (const [what, names] of rows) {
     const before = await usage();
-    const rate = await measure(port, names, seconds);
+    const { rate, p99Ms } = await measure(port, names, seconds);
     const after = await usage();
     const perQuery = ((after.cpuSeconds - before.cpuSeconds) * 1e6) / (rate * seconds);
     console.log(
-      `${what.padEnd(26)} ${Math.round(rate).toString().padStart(7)}/s  server ${perQuery.toFixed(1)} µs of CPU per query, ${after.rssMb} MB`,
+      `${what.padEnd(26)} ${Math.round(rate).toString().padStart(7)}/s  p99 ${p99Ms.toFixed(1)} ms  server ${perQuery.toFixed(1)} µs of CPU per query, ${after.rssMb} MB`,
     );
   }
   server.disconnect();

@@ -1,18 +1,10 @@
 // Pods per second, created to bound, through API server, store and scheduler in this process:
 // node bench/scheduler-path.ts [--store memory|sqlite] [--scale 0.1] [workload …]. `--scale` shrinks nodes and pods alike.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Nodes, Pods, PriorityClasses, ServiceAccounts } from '../src/api/gen/resources.ts';
 import type { Pod, PodSpec } from '../src/api/gen/core-v1.ts';
 import type { Client } from '../src/client/client.ts';
-import { createControlPlane } from '../src/cluster/control-plane.ts';
-import { deriveInstance } from '../src/cluster/instance.ts';
-import { openStore } from '../src/cluster/open-store.ts';
-import { createTokenKey } from '../src/component-helpers/pki/cluster-pki.ts';
-import { createNodePlatform } from '../src/platform/node/node-platform.ts';
-import { API_SERVER_CLIENT, PLACEHOLDER_CA_PEM } from '../src/testing/sim-identities.ts';
+import { eachOf, startControlPlane } from './run/control-plane.ts';
 
 const { values: options, positionals: wanted } = parseArgs({
   allowPositionals: true,
@@ -101,14 +93,6 @@ const workloads: Readonly<Record<string, Workload>> = {
   },
 };
 
-async function eachOf(count: number, work: (index: number) => Promise<unknown>): Promise<void> {
-  let next = 0;
-  const lane = async (): Promise<void> => {
-    while (next < count) await work(next++);
-  };
-  await Promise.all(Array.from({ length: 64 }, lane));
-}
-
 function podOf(name: string, spec: Partial<PodSpec>, labels: Record<string, string> = {}): Pod {
   return {
     apiVersion: 'v1',
@@ -145,42 +129,13 @@ async function fill(admin: Client, { before = 0 }: Workload, nodeCount: number):
 }
 
 async function run(name: string, workload: Workload): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'keelson-bench-'));
-  const platform = createNodePlatform({ startSpawner: false, log: { level: 'error' } });
-  const store = await openStore(platform, {
-    choice: { kind: options.store as 'memory' },
-    file: join(folder, 'store.db'),
-  });
-  const instance = deriveInstance(
-    {
-      dataDir: folder,
-      nodeName: 'cp',
-      clusterCidr: '10.128.0.0/9',
-      serviceCidr: '10.96.0.0/16',
-      clusterDomain: 'cluster.local',
-      httpsPort: 6443,
-    },
-    (text) => platform.crypto.sha256Hex(text),
-  );
-  const controlPlane = createControlPlane({
-    platform,
-    store,
-    instance,
-    hostAddress: '127.0.0.1',
-    runtimeConfig: '',
-    pki: {
-      ca: { certPem: PLACEHOLDER_CA_PEM },
-      kubeletClient: API_SERVER_CLIENT,
-      serviceAccount: await createTokenKey(platform),
-    },
-  });
-  const life = new AbortController();
-  await controlPlane.start(life.signal);
+  const bench = await startControlPlane(options.store);
+  const { controlPlane, platform, signal } = bench;
   const { admin, server } = controlPlane;
   const nodeCount = Math.round(workload.nodes * scale);
   const podCount = Math.round(workload.pods * scale);
   await fill(admin, workload, nodeCount);
-  await controlPlane.startScheduler(life.signal);
+  await controlPlane.startScheduler(signal);
   let bound = 0;
   const all = Promise.withResolvers<void>();
   server.objects.onChange(Pods, (pod, old) => {
@@ -202,11 +157,7 @@ async function run(name: string, workload: Workload): Promise<void> {
   console.log(
     `${name.padEnd(26)} ${options.store.padEnd(7)} ${nodeCount} nodes, ${podCount} pods: ${Math.round(podCount / seconds)} pods/s (goal ${workload.goal}), ${Math.round(podCount / cpuSeconds)} per processor second; created after ${(createdMs / 1000).toFixed(1)} s of ${seconds.toFixed(1)} s, algorithm ${algorithm.toFixed(1)} s, ${Math.round(process.memoryUsage().rss / 1e6)} MB`,
   );
-  life.abort(new Error('measured'));
-  await controlPlane.stop();
-  await store.close();
-  platform.close();
-  rmSync(folder, { recursive: true });
+  await bench.stop();
 }
 
 for (const [name, workload] of Object.entries(workloads))

@@ -24,3 +24,15 @@ test('keeps thousands of keys in order through insertions and removals', () => {
   );
   assert.deepEqual([...keys.range('5', '4')], []);
 });
+
+test('keeps to its order where it is not that of code units', () => {
+  const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
+  const keys = new SortedKeys(byBytes);
+  const all = ['a', 'b', '\u{ffff}', '\u{1f600}', '\u{d7ff}', '\u{e000}a', 'a\u{10000}', 'a\u{fffd}'];
+  for (const [index, key] of all.entries()) {
+    keys.add(key);
+    assert.deepEqual([...keys.range('', '\u{10ffff}')], all.slice(0, index + 1).sort(byBytes));
+  }
+  for (const key of all) assert.equal(keys.delete(key), true);
+  assert.equal(keys.size, 0);
+});

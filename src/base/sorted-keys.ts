@@ -5,11 +5,21 @@
 
 const maxChunk = 512;
 
-/** Strings in the order of `compare`. */
+/** No code unit from the surrogates on: such strings any order of characters puts as the engine's own, by far quicker. */
+const plainText = /^[\u0000-\ud7ff]*$/;
+
+function compareUnits(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+/** Strings in the order of `compare`, which must be that of the code units for strings without any from U+D800 on. */
 export class SortedKeys {
   readonly #compare: (a: string, b: string) => number;
   readonly #chunks: string[][] = [];
   #size = 0;
+  /** Whether all strings that were ever added are such. */
+  #isPlain = true;
 
   constructor(compare: (a: string, b: string) => number) {
     this.#compare = compare;
@@ -21,6 +31,7 @@ export class SortedKeys {
 
   /** False when the key was there already. */
   add(key: string): boolean {
+    this.#isPlain &&= plainText.test(key);
     if (this.#chunks.length === 0) {
       this.#chunks.push([key]);
       this.#size++;
@@ -51,14 +62,15 @@ export class SortedKeys {
 
   /** Keys in [start, end) in order; do not change the set while iterating. */
   *range(start: string, end: string): IterableIterator<string> {
+    const compare = this.#orderFor(end);
     let at = this.#chunkFor(start);
     let index = at < this.#chunks.length ? this.#lowerBound(this.#chunks[at]!, start) : 0;
     for (; at < this.#chunks.length; at++, index = 0) {
       const chunk = this.#chunks[at]!;
-      const whole = this.#compare(chunk.at(-1)!, end) < 0;
+      const whole = compare(chunk.at(-1)!, end) < 0;
       for (; index < chunk.length; index++) {
         const key = chunk[index]!;
-        if (!whole && this.#compare(key, end) >= 0) return;
+        if (!whole && compare(key, end) >= 0) return;
         yield key;
       }
     }
@@ -66,24 +78,30 @@ export class SortedKeys {
 
   /** The first chunk whose last key is not before `key`; the number of chunks when there is none. */
   #chunkFor(key: string): number {
+    const compare = this.#orderFor(key);
     let low = 0;
     let high = this.#chunks.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.#compare(this.#chunks[middle]!.at(-1)!, key) < 0) low = middle + 1;
+      if (compare(this.#chunks[middle]!.at(-1)!, key) < 0) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 
   #lowerBound(chunk: readonly string[], key: string): number {
+    const compare = this.#orderFor(key);
     let low = 0;
     let high = chunk.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.#compare(chunk[middle]!, key) < 0) low = middle + 1;
+      if (compare(chunk[middle]!, key) < 0) low = middle + 1;
       else high = middle;
     }
     return low;
+  }
+
+  #orderFor(key: string): (a: string, b: string) => number {
+    return this.#isPlain && plainText.test(key) ? compareUnits : this.#compare;
   }
 }

@@ -50,6 +50,7 @@ export interface RawServerOptions extends RawStoreOptions {
   readonly dataDir: string;
   readonly httpsPort: string;
   readonly encryptionProviderConfig?: string;
+  readonly schedulerConfig?: string;
   readonly clusterCidr?: string;
   readonly serviceCidr?: string;
   readonly clusterDomain: string;
@@ -80,6 +81,7 @@ export function parseServerOptions(raw: RawServerOptions): ClusterOptions {
     ...(raw.encryptionProviderConfig === undefined
       ? {}
       : { encryptionConfigFile: resolve(raw.encryptionProviderConfig) }),
+    ...(raw.schedulerConfig === undefined ? {} : { schedulerConfigFile: resolve(raw.schedulerConfig) }),
     ...(clusterCidr === undefined ? {} : { clusterCidr }),
     ...(serviceCidr === undefined ? {} : { serviceCidr }),
     clusterDomain: dnsName('--cluster-domain', raw.clusterDomain),

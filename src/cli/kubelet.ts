@@ -1,6 +1,9 @@
 /** `keelson kubelet`: the node agent alone, with upstream's flags and configuration file. */
 import { Command } from 'commander';
 import { resolve } from 'node:path';
+import type { KubeletConfigurationV1Beta1 } from '../kubelet/configuration/fields.ts';
+import type { DynamicConfiguration } from '../kubelet/dynamic-configuration/dynamic-configuration.ts';
+import type { NodePlatform } from '../platform/node/node-platform.ts';
 import { UserError } from './usage-error.ts';
 
 /** Flags that set no field of the configuration file. */
@@ -9,6 +12,7 @@ interface KubeletFlags {
   readonly bootstrapKubeconfig?: string;
   readonly config?: string;
   readonly configDir?: string;
+  readonly dynamicConfigDir?: string;
   readonly rootDir: string;
   readonly certDir: string;
   readonly hostnameOverride?: string;
@@ -28,6 +32,7 @@ export function kubeletCommand(): Command {
     .option('--bootstrap-kubeconfig <file>', 'asks for the certificate of --kubeconfig while that file is not there')
     .option('--config <file>', 'a KubeletConfiguration (kubelet.config.k8s.io/v1beta1)')
     .option('--config-dir <dir>', 'drop-ins (*.conf) merged over --config')
+    .option('--dynamic-config-dir <dir>', "follows the node's spec.configSource; keeps what it names there")
     .option('--root-dir <dir>', 'where pods keep their files', '/var/lib/kubelet')
     .option('--cert-dir <dir>', 'where certificates lie', '/var/lib/kubelet/pki')
     .option('--hostname-override <name>', "the node's name instead of the host's")
@@ -52,32 +57,70 @@ async function run(flags: KubeletFlags, rest: readonly string[]): Promise<number
   const { collectFlags } = await import('./kubelet-flags.ts');
   const { loadConfiguration } = await import('../kubelet/configuration/load.ts');
   const { createNodePlatform } = await import('../platform/node/node-platform.ts');
-  const { startKubeletProcess, waitForPodsOnce } = await import('../cluster/kubelet-process.ts');
   const { PreflightError } = await import('../cluster/preflight.ts');
-  const { KubeletConfigurationError } = await import('../kubelet/configuration/decode.ts');
   const { createNodeFiles } = await import('../platform/node/files.ts');
   const files = createNodeFiles();
-  const config = await loadConfiguration(files, {
-    ...(await configFile(files, flags)),
-    flags: collectFlags(rest),
-  }).catch((error: unknown) => {
-    throw error instanceof KubeletConfigurationError ? new UserError(error.message) : error;
-  });
-  const level = config.logging.verbosity >= DEBUG_VERBOSITY ? 'debug' : 'info';
+  const given = await configFile(files, flags);
+  const flagged = collectFlags(rest);
+  const local = await asUserError(loadConfiguration(files, { ...given, flags: flagged }));
+  if (local.runOnce && flags.kubeconfig !== undefined)
+    throw new UserError('--runonce works without an API server: leave out --kubeconfig');
+  if (flags.dynamicConfigDir !== undefined && flags.kubeconfig === undefined)
+    throw new UserError('--dynamic-config-dir needs an API server: give --kubeconfig');
+  const level = local.logging.verbosity >= DEBUG_VERBOSITY ? 'debug' : 'info';
   const platform = createNodePlatform({ cgroupRoot: '/', log: { level } });
   try {
-    if (config.runOnce && flags.kubeconfig !== undefined)
-      throw new UserError('--runonce works without an API server: leave out --kubeconfig');
-    const kubelet = await startKubeletProcess(platform, processOptions(flags), config);
-    if (config.runOnce) await waitForPodsOnce(kubelet, platform);
-    else await untilSignal();
-    await kubelet.stop();
+    const load = async (file?: string) =>
+      file === undefined ? local : await loadConfiguration(files, { file, flags: flagged });
+    await runKubelets(platform, { flags, local, dynamic: await dynamicOf(platform, flags, load) });
     return 0;
   } catch (error) {
     throw error instanceof PreflightError ? new UserError(error.message) : error;
   } finally {
     platform.close();
   }
+}
+
+/** One kubelet after the other, each with the configuration that is assigned, until a signal ends the last. */
+async function runKubelets(
+  platform: NodePlatform,
+  of: { flags: KubeletFlags; local: KubeletConfigurationV1Beta1; dynamic: DynamicConfiguration | undefined },
+): Promise<void> {
+  const { startKubeletProcess, waitForPodsOnce } = await import('../cluster/kubelet-process.ts');
+  const { flags, local, dynamic } = of;
+  const ended = untilSignal().then(() => 'ended' as const);
+  for (let why: 'ended' | 'changed' = 'changed'; why !== 'ended';) {
+    const config = dynamic === undefined ? local : await dynamic.choose();
+    const kubelet = await startKubeletProcess(
+      platform,
+      { ...processOptions(flags), ...(dynamic && { dynamic }) },
+      config,
+    );
+    if (config.runOnce) await waitForPodsOnce(kubelet, platform);
+    const changed = dynamic?.untilChanged().then(() => 'changed' as const);
+    why = config.runOnce ? 'ended' : await Promise.race([ended, ...(changed ? [changed] : [])]);
+    await kubelet.stop();
+  }
+}
+
+async function dynamicOf(
+  platform: NodePlatform,
+  { dynamicConfigDir }: KubeletFlags,
+  load: (file?: string) => Promise<KubeletConfigurationV1Beta1>,
+): Promise<DynamicConfiguration | undefined> {
+  if (dynamicConfigDir === undefined) return undefined;
+  const { createCheckpoints } = await import('../kubelet/dynamic-configuration/checkpoints.ts');
+  const { createDynamicConfiguration } = await import('../kubelet/dynamic-configuration/dynamic-configuration.ts');
+  const checkpoints = createCheckpoints(platform.files, resolve(dynamicConfigDir));
+  const log = platform.log.child('dynamic-configuration');
+  return createDynamicConfiguration({ ...platform, log, checkpoints, load });
+}
+
+async function asUserError(loading: Promise<KubeletConfigurationV1Beta1>): Promise<KubeletConfigurationV1Beta1> {
+  const { KubeletConfigurationError } = await import('../kubelet/configuration/decode.ts');
+  return await loading.catch((error: unknown) => {
+    throw error instanceof KubeletConfigurationError ? new UserError(error.message) : error;
+  });
 }
 
 /** Early releases took a folder of manifests by `--config`: whoever gives one is told what it is called now. */

@@ -3,9 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { Command, Option } from 'commander';
 import type { NodePlatform } from '../platform/node/node-platform.ts';
-import type { TlsOptions } from '../platform/net.ts';
-import type { ExtenderConfig } from '../scheduler/config/read-extenders.ts';
-import type { Extender } from '../scheduler/extenders/extender.ts';
 import { parseSchedulerOptions, type RawSchedulerOptions } from './scheduler-options.ts';
 import { UserError } from './usage-error.ts';
 
@@ -66,6 +63,7 @@ async function runOn(platform: NodePlatform, raw: RawSchedulerOptions, port: num
   });
   const { loadKubeconfig } = await import('../client/kubeconfig.ts');
   const { createRestClient } = await import('../client/rest-client.ts');
+  const { makeExtenders } = await import('../cluster/scheduler-setup.ts');
   const { createStandaloneScheduler } = await import('../cluster/standalone-scheduler.ts');
   const found = await loadKubeconfig({ ...platform, userAgent: 'kube-scheduler' }, options.kubeconfig);
   const client = createRestClient(raw.master === undefined ? found : { ...found, server: raw.master });
@@ -81,32 +79,4 @@ async function runOn(platform: NodePlatform, raw: RawSchedulerOptions, port: num
   await server?.close(500);
   if (ended === 'stopped') return 0;
   throw new UserError('leaderelection lost');
-}
-
-async function makeExtenders(platform: NodePlatform, configs: readonly ExtenderConfig[]): Promise<Extender[]> {
-  const { createExtender } = await import('../scheduler/extenders/extender.ts');
-  return Promise.all(
-    configs.map(async (config) => {
-      const tls = await readTls(platform, config);
-      return createExtender({ net: platform.net, ...(tls === undefined ? {} : { tls }) }, config);
-    }),
-  );
-}
-
-async function readTls({ files }: NodePlatform, { tls }: ExtenderConfig): Promise<TlsOptions | undefined> {
-  if (tls === undefined) return undefined;
-  const pem = async (inline: string, file: string): Promise<string> =>
-    inline !== '' || file === '' ? inline : files.readText(file);
-  const [certPem, keyPem, caPem] = await Promise.all([
-    pem(tls.certPem, tls.certFile),
-    pem(tls.keyPem, tls.keyFile),
-    pem(tls.caPem, tls.caFile),
-  ]);
-  return {
-    ...(certPem === '' ? {} : { certPem }),
-    ...(keyPem === '' ? {} : { keyPem }),
-    ...(caPem === '' ? {} : { caPem }),
-    ...(tls.serverName === '' ? {} : { serverName: tls.serverName }),
-    ...(tls.insecure ? { insecureSkipVerify: true } : {}),
-  };
 }

@@ -16,6 +16,7 @@ export function withServerOptions(command: Command): Command {
     .option('--etcd-certfile <file>', 'client certificate for etcd')
     .option('--etcd-keyfile <file>', 'its private key')
     .option('--encryption-provider-config <file>', 'EncryptionConfiguration: which resources are stored encrypted')
+    .option('--scheduler-config <file>', 'KubeSchedulerConfiguration: profiles, plugins and extenders of the scheduler')
     .option(
       '--cluster-cidr <range>',
       'addresses of pods (default: 10.42.0.0/16, or the next free one); IPv4,IPv6: both',

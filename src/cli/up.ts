@@ -28,6 +28,8 @@ export function upCommand(): Command {
           '--simulate: flags of the API server (admission, authentication, audit …) need a real cluster',
           2,
         );
+      if (nodes !== undefined && options.schedulerConfigFile !== undefined)
+        throw new UserError('--simulate: --scheduler-config needs a real cluster', 2);
       if (nodes === undefined) checkPrivileges('; --simulate gives a control plane with a simulated node to any user');
       if (nodes !== undefined && raw.detach !== true) {
         const { runSimulated } = await import('./simulate.ts');

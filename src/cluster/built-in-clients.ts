@@ -15,6 +15,7 @@ import type { BasePlatform } from '../platform/platform.ts';
 import { defaultSchedulerConfig } from '../scheduler/config/scheduler-config.ts';
 import { createScheduler, type Scheduler } from '../scheduler/scheduler.ts';
 import type { Instance } from './instance.ts';
+import type { SchedulerSetup } from './scheduler-setup.ts';
 
 /** What they are made from. */
 export interface BuiltInDeps {
@@ -68,9 +69,10 @@ export async function runBuiltInControllers(
   );
 }
 
-/** Starts the scheduler; resolves once it runs. */
+/** Starts the scheduler, upstream's default one without a setup; resolves once it runs. */
 export async function startBuiltInScheduler(
   { platform, clientFor }: BuiltInDeps,
+  setup: SchedulerSetup | undefined,
   signal: AbortSignal,
 ): Promise<Scheduler> {
   const sources = sourcesOf(platform, clientFor(SCHEDULER, 'kube-scheduler'));
@@ -82,8 +84,9 @@ export async function startBuiltInScheduler(
       informers: createInformerFactory(sources),
       recorderFor: (component) => events.recorderFor(component),
       platform,
+      ...(setup && { extenders: setup.extenders }),
     },
-    defaultSchedulerConfig(),
+    setup?.config ?? defaultSchedulerConfig(),
   );
   await scheduler.start(signal);
   return scheduler;

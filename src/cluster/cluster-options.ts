@@ -12,6 +12,8 @@ export interface ClusterOptions {
   readonly etcd?: OwnEtcdOptions;
   /** An EncryptionConfiguration: what of the store is encrypted. */
   readonly encryptionConfigFile?: string;
+  /** A KubeSchedulerConfiguration for the cluster's scheduler. */
+  readonly schedulerConfigFile?: string;
   readonly clusterCidr?: string;
   readonly serviceCidr?: string;
   readonly clusterDomain: string;

@@ -48,6 +48,7 @@ import type { Instance } from './instance.ts';
 import { clusterInfoYaml } from './kubeconfig.ts';
 import { kubernetesServiceAddress } from './network/pod-network.ts';
 import { createRegistry, type Registry } from './registry-services.ts';
+import type { SchedulerSetup } from './scheduler-setup.ts';
 import type { ServerSettings } from './server-settings.ts';
 
 /** What the control plane is made from. */
@@ -62,6 +63,8 @@ export interface ControlPlaneDeps {
   readonly settings?: ServerSettings;
   /** What the API server's options add and change. */
   readonly setup?: ApiServerSetup;
+  /** Default: upstream's default scheduler. */
+  readonly scheduler?: SchedulerSetup;
   /** Explains pods when the scheduler is not started through this control plane. */
   readonly explainPod?: () => ExplainPod | undefined;
   /** Serves what makes a machine another server of this cluster. */
@@ -239,6 +242,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       stopRegistry = registry.start();
       const born = {
         kubernetesServiceIp: kubernetesServiceAddress(instance.serviceCidr),
+        serviceCidrs: [instance.serviceCidr],
         advertised: servers.addresses,
         localPathClass: deps.settings?.localPathClass !== false,
       };
@@ -283,7 +287,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       );
     },
     async startScheduler(signal) {
-      const scheduler = await startBuiltInScheduler({ platform, clientFor }, signal);
+      const scheduler = await startBuiltInScheduler({ platform, clientFor }, deps.scheduler, signal);
       explain = scheduler.why;
     },
     async stop() {

@@ -6,6 +6,7 @@ import { createCriClient } from '../cri/cri-client.ts';
 import type { CriRuntime } from '../cri/runtime-service.ts';
 import type { KubeletConfigurationV1Beta1 } from '../kubelet/configuration/fields.ts';
 import { settingsOf, type NodeIdentity } from '../kubelet/configuration/settings.ts';
+import type { DynamicConfiguration } from '../kubelet/dynamic-configuration/dynamic-configuration.ts';
 import { parseDurationMs } from '../api/duration.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createAbsentClient, createKubeletClients, type KubeletClients } from './kubelet-clients.ts';
@@ -23,6 +24,8 @@ export interface KubeletProcessOptions {
   readonly certDir: string;
   readonly hostnameOverride?: string;
   readonly pid: number;
+  /** Where the configuration came from, when the node may name another. */
+  readonly dynamic?: DynamicConfiguration;
 }
 
 /** A running kubelet. */
@@ -65,6 +68,7 @@ export async function startKubeletProcess(
     config,
     signal,
   );
+  if (clients !== undefined) options.dynamic?.follow({ client: clients.client, nodeName }, signal);
   return {
     node,
     standalone,

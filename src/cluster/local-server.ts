@@ -21,6 +21,7 @@ import { runLoadBalancers } from './load-balancers.ts';
 import { kubernetesServiceAddress } from './network/pod-network.ts';
 import { backupStore, openOwnEtcdStore, openStore } from './open-store.ts';
 import type { Progress } from './progress.ts';
+import { loadSchedulerSetup } from './scheduler-setup.ts';
 
 /** How the control plane is set up, settled. */
 export interface LocalServerConfig {
@@ -93,6 +94,8 @@ class Server implements LocalServer {
     const opening = progress.phase('store', () => this.#openStore(signal)).then((store) => (this.#store = store));
     const [store, pki] = await bothOrNeither([opening, progress.phase('certificates', () => this.#certificates())]);
     const setup = options.apiServer && (await loadApiServerSetup(platform, options.apiServer));
+    const { schedulerConfigFile: file } = options;
+    const scheduler = file === undefined ? undefined : await loadSchedulerSetup(platform, file);
     const controlPlane = createControlPlane({
       platform,
       store,
@@ -101,6 +104,7 @@ class Server implements LocalServer {
       hostAddress: advertiseAddress,
       runtimeConfig: options.runtimeConfig,
       ...(setup === undefined ? {} : { setup }),
+      ...(scheduler === undefined ? {} : { scheduler }),
       ...(this.#etcd === undefined ? {} : { serverJoin: this.#joinRoute() }),
     });
     this.#controlPlane = controlPlane;

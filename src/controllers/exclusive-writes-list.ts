@@ -27,6 +27,7 @@ import { replicaSetWrites, replicationControllerWrites } from './replicaset/excl
 import { resourceClaimWrites } from './resourceclaim/exclusive-writes.ts';
 import { resourceQuotaWrites } from './resourcequota/exclusive-writes.ts';
 import { rootCaPublisherWrites } from './root-ca-certificate-publisher/exclusive-writes.ts';
+import { serviceCidrsWrites } from './service-cidrs/exclusive-writes.ts';
 import { serviceAccountWrites } from './serviceaccount/exclusive-writes.ts';
 import { legacyTokenCleanerWrites, serviceAccountTokenWrites } from './serviceaccount-token/exclusive-writes.ts';
 import { statefulSetWrites } from './statefulset/exclusive-writes.ts';
@@ -78,5 +79,6 @@ export const exclusiveWrites: Readonly<Record<ControllerName, ExclusiveWrites>> 
   'persistentvolumeclaim-protection-controller': pvcProtectionWrites,
   'persistentvolume-protection-controller': pvProtectionWrites,
   'pod-garbage-collector-controller': podGarbageCollectorWrites,
+  'service-cidr-controller': serviceCidrsWrites,
   'validatingadmissionpolicy-status-controller': admissionPolicyStatusWrites,
 };

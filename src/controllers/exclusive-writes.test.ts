@@ -33,6 +33,7 @@ const statements = Object.values(exclusiveWrites);
 it('no controller writes what another says it alone writes', async () => {
   const h = await startServerHarness(Object.values(controllers), {
     clusterCidrs: ['10.42.0.0/16'],
+    serviceCidrs: ['10.43.0.0/16'],
     rootCaPem: 'the authority',
     signServiceAccountToken: async () => 'token',
   });

@@ -32,6 +32,7 @@ import { createReplicaController } from './replicaset/replicaset-controller.ts';
 import { createResourceClaimController } from './resourceclaim/resourceclaim-controller.ts';
 import { createResourceQuotaController } from './resourcequota/resourcequota-controller.ts';
 import { createRootCaPublisher } from './root-ca-certificate-publisher/root-ca-publisher.ts';
+import { createServiceCidrsController } from './service-cidrs/service-cidrs-controller.ts';
 import { createServiceAccountsController } from './serviceaccount/serviceaccounts-controller.ts';
 import { createLegacyTokenCleaner } from './serviceaccount-token/legacy-token-cleaner.ts';
 import { createTokensController } from './serviceaccount-token/tokens-controller.ts';
@@ -85,6 +86,7 @@ export const controllers = {
   'persistentvolumeclaim-protection-controller': createPvcProtectionController,
   'persistentvolume-protection-controller': createPvProtectionController,
   'pod-garbage-collector-controller': createPodGarbageCollector,
+  'service-cidr-controller': createServiceCidrsController,
   'validatingadmissionpolicy-status-controller': createValidatingAdmissionPolicyStatusController,
 } satisfies Readonly<Record<string, ControllerFactory>>;
 

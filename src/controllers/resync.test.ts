@@ -7,6 +7,7 @@ import { startServerHarness, type ServerHarness } from './server-harness-fixture
 it('a resync of all controllers finds nothing to do once the cluster has settled', async () => {
   const h = await startServerHarness(Object.values(controllers), {
     clusterCidrs: ['10.42.0.0/16'],
+    serviceCidrs: ['10.43.0.0/16'],
     rootCaPem: 'the authority',
     signServiceAccountToken: async () => 'token',
   });

@@ -184,9 +184,9 @@ export function createMessageCodec(tables: readonly ProtobufTable[]): MessageCod
 function fieldPlan(field: TableField, table: ProtobufTable, messageCodec: (typeName: string) => ValueCodec): FieldPlan {
   const { number, type } = field;
   const plainName = plainFieldName(field);
-  if (type === 'map<string,string>') return { number, plainName, kind: 'map', value: scalars['string']! };
   const list = type.startsWith('[]');
-  const element = list ? type.slice(2) : type;
+  const mapped = /^map<string,(.+)>$/.exec(type)?.[1];
+  const element = mapped ?? (list ? type.slice(2) : type);
   const valueCodec = (): ValueCodec => {
     if (field.conversion === 'ns') return nanoseconds;
     if (element === 'bytes') return bytes;
@@ -196,7 +196,8 @@ function fieldPlan(field: TableField, table: ProtobufTable, messageCodec: (typeN
     const values = Object.hasOwn(table.enums, element) ? table.enums[element] : undefined;
     return values === undefined ? messageCodec(fullName) : enumCodec(fullName, values.split(' '));
   };
-  return { number, plainName, kind: list ? 'list' : 'single', value: valueCodec() };
+  const kind = mapped !== undefined ? 'map' : list ? 'list' : 'single';
+  return { number, plainName, kind, value: valueCodec() };
 }
 
 function writeMessage(writer: BinaryWriter, plan: MessagePlan, plain: Plain): void {
@@ -207,7 +208,7 @@ function writeMessage(writer: BinaryWriter, plan: MessagePlan, plain: Plain): vo
     if (field === undefined) throw new Error(`${plan.typeName} has no field ${name}`);
     if (field.kind === 'single') writeSingle(writer, field, value);
     else if (field.kind === 'list') writeList(writer, field, value as readonly unknown[]);
-    else writeMap(writer, field, value as Readonly<Record<string, string>>);
+    else writeMap(writer, field, value as Readonly<Record<string, unknown>>);
   }
 }
 
@@ -231,7 +232,7 @@ function writeList(writer: BinaryWriter, { number, value: codec }: FieldPlan, va
 function writeMap(
   writer: BinaryWriter,
   { number, value: codec }: FieldPlan,
-  map: Readonly<Record<string, string>>,
+  map: Readonly<Record<string, unknown>>,
 ): void {
   for (const key of Object.keys(map)) {
     writer.tag(number, WireType.LengthDelimited).fork();
@@ -254,7 +255,7 @@ function readMessage(reader: BinaryReader, plan: MessagePlan, end: number): Plai
     if (field === undefined) reader.skip(wireType, number);
     else if (field.kind === 'single') plain[field.plainName] = field.value.read(reader);
     else if (field.kind === 'list') readList(reader, { field, wireType }, plain[field.plainName] as unknown[]);
-    else readMapEntry(reader, plain[field.plainName] as Record<string, unknown>);
+    else readMapEntry(reader, field, plain[field.plainName] as Record<string, unknown>);
   }
   return plain;
 }
@@ -273,15 +274,16 @@ function readList(
   for (const end = reader.pos + length; reader.pos < end;) list.push(field.value.read(reader));
 }
 
-function readMapEntry(reader: BinaryReader, map: Record<string, unknown>): void {
+/** An entry without a value has the value's zero; of a message that is one with nothing in it, which Go writes out. */
+function readMapEntry(reader: BinaryReader, { value: codec }: FieldPlan, map: Record<string, unknown>): void {
   let key = '';
-  let value = '';
+  let value: unknown = codec.zero;
   const length = reader.uint32();
   for (const end = reader.pos + length; reader.pos < end;) {
     const [number, wireType] = reader.tag();
     if (number === 1) key = reader.string();
-    else if (number === 2) value = reader.string();
+    else if (number === 2) value = codec.read(reader);
     else reader.skip(wireType, number);
   }
-  setOwn(map, key, value);
+  if (value !== undefined) setOwn(map, key, value);
 }

@@ -3,7 +3,7 @@
  * descriptors only when the first call is made.
  *
  * A message is a text of fields separated by blanks, `name:number:type[:conversion]`; a type is a scalar, a message or
- * enum of the same package, a full name starting with a dot, `[]type` or `map<string,string>`. The conversion `ns` turns
+ * enum of the same package, a full name starting with a dot, `[]type` or `map<string,type>`. The conversion `ns` turns
  * a 64-bit nanosecond time into milliseconds and appends `Ms` to the name, `seconds` only appends `Seconds`.
  */
 

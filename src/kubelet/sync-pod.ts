@@ -9,6 +9,7 @@ import type { Pod, PodStatus } from '../api/gen/core-v1.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import type { BasePlatform } from '../platform/platform.ts';
 import type { AllocationManager } from './allocation/allocation-manager.ts';
+import type { ResourceManagers } from './composition/resource-managers.ts';
 import { untilActiveDeadlineMs } from './active-deadline.ts';
 import type { PodContainerManager } from './cgroups/pod-container-manager.ts';
 import type { ContainerRuntime, PodStatus as RuntimePodStatus, PodSyncResult } from './container/runtime.ts';
@@ -40,6 +41,8 @@ export interface SyncPodDeps {
   readonly runtimeState: RuntimeState;
   readonly pullSecrets: PullSecrets;
   readonly allocations: AllocationManager;
+  /** Claims of the pod, made ready and given back by their drivers. */
+  readonly dynamicResources: Pick<ResourceManagers, 'prepareDynamicResources' | 'unprepareDynamicResources'>;
   readonly reconcileMirrorPod: (pod: Pod, mirrorPod: Pod | undefined) => Promise<void>;
   readonly isPodTerminationRequested: (uid: string) => boolean;
   /** Upstream has none: while the runtime works for the pod, its events need no inspections of their own. */
@@ -125,6 +128,16 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
     }
   }
 
+  async function prepareResources(pod: Pod): Promise<void> {
+    try {
+      await deps.dynamicResources.prepareDynamicResources(pod);
+    } catch (error) {
+      const message = `Failed to prepare dynamic resources: ${textOf(error)}`;
+      deps.recorder.event(pod, 'Warning', 'FailedPrepareDynamicResources', message);
+      throw error;
+    }
+  }
+
   /** Looks at what the runtime made of it and reports that. */
   async function reportAfter(pod: Pod, result: PodSyncResult, signal: AbortSignal): Promise<number> {
     const actedAt = deps.podCache.now();
@@ -175,6 +188,7 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
     await deps.reconcileMirrorPod(pod, mirrorPod);
     await makeDirectories(pod);
     await waitForVolumes(pod, signal);
+    await prepareResources(pod);
     const pullSecrets = await deps.pullSecrets.forPod(pod);
     signal.throwIfAborted();
     deps.probeManager.addPod(pod);

@@ -46,6 +46,8 @@ export function createTerminationSyncs(deps: SyncPodDeps): Omit<PodSyncer, 'sync
         const ids = running.map(({ id }) => id).join(' ');
         throw new Error(`detected running containers after a successful KillPod, CRI violation: [${ids}]`);
       }
+      if ((pod.spec?.resourceClaims ?? []).length > 0)
+        await deps.dynamicResources.unprepareDynamicResources(podUid(pod));
       // The end states are taken now: containers may be removed before the last step.
       deps.statusManager.setPodStatus(pod, change(deps.generateStatus(pod, stopped, true)));
       log.debug('Pod termination stopped all running containers', podFields(pod));

@@ -320,6 +320,8 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       return pod === undefined ? undefined : explainPod(explainDeps, pod);
     },
     async start(signal) {
+      if (config.withoutEffect !== undefined)
+        log.warn('settings of the configuration have no effect here', { settings: config.withoutEffect.join(', ') });
       signal.addEventListener('abort', () => queue.stop(), { once: true });
       const ownPods = (pod: Pod): boolean => profiles.has(schedulerNameOf(pod));
       pods.addHandler({ onDelete: (pod) => decisions.leaves(pod.metadata.uid ?? '') });

@@ -187,7 +187,7 @@ export class SimWorld {
 
   async #startScheduler(deps: Parameters<typeof startBuiltInScheduler>[0], signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', () => (this.#explain = undefined), { once: true });
-    const { why } = await startBuiltInScheduler(deps, signal);
+    const { why } = await startBuiltInScheduler(deps, undefined, signal);
     if (!signal.aborted) this.#explain = why;
   }
 

@@ -9,7 +9,16 @@ import { startCsiDriver, type CsiDriver } from './fixtures/csi-driver.ts';
 
 const driverName = 'disks.example.com';
 
-function volumeWithClaim(namespace: string): string {
+interface Names {
+  readonly driver: string;
+  readonly volume: string;
+  readonly claim: string;
+}
+
+const plain: Names = { driver: driverName, volume: 'disk', claim: 'data' };
+const attached: Names = { driver: 'attached.example.com', volume: 'attached', claim: 'attached' };
+
+function volumeWithClaim(namespace: string, { driver, volume, claim }: Names, attachRequired: boolean): string {
   return JSON.stringify({
     apiVersion: 'v1',
     kind: 'List',
@@ -17,29 +26,29 @@ function volumeWithClaim(namespace: string): string {
       {
         apiVersion: 'storage.k8s.io/v1',
         kind: 'CSIDriver',
-        metadata: { name: driverName },
-        spec: { attachRequired: false },
+        metadata: { name: driver },
+        spec: { attachRequired },
       },
       {
         apiVersion: 'v1',
         kind: 'PersistentVolume',
-        metadata: { name: 'disk' },
+        metadata: { name: volume },
         spec: {
           capacity: { storage: '1Gi' },
           accessModes: ['ReadWriteOnce'],
           persistentVolumeReclaimPolicy: 'Retain',
           storageClassName: 'none',
-          claimRef: { namespace, name: 'data' },
-          csi: { driver: driverName, volumeHandle: 'vol-1' },
+          claimRef: { namespace, name: claim },
+          csi: { driver, volumeHandle: 'vol-1' },
         },
       },
       {
         apiVersion: 'v1',
         kind: 'PersistentVolumeClaim',
-        metadata: { name: 'data' },
+        metadata: { name: claim },
         spec: {
           storageClassName: 'none',
-          volumeName: 'disk',
+          volumeName: volume,
           accessModes: ['ReadWriteOnce'],
           resources: { requests: { storage: '1Gi' } },
         },
@@ -48,7 +57,7 @@ function volumeWithClaim(namespace: string): string {
   });
 }
 
-function podWriting(name: string, text: string): object {
+function podWriting(name: string, text: string, claimName = plain.claim): object {
   const script = `echo ${text} >> /data/file; sleep 3600`;
   return {
     apiVersion: 'v1',
@@ -64,7 +73,7 @@ function podWriting(name: string, text: string): object {
           volumeMounts: [{ name: 'data', mountPath: '/data' }],
         },
       ],
-      volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }],
+      volumes: [{ name: 'data', persistentVolumeClaim: { claimName } }],
     },
   };
 }
@@ -107,7 +116,7 @@ describe('CSI volumes', { skip: process.getuid?.() === 0 ? false : 'needs root' 
   });
 
   it('a pod writes into the volume; a killed Keelson finds it again and takes it down', async () => {
-    await space.apply(volumeWithClaim('disks'));
+    await space.apply(volumeWithClaim('disks', plain, false));
     await space.apply(podWriting('first', 'one'));
     await isReady('first');
     assert.deepEqual(driver.calls, ['NodeStageVolume vol-1', 'NodePublishVolume vol-1']);
@@ -139,5 +148,32 @@ describe('CSI volumes', { skip: process.getuid?.() === 0 ? false : 'needs root' 
     await space.until('the volume is unstaged', async () => mounts().length === 0);
     assert.equal(driver.calls.at(-1), 'NodeUnstageVolume vol-1');
     assert.deepEqual(written(), ['one', 'two']);
+  });
+
+  it('a volume that must be attached is attached first and detached last', async () => {
+    const other = await startCsiDriver(attached.driver, join(cluster.dataDir, 'kubelet'), join(directory, 'attached'));
+    try {
+      await space.apply(volumeWithClaim('disks', attached, true));
+      await space.apply(podWriting('third', 'three', attached.claim));
+      const name = await space.until('the attachment is asked for', async () =>
+        space.kubectl(['get', 'volumeattachments', '-o', 'jsonpath={.items[*].metadata.name}']),
+      );
+      assert.deepEqual(other.calls, []);
+      const patch = JSON.stringify({ status: { attached: true, attachmentMetadata: { device: 'sdx' } } });
+      await space.kubectl(['patch', 'volumeattachment', name, '--subresource=status', '--type=merge', '-p', patch]);
+      await isReady('third');
+      const inUse = ['get', 'nodes', '-o', 'jsonpath={.items[*].status.volumesInUse}'];
+      assert.equal(await space.kubectl(inUse), `["kubernetes.io/csi/${attached.driver}^vol-1"]`);
+      await space.kubectl('delete pod third --wait');
+      await space.until(
+        'it is detached',
+        async () => (await space.kubectl('get volumeattachments -o name')) === '',
+        60_000,
+      );
+      assert.equal(other.calls.at(-1), 'NodeUnstageVolume vol-1');
+      assert.deepEqual([await space.kubectl(inUse), mounts()], ['', []]);
+    } finally {
+      await other.stop();
+    }
   });
 });

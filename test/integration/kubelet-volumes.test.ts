@@ -1,7 +1,7 @@
 /** Volumes, pod cgroups and statistics against this machine's kernel. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { lstat, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,6 +20,15 @@ import { createVolumeManager } from '../../src/kubelet/volumes/volume-manager.ts
 import { createNodePlatform, type NodePlatform } from '../../src/platform/node/node-platform.ts';
 
 const skip = process.getuid?.() === 0 ? false : 'needs root';
+/** Mounts a tmpfs with the options it was called with. */
+const flexDriver = `#!/bin/sh
+case $1 in
+  init) echo '{"status":"Success","capabilities":{"attach":false}}' ;;
+  mount) mount -t tmpfs ram "$2" && echo "$3" > "$2/options" && echo '{"status":"Success"}' ;;
+  unmount) umount "$2" && echo '{"status":"Success"}' ;;
+  *) echo '{"status":"Not supported"}'; exit 1 ;;
+esac
+`;
 const never = new AbortController().signal;
 
 describe('volumes on this machine', { skip }, () => {
@@ -56,7 +65,7 @@ describe('volumes on this machine', { skip }, () => {
         kubeletRoot: root,
         nodeName: 'node-1',
         attachesItself: false,
-        settings: { pluginDir: '/nonexistent', gitRepo: false },
+        settings: { pluginDir: join(root, 'flex'), gitRepo: true },
       },
     );
     manager.start(controller.signal);
@@ -212,6 +221,37 @@ describe('volumes on this machine', { skip }, () => {
     assert.ok((await platform.cgroups.stats(containers.cgroupName(pod)!)).memoryUsageBytes >= 0);
     await containers.destroyPodCgroup('uid-1');
     assert.equal(await containers.podCgroupExists(pod), false);
+  });
+
+  it('git repositories are cloned and flexVolume drivers called', async () => {
+    const repository = join(root, 'repository');
+    const git = (...args: string[]): Promise<unknown> =>
+      promisify(execFile)('git', ['-C', repository, '-c', 'user.name=t', '-c', 'user.email=t@example.com', ...args]);
+    await mkdir(repository);
+    await git('init', '--quiet');
+    await writeFile(join(repository, 'file'), 'first');
+    await git('add', 'file');
+    await git('commit', '--quiet', '--message', 'first');
+    await git('tag', 'v1');
+    await writeFile(join(repository, 'file'), 'second');
+    await git('commit', '--quiet', '--all', '--message', 'second');
+    await mkdir(join(root, 'flex/example.com~ram'), { recursive: true });
+    await writeFile(join(root, 'flex/example.com~ram/ram'), flexDriver, { mode: 0o755 });
+    const pod = podWith(
+      [
+        { name: 'clone', gitRepo: { repository, revision: 'v1', directory: '.' } },
+        { name: 'ram', flexVolume: { driver: 'example.com/ram', options: { note: 'hello' } } },
+      ],
+      { metadata: { name: 'flex', namespace: 'default', uid: 'uid-flex' } },
+    );
+    pods = [pod];
+    await manager.waitForAttachAndMount(pod, never);
+    const mounted = manager.mountedVolumes('uid-flex');
+    assert.equal(await readFile(join(mounted.get('clone')!.hostPath, 'file'), 'utf8'), 'first');
+    assert.match(await readFile(join(mounted.get('ram')!.hostPath, 'options'), 'utf8'), /"note":"hello"/);
+    await manager.waitForUnmount(pod, never);
+    assert.deepEqual(await readdir(join(root, 'pods/uid-flex/volumes')), []);
+    assert.equal((await platform.mounter.list()).filter(({ path }) => path.includes('uid-flex')).length, 0);
   });
 
   it("the node's use is read", async () => {

@@ -11,37 +11,48 @@ export interface OrderInputs {
   readonly keyOf: (item: unknown) => string;
 }
 
+interface Placed {
+  readonly item: unknown;
+  /** Position in the order the patch wants, and in the live list. */
+  readonly wanted: number | undefined;
+  readonly live: number | undefined;
+}
+
 /** The merged list in its final order. */
 export function normalizeOrder(merged: readonly unknown[], { order, server, keyOf }: OrderInputs): unknown[] {
   const wanted = positions(order, keyOf);
   const live = positions(server, keyOf);
-  const named = merged.filter((item) => wanted.has(keyOf(item)));
-  const others = merged.filter((item) => !wanted.has(keyOf(item)));
-  named.sort((a, b) => (wanted.get(keyOf(a)) ?? 0) - (wanted.get(keyOf(b)) ?? 0));
-  others.sort((a, b) => (live.get(keyOf(a)) ?? live.size) - (live.get(keyOf(b)) ?? live.size));
-  return interleave(others, named, (item) => live.get(keyOf(item)));
+  const named: Placed[] = [];
+  const others: Placed[] = [];
+  for (const item of merged) {
+    const key = keyOf(item);
+    const placed = { item, wanted: wanted.get(key), live: live.get(key) };
+    (placed.wanted === undefined ? others : named).push(placed);
+  }
+  named.sort((a, b) => (a.wanted ?? 0) - (b.wanted ?? 0));
+  others.sort((a, b) => (a.live ?? live.size) - (b.live ?? live.size));
+  return interleave(others, named);
 }
 
 function positions(items: readonly unknown[], keyOf: (item: unknown) => string): Map<string, number> {
   const out = new Map<string, number>();
-  for (const item of items) if (!out.has(keyOf(item))) out.set(keyOf(item), out.size);
+  for (const item of items) {
+    const key = keyOf(item);
+    if (!out.has(key)) out.set(key, out.size);
+  }
   return out;
 }
 
 /** Merges two lists keeping the order of each; `left` comes first only where the live list says so. */
-function interleave(
-  left: readonly unknown[],
-  right: readonly unknown[],
-  at: (item: unknown) => number | undefined,
-): unknown[] {
+function interleave(left: readonly Placed[], right: readonly Placed[]): unknown[] {
   const out: unknown[] = [];
   let i = 0;
-  for (const item of right) {
-    const place = at(item);
-    while (i < left.length && place !== undefined && (at(left[i]) ?? Infinity) < place) out.push(left[i++]);
+  for (const { item, live } of right) {
+    while (i < left.length && live !== undefined && (left[i]!.live ?? Infinity) < live) out.push(left[i++]!.item);
     out.push(item);
   }
-  return [...out, ...left.slice(i)];
+  for (; i < left.length; i++) out.push(left[i]!.item);
+  return out;
 }
 
 /** Whether the items are in the order wanted, with none that the order lacks. */

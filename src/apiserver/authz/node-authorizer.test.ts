@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod, PodSpec } from '../../api/gen/core-v1.ts';
-import { PersistentVolumes, Pods, VolumeAttachments } from '../../api/gen/resources.ts';
+import { Nodes, PersistentVolumes, Pods, VolumeAttachments } from '../../api/gen/resources.ts';
 import { componentRoles } from '../bootstrap/component-roles.ts';
 import type { AuthorizationAttributes } from './contract.ts';
 import { createNodeAuthorizer } from './node-authorizer.ts';
@@ -48,6 +48,8 @@ function fixture() {
     metadata: { name },
     spec: { attacher: 'd', nodeName, source: { persistentVolumeName: 'pv1' } },
   });
+  const configMap = { namespace: 'kube-system', name: 'conf', kubeletConfigKey: 'kubelet' };
+  objects.put(Nodes, { metadata: { name: 'n1' }, spec: { configSource: { configMap } } });
   objects.put(VolumeAttachments, attachment('va1', 'n1'), attachment('va2', 'n2'));
   objects.put(PersistentVolumes, volume('pv1', 'claim'), volume('pv2', 'unused'));
   const ask = (more: Partial<AuthorizationAttributes>, user = { name: 'system:node:n1', groups: ['system:nodes'] }) =>
@@ -106,6 +108,8 @@ const cases: readonly [string, Partial<AuthorizationAttributes>, boolean, string
   ['that of a volume no pod uses', secret('stage-pv2', { namespace: 'csi' }), false],
   ['a config map', { resource: 'configmaps', name: 'map' }, true],
   ['a projected config map', { resource: 'configmaps', name: 'projmap' }, true],
+  ['the config map of its own configuration', { namespace: 'kube-system', resource: 'configmaps', name: 'conf' }, true],
+  ['that name elsewhere', { resource: 'configmaps', name: 'conf' }, false],
   ['another config map', { resource: 'configmaps', name: 'x' }, false],
   ['a claim', { resource: 'persistentvolumeclaims', name: 'claim' }, true],
   ['an ephemeral claim', { resource: 'persistentvolumeclaims', name: 'a-e' }, true],

@@ -7,7 +7,7 @@
 import { parseFieldSelector, requiredFieldValue } from '../../api/field-selector.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { PolicyRule } from '../../api/gen/rbac-v1.ts';
-import { PersistentVolumes, Pods, VolumeAttachments } from '../../api/gen/resources.ts';
+import { Nodes, PersistentVolumes, Pods, VolumeAttachments } from '../../api/gen/resources.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from './contract.ts';
 import { claimNames, configMapNames, secretNames, volumeSecrets } from './pod-references.ts';
@@ -69,7 +69,9 @@ const CHECKS: Readonly<Record<string, Check>> = {
   '/secrets': namespaced(
     (asked, view) => somePod(asked, view, (pod) => secretNames(pod).has(asked.name)) || secretOfVolume(asked, view),
   ),
-  '/configmaps': namespaced((asked, view) => somePod(asked, view, (pod) => configMapNames(pod).has(asked.name))),
+  '/configmaps': namespaced(
+    (asked, view) => somePod(asked, view, (pod) => configMapNames(pod).has(asked.name)) || configures(asked, view),
+  ),
   '/persistentvolumeclaims': (asked, view) => {
     if (asked.subresource === 'status')
       return (
@@ -141,6 +143,12 @@ function related(
 ): AuthorizationDecision {
   if (asked.name === '') return no('No Object name found');
   return refers(asked, view) ? ALLOW : no(`no relationship found between node '${view.node}' and this object`);
+}
+
+/** Whether the node's own configuration is to come from there. */
+function configures(asked: AuthorizationAttributes, { node, objects }: NodeView): boolean {
+  const source = objects.get(Nodes, '', node)?.spec?.configSource?.configMap;
+  return source?.namespace === asked.namespace && source.name === asked.name;
 }
 
 function somePod(asked: AuthorizationAttributes, view: NodeView, refers: (pod: Pod) => boolean): boolean {

@@ -12,6 +12,7 @@ import {
   PriorityClasses,
   RoleBindings,
   Roles,
+  ServiceCIDRs,
   Services,
   StorageClasses,
 } from '../../api/gen/resources.ts';
@@ -34,6 +35,8 @@ import { reconcileBootstrap } from './reconcile-policy.ts';
 export interface BootstrapConfig {
   /** First address of the service range. */
   readonly kubernetesServiceIp: string;
+  /** Ranges of service addresses, told as the ServiceCIDR `kubernetes`. */
+  readonly serviceCidrs?: readonly string[];
   /** Addresses of all servers there are. */
   readonly advertised: () => Promise<readonly AdvertisedAddress[]>;
   /** True: a new cluster gets the default storage class `local-path`. Default false. */
@@ -55,6 +58,13 @@ export async function bootstrapCluster(objects: ObjectStore, config: BootstrapCo
     ...bootstrapPriorityClasses().map((o) => objects.ensure(PriorityClasses, o)),
     ensureFlowObjects(objects),
   ]);
+  if (config.serviceCidrs !== undefined)
+    await objects.ensure(ServiceCIDRs, {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'ServiceCIDR',
+      metadata: { name: 'kubernetes' },
+      spec: { cidrs: [...config.serviceCidrs] },
+    });
   await publishKubernetesService(objects, config);
 }
 

@@ -179,7 +179,12 @@ const SCHEMAS: readonly (readonly [
     400,
     'ByUser',
     [
-      on([group('system:nodes')], { apiGroups: [''], resources: ['nodes', 'nodes/status'], clusterScope: true }),
+      on([group('system:nodes')], {
+        apiGroups: [''],
+        resources: ['nodes', 'nodes/status'],
+        clusterScope: true,
+        namespaces: [], // As it is stored, lest it be repaired for ever.
+      }),
       on([group('system:nodes')], { apiGroups: ['coordination.k8s.io'], resources: ['leases'], namespaces: ['*'] }),
     ],
   ],

@@ -64,6 +64,18 @@ async function started(): Promise<TestServer & { controller: FlowController; sto
   return { ...server, controller, stop };
 }
 
+test('what the server made itself is never repaired', async () => {
+  const { storage, platform, stop } = await started();
+  await platform.clock.advance(300_000);
+  const all = [...storage.objects.list(FlowSchemas), ...storage.objects.list(PriorityLevelConfigurations)];
+  const repaired = all.filter(({ metadata }) => metadata.generation !== 1);
+  assert.deepEqual(
+    repaired.map(({ metadata }) => metadata.name),
+    [],
+  );
+  stop();
+});
+
 test('the store is followed, conditions are written, what must be comes back after a minute', async () => {
   const { storage, platform, send, controller, stop } = await started();
   const { objects } = storage;

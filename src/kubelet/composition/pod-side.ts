@@ -67,6 +67,7 @@ function createSyncDeps(foundations: Foundations, nodeSide: NodeSide): SyncPodDe
     runtimeState,
     podContainers,
     allocations: foundations.allocations,
+    dynamicResources: foundations.managers,
     pullSecrets: createPullSecrets({ client, recorder, log }),
     reconcileMirrorPod: foundations.config.hasApiServer
       ? createMirrorReconciler({ mirrorClient, node: nodeStatus.node, log })

@@ -3,6 +3,7 @@
  * how they lie together. Upstream: NewContainerManager in pkg/kubelet/cm/container_manager_linux.go.
  */
 import type { Container, Node, Pod } from '../../api/gen/core-v1.ts';
+import { ResourceClaims } from '../../api/gen/resources.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { SocketConnector } from '../../grpc/socket-connector.ts';
 import { createSocketServer } from '../../grpc/socket-server.ts';
@@ -18,6 +19,8 @@ import {
   type DeviceInventory,
 } from '../device-manager/device-inventory.ts';
 import { createDeviceManager, type DeviceManager } from '../device-manager/device-manager.ts';
+import { createClaimInfos, type ClaimInfos } from '../dra-manager/claim-info.ts';
+import { createDraManager, type DraManager } from '../dra-manager/dra-manager.ts';
 import { withHeldDevices } from '../device-manager/held-devices.ts';
 import { createDeviceRegistration, type DeviceRegistration } from '../device-manager/registration.ts';
 import { healthOfDevices, type ResourceHealthOf } from '../device-manager/resource-health.ts';
@@ -47,6 +50,9 @@ export interface ResourceManagers {
   withHeld(node: Node | undefined, pod: Pod): Node | undefined;
   capacity(): DeviceCapacity;
   containerDevices(pod: Pod, container: Container): Promise<ContainerDevices | undefined>;
+  /** Has drivers make the devices of the pod's claims ready; rejects with why they cannot. */
+  prepareDynamicResources(pod: Pod): Promise<void>;
+  unprepareDynamicResources(podUid: string): Promise<void>;
   /** How the devices of a container are. */
   readonly resourceHealth: ResourceHealthOf;
 }
@@ -73,12 +79,14 @@ interface Managers {
   readonly cpu: CpuManager | undefined;
   readonly memory: MemoryManager | undefined;
   readonly topology: TopologyManager;
+  readonly dra: DraManager;
+  readonly claims: ClaimInfos;
 }
 
 /** Makes them. */
 export function createResourceManagers(parts: ResourceManagersDeps): ResourceManagers {
   const managers = createManagers(parts);
-  const { inventory, devices, cpu, memory, topology } = managers;
+  const { inventory, devices, cpu, memory, topology, dra } = managers;
   const mutex = new KeyedMutex();
   const release = async (): Promise<void> => {
     // Until every source has been heard, pods not known yet may hold what an earlier run gave them.
@@ -110,13 +118,19 @@ export function createResourceManagers(parts: ResourceManagersDeps): ResourceMan
       const own = await devices.containerDevices(pod, container);
       const bound = binding(managers, pod, container);
       if (bound.cpusetCpus !== undefined) reconciler?.noteCreated(podUid(pod), container.name, bound.cpusetCpus);
-      if (own === undefined && Object.keys(bound).length === 0) return undefined;
-      return { ...(own ?? NO_DEVICES), ...bound };
+      const claimed = dra.cdiDevices(pod, container);
+      if (own === undefined && claimed.length === 0 && Object.keys(bound).length === 0) return undefined;
+      const { cdiDevices } = own ?? NO_DEVICES;
+      return { ...(own ?? NO_DEVICES), ...bound, cdiDevices: [...new Set([...cdiDevices, ...claimed])] };
     },
+    prepareDynamicResources: dra.prepare,
+    unprepareDynamicResources: dra.unprepare,
     resourceHealth: healthOfDevices(devices.podDevices, inventory),
   };
 }
 
+/** As upstream's. */
+const CLAIM_UPKEEP_PERIOD_MS = 60_000;
 const NO_DEVICES: ContainerDevices = { devices: [], mounts: [], environment: {}, annotations: {}, cdiDevices: [] };
 
 function createManagers(parts: ResourceManagersDeps): Managers {
@@ -147,20 +161,30 @@ function createManagers(parts: ResourceManagersDeps): Managers {
   const memory = memoryManagerOf(files, parts.config);
   const providers = [devices, cpu, memory].filter((provider) => provider !== undefined);
   const topology = createTopologyManager({ numaNodes, providers }, parts.config.topologyManager);
-  return { machine, inventory, devices, registration, cpu, memory, topology };
+  const claims = createClaimInfos(files, `${parts.config.rootDirectory}/dra_manager_state`);
+  const dra = createDraManager({
+    connect: parts.connect,
+    log: platform.log.child('dra-manager'),
+    infos: claims,
+    getClaim: (namespace, name) => parts.deps.client.resource(ResourceClaims).get({ namespace, name }),
+  });
+  parts.plugins.addHandler('DRAPlugin', dra.pluginHandler);
+  return { machine, inventory, devices, registration, cpu, memory, topology, dra, claims };
 }
 
 async function startManagers(
   of: { parts: ResourceManagersDeps; managers: Managers; reconciler: CpuReconciler | undefined },
   signal: AbortSignal,
 ): Promise<void> {
-  const { machine, devices, registration, cpu, memory } = of.managers;
+  const { machine, devices, registration, cpu, memory, dra, claims } = of.managers;
   const { platform } = of.parts.deps;
   machine.current = await platform.host.topology();
   if (cpu === undefined) await refuseForeignCpuState(platform.files, of.parts.config);
   await cpu?.start(machine.current.cpus);
   await memory?.start(machine.current.nodes);
   await devices.restore();
+  await claims.load();
+  startClaimUpkeep(of.parts, dra, signal);
   await registration.start(signal);
   of.reconciler?.start(signal);
   await startPodResourcesServer(
@@ -174,6 +198,19 @@ async function startManagers(
     `${of.parts.config.rootDirectory}/pod-resources`,
     signal,
   );
+}
+
+/** Claims of pods that went while no kubelet ran, or whose driver was away when they ended. */
+function startClaimUpkeep(parts: ResourceManagersDeps, dra: DraManager, signal: AbortSignal): void {
+  const { clock, log } = parts.deps.platform;
+  const cancel = clock.setTicker(CLAIM_UPKEEP_PERIOD_MS, () => {
+    if (!parts.sourcesReady.allReady()) return;
+    const holding = parts.late.podWorkers.get().podsWithRuntime(parts.podManager.getPods()).map(podUid);
+    dra
+      .keepOnly(new Set([...holding, ...parts.admitting]))
+      .catch((error: unknown) => log.warn('Unpreparing resource claims failed, will retry', { err: error }));
+  });
+  signal.addEventListener('abort', cancel, { once: true });
 }
 
 function reconcilerOf(

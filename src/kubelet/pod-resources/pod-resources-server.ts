@@ -2,7 +2,7 @@
  * Tells monitoring agents which devices, processors and memory containers have: `pod-resources/kubelet.sock` in the
  * kubelet's directory. Upstream: pkg/kubelet/apis/podresources. Not here: v1alpha1.
  */
-import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { GrpcError } from '../../grpc/grpc-error.ts';
 import type { SocketServer } from '../../grpc/socket-server.ts';
 import type { Files } from '../../platform/files.ts';
@@ -10,6 +10,7 @@ import type { Log } from '../../platform/log.ts';
 import type { CpuManager } from '../cpu-manager/cpu-manager.ts';
 import type { DeviceInventory } from '../device-manager/device-inventory.ts';
 import type { DeviceManager } from '../device-manager/device-manager.ts';
+import type { DraManager } from '../dra-manager/dra-manager.ts';
 import type { MemoryManager } from '../memory-manager/memory-manager.ts';
 import type { MemoryBlock } from '../memory-manager/memory-blocks.ts';
 import { podName, podNamespace, podUid } from '../types/pod-update.ts';
@@ -31,6 +32,7 @@ export interface PodResourcesDeps {
   readonly devices: Pick<DeviceManager, 'podDevices'>;
   readonly cpu: Pick<CpuManager, 'exclusiveCpus' | 'allocatable'> | undefined;
   readonly memory: Pick<MemoryManager, 'blocksOf' | 'allocatable'> | undefined;
+  readonly dra: Pick<DraManager, 'claimResources'>;
 }
 
 /** Serves until the signal aborts; resolves when it listens. */
@@ -65,19 +67,35 @@ interface PodKey {
   readonly podNamespace: string;
 }
 
-function resourcesOf(pod: Pod, { devices, cpu, memory }: PodResourcesDeps): object {
-  const uid = podUid(pod);
+function resourcesOf(pod: Pod, deps: PodResourcesDeps): object {
   const sidecars = (pod.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
   return {
     name: podName(pod),
     namespace: podNamespace(pod),
-    containers: [...sidecars, ...(pod.spec?.containers ?? [])].map(({ name }) => ({
-      name,
-      devices: [...devices.podDevices.ofContainer(uid, name)].flatMap(([resourceName, { ids, nodes }]) =>
-        ids.map((id) => deviceMessage(resourceName, id, nodes[id] ?? [])),
-      ),
-      cpuIds: cpu?.exclusiveCpus(uid, name) ?? [],
-      memory: (memory?.blocksOf(uid, name) ?? []).map(memoryMessage),
+    containers: [...sidecars, ...(pod.spec?.containers ?? [])].map((container) =>
+      containerMessage(pod, container, deps),
+    ),
+  };
+}
+
+function containerMessage(pod: Pod, container: Container, { devices, cpu, memory, dra }: PodResourcesDeps): object {
+  const [uid, { name }] = [podUid(pod), container];
+  return {
+    name,
+    devices: [...devices.podDevices.ofContainer(uid, name)].flatMap(([resourceName, { ids, nodes }]) =>
+      ids.map((id) => deviceMessage(resourceName, id, nodes[id] ?? [])),
+    ),
+    cpuIds: cpu?.exclusiveCpus(uid, name) ?? [],
+    memory: (memory?.blocksOf(uid, name) ?? []).map(memoryMessage),
+    dynamicResources: dra.claimResources(pod, container).map(({ claim, devices: own }) => ({
+      claimName: claim.name,
+      claimNamespace: claim.namespace,
+      claimResources: own.map(({ driverName, poolName, deviceName, cdiDeviceIds }) => ({
+        cdiDevices: cdiDeviceIds.map((id) => ({ name: id })),
+        driverName,
+        poolName,
+        deviceName,
+      })),
     })),
   };
 }

@@ -30,7 +30,10 @@ import { waitForPodVolumes } from './wait-for-volumes.ts';
 
 /** What the manager needs. */
 export interface VolumeManagerDeps {
-  readonly platform: Pick<Platform, 'clock' | 'random' | 'crypto' | 'files' | 'mounter' | 'exec' | 'host' | 'log'>;
+  readonly platform: Pick<
+    Platform,
+    'clock' | 'random' | 'crypto' | 'files' | 'mounter' | 'exec' | 'host' | 'log' | 'metrics'
+  >;
   readonly client: Client;
   readonly objects: ObjectCache;
   readonly requestToken: TokenRequester;
@@ -90,6 +93,7 @@ export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManag
     client: deps.client,
     plugins,
     paths,
+    measured: platform,
     ensureMemory: createMemoryVolumes(platform, paths),
   });
   const pods = new Map<string, PodVolumes>();
@@ -144,8 +148,9 @@ export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManag
     // Seen missing twice: a pod on its way from its source to the list is not swept.
     const sure = [...gone].filter((uid) => missing.has(uid) && !teardowns.has(uid));
     missing = gone;
+    // A driver that hangs delays none of the others.
     for (const uid of sure) {
-      await tearDown(uid).catch((error: unknown) =>
+      tearDown(uid).catch((error: unknown) =>
         log.error('Cannot take down the volumes of a pod that is gone', { podUID: uid, err: error }),
       );
     }

@@ -4,10 +4,12 @@
  */
 import type { Pod, Volume } from '../../api/gen/core-v1.ts';
 import type { Client } from '../../client/client.ts';
+import type { Platform } from '../../platform/platform.ts';
 import type { Files } from '../../platform/files.ts';
 import { AttachError } from './csi/csi-attachments.ts';
 import { MountDeviceError } from './csi/csi-context.ts';
 import type { ReadyVolume, SetUpProgress } from './pod-volumes.ts';
+import { createStorageMeasure } from './storage-metrics.ts';
 import type { VolumePaths } from './volume-paths.ts';
 import type { VolumePluginDeps } from './volume-plugin.ts';
 import { resolveVolume, type ResolvedVolume } from './volume-resolution.ts';
@@ -33,6 +35,7 @@ export interface VolumeSetUpDeps {
   readonly client: Client;
   readonly plugins: VolumePluginDeps;
   readonly paths: VolumePaths;
+  readonly measured: Pick<Platform, 'clock' | 'metrics'>;
   /** Sees to the node's tmpfs. */
   readonly ensureMemory: () => Promise<void>;
 }
@@ -41,10 +44,11 @@ export interface VolumeSetUpDeps {
 export function createVolumeSetUp(
   deps: VolumeSetUpDeps,
 ): (pod: Pod, volume: Volume, progress: SetUpProgress) => Promise<ReadyVolume> {
+  const measure = createStorageMeasure(deps.measured);
   return async (pod, volume, progress) => {
     const resolved = await resolveVolume(deps.client, pod, volume);
     try {
-      return await setUp(deps, { pod, progress }, resolved);
+      return await measure(resolved.plugin.name, 'volume_mount', () => setUp(deps, { pod, progress }, resolved));
     } catch (error) {
       if (progress.signal.aborted) throw error;
       throw new VolumeSetUpError(resolved.displayName, error);

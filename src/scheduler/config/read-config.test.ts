@@ -162,3 +162,16 @@ test('durations', () => {
   const cases = ['15s', '1m30s', '1.5s', '100ms', '0', '-5s', '', '5', 's'];
   assert.deepEqual(cases.map(parseGoDuration), [15_000, 90_000, 1500, 100, 0, -5000, undefined, undefined, undefined]);
 });
+
+test('names what it read and what changes nothing', () => {
+  const text = `parallelism: 4
+clientConnection: { qps: 50, burst: 100 }
+profiles: [{ pluginConfig: [{ name: VolumeBinding, args: { shape: [{ utilization: 0, score: 0 }] } }] }]`;
+  assert.deepEqual(readSchedulerConfig(HEAD + text).withoutEffect, [
+    'parallelism',
+    'clientConnection.qps',
+    'clientConnection.burst',
+    'profiles[0].pluginConfig[0].args.shape',
+  ]);
+  assert.equal(readSchedulerConfig(HEAD).withoutEffect, undefined);
+});

@@ -1,6 +1,6 @@
 /**
  * Reads a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1): decodes strictly, fills defaults, checks with field
- * paths. Upstream: scheduler/apis/config. Client connection limits are read and have no effect: clients here have none.
+ * paths. Upstream: scheduler/apis/config. Settings that mean nothing here are checked, and named in `withoutEffect`.
  */
 import { parseYaml, YamlSyntaxError } from '../../api/codec/yaml.ts';
 import { enabledEverywhere, type ProfileConfig, type SchedulerConfig } from './scheduler-config.ts';
@@ -46,7 +46,8 @@ export function readSchedulerConfig(text: string): SchedulerFile {
     ]);
   const file = readRoot(root);
   if (problems.length > 0) throw new SchedulerConfigError(problems);
-  return file;
+  const withoutEffect = settingsWithoutEffect(new Fields(value, '', []));
+  return withoutEffect.length === 0 ? file : { ...file, withoutEffect };
 }
 
 function readRoot(root: Fields): SchedulerFile {
@@ -74,6 +75,28 @@ function readRoot(root: Fields): SchedulerFile {
   };
   root.finish();
   return file;
+}
+
+/**
+ * Filters run in one thread and answers are kept, so there is nothing to parallelize; clients here have no limits and speak
+ * objects; profiles of the process are taken from outside.
+ */
+function settingsWithoutEffect(root: Fields): string[] {
+  const connection = root.object('clientConnection');
+  return [
+    ...['parallelism', 'enableProfiling', 'enableContentionProfiling', 'delayCacheUntilActive']
+      .filter((name) => root.has(name))
+      .map((name) => root.at(name)),
+    ...['acceptContentTypes', 'contentType', 'qps', 'burst']
+      .filter((name) => connection.has(name))
+      .map((name) => connection.at(name)),
+    ...root.objects('profiles').flatMap((profile) =>
+      profile.objects('pluginConfig').flatMap((entry) => {
+        const args = entry.object('args');
+        return entry.text('name', '') === 'VolumeBinding' && args.has('shape') ? [args.at('shape')] : [];
+      }),
+    ),
+  ];
 }
 
 /** Reads leader election; also for flags, which override single fields. */

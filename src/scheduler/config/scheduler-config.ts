@@ -25,6 +25,8 @@ export interface SchedulerConfig {
   readonly podInitialBackoffMs: number;
   readonly podMaxBackoffMs: number;
   readonly extenders: readonly ExtenderConfig[];
+  /** Paths of settings that were given and change nothing here; told in the log. */
+  readonly withoutEffect?: readonly string[];
 }
 
 /** All points with the same names: a plugin serves those points it implements. */

@@ -3,7 +3,9 @@ import type { Node } from '../../../api/gen/core-v1.ts';
 import type { Client } from '../../../client/client.ts';
 import type { EventRecorder } from '../../../client/event-recorder.ts';
 import type { SocketConnector } from '../../../grpc/socket-connector.ts';
+import type { Platform } from '../../../platform/platform.ts';
 import type { PluginManager } from '../../plugin-manager/plugin-manager.ts';
+import { storageBuckets } from '../storage-metrics.ts';
 import type { ServiceAccountTokens } from '../service-account-tokens.ts';
 import { createAllocatableRefresh } from './csi-allocatable.ts';
 import type { CsiContext } from './csi-context.ts';
@@ -15,7 +17,7 @@ import { createCsiVolumes, type CsiVolumes } from './csi-volumes.ts';
 
 /** What the plugin needs. */
 export interface CsiPluginDeps {
-  readonly platform: CsiContext['platform'];
+  readonly platform: CsiContext['platform'] & Pick<Platform, 'metrics'>;
   readonly client: Client;
   readonly recorder: EventRecorder;
   readonly tokens: ServiceAccountTokens;
@@ -35,9 +37,23 @@ export function createCsiPlugin(
   const { kubeletRoot, nodeName, attachesItself } = config;
   const nodeObject = createCsiNodeObject(client, nodeName);
   const log = platform.log.child('csi');
+  const operations = platform.metrics.histogram({
+    name: 'csi_operations_seconds',
+    help: 'Container Storage Interface operation duration with gRPC error code status total',
+    labels: ['driver_name', 'method_name', 'grpc_status_code', 'migrated'],
+    buckets: storageBuckets,
+  });
   const drivers: CsiDrivers = createCsiDrivers({
     connect: deps.connectSocket,
     log,
+    clock: platform.clock,
+    observe: (driver) => (method, status, durationMs) =>
+      operations.observe(durationMs / 1000, {
+        driver_name: driver,
+        method_name: method,
+        grpc_status_code: status,
+        migrated: 'false',
+      }),
     allocatable: createAllocatableRefresh({
       clock: platform.clock,
       log,

@@ -4,8 +4,10 @@
  * Every call ends after two minutes, as upstream's, so that a driver that hangs holds up only who asked. Rejections are
  * GrpcErrors.
  */
+import { GrpcError } from '../../../grpc/grpc-error.ts';
 import type { GrpcCaller } from '../../../grpc/grpc-caller.ts';
 import type { SocketConnector } from '../../../grpc/socket-connector.ts';
+import type { Clock } from '../../../platform/clock.ts';
 import { csiTable } from './csi-table.ts';
 
 type StringMap = Readonly<Record<string, string>>;
@@ -95,11 +97,31 @@ export interface CsiNodeClient {
 const callTimeoutMs = 120_000;
 const service = 'csi.v1.Node';
 
+/** Told of every call: full method name, gRPC status and duration. */
+export type ObserveCall = (method: string, status: string, durationMs: number) => void;
+
+/** What a client needs. */
+export interface CsiNodeClientDeps {
+  readonly connect: SocketConnector;
+  readonly clock: Clock;
+  readonly observe: ObserveCall;
+}
+
 /** Makes the client of the driver behind a socket. Nothing is opened before the first call. */
-export function createCsiNodeClient(connect: SocketConnector, socketPath: string): CsiNodeClient {
+export function createCsiNodeClient({ connect, clock, observe }: CsiNodeClientDeps, socketPath: string): CsiNodeClient {
   const caller: GrpcCaller = connect(socketPath, [csiTable]);
-  const call = (method: keyof typeof csiTable.services.Node, request: object): Promise<object> =>
-    caller.unary({ service, method }, request, { timeoutMs: callTimeoutMs });
+  const call = async (method: keyof typeof csiTable.services.Node, request: object): Promise<object> => {
+    const startMs = clock.monotonicMs();
+    let status = 'OK';
+    try {
+      return await caller.unary({ service, method }, request, { timeoutMs: callTimeoutMs });
+    } catch (error) {
+      status = error instanceof GrpcError ? error.code : 'Unknown';
+      throw error;
+    } finally {
+      observe(`/${service}/${method}`, status, clock.monotonicMs() - startMs);
+    }
+  };
   let capabilities: Promise<ReadonlySet<string>> | undefined;
 
   async function askCapabilities(): Promise<ReadonlySet<string>> {

@@ -74,14 +74,15 @@ export function createCsiDevices(context: CsiContext, onInUseChange: () => void)
   async function unstage(device: Device): Promise<void> {
     const { driver, handle } = device;
     const record = await records.readDevice(driver, handle);
+    // Whatever comes of the call: the next pod has it staged again.
+    device.staged = false;
     if (record !== undefined && record.staging) {
       const client = drivers.client(driver);
       if (await client.hasCapability('STAGE_UNSTAGE_VOLUME'))
         await client.nodeUnstageVolume({ volumeId: handle, stagingTargetPath: records.stagingPath(driver, handle) });
     }
-    device.staged = false;
-    if (record !== undefined) await records.removeDevice(record);
     if (context.attachesItself && device.attachmentId !== '') await removeAttachment(context, device.attachmentId);
+    if (record !== undefined) await records.removeDevice(record);
   }
 
   async function endUnlessUsed(device: Device): Promise<void> {

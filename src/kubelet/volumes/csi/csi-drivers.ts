@@ -3,14 +3,18 @@
  * pkg/volume/csi/csi_plugin.go (RegistrationHandler) and csi_drivers_store.go.
  */
 import type { SocketConnector } from '../../../grpc/socket-connector.ts';
+import type { Clock } from '../../../platform/clock.ts';
 import type { Log } from '../../../platform/log.ts';
 import type { Plugin, PluginHandler } from '../../plugin-manager/plugin-manager.ts';
 import type { AllocatableRefresh } from './csi-allocatable.ts';
-import { createCsiNodeClient, type CsiNodeClient, type NodeInfo } from './csi-client.ts';
+import { createCsiNodeClient, type CsiNodeClient, type NodeInfo, type ObserveCall } from './csi-client.ts';
 
 /** What the store needs. */
 export interface CsiDriversDeps {
   readonly connect: SocketConnector;
+  readonly clock: Clock;
+  /** Told of every call to a driver. */
+  readonly observe: (driver: string) => ObserveCall;
   readonly log: Log;
   /** Makes the node's objects tell of a driver. */
   readonly installDriver: (driver: string, info: NodeInfo) => Promise<void>;
@@ -51,7 +55,7 @@ export function createCsiDrivers(deps: CsiDriversDeps): CsiDrivers {
           );
       },
       async registerPlugin({ name, endpoint }, signal) {
-        const client = createCsiNodeClient(deps.connect, endpoint);
+        const client = createCsiNodeClient({ ...deps, observe: deps.observe(name) }, endpoint);
         try {
           const info = await client.nodeGetInfo();
           if (info.nodeId === '') throw new Error(`error getting CSI node info: ${name} gave no node id`);

@@ -146,6 +146,18 @@ test('staged once for all pods, published for each, unstaged after the last; not
     volumeContext: { pool: 'fast' },
   });
   assert.deepEqual(csi.f.platform.mounter.mounts, []);
+  const told = await csi.f.platform.metrics.expose();
+  const labels = `driver_name="${driverName}",grpc_status_code="OK",method_name="/csi.v1.Node/NodePublishVolume"`;
+  assert.ok(
+    told
+      .split('\n')
+      .some(
+        (line) =>
+          line.startsWith('csi_operations_seconds_count') &&
+          labels.split(',').every((label) => line.includes(label)) &&
+          line.endsWith(' 2'),
+      ),
+  );
   assert.deepEqual(leftOnDisk(csi), []);
 });
 
@@ -497,4 +509,38 @@ test('a driver that wants it is asked anew how many volumes it takes', async (t)
   await f.csiHandler.deregisterPlugin(fakeDriverPlugin, never);
   await f.platform.clock.advance(60_000);
   assert.deepEqual(f.client.peek(CSINodes, { name: 'node-1' })?.spec.drivers, []);
+});
+
+test('a driver that hangs while an earlier process is cleaned up after delays no other pod', async (t) => {
+  const first = await start(t);
+  bind(first);
+  await mount(first, podNamed('a'));
+  await mount(first, podNamed('b', { name: 'data', emptyDir: { medium: 'Memory' } }));
+  first.f.stop();
+  first.driver.faults.set('NodeUnpublishVolume', () => new Promise<object>(() => undefined));
+  const f = createVolumeFixture(first.f.platform, { client: first.f.client, sockets: first.f.sockets });
+  t.after(() => f.stop());
+  f.start();
+  await register(f);
+  await f.platform.clock.advance(15_000);
+  assert.deepEqual([f.manager.podHasVolumes('uid-a'), f.manager.podHasVolumes('uid-b')], [true, false]);
+});
+
+test('after an unstage nobody knows the end of, the next pod has the volume staged again', async (t) => {
+  const csi = await start(t);
+  bind(csi);
+  const [a, b] = [podNamed('a'), podNamed('b')];
+  await mount(csi, a);
+  csi.driver.faults.set('NodeUnstageVolume', async () => {
+    throw new Error('who knows');
+  });
+  await unmount(csi, a);
+  await mount(csi, b);
+  assert.deepEqual(
+    csi.driver.calls.filter((call) => !call.includes('ublish')),
+    ['NodeStageVolume handle-1', 'NodeUnstageVolume handle-1', 'NodeStageVolume handle-1'],
+  );
+  csi.driver.faults.clear();
+  await unmount(csi, b);
+  assert.deepEqual(leftOnDisk(csi), []);
 });

@@ -1,0 +1,58 @@
+/**
+ * Claims that are or were being prepared here, kept in `dra_manager_state` in the kubelet's directory: what was prepared
+ * must be given back, whatever happens to the kubelet. Upstream: pkg/kubelet/cm/dra/state. Differs: the file's form.
+ */
+import { fnv32a } from '../../base/fnv.ts';
+import type { Files } from '../../platform/files.ts';
+import type { DraClaim, DraDevice } from './dra-api.ts';
+
+/** One claim. */
+export interface ClaimInfo extends DraClaim {
+  readonly podUids: readonly string[];
+  /** Every driver has made it ready. */
+  readonly prepared: boolean;
+  /** Devices by driver; those of a driver that was only asked are none yet. */
+  readonly drivers: Readonly<Record<string, readonly DraDevice[]>>;
+}
+
+/** The claims by uid. */
+export interface ClaimInfos {
+  /** Reads what an earlier run kept. Rejects when it is damaged. */
+  load(): Promise<void>;
+  get(uid: string): ClaimInfo | undefined;
+  all(): readonly ClaimInfo[];
+  set(info: ClaimInfo): Promise<void>;
+  remove(uid: string): Promise<void>;
+}
+
+/** Makes the memory over a file. */
+export function createClaimInfos(files: Files, path: string): ClaimInfos {
+  const infos = new Map<string, ClaimInfo>();
+  let saving: Promise<void> = Promise.resolve();
+  const save = (): Promise<void> =>
+    (saving = saving
+      .catch(() => undefined)
+      .then(() => {
+        const claims = [...infos.values()];
+        const text = JSON.stringify({ claims, checksum: fnv32a(JSON.stringify(claims)) });
+        return files.writeFileAtomic(path, text, { mode: 0o600 });
+      }));
+  return {
+    async load() {
+      if (!(await files.exists(path))) return;
+      const { claims, checksum } = JSON.parse(await files.readText(path)) as { claims: ClaimInfo[]; checksum: number };
+      if (checksum !== fnv32a(JSON.stringify(claims))) throw new Error(`checkpoint is corrupted: ${path}`);
+      for (const claim of claims) infos.set(claim.uid, claim);
+    },
+    get: (uid) => infos.get(uid),
+    all: () => [...infos.values()],
+    async set(info) {
+      infos.set(info.uid, info);
+      await save();
+    },
+    async remove(uid) {
+      infos.delete(uid);
+      await save();
+    },
+  };
+}

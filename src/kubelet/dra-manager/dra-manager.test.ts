@@ -1,0 +1,173 @@
+/** Resource claims of pods, through the whole kubelet with a driver behind a fake socket. */
+import assert from 'node:assert/strict';
+import { afterEach, describe, it } from 'node:test';
+import type { Container } from '../../api/gen/core-v1.ts';
+import type { ResourceClaim } from '../../api/gen/resource-v1.ts';
+import { Pods, ResourceClaims } from '../../api/gen/resources.ts';
+import { podResourcesTable } from '../pod-resources/pod-resources-api.ts';
+import { createKubeletFixture, type KubeletFixture } from '../testing/kubelet-fixture.ts';
+
+const driver = 'gpu.example.com';
+const registry = '/var/lib/kubelet/plugins_registry/gpu.sock';
+const running: KubeletFixture[] = [];
+
+afterEach(async () => {
+  for (const fixture of running.splice(0)) await fixture.stop();
+});
+
+async function started(beside?: KubeletFixture): Promise<KubeletFixture> {
+  const fixture = createKubeletFixture(beside === undefined ? {} : { beside });
+  running.push(fixture);
+  await fixture.start();
+  return fixture;
+}
+
+interface FakeDriver {
+  readonly calls: string[];
+  failure: string;
+}
+
+type Claims = { claims: { uid: string; name: string }[] };
+
+/** A driver whose claims have the devices `one` of request `a` and `two` of request `b`. */
+async function plug(fixture: KubeletFixture, version = 'v1'): Promise<FakeDriver> {
+  const it: FakeDriver = { calls: [], failure: '' };
+  const answer = ({ claims }: Claims, of: (uid: string) => object): object => ({
+    claims: Object.fromEntries(claims.map(({ uid }) => [uid, of(uid)])),
+  });
+  const device = (deviceName: string, request: string): object => ({
+    deviceName,
+    poolName: 'p',
+    requestNames: [request],
+    cdiDeviceIds: [`${driver}/gpu=${deviceName}`],
+  });
+  fixture.sockets.serve('/gpu.sock', {
+    NodePrepareResources(request: Claims) {
+      it.calls.push(`prepare ${request.claims.map(({ name }) => name).join()}`);
+      return answer(request, () =>
+        it.failure === '' ? { devices: [device('one', 'a'), device('two', 'b/first')] } : { error: it.failure },
+      );
+    },
+    NodeUnprepareResources(request: Claims) {
+      it.calls.push(`unprepare ${request.claims.map(({ name }) => name).join()}`);
+      return answer(request, () => ({}));
+    },
+  });
+  fixture.sockets.serve(registry, {
+    GetInfo: () => ({
+      type: 'DRAPlugin',
+      name: driver,
+      endpoint: '/gpu.sock',
+      supportedVersions: [`${version}.DRAPlugin`],
+    }),
+    NotifyRegistrationStatus: () => ({}),
+  });
+  await fixture.platform.files.remove(registry);
+  fixture.platform.files.makeSpecial(registry, 'socket');
+  await fixture.platform.clock.advance(100);
+  return it;
+}
+
+function putClaim(fixture: KubeletFixture, reservedFor: readonly string[], status: ResourceClaim['status'] = {}): void {
+  const results = [{ request: 'a', driver, pool: 'p', device: 'one' }];
+  fixture.cluster.put(ResourceClaims, {
+    apiVersion: 'resource.k8s.io/v1',
+    kind: 'ResourceClaim',
+    metadata: { namespace: 'default', name: 'card', uid: 'claim-1' },
+    spec: {},
+    status: {
+      allocation: { devices: { results } },
+      reservedFor: reservedFor.map((uid) => ({ resource: 'pods', name: uid, uid })),
+      ...status,
+    },
+  });
+}
+
+const container = (request?: string): Container => ({
+  name: 'app',
+  image: 'image',
+  resources: { claims: [{ name: 'gpu', ...(request === undefined ? {} : { request }) }] },
+});
+
+async function addPod(fixture: KubeletFixture, name: string): Promise<string> {
+  const spec = { containers: [container()], resourceClaims: [{ name: 'gpu', resourceClaimName: 'card' }] };
+  const { metadata } = fixture.addPod(name, { metadata: { uid: `uid-${name}` }, spec });
+  await fixture.platform.clock.advance(2_000);
+  return metadata.uid!;
+}
+
+const cdi = async (fixture: KubeletFixture, name: string, request?: string) =>
+  (await fixture.platform.clock.drive(fixture.kubelet.core.containerDevices(fixture.pod(name)!, container(request))))
+    ?.cdiDevices;
+
+async function remove(fixture: KubeletFixture, name: string): Promise<void> {
+  fixture.cluster.drop(Pods, { namespace: 'default', name });
+  await fixture.platform.clock.advance(5_000);
+}
+
+describe('resource claims', () => {
+  it('are made ready once, given to containers by request, and given back with their last pod', async () => {
+    const fixture = await started();
+    const { calls } = await plug(fixture);
+    putClaim(fixture, ['uid-web', 'uid-other']);
+    await addPod(fixture, 'web');
+    assert.equal(fixture.summary('web'), 'Running true', fixture.events.join('\n'));
+    assert.deepEqual(await cdi(fixture, 'web'), [`${driver}/gpu=one`, `${driver}/gpu=two`]);
+    assert.deepEqual(await cdi(fixture, 'web', 'a'), [`${driver}/gpu=one`]);
+    assert.deepEqual(await cdi(fixture, 'web', 'b'), [`${driver}/gpu=two`]);
+    await addPod(fixture, 'other');
+    await remove(fixture, 'web');
+    assert.deepEqual(calls, ['prepare card']);
+    const caller = fixture.sockets.connect('/var/lib/kubelet/pod-resources/kubelet.sock', [podResourcesTable]);
+    const list = (await caller.unary({ service: 'v1.PodResourcesLister', method: 'List' }, {}, {})) as {
+      podResources: { containers: { dynamicResources: { claimName: string; claimResources: object[] }[] }[] }[];
+    };
+    const [claim] = list.podResources[0]!.containers[0]!.dynamicResources;
+    assert.equal(claim?.claimName, 'card');
+    assert.deepEqual(claim?.claimResources[0], {
+      cdiDevices: [{ name: `${driver}/gpu=one` }],
+      driverName: driver,
+      poolName: 'p',
+      deviceName: 'one',
+    });
+    await remove(fixture, 'other');
+    assert.deepEqual(calls, ['prepare card', 'unprepare card']);
+  });
+
+  it('hold a pod back, with the reason, until they are ready', async () => {
+    const fixture = await started();
+    putClaim(fixture, []);
+    await addPod(fixture, 'web');
+    const last = (): string => fixture.events.filter((event) => event.includes('DynamicResources')).at(-1) ?? '';
+    const retry = () => fixture.platform.clock.advance(60_000);
+    assert.match(
+      last(),
+      /Failed to prepare dynamic resources: pod web\(uid-web\) is not allowed to use resource claim card\(claim-1\)/,
+    );
+    putClaim(fixture, ['uid-web'], { allocation: undefined } as never);
+    await retry();
+    assert.match(last(), /ResourceClaim default\/card is not allocated/);
+    putClaim(fixture, ['uid-web']);
+    await retry();
+    assert.match(last(), /DRA driver gpu.example.com is not registered/);
+    const it = await plug(fixture, 'v1beta1');
+    it.failure = 'too hot';
+    await retry();
+    assert.match(last(), /NodePrepareResources failed for ResourceClaim default\/card: too hot/);
+    it.failure = '';
+    await retry();
+    assert.equal(fixture.summary('web'), 'Running true');
+  });
+
+  it('are remembered over a restart, and given back when their pod went meanwhile', async () => {
+    const fixture = await started();
+    const { calls } = await plug(fixture);
+    putClaim(fixture, ['uid-web']);
+    await addPod(fixture, 'web');
+    await fixture.stop();
+    fixture.cluster.drop(Pods, { namespace: 'default', name: 'web' });
+    const again = await started(fixture);
+    await again.platform.clock.advance(130_000);
+    assert.deepEqual(calls, ['prepare card', 'unprepare card']);
+  });
+});

@@ -1,0 +1,75 @@
+/** File systems on devices, and their owners, against this machine's kernel and programs. */
+import assert from 'node:assert/strict';
+import { chmod, lstat, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { formatAndMount } from '../../src/kubelet/volumes/format-and-mount.ts';
+import { setVolumeOwnership, setVolumeOwnershipByProgram } from '../../src/kubelet/volumes/volume-ownership.ts';
+import { createNodePlatform, type NodePlatform } from '../../src/platform/node/node-platform.ts';
+import { must } from './fixtures/programs.ts';
+
+describe('devices', { skip: process.getuid?.() === 0 ? false : 'needs root' }, () => {
+  let platform: NodePlatform;
+  let root: string;
+  let device = '';
+  const keepAlive = setInterval(() => undefined, 60_000);
+
+  before(async () => {
+    root = await mkdtemp(join(tmpdir(), 'keelson-devices-'));
+    platform = createNodePlatform({ log: { level: 'error' }, cgroupRoot: `/keelson-test-devices-${process.pid}` });
+  });
+  after(async () => {
+    for (const { path } of (await platform.mounter.list()).toReversed())
+      if (path.startsWith(`${root}/`)) await platform.mounter.unmount(path);
+    if (device !== '') await must('losetup', ['--detach', device]);
+    platform.close();
+    clearInterval(keepAlive);
+    await rm(root, { recursive: true, force: true });
+  });
+
+  it('an empty device gets a file system, and keeps it', async () => {
+    const file = join(root, 'disk');
+    await writeFile(file, Buffer.alloc(0));
+    await must('truncate', ['--size', '32M', file]);
+    device = (await must('losetup', ['--find', '--show', file])).trim();
+    const target = join(root, 'mnt');
+    await mkdir(target);
+    const request = { device, target, fsType: 'ext4', readOnly: false, options: ['noatime'] };
+    await formatAndMount(platform, request);
+    await writeFile(join(target, 'kept'), 'kept');
+    await platform.mounter.unmount(target);
+    await formatAndMount(platform, request);
+    assert.equal((await lstat(join(target, 'kept'))).size, 4);
+    await platform.mounter.unmount(target);
+    await assert.rejects(formatAndMount(platform, { ...request, fsType: 'xfs' }), {
+      message: 'failed to mount the volume as "xfs", it already contains ext4',
+    });
+  });
+
+  it('programs give files to a group as the kubelet itself does', async () => {
+    const seen: unknown[] = [];
+    for (const byProgram of [false, true]) {
+      const path = join(root, `tree-${byProgram}`);
+      await mkdir(join(path, 'below'), { recursive: true });
+      await writeFile(join(path, 'below/file'), '', { mode: 0o600 });
+      await writeFile(join(path, 'tool'), '', { mode: 0o700 });
+      await chmod(path, 0o700);
+      await symlink('/etc/passwd', join(path, 'link'));
+      const order = { path, fsGroup: 4242, readOnly: false };
+      if (byProgram) await setVolumeOwnershipByProgram(platform.exec, order);
+      else await setVolumeOwnership({ ...order, files: platform.files });
+      const facts = ['', 'below', 'below/file', 'tool', 'link'].map(async (name) => {
+        const { mode, gid } = await lstat(join(path, name));
+        return [name, mode.toString(8), gid];
+      });
+      seen.push(await Promise.all(facts));
+    }
+    assert.deepEqual(seen[1], seen[0]);
+    assert.notEqual((await lstat('/etc/passwd')).gid, 4242);
+    const again = { path: join(root, 'tree-true'), fsGroup: 4242, readOnly: false, policy: 'OnRootMismatch' };
+    await writeFile(join(again.path, 'later'), '', { mode: 0o600 });
+    await setVolumeOwnershipByProgram(platform.exec, again);
+    assert.equal((await lstat(join(again.path, 'later'))).mode & 0o777, 0o600, 'the root is right already');
+  });
+});
