@@ -9,12 +9,18 @@ import type { AuditBackend } from '../apiserver/audit/event.ts';
 import { createLogBackend } from '../apiserver/audit/log-backend.ts';
 import { checkPolicy } from '../apiserver/audit/policy.ts';
 import { createWebhookBackend } from '../apiserver/audit/webhook-backend.ts';
+import { type AuthenticationConfig, readAuthenticationConfig } from '../apiserver/authn/authentication-config.ts';
 import type { TokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
 import { createOidcAuthenticator } from '../apiserver/authn/oidc.ts';
 import type { RequestHeaderConfig } from '../apiserver/authn/request-header.ts';
 import { createTokenFileAuthenticator } from '../apiserver/authn/token-file.ts';
 import { createWebhookTokenAuthenticator } from '../apiserver/authn/webhook-token.ts';
 import type { Authorizer } from '../apiserver/authz/contract.ts';
+import {
+  type ConfiguredAuthorizer,
+  type ConfiguredWebhook,
+  readAuthorizationConfig,
+} from '../apiserver/authz/authorization-config.ts';
 import { createWebhookAuthorizer } from '../apiserver/authz/webhook-authorizer.ts';
 import type { ApiServerOptions } from '../apiserver/options/api-server-options.ts';
 import type { AuditOptions } from '../apiserver/options/audit-options.ts';
@@ -30,15 +36,20 @@ import { PreflightError } from './preflight.ts';
 export interface ApiServerSetup {
   readonly admission: { readonly plugins: readonly string[]; readonly config: AdmissionConfig };
   readonly anonymous: boolean;
+  /** Absent: all. */
+  readonly anonymousPaths?: readonly string[];
   /** Kinds of tokens asked before service accounts' and after bootstrap tokens. */
   readonly tokens: { readonly first: readonly TokenAuthenticator[]; readonly last: readonly TokenAuthenticator[] };
   readonly requestHeader?: RequestHeaderConfig;
   /** Authorities of client certificates beside the cluster's own. */
   readonly extraClientCaPem: string;
-  readonly modes: readonly AuthorizationMode[];
-  readonly webhookAuthorizer?: Authorizer;
+  /** In order: built in ones by name, webhooks as they are. */
+  readonly authorizers: readonly (BuiltInAuthorizer | Authorizer)[];
   readonly auditor?: Auditor;
 }
+
+/** An authorizer that needs nothing of the options. */
+export type BuiltInAuthorizer = Exclude<AuthorizationMode, 'Webhook'>;
 
 type SetupPlatform = Pick<Platform, 'files' | 'net' | 'clock' | 'crypto' | 'random' | 'log'>;
 
@@ -108,7 +119,7 @@ class Loader {
 
   async authentication(
     options: AuthenticationOptions,
-  ): Promise<Pick<ApiServerSetup, 'anonymous' | 'tokens' | 'requestHeader' | 'extraClientCaPem'>> {
+  ): Promise<Pick<ApiServerSetup, 'anonymous' | 'anonymousPaths' | 'tokens' | 'requestHeader' | 'extraClientCaPem'>> {
     const { tokenFile, oidc, webhook } = options;
     const first: TokenAuthenticator[] = [];
     const last: TokenAuthenticator[] = [];
@@ -125,7 +136,21 @@ class Loader {
       const target = await this.#target('authentication-token-webhook-config-file', webhook.configFile);
       last.push(createWebhookTokenAuthenticator({ ...this.#platform, client: this.#client, target }, webhook));
     }
-    return { anonymous: options.anonymous, tokens: { first, last }, ...(await this.#requestHeader(options)) };
+    const config = await this.#authenticationConfig(options.configFile);
+    for (const issuer of config.issuers) last.push(createOidcAuthenticator(this.#platform, issuer));
+    const { enabled: anonymous, paths } = config.anonymous ?? { enabled: options.anonymous };
+    return {
+      anonymous,
+      ...(paths === undefined ? {} : { anonymousPaths: paths }),
+      tokens: { first, last },
+      ...(await this.#requestHeader(options)),
+    };
+  }
+
+  async #authenticationConfig(path: string | undefined): Promise<AuthenticationConfig> {
+    if (path === undefined) return { issuers: [] };
+    const value = await this.#yaml('authentication-config', path);
+    return this.#tell('authentication-config', path, () => readAuthenticationConfig(value));
   }
 
   async #requestHeader({
@@ -143,12 +168,39 @@ class Loader {
   async authorization({
     modes,
     webhook,
-  }: AuthorizationOptions): Promise<Pick<ApiServerSetup, 'modes' | 'webhookAuthorizer'>> {
-    if (webhook === undefined) return { modes };
+    configFile,
+  }: AuthorizationOptions): Promise<Pick<ApiServerSetup, 'authorizers'>> {
+    const flag = 'authorization-webhook-config-file';
+    const chosen =
+      configFile === undefined
+        ? modes.map((type): ConfiguredAuthorizer | BuiltInAuthorizer =>
+            type === 'Webhook' ? webhookOf(webhook) : type,
+          )
+        : await this.#authorizationConfig(configFile);
+    const authorizers = await Promise.all(
+      chosen.map((one) => {
+        if (typeof one === 'string') return one;
+        if (one.type !== 'Webhook') return one.type;
+        return this.#webhookAuthorizer(one, configFile === undefined ? flag : 'authorization-config');
+      }),
+    );
+    return { authorizers };
+  }
+
+  async #authorizationConfig(path: string): Promise<readonly ConfiguredAuthorizer[]> {
+    const value = await this.#yaml('authorization-config', path);
+    return this.#tell('authorization-config', path, () => readAuthorizationConfig(value));
+  }
+
+  async #webhookAuthorizer(webhook: ConfiguredWebhook, flag: string): Promise<Authorizer> {
     const { clock, log } = this.#platform;
-    const target = await this.#target('authorization-webhook-config-file', webhook.configFile);
+    const { kubeConfigFile, conditions, name } = webhook;
+    const target = await this.#target(flag, kubeConfigFile);
     const deps = { client: this.#client, target, clock, log: log.child('authorization') };
-    return { modes, webhookAuthorizer: createWebhookAuthorizer(deps, webhook) };
+    if (conditions.length === 0) return createWebhookAuthorizer(deps, webhook);
+    const { compileWebhookConditions } = await import('../apiserver/authz/webhook-conditions.ts');
+    const concerns = await this.#tell(flag, name, () => compileWebhookConditions(conditions));
+    return createWebhookAuthorizer(deps, { ...webhook, concerns });
   }
 
   async audit({ policyFile, log: logOptions, webhook }: AuditOptions): Promise<Pick<ApiServerSetup, 'auditor'>> {
@@ -165,6 +217,22 @@ class Loader {
     }
     return { auditor: createAuditor({ policy, backends, clock, random: random.fork('audit') }) };
   }
+}
+
+/** The one webhook of the flags. */
+function webhookOf(webhook: AuthorizationOptions['webhook']): ConfiguredWebhook {
+  const { configFile: kubeConfigFile, allowedMs, deniedMs } = webhook!;
+  const timeoutMs = 30_000;
+  return {
+    type: 'Webhook',
+    name: '',
+    kubeConfigFile,
+    allowedMs,
+    deniedMs,
+    timeoutMs,
+    onFailure: 'noOpinion',
+    conditions: [],
+  };
 }
 
 /** SHA-256 of the DER form of each certificate. Throws when there is none. */

@@ -1,5 +1,5 @@
 /** The API server's authenticators and authorizers in their order, of what always is there and what options add. */
-import { anonymousAuthenticator } from '../apiserver/authn/anonymous.ts';
+import { createAnonymousAuthenticator } from '../apiserver/authn/anonymous.ts';
 import { createBearerTokenAuthenticator, type TokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
 import { clientCertificateAuthenticator } from '../apiserver/authn/client-certificate.ts';
 import type { Authenticator } from '../apiserver/authn/contract.ts';
@@ -7,7 +7,6 @@ import { createRequestHeaderAuthenticator, exceptProxies } from '../apiserver/au
 import { alwaysAllowAuthorizer, alwaysDenyAuthorizer } from '../apiserver/authz/always.ts';
 import type { Authorizer } from '../apiserver/authz/contract.ts';
 import { privilegedGroupAuthorizer } from '../apiserver/authz/rbac-authorizer.ts';
-import { defaultAuthorizationModes } from '../apiserver/options/authorization-options.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { ApiServerSetup } from './api-server-setup.ts';
 
@@ -31,7 +30,7 @@ export function authenticatorsOf(
       ? [clientCertificateAuthenticator]
       : [createRequestHeaderAuthenticator(proxies), exceptProxies(clientCertificateAuthenticator, proxies)]),
     createBearerTokenAuthenticator(kinds, clock),
-    ...(setup?.anonymous === false ? [] : [anonymousAuthenticator]),
+    ...(setup?.anonymous === false ? [] : [createAnonymousAuthenticator(setup?.anonymousPaths)]),
   ];
 }
 
@@ -40,12 +39,12 @@ export function authorizersOf(
   { nodes, rbac }: { readonly nodes: Authorizer; readonly rbac: Authorizer },
   setup: ApiServerSetup | undefined,
 ): Authorizer[] {
-  const byMode = {
+  const builtIn = {
     Node: nodes,
     RBAC: rbac,
-    Webhook: setup?.webhookAuthorizer ?? alwaysDenyAuthorizer,
     AlwaysAllow: alwaysAllowAuthorizer,
     AlwaysDeny: alwaysDenyAuthorizer,
   };
-  return [privilegedGroupAuthorizer, ...(setup?.modes ?? defaultAuthorizationModes).map((mode) => byMode[mode])];
+  const chosen = setup?.authorizers ?? (['Node', 'RBAC'] as const);
+  return [privilegedGroupAuthorizer, ...chosen.map((one) => (typeof one === 'string' ? builtIn[one] : one))];
 }

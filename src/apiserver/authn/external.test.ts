@@ -160,7 +160,13 @@ test('OpenID Connect: names and groups with their prefixes; other issuers are no
   ]);
   assert.equal(await oidc.authenticateToken(await sign({ iss: 'https://other' })), undefined);
   assert.equal(await oidc.authenticateToken('no.token'), undefined);
-  assert.equal(deps.asked.filter((path) => path === '/keys').length, 1);
+  const several = createOidcAuthenticator(deps, { ...oidcConfig, clientId: ['other', 'keelson'] });
+  assert.equal((await several.authenticateToken(await sign({})))?.name, 'oidc:ann');
+  await assert.rejects(
+    async () => several.authenticateToken(await sign({ aud: 'third' })),
+    /unexpected "aud" claim value/,
+  );
+  assert.equal(deps.asked.filter((path) => path === '/keys').length, 2, 'once per authenticator');
 });
 
 test('OpenID Connect: tokens that do not hold', async (t) => {

@@ -22,7 +22,11 @@ export interface OidcDeps {
 }
 
 /** How tokens are checked; the authority is read already. */
-export type OidcConfig = Omit<OidcOptions, 'caFile'> & { readonly caPem?: string };
+export type OidcConfig = Omit<OidcOptions, 'caFile' | 'clientId'> & {
+  /** A token must be for one of them. */
+  readonly clientId: string | readonly string[];
+  readonly caPem?: string;
+};
 
 const TIMEOUT_MS = 30_000;
 /** Keys are not asked for more often than this. */
@@ -66,7 +70,7 @@ interface Verifying {
 async function verify(token: string, { jose, keys, config, nowMs }: Verifying): Promise<JWTPayload> {
   const options = {
     issuer: config.issuerUrl,
-    audience: config.clientId,
+    audience: [config.clientId].flat(),
     algorithms: [...config.signingAlgorithms],
     currentDate: dateOf(nowMs),
     requiredClaims: ['exp'],

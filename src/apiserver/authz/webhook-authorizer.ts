@@ -14,6 +14,7 @@ import type { Log } from '../../platform/log.ts';
 import type { WebhookClient } from '../webhook/webhook-client.ts';
 import type { WebhookTarget } from '../webhook/webhook-target.ts';
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from './contract.ts';
+import type { JudgeQuestion } from './webhook-conditions.ts';
 
 /** What asking needs. */
 export interface WebhookAuthorizerDeps {
@@ -28,27 +29,50 @@ const CACHE_SIZE = 8192;
 const maxKeyLength = 10_000;
 const TIMEOUT_MS = 30_000;
 
+const unconcerned: AuthorizationDecision = { decision: 'noOpinion', reason: '' };
+
+/** How it asks. */
+export interface WebhookAuthorizerConfig {
+  /** How long consent is kept. */
+  readonly allowedMs: number;
+  readonly deniedMs: number;
+  /** Default 30 s. */
+  readonly timeoutMs?: number;
+  /** What it says when it cannot tell; default `noOpinion`. */
+  readonly onFailure?: 'deny' | 'noOpinion';
+  /** Which questions it is asked; it has no opinion on others. Default: all. */
+  readonly concerns?: JudgeQuestion;
+}
+
 /** Makes the authorizer. */
-export function createWebhookAuthorizer(
-  deps: WebhookAuthorizerDeps,
-  config: { readonly allowedMs: number; readonly deniedMs: number },
-): Authorizer {
+export function createWebhookAuthorizer(deps: WebhookAuthorizerDeps, config: WebhookAuthorizerConfig): Authorizer {
   const { clock, log } = deps;
   const cache = new Lru<string, { readonly verdict: AuthorizationDecision; readonly untilMs: number }>(CACHE_SIZE);
+  const failed = (err: unknown): AuthorizationDecision => {
+    log.error('Failed to make webhook authorizer request', { err });
+    return {
+      decision: config.onFailure ?? 'noOpinion',
+      reason: `webhook authorizer: ${(err as Error).message}`,
+    };
+  };
   return {
     async authorize(attributes) {
       const spec = specOf(attributes);
+      try {
+        if (config.concerns?.(spec) === false) return unconcerned;
+      } catch (err) {
+        return failed(err);
+      }
       const key = JSON.stringify(spec);
       const hit = cache.get(key);
       if (hit !== undefined && hit.untilMs > clock.monotonicMs()) return hit.verdict;
       try {
-        const verdict = verdictOf(await ask(deps, spec));
+        const verdict = verdictOf(await ask(deps, spec, config.timeoutMs ?? TIMEOUT_MS));
         const keepMs = verdict.decision === 'allow' ? config.allowedMs : config.deniedMs;
         if (key.length < maxKeyLength) cache.set(key, { verdict, untilMs: clock.monotonicMs() + keepMs });
         return verdict;
       } catch (err) {
-        log.error('Failed to make webhook authorizer request', { err });
-        return { decision: 'noOpinion', reason: `webhook authorizer: ${(err as Error).message}` };
+        return failed(err);
       }
     },
   };
@@ -57,9 +81,10 @@ export function createWebhookAuthorizer(
 async function ask(
   { client, target }: WebhookAuthorizerDeps,
   spec: SubjectAccessReviewSpec,
+  timeoutMs: number,
 ): Promise<SubjectAccessReviewStatus> {
   const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', metadata: {}, spec };
-  const answer = await client.post(target, { body: review, timeoutMs: TIMEOUT_MS, tellTimeout: false });
+  const answer = await client.post(target, { body: review, timeoutMs, tellTimeout: false });
   return (answer['status'] ?? {}) as SubjectAccessReviewStatus;
 }
 

@@ -45,6 +45,17 @@ test('without flags upstream has other values than those needed', () => {
   assert.deepEqual(shared.authorization.modes, ['AlwaysAllow']);
 });
 
+test('authorization by file, no priority and fairness', () => {
+  const { serving, shared } = parseApiServerOptions([
+    ...needed,
+    '--authorization-config=/a.yaml',
+    '--enable-priority-and-fairness=false',
+  ]);
+  assert.deepEqual([shared.authorization.modes, shared.authorization.configFile], [[], '/a.yaml']);
+  assert.equal(serving.priorityAndFairness, false);
+  assert.equal(parseApiServerOptions(needed).serving.priorityAndFairness, true);
+});
+
 test('a deprecated flag works and says what to use', () => {
   const { shared, warnings } = parseApiServerOptions([...needed, '--admission-control=NamespaceLifecycle,LimitRanger']);
   assert.deepEqual(shared.admission.plugins, ['NamespaceLifecycle', 'LimitRanger']);

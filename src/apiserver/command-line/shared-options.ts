@@ -12,7 +12,9 @@ export const sharedOptions: OptionSet<ApiServerOptions> = {
   flags: apiServerFlags.map(toFlag),
   read(values) {
     try {
-      return parseApiServerOptions({ 'authorization-mode': 'AlwaysAllow', ...givenOf(values) });
+      const given = givenOf(values);
+      const unsaid = given['authorization-config'] === undefined ? { 'authorization-mode': 'AlwaysAllow' } : {};
+      return parseApiServerOptions({ ...unsaid, ...given });
     } catch (error) {
       throw error instanceof OptionsError ? new FlagError(error.message) : error;
     }

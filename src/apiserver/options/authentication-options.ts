@@ -4,6 +4,11 @@ import { booleanOf, durationMsOf, type Flag, type FlagValues, listOf, OptionsErr
 /** The flags. */
 export const authenticationFlags: readonly Flag[] = [
   {
+    name: 'authentication-config',
+    value: '<file>',
+    description: 'AuthenticationConfiguration: token issuers and anonymous paths; instead of the oidc flags',
+  },
+  {
     name: 'anonymous-auth',
     value: '<bool>',
     description: 'serve requests without credentials as system:anonymous (default true)',
@@ -99,6 +104,7 @@ export interface RequestHeaderOptions {
 /** The choice. */
 export interface AuthenticationOptions {
   readonly anonymous: boolean;
+  readonly configFile?: string;
   readonly tokenFile?: string;
   readonly webhook?: { readonly configFile: string; readonly cacheMs: number };
   readonly oidc?: OidcOptions;
@@ -111,12 +117,21 @@ const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256
 /** Checks and settles. Throws {@link OptionsError}. */
 export function parseAuthenticationOptions(values: FlagValues): AuthenticationOptions {
   const tokenFile = textOf(values, 'token-auth-file');
+  const config = textOf(values, 'authentication-config');
+  if (
+    config !== undefined &&
+    authenticationFlags.some(({ name }) => name.startsWith('oidc-') && values[name] !== undefined)
+  )
+    throw new OptionsError(
+      '--authentication-config: authentication-config file and oidc-* flags are mutually exclusive',
+    );
   const configFile = textOf(values, 'authentication-token-webhook-config-file');
   const cacheMs = durationMsOf(values, 'authentication-token-webhook-cache-ttl', DEFAULT_WEBHOOK_CACHE_MS);
   const oidc = parseOidc(values);
   const requestHeader = parseRequestHeader(values);
   return {
     anonymous: booleanOf(values, 'anonymous-auth', true),
+    ...(config === undefined ? {} : { configFile: config }),
     ...(tokenFile === undefined ? {} : { tokenFile }),
     ...(configFile === undefined ? {} : { webhook: { configFile, cacheMs } }),
     ...(oidc === undefined ? {} : { oidc }),

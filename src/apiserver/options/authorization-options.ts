@@ -10,6 +10,11 @@ export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number];
 /** The flags. */
 export const authorizationFlags: readonly Flag[] = [
   {
+    name: 'authorization-config',
+    value: '<file>',
+    description: 'AuthorizationConfiguration: authorizers in order, webhooks among them; instead of the other flags',
+  },
+  {
     name: 'authorization-mode',
     value: '<modes>',
     description: `authorizers in order, of ${AUTHORIZATION_MODES.join(', ')} (default Node,RBAC)`,
@@ -35,17 +40,28 @@ export const authorizationFlags: readonly Flag[] = [
 /** The choice. */
 export interface AuthorizationOptions {
   readonly modes: readonly AuthorizationMode[];
+  /** Says all; `modes` and `webhook` mean nothing then. */
+  readonly configFile?: string;
   readonly webhook?: { readonly configFile: string; readonly allowedMs: number; readonly deniedMs: number };
 }
 
 const ALLOWED_MS = 300_000;
 const DENIED_MS = 30_000;
 
-/** What runs where nothing is said. */
-export const defaultAuthorizationModes: readonly AuthorizationMode[] = ['Node', 'RBAC'];
+// What runs where nothing is said.
+const defaultAuthorizationModes: readonly AuthorizationMode[] = ['Node', 'RBAC'];
 
 /** Checks and settles. Throws {@link OptionsError}. */
 export function parseAuthorizationOptions(values: FlagValues): AuthorizationOptions {
+  const config = textOf(values, 'authorization-config');
+  if (config !== undefined) {
+    const stray = authorizationFlags.find(({ name }) => name !== 'authorization-config' && values[name] !== undefined);
+    if (stray !== undefined)
+      throw new OptionsError(
+        '--authorization-config: can not be specified when --authorization-mode or --authorization-webhook-* flags are defined',
+      );
+    return { modes: [], configFile: config };
+  }
   const given = listOf(values, 'authorization-mode') ?? defaultAuthorizationModes;
   if (given.length === 0)
     throw new OptionsError('--authorization-mode: at least one authorization-mode must be passed');

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readAuthenticationConfig } from './authentication-config.ts';
+
+const issuer = { url: 'https://i', audiences: ['a'] };
+const claimMappings = { username: { claim: 'sub', prefix: '' } };
+
+function configuration(parts: object): object {
+  return { apiVersion: 'apiserver.config.k8s.io/v1', kind: 'AuthenticationConfiguration', ...parts };
+}
+
+const one = (parts: object = {}): object => configuration({ jwt: [{ issuer, claimMappings, ...parts }] });
+
+test('an authentication configuration', () => {
+  const groups = { claim: 'groups', prefix: 'g:' };
+  const read = readAuthenticationConfig(
+    configuration({
+      jwt: [
+        {
+          issuer: { ...issuer, audiences: ['a', 'b'], audienceMatchPolicy: 'MatchAny', certificateAuthority: 'PEM' },
+          claimMappings: { username: { claim: 'email', prefix: 'u:' }, groups },
+          claimValidationRules: [{ claim: 'tenant', requiredValue: 't' }],
+        },
+      ],
+      anonymous: { enabled: true, conditions: [{ path: '/livez' }] },
+    }),
+  );
+  const [{ signingAlgorithms, ...first }] = read.issuers as [(typeof read.issuers)[number]];
+  assert.deepEqual(first, {
+    issuerUrl: 'https://i',
+    clientId: ['a', 'b'],
+    usernameClaim: 'email',
+    usernamePrefix: 'u:',
+    groupsClaim: 'groups',
+    groupsPrefix: 'g:',
+    requiredClaims: { tenant: 't' },
+    caPem: 'PEM',
+  });
+  assert.ok(signingAlgorithms.includes('ES256') && !signingAlgorithms.includes('HS256'));
+  assert.deepEqual(read.anonymous, { enabled: true, paths: ['/livez'] });
+  assert.deepEqual(readAuthenticationConfig(configuration({})), { issuers: [] });
+});
+
+test('what is wrong with an authentication configuration', async (t) => {
+  const username = (parts: object) => one({ claimMappings: { username: parts } });
+  const cases: readonly (readonly [object, RegExp])[] = [
+    [{ kind: 'Other' }, /is not apiserver.config.k8s.io\/v1 AuthenticationConfiguration/],
+    [configuration({ jwt: [{ claimMappings }] }), /^jwt\[0\].issuer: Required value$/],
+    [
+      one({ issuer: { ...issuer, url: 'http://i' } }),
+      /issuer.url: Invalid value: "http:\/\/i": URL scheme must be https$/,
+    ],
+    [one({ issuer: { ...issuer, audiences: [] } }), /issuer.audiences: Required value/],
+    [
+      one({ issuer: { ...issuer, audiences: ['a', 'b'] } }),
+      /audienceMatchPolicy must be MatchAny for multiple audiences$/,
+    ],
+    [one({ issuer: { ...issuer, discoveryURL: 'https://d' } }), /discoveryURL is not supported$/],
+    [
+      configuration({
+        jwt: [
+          { issuer, claimMappings },
+          { issuer, claimMappings },
+        ],
+      }),
+      /^jwt\[1\].issuer.url: Duplicate value/,
+    ],
+    [username({ claim: 'sub' }), /username.prefix: Required value/],
+    [username({ prefix: '' }), /username: Required value: claim or expression is required$/],
+    [username({ expression: 'claims.sub' }), /username.expression: expressions are not supported$/],
+    [one({ claimMappings: { ...claimMappings, uid: { claim: 'x' } } }), /uid and extra are not supported$/],
+    [
+      one({ claimValidationRules: [{ expression: 'true' }] }),
+      /claimValidationRules\[0\].expression: expressions are not/,
+    ],
+    [one({ userValidationRules: [{ expression: 'true' }] }), /userValidationRules: expressions are not supported$/],
+    [
+      configuration({ anonymous: { enabled: false, conditions: [{ path: '/' }] } }),
+      /enabled should be set to true when conditions are defined$/,
+    ],
+  ];
+  for (const [value, expected] of cases)
+    await t.test(String(expected), () => assert.throws(() => readAuthenticationConfig(value), { message: expected }));
+});

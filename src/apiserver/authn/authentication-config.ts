@@ -1,0 +1,120 @@
+/**
+ * AuthenticationConfiguration: any number of token issuers, and for which paths nobody needs to say who they are. Upstream:
+ * `--authentication-config`, apis/apiserver/v1 and its validation. Differs: it is read once, at the start; claims are named,
+ * what needs expressions is refused.
+ */
+import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
+import type { OidcConfig } from './oidc.ts';
+
+/** What the configuration says. */
+export interface AuthenticationConfig {
+  readonly issuers: readonly OidcConfig[];
+  /** Absent: the flag decides. */
+  readonly anonymous?: { readonly enabled: boolean; readonly paths?: readonly string[] };
+}
+
+const versions = ['v1', 'v1beta1', 'v1alpha1'].map((version) => `apiserver.config.k8s.io/${version}`);
+const algorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'];
+
+/** Checks a decoded configuration. Throws an Error that says what is wrong. */
+export function readAuthenticationConfig(value: unknown): AuthenticationConfig {
+  const { apiVersion, kind, jwt = [], anonymous } = objectAt(value, 'the configuration');
+  if (!versions.includes(String(apiVersion)) || kind !== 'AuthenticationConfiguration')
+    throw new Error(`${String(apiVersion)} ${String(kind)} is not ${versions[0]} AuthenticationConfiguration`);
+  const issuers = listAt(jwt, 'jwt').map((one, index) => issuerOf(objectAt(one, `jwt[${index}]`), `jwt[${index}]`));
+  for (const [index, { issuerUrl }] of issuers.entries())
+    if (issuers.findIndex((other) => other.issuerUrl === issuerUrl) < index)
+      throw new Error(`jwt[${index}].issuer.url: Duplicate value: ${JSON.stringify(issuerUrl)}`);
+  return { issuers, ...(anonymous === undefined ? {} : { anonymous: anonymousOf(objectAt(anonymous, 'anonymous')) }) };
+}
+
+function anonymousOf({ enabled, conditions = [] }: JsonObject): NonNullable<AuthenticationConfig['anonymous']> {
+  const paths = listAt(conditions, 'anonymous.conditions').map((one, index) =>
+    textAt(objectAt(one, `anonymous.conditions[${index}]`)['path'], `anonymous.conditions[${index}].path`),
+  );
+  if (enabled !== true && paths.length > 0)
+    throw new Error('anonymous.conditions: Invalid value: enabled should be set to true when conditions are defined');
+  return { enabled: enabled === true, ...(paths.length > 0 ? { paths } : {}) };
+}
+
+function issuerOf(own: JsonObject, place: string): OidcConfig {
+  const { issuer, claimMappings, claimValidationRules = [], userValidationRules = [] } = own;
+  if (listAt(userValidationRules, `${place}.userValidationRules`).length > 0)
+    throw new Error(`${place}.userValidationRules: expressions are not supported`);
+  const at = `${place}.issuer`;
+  const { url, discoveryURL, audiences, audienceMatchPolicy, certificateAuthority } = objectAt(issuer, at);
+  const issuerUrl = textAt(url, `${at}.url`);
+  if (!URL.canParse(issuerUrl) || new URL(issuerUrl).protocol !== 'https:')
+    throw new Error(`${at}.url: Invalid value: ${JSON.stringify(issuerUrl)}: URL scheme must be https`);
+  if (discoveryURL !== undefined && discoveryURL !== '') throw new Error(`${at}.discoveryURL is not supported`);
+  const clientIds = listAt(audiences ?? [], `${at}.audiences`).map((one, i) => textAt(one, `${at}.audiences[${i}]`));
+  if (clientIds.length === 0) throw new Error(`${at}.audiences: Required value: at least one audiences is required`);
+  if (clientIds.length > 1 && audienceMatchPolicy !== 'MatchAny')
+    throw new Error(
+      `${at}.audienceMatchPolicy: Invalid value: ${JSON.stringify(audienceMatchPolicy ?? '')}: audienceMatchPolicy must be MatchAny for multiple audiences`,
+    );
+  return {
+    issuerUrl,
+    clientId: clientIds,
+    ...mappingsOf(objectAt(claimMappings, `${place}.claimMappings`), `${place}.claimMappings`),
+    requiredClaims: requiredOf(claimValidationRules, `${place}.claimValidationRules`),
+    signingAlgorithms: algorithms,
+    ...(typeof certificateAuthority === 'string' && certificateAuthority !== '' ? { caPem: certificateAuthority } : {}),
+  };
+}
+
+type Mappings = Pick<OidcConfig, 'usernameClaim' | 'usernamePrefix' | 'groupsClaim' | 'groupsPrefix'>;
+
+function mappingsOf({ username, groups, uid, extra }: JsonObject, place: string): Mappings {
+  if (uid !== undefined || (extra !== undefined && listAt(extra, `${place}.extra`).length > 0))
+    throw new Error(`${place}: uid and extra are not supported`);
+  const name = mappingOf(objectAt(username, `${place}.username`), `${place}.username`);
+  if (name === undefined) throw new Error(`${place}.username: Required value: claim or expression is required`);
+  const own = groups === undefined ? undefined : mappingOf(objectAt(groups, `${place}.groups`), `${place}.groups`);
+  return {
+    usernameClaim: name.claim,
+    usernamePrefix: name.prefix,
+    ...(own === undefined ? {} : { groupsClaim: own.claim }),
+    groupsPrefix: own?.prefix ?? '',
+  };
+}
+
+function mappingOf(own: JsonObject, place: string): { claim: string; prefix: string } | undefined {
+  const { claim, prefix } = own;
+  refuseExpression(own, place);
+  if (claim === undefined || claim === '') return undefined;
+  if (typeof prefix !== 'string')
+    throw new Error(
+      `${place}.prefix: Required value: prefix is required when claim is set. It can be set to an empty string to disable prefixing`,
+    );
+  return { claim: textAt(claim, `${place}.claim`), prefix };
+}
+
+function requiredOf(rules: unknown, place: string): Record<string, string> {
+  const read = listAt(rules, place).map((one, index): [string, string] => {
+    const rule = objectAt(one, `${place}[${index}]`);
+    refuseExpression(rule, `${place}[${index}]`);
+    return [textAt(rule['claim'], `${place}[${index}].claim`), String(rule['requiredValue'] ?? '')];
+  });
+  return Object.fromEntries(read);
+}
+
+function refuseExpression({ expression }: JsonObject, place: string): void {
+  if (expression !== undefined && expression !== '')
+    throw new Error(`${place}.expression: expressions are not supported`);
+}
+
+function textAt(value: unknown, place: string): string {
+  if (typeof value !== 'string' || value === '') throw new Error(`${place}: Required value`);
+  return value;
+}
+
+function listAt(value: unknown, place: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw new Error(`${place} is not a list`);
+  return value;
+}
+
+function objectAt(value: unknown, place: string): JsonObject {
+  if (!isObject(value)) throw new Error(`${place}: Required value`);
+  return value;
+}

@@ -1,0 +1,134 @@
+/**
+ * AuthorizationConfiguration: authorizers in order, with any number of webhooks. Upstream: `--authorization-config`,
+ * apis/apiserver/v1 and its validation. Differs: it is read once, at the start; webhooks in the cluster itself
+ * (`InClusterConfig`) are refused.
+ */
+import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
+import { parseDurationMs } from '../../api/duration.ts';
+import { isDns1123Subdomain } from '../../api/names.ts';
+import { AUTHORIZATION_MODES, type AuthorizationMode } from '../options/authorization-options.ts';
+
+/** A webhook of the configuration. */
+export interface ConfiguredWebhook {
+  readonly type: 'Webhook';
+  readonly name: string;
+  readonly kubeConfigFile: string;
+  /** How long consent is kept; 0: not at all. */
+  readonly allowedMs: number;
+  readonly deniedMs: number;
+  readonly timeoutMs: number;
+  /** What it says when it cannot be asked, or a condition fails. */
+  readonly onFailure: 'deny' | 'noOpinion';
+  /** Expressions that must hold for it to be asked. */
+  readonly conditions: readonly string[];
+}
+
+/** An authorizer of the configuration. */
+export type ConfiguredAuthorizer =
+  | ConfiguredWebhook
+  | { readonly type: Exclude<AuthorizationMode, 'Webhook'>; readonly name: string };
+
+const versions = ['v1', 'v1beta1', 'v1alpha1'].map((version) => `apiserver.config.k8s.io/${version}`);
+const authorizedTtlMs = 300_000;
+const unauthorizedTtlMs = 30_000;
+const longestTimeoutMs = 30_000;
+
+/** Checks a decoded configuration. Throws an Error that says what is wrong. */
+export function readAuthorizationConfig(value: unknown): readonly ConfiguredAuthorizer[] {
+  const { apiVersion, kind, authorizers } = objectAt(value, 'the configuration');
+  if (!versions.includes(String(apiVersion)) || kind !== 'AuthorizationConfiguration')
+    throw new Error(`${String(apiVersion)} ${String(kind)} is not ${versions[0]} AuthorizationConfiguration`);
+  if (!Array.isArray(authorizers) || authorizers.length === 0)
+    throw new Error('authorizers: Required value: at least one authorization mode must be defined');
+  const read = authorizers.map((one, index) => authorizerOf(one, `authorizers[${index}]`));
+  for (const [index, { type, name }] of read.entries()) {
+    const before = read.slice(0, index);
+    if (before.some((other) => other.name === name))
+      throw new Error(`authorizers[${index}].name: Duplicate value: ${JSON.stringify(name)}`);
+    if (type !== 'Webhook' && before.some((other) => other.type === type))
+      throw new Error(`authorizers[${index}].type: Duplicate value: ${JSON.stringify(type)}`);
+  }
+  return read;
+}
+
+function authorizerOf(value: unknown, place: string): ConfiguredAuthorizer {
+  const { type, name, webhook } = objectAt(value, place);
+  const known = AUTHORIZATION_MODES.find((mode) => mode === type);
+  if (known === undefined)
+    throw new Error(
+      `${place}.type: Unsupported value: ${JSON.stringify(type ?? '')}: supported values: ${AUTHORIZATION_MODES.map((mode) => JSON.stringify(mode)).join(', ')}`,
+    );
+  if (typeof name !== 'string' || name === '') throw new Error(`${place}.name: Required value`);
+  const [problem] = isDns1123Subdomain(name);
+  if (problem !== undefined)
+    throw new Error(`${place}.name: Invalid value: ${JSON.stringify(name)}: authorizer name is invalid: ${problem}`);
+  if (known === 'Webhook') return webhookOf(objectAt(webhook, `${place}.webhook`), name, `${place}.webhook`);
+  if (webhook !== undefined)
+    throw new Error(`${place}.webhook: Invalid value: "non-null": webhook may only be specified when type=Webhook`);
+  return { type: known, name };
+}
+
+function webhookOf(own: JsonObject, name: string, place: string): ConfiguredWebhook {
+  const { failurePolicy, subjectAccessReviewVersion, matchConditionSubjectAccessReviewVersion } = own;
+  const { type, kubeConfigFile } = objectAt(own['connectionInfo'], `${place}.connectionInfo`);
+  const one = (field: string, given: unknown, supported: readonly string[]): void => {
+    if (given === undefined || given === '') throw new Error(`${place}.${field}: Required value`);
+    if (!supported.includes(String(given)))
+      throw new Error(
+        `${place}.${field}: Unsupported value: ${JSON.stringify(given)}: supported values: ${supported.map((text) => JSON.stringify(text)).join(', ')}`,
+      );
+  };
+  one('failurePolicy', failurePolicy, ['Deny', 'NoOpinion']);
+  one('subjectAccessReviewVersion', subjectAccessReviewVersion, ['v1']);
+  one('connectionInfo.type', type, ['KubeConfigFile']);
+  if (typeof kubeConfigFile !== 'string' || kubeConfigFile === '')
+    throw new Error(`${place}.connectionInfo.kubeConfigFile: Required value`);
+  const conditions = conditionsOf(own['matchConditions'], place);
+  if (conditions.length > 0)
+    one('matchConditionSubjectAccessReviewVersion', matchConditionSubjectAccessReviewVersion, ['v1']);
+  return {
+    type: 'Webhook',
+    name,
+    kubeConfigFile,
+    allowedMs:
+      own['cacheAuthorizedRequests'] === false ? 0 : (durationAt(own, 'authorizedTTL', place) ?? authorizedTtlMs),
+    deniedMs:
+      own['cacheUnauthorizedRequests'] === false ? 0 : (durationAt(own, 'unauthorizedTTL', place) ?? unauthorizedTtlMs),
+    timeoutMs: timeoutOf(own, place),
+    onFailure: failurePolicy === 'Deny' ? 'deny' : 'noOpinion',
+    conditions,
+  };
+}
+
+function timeoutOf(own: JsonObject, place: string): number {
+  const timeoutMs = durationAt(own, 'timeout', place);
+  if (timeoutMs === undefined) throw new Error(`${place}.timeout: Required value`);
+  if (timeoutMs <= 0 || timeoutMs > longestTimeoutMs)
+    throw new Error(`${place}.timeout: Invalid value: ${JSON.stringify(own['timeout'])}: must be > 0s and <= 30s`);
+  return timeoutMs;
+}
+
+function durationAt(own: JsonObject, field: string, place: string): number | undefined {
+  const given = own[field];
+  if (given === undefined) return undefined;
+  const ms = typeof given === 'string' ? parseDurationMs(given) : undefined;
+  if (ms === undefined || ms < 0)
+    throw new Error(`${place}.${field}: Invalid value: ${JSON.stringify(given)}: must be a duration such as 30s`);
+  return ms;
+}
+
+function conditionsOf(value: unknown, place: string): string[] {
+  if (value === undefined) return [];
+  if (!Array.isArray(value)) throw new Error(`${place}.matchConditions is not a list`);
+  return value.map((one, index) => {
+    const { expression } = objectAt(one, `${place}.matchConditions[${index}]`);
+    if (typeof expression !== 'string' || expression.trim() === '')
+      throw new Error(`${place}.matchConditions[${index}].expression: Required value`);
+    return expression;
+  });
+}
+
+function objectAt(value: unknown, place: string): JsonObject {
+  if (!isObject(value)) throw new Error(`${place}: Required value`);
+  return value;
+}

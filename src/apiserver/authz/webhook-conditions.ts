@@ -1,0 +1,53 @@
+/**
+ * Expressions that say which questions an authorization webhook is asked. Upstream: apiserver/pkg/authorization/cel.
+ */
+import type { SubjectAccessReviewSpec } from '../../api/gen/authorization-v1.ts';
+import { createEnvironment } from '../../api/cel/environment.ts';
+import { listType, mapType, STRING, structOf } from '../../api/cel/value-types.ts';
+import { compileConditions, judgeConditions } from '../admission-matching/match-conditions.ts';
+
+const resourceFields = ['namespace', 'verb', 'group', 'version', 'resource', 'subresource', 'name'] as const;
+
+const requestType = structOf('kubernetes.SubjectAccessReviewSpec', {
+  user: STRING,
+  groups: listType(STRING),
+  uid: STRING,
+  extra: mapType(listType(STRING)),
+  resourceAttributes: structOf(
+    'kubernetes.ResourceAttributes',
+    Object.fromEntries(resourceFields.map((field) => [field, STRING])),
+  ),
+  nonResourceAttributes: structOf('kubernetes.NonResourceAttributes', { path: STRING, verb: STRING }),
+});
+
+/** Whether all conditions hold for a question. Throws an Error when that cannot be told. */
+export type JudgeQuestion = (spec: SubjectAccessReviewSpec) => boolean;
+
+/** Compiles the conditions. Throws an Error that names what cannot be compiled. */
+export function compileWebhookConditions(expressions: readonly string[]): JudgeQuestion {
+  const environment = createEnvironment({ request: requestType.name }, requestType.declared);
+  const conditions = expressions.map((expression, index) => ({ name: `matchConditions[${index}]`, expression }));
+  const compiled = compileConditions(conditions, environment);
+  for (const { name, program } of compiled) if (typeof program === 'string') throw new Error(`${name}: ${program}`);
+  return (spec) => {
+    const { matches, error } = judgeConditions(compiled, { request: requestType.value(filled(spec)) }, 'Fail');
+    if (error !== undefined) throw new Error(error);
+    return matches;
+  };
+}
+
+/** With every text there is, empty ones too, so that no expression need ask whether it is. */
+function filled(spec: SubjectAccessReviewSpec): object {
+  const { user = '', groups = [], uid = '', extra = {}, resourceAttributes, nonResourceAttributes } = spec;
+  const named = Object.fromEntries(resourceFields.map((field) => [field, resourceAttributes?.[field] ?? '']));
+  return {
+    user,
+    groups,
+    uid,
+    extra,
+    ...(resourceAttributes === undefined ? {} : { resourceAttributes: named }),
+    ...(nonResourceAttributes === undefined
+      ? {}
+      : { nonResourceAttributes: { path: '', verb: '', ...nonResourceAttributes } }),
+  };
+}
