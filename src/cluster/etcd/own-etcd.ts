@@ -251,7 +251,11 @@ export async function removeEtcdMember(
     const found = all.find((member) => member.name === name);
     if (found === undefined) return 'unknown';
     if (all.length === 1) return 'only';
-    await whenHealthy(platform.clock, () => members.remove(found.ID));
+    // A call whose end is unknown, as while a new leader is chosen, may be made again: who is gone is not removed twice.
+    const remove = async (): Promise<void> => {
+      if ((await members.list()).some(({ ID }) => ID === found.ID)) await members.remove(found.ID);
+    };
+    await whenHealthy(platform.clock, remove, /unhealthy cluster|deadline exceeded|timed out|no leader|leader changed/);
     return 'removed';
   } finally {
     members.close();
@@ -259,13 +263,13 @@ export async function removeEtcdMember(
 }
 
 /** Tries again while etcd finds that too few members have been connected for long enough. */
-async function whenHealthy(clock: Clock, change: () => Promise<void>): Promise<void> {
+async function whenHealthy(clock: Clock, change: () => Promise<void>, passing = /unhealthy cluster/): Promise<void> {
   const deadlineMs = clock.monotonicMs() + HEALTHY_PATIENCE_MS;
   for (;;) {
     try {
       return await change();
     } catch (error) {
-      const passes = error instanceof StoreError && error.message.includes('unhealthy cluster');
+      const passes = error instanceof StoreError && passing.test(error.message);
       if (!passes || clock.monotonicMs() > deadlineMs) throw error;
       await clock.sleep(RETRY_MS);
     }
