@@ -79,11 +79,9 @@ export async function ownServer(name: string, address: string): Promise<OwnServe
       let said = '';
       for (const stream of [started.stdout, started.stderr])
         stream.on('data', (chunk: Buffer) => (said = `${said}${chunk.toString()}`.slice(-4000)));
-      const ended = new Promise<never>((_resolve, reject) =>
-        started.once('exit', () => reject(new Error(`${name} ended: ${said}`))),
-      );
-      ended.catch(() => undefined);
-      await Promise.race([answers(server), ended]);
+      const over = new AbortController();
+      started.once('exit', () => over.abort(new Error(`${name} ended: ${said}`)));
+      await answers(server, over.signal);
     },
     client: async () =>
       createRestClient(await loadKubeconfig({ ...platform, userAgent: 'test' }, join(dataDir, 'admin.kubeconfig'))),
@@ -106,8 +104,8 @@ export async function ownServer(name: string, address: string): Promise<OwnServe
   return server;
 }
 
-/** Its API says that it is ready. */
-async function answers(server: OwnServer): Promise<void> {
+/** Its API says that it is ready; rejects with the signal's reason when it is over before. */
+async function answers(server: OwnServer, over: AbortSignal): Promise<void> {
   const deadlineMs = performance.now() + 60_000;
   for (;;) {
     const ready = await server
@@ -115,6 +113,7 @@ async function answers(server: OwnServer): Promise<void> {
       .then((client) => client.raw({ method: 'GET', path: '/readyz' }))
       .then(() => true)
       .catch(() => false);
+    over.throwIfAborted();
     if (ready) return;
     if (performance.now() > deadlineMs) throw new Error(`${server.name} is not ready`);
     await new Promise((resolve) => setTimeout(resolve, 100));
