@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { Client } from '../../src/client/client.ts';
 import { loadKubeconfig } from '../../src/client/kubeconfig.ts';
 import { createRestClient } from '../../src/client/rest-client.ts';
+import { instanceHash } from '../../src/cluster/instance.ts';
 import { createNodePlatform } from '../../src/platform/node/node-platform.ts';
 
 const main = join(import.meta.dirname, '../../bin/keelson');
@@ -98,7 +99,8 @@ export async function ownServer(name: string, address: string): Promise<OwnServe
       const pid = server.etcdPid();
       if (pid !== undefined) process.kill(pid, 'SIGKILL');
       platform.close();
-      await rm(dataDir, { recursive: true, force: true, maxRetries: 5 });
+      for (const path of [dataDir, `/run/keelson/${instanceHash(dataDir, (text) => platform.crypto.sha256Hex(text))}`])
+        await rm(path, { recursive: true, force: true, maxRetries: 5 });
     },
   };
   return server;
