@@ -51,12 +51,12 @@ export async function createBenchInstance(
   let child: ChildProcess | undefined;
   let client: KubeClient | undefined;
   const ended = (): string | undefined =>
-    child?.exitCode == null ? undefined : readFileSync(`${dataDir}.log`, 'utf8');
+    child?.exitCode == null && child?.signalCode == null ? undefined : readFileSync(`${dataDir}.log`, 'utf8');
   const connect = (): KubeClient => (client ??= createKubeClient(kubeconfig));
   const stop = async (): Promise<void> => {
     client?.close();
     client = undefined;
-    if (child === undefined || child.exitCode !== null) return;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const exited = new Promise((resolve) => child?.once('exit', resolve));
     child.kill('SIGTERM');
     await Promise.race([exited, sleep(20_000).then(() => child?.kill('SIGKILL'))]);
