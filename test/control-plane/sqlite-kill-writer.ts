@@ -9,6 +9,18 @@ import { createSqliteStore } from '../../src/storage/sqlite/sqlite-store.ts';
 const store = await createSqliteStore({ path: process.argv[2]!, platform: { clock: createNodeClock() } });
 let next = Number(process.argv[3]);
 
+/** Says it at once and whole: the pipe takes a line or, while its reader is behind, nothing. */
+function report(line: string): void {
+  for (;;)
+    try {
+      writeSync(1, line);
+      return;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    }
+}
+
 async function client(name: number): Promise<never> {
   for (;;) {
     const number = next++;
@@ -16,7 +28,7 @@ async function client(name: number): Promise<never> {
     // Every seventh write is a deletion, which must not come back either.
     const value = Buffer.from(`${number} `.padEnd(1200, '.'));
     const result = number % 7 === 0 ? await store.delete({ key }) : await store.put({ key, value });
-    if (result.ok) writeSync(1, `${result.revision} ${key} ${number % 7 === 0 ? 'deleted' : number}\n`);
+    if (result.ok) report(`${result.revision} ${key} ${number % 7 === 0 ? 'deleted' : number}\n`);
   }
 }
 
