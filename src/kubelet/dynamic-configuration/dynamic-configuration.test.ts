@@ -62,6 +62,11 @@ async function createProcess() {
       ),
     wish: (configSource: object | null) =>
       clock.drive(client.resource(Nodes).patch({ name: 'n' }, { type: 'merge', patch: { spec: { configSource } } })),
+    label: (value: string) =>
+      clock.drive(
+        client.resource(Nodes).patch({ name: 'n' }, { type: 'merge', patch: { metadata: { labels: { value } } } }),
+      ),
+    failures: () => log.entries.filter(({ message }) => message === 'Failed to sync the dynamic configuration').length,
     /** As after a crash. */
     async restart() {
       running.abort();
@@ -110,6 +115,17 @@ test('what fails to load gives way to the last known good one; the wish taken ba
   await p.clock.advance(1000);
   assert.equal(p.maxPods(), 110);
   assert.deepEqual(await p.told(), NOTHING);
+});
+
+test('however often the node changes, a wish that cannot be followed is tried again by one timer', async () => {
+  const p = await createProcess();
+  await p.wish({ configMap: MAP });
+  await p.clock.advance(1000);
+  for (let change = 0; change < 20; change++) await p.label(String(change));
+  await p.clock.advance(1000);
+  const before = p.failures();
+  await p.clock.advance(300_000);
+  assert.equal(p.failures() - before, 10);
 });
 
 test('a wish that cannot be followed changes nothing and is told; it is tried again', async () => {

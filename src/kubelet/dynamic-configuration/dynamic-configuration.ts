@@ -101,6 +101,8 @@ class Dynamic implements DynamicConfiguration {
     const nodes = informers.informer(Nodes, { fieldSelector: `metadata.name=${nodeName}` });
     let maps: { readonly key: string; readonly stop: AbortController } | undefined;
     let running = Promise.resolve();
+    // One at a time: every look at the node may fail anew.
+    let cancelRetry: (() => void) | undefined;
     const sync = (): void => {
       running = running.then(async () => {
         const node = nodes.get({ name: nodeName });
@@ -113,12 +115,15 @@ class Dynamic implements DynamicConfiguration {
           if (source?.configMap !== undefined)
             this.#watchMap({ client, source: source.configMap, sync }, AbortSignal.any([signal, maps.stop.signal]));
         }
-        if (!(await this.#sync(client, source))) this.#deps.clock.setTimer(RETRY_MS, sync);
+        cancelRetry?.();
+        const followed = await this.#sync(client, source);
+        cancelRetry = followed || signal.aborted ? undefined : this.#deps.clock.setTimer(RETRY_MS, sync);
         await this.#tell(client, node);
       });
     };
     nodes.addHandler({ onAdd: sync, onUpdate: sync });
     informers.start(signal);
+    signal.addEventListener('abort', () => cancelRetry?.(), { once: true });
     this.#startTrial(sync, signal);
   }
 
