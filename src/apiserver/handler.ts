@@ -2,8 +2,9 @@
  * The API server as a function: the chain of filters around every request. Upstream: server.DefaultBuildHandlerChain.
  *
  * Order: request info, authentication (skipped for callers inside the process), impersonation, priority and fairness (of
- * requests of the network) or places in flight, authorization, then the resource or route. Whatever goes wrong becomes a Status; what is no StatusError is a bug, logged
- * with its stack and answered with 500. Nothing here waits unless a step must: a cached GET is answered in the same turn.
+ * requests of the network) or places in flight, authorization, then the resource or route. Whatever goes wrong becomes a
+ * Status; what is no StatusError is a bug, logged with its stack and answered with 500. Nothing here waits unless a step
+ * must: a cached GET is answered in the same turn.
  */
 import { badRequest, methodNotAllowed, noSuchPath, timeout } from '../api/status-error.ts';
 import type { ApiHandler, ApiRequest, ApiResponse, Principal } from '../api/transport.ts';

@@ -2,6 +2,7 @@
  * Counts requests under upstream's metric names. Kept in plain maps and written out when scraped: a labelled counter of
  * the metrics library costs more than serving a small GET.
  */
+import { exposeHistogram } from './histogram-text.ts';
 import type { RequestScope } from './request-scope.ts';
 import type { MaxInFlight } from './filters/max-in-flight.ts';
 
@@ -100,7 +101,12 @@ export class RequestMetrics {
         lines.push(`apiserver_request_total{code="${code}",dry_run="",${text}} ${count}`);
     }
     head('apiserver_request_duration_seconds', 'histogram', 'Time to answer a request, in seconds.');
-    for (const series of this.#series.values()) exposeHistogram(lines, series);
+    for (const series of this.#series.values())
+      exposeHistogram(
+        lines,
+        { name: 'apiserver_request_duration_seconds', labels: textOf(series.labels), bounds: buckets },
+        series,
+      );
     head('apiserver_current_inflight_requests', 'gauge', 'Short requests being served.');
     lines.push(`apiserver_current_inflight_requests{request_kind="mutating"} ${this.#inFlight.mutating}`);
     lines.push(`apiserver_current_inflight_requests{request_kind="readOnly"} ${this.#inFlight.readOnly}`);
@@ -110,19 +116,4 @@ export class RequestMetrics {
     lines.push(`apiserver_longrunning_requests{component="apiserver",verb="WATCH"} ${watches}`);
     return `${lines.join('\n')}\n`;
   }
-}
-
-function exposeHistogram(lines: string[], { labels: pairs, counts, sum, total }: Series): void {
-  const labels = textOf(pairs);
-  const name = 'apiserver_request_duration_seconds';
-  let below = 0;
-  for (const [index, bound] of buckets.entries()) {
-    below += counts[index]!;
-    lines.push(`${name}_bucket{${labels},le="${bound}"} ${below}`);
-  }
-  lines.push(
-    `${name}_bucket{${labels},le="+Inf"} ${total}`,
-    `${name}_sum{${labels}} ${sum}`,
-    `${name}_count{${labels}} ${total}`,
-  );
 }

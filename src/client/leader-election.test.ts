@@ -67,6 +67,17 @@ describe('leader election', () => {
     await b.ended;
   });
 
+  it('gives the lease back though its last renewal was cut off after it arrived', async () => {
+    const { clock, api, run, holder } = setUp();
+    const a = run('a');
+    await clock.advance(500);
+    const lease = api.objects(Leases)[0]!;
+    api.seed(Leases, { ...lease, spec: { ...lease.spec, renewTime: '2026-01-01T00:00:01.000000Z' } });
+    a.stop.abort(new Error('bye'));
+    await clock.drive(a.ended);
+    assert.equal(holder(), '');
+  });
+
   it('waits a whole lease duration by its own clock for a holder that fell silent', async () => {
     const { clock, api, run, leading } = setUp();
     // Renewed, by the holder's word, long ago: clocks may differ, so this says nothing.

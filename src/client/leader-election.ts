@@ -14,6 +14,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { Random } from '../platform/random.ts';
 import type { Client, ResourceClient } from './client.ts';
+import { retryOnConflict } from './retry-on-conflict.ts';
 
 const JITTER = 1.2;
 
@@ -144,6 +145,13 @@ function createElector(deps: LeaderElectorDeps, config: LeaderElectionConfig): E
     return true;
   }
 
+  /** Reads first: a renewal that was cut off may have arrived all the same. */
+  async function giveBack(signal: AbortSignal): Promise<void> {
+    const lease = await getOrUndefined(leases, key, signal);
+    if (lease?.spec?.holderIdentity !== config.identity) return;
+    await leases.update({ ...lease, spec: { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1 } }, { signal });
+  }
+
   return {
     async tryAcquireOrRenew(signal) {
       try {
@@ -155,13 +163,14 @@ function createElector(deps: LeaderElectorDeps, config: LeaderElectionConfig): E
       }
     },
     async release() {
-      const lease = observed?.lease;
-      if (lease?.spec?.holderIdentity !== config.identity) return;
-      const spec = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1 };
+      const limit = new AbortController();
+      const cancel = deps.clock.setTimer(config.renewDeadlineMs ?? 10_000, () => limit.abort(new Error('no answer')));
       try {
-        await leases.update({ ...lease, spec });
+        await retryOnConflict(deps.clock, () => giveBack(limit.signal), limit.signal);
       } catch (error) {
         deps.log.warn('failed to release lease', { lease: `${key.namespace}/${key.name}`, err: error });
+      } finally {
+        cancel();
       }
     },
   };

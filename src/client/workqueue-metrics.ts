@@ -29,15 +29,15 @@ export function createWorkqueueMetrics<K>(
   if (metrics === undefined) return NONE as unknown as WorkqueueMetrics<K>;
   const labels = { name };
   const spec = (metric: string, help: string) => ({ name: `workqueue_${metric}`, help, labels: ['name'] });
-  const depth = metrics.gauge(spec('depth', 'Current depth of workqueue'));
-  const adds = metrics.counter(spec('adds_total', 'Total number of adds handled by workqueue'));
-  const retries = metrics.counter(spec('retries_total', 'Total number of retries handled by workqueue'));
+  const depth = metrics.gauge(spec('depth', 'Keys that wait.'));
+  const adds = metrics.counter(spec('adds_total', 'Keys added.'));
+  const retries = metrics.counter(spec('retries_total', 'Keys added again after a failure.'));
   const latency = metrics.histogram({
-    ...spec('queue_duration_seconds', 'How long in seconds an item stays in workqueue before being requested'),
+    ...spec('queue_duration_seconds', 'Time a key waited for a worker.'),
     buckets: BUCKETS,
   });
   const work = metrics.histogram({
-    ...spec('work_duration_seconds', 'How long in seconds processing an item from workqueue takes.'),
+    ...spec('work_duration_seconds', 'Time a worker took for a key.'),
     buckets: BUCKETS,
   });
   const addedAtMs = new Map<K, number>();
@@ -75,12 +75,12 @@ function exposeUnfinished(
 ): void {
   const unfinished = metrics.gauge({
     name: 'workqueue_unfinished_work_seconds',
-    help: "How many seconds of work has been done that is in progress and hasn't been observed by work_duration. Large values indicate stuck threads. One can deduce the number of stuck threads by observing the rate at which this increases.",
+    help: 'Time spent so far on keys that are being worked on, added up: it grows without end where workers hang.',
     labels: ['name'],
   });
   const longest = metrics.gauge({
     name: 'workqueue_longest_running_processor_seconds',
-    help: 'How many seconds has the longest running processor for workqueue been running.',
+    help: 'Time spent so far on the key that takes longest.',
     labels: ['name'],
   });
   metrics.beforeExpose(() => {

@@ -62,12 +62,12 @@ export function createSchedulerMetrics(metrics: Metrics, sizes: () => SchedulerS
 function exposeSizes(metrics: Metrics, sizes: () => SchedulerSizes): void {
   const pending = metrics.gauge({
     name: 'scheduler_pending_pods',
-    help: "Number of pending pods, by the queue type. 'active' means number of pods in activeQ; 'backoff' means number of pods in backoffQ; 'unschedulable' means number of pods in unschedulablePods that the scheduler attempted to schedule and failed; 'gated' is the number of unschedulable pods that the scheduler never attempted to schedule because they are gated.",
+    help: 'Pods without a node: to be tried next (active), after a pause (backoff), after an event that may help (unschedulable), not before their gates are gone (gated).',
     labels: ['queue'],
   });
   const cache = metrics.gauge({
     name: 'scheduler_cache_size',
-    help: 'Number of nodes, pods, and assumed (bound) pods in the scheduler cache.',
+    help: 'Nodes, pods and pods on their way to a node that the scheduler knows.',
     labels: ['type'],
   });
   metrics.beforeExpose(() => {
@@ -80,30 +80,30 @@ function exposeSizes(metrics: Metrics, sizes: () => SchedulerSizes): void {
 function attemptMetrics(metrics: Metrics): Pick<SchedulerMetrics, 'attempt' | 'scheduled' | 'algorithmSeconds'> {
   const attempts = metrics.counter({
     name: 'scheduler_schedule_attempts_total',
-    help: "Number of attempts to schedule pods, by the result. 'unschedulable' means a pod could not be scheduled, while 'error' means an internal scheduler problem.",
+    help: 'Attempts to place a pod, by how they ended.',
     labels: ['result', 'profile'],
   });
   const duration = metrics.histogram({
     name: 'scheduler_scheduling_attempt_duration_seconds',
-    help: 'Scheduling attempt latency in seconds (scheduling algorithm + binding)',
+    help: 'Time of an attempt to place a pod, binding included.',
     labels: ['result', 'profile'],
     buckets: SECONDS,
   });
   const sli = metrics.histogram({
     name: 'scheduler_pod_scheduling_sli_duration_seconds',
-    help: 'E2e latency for a pod being scheduled, from the time the pod enters the scheduling queue and might involve multiple scheduling attempts.',
+    help: 'Time from entering the queue to bound, over all attempts.',
     labels: ['attempts'],
     buckets: SLI_SECONDS,
   });
   const needed = metrics.histogram({
     name: 'scheduler_pod_scheduling_attempts',
-    help: 'Number of attempts to successfully schedule a pod.',
+    help: 'Attempts it took to place a pod.',
     labels: [],
     buckets: FEW,
   });
   const algorithm = metrics.histogram({
     name: 'scheduler_scheduling_algorithm_duration_seconds',
-    help: 'Scheduling algorithm latency in seconds',
+    help: 'Time to choose a node.',
     labels: [],
     buckets: SECONDS,
   });
@@ -123,11 +123,11 @@ function attemptMetrics(metrics: Metrics): Pick<SchedulerMetrics, 'attempt' | 's
 function preemptionMetrics(metrics: Metrics): Pick<SchedulerMetrics, 'preemptionAttempt' | 'victims'> {
   const attempts = metrics.counter({
     name: 'scheduler_preemption_attempts_total',
-    help: 'Total preemption attempts in the cluster till now',
+    help: 'Attempts to make room for a pod.',
   });
   const victims = metrics.histogram({
     name: 'scheduler_preemption_victims',
-    help: 'Number of selected preemption victims',
+    help: 'Pods chosen to make room, per attempt.',
     buckets: VICTIMS,
   });
   return { preemptionAttempt: () => attempts.inc(), victims: (count) => victims.observe(count) };
@@ -136,7 +136,7 @@ function preemptionMetrics(metrics: Metrics): Pick<SchedulerMetrics, 'preemption
 function pointMetrics(metrics: Metrics): Pick<SchedulerMetrics, 'pointSeconds'> {
   const points = metrics.histogram({
     name: 'scheduler_framework_extension_point_duration_seconds',
-    help: 'Latency for running all plugins of a specific extension point.',
+    help: 'Time of all plugins at one extension point.',
     labels: ['extension_point', 'status', 'profile'],
     buckets: POINT_SECONDS,
   });
@@ -153,7 +153,7 @@ function pointMetrics(metrics: Metrics): Pick<SchedulerMetrics, 'pointSeconds'> 
 function queueMetrics(metrics: Metrics): Pick<SchedulerMetrics, 'incoming'> {
   const incoming = metrics.counter({
     name: 'scheduler_queue_incoming_pods_total',
-    help: 'Number of pods added to scheduling queues by event and queue type.',
+    help: 'Pods that entered a part of the queue, by the event that brought them.',
     labels: ['queue', 'event'],
   });
   return { incoming: (event, queue) => incoming.inc({ queue, event }) };

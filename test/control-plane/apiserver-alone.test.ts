@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -14,16 +13,10 @@ import { createNodePlatform } from '../../src/platform/node/node-platform.ts';
 import { type EtcdServer, startEtcd, withoutEtcd } from '../../src/storage/etcd/etcd-fixture.ts';
 import { createEtcdStore } from '../../src/storage/etcd/etcd-store.ts';
 import { kubectlProgram } from '../../tools/kubectl.ts';
+import { until } from '../integration/fixtures/until.ts';
+import { freePort } from '../../src/platform/node/free-port-fixture.ts';
 
 const main = join(import.meta.dirname, '../../src/cli/main.ts');
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 describe('keelson apiserver', { skip: withoutEtcd }, () => {
   const platform = createNodePlatform();
@@ -118,12 +111,14 @@ describe('keelson apiserver', { skip: withoutEtcd }, () => {
       'json',
     ]);
     assert.equal((JSON.parse(said) as { status: { userInfo: { username: string } } }).status.userInfo.username, 'ali');
-    // Whole lines: the server may be about to write another.
-    const lines = (await readFile(join(folder, 'audit.log'), 'utf8')).split('\n').slice(0, -1);
-    const events = lines.map((line) => JSON.parse(line) as { user: { username: string }; requestURI: string });
-    assert.ok(
-      events.some(({ user, requestURI }) => user.username === 'ali' && requestURI.includes('selfsubjectreviews')),
-    );
+    await until('the line of the request', async () => {
+      // Whole lines: the server may be about to write another.
+      const lines = (await readFile(join(folder, 'audit.log'), 'utf8')).split('\n').slice(0, -1);
+      const events = lines.map((line) => JSON.parse(line) as { user: { username: string }; requestURI: string });
+      return events.some(
+        ({ user, requestURI }) => user.username === 'ali' && requestURI.includes('selfsubjectreviews'),
+      );
+    });
   });
 
   test('serves kubectl, and keeps objects under upstream keys', async () => {

@@ -4,22 +4,12 @@ import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigMaps } from '../../src/api/gen/resources.ts';
 import { withoutEtcd } from '../../src/storage/etcd/etcd-fixture.ts';
 import { keelson, ownServer, type OwnServer } from './own-servers.ts';
+import { until } from '../integration/fixtures/until.ts';
 
 const namespace = 'default';
-
-/** Repeats until it holds. */
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const deadlineMs = performance.now() + 40_000;
-  for (;;) {
-    if (await holds().catch(() => false)) return;
-    if (performance.now() > deadlineMs) throw new Error(`never: ${what}`);
-    await sleep(100);
-  }
-}
 
 describe('servers with an etcd of their own', { skip: withoutEtcd }, () => {
   let a: OwnServer;

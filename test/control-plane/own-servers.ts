@@ -2,7 +2,6 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from '../../src/client/client.ts';
@@ -10,6 +9,7 @@ import { loadKubeconfig } from '../../src/client/kubeconfig.ts';
 import { createRestClient } from '../../src/client/rest-client.ts';
 import { instanceHash } from '../../src/cluster/instance.ts';
 import { createNodePlatform } from '../../src/platform/node/node-platform.ts';
+import { freePort } from '../../src/platform/node/free-port-fixture.ts';
 
 const main = join(import.meta.dirname, '../../bin/keelson');
 
@@ -37,14 +37,6 @@ export interface OwnServer {
   etcdPid(): number | undefined;
   /** Takes it down with its data, whatever is left of it. */
   remove(): Promise<void>;
-}
-
-async function freePort(address: string): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, address, resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** Runs `keelson`; never rejects for a failing command. */

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdtemp, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -10,6 +9,7 @@ import { createNodePlatform } from '../../src/platform/node/node-platform.ts';
 import { startEtcd, withoutEtcd } from '../../src/storage/etcd/etcd-fixture.ts';
 import { createEtcdStore } from '../../src/storage/etcd/etcd-store.ts';
 import { kubectlProgram } from '../../tools/kubectl.ts';
+import { freePort } from '../../src/platform/node/free-port-fixture.ts';
 
 const main = join(import.meta.dirname, '../../src/cli/main.ts');
 
@@ -27,14 +27,6 @@ function run(program: string, args: readonly string[]): Promise<Said> {
   );
 }
 const keelson = (...args: string[]): Promise<Said> => run(process.execPath, [main, ...args]);
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 describe('snapshots', () => {
   let folder: string;

@@ -5,7 +5,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,6 +17,7 @@ import { importImage } from '../../tools/up/cluster.ts';
 import { leftovers } from './fixtures/leftovers.ts';
 import { reserveFirst } from './fixtures/reserved.ts';
 import { must, run, start, type Outcome, type RunOptions, type Running } from './fixtures/programs.ts';
+import { freePort } from '../../src/platform/node/free-port-fixture.ts';
 
 /** The program under test. */
 export const keelsonProgram = join(repositoryRoot, 'bin/keelson');
@@ -95,20 +95,6 @@ export async function freePlace(): Promise<ClusterPlace> {
     clusterCidr: `10.${first}.0.0/16`,
     serviceCidr: `10.${first + 1}.0.0/16`,
   };
-}
-
-/** A TCP port that was free a moment ago, below the range from which clients' ports are taken. */
-export async function freePort(): Promise<number> {
-  for (let attempt = 0; attempt < 100; attempt++) {
-    const candidate = 12_000 + Math.floor(Math.random() * 18_000);
-    const server = createServer();
-    const free = await new Promise<boolean>((resolve) => {
-      server.once('error', () => resolve(false));
-      server.listen(candidate, '0.0.0.0', () => server.close(() => resolve(true)));
-    });
-    if (free) return candidate;
-  }
-  throw new Error('no free port');
 }
 
 /** The hash that names an instance's devices and tables. */

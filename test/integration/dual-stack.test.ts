@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { images } from './cluster-fixture.ts';
-import { createMachines, until, type Machine, type Machines } from './fixtures/machines.ts';
+import { createMachines, type Machine, type Machines } from './fixtures/machines.ts';
+import { until } from './fixtures/until.ts';
 
 const RANGES = '--cluster-cidr 10.42.0.0/16,fd42::/56 --service-cidr 10.43.0.0/16,fd43::/112';
 

@@ -11,7 +11,8 @@ import { createSeededRandom } from '../../src/platform/sim/random.ts';
 import { withoutEtcd } from '../../src/storage/etcd/etcd-fixture.ts';
 import { images } from './cluster-fixture.ts';
 import type { FaultLoadAccount, FaultLoadConfig, FaultLoadLook } from './fixtures/fault-load.ts';
-import { createMachines, until, type Machine, type Machines } from './fixtures/machines.ts';
+import { createMachines, type Machine, type Machines } from './fixtures/machines.ts';
+import { until } from './fixtures/until.ts';
 import { must, start, type Running } from './fixtures/programs.ts';
 
 const faultCount = Number(process.env['KEELSON_FAULTS'] ?? 5);

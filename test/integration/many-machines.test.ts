@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { images, keelsonProgram } from './cluster-fixture.ts';
-import { createMachines, until, type Machine, type Machines } from './fixtures/machines.ts';
+import { createMachines, type Machine, type Machines } from './fixtures/machines.ts';
+import { until } from './fixtures/until.ts';
 
 describe('a server and two agents, one of them behind a router', () => {
   let machines: Machines;

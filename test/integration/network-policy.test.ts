@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { images } from './cluster-fixture.ts';
-import { createMachines, until, type Machine, type Machines } from './fixtures/machines.ts';
+import { createMachines, type Machine, type Machines } from './fixtures/machines.ts';
+import { until } from './fixtures/until.ts';
 
 /** Pods: namespace/name → node. Each serves `http` (8080) and `admin` (9090). */
 const pods = { 'shop/web': 'server', 'shop/db': 'agent', 'shop/cron': 'server', 'other/probe': 'agent' } as const;

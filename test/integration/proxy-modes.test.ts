@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { images, keelsonProgram } from './cluster-fixture.ts';
-import { createMachines, until, type Machine, type Machines } from './fixtures/machines.ts';
+import { createMachines, type Machine, type Machines } from './fixtures/machines.ts';
+import { until } from './fixtures/until.ts';
 
 describe('proxy modes', () => {
   let machines: Machines;

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { images, keelsonProgram } from './cluster-fixture.ts';
-import { createMachines, until, type Machine, type Machines } from './fixtures/machines.ts';
+import { createMachines, type Machine, type Machines } from './fixtures/machines.ts';
+import { until } from './fixtures/until.ts';
 import type { Probe, Probed } from './fixtures/prober.ts';
 import { must, type Running } from './fixtures/programs.ts';
 

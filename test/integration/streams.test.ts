@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { kubectlPrograms } from '../../tools/kubectl.ts';
-import { freePort, images, startCluster, type Space, type TestCluster } from './cluster-fixture.ts';
+import { freePort } from '../../src/platform/node/free-port-fixture.ts';
+import { images, startCluster, type Space, type TestCluster } from './cluster-fixture.ts';
 import { fetchText } from './fixtures/traffic.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'keelson-streams-'));

@@ -2,6 +2,7 @@
  * Counts of one flow schema's requests at one priority level, and their text for scraping, under upstream's names. Plain
  * numbers: they change several times per request.
  */
+import { exposeHistogram } from '../histogram-text.ts';
 import type { PriorityLevel } from './priority-level.ts';
 
 /** Why a request is refused. Upstream's values of the label `reason`. */
@@ -94,17 +95,7 @@ export function exposeFlows(stats: readonly FlowStats[], levels: readonly Priori
   return `${lines.join('\n')}\n`;
 }
 
-function exposeWaits(lines: string[], labels: string, { counts, sum, total }: Waits): void {
-  if (total === 0) return;
-  const name = `${prefix}request_wait_duration_seconds`;
-  let below = 0;
-  for (const [index, bound] of waitBounds.entries()) {
-    below += counts[index]!;
-    lines.push(`${name}_bucket{${labels},le="${bound}"} ${below}`);
-  }
-  lines.push(
-    `${name}_bucket{${labels},le="+Inf"} ${total}`,
-    `${name}_sum{${labels}} ${sum}`,
-    `${name}_count{${labels}} ${total}`,
-  );
+function exposeWaits(lines: string[], labels: string, waits: Waits): void {
+  if (waits.total === 0) return;
+  exposeHistogram(lines, { name: `${prefix}request_wait_duration_seconds`, labels, bounds: waitBounds }, waits);
 }

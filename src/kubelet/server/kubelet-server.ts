@@ -81,7 +81,7 @@ const routes: Readonly<Record<string, Serve>> = {
 export function createKubeletServer(deps: KubeletServerDeps): HttpHandler {
   const requests = deps.platform.metrics.counter({
     name: 'kubelet_http_requests_total',
-    help: 'Number of the http requests received since the server started',
+    help: 'Requests to the kubelet, since it started.',
     labels: ['method', 'path', 'server_type', 'long_running'],
   });
   const log = deps.platform.log.child('server');

@@ -11,7 +11,7 @@ export type MeasureStorage = <T>(plugin: string, operation: string, run: () => P
 export function createStorageMeasure({ clock, metrics }: Pick<Platform, 'clock' | 'metrics'>): MeasureStorage {
   const durations = metrics.histogram({
     name: 'storage_operation_duration_seconds',
-    help: 'Storage operation duration',
+    help: 'Time of what is done to volumes.',
     labels: ['volume_plugin', 'operation_name', 'status', 'migrated'],
     buckets: storageBuckets,
   });

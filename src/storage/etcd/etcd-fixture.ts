@@ -2,10 +2,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { freePort } from '../../platform/node/free-port-fixture.ts';
 
 /** A running member. */
 export interface EtcdServer {
@@ -29,20 +29,6 @@ export const withoutEtcd: string | false = existsSync('/usr/bin/etcd')
   ? false
   : 'etcd (Debian: etcd-server) is missing';
 
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer());
-  const ports = await Promise.all(
-    servers.map(
-      (server) =>
-        new Promise<number>((resolve) =>
-          server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port)),
-        ),
-    ),
-  );
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
-}
-
 /** Starts a member alone and resolves when it serves clients. */
 export async function startEtcd(options: EtcdServerOptions = {}): Promise<EtcdServer> {
   const [member] = await startEtcdCluster(1, options);
@@ -51,7 +37,7 @@ export async function startEtcd(options: EtcdServerOptions = {}): Promise<EtcdSe
 
 /** Starts a cluster and resolves when all its members serve clients. */
 export async function startEtcdCluster(size: number, options: EtcdServerOptions = {}): Promise<EtcdServer[]> {
-  const ports = await freePorts(2 * size);
+  const ports = await Promise.all(Array.from({ length: 2 * size }, () => freePort('127.0.0.1')));
   const names = Array.from({ length: size }, (_, at) => `m${at}`);
   const peers = names.map((_, at) => `http://127.0.0.1:${ports[at]}`);
   const initial = names.map((name, at) => `${name}=${peers[at]}`).join();

@@ -39,7 +39,7 @@ export function createCsiPlugin(
   const log = platform.log.child('csi');
   const operations = platform.metrics.histogram({
     name: 'csi_operations_seconds',
-    help: 'Container Storage Interface operation duration with gRPC error code status total',
+    help: 'Time of calls to CSI drivers, by gRPC status.',
     labels: ['driver_name', 'method_name', 'grpc_status_code', 'migrated'],
     buckets: storageBuckets,
   });

@@ -1,0 +1,26 @@
+/** A histogram as Prometheus reads it: for metrics of the hot path, which are counted in plain arrays. */
+
+/** What was counted: per bucket, not added up. */
+export interface HistogramCounts {
+  readonly counts: readonly number[];
+  readonly sum: number;
+  readonly total: number;
+}
+
+/** Appends the lines of one series. `labels` is the text between the braces, without `le`. */
+export function exposeHistogram(
+  lines: string[],
+  { name, labels, bounds }: { readonly name: string; readonly labels: string; readonly bounds: readonly number[] },
+  { counts, sum, total }: HistogramCounts,
+): void {
+  let below = 0;
+  for (const [index, bound] of bounds.entries()) {
+    below += counts[index]!;
+    lines.push(`${name}_bucket{${labels},le="${bound}"} ${below}`);
+  }
+  lines.push(
+    `${name}_bucket{${labels},le="+Inf"} ${total}`,
+    `${name}_sum{${labels}} ${sum}`,
+    `${name}_count{${labels}} ${total}`,
+  );
+}
