@@ -1,7 +1,7 @@
 // `npm run bench`: what this machine makes of Keelson, beside the goals and upstream's figures (ARCHITECTURE.md). One
 // cluster of its own in a temporary directory, started from the bundle, measured part by part and removed.
 //
-//   npm run bench -- [--quick] [--json] [--deployment] [--only idle,api,wrk,watch,list,pods,stored]
+//   npm run bench -- [--quick] [--json] [--deployment] [--only idle,api,wrk,watch,list,pods,churn,stored]
 import { join } from 'node:path';
 
 import { build } from '../tools/build.ts';
@@ -78,6 +78,7 @@ async function measure(bench: Bench): Promise<void> {
     place = await clusterStatus(instance.dataDir);
     pods = await measurePods(bench, place.containerdSocket);
   }
+  if (options.only.includes('churn')) await churn(bench);
   if (wanted('idle')) await measureIdle(bench, 'worked');
   await instance.stop();
   if (place && pods) await measureFloor(bench, place.containerdSocket, pods);
@@ -141,6 +142,14 @@ async function measurePods({ options, instance, add }: Bench, containerdSocket: 
     add('deploymentDown', 'Deployment 60 to 0', [scaled.gone, 'ms']);
   }
   return many;
+}
+
+/** 500 pods come and go, so that `idle` can say what they leave in memory. */
+async function churn({ instance, add }: Bench): Promise<void> {
+  await provideImage((await clusterStatus(instance.dataDir)).containerdSocket);
+  const startedMs = performance.now();
+  for (let wave = 0; wave < 10; wave++) await podsAtOnce(instance, 50, `churn-${wave}`);
+  add('churn', '500 pods came and went, 50 at a time', [performance.now() - startedMs, 'ms']);
 }
 
 async function measureFloor(
