@@ -86,6 +86,11 @@ function chains({ family, clusterCidr, serviceCidr }: TableConfig): Record<strin
       `${outside} ${nodePort} @node-dropped-outside drop`,
     ],
     'check-output': ['filter hook output priority -110', ...check],
-    'check-forward': ['filter hook forward priority -10', `${ip} daddr ${serviceCidr} reject`],
+    // After NAT: what is still meant for the service range shall not leave this machine.
+    'check-forward': ['filter hook forward priority -10', `${ip} daddr ${serviceCidr} goto refuse`],
+    'check-output-late': [
+      'filter hook output priority -90',
+      `${ip} daddr ${serviceCidr} fib daddr type != local goto refuse`,
+    ],
   };
 }
