@@ -17,12 +17,12 @@ import { followClusterObjects } from './cluster-objects.ts';
 import { createSchedulerCache } from './cache/scheduler-cache.ts';
 import type { SchedulerConfig } from './config/scheduler-config.ts';
 import { followCluster } from './follow-cluster.ts';
-import { filterByExtenders, judgesPreemption, judgeVictims, scoreByExtenders } from './extenders/ask-extenders.ts';
+import { extendersInPreemption, filterByExtenders, scoreByExtenders } from './extenders/ask-extenders.ts';
 import type { Extender } from './extenders/extender.ts';
 import { fitErrorMessage, rejectingPlugins, type Diagnosis } from './fit-error.ts';
 import { createNominator } from './framework/nominations.ts';
 import type { PointTimer } from './framework/point-timer.ts';
-import type { CycleState, PostFilterInput, PostFilterResult, QueuedPod, SchedulerPlugin } from './framework/plugin.ts';
+import type { CycleState, PostFilterResult, QueuedPod, SchedulerPlugin } from './framework/plugin.ts';
 import type { Status } from './framework/status.ts';
 import { createWaitingPods } from './framework/waiting-pods.ts';
 import { createProfiles, leavingToExtenders, type NamedProfile } from './profiles.ts';
@@ -247,12 +247,6 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     });
     queue.requeue(queued, status.code === 'error' ? new Set() : new Set([status.plugin]));
   };
-  const judging = (pod: Pod, signal: AbortSignal): Partial<PostFilterInput> => {
-    const judgedByExtenders = extenders.some((extender) => extender.isInterested(pod));
-    if (!extenders.some((extender) => judgesPreemption(extender, pod))) return { judgedByExtenders };
-    const question = { extenders, pod, snapshot: cache.snapshot(), signal, log };
-    return { judgedByExtenders, askExtenders: (proposed) => judgeVictims(question, proposed) };
-  };
   /** Asks whether others may leave; what was decided is done by `reject`. */
   const preempt = (
     { queued: { pod }, state, signal }: RunningCycle,
@@ -261,7 +255,9 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     const { timer, points } = profileOf(pod);
     const startedMs = timer?.started() ?? 0;
     const { statuses, nodeCount } = diagnosis;
-    const input = { snapshot: cache.snapshot(), statuses, filters, nominations, ...judging(pod, signal) };
+    const snapshot = cache.snapshot();
+    const extended = extendersInPreemption({ extenders, pod, snapshot, signal, log });
+    const input = { snapshot, statuses, filters, nominations, ...extended };
     const ended = (postFilter: PostFilterResult | undefined): Rejection => {
       timer?.ended('PostFilter', startedMs, postFilter?.commit === undefined ? NOTHING_FOUND : undefined);
       metrics.preemptionAttempt();

@@ -4,7 +4,7 @@
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
-import type { ProposedVictims } from '../framework/plugin.ts';
+import type { PostFilterInput, ProposedVictims } from '../framework/plugin.ts';
 import type { Status } from '../framework/status.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Extender, ExtenderVerdict } from './extender.ts';
@@ -63,19 +63,31 @@ export async function scoreByExtenders({
   return sums;
 }
 
-/** Whether one of them wants a say in who leaves for the pod. */
-export function judgesPreemption({ config, isInterested }: Extender, pod: Pod): boolean {
-  return config.preemptVerb !== '' && isInterested(pod);
+/** Who is asked whether pods may leave. */
+export interface PreemptionQuestion extends Omit<ExtenderQuestion, 'nodes'> {
+  readonly snapshot: Snapshot;
+}
+
+/** What preemption must know of extenders. */
+export function extendersInPreemption(
+  question: PreemptionQuestion,
+): Pick<PostFilterInput, 'judgedByExtenders' | 'askExtenders'> {
+  const { extenders, pod } = question;
+  const interested = extenders.filter((extender) => extender.isInterested(pod));
+  const judges = interested.filter(({ config }) => config.preemptVerb !== '');
+  return {
+    judgedByExtenders: interested.length > 0,
+    ...(judges.length > 0 && {
+      askExtenders: (proposed) => judgeVictims({ ...question, extenders: judges }, proposed),
+    }),
+  };
 }
 
 /** What all of them leave of the proposed victims. Rejects when one fails that may not be ignored. */
-export async function judgeVictims(
-  question: Omit<ExtenderQuestion, 'nodes'> & { readonly snapshot: Snapshot },
-  proposed: ProposedVictims,
-): Promise<ProposedVictims> {
+async function judgeVictims(question: PreemptionQuestion, proposed: ProposedVictims): Promise<ProposedVictims> {
   const { extenders, pod, snapshot, signal, log } = question;
   let left = proposed;
-  for (const extender of extenders.filter((one) => judgesPreemption(one, pod))) {
+  for (const extender of extenders) {
     if (left.size === 0) break;
     const { name, config } = extender;
     try {

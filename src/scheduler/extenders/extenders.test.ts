@@ -6,7 +6,7 @@ import type { ExtenderConfig } from '../config/read-extenders.ts';
 import { NodeInfo } from '../cache/node-info.ts';
 import { createSchedulerCache } from '../cache/scheduler-cache.ts';
 import { testNode, testPod } from '../scheduler-fixture.ts';
-import { filterByExtenders, judgesPreemption, judgeVictims, scoreByExtenders } from './ask-extenders.ts';
+import { extendersInPreemption, filterByExtenders, scoreByExtenders } from './ask-extenders.ts';
 import { createExtender, type Extender } from './extender.ts';
 
 const CONFIG: ExtenderConfig = {
@@ -135,8 +135,10 @@ const cache = createSchedulerCache();
 for (const name of ['a', 'b']) cache.addNode(testNode(name));
 lowly.forEach((pod, i) => cache.assume(pod, i === 0 ? 'a' : 'b'));
 const proposed = new Map(lowly.map((pod, i) => [i === 0 ? 'a' : 'b', { victims: [pod], violations: i }] as const));
+const asking = (...extenders: Extender[]) =>
+  extendersInPreemption({ ...question(...extenders), snapshot: cache.snapshot() });
 const judged = async (...extenders: Extender[]) => {
-  const left = await judgeVictims({ ...question(...extenders), snapshot: cache.snapshot() }, proposed);
+  const left = (await asking(...extenders).askExtenders?.(proposed)) ?? [];
   return [...left].map(([node, { victims, violations }]) => [node, victims.map((v) => v.metadata.name), violations]);
 };
 const ALL = [
@@ -190,8 +192,11 @@ test('preemption: the next extender judges what the one before left; nothing lef
 });
 
 test('preemption: only extenders with the verb, and for their pods, are asked', () => {
-  const pod = testPod('p');
-  assert.equal(judgesPreemption(extender({}).made, pod), true);
-  assert.equal(judgesPreemption(extender({}, { preemptVerb: '' }).made, pod), false);
-  assert.equal(judgesPreemption(extender({}, { managedResources: ['x.io/gpu'] }).made, pod), false);
+  const asked = (config: Partial<ExtenderConfig>) => {
+    const { judgedByExtenders, askExtenders } = asking(extender({}, config).made);
+    return [judgedByExtenders, askExtenders !== undefined];
+  };
+  assert.deepEqual(asked({}), [true, true]);
+  assert.deepEqual(asked({ preemptVerb: '' }), [true, false]);
+  assert.deepEqual(asked({ managedResources: ['x.io/gpu'] }), [false, false]);
 });

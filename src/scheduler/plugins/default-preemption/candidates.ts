@@ -104,7 +104,6 @@ class ClassAnswers {
     return refused;
   }
 
-  // oxlint-disable-next-line max-params -- called for thousands of nodes
   #ask(search: CandidateSearch, at: number, slot: number): void {
     const answer = answerOf(search, this.#nodes[at] as NodeInfo);
     this.#answers[slot] = answer;

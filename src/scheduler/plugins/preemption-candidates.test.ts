@@ -1,17 +1,17 @@
 /** What is remembered of nodes changes no choice of victims: random clusters, asked with memory and without. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Pod } from '../../../api/gen/core-v1.ts';
-import type { Random } from '../../../platform/random.ts';
-import { createSeededRandom } from '../../../platform/sim/random.ts';
-import { createSchedulerCache, type SchedulerCache } from '../../cache/scheduler-cache.ts';
-import { createNominator, type Nominator } from '../../framework/nominations.ts';
-import { createProfile } from '../../framework/profile.ts';
-import { schedulePod } from '../../schedule-pod.ts';
-import { testNode, testPod } from '../../scheduler-fixture.ts';
-import { createNodeResourcesFit } from '../node-resources-fit/node-resources-fit.ts';
-import { createNodeUnschedulable } from '../node-unschedulable/node-unschedulable.ts';
-import { createCandidateFinder, type CandidateSearch } from './candidates.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Random } from '../../platform/random.ts';
+import { createSeededRandom } from '../../platform/sim/random.ts';
+import { createSchedulerCache, type SchedulerCache } from '../cache/scheduler-cache.ts';
+import { createNominator, type Nominator } from '../framework/nominations.ts';
+import { createProfile } from '../framework/profile.ts';
+import { schedulePod } from '../schedule-pod.ts';
+import { testNode, testPod } from '../scheduler-fixture.ts';
+import { createNodeResourcesFit } from './node-resources-fit/node-resources-fit.ts';
+import { createNodeUnschedulable } from './node-unschedulable/node-unschedulable.ts';
+import { createCandidateFinder, type CandidateSearch } from './default-preemption/candidates.ts';
 
 const NODES = 30;
 
