@@ -16,11 +16,11 @@ export interface FloorPlace {
   readonly cgroupParent: string;
 }
 
-/** Times of one pod (the median of `rounds`) and of `count` at once. */
+/** Times of one pod (the median of `rounds`) and of each count at once. */
 export async function criFloor(
   place: FloorPlace,
-  { rounds, count }: { rounds: number; count: number },
-): Promise<{ one: PodTimes; many: PodTimes }> {
+  { rounds, counts }: { rounds: number; counts: readonly number[] },
+): Promise<{ one: PodTimes; many: readonly PodTimes[] }> {
   const cri = createCriClient({ clock: createNodeClock() }, { endpoint: place.containerdSocket });
   const alive = setInterval(() => undefined, 1000); // The clock's timers keep no process alive.
   try {
@@ -29,7 +29,9 @@ export async function criFloor(
     for (let round = 0; round < rounds; round++)
       samples.push(await podsByCri(cri, place, { count: 1, prefix: `floor-${round}` }));
     const one = { ready: median(samples.map(({ ready }) => ready)), gone: median(samples.map(({ gone }) => gone)) };
-    return { one, many: await podsByCri(cri, place, { count, prefix: 'floor' }) };
+    const many: PodTimes[] = [];
+    for (const count of counts) many.push(await podsByCri(cri, place, { count, prefix: `floor-of-${count}` }));
+    return { one, many };
   } finally {
     clearInterval(alive);
   }

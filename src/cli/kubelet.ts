@@ -68,7 +68,9 @@ async function run(flags: KubeletFlags, rest: readonly string[]): Promise<number
   if (flags.dynamicConfigDir !== undefined && flags.kubeconfig === undefined)
     throw new UserError('--dynamic-config-dir needs an API server: give --kubeconfig');
   const level = local.logging.verbosity >= DEBUG_VERBOSITY ? 'debug' : 'info';
+  const { returnMemoryWhenIdle } = await import('./idle-memory.ts');
   const platform = createNodePlatform({ cgroupRoot: '/', log: { level } });
+  const stopLooking = returnMemoryWhenIdle(platform.clock);
   try {
     const load = async (file?: string) =>
       file === undefined ? local : await loadConfiguration(files, { file, flags: flagged });
@@ -77,6 +79,7 @@ async function run(flags: KubeletFlags, rest: readonly string[]): Promise<number
   } catch (error) {
     throw error instanceof PreflightError ? new UserError(error.message) : error;
   } finally {
+    stopLooking();
     platform.close();
   }
 }
