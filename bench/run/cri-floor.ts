@@ -55,7 +55,7 @@ async function podsByCri(
       linux: { cgroupParent: place.cgroupParent },
     };
     const { podSandboxId } = await runtime.runPodSandbox({ config: sandboxConfig });
-    sandboxes.push(podSandboxId);
+    sandboxes[index] = podSandboxId;
     const config = {
       metadata: { name: 'c', attempt: 0 },
       image: { image: demoImageName },
@@ -63,7 +63,7 @@ async function podsByCri(
       linux: {},
     };
     const { containerId } = await runtime.createContainer({ podSandboxId, config, sandboxConfig });
-    containers.push(containerId);
+    containers[index] = containerId;
     await runtime.startContainer({ containerId });
   });
   const gone = await inParallel({ count, width: 8 }, async (index) => {
