@@ -22,6 +22,8 @@ interface KubeletFlags {
   readonly hostNetworkSources: string;
   readonly hostPidSources: string;
   readonly hostIpcSources: string;
+  readonly imageCredentialProviderConfig?: string;
+  readonly imageCredentialProviderBinDir?: string;
 }
 
 /** The command. Flags of configuration fields are read from the table, so they are not declared one by one. */
@@ -42,6 +44,11 @@ export function kubeletCommand(): Command {
     .option('--host-network-sources <list>', 'sources whose pods may use the host network: file, http, api, *', '*')
     .option('--host-pid-sources <list>', 'the same for the host PID namespace', '*')
     .option('--host-ipc-sources <list>', 'the same for the host IPC namespace', '*')
+    .option(
+      '--image-credential-provider-config <path>',
+      'programs that know credentials of registries: a file or folder',
+    )
+    .option('--image-credential-provider-bin-dir <dir>', 'where those programs lie')
     .addHelpText('after', '\nEvery field of KubeletConfiguration with a flag of its own can be given too; flags win.')
     .allowUnknownOption()
     .allowExcessArguments()
@@ -146,6 +153,17 @@ async function configFile(
   };
 }
 
+/** Both flags or none, as upstream. */
+function credentialProviders({
+  imageCredentialProviderConfig: config,
+  imageCredentialProviderBinDir: binDir,
+}: KubeletFlags): { credentialProviders?: { config: string; binDir: string } } {
+  if (config === undefined && binDir === undefined) return {};
+  if (config === undefined || binDir === undefined)
+    throw new UserError('--image-credential-provider-config and --image-credential-provider-bin-dir go together', 2);
+  return { credentialProviders: { config: resolve(config), binDir: resolve(binDir) } };
+}
+
 function processOptions(
   flags: KubeletFlags,
 ): Parameters<typeof import('../cluster/kubelet-process.ts').startKubeletProcess>[1] {
@@ -166,6 +184,7 @@ function processOptions(
     ...(flags.bootstrapKubeconfig === undefined ? {} : { bootstrapKubeconfig: resolve(flags.bootstrapKubeconfig) }),
     ...(flags.hostnameOverride === undefined ? {} : { hostnameOverride: flags.hostnameOverride }),
     certDir: resolve(flags.certDir),
+    ...credentialProviders(flags),
     pid: process.pid,
   };
 }
