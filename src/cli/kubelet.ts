@@ -22,6 +22,7 @@ interface KubeletFlags {
   readonly hostNetworkSources: string;
   readonly hostPidSources: string;
   readonly hostIpcSources: string;
+  readonly cloudProvider: string;
   readonly imageCredentialProviderConfig?: string;
   readonly imageCredentialProviderBinDir?: string;
 }
@@ -44,6 +45,7 @@ export function kubeletCommand(): Command {
     .option('--host-network-sources <list>', 'sources whose pods may use the host network: file, http, api, *', '*')
     .option('--host-pid-sources <list>', 'the same for the host PID namespace', '*')
     .option('--host-ipc-sources <list>', 'the same for the host IPC namespace', '*')
+    .option('--cloud-provider <name>', "external: a cloud's controller sees to addresses and zone of the node", '')
     .option(
       '--image-credential-provider-config <path>',
       'programs that know credentials of registries: a file or folder',
@@ -173,6 +175,7 @@ function processOptions(
       rootDirectory: resolve(flags.rootDir),
       nodeIps: list(flags.nodeIp ?? ''),
       nodeLabels: labelsOf(flags.nodeLabels ?? ''),
+      externalCloud: isExternalCloud(flags.cloudProvider),
       registerSchedulable: flags.registerSchedulable !== 'false',
       allowedHostNamespaceSources: {
         network: sourcesOf('--host-network-sources', flags.hostNetworkSources),
@@ -187,6 +190,13 @@ function processOptions(
     ...credentialProviders(flags),
     pid: process.pid,
   };
+}
+
+/** Providers within the kubelet are gone, upstream's too. */
+function isExternalCloud(name: string): boolean {
+  if (name !== '' && name !== 'external')
+    throw new UserError(`--cloud-provider: unsupported value "${name}": supported values: "external", ""`, 2);
+  return name === 'external';
 }
 
 const SOURCES = ['file', 'http', 'api', '*'];

@@ -12,6 +12,8 @@ export interface KubeletConfiguration {
   /** Addresses of the node; found from its interfaces when empty. */
   readonly nodeIps: readonly string[];
   readonly providerId: string;
+  /** A cloud's own controller sees to the node's addresses, provider id and zone. Upstream: --cloud-provider=external. */
+  readonly externalCloud: boolean;
   /** Where pods' directories live. */
   readonly rootDirectory: string;
   /** Where directories of local-path volumes live; empty: none are kept. */
@@ -143,6 +145,7 @@ export const KUBELET_DEFAULTS: Omit<KubeletConfiguration, 'nodeName' | 'rootDire
   registerSchedulable: true,
   nodeIps: [],
   providerId: '',
+  externalCloud: false,
   localPathRoot: '',
   staticPodPath: '',
   fileCheckFrequencyMs: 20_000,

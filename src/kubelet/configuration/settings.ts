@@ -13,6 +13,7 @@ export interface NodeIdentity {
   readonly nodeLabels?: Readonly<Record<string, string>>;
   readonly nodeIps?: readonly string[];
   readonly registerSchedulable?: boolean;
+  readonly externalCloud?: boolean;
   readonly allowedHostNamespaceSources?: KubeletConfiguration['allowedHostNamespaceSources'];
 }
 
