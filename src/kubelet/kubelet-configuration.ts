@@ -59,6 +59,8 @@ export interface KubeletConfiguration {
   readonly eviction: EvictionSettings;
   /** No limit of pulls per second where `pullsPerSecond` is 0. */
   readonly images: { readonly maxParallelPulls: number; readonly pullsPerSecond: number; readonly pullBurst: number };
+  /** Chains of iptables that others rely on are kept. */
+  readonly iptablesUtilChains: boolean;
   readonly imageGc: {
     readonly highThresholdPercent: number;
     readonly lowThresholdPercent: number;
@@ -211,6 +213,7 @@ export const KUBELET_DEFAULTS: Omit<KubeletConfiguration, 'nodeName' | 'rootDire
     localStorageCapacityIsolation: true,
   },
   images: { maxParallelPulls: 5, pullsPerSecond: 0, pullBurst: 10 },
+  iptablesUtilChains: false,
   imageGc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 120_000, maxAgeMs: 0 },
   containerLogs: { maxSizeBytes: 10 * 2 ** 20, maxFiles: 5, periodMs: 10_000 },
   userNamespaceIdsPerPod: 65_536,

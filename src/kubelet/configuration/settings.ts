@@ -146,6 +146,7 @@ function upkeep(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration> {
       pullsPerSecond: c.registryPullQPS,
       pullBurst: c.registryBurst,
     },
+    iptablesUtilChains: c.makeIPTablesUtilChains,
     imageGc: {
       highThresholdPercent: c.imageGCHighThresholdPercent,
       lowThresholdPercent: c.imageGCLowThresholdPercent,
