@@ -200,6 +200,7 @@ function podContainerManager(
         system: { cgroup: cgroups.systemReservedCgroup, amounts: config.systemReserved },
         kube: { cgroup: cgroups.kubeReservedCgroup, amounts: config.kubeReserved },
       },
+      qosReservedMemoryPercent: cgroups.qosReservedMemoryPercent,
       enforceCpuLimits: cgroups.cpuCfsQuota,
       cpuQuotaPeriodUs: cgroups.cpuCfsQuotaPeriodUs,
       ...(cgroups.podPidsLimit > 0 ? { podPidsLimit: cgroups.podPidsLimit } : {}),

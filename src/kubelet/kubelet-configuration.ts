@@ -121,6 +121,8 @@ export interface CgroupSettings {
   readonly cpuCfsQuotaPeriodUs: number;
   /** Below 1: no limit. */
   readonly podPidsLimit: number;
+  /** Share of the memory that pods of better classes ask for, kept from the classes below. */
+  readonly qosReservedMemoryPercent: number;
   readonly singleProcessOomKill: boolean;
   readonly swapBehavior: 'NoSwap' | 'LimitedSwap';
   /** memory.high by this factor where given; memory.min and memory.low where tiered. Version 2 only. */
@@ -200,6 +202,7 @@ export const KUBELET_DEFAULTS: Omit<KubeletConfiguration, 'nodeName' | 'rootDire
     cpuCfsQuota: true,
     cpuCfsQuotaPeriodUs: 100_000,
     podPidsLimit: -1,
+    qosReservedMemoryPercent: 0,
     singleProcessOomKill: false,
     swapBehavior: 'NoSwap',
     memoryQos: { throttlingFactor: undefined, tieredReservation: false },

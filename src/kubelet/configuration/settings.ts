@@ -117,6 +117,7 @@ function resources(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration
       cpuCfsQuota: c.cpuCFSQuota,
       cpuCfsQuotaPeriodUs: ms(c.cpuCFSQuotaPeriod) * 1000,
       podPidsLimit: c.podPidsLimit,
+      qosReservedMemoryPercent: Number.parseInt(c.qosReserved['memory'] ?? '0', 10),
       singleProcessOomKill: c.singleProcessOOMKill,
       swapBehavior: c.memorySwap.swapBehavior === 'LimitedSwap' ? 'LimitedSwap' : 'NoSwap',
       memoryQos: {
