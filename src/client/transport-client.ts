@@ -176,6 +176,7 @@ function createResourceClient<T extends KubernetesObject>(
         method: 'GET',
         path: collectionPath(info, options.namespace),
         query: listQuery(options),
+        ...metadataForm(options, 'PartialObjectMetadataList'),
         ...signalOf(options),
       }),
     watch: (options: WatchOptions) =>
@@ -183,6 +184,7 @@ function createResourceClient<T extends KubernetesObject>(
         method: 'GET',
         path: collectionPath(info, options.namespace),
         query: watchQuery(options),
+        ...metadataForm(options, 'PartialObjectMetadata'),
         ...signalOf(options),
       }) as AsyncIterable<readonly WatchEvent<T>[]>,
     create: (object, options) =>
@@ -220,6 +222,10 @@ function createResourceClient<T extends KubernetesObject>(
         ...signalOf(options),
       }),
   };
+}
+
+function metadataForm({ metadataOnly }: ListOptions, form: string): Pick<TransportRequest, 'headers'> {
+  return metadataOnly === true ? { headers: { accept: `application/json;as=${form};g=meta.k8s.io;v=v1` } } : {};
 }
 
 function patchRequest(
