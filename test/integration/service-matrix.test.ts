@@ -7,11 +7,11 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { images, keelsonProgram } from './cluster-fixture.ts';
+import { images } from './cluster-fixture.ts';
 import { createMachines, type Machine, type Machines } from './fixtures/machines.ts';
 import { until } from './fixtures/until.ts';
 import type { Probe, Probed } from './fixtures/prober.ts';
-import { must, type Running } from './fixtures/programs.ts';
+import { endProcess, must, type Running } from './fixtures/programs.ts';
 import { ENDING, endingRows, HEALTH_PORT, stages, type Stage, type Who } from './service-matrix/ending.ts';
 import {
   HTTP_PORT,
@@ -93,6 +93,7 @@ describe('service matrix', () => {
             readinessProbe: {
               httpGet: { path: '/ready', port: HTTP_PORT },
               periodSeconds: 1,
+              timeoutSeconds: 30,
               failureThreshold: 1,
             },
             ports: [
@@ -187,39 +188,41 @@ describe('service matrix', () => {
     await until('all as the table says', async () => {
       wrong = [...(await Promise.all(asked.map((from) => differingFrom(from, mode, table)))), await more()].flat();
       return wrong.length === 0;
-    }).catch(() => undefined);
+    }).catch((error: unknown) => {
+      if (wrong.length === 0) throw error; // It could not even be asked.
+    });
     assert.deepEqual(wrong, []);
   };
   const restart = async (machine: Machine, args: string): Promise<void> => {
-    process.kill(await machine.pid(), 'SIGTERM');
-    const status = [keelsonProgram, 'status', '--data-dir', machine.dataDir];
-    await until('its end', async () => (await machine.run(process.execPath, status)).code !== 0);
+    await endProcess(await machine.pid(), 'SIGTERM');
     await machine.keelson(args);
   };
 
   const machineOf = (who: Who): Machine => ({ server, agent })[who];
-  const tell = async (who: Who, path: string): Promise<void> => {
+  const tell = async (who: Who, path: string): Promise<boolean> => {
     const address = await server.kubectl(`get pod ending-${who} -o jsonpath={.status.podIP}`);
-    await machineOf(who).run('curl', ['-s', '-m', '2', `http://${address}:${HTTP_PORT}${path}`]);
+    return (await machineOf(who).run('curl', ['-s', '-m', '20', `http://${address}:${HTTP_PORT}${path}`])).code === 0;
   };
   const happens: Readonly<Record<Stage['happens'][number][0], (who: Who) => Promise<void>>> = {
     async appears(who) {
       // Its grace is longer than the story.
       await apply([podOf(who, { name: `ending-${who}`, labels: ENDING, graceSeconds: 600 })]);
-      await server.kubectl(`wait --for=condition=Ready pod/ending-${who} --timeout=60s`);
+      await server.kubectl(`wait --for=condition=Ready pod/ending-${who} --timeout=120s`);
     },
     async 'is deleted'(who) {
       await server.kubectl(`delete pod ending-${who} --wait=false`);
     },
-    'fails its probe': (who) => tell(who, '/unready'),
+    async 'fails its probe'(who) {
+      await until('it has heard', () => tell(who, '/unready'));
+    },
     async ends(who) {
       await tell(who, '/end');
-      await server.kubectl(`wait --for=delete pod/ending-${who} --timeout=60s`);
+      await server.kubectl(`wait --for=delete pod/ending-${who} --timeout=120s`);
     },
   };
   const healthAt = async (machine: Machine): Promise<string> =>
     outside.must('curl', [
-      ...'-s -o /dev/null -m 2 -w %{http_code}'.split(' '),
+      ...'-s -o /dev/null -m 20 -w %{http_code}'.split(' '),
       `http://${machine.address}:${HEALTH_PORT}/`,
     ]);
 
