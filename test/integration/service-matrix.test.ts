@@ -62,7 +62,7 @@ describe('service matrix', () => {
       probers.push(prober);
       await prober.until(/serving/);
     }
-    await server.kubectl('wait --for=condition=Ready pod --all --timeout=60s');
+    await server.kubectl('wait --for=condition=Ready pod --all --timeout=120s');
     podAddress = await server.kubectl('get pod on-server -o jsonpath={.status.podIP}');
     for (const { name } of allRows)
       clusterIps.set(name, await server.kubectl(`get service ${name} -o jsonpath={.spec.clusterIP}`));
@@ -155,7 +155,7 @@ describe('service matrix', () => {
   const ask = async (from: From, probes: readonly Probe[]): Promise<Probed> => {
     const machine = { server, agent, outside, pod: server }[from];
     const url = from === 'pod' ? `http://${podAddress}:${HTTP_PORT}/probe` : 'http://127.0.0.1:18080/probe';
-    return JSON.parse(await machine.must('curl', ['-s', '-m', '30', '--data', JSON.stringify(probes), url])) as Probed;
+    return JSON.parse(await machine.must('curl', ['-s', '-m', '150', '--data', JSON.stringify(probes), url])) as Probed;
   };
   /** The cells that are not as the table says. */
   const differingFrom = async (from: From, mode: Mode, table: readonly Row[]): Promise<string[]> => {
