@@ -14,6 +14,7 @@ import type { Probe, Probed } from './fixtures/prober.ts';
 import { must, type Running } from './fixtures/programs.ts';
 import { ENDING, endingRows, HEALTH_PORT, stages, type Stage, type Who } from './service-matrix/ending.ts';
 import {
+  HOST_PORT,
   HTTP_PORT,
   MODES,
   ONE_OF,
@@ -76,7 +77,7 @@ describe('service matrix', () => {
   /** A pod that runs the prober by the machine's own files. */
   function podOf(
     node: Who,
-    { name, labels, graceSeconds }: { name: string; labels: object; graceSeconds: number },
+    { name, labels, graceSeconds, hostPort }: { name: string; labels: object; graceSeconds: number; hostPort?: number },
   ): object {
     const ports = [String(HTTP_PORT), String(UDP_PORT), ...(noSctp === false ? [String(SCTP_PORT)] : [])];
     return {
@@ -97,7 +98,7 @@ describe('service matrix', () => {
               failureThreshold: 1,
             },
             ports: [
-              { name: 'web', containerPort: HTTP_PORT },
+              { name: 'web', containerPort: HTTP_PORT, ...(hostPort && { hostPort }) },
               { name: 'other', containerPort: UDP_PORT, protocol: 'UDP' },
             ],
             volumeMounts: [{ name: 'host', mountPath: '/host', readOnly: true }],
@@ -112,7 +113,7 @@ describe('service matrix', () => {
 
   function objects(): object[] {
     const pods = (['server', 'agent'] as const).map((node) =>
-      podOf(node, { name: `on-${node}`, labels: { app: 'matrix', on: node }, graceSeconds: 0 }),
+      podOf(node, { name: `on-${node}`, labels: { app: 'matrix', on: node }, graceSeconds: 0, hostPort: HOST_PORT }),
     );
     const services = allRows.map(({ name, spec, selector = { app: 'matrix' } }) => ({
       apiVersion: 'v1',
@@ -261,6 +262,15 @@ describe('service matrix', () => {
         await hold(mode, rows, { timeoutMs: 90_000 });
       });
   }
+
+  it('a load balancer has node ports unless told otherwise', async () => {
+    const nodePort = (name: string): Promise<string> =>
+      server.kubectl(['get', 'service', name, '-o', 'jsonpath={.spec.ports[0].nodePort}']);
+    assert.deepEqual([await nodePort('balanced-without-node-port'), (await nodePort('balanced')).length], ['', 5]);
+    // Another class is another one's: who that is gives the addresses.
+    const ingress = 'jsonpath={.status.loadBalancer.ingress}';
+    assert.equal(await server.kubectl(['get', 'service', 'balanced-by-another', '-o', ingress]), '');
+  });
 
   it('no packet for the service range has left a machine', async () => {
     assert.deepEqual([await strays(0), await strays(1)], [0, 0]);
