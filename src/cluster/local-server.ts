@@ -105,7 +105,9 @@ class Server implements LocalServer {
       hostAddress: advertiseAddress,
       runtimeConfig: options.runtimeConfig,
       ...(setup === undefined ? {} : { setup }),
-      ...(options.apiServer === undefined ? {} : { settings: options.apiServer.limits }),
+      ...(options.apiServer === undefined
+        ? {}
+        : { settings: { ...options.apiServer.limits, serviceNodePorts: options.apiServer.nodePorts } }),
       ...(scheduler === undefined ? {} : { scheduler }),
       ...(this.#etcd === undefined ? {} : { serverJoin: this.#joinRoute() }),
     });
