@@ -18,6 +18,7 @@ import type { PodContainerManager } from '../kubelet/cgroups/pod-container-manag
 import { createPodContainerManager } from '../kubelet/cgroups/create-pod-container-manager.ts';
 import type { ContainerRuntime } from '../kubelet/container/runtime.ts';
 import { KUBELET_DEFAULTS, type KubeletConfiguration } from '../kubelet/kubelet-configuration.ts';
+import type { CredentialProviders } from '../kubelet/images/credential-providers.ts';
 import type { Kubelet, KubeletCore } from '../kubelet/kubelet-contract.ts';
 import { createKubelet } from '../kubelet/kubelet.ts';
 import { createContainerRuntime } from '../kubelet/runtime/container-runtime.ts';
@@ -45,6 +46,8 @@ export interface NodeDeps {
   /** The pod network, where it is ours to configure. */
   readonly network?: Pick<PodNetwork, 'setPodCidr'>;
   readonly config: KubeletConfiguration;
+  /** Programs of the node that know credentials of registries. */
+  readonly credentialProviders?: CredentialProviders;
 }
 
 /** Pods' cgroups, to make and to find. */
@@ -197,6 +200,7 @@ function podContainerManager(
         system: { cgroup: cgroups.systemReservedCgroup, amounts: config.systemReserved },
         kube: { cgroup: cgroups.kubeReservedCgroup, amounts: config.kubeReserved },
       },
+      qosReservedMemoryPercent: cgroups.qosReservedMemoryPercent,
       enforceCpuLimits: cgroups.cpuCfsQuota,
       cpuQuotaPeriodUs: cgroups.cpuCfsQuotaPeriodUs,
       ...(cgroups.podPidsLimit > 0 ? { podPidsLimit: cgroups.podPidsLimit } : {}),
@@ -291,6 +295,7 @@ function containerRuntime(
       podStates: core.podState,
       actuated: core.allocations,
       devices: core.containerDevices,
+      ...(parts.credentialProviders && { credentialProviders: parts.credentialProviders }),
       services: () => services.list(),
       getConfigMap: (namespace, name) => objects.get('ConfigMap', namespace, name),
       getSecret: (namespace, name) => objects.get('Secret', namespace, name),
