@@ -21,6 +21,8 @@ import { frameEncoder, objectEncoder } from './watch-encoders.ts';
 
 /** As upstream: 30 to 60 minutes unless the client says. */
 const minTimeoutMs = 1_800_000;
+/** Watches from inside the process last so much longer: they cannot die unnoticed, nor move to another server. */
+const insideFactor = 24;
 
 const watchForms = ['Table', 'PartialObjectMetadata'];
 
@@ -137,7 +139,8 @@ async function openWatch<T>(call: Call, { sink, encoder, selection }: Opening<T>
   const revision = given ?? 0;
   const wantsInitial = params.has('sendInitialEvents') ? isTrue(params.get('sendInitialEvents')) : revision === 0;
   const timeoutSeconds = intParam(params, 'timeoutSeconds') ?? 0;
-  const timeoutMs = timeoutSeconds > 0 ? timeoutSeconds * 1000 : minTimeoutMs * (1 + random.next());
+  const longestMs = minTimeoutMs * (1 + random.next()) * (scope.request.wantsObjects ? insideFactor : 1);
+  const timeoutMs = timeoutSeconds > 0 ? timeoutSeconds * 1000 : longestMs;
   const under = store.prefixOf(info.namespace);
   const bookmarks = isTrue(params.get('allowWatchBookmarks'));
   const watcher = new Watcher<T>(
