@@ -27,6 +27,8 @@ const insideFactor = 24;
 const watchForms = ['Table', 'PartialObjectMetadata'];
 
 const bookmarkPeriodMs = 60_000;
+/** Watchers inside the process want bookmarks only where changes are being forgotten: they are asked so many times less often. */
+const insideBookmarkBeats = 4;
 /** So many bookmarks are written in one go. */
 const bookmarksAtOnce = 500;
 
@@ -38,6 +40,7 @@ export class RunningWatches {
   readonly #running = new Map<Watcher<never>, GenericStore>();
   readonly #clock: Clock;
   #cancelBeat: (() => void) | undefined;
+  #beats = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -65,8 +68,10 @@ export class RunningWatches {
   }
 
   async #bookmarkAll(): Promise<void> {
+    const isForAll = ++this.#beats % insideBookmarkBeats === 0;
     let count = 0;
     for (const [watcher, { services, cache }] of [...this.#running]) {
+      if (!isForAll && watcher.sparesBookmarks) continue;
       watcher.bookmark(services.hub.revision, cache.rememberedSince);
       if (++count % bookmarksAtOnce === 0) await this.#clock.yield();
     }
