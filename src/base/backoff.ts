@@ -21,19 +21,33 @@ export interface Backoff {
   reset(): void;
 }
 
+const noRandom = (): number => 0;
+
 /** A single back-off sequence; `random` is uniform in [0, 1) and needed only with jitter. */
-export function createBackoff(config: BackoffConfig, random: () => number = () => 0): Backoff {
-  let currentMs = 0;
-  return {
-    nextMs() {
-      currentMs = currentMs === 0 ? config.initialMs : currentMs * (config.factor ?? 2);
-      currentMs = Math.min(currentMs, config.maxMs);
-      return withJitter(currentMs, config.jitter ?? 0, random);
-    },
-    reset() {
-      currentMs = 0;
-    },
-  };
+export function createBackoff(config: BackoffConfig, random: () => number = noRandom): Backoff {
+  return new BackoffSequence(config, random);
+}
+
+/** A class: every volume of every pod has one. */
+class BackoffSequence implements Backoff {
+  readonly #config: BackoffConfig;
+  readonly #random: () => number;
+  #currentMs = 0;
+
+  constructor(config: BackoffConfig, random: () => number) {
+    this.#config = config;
+    this.#random = random;
+  }
+
+  nextMs(): number {
+    const { initialMs, maxMs, factor = 2, jitter = 0 } = this.#config;
+    this.#currentMs = Math.min(this.#currentMs === 0 ? initialMs : this.#currentMs * factor, maxMs);
+    return withJitter(this.#currentMs, jitter, this.#random);
+  }
+
+  reset(): void {
+    this.#currentMs = 0;
+  }
 }
 
 interface Entry {
@@ -47,7 +61,7 @@ export class KeyedBackoff {
   readonly #config: BackoffConfig;
   readonly #random: () => number;
 
-  constructor(config: BackoffConfig, random: () => number = () => 0) {
+  constructor(config: BackoffConfig, random: () => number = noRandom) {
     this.#config = config;
     this.#random = random;
   }

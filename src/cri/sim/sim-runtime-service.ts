@@ -2,7 +2,6 @@
 import { CriError } from '../cri-error.ts';
 import type { CriRuntimeService } from '../gen/cri-types.ts';
 import { SimContainer } from './sim-container.ts';
-import { openPorts } from './sim-http.ts';
 import { durationMs, type SimExecResult } from './sim-image.ts';
 import type { SimSandbox } from './sim-sandbox.ts';
 import { containerStats, containerStatus, describeContainer, describeSandbox, sandboxStatus } from './sim-status.ts';
@@ -136,29 +135,18 @@ function newContainer(state: SimState, sandbox: SimSandbox, config: SimContainer
   const id = state.newId();
   const { logDirectory = '' } = sandbox.config;
   const logPath = logDirectory === '' || !config.logPath ? '' : `${logDirectory}/${config.logPath}`;
-  let closePorts = (): void => undefined;
-  const container: SimContainer = new SimContainer(
-    {
-      id,
-      config,
-      image,
-      logPath,
-      sandboxId: sandbox.id,
-      imageId: state.store.idOf(image),
-      podIp: sandbox.ip,
-      countStart,
-    },
-    {
-      ...state.deps,
-      onChange(type, exitCode) {
-        const { listen, clock } = state.deps;
-        if (type === 'stopped') closePorts();
-        else if (listen !== undefined) closePorts = openPorts(container, clock, listen);
-        state.emit({ containerId: id, type, ...(exitCode === undefined ? {} : { exitCode }) });
-      },
-    },
-  );
-  return container;
+  const init = {
+    id,
+    config,
+    image,
+    logPath,
+    sandboxId: sandbox.id,
+    imageId: state.store.idOf(image),
+    podIp: sandbox.ip,
+    countStart,
+    onChange: state.onChange,
+  };
+  return new SimContainer(init, state.deps);
 }
 
 function containerCalls(state: SimState): ContainerCalls {

@@ -11,6 +11,7 @@ import type { CriEvent, CriRuntime } from '../runtime-service.ts';
 import { createSimImages, type SimImageStore } from './sim-images.ts';
 import { createSimRuntimeService } from './sim-runtime-service.ts';
 import type { SimContainer } from './sim-container.ts';
+import { openPorts } from './sim-http.ts';
 import type { SimHttpAnswer, SimHttpCall } from './sim-image.ts';
 import type { SimSandbox } from './sim-sandbox.ts';
 import { createSimStreaming, type PendingStream } from './sim-streaming.ts';
@@ -89,6 +90,22 @@ function listenForStreams(
   return `${nodeAddress}:${STREAMING_PORT}`;
 }
 
+/** Ports are open while a container runs; whoever listens hears of both. */
+function createChangeHandler({ listen, clock }: SimRuntimeDeps, emit: (event: CriEvent) => void): SimState['onChange'] {
+  const open = new Map<string, () => void>();
+  return (container, type, exitCode) => {
+    const { init } = container;
+    if (type === 'stopped') {
+      open.get(init.id)?.();
+      open.delete(init.id);
+    } else if (listen !== undefined) {
+      const close = openPorts(container, clock, listen);
+      if (close !== undefined) open.set(init.id, close);
+    }
+    emit({ containerId: init.id, type, ...(exitCode === undefined ? {} : { exitCode }) });
+  };
+}
+
 /** Makes the runtime. */
 export function createSimRuntime(deps: SimRuntimeDeps, config: SimRuntimeConfig = {}): SimRuntime {
   const random = deps.random.fork('sim-runtime');
@@ -115,6 +132,7 @@ export function createSimRuntime(deps: SimRuntimeDeps, config: SimRuntimeConfig 
     emit(event) {
       for (const subscription of subscriptions) subscription.trySend(event);
     },
+    onChange: createChangeHandler(deps, (event) => state.emit(event)),
   };
 
   async function* events(signal: AbortSignal): AsyncIterable<CriEvent> {

@@ -57,4 +57,6 @@ export interface SimState {
   readonly network: { podCidr: string | undefined };
   allocateIp(): string;
   emit(event: CriEvent): void;
+  /** Opens and closes a container's ports and tells of it. */
+  readonly onChange: SimContainer['init']['onChange'];
 }
