@@ -104,6 +104,7 @@ export class SimNode {
         unknownImages: deps.unknownImages,
         networkReady: 'with-range',
         nodeAddress: deps.address,
+        lean: true,
       },
     );
   }

@@ -1,6 +1,7 @@
 /** The runtime service of the simulated runtime. */
 import { CriError } from '../cri-error.ts';
 import type { CriRuntimeService } from '../gen/cri-types.ts';
+import { leanContainerConfig, leanSandboxConfig } from './lean-config.ts';
 import { SimContainer } from './sim-container.ts';
 import { durationMs, type SimExecResult } from './sim-image.ts';
 import type { SimSandbox } from './sim-sandbox.ts';
@@ -60,7 +61,7 @@ function sandboxCalls(state: SimState): SandboxCalls {
       const id = state.newId();
       state.sandboxes.set(id, {
         id,
-        config,
+        config: state.config.lean === true ? leanSandboxConfig(config) : config,
         runtimeHandler,
         hostNetwork,
         createdAtMs: clock.nowMs(),
@@ -137,7 +138,7 @@ function newContainer(state: SimState, sandbox: SimSandbox, config: SimContainer
   const logPath = logDirectory === '' || !config.logPath ? '' : `${logDirectory}/${config.logPath}`;
   const init = {
     id,
-    config,
+    config: state.config.lean === true ? leanContainerConfig(config) : config,
     image,
     logPath,
     sandboxId: sandbox.id,

@@ -5,6 +5,7 @@
  */
 import { nthAddress, formatIp, parseCidr } from '../../base/cidr.ts';
 import { Channel } from '../../base/channel.ts';
+import { wrapMethods } from '../../base/wrap-methods.ts';
 import { CriError } from '../cri-error.ts';
 import type { CriImageService, CriRuntimeService } from '../gen/cri-types.ts';
 import type { CriEvent, CriRuntime } from '../runtime-service.ts';
@@ -61,16 +62,11 @@ function instrument<T extends object>(
   calls: Map<string, number>,
   failures: ReadonlyMap<string, CriError>,
 ): T {
-  const entries = Object.entries(service).map(([name, method]) => [
-    name,
-    (...args: unknown[]) => {
-      calls.set(name, (calls.get(name) ?? 0) + 1);
-      const failure = failures.get(name);
-      if (failure !== undefined) return Promise.reject(failure);
-      return (method as (...values: unknown[]) => unknown)(...args);
-    },
-  ]);
-  return Object.fromEntries(entries) as T;
+  return wrapMethods(service, (name, method) => (...args) => {
+    calls.set(name, (calls.get(name) ?? 0) + 1);
+    const failure = failures.get(name);
+    return failure === undefined ? method(...args) : Promise.reject(failure);
+  });
 }
 
 const STREAMING_PORT = 10_010;
