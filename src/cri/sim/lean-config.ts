@@ -9,7 +9,7 @@ export function leanSandboxConfig(config: Init<PodSandboxConfig>): Init<PodSandb
 
 /** Of a container: what identifies it, and what its process sees. */
 export function leanContainerConfig(config: Init<ContainerConfig>): Init<ContainerConfig> {
-  const seen = ['metadata', 'labels', 'annotations', 'command', 'args', 'envs', 'stopSignal'] as const;
+  const seen = ['metadata', 'labels', 'annotations', 'command', 'args', 'stopSignal'] as const;
   const { mounts = [] } = config;
   return {
     ...pick(config, seen),

@@ -19,6 +19,7 @@ export interface SimContainerInit {
   readonly id: string;
   readonly sandboxId: string;
   readonly config: Init<ContainerConfig>;
+  readonly environment: Readonly<Record<string, string>>;
   readonly image: SimImage;
   readonly imageId: string;
   readonly podIp: string;
@@ -64,7 +65,7 @@ export class SimContainer {
 
   /** Environment of the process. */
   get environment(): Record<string, string> {
-    return Object.fromEntries((this.init.config.envs ?? []).map(({ key = '', value = '' }) => [key, value]));
+    return { ...this.init.environment };
   }
 
   /** Resolves when the process has ended. */

@@ -138,6 +138,7 @@ function newContainer(state: SimState, sandbox: SimSandbox, config: SimContainer
   const logPath = logDirectory === '' || !config.logPath ? '' : `${logDirectory}/${config.logPath}`;
   const init = {
     id,
+    environment: Object.fromEntries((config.envs ?? []).map(({ key = '', value = '' }) => [key, value])),
     config: state.config.lean === true ? leanContainerConfig(config) : config,
     image,
     logPath,
