@@ -1,7 +1,7 @@
 // `npm run bench`: what this machine makes of Keelson, beside the goals and upstream's figures (ARCHITECTURE.md). One
 // cluster of its own in a temporary directory, started from the bundle, measured part by part and removed.
 //
-//   npm run bench -- [--quick] [--json] [--deployment] [--only idle,api,wrk,watch,list,pods,stored]
+//   npm run bench -- [--quick] [--json] [--deployment] [--only idle,api,wrk,watch,list,pods,pods80,kubelet,pods500,stored]
 import { join } from 'node:path';
 
 import { build } from '../tools/build.ts';
@@ -12,6 +12,7 @@ import { output } from './run/child-output.ts';
 import { criFloor } from './run/cri-floor.ts';
 import { createBenchInstance, type BenchInstance } from './run/instance.ts';
 import { readOptions, type BenchOptions } from './run/options.ts';
+import { loneKubeletFigures } from './run/lone-kubelet.ts';
 import { listFigures, storedFigures } from './run/many-objects.ts';
 import { onePod, podsAtOnce, scaleDeployment, type PodTimes } from './run/pods.ts';
 import { memoryTogetherMb, sampleProcesses } from './run/processes.ts';
@@ -26,7 +27,9 @@ interface Bench {
   readonly add: (key: string, what: string, value: readonly [number, Figure['unit']]) => void;
 }
 
-const limitMs = { quick: 120_000, full: 480_000 };
+const limitMs = { quick: 180_000, full: 900_000 };
+const WAVES = 10;
+const WAVE_PODS = 50;
 
 async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2));
@@ -52,7 +55,8 @@ async function main(): Promise<void> {
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void end(new Error(signal)));
   try {
-    await measure(bench);
+    if (options.only.length === 0 || options.only.some((part) => part !== 'kubelet')) await measure(bench);
+    if (wantedLong(options, 'kubelet')) figures.push(...(await loneKubeletFigures({ pods: 80, quick: options.quick })));
   } finally {
     clearTimeout(limit);
     await instance.remove();
@@ -60,9 +64,18 @@ async function main(): Promise<void> {
   console.log(options.json ? json(machine, figures) : table(machine, figures));
 }
 
+/** Parts that take long: in the whole run, or when named. */
+function wantedLong({ only, quick }: BenchOptions, part: 'pods80' | 'kubelet'): boolean {
+  return only.length === 0 ? !quick : only.includes(part);
+}
+
 async function measure(bench: Bench): Promise<void> {
   const { options, instance, figures, add } = bench;
   const wanted = (part: string): boolean => options.only.length === 0 || options.only.includes(part);
+  const groups = [
+    ...(wanted('pods') ? [{ key: 'many', count: options.pods }] : []),
+    ...(wantedLong(options, 'pods80') ? [{ key: 'eighty', count: 80 }] : []),
+  ];
   const fresh = await instance.start();
   add('freshApiReady', 'start, fresh directory, to API ready', [fresh.apiReadyMs, 'ms']);
   add('freshNodeReady', 'start, fresh directory, to node Ready', [fresh.nodeReadyMs, 'ms']);
@@ -72,23 +85,22 @@ async function measure(bench: Bench): Promise<void> {
   if (wanted('wrk')) await measureWrk(bench);
   if (wanted('list')) figures.push(...(await listFigures(instance, options.quick ? 2000 : 8000)));
   if (options.only.includes('stored')) figures.push(...(await storedFigures(instance)));
-  let place;
-  let pods;
-  if (wanted('pods')) {
-    place = await clusterStatus(instance.dataDir);
-    pods = await measurePods(bench, place.containerdSocket);
-  }
+  const { containerdSocket } = await clusterStatus(instance.dataDir);
+  const measured = await measurePods(bench, containerdSocket, groups);
+  if (options.only.includes('pods500')) await measureWaves(bench);
   if (wanted('idle')) await measureIdle(bench, 'worked');
   await instance.stop();
-  if (place && pods) await measureFloor(bench, place.containerdSocket, pods);
+  await measureFloor(bench, containerdSocket, measured);
   await sleep(1100); // Heartbeats are in whole seconds: those of the second start must be later.
   const second = await instance.start();
   add('secondApiReady', 'start, second, to API ready', [second.apiReadyMs, 'ms']);
   add('secondNodeReady', 'start, second, to node Ready', [second.nodeReadyMs, 'ms']);
 }
 
-async function measureIdle({ options, instance, add }: Bench, when: 'idle' | 'worked'): Promise<void> {
-  const label = when === 'idle' ? 'idle, fresh' : 'idle, after work';
+const idleLabels = { idle: 'idle, fresh', worked: 'idle, after work', pods500: 'idle, after 500 pods' };
+
+async function measureIdle({ options, instance, add }: Bench, when: keyof typeof idleLabels): Promise<void> {
+  const label = idleLabels[when];
   // After work, memory is given back at the first idle look, every 10 s.
   await sleep(options.quick ? 1000 : when === 'idle' ? 5000 : 25_000);
   const seconds = options.quick ? 4 : when === 'idle' ? 20 : 10;
@@ -126,40 +138,69 @@ async function measureWrk({ options, instance, add }: Bench): Promise<void> {
   add('wrkPost', 'wrk POST, TLS, token, RBAC', [rates.post, '/s']);
 }
 
-async function measurePods({ options, instance, add }: Bench, containerdSocket: string): Promise<PodTimes> {
+/** So many pods at once, and how long they took. */
+interface Group {
+  readonly key: string;
+  readonly count: number;
+}
+
+async function measurePods(
+  { options, instance, add }: Bench,
+  containerdSocket: string,
+  groups: readonly Group[],
+): Promise<readonly (Group & { readonly times: PodTimes })[]> {
+  if (groups.length === 0) return [];
   await provideImage(containerdSocket);
   await onePod(instance, 1); // The first pod of a cluster pays for what is loaded on demand.
   const one = await onePod(instance, options.quick ? 3 : 5);
   add('onePodReady', 'one pod, create to Ready', [one.ready, 'ms']);
   add('onePodGone', 'one pod, delete to gone', [one.gone, 'ms']);
-  const many = await podsAtOnce(instance, options.pods, 'many');
-  add('manyPodsReady', `${options.pods} pods at once, all Ready`, [many.ready, 'ms']);
-  add('manyPodsGone', `${options.pods} pods at once, all gone`, [many.gone, 'ms']);
+  const measured = [];
+  for (const group of groups) {
+    const { key, count } = group;
+    const times = await podsAtOnce(instance, count, key);
+    add(`${key}PodsReady`, `${count} pods at once, all Ready`, [times.ready, 'ms']);
+    add(`${key}PodsGone`, `${count} pods at once, all gone`, [times.gone, 'ms']);
+    measured.push({ ...group, times });
+    await sleep(1000); // Their sandboxes are removed after they are gone.
+  }
   if (options.deployment) {
     const scaled = await scaleDeployment(instance, 60);
     add('deploymentUp', 'Deployment 0 to 60', [scaled.ready, 'ms']);
     add('deploymentDown', 'Deployment 60 to 0', [scaled.gone, 'ms']);
   }
-  return many;
+  return measured;
+}
+
+/** What 500 pods leave behind: in waves of 50, as many as a node takes at once. */
+async function measureWaves(bench: Bench): Promise<void> {
+  const { instance, add } = bench;
+  await provideImage((await clusterStatus(instance.dataDir)).containerdSocket);
+  const startedMs = performance.now();
+  for (let wave = 0; wave < WAVES; wave++) await podsAtOnce(instance, WAVE_PODS, `wave-${wave}`);
+  add('waves', `${WAVES * WAVE_PODS} pods come and gone, ${WAVE_PODS} at once`, [performance.now() - startedMs, 'ms']);
+  await measureIdle(bench, 'pods500');
 }
 
 async function measureFloor(
   { options, instance, add }: Bench,
   containerdSocket: string,
-  many: PodTimes,
+  measured: readonly (Group & { readonly times: PodTimes })[],
 ): Promise<void> {
-  const rounds = options.quick ? 3 : 5;
+  if (measured.length === 0) return;
   const place = { containerdSocket, dataDir: instance.dataDir, cgroupParent: `/keelson-${instance.hash()}/floor` };
-  const floor = await criFloor(place, { rounds, count: options.pods });
+  const counts = measured.map(({ count }) => count);
+  const floor = await criFloor(place, { rounds: options.quick ? 3 : 5, counts });
   add('floorOneReady', 'floor in CRI calls: one pod started', [floor.one.ready, 'ms']);
   add('floorOneGone', 'floor in CRI calls: one pod removed', [floor.one.gone, 'ms']);
-  add('floorManyReady', `floor in CRI calls: ${options.pods} pods started`, [floor.many.ready, 'ms']);
-  add('floorManyGone', `floor in CRI calls: ${options.pods} pods removed`, [floor.many.gone, 'ms']);
-  add('manyPodsReadyFactor', `${options.pods} pods at once, all Ready, of the floor`, [
-    many.ready / floor.many.ready,
-    '×',
-  ]);
-  add('manyPodsGoneFactor', `${options.pods} pods at once, all gone, of the floor`, [many.gone / floor.many.gone, '×']);
+  measured.forEach(({ key, count, times }, index) => {
+    const { ready, gone } = floor.many[index]!;
+    const name = `floor${key[0]!.toUpperCase()}${key.slice(1)}`;
+    add(`${name}Ready`, `floor in CRI calls: ${count} pods started`, [ready, 'ms']);
+    add(`${name}Gone`, `floor in CRI calls: ${count} pods removed`, [gone, 'ms']);
+    add(`${key}PodsReadyFactor`, `${count} pods at once, all Ready, of the floor`, [times.ready / ready, '×']);
+    add(`${key}PodsGoneFactor`, `${count} pods at once, all gone, of the floor`, [times.gone / gone, '×']);
+  });
 }
 
 await main().catch((error: Error) => {

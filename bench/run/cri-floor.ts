@@ -16,11 +16,11 @@ export interface FloorPlace {
   readonly cgroupParent: string;
 }
 
-/** Times of one pod (the median of `rounds`) and of `count` at once. */
+/** Times of one pod (the median of `rounds`) and of each count at once. */
 export async function criFloor(
   place: FloorPlace,
-  { rounds, count }: { rounds: number; count: number },
-): Promise<{ one: PodTimes; many: PodTimes }> {
+  { rounds, counts }: { rounds: number; counts: readonly number[] },
+): Promise<{ one: PodTimes; many: readonly PodTimes[] }> {
   const cri = createCriClient({ clock: createNodeClock() }, { endpoint: place.containerdSocket });
   const alive = setInterval(() => undefined, 1000); // The clock's timers keep no process alive.
   try {
@@ -29,7 +29,9 @@ export async function criFloor(
     for (let round = 0; round < rounds; round++)
       samples.push(await podsByCri(cri, place, { count: 1, prefix: `floor-${round}` }));
     const one = { ready: median(samples.map(({ ready }) => ready)), gone: median(samples.map(({ gone }) => gone)) };
-    return { one, many: await podsByCri(cri, place, { count, prefix: 'floor' }) };
+    const many: PodTimes[] = [];
+    for (const count of counts) many.push(await podsByCri(cri, place, { count, prefix: `floor-of-${count}` }));
+    return { one, many };
   } finally {
     clearInterval(alive);
   }
@@ -53,7 +55,7 @@ async function podsByCri(
       linux: { cgroupParent: place.cgroupParent },
     };
     const { podSandboxId } = await runtime.runPodSandbox({ config: sandboxConfig });
-    sandboxes.push(podSandboxId);
+    sandboxes[index] = podSandboxId;
     const config = {
       metadata: { name: 'c', attempt: 0 },
       image: { image: demoImageName },
@@ -61,7 +63,7 @@ async function podsByCri(
       linux: {},
     };
     const { containerId } = await runtime.createContainer({ podSandboxId, config, sandboxConfig });
-    containers.push(containerId);
+    containers[index] = containerId;
     await runtime.startContainer({ containerId });
   });
   const gone = await inParallel({ count, width: 8 }, async (index) => {

@@ -46,6 +46,12 @@ const targets: Readonly<Record<string, Target>> = {
   onePodGone: { goal: '400', upstream: '9,000-14,000' },
   manyPodsReadyFactor: { goal: '1.3', upstream: '2.7' },
   manyPodsGoneFactor: { goal: '1.5', upstream: '30' },
+  eightyPodsReadyFactor: { goal: '1.3', upstream: '2.1' },
+  eightyPodsGoneFactor: { goal: '1.5', upstream: '' },
+  loneCpu: { goal: '3', upstream: '' },
+  loneMemory: { goal: '120', upstream: '' },
+  configMapToFile: { goal: '1,000', upstream: '60,000-90,000' },
+  crashSeen: { goal: '100', upstream: '1,000' },
   deploymentUp: { goal: '6,000', upstream: '48,000' },
   deploymentDown: { goal: '7,000', upstream: '47,000' },
 };

@@ -7,11 +7,13 @@ import { returnMemoryWhenIdle, shouldCollect, thisProcess } from './idle-memory.
 const MiB = 1024 * 1024;
 
 test('memory is given back when the process is idle, there is much to gain and the last time is long ago', () => {
-  const idle = { cpuShare: 0.005, unusedBytes: 60 * MiB, sinceCollectionMs: Number.POSITIVE_INFINITY };
+  const idle = { cpuShare: 0.005, unusedBytes: 60 * MiB, grownBytes: 0, sinceCollectionMs: Infinity };
   const cases: [Partial<typeof idle>, boolean][] = [
     [{}, true],
     [{ cpuShare: 0.2 }, false],
     [{ unusedBytes: 4 * MiB }, false],
+    [{ unusedBytes: 4 * MiB, grownBytes: 9 * MiB }, true],
+    [{ unusedBytes: 4 * MiB, grownBytes: Infinity }, true],
     [{ sinceCollectionMs: 59_000 }, false],
     [{ sinceCollectionMs: 60_000 }, true],
   ];
@@ -24,13 +26,16 @@ test('an idle process is looked at every ten seconds, a busy one left alone, and
   const { clock } = createSimPlatform();
   let cpuMs = 0;
   let unusedBytes = 60 * MiB;
+  let resident = 200 * MiB;
   const collections: number[] = [];
   const collect = (): void => {
     collections.push(clock.monotonicMs() - startMs);
     unusedBytes = 1 * MiB;
+    resident = 120 * MiB;
   };
   const startMs = clock.monotonicMs();
-  const cancel = returnMemoryWhenIdle(clock, { cpuMs: () => cpuMs, unusedBytes: () => unusedBytes, collect });
+  const memory = { cpuMs: () => cpuMs, unusedBytes: () => unusedBytes, residentBytes: () => resident, collect };
+  const cancel = returnMemoryWhenIdle(clock, memory);
   cpuMs += 5000;
   await clock.advance(10_000); // Half of a core: busy.
   assert.deepEqual(collections, []);
@@ -39,10 +44,18 @@ test('an idle process is looked at every ten seconds, a busy one left alone, and
   unusedBytes = 60 * MiB;
   await clock.advance(60_000); // Not again before a minute has passed.
   assert.deepEqual(collections, [20_000, 80_000]);
+  resident = 110 * MiB; // The kernel gets some pages later.
+  await clock.advance(10_000);
+  resident = 117 * MiB;
+  await clock.advance(60_000);
+  assert.deepEqual(collections, [20_000, 80_000]);
+  resident = 119 * MiB; // What grew outside of the heap counts, too.
+  await clock.advance(10_000);
+  assert.deepEqual(collections, [20_000, 80_000, 170_000]);
   unusedBytes = 60 * MiB;
   cancel();
   await clock.advance(600_000);
-  assert.deepEqual(collections, [20_000, 80_000]);
+  assert.deepEqual(collections, [20_000, 80_000, 170_000]);
 });
 
 test('this process can be collected', async () => {

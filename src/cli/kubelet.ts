@@ -22,6 +22,9 @@ interface KubeletFlags {
   readonly hostNetworkSources: string;
   readonly hostPidSources: string;
   readonly hostIpcSources: string;
+  readonly cloudProvider: string;
+  readonly imageCredentialProviderConfig?: string;
+  readonly imageCredentialProviderBinDir?: string;
 }
 
 /** The command. Flags of configuration fields are read from the table, so they are not declared one by one. */
@@ -42,6 +45,12 @@ export function kubeletCommand(): Command {
     .option('--host-network-sources <list>', 'sources whose pods may use the host network: file, http, api, *', '*')
     .option('--host-pid-sources <list>', 'the same for the host PID namespace', '*')
     .option('--host-ipc-sources <list>', 'the same for the host IPC namespace', '*')
+    .option('--cloud-provider <name>', "external: a cloud's controller sees to addresses and zone of the node", '')
+    .option(
+      '--image-credential-provider-config <path>',
+      'programs that know credentials of registries: a file or folder',
+    )
+    .option('--image-credential-provider-bin-dir <dir>', 'where those programs lie')
     .addHelpText('after', '\nEvery field of KubeletConfiguration with a flag of its own can be given too; flags win.')
     .allowUnknownOption()
     .allowExcessArguments()
@@ -68,7 +77,9 @@ async function run(flags: KubeletFlags, rest: readonly string[]): Promise<number
   if (flags.dynamicConfigDir !== undefined && flags.kubeconfig === undefined)
     throw new UserError('--dynamic-config-dir needs an API server: give --kubeconfig');
   const level = local.logging.verbosity >= DEBUG_VERBOSITY ? 'debug' : 'info';
+  const { returnMemoryWhenIdle } = await import('./idle-memory.ts');
   const platform = createNodePlatform({ cgroupRoot: '/', log: { level } });
+  const stopLooking = returnMemoryWhenIdle(platform.clock);
   try {
     const load = async (file?: string) =>
       file === undefined ? local : await loadConfiguration(files, { file, flags: flagged });
@@ -77,6 +88,7 @@ async function run(flags: KubeletFlags, rest: readonly string[]): Promise<number
   } catch (error) {
     throw error instanceof PreflightError ? new UserError(error.message) : error;
   } finally {
+    stopLooking();
     platform.close();
   }
 }
@@ -143,6 +155,17 @@ async function configFile(
   };
 }
 
+/** Both flags or none, as upstream. */
+function credentialProviders({
+  imageCredentialProviderConfig: config,
+  imageCredentialProviderBinDir: binDir,
+}: KubeletFlags): { credentialProviders?: { config: string; binDir: string } } {
+  if (config === undefined && binDir === undefined) return {};
+  if (config === undefined || binDir === undefined)
+    throw new UserError('--image-credential-provider-config and --image-credential-provider-bin-dir go together', 2);
+  return { credentialProviders: { config: resolve(config), binDir: resolve(binDir) } };
+}
+
 function processOptions(
   flags: KubeletFlags,
 ): Parameters<typeof import('../cluster/kubelet-process.ts').startKubeletProcess>[1] {
@@ -152,6 +175,7 @@ function processOptions(
       rootDirectory: resolve(flags.rootDir),
       nodeIps: list(flags.nodeIp ?? ''),
       nodeLabels: labelsOf(flags.nodeLabels ?? ''),
+      externalCloud: isExternalCloud(flags.cloudProvider),
       registerSchedulable: flags.registerSchedulable !== 'false',
       allowedHostNamespaceSources: {
         network: sourcesOf('--host-network-sources', flags.hostNetworkSources),
@@ -163,8 +187,16 @@ function processOptions(
     ...(flags.bootstrapKubeconfig === undefined ? {} : { bootstrapKubeconfig: resolve(flags.bootstrapKubeconfig) }),
     ...(flags.hostnameOverride === undefined ? {} : { hostnameOverride: flags.hostnameOverride }),
     certDir: resolve(flags.certDir),
+    ...credentialProviders(flags),
     pid: process.pid,
   };
+}
+
+/** Providers within the kubelet are gone, upstream's too. */
+function isExternalCloud(name: string): boolean {
+  if (name !== '' && name !== 'external')
+    throw new UserError(`--cloud-provider: unsupported value "${name}": supported values: "external", ""`, 2);
+  return name === 'external';
 }
 
 const SOURCES = ['file', 'http', 'api', '*'];

@@ -4,49 +4,41 @@
  */
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../base/version.ts';
-import { apiServerCommand } from './apiserver.ts';
-import { agentCommand } from './agent.ts';
-import { controllerManagerCommand } from './controller-manager.ts';
-import { dnsServerCommand } from './dns-server.ts';
-import { downCommand } from './down.ts';
-import { proxyCommand } from './proxy.ts';
-import { kubeletCommand } from './kubelet.ts';
-import { rollingUpdateCommand } from './rolling-update.ts';
-import { schedulerCommand } from './scheduler.ts';
-import { serverCommand } from './server.ts';
-import { simCommand } from './sim.ts';
-import { snapshotCommand } from './snapshot.ts';
-import { statusCommand } from './status.ts';
-import { tokenCommand } from './token.ts';
-import { upCommand } from './up.ts';
 import { UserError } from './usage-error.ts';
-import { whyCommand } from './why.ts';
 
-/** Every command. A new one: a file and a line here. */
-const commands: readonly (() => Command)[] = [
-  upCommand,
-  serverCommand,
-  agentCommand,
-  tokenCommand,
-  proxyCommand,
-  downCommand,
-  statusCommand,
-  whyCommand,
-  kubeletCommand,
-  schedulerCommand,
-  controllerManagerCommand,
-  simCommand,
-  apiServerCommand,
-  snapshotCommand,
-  rollingUpdateCommand,
-];
+/**
+ * Every command. A new one: a file and a line here. Each is loaded alone: what one command needs, others do not hold in
+ * memory (a kubelet has no use for the API server's flags, and they bring the API server along).
+ */
+const commands: Readonly<Record<string, () => Promise<() => Command>>> = {
+  up: async () => (await import('./up.ts')).upCommand,
+  server: async () => (await import('./server.ts')).serverCommand,
+  agent: async () => (await import('./agent.ts')).agentCommand,
+  token: async () => (await import('./token.ts')).tokenCommand,
+  proxy: async () => (await import('./proxy.ts')).proxyCommand,
+  down: async () => (await import('./down.ts')).downCommand,
+  status: async () => (await import('./status.ts')).statusCommand,
+  why: async () => (await import('./why.ts')).whyCommand,
+  kubelet: async () => (await import('./kubelet.ts')).kubeletCommand,
+  scheduler: async () => (await import('./scheduler.ts')).schedulerCommand,
+  'controller-manager': async () => (await import('./controller-manager.ts')).controllerManagerCommand,
+  sim: async () => (await import('./sim.ts')).simCommand,
+  apiserver: async () => (await import('./apiserver.ts')).apiServerCommand,
+  snapshot: async () => (await import('./snapshot.ts')).snapshotCommand,
+  'rolling-update': async () => (await import('./rolling-update.ts')).rollingUpdateCommand,
+  'dns-server': async () => (await import('./dns-server.ts')).dnsServerCommand,
+};
 
-function program(): Command {
+const hidden: ReadonlySet<string> = new Set(['dns-server']);
+
+/** With the command that is named first, or with all of them: for help, and for suggestions. */
+async function program([first = '']: readonly string[]): Promise<Command> {
   const root = new Command('keelson')
     .description('Kubernetes for Node.js')
     .version(VERSION, '--version', 'print the version');
-  for (const command of commands) root.addCommand(command());
-  root.addCommand(dnsServerCommand(), { hidden: true });
+  const names = Object.hasOwn(commands, first) ? [first] : Object.keys(commands);
+  const loaded = await Promise.all(names.map((name) => commands[name]!()));
+  names.forEach((name, index) => root.addCommand(loaded[index]!(), { hidden: hidden.has(name) }));
   for (const command of [root, ...root.commands, ...root.commands.flatMap(({ commands: own }) => own)]) {
     command
       .exitOverride()
@@ -69,7 +61,7 @@ export async function main(args: readonly string[]): Promise<number> {
   // The clock's timers keep no process alive; a command in progress does.
   const alive = setInterval(() => undefined, 0x7fff_ffff);
   try {
-    await program().parseAsync(args, { from: 'user' });
+    await (await program(args)).parseAsync(args, { from: 'user' });
     return Number(process.exitCode ?? 0);
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;

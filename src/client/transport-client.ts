@@ -179,6 +179,7 @@ class TransportResourceClient<T extends KubernetesObject> implements ResourceCli
       method: 'GET',
       path: collectionPath(this.info, options.namespace),
       query: listQuery(options),
+      ...metadataForm(options, 'PartialObjectMetadataList'),
       ...signalOf(options),
     });
   }
@@ -188,6 +189,7 @@ class TransportResourceClient<T extends KubernetesObject> implements ResourceCli
       method: 'GET',
       path: collectionPath(this.info, options.namespace),
       query: watchQuery(options),
+      ...metadataForm(options, 'PartialObjectMetadata'),
       ...signalOf(options),
     }) as AsyncIterable<readonly WatchEvent<T>[]>;
   }
@@ -248,6 +250,10 @@ class TransportResourceClient<T extends KubernetesObject> implements ResourceCli
   #write(target: { method: string; path: string }, body: unknown, options: WriteOptions = {}): Promise<T> {
     return this.#deps.call<T>({ ...target, query: writeQuery(options), body, ...signalOf(options) });
   }
+}
+
+function metadataForm({ metadataOnly }: ListOptions, form: string): Pick<TransportRequest, 'headers'> {
+  return metadataOnly === true ? { headers: { accept: `application/json;as=${form};g=meta.k8s.io;v=v1` } } : {};
 }
 
 function patchRequest(

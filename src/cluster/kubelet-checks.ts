@@ -47,7 +47,50 @@ export async function placeProcess(
   } catch (error) {
     log.warn('Failed to apply OOM score', { score: config.oomScoreAdj, err: error });
   }
-  if (config.kubeletCgroups === '') return;
-  await cgroups.create(config.kubeletCgroups, {});
-  await cgroups.addProcess(config.kubeletCgroups, pid);
+  if (config.kubeletCgroups !== '') {
+    await cgroups.create(config.kubeletCgroups, {});
+    await cgroups.addProcess(config.kubeletCgroups, pid);
+  }
+  if (config.systemCgroups !== '') await moveSystemProcesses({ files, cgroups, log }, config.systemCgroups);
+}
+
+/** Processes beget others while they are moved: looked for again so often at most. */
+const MOVE_ROUNDS = 10;
+
+/**
+ * Moves what lies in the root cgroup, but for the first process and the kernel's own, to one of its own. Upstream:
+ * ensureSystemCgroups in pkg/kubelet/cm.
+ */
+async function moveSystemProcesses(
+  { files, cgroups, log }: Pick<Platform, 'files' | 'cgroups' | 'log'>,
+  name: string,
+): Promise<void> {
+  await cgroups.create(name, {});
+  const failed = new Set<number>();
+  for (let round = 0; round < MOVE_ROUNDS; round++) {
+    const pids = (await rootProcesses(files, cgroups.version)).filter((pid) => !failed.has(pid));
+    if (pids.length === 0) return;
+    for (const pid of pids)
+      await cgroups.addProcess(name, pid).catch((error: unknown) => {
+        failed.add(pid);
+        log.warn('Failed to move a process to the system cgroup', { pid, cgroup: name, err: error });
+      });
+  }
+}
+
+/** In version 1 the hierarchy of devices counts, as upstream. */
+async function rootProcesses(files: Platform['files'], version: 1 | 2): Promise<number[]> {
+  const pids = (await files.readDir('/proc')).filter((entry) => /^\d+$/.test(entry) && entry !== '1').map(Number);
+  const own = await Promise.all(
+    pids.map(async (pid) => {
+      try {
+        await files.readLink(`/proc/${pid}/exe`); // The kernel's own have none.
+        const lines = (await files.readText(`/proc/${pid}/cgroup`)).split('\n');
+        return lines.some((line) => (version === 2 ? line === '0::/' : /^\d+:devices:\/$/.test(line)));
+      } catch {
+        return false; // It has ended.
+      }
+    }),
+  );
+  return pids.filter((_pid, at) => own[at]);
 }

@@ -2,12 +2,16 @@
  * A kubelet that runs alone: against any API server by kubeconfig, or without one on manifests. The container runtime is
  * the machine's; its network is configured there. Upstream: Run and RunKubelet in cmd/kubelet/app/server.go.
  */
+import type { TokenRequest } from '../api/gen/authentication-v1.ts';
+import { ServiceAccounts } from '../api/gen/resources.ts';
 import { createCriClient } from '../cri/cri-client.ts';
 import type { CriRuntime } from '../cri/runtime-service.ts';
 import type { KubeletConfigurationV1Beta1 } from '../kubelet/configuration/fields.ts';
 import { settingsOf, type NodeIdentity } from '../kubelet/configuration/settings.ts';
+import type { CredentialProviders } from '../kubelet/images/credential-providers.ts';
 import type { DynamicConfiguration } from '../kubelet/dynamic-configuration/dynamic-configuration.ts';
 import { parseDurationMs } from '../api/duration.ts';
+import { createServiceAccountTokens } from '../kubelet/volumes/service-account-tokens.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createAbsentClient, createKubeletClients, type KubeletClients } from './kubelet-clients.ts';
 import { checkMachine, placeProcess } from './kubelet-checks.ts';
@@ -24,6 +28,8 @@ export interface KubeletProcessOptions {
   readonly certDir: string;
   readonly hostnameOverride?: string;
   readonly pid: number;
+  /** Programs that know credentials of registries: their configuration, and where they lie. */
+  readonly credentialProviders?: { readonly config: string; readonly binDir: string };
   /** Where the configuration came from, when the node may name another. */
   readonly dynamic?: DynamicConfiguration;
 }
@@ -53,12 +59,14 @@ export async function startKubeletProcess(
   await platform.files.makeDir(settings.podLogsDir, { mode: 0o750 });
   await placeProcess(platform, config, options.pid);
   const standalone = clients === undefined;
+  const credentialProviders = await credentialProvidersOf(platform, options.credentialProviders, clients);
   const client = clients?.client ?? createAbsentClient(platform);
   const node = await createClusterNode({
     ...clients,
     platform,
     client,
     cri,
+    ...(credentialProviders && { credentialProviders }),
     config: standalone ? { ...settings, hasApiServer: false, registerNode: false } : settings,
   });
   clients?.start(signal);
@@ -98,6 +106,43 @@ async function clientsOf(
   if (kubeconfig === undefined) return undefined;
   const bootstrap = bootstrapKubeconfig === undefined ? {} : { bootstrapKubeconfig };
   return createKubeletClients(platform, { kubeconfig, ...bootstrap, certDir, nodeName, config, signal });
+}
+
+async function credentialProvidersOf(
+  platform: Platform,
+  where: KubeletProcessOptions['credentialProviders'],
+  clients: KubeletClients | undefined,
+): Promise<CredentialProviders | undefined> {
+  if (where === undefined) return undefined;
+  const { files, exec, clock, log } = platform;
+  const { readCredentialProviders } = await import('../kubelet/images/credential-provider-config.ts');
+  const { createCredentialProviders } = await import('../kubelet/images/credential-providers.ts');
+  const providers = await readCredentialProviders(files, where).catch((error: Error) => {
+    throw new PreflightError(`failed to register CRI auth plugins: ${error.message}`);
+  });
+  const accounts = clients?.client.resource(ServiceAccounts);
+  const tokens =
+    accounts &&
+    createServiceAccountTokens({
+      platform,
+      requestToken: (namespace, name, request) =>
+        accounts.createSubresource<TokenRequest>({ namespace, name }, 'token', request),
+    });
+  return createCredentialProviders(
+    {
+      exec,
+      clock,
+      log,
+      ...(accounts &&
+        tokens && {
+          accounts: {
+            get: (namespace, name) => accounts.get({ namespace, name }),
+            token: async (namespace, name, request) => (await tokens.get(namespace, name, request)).token,
+          },
+        }),
+    },
+    { providers, binDir: where.binDir },
+  );
 }
 
 function criOf({ clock }: Platform, config: KubeletConfigurationV1Beta1): CriRuntime {

@@ -22,7 +22,12 @@ export interface KubeletServerDeps {
   readonly access?: Partial<DelegatedAuthConfig>;
   /** False: no exec, attach, logs, port-forward. Default true. */
   readonly debuggingHandlers?: boolean;
+  /** False: the node's own logs are not served. Default true. */
+  readonly systemLogs?: boolean;
 }
+
+/** The machine's own logs, as upstream's nodeLogDir. */
+const SYSTEM_LOGS = '/var/log';
 
 /** Opens it. */
 export function openKubeletServer(deps: KubeletServerDeps, node: ClusterNode): Promise<HttpServer> {
@@ -43,12 +48,15 @@ export function openReadOnlyServer(
     authenticate: async () => ({ name: 'read-only', groups: [] }),
     authorize: async () => true,
   };
-  const handler = kubeletHandler({ ...deps, debuggingHandlers: false }, { node, auth: anyone, removes: false });
+  const handler = kubeletHandler(
+    { ...deps, debuggingHandlers: false, systemLogs: false },
+    { node, auth: anyone, removes: false },
+  );
   return deps.platform.listenHttp({ host: deps.address ?? '0.0.0.0', port: deps.port }, handler);
 }
 
 function kubeletHandler(
-  { platform, config, debuggingHandlers }: Omit<KubeletServerDeps, 'tls' | 'client'>,
+  { platform, config, debuggingHandlers, systemLogs = true }: Omit<KubeletServerDeps, 'tls' | 'client'>,
   parts: { node: ClusterNode; auth: KubeletAuth; removes: boolean },
 ): HttpHandler {
   const { kubelet } = parts.node;
@@ -60,6 +68,7 @@ function kubeletHandler(
     ...(parts.removes && config.localPathRoot !== '' ? { localPathRoot: config.localPathRoot } : {}),
     platform,
     ...(debuggingHandlers === undefined ? {} : { debuggingHandlers }),
+    ...(systemLogs ? { systemLogDirectory: SYSTEM_LOGS } : {}),
     stats: parts.node.stats,
     probeMetrics: async () =>
       (await platform.metrics.expose())

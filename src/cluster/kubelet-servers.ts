@@ -76,6 +76,7 @@ async function openMainServer(
       tls: { ...(await servingCertificate(deps, config)), ...clientCa },
       access: access(config),
       debuggingHandlers: config.enableDebuggingHandlers,
+      systemLogs: config.enableSystemLogHandler,
     },
     node,
   );

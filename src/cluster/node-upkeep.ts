@@ -1,17 +1,21 @@
-/** What a node does beside its pods, all its life: rotates container logs and frees the disk of unused images. */
+/**
+ * What a node does beside its pods, all its life: rotates container logs, frees the disk of unused images, keeps chains
+ * of iptables where asked to.
+ */
 import type { EventRecorder } from '../client/event-recorder.ts';
 import type { CriRuntime } from '../cri/runtime-service.ts';
 import { createImageGc } from '../kubelet/images/image-gc.ts';
 import { createContainerLogManager } from '../kubelet/logs/container-log-manager.ts';
+import { startIptablesUtilChains } from '../kubelet/network/iptables-util-chains.ts';
 import type { KubeletConfiguration } from '../kubelet/kubelet-configuration.ts';
 import type { Platform } from '../platform/platform.ts';
 
 /** What upkeep needs. */
 export interface NodeUpkeepDeps {
-  readonly platform: Pick<Platform, 'clock' | 'files' | 'log' | 'compression'>;
+  readonly platform: Pick<Platform, 'clock' | 'files' | 'log' | 'compression' | 'exec'>;
   readonly cri: CriRuntime;
   readonly recorder: EventRecorder;
-  readonly config: Pick<KubeletConfiguration, 'nodeName' | 'imageGc' | 'containerLogs'>;
+  readonly config: Pick<KubeletConfiguration, 'nodeName' | 'imageGc' | 'containerLogs' | 'iptablesUtilChains'>;
 }
 
 /** As upstream's ImageGCPeriod. */
@@ -19,7 +23,7 @@ const IMAGE_GC_PERIOD_MS = 5 * 60_000;
 
 /** What upkeep offers. */
 export interface NodeUpkeep {
-  /** Both end with the signal. */
+  /** All ends with the signal. */
   start(signal: AbortSignal): void;
   /** Removes every image no container uses; resolves to the bytes freed. */
   removeUnusedImages(): Promise<number>;
@@ -39,6 +43,7 @@ export function createNodeUpkeep({ platform, cri, recorder, config }: NodeUpkeep
   );
   const start = (signal: AbortSignal): void => {
     logs.start(signal);
+    if (config.iptablesUtilChains) startIptablesUtilChains({ ...platform, log }, signal);
     const stop = clock.setTicker(IMAGE_GC_PERIOD_MS, () => {
       images.garbageCollect().catch((error: unknown) => log.error('image garbage collection failed', { err: error }));
     });

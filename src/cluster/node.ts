@@ -7,7 +7,6 @@ import type { TokenRequest } from '../api/gen/authentication-v1.ts';
 import type { Node } from '../api/gen/core-v1.ts';
 import { Nodes, RuntimeClasses, ServiceAccounts, Services } from '../api/gen/resources.ts';
 import { quantityMilliValue, quantityValue } from '../api/quantity.ts';
-import type { Principal } from '../api/transport.ts';
 import type { Client } from '../client/client.ts';
 import { createEventBroadcaster, type EventBroadcaster } from '../client/event-broadcaster.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
@@ -18,6 +17,7 @@ import type { PodContainerManager } from '../kubelet/cgroups/pod-container-manag
 import { createPodContainerManager } from '../kubelet/cgroups/create-pod-container-manager.ts';
 import type { ContainerRuntime } from '../kubelet/container/runtime.ts';
 import { KUBELET_DEFAULTS, type KubeletConfiguration } from '../kubelet/kubelet-configuration.ts';
+import type { CredentialProviders } from '../kubelet/images/credential-providers.ts';
 import type { Kubelet, KubeletCore } from '../kubelet/kubelet-contract.ts';
 import { createKubelet } from '../kubelet/kubelet.ts';
 import { createContainerRuntime } from '../kubelet/runtime/container-runtime.ts';
@@ -45,6 +45,8 @@ export interface NodeDeps {
   /** The pod network, where it is ours to configure. */
   readonly network?: Pick<PodNetwork, 'setPodCidr'>;
   readonly config: KubeletConfiguration;
+  /** Programs of the node that know credentials of registries. */
+  readonly credentialProviders?: CredentialProviders;
 }
 
 /** Pods' cgroups, to make and to find. */
@@ -70,11 +72,6 @@ interface Parts extends NodeDeps {
   readonly recorder: EventRecorder;
   readonly objects: WatchingObjectCache;
   readonly upkeep: NodeUpkeep;
-}
-
-/** Who a node's kubelet is. */
-export function nodePrincipal(nodeName: string): Principal {
-  return { name: `system:node:${nodeName}`, groups: ['system:nodes', 'system:authenticated'] };
 }
 
 /** Puts a node together. Reads facts of the host, starts nothing. */
@@ -197,6 +194,7 @@ function podContainerManager(
         system: { cgroup: cgroups.systemReservedCgroup, amounts: config.systemReserved },
         kube: { cgroup: cgroups.kubeReservedCgroup, amounts: config.kubeReserved },
       },
+      qosReservedMemoryPercent: cgroups.qosReservedMemoryPercent,
       enforceCpuLimits: cgroups.cpuCfsQuota,
       cpuQuotaPeriodUs: cgroups.cpuCfsQuotaPeriodUs,
       ...(cgroups.podPidsLimit > 0 ? { podPidsLimit: cgroups.podPidsLimit } : {}),
@@ -291,6 +289,7 @@ function containerRuntime(
       podStates: core.podState,
       actuated: core.allocations,
       devices: core.containerDevices,
+      ...(parts.credentialProviders && { credentialProviders: parts.credentialProviders }),
       services: () => services.list(),
       getConfigMap: (namespace, name) => objects.get('ConfigMap', namespace, name),
       getSecret: (namespace, name) => objects.get('Secret', namespace, name),

@@ -12,6 +12,8 @@ export interface KubeletConfiguration {
   /** Addresses of the node; found from its interfaces when empty. */
   readonly nodeIps: readonly string[];
   readonly providerId: string;
+  /** A cloud's own controller sees to the node's addresses, provider id and zone. Upstream: --cloud-provider=external. */
+  readonly externalCloud: boolean;
   /** Where pods' directories live. */
   readonly rootDirectory: string;
   /** Where directories of local-path volumes live; empty: none are kept. */
@@ -57,6 +59,8 @@ export interface KubeletConfiguration {
   readonly eviction: EvictionSettings;
   /** No limit of pulls per second where `pullsPerSecond` is 0. */
   readonly images: { readonly maxParallelPulls: number; readonly pullsPerSecond: number; readonly pullBurst: number };
+  /** Chains of iptables that others rely on are kept. */
+  readonly iptablesUtilChains: boolean;
   readonly imageGc: {
     readonly highThresholdPercent: number;
     readonly lowThresholdPercent: number;
@@ -117,6 +121,8 @@ export interface CgroupSettings {
   readonly cpuCfsQuotaPeriodUs: number;
   /** Below 1: no limit. */
   readonly podPidsLimit: number;
+  /** Share of the memory that pods of better classes ask for, kept from the classes below. */
+  readonly qosReservedMemoryPercent: number;
   readonly singleProcessOomKill: boolean;
   readonly swapBehavior: 'NoSwap' | 'LimitedSwap';
   /** memory.high by this factor where given; memory.min and memory.low where tiered. Version 2 only. */
@@ -143,6 +149,7 @@ export const KUBELET_DEFAULTS: Omit<KubeletConfiguration, 'nodeName' | 'rootDire
   registerSchedulable: true,
   nodeIps: [],
   providerId: '',
+  externalCloud: false,
   localPathRoot: '',
   staticPodPath: '',
   fileCheckFrequencyMs: 20_000,
@@ -195,6 +202,7 @@ export const KUBELET_DEFAULTS: Omit<KubeletConfiguration, 'nodeName' | 'rootDire
     cpuCfsQuota: true,
     cpuCfsQuotaPeriodUs: 100_000,
     podPidsLimit: -1,
+    qosReservedMemoryPercent: 0,
     singleProcessOomKill: false,
     swapBehavior: 'NoSwap',
     memoryQos: { throttlingFactor: undefined, tieredReservation: false },
@@ -208,6 +216,7 @@ export const KUBELET_DEFAULTS: Omit<KubeletConfiguration, 'nodeName' | 'rootDire
     localStorageCapacityIsolation: true,
   },
   images: { maxParallelPulls: 5, pullsPerSecond: 0, pullBurst: 10 },
+  iptablesUtilChains: false,
   imageGc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 120_000, maxAgeMs: 0 },
   containerLogs: { maxSizeBytes: 10 * 2 ** 20, maxFiles: 5, periodMs: 10_000 },
   userNamespaceIdsPerPod: 65_536,

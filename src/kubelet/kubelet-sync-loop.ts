@@ -14,7 +14,7 @@ import type { CancelTimer } from '../platform/clock.ts';
 import type { BasePlatform } from '../platform/platform.ts';
 import type { PodLifecycleEvent } from './pleg/pod-records.ts';
 import type { ProbeUpdate } from './prober/results.ts';
-import type { PodUpdate } from './types/pod-update.ts';
+import { podFields, type PodUpdate } from './types/pod-update.ts';
 
 /** Pods due for a sync ring the loop themselves; this only catches what they would miss, and shows that the loop turns. */
 const SYNC_PERIOD_MS = 30_000;
@@ -119,7 +119,10 @@ export function createSyncLoop(deps: SyncLoopDeps): SyncLoop {
     if (isSyncPodWorthy(event)) {
       const pod = deps.podByUid(event.id);
       if (pod === undefined) log.debug('SyncLoop (PLEG): pod does not exist, ignore irrelevant event', { event });
-      else handler.handlePodSyncs([pod]);
+      else {
+        log.debug('SyncLoop (PLEG): event for pod', { ...podFields(pod), event });
+        handler.handlePodSyncs([pod]);
+      }
     }
     if (event.type === 'ContainerDied') deps.cleanUpContainersInPod(event.id, event.data);
   }

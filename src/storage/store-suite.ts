@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { VirtualClock } from '../platform/sim/virtual-clock.ts';
-import { prefixEnd, type Store, StoreError, type StoreEvent, type StoreWatch } from './store.ts';
+import { scanStore } from './scan-store.ts';
+import { prefixEnd, type Store, type StoredEntry, StoreError } from './store.ts';
+import { record } from './watch-recorder-fixture.ts';
 
 /** A store to test. */
 export interface StoreFixture {
@@ -20,70 +22,6 @@ const text = (value: Uint8Array | undefined): string | undefined =>
   value === undefined ? undefined : new TextDecoder().decode(value);
 
 const hasCode = (code: StoreError['code']) => (error: unknown) => error instanceof StoreError && error.code === code;
-
-/** One line per event, for comparing. */
-const brief = (event: StoreEvent): string =>
-  `${event.revision} ${event.type} ${event.key}=${text(event.value) ?? ''} was ${text(event.previous?.value) ?? '-'}`;
-
-interface Recorder {
-  readonly watch: StoreWatch;
-  readonly batches: string[][];
-  readonly lines: string[];
-  readonly errors: Error[];
-  /** Resolves when `count` events arrived; the store's own work brings them. */
-  events(count: number): Promise<void>;
-  seen(revision: number): Promise<void>;
-  failed(): Promise<Error>;
-}
-
-function record(store: Store, range: { start: string; end: string; afterRevision: number }): Recorder {
-  const batches: string[][] = [];
-  const errors: Error[] = [];
-  let revision = 0;
-  let wake = Promise.withResolvers<void>();
-  const signal = (): void => {
-    wake.resolve();
-    wake = Promise.withResolvers<void>();
-  };
-  const until = async (condition: () => boolean): Promise<void> => {
-    while (!condition()) {
-      if (errors.length > 0) throw errors[0]!;
-      await wake.promise;
-    }
-  };
-  const watch = store.watch(range, {
-    onEvents(events, at) {
-      assert.ok(at >= revision, 'revisions never go back');
-      assert.ok(events.every((event) => event.revision <= at));
-      batches.push(events.map(brief));
-      revision = at;
-      signal();
-    },
-    onProgress(at) {
-      assert.ok(at >= revision, 'revisions never go back');
-      revision = at;
-      signal();
-    },
-    onError(error) {
-      errors.push(error);
-      signal();
-    },
-  });
-  return {
-    watch,
-    batches,
-    get lines() {
-      return batches.flat();
-    },
-    errors,
-    events: (count) => until(() => batches.flat().length >= count),
-    seen: (at) => until(() => revision >= at),
-    failed: async () => {
-      while (errors.length === 0) await wake.promise;
-      return errors[0]!;
-    },
-  };
-}
 
 const all = { start: '', end: prefixEnd('') };
 
@@ -206,6 +144,46 @@ function rangeTests(storeTest: StoreTest): void {
     assert.deepEqual([one.entries.map(({ key }) => key), one.count], [['/a'], 1]);
     assert.deepEqual((await store.range({ start: 'x', end: 'a' })).entries, []);
   });
+
+  storeTest(
+    'a scan hands over the newest of every key of its range, as of the revision it resolves to',
+    async ({ store }) => {
+      const large = 'x'.repeat(700_000);
+      await store.put({ key: '/a/gone', value: bytes('1') });
+      await store.put({ key: '/b/other', value: bytes('1') });
+      for (const name of ['1', '2', '3']) await store.put({ key: `/a/${name}`, value: bytes(large) });
+      await store.put({ key: '/a/1', value: bytes('new') });
+      await store.put({ key: '/a/é', value: bytes('') });
+      await store.delete({ key: '/a/gone' });
+      const found: StoredEntry[] = [];
+      const scanning = scanStore(store, { start: '/a/', end: prefixEnd('/a/') }, ({ entries }) =>
+        found.push(...entries),
+      );
+      const [revision, late] = await Promise.all([scanning, store.put({ key: '/a/late', value: bytes('late') })]);
+      const isSeen = late.ok && late.revision <= revision;
+      const brief = found.map((entry) => [
+        entry.key,
+        text(entry.value)?.length,
+        entry.modRevision,
+        entry.createRevision,
+      ]);
+      assert.deepEqual(
+        brief.sort(([a], [b]) => (a! < b! ? -1 : 1)),
+        [
+          ['/a/1', 3, 7, 4],
+          ['/a/2', large.length, 5, 5],
+          ['/a/3', large.length, 6, 6],
+          ...(isSeen ? [['/a/late', 4, 10, 10]] : []),
+          ['/a/é', 0, 8, 8],
+        ],
+      );
+      assert.equal(revision, isSeen ? 10 : 9);
+      const failing = scanStore(store, all, () => {
+        throw new Error('enough');
+      });
+      await assert.rejects(failing, /enough/);
+    },
+  );
 
   storeTest('reads at an earlier revision see the world as it was', async ({ store }) => {
     await store.put({ key: 'a', value: bytes('a2') });

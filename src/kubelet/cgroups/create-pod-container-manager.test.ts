@@ -127,6 +127,32 @@ test("the tree, the node's limits and the burstable shares", async () => {
   assert.equal(platform.clock.pendingTimers, 0);
 });
 
+test('memory that better classes asked for is kept from those below, as far as it is free', async () => {
+  const { platform, active, manager } = createFixture({ qosReservedMemoryPercent: 50 });
+  active.push(
+    podOf('g', { requests: cpuMemory('1', '2Gi'), limits: cpuMemory('1', '2Gi') }),
+    podOf('u', { requests: { memory: '1Gi' } }),
+  );
+  await manager.start(new AbortController().signal);
+  const limit = (name: string) => platform.cgroups.groups.get(`/kubepods/${name}`)?.resources.memoryMaxBytes;
+  assert.deepEqual([limit('burstable'), limit('besteffort')], [7 * 2 ** 30, 6.5 * 2 ** 30]);
+  const { update } = platform.cgroups;
+  const best = platform.cgroups.groups.get('/kubepods/besteffort')!;
+  best.stats = { ...best.stats, memoryUsageBytes: 6.25 * 2 ** 30 };
+  platform.cgroups.update = async (name, resources) => {
+    const { memoryMaxBytes = 'max' } = resources;
+    const inUse = platform.cgroups.groups.get(name)!.stats.memoryUsageBytes;
+    if (memoryMaxBytes !== 'max' && memoryMaxBytes < inUse) throw new Error('EBUSY');
+    await update(name, resources);
+  };
+  active.push(podOf('v', { requests: { memory: '2Gi' } }));
+  await manager.ensurePodCgroup(active[2]!);
+  assert.deepEqual([limit('burstable'), limit('besteffort')], [7 * 2 ** 30, 6.25 * 2 ** 30], 'no more than is in use');
+  best.stats = { ...best.stats, memoryUsageBytes: 0 };
+  await platform.clock.advance(60_000);
+  assert.equal(limit('besteffort'), 5.5 * 2 ** 30, 'tried again');
+});
+
 test('without QoS cgroups pods lie at the root', async () => {
   const { manager } = createFixture({ cgroupsPerQos: false, cgroupRoot: '/all' });
   await manager.start(new AbortController().signal);

@@ -50,6 +50,8 @@ export interface PodContainerManagerConfig extends PodResourceOptions {
   readonly cgroupsPerQos: boolean;
   /** Upstream's list; `pods` limits `/kubepods`, `none` or nothing does not. */
   readonly enforceNodeAllocatable: readonly string[];
+  /** So much of the memory requests of guaranteed and burstable pods is kept from the classes below. Default 0. */
+  readonly qosReservedMemoryPercent?: number;
   /** Cgroups of the system's and of Kubernetes' own processes, held to their reservations where the list says so. */
   readonly reserved?: Readonly<Record<'system' | 'kube', ReservedCgroup>>;
 }
@@ -79,6 +81,7 @@ class QosPodContainers implements PodContainerManager, PodCgroups {
   readonly #parents: Readonly<Record<ReturnType<typeof podQosClass>, string>>;
   readonly #mutex = new KeyedMutex();
   #burstableShares = 0;
+  readonly #memoryLimits = new Map<string, number>();
 
   constructor(deps: PodContainerManagerDeps, config: PodContainerManagerConfig) {
     this.#deps = deps;
@@ -160,9 +163,43 @@ class QosPodContainers implements PodContainerManager, PodCgroups {
       if (podQosClass(pod) === 'Burstable') milliCpu += podRequests(pod).requests.milliCpu;
     }
     const shares = milliCpuToShares(milliCpu);
-    if (shares === this.#burstableShares) return;
-    await this.#deps.cgroups.update(this.#parents.Burstable, { cpuShares: shares });
-    this.#burstableShares = shares;
+    if (shares !== this.#burstableShares) {
+      await this.#deps.cgroups.update(this.#parents.Burstable, { cpuShares: shares });
+      this.#burstableShares = shares;
+    }
+    await this.#reserveMemory();
+  }
+
+  /** Keeps the lower classes from memory the better ones asked for. Upstream: setMemoryReserve and its retry. */
+  async #reserveMemory(): Promise<void> {
+    const percent = this.#config.qosReservedMemoryPercent ?? 0;
+    if (percent === 0) return;
+    const requested = { Guaranteed: 0, Burstable: 0, BestEffort: 0 };
+    for (const pod of this.#deps.activePods()) requested[podQosClass(pod)] += podRequests(pod).requests.memoryBytes;
+    const { memoryBytes } = await this.#deps.nodeAllocatable();
+    const burstable = memoryBytes - Math.floor((requested.Guaranteed * percent) / 100);
+    const bestEffort = burstable - Math.floor((requested.Burstable * percent) / 100);
+    await this.#limitMemory(this.#parents.Burstable, Math.max(0, burstable));
+    await this.#limitMemory(this.#parents.BestEffort, Math.max(0, bestEffort));
+  }
+
+  /** The kernel refuses a limit below what is in use: then nothing more may be taken. */
+  async #limitMemory(name: string, memoryMaxBytes: number): Promise<void> {
+    if (this.#memoryLimits.get(name) === memoryMaxBytes) return;
+    const { cgroups, platform } = this.#deps;
+    try {
+      await cgroups.update(name, { memoryMaxBytes });
+      this.#memoryLimits.set(name, memoryMaxBytes);
+    } catch (error) {
+      const inUse = (await cgroups.stats(name)).memoryUsageBytes;
+      platform.log.warn('Cannot reserve memory, the class uses more', {
+        cgroup: name,
+        memoryMaxBytes,
+        inUse,
+        err: error,
+      });
+      await cgroups.update(name, { memoryMaxBytes: Math.max(inUse, memoryMaxBytes) });
+    }
   }
 
   async #enforceReserved(whose: 'system' | 'kube'): Promise<void> {

@@ -74,7 +74,7 @@ export function createFoundations(deps: KubeletDeps, config: KubeletConfiguratio
   const shared = { deps, config, late, podManager, sourcesReady, podCache, admitting };
   const managers = createResourceManagers({ ...shared, plugins, connect });
   const core: KubeletCore = {
-    ...createCore({ deps, config, late, podManager, results, sourcesReady, allocations }),
+    ...createCore({ deps, config, late, podManager, results, sourcesReady, allocations, nodeInformer }),
     plugins,
     connectSocket: connect,
     containerDevices: managers.containerDevices,
@@ -143,8 +143,21 @@ function fixedByManagers(pod: Pod, config: KubeletConfiguration): string | undef
   return undefined;
 }
 
+/** The addresses a cloud's controller gave the node; undefined before it did. */
+function cloudAddresses({
+  nodeInformer,
+  config,
+}: Pick<Foundations, 'nodeInformer' | 'config'>): readonly string[] | undefined {
+  const addresses = nodeInformer.get({ name: config.nodeName })?.status?.addresses ?? [];
+  const internal = addresses.flatMap(({ type, address }) => (type === 'InternalIP' ? [address] : []));
+  return internal.length === 0 ? undefined : internal;
+}
+
 function createCore(
-  parts: Pick<Foundations, 'deps' | 'config' | 'late' | 'podManager' | 'results' | 'sourcesReady' | 'allocations'>,
+  parts: Pick<
+    Foundations,
+    'deps' | 'config' | 'late' | 'podManager' | 'results' | 'sourcesReady' | 'allocations' | 'nodeInformer'
+  >,
 ): Omit<KubeletCore, 'plugins' | 'containerDevices' | 'connectSocket' | 'ownNode' | 'nodeStatusChanged'> {
   const { config, late, podManager, sourcesReady } = parts;
   const { platform } = parts.deps;
@@ -155,7 +168,7 @@ function createCore(
     podState: latePodState(late.podWorkers),
     allocations: parts.allocations,
     directories: createPodDirectories(platform.files, config.rootDirectory),
-    nodeIps: () => nodeIps,
+    nodeIps: () => (config.externalCloud ? (cloudAddresses(parts) ?? nodeIps) : nodeIps),
     podsWithRuntime: () => late.podWorkers.get().podsWithRuntime(podManager.getPods()),
     sourcesReady: () => sourcesReady.allReady(),
   };

@@ -51,7 +51,7 @@ export const FEATURE_GATES = {
   PodLifecycleSleepAction: gate('GA', true),
   PodReadyToStartContainersCondition: gate('BETA', true),
   ProcMountType: gate('BETA', true),
-  QOSReserved: gate('ALPHA', false),
+  QOSReserved: gate('ALPHA', false, true),
   ReduceDefaultCrashLoopBackOffDecay: gate('ALPHA', false, true),
   RelaxedDNSSearchValidation: gate('BETA', true),
   ResourceHealthStatus: gate('BETA', true, true),

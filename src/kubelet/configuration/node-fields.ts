@@ -133,8 +133,8 @@ export const NODE_FIELDS = {
   makeIPTablesUtilChains: {
     type: 'bool',
     flag: 'make-iptables-util-chains',
-    state: 'refused',
-    note: 'the hint chains are not made (upstream: true)',
+    state: 'honoured',
+    note: 'off unless asked for (upstream: true)',
   },
   iptablesMasqueradeBit: {
     type: 'int',

@@ -25,8 +25,8 @@ export const RESOURCE_FIELDS = {
   systemCgroups: {
     type: 'string',
     flag: 'system-cgroups',
-    state: 'refused',
-    note: "the system's processes are not moved",
+    state: 'honoured',
+    note: 'once, at the start; needs cgroupRoot, as upstream',
   },
   cpuCFSQuota: { type: 'bool', default: true, flag: 'cpu-cfs-quota', state: 'honoured', note: '' },
   cpuCFSQuotaPeriod: {
@@ -110,7 +110,12 @@ export const RESOURCE_FIELDS = {
     state: 'refused',
     note: 'distances between NUMA nodes are not looked at',
   },
-  qosReserved: { type: 'quantities', flag: 'qos-reserved', state: 'refused', note: 'an alpha feature not built' },
+  qosReserved: {
+    type: 'quantities',
+    flag: 'qos-reserved',
+    state: 'honoured',
+    note: '`memory`, in percent; needs the feature gate QOSReserved',
+  },
   singleProcessOOMKill: { type: 'bool', state: 'in part', note: 'cgroup v2; false where it is v2 (upstream: unset)' },
   memorySwap: {
     type: { of: { swapBehavior: { type: 'string', accepts: ['NoSwap', 'LimitedSwap'], state: 'honoured', note: '' } } },

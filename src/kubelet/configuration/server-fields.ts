@@ -120,8 +120,8 @@ export const SERVER_FIELDS = {
   },
   enableProfilingHandler: { type: bool, state: 'refused', note: 'profiles are not served (upstream: true)' },
   enableDebugFlagsHandler: { type: bool, state: 'refused', note: 'flags are not served (upstream: true)' },
-  enableSystemLogHandler: { type: bool, state: 'refused', note: "the node's logs are not served (upstream: true)" },
-  enableSystemLogQuery: { type: bool, state: 'refused', note: "the node's logs are not served" },
+  enableSystemLogHandler: { type: bool, default: true, state: 'honoured', note: 'files below /var/log' },
+  enableSystemLogQuery: { type: bool, state: 'refused', note: "the journal of the node's services is not read" },
   healthzPort: { type: 'int', default: 10_248, flag: 'healthz-port', state: 'honoured', note: '0 serves none' },
   healthzBindAddress: {
     type: 'string',

@@ -13,6 +13,7 @@ export interface NodeIdentity {
   readonly nodeLabels?: Readonly<Record<string, string>>;
   readonly nodeIps?: readonly string[];
   readonly registerSchedulable?: boolean;
+  readonly externalCloud?: boolean;
   readonly allowedHostNamespaceSources?: KubeletConfiguration['allowedHostNamespaceSources'];
 }
 
@@ -116,6 +117,7 @@ function resources(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration
       cpuCfsQuota: c.cpuCFSQuota,
       cpuCfsQuotaPeriodUs: ms(c.cpuCFSQuotaPeriod) * 1000,
       podPidsLimit: c.podPidsLimit,
+      qosReservedMemoryPercent: Number.parseInt(c.qosReserved['memory'] ?? '0', 10),
       singleProcessOomKill: c.singleProcessOOMKill,
       swapBehavior: c.memorySwap.swapBehavior === 'LimitedSwap' ? 'LimitedSwap' : 'NoSwap',
       memoryQos: {
@@ -145,6 +147,7 @@ function upkeep(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration> {
       pullsPerSecond: c.registryPullQPS,
       pullBurst: c.registryBurst,
     },
+    iptablesUtilChains: c.makeIPTablesUtilChains,
     imageGc: {
       highThresholdPercent: c.imageGCHighThresholdPercent,
       lowThresholdPercent: c.imageGCLowThresholdPercent,

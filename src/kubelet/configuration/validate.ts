@@ -107,6 +107,18 @@ const resources: Check = (c) => {
     ),
     wants('system', c.systemReservedCgroup),
     wants('kube', c.kubeReservedCgroup),
+    Object.keys(c.qosReserved).length > 0 &&
+      !gateEnabled(c.featureGates, 'QOSReserved') &&
+      `qosReserved (--qos-reserved) ${quoted(c.qosReserved)} requires feature gate QOSReserved`,
+    ...Object.entries(c.qosReserved).flatMap(([resource, share]) => [
+      resource !== 'memory' &&
+        `qosReserved (--qos-reserved): unsupported resource ${quoted(resource)}: only memory can be reserved`,
+      !(/^\d{1,3}%$/.test(share) && Number.parseInt(share, 10) <= 100) &&
+        `qosReserved (--qos-reserved): ${quoted(share)} is no percentage from 0% to 100%`,
+    ]),
+    c.systemCgroups !== '' &&
+      c.cgroupRoot === '' &&
+      'systemCgroups (--system-cgroups) was specified and cgroupRoot (--cgroup-root) was not specified',
     ...(['systemReserved', 'kubeReserved'] as const).flatMap((name) => reservation(name, c[name])),
     !between(c.memoryThrottlingFactor, 0, 1) &&
       `memoryThrottlingFactor ${c.memoryThrottlingFactor} must be greater than 0 and less than or equal to 1.0`,

@@ -14,6 +14,7 @@ import { CriError } from '../../cri/cri-error.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { KeyedBackoff } from '../../base/backoff.ts';
+import type { CredentialProviders } from './credential-providers.ts';
 import { createImagePuller } from './image-puller.ts';
 import { parseImageReference, type ImageReference } from './image-reference.ts';
 import { configsOfSecrets, credentialsFor, parseDockerConfig } from './pull-credentials.ts';
@@ -50,6 +51,8 @@ export interface ImageManagerDeps {
   readonly recorder: EventRecorder;
   /** The node's own docker configuration, tried after the pod's secrets; undefined when there is none. */
   nodeDockerConfig(): Promise<string | undefined>;
+  /** Programs that know credentials, asked last; never fails. */
+  readonly credentialProviders?: CredentialProviders;
 }
 
 /** Limits. */
@@ -136,17 +139,17 @@ export function createImageManager(deps: ImageManagerDeps, config: ImageManagerC
     return answer;
   };
 
-  const credentials = async (reference: ImageReference, secrets: readonly Secret[]) => {
-    const own = configsOfSecrets(secrets, (secret, error) =>
+  const credentials = async (reference: ImageReference, { pod, pullSecrets }: ImageNeed) => {
+    const own = configsOfSecrets(pullSecrets, (secret, error) =>
       log.warn('pull secret cannot be read', { secret: secret.metadata.name, err: error }),
     );
-    let node: string | undefined;
+    const provided = (await deps.credentialProviders?.configsFor(reference, pod)) ?? [];
     try {
-      node = await deps.nodeDockerConfig();
-      return credentialsFor(reference, node === undefined ? own : [...own, parseDockerConfig(node)]);
+      const node = await deps.nodeDockerConfig();
+      return credentialsFor(reference, [...own, ...(node === undefined ? [] : [parseDockerConfig(node)]), ...provided]);
     } catch (error) {
       log.warn('docker configuration of the node cannot be read', { err: error });
-      return credentialsFor(reference, own);
+      return credentialsFor(reference, [...own, ...provided]);
     }
   };
 
@@ -158,7 +161,7 @@ export function createImageManager(deps: ImageManagerDeps, config: ImageManagerC
       if (throttle?.tryTake() === false) throw new Error('pull QPS exceeded');
       const result = await puller.pull({
         image: reference.pullName,
-        credentials: await credentials(reference, need.pullSecrets),
+        credentials: await credentials(reference, need),
         signal: need.signal,
         ...(need.sandboxConfig === undefined ? {} : { sandboxConfig: need.sandboxConfig }),
       });

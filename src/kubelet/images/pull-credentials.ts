@@ -20,7 +20,8 @@ interface AuthEntry {
   readonly registrytoken?: string;
 }
 
-type DockerConfig = Readonly<Record<string, AuthEntry>>;
+/** Credentials by registry, as in the files of docker. */
+export type DockerConfig = Readonly<Record<string, AuthEntry>>;
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -203,6 +203,25 @@ describe('node status', () => {
     assert.equal(reconcileExistingNode(keeping, initialNode(keeping, {})), undefined);
   });
 
+  it('waits for the controller of its cloud, and leaves it the addresses', () => {
+    const cloud = (nodeIps: readonly string[]) => facts({ config: { ...config, externalCloud: true, nodeIps } });
+    const { spec, metadata, status } = initialNode(cloud([]), applyNodeStatusSetters({}, cloud([])));
+    const taint = { key: 'node.cloudprovider.kubernetes.io/uninitialized', value: 'true', effect: 'NoSchedule' };
+    assert.deepEqual(spec?.taints, [taint]);
+    assert.equal(metadata.annotations?.['alpha.kubernetes.io/provided-node-ip'], undefined);
+    assert.equal(status?.addresses, undefined, 'the controller finds them');
+    const given = cloud(['10.0.0.1']);
+    assert.equal(initialNode(given, {}).metadata.annotations?.['alpha.kubernetes.io/provided-node-ip'], '10.0.0.1');
+    const found = [
+      { type: 'InternalIP', address: '10.0.0.1' },
+      { type: 'Hostname', address: 'n1' },
+    ];
+    assert.deepEqual(applyNodeStatusSetters({}, given).addresses, found, 'until the controller comes');
+    const addresses = [{ type: 'ExternalIP', address: '192.0.2.1' }];
+    assert.deepEqual(applyNodeStatusSetters({ addresses }, given).addresses, addresses);
+    assert.deepEqual(applyNodeStatusSetters({ addresses }, facts()).addresses, found, 'without a cloud');
+  });
+
   it('bears the mark of the attaching controller unless its kubelet attaches for itself', () => {
     const mark = 'volumes.kubernetes.io/controller-managed-attach-detach';
     const volumes = { ...config.volumes, attachesItself: true };

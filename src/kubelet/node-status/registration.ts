@@ -9,6 +9,16 @@ import type { NodeFacts } from './node-facts.ts';
 /** By it the attach-detach controller knows that it, not the kubelet, attaches volumes. */
 const CONTROLLER_MANAGED_ATTACH = 'volumes.kubernetes.io/controller-managed-attach-detach';
 
+/** By it a cloud's controller knows which of the machine's addresses its administrator chose. */
+const PROVIDED_NODE_IP = 'alpha.kubernetes.io/provided-node-ip';
+
+/** Keeps pods away until the cloud's controller has seen to the node. */
+const UNINITIALIZED = {
+  key: 'node.cloudprovider.kubernetes.io/uninitialized',
+  value: 'true',
+  effect: 'NoSchedule',
+} as const;
+
 /** Labels every node has. */
 export function wellKnownLabels({ config, host }: NodeFacts): Record<string, string> {
   return {
@@ -23,6 +33,7 @@ export function wellKnownLabels({ config, host }: NodeFacts): Record<string, str
 function wellKnownAnnotations({ config }: NodeFacts): Record<string, string> {
   return {
     ...(config.volumes.attachesItself ? {} : { [CONTROLLER_MANAGED_ATTACH]: 'true' }),
+    ...(config.externalCloud && config.nodeIps.length > 0 ? { [PROVIDED_NODE_IP]: config.nodeIps.join(',') } : {}),
     ...(config.localPathRoot === '' ? {} : { [LOCAL_PATH_ROOT]: config.localPathRoot }),
   };
 }
@@ -31,6 +42,7 @@ function wellKnownAnnotations({ config }: NodeFacts): Record<string, string> {
 export function initialNode(facts: NodeFacts, status: NodeStatus): Node {
   const { config } = facts;
   const taints = [...config.registerWithTaints];
+  if (config.externalCloud) taints.push(UNINITIALIZED);
   if (!config.registerSchedulable) taints.push({ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' });
   return {
     apiVersion: 'v1',

@@ -13,8 +13,12 @@ export type NodeStatusSetter = (status: NodeStatus, facts: NodeFacts) => NodeSta
 
 const MAX_NAMES_PER_IMAGE = 5;
 
-/** Addresses: InternalIP each, then Hostname. */
+/**
+ * Addresses: InternalIP each, then Hostname. A cloud's controller has the last word on its nodes: what it wrote stays, and
+ * before that only addresses given by hand are told.
+ */
 export const setAddresses: NodeStatusSetter = (status, { nodeIps, config }) => {
+  if (config.externalCloud && ((status.addresses ?? []).length > 0 || config.nodeIps.length === 0)) return status;
   const addresses: NodeAddress[] = nodeIps.map((address) => ({ address, type: 'InternalIP' }));
   return { ...status, addresses: [...addresses, { address: config.nodeName, type: 'Hostname' }] };
 };

@@ -12,6 +12,7 @@ import type { Platform } from '../../platform/platform.ts';
 import type { PodContainerManager } from '../cgroups/pod-container-manager.ts';
 import type { ContainerRuntime, ContainerRuntimeStatus, RuntimeEvent } from '../container/runtime.ts';
 import { createImageManager, type ImageManagerConfig } from '../images/image-manager.ts';
+import type { CredentialProviders } from '../images/credential-providers.ts';
 import { createHookRunner, type HookRunner } from '../lifecycle/hooks.ts';
 import { createDnsConfigurer } from '../network/dns.ts';
 import type { ProbeResults } from '../prober/results.ts';
@@ -48,6 +49,7 @@ export interface ContainerRuntimeDeps {
   /** CRI's handler of a RuntimeClass. Rejects when there is no such class. */
   runtimeHandler?(runtimeClassName: string): Promise<string>;
   readonly actuated?: ActuatedResources;
+  readonly credentialProviders?: CredentialProviders;
   /** Device plugins' and resource drivers' share in containers. */
   devices?: ContainerConfigDeps['devices'];
 }
@@ -172,7 +174,14 @@ function createContext(deps: ContainerRuntimeDeps, config: ContainerRuntimeConfi
     podContainers: deps.podContainers,
     probeResults: deps.probeResults,
     images: createImageManager(
-      { images: deps.cri.images, clock, log, recorder, nodeDockerConfig },
+      {
+        images: deps.cri.images,
+        clock,
+        log,
+        recorder,
+        nodeDockerConfig,
+        ...(deps.credentialProviders && { credentialProviders: deps.credentialProviders }),
+      },
       config.images ?? {},
     ),
     hooks: createHooks(deps, config, base),

@@ -116,6 +116,7 @@ async function createFixture(auth: Partial<KubeletAuth> = {}): Promise<Fixture> 
     probeMetrics: async () => 'prober_probe_total 1\n',
     checkpointDirectory: '/var/lib/kubelet/checkpoints',
     localPathRoot: '/data/local-path',
+    systemLogDirectory: '/var/log',
     stats: {
       summary: async () => ({ node: { nodeName: 'node-1', startTime: '' }, pods: [] }),
       cadvisorMetrics: async () => 'cadvisor\n',
@@ -184,6 +185,32 @@ test('following ends with the container', async () => {
   assert.deepEqual(await answer, { status: 200, body: 'four\n' });
 });
 
+test("the node's logs: files and listings below their folder alone", async () => {
+  const { platform, get } = await createFixture();
+  const { files } = platform;
+  await files.makeDir('/var/log/pods');
+  await files.writeFile('/var/log/syslog', 'line\n'.repeat(30_000));
+  await files.writeFile('/var/log/a & b', '');
+  await files.makeDir('/etc');
+  await files.writeFile('/etc/shadow', 'secret');
+  assert.deepEqual(await get('/logs/syslog'), { status: 200, body: 'line\n'.repeat(30_000) });
+  assert.deepEqual(await get('/logs/syslog', 'HEAD'), { status: 200, body: '' });
+  assert.equal(
+    (await get('/logs/')).body.replace(/^[^]*<pre>\n/, ''),
+    '<a href="./a%20%26%20b">a &amp; b</a>\n<a href="./pods/">pods/</a>\n<a href="./syslog">syslog</a>\n</pre>\n',
+  );
+  const cases: readonly (readonly [string, number])[] = [
+    ['/logs/pods', 301],
+    ['/logs/none', 404],
+    ['/logs/syslog/more', 404],
+    ['/logs/../etc/shadow', 400],
+    ['/logs/%2e%2e/%2e%2e/etc/shadow', 400],
+    ['/logs/..%2f..%2fetc%2fshadow', 400],
+  ];
+  for (const [path, status] of cases) assert.equal((await get(path)).status, status, path);
+  assert.equal((await get('/logs/syslog', 'DELETE')).status, 405);
+});
+
 test('the other paths', async () => {
   const fixture = await createFixture();
   const { get } = fixture;
@@ -201,7 +228,6 @@ test('the other paths', async () => {
   assert.deepEqual(await get('/run/default/web/app?cmd=ls%20-l', 'POST'), { status: 200, body: 'ls|-l!' });
   for (const [path, status] of [
     ['/checkpoint/a/b/c', 405],
-    ['/logs/', 501],
     ['/nothing', 404],
     ['/metrics/x', 404],
     ['/exec/default/web/app', 400],

@@ -1,8 +1,7 @@
 /**
  * The kubelet's HTTP API. Upstream: pkg/kubelet/server.
  *
- * Every path is authenticated and authorized before it is looked at. What is not served (node log query, debug)
- * says so.
+ * Every path is authenticated and authorized before it is looked at. What is not served (debug) says so.
  */
 import { LOCAL_VOLUMES_ROUTE } from '../../component-helpers/local-path.ts';
 import type { HttpHandler, HttpRequest, HttpResponse } from '../../platform/http.ts';
@@ -16,6 +15,7 @@ import { serveLocalVolumes } from './local-volumes.ts';
 import type { KubeletHost } from './host.ts';
 import type { KubeletAuth } from './kubelet-auth.ts';
 import { attributesOf } from './request-attributes.ts';
+import { serveNodeLogs } from './node-logs.ts';
 import { jsonResponse, ServerError, textResponse } from './text-response.ts';
 
 /** What the server needs. */
@@ -33,6 +33,8 @@ export interface KubeletServerDeps {
   readonly localPathRoot?: string;
   /** False: what looks into containers is not served. Upstream's enableDebuggingHandlers. */
   readonly debuggingHandlers?: boolean;
+  /** The folder of the node's own logs; absent: they are not served. Upstream's enableSystemLogHandler. */
+  readonly systemLogDirectory?: string;
 }
 
 const DEBUGGING = [
@@ -73,7 +75,10 @@ const routes: Readonly<Record<string, Serve>> = {
     localPathRoot === undefined
       ? Promise.resolve(notFound())
       : serveLocalVolumes({ files: platform.files, root: localPathRoot }, request, parts),
-  logs: async () => textResponse(501, 'logs of the node are not served'),
+  logs: async ({ platform, systemLogDirectory: root }, request, parts) =>
+    root === undefined
+      ? textResponse(405, 'logs endpoint is disabled.\n')
+      : serveNodeLogs({ files: platform.files, root }, request, parts),
   debug: async () => textResponse(501, 'profiling is not served'),
 };
 

@@ -1,0 +1,43 @@
+/** What a command brings into memory: the modules it reaches, at once and on demand. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { describe, it } from 'node:test';
+
+const sources = resolve(import.meta.dirname, '..');
+
+/** Imports of values, the folder's own ones; `import type` loads nothing. */
+function importsOf(file: string): string[] {
+  const text = readFileSync(file, 'utf8');
+  const whole = [...text.matchAll(/^(?:import|export) (?!type )[^;]*?from '(\.[^']+)'/gm)];
+  const lazy = [...text.matchAll(/\bimport\('(\.[^']+)'\)(?!\.)/g)];
+  return [...whole, ...lazy].map(([, path = '']) => resolve(file, '..', path));
+}
+
+function reachedFrom(...entries: string[]): Set<string> {
+  const reached = new Set<string>();
+  const waiting = entries.map((entry) => join(sources, entry));
+  for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+    if (reached.has(file)) continue;
+    reached.add(file);
+    waiting.push(...importsOf(file));
+  }
+  return new Set([...reached].map((file) => relative(sources, file)));
+}
+
+const folders = ['apiserver', 'controllers', 'scheduler', 'storage', 'proxy', 'dns', 'testing', 'platform/sim'];
+
+describe('what a command loads', () => {
+  it('a kubelet alone has nothing of the API server, the controllers, the scheduler', () => {
+    const reached = reachedFrom('cli/kubelet.ts');
+    assert.ok(reached.has('kubelet/kubelet.ts') && reached.has('grpc/grpc-caller.ts'), 'the walk goes all the way');
+    const foreign = [...reached].filter((path) => folders.some((folder) => path.startsWith(`${folder}/`)));
+    assert.deepEqual(foreign, []);
+  });
+
+  it('the command line itself loads each command on demand', () => {
+    const text = readFileSync(join(sources, 'cli/main.ts'), 'utf8');
+    const atOnce = [...text.matchAll(/^import (?!type )[^;]*?from '(\.[^']+)'/gm)].map(([, path]) => path);
+    assert.deepEqual(atOnce.sort(), ['../base/version.ts', './usage-error.ts']);
+  });
+});

@@ -1,0 +1,176 @@
+/**
+ * Reads CredentialProviderConfig (kubelet.config.k8s.io): which programs give credentials for which images. Strict: what
+ * is unknown or wrong is an error that names the field. A directory stands for its files (.json, .yaml, .yml) in order of
+ * their names. Upstream: pkg/credentialprovider/plugin/config.go.
+ */
+import { parseYaml } from '../../api/codec/yaml.ts';
+import { parseDurationMs } from '../../api/duration.ts';
+import type { Files } from '../../platform/files.ts';
+
+/** A service account's token a program wants with each request. */
+export interface ProviderTokenAttributes {
+  readonly serviceAccountTokenAudience: string;
+  /** By what credentials are kept: by the token itself, or by the account. */
+  readonly cacheType: 'Token' | 'ServiceAccount';
+  readonly requireServiceAccount: boolean;
+  readonly requiredServiceAccountAnnotationKeys: readonly string[];
+  readonly optionalServiceAccountAnnotationKeys: readonly string[];
+}
+
+/** One program. */
+export interface CredentialProvider {
+  /** Of the program in the folder of such programs. */
+  readonly name: string;
+  readonly matchImages: readonly string[];
+  readonly defaultCacheDurationMs: number;
+  /** Of the request and its answer. */
+  readonly apiVersion: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly tokenAttributes?: ProviderTokenAttributes;
+}
+
+const CONFIG_VERSIONS = ['v1', 'v1beta1', 'v1alpha1'].map((version) => `kubelet.config.k8s.io/${version}`);
+const EXEC_VERSIONS = ['v1', 'v1beta1', 'v1alpha1'].map((version) => `credentialprovider.kubelet.k8s.io/${version}`);
+const TOP_FIELDS = ['apiVersion', 'kind', 'providers'];
+const PROVIDER_FIELDS = ['name', 'matchImages', 'defaultCacheDuration', 'apiVersion', 'args', 'env', 'tokenAttributes'];
+const TOKEN_FIELDS = [
+  'serviceAccountTokenAudience',
+  'cacheType',
+  'requireServiceAccount',
+  'requiredServiceAccountAnnotationKeys',
+  'optionalServiceAccountAnnotationKeys',
+];
+
+type Given = Readonly<Record<string, unknown>>;
+
+/** Reads and checks the configuration and that its programs are there. @throws Error with everything that is wrong */
+export async function readCredentialProviders(
+  files: Pick<Files, 'readText' | 'readDir' | 'stat'>,
+  { config, binDir }: { readonly config: string; readonly binDir: string },
+): Promise<readonly CredentialProvider[]> {
+  const { kind } = await files.stat(config);
+  const names = kind === 'directory' ? await files.readDir(config) : [];
+  const paths =
+    kind === 'directory'
+      ? names
+          .filter((name) => /\.(json|ya?ml)$/.test(name))
+          .sort()
+          .map((name) => `${config}/${name}`)
+      : [config];
+  if (paths.length === 0) throw new Error(`no configuration files found in credential provider directory ${config}`);
+  const problems: string[] = [];
+  const providers: CredentialProvider[] = [];
+  for (const path of paths) {
+    const { value, duplicates } = parseYaml(await files.readText(path));
+    const complain = (text: string): void => void problems.push(`${path}: ${text}`);
+    duplicates.forEach(complain);
+    const given = objectOf(value);
+    providers.push(...providersOf(given, complain));
+  }
+  const all = providers.map(({ name }) => name);
+  for (const name of new Set(all.filter((each, at) => all.indexOf(each) !== at)))
+    problems.push(`provider name ${JSON.stringify(name)} is not unique`);
+  for (const name of new Set(all)) {
+    const path = `${binDir}/${name}`;
+    const isFile = await files.stat(path).then(
+      (stat) => stat.kind === 'file',
+      () => false,
+    );
+    if (name !== '' && !isFile) problems.push(`plugin binary executable ${path} did not exist`);
+  }
+  if (problems.length > 0) throw new Error(`invalid credential provider configuration: ${problems.join('; ')}`);
+  return providers;
+}
+
+function providersOf(given: Given, complain: (text: string) => void): CredentialProvider[] {
+  if (given['kind'] !== 'CredentialProviderConfig' || !CONFIG_VERSIONS.includes(String(given['apiVersion']))) {
+    complain(`${String(given['apiVersion'])}, kind ${String(given['kind'])} is no CredentialProviderConfig`);
+    return [];
+  }
+  unknownFields(given, TOP_FIELDS, { path: '', complain });
+  const list = given['providers'];
+  if (!Array.isArray(list) || list.length === 0) {
+    complain('providers: Required value: at least 1 item in plugins is required');
+    return [];
+  }
+  return list.map((each, at) => providerOf(objectOf(each), `providers[${at}].`, complain));
+}
+
+interface Complaints {
+  readonly path: string;
+  readonly complain: (text: string) => void;
+}
+
+function unknownFields(given: Given, known: readonly string[], { path, complain }: Complaints): void {
+  for (const name of Object.keys(given)) if (!known.includes(name)) complain(`unknown field "${path}${name}"`);
+}
+
+function providerOf(given: Given, path: string, complain: (text: string) => void): CredentialProvider {
+  unknownFields(given, PROVIDER_FIELDS, { path, complain });
+  const name = textOf(given['name']);
+  if (name === '') complain(`${path}name: Required value: name is required`);
+  if (/[\s/]/.test(name) || name === '.' || name === '..')
+    complain(`${path}name: Invalid value: ${JSON.stringify(name)}: provider name cannot be a path or contain spaces`);
+  const matchImages = textsOf(given['matchImages']);
+  if (matchImages.length === 0)
+    complain(`${path}matchImages: Required value: at least 1 item in matchImages is required`);
+  const defaultCacheDurationMs = parseDurationMs(textOf(given['defaultCacheDuration']));
+  if (defaultCacheDurationMs === undefined || defaultCacheDurationMs < 0)
+    complain(`${path}defaultCacheDuration: Required value: a duration that is not negative is required`);
+  const apiVersion = textOf(given['apiVersion']);
+  if (!EXEC_VERSIONS.includes(apiVersion))
+    complain(
+      `${path}apiVersion: Unsupported value: ${JSON.stringify(apiVersion)}: supported values: ${EXEC_VERSIONS.join(', ')}`,
+    );
+  const env = Array.isArray(given['env']) ? given['env'].map(objectOf) : [];
+  const token = given['tokenAttributes'];
+  return {
+    name,
+    matchImages,
+    defaultCacheDurationMs: defaultCacheDurationMs ?? 0,
+    apiVersion,
+    args: textsOf(given['args']),
+    env: Object.fromEntries(env.map((each) => [textOf(each['name']), textOf(each['value'])])),
+    ...(token === undefined || token === null
+      ? {}
+      : { tokenAttributes: tokenAttributesOf(objectOf(token), { path: `${path}tokenAttributes.`, complain }) }),
+  };
+}
+
+function tokenAttributesOf(given: Given, { path, complain }: Complaints): ProviderTokenAttributes {
+  unknownFields(given, TOKEN_FIELDS, { path, complain });
+  const audience = textOf(given['serviceAccountTokenAudience']);
+  if (audience === '') complain(`${path}serviceAccountTokenAudience: Required value`);
+  const cacheType = textOf(given['cacheType']);
+  if (cacheType !== 'Token' && cacheType !== 'ServiceAccount')
+    complain(
+      `${path}cacheType: Unsupported value: ${JSON.stringify(cacheType)}: supported values: "ServiceAccount", "Token"`,
+    );
+  if (typeof given['requireServiceAccount'] !== 'boolean') complain(`${path}requireServiceAccount: Required value`);
+  const required = textsOf(given['requiredServiceAccountAnnotationKeys']);
+  const optional = textsOf(given['optionalServiceAccountAnnotationKeys']);
+  if (required.length > 0 && given['requireServiceAccount'] === false)
+    complain(`${path}requiredServiceAccountAnnotationKeys: Forbidden: requireServiceAccount cannot be false`);
+  const twice = required.filter((key) => optional.includes(key));
+  if (twice.length > 0) complain(`${path}: annotation keys cannot be both required and optional: ${twice.join(', ')}`);
+  return {
+    serviceAccountTokenAudience: audience,
+    cacheType: cacheType === 'Token' ? 'Token' : 'ServiceAccount',
+    requireServiceAccount: given['requireServiceAccount'] === true,
+    requiredServiceAccountAnnotationKeys: required,
+    optionalServiceAccountAnnotationKeys: optional,
+  };
+}
+
+function objectOf(value: unknown): Given {
+  return typeof value === 'object' && value !== null ? (value as Given) : {};
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(textOf) : [];
+}

@@ -1,0 +1,201 @@
+/**
+ * Asks programs of the node for credentials to pull an image with: one request on standard input, one answer on standard
+ * output, kept as long as the answer says. Upstream: pkg/credentialprovider/plugin.
+ *
+ * Invariants: a program is asked once at a time for one thing to know; a program that fails is told of in the log and
+ * gives nothing, as upstream, so that the pull goes on with what others know.
+ */
+import { parseDurationMs } from '../../api/duration.ts';
+import type { Pod, ServiceAccount } from '../../api/gen/core-v1.ts';
+import type { TokenRequest } from '../../api/gen/authentication-v1.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Exec } from '../../platform/exec.ts';
+import type { Log } from '../../platform/log.ts';
+import type { CredentialProvider, ProviderTokenAttributes } from './credential-provider-config.ts';
+import type { ImageReference } from './image-reference.ts';
+import { keyMatches, type DockerConfig } from './pull-credentials.ts';
+
+/** What the programs are asked with. */
+export interface CredentialProvidersDeps {
+  readonly clock: Clock;
+  readonly exec: Pick<Exec, 'run'>;
+  readonly log: Log;
+  /** Absent without an API server: programs that want tokens are asked without, or not at all if they require one. */
+  readonly accounts?: {
+    get(namespace: string, name: string): Promise<ServiceAccount>;
+    /** Kept by the account while it is valid. */
+    token(namespace: string, name: string, request: TokenRequest): Promise<string>;
+  };
+}
+
+/** The programs. */
+export interface CredentialProviders {
+  /** What they know about an image, in their order; entries by registry as in a docker configuration. */
+  configsFor(image: ImageReference, pod: Pod): Promise<readonly DockerConfig[]>;
+}
+
+/** The longest a program may take. */
+const EXEC_TIMEOUT_MS = 60_000;
+const KEY_TYPES = ['Image', 'Registry', 'Global'] as const;
+type KeyType = (typeof KEY_TYPES)[number];
+
+interface Answer {
+  readonly cacheKeyType: KeyType;
+  readonly cacheDurationMs: number;
+  readonly auth: DockerConfig;
+}
+
+interface Account {
+  readonly token: string;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** Who the answer is kept for. */
+  readonly cacheKey: string;
+}
+
+const NOBODY: Account = { token: '', annotations: {}, cacheKey: '' };
+
+/** Makes them; nothing runs before it is asked. */
+export function createCredentialProviders(
+  deps: CredentialProvidersDeps,
+  { providers, binDir }: { readonly providers: readonly CredentialProvider[]; readonly binDir: string },
+): CredentialProviders {
+  const log = deps.log.child('credential-provider');
+  const askers = providers.map((provider) => ({ provider, ask: createAsker(deps, provider, binDir) }));
+  return {
+    async configsFor(image, pod) {
+      const matching = askers.filter(({ provider }) => provider.matchImages.some((glob) => keyMatches(glob, image)));
+      const answers = await Promise.all(
+        matching.map(({ provider, ask }) =>
+          ask(image, pod).catch((error: unknown) => {
+            log.error('Failed getting credential from external registry credential provider', {
+              provider: provider.name,
+              image: image.pullName,
+              err: error,
+            });
+            return undefined;
+          }),
+        ),
+      );
+      return answers.filter((answer) => answer !== undefined);
+    },
+  };
+}
+
+type Asker = (image: ImageReference, pod: Pod) => Promise<DockerConfig | undefined>;
+
+function createAsker(deps: CredentialProvidersDeps, provider: CredentialProvider, binDir: string): Asker {
+  const { clock } = deps;
+  const kept = new Map<string, { readonly auth: DockerConfig; readonly untilMs: number }>();
+  const asking = new Map<string, Promise<DockerConfig>>();
+  const keyOf = (type: KeyType, image: ImageReference, account: Account): string => {
+    const subject = { Image: image.pullName, Registry: image.registry, Global: '' }[type];
+    return JSON.stringify([account.cacheKey, type, subject]);
+  };
+
+  function known(image: ImageReference, account: Account): DockerConfig | undefined {
+    for (const [key, { untilMs }] of kept) if (untilMs <= clock.monotonicMs()) kept.delete(key);
+    for (const type of KEY_TYPES) {
+      const found = kept.get(keyOf(type, image, account));
+      if (found !== undefined) return found.auth;
+    }
+    return undefined;
+  }
+
+  async function askNow(image: ImageReference, account: Account): Promise<DockerConfig> {
+    const answer = await execute(deps, { provider, binDir, image: image.pullName, account });
+    if (answer.cacheDurationMs > 0)
+      kept.set(keyOf(answer.cacheKeyType, image, account), {
+        auth: answer.auth,
+        untilMs: clock.monotonicMs() + answer.cacheDurationMs,
+      });
+    return answer.auth;
+  }
+
+  return async (image, pod) => {
+    const account = await accountOf(deps, provider.tokenAttributes, pod);
+    if (account === undefined) return undefined;
+    const present = known(image, account);
+    if (present !== undefined) return present;
+    const key = keyOf('Image', image, account);
+    let answer = asking.get(key);
+    if (answer === undefined) {
+      answer = askNow(image, account).finally(() => asking.delete(key));
+      asking.set(key, answer);
+    }
+    return await answer;
+  };
+}
+
+/** The pod's service account with a token for the program; undefined: the program is not to be asked. */
+async function accountOf(
+  { accounts }: CredentialProvidersDeps,
+  wanted: ProviderTokenAttributes | undefined,
+  pod: Pod,
+): Promise<Account | undefined> {
+  if (wanted === undefined) return NOBODY;
+  const { namespace = '', name: podName = '', uid: podUid = '' } = pod.metadata;
+  const name = pod.spec?.serviceAccountName ?? '';
+  if (accounts === undefined || name === '') return wanted.requireServiceAccount ? undefined : NOBODY;
+  const account = await accounts.get(namespace, name);
+  const present = account.metadata.annotations ?? {};
+  const { requiredServiceAccountAnnotationKeys: required, optionalServiceAccountAnnotationKeys: optional } = wanted;
+  const absent = required.filter((key) => present[key] === undefined);
+  // Whose account lacks what is required gets nothing from this program, as upstream.
+  if (absent.length > 0) return undefined;
+  const annotations = Object.fromEntries(
+    [...required, ...optional].flatMap((key) => (present[key] === undefined ? [] : [[key, present[key]]])),
+  );
+  const token = await accounts.token(namespace, name, {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    metadata: {},
+    spec: {
+      audiences: [wanted.serviceAccountTokenAudience],
+      boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: podName, uid: podUid },
+    },
+  });
+  const holder = [namespace, name, account.metadata.uid ?? '', ...Object.entries(annotations).flat()];
+  return { token, annotations, cacheKey: JSON.stringify(wanted.cacheType === 'Token' ? [...holder, token] : holder) };
+}
+
+async function execute(
+  { exec }: CredentialProvidersDeps,
+  ask: { provider: CredentialProvider; binDir: string; image: string; account: Account },
+): Promise<Answer> {
+  const { provider, binDir, image, account } = ask;
+  const request = {
+    kind: 'CredentialProviderRequest',
+    apiVersion: provider.apiVersion,
+    image,
+    ...(account.token === '' ? {} : { serviceAccountToken: account.token }),
+    ...(Object.keys(account.annotations).length === 0 ? {} : { serviceAccountAnnotations: account.annotations }),
+  };
+  const result = await exec.run(`${binDir}/${provider.name}`, provider.args, {
+    input: JSON.stringify(request),
+    env: provider.env,
+    timeoutMs: EXEC_TIMEOUT_MS,
+  });
+  if (result.timedOut) throw new Error(`error execing credential provider plugin ${provider.name}: it took too long`);
+  if (result.exitCode !== 0)
+    throw new Error(
+      `error execing credential provider plugin ${provider.name} for image ${image}: exit status ${result.exitCode}: ${result.stderr.trim()}`,
+    );
+  return answerOf(result.stdout, provider);
+}
+
+function answerOf(text: string, provider: CredentialProvider): Answer {
+  const given = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  const { kind, apiVersion, cacheKeyType, cacheDuration, auth } = given;
+  if (kind !== 'CredentialProviderResponse' || apiVersion !== provider.apiVersion)
+    throw new Error(
+      `apiVersion from credential plugin response did not match expected apiVersion:${provider.apiVersion}, actual apiVersion:${String(apiVersion)}`,
+    );
+  if (!KEY_TYPES.includes(cacheKeyType as KeyType))
+    throw new Error(`credential provider plugin did not return a valid cacheKeyType: ${JSON.stringify(cacheKeyType)}`);
+  const durationMs = typeof cacheDuration === 'string' ? parseDurationMs(cacheDuration) : undefined;
+  return {
+    cacheKeyType: cacheKeyType as KeyType,
+    cacheDurationMs: durationMs ?? provider.defaultCacheDurationMs,
+    auth: (auth ?? {}) as DockerConfig,
+  };
+}

@@ -1,0 +1,79 @@
+/**
+ * Chains of iptables that others on a node rely on: a hint which of the two iptables this node uses, and a rule against
+ * packets from outside to the loopback range. They are put back when somebody flushed the tables: the absence of a canary
+ * chain tells. Upstream: pkg/kubelet/kubelet_network_linux.go and Monitor in pkg/util/iptables.
+ *
+ * Nothing is removed at the end, as upstream. A node without iptables is told of once, in the log.
+ */
+import type { Clock } from '../../platform/clock.ts';
+import type { Exec } from '../../platform/exec.ts';
+import type { Log } from '../../platform/log.ts';
+
+const CHECK_PERIOD_MS = 60_000;
+const CANARY = 'KUBE-KUBELET-CANARY';
+const HINT = 'KUBE-IPTABLES-HINT';
+const FIREWALL = 'KUBE-FIREWALL';
+const CANARY_TABLES = ['mangle', 'nat', 'filter'];
+/** Wait for whoever holds the lock of iptables: seconds, then how often to look, in microseconds. */
+const WAIT = ['-w', '5', '-W', '100000'];
+const FOREIGN_LOOPBACK = [
+  ...['-m', 'comment', '--comment', 'block incoming localnet connections'],
+  ...['-d', '127.0.0.0/8', '!', '-s', '127.0.0.0/8'],
+  ...['-m', 'conntrack', '!', '--ctstate', 'RELATED,ESTABLISHED,DNAT', '-j', 'DROP'],
+];
+
+/** What it works with. */
+export interface IptablesUtilChainsDeps {
+  readonly clock: Clock;
+  readonly exec: Pick<Exec, 'run'>;
+  readonly log: Log;
+}
+
+/** Makes the chains now and looks after them until the signal. Never fails: the log says what went wrong. */
+export function startIptablesUtilChains(deps: IptablesUtilChainsDeps, signal: AbortSignal): void {
+  const log = deps.log.child('iptables');
+  for (const program of ['iptables', 'ip6tables'] as const) {
+    let failing = '';
+    const keep = async (): Promise<void> => {
+      try {
+        await keepChains(deps, program);
+        failing = '';
+      } catch (error) {
+        const text = error instanceof Error ? error.message : String(error);
+        if (signal.aborted || text === failing) return;
+        failing = text;
+        log.warn('Failed to ensure the chains other components rely on', { program, err: error });
+      }
+    };
+    let turn = keep();
+    const stop = deps.clock.setTicker(CHECK_PERIOD_MS, () => (turn = turn.then(keep)));
+    signal.addEventListener('abort', stop, { once: true });
+  }
+}
+
+/** Makes what is not there. @throws Error with what the program said */
+async function keepChains({ exec }: IptablesUtilChainsDeps, program: 'iptables' | 'ip6tables'): Promise<void> {
+  const run = (args: readonly string[]) => exec.run(program, [...WAIT, ...args]);
+  const must = async (args: readonly string[]): Promise<void> => {
+    const { exitCode, stderr } = await run(args);
+    if (exitCode !== 0) throw new Error(`${program} ${args.join(' ')}: exit status ${exitCode}: ${stderr.trim()}`);
+  };
+  const hasChain = async (table: string, chain: string): Promise<boolean> =>
+    (await run(['-t', table, '-S', chain])).exitCode === 0;
+  const ensureChain = async (table: string, chain: string): Promise<void> => {
+    if (!(await hasChain(table, chain))) await must(['-t', table, '-N', chain]);
+  };
+  const ensureRule = async (where: '-A' | '-I', rule: readonly string[]): Promise<void> => {
+    if ((await run(['-t', 'filter', '-C', ...rule])).exitCode !== 0) await must(['-t', 'filter', where, ...rule]);
+  };
+  const canaries = await Promise.all(CANARY_TABLES.map((table) => hasChain(table, CANARY)));
+  if (canaries.every((present) => present)) return;
+  await ensureChain('mangle', HINT);
+  if (program === 'iptables') {
+    await ensureChain('filter', FIREWALL);
+    await ensureRule('-A', [FIREWALL, ...FOREIGN_LOOPBACK]);
+    for (const from of ['OUTPUT', 'INPUT']) await ensureRule('-I', [from, '-j', FIREWALL]);
+  }
+  // The canaries last: while they are missing, everything is tried again.
+  for (const table of CANARY_TABLES) await ensureChain(table, CANARY);
+}

@@ -1,0 +1,112 @@
+/**
+ * The node's own logs: files below one directory, and listings of its folders, as Go's file server gives them. Upstream:
+ * InstallSystemLogHandler in pkg/kubelet/server (without log query). Links are followed, as there.
+ */
+import type { FileHandle, Files, FileStat } from '../../platform/files.ts';
+import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
+import type { ByteSink } from '../../platform/streams.ts';
+import { ServerError, textResponse } from './text-response.ts';
+
+const BLOCK_BYTES = 64 * 1024;
+/** A file with a zero byte this early is no text. */
+const LOOK_BYTES = 512;
+
+/** Answers `/logs/<parts>`. */
+export async function serveNodeLogs(
+  { files, root }: { readonly files: Pick<Files, 'stat' | 'readDir' | 'open'>; readonly root: string },
+  request: Pick<HttpRequest, 'method' | 'path'>,
+  parts: readonly string[],
+): Promise<HttpResponse> {
+  if (request.method !== 'GET' && request.method !== 'HEAD') return textResponse(405, '405: Method Not Allowed');
+  if (parts.some((part) => part === '..' || /[/\0]/.test(part))) throw new ServerError(400, 'invalid URL path');
+  const path = [root, ...parts.filter((part) => part !== '.')].join('/');
+  const stat = await statOf(files, path);
+  if (stat.kind === 'directory') {
+    if (request.path.endsWith('/')) return listing(files, path);
+    return textResponse(301, '', { location: `${request.path.slice(request.path.lastIndexOf('/') + 1)}/` });
+  }
+  // Pipes and devices would be waited for.
+  if (stat.kind !== 'file') throw notThere();
+  return fileAnswer(files, { path, sizeBytes: stat.sizeBytes, onlyHead: request.method === 'HEAD' });
+}
+
+function notThere(): ServerError {
+  return new ServerError(404, '404 page not found\n');
+}
+
+async function statOf(files: Pick<Files, 'stat'>, path: string): Promise<FileStat> {
+  try {
+    return await files.stat(path);
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as { code?: string }).code ?? '')) throw notThere();
+    throw error;
+  }
+}
+
+async function listing(files: Pick<Files, 'stat' | 'readDir'>, path: string): Promise<HttpResponse> {
+  const names = [...(await files.readDir(path))].sort();
+  const lines = await Promise.all(
+    names.map(async (name) => {
+      const kind = await files.stat(`${path}/${name}`).then(
+        (stat) => stat.kind,
+        () => 'file', // A link to nowhere is listed all the same.
+      );
+      const shown = kind === 'directory' ? `${name}/` : name;
+      return `<a href="./${encodeURIComponent(name)}${kind === 'directory' ? '/' : ''}">${escaped(shown)}</a>\n`;
+    }),
+  );
+  const page = `<!doctype html>\n<meta name="viewport" content="width=device-width">\n<pre>\n${lines.join('')}</pre>\n`;
+  return textResponse(200, page, { 'content-type': 'text/html; charset=utf-8' });
+}
+
+function escaped(text: string): string {
+  const entities: Readonly<Record<string, string>> = {
+    '&': '&amp;',
+    '<': '&lt;',
+    '>': '&gt;',
+    '"': '&#34;',
+    "'": '&#39;',
+  };
+  return text.replace(/[&<>"']/g, (character) => entities[character] ?? character);
+}
+
+/** As much as there was when it was asked for: a file that grows does not go on for ever. */
+async function fileAnswer(
+  files: Pick<Files, 'open'>,
+  { path, sizeBytes, onlyHead }: { path: string; sizeBytes: number; onlyHead: boolean },
+): Promise<HttpResponse> {
+  const isText = !(await startOf(files, path)).includes(0);
+  const headers = {
+    'content-type': isText ? 'text/plain; charset=utf-8' : 'application/octet-stream',
+    'content-length': String(sizeBytes),
+  };
+  if (onlyHead) return { kind: 'bytes', status: 200, headers, chunks: [] };
+  return {
+    kind: 'stream',
+    status: 200,
+    headers,
+    run: async (sink) => copy(await files.open(path, 'r'), sizeBytes, sink),
+  };
+}
+
+async function startOf(files: Pick<Files, 'open'>, path: string): Promise<Uint8Array> {
+  const handle = await files.open(path, 'r');
+  try {
+    return await handle.read(0, LOOK_BYTES);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function copy(handle: FileHandle, sizeBytes: number, sink: ByteSink): Promise<void> {
+  try {
+    for (let offset = 0; offset < sizeBytes;) {
+      const block = await handle.read(offset, Math.min(BLOCK_BYTES, sizeBytes - offset));
+      if (block.byteLength === 0) return; // It was cut meanwhile.
+      offset += block.byteLength;
+      await sink.write(block);
+    }
+  } finally {
+    await handle.close();
+  }
+}
