@@ -19,7 +19,7 @@ import { createPodContainerManager } from '../kubelet/cgroups/create-pod-contain
 import type { ContainerRuntime } from '../kubelet/container/runtime.ts';
 import { KUBELET_DEFAULTS, type KubeletConfiguration } from '../kubelet/kubelet-configuration.ts';
 import type { CredentialProviders } from '../kubelet/images/credential-providers.ts';
-import type { Kubelet, KubeletCore } from '../kubelet/kubelet-contract.ts';
+import type { Kubelet, KubeletCore, KubeletDeps } from '../kubelet/kubelet-contract.ts';
 import { createKubelet } from '../kubelet/kubelet.ts';
 import { createContainerRuntime } from '../kubelet/runtime/container-runtime.ts';
 import { createStatsProvider } from '../kubelet/stats/create-stats-provider.ts';
@@ -46,6 +46,8 @@ export interface NodeDeps {
   /** The pod network, where it is ours to configure. */
   readonly network?: Pick<PodNetwork, 'setPodCidr'>;
   readonly config: KubeletConfiguration;
+  /** Who tells that the machine shuts down, and how long pods then get. */
+  readonly shutdown?: NonNullable<KubeletDeps['shutdown']>;
   /** Programs of the node that know credentials of registries. */
   readonly credentialProviders?: CredentialProviders;
 }
@@ -141,6 +143,7 @@ function assembleKubelet(parts: Parts): Pick<ClusterNode, 'kubelet' | 'podContai
       informers,
       preparePod,
       podContainers,
+      ...(parts.shutdown && { shutdown: parts.shutdown }),
       resources: {
         nodeStats: () => stats.node(),
         summary: () => stats.summary(),
