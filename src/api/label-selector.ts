@@ -46,7 +46,7 @@ function holds(requirement: LabelRequirement, labels: Labels): boolean {
     case '=':
     case '==':
     case 'in':
-      return has && values.includes(value);
+      return has && (values.length === 1 ? values[0] === value : values.includes(value));
     case '!=':
     case 'notin':
       return !has || !values.includes(value);
@@ -88,7 +88,10 @@ export function formatLabelRequirement({ key, operator, values }: LabelRequireme
 export function compileRequirements(requirements: readonly LabelRequirement[]): LabelMatcher {
   const sorted = requirements.toSorted((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
   return {
-    matches: (labels) => sorted.every((requirement) => holds(requirement, labels)),
+    matches(labels) {
+      for (const requirement of sorted) if (!holds(requirement, labels)) return false;
+      return true;
+    },
     isEverything: sorted.length === 0,
     isNothing: false,
     requirements: sorted,

@@ -1,12 +1,13 @@
 /** A server with every built-in resource, for tests of this folder only. */
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
+import type { AdmissionPlugin } from './admission/contract.ts';
 import { ServiceAllocator } from './registry/core/services/service-allocator.ts';
 import { createResourceDefinitions } from './registry/list.ts';
 import { createServerStorage } from './server-storage.ts';
 import { startTestServer, testPlatform, type TestServer } from './server-fixture.ts';
 
-/** Starts it. */
-export async function startWithAll(): Promise<TestServer> {
+/** Starts it; `admission`: plugins, none by default. */
+export async function startWithAll(admission: readonly AdmissionPlugin[] = []): Promise<TestServer> {
   const platform = testPlatform();
   const storage = createServerStorage({ store: createMemoryStore({ clock: platform.clock }), platform });
   const { objects } = storage;
@@ -20,7 +21,7 @@ export async function startWithAll(): Promise<TestServer> {
     serviceAllocator,
     authorizer: { authorize: () => ({ decision: 'allow', reason: '' }) },
   });
-  const server = await startTestServer({ platform, storage, definitions });
+  const server = await startTestServer({ platform, storage, definitions, admission });
   serviceAllocator.start();
   return { ...server, platform };
 }

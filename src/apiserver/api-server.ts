@@ -69,9 +69,9 @@ export interface ApiServerConfig {
   readonly serverAddress: string;
   /** As `--runtime-config`. */
   readonly runtimeConfig?: string;
-  /** Default 400. */
+  /** 0: no limit. Default 400. */
   readonly maxRequestsInFlight?: number;
-  /** Default 200. */
+  /** 0: no limit. Default 200. */
   readonly maxMutatingRequestsInFlight?: number;
   /** True: requests of the network share the sum of both limits by flow schemas and priority levels. Default false. */
   readonly priorityAndFairness?: boolean;
@@ -166,7 +166,10 @@ class GenericApiServer implements ApiServer {
   #inFlight(): MaxInFlight {
     const { priorityAndFairness, maxRequestsInFlight = 400, maxMutatingRequestsInFlight = 200 } = this.#config;
     if (priorityAndFairness === true) return new MaxInFlight({ readOnly: Infinity, mutating: Infinity });
-    return new MaxInFlight({ readOnly: maxRequestsInFlight, mutating: maxMutatingRequestsInFlight });
+    return new MaxInFlight({
+      readOnly: maxRequestsInFlight || Infinity,
+      mutating: maxMutatingRequestsInFlight || Infinity,
+    });
   }
 
   #createFairness(inFlight: MaxInFlight): FlowController | undefined {

@@ -4,7 +4,6 @@ import { gunzipSync } from 'node:zlib';
 import { ConfigMaps } from '../api/gen/resources.ts';
 import type { ApiRequest } from '../api/transport.ts';
 import { BodyTooLargeError, type HttpRequest, type HttpResponse } from '../platform/http.ts';
-import { createNodeClock } from '../platform/node/clock.ts';
 import { createNodeCompression } from '../platform/node/compression.ts';
 import { createSeededRandom } from '../platform/sim/random.ts';
 import { createHttpHandler } from './http-adapter.ts';
@@ -98,12 +97,12 @@ function get(accept: Record<string, string>, query: string): HttpRequest {
 
 test('large answers are compressed for those who take it', async (t) => {
   const anyone = { authenticate: () => ({ name: 'a', groups: ['system:masters'] }) };
-  const { server, send } = await startTestServer({ authenticators: [anyone] });
+  const { server, send, platform } = await startTestServer({ authenticators: [anyone] });
   for (let index = 0; index < 20; index++)
     await send('POST', path, { metadata: { name: `m${index}` }, data: { a: 'x'.repeat(10_000) } });
   const handler = createHttpHandler(server.handler, createSeededRandom(1), {
     compression: createNodeCompression(),
-    clock: createNodeClock(),
+    clock: platform.clock,
   });
   const cases: readonly (readonly [string, Record<string, string>, string, boolean])[] = [
     ['taken', { 'accept-encoding': 'gzip' }, '', true],

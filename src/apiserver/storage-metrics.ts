@@ -35,10 +35,11 @@ export class StorageMetrics {
       );
       return work;
     };
-    const { latestRevision, isStale } = store;
+    const { latestRevision, isStale, scan } = store;
     return {
       get: (key) => timed('get', key, store.get(key)),
       range: (request) => timed('list', request.start, store.range(request)),
+      ...(scan && { scan: (range, onPage) => timed('list', range.start, scan.call(store, range, onPage)) }),
       put: (request) => timed(request.expectRevision === 0 ? 'create' : 'update', request.key, store.put(request)),
       delete: (request) => timed('delete', request.key, store.delete(request)),
       watch: (range, watcher) => store.watch(range, watcher),

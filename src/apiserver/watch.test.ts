@@ -172,6 +172,33 @@ test('a watch inside the process gets objects in batches', async () => {
   assert.equal(direct.object, seen[0]!.object, 'one object for all readers');
 });
 
+test('lists and watches inside the process give bare metadata when that is asked for', async () => {
+  const server = await startTestServer();
+  await server.send('POST', maps, { ...named('a', { x: 'y' }), data: { big: 'z' } });
+  const ask = (path: string, as: string) => ({
+    ...server.request('GET', path, {}),
+    headers: { accept: `application/json;as=${as};g=meta.k8s.io;v=v1` },
+    wantsObjects: true,
+  });
+  const list = await server.server.handler(ask(maps, 'PartialObjectMetadataList'));
+  assert.equal(list.kind, 'object');
+  const { kind, items } = (list as { object: { kind: string; items: { kind: string; metadata: { name: string } }[] } })
+    .object;
+  assert.deepEqual(
+    [kind, items.map((item) => [item.kind, item.metadata.name, Object.keys(item)])],
+    ['PartialObjectMetadataList', [['PartialObjectMetadata', 'a', ['kind', 'apiVersion', 'metadata']]]],
+  );
+  const watched = await server.server.handler(ask(`${maps}?watch=1`, 'PartialObjectMetadata'));
+  assert.equal(watched.kind, 'watch');
+  if (watched.kind !== 'watch') return;
+  for await (const [event] of watched.events) {
+    const object = event!.object as { kind: string; data?: object; metadata: { labels: object } };
+    assert.deepEqual([event!.type, object.kind, object.data], ['ADDED', 'PartialObjectMetadata', undefined]);
+    assert.deepEqual(object.metadata.labels, { x: 'y' });
+    break;
+  }
+});
+
 test('bad watch options are refused', async () => {
   const { send } = await startTestServer();
   for (const query of [

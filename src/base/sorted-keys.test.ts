@@ -23,6 +23,9 @@ test('keeps thousands of keys in order through insertions and removals', () => {
     sorted.filter((key) => key >= '1000' && key < '2000'),
   );
   assert.deepEqual([...keys.range('5', '4')], []);
+  keys.replace(sorted.toReversed());
+  assert.deepEqual([keys.size, [...keys.range('', '~')]], [sorted.length, sorted]);
+  assert.deepEqual([keys.add('1000a'), keys.add('1000a'), keys.delete('2000')], [true, false, model.has('2000')]);
 });
 
 test('keeps to its order where it is not that of code units', () => {
@@ -33,6 +36,8 @@ test('keeps to its order where it is not that of code units', () => {
     keys.add(key);
     assert.deepEqual([...keys.range('', '\u{10ffff}')], all.slice(0, index + 1).sort(byBytes));
   }
+  keys.replace(all.toReversed());
+  assert.deepEqual([...keys.range('', '\u{10ffff}')], all.toSorted(byBytes));
   for (const key of all) assert.equal(keys.delete(key), true);
   assert.equal(keys.size, 0);
 });

@@ -29,6 +29,16 @@ export class SortedKeys {
     return this.#size;
   }
 
+  /** Takes these strings, each once and in any order, in place of all there are. Quicker than one by one. */
+  replace(keys: string[]): void {
+    this.#isPlain = keys.every((key) => plainText.test(key));
+    // The engine's own order, without a function, is that of the code units.
+    const sorted = this.#isPlain ? keys.toSorted() : keys.toSorted(this.#compare);
+    this.#chunks.length = 0;
+    for (let at = 0; at < sorted.length; at += maxChunk / 2) this.#chunks.push(sorted.slice(at, at + maxChunk / 2));
+    this.#size = sorted.length;
+  }
+
   /** False when the key was there already. */
   add(key: string): boolean {
     this.#isPlain &&= plainText.test(key);

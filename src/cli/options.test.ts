@@ -126,11 +126,15 @@ test('flags of the API server, as commander names them', () => {
     ...raw,
     enableAdmissionPlugins: ['AlwaysPullImages'],
     authorizationMode: ['RBAC'],
+    maxRequestsInflight: '7',
+    enablePriorityAndFairness: 'false',
     oidcIssuerUrl: 'https://i',
     oidcClientId: 'c',
   } as RawServerOptions);
   assert.ok(apiServer?.admission.plugins.includes('AlwaysPullImages'));
   assert.deepEqual(apiServer?.authorization.modes, ['RBAC']);
+  assert.deepEqual(apiServer?.limits.priorityAndFairness, false);
+  assert.deepEqual(apiServer?.limits.maxRequestsInFlight, 7);
   assert.equal(apiServer?.authentication.oidc?.issuerUrl, 'https://i');
   assert.equal(parseServerOptions(raw).apiServer, undefined);
   const unknown = { ...raw, disableAdmissionPlugins: ['Nope'] } as RawServerOptions;

@@ -25,6 +25,8 @@ export interface ListOptions {
   readonly continue?: string;
   readonly resourceVersion?: string;
   readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan';
+  /** Objects come as PartialObjectMetadata: nothing but their metadata is decoded or sent. */
+  readonly metadataOnly?: boolean;
   readonly signal?: AbortSignal;
 }
 

@@ -38,6 +38,8 @@ export function createInformerFactory(deps: InformerFactoryDeps): InformerFactor
       informers.set(key, made as unknown as SharedInformer<KubernetesObject>);
       return made;
     },
+    existing: <T extends KubernetesObject>(info: ResourceInfo<T>) =>
+      informers.get(shareKey(info, {})) as unknown as Informer<T> | undefined,
     start(signal) {
       for (const [key, informer] of informers) {
         if (started.has(key)) continue;
@@ -52,7 +54,7 @@ export function createInformerFactory(deps: InformerFactoryDeps): InformerFactor
 }
 
 function shareKey<T>(info: ResourceInfo, options: InformerOptions<T>): string {
-  const { namespace = '', labelSelector = '', fieldSelector = '', projection } = options;
+  const { namespace = '', labelSelector = '', fieldSelector = '', projection, metadataOnly = false } = options;
   return JSON.stringify([
     groupResourceOf(info),
     info.version,
@@ -60,5 +62,6 @@ function shareKey<T>(info: ResourceInfo, options: InformerOptions<T>): string {
     labelSelector,
     fieldSelector,
     projection?.name ?? '',
+    ...(metadataOnly ? ['metadata'] : []),
   ]);
 }

@@ -41,6 +41,8 @@ export interface InformerOptions<T> {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
+  /** Nothing but the metadata of objects is asked for; kind and version are those of the resource. */
+  readonly metadataOnly?: boolean;
   /** Drops what the users of this informer never read, to save memory. Sharing is by name. */
   readonly projection?: { readonly name: string; readonly apply: (object: T) => T };
 }
@@ -48,6 +50,8 @@ export interface InformerOptions<T> {
 /** Makes and shares informers. */
 export interface InformerFactory {
   informer<T extends KubernetesObject>(info: ResourceInfo<T>, options?: InformerOptions<T>): Informer<T>;
+  /** The informer of all whole objects of a resource, where somebody has asked for it already. */
+  existing<T extends KubernetesObject>(info: ResourceInfo<T>): Informer<T> | undefined;
   /** Starts those made since the last call; they stop with the signal. */
   start(signal: AbortSignal): void;
   /** Resolves when all started ones have synced. */

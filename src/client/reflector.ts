@@ -28,7 +28,7 @@ export interface ReflectorTarget<T> {
 export interface ReflectorDeps<T extends KubernetesObject> {
   readonly client: ResourceClient<T>;
   readonly target: ReflectorTarget<T>;
-  readonly selection: Pick<ListOptions, 'namespace' | 'labelSelector' | 'fieldSelector'>;
+  readonly selection: Pick<ListOptions, 'namespace' | 'labelSelector' | 'fieldSelector' | 'metadataOnly'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -104,8 +104,12 @@ function report<T extends KubernetesObject>(deps: ReflectorDeps<T>, error: unkno
   else deps.log.warn('failed to list or watch', fields);
 }
 
-/** The server's list items bear no kind; cached objects do, so that references to them can be made. */
+/** The server's list items bear no kind, or that of bare metadata; cached objects do, so that references to them can be made. */
 function withKind<T extends KubernetesObject>(deps: ReflectorDeps<T>, object: T): T {
+  if (deps.selection.metadataOnly === true) {
+    const { info } = deps.client;
+    return { ...object, apiVersion: apiVersionOf(info), kind: info.kind };
+  }
   if (object.kind !== undefined && object.apiVersion !== undefined) return object;
   const { info } = deps.client;
   return { apiVersion: apiVersionOf(info), kind: info.kind, ...object };

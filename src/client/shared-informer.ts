@@ -125,11 +125,12 @@ export function createSharedInformer<T extends KubernetesObject>(deps: SharedInf
     },
     lastRevision: () => lastRevision,
     run: (signal) => {
-      const { namespace, labelSelector, fieldSelector } = deps.options;
+      const { namespace, labelSelector, fieldSelector, metadataOnly } = deps.options;
       const selection = {
         ...(namespace === undefined ? {} : { namespace }),
         ...(labelSelector === undefined ? {} : { labelSelector }),
         ...(fieldSelector === undefined ? {} : { fieldSelector }),
+        ...(metadataOnly === undefined ? {} : { metadataOnly }),
       };
       return runReflector({ ...deps, target, selection }, signal);
     },

@@ -120,8 +120,9 @@ export function createTransportClient(transport: ClientTransport, clock: Clock):
     }
   }
 
+  const deps: ResourceClientDeps = { call, transport };
   return {
-    resource: (info) => createResourceClient(info, { call, transport }),
+    resource: (info) => new TransportResourceClient(info, deps),
     async raw(request) {
       const [path = '', query = ''] = splitOnce(request.path, '?');
       const answer = await transport.raw({ ...request, path, query });
@@ -154,72 +155,105 @@ interface ResourceClientDeps {
   call<T>(request: TransportRequest): Promise<T>;
 }
 
-function createResourceClient<T extends KubernetesObject>(
-  info: ResourceInfo<T>,
-  deps: ResourceClientDeps,
-): ResourceClient<T> {
-  const { call } = deps;
-  const write = (target: { method: string; path: string }, body: unknown, options: WriteOptions = {}): Promise<T> =>
-    call<T>({ ...target, query: writeQuery(options), body, ...signalOf(options) });
+/** A class: a kubelet holds a dozen, a simulation has thousands of kubelets, and each closure would be one per verb. */
+class TransportResourceClient<T extends KubernetesObject> implements ResourceClient<T> {
+  readonly info: ResourceInfo<T>;
+  readonly #deps: ResourceClientDeps;
 
-  return {
-    info,
-    get: (key, options) =>
-      call<T>({
-        method: 'GET',
-        path: objectPath(info, key),
-        query: listQuery(options?.resourceVersion === undefined ? {} : { resourceVersion: options.resourceVersion }),
-        ...signalOf(options),
-      }),
-    list: (options = {}) =>
-      call<ObjectList<T>>({
-        method: 'GET',
-        path: collectionPath(info, options.namespace),
-        query: listQuery(options),
-        ...signalOf(options),
-      }),
-    watch: (options: WatchOptions) =>
-      deps.transport.watch({
-        method: 'GET',
-        path: collectionPath(info, options.namespace),
-        query: watchQuery(options),
-        ...signalOf(options),
-      }) as AsyncIterable<readonly WatchEvent<T>[]>,
-    create: (object, options) =>
-      write({ method: 'POST', path: collectionPath(info, object.metadata.namespace) }, object, options),
-    update: (object, options) =>
-      write({ method: 'PUT', path: objectPath(info, keyOf(object), options?.subresource) }, object, options),
-    updateStatus: (object, options) =>
-      write({ method: 'PUT', path: objectPath(info, keyOf(object), 'status') }, object, options),
-    patch: (key, patch, options = {}) => call<T>(patchRequest(info, { key, patch, options })),
-    delete: (key: ObjectKey, options: DeleteOptions = {}) =>
-      call({
-        method: 'DELETE',
-        path: objectPath(info, key),
-        query: '',
-        body: deleteBody(options),
-        ...signalOf(options),
-      }),
-    deleteCollection: (options) =>
-      call({
-        method: 'DELETE',
-        path: collectionPath(info, options.namespace),
-        query: listQuery(options as ListOptions),
-        body: deleteBody(options),
-        ...signalOf(options),
-      }),
-    getSubresource: <S>(key: ObjectKey, subresource: string, options?: { signal?: AbortSignal }) =>
-      call<S>({ method: 'GET', path: objectPath(info, key, subresource), query: '', ...signalOf(options) }),
-    // oxlint-disable-next-line max-params -- the client contract's shape
-    createSubresource: <S>(key: ObjectKey, subresource: string, body: object, options: WriteOptions = {}) =>
-      call<S>({
-        method: 'POST',
-        path: objectPath(info, key, subresource),
-        query: writeQuery(options),
-        body,
-        ...signalOf(options),
-      }),
-  };
+  constructor(info: ResourceInfo<T>, deps: ResourceClientDeps) {
+    this.info = info;
+    this.#deps = deps;
+  }
+
+  get(key: ObjectKey, options?: { resourceVersion?: string; signal?: AbortSignal }): Promise<T> {
+    return this.#deps.call<T>({
+      method: 'GET',
+      path: objectPath(this.info, key),
+      query: listQuery(options?.resourceVersion === undefined ? {} : { resourceVersion: options.resourceVersion }),
+      ...signalOf(options),
+    });
+  }
+
+  list(options: ListOptions = {}): Promise<ObjectList<T>> {
+    return this.#deps.call<ObjectList<T>>({
+      method: 'GET',
+      path: collectionPath(this.info, options.namespace),
+      query: listQuery(options),
+      ...metadataForm(options, 'PartialObjectMetadataList'),
+      ...signalOf(options),
+    });
+  }
+
+  watch(options: WatchOptions): AsyncIterable<readonly WatchEvent<T>[]> {
+    return this.#deps.transport.watch({
+      method: 'GET',
+      path: collectionPath(this.info, options.namespace),
+      query: watchQuery(options),
+      ...metadataForm(options, 'PartialObjectMetadata'),
+      ...signalOf(options),
+    }) as AsyncIterable<readonly WatchEvent<T>[]>;
+  }
+
+  create(object: T, options?: WriteOptions): Promise<T> {
+    return this.#write({ method: 'POST', path: collectionPath(this.info, object.metadata.namespace) }, object, options);
+  }
+
+  update(object: T, options?: WriteOptions): Promise<T> {
+    const path = objectPath(this.info, keyOf(object), options?.subresource);
+    return this.#write({ method: 'PUT', path }, object, options);
+  }
+
+  updateStatus(object: T, options?: WriteOptions): Promise<T> {
+    return this.#write({ method: 'PUT', path: objectPath(this.info, keyOf(object), 'status') }, object, options);
+  }
+
+  patch(key: ObjectKey, patch: Patch, options: WriteOptions = {}): Promise<T> {
+    return this.#deps.call<T>(patchRequest(this.info, { key, patch, options }));
+  }
+
+  delete(key: ObjectKey, options: DeleteOptions = {}): Promise<unknown> {
+    return this.#deps.call({
+      method: 'DELETE',
+      path: objectPath(this.info, key),
+      query: '',
+      body: deleteBody(options),
+      ...signalOf(options),
+    });
+  }
+
+  deleteCollection(options: ListOptions & DeleteOptions): Promise<unknown> {
+    return this.#deps.call({
+      method: 'DELETE',
+      path: collectionPath(this.info, options.namespace),
+      query: listQuery(options as ListOptions),
+      body: deleteBody(options),
+      ...signalOf(options),
+    });
+  }
+
+  getSubresource<S>(key: ObjectKey, subresource: string, options?: { signal?: AbortSignal }): Promise<S> {
+    const path = objectPath(this.info, key, subresource);
+    return this.#deps.call<S>({ method: 'GET', path, query: '', ...signalOf(options) });
+  }
+
+  // oxlint-disable-next-line max-params -- the client contract's shape
+  createSubresource<S>(key: ObjectKey, subresource: string, body: object, options: WriteOptions = {}): Promise<S> {
+    return this.#deps.call<S>({
+      method: 'POST',
+      path: objectPath(this.info, key, subresource),
+      query: writeQuery(options),
+      body,
+      ...signalOf(options),
+    });
+  }
+
+  #write(target: { method: string; path: string }, body: unknown, options: WriteOptions = {}): Promise<T> {
+    return this.#deps.call<T>({ ...target, query: writeQuery(options), body, ...signalOf(options) });
+  }
+}
+
+function metadataForm({ metadataOnly }: ListOptions, form: string): Pick<TransportRequest, 'headers'> {
+  return metadataOnly === true ? { headers: { accept: `application/json;as=${form};g=meta.k8s.io;v=v1` } } : {};
 }
 
 function patchRequest(

@@ -115,7 +115,7 @@ async function instanceOf({ crypto, host }: Platform, { serving }: ApiServerOpti
 
 async function settingsOf(
   platform: Platform,
-  { serviceAccounts, serving, etcd }: ApiServerOptions,
+  { serviceAccounts, serving, etcd, shared }: ApiServerOptions,
 ): Promise<ServerSettings> {
   const { issuers, apiAudiences, signingKeyFile, keyFiles } = serviceAccounts;
   const signing = await tokenKeys(platform, signingKeyFile, true);
@@ -123,9 +123,7 @@ async function settingsOf(
   return {
     servesJoin: false,
     localPathClass: false,
-    maxRequestsInFlight: serving.maxRequestsInFlight,
-    maxMutatingRequestsInFlight: serving.maxMutatingRequestsInFlight,
-    priorityAndFairness: serving.priorityAndFairness,
+    ...shared.limits,
     compactionPeriodMs: etcd.compactionPeriodMs,
     eventTtlSeconds: etcd.eventTtlSeconds,
     serviceNodePorts: serving.serviceNodePorts,

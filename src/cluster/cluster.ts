@@ -7,6 +7,7 @@ import type { Platform } from '../platform/platform.ts';
 import { KUBERNETES_VERSION, VERSION } from '../base/version.ts';
 import type { ClusterOptions } from './cluster-options.ts';
 import type { ClusterStatus } from './cluster-status.ts';
+import { whenPodsAreTaken } from './first-account.ts';
 import { hostAddress, nodeAddresses } from './host-address.ts';
 import { makeInstanceDirectories } from './instance-directories.ts';
 import type { Instance } from './instance.ts';
@@ -100,6 +101,7 @@ class RunningCluster implements Cluster {
     if (this.#node === undefined) await kubeletPort.release();
     const { controlPlane, pki } = await this.#server.start(signal);
     await this.#node?.join(createLocalConnection(this.#platform, { controlPlane, pki, instance }), signal);
+    await whenPodsAreTaken({ objects: controlPlane.server.objects, clock: this.#platform.clock }, signal);
   }
 
   async stop(): Promise<void> {

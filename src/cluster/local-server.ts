@@ -104,6 +104,7 @@ class Server implements LocalServer {
       hostAddress: advertiseAddress,
       runtimeConfig: options.runtimeConfig,
       ...(setup === undefined ? {} : { setup }),
+      ...(options.apiServer === undefined ? {} : { settings: options.apiServer.limits }),
       ...(scheduler === undefined ? {} : { scheduler }),
       ...(this.#etcd === undefined ? {} : { serverJoin: this.#joinRoute() }),
     });

@@ -1,16 +1,13 @@
 /** What whoever runs the API server alone may decide about it beyond what every cluster has; absent: as in a whole cluster. */
+import type { LimitOptions } from '../apiserver/options/limit-options.ts';
 import type { TokenKey } from '../apiserver/authn/service-account-tokens.ts';
 
 /** The settings. */
-export interface ServerSettings {
+export interface ServerSettings extends Partial<LimitOptions> {
   /** False: what machines that join look for is somebody else's to publish. */
   readonly servesJoin?: boolean;
   /** False: no default storage class, as nobody may be there who provisions. */
   readonly localPathClass?: boolean;
-  readonly maxRequestsInFlight?: number;
-  readonly maxMutatingRequestsInFlight?: number;
-  /** False: the two limits alone hold. */
-  readonly priorityAndFairness?: boolean;
   /** 0: never. */
   readonly compactionPeriodMs?: number;
   readonly eventTtlSeconds?: number;

@@ -4,7 +4,10 @@ import type { Pod, PodCondition } from '../api/gen/core-v1.ts';
 
 /** The condition of this type. */
 export function podCondition(pod: Pod, type: string): PodCondition | undefined {
-  return pod.status?.conditions?.find((condition) => condition.type === type);
+  const conditions = pod.status?.conditions;
+  // A loop: controllers ask this of thousands of pods at every step.
+  if (conditions !== undefined) for (const condition of conditions) if (condition.type === type) return condition;
+  return undefined;
 }
 
 /** Whether the Ready condition is True. */

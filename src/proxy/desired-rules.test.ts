@@ -7,8 +7,8 @@ import type { ServicePortView } from './service-map.ts';
 import { staleFlows } from './stale-flows.ts';
 
 const context = { family: 4, clusterCidr: '10.42.0.0/16', mark: 0x4001_0000 } as const;
-const here = { address: '10.42.0.2', port: 8080, local: true };
-const there = { address: '10.42.1.3', port: 8080, local: false };
+const here = { address: '10.42.0.2', port: 8080, local: true, ready: true };
+const there = { address: '10.42.1.3', port: 8080, local: false, ready: true };
 
 function port(changes: Partial<ServicePortView> = {}): ServicePortView {
   return {
@@ -40,6 +40,18 @@ describe('elements of a service port', () => {
       'cluster address',
       {},
       ['services: 10.43.0.5 . tcp . 80 → goto pick-2', ...slots('endpoints: 10.43.0.5 . tcp . 80', 1), hairpin],
+    ],
+    [
+      'SCTP as the others',
+      { protocol: 'sctp', nodePort: 30080, cluster: [there], local: [], externalIps: ['192.0.2.9'] },
+      [
+        'services: 10.43.0.5 . sctp . 80 → goto pick-1',
+        'endpoints: 10.43.0.5 . sctp . 80 . 0x1 → 10.42.1.3 . 8080',
+        'services: 192.0.2.9 . sctp . 80 → goto pick-1-masq',
+        'endpoints: 192.0.2.9 . sctp . 80 . 0x40010001 → 10.42.1.3 . 8080',
+        'nodeports: sctp . 30080 → goto node-1-masq',
+        'nodeport-endpoints: sctp . 30080 . 0x40010001 → 10.42.1.3 . 8080',
+      ],
     ],
     ['no endpoints: refused', { cluster: [], local: [] }, ['no-endpoints: 10.43.0.5 . tcp . 80 → goto refuse']],
     [
@@ -108,7 +120,12 @@ describe('elements of a service port', () => {
   }
 
   it('an endpoint that goes moves no other one of many', () => {
-    const many = Array.from({ length: 50 }, (_, i) => ({ address: `10.42.2.${i}`, port: 80, local: false }));
+    const many = Array.from({ length: 50 }, (_, i) => ({
+      address: `10.42.2.${i}`,
+      port: 80,
+      local: false,
+      ready: true,
+    }));
     const before = servicePortElements(port({ cluster: many, local: [] }), NO_SLOTS, context);
     const after = servicePortElements(port({ cluster: many.toSpliced(10, 1), local: [] }), before.slots, context);
     const was = new Set(texts(before.elements));

@@ -11,6 +11,8 @@ export interface Endpoint {
   readonly port: number;
   /** On this node. */
   readonly local: boolean;
+  /** Not one that terminates and still serves, for want of others. */
+  readonly ready: boolean;
 }
 
 /** Endpoints by traffic policy. `local` is a part of what is on this node, ready where any is. */
@@ -26,7 +28,6 @@ export interface NodeView {
 }
 
 interface Candidate extends Endpoint {
-  readonly ready: boolean;
   readonly servingWhileTerminating: boolean;
   readonly hints: SliceEndpoint['hints'];
 }
@@ -92,7 +93,7 @@ function readyOrServing(
 ): readonly Endpoint[] {
   const ready = candidates.filter((c) => c.ready && isNear(c));
   const chosen = ready.length > 0 ? ready : candidates.filter((c) => c.servingWhileTerminating);
-  return chosen.map(({ address, port, local }) => ({ address, port, local }));
+  return chosen.map(({ address, port, local, ready: isReady }) => ({ address, port, local, ready: isReady }));
 }
 
 /** Hints count only when every ready endpoint has them and at least one is meant for here: on this node, then in this zone. */

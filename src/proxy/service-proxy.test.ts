@@ -132,6 +132,14 @@ describe('the service proxy', () => {
       localEndpoints: 1,
       serviceProxyHealthy: true,
     });
+    // It still serves while it terminates, but a load balancer shall send no more.
+    const conditions = { ready: false, serving: true, terminating: true };
+    api.modify<EndpointSlice>(EndpointSlices, 'ns/lb-1', (old) => ({
+      ...old,
+      endpoints: (old.endpoints ?? []).map((e) => ({ ...e, conditions })),
+    }));
+    await clock.advance(20);
+    assert.equal((await ask()).status, 503);
     api.remove(Services, 'ns/lb');
     await clock.advance(20);
     await assert.rejects(ask(), { code: 'ECONNREFUSED' });

@@ -33,7 +33,7 @@ import { createUserspaceApplier } from './userspace/userspace-applier.ts';
 import { createProxyMetrics } from './proxy-metrics.ts';
 import { RuleBook } from './rule-book.ts';
 import { isProxied, servicePorts, type ServicePortView } from './service-map.ts';
-import { createFlowCleaner, staleFlows } from './stale-flows.ts';
+import { createFlowCleaner, staleFlows, type FlowFilter } from './stale-flows.ts';
 
 /** What the proxy needs. */
 export interface ServiceProxyDeps {
@@ -89,6 +89,7 @@ export function createServiceProxy(deps: ServiceProxyDeps, config: ServiceProxyC
     tables: follower.tables,
     ...(config.commandPrefix === undefined ? {} : { commandPrefix: config.commandPrefix }),
     prepare: () => cleaner.add(follower.update((key, health) => checks.set(key, health))),
+    onStaleFlows: (filters) => cleaner.add(filters),
     onApplied: () => cleaner.flush(),
   });
   const checks = createHealthCheckServer(
@@ -117,6 +118,7 @@ interface Applying {
   readonly tables: readonly Table[];
   readonly commandPrefix?: readonly string[];
   prepare(): void;
+  onStaleFlows(filters: readonly FlowFilter[]): void;
   onApplied(): void;
 }
 
@@ -126,7 +128,7 @@ function createApplier(
   { mode }: ServiceProxyConfig,
   applying: Applying,
 ): RuleApplier {
-  const { tables, ...rest } = applying;
+  const { tables, onStaleFlows, ...rest } = applying;
   if (mode === 'nftables') return createNftablesApplier(deps, applying);
   const wanted = ({ services, pods }: Table) => ({
     ports: [...services.values()].flatMap(({ ports }) => ports),
@@ -135,6 +137,7 @@ function createApplier(
   if (mode === 'userspace')
     return createUserspaceApplier(deps, {
       ...rest,
+      onStaleFlows,
       tables: tables.map((table) => ({ config: table.config, wanted: () => wanted(table) })),
     });
   const sha256 = (text: string): Uint8Array => Buffer.from(deps.crypto.sha256Hex(text), 'hex');
@@ -347,6 +350,7 @@ function updateService(
   return stale;
 }
 
+/** Endpoints that terminate still take traffic, but a load balancer shall send no more here. */
 function healthOf(
   service: Service | undefined,
   { key, tables }: { key: string; tables: readonly Table[] },
@@ -354,7 +358,9 @@ function healthOf(
   const { healthCheckNodePort: port = 0, externalTrafficPolicy, type } = service?.spec ?? {};
   if (port === 0 || externalTrafficPolicy !== 'Local' || type !== 'LoadBalancer') return undefined;
   const local = new Set(
-    tables.flatMap((t) => (t.services.get(key)?.ports ?? []).flatMap((p) => p.local.map((e) => e.address))),
+    tables.flatMap((t) =>
+      (t.services.get(key)?.ports ?? []).flatMap((p) => p.local.flatMap((e) => (e.ready ? [e.address] : []))),
+    ),
   );
   return { ...keyOf(key), port, localEndpoints: local.size };
 }

@@ -28,10 +28,15 @@ export function staleFlows(before: readonly ServicePortView[], after: readonly S
       endpointAddresses(was.get(key)).length === 0 &&
       endpointAddresses(port).length > 0
     ) {
-      filters.push(['--orig-port-dst', String(port.nodePort)]);
+      filters.push(flowsOfPort(port.nodePort, port.clusterIp.includes(':') ? 6 : 4));
     }
   }
   return filters;
+}
+
+/** All flows to a port, whatever the address. */
+export function flowsOfPort(port: number | string, family: 4 | 6): FlowFilter {
+  return [...(family === 6 ? ['-f', 'ipv6'] : []), '--orig-port-dst', String(port)];
 }
 
 function frontKey(port: ServicePortView): string {

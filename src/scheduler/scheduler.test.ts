@@ -13,6 +13,7 @@ import { createMemoryMetrics, type MemoryMetrics } from '../platform/sim/metrics
 import { createSeededRandom } from '../platform/sim/random.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { defaultSchedulerConfig } from './config/scheduler-config.ts';
+import { createExtender, type Extender } from './extenders/extender.ts';
 import { createScheduler } from './scheduler.ts';
 import { testNode, testPod } from './scheduler-fixture.ts';
 
@@ -31,8 +32,9 @@ interface Running {
 async function start(
   t: TestContext,
   before: (api: FakeApi) => void,
-  onBind: (name: string, attempt: number) => boolean | void = () => true,
+  more: { onBind?: (name: string, attempt: number) => boolean | void; extenders?: readonly Extender[] } = {},
 ): Promise<Running> {
+  const { onBind = () => true, extenders = [] } = more;
   const clock = new VirtualClock();
   const api = createFakeApi(() => formatTime(clock.nowMs()));
   before(api);
@@ -63,7 +65,7 @@ async function start(
   t.after(() => stop.abort(new Error('test over')));
   broadcaster.start(stop.signal);
   const scheduler = createScheduler(
-    { client, informers, recorderFor: (component) => broadcaster.recorderFor(component), platform },
+    { client, informers, recorderFor: (component) => broadcaster.recorderFor(component), platform, extenders },
     defaultSchedulerConfig(),
   );
   const started = scheduler.start(stop.signal);
@@ -89,7 +91,7 @@ test('pods are bound, and counted before they are seen bound', async (t) => {
       api.seed(Nodes, testNode('a', { cpu: '1' }));
       for (const name of ['p', 'q']) api.seed(Pods, testPod(name, { cpu: '600m' }));
     },
-    () => false,
+    { onBind: () => false },
   ); // Bound, but never seen bound.
   assert.equal(run.bindings().length, 1, 'the second does not fit beside the assumed first');
   assert.deepEqual(run.counts(), { ...idle, unschedulable: 1 });
@@ -113,8 +115,10 @@ test('a failed binding gives the room back and is tried again', async (t) => {
       api.seed(Nodes, testNode('a', { cpu: '1' }));
       api.seed(Pods, testPod('p', { cpu: '600m' }));
     },
-    (_name, attempt) => {
-      if (attempt === 1) throw internalError('store is away');
+    {
+      onBind: (_name, attempt) => {
+        if (attempt === 1) throw internalError('store is away');
+      },
     },
   );
   assert.deepEqual(run.counts(), { ...idle, backoff: 1 });
@@ -131,8 +135,10 @@ test('a pod deleted while it is bound is forgotten', async (t) => {
       api.seed(Nodes, testNode('a', { cpu: '1' }));
       api.seed(Pods, testPod('p', { cpu: '600m' }));
     },
-    () => {
-      throw notFound({ group: '', resource: 'pods' }, 'p');
+    {
+      onBind: () => {
+        throw notFound({ group: '', resource: 'pods' }, 'p');
+      },
     },
   );
   run.api.remove(Pods, 'default/p');
@@ -163,6 +169,46 @@ test('a more important pod takes the place of a less important one', async (t) =
     'nominated',
   );
   assert.ok(run.events().includes('Normal Preempted Preempted by pod uid-high on node a'), run.events().join('\n'));
+});
+
+/** An extender with a preempt verb alone. */
+function preemptingExtender(answer: object): Extender {
+  const http = async () => ({
+    status: 200,
+    headers: {},
+    body: (async function* () {
+      yield Buffer.from(JSON.stringify(answer));
+    })(),
+    cancel: () => undefined,
+  });
+  const verbs = { filterVerb: '', prioritizeVerb: '', preemptVerb: 'preempt', bindVerb: '' };
+  const rest = { weight: 1, httpTimeoutMs: 5000, nodeCacheCapable: true, managedResources: [], ignoredResources: [] };
+  return createExtender({ net: { http } }, { urlPrefix: 'http://ext', ...verbs, ...rest, ignorable: false });
+}
+
+const twoFull = (api: FakeApi): void => {
+  for (const name of ['a', 'b']) {
+    api.seed(Nodes, testNode(name, { cpu: '1' }));
+    api.seed(Pods, testPod(`low-${name}`, { cpu: '600m', spec: { nodeName: name } }));
+  }
+  api.seed(Pods, testPod('high', { cpu: '600m', priority: 100 }));
+};
+
+for (const node of ['a', 'b'])
+  test(`an extender decides that the pod on ${node} leaves`, async (t) => {
+    const answer = { NodeNameToMetaVictims: { [node]: { Pods: [{ UID: `uid-low-${node}` }], NumPDBViolations: 0 } } };
+    const run = await start(t, twoFull, { extenders: [preemptingExtender(answer)] });
+    await run.clock.advance(5000);
+    assert.equal(run.pod('high')?.spec?.nodeName, node);
+    assert.deepEqual([run.pod('low-a') === undefined, run.pod('low-b') === undefined], [node === 'a', node === 'b']);
+  });
+
+test('an extender keeps all pods where they are', async (t) => {
+  const run = await start(t, twoFull, { extenders: [preemptingExtender({ NodeNameToMetaVictims: {} })] });
+  await run.clock.advance(5000);
+  const message = run.pod('high')?.status?.conditions?.[0]?.message ?? '';
+  assert.match(message, /preemption: no candidate node for preemption$/);
+  assert.ok(run.pod('low-a') !== undefined && run.pod('low-b') !== undefined);
 });
 
 test('pods of other schedulers are let alone', async (t) => {

@@ -17,7 +17,7 @@ import { followClusterObjects } from './cluster-objects.ts';
 import { createSchedulerCache } from './cache/scheduler-cache.ts';
 import type { SchedulerConfig } from './config/scheduler-config.ts';
 import { followCluster } from './follow-cluster.ts';
-import { filterByExtenders, scoreByExtenders } from './extenders/ask-extenders.ts';
+import { extendersInPreemption, filterByExtenders, scoreByExtenders } from './extenders/ask-extenders.ts';
 import type { Extender } from './extenders/extender.ts';
 import { fitErrorMessage, rejectingPlugins, type Diagnosis } from './fit-error.ts';
 import { createNominator } from './framework/nominations.ts';
@@ -69,6 +69,11 @@ interface Cycle {
   readonly queued: QueuedPod;
   /** Monotonic. */
   readonly startedMs: number;
+}
+
+interface RunningCycle extends Cycle {
+  readonly state: CycleState;
+  readonly signal: AbortSignal;
 }
 
 const NOTHING_FOUND: Status = { code: 'unschedulable', reasons: [], plugin: '' };
@@ -138,9 +143,9 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     const state: CycleState = new Map();
     const startedMs = clock.monotonicMs();
     const input = { profile, pod, snapshot: cache.snapshot(), random, cursor, nominations };
-    const decided = (result: ScheduleResult): void => {
+    const decided = (result: ScheduleResult): void | Promise<void> => {
       metrics.algorithmSeconds((clock.monotonicMs() - startedMs) / 1000);
-      settle({ queued, state, signal, startedMs }, result);
+      return settle({ queued, state, signal, startedMs }, result);
     };
     if (!extenders.some((extender) => extender.isInterested(pod))) return decided(schedulePod(input, state));
     return askExtenders(input, state, signal).then(decided, (error: unknown) => fail({ queued, startedMs }, error));
@@ -172,11 +177,15 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     profileOf(pod).recorder.event(pod, 'Warning', 'FailedScheduling', message);
     queue.requeue(queued, new Set());
   };
-  const settle = (cycle: Cycle & { state: CycleState; signal: AbortSignal }, result: ScheduleResult): void => {
+  const settle = (cycle: RunningCycle, result: ScheduleResult): void | Promise<void> => {
     const { queued, state, signal } = cycle;
     const { pod } = queued;
     const profile = profileOf(pod);
-    if (result.node === undefined) return reject(cycle, preempt(queued, state, result), signal);
+    if (result.node === undefined) {
+      const rejection = preempt(cycle, result);
+      if (!(rejection instanceof Promise)) return reject(cycle, rejection, signal);
+      return rejection.then((later) => reject(cycle, later, signal));
+    }
     note(pod, result);
     cache.assume(pod, result.node);
     const binder = extenders.find(({ config: { bindVerb }, isInterested }) => bindVerb !== '' && isInterested(pod));
@@ -240,28 +249,27 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
   };
   /** Asks whether others may leave; what was decided is done by `reject`. */
   const preempt = (
-    queued: QueuedPod,
-    state: CycleState,
+    { queued: { pod }, state, signal }: RunningCycle,
     { diagnosis, filters }: { diagnosis: Diagnosis; filters: readonly SchedulerPlugin[] },
-  ): Rejection => {
-    let postFilter: PostFilterResult | undefined;
-    const snapshot = cache.snapshot();
-    const { timer } = profileOf(queued.pod);
+  ): Rejection | Promise<Rejection> => {
+    const { timer, points } = profileOf(pod);
     const startedMs = timer?.started() ?? 0;
-    for (const plugin of diagnosis.nodeCount === 0 ? [] : profileOf(queued.pod).points.postFilter)
-      postFilter ??= plugin.postFilter?.(state, queued.pod, {
-        snapshot,
-        statuses: diagnosis.statuses,
-        filters,
-        nominations,
-      });
-    timer?.ended('PostFilter', startedMs, postFilter?.commit === undefined ? NOTHING_FOUND : undefined);
-    metrics.preemptionAttempt();
-    if (postFilter?.victims !== undefined) metrics.victims(postFilter.victims);
-    return {
-      diagnosis: postFilter?.message === undefined ? diagnosis : { ...diagnosis, postFilter: postFilter.message },
-      postFilter,
+    const { statuses, nodeCount } = diagnosis;
+    const snapshot = cache.snapshot();
+    const extended = extendersInPreemption({ extenders, pod, snapshot, signal, log });
+    const input = { snapshot, statuses, filters, nominations, ...extended };
+    const ended = (postFilter: PostFilterResult | undefined): Rejection => {
+      timer?.ended('PostFilter', startedMs, postFilter?.commit === undefined ? NOTHING_FOUND : undefined);
+      metrics.preemptionAttempt();
+      if (postFilter?.victims !== undefined) metrics.victims(postFilter.victims);
+      return {
+        diagnosis: postFilter?.message === undefined ? diagnosis : { ...diagnosis, postFilter: postFilter.message },
+        postFilter,
+      };
     };
+    const [plugin] = nodeCount === 0 ? [] : points.postFilter;
+    const asked = plugin?.postFilter?.(state, pod, input);
+    return asked instanceof Promise ? asked.then(ended) : ended(asked);
   };
   const reject = (cycle: Cycle, { diagnosis, postFilter }: Rejection, signal: AbortSignal): void => {
     const { queued } = cycle;

@@ -69,6 +69,11 @@ export interface RangeResult {
   readonly revision: number;
 }
 
+/** Some of the entries of a scan. */
+export interface ScanPage {
+  readonly entries: readonly StoredEntry[];
+}
+
 /** A running watch. Batches arrive in revision order, whole commits together. */
 export interface StoreWatch {
   /** Stops; no callback runs afterwards. */
@@ -120,6 +125,11 @@ export interface Store {
   /** The newest entry of a key, linearizable. */
   get(key: string): Promise<StoredEntry | undefined>;
   range(request: RangeRequest): Promise<RangeResult>;
+  /**
+   * Everything in [start, end) at one revision, which it resolves to, in pages and in any order: for filling caches, with
+   * no more than some pages in memory at once. Absent where `range` does as well; `scanStore` serves all stores.
+   */
+  scan?(range: { readonly start: string; readonly end: string }, onPage: (page: ScanPage) => void): Promise<number>;
   put(request: PutRequest): Promise<WriteResult>;
   delete(request: DeleteRequest): Promise<WriteResult>;
   /** Watches [start, end) for changes after `afterRevision` (those at greater revisions). */

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { PassThrough } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { AppsV1Api, Attach, CoreV1Api, Exec, KubeConfig, type V1Status } from '@kubernetes/client-node';
 import { Cluster } from './cluster.ts';
 
@@ -61,6 +62,8 @@ describe('a real port', () => {
       const exec = new Exec(config);
       exec.exec('default', 'p', 'app', ['ls', '-l'], out.stream, err.stream, null, false, resolve).catch(reject);
     });
+    // Each stream has a way of its own.
+    while (out.text() === '' || err.text() === '') await setImmediate();
     assert.deepEqual([out.text(), err.text()], ['ran ls -l\n', 'oops\n']);
     assert.equal(status.details?.causes?.[0]?.message, '2');
 
@@ -68,6 +71,7 @@ describe('a real port', () => {
     const closed = new Promise((resolve) => socket.on('close', resolve));
     await cluster.waitFor('pod/p', '.status.phase=Succeeded');
     await closed;
+    while (attached.text() === '') await setImmediate();
     assert.equal(attached.text(), 'later\n');
   });
 

@@ -96,7 +96,7 @@ test('custom resources are parameters, and their own rules hold', async () => {
       versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema } }],
     },
   });
-  const established = ['--for=condition=Established', '--timeout=10s'];
+  const established = ['--for=condition=Established', '--timeout=120s'];
   const waited = await plane.kubectl(['wait', 'crd/replicalimits.rules.example.com', ...established]);
   assert.equal(waited.code, 0, waited.stderr);
   const limit = (value: number): object => ({
@@ -151,7 +151,7 @@ test('an expression that does not compile is refused with its place', async () =
 
 test('what does not fit the types of a kind is told in the status', async () => {
   await apply(policy({ validations: [{ expression: 'object.nope == "a"' }] }));
-  const generation = ['--for=jsonpath={.status.observedGeneration}=1', '--timeout=10s'];
+  const generation = ['--for=jsonpath={.status.observedGeneration}=1', '--timeout=120s'];
   const waited = await plane.kubectl(['wait', 'validatingadmissionpolicy', 'limit', ...generation]);
   assert.equal(waited.code, 0, waited.stderr);
   const path = 'jsonpath={.status.typeChecking.expressionWarnings[0].warning}';

@@ -113,7 +113,7 @@ spec:
   }
 
   test('is available, and listed', async () => {
-    const said = await plane.kubectl(['wait', '--for=condition=Available', `apiservice/v1.${GROUP}`, '--timeout=30s']);
+    const said = await plane.kubectl(['wait', '--for=condition=Available', `apiservice/v1.${GROUP}`, '--timeout=120s']);
     assert.equal(said.code, 0, said.stderr);
     const listed = await plane.kubectl(['api-resources', `--api-group=${GROUP}`]);
     assert.match(listed.stdout, /apples +ap +fruit\.example\.com\/v1 +true +Apple/);
@@ -154,7 +154,7 @@ spec:
       'wait',
       '--for=condition=Available=false',
       `apiservice/v1.${GROUP}`,
-      '--timeout=30s',
+      '--timeout=120s',
     ]);
     assert.equal(said.code, 0, said.stderr);
     assert.match(
@@ -171,8 +171,10 @@ spec:
       /could not find the requested resource/,
     );
     await plane.kubectl(['delete', 'apiservice', 'v1.apps']);
-    const back = await plane.kubectl(['wait', '--for=create', 'apiservice/v1.apps', '--timeout=10s']);
+    const back = await plane.kubectl(['wait', '--for=create', 'apiservice/v1.apps', '--timeout=120s']);
     assert.equal(back.code, 0, back.stderr);
+    const available = ['wait', '--for=condition=Available', 'apiservice/v1.apps', '--timeout=120s'];
+    assert.equal((await plane.kubectl(available)).code, 0);
     const shown = await plane.kubectl(['get', 'apiservice', 'v1.apps', 'v1beta1.metrics.k8s.io', '--no-headers']);
     assert.match(shown.stdout, /v1\.apps +Local +True[^]*v1beta1\.metrics\.k8s\.io +Local +True/);
   });

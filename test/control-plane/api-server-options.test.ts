@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createTestAuthority, type TestCertificate } from '../../src/platform/node/certificates-fixture.ts';
 import { type ControlPlaneFixture, startControlPlane } from './control-plane-fixture.ts';
+import { until } from '../integration/fixtures/until.ts';
 import { startWebhookServer, type WebhookServer } from './webhook-server.ts';
 
 let plane: ControlPlaneFixture;
@@ -189,29 +190,22 @@ test('admission plugins: switched on, switched off, configured', async () => {
 
 test('the audit log tells who did what, with both objects', async () => {
   assert.equal((await bearing('static-token', 'create', 'configmap', 'noted', '--from-literal=a=b')).code, 0);
-  const deadline = AbortSignal.timeout(10_000);
-  for (;;) {
-    const text = await readFile(join(directory, 'audit.log'), 'utf8');
-    const events = text
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line));
+  const { events, event, refused } = await until('both lines', async () => {
+    // Whole lines: the server may be about to write another.
+    const lines = (await readFile(join(directory, 'audit.log'), 'utf8')).split('\n').slice(0, -1);
+    const events = lines.map((line) => JSON.parse(line));
     const event = events.find(({ verb, objectRef }) => verb === 'create' && objectRef.name === 'noted');
-    if (event === undefined) {
-      deadline.throwIfAborted();
-      continue;
-    }
-    assert.equal(event.user.username, 'static-ann');
-    assert.equal(event.stage, 'ResponseComplete');
-    assert.equal(event.responseStatus.code, 201);
-    assert.deepEqual(event.requestObject.data, { a: 'b' });
-    assert.deepEqual(event.responseObject.data, { a: 'b' });
-    assert.equal(event.annotations['authorization.k8s.io/decision'], 'allow');
-    assert.ok(events.every(({ user }) => ['kubernetes-admin', 'static-ann'].includes(user.username)));
     const refused = events.find(
       ({ objectRef, responseStatus }) => objectRef.resource === 'pods' && responseStatus.code === 403,
     );
-    assert.equal(refused.annotations['pod-security.kubernetes.io/enforce-policy'], 'baseline:latest');
-    return;
-  }
+    return event !== undefined && refused !== undefined && { events, event, refused };
+  });
+  assert.equal(event.user.username, 'static-ann');
+  assert.equal(event.stage, 'ResponseComplete');
+  assert.equal(event.responseStatus.code, 201);
+  assert.deepEqual(event.requestObject.data, { a: 'b' });
+  assert.deepEqual(event.responseObject.data, { a: 'b' });
+  assert.equal(event.annotations['authorization.k8s.io/decision'], 'allow');
+  assert.ok(events.every(({ user }) => ['kubernetes-admin', 'static-ann'].includes(user.username)));
+  assert.equal(refused.annotations['pod-security.kubernetes.io/enforce-policy'], 'baseline:latest');
 });

@@ -30,7 +30,7 @@ function configuration(): string {
     type: 'Webhook',
     name,
     webhook: {
-      timeout: '5s',
+      timeout: '30s',
       subjectAccessReviewVersion: 'v1',
       matchConditionSubjectAccessReviewVersion: 'v1',
       failurePolicy,

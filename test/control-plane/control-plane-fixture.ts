@@ -5,16 +5,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseApiServerOptions } from '../../src/apiserver/options/api-server-options.ts';
 import type { FlagValues } from '../../src/apiserver/options/flags.ts';
+import { ConfigMaps, Namespaces, ServiceAccounts } from '../../src/api/gen/resources.ts';
 import type { Client } from '../../src/client/client.ts';
 import { loadApiServerSetup } from '../../src/cluster/api-server-setup.ts';
 import { type ControlPlane, createControlPlane } from '../../src/cluster/control-plane.ts';
 import { deriveInstance } from '../../src/cluster/instance.ts';
 import { kubeconfigYaml } from '../../src/cluster/kubeconfig.ts';
 import { ensureClusterPki } from '../../src/component-helpers/pki/cluster-pki.ts';
+import { type ControllerName, controllers as allControllers } from '../../src/controllers/list.ts';
 import { createNodePlatform, type NodePlatform } from '../../src/platform/node/node-platform.ts';
 import { createMemoryStore } from '../../src/storage/memory/memory-store.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { kubectlProgram } from '../../tools/kubectl.ts';
+import { until } from '../integration/fixtures/until.ts';
 
 /** What a program said. */
 export interface Said {
@@ -45,13 +48,30 @@ export interface ControlPlaneSetup {
   readonly hostAddress?: string;
   /** False: nothing but the API server. */
   readonly components?: boolean;
+  /** Controllers that do not run. */
+  readonly without?: readonly ControllerName[];
   /** Certificates of another one, to be of the same cluster. */
   readonly pkiDir?: string;
   /** Flags of the API server. */
   readonly flags?: FlagValues;
 }
 
-/** Starts it, with its controllers and its scheduler. */
+/**
+ * Waits for what the controllers put into every namespace: pods are refused without a service account, and whoever counts
+ * objects or looks at what webhooks were asked must not meet these half-way.
+ */
+async function namespacesFilled(admin: Client): Promise<void> {
+  const { items } = await admin.resource(Namespaces).list();
+  for (const { metadata } of items) {
+    const namespace = metadata.name ?? '';
+    await until(`what a namespace has: ${namespace}`, async () => {
+      await admin.resource(ServiceAccounts).get({ namespace, name: 'default' });
+      return Boolean(await admin.resource(ConfigMaps).get({ namespace, name: 'kube-root-ca.crt' }));
+    });
+  }
+}
+
+/** Starts it, with its controllers and its scheduler; resolves when the first namespaces have what every one gets. */
 export async function startControlPlane(setup: ControlPlaneSetup = {}): Promise<ControlPlaneFixture> {
   const directory = await mkdtemp(join(tmpdir(), 'keelson-plane-'));
   const platform = createNodePlatform();
@@ -88,12 +108,14 @@ export async function startControlPlane(setup: ControlPlaneSetup = {}): Promise<
   const lifetime = new AbortController();
   await controlPlane.start(lifetime.signal);
   const components = setup.components ?? true;
+  const chosen = (Object.keys(allControllers) as ControllerName[]).filter((name) => !setup.without?.includes(name));
   const controllers = components
-    ? controlPlane.runControllers(lifetime.signal).catch((error: unknown) => {
+    ? controlPlane.runControllers(lifetime.signal, chosen).catch((error: unknown) => {
         if (!lifetime.signal.aborted) throw error;
       })
     : undefined;
   if (components) await controlPlane.startScheduler(lifetime.signal);
+  if (components) await namespacesFilled(controlPlane.admin);
   const { port } = await controlPlane.serve({
     host: '127.0.0.1',
     port: 0,
@@ -111,7 +133,7 @@ export async function startControlPlane(setup: ControlPlaneSetup = {}): Promise<
     }),
   );
   const program = kubectlProgram();
-  const kubectl: ControlPlaneFixture['kubectl'] = (args, input, timeoutMs = 60_000) =>
+  const kubectl: ControlPlaneFixture['kubectl'] = (args, input, timeoutMs = 180_000) =>
     new Promise((resolve) => {
       const all = [`--kubeconfig=${kubeconfig}`, `--cache-dir=${join(directory, 'cache')}`, ...args];
       const child = execFile(

@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { Leases } from '../../src/api/gen/resources.ts';
 import { startControlPlane, type ControlPlaneFixture } from './control-plane-fixture.ts';
 import { start, type Running } from '../integration/fixtures/programs.ts';
+import { until } from '../integration/fixtures/until.ts';
 
 const repository = join(import.meta.dirname, '../..');
 const key = { namespace: 'kube-system', name: 'kube-controller-manager' };
@@ -23,7 +24,7 @@ describe('controllers alone', () => {
   const manager = (...more: string[]): Running => {
     const flags = ['--kubeconfig', plane.kubeconfig, '--port', '0', '--use-service-account-credentials'];
     const files = ['--service-account-private-key-file', join(plane.directory, 'pki/sa.key')];
-    const quick = ['--leader-elect-lease-duration', '9s', '--leader-elect-renew-deadline', '8s'];
+    const quick = ['--leader-elect-lease-duration', '20s', '--leader-elect-renew-deadline', '18s'];
     const args = ['controller-manager', ...flags, ...files, ...quick, '--leader-elect-retry-period', '500ms', ...more];
     const running = start(process.execPath, [join(repository, 'src/cli/main.ts'), ...args]);
     managers.push(running);
@@ -36,14 +37,10 @@ describe('controllers alone', () => {
         .get(key)
         .catch(() => undefined)
     )?.spec?.holderIdentity ?? '';
-  const eventually = async (what: string, check: () => Promise<boolean>): Promise<void> => {
-    const deadline = AbortSignal.timeout(60_000);
-    while (!(await check())) {
-      if (deadline.aborted)
-        assert.fail(`${what}: not after a minute\n${managers.map((m) => m.stdout() + m.stderr()).join('')}`);
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-  };
+  const eventually = (what: string, check: () => Promise<boolean>): Promise<boolean> =>
+    until(what, check).catch((error: Error) =>
+      assert.fail(`${error.message}\n${managers.map((m) => m.stdout() + m.stderr()).join('')}`),
+    );
   const replicaSets = async (): Promise<number> => {
     const said = await plane.kubectl(['get', 'rs', '-o', 'name']);
     return said.stdout.split('\n').filter((line) => line !== '').length;
@@ -106,7 +103,7 @@ describe('controllers alone', () => {
   const wrong: [args: string[], message: RegExp][] = [
     [['--controllers', '*,-jobs'], /--controllers: "jobs" is not in the list of known controllers/],
     [['--allocate-node-cidrs'], /--allocate-node-cidrs: --cluster-cidr is needed/],
-    [['--leader-elect-renew-deadline', '10s'], /--leader-elect-lease-duration must be longer/],
+    [['--leader-elect-renew-deadline', '20s'], /--leader-elect-lease-duration must be longer/],
     [['--service-account-private-key-file', '/dev/null'], /--service-account-private-key-file: /],
   ];
   for (const [args, message] of wrong) {

@@ -116,7 +116,7 @@ group('a definition and its instances', [
     input: definition,
     out: 'customresourcedefinition.apiextensions.k8s.io/widgets.example.com created',
   },
-  { run: 'wait --for=condition=Established crd/widgets.example.com --timeout=10s', out: /condition met/ },
+  { run: 'wait --for=condition=Established crd/widgets.example.com --timeout=120s', out: /condition met/ },
   { run: 'api-resources --api-group=example.com --no-headers', out: /^widgets +wd +example\.com\/v1 +true +Widget$/ },
   { run: 'explain widget.spec', out: /size\t<string> -required-\n {2}enum: small, large\n {4}How big it is\./ },
   { run: 'explain widget --recursive', out: /replicas\t<integer>/ },
@@ -329,7 +329,7 @@ test('versions that a webhook converts, over TLS', async (t) => {
     return stdout;
   };
   await run('create -f -', boxes);
-  await run('wait --for=condition=Established crd/boxes.example.com --timeout=10s');
+  await run('wait --for=condition=Established crd/boxes.example.com --timeout=120s');
   await run('create -f -', { apiVersion: 'example.com/v1', kind: 'Box', metadata: { name: 'b' }, spec: { size: 3 } });
   assert.equal(await run('get boxes.v2.example.com b -o jsonpath={.spec}'), '{"dimensions":{"size":3}}');
   assert.equal(await run('get boxes.v1.example.com -o jsonpath={.items[*].spec}'), '{"size":3}');

@@ -7,6 +7,7 @@ import { createTestAuthority } from '../../src/platform/node/certificates-fixtur
 import { createNodeClock } from '../../src/platform/node/clock.ts';
 import { createNodeRandom } from '../../src/platform/node/random.ts';
 import { StoreError, type StoreErrorCode } from '../../src/storage/store.ts';
+import { until } from '../integration/fixtures/until.ts';
 import { startEtcd, startEtcdCluster, withoutEtcd } from '../../src/storage/etcd/etcd-fixture.ts';
 import { createEtcdStore, type EtcdStoreOptions } from '../../src/storage/etcd/etcd-store.ts';
 
@@ -40,7 +41,12 @@ describe('an etcd of one member', { skip: withoutEtcd }, () => {
       ['/other/place/pods/a/b', '/registry/pods/a/c'],
     );
     const own = await moved.range({ start: '/registry/', end: '/registry0' });
-    assert.deepEqual([own.entries.map(({ key }) => key), seen], [['/registry/pods/a/b'], ['/registry/pods/a/b']]);
+    assert.deepEqual(
+      own.entries.map(({ key }) => key),
+      ['/registry/pods/a/b'],
+    );
+    await until('the watch has seen it', async () => seen.length > 0);
+    assert.deepEqual(seen, ['/registry/pods/a/b']);
     watch.stop();
     await Promise.all([plain.close(), moved.close()]);
   });
@@ -57,12 +63,13 @@ describe('an etcd of one member', { skip: withoutEtcd }, () => {
         onError: () => undefined,
       },
     );
-    // A second is the shortest there is, and long enough for the rest; the end is waited for.
-    await store.put({ key: 'kept', value, ttlSeconds: 1 });
+    // Long enough for the next write, also where it has to wait for the machine; `short` goes after the times of both.
+    const ttlSeconds = 5;
+    await store.put({ key: 'kept', value, ttlSeconds });
     await store.put({ key: 'kept', value });
-    await store.put({ key: 'renewed', value, ttlSeconds: 1 });
+    await store.put({ key: 'renewed', value, ttlSeconds });
     await store.put({ key: 'renewed', value, ttlSeconds: 3600 });
-    await store.put({ key: 'short', value, ttlSeconds: 1 });
+    await store.put({ key: 'short', value, ttlSeconds: ttlSeconds + 1 });
     assert.equal(await gone.promise, 'short');
     const left = await store.range(all);
     assert.deepEqual([left.entries.map(({ key }) => key), left.revision], [['kept', 'renewed'], 7]);
@@ -127,7 +134,7 @@ describe('an etcd of one member', { skip: withoutEtcd }, () => {
   test('stopped in the middle of a write: the outcome is unknown after the deadline, reads are unavailable', async (t) => {
     const etcd = await startEtcd();
     t.after(() => etcd.stop());
-    const store = await open([etcd.url], { timeoutMs: 500 });
+    const store = await open([etcd.url], { timeoutMs: 5_000 });
     await store.put({ key: 'a', value });
     await etcd.kill('SIGSTOP');
     await assert.rejects(
@@ -204,6 +211,7 @@ describe('an etcd of three members', { skip: withoutEtcd }, () => {
     }
     const { entries } = await store.range(all);
     assert.equal(entries.length, written);
+    await until('the watch has seen all', async () => seen.length >= written);
     assert.deepEqual(seen.toSorted(), entries.map(({ key }) => key).toSorted());
     await store.close();
   });

@@ -94,7 +94,7 @@ describe('helm', () => {
   function helm(...args: string[]): Promise<Said> {
     const env = { PATH: process.env['PATH'], HOME: folder, KUBECONFIG: plane.kubeconfig };
     return new Promise((resolve) => {
-      execFile(helmProgram(), args, { env, cwd: folder, timeout: 60_000 }, (error, stdout, stderr) => {
+      execFile(helmProgram(), args, { env, cwd: folder, timeout: 240_000 }, (error, stdout, stderr) => {
         resolve({ code: error === null ? 0 : 1, stdout, stderr });
       });
     });

@@ -9,6 +9,7 @@ import { loadKubeconfig } from '../../src/client/kubeconfig.ts';
 import { createRestClient } from '../../src/client/rest-client.ts';
 import { instanceHash } from '../../src/cluster/instance.ts';
 import { createNodePlatform } from '../../src/platform/node/node-platform.ts';
+import { until } from '../integration/fixtures/until.ts';
 import { freePort } from '../../src/platform/node/free-port-fixture.ts';
 
 const main = join(import.meta.dirname, '../../bin/keelson');
@@ -42,7 +43,7 @@ export interface OwnServer {
 /** Runs `keelson`; never rejects for a failing command. */
 export function keelson(args: readonly string[]): Promise<Said> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [main, ...args], { timeout: 60_000 }, (error, stdout, stderr) =>
+    execFile(process.execPath, [main, ...args], { timeout: 180_000 }, (error, stdout, stderr) =>
       resolve({ code: error === null ? 0 : Number(error.code ?? 255), stdout, stderr }),
     );
   });
@@ -89,7 +90,7 @@ export async function ownServer(name: string, address: string): Promise<OwnServe
     async remove() {
       await server.kill();
       const pid = server.etcdPid();
-      if (pid !== undefined) process.kill(pid, 'SIGKILL');
+      if (pid !== undefined) await end(pid);
       platform.close();
       for (const path of [dataDir, `/run/keelson/${instanceHash(dataDir, (text) => platform.crypto.sha256Hex(text))}`])
         await rm(path, { recursive: true, force: true, maxRetries: 5 });
@@ -100,7 +101,7 @@ export async function ownServer(name: string, address: string): Promise<OwnServe
 
 /** Its API says that it is ready; rejects with the signal's reason when it is over before. */
 async function answers(server: OwnServer, over: AbortSignal): Promise<void> {
-  const deadlineMs = performance.now() + 60_000;
+  const deadlineMs = performance.now() + 180_000;
   for (;;) {
     const ready = await server
       .client()
@@ -112,6 +113,18 @@ async function answers(server: OwnServer, over: AbortSignal): Promise<void> {
     if (performance.now() > deadlineMs) throw new Error(`${server.name} is not ready`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
+}
+
+/** Ends a process that is not a child of ours; resolves when it is gone. */
+async function end(pid: number): Promise<void> {
+  await until('its etcd ends', async () => {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      return true; // There is none any more.
+    }
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8') === ''; // One that nobody has reaped has ended.
+  });
 }
 
 function processWith(argument: string): number | undefined {

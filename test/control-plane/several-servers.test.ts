@@ -7,6 +7,7 @@ import { ConfigMaps, Endpoints, EndpointSlices, IPAddresses, Leases, Services } 
 import { isReason } from '../../src/api/status-error.ts';
 import { type EtcdServer, startEtcd, withoutEtcd } from '../../src/storage/etcd/etcd-fixture.ts';
 import { createEtcdStore } from '../../src/storage/etcd/etcd-store.ts';
+import { until } from '../integration/fixtures/until.ts';
 import { startControlPlane, type ControlPlaneFixture } from './control-plane-fixture.ts';
 
 const namespace = 'default';
@@ -79,7 +80,7 @@ describe('two API servers over one etcd', { skip: withoutEtcd }, () => {
     assert.equal(claim.spec.parentRef.name, taken?.metadata.name);
     const watch = await a.kubectl(['delete', 'service', taken!.metadata.name!]);
     assert.equal(watch.code, 0, watch.stderr);
-    const gone = await a.kubectl(['wait', '--for=delete', 'ipaddress/10.223.0.9', '--timeout=30s']);
+    const gone = await a.kubectl(['wait', '--for=delete', 'ipaddress/10.223.0.9', '--timeout=120s']);
     assert.equal(gone.code, 0, gone.stderr);
     assert.ok((await make(b, 'z', wanted)).metadata.uid);
   });
@@ -106,11 +107,6 @@ describe('two API servers over one etcd', { skip: withoutEtcd }, () => {
       a.controlPlane.server.objects
         .get(EndpointSlices, namespace, 'kubernetes')
         ?.endpoints?.flatMap(({ addresses }) => addresses);
-    const alone = Promise.withResolvers<void>();
-    const unfollow = a.controlPlane.server.objects.onChange(EndpointSlices, () => {
-      if (ips()?.join() === '127.0.0.1') alone.resolve();
-    });
-    await alone.promise;
-    unfollow();
+    await until('its address is taken off', async () => ips()?.join() === '127.0.0.1');
   });
 });

@@ -90,7 +90,7 @@ async function check(path: string, newest: Map<string, Acknowledged>): Promise<v
   }
 }
 
-describe('kill -9', { timeout: 120_000 }, () => {
+describe('kill -9', () => {
   test('loses no acknowledged write, over and over on one store', async () => {
     const path = join(folder, 'store.db');
     for (let round = 0; round < rounds; round++) {

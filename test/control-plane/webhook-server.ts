@@ -31,7 +31,9 @@ export async function startWebhookServer(hosts: readonly string[] = [], address 
   const answers = new Map<string, Answer>();
   const seen: { path: string; review: Review; headers: Review }[] = [];
   let connections = 0;
-  const server = createServer({ cert: certPem, key: keyPem }, (request, response) => {
+  // Connections are kept however long a test thinks between its requests.
+  const options = { cert: certPem, key: keyPem, keepAliveTimeout: 600_000 };
+  const server = createServer(options, (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', async () => {

@@ -38,7 +38,7 @@ describe('@kubernetes/client-node', { concurrency: 4 }, () => {
     config.loadFromFile(cluster.kubeconfig);
     core = config.makeApiClient(CoreV1Api);
     await cluster.kubectl(`run -n ${namespace} web --image=${images.test}`);
-    await cluster.kubectl(`wait -n ${namespace} --for=condition=Ready pod/web --timeout=40s`);
+    await cluster.kubectl(`wait -n ${namespace} --for=condition=Ready pod/web --timeout=120s`);
   });
   after(() => cluster?.stop());
 
@@ -143,6 +143,8 @@ describe('@kubernetes/client-node', { concurrency: 4 }, () => {
     input.write('hello\n');
     const { status: outcome, details, reason } = await status.promise;
     assert.deepEqual([outcome, reason, details?.causes?.[0]?.message], ['Failure', 'NonZeroExitCode', '4']);
+    // Each stream has a way of its own.
+    await cluster.until('all output', async () => out.text().length >= 10 && err.text().length >= 5);
     assert.deepEqual([out.text(), err.text()], ['got hello\n', 'oops\n']);
   });
 
@@ -158,10 +160,12 @@ describe('@kubernetes/client-node', { concurrency: 4 }, () => {
       '--',
       'sh',
       '-c',
-      'echo one; sleep 2; echo two',
+      'echo one; while ! test -e /tmp/go; do sleep 0.1; done; echo two',
     ]);
-    await cluster.kubectl(`wait -n ${namespace} --for=condition=Ready pod/brief --timeout=30s`);
+    await cluster.kubectl(`wait -n ${namespace} --for=condition=Ready pod/brief --timeout=120s`);
     await new Log(config).log(namespace, 'brief', 'brief', log.stream, { follow: true });
+    await cluster.until('the first line', async () => log.text() === 'one\n');
+    await cluster.kubectl(`exec -n ${namespace} brief -- touch /tmp/go`);
     await cluster.until('the end of the log', async () => log.stream.writableEnded && log.text() === 'one\ntwo\n');
     const answer = collected();
     const input = new PassThrough();

@@ -53,7 +53,7 @@ export interface Space {
   /** Applies manifests, as YAML or as an object. */
   apply(manifest: string | object, ...flags: string[]): Promise<string>;
   /** Repeats until the probe gives a value; rejects with what the namespace looks like when the time is over. */
-  until<T>(what: string, probe: () => Promise<T | undefined | false>, timeoutMs?: number): Promise<T>;
+  until<T>(what: string, probe: () => Promise<T | undefined | false | ''>, timeoutMs?: number): Promise<T>;
 }
 
 /** A running cluster. */
@@ -104,7 +104,7 @@ export function hashOf(dataDir: string): string {
 
 /** Runs `bin/keelson`. */
 export function keelson(args: Args, options: RunOptions = {}): Promise<Outcome> {
-  return run(process.execPath, [keelsonProgram, ...listOf(args)], { timeoutMs: 200_000, ...options });
+  return run(process.execPath, [keelsonProgram, ...listOf(args)], { timeoutMs: 300_000, ...options });
 }
 
 /** The arguments of `keelson up` for a place. */
@@ -225,12 +225,12 @@ function createSpace({ namespace, kubectl, env, logFile, started }: SpaceDeps): 
       const input = typeof manifest === 'string' ? manifest : JSON.stringify(manifest);
       return space.kubectl(['apply', '-f', '-', ...flags], { input });
     },
-    async until<T>(what: string, probe: () => Promise<T | undefined | false>, timeoutMs = 30_000): Promise<T> {
+    async until<T>(what: string, probe: () => Promise<T | undefined | false | ''>, timeoutMs = 120_000): Promise<T> {
       const deadlineMs = performance.now() + timeoutMs;
       let last: unknown;
       for (;;) {
         const value = await probe().catch((error: unknown) => ((last = error), undefined));
-        if (value !== undefined && value !== false) return value;
+        if (value !== undefined && value !== false && value !== '') return value as T;
         if (performance.now() >= deadlineMs) {
           throw new Error(
             `${what}: not after ${timeoutMs / 1000} s${last instanceof Error ? ` (${last.message})` : ''}\n${await report(space, logFile)}`,

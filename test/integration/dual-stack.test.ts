@@ -56,7 +56,7 @@ describe('dual stack', () => {
       },
     };
     await server.kubectl('apply -f -', { input: JSON.stringify(web) });
-    await server.kubectl('wait --for=condition=Ready pod --all --timeout=60s');
+    await server.kubectl('wait --for=condition=Ready pod --all --timeout=120s');
   });
   after(() => machines?.remove());
 
@@ -83,10 +83,13 @@ describe('dual stack', () => {
     const { spec } = await get<ServiceSpec>('service web');
     assert.deepEqual(spec.ipFamilies, ['IPv4', 'IPv6']);
     assert.match(spec.clusterIPs.join(), /^10\.43\.\d+\.\d+,fd43::/);
-    const types = await server.kubectl(
-      'get endpointslices -l kubernetes.io/service-name=web -o jsonpath={..addressType}',
-    );
-    assert.deepEqual(types.split(' ').toSorted(), ['IPv4', 'IPv6']);
+    await until('slices of both families', async () => {
+      const types = await server.kubectl(
+        'get endpointslices -l kubernetes.io/service-name=web -o jsonpath={..addressType}',
+      );
+      assert.deepEqual(types.split(' ').toSorted(), ['IPv4', 'IPv6']);
+      return true;
+    });
     assert.equal((await get<ServiceSpec>('service kubernetes')).spec.ipFamilyPolicy, 'SingleStack');
     await server.kubectl('create service clusterip plain --tcp=80:8080');
     assert.deepEqual((await get<ServiceSpec>('service plain')).spec.ipFamilies, ['IPv4']);

@@ -120,7 +120,7 @@ describe('a kubelet that is killed', () => {
       log,
     );
 
-  it(`loses and restarts nothing at ${KILLS} points`, { timeout: 400_000 }, async (t) => {
+  it(`loses and restarts nothing at ${KILLS} points`, { timeout: 1_000_000 }, async (t) => {
     const dice = createDice(SEED);
     await create('bystander');
     const bystander = idOf(await ready('bystander'));

@@ -17,6 +17,7 @@ import {
   testImageName,
   type ContainerdFixture,
 } from './fixtures/containerd.ts';
+import { until } from './fixtures/until.ts';
 
 const shell = (script: string): Pick<Container, 'image' | 'command' | 'imagePullPolicy'> => ({
   image: testImageName,
@@ -76,7 +77,7 @@ describe('the runtime manager on a real containerd', () => {
   };
   const run = async (pod: Pod, command: string): Promise<string> => {
     const { containers } = await status(pod);
-    const { exitCode, stdout, stderr } = await runtime.execSync(containers[0]!.id, ['/bin/sh', '-c', command], 10_000);
+    const { exitCode, stdout, stderr } = await runtime.execSync(containers[0]!.id, ['/bin/sh', '-c', command], 60_000);
     assert.equal(exitCode, 0, Buffer.from(stderr).toString());
     return Buffer.from(stdout).toString().trim();
   };
@@ -225,8 +226,12 @@ describe('the runtime manager on a real containerd', () => {
       ],
     });
     await untilStopped(pod, () => sync(pod));
-    const { message } = (await status(pod)).containers[0]!;
-    assert.deepEqual(message.split('\n').filter(Boolean).toSorted(), ['one', 'two']);
+    // The runtime copies what is in the pipes after the container has ended.
+    await until('both lines', async () => {
+      const { message } = (await status(pod)).containers[0]!;
+      assert.deepEqual(message.split('\n').filter(Boolean).toSorted(), ['one', 'two']);
+      return true;
+    });
     await remove(pod);
   });
 

@@ -25,6 +25,7 @@ import {
   testImageName,
   type ContainerdFixture,
 } from './fixtures/containerd.ts';
+import { until } from './fixtures/until.ts';
 
 const script = `echo started; echo to-stderr >&2; trap "exit 0" TERM; while true; do read line && echo "got $line" || /bin/busybox sleep 1; done`;
 
@@ -74,6 +75,10 @@ describe('streams from kubectl to containerd', () => {
     assert.equal(result.error, undefined);
     status = await read();
     await startServers();
+    await until('the first lines', async () => {
+      const { stdout } = await outcomeOf(kubectlPrograms()[0]!, ['logs', 'web']);
+      return stdout.includes('started\n') && stdout.includes('to-stderr\n');
+    });
   });
   after(async () => {
     await api?.close(0);
@@ -192,7 +197,7 @@ describe('streams from kubectl to containerd', () => {
   ): { child: ReturnType<typeof spawn>; outcome: Promise<Outcome> } {
     const child = spawn(program, ['--server', `http://127.0.0.1:${api.port}`, '--kubeconfig', '/dev/null', ...args], {
       env: { PATH: process.env['PATH'], HOME: containerd.directory },
-      timeout: 30_000,
+      timeout: 180_000,
     });
     const texts = ['', ''];
     child.stdout.on('data', (chunk) => (texts[0] += String(chunk)));
@@ -203,13 +208,14 @@ describe('streams from kubectl to containerd', () => {
     };
   }
 
-  const limit = { timeout: 30_000 };
+  const outcomeOf = (program: string, args: readonly string[], input = ''): Promise<Outcome> => {
+    const { child, outcome } = start(program, args);
+    child.stdin!.end(input);
+    return outcome;
+  };
+  const limit = { timeout: 180_000 };
   for (const program of kubectlPrograms()) {
-    const run = async (input: string | undefined, ...args: string[]): Promise<Outcome> => {
-      const { child, outcome } = start(program, args);
-      child.stdin!.end(input ?? '');
-      return outcome;
-    };
+    const run = (input: string | undefined, ...args: string[]): Promise<Outcome> => outcomeOf(program, args, input);
     const name = program.includes('1.36') ? 'kubectl 1.36' : 'kubectl of the machine';
 
     it(`${name}: logs`, limit, async () => {
@@ -246,8 +252,13 @@ describe('streams from kubectl to containerd', () => {
       const seen = new Promise<void>((resolve) =>
         child.stdout!.on('data', (chunk) => String(chunk).includes('got ping') && resolve()),
       );
-      child.stdin!.write('ping\n');
-      await Promise.race([seen, outcome.then(({ stderr }) => Promise.reject(new Error(stderr)))]);
+      // Until it is heard: the output may be attached after the input.
+      const pings = setInterval(() => child.stdin!.write('ping\n'), 500);
+      try {
+        await Promise.race([seen, outcome.then(({ stderr }) => Promise.reject(new Error(stderr)))]);
+      } finally {
+        clearInterval(pings);
+      }
       child.kill();
       await outcome;
     });
@@ -303,6 +314,8 @@ describe('streams from kubectl to containerd', () => {
     });
     assert.equal(status.status, 'Failure');
     assert.equal(status.details?.causes?.[0]?.message, '2');
+    // Each stream has a way of its own.
+    await until('all output', async () => texts[0]!.length >= 8 && texts[1]!.length >= 4);
     assert.deepEqual(texts, ['<typed>\n', 'err\n']);
   });
 
@@ -334,7 +347,7 @@ describe('streams from kubectl to containerd', () => {
         }, reject);
     });
     assert.equal((await status).status, 'Success');
-    assert.match(text, /<typed>\r\n37 111\r\n$/);
+    await until('all output', async () => text.endsWith('<typed>\r\n37 111\r\n'));
   });
 
   it('the JavaScript client over WebSockets: port-forward', limit, async () => {

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { images, startCluster, type Space, type TestCluster } from './cluster-fixture.ts';
+import { endProcess } from './fixtures/programs.ts';
 
 const claim = {
   apiVersion: 'v1',
@@ -41,7 +41,6 @@ async function runToEnd(space: Space, script: string): Promise<string> {
   await space.until(
     'the pod has ended well',
     async () => (await space.kubectl('get pod user -o jsonpath={.status.phase}')) === 'Succeeded',
-    60_000,
   );
   const output = await space.kubectl('logs user');
   await space.kubectl('delete pod user --wait');
@@ -79,8 +78,7 @@ describe('local-path volumes', { skip: process.getuid?.() === 0 ? false : 'needs
 
   it('the class does not come back', async () => {
     await cluster.kubectl('delete storageclass local-path');
-    process.kill(await cluster.pid(), 'SIGKILL');
-    await sleep(200);
+    await endProcess(await cluster.pid());
     await cluster.up();
     assert.equal(await cluster.kubectl('get storageclass -o name'), '');
   });

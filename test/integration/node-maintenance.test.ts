@@ -20,10 +20,10 @@ describe('node maintenance with kubectl', () => {
       '-p',
       '{"spec":{"template":{"spec":{"terminationGracePeriodSeconds":1}}}}',
     ]);
-    await cluster.kubectl('rollout status deployment/calm --timeout=40s');
+    await cluster.kubectl('rollout status deployment/calm --timeout=120s');
     await cluster.kubectl(`cordon ${node}`);
     assert.match(await cluster.kubectl('get nodes'), /Ready,SchedulingDisabled/);
-    assert.match(await cluster.kubectl(`drain ${node} --ignore-daemonsets --timeout=60s`), /node\/\S+ drained/);
+    assert.match(await cluster.kubectl(`drain ${node} --ignore-daemonsets --timeout=120s`), /node\/\S+ drained/);
     await cluster.until(
       'pods wait',
       async () =>
@@ -35,6 +35,6 @@ describe('node maintenance with kubectl', () => {
       (await cluster.kubectl('describe pods --show-events')).includes('had untolerated taint'),
     );
     await cluster.kubectl(`taint node ${node} only-`);
-    await cluster.kubectl('rollout status deployment/calm --timeout=40s');
+    await cluster.kubectl('rollout status deployment/calm --timeout=120s');
   });
 });

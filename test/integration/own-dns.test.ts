@@ -37,7 +37,7 @@ describe('cluster DNS', () => {
     const service = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'own-dns' }, spec };
     await node.kubectl('apply -f -', { input: JSON.stringify(service) });
     await node.kubectl(`create deployment web --image=${images.test} --port=8080`);
-    await node.kubectl('rollout status deployment/web --timeout=60s');
+    await node.kubectl('rollout status deployment/web --timeout=120s');
     await until('its pod', async () => (await node.fetch(`http://${DNS_ADDRESS}/cgi-bin/hostname`)).startsWith('web-'));
     assert.doesNotMatch(await node.keelson('status'), /dns/);
     assert.match(await node.kubectl('exec deploy/web -- cat /etc/resolv.conf'), /nameserver 10\.43\.0\.10/);

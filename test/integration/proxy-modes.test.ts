@@ -27,7 +27,7 @@ describe('proxy modes', () => {
       spec: { sessionAffinity: 'ClientIP', selector: { app: 'web' }, ports: [{ port: 80, targetPort: 8080 }] },
     };
     await node.kubectl('apply -f -', { input: JSON.stringify(sticky) });
-    await node.kubectl('rollout status deployment/web --timeout=60s');
+    await node.kubectl('rollout status deployment/web --timeout=120s');
     [address, stickyAddress] = (await Promise.all(
       ['web', 'sticky'].map((name) => node.kubectl(`get service ${name} -o jsonpath={.spec.clusterIP}`)),
     )) as [string, string];
@@ -58,22 +58,21 @@ describe('proxy modes', () => {
         ['the node, by node port', () => node.fetch(`http://${node.address}:30080/cgi-bin/hostname`)],
       ] as const) {
         const seen = new Set<string>();
-        await until(
-          `both endpoints from ${from}`,
-          async () => {
-            const answer = await ask();
-            if (answer !== '') seen.add(answer);
-            return seen.size === 2;
-          },
-          15_000,
-        );
+        await until(`both endpoints from ${from}`, async () => {
+          const answer = await ask();
+          if (answer !== '') seen.add(answer);
+          return seen.size === 2;
+        });
       }
       const stuck = new Set<string>();
-      for (let i = 0; i < 6; i++) stuck.add(await node.fetch(`http://${stickyAddress}/cgi-bin/hostname`));
+      for (let i = 0; i < 6; i++)
+        stuck.add(await until('an answer', () => node.fetch(`http://${stickyAddress}/cgi-bin/hostname`)));
       assert.equal(stuck.size, 1, [...stuck].join());
       const empty = await node.kubectl('get service empty -o jsonpath={.spec.clusterIP}');
-      const refused = await node.run('curl', ['-s', '-m', '2', `http://${empty}/`]);
-      assert.equal(refused.code, 7, 'refused, not silent');
+      await until(
+        'refused, not silent',
+        async () => (await node.run('curl', ['-s', '-m', '2', `http://${empty}/`])).code === 7,
+      );
       await node.kubectl('scale deployment web --replicas=1');
       await until(
         'one endpoint',
@@ -85,14 +84,16 @@ describe('proxy modes', () => {
         return answers.size === 1 && !answers.has('');
       });
       await node.kubectl('scale deployment web --replicas=2');
-      await node.kubectl('rollout status deployment/web --timeout=60s');
-      const rules = await node.must('iptables-save', '-t nat');
-      assert.equal(rules.includes('KUBE-SERVICES'), mode === 'iptables');
+      await node.kubectl('rollout status deployment/web --timeout=120s');
+      await until('the rules of this mode alone', async () => {
+        const rules = await node.must('iptables-save', '-t nat');
+        return rules.includes('KUBE-SERVICES') === (mode === 'iptables');
+      });
       if (mode === 'iptables') {
         await node.must('iptables', '-t nat -F KUBE-SERVICES');
         await node.kubectl('annotate service web healed=yes --overwrite');
         await node.kubectl('label service web healed=yes --overwrite');
-        await until('the rules to come back', async () => (await node.fetch(url)) !== '', 65_000);
+        await until('the rules to come back', async () => (await node.fetch(url)) !== '');
       }
     });
 
@@ -110,7 +111,7 @@ describe('proxy modes', () => {
     await until('an answer', async () => (await outside.fetch(url)) !== '');
     proxy.kill('SIGTERM');
     assert.equal((await proxy.ended()).code, 0);
-    assert.notEqual(await outside.fetch(url), '', 'rules stay');
+    await until('an answer by the rules that stay', () => outside.fetch(url));
     await outside.must(process.execPath, [keelsonProgram, ...args, '--cleanup']);
     assert.equal((await outside.must('nft', 'list tables')).includes('kube-proxy'), false);
   });

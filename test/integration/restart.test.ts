@@ -1,10 +1,11 @@
 /** Keelson stops and starts again, orderly or killed: pods run on, nothing acknowledged is lost, the world converges. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createKubeClient } from '../../tools/up/kube-client.ts';
 import { images, keelson, startCluster, type Space, type TestCluster } from './cluster-fixture.ts';
+import { endProcess } from './fixtures/programs.ts';
 import { fetchText, startTraffic } from './fixtures/traffic.ts';
 
 interface PodFacts {
@@ -49,18 +50,6 @@ function readFileIfThere(path: string): string {
     return readFileSync(path, 'utf8');
   } catch {
     return '';
-  }
-}
-
-async function ended(pid: number): Promise<void> {
-  // One that nobody has reaped has ended.
-  for (
-    let waited = 0;
-    existsSync(`/proc/${pid}`) && !readFileIfThere(`/proc/${pid}/stat`).includes(') Z ');
-    waited += 20
-  ) {
-    assert.ok(waited < 30_000, `process ${pid} does not end`);
-    await sleep(20);
   }
 }
 
@@ -115,7 +104,7 @@ describe('keelson starts again', () => {
     space = await cluster.space('again');
     await space.kubectl(`create deployment web --image=${images.test} --replicas=3 --port=8080`);
     await space.kubectl('expose deployment web --port=80 --target-port=8080');
-    await space.kubectl('rollout status deployment/web --timeout=40s');
+    await space.kubectl('rollout status deployment/web --timeout=120s');
     url = `http://${await space.kubectl('get service web -o jsonpath={.spec.clusterIP}')}/cgi-bin/hostname`;
     await space.until('the service to answer', async () => (await fetchText(url)) !== '');
   });
@@ -126,8 +115,7 @@ describe('keelson starts again', () => {
     const traffic = startTraffic(url, { clients: 2, pauseMs: 20 });
     const pid = await cluster.pid();
     const stoppedMs = performance.now();
-    process.kill(pid, 'SIGTERM');
-    await ended(pid);
+    await endProcess(pid, 'SIGTERM');
     t.diagnostic(`stopped in ${Math.round(performance.now() - stoppedMs)} ms`);
     assert.equal((await keelson(['status', '--data-dir', cluster.dataDir])).code, 1);
     await sleep(500); // Requests while nothing of Keelson runs but containers, rules and DNS.
@@ -136,7 +124,7 @@ describe('keelson starts again', () => {
     t.diagnostic(`started again in ${Math.round(performance.now() - startedMs)} ms`);
     assert.deepEqual(await containers(space), before);
     await space.kubectl('scale deployment web --replicas=4');
-    await space.kubectl('rollout status deployment/web --timeout=40s');
+    await space.kubectl('rollout status deployment/web --timeout=120s');
     await traffic.stop();
     assert.deepEqual(traffic.failures, []);
     const pods = await podsOf(space);
@@ -156,9 +144,7 @@ describe('keelson starts again', () => {
       const writers = startWriters(cluster, 'again', round);
       await space.kubectl(`scale deployment web --replicas=${wanted}`);
       await space.until('load', async () => writers.acknowledged.size > 60 * round); // While pods are being started.
-      const pid = await cluster.pid();
-      process.kill(pid, 'SIGKILL');
-      await ended(pid);
+      await endProcess(await cluster.pid());
       await writers.stop();
       await cluster.up();
       const kept = (
@@ -172,7 +158,7 @@ describe('keelson starts again', () => {
         ([name, value]) => values.get(name) === undefined || !value.includes(values.get(name)!),
       );
       assert.deepEqual(lost, []);
-      await space.kubectl('rollout status deployment/web --timeout=60s');
+      await space.kubectl('rollout status deployment/web --timeout=120s');
       const pods = await space.until('the wanted pods', async () => {
         const list = await podsOf(space);
         return list.length === wanted && list.every((pod) => pod.status.containerStatuses?.[0]?.ready)
@@ -182,7 +168,7 @@ describe('keelson starts again', () => {
       assert.deepEqual(restarted(pods), [], 'no container restarted');
       const after = await containers(space);
       for (const [name, id] of Object.entries(before)) assert.equal(after[name], id, `the container of ${name}`);
-      assert.notEqual(await fetchText(url), '');
+      await space.until('an answer', () => fetchText(url));
     });
   }
 
@@ -213,19 +199,20 @@ describe('keelson starts again', () => {
     );
     assert.match(name, /web\.again\.svc\.cluster\.local/);
     await space.kubectl('run fresh --image=localhost/keelson/test:1');
-    await space.kubectl('wait --for=condition=Ready pod/fresh --timeout=40s');
+    await space.kubectl('wait --for=condition=Ready pod/fresh --timeout=120s');
     await space.kubectl('delete pod fresh --now');
     assert.deepEqual(await containers(space), before);
     assert.deepEqual(restarted(await podsOf(space)), []);
-    assert.match((await keelson(['status', '--data-dir', cluster.dataDir])).stdout, /kubelet ok, proxy ok, dns ok/);
+    await space.until('all is well', async () =>
+      (await keelson(['status', '--data-dir', cluster.dataDir])).stdout.includes('kubelet ok, proxy ok, dns ok'),
+    );
   });
 
   it('with less to do: what was deleted while it was down is gone, what was wanted is there', async () => {
     await space.kubectl('scale deployment web --replicas=2');
-    process.kill(await cluster.pid(), 'SIGKILL');
-    await sleep(200);
+    await endProcess(await cluster.pid());
     await cluster.up();
-    await space.until('two pods', async () => (await podsOf(space)).length === 2, 40_000);
-    await space.kubectl('rollout status deployment/web --timeout=40s');
+    await space.until('two pods', async () => (await podsOf(space)).length === 2);
+    await space.kubectl('rollout status deployment/web --timeout=120s');
   });
 });

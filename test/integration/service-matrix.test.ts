@@ -1,213 +1,40 @@
 /**
  * The service matrix: each kind of service, protocol and traffic policy, asked from its node, from another node, from a pod
- * and from outside, in every mode of the proxy; and meanwhile no packet for the service range leaves a machine.
+ * and from outside, in every mode of the proxy, while endpoints appear, terminate and vanish; and meanwhile no packet for
+ * the service range leaves a machine.
  */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { images, keelsonProgram } from './cluster-fixture.ts';
 import { createMachines, type Machine, type Machines } from './fixtures/machines.ts';
 import { until } from './fixtures/until.ts';
 import type { Probe, Probed } from './fixtures/prober.ts';
 import { must, type Running } from './fixtures/programs.ts';
+import { ENDING, endingRows, HEALTH_PORT, stages, type Stage, type Who } from './service-matrix/ending.ts';
+import {
+  HTTP_PORT,
+  MODES,
+  ONE_OF,
+  rows,
+  SCTP_PORT,
+  sctpRows,
+  UDP_PORT,
+  type From,
+  type Mode,
+  type Row,
+  type Where,
+} from './service-matrix/rows.ts';
 
 const PROBER = join(import.meta.dirname, 'fixtures/prober.ts');
-const [HTTP_PORT, UDP_PORT] = [8080, 9000];
+const SCTP_SCRIPT = join(import.meta.dirname, 'fixtures/sctp.py');
 const DNS = '10.43.0.10';
-const BOTH = 'on-agent on-server';
-const MODES = ['nftables', 'iptables', 'userspace'] as const;
-
-/** Words for several answers that are all right. */
-const ONE_OF: Readonly<Record<string, readonly string[]>> = {
-  one: BOTH.split(' '),
-  // The kernel sends few refusals (ICMP) in a row.
-  'refused at last': ['refused', 'refused silent'],
-  unanswered: ['refused', 'silent', 'refused silent'],
-};
-
-/** Who asks. */
-type From = 'server' | 'agent' | 'pod' | 'outside';
-/** What each hears; those left out are not asked. */
-type Heard = Partial<Readonly<Record<From, string>>>;
-type Mode = (typeof MODES)[number];
-
-interface Row {
-  readonly name: string;
-  readonly spec: object;
-  /** Which pods: both unless told. */
-  readonly selector?: Readonly<Record<string, string>>;
-  readonly protocol?: 'tcp' | 'udp';
-  /** Modes that answer all of its questions in a way of their own. */
-  readonly modes?: Partial<Readonly<Record<Mode, string>>>;
-  /** Address and port asked, and what is heard there. */
-  readonly asks: readonly (readonly [where: Where, heard: Heard])[];
-}
-
-/** Cluster address, DNS name, or a node's own address, with the port. */
-type Where = { readonly at: 'cluster' | 'name' | 'server' | 'agent' | string; readonly port: number };
-
-const everyone = (heard: string): Heard => ({ server: heard, agent: heard, pod: heard });
-const port = (more: object = {}, protocol: 'TCP' | 'UDP' = 'TCP'): object => ({
-  ports: [{ port: 80, protocol, targetPort: protocol === 'TCP' ? HTTP_PORT : UDP_PORT, ...more }],
-});
-const onServer = { on: 'server' };
-const nobody = { on: 'nobody' };
-
-const rows: readonly Row[] = [
-  {
-    name: 'tcp',
-    spec: port(),
-    asks: [
-      [{ at: 'cluster', port: 80 }, everyone(BOTH)],
-      [{ at: 'name', port: 80 }, { pod: BOTH }],
-    ],
-  },
-  {
-    // As with upstream's iptables mode nothing refuses what has no rule; it does not leave the machine all the same.
-    name: 'wrong-port',
-    spec: port(),
-    modes: { iptables: 'unanswered', userspace: 'unanswered' },
-    asks: [[{ at: 'cluster', port: 81 }, everyone('refused')]],
-  },
-  { name: 'udp', protocol: 'udp', spec: port({}, 'UDP'), asks: [[{ at: 'cluster', port: 80 }, everyone(BOTH)]] },
-  {
-    name: 'chosen',
-    spec: { clusterIP: '10.43.200.9', ...port() },
-    asks: [[{ at: '10.43.200.9', port: 80 }, everyone(BOTH)]],
-  },
-  {
-    name: 'unassigned',
-    spec: port(),
-    modes: { iptables: 'unanswered', userspace: 'unanswered' },
-    asks: [[{ at: '10.43.201.1', port: 80 }, everyone('refused')]],
-  },
-  {
-    name: 'headless',
-    spec: { clusterIP: 'None', ...port() },
-    asks: [[{ at: 'name', port: HTTP_PORT }, { pod: 'one' }]],
-  },
-  {
-    name: 'alias',
-    spec: { type: 'ExternalName', externalName: 'tcp.default.svc.cluster.local' },
-    asks: [[{ at: 'name', port: 80 }, { pod: BOTH }]],
-  },
-  {
-    name: 'sticky',
-    spec: { sessionAffinity: 'ClientIP', ...port() },
-    asks: [[{ at: 'cluster', port: 80 }, everyone('one')]],
-  },
-  {
-    name: 'empty',
-    modes: { iptables: 'refused at last' },
-    selector: nobody,
-    spec: { type: 'NodePort', ...port({ nodePort: 30_010 }) },
-    asks: [
-      [{ at: 'cluster', port: 80 }, everyone('refused')],
-      [
-        { at: 'server', port: 30_010 },
-        { outside: 'refused', agent: 'refused' },
-      ],
-    ],
-  },
-  {
-    name: 'internal-local',
-    modes: { userspace: 'refused' },
-    spec: { internalTrafficPolicy: 'Local', ...port() },
-    asks: [
-      [
-        { at: 'cluster', port: 80 },
-        { server: 'on-server', agent: 'on-agent', pod: 'on-server' },
-      ],
-    ],
-  },
-  {
-    name: 'internal-local-none',
-    modes: { userspace: 'refused' },
-    selector: onServer,
-    spec: { internalTrafficPolicy: 'Local', ...port() },
-    asks: [
-      [
-        { at: 'cluster', port: 80 },
-        { server: 'on-server', agent: 'silent' },
-      ],
-    ],
-  },
-  {
-    name: 'node-port',
-    spec: { type: 'NodePort', ...port({ nodePort: 30_001 }) },
-    asks: [
-      [{ at: 'cluster', port: 80 }, everyone(BOTH)],
-      [
-        { at: 'server', port: 30_001 },
-        { ...everyone(BOTH), outside: BOTH },
-      ],
-      [
-        { at: 'agent', port: 30_001 },
-        { ...everyone(BOTH), outside: BOTH },
-      ],
-    ],
-  },
-  {
-    name: 'node-port-udp',
-    protocol: 'udp',
-    spec: { type: 'NodePort', ...port({ nodePort: 30_002 }, 'UDP') },
-    asks: [
-      [
-        { at: 'server', port: 30_002 },
-        { ...everyone(BOTH), outside: BOTH },
-      ],
-    ],
-  },
-  {
-    name: 'external-local',
-    modes: { userspace: 'refused' },
-    spec: { type: 'NodePort', externalTrafficPolicy: 'Local', ...port({ nodePort: 30_003 }) },
-    asks: [
-      // Pods are inside wherever they ask; on the way to another node they bear their own node's address.
-      [
-        { at: 'server', port: 30_003 },
-        { outside: 'on-server', pod: BOTH },
-      ],
-      [
-        { at: 'agent', port: 30_003 },
-        { outside: 'on-agent', pod: 'on-agent' },
-      ],
-    ],
-  },
-  {
-    name: 'external-local-none',
-    modes: { userspace: 'refused' },
-    selector: onServer,
-    spec: { type: 'NodePort', externalTrafficPolicy: 'Local', ...port({ nodePort: 30_004 }) },
-    asks: [
-      [{ at: 'server', port: 30_004 }, { outside: 'on-server' }],
-      [{ at: 'agent', port: 30_004 }, { outside: 'silent' }],
-    ],
-  },
-  {
-    name: 'balanced',
-    spec: { type: 'LoadBalancer', ...port({ port: 8_001 }) },
-    asks: [
-      [
-        { at: 'server', port: 8_001 },
-        { outside: BOTH, pod: BOTH },
-      ],
-      [{ at: 'agent', port: 8_001 }, { outside: BOTH }],
-    ],
-  },
-  {
-    name: 'balanced-for-some',
-    modes: { userspace: 'refused' },
-    spec: { type: 'LoadBalancer', loadBalancerSourceRanges: ['198.51.100.0/24'], ...port({ port: 8_002 }) },
-    asks: [[{ at: 'server', port: 8_002 }, { outside: 'silent' }]],
-  },
-  {
-    name: 'external-ip',
-    spec: { externalIPs: ['198.51.100.7'], ...port({ port: 8_003 }) },
-    asks: [[{ at: '198.51.100.7', port: 8_003 }, everyone(BOTH)]],
-  },
-];
+/** Why there is no SCTP here; false where there is. */
+const noSctp =
+  spawnSync('/usr/bin/python3', [SCTP_SCRIPT, 'check']).status === 0 ? false : 'this kernel (or Python) has no SCTP';
+const ending = endingRows(stages[0] as Stage);
+const allRows = [...rows, ...(noSctp === false ? sctpRows : []), ...ending];
 
 describe('service matrix', () => {
   let machines: Machines;
@@ -228,15 +55,15 @@ describe('service matrix', () => {
       await machine.must('sh', ['-c', 'echo 0 > /proc/sys/net/ipv4/icmp_ratelimit']);
     await agent.keelson(`agent --node-name agent --server https://${server.address}:6443 --token ${token} --detach`);
     await Promise.all([server, agent].map((machine) => machine.importImages()));
-    await server.kubectl('apply -f -', { input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects() }) });
+    await apply(objects());
     for (const machine of machines.list) {
       const prober = machine.start(process.execPath, [PROBER, machine.name, '18080', '18081']);
       probers.push(prober);
       await prober.until(/serving/);
     }
-    await server.kubectl('wait --for=condition=Ready pod --all --timeout=60s');
+    await server.kubectl('wait --for=condition=Ready pod --all --timeout=120s');
     podAddress = await server.kubectl('get pod on-server -o jsonpath={.status.podIP}');
-    for (const { name } of rows)
+    for (const { name } of allRows)
       clusterIps.set(name, await server.kubectl(`get service ${name} -o jsonpath={.spec.clusterIP}`));
     await countOnTheLink();
   });
@@ -245,32 +72,55 @@ describe('service matrix', () => {
     await machines?.remove();
   });
 
-  /** Pods that run the prober by the machine's own files, and the services. */
-  function objects(): object[] {
-    const pods = ['server', 'agent'].map((node) => ({
+  /** A pod that runs the prober by the machine's own files. */
+  function podOf(
+    node: Who,
+    { name, labels, graceSeconds }: { name: string; labels: object; graceSeconds: number },
+  ): object {
+    const ports = [String(HTTP_PORT), String(UDP_PORT), ...(noSctp === false ? [String(SCTP_PORT)] : [])];
+    return {
       apiVersion: 'v1',
       kind: 'Pod',
-      metadata: { name: `on-${node}`, labels: { app: 'matrix', on: node } },
+      metadata: { name, labels },
       spec: {
         nodeName: node,
-        terminationGracePeriodSeconds: 0,
+        terminationGracePeriodSeconds: graceSeconds,
         containers: [
           {
             name: 'prober',
             image: images.test,
-            command: ['busybox', 'chroot', '/host', process.execPath, PROBER, `on-${node}`, '8080', '9000'],
-            readinessProbe: { tcpSocket: { port: HTTP_PORT }, periodSeconds: 1 },
+            command: ['busybox', 'chroot', '/host', process.execPath, PROBER, name, ...ports],
+            readinessProbe: {
+              httpGet: { path: '/ready', port: HTTP_PORT },
+              periodSeconds: 1,
+              failureThreshold: 1,
+            },
+            ports: [
+              { name: 'web', containerPort: HTTP_PORT },
+              { name: 'other', containerPort: UDP_PORT, protocol: 'UDP' },
+            ],
             volumeMounts: [{ name: 'host', mountPath: '/host', readOnly: true }],
           },
         ],
         volumes: [{ name: 'host', hostPath: { path: '/' } }],
       },
-    }));
-    const services = rows.map(({ name, spec, selector = { app: 'matrix' } }) => ({
+    };
+  }
+  const apply = (items: readonly object[]): Promise<string> =>
+    server.kubectl('apply -f -', { input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }) });
+
+  function objects(): object[] {
+    const pods = (['server', 'agent'] as const).map((node) =>
+      podOf(node, { name: `on-${node}`, labels: { app: 'matrix', on: node }, graceSeconds: 0 }),
+    );
+    const services = allRows.map(({ name, spec, selector = { app: 'matrix' } }) => ({
       apiVersion: 'v1',
       kind: 'Service',
       metadata: { name },
-      spec: { ...spec, ...('externalName' in spec ? {} : { selector }) },
+      spec: {
+        ...spec,
+        ...('externalName' in spec ? {} : { selector: name.startsWith('ending') ? ENDING : selector }),
+      },
     }));
     return [...pods, ...services];
   }
@@ -301,18 +151,17 @@ describe('service matrix', () => {
   const ask = async (from: From, probes: readonly Probe[]): Promise<Probed> => {
     const machine = { server, agent, outside, pod: server }[from];
     const url = from === 'pod' ? `http://${podAddress}:${HTTP_PORT}/probe` : 'http://127.0.0.1:18080/probe';
-    return JSON.parse(await machine.must('curl', ['-s', '-m', '30', '--data', JSON.stringify(probes), url])) as Probed;
+    return JSON.parse(await machine.must('curl', ['-s', '-m', '150', '--data', JSON.stringify(probes), url])) as Probed;
   };
   /** The cells that are not as the table says. */
-  const differing = async (from: From, mode: Mode): Promise<string[]> => {
-    const cells = rows.flatMap(({ name, protocol = 'tcp', asks, modes }) =>
+  const differingFrom = async (from: From, mode: Mode, table: readonly Row[]): Promise<string[]> => {
+    const cells = table.flatMap(({ name, protocol = 'tcp', sourcePort, asks, modes }) =>
       asks.flatMap(([where, heard]) => {
         const wanted = heard[from];
         const id = `${name} at ${where.at}:${where.port} from ${from}`;
         const host = hostOf(where.at, name);
-        return wanted === undefined
-          ? []
-          : [{ wanted: modes?.[mode] ?? wanted, probe: { id, protocol, host, port: where.port, dns: DNS } }];
+        const probe = { id, protocol, host, port: where.port, dns: DNS, ...(sourcePort && { sourcePort }) };
+        return wanted === undefined ? [] : [{ wanted: modes?.[mode] ?? wanted, probe }];
       }),
     );
     const results = await ask(
@@ -325,6 +174,22 @@ describe('service matrix', () => {
       return right ? [] : [`${id}: ${heard}, not ${wanted}`];
     });
   };
+  /** Asks everything until all is as the table says; rules come within moments, or they are wrong. */
+  const hold = async (
+    mode: Mode,
+    table: readonly Row[],
+    more: () => Promise<string[]> = async () => [],
+  ): Promise<void> => {
+    let wrong: readonly string[] = [];
+    const asked = (['server', 'agent', 'pod', 'outside'] as const).filter((from) =>
+      table.some(({ asks }) => asks.some(([, heard]) => heard[from] !== undefined)),
+    );
+    await until('all as the table says', async () => {
+      wrong = [...(await Promise.all(asked.map((from) => differingFrom(from, mode, table)))), await more()].flat();
+      return wrong.length === 0;
+    }).catch(() => undefined);
+    assert.deepEqual(wrong, []);
+  };
   const restart = async (machine: Machine, args: string): Promise<void> => {
     process.kill(await machine.pid(), 'SIGTERM');
     const status = [keelsonProgram, 'status', '--data-dir', machine.dataDir];
@@ -332,24 +197,53 @@ describe('service matrix', () => {
     await machine.keelson(args);
   };
 
-  for (const [index, mode] of MODES.entries())
+  const machineOf = (who: Who): Machine => ({ server, agent })[who];
+  const tell = async (who: Who, path: string): Promise<void> => {
+    const address = await server.kubectl(`get pod ending-${who} -o jsonpath={.status.podIP}`);
+    await machineOf(who).run('curl', ['-s', '-m', '2', `http://${address}:${HTTP_PORT}${path}`]);
+  };
+  const happens: Readonly<Record<Stage['happens'][number][0], (who: Who) => Promise<void>>> = {
+    async appears(who) {
+      // Its grace is longer than the story.
+      await apply([podOf(who, { name: `ending-${who}`, labels: ENDING, graceSeconds: 600 })]);
+      await server.kubectl(`wait --for=condition=Ready pod/ending-${who} --timeout=60s`);
+    },
+    async 'is deleted'(who) {
+      await server.kubectl(`delete pod ending-${who} --wait=false`);
+    },
+    'fails its probe': (who) => tell(who, '/unready'),
+    async ends(who) {
+      await tell(who, '/end');
+      await server.kubectl(`wait --for=delete pod/ending-${who} --timeout=60s`);
+    },
+  };
+  const healthAt = async (machine: Machine): Promise<string> =>
+    outside.must('curl', [
+      ...'-s -o /dev/null -m 2 -w %{http_code}'.split(' '),
+      `http://${machine.address}:${HEALTH_PORT}/`,
+    ]);
+
+  for (const [index, mode] of MODES.entries()) {
     it(mode, async () => {
       if (index > 0)
         await Promise.all([
           restart(server, `server --node-name server --proxy-mode ${mode} --detach`),
           restart(agent, `agent --node-name agent --proxy-mode ${mode} --detach`),
         ]);
-      let wrong: readonly string[] = [];
-      // Rules come within moments; what is wrong after that is wrong.
-      for (let tries = 0; tries < 5; tries++) {
-        wrong = (
-          await Promise.all((['server', 'agent', 'pod', 'outside'] as const).map((from) => differing(from, mode)))
-        ).flat();
-        if (wrong.length === 0) break;
-        await sleep(1_000);
-      }
-      assert.deepEqual(wrong, []);
+      await hold(mode, rows);
     });
+    it(`${mode}: SCTP`, { skip: noSctp }, () => hold(mode, sctpRows));
+    it(`${mode}: endpoints appear, terminate and vanish`, async (test) => {
+      for (const stage of stages)
+        await test.test(stage.name, async () => {
+          for (const [what, who] of stage.happens) await happens[what](who);
+          await hold(mode, endingRows(stage), async () => {
+            const health = await Promise.all([healthAt(server), healthAt(agent)]);
+            return health.join() === stage.health.join() ? [] : [`health: ${health.join()}`];
+          });
+        });
+    });
+  }
 
   it('no packet for the service range has left a machine', async () => {
     assert.deepEqual([await strays(0), await strays(1)], [0, 0]);

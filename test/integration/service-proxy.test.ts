@@ -55,7 +55,8 @@ describe('service proxy', { skip }, () => {
 
   /** Resolves when the table reads as wanted. */
   async function until(condition: (rules: string) => boolean): Promise<void> {
-    for (let tries = 0; tries < 300; tries++) {
+    const deadlineMs = performance.now() + 120_000;
+    while (performance.now() < deadlineMs) {
       if (condition(rulesText())) return;
       await platform.clock.sleep(10);
     }
@@ -177,7 +178,7 @@ describe('service proxy', { skip }, () => {
       ['node', '10.43.99.99', 80],
     ] as const) {
       const ms = network.refusedMs(from, address, port);
-      assert.ok(ms !== undefined && ms < 500, `${from} to ${address}:${port} was not refused`);
+      assert.ok(ms !== undefined && ms < 10_000, `${from} to ${address}:${port} was not refused`);
     }
   });
 
@@ -187,13 +188,13 @@ describe('service proxy', { skip }, () => {
       'exec',
       network.ns('node'),
       'timeout',
-      '10',
+      '120',
       process.execPath,
       '-e',
       "require('net').createServer((s)=>{s.end('dns');process.exitCode=0}).listen(53,'10.43.0.10')",
     ]);
-    for (let tries = 0; network.tcp('a', '10.43.0.10', 53) !== 'dns'; tries++) {
-      assert.ok(tries < 50, 'the listener was not reached');
+    for (let tries = 0; network.tcp('a', '10.43.0.10', 53, 2) !== 'dns'; tries++) {
+      assert.ok(tries < 500, 'the listener was not reached');
       await platform.clock.sleep(50);
     }
     assert.equal(network.tcp('node', '10.43.0.10', 53), 'dns');
@@ -237,11 +238,11 @@ describe('service proxy', { skip }, () => {
       spec: { ...s.spec, loadBalancerSourceRanges: ['198.51.100.0/24'] },
     }));
     await until((rules) => rules.includes('198.51.100.0/24'));
-    assert.equal(network.tcp('outside', NODE_IP, 81), '');
+    assert.equal(network.tcp('outside', NODE_IP, 81, 2), '');
     assert.equal(network.tcp('outside', NODE_IP, 30083), `a ${OUTSIDE_IP}`);
     api.modify<EndpointSlice>(EndpointSlices, 'default/local-x', () => slice('local', ['a'], 'TCP', 'elsewhere'));
     await until((rules) => rules.includes('policy-node-1-0'));
-    assert.equal(network.tcp('outside', NODE_IP, 30083), '');
+    assert.equal(network.tcp('outside', NODE_IP, 30083, 2), '');
     assert.equal(network.tcp('b', NODE_IP, 30083), 'a 10.42.0.3');
   });
 
@@ -256,7 +257,7 @@ describe('service proxy', { skip }, () => {
     api.modify<EndpointSlice>(EndpointSlices, 'default/names-x', () => slice('names', ['b'], 'UDP'));
     await until((rules) => rules.includes('10.43.0.24 . udp . 53 . 0x00000001 : 10.42.0.3'));
     for (let tries = 0; network.udp('outside', NODE_IP, 30053, 4000) !== 'b 10.42.0.1'; tries++) {
-      assert.ok(tries < 10, 'the flow stayed');
+      assert.ok(tries < 30, 'the flow stayed');
       await platform.clock.sleep(20);
     }
   });
@@ -271,7 +272,7 @@ describe('service proxy', { skip }, () => {
       ['fd00:43::99', 80],
     ] as const) {
       const ms = network.refusedMs('a', address, port);
-      assert.ok(ms !== undefined && ms < 500, `${address}:${port} was not refused`);
+      assert.ok(ms !== undefined && ms < 10_000, `${address}:${port} was not refused`);
     }
     api.modify<EndpointSlice>(EndpointSlices, 'default/six-x', (old) => ({
       ...old,
@@ -299,8 +300,8 @@ describe('service proxy', { skip }, () => {
     network.run('node', 'nft', 'delete', 'table', 'ip', 'kt');
     api.seed(Services, service('new', '10.43.0.30'));
     api.seed(EndpointSlices, slice('new', ['a']));
-    for (let tries = 0; network.tcp('b', '10.43.0.30', 80) !== 'a 10.42.0.3'; tries++) {
-      assert.ok(tries < 50, 'the table did not come back');
+    for (let tries = 0; network.tcp('b', '10.43.0.30', 80, 2) !== 'a 10.42.0.3'; tries++) {
+      assert.ok(tries < 500, 'the table did not come back');
       await platform.clock.sleep(50);
     }
     assert.match(rulesText(), /10\.43\.0\.24 \. udp/);

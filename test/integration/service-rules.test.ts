@@ -1,11 +1,15 @@
 /** The service proxy's texts against the real nft, in a network namespace: every change must apply to the table as it is. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { NO_SLOTS, servicePortElements } from '../../src/proxy/desired-rules.ts';
+import { iptablesRules } from '../../src/proxy/iptables/iptables-rules.ts';
 import { changeScript, rewriteScript } from '../../src/proxy/nft-script.ts';
 import { RuleBook } from '../../src/proxy/rule-book.ts';
 import type { ServicePortView } from '../../src/proxy/service-map.ts';
+import { planPortals } from '../../src/proxy/userspace/portal-plan.ts';
+import { redirectRemoval, redirectRules } from '../../src/proxy/userspace/redirect-rules.ts';
 
 const namespace = `kt-rules-${process.pid}`;
 
@@ -13,12 +17,47 @@ function ip(...args: string[]): void {
   assert.equal(spawnSync('ip', args).status, 0);
 }
 
-function nft(input: string): void {
-  const { status, stderr } = spawnSync('ip', ['netns', 'exec', namespace, 'nft', '-f', '-'], {
+function inside(input: string, ...command: string[]): string {
+  const { status, stderr, stdout } = spawnSync('ip', ['netns', 'exec', namespace, ...command], {
     input,
     encoding: 'utf8',
   });
   assert.equal(status, 0, `${stderr}\n${input}`);
+  return stdout;
+}
+const nft = (input: string): string => inside(input, 'nft', '-f', '-');
+
+function rangesOf(family: 4 | 6) {
+  return family === 4
+    ? {
+        pods: '10.1.0.',
+        services: '10.2.0.',
+        clusterCidr: '10.1.0.0/16',
+        serviceCidr: '10.2.0.0/16',
+        other: '192.0.2.',
+      }
+    : { pods: 'fd01::', services: 'fd02::', clusterCidr: 'fd01::/64', serviceCidr: 'fd02::/112', other: 'fd03::' };
+}
+
+function portOf({ owner, endpoints, with: changes }: Step, family: 4 | 6): ServicePortView {
+  const { pods, services } = rangesOf(family);
+  const cluster = endpoints.map((end) => ({ address: `${pods}${end}`, port: 8080, local: true, ready: true }));
+  return {
+    name: `ns/s${owner}`,
+    clusterIp: `${services}${owner}`,
+    port: 80,
+    protocol: 'tcp',
+    nodePort: 0,
+    affinitySeconds: 0,
+    externalIps: [],
+    loadBalancerIps: [],
+    sourceRanges: [],
+    internalLocal: false,
+    externalLocal: false,
+    cluster,
+    local: cluster,
+    ...changes,
+  };
 }
 
 interface Step {
@@ -45,31 +84,11 @@ describe('changes of service rules in the kernel', () => {
 
   for (const family of [4, 6] as const) {
     it(`apply one after the other to the table that is there (IPv${family})`, () => {
-      const net =
-        family === 4
-          ? { pods: '10.1.0.', services: '10.2.0.', cidrs: ['10.1.0.0/16', '10.2.0.0/16'] }
-          : { pods: 'fd01::', services: 'fd02::', cidrs: ['fd01::/64', 'fd02::/112'] };
-      const config = { family, name: 'kt', clusterCidr: net.cidrs[0]!, serviceCidr: net.cidrs[1]!, mark: 0x4001_0000 };
+      const { clusterCidr, serviceCidr } = rangesOf(family);
+      const config = { family, name: 'kt', clusterCidr, serviceCidr, mark: 0x4001_0000 };
       const book = new RuleBook();
-      const claim = ({ owner, endpoints, with: changes }: Step): void => {
-        const cluster = endpoints.map((end) => ({ address: `${net.pods}${end}`, port: 8080, local: true }));
-        const port = {
-          clusterIp: `${net.services}${owner}`,
-          port: 80,
-          protocol: 'tcp',
-          nodePort: 0,
-          affinitySeconds: 0,
-          externalIps: [],
-          loadBalancerIps: [],
-          sourceRanges: [],
-          internalLocal: false,
-          externalLocal: false,
-          cluster,
-          local: cluster,
-          ...changes,
-        } as unknown as ServicePortView;
-        book.replace(owner, servicePortElements(port, NO_SLOTS, config).elements);
-      };
+      const claim = (step: Step): void =>
+        book.replace(step.owner, servicePortElements(portOf(step, family), NO_SLOTS, config).elements);
       claim({ owner: '1', endpoints: ['5'] });
       const all = book.takeAll();
       nft(rewriteScript(config, all, false));
@@ -82,6 +101,65 @@ describe('changes of service rules in the kernel', () => {
         book.applied(changes);
       }
       nft(rewriteScript(config, book.takeAll(), false));
+    });
+
+    /** Everything at once: each owner's last step, and what has source ranges and policies. */
+    const whole = (): ServicePortView[] => {
+      const { other } = rangesOf(family);
+      const guarded = {
+        loadBalancerIps: [`${other}1`],
+        sourceRanges: [family === 4 ? '198.51.100.0/24' : 'fd04::/64'],
+      };
+      const empty = { cluster: [], local: [] };
+      return [
+        ...new Map([...steps].map((step) => [step.owner, portOf(step, family)])).values(),
+        ...(['tcp', 'udp', 'sctp'] as const).flatMap((protocol, at) => [
+          portOf({ owner: `1${at}`, endpoints: ['6'], with: { protocol, ...guarded } }, family),
+          portOf({ owner: `2${at}`, endpoints: [], with: { protocol, nodePort: 30_010 } }, family),
+          portOf(
+            { owner: `3${at}`, endpoints: ['6'], with: { protocol, nodePort: 30_020, externalLocal: true, local: [] } },
+            family,
+          ),
+          portOf({ owner: `4${at}`, endpoints: ['6'], with: { protocol, internalLocal: true, local: [] } }, family),
+          portOf(
+            { owner: `5${at}`, endpoints: ['6'], with: { protocol, externalIps: [`${other}7`], ...empty } },
+            family,
+          ),
+        ]),
+      ];
+    };
+    const hostPorts = (['tcp', 'udp', 'sctp'] as const).map((protocol) => ({
+      hostIp: '',
+      hostPort: 8000,
+      protocol,
+      podIp: `${rangesOf(family).pods}9`,
+      containerPort: 80,
+    }));
+
+    it(`of the userspace mode: the whole table, twice (IPv${family})`, () => {
+      const { clusterCidr, serviceCidr } = rangesOf(family);
+      const config = { family, name: 'ku', clusterCidr, serviceCidr, mark: 0 };
+      const plan = planPortals({ ports: whole(), hostPorts });
+      for (let time = 0; time < 2; time++) nft(redirectRules(config, plan, () => 4_000));
+      nft(redirectRemoval(config));
+    });
+
+    it(`of the iptables mode: all rules, SCTP's as the others' (IPv${family})`, () => {
+      const { clusterCidr, serviceCidr } = rangesOf(family);
+      const sha256 = (text: string): Uint8Array => createHash('sha256').update(text).digest();
+      const program = family === 4 ? 'iptables' : 'ip6tables';
+      const text = iptablesRules(
+        { ports: whole(), hostPorts, presentChains: [] },
+        { family, clusterCidr, serviceCidr, sha256 },
+      );
+      inside(text, `${program}-restore`, '--noflush');
+      const saved = inside('', `${program}-save`);
+      const count = (rules: string, what: RegExp): number => rules.split('\n').filter((line) => what.test(line)).length;
+      for (const protocol of ['tcp', 'udp', 'sctp']) {
+        const ofIt = new RegExp(`^-A KUBE.* -p ${protocol} .*-j (DNAT|DROP|REJECT)`);
+        assert.ok(count(text, ofIt) >= 6, protocol);
+        assert.equal(count(saved, ofIt), count(text, ofIt), protocol);
+      }
     });
   }
 });

@@ -40,13 +40,14 @@ for (const [index, program] of kubectlPrograms().entries()) {
         '-c',
         'trap "exit 0" TERM; i=0; while true; do echo "tick $((++i))"; echo "tock $i" >&2; sleep 0.2; done',
       ]);
-      await space.kubectl('wait --for=condition=Ready pod --all --timeout=40s');
+      await space.kubectl('wait --for=condition=Ready pod --all --timeout=120s');
     });
 
     it('logs: all, followed, the last lines, with times, of a selection', async () => {
-      assert.equal(await space.kubectl('logs web'), 'serving on port 8080\n');
+      await space.until('its line', async () => (await space.kubectl('logs web')) === 'serving on port 8080\n');
       const follow = space.start('logs -f ticker --tail=1');
       await follow.until(/tick (\d+)\n[^]*tick \d+\n[^]*tick \d+\n/);
+      await follow.until(/tock \d+/);
       follow.kill();
       await follow.ended();
       assert.match(follow.stdout(), /tock \d+/, 'both streams are in the log');
@@ -102,7 +103,7 @@ for (const [index, program] of kubectlPrograms().entries()) {
         await forward.until(/Forwarding from 127\.0\.0\.1:\d+/);
         const port = Number(/127\.0\.0\.1:(\d+)/.exec(forward.stdout())![1]);
         const answers = await Promise.all(
-          Array.from({ length: 8 }, () => fetchText(`http://127.0.0.1:${port}/cgi-bin/hostname`)),
+          Array.from({ length: 8 }, () => fetchText(`http://127.0.0.1:${port}/cgi-bin/hostname`, 60_000)),
         );
         assert.deepEqual(
           answers,
@@ -154,34 +155,42 @@ for (const [index, program] of kubectlPrograms().entries()) {
         '-c',
         'while read line; do echo "got $line"; test "$line" = end && exit 0; done',
       ]);
-      await space.kubectl('wait --for=condition=Ready pod/echoing --timeout=30s');
+      await space.kubectl('wait --for=condition=Ready pod/echoing --timeout=120s');
       const attached = space.start('attach -i echoing');
       attached.write('hello\n');
       await attached.until(/got hello/);
       attached.write('end\n');
       await attached.ended();
-      await space.kubectl('wait --for=jsonpath={.status.phase}=Succeeded pod/echoing --timeout=20s');
+      await space.kubectl('wait --for=jsonpath={.status.phase}=Succeeded pod/echoing --timeout=120s');
     });
 
     it('get --watch, wait and events follow what happens', async () => {
+      // One that is there shows when the watch begins; no node takes it.
+      const nowhere = JSON.stringify({ spec: { nodeSelector: { no: 'where' } } });
+      await space.kubectl(['run', 'first', `--image=${images.test}`, '--labels=app=seen', `--overrides=${nowhere}`]);
       const watch = space.start('get pods --watch --output-watch-events -l app=seen');
-      const waiting = space.start('wait --for=create pod/seen --timeout=30s');
+      await watch.until(/ADDED\s+first/);
+      const waiting = space.start('wait --for=create pod/seen --timeout=120s');
       await space.kubectl(['run', 'seen', `--image=${images.test}`, '--labels=app=seen']);
       assert.equal((await waiting.ended()).code, 0);
-      await space.kubectl('wait --for=condition=Ready pod/seen --timeout=30s');
-      const gone = space.start('wait --for=delete pod/seen --timeout=30s');
+      await space.kubectl('wait --for=condition=Ready pod/seen --timeout=120s');
+      const gone = space.start('wait --for=delete pod/seen --timeout=120s');
       await space.kubectl('delete pod seen --grace-period=1 --wait=false');
       assert.equal((await gone.ended()).code, 0);
       await watch.until(/DELETED\s+seen/);
+      await space.kubectl('delete pod first --now');
       watch.kill();
       await watch.ended();
       assert.match(
         watch.stdout(),
         /ADDED\s+seen\s+0\/1\s+(Pending|ContainerCreating)[^]*MODIFIED\s+seen\s+1\/1\s+Running[^]*MODIFIED\s+seen\s+1\/1\s+Terminating[^]*DELETED\s+seen/,
       );
-      const late = await space.outcome('wait --for=condition=Ready pod/ticker-none --timeout=1s');
+      const late = await space.outcome('wait --for=condition=Ready pod/ticker-none --timeout=60s');
       assert.match(late.stderr, /pods "ticker-none" not found/);
-      assert.match(await space.kubectl('events --for pod/seen'), /Scheduled[^]*Started[^]*Killing/);
+      await space.until('all events', async () => {
+        const text = await space.kubectl('events --for pod/seen');
+        return ['Scheduled', 'Started', 'Killing'].every((reason) => text.includes(reason));
+      });
     });
   });
 }

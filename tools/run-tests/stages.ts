@@ -89,19 +89,19 @@ export const stages: readonly Stage[] = [
   check('knip', ['node_modules/knip/bin/knip.js', '--no-progress']),
   // The stages after it start `bin/keelson`, which runs the bundle when there is one of these very sources.
   check('build', ['tools/build.ts']),
-  sharedTests('unit', { patterns: ['src/**/*.test.ts', 'tools/**/*.test.{ts,mjs}'], processes: 2, timeoutMs: 120_000 }),
+  sharedTests('unit', { patterns: ['src/**/*.test.ts', 'tools/**/*.test.{ts,mjs}'], processes: 2, timeoutMs: 300_000 }),
   isolatedTests('sim', {
     patterns: ['test/sim/**/*.test.ts', 'examples/**/*.test.ts'],
     concurrency: 2,
-    timeoutMs: 480_000,
+    timeoutMs: 1_200_000,
   }),
   sideBySide(
     'integration',
-    isolatedTests('containers', { patterns: ['test/integration/**/*.test.ts'], concurrency: 2, timeoutMs: 480_000 }),
+    isolatedTests('containers', { patterns: ['test/integration/**/*.test.ts'], concurrency: 2, timeoutMs: 1_200_000 }),
     isolatedTests('control planes', {
       patterns: ['test/control-plane/**/*.test.ts'],
       concurrency: 1,
-      timeoutMs: 480_000,
+      timeoutMs: 1_200_000,
     }),
   ),
 ];

@@ -18,25 +18,26 @@ function misfit(): never {
 
 /**
  * The canonical shape of an object: what decoding its own JSON would give. Never changes the input and shares with it what
- * is canonical; the input must not change any more either. Throws `DecodeError`.
+ * is canonical; the input must not change any more either. What it shares with `known`, an object of this type in canonical
+ * shape, is not looked at. Throws `DecodeError`.
  */
-export function canonicalize(schema: StructSchema, value: unknown): JsonObject {
+export function canonicalize(schema: StructSchema, value: unknown, known?: object): JsonObject {
   if (schema.custom === true) return decodeTyped(schema, value).object;
   try {
-    return structOf(schema, value);
+    return structOf(schema, value, known);
   } catch (error) {
     if (!(error instanceof Misfit)) throw error;
     return decodeTyped(schema, value).object;
   }
 }
 
-function valueOf(type: TypeSchema, value: unknown): unknown {
+function valueOf(type: TypeSchema, value: unknown, known?: unknown): unknown {
   switch (type.kind) {
     case 'scalar':
       if (typeof value === 'string' && type.scalar === 'string') return value;
       return decodeScalar(type.scalar, value, misfit);
     case 'struct':
-      return structOf(type, value);
+      return structOf(type, value, known);
     case 'list':
       return listOf(type, value);
     case 'map':
@@ -49,11 +50,14 @@ function valueOf(type: TypeSchema, value: unknown): unknown {
 /** Stands for a field that is left out. */
 const absent = Symbol('absent');
 
-function structOf(schema: StructSchema, value: unknown): JsonObject {
+function structOf(schema: StructSchema, value: unknown, known?: unknown): JsonObject {
   if (!isObject(value)) misfit();
+  const like = isObject(known) ? known : undefined;
   const out = withEntries(value, (key, item) => {
+    const same = like?.[key];
+    if (same !== undefined && same === item && typeof item === 'object' && Object.hasOwn(like!, key)) return item;
     const field = schema.fields.get(key);
-    if (field !== undefined) return fieldOf(field, item);
+    if (field !== undefined) return fieldOf(field, item, same);
     return schema.preserveUnknown ? item : absent;
   });
   for (const { name } of alwaysFieldsOf(schema)) {
@@ -65,10 +69,10 @@ function structOf(schema: StructSchema, value: unknown): JsonObject {
   return out;
 }
 
-function fieldOf(field: FieldSchema, item: unknown): unknown {
+function fieldOf(field: FieldSchema, item: unknown, known: unknown): unknown {
   if (item === undefined) return absent;
   if (item === null) return field.nullable ? null : absent;
-  const decoded = valueOf(field.type, item);
+  const decoded = valueOf(field.type, item, known);
   return field.omitempty && !field.pointer && isEmpty(field.type, decoded) ? absent : decoded;
 }
 

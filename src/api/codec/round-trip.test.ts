@@ -56,6 +56,10 @@ test('what is not canonical is replaced up to the root, everything else is share
   assert.deepEqual(Object.keys(result), Object.keys(decodeTyped(schema, draft).object), 'fields in the same order');
   assert.equal(result['metadata'], clean['metadata']);
   assert.equal((result['spec'] as { containers: object[] }).containers[0], first);
+  const unread = Object.defineProperty({}, 'a', { enumerable: true, get: () => assert.fail('looked at') });
+  const known = { ...clean, status: unread };
+  assert.deepEqual(canonicalize(schema, draft, known), result, 'the same beside an older object');
+  assert.equal(canonicalize(schema, known, { ...known })['status'], unread, 'what is shared with it is not looked at');
   assert.throws(
     () => canonicalize(schema, { spec: { containers: 'x' } }),
     /cannot unmarshal string into Go struct field/,

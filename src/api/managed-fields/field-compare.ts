@@ -4,7 +4,7 @@
 import { isObject, type JsonObject } from '../codec/own-property.ts';
 import { equal } from '../patch/json-patch.ts';
 import type { ListSchema, TypeSchema } from '../schema/type-schema.ts';
-import { leaf, nodeOf, recursiveDifference, type FieldNode, type FieldSet } from './field-set.ts';
+import { leaf, nodeOf, recursiveDifference, self, type FieldNode, type FieldSet } from './field-set.ts';
 import { childType, granularList, granularObject, type ObjectShape } from './field-shape.ts';
 import { itemsByElement } from './path-element.ts';
 
@@ -35,6 +35,8 @@ const unchanged: Comparison = Object.freeze({ added: undefined, removed: undefin
 /** Compares two values of one type; undefined means absent. */
 export function compare(type: TypeSchema, before: unknown, after: unknown): Comparison {
   if (before === after) return unchanged;
+  if (before === undefined) return { added: everyPath(type, after), removed: undefined, modified: undefined };
+  if (after === undefined) return { added: undefined, removed: everyPath(type, before), modified: undefined };
   const list = granularList(type);
   if (list !== undefined) {
     const [l, r] = [asList(before), asList(after)];
@@ -60,6 +62,27 @@ function compareLeaf(before: unknown, after: unknown): Comparison {
   if (before === undefined) return { ...unchanged, added: leaf };
   if (after === undefined) return { ...unchanged, removed: leaf };
   return equal(before, after) ? unchanged : { ...unchanged, modified: leaf };
+}
+
+/** All paths of a value that is there on one side alone: each container, too, is a path. */
+function everyPath(type: TypeSchema, value: unknown): FieldNode {
+  const list = granularList(type);
+  if (list !== undefined) {
+    const items = asList(value);
+    if (items.length === 0) return leaf;
+    const out: Record<string, FieldNode> = { [self]: leaf };
+    for (const [element, same] of itemsByElement(list, items, true))
+      out[element] = same.length === 1 ? everyPath(list.items, same[0]) : leaf;
+    return out;
+  }
+  const shape = granularObject(type, value);
+  if (shape === undefined || !isObject(value)) return leaf;
+  let out: Record<string, FieldNode> | undefined;
+  for (const key of Object.keys(value)) {
+    const inner = value[key];
+    if (inner !== undefined) (out ??= { [self]: leaf })[`f:${key}`] = everyPath(childType(shape, key), inner);
+  }
+  return out ?? leaf;
 }
 
 type Pair<T> = readonly [T, T];

@@ -406,3 +406,25 @@ test('a created deployment is owned as upstream records it', () => {
     },
   });
 });
+
+test('what nobody owns beside a last dropped label stays', () => {
+  const first = applied(applyAs('me', undefined, config({}, { labels: { a: '1' } })));
+  const stored = { ...first, metadata: { ...(first['metadata'] as JsonObject), uid: 'u' } };
+  const second = applied(applyAs('me', stored, config({})));
+  const { name, uid, labels } = second['metadata'] as Record<string, unknown>;
+  assert.deepEqual([name, uid, labels], ['web', 'u', undefined]);
+});
+
+test('a null takes no items of a list or map that others own, not even by force', () => {
+  const template = { spec: { containers: [{ name: 'a', image: 'x' }] } };
+  const live = applied(applyAs('one', undefined, config({ template }, { labels: { a: '1' } })));
+  const nulls = config({ template: { spec: { containers: null } } }, { labels: null });
+  const after = applied(applyAs('two', live, nulls, true));
+  assert.deepEqual((after['metadata'] as JsonObject)['labels'], { a: '1' });
+  const { spec } = specOf(after)['template'] as { spec: { containers: { name: string }[] } };
+  assert.deepEqual(
+    spec.containers.map(({ name }) => name),
+    ['a'],
+  );
+  assert.ok(ownedBy(after, 'one').includes('.metadata.labels.a'));
+});

@@ -62,14 +62,14 @@ export function apply(live: JsonObject | undefined, applied: JsonObject, request
   const id = identityOf(me);
   const last = managers.get(id);
   if (entriesOf(applied).length > 0) throw badRequest('metadata.managedFields must be nil');
-  const set = withoutMetadata(recursiveDifference(appliedFields(schema, applied), resetFields));
-  const owners: Managers = new Map(managers).set(id, { ...me, fields: set });
+  const named = recursiveDifference(appliedFields(schema, applied), resetFields);
+  const owners: Managers = new Map(managers).set(id, { ...me, fields: named });
   const merged = mergeApplied(schema, base, stripManaged(applied)) as JsonObject;
   const pruned = prune(merged, { schema, last: last?.fields, owners });
   const comparison = exclude(compare(schema, base, pruned), resetFields);
   const conflicts = request.force ? [] : notAllowed(conflictsOf(owners, comparison, id), base, request);
   if (conflicts.length > 0) return { kind: 'conflict', ...describeConflicts(conflicts) };
-  const after = release(owners, comparison, id);
+  const after = release(owners, comparison, id).set(id, { ...me, fields: withoutMetadata(named) });
   const object = canonicalize(schema, pruned);
   if (live !== undefined && sameManagers(managers, after) && equal(object, base)) {
     return { kind: 'applied', object: live, managedFields: entriesOf(live) };

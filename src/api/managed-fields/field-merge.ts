@@ -7,11 +7,15 @@ import { isMember, type FieldSet } from './field-set.ts';
 import { childType, granularList, granularObject } from './field-shape.ts';
 import { itemElement, itemsByElement } from './path-element.ts';
 
-/** The live value with everything the applied one says. Throws a ListKeyError. */
+/**
+ * The live value with everything the applied one says. A null takes nothing from a map or a list whose entries have owners
+ * of their own: it says as little as an empty one. Throws a ListKeyError.
+ */
 export function mergeApplied(type: TypeSchema, live: unknown, applied: unknown): unknown {
   if (applied === undefined) return live;
-  if (live === undefined || live === null || applied === null) return applied;
+  if (live === undefined || live === null) return applied;
   const list = granularList(type);
+  if (applied === null) return isGranular(type, live) ? live : null;
   if (list !== undefined && Array.isArray(live) && Array.isArray(applied)) return mergeItems(list, live, applied);
   const shape = granularObject(type, live, applied);
   if (shape === undefined || !isObject(live) || !isObject(applied)) return applied;
@@ -24,6 +28,11 @@ export function mergeApplied(type: TypeSchema, live: unknown, applied: unknown):
     );
   }
   return out;
+}
+
+function isGranular(type: TypeSchema, live: unknown): boolean {
+  if (Array.isArray(live)) return live.length > 0 && granularList(type) !== undefined;
+  return isObject(live) && Object.keys(live).length > 0 && granularObject(type, live) !== undefined;
 }
 
 /**

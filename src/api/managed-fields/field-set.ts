@@ -14,7 +14,8 @@ export type FieldSet = FieldNode | undefined;
 /** A path of the set with nothing below it. */
 export const leaf: FieldNode = Object.freeze({});
 
-const self = '.';
+/** The element that makes a node with longer paths below it a path itself. */
+export const self = '.';
 
 /** Whether the path of this node is itself in the set. */
 export function isMember(node: FieldNode): boolean {

@@ -25,6 +25,10 @@ export function inField<T>(name: string, body: () => T): T {
 export function itemElement(list: ListSchema, item: unknown): string {
   if (list.listType === 'set') return `v:${stringifyJson(item)}`;
   if (!isObject(item)) throw new ListKeyError('associative list with keys may not have non-map elements');
+  const [only] = list.keys;
+  // The usual list: one key, with a text.
+  const text = only !== undefined && list.keys.length === 1 && Object.hasOwn(item, only) ? item[only] : undefined;
+  if (typeof text === 'string') return `k:{${JSON.stringify(only)}:${JSON.stringify(text)}}`;
   const keys: Record<string, unknown> = {};
   let found = 0;
   for (const key of [...list.keys].sort()) {

@@ -1,5 +1,6 @@
 /** Runs admission plugins in order: first all that change, later all that judge. Upstream: apiserver/pkg/admission.chainAdmissionHandler. */
-import type { AdmissionAttributes, AdmissionPlugin } from './contract.ts';
+import type { ResourceInfo } from '../../api/resource-info.ts';
+import type { AdmissionAttributes, AdmissionOperation, AdmissionPlugin } from './contract.ts';
 
 /** The plugins in the order they run. */
 export class AdmissionChain {
@@ -20,6 +21,18 @@ export class AdmissionChain {
     if (!reinvocation.wanted || reinvocation.round === 1) return;
     reinvocation.round = 1;
     return this.#run(attributes, 'mutate', 0);
+  }
+
+  /** Whether a plugin may change objects of such requests. */
+  mutates(operation: AdmissionOperation, resource: ResourceInfo, subresource: string): boolean {
+    for (const plugin of this.#plugins)
+      if (
+        plugin.mutate !== undefined &&
+        plugin.onlyRefuses !== true &&
+        plugin.handles(operation, resource, subresource)
+      )
+        return true;
+    return false;
   }
 
   /** Lets the plugins judge the object as it will be stored. */

@@ -47,6 +47,8 @@ export interface AdmissionPlugin {
   readonly name: string;
   /** Fast check: which operations on which resources concern it. */
   handles(operation: AdmissionOperation, resource: ResourceInfo, subresource: string): boolean;
+  /** Its `mutate` refuses requests before others look at them, but changes nothing. */
+  readonly onlyRefuses?: boolean;
   /** Changes the draft. */
   mutate?(attributes: AdmissionAttributes): void | Promise<void>;
   /** Runs after all mutation. */

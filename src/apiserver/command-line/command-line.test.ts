@@ -46,14 +46,14 @@ test('without flags upstream has other values than those needed', () => {
 });
 
 test('authorization by file, no priority and fairness', () => {
-  const { serving, shared } = parseApiServerOptions([
+  const { shared } = parseApiServerOptions([
     ...needed,
     '--authorization-config=/a.yaml',
     '--enable-priority-and-fairness=false',
   ]);
   assert.deepEqual([shared.authorization.modes, shared.authorization.configFile], [[], '/a.yaml']);
-  assert.equal(serving.priorityAndFairness, false);
-  assert.equal(parseApiServerOptions(needed).serving.priorityAndFairness, true);
+  assert.equal(shared.limits.priorityAndFairness, false);
+  assert.equal(parseApiServerOptions(needed).shared.limits.priorityAndFairness, true);
 });
 
 test('a deprecated flag works and says what to use', () => {

@@ -11,7 +11,7 @@ export interface ApiServerOptions {
   readonly etcd: EtcdOptions;
   readonly serving: ServingOptions;
   readonly serviceAccounts: ServiceAccountOptions;
-  /** Admission, authentication, authorization, audit. */
+  /** Admission, authentication, authorization, audit, limits. */
   readonly shared: SharedOptions;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
   /** For stderr. */

@@ -19,13 +19,10 @@ export interface ServingOptions {
   /** One range, or one of each family. */
   readonly serviceClusterIpRanges: readonly string[];
   readonly serviceNodePorts: { readonly first: number; readonly last: number };
-  readonly maxRequestsInFlight: number;
-  readonly maxMutatingRequestsInFlight: number;
-  readonly priorityAndFairness: boolean;
   readonly runtimeConfig: string;
 }
 
-/** Addresses, ports, certificates, ranges, limits. */
+/** Addresses, ports, certificates, ranges. */
 export const servingOptions: OptionSet<ServingOptions> = {
   flags: [
     { name: 'bind-address', type: 'string', description: 'address to listen on (default 0.0.0.0)' },
@@ -59,17 +56,6 @@ export const servingOptions: OptionSet<ServingOptions> = {
       name: 'service-node-port-range',
       type: 'string',
       description: 'ports of node-port services (default 30000-32767)',
-    },
-    { name: 'max-requests-inflight', type: 'string', description: 'limit of reading requests at once (default 400)' },
-    {
-      name: 'max-mutating-requests-inflight',
-      type: 'string',
-      description: 'limit of mutating requests at once (default 200)',
-    },
-    {
-      name: 'enable-priority-and-fairness',
-      type: 'bool',
-      description: 'share both limits by flow schemas and priority levels (default true)',
     },
     { name: 'runtime-config', type: 'list', description: 'API versions to serve or not, e.g. api/beta=true' },
     {
@@ -105,9 +91,6 @@ export const servingOptions: OptionSet<ServingOptions> = {
       certDir: optional('cert-dir') ?? '/var/run/kubernetes',
       serviceClusterIpRanges: ranges(values),
       serviceNodePorts: ports(values.text('service-node-port-range') ?? '30000-32767'),
-      maxRequestsInFlight: wholeNumber(values, 'max-requests-inflight', { from: 1, to: 1e9 }) ?? 400,
-      maxMutatingRequestsInFlight: wholeNumber(values, 'max-mutating-requests-inflight', { from: 1, to: 1e9 }) ?? 200,
-      priorityAndFairness: values.bool('enable-priority-and-fairness') ?? true,
       runtimeConfig: (values.list('runtime-config') ?? []).join(','),
     } as ServingOptions;
   },

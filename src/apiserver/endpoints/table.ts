@@ -33,12 +33,16 @@ export function includeObjectOf(params: URLSearchParams): IncludeObject {
 }
 
 /** Metadata alone, under meta.k8s.io. */
-export function partialMetadata(object: KubernetesObject, version: string): object {
-  return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}`, metadata: object.metadata };
+export function partialMetadata({ metadata }: Pick<KubernetesObject, 'metadata'>, version: string): KubernetesObject {
+  return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}`, metadata };
 }
 
 /** A list of bare metadata. */
-export function partialMetadataList(objects: readonly KubernetesObject[], metadata: ListMeta, version: string): object {
+export function partialMetadataList(
+  objects: readonly Pick<KubernetesObject, 'metadata'>[],
+  metadata: ListMeta,
+  version: string,
+): object {
   const items = objects.map((object) => partialMetadata(object, version));
   return { kind: 'PartialObjectMetadataList', apiVersion: `meta.k8s.io/${version}`, metadata, items };
 }

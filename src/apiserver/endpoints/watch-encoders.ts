@@ -25,9 +25,13 @@ function bookmarkObject(store: GenericStore, revision: number, isEnd: boolean): 
 }
 
 /** Events for callers in this process. */
-export function objectEncoder(store: GenericStore): WatchEncoder<ObjectEvent> {
+export function objectEncoder(store: GenericStore, form: MediaForm): WatchEncoder<ObjectEvent> {
+  const shape = (cell: RevisionCell): KubernetesObject =>
+    form.as === 'PartialObjectMetadata'
+      ? partialMetadata({ metadata: store.metadata(cell) }, form.asVersion)
+      : store.object(cell);
   return {
-    event: (type, cell) => ({ type, object: store.object(cell) }),
+    event: (type, cell) => ({ type, object: shape(cell) }),
     bookmark: (revision, isEnd) => ({ type: 'BOOKMARK', object: bookmarkObject(store, revision, isEnd) }),
     error: (status) => ({ type: 'ERROR', object: status }),
   };
@@ -81,8 +85,11 @@ export function frameEncoder(store: GenericStore, form: MediaForm, include: Incl
       withoutColumns,
     });
   };
-  const make = (type: WatchEventType, cell: RevisionCell): Uint8Array =>
-    plainJson ? jsonLine(type, store.json(cell)) : write(type, shape(store.object(cell)));
+  const make = (type: WatchEventType, cell: RevisionCell): Uint8Array => {
+    if (plainJson) return jsonLine(type, store.json(cell));
+    if (form.as !== 'PartialObjectMetadata') return write(type, shape(store.object(cell)));
+    return write(type, partialMetadata({ metadata: store.metadata(cell) }, form.asVersion));
+  };
   const key = (type: WatchEventType): string => `${store.apiVersion} ${form.key} ${type}`;
   return {
     event: (type, cell, source) =>

@@ -77,17 +77,17 @@ export async function serveWatch(call: Call, running: RunningWatches): Promise<A
   const { params, request } = scope;
   checkListOptions(params, true);
   const selection = selectionOf(store, params.get('labelSelector') ?? '', selectorWithName(call));
-  if (request.wantsObjects) {
-    const sink = new ObjectSink();
-    const watcher = await openWatch<ObjectEvent>(call, { sink, encoder: objectEncoder(store), selection });
-    const leave = follow(call, running, watcher as Watcher<never>);
-    return { kind: 'watch', status: 200, headers: {}, events: sink.batches(leave) };
-  }
   const form = negotiate(request.headers['accept'], {
     as: watchForms,
     protobuf: store.definition.schema === undefined,
     stream: true,
   });
+  if (request.wantsObjects) {
+    const sink = new ObjectSink();
+    const watcher = await openWatch<ObjectEvent>(call, { sink, encoder: objectEncoder(store, form), selection });
+    const leave = follow(call, running, watcher as Watcher<never>);
+    return { kind: 'watch', status: 200, headers: {}, events: sink.batches(leave) };
+  }
   const sink = new FrameSink();
   const encoder = frameEncoder(store, form, includeObjectOf(params));
   const watcher = await openWatch<Uint8Array>(call, { sink, encoder, selection });

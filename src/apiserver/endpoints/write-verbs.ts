@@ -7,6 +7,7 @@ import type { ApiResponse } from '../../api/transport.ts';
 import { createObject } from '../generic-registry/create.ts';
 import { deleteObject, deleteObjects } from '../generic-registry/delete.ts';
 import { listCells } from '../generic-registry/list.ts';
+import { renewObject } from '../generic-registry/renew.ts';
 import { updateObject } from '../generic-registry/update.ts';
 import type { WriteOutcome, WriteRequest } from '../generic-registry/write.ts';
 import { negotiate } from '../negotiation.ts';
@@ -67,6 +68,11 @@ export async function serveUpdate(call: Call): Promise<ApiResponse> {
   const { store, scope, subresource } = call;
   const { name, namespace } = scope.info;
   const request = writeRequestOf(call, 'UpdateOptions');
+  const { body: sent } = scope.request;
+  if (sent.kind === 'object' && subresource === '' && scope.audited === undefined) {
+    const renewed = await renewObject(store, { ...request, name, namespace, object: sent.object });
+    if (renewed !== undefined) return await writeOutcome(call, renewed);
+  }
   const mode = fieldValidationOf(scope.params, 'UpdateOptions');
   const body = (await readObject(scope, expectedOf(call), mode)) as unknown as KubernetesObject;
   checkName(body, { name, namespace });

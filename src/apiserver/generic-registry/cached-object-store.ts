@@ -88,7 +88,7 @@ class CachedObjectStore {
       const old = store.object(current);
       const next = change(old);
       if (next === undefined || next === old) return { object: old };
-      const object = canonical(store, next);
+      const object = canonical(store, next, old);
       if (isSame(object, old)) return { object: old };
       const outcome = await putObject(store, { key, object, expect: current.revision, created: false });
       if ('lost' in outcome && attempt === maxAttempts) throw conflict(store.groupResource, name);

@@ -6,6 +6,7 @@ import type { FieldSelector } from '../../api/field-selector.ts';
 import type { JsonObject } from '../../api/codec/own-property.ts';
 import { decodeTyped } from '../../api/codec/typed.ts';
 import { stringifyJson } from '../../api/codec/json.ts';
+import type { ObjectMeta } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { apiVersionOf, type ResourceInfo } from '../../api/resource-info.ts';
 import { schemaOf } from '../../api/schema/schema.ts';
@@ -98,6 +99,13 @@ export class GenericStore {
       return object.apiVersion === this.apiVersion ? object : this.#converted(cell);
     }
     return this.#converted(cell);
+  }
+
+  /** The metadata of a cell's object in the served version, without decoding the rest where that is possible. */
+  metadata(cell: RevisionCell): ObjectMeta {
+    const { definition, stored } = this;
+    const isPlain = definition === stored && definition.reading?.convert === undefined;
+    return (isPlain ? cell.metadata(this.#head) : undefined) ?? this.object(cell).metadata;
   }
 
   #needsConversion(cell: RevisionCell): boolean {

@@ -60,6 +60,8 @@ export function selectionOf(store: GenericStore, labelText: string, fieldText: s
 /** Whether a cell is selected. */
 export function selects(store: GenericStore, selection: Selection, cell: RevisionCell): boolean {
   if (selection.isEverything) return true;
+  // The key ends with the name: objects of other names need not be decoded.
+  if (selection.name !== undefined && !cell.key.endsWith(`/${selection.name}`)) return false;
   if (!selection.labels.isEverything && !selection.labels.matches(store.object(cell).metadata.labels)) return false;
   return selection.fields.length === 0 || matchesFields(selection.fields, store.fields(cell));
 }

@@ -225,7 +225,7 @@ async function storeChange(
   let written = false;
   try {
     const subresource = request.trackedSubresource ?? request.subresource;
-    const next = canonical(store, draft);
+    const next = canonical(store, draft, old);
     const object =
       request.tracksFields === true
         ? next

@@ -79,8 +79,13 @@ export async function putObject(store: GenericStore, put: PutObject): Promise<Wr
  * What a reader of the stored bytes gets: without the undefined and zero fields strategies leave behind, and with the
  * defaults that follow from what they set (a job's labels from its template's), which upstream fills in on reading.
  */
-export function canonical(store: GenericStore, draft: KubernetesObject): KubernetesObject {
-  const object = canonicalize(store.schema, draft) as unknown as KubernetesObject;
+export function canonical(
+  store: GenericStore,
+  draft: KubernetesObject,
+  /** The stored object the draft may share parts with. */
+  old?: KubernetesObject,
+): KubernetesObject {
+  const object = canonicalize(store.schema, draft, old) as unknown as KubernetesObject;
   store.definition.strategy.applyDefaults?.(object);
   return object;
 }

@@ -8,6 +8,7 @@ import {
 } from './authentication-options.ts';
 import { type AuthorizationOptions, authorizationFlags, parseAuthorizationOptions } from './authorization-options.ts';
 import type { Flag, FlagValues } from './flags.ts';
+import { type LimitOptions, limitFlags, parseLimitOptions } from './limit-options.ts';
 
 /** The choices, checked; files are read when the server is made. */
 export interface ApiServerOptions {
@@ -15,6 +16,7 @@ export interface ApiServerOptions {
   readonly authentication: AuthenticationOptions;
   readonly authorization: AuthorizationOptions;
   readonly audit: AuditOptions;
+  readonly limits: LimitOptions;
 }
 
 /** All flags. */
@@ -23,6 +25,7 @@ export const apiServerFlags: readonly Flag[] = [
   ...authenticationFlags,
   ...authorizationFlags,
   ...auditFlags,
+  ...limitFlags,
 ];
 
 /** Checks and settles. Throws `OptionsError`. */
@@ -32,5 +35,6 @@ export function parseApiServerOptions(values: FlagValues): ApiServerOptions {
     authentication: parseAuthenticationOptions(values),
     authorization: parseAuthorizationOptions(values),
     audit: parseAuditOptions(values),
+    limits: parseLimitOptions(values),
   };
 }

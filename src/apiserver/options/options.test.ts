@@ -5,12 +5,17 @@ import { parseApiServerOptions } from './api-server-options.ts';
 import { type FlagValues, OptionsError } from './flags.ts';
 
 test('what runs where nothing is said', () => {
-  const { admission, authentication, authorization, audit } = parseApiServerOptions({});
+  const { admission, authentication, authorization, audit, limits } = parseApiServerOptions({});
   assert.deepEqual(admission.plugins, defaultAdmissionPlugins);
   assert.ok(defaultAdmissionPlugins.includes('PodSecurity') && !defaultAdmissionPlugins.includes('AlwaysPullImages'));
   assert.deepEqual(authentication, { anonymous: true });
   assert.deepEqual(authorization, { modes: ['Node', 'RBAC'] });
   assert.deepEqual(audit, {});
+  assert.deepEqual(limits, {
+    maxRequestsInFlight: 400,
+    maxMutatingRequestsInFlight: 200,
+    priorityAndFairness: true,
+  });
 });
 
 test('admission plugins are added and taken away, or named exactly', () => {
@@ -36,6 +41,16 @@ test('OpenID Connect: names are prefixed with the issuer unless told otherwise',
   assert.deepEqual(oidc({ 'oidc-required-claim': ['a=b', 'c=d=e'] })?.requiredClaims, { a: 'b', c: 'd=e' });
 });
 
+test('limits: 0 is none, unless it is what is shared', () => {
+  const none = { 'max-requests-inflight': '0', 'max-mutating-requests-inflight': '0' };
+  assert.deepEqual(parseApiServerOptions({ ...none, 'enable-priority-and-fairness': 'false' }).limits, {
+    maxRequestsInFlight: 0,
+    maxMutatingRequestsInFlight: 0,
+    priorityAndFairness: false,
+  });
+  assert.throws(() => parseApiServerOptions(none), /^OptionsError: --max-requests-inflight .* must be positive/);
+});
+
 const wrong: readonly [FlagValues, RegExp][] = [
   [
     { 'enable-admission-plugins': 'Nope' },
@@ -44,6 +59,7 @@ const wrong: readonly [FlagValues, RegExp][] = [
   [{ 'enable-admission-plugins': 'Priority', 'disable-admission-plugins': 'Priority' }, /overlapped$/],
   [{ 'admission-control': 'Priority', 'disable-admission-plugins': 'LimitRanger' }, /mutually exclusive$/],
   [{ 'enable-admission-plugins': 'EventRateLimit' }, /EventRateLimit needs its limits/],
+  [{ 'max-requests-inflight': '-1' }, /^--max-requests-inflight: -1 is not a number of at least 0$/],
   [{ 'anonymous-auth': 'yes' }, /^--anonymous-auth: yes is neither true nor false$/],
   [{ 'oidc-issuer-url': 'https://x' }, /must be specified together/],
   [{ 'oidc-issuer-url': 'http://x', 'oidc-client-id': 'c' }, /is not an https URL$/],

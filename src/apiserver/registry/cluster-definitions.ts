@@ -173,6 +173,7 @@ export const clusterDefinitions: readonly ResourceDefinition[] = [
   defineResource(Leases, {
     rules: { allowCreateOnUpdate: true, allowUnconditionalUpdate: false, validate: validateLease },
     printer: leasePrinter,
+    renewedField: 'renewTime',
   }),
   defineResource(LeaseCandidates),
   defineResource(LeaseCandidatesV1alpha2),

@@ -33,6 +33,7 @@ export interface DefinitionParts<T extends KubernetesObject> {
   readonly scale?: ScaleAccess<T>;
   readonly conversion?: ResourceDefinition<T>['conversion'];
   readonly ttlSeconds?: number;
+  readonly renewedField?: string;
   readonly defaultPropagation?: 'Orphan';
   readonly returnsDeleted?: boolean;
 }

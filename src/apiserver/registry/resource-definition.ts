@@ -137,6 +137,8 @@ export interface ResourceDefinition<T extends KubernetesObject = KubernetesObjec
   readonly virtual?: VirtualResource;
   /** Keys expire by themselves (events). */
   readonly ttlSeconds?: number;
+  /** The time in the spec (RFC 3339, microseconds) that heartbeats renew. No rule of the strategy may look at it. */
+  readonly renewedField?: string;
   /**
    * What readers get of stored objects where these may be of another version or an older schema (custom resources).
    * `key` names this way of reading among all the resource ever had; what reads the same is returned as it is.

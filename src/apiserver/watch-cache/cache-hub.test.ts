@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { KubernetesObject } from '../../api/object.ts';
 import { createMemoryLog } from '../../platform/sim/log.ts';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import { createMemoryStore } from '../../storage/memory/memory-store.ts';
@@ -164,4 +165,22 @@ test('a listener with a trigger hears of what has or had its value, also when ev
   await put('e', 'red');
   assert.deepEqual(heard['red'], ['a', 'a', 'd']);
   hub.stop();
+});
+
+test('metadata is read without the rest, wherever it ends, and only from bytes of the expected kind', () => {
+  const head = Buffer.from('{"kind":"Thing","apiVersion":"v1",');
+  const labels = { brace: '}"{', escaped: '\\\\', quote: '\\"}', é: '\u{1f600}' };
+  const metadata = { name: 'n', labels, ownerReferences: [{ uid: 'u', name: 'o', kind: 'K', apiVersion: 'v1' }] };
+  const stored = encodeStored(
+    { kind: 'Thing', apiVersion: 'v1', metadata, data: { a: '}' } } as KubernetesObject,
+    true,
+  );
+  const cell = new RevisionCell('k', 7, stored);
+  assert.deepEqual(cell.metadata(head), { ...metadata, resourceVersion: '7' });
+  cell.json();
+  assert.deepEqual(cell.metadata(head), { ...metadata, resourceVersion: '7' });
+  assert.equal(cell.object().metadata, cell.metadata(head));
+  assert.equal(cell.metadata(Buffer.from('{"kind":"Thing","apiVersion":"v2",')), undefined);
+  const foreign = new RevisionCell('k', 4, Buffer.from('{"kind":"Thing","apiVersion":"v1","spec":{},"metadata":{}}'));
+  assert.equal(foreign.metadata(head), undefined);
 });

@@ -1,5 +1,5 @@
 /**
- * Feeds all watch caches from one watch on the store. One range read at start fills them all; a prefix added later (a
+ * Feeds all watch caches from one watch on the store. One scan at start fills them all; a prefix added later (a
  * custom resource) is read by itself. Upstream has a reflector per resource.
  *
  * Invariants: `revision` never goes back and all caches stand at it; a write by this process is in the caches before the
@@ -10,6 +10,7 @@
  */
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
+import { scanStore } from '../../storage/scan-store.ts';
 import { prefixEnd, type Store, StoreError, type StoreEvent, type StoreWatch } from '../../storage/store.ts';
 import { WatchCache } from './watch-cache.ts';
 
@@ -70,16 +71,18 @@ export class CacheHub {
   /** Reads everything, then watches. */
   async start(): Promise<void> {
     this.#stopped = false;
-    const range = await this.#deps.store.range({ start: REGISTRY_PREFIX, end: prefixEnd(REGISTRY_PREFIX) });
+    const loads = new Map([...this.#caches.values()].map((cache) => [cache, cache.beginLoad()]));
+    const range = { start: REGISTRY_PREFIX, end: prefixEnd(REGISTRY_PREFIX) };
+    const revision = await scanStore(this.#deps.store, range, ({ entries }) => {
+      for (const entry of entries) {
+        const cache = this.#cacheOf(entry.key);
+        if (cache !== undefined) loads.get(cache)?.add(entry);
+      }
+    });
     if (this.#stopped) return;
-    const byCache = new Map([...this.#caches.values()].map((cache) => [cache, [] as (typeof range.entries)[number][]]));
-    for (const entry of range.entries) {
-      const cache = this.#cacheOf(entry.key);
-      if (cache !== undefined) byCache.get(cache)!.push(entry);
-    }
-    for (const [cache, entries] of byCache) cache.load(entries, range.revision);
-    this.#startWatch(range.revision);
-    this.#advance(range.revision);
+    for (const load of loads.values()) load.finish(revision);
+    this.#startWatch(revision);
+    this.#advance(revision);
     const { clock } = this.#deps;
     this.#cancelForgetting ??= clock.setTicker(forgetPeriodMs, () => {
       for (const cache of this.#caches.values()) cache.forgetOld(clock.monotonicMs());
@@ -102,10 +105,12 @@ export class CacheHub {
     const pending: StoreEvent[] = [];
     this.#loading.set(prefix, pending);
     try {
-      const range = await this.#deps.store.range({ start: prefix, end: prefixEnd(prefix) });
-      cache.load(range.entries, range.revision);
+      const load = cache.beginLoad();
+      const range = { start: prefix, end: prefixEnd(prefix) };
+      const revision = await scanStore(this.#deps.store, range, ({ entries }) => entries.forEach(load.add));
+      load.finish(revision);
       cache.apply(
-        pending.filter((event) => event.revision > range.revision),
+        pending.filter((event) => event.revision > revision),
         this.#deps.clock.monotonicMs(),
       );
     } finally {

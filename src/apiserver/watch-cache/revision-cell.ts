@@ -7,10 +7,12 @@
  * after the commit. Values of another layout (foreign writers) are decoded and written anew. Cells and what they return
  * never change.
  */
+import type { ObjectMeta } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { parseJson, stringifyJson } from '../../api/codec/json.ts';
 
 const metadataKey = Buffer.from('"metadata":{');
+const [quote, openBrace, closeBrace, backslash] = [0x22, 0x7b, 0x7d, 0x5c];
 /** kind and apiVersion, which come first, are shorter than this. */
 const headLimit = 512;
 
@@ -41,7 +43,7 @@ export function withResourceVersion<T extends KubernetesObject>(object: T, revis
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 interface Spliced {
@@ -62,6 +64,24 @@ function splice(value: Buffer, revision: number): Spliced | undefined {
   json.write(inserted, cut, 'latin1');
   value.copy(json, cut + length, cut);
   return { json, cut, length };
+}
+
+/** Where the object ends that is open at `at`. The bytes are JSON. */
+function objectEnd(bytes: Buffer, at: number): number {
+  for (let depth = 1, index = at; ; index++) {
+    const byte = bytes[index];
+    if (byte === quote) index = stringEnd(bytes, index + 1);
+    else if (byte === openBrace) depth++;
+    else if (byte === closeBrace && --depth === 0) return index + 1;
+    else if (byte === undefined) return index;
+  }
+}
+
+/** Where the quote stands that ends the string whose first byte is at `at`. */
+function stringEnd(bytes: Buffer, at: number): number {
+  let index = at;
+  for (; index < bytes.length && bytes[index] !== quote; index++) if (bytes[index] === backslash) index++;
+  return index;
 }
 
 /** One revision of one object. */
@@ -110,6 +130,23 @@ export class RevisionCell {
       this.#object = object;
     }
     return this.#object;
+  }
+
+  /**
+   * The metadata alone, with its resourceVersion, read from bytes that begin with `head` (kind and apiVersion): of an object
+   * nobody has asked for nothing else is decoded, and nothing kept. Undefined where the bytes begin otherwise.
+   */
+  metadata(head: Buffer): ObjectMeta | undefined {
+    if (this.#spliced !== undefined && this.#spliced.length < 0) return undefined;
+    const bytes = this.#spliced?.json ?? this.#value!;
+    const start = head.length + metadataKey.length;
+    if (bytes.length < start || !head.equals(bytes.subarray(0, head.length))) return undefined;
+    if (!metadataKey.equals(bytes.subarray(head.length, start))) return undefined;
+    if (this.#object !== undefined) return this.#object.metadata;
+    const { value } = parseJson(bytes.toString('utf8', start - 1, objectEnd(bytes, start)));
+    const metadata = value as ObjectMeta;
+    metadata.resourceVersion = String(this.revision);
+    return metadata;
   }
 
   /** Spares the decoding when the writer still has the object. It must be what the bytes say, with resourceVersion. */

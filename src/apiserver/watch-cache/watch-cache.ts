@@ -36,10 +36,17 @@ const snapshotCount = 3;
 /** Lists handed out again while nothing changes: of everything, and of some namespaces. */
 const listCount = 8;
 
+/** What a cache is being filled with. */
+export interface CacheLoad {
+  add(entry: StoredEntry): void;
+  /** Everything was added, as of this revision. */
+  finish(revision: number): void;
+}
+
 /** The cache of one storage prefix. */
 export class WatchCache {
   readonly prefix: string;
-  readonly #cells = new Map<string, RevisionCell>();
+  #cells: Map<string, RevisionCell> = new Map<string, RevisionCell>();
   readonly #keys = new SortedKeys(compareKeys);
   readonly #listeners = new Set<CacheListener>();
   readonly #triggers = new Map<string, TriggerIndex>();
@@ -61,28 +68,36 @@ export class WatchCache {
     return this.#loaded;
   }
 
-  /** Replaces everything by what the store holds at `revision`; listeners get the difference. */
-  load(entries: readonly StoredEntry[], revision: number): void {
-    const before = new Map(this.#cells);
-    for (const key of before.keys()) this.#keys.delete(key);
-    this.#cells.clear();
-    const changes: CacheEvent[] = [];
-    const common = { deleted: false, atMs: 0, frames: undefined };
-    for (const { key, modRevision, value } of entries) {
-      const cell = new RevisionCell(key, modRevision, value);
-      const previous = before.get(key);
-      before.delete(key);
-      this.#cells.set(key, cell);
-      this.#keys.add(key);
-      if (previous?.revision !== modRevision) changes.push({ ...common, key, revision: modRevision, cell, previous });
-    }
-    for (const [key, previous] of before)
-      changes.push({ ...common, key, revision, cell: previous.at(revision), previous, deleted: true });
+  /**
+   * Begins to replace everything by what the store holds; until `finish` readers see what was there before. Entries come
+   * in any order.
+   */
+  beginLoad(): CacheLoad {
+    const cells = new Map<string, RevisionCell>();
+    return {
+      add: ({ key, modRevision, value }) => {
+        const known = this.#cells.get(key);
+        cells.set(key, known?.revision === modRevision ? known : new RevisionCell(key, modRevision, value));
+      },
+      finish: (revision) => this.#replace(cells, revision),
+    };
+  }
+
+  /** Listeners get the difference. */
+  #replace(cells: Map<string, RevisionCell>, revision: number): void {
+    const before = this.#cells;
+    this.#cells = cells;
+    this.#keys.replace([...cells.keys()]);
+    const changes = this.#loaded || this.#isHeard() ? differences(before, cells, revision) : [];
     this.#lists.clear();
     this.#snapshots.clear();
     this.#ring = new EventRing(revision);
     this.#loaded = true;
     if (changes.length > 0) this.#tell(changes);
+  }
+
+  #isHeard(): boolean {
+    return this.#listeners.size > 0 || this.#triggers.size > 0;
   }
 
   /** Takes in the changes of one commit and hands them on. */
@@ -185,6 +200,24 @@ export class WatchCache {
     index!.byValue.delete(value);
     if (index!.byValue.size === 0) this.#triggers.delete(field);
   }
+}
+
+/** What changed between two states, the second of them of `revision`. */
+function differences(
+  before: ReadonlyMap<string, RevisionCell>,
+  after: ReadonlyMap<string, RevisionCell>,
+  revision: number,
+): CacheEvent[] {
+  const changes: CacheEvent[] = [];
+  const common = { deleted: false, atMs: 0, frames: undefined };
+  for (const [key, cell] of after) {
+    const previous = before.get(key);
+    if (previous?.revision !== cell.revision) changes.push({ ...common, key, revision: cell.revision, cell, previous });
+  }
+  for (const [key, previous] of before)
+    if (!after.has(key))
+      changes.push({ ...common, key, revision, cell: previous.at(revision), previous, deleted: true });
+  return changes;
 }
 
 /** Whom of an index the changes concern: both the value a field has now and the one it had count. */

@@ -25,12 +25,26 @@ export interface Identity {
 export interface GraphNode {
   identity: Identity;
   owners: readonly OwnerReference[];
-  readonly dependents: Set<GraphNode>;
+  dependents: ReadonlySet<GraphNode>;
   /** Named by a dependent, not seen itself. */
   virtual: boolean;
   beingDeleted: boolean;
   /** It waits, in the foreground, for its dependents to go. */
   deletingDependents: boolean;
+}
+
+/** Most objects own nothing and are nobody's: a hundred thousand of them share these. */
+const noOwners: readonly OwnerReference[] = [];
+const noDependents: ReadonlySet<GraphNode> = new Set();
+
+function giveDependent(owner: GraphNode, node: GraphNode): void {
+  if (owner.dependents === noDependents) owner.dependents = new Set();
+  (owner.dependents as Set<GraphNode>).add(node);
+}
+
+function takeDependent(owner: GraphNode | undefined, node: GraphNode): void {
+  if (owner === undefined || owner.dependents === noDependents) return;
+  (owner.dependents as Set<GraphNode>).delete(node);
 }
 
 /** What the graph asks for. */
@@ -67,8 +81,8 @@ export class OwnerGraph {
     if (node === undefined) {
       node = {
         identity,
-        owners: [],
-        dependents: new Set(),
+        owners: noOwners,
+        dependents: noDependents,
         virtual: false,
         beingDeleted: false,
         deletingDependents: false,
@@ -79,7 +93,7 @@ export class OwnerGraph {
       this.#rejectMisplacedDependents(node, identity);
     }
     node.identity = identity;
-    this.#updateOwners(node, object.metadata.ownerReferences ?? []);
+    this.#updateOwners(node, object.metadata.ownerReferences ?? noOwners);
     this.#transition(node, object);
   }
 
@@ -90,7 +104,7 @@ export class OwnerGraph {
     this.#nodes.delete(uid);
     for (const reference of node.owners) {
       const owner = this.#nodes.get(reference.uid);
-      owner?.dependents.delete(node);
+      takeDependent(owner, node);
       if (owner?.deletingDependents === true) this.#listener.attemptToDelete(owner);
       this.#forgetUnusedVirtual(owner);
     }
@@ -98,6 +112,7 @@ export class OwnerGraph {
   }
 
   #updateOwners(node: GraphNode, references: readonly OwnerReference[]): void {
+    if (node.owners.length === 0 && references.length === 0) return;
     const before = new Map(node.owners.map((reference) => [reference.uid, reference]));
     const after = new Map(references.map((reference) => [reference.uid, reference]));
     node.owners = references;
@@ -105,7 +120,7 @@ export class OwnerGraph {
     for (const [uid, reference] of before) {
       const owner = this.#nodes.get(uid);
       const now = after.get(uid);
-      if (now === undefined) owner?.dependents.delete(node);
+      if (now === undefined) takeDependent(owner, node);
       const unblocked = reference.blockOwnerDeletion === true && now?.blockOwnerDeletion !== true;
       if (owner?.deletingDependents === true && (now === undefined || unblocked)) this.#listener.attemptToDelete(owner);
       if (now === undefined) this.#forgetUnusedVirtual(owner);
@@ -119,8 +134,8 @@ export class OwnerGraph {
       const identity = { apiVersion, kind, name, uid, namespace: node.identity.namespace };
       owner = {
         identity,
-        owners: [],
-        dependents: new Set(),
+        owners: noOwners,
+        dependents: noDependents,
         virtual: true,
         beingDeleted: false,
         deletingDependents: false,
@@ -131,7 +146,7 @@ export class OwnerGraph {
       this.#listener.invalidReference(node, reference);
       this.#listener.attemptToDelete(node);
     }
-    owner.dependents.add(node);
+    giveDependent(owner, node);
   }
 
   /** A virtual owner became real: dependents elsewhere named it wrongly. */

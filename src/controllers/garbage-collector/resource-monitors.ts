@@ -8,7 +8,7 @@ import { allResources } from '../../api/gen/resources.ts';
 import { linkedController } from '../../base/abort.ts';
 import { discoverResources, type Discovered } from '../../client/discovery.ts';
 import type { Client } from '../../client/client.ts';
-import type { Informer } from '../../client/informer.ts';
+import type { Informer, InformerOptions } from '../../client/informer.ts';
 import { createSharedInformer } from '../../client/shared-informer.ts';
 import type { ControllerDeps } from '../controller.ts';
 import type { OwnerGraph } from './graph.ts';
@@ -17,6 +17,30 @@ import type { OwnerGraph } from './graph.ts';
 const IGNORED = new Set(['events', 'events.events.k8s.io']);
 
 const SYNC_TIMEOUT_MS = 30_000;
+
+/** What the graph reads of an object, and what an informer needs of it. */
+const METADATA: InformerOptions<KubernetesObject> = {
+  metadataOnly: true,
+  projection: {
+    name: 'ownership',
+    apply: ({ apiVersion, kind, metadata }) => {
+      const { name, namespace, uid, resourceVersion, ownerReferences, finalizers, deletionTimestamp } = metadata;
+      return {
+        ...(apiVersion !== undefined && { apiVersion }),
+        ...(kind !== undefined && { kind }),
+        metadata: {
+          ...(name !== undefined && { name }),
+          ...(namespace !== undefined && { namespace }),
+          ...(uid !== undefined && { uid }),
+          ...(resourceVersion !== undefined && { resourceVersion }),
+          ...(ownerReferences !== undefined && { ownerReferences }),
+          ...(finalizers !== undefined && { finalizers }),
+          ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+        },
+      };
+    },
+  },
+};
 
 interface Monitor {
   readonly info: ResourceInfo<KubernetesObject>;
@@ -44,13 +68,14 @@ export function createResourceMonitors(deps: ControllerDeps, client: Client, gra
     const term = linkedController(signal);
     let informer: Informer<KubernetesObject>;
     if ((allResources as readonly ResourceInfo[]).includes(info)) {
-      informer = deps.informers.informer(info);
+      // What others watch whole is in memory anyway.
+      informer = deps.informers.existing(info) ?? deps.informers.informer(info, METADATA);
       deps.informers.start(signal);
     } else {
       const { clock, random } = deps.platform;
       const made = createSharedInformer({
         client: client.resource(info),
-        options: {},
+        options: METADATA,
         clock,
         random: random.fork(`gc/${groupResourceOf(info)}`),
         log,

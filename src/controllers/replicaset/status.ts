@@ -3,7 +3,7 @@ import { compileLabelMap } from '../../api/label-selector.ts';
 import { formatTime } from '../../api/time.ts';
 import type { ReplicaSetCondition, ReplicaSetStatus } from '../../api/gen/apps-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
-import { isPodAvailable, isPodReady, msUntilAvailable } from '../../component-helpers/pods.ts';
+import { isPodReady, msUntilAvailable } from '../../component-helpers/pods.ts';
 import { withCondition, withoutCondition } from '../../component-helpers/workload-conditions.ts';
 import type { ReplicaOwner } from './flavours.ts';
 
@@ -24,15 +24,25 @@ export function calculateStatus(input: StatusInput): ReplicaSetStatus {
   const { owner, pods, nowMs } = input;
   const template = compileLabelMap(owner.spec?.template?.metadata?.labels);
   const minReadySeconds = owner.spec?.minReadySeconds ?? 0;
-  const count = (test: (pod: Pod) => boolean): number => pods.filter(test).length;
+  let [labeled, ready, available] = [0, 0, 0];
+  for (const pod of pods) {
+    if (template.matches(pod.metadata.labels)) labeled++;
+    const waitMs = msUntilAvailable(pod, minReadySeconds, nowMs);
+    if (waitMs === undefined) {
+      if (isPodReady(pod)) ready++;
+      continue;
+    }
+    ready++;
+    if (waitMs === 0) available++;
+  }
   const conditions = failureConditions(input);
   const { conditions: _, ...old } = owner.status ?? { replicas: 0 };
   return {
     ...old,
     replicas: pods.length,
-    fullyLabeledReplicas: count((pod) => template.matches(pod.metadata.labels)),
-    readyReplicas: count(isPodReady),
-    availableReplicas: count((pod) => isPodAvailable(pod, minReadySeconds, nowMs)),
+    fullyLabeledReplicas: labeled,
+    readyReplicas: ready,
+    availableReplicas: available,
     ...(input.terminating === undefined ? {} : { terminatingReplicas: input.terminating }),
     observedGeneration: owner.metadata.generation ?? 0,
     ...(conditions.length === 0 ? {} : { conditions }),

@@ -211,7 +211,7 @@ export function createFakeCluster(clock: Clock): FakeCluster {
       raw: () => Promise.reject(new Error('not in this fake')),
       upgrade: () => Promise.reject(new Error('not in this fake')),
     },
-    informers: { informer, start: () => undefined, waitForSync: async () => undefined },
+    informers: { informer, existing: () => undefined, start: () => undefined, waitForSync: async () => undefined },
     get: (info, key) => storeOf(info).get(idOf(key)) as never,
     list: (info) => [...storeOf(info).values()] as never,
     put: (info, object) => put(info, object) as never,

@@ -28,7 +28,7 @@ test('a process that ended lives no more, even while nobody has reaped it', asyn
   const folder = await mkdtemp(join(tmpdir(), 'keelson-exec-'));
   const parent = await exec.startDaemon(
     '/bin/sh',
-    ['-c', 'sh -c "exit 0" & echo $! > "$0"; exec sleep 5', join(folder, 'pid')],
+    ['-c', 'sh -c "exit 0" & echo $! > "$0"; exec sleep 300', join(folder, 'pid')],
     { logFile: join(folder, 'log') },
   );
   let pid = 0;
@@ -47,7 +47,10 @@ test('a program that is not there is an error with its code', async () => {
 });
 
 test('the deadline and the signal end the whole process group', async () => {
-  const result = await sh('sleep 60 & echo started; wait', { timeoutMs: 100 });
+  // Long enough for the shell to begin, wherever it runs.
+  let result = await sh('sleep 600 & echo started; wait', { timeoutMs: 200 });
+  for (let timeoutMs = 2_000; result.stdout === '' && timeoutMs < 100_000; timeoutMs *= 4)
+    result = await sh('sleep 600 & echo started; wait', { timeoutMs });
   assert.deepEqual(result, { exitCode: 137, stdout: 'started\n', stderr: '', timedOut: true });
   const controller = new AbortController();
   const call = sh('sleep 60', { signal: controller.signal });
@@ -56,7 +59,7 @@ test('the deadline and the signal end the whole process group', async () => {
 });
 
 test('a child left behind with the output does not hold the answer for ever', async () => {
-  const result = await sh('sleep 30 & echo $!');
+  const result = await sh('sleep 300 & echo $!');
   assert.equal(exec.kill(Number(result.stdout), 'SIGKILL'), true);
 });
 
@@ -79,7 +82,7 @@ test('daemons write to their log, have a session of their own and outlive the sp
     const session = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]!.split(' ')[3];
     assert.equal(Number(session), pid);
     assert.equal(exec.kill(pid, 0), true);
-    await sh(`until grep -q up ${logFile}; do sleep 0.01; done`, { timeoutMs: 10_000 });
+    await sh(`until grep -q up ${logFile}; do sleep 0.01; done`, { timeoutMs: 100_000 });
     assert.equal(await readFile(logFile, 'utf8'), 'up\n');
   } finally {
     exec.kill(pid, 'SIGKILL');

@@ -1,6 +1,9 @@
 /** A TCP port for a server that a test starts. */
 import { createServer } from 'node:net';
 
+/** Those of this process: none is given twice, though nobody listens there yet. */
+const given = new Set<number>();
+
 /**
  * A port of `address` that was free a moment ago, below the range from which clients' ports are taken, so that no outgoing
  * connection sits on it when the server starts. Other test processes pick at random as well.
@@ -8,6 +11,8 @@ import { createServer } from 'node:net';
 export async function freePort(address = '0.0.0.0'): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt++) {
     const candidate = 12_000 + Math.floor(Math.random() * 18_000);
+    if (given.has(candidate)) continue;
+    given.add(candidate);
     const server = createServer();
     const free = await new Promise<boolean>((resolve) => {
       server.once('error', () => resolve(false));

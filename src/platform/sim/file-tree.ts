@@ -1,5 +1,6 @@
 /** The tree of an in-memory file system: inodes, path resolution with symbolic links, Node's error codes. Synchronous. */
 import type { FileStat } from '../files.ts';
+import { childCount, childOf, EMPTY_DIRECTORY, withChild, withoutChild, type Directory } from './directory.ts';
 
 /** One inode. */
 export interface FileNode {
@@ -9,20 +10,17 @@ export interface FileNode {
   uid: number;
   gid: number;
   mtimeMs: number;
-  /** Of a file. */
-  data: Uint8Array;
+  /** Of a file: a byte per character. A string of a few hundred takes half of what an array with its buffer does. */
+  data: string;
   /** Of a symbolic link. */
   readonly target: string;
-  /** Of a directory; replaced by a map of its own with the first name in it. */
-  children: Map<string, FileNode>;
+  /** Of a directory. */
+  children: Directory<FileNode>;
   /** False once no name leads to it: whoever has it open may go on writing, but it counts no more. */
   linked: boolean;
 }
 
 const maxLinks = 40;
-/** Shared by all that have none: a node with thousands of pods has tens of thousands of files. */
-const NO_DATA = new Uint8Array();
-const NO_CHILDREN: ReadonlyMap<string, FileNode> & Map<string, FileNode> = new Map();
 
 /** An error as Node's file system throws it, which as there has no stack: most are answers to "is there a file?". */
 export function fileError(code: string, call: string, path: string): Error {
@@ -84,7 +82,7 @@ export class FileTree {
   /** The file at a path for writing, made when it is not there. */
   fileForWriting(path: string, mode: number): FileNode {
     const { parent, name } = this.parentOf(path, 'open');
-    const existing = parent.children.get(name);
+    const existing = childOf(parent.children, name);
     if (existing === undefined) return this.#attach(parent, name, this.#make('file', mode));
     const node = existing.kind === 'symlink' ? this.#throughLink(path, existing, mode) : existing;
     if (node.kind === 'directory') throw fileError('EISDIR', 'open', path);
@@ -92,8 +90,8 @@ export class FileTree {
   }
 
   /** Replaces the content of a file. */
-  setData(node: FileNode, data: Uint8Array, path: string): void {
-    const moreBytes = data.byteLength - node.data.byteLength;
+  setData(node: FileNode, data: string, path: string): void {
+    const moreBytes = data.length - node.data.length;
     if (moreBytes > 0 && this.totals().bytes + moreBytes > this.#limits.totalBytes)
       throw fileError('ENOSPC', 'write', path);
     if (node.linked) this.#bytes += moreBytes;
@@ -107,7 +105,7 @@ export class FileTree {
     const parts = split(path);
     for (const [index, part] of parts.entries()) {
       const walked = (): string => `/${parts.slice(0, index + 1).join('/')}`;
-      let next = at.children.get(part);
+      let next = childOf(at.children, part);
       if (next?.kind === 'symlink') next = this.find(walked(), 'mkdir');
       if (next === undefined) {
         next = this.#attach(at, part, this.#make('directory', mode));
@@ -122,9 +120,9 @@ export class FileTree {
   /** Takes a name out of its directory; false when it is not there. */
   unlink(path: string): boolean {
     const { parent, name } = this.parentOf(path, 'unlink');
-    const node = parent.children.get(name);
+    const node = childOf(parent.children, name);
     if (node === undefined) return false;
-    parent.children.delete(name);
+    parent.children = withoutChild(parent.children, name);
     this.#forget(node);
     parent.mtimeMs = this.#nowMs();
     this.onChange(path);
@@ -134,28 +132,27 @@ export class FileTree {
   rename(from: string, to: string): void {
     const node = this.find(from, 'rename', false);
     const { parent, name } = this.parentOf(to, 'rename');
-    const existing = parent.children.get(name);
+    const existing = childOf(parent.children, name);
     if (`${to}/`.startsWith(`${from}/`) && from !== to) throw fileError('EINVAL', 'rename', from);
     if (existing?.kind === 'directory') {
       if (node.kind !== 'directory') throw fileError('EISDIR', 'rename', to);
-      if (existing.children.size > 0) throw fileError('ENOTEMPTY', 'rename', to);
+      if (childCount(existing.children) > 0) throw fileError('ENOTEMPTY', 'rename', to);
     } else if (existing !== undefined && node.kind === 'directory') {
       throw fileError('ENOTDIR', 'rename', to);
     }
     if (existing === node) return;
     const source = this.parentOf(from, 'rename');
-    source.parent.children.delete(source.name);
+    source.parent.children = withoutChild(source.parent.children, source.name);
     source.parent.mtimeMs = this.#nowMs();
     this.onChange(from);
     if (existing !== undefined) this.#forget(existing);
-    if (parent.children === NO_CHILDREN) parent.children = new Map();
-    parent.children.set(name, node);
+    parent.children = withChild(parent.children, name, node);
     this.onChange(to);
   }
 
   symlink(target: string, path: string): void {
     const { parent, name } = this.parentOf(path, 'symlink');
-    if (parent.children.has(name)) throw fileError('EEXIST', 'symlink', path);
+    if (childOf(parent.children, name) !== undefined) throw fileError('EEXIST', 'symlink', path);
     this.#attach(parent, name, this.#make('symlink', 0o777, target));
     this.onChange(path);
   }
@@ -163,7 +160,7 @@ export class FileTree {
   /** A file that is none: a socket somebody listens at, a device. */
   special(path: string, kind: 'socket' | 'block'): void {
     const { parent, name } = this.parentOf(path, 'mknod');
-    if (parent.children.has(name)) throw fileError('EEXIST', 'mknod', path);
+    if (childOf(parent.children, name) !== undefined) throw fileError('EEXIST', 'mknod', path);
     this.#attach(parent, name, this.#make(kind, 0o660));
     this.onChange(path);
   }
@@ -181,7 +178,7 @@ export class FileTree {
 
   stat(node: FileNode): FileStat {
     const { kind, mode, uid, gid, mtimeMs, ino } = node;
-    const sizeBytes = kind === 'symlink' ? node.target.length : node.data.byteLength;
+    const sizeBytes = kind === 'symlink' ? node.target.length : node.data.length;
     return { kind, sizeBytes, mode, uid, gid, mtimeMs, dev: 1, ino };
   }
 
@@ -194,17 +191,16 @@ export class FileTree {
       uid: 0,
       gid: 0,
       mtimeMs,
-      data: NO_DATA,
+      data: '',
       target,
-      children: NO_CHILDREN,
+      children: EMPTY_DIRECTORY,
       linked: true,
     };
   }
 
   #attach(parent: FileNode, name: string, node: FileNode): FileNode {
     if (this.#inodes >= this.#limits.totalInodes) throw fileError('ENOSPC', 'open', name);
-    if (parent.children === NO_CHILDREN) parent.children = new Map();
-    parent.children.set(name, node);
+    parent.children = withChild(parent.children, name, node);
     this.#inodes++;
     return node;
   }
@@ -212,7 +208,7 @@ export class FileTree {
   #forget(node: FileNode): void {
     node.linked = false;
     this.#inodes--;
-    this.#bytes -= node.data.byteLength;
+    this.#bytes -= node.data.length;
   }
 
   #throughLink(path: string, link: FileNode, mode: number): FileNode {
@@ -223,7 +219,7 @@ export class FileTree {
     let at = this.root;
     for (let index = 0; index < parts.length; index++) {
       if (at.kind !== 'directory') return 'ENOTDIR';
-      const next = at.children.get(parts[index]!);
+      const next = childOf(at.children, parts[index]!);
       if (next === undefined) return 'ENOENT';
       if (next.kind === 'symlink' && (followLast || index < parts.length - 1)) {
         if (links >= maxLinks) return 'ELOOP';

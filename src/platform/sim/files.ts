@@ -1,5 +1,6 @@
 /** The file port in memory: deterministic, on virtual time, with watches. Whoever is there is root: modes are kept, not enforced. */
 import type { FileHandle, Files, FileWatch } from '../files.ts';
+import { childCount, childrenOf } from './directory.ts';
 import { fileError, FileTree } from './file-tree.ts';
 
 /** Files in memory. */
@@ -34,7 +35,7 @@ export function createMemoryFiles(options: MemoryFilesOptions): MemoryFiles {
   const watches = new Set<Watch>();
   tree.onChange = (path) => notify(watches, path);
   const write = (path: string, data: string | Uint8Array, mode = 0o644): void =>
-    tree.setData(tree.fileForWriting(path, mode), toBytes(data), path);
+    tree.setData(tree.fileForWriting(path, mode), toContent(data), path);
   return {
     readFile: async (path) => readData(tree, path),
     readText: async (path) => new TextDecoder().decode(readData(tree, path)),
@@ -51,7 +52,9 @@ export function createMemoryFiles(options: MemoryFilesOptions): MemoryFiles {
     async readDir(path) {
       const node = tree.find(path, 'scandir');
       if (node.kind !== 'directory') throw fileError('ENOTDIR', 'scandir', path);
-      return [...node.children.keys()].sort();
+      return childrenOf(node.children)
+        .map(([name]) => name)
+        .sort();
     },
     makeDir: async (path, own) => tree.makeDir(path, own?.mode ?? 0o755),
     async remove(path) {
@@ -60,7 +63,7 @@ export function createMemoryFiles(options: MemoryFilesOptions): MemoryFiles {
     async removeDir(path) {
       const node = tree.find(path, 'rmdir', false);
       if (node.kind !== 'directory') throw fileError('ENOTDIR', 'rmdir', path);
-      if (node.children.size > 0) throw fileError('ENOTEMPTY', 'rmdir', path);
+      if (childCount(node.children) > 0) throw fileError('ENOTEMPTY', 'rmdir', path);
       tree.unlink(path);
     },
     rename: async (from, to) => tree.rename(from, to),
@@ -124,12 +127,12 @@ function openHandle(tree: FileTree, path: string, flags: 'r' | 'a'): FileHandle 
   return {
     async read(offset, length) {
       check('read');
-      return node.data.slice(offset, offset + length);
+      return fromContent(node.data.slice(offset, offset + length));
     },
     async append(data) {
       check('write');
       if (flags !== 'a') throw fileError('EBADF', 'write', path);
-      tree.setData(node, Buffer.concat([node.data, toBytes(data)]), path);
+      tree.setData(node, node.data + toContent(data), path);
     },
     async stat() {
       check('fstat');
@@ -145,7 +148,7 @@ function openHandle(tree: FileTree, path: string, flags: 'r' | 'a'): FileHandle 
 function readData(tree: FileTree, path: string): Uint8Array {
   const node = tree.find(path, 'open');
   if (node.kind === 'directory') throw fileError('EISDIR', 'read', path);
-  return node.data.slice();
+  return fromContent(node.data);
 }
 
 function exists(tree: FileTree, path: string, followLast = true): boolean {
@@ -159,15 +162,22 @@ function lexists(tree: FileTree, path: string): boolean {
 function snapshot(tree: FileTree): Record<string, string> {
   const all: Record<string, string> = {};
   const visit = (node: typeof tree.root, path: string): void => {
-    if (node.kind === 'file') all[path] = new TextDecoder().decode(node.data);
+    if (node.kind === 'file') all[path] = new TextDecoder().decode(fromContent(node.data));
     else if (node.kind === 'symlink') all[path] = `-> ${node.target}`;
-    else if (node.children.size === 0 && path !== '') all[`${path}/`] = '';
-    for (const [name, child] of node.children) visit(child, `${path}/${name}`);
+    else if (childCount(node.children) === 0 && path !== '') all[`${path}/`] = '';
+    for (const [name, child] of childrenOf(node.children)) visit(child, `${path}/${name}`);
   };
   visit(tree.root, '');
   return all;
 }
 
-function toBytes(data: string | Uint8Array): Uint8Array {
-  return typeof data === 'string' ? new TextEncoder().encode(data) : data.slice();
+/** A character per byte. Text without other characters than ASCII's is that already. */
+function toContent(data: string | Uint8Array): string {
+  if (typeof data !== 'string') return Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('latin1');
+  return Buffer.byteLength(data) === data.length ? data : Buffer.from(data).toString('latin1');
+}
+
+/** The bytes, which are the caller's own. */
+function fromContent(content: string): Uint8Array {
+  return Buffer.from(content, 'latin1');
 }

@@ -200,7 +200,6 @@ export class VirtualClock implements Clock {
 
   #schedule(delayMs: number, callback: () => void, background: boolean): CancelTimer {
     if (Number.isNaN(delayMs)) throw new RangeError('timer delay is not a number');
-    this.#activity++;
     if (delayMs === Infinity) return () => undefined;
     const timer: HeapTimer = {
       id: this.#nextId++,

@@ -226,11 +226,11 @@ class Rules {
       '*filter',
       ...FIXED_FILTER.map((chain) => `:${chain} - [0:0]`),
       ...this.#filter,
+      // Nothing meant for a service leaves this machine; DNS listens on a local address of the range.
+      `-A KUBE-SERVICES -d ${serviceCidr} -m addrtype ! --dst-type LOCAL -j REJECT`,
       '-A KUBE-FORWARD -m conntrack --ctstate INVALID -j DROP',
       `-A KUBE-FORWARD -m mark --mark ${MARK}/${MARK} -j ACCEPT`,
       '-A KUBE-FORWARD -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT',
-      // Nothing meant for a service leaves this machine.
-      `-A KUBE-FORWARD -d ${serviceCidr} -j REJECT`,
       'COMMIT',
       '*nat',
       ...[...FIXED_NAT, ...this.#chains, ...stale].map((chain) => `:${chain} - [0:0]`),

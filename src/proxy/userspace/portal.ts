@@ -73,6 +73,11 @@ async function openDatagrams({ datagrams, clock }: PortalDeps, address: string):
     const key = `${from.address} ${from.port}`;
     const nowMs = clock.monotonicMs();
     let client = clients.get(key);
+    // One whose endpoint went chooses anew.
+    if (client !== undefined && !balancer.has(client.target)) {
+      void drop(key, client);
+      client = undefined;
+    }
     if (client === undefined) {
       const target = balancer.next(from.address, nowMs);
       if (target === undefined) return;

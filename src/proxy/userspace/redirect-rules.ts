@@ -1,13 +1,6 @@
 /** The rules of the userspace mode: service addresses and node ports to ports of this process. Pure text for `nft -f`. */
 import type { TableConfig } from '../nft-script.ts';
-
-/** Keys as nftables writes them: `10.43.0.1 . tcp . 80`, `tcp . 30080`; with the local port. */
-export interface Redirects {
-  readonly addresses: readonly (readonly [key: string, port: number])[];
-  readonly nodePorts: readonly (readonly [key: string, port: number])[];
-  /** Without endpoints, or not served. */
-  readonly refused: readonly string[];
-}
+import type { Fronts, PortalPlan } from './portal-plan.ts';
 
 function tableName({ family, name }: TableConfig): string {
   return `${family === 4 ? 'ip' : 'ip6'} ${name}`;
@@ -18,37 +11,86 @@ export function redirectRemoval(config: TableConfig): string {
   return `add table ${tableName(config)}\ndelete table ${tableName(config)}\n`;
 }
 
-/** The table, whole. Connections there are keep their translation. */
-export function redirectRules(config: TableConfig, redirects: Redirects): string {
+/** The table, whole; `portOf` says where a portal listens. Connections there are keep their translation. */
+export function redirectRules(config: TableConfig, plan: PortalPlan, portOf: (portal: string) => number): string {
   const ip = config.family === 4 ? 'ip' : 'ip6';
-  const address = config.family === 4 ? 'ipv4_addr' : 'ipv6_addr';
-  const elements = (list: readonly string[]): string =>
-    list.length === 0 ? '' : ` elements = { ${[...new Set(list)].join(', ')} }`;
-  const pairs = (list: readonly (readonly [string, number])[]): string =>
-    elements([...new Map(list)].map(([key, port]) => `${key} : ${port}`));
-  const front = `${ip} daddr . meta l4proto . th dport`;
-  const rules = ['tcp', 'udp'].flatMap((protocol) => [
-    `meta l4proto ${protocol} redirect to : ${front} map @portals`,
-    `fib daddr type local meta l4proto ${protocol} redirect to : meta l4proto . th dport map @node-portals`,
-  ]);
-  // From here a redirect leads to the loopback address, and an answer to the client's own address comes from that one,
-  // which nobody waits for: datagrams go to the address they come from instead.
-  const fromHere = rules.map((rule) => rule.replace('udp redirect to :', `udp dnat to ${ip} saddr :`));
   const refuse = [
-    `${front} @refused meta l4proto tcp reject with tcp reset`,
-    `${front} @refused reject with icmp${config.family === 4 ? '' : 'v6'} port-unreachable`,
+    'meta l4proto tcp reject with tcp reset',
+    `reject with icmp${ip === 'ip' ? '' : 'v6'} port-unreachable`,
   ];
-  const chain = (name: string, hook: string, lines: readonly string[]): string =>
-    `  chain ${name} {\n    type ${hook}; policy accept;\n    ${lines.join('\n    ')}\n  }`;
   return `${redirectRemoval(config)}table ${tableName(config)} {
-  map portals { type ${address} . inet_proto . inet_service : inet_service;${pairs(redirects.addresses)} }
-  map node-portals { type inet_proto . inet_service : inet_service;${pairs(redirects.nodePorts)} }
-  set refused { type ${address} . inet_proto . inet_service;${elements(redirects.refused)} }
-${chain('nat-prerouting', 'nat hook prerouting priority -100', rules)}
-${chain('nat-output', 'nat hook output priority -100', fromHere)}
-${chain('check-prerouting', 'filter hook prerouting priority -110', refuse)}
-${chain('check-output', 'filter hook output priority -110', refuse)}
-${chain('check-forward', 'filter hook forward priority -10', [`${ip} daddr ${config.serviceCidr} reject`])}
+${sets(config, plan, portOf).join('\n')}
+  chain refuse {\n    ${refuse.join('\n    ')}\n  }
+${Object.entries(chains(config))
+  .map(
+    ([name, [hook, ...rules]]) =>
+      `  chain ${name} {\n    type ${hook}; policy accept;\n    ${rules.join('\n    ')}\n  }`,
+  )
+  .join('\n')}
 }
 `;
+}
+
+function sets({ family }: TableConfig, plan: PortalPlan, portOf: (portal: string) => number): string[] {
+  const address = family === 4 ? 'ipv4_addr' : 'ipv6_addr';
+  const port = 'inet_proto . inet_service';
+  const elements = (list: Iterable<string>): string => {
+    const texts = [...list];
+    return texts.length === 0 ? '' : ` elements = { ${texts.join(', ')} }`;
+  };
+  const portals = (map: ReadonlyMap<string, string>): string =>
+    elements([...map].map(([key, portal]) => `${key} : ${portOf(portal)}`));
+  const of = (key: string, prefix: string, fronts: Fronts): string[] => [
+    `  map ${prefix}portals { type ${key} : inet_service;${portals(fronts.portals)} }`,
+    `  map ${prefix}outside { type ${key} : inet_service;${portals(fronts.outside)} }`,
+    `  map ${prefix}unserved { type ${key} : verdict;${elements([...fronts.unserved].map((pair) => pair.join(' : ')))} }`,
+    `  set ${prefix}dropped-outside { type ${key};${elements(fronts.droppedOutside)} }`,
+  ];
+  return [
+    ...of(`${address} . ${port}`, '', plan.addresses),
+    ...of(port, 'node-', plan.nodePorts),
+    `  set firewalled { type ${address} . ${port};${elements(plan.firewalled)} }`,
+    `  set allowed-sources { type ${address} . ${port} . ${address}; flags interval;${elements(plan.allowedSources)} }`,
+  ];
+}
+
+/** Base chains: the hook, then the rules. */
+function chains({ family, clusterCidr, serviceCidr }: TableConfig): Record<string, readonly [string, ...string[]]> {
+  const ip = family === 4 ? 'ip' : 'ip6';
+  const front = `${ip} daddr . meta l4proto . th dport`;
+  const nodePort = 'fib daddr type local meta l4proto . th dport';
+  const outside = `${ip} saddr != ${clusterCidr} fib saddr type != local`;
+  const redirects = (from: string, maps: string): string[] =>
+    ['tcp', 'udp'].flatMap((protocol) => [
+      `${from}meta l4proto ${protocol} redirect to : ${front} map @${maps}`,
+      `${from}fib daddr type local meta l4proto ${protocol} redirect to : meta l4proto . th dport map @node-${maps}`,
+    ]);
+  const everyone = redirects('', 'portals');
+  // From here a redirect leads to the loopback address, and an answer to the client's own address comes from that one,
+  // which nobody waits for: datagrams go to the address they come from instead.
+  const fromHere = everyone.map((rule) => rule.replace('udp redirect to :', `udp dnat to ${ip} saddr :`));
+  const check = [
+    'ct state != new accept',
+    `${ip} daddr ${serviceCidr} fib daddr type local accept`,
+    `${front} @firewalled ${front} . ${ip} saddr != @allowed-sources drop`,
+    `${front} vmap @unserved`,
+    `${nodePort} vmap @node-unserved`,
+  ];
+  return {
+    'nat-prerouting': ['nat hook prerouting priority -100', ...redirects(`${outside} `, 'outside'), ...everyone],
+    'nat-output': ['nat hook output priority -100', ...fromHere],
+    'check-prerouting': [
+      'filter hook prerouting priority -110',
+      ...check,
+      `${outside} ${front} @dropped-outside drop`,
+      `${outside} ${nodePort} @node-dropped-outside drop`,
+    ],
+    'check-output': ['filter hook output priority -110', ...check],
+    // After NAT: what is still meant for the service range shall not leave this machine.
+    'check-forward': ['filter hook forward priority -10', `${ip} daddr ${serviceCidr} goto refuse`],
+    'check-output-late': [
+      'filter hook output priority -90',
+      `${ip} daddr ${serviceCidr} fib daddr type != local goto refuse`,
+    ],
+  };
 }

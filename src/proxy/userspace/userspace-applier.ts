@@ -3,27 +3,29 @@
  * kube-proxy did it. Connections end with this process. Slower than rules alone; for kernels whose load balancing is not to
  * be trusted, and for learning. Rules are one small nftables table of the instance, written whole.
  *
- * Upstream: pkg/proxy/userspace (until 1.25). Traffic policies Local and source ranges are not served: such services are
- * refused by a rule, and named in the log.
+ * Upstream: pkg/proxy/userspace (until 1.25). Unlike it, traffic policies and source ranges are kept; as there, pods see
+ * the node as their client whatever the policy, and SCTP is refused: by a rule, and by name in the log.
  */
 import { createBackoff } from '../../base/backoff.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { HostPortView } from '../desired-rules.ts';
 import type { TableConfig } from '../nft-script.ts';
 import type { ApplierDeps, RuleApplier } from '../rule-applier.ts';
 import { createProxyMetrics } from '../proxy-metrics.ts';
-import type { ServicePortView } from '../service-map.ts';
+import { flowsOfPort, type FlowFilter } from '../stale-flows.ts';
+import { planPortals, type Fronts, type PortalPlan, type UserspaceWanted } from './portal-plan.ts';
 import { openPortal, type Portal } from './portal.ts';
-import { redirectRules, redirectRemoval, type Redirects } from './redirect-rules.ts';
+import { redirectRules, redirectRemoval } from './redirect-rules.ts';
 
 /** What to apply and how. */
 export interface UserspaceApplierConfig {
   readonly tables: readonly {
     readonly config: TableConfig;
-    wanted(): { readonly ports: readonly ServicePortView[]; readonly hostPorts: readonly HostPortView[] };
+    wanted(): UserspaceWanted;
   }[];
   readonly commandPrefix?: readonly string[];
   prepare(): void;
+  /** Flows that lead to ports which are no more; they may go after `onApplied`. */
+  onStaleFlows(filters: readonly FlowFilter[]): void;
   onApplied(): void;
 }
 
@@ -42,6 +44,7 @@ export function createUserspaceApplier(deps: Deps, config: UserspaceApplierConfi
   const portals = new Portals(deps);
   let wake = Promise.withResolvers<void>();
   let [healthy, last, whole] = [false, '', true];
+  let refused: ReadonlySet<string> = new Set();
 
   const nft = async (input: string): Promise<void> => {
     const [file = '', ...args] = [...(config.commandPrefix ?? []), 'nft', '-f', '-'];
@@ -52,15 +55,22 @@ export function createUserspaceApplier(deps: Deps, config: UserspaceApplierConfi
     config.prepare();
     const startMs = clock.monotonicMs();
     const scripts: string[] = [];
-    const used = new Set<string>();
+    const [used, unsupported] = [new Set<string>(), new Set<string>()];
     for (const table of config.tables) {
-      const redirects = await portals.redirects(table.wanted(), { family: table.config.family, used });
-      scripts.push(redirectRules(table.config, redirects));
+      const plan = planPortals(table.wanted());
+      const { portOf, fresh } = await portals.open(plan, { family: table.config.family, used });
+      scripts.push(redirectRules(table.config, plan, portOf));
+      config.onStaleFlows(flowsOf(plan, fresh, table.config.family));
+      for (const name of plan.unsupported) unsupported.add(name);
     }
     const script = scripts.join('');
     if (script !== last || whole) await nft(script);
     [last, whole] = [script, false];
     await portals.closeOthers(used);
+    for (const name of unsupported)
+      if (!refused.has(name))
+        log.error('SCTP is not supported by the userspace mode: connections are refused', { service: name });
+    refused = unsupported;
     metrics.synced((clock.monotonicMs() - startMs) / 1000, clock.nowMs() / 1000);
   }
 
@@ -103,48 +113,48 @@ export function createUserspaceApplier(deps: Deps, config: UserspaceApplierConfi
   };
 }
 
-/** The open ports by service port. */
+/** The kernel sends the datagrams of clients that go on talking to the port a service had before, maybe of another process. */
+function flowsOf(plan: PortalPlan, fresh: ReadonlySet<string>, family: 4 | 6): FlowFilter[] {
+  const isUdp = (portal: string): boolean => fresh.has(portal) && plan.portals.get(portal)?.protocol === 'udp';
+  const keys = ({ portals, outside }: Fronts): string[] =>
+    [...portals, ...outside].filter(([, portal]) => isUdp(portal)).map(([key]) => key);
+  return [
+    ...keys(plan.addresses).map((key) => {
+      const [ip = '', , port = ''] = key.split(' . ');
+      return ['--orig-dst', ip, '--orig-port-dst', port];
+    }),
+    ...keys(plan.nodePorts).map((key) => flowsOfPort(key.slice(key.lastIndexOf(' ') + 1), family)),
+  ];
+}
+
+/** The open ports by family and name. */
 class Portals {
   readonly #deps: Deps;
   readonly #open = new Map<string, Portal>();
-  readonly #refused = new Set<string>();
 
   constructor(deps: Deps) {
     this.#deps = deps;
   }
 
-  /** Opens what is missing, tells all their endpoints, and says where traffic is to be sent. */
-  async redirects(
-    { ports, hostPorts }: { readonly ports: readonly ServicePortView[]; readonly hostPorts: readonly HostPortView[] },
+  /** Opens what is missing, tells all their endpoints, and adds them to `used`; returns where each listens and which are new. */
+  async open(
+    { portals }: PortalPlan,
     { family, used }: { readonly family: 4 | 6; readonly used: Set<string> },
-  ): Promise<Redirects> {
-    const found: { addresses: [string, number][]; nodePorts: [string, number][]; refused: string[] } = {
-      addresses: [],
-      nodePorts: [],
-      refused: [],
-    };
-    for (const port of ports) {
-      const fronts = [port.clusterIp, ...port.externalIps, ...port.loadBalancerIps].map(
-        (ip) => `${ip} . ${port.protocol} . ${port.port}`,
-      );
-      const { protocol } = port;
-      if (port.cluster.length === 0 || protocol === 'sctp' || !this.#serves(port)) {
-        found.refused.push(...fronts);
-        continue;
+  ): Promise<{ readonly portOf: (portal: string) => number; readonly fresh: ReadonlySet<string> }> {
+    const ports = new Map<string, number>();
+    const fresh = new Set<string>();
+    for (const [name, { protocol, targets, affinitySeconds }] of portals) {
+      const key = `${family} ${name}`;
+      let portal = this.#open.get(key);
+      if (portal === undefined) {
+        this.#open.set(key, (portal = await openPortal(this.#deps, protocol, family)));
+        fresh.add(name);
       }
-      const portal = await this.#portal(`${family} ${protocol} ${port.name}`, { protocol, family, used });
-      portal.balancer.setTargets(port.cluster, port.affinitySeconds);
-      for (const front of fronts) found.addresses.push([front, portal.port]);
-      if (port.nodePort > 0) found.nodePorts.push([`${protocol} . ${port.nodePort}`, portal.port]);
+      portal.balancer.setTargets(targets, affinitySeconds);
+      used.add(key);
+      ports.set(name, portal.port);
     }
-    for (const { hostIp, hostPort, protocol, podIp, containerPort } of hostPorts) {
-      if (protocol === 'sctp') continue;
-      const portal = await this.#portal(`${family} host ${protocol} ${hostIp}:${hostPort}`, { protocol, family, used });
-      portal.balancer.setTargets([{ address: podIp, port: containerPort }], 0);
-      if (hostIp === '') found.nodePorts.push([`${protocol} . ${hostPort}`, portal.port]);
-      else found.addresses.push([`${hostIp} . ${protocol} . ${hostPort}`, portal.port]);
-    }
-    return found;
+    return { portOf: (name) => ports.get(name) ?? 0, fresh };
   }
 
   /** Ends those of services that are gone. */
@@ -152,25 +162,5 @@ class Portals {
     const gone = [...this.#open].filter(([key]) => !used.has(key));
     for (const [key] of gone) this.#open.delete(key);
     await Promise.all(gone.map(([, portal]) => portal.close()));
-  }
-
-  /** Policies that need the client's address cannot be kept where connections begin anew here. */
-  #serves(port: ServicePortView): boolean {
-    const why = port.internalLocal || port.externalLocal ? 'a traffic policy Local' : 'load balancer source ranges';
-    if (!port.internalLocal && !port.externalLocal && port.sourceRanges.length === 0) return true;
-    if (!this.#refused.has(port.name))
-      this.#deps.log.warn(`the userspace mode does not serve ${why}; the service is refused`, { service: port.name });
-    this.#refused.add(port.name);
-    return false;
-  }
-
-  async #portal(
-    key: string,
-    { protocol, family, used }: { protocol: 'tcp' | 'udp'; family: 4 | 6; used: Set<string> },
-  ): Promise<Portal> {
-    used.add(key);
-    let portal = this.#open.get(key);
-    if (portal === undefined) this.#open.set(key, (portal = await openPortal(this.#deps, protocol, family)));
-    return portal;
   }
 }

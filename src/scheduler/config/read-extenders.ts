@@ -6,6 +6,7 @@ export interface ExtenderConfig {
   readonly urlPrefix: string;
   readonly filterVerb: string;
   readonly prioritizeVerb: string;
+  readonly preemptVerb: string;
   readonly bindVerb: string;
   readonly weight: number;
   readonly httpTimeoutMs: number;
@@ -56,13 +57,12 @@ function readExtender(fields: Fields): ExtenderConfig {
     entry.finish();
     return { name, ignored };
   });
-  if (fields.text('preemptVerb', '') !== '')
-    fields.invalid('preemptVerb', fields.raw('preemptVerb'), 'extenders have no say in preemption here');
   const tls = readTls(fields);
   const made: ExtenderConfig = {
     urlPrefix: fields.bool('enableHTTPS', false) ? urlPrefix.replace(/^http:/, 'https:') : urlPrefix,
     filterVerb: fields.text('filterVerb', ''),
     prioritizeVerb,
+    preemptVerb: fields.text('preemptVerb', ''),
     bindVerb: fields.text('bindVerb', ''),
     weight,
     httpTimeoutMs: fields.durationMs('httpTimeout', 5000),

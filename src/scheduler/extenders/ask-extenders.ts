@@ -1,6 +1,10 @@
-/** One after another the extenders filter; all at once they score. One that may be ignored fails without harm. Upstream: findNodesThatPassExtenders, prioritizeNodes. */
+/**
+ * One after another the extenders filter, and judge who would have to leave; all at once they score. One that may be ignored
+ * fails without harm. Upstream: findNodesThatPassExtenders, prioritizeNodes, preemption.Evaluator.callExtenders.
+ */
 import type { Pod } from '../../api/gen/core-v1.ts';
-import type { NodeInfo } from '../cache/node-info.ts';
+import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
+import type { PostFilterInput, ProposedVictims } from '../framework/plugin.ts';
 import type { Status } from '../framework/status.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Extender, ExtenderVerdict } from './extender.ts';
@@ -57,4 +61,48 @@ export async function scoreByExtenders({
     }),
   );
   return sums;
+}
+
+/** Who is asked whether pods may leave. */
+export interface PreemptionQuestion extends Omit<ExtenderQuestion, 'nodes'> {
+  readonly snapshot: Snapshot;
+}
+
+/** What preemption must know of extenders. */
+export function extendersInPreemption(
+  question: PreemptionQuestion,
+): Pick<PostFilterInput, 'judgedByExtenders' | 'askExtenders'> {
+  const { extenders, pod } = question;
+  const interested = extenders.filter((extender) => extender.isInterested(pod));
+  const judges = interested.filter(({ config }) => config.preemptVerb !== '');
+  return {
+    judgedByExtenders: interested.length > 0,
+    ...(judges.length > 0 && {
+      askExtenders: (proposed) => judgeVictims({ ...question, extenders: judges }, proposed),
+    }),
+  };
+}
+
+/** What all of them leave of the proposed victims. Rejects when one fails that may not be ignored. */
+async function judgeVictims(question: PreemptionQuestion, proposed: ProposedVictims): Promise<ProposedVictims> {
+  const { extenders, pod, snapshot, signal, log } = question;
+  let left = proposed;
+  for (const extender of extenders) {
+    if (left.size === 0) break;
+    const { name, config } = extender;
+    try {
+      const answer = new Map(await extender.preempt(pod, left, { snapshot, signal }));
+      for (const [node, { victims }] of answer) {
+        if (victims.length > 0) continue;
+        if (!config.ignorable) throw new Error(`expected at least one victim pod on node "${node}"`);
+        answer.delete(node);
+        log.warn('ignoring node without victims', { node, extender: name });
+      }
+      left = answer;
+    } catch (error) {
+      if (!config.ignorable) throw error;
+      log.warn('skipped extender as it returned error and has ignorable flag set', { extender: name, err: error });
+    }
+  }
+  return left;
 }

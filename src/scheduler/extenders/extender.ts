@@ -4,8 +4,9 @@
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { HttpCall, Net, TlsOptions } from '../../platform/net.ts';
-import type { NodeInfo } from '../cache/node-info.ts';
+import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
 import type { ExtenderConfig } from '../config/read-extenders.ts';
+import type { ProposedVictims } from '../framework/plugin.ts';
 import { unresolvable, unschedulable, failed, type Status } from '../framework/status.ts';
 
 /** Sends one call; the process gives it. */
@@ -25,6 +26,12 @@ export interface Extender {
   filter(pod: Pod, nodes: readonly NodeInfo[], signal: AbortSignal): Promise<ExtenderVerdict>;
   /** Scores 0 to 100, weighted, by node. Rejects when the extender fails. */
   prioritize(pod: Pod, nodes: readonly NodeInfo[], signal: AbortSignal): Promise<ReadonlyMap<string, number>>;
+  /** The nodes and victims it leaves of those proposed. Rejects when the extender fails or names pods that are not there. */
+  preempt(
+    pod: Pod,
+    proposed: ProposedVictims,
+    at: { readonly snapshot: Snapshot; readonly signal: AbortSignal },
+  ): Promise<ProposedVictims>;
   bind(pod: Pod, nodeName: string, signal: AbortSignal): Promise<Status | undefined>;
 }
 
@@ -76,6 +83,16 @@ export function createExtender({ net, tls }: ExtenderDeps, config: ExtenderConfi
         answer.items().map((one) => [one.text('Host'), one.number('Score') * config.weight * SCALE] as const),
       );
     },
+    async preempt(pod, proposed, { snapshot, signal }) {
+      const answer = await send(config.preemptVerb, { Pod: pod, ...victimsOf(proposed, config) }, signal);
+      return new Map(
+        answer.fields('NodeNameToMetaVictims').map(([node, victims]) => {
+          const info = snapshot.byName(node);
+          if (info === undefined) throw new Error(`extender: ${name} names node "${node}", which is not there`);
+          return [node, { victims: namedVictims(victims, info, name), violations: victims.number('NumPDBViolations') }];
+        }),
+      );
+    },
     async bind(pod, nodeName, signal) {
       const { name: PodName, namespace: PodNamespace, uid: PodUID } = pod.metadata;
       try {
@@ -87,6 +104,27 @@ export function createExtender({ net, tls }: ExtenderDeps, config: ExtenderConfi
       }
     },
   };
+}
+
+/** Whole pods for who keeps none; their uids for who does. */
+function victimsOf(proposed: ProposedVictims, { nodeCacheCapable }: ExtenderConfig): object {
+  const entries = [...proposed].map(([node, { victims, violations: NumPDBViolations }]) => {
+    const Pods = nodeCacheCapable ? victims.map(({ metadata }) => ({ UID: metadata.uid ?? '' })) : victims;
+    return [node, { Pods, NumPDBViolations }];
+  });
+  return { [nodeCacheCapable ? 'NodeNameToMetaVictims' : 'NodeNameToVictims']: Object.fromEntries(entries) };
+}
+
+function namedVictims(answer: Answer, { name: node, pods }: NodeInfo, extender: string): Pod[] {
+  return answer.list('Pods').map((one) => {
+    const uid = one.text('UID');
+    const pod = pods.get(uid);
+    if (pod === undefined)
+      throw new Error(
+        `extender: ${extender} claims to preempt pod (UID: ${uid}) on node: ${node}, but the pod is not found on that node`,
+      );
+    return pod;
+  });
 }
 
 function asksForAny(pod: Pod, resources: readonly string[]): boolean {
@@ -140,6 +178,20 @@ class Answer {
   object(name: string): Answer | undefined {
     const value = this.#field(name);
     return value === undefined || value === null ? undefined : new Answer(value);
+  }
+
+  /** The field's items; none where it has none. */
+  list(name: string): Answer[] {
+    const value = this.#field(name);
+    return Array.isArray(value) ? value.map((item) => new Answer(item)) : [];
+  }
+
+  /** The field's own fields. */
+  fields(name: string): [string, Answer][] {
+    const value = this.#field(name);
+    return typeof value !== 'object' || value === null
+      ? []
+      : Object.entries(value).map(([key, inner]) => [key, new Answer(inner)]);
   }
 
   /** Names of the items of a NodeList. */

@@ -4,14 +4,16 @@ import { createMemoryLog } from '../../platform/sim/log.ts';
 import type { HttpCall } from '../../platform/net.ts';
 import type { ExtenderConfig } from '../config/read-extenders.ts';
 import { NodeInfo } from '../cache/node-info.ts';
+import { createSchedulerCache } from '../cache/scheduler-cache.ts';
 import { testNode, testPod } from '../scheduler-fixture.ts';
-import { filterByExtenders, scoreByExtenders } from './ask-extenders.ts';
+import { extendersInPreemption, filterByExtenders, scoreByExtenders } from './ask-extenders.ts';
 import { createExtender, type Extender } from './extender.ts';
 
 const CONFIG: ExtenderConfig = {
   urlPrefix: 'http://ext:80/api',
   filterVerb: 'filter',
   prioritizeVerb: 'score',
+  preemptVerb: 'preempt',
   bindVerb: 'bind',
   weight: 3,
   httpTimeoutMs: 5000,
@@ -126,4 +128,75 @@ test('a refused binding is a failure', async () => {
     Node: 'a',
   });
   assert.equal(await extender({}).made.bind(testPod('p'), 'a', signal), undefined);
+});
+
+const lowly = ['x', 'y'].map((name) => testPod(name));
+const cache = createSchedulerCache();
+for (const name of ['a', 'b']) cache.addNode(testNode(name));
+lowly.forEach((pod, i) => cache.assume(pod, i === 0 ? 'a' : 'b'));
+const proposed = new Map(lowly.map((pod, i) => [i === 0 ? 'a' : 'b', { victims: [pod], violations: i }] as const));
+const asking = (...extenders: Extender[]) =>
+  extendersInPreemption({ ...question(...extenders), snapshot: cache.snapshot() });
+const judged = async (...extenders: Extender[]) => {
+  const left = (await asking(...extenders).askExtenders?.(proposed)) ?? [];
+  return [...left].map(([node, { victims, violations }]) => [node, victims.map((v) => v.metadata.name), violations]);
+};
+const ALL = [
+  ['a', ['x'], 0],
+  ['b', ['y'], 1],
+];
+const onB = { NodeNameToMetaVictims: { b: { Pods: [{ UID: 'uid-y' }], NumPDBViolations: 2 } } };
+
+test('victims go as uids to who keeps pods, whole to others; what is left counts', async () => {
+  const { made, calls } = extender(onB);
+  assert.deepEqual(await judged(made), [['b', ['y'], 2]]);
+  assert.equal(calls[0]?.url, 'http://ext:80/api/preempt');
+  const body = JSON.parse(String(calls[0]?.body)) as Record<string, unknown>;
+  assert.deepEqual(body['NodeNameToMetaVictims'], {
+    a: { Pods: [{ UID: 'uid-x' }], NumPDBViolations: 0 },
+    b: { Pods: [{ UID: 'uid-y' }], NumPDBViolations: 1 },
+  });
+  const whole = extender(onB, { nodeCacheCapable: false });
+  await judged(whole.made);
+  const sent = JSON.parse(String(whole.calls[0]?.body)) as { NodeNameToVictims: Record<string, { Pods: object[] }> };
+  assert.deepEqual(sent.NodeNameToVictims['a']?.Pods, [JSON.parse(JSON.stringify(lowly[0]))]);
+});
+
+const refusals: readonly [string, object | number, RegExp][] = [
+  ['that fails', 500, /failed preempt with extender/],
+  [
+    'that names a strange pod',
+    { NodeNameToMetaVictims: { a: { Pods: [{ UID: 'uid-y' }] } } },
+    /UID: uid-y.* on node: a/,
+  ],
+  ['that names a strange node', { NodeNameToMetaVictims: { z: { Pods: [{ UID: 'uid-y' }] } } }, /names node "z"/],
+  [
+    'that leaves a node without victims',
+    { NodeNameToMetaVictims: { a: { Pods: [] } } },
+    /at least one victim pod on node "a"/,
+  ],
+];
+for (const [name, answer, error] of refusals)
+  test(`preemption: an extender ${name} ends it`, () => assert.rejects(judged(extender(answer).made), error));
+
+test('preemption: an ignorable extender that fails has no say, and its empty nodes are left out', async () => {
+  assert.deepEqual(await judged(extender(500, { ignorable: true }).made), ALL);
+  const answer = { NodeNameToMetaVictims: { a: { Pods: [] }, ...onB.NodeNameToMetaVictims } };
+  assert.deepEqual(await judged(extender(answer, { ignorable: true }).made), [['b', ['y'], 2]]);
+});
+
+test('preemption: the next extender judges what the one before left; nothing left asks nobody', async () => {
+  const next = extender(onB);
+  assert.deepEqual(await judged(extender({ NodeNameToMetaVictims: {} }).made, next.made), []);
+  assert.equal(next.calls.length, 0);
+});
+
+test('preemption: only extenders with the verb, and for their pods, are asked', () => {
+  const asked = (config: Partial<ExtenderConfig>) => {
+    const { judgedByExtenders, askExtenders } = asking(extender({}, config).made);
+    return [judgedByExtenders, askExtenders !== undefined];
+  };
+  assert.deepEqual(asked({}), [true, true]);
+  assert.deepEqual(asked({ preemptVerb: '' }), [true, false]);
+  assert.deepEqual(asked({ managedResources: ['x.io/gpu'] }), [false, false]);
 });

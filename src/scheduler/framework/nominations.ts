@@ -13,12 +13,16 @@ export interface Nominator extends Nominations {
 
 const NOBODY: readonly Pod[] = [];
 
+/** Changes remembered; who lags further behind looks at all nodes. */
+const LOG_LENGTH = 4096;
+
 /** Creates an empty one. */
 export function createNominator(): Nominator {
   const byNode = new Map<string, Map<string, Pod>>();
   const nodeOf = new Map<string, string>();
-  const versions = new Map<string, number>();
+  const log: string[] = [];
   let changes = 0;
+  const note = (node: string): void => void (log[changes++ % LOG_LENGTH] = node);
   const remove = (uid: string): void => {
     const node = nodeOf.get(uid);
     if (node === undefined) return;
@@ -26,7 +30,7 @@ export function createNominator(): Nominator {
     const pods = byNode.get(node);
     pods?.delete(uid);
     if (pods?.size === 0) byNode.delete(node);
-    versions.set(node, ++changes);
+    note(node);
   };
   const set = (pod: Pod, nodeName: string): void => {
     const uid = pod.metadata.uid ?? '';
@@ -35,7 +39,7 @@ export function createNominator(): Nominator {
     nodeOf.set(uid, nodeName);
     const pods = byNode.get(nodeName) ?? new Map<string, Pod>();
     byNode.set(nodeName, pods.set(uid, pod));
-    versions.set(nodeName, ++changes);
+    note(nodeName);
   };
   return {
     on(nodeName) {
@@ -44,7 +48,14 @@ export function createNominator(): Nominator {
       return pods === undefined ? NOBODY : [...pods.values()];
     },
     nodeOf: (pod) => nodeOf.get(pod.metadata.uid ?? ''),
-    version: (nodeName) => versions.get(nodeName) ?? 0,
+    get changes() {
+      return changes;
+    },
+    changesSince(count, visit) {
+      if (count < 0 || changes - count > LOG_LENGTH) return false;
+      for (let at = count; at < changes; at++) visit(log[at % LOG_LENGTH] as string);
+      return true;
+    },
     set,
     follow: (pod) => set(pod, pod.status?.nominatedNodeName ?? nodeOf.get(pod.metadata.uid ?? '') ?? ''),
     delete: remove,

@@ -29,9 +29,14 @@ export interface Nominations {
   on(nodeName: string): readonly Pod[];
   /** Where the pod is promised a place: known before the API server and the pod's own status know it. */
   nodeOf(pod: Pod): string | undefined;
-  /** Another number after every change of the node's nominations; 0: there never were any. */
-  version(nodeName: string): number;
+  /** So many changes there were. */
+  readonly changes: number;
+  /** Calls back with the nodes whose nominations changed since, some perhaps twice; false: too long ago, all may have. */
+  changesSince(changes: number, visit: (nodeName: string) => void): boolean;
 }
+
+/** Pods that would leave nodes, by the node's name, and how many of each node's a disruption budget protects. */
+export type ProposedVictims = ReadonlyMap<string, { readonly victims: readonly Pod[]; readonly violations: number }>;
 
 /** What a cycle that found no node knows. */
 export interface PostFilterInput {
@@ -40,6 +45,10 @@ export interface PostFilterInput {
   readonly statuses: ReadonlyMap<string, Status>;
   readonly filters: readonly SchedulerPlugin[];
   readonly nominations: Nominations;
+  /** Some of the statuses are extenders' answers. */
+  readonly judgedByExtenders?: boolean;
+  /** What extenders leave of a proposal; absent: none has a say. Rejects when one fails that may not be ignored. */
+  readonly askExtenders?: (proposed: ProposedVictims) => Promise<ProposedVictims>;
 }
 
 /** What PostFilter achieved: the node that will be free, and what must be done for it; or why it cannot help. */
@@ -101,7 +110,7 @@ export interface SchedulerPlugin {
   /** A copy of what PreFilter left, to be changed by `addPod` and `removePod`. */
   cloneState?(kept: unknown): unknown;
   /** Called when no node fits (preemption). */
-  postFilter?(state: CycleState, pod: Pod, input: PostFilterInput): PostFilterResult;
+  postFilter?(state: CycleState, pod: Pod, input: PostFilterInput): PostFilterResult | Promise<PostFilterResult>;
   /** `skip` leaves the plugin out of scoring. */
   preScore?(state: CycleState, pod: Pod, scored: ScoredNodes): Status | undefined;
   /** 0 to 100 unless `normalize` brings it there. */

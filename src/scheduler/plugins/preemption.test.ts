@@ -53,13 +53,10 @@ function preempt({ nodes, pod, running, budgets = [] }: Scene): { node: string; 
   assert.ok(result.node === undefined, 'the pod must not fit');
   const nominations = createNominator();
   const plugin = createDefaultPreemption(testPluginDeps({ budgets: () => budgets }));
-  const { nominatedNode = '', message = '' } =
-    plugin.postFilter?.(state, pod, {
-      snapshot,
-      statuses: result.diagnosis.statuses,
-      filters: result.filters,
-      nominations,
-    }) ?? {};
+  const { statuses } = result.diagnosis;
+  const done = plugin.postFilter?.(state, pod, { snapshot, statuses, filters: result.filters, nominations });
+  assert.ok(done !== undefined && !(done instanceof Promise), 'nobody else is asked');
+  const { nominatedNode = '', message = '' } = done;
   const info = snapshot.byName(nominatedNode);
   const found =
     info === undefined ? undefined : selectVictims({ pod, state, filters: result.filters, nominations, budgets }, info);

@@ -22,7 +22,7 @@ export function createEncryptedStore(store: Store, initial: EncryptionConfig): E
   let config = initial;
   /** Keys in another form than writes use now, by what was seen last. */
   const prefixes = new Map<string, string>();
-  const { latestRevision, backup } = store;
+  const { latestRevision, backup, scan } = store;
 
   const providersOf = (key: string): Providers | undefined => config.providersOf(groupResourceOf(key));
   const encrypt = (key: string, value: Uint8Array): Uint8Array => {
@@ -81,6 +81,9 @@ export function createEncryptedStore(store: Store, initial: EncryptionConfig): E
       const result = await store.range(request);
       return { ...result, entries: result.entries.map(request.revision === undefined ? noted : entryOf) };
     },
+    ...(scan && {
+      scan: (range, onPage) => scan.call(store, range, ({ entries }) => onPage({ entries: entries.map(noted) })),
+    }),
     put: async (request) => resultOf(await store.put({ ...request, value: encrypt(request.key, request.value) })),
     delete: async (request) => resultOf(await store.delete(request)),
     watch(range, watcher) {

@@ -58,7 +58,11 @@ async function startMember(
     ...['--name', name, '--data-dir', dataDir, '--log-level', 'info', '--logger', 'zap'],
     ...['--listen-client-urls', url, '--advertise-client-urls', url],
     ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', initial],
-    ...['--heartbeat-interval', '20', '--election-timeout', '200', '--max-request-bytes', '8000000'],
+    // One alone is its own leader at once; several must not change it whenever the machine is busy.
+    ...(initial.includes(',')
+      ? ['--heartbeat-interval', '100', '--election-timeout', '2000']
+      : ['--heartbeat-interval', '20', '--election-timeout', '200']),
+    ...['--max-request-bytes', '8000000'],
     ...(tls === undefined
       ? []
       : [

@@ -3,10 +3,19 @@ import { SortedKeys } from '../../base/sorted-keys.ts';
 import { compareKeys } from '../key-order.ts';
 import type { StoredEntry, StoreEvent } from '../store.ts';
 
-interface Version {
-  readonly revision: number;
-  /** Undefined: deleted at this revision. */
-  readonly entry: StoredEntry | undefined;
+/** Deleted at this revision. */
+interface Tombstone {
+  readonly modRevision: number;
+  readonly value?: undefined;
+}
+
+type Version = StoredEntry | Tombstone;
+
+/** Of most keys there is one version once they are compacted: it stands alone, without a list around it. */
+type Versions = Version | Version[];
+
+function entryOf(version: Version | undefined): StoredEntry | undefined {
+  return version?.value === undefined ? undefined : version;
 }
 
 /** Multi-version key-value data. */
@@ -16,7 +25,7 @@ export class History {
   sizeBytes = 0;
   liveKeys = 0;
   readonly #keys = new SortedKeys(compareKeys);
-  readonly #versions = new Map<string, Version[]>();
+  readonly #versions = new Map<string, Versions>();
   /** Event i has revision `#firstRevision + i`: every revision is one change. */
   #events: StoreEvent[] = [];
 
@@ -27,12 +36,15 @@ export class History {
 
   /** The newest entry of the key. */
   latest(key: string): StoredEntry | undefined {
-    return this.#versions.get(key)?.at(-1)?.entry;
+    const versions = this.#versions.get(key);
+    return entryOf(Array.isArray(versions) ? versions.at(-1) : versions);
   }
 
   /** The entry of the key as of a revision. */
   at(key: string, revision: number): StoredEntry | undefined {
-    return this.#versions.get(key)?.findLast((version) => version.revision <= revision)?.entry;
+    const versions = this.#versions.get(key);
+    if (Array.isArray(versions)) return entryOf(versions.findLast((version) => version.modRevision <= revision));
+    return versions === undefined || versions.modRevision > revision ? undefined : entryOf(versions);
   }
 
   /** Keys in [start, end) that have any version, in byte order. */
@@ -46,7 +58,7 @@ export class History {
     const revision = ++this.revision;
     const createRevision = previous?.createRevision ?? revision;
     const entry = value === undefined ? undefined : { key, value, modRevision: revision, createRevision };
-    this.#append(key, { revision, entry });
+    this.#append(key, entry ?? { modRevision: revision });
     this.liveKeys += (entry === undefined ? 0 : 1) - (previous === undefined ? 0 : 1);
     const event: StoreEvent = {
       type: value === undefined ? 'delete' : 'put',
@@ -83,26 +95,33 @@ export class History {
   #append(key: string, version: Version): void {
     const versions = this.#versions.get(key);
     if (versions === undefined) {
-      this.#versions.set(key, [version]);
+      this.#versions.set(key, version);
       this.#keys.add(key);
-    } else {
+    } else if (Array.isArray(versions)) {
       versions.push(version);
+    } else {
+      this.#versions.set(key, [versions, version]);
     }
     this.sizeBytes += sizeOf(key, version);
   }
 
   #compactKey(key: string, revision: number): void {
-    const versions = this.#versions.get(key);
-    if (versions === undefined) return;
-    const lastKept = versions.findLastIndex((version) => version.revision <= revision);
-    const from = lastKept >= 0 && versions[lastKept]!.entry === undefined ? lastKept + 1 : Math.max(0, lastKept);
-    for (const version of versions.splice(0, from)) this.sizeBytes -= sizeOf(key, version);
-    if (versions.length > 0) return;
+    const found = this.#versions.get(key);
+    if (found === undefined) return;
+    const versions = Array.isArray(found) ? found : [found];
+    const lastKept = versions.findLastIndex((version) => version.modRevision <= revision);
+    const from = lastKept >= 0 && versions[lastKept]!.value === undefined ? lastKept + 1 : Math.max(0, lastKept);
+    for (const version of versions.slice(0, from)) this.sizeBytes -= sizeOf(key, version);
+    const kept = versions.slice(from);
+    if (kept.length > 0) {
+      this.#versions.set(key, kept.length === 1 ? kept[0]! : kept);
+      return;
+    }
     this.#versions.delete(key);
     this.#keys.delete(key);
   }
 }
 
 function sizeOf(key: string, version: Version): number {
-  return key.length + (version.entry?.value.byteLength ?? 0);
+  return key.length + (version.value?.byteLength ?? 0);
 }

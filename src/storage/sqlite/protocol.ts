@@ -49,6 +49,14 @@ export interface WireRange {
   readonly end: string;
 }
 
+/** A part of a scan, by columns: what is cloned should be few objects. */
+export interface WirePage {
+  readonly keys: readonly string[];
+  /** Of each entry its revision, the revision it came into being at, and the length of its value. */
+  readonly numbers: Float64Array<ArrayBuffer>;
+  readonly values: Uint8Array<ArrayBuffer>;
+}
+
 /** What can be asked. */
 export interface WireRequests {
   open: {
@@ -63,6 +71,8 @@ export interface WireRequests {
     ask: WireRange & { readonly limit: number; readonly revision: number | undefined };
     answer: { entries: WireEntry[]; values: Uint8Array; count: number; revision: number };
   };
+  /** Everything in a range, in parts (`WirePage`) before the answer; a part lasts as long as the answer may. */
+  scan: { ask: WireRange; answer: { revision: number } };
   events: {
     ask: WireRange & { readonly afterRevision: number };
     answer: { events: WireEvent[]; values: Uint8Array; revision: number };
@@ -85,6 +95,8 @@ export type WireCall = {
 /** The answer to the question of that number. */
 export type WireReply =
   | { readonly id: number; readonly answer: object }
+  /** Not the last of that number. */
+  | { readonly id: number; readonly page: WirePage }
   | { readonly id: number; readonly error: { readonly code: StoreError['code']; readonly message: string } };
 
 /** Joins values into one buffer. */

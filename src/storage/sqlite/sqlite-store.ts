@@ -11,6 +11,7 @@ import {
   type PutRequest,
   type RangeRequest,
   type RangeResult,
+  type ScanPage,
   type Store,
   type StoredEntry,
   StoreError,
@@ -21,7 +22,7 @@ import {
   type WriteResult,
 } from '../store.ts';
 import { type Backlog, WatchHub, type WatchRange } from '../watch-hub.ts';
-import { pack, unpacker, type WireEntry, type WireRequests } from './protocol.ts';
+import { pack, unpacker, type WireEntry, type WirePage, type WireRequests } from './protocol.ts';
 import { WorkerClient } from './worker-client.ts';
 
 /** Where the store is and what it needs. */
@@ -101,6 +102,14 @@ class SqliteStore implements Store {
       count: answer.count,
       revision: answer.revision,
     };
+  }
+
+  async scan(range: { start: string; end: string }, onPage: (page: ScanPage) => void): Promise<number> {
+    this.#checkOpen();
+    const { start, end } = range;
+    const hand = (page: WirePage): void => onPage({ entries: entriesOf(page) });
+    const { revision } = await this.#client.call('scan', { start, end: endOf(start, end) }, { onPage: hand });
+    return revision;
   }
 
   put(request: PutRequest): Promise<WriteResult> {
@@ -259,6 +268,16 @@ function endOf(start: string, end: string): string {
 function toEntry(wire: WireEntry, take: (length: number) => Uint8Array): StoredEntry {
   const { key, modRevision, createRevision, length } = wire;
   return { key, value: take(length), modRevision, createRevision };
+}
+
+function entriesOf({ keys, numbers, values }: WirePage): StoredEntry[] {
+  const take = unpacker(values);
+  return keys.map((key, index) => ({
+    key,
+    modRevision: numbers[index * 3]!,
+    createRevision: numbers[index * 3 + 1]!,
+    value: take(numbers[index * 3 + 2]!),
+  }));
 }
 
 function toEvent(write: PendingWrite, revision: number, previous: StoredEntry | undefined): StoreEvent {

@@ -6,6 +6,10 @@ export const selectLastRevision = 'SELECT max(revision) AS revision FROM change'
 /** Everything but the values, oldest first: what the index is made of. */
 export const selectHistory = 'SELECT revision, key, deleted, created, expires FROM change ORDER BY revision';
 
+/** In the order of the file: by far quicker than row by row in the order of keys. */
+export const selectValues =
+  'SELECT revision, key, created, value FROM change WHERE key >= ? AND key < ? ORDER BY revision';
+
 export const selectRow = 'SELECT key, revision, created, value FROM change WHERE revision = ?';
 export const insertChange = `
   INSERT INTO change (revision, key, deleted, created, previous, expires, value) VALUES (?, ?, ?, ?, ?, ?, ?)`;

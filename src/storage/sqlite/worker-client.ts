@@ -3,9 +3,10 @@ import { Worker } from 'node:worker_threads';
 import { createDeferred, type Deferred } from '../../base/deferred.ts';
 import type { CancelTimer, Clock, ReleaseBusy } from '../../platform/clock.ts';
 import { StoreError } from '../store.ts';
-import type { WireOperation, WireReply, WireRequests } from './protocol.ts';
+import type { WireOperation, WirePage, WireReply, WireRequests } from './protocol.ts';
 
 interface Call {
+  readonly onPage: ((page: WirePage) => void) | undefined;
   readonly deferred: Deferred<object>;
   readonly release: ReleaseBusy;
   readonly cancelDeadline: CancelTimer;
@@ -38,11 +39,11 @@ export class WorkerClient {
     if (this.#gone !== undefined) return Promise.reject(this.#gone);
     const id = this.#nextId++;
     const deferred = createDeferred<object>();
-    const { late, deadlineMs = Infinity } = limits;
+    const { late, onPage, deadlineMs = Infinity } = limits;
     const cancelDeadline = this.#clock.setTimer(deadlineMs, () => {
       deferred.reject(new StoreError('unknownOutcome', `no answer from the store's worker within ${deadlineMs} ms`));
     });
-    this.#calls.set(id, { deferred, release: this.#clock.holdBusy(`store ${op}`), cancelDeadline });
+    this.#calls.set(id, { onPage, deferred, release: this.#clock.holdBusy(`store ${op}`), cancelDeadline });
     if (this.#calls.size === 1) this.#worker.ref();
     if (late !== undefined)
       deferred.promise.catch(() => this.#calls.has(id) && this.#replaceLate(id, late as (answer: object) => void));
@@ -64,10 +65,19 @@ export class WorkerClient {
   }
 
   #onReply(reply: WireReply): void {
+    if ('page' in reply) return this.#onPage(reply);
     const call = this.#take(reply.id);
     if (call === undefined) return;
     if ('answer' in reply) call.deferred.resolve(reply.answer);
     else call.deferred.reject(new StoreError(reply.error.code, reply.error.message));
+  }
+
+  #onPage({ id, page }: Extract<WireReply, { page: WirePage }>): void {
+    try {
+      this.#calls.get(id)?.onPage?.(page);
+    } catch (error) {
+      this.#take(id)?.deferred.reject(error);
+    }
   }
 
   #take(id: number): Call | undefined {
@@ -95,6 +105,8 @@ export class WorkerClient {
 export interface CallLimits<Op extends WireOperation> {
   /** After so long the call rejects with `unknownOutcome`. Default: never. */
   readonly deadlineMs?: number;
+  /** Gets the parts that come before the answer; what it throws is what the call rejects with. */
+  readonly onPage?: (page: WirePage) => void;
   /** Gets an answer that comes after the deadline. */
   readonly late?: (answer: WireRequests[Op]['answer']) => void;
 }

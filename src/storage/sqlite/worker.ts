@@ -19,6 +19,10 @@ function answer(call: WireCall): object | Promise<object> {
       return database.write(call.ask);
     case 'range':
       return database.range(call.ask);
+    case 'scan':
+      return database.scan(call.ask, (page) =>
+        port.postMessage({ id: call.id, page } satisfies WireReply, [page.values.buffer, page.numbers.buffer]),
+      );
     case 'events':
       return database.events(call.ask);
     case 'compact':

@@ -11,8 +11,8 @@ export interface TestNetwork {
   /** Adds a pod with this IPv4 address and, of the same last number, an IPv6 address; its servers answer on TCP and UDP port 8080 with their name and the client's address. */
   addPod(name: string, address: string): Promise<void>;
   stopPod(name: string): void;
-  /** The TCP answer, or '' when refused or silent. */
-  tcp(from: string, address: string, port: number): string;
+  /** The TCP answer, or '' when refused or silent for so many seconds (20: answers may take a moment). */
+  tcp(from: string, address: string, port: number, seconds?: number): string;
   /** The UDP answer of one socket, '' when there is none. */
   udp(from: string, address: string, port: number, sourcePort?: number): string;
   /** Milliseconds until a TCP connection was refused; undefined when it was not. */
@@ -101,7 +101,7 @@ export function createTestNetwork(): TestNetwork {
   const bash = (from: string, script: string): string =>
     spawnSync('ip', ['netns', 'exec', ns(from), 'bash', '-c', script], {
       encoding: 'utf8',
-      timeout: 5_000,
+      timeout: 60_000,
     }).stdout.trim();
   return {
     ns,
@@ -122,17 +122,17 @@ export function createTestNetwork(): TestNetwork {
       await new Promise((resolve) => server.stdout?.once('data', resolve));
     },
     stopPod: (name) => void servers.get(name)?.kill('SIGKILL'),
-    tcp: (from, address, port) =>
-      bash(from, `timeout 2 bash -c 'exec 3<>/dev/tcp/${address}/${port}; cat <&3' 2>/dev/null`),
+    tcp: (from, address, port, seconds = 20) =>
+      bash(from, `timeout ${seconds} bash -c 'exec 3<>/dev/tcp/${address}/${port}; cat <&3' 2>/dev/null`),
     udp: (from, address, port, sourcePort) =>
       bash(
         from,
         sourcePort === undefined
-          ? `timeout 1 bash -c 'exec 3<>/dev/udp/${address}/${port}; echo hello >&3; head -n1 <&3' 2>/dev/null`
-          : `timeout 3 ${process.execPath} -e "const u=require('dgram').createSocket('udp4');u.on('message',(m)=>{console.log(String(m).trim());process.exit()});u.on('error',()=>process.exit());u.bind(${sourcePort},()=>{u.send('hello',${port},'${address}');setTimeout(()=>process.exit(),700)})"`,
+          ? `timeout 5 bash -c 'exec 3<>/dev/udp/${address}/${port}; echo hello >&3; head -n1 <&3' 2>/dev/null`
+          : `timeout 20 ${process.execPath} -e "const u=require('dgram').createSocket('udp4');u.on('message',(m)=>{console.log(String(m).trim());process.exit()});u.on('error',()=>process.exit());u.bind(${sourcePort},()=>{u.send('hello',${port},'${address}');setTimeout(()=>process.exit(),4000)})"`,
       ),
     refusedMs(from, address, port) {
-      const script = `const t=performance.now();const s=require('net').connect(${port},'${address}');s.on('error',(e)=>{console.log(e.code,Math.round(performance.now()-t));process.exit()});s.setTimeout(1500,()=>process.exit());s.on('connect',()=>process.exit())`;
+      const script = `const t=performance.now();const s=require('net').connect(${port},'${address}');s.on('error',(e)=>{console.log(e.code,Math.round(performance.now()-t));process.exit()});s.setTimeout(20000,()=>process.exit());s.on('connect',()=>process.exit())`;
       const [code, ms] = bash(from, `${process.execPath} -e "${script}"`).split(' ');
       return code === 'ECONNREFUSED' ? Number(ms) : undefined;
     },

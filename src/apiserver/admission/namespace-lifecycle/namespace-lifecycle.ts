@@ -16,6 +16,7 @@ const REVIEWS: ReadonlySet<string> = new Set(['localsubjectaccessreviews']);
 export function createNamespaceLifecycle(objects: () => ObjectStore): AdmissionPlugin {
   return {
     name: 'NamespaceLifecycle',
+    onlyRefuses: true,
     handles: (operation, resource) =>
       resource.resource === 'namespaces' && resource.group === ''
         ? operation === 'DELETE'

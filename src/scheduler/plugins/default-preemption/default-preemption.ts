@@ -13,10 +13,10 @@ import type { Clock } from '../../../platform/clock.ts';
 import type { Random } from '../../../platform/random.ts';
 import { defaultArgs, type PreemptionArgs } from '../../config/plugin-args.ts';
 import { countAlike, fitErrorMessage } from '../../fit-error.ts';
-import type { CycleState, PostFilterInput, SchedulerPlugin } from '../../framework/plugin.ts';
+import type { CycleState, PostFilterInput, PostFilterResult, SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable, type Status } from '../../framework/status.ts';
-import { createVictimFinder } from './victim-memory.ts';
-import { bestCandidate, priorityOf, type Candidate } from './victims.ts';
+import { createCandidateFinder, type FoundCandidates } from './candidates.ts';
+import { bestCandidate, candidateOf, priorityOf, type Candidate } from './victims.ts';
 
 const NAME = 'DefaultPreemption';
 
@@ -35,24 +35,42 @@ export function createDefaultPreemption(
   deps: PreemptionDeps,
   args: PreemptionArgs = defaultArgs.preemption,
 ): SchedulerPlugin {
-  const victimsFor = createVictimFinder();
+  const find = createCandidateFinder();
   return {
     name: NAME,
     postFilter(state, pod, input) {
       const why = ineligible(pod, input);
       // What was promised before stands.
       if (why !== undefined) return { message: `preemption: ${why}` };
-      const { candidates, refused } = findCandidates(deps, { victimsFor, args }, { pod, input, state });
-      if (candidates.length === 0)
-        return { nominatedNode: '', message: `preemption: ${noCandidates(input, new Map(refused))}` };
-      const chosen = bestCandidate(candidates);
-      return {
-        nominatedNode: chosen.node,
-        victims: chosen.victims.length,
-        commit: (signal) => evict(deps, { pod, chosen, input }, signal),
+      const { candidates, refused } = findCandidates(deps, { find, args }, { pod, input, state });
+      if (candidates.length === 0) return { nominatedNode: '', message: `preemption: ${noCandidates(input, refused)}` };
+      const choose = (among: readonly Candidate[]): PostFilterResult => {
+        const chosen = bestCandidate(among);
+        return {
+          nominatedNode: chosen.node,
+          victims: chosen.victims.length,
+          commit: (signal) => evict(deps, { pod, chosen, input }, signal),
+        };
       };
+      return input.askExtenders === undefined
+        ? choose(candidates)
+        : leftByExtenders(candidates, input.askExtenders).then(
+            (left) => (left.length === 0 ? NOBODY_LEFT : choose(left)),
+            (error: unknown) => ({ message: `preemption: ${error instanceof Error ? error.message : String(error)}` }),
+          );
     },
   };
+}
+
+const NOBODY_LEFT: PostFilterResult = { message: 'preemption: no candidate node for preemption' };
+
+/** The candidates with the victims that extenders agree to. */
+async function leftByExtenders(
+  candidates: readonly Candidate[],
+  ask: NonNullable<PostFilterInput['askExtenders']>,
+): Promise<Candidate[]> {
+  const left = await ask(new Map(candidates.map(({ node, victims, violations }) => [node, { victims, violations }])));
+  return [...left].map(([node, { victims, violations }]) => candidateOf(node, victims, violations));
 }
 
 /** Not again while the victims of an earlier preemption are still leaving. */
@@ -68,33 +86,18 @@ function ineligible(pod: Pod, { snapshot, statuses, nominations }: PostFilterInp
 
 function findCandidates(
   deps: PreemptionDeps,
-  { victimsFor, args }: { victimsFor: ReturnType<typeof createVictimFinder>; args: PreemptionArgs },
+  { find, args }: { find: ReturnType<typeof createCandidateFinder>; args: PreemptionArgs },
   { pod, input, state }: { pod: Pod; input: PostFilterInput; state: CycleState },
-): { candidates: Candidate[]; refused: (readonly [string, Status])[] } {
-  const { snapshot, filters, nominations } = input;
-  const refused: (readonly [string, Status])[] = [];
+): FoundCandidates {
+  const { snapshot, statuses, filters, nominations, judgedByExtenders = false } = input;
   let promising = 0;
-  for (const [{ code }, count] of countAlike(input.statuses)) if (code === 'unschedulable') promising += count;
-  if (promising === 0) return { candidates: [], refused };
-  const { nodes } = snapshot;
+  for (const [{ code }, count] of countAlike(statuses)) if (code === 'unschedulable') promising += count;
+  if (promising === 0) return { candidates: [], refused: new Map() };
   const share = Math.floor((promising * args.minCandidateNodesPercentage) / 100);
   const enough = Math.min(promising, Math.max(args.minCandidateNodesAbsolute, share));
-  const offset = deps.random.int(nodes.length);
-  const victimsOn = victimsFor({ pod, state, filters, nominations, budgets: deps.budgets() });
-  const candidates: Candidate[] = [];
-  let harmless = 0;
-  for (let i = 0; i < nodes.length; i++) {
-    const node = nodes[(offset + i) % nodes.length];
-    if (node === undefined || input.statuses.get(node.name)?.code !== 'unschedulable') continue;
-    const found = victimsOn(node);
-    if ('code' in found) refused.push([node.name, found]);
-    else {
-      candidates.push(found);
-      if (found.violations === 0) harmless++;
-    }
-    if (harmless > 0 && candidates.length >= enough) break;
-  }
-  return { candidates, refused };
+  const offset = deps.random.int(snapshot.nodes.length);
+  const search = { pod, state, filters, nominations, budgets: deps.budgets() };
+  return find({ ...search, snapshot, statuses, judgedByExtenders, offset, enough });
 }
 
 function noCandidates({ snapshot }: PostFilterInput, found: ReadonlyMap<string, Status>): string {

@@ -63,9 +63,14 @@ export function selectVictims(search: VictimSearch, original: NodeInfo): Candida
   };
   const violations = violating.filter((other) => !reprieve(other)).length;
   for (const other of others) reprieve(other);
-  victims.sort(moreImportant);
+  return candidateOf(original.name, victims, violations);
+}
+
+/** A candidate from its parts. */
+export function candidateOf(node: string, pods: readonly Pod[], violations: number): Candidate {
+  const victims = pods.toSorted(moreImportant);
   return {
-    node: original.name,
+    node,
     victims,
     violations,
     earliestStartMs: earliestStart(victims),

@@ -1,0 +1,139 @@
+/**
+ * What the userspace mode wants: which portals with which endpoints, and which traffic goes to each of them. Pure. A
+ * service port has one portal for its endpoints anywhere and, where a traffic policy asks for it, one for those of this node.
+ *
+ * As upstream's userspace mode, this one has no SCTP; unlike it, it keeps the traffic policies and source ranges.
+ */
+import type { HostPortView } from '../desired-rules.ts';
+import type { Endpoint } from '../endpoints.ts';
+import type { ServicePortView } from '../service-map.ts';
+import type { Target } from './balancer.ts';
+
+/** Everything that is wanted in one family. */
+export interface UserspaceWanted {
+  readonly ports: readonly ServicePortView[];
+  readonly hostPorts: readonly HostPortView[];
+}
+
+/** One portal that is wanted. */
+export interface PlannedPortal {
+  readonly protocol: 'tcp' | 'udp';
+  readonly targets: readonly Target[];
+  readonly affinitySeconds: number;
+}
+
+/** What happens to new connections that no portal takes. */
+export type Verdict = 'drop' | 'goto refuse';
+
+/**
+ * Where traffic goes, by keys as nftables writes them: `10.43.0.1 . tcp . 80` for `addresses`, `tcp . 30080` for
+ * `nodePorts`.
+ */
+export interface Fronts {
+  /** Names of portals. */
+  readonly portals: Map<string, string>;
+  /** The same, for traffic from beyond pods and this node: looked at first. */
+  readonly outside: Map<string, string>;
+  readonly unserved: Map<string, Verdict>;
+  /** Dropped when it comes from beyond pods and this node. */
+  readonly droppedOutside: Set<string>;
+}
+
+/** The plan of one family. */
+export interface PortalPlan {
+  readonly portals: ReadonlyMap<string, PlannedPortal>;
+  readonly addresses: Fronts;
+  readonly nodePorts: Fronts;
+  /** Addresses with source ranges, and what is let in: `… . 10.0.0.0/8`. */
+  readonly firewalled: ReadonlySet<string>;
+  readonly allowedSources: ReadonlySet<string>;
+  /** Names of ports whose protocol no portal speaks. */
+  readonly unsupported: readonly string[];
+}
+
+/** Makes the plan. Where two want the same address and port the first one has it. */
+export function planPortals({ ports, hostPorts }: UserspaceWanted): PortalPlan {
+  const plan = {
+    portals: new Map<string, PlannedPortal>(),
+    addresses: noFronts(),
+    nodePorts: noFronts(),
+    firewalled: new Set<string>(),
+    allowedSources: new Set<string>(),
+    unsupported: [] as string[],
+  };
+  for (const port of ports) {
+    if (port.protocol === 'sctp') plan.unsupported.push(port.name);
+    internal(port, plan);
+    external(port, plan);
+  }
+  for (const hostPort of hostPorts) {
+    const { hostIp, hostPort: number, protocol, podIp, containerPort } = hostPort;
+    const name = `host ${protocol} ${hostIp}:${number}`;
+    if (protocol === 'sctp') {
+      plan.unsupported.push(name);
+      continue;
+    }
+    plan.portals.set(name, { protocol, targets: [{ address: podIp, port: containerPort }], affinitySeconds: 0 });
+    if (hostIp === '') first(plan.nodePorts.portals, `${protocol} . ${number}`, name);
+    else first(plan.addresses.portals, `${hostIp} . ${protocol} . ${number}`, name);
+  }
+  return plan;
+}
+
+interface Making extends PortalPlan {
+  readonly portals: Map<string, PlannedPortal>;
+  readonly firewalled: Set<string>;
+  readonly allowedSources: Set<string>;
+}
+
+function noFronts(): Fronts {
+  return { portals: new Map(), outside: new Map(), unserved: new Map(), droppedOutside: new Set() };
+}
+
+function first<V>(map: Map<string, V>, key: string, value: V): void {
+  if (!map.has(key)) map.set(key, value);
+}
+
+function addressKey(ip: string, port: ServicePortView): string {
+  return `${ip} . ${port.protocol} . ${port.port}`;
+}
+
+function internal(port: ServicePortView, plan: Making): void {
+  const key = addressKey(port.clusterIp, port);
+  const portal = portalOf(port, port.internalLocal ? 'local' : 'cluster', plan);
+  if (portal !== undefined) first(plan.addresses.portals, key, portal);
+  else first(plan.addresses.unserved, key, port.internalLocal && isServed(port) ? 'drop' : 'goto refuse');
+}
+
+function external(port: ServicePortView, plan: Making): void {
+  if (port.nodePort === 0 && port.externalIps.length + port.loadBalancerIps.length === 0) return;
+  const anywhere = portalOf(port, 'cluster', plan);
+  const here = port.externalLocal ? portalOf(port, 'local', plan) : undefined;
+  const front = (fronts: Fronts, key: string): void => {
+    if (anywhere === undefined && here === undefined) return first(fronts.unserved, key, 'goto refuse');
+    if (anywhere !== undefined) first(fronts.portals, key, anywhere);
+    if (here !== undefined) first(fronts.outside, key, here);
+    else if (port.externalLocal) fronts.droppedOutside.add(key);
+  };
+  for (const ip of [...port.externalIps, ...port.loadBalancerIps]) front(plan.addresses, addressKey(ip, port));
+  if (port.nodePort > 0) front(plan.nodePorts, `${port.protocol} . ${port.nodePort}`);
+  if (port.sourceRanges.length === 0) return;
+  for (const key of port.loadBalancerIps.map((ip) => addressKey(ip, port))) {
+    plan.firewalled.add(key);
+    for (const range of port.sourceRanges) plan.allowedSources.add(`${key} . ${range}`);
+  }
+}
+
+function isServed({ protocol, cluster }: ServicePortView): boolean {
+  return protocol !== 'sctp' && cluster.length > 0;
+}
+
+/** Name of the portal for these endpoints of the port, planned if need be; undefined where it can have none. */
+function portalOf(port: ServicePortView, list: 'cluster' | 'local', { portals }: Making): string | undefined {
+  const { name, protocol, affinitySeconds } = port;
+  const targets: readonly Endpoint[] = port[list];
+  if (protocol === 'sctp' || targets.length === 0) return undefined;
+  const key = `${protocol} ${name} ${list}`;
+  if (!portals.has(key)) portals.set(key, { protocol, targets, affinitySeconds });
+  return key;
+}

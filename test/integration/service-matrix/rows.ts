@@ -1,0 +1,312 @@
+/** The table of the service matrix: who asks which service where, and hears what. */
+
+/** Ports of the prober in pods. */
+export const [HTTP_PORT, UDP_PORT, SCTP_PORT] = [8080, 9000, 9100];
+const BOTH = 'on-agent on-server';
+
+/** The proxy's modes, in the order they are tried. */
+export const MODES = ['nftables', 'iptables', 'userspace'] as const;
+
+/** Words for several answers that are all right. */
+export const ONE_OF: Readonly<Record<string, readonly string[]>> = {
+  one: BOTH.split(' '),
+  'one ending': ['ending-agent', 'ending-server'],
+  // The kernel sends few refusals (ICMP) in a row.
+  'refused at last': ['refused', 'refused silent'],
+  unanswered: ['refused', 'silent', 'refused silent'],
+};
+
+/** Who asks. */
+export type From = 'server' | 'agent' | 'pod' | 'outside';
+/** What each hears; those left out are not asked. */
+type Heard = Partial<Readonly<Record<From, string>>>;
+/** One of the modes. */
+export type Mode = (typeof MODES)[number];
+type Protocol = 'tcp' | 'udp' | 'sctp';
+
+/** One service and the questions about it. */
+export interface Row {
+  readonly name: string;
+  readonly spec: object;
+  /** Which pods: both unless told. */
+  readonly selector?: Readonly<Record<string, string>>;
+  readonly protocol?: Protocol;
+  /** Ask from this port, every time. */
+  readonly sourcePort?: number;
+  /** Modes that answer all of its questions in a way of their own. */
+  readonly modes?: Partial<Readonly<Record<Mode, string>>>;
+  /** Address and port asked, and what is heard there. */
+  readonly asks: readonly (readonly [where: Where, heard: Heard])[];
+}
+
+/** Cluster address, DNS name, or a node's own address, with the port. */
+export interface Where {
+  readonly at: 'cluster' | 'name' | 'server' | 'agent' | string;
+  readonly port: number;
+}
+
+/** All that are inside hear the same. */
+export const everyone = (heard: string): Heard => ({ server: heard, agent: heard, pod: heard });
+const TARGETS = { tcp: HTTP_PORT, udp: UDP_PORT, sctp: SCTP_PORT };
+/** A Service's ports: one. */
+export const port = (more: object = {}, protocol: Protocol = 'tcp'): object => ({
+  ports: [{ port: 80, protocol: protocol.toUpperCase(), targetPort: TARGETS[protocol], ...more }],
+});
+const onServer = { on: 'server' };
+const nobody = { on: 'nobody' };
+
+/** The table. */
+export const rows: readonly Row[] = [
+  {
+    name: 'tcp',
+    spec: port(),
+    asks: [
+      [{ at: 'cluster', port: 80 }, everyone(BOTH)],
+      [{ at: 'name', port: 80 }, everyone(BOTH)],
+    ],
+  },
+  {
+    // Unlike with upstream's iptables mode, what has no rule is refused.
+    name: 'wrong-port',
+    spec: port(),
+    modes: { iptables: 'refused at last' },
+    asks: [[{ at: 'cluster', port: 81 }, everyone('refused')]],
+  },
+  {
+    name: 'udp',
+    protocol: 'udp',
+    spec: port({}, 'udp'),
+    asks: [
+      [{ at: 'cluster', port: 80 }, everyone(BOTH)],
+      [{ at: 'name', port: 80 }, { pod: BOTH }],
+    ],
+  },
+  {
+    name: 'several',
+    spec: {
+      ports: [
+        { name: 'web', port: 80, targetPort: 'web' },
+        { name: 'also-web', port: 8_080, targetPort: HTTP_PORT },
+        { name: 'other', port: 80, protocol: 'UDP', targetPort: 'other' },
+      ],
+    },
+    asks: [80, 8_080].map((number) => [{ at: 'cluster', port: number }, everyone(BOTH)] as const),
+  },
+  {
+    name: 'chosen',
+    spec: { clusterIP: '10.43.200.9', ...port() },
+    asks: [[{ at: '10.43.200.9', port: 80 }, everyone(BOTH)]],
+  },
+  {
+    name: 'unassigned',
+    spec: port(),
+    modes: { iptables: 'refused at last' },
+    asks: [[{ at: '10.43.201.1', port: 80 }, everyone('refused')]],
+  },
+  {
+    name: 'headless',
+    spec: { clusterIP: 'None', ...port() },
+    asks: [[{ at: 'name', port: HTTP_PORT }, { pod: 'one' }]],
+  },
+  {
+    name: 'alias',
+    spec: { type: 'ExternalName', externalName: 'tcp.default.svc.cluster.local' },
+    asks: [[{ at: 'name', port: 80 }, { pod: BOTH }]],
+  },
+  {
+    name: 'sticky',
+    spec: { sessionAffinity: 'ClientIP', ...port() },
+    asks: [[{ at: 'cluster', port: 80 }, everyone('one')]],
+  },
+  {
+    name: 'sticky-udp',
+    protocol: 'udp',
+    spec: { type: 'NodePort', sessionAffinity: 'ClientIP', ...port({ nodePort: 30_005 }, 'udp') },
+    asks: [
+      [{ at: 'cluster', port: 80 }, everyone('one')],
+      [{ at: 'server', port: 30_005 }, { outside: 'one' }],
+    ],
+  },
+  {
+    name: 'same-node',
+    spec: { trafficDistribution: 'PreferSameNode', ...port() },
+    asks: [
+      [
+        { at: 'cluster', port: 80 },
+        { server: 'on-server', agent: 'on-agent', pod: 'on-server' },
+      ],
+    ],
+  },
+  {
+    name: 'same-node-none',
+    selector: onServer,
+    spec: { trafficDistribution: 'PreferSameNode', ...port() },
+    asks: [[{ at: 'cluster', port: 80 }, everyone('on-server')]],
+  },
+  {
+    name: 'empty',
+    modes: { iptables: 'refused at last' },
+    selector: nobody,
+    spec: { type: 'NodePort', ...port({ nodePort: 30_010 }) },
+    asks: [
+      [{ at: 'cluster', port: 80 }, everyone('refused')],
+      [
+        { at: 'server', port: 30_010 },
+        { outside: 'refused', agent: 'refused' },
+      ],
+    ],
+  },
+  {
+    name: 'internal-local',
+    spec: { internalTrafficPolicy: 'Local', ...port() },
+    asks: [
+      [
+        { at: 'cluster', port: 80 },
+        { server: 'on-server', agent: 'on-agent', pod: 'on-server' },
+      ],
+    ],
+  },
+  {
+    name: 'internal-local-none',
+    selector: onServer,
+    spec: { internalTrafficPolicy: 'Local', ...port() },
+    asks: [
+      [
+        { at: 'cluster', port: 80 },
+        { server: 'on-server', agent: 'silent' },
+      ],
+    ],
+  },
+  {
+    name: 'node-port',
+    spec: { type: 'NodePort', ...port({ nodePort: 30_001 }) },
+    asks: [
+      [{ at: 'cluster', port: 80 }, everyone(BOTH)],
+      [
+        { at: 'server', port: 30_001 },
+        { ...everyone(BOTH), outside: BOTH },
+      ],
+      [
+        { at: 'agent', port: 30_001 },
+        { ...everyone(BOTH), outside: BOTH },
+      ],
+    ],
+  },
+  {
+    name: 'node-port-udp',
+    protocol: 'udp',
+    spec: { type: 'NodePort', ...port({ nodePort: 30_002 }, 'udp') },
+    asks: [
+      [
+        { at: 'server', port: 30_002 },
+        { ...everyone(BOTH), outside: BOTH },
+      ],
+    ],
+  },
+  {
+    name: 'external-local',
+    spec: { type: 'NodePort', externalTrafficPolicy: 'Local', ...port({ nodePort: 30_003 }) },
+    asks: [
+      // Pods are inside wherever they ask; on the way to another node they bear their own node's address.
+      [
+        { at: 'server', port: 30_003 },
+        { outside: 'on-server', pod: BOTH },
+      ],
+      [
+        { at: 'agent', port: 30_003 },
+        { outside: 'on-agent', pod: 'on-agent' },
+      ],
+    ],
+  },
+  {
+    name: 'external-local-none',
+    selector: onServer,
+    spec: { type: 'NodePort', externalTrafficPolicy: 'Local', ...port({ nodePort: 30_004 }) },
+    asks: [
+      [{ at: 'server', port: 30_004 }, { outside: 'on-server' }],
+      [{ at: 'agent', port: 30_004 }, { outside: 'silent' }],
+    ],
+  },
+  {
+    name: 'balanced',
+    spec: { type: 'LoadBalancer', ...port({ port: 8_001 }) },
+    asks: [
+      [
+        { at: 'server', port: 8_001 },
+        { outside: BOTH, pod: BOTH },
+      ],
+      [{ at: 'agent', port: 8_001 }, { outside: BOTH }],
+    ],
+  },
+  {
+    name: 'balanced-local',
+    spec: { type: 'LoadBalancer', externalTrafficPolicy: 'Local', ...port({ port: 8_004 }) },
+    asks: [
+      [
+        { at: 'server', port: 8_004 },
+        { outside: 'on-server', pod: BOTH },
+      ],
+      [{ at: 'agent', port: 8_004 }, { outside: 'on-agent' }],
+    ],
+  },
+  {
+    name: 'balanced-by-another',
+    spec: { type: 'LoadBalancer', loadBalancerClass: 'example.com/other', ...port({ port: 8_005, nodePort: 30_006 }) },
+    asks: [[{ at: 'server', port: 8_005 }, { outside: 'refused' }]],
+  },
+  {
+    name: 'balanced-for-some',
+    spec: { type: 'LoadBalancer', loadBalancerSourceRanges: ['198.51.100.0/24'], ...port({ port: 8_002 }) },
+    asks: [[{ at: 'server', port: 8_002 }, { outside: 'silent' }]],
+  },
+  {
+    name: 'external-ip',
+    spec: { externalIPs: ['198.51.100.7'], ...port({ port: 8_003 }) },
+    asks: [[{ at: '198.51.100.7', port: 8_003 }, everyone(BOTH)]],
+  },
+];
+
+/** The same for SCTP, where the kernel has it. Refusals by ICMP do not reach its clients. The userspace mode has none. */
+export const sctpRows: readonly Row[] = [
+  {
+    name: 'sctp',
+    protocol: 'sctp',
+    spec: port({}, 'sctp'),
+    modes: { userspace: 'unanswered' },
+    asks: [
+      [{ at: 'cluster', port: 80 }, everyone(BOTH)],
+      [{ at: 'name', port: 80 }, { pod: BOTH }],
+    ],
+  },
+  {
+    name: 'node-port-sctp',
+    protocol: 'sctp',
+    spec: { type: 'NodePort', ...port({ nodePort: 30_007 }, 'sctp') },
+    modes: { userspace: 'unanswered' },
+    asks: [
+      [
+        { at: 'server', port: 30_007 },
+        { ...everyone(BOTH), outside: BOTH },
+      ],
+    ],
+  },
+  {
+    name: 'external-local-sctp',
+    protocol: 'sctp',
+    spec: { type: 'NodePort', externalTrafficPolicy: 'Local', ...port({ nodePort: 30_008 }, 'sctp') },
+    modes: { userspace: 'unanswered' },
+    asks: [
+      [
+        { at: 'server', port: 30_008 },
+        { outside: 'on-server', pod: BOTH },
+      ],
+    ],
+  },
+  {
+    name: 'empty-sctp',
+    protocol: 'sctp',
+    selector: nobody,
+    spec: port({}, 'sctp'),
+    asks: [[{ at: 'cluster', port: 80 }, everyone('unanswered')]],
+  },
+];
