@@ -60,11 +60,11 @@ export function createLogindSource(deps: LogindDeps, config: LogindConfig): Shut
 
   /** One connection, to its end. */
   async function follow(listener: (active: boolean) => void, signal: AbortSignal): Promise<void> {
-    let bus: DbusConnection | undefined;
+    const made: { bus?: DbusConnection } = {};
     const hold = async (): Promise<void> => {
-      if (bus === undefined) return;
+      if (made.bus === undefined) return;
       release();
-      lock = await takeLock({ deps, bus, pid: config.pid });
+      lock = await takeLock({ deps, bus: made.bus, pid: config.pid });
     };
     const onSignal = ({ interface: from, member, body }: DbusMessage): void => {
       if (from !== MANAGER || member !== 'PrepareForShutdown') return;
@@ -78,7 +78,7 @@ export function createLogindSource(deps: LogindDeps, config: LogindConfig): Shut
     const connected = await connectDbus(stream, { uid: config.uid, onSignal });
     const close = (): void => connected.close();
     signal.addEventListener('abort', close, { once: true });
-    bus = connected;
+    made.bus = connected;
     try {
       await ensureDelay(deps, connected, config.graceMs);
       await addMatch(
