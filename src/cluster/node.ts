@@ -133,7 +133,7 @@ function eventSources({
 function assembleKubelet(parts: Parts): Pick<ClusterNode, 'kubelet' | 'podContainers' | 'stats'> {
   const { platform, client, heartbeatClient, recorder, informers } = parts;
   let core: KubeletCore | undefined;
-  const podContainers = podContainerManager(parts, () => core?.pods.getPods() ?? []);
+  const podContainers = podContainerManager(parts, () => core);
   const kubelet: Kubelet = createKubelet(
     {
       platform,
@@ -183,7 +183,7 @@ export function instanceNodeConfig(
 
 function podContainerManager(
   { platform, recorder, host, config }: Parts,
-  activePods: () => ReturnType<KubeletCore['pods']['getPods']>,
+  core: () => KubeletCore | undefined,
 ): NodeCgroups {
   const { cgroups } = config;
   return createPodContainerManager(
@@ -191,7 +191,8 @@ function podContainerManager(
       cgroups: platform.cgroups,
       platform,
       recorder,
-      activePods,
+      activePods: () => core()?.pods.getPods() ?? [],
+      withoutCpuQuota: (pod) => core()?.withoutCpuQuota(pod) ?? false,
       nodeAllocatable: async () => nodeAllocatable(host, config),
       nodeRef: { apiVersion: 'v1', kind: 'Node', name: config.nodeName, uid: config.nodeName },
     },

@@ -94,6 +94,7 @@ function managers(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration>
       fullPcpusOnly: options['full-pcpus-only'] === 'true',
       distributeAcrossNuma: options['distribute-cpus-across-numa'] === 'true',
       strictReservation: options['strict-cpu-reservation'] === 'true',
+      quotaOnExclusiveCpus: !gateEnabled(c.featureGates, 'DisableCPUQuotaWithExclusiveCPUs'),
       reconcilePeriodMs: ms(c.cpuManagerReconcilePeriod),
     },
     memoryManager: { policy: c.memoryManagerPolicy === 'Static' ? 'Static' : 'None', reservedMemory: c.reservedMemory },
