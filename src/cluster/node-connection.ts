@@ -10,7 +10,6 @@ import type { Platform } from '../platform/platform.ts';
 import type { ControlPlane } from './control-plane.ts';
 import type { Instance } from './instance.ts';
 import { kubeconfigYaml } from './kubeconfig.ts';
-import { nodePrincipal } from './node.ts';
 
 /** A node's way to its control plane. */
 export interface NodeConnection {
@@ -31,6 +30,11 @@ export interface NodeConnection {
 
 const PROXY: Principal = { name: 'system:kube-proxy', groups: ['system:authenticated'] };
 const YEAR_MS = 365 * 86_400_000;
+
+/** Who a node's kubelet is. */
+export function nodePrincipal(nodeName: string): Principal {
+  return { name: `system:node:${nodeName}`, groups: ['system:nodes', 'system:authenticated'] };
+}
 
 /** The connection inside one process. */
 export function createLocalConnection(

@@ -8,7 +8,6 @@ import type { Node } from '../api/gen/core-v1.ts';
 import { Nodes, RuntimeClasses, ServiceAccounts, Services } from '../api/gen/resources.ts';
 import { quantityMilliValue, quantityValue } from '../api/quantity.ts';
 import { createBackoff } from '../base/backoff.ts';
-import type { Principal } from '../api/transport.ts';
 import type { Client } from '../client/client.ts';
 import { createEventBroadcaster, type EventBroadcaster } from '../client/event-broadcaster.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
@@ -79,11 +78,6 @@ interface Parts extends NodeDeps {
   readonly recorder: EventRecorder;
   readonly objects: WatchingObjectCache;
   readonly upkeep: NodeUpkeep;
-}
-
-/** Who a node's kubelet is. */
-export function nodePrincipal(nodeName: string): Principal {
-  return { name: `system:node:${nodeName}`, groups: ['system:nodes', 'system:authenticated'] };
 }
 
 /** Puts a node together. Reads facts of the host, starts nothing. */
