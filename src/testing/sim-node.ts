@@ -141,6 +141,7 @@ export class SimNode {
     const client = this.#client(gate);
     const instance = { ...this.#deps.instance, nodeName: this.name };
     const node = await createClusterNode({
+      csiNodeFirst: false, // Of thousands of nodes without drivers nobody needs to read it.
       platform: this.#platform,
       client,
       cri: cri.runtime,
