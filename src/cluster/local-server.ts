@@ -4,6 +4,7 @@
  */
 import type { NonResourceRoute } from '../apiserver/non-resource-routes.ts';
 import { Nodes, Pods } from '../api/gen/resources.ts';
+import { createDeferred } from '../base/deferred.ts';
 import { ensureClusterPki, type ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';
@@ -87,8 +88,9 @@ class Server implements LocalServer {
     const { instance, options, progress, advertiseAddress } = this.#config;
     // Both wait for the disk and for other threads: at once, and this one loads the API server's code meanwhile.
     const opening = progress.phase('store', () => this.#openStore(signal)).then((store) => (this.#store = store));
-    const certificates = progress.phase('certificates', () => this.#certificates());
-    const loading = platform.clock.sleep(0).then(() => import('./control-plane.ts'));
+    const made = createDeferred<void>();
+    const certificates = progress.phase('certificates', () => this.#certificates(made.resolve).finally(made.resolve));
+    const loading = made.promise.then(() => import('./control-plane.ts'));
     const [[store, pki], { createControlPlane }] = await bothOrNeither([
       bothOrNeither([opening, certificates]),
       loading,
@@ -203,7 +205,7 @@ class Server implements LocalServer {
     await backupStore(this.#store, file);
   }
 
-  #certificates(): Promise<ClusterPki> {
+  #certificates(onMade: () => void): Promise<ClusterPki> {
     const { files, crypto, random, clock } = this.#platform;
     const { instance, options, advertiseAddress } = this.#config;
     const { dnsNames, ipAddresses } = options.tlsNames ?? { dnsNames: [], ipAddresses: [] };
@@ -216,7 +218,7 @@ class Server implements LocalServer {
     return ensureClusterPki(
       files,
       { crypto, random, nowMs: () => clock.nowMs() },
-      { dir: instance.pkiDir, names: { ...names, dnsNames: [...names.dnsNames, ...dnsNames] } },
+      { dir: instance.pkiDir, names: { ...names, dnsNames: [...names.dnsNames, ...dnsNames] }, onMade },
     );
   }
 
