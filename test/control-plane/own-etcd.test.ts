@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { ConfigMaps } from '../../src/api/gen/resources.ts';
+import { ConfigMaps, Services } from '../../src/api/gen/resources.ts';
 import { isReason } from '../../src/api/status-error.ts';
 import { freePort } from '../../src/platform/node/free-port-fixture.ts';
 import { withoutEtcd } from '../../src/storage/etcd/etcd-fixture.ts';
@@ -23,7 +23,8 @@ describe('servers with an etcd of their own', { skip: withoutEtcd }, () => {
       ownServer('b', '127.0.1.2'),
       ownServer('c', '127.0.1.3'),
     ]);
-    await a.start(['--cluster-init']);
+    const limits = ['--enable-priority-and-fairness=false', '--max-requests-inflight=300'];
+    await a.start(['--cluster-init', '--service-node-port-range=31000-31009', ...limits]);
   });
   after(() => Promise.all([a, b, c].map((server) => server?.remove())));
 
@@ -56,6 +57,20 @@ describe('servers with an etcd of their own', { skip: withoutEtcd }, () => {
     assert.equal(asked.code, 1);
     assert.match(asked.stderr, /the token is for agents; make one with keelson token create --server/);
     assert.equal(existsSync(join(b.dataDir, 'pki')), false);
+  });
+
+  test('flags of the API server reach it', async () => {
+    const client = await a.client();
+    const { spec } = await client.resource(Services).create({
+      metadata: { name: 'ports', namespace },
+      spec: { type: 'NodePort', ports: [{ port: 80 }] },
+    });
+    const port = spec?.ports?.[0]?.nodePort ?? 0;
+    assert.ok(port >= 31_000 && port <= 31_009, String(port));
+    const { body } = await client.raw({ method: 'GET', path: '/metrics' });
+    const metrics = Buffer.from(body).toString();
+    assert.match(metrics, /apiserver_request_total/);
+    assert.doesNotMatch(metrics, /apiserver_flowcontrol_/);
   });
 
   test('others join one after another, and each answers with what the other has acknowledged', async () => {

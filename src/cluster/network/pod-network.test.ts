@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
+import { deriveInstance } from '../instance.ts';
+import { createPodNetwork } from './pod-network.ts';
+
+const instance = deriveInstance(
+  {
+    dataDir: '/data',
+    nodeName: 'n',
+    clusterCidr: '10.42.0.0/16',
+    serviceCidr: '10.43.0.0/16',
+    clusterDomain: 'cluster.local',
+    httpsPort: 6443,
+  },
+  (text) => createHash('sha256').update(text).digest('hex'),
+);
+
+interface Host {
+  /** What `iptables -S FORWARD` says. */
+  readonly forward: string;
+  /** Base chains as `nft -j list chains` tells them. */
+  readonly chains?: readonly object[];
+}
+
+function setUp({ forward, chains = [] }: Host) {
+  const platform = createSimPlatform();
+  const ran: string[] = [];
+  const present = new Set<string>();
+  platform.exec.program('nft', ({ args, options }) => {
+    if (args.includes('-j')) return { stdout: JSON.stringify({ nftables: chains.map((chain) => ({ chain })) }) };
+    ran.push(`nft ${String(options.input).split('\n')[0]}`);
+    return {};
+  });
+  platform.exec.program('ip', () => ({}));
+  platform.exec.program('iptables', ({ args }) => {
+    const [, verb = '', , ...rule] = args;
+    if (verb === '-S') return { stdout: forward };
+    const text = rule.join(' ');
+    if (verb === '-C') return { exitCode: present.has(text) ? 0 : 1 };
+    if (verb === '-I') present.add(text);
+    else present.delete(text);
+    return {};
+  });
+  return { platform, ran, present, network: createPodNetwork(platform, instance) };
+}
+
+describe('the pod network', () => {
+  it('attaches pods to a bridge, or by links of their own where bridges pass netfilter by', async () => {
+    for (const [kernel, type] of [
+      ['with br_netfilter', 'bridge'],
+      ['without', 'ptp'],
+    ]) {
+      const { platform, network } = setUp({ forward: '-P FORWARD ACCEPT' });
+      if (type === 'bridge') {
+        await platform.files.makeDir('/proc/sys/net/bridge');
+        await platform.files.writeFile('/proc/sys/net/bridge/bridge-nf-call-iptables', '1');
+      }
+      await network.setPodCidr('10.42.1.0/24');
+      const text = await platform.files.readText(`${instance.cniConfig.confDir}/10-keelson.conflist`);
+      const config = JSON.parse(text) as { plugins: { type: string }[] };
+      assert.equal(config.plugins[0]?.type, type, kernel);
+    }
+  });
+
+  it('lets pods and marked packets pass where FORWARD drops, once; takes that back', async () => {
+    const { network, present } = setUp({ forward: '-P FORWARD DROP' });
+    await network.start();
+    await network.start();
+    const tagged = `-m comment --comment keelson-${instance.hash} -j ACCEPT`;
+    assert.deepEqual(
+      [...present],
+      [
+        `-i ${instance.bridge} ${tagged}`,
+        `-o ${instance.bridge} ${tagged}`,
+        `-s 10.42.0.0/16 ${tagged}`,
+        `-d 10.42.0.0/16 ${tagged}`,
+        `-m mark --mark 0x${instance.masqueradeMark.toString(16)}/0xffff0000 ${tagged}`,
+        `-m conntrack --ctstate RELATED,ESTABLISHED ${tagged}`,
+      ],
+    );
+    assert.deepEqual(await network.remove(), []);
+    assert.deepEqual([...present], []);
+  });
+
+  it('leaves a FORWARD that accepts alone', async () => {
+    const { network, present } = setUp({ forward: '-P FORWARD ACCEPT' });
+    await network.start();
+    assert.deepEqual([...present], []);
+  });
+
+  it('is looked after each minute until the end; a foreign chain that drops is told once', async () => {
+    const chains = [{ family: 'inet', table: 'firewalld', name: 'filter_FORWARD', hook: 'forward', policy: 'drop' }];
+    const { network, ran, platform } = setUp({ forward: '-P FORWARD ACCEPT', chains });
+    await network.start();
+    const ended = new AbortController();
+    const keeping = network.keep(ended.signal);
+    assert.equal(ran.length, 1);
+    await platform.clock.advance(61_000);
+    assert.equal(ran.length, 2);
+    await platform.clock.advance(60_000);
+    assert.equal(ran.length, 3);
+    ended.abort();
+    await platform.clock.drive(keeping);
+    await platform.clock.advance(200_000);
+    assert.equal(ran.length, 3);
+    const told = platform.log.entries.filter(({ message }) => /firewall chain of this machine drops/.test(message));
+    assert.deepEqual(
+      told.map(({ fields }) => fields?.['chain']),
+      ['inet firewalld filter_FORWARD'],
+    );
+  });
+});
