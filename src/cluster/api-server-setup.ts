@@ -113,8 +113,10 @@ class Loader {
     if (configFile === undefined) return {};
     const value = await this.#yaml(flag, configFile);
     const folder = configFile.slice(0, configFile.lastIndexOf('/') + 1);
-    const read = (path: string): Promise<unknown> => this.#yaml(flag, path.startsWith('/') ? path : folder + path);
-    return this.#tell(flag, configFile, () => readAdmissionConfig(value, read));
+    const placeOf = (path: string): string => (path.startsWith('/') ? path : folder + path);
+    const read = (path: string): Promise<unknown> => this.#yaml(flag, placeOf(path));
+    const target = (path: string): Promise<WebhookTarget> => this.#target(flag, placeOf(path));
+    return this.#tell(flag, configFile, () => readAdmissionConfig(value, read, target));
   }
 
   async authentication(
