@@ -1,7 +1,7 @@
 // `npm run bench`: what this machine makes of Keelson, beside the goals and upstream's figures (ARCHITECTURE.md). One
 // cluster of its own in a temporary directory, started from the bundle, measured part by part and removed.
 //
-//   npm run bench -- [--quick] [--json] [--deployment] [--only idle,api,wrk,watch,list,pods,pods80,kubelet,stored]
+//   npm run bench -- [--quick] [--json] [--deployment] [--only idle,api,wrk,watch,list,pods,pods80,kubelet,pods500,stored]
 import { join } from 'node:path';
 
 import { build } from '../tools/build.ts';
@@ -28,6 +28,8 @@ interface Bench {
 }
 
 const limitMs = { quick: 180_000, full: 900_000 };
+const WAVES = 10;
+const WAVE_PODS = 50;
 
 async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2));
@@ -85,6 +87,7 @@ async function measure(bench: Bench): Promise<void> {
   if (options.only.includes('stored')) figures.push(...(await storedFigures(instance)));
   const { containerdSocket } = await clusterStatus(instance.dataDir);
   const measured = await measurePods(bench, containerdSocket, groups);
+  if (options.only.includes('pods500')) await measureWaves(bench);
   if (wanted('idle')) await measureIdle(bench, 'worked');
   await instance.stop();
   await measureFloor(bench, containerdSocket, measured);
@@ -94,8 +97,10 @@ async function measure(bench: Bench): Promise<void> {
   add('secondNodeReady', 'start, second, to node Ready', [second.nodeReadyMs, 'ms']);
 }
 
-async function measureIdle({ options, instance, add }: Bench, when: 'idle' | 'worked'): Promise<void> {
-  const label = when === 'idle' ? 'idle, fresh' : 'idle, after work';
+const idleLabels = { idle: 'idle, fresh', worked: 'idle, after work', pods500: 'idle, after 500 pods' };
+
+async function measureIdle({ options, instance, add }: Bench, when: keyof typeof idleLabels): Promise<void> {
+  const label = idleLabels[when];
   // After work, memory is given back at the first idle look, every 10 s.
   await sleep(options.quick ? 1000 : when === 'idle' ? 5000 : 25_000);
   const seconds = options.quick ? 4 : when === 'idle' ? 20 : 10;
@@ -165,6 +170,16 @@ async function measurePods(
     add('deploymentDown', 'Deployment 60 to 0', [scaled.gone, 'ms']);
   }
   return measured;
+}
+
+/** What 500 pods leave behind: in waves of 50, as many as a node takes at once. */
+async function measureWaves(bench: Bench): Promise<void> {
+  const { instance, add } = bench;
+  await provideImage((await clusterStatus(instance.dataDir)).containerdSocket);
+  const startedMs = performance.now();
+  for (let wave = 0; wave < WAVES; wave++) await podsAtOnce(instance, WAVE_PODS, `wave-${wave}`);
+  add('waves', `${WAVES * WAVE_PODS} pods come and gone, ${WAVE_PODS} at once`, [performance.now() - startedMs, 'ms']);
+  await measureIdle(bench, 'pods500');
 }
 
 async function measureFloor(

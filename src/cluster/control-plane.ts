@@ -43,7 +43,6 @@ import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';
 import type { ApiServerSetup } from './api-server-setup.ts';
 import { authenticatorsOf, authorizersOf, tokenKinds } from './authentication.ts';
-import { runBuiltInControllers, startBuiltInScheduler } from './built-in-clients.ts';
 import type { Instance } from './instance.ts';
 import { clusterInfoYaml } from './kubeconfig.ts';
 import { kubernetesServiceAddress } from './network/pod-network.ts';
@@ -272,7 +271,8 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       listening.push(opened);
       return opened;
     },
-    runControllers: (signal, names) => {
+    async runControllers(signal, names) {
+      const { runBuiltInControllers } = await builtInClients();
       const { certPem, keyPem } = pki.ca;
       const signing = keyPem === undefined ? {} : { clusterSigning: { certPem, keyPem } };
       return runBuiltInControllers(
@@ -288,6 +288,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       );
     },
     async startScheduler(signal) {
+      const { startBuiltInScheduler } = await builtInClients();
       const scheduler = await startBuiltInScheduler({ platform, clientFor }, deps.scheduler, signal);
       explain = scheduler.why;
     },
@@ -304,6 +305,9 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     },
   };
 }
+
+/** Controllers and scheduler, loaded when they start: the API server is not kept waiting for their code. */
+const builtInClients = (): Promise<typeof import('./built-in-clients.ts')> => import('./built-in-clients.ts');
 
 /** What machines that join look for. */
 async function publishJoin(deps: ControlPlaneDeps, objects: ObjectStore): Promise<void> {

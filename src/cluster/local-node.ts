@@ -12,8 +12,8 @@ import { createInstanceContainerd } from './containerd.ts';
 import type { Instance } from './instance.ts';
 import { createPodNetwork } from './network/pod-network.ts';
 import type { NodeConnection } from './node-connection.ts';
-import { startNodeServices, type NodeServices } from './node-services.ts';
-import { createClusterNode, instanceNodeConfig, type ClusterNode } from './node.ts';
+import type { NodeServices } from './node-services.ts';
+import type { ClusterNode } from './node.ts';
 import type { PortReservation } from './port-reservation.ts';
 import type { Progress } from './progress.ts';
 
@@ -74,6 +74,7 @@ class Machine implements LocalNode {
     const { instance, kubeletPort, nodeIps, proxyMode, dnsStubDomains, progress } = this.#config;
     const platform = this.#platform;
     const [port, nodeIp] = [kubeletPort.port, nodeIps[0] ?? ''];
+    const { startNodeServices } = await import('./node-services.ts');
     this.#services = startNodeServices(
       { platform, connection, instance, kubeletPort: port, nodeIp, proxyMode, dnsStubDomains, network: this.#network },
       signal,
@@ -81,6 +82,7 @@ class Machine implements LocalNode {
     const cri = await this.#runtime;
     await this.#networkUp;
     if (cri === undefined) throw new Error('join comes after prepare');
+    const { createClusterNode, instanceNodeConfig } = await import('./node.ts');
     const node = await createClusterNode({
       platform,
       client: connection.kubelet,

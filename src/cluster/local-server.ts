@@ -7,21 +7,18 @@ import { Nodes, Pods } from '../api/gen/resources.ts';
 import { ensureClusterPki, type ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';
-import { loadApiServerSetup } from './api-server-setup.ts';
 import type { ClusterOptions } from './cluster-options.ts';
 import type { ClusterStatus, ComponentStatus } from './cluster-status.ts';
-import { createControlPlane, type ControlPlane } from './control-plane.ts';
-import { createOwnEtcd, type OwnEtcd } from './etcd/own-etcd.ts';
+import type { ApiServerSetup } from './api-server-setup.ts';
+import type { ControlPlane } from './control-plane.ts';
+import type { OwnEtcd } from './etcd/own-etcd.ts';
 import { servingNames } from './host-address.ts';
 import type { Instance } from './instance.ts';
-import { serverJoinRoute } from './join/server-material.ts';
 import { kubeconfigYaml } from './kubeconfig.ts';
-import { runLed, untilAborted } from './leadership.ts';
-import { runLoadBalancers } from './load-balancers.ts';
 import { kubernetesServiceAddress } from './network/pod-network.ts';
 import { backupStore, openOwnEtcdStore, openStore } from './open-store.ts';
 import type { Progress } from './progress.ts';
-import { loadSchedulerSetup } from './scheduler-setup.ts';
+import type { SchedulerSetup } from './scheduler-setup.ts';
 
 /** How the control plane is set up, settled. */
 export interface LocalServerConfig {
@@ -73,14 +70,12 @@ class Server implements LocalServer {
   #fail: (error: unknown) => void = () => undefined;
   #store: Store | undefined;
   #controlPlane: ControlPlane | undefined;
-  readonly #etcd: OwnEtcd | undefined;
+  #etcd: OwnEtcd | undefined;
   #controllersEnd: Promise<void> = Promise.resolve();
 
   constructor(platform: Platform, config: LocalServerConfig) {
     this.#platform = platform;
     this.#config = config;
-    const { dataDir, pkiDir, logDir } = config.instance;
-    if (config.ownEtcd) this.#etcd = createOwnEtcd(platform, { dataDir, pkiDir, logDir });
     this.failed = new Promise<never>((_resolve, reject) => {
       this.#fail = reject;
     });
@@ -89,13 +84,16 @@ class Server implements LocalServer {
 
   async start(signal: AbortSignal): Promise<{ readonly controlPlane: ControlPlane; readonly pki: ClusterPki }> {
     const platform = this.#platform;
-    const { instance, options, progress, advertiseAddress, kubeletPort } = this.#config;
-    // Both wait for the disk, and the first certificates are a lot of work: at once.
+    const { instance, options, progress, advertiseAddress } = this.#config;
+    // Both wait for the disk and for other threads: at once, and this one loads the API server's code meanwhile.
     const opening = progress.phase('store', () => this.#openStore(signal)).then((store) => (this.#store = store));
-    const [store, pki] = await bothOrNeither([opening, progress.phase('certificates', () => this.#certificates())]);
-    const setup = options.apiServer && (await loadApiServerSetup(platform, options.apiServer));
-    const { schedulerConfigFile: file } = options;
-    const scheduler = file === undefined ? undefined : await loadSchedulerSetup(platform, file);
+    const certificates = progress.phase('certificates', () => this.#certificates());
+    const loading = platform.clock.sleep(0).then(() => import('./control-plane.ts'));
+    const [[store, pki], { createControlPlane }] = await bothOrNeither([
+      bothOrNeither([opening, certificates]),
+      loading,
+    ]);
+    const { setup, scheduler } = await this.#setups();
     const controlPlane = createControlPlane({
       platform,
       store,
@@ -103,10 +101,12 @@ class Server implements LocalServer {
       instance,
       hostAddress: advertiseAddress,
       runtimeConfig: options.runtimeConfig,
-      ...(setup === undefined ? {} : { setup }),
-      ...(options.apiServer === undefined ? {} : { settings: options.apiServer.limits }),
-      ...(scheduler === undefined ? {} : { scheduler }),
-      ...(this.#etcd === undefined ? {} : { serverJoin: this.#joinRoute() }),
+      ...(setup && { setup }),
+      ...(options.apiServer && {
+        settings: { ...options.apiServer.limits, serviceNodePorts: options.apiServer.nodePorts },
+      }),
+      ...(scheduler && { scheduler }),
+      ...(this.#etcd && { serverJoin: await this.#joinRoute() }),
     });
     this.#controlPlane = controlPlane;
     await progress.phase('API server', async () => {
@@ -116,11 +116,7 @@ class Server implements LocalServer {
     });
     await this.#writeAdminKubeconfig(pki);
     signal.throwIfAborted();
-    const running = Promise.all([
-      ...this.#led(controlPlane, store).map((run) => run(signal)),
-      runLoadBalancers({ platform, controlPlane }, [instance.httpsPort, kubeletPort], signal),
-    ]);
-    this.#controllersEnd = running.then(
+    this.#controllersEnd = this.#runClients(controlPlane, store, signal).then(
       () => undefined,
       (error: unknown) => {
         if (!signal.aborted) this.#fail(error);
@@ -129,8 +125,33 @@ class Server implements LocalServer {
     return { controlPlane, pki };
   }
 
+  /** What the options say of API server and scheduler. */
+  async #setups(): Promise<{ readonly setup?: ApiServerSetup; readonly scheduler?: SchedulerSetup }> {
+    const platform = this.#platform;
+    const { apiServer, schedulerConfigFile } = this.#config.options;
+    const setup = apiServer && (await (await import('./api-server-setup.ts')).loadApiServerSetup(platform, apiServer));
+    const scheduler =
+      schedulerConfigFile === undefined
+        ? undefined
+        : await (await import('./scheduler-setup.ts')).loadSchedulerSetup(platform, schedulerConfigFile);
+    return { ...(setup && { setup }), ...(scheduler && { scheduler }) };
+  }
+
+  /** Controllers, scheduler and load balancers, whose code is loaded once the API server answers. */
+  async #runClients(controlPlane: ControlPlane, store: Store, signal: AbortSignal): Promise<void> {
+    const { instance, kubeletPort } = this.#config;
+    const { runLoadBalancers } = await import('./load-balancers.ts');
+    const led = await this.#led(controlPlane, store);
+    signal.throwIfAborted();
+    await Promise.all([
+      ...led.map((run) => run(signal)),
+      runLoadBalancers({ platform: this.#platform, controlPlane }, [instance.httpsPort, kubeletPort], signal),
+    ]);
+  }
+
   /** What only one of several servers over a store does. */
-  #led(controlPlane: ControlPlane, store: Store): ((signal: AbortSignal) => Promise<void>)[] {
+  async #led(controlPlane: ControlPlane, store: Store): Promise<((signal: AbortSignal) => Promise<void>)[]> {
+    const { runLed, untilAborted } = await import('./leadership.ts');
     const platform = this.#platform;
     const { advertiseAddress, instance } = this.#config;
     const deps = {
@@ -155,14 +176,17 @@ class Server implements LocalServer {
   async #openStore(signal: AbortSignal): Promise<Store> {
     const { store: choice, encryptionConfigFile: file } = this.#config.options;
     const encryption = file === undefined ? {} : { encryption: { file, reload: true } };
-    const etcd = this.#etcd;
-    if (etcd === undefined)
-      return openStore(this.#platform, { choice, file: this.#config.instance.storeFile, ...encryption });
+    const { dataDir, pkiDir, logDir, storeFile } = this.#config.instance;
+    if (!this.#config.ownEtcd) return openStore(this.#platform, { choice, file: storeFile, ...encryption });
+    const { createOwnEtcd } = await import('./etcd/own-etcd.ts');
+    const etcd = createOwnEtcd(this.#platform, { dataDir, pkiDir, logDir });
+    this.#etcd = etcd;
     const own = { ...(await etcd.start(signal)), followEndpoints: etcd.followEndpoints.bind(etcd) };
     return openOwnEtcdStore(this.#platform, { own, ...encryption }, signal);
   }
 
-  #joinRoute(): NonResourceRoute {
+  async #joinRoute(): Promise<NonResourceRoute> {
+    const { serverJoinRoute } = await import('./join/server-material.ts');
     const { instance, options } = this.#config;
     return serverJoinRoute(this.#platform, { ...instance, encrypted: options.encryptionConfigFile !== undefined });
   }

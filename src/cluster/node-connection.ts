@@ -9,8 +9,7 @@ import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { ControlPlane } from './control-plane.ts';
 import type { Instance } from './instance.ts';
-import { kubeconfigYaml } from './kubeconfig.ts';
-import { nodePrincipal } from './node.ts';
+import { kubeconfigJson } from './kubeconfig.ts';
 
 /** A node's way to its control plane. */
 export interface NodeConnection {
@@ -31,6 +30,11 @@ export interface NodeConnection {
 
 const PROXY: Principal = { name: 'system:kube-proxy', groups: ['system:authenticated'] };
 const YEAR_MS = 365 * 86_400_000;
+
+/** Who a node's kubelet is. */
+export function nodePrincipal(nodeName: string): Principal {
+  return { name: `system:node:${nodeName}`, groups: ['system:nodes', 'system:authenticated'] };
+}
 
 /** The connection inside one process. */
 export function createLocalConnection(
@@ -55,7 +59,7 @@ export function createLocalConnection(
         usages: ['client'],
         validityMs: 10 * YEAR_MS,
       });
-      const text = kubeconfigYaml({ server, caPem: pki.ca.certPem, ...pair, user: 'dns', cluster: 'keelson' });
+      const text = kubeconfigJson({ server, caPem: pki.ca.certPem, ...pair, user: 'dns', cluster: 'keelson' });
       await platform.files.writeFileAtomic(path, text, { mode: 0o600 });
     },
   };

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { scanStore } from './scan-store.ts';
-import { prefixEnd, type Store, type StoredEntry, StoreError, type StoreEvent, type StoreWatch } from './store.ts';
+import { prefixEnd, type Store, type StoredEntry, StoreError } from './store.ts';
+import { record } from './watch-recorder-fixture.ts';
 
 /** A store to test. */
 export interface StoreFixture {
@@ -21,70 +22,6 @@ const text = (value: Uint8Array | undefined): string | undefined =>
   value === undefined ? undefined : new TextDecoder().decode(value);
 
 const hasCode = (code: StoreError['code']) => (error: unknown) => error instanceof StoreError && error.code === code;
-
-/** One line per event, for comparing. */
-const brief = (event: StoreEvent): string =>
-  `${event.revision} ${event.type} ${event.key}=${text(event.value) ?? ''} was ${text(event.previous?.value) ?? '-'}`;
-
-interface Recorder {
-  readonly watch: StoreWatch;
-  readonly batches: string[][];
-  readonly lines: string[];
-  readonly errors: Error[];
-  /** Resolves when `count` events arrived; the store's own work brings them. */
-  events(count: number): Promise<void>;
-  seen(revision: number): Promise<void>;
-  failed(): Promise<Error>;
-}
-
-function record(store: Store, range: { start: string; end: string; afterRevision: number }): Recorder {
-  const batches: string[][] = [];
-  const errors: Error[] = [];
-  let revision = 0;
-  let wake = Promise.withResolvers<void>();
-  const signal = (): void => {
-    wake.resolve();
-    wake = Promise.withResolvers<void>();
-  };
-  const until = async (condition: () => boolean): Promise<void> => {
-    while (!condition()) {
-      if (errors.length > 0) throw errors[0]!;
-      await wake.promise;
-    }
-  };
-  const watch = store.watch(range, {
-    onEvents(events, at) {
-      assert.ok(at >= revision, 'revisions never go back');
-      assert.ok(events.every((event) => event.revision <= at));
-      batches.push(events.map(brief));
-      revision = at;
-      signal();
-    },
-    onProgress(at) {
-      assert.ok(at >= revision, 'revisions never go back');
-      revision = at;
-      signal();
-    },
-    onError(error) {
-      errors.push(error);
-      signal();
-    },
-  });
-  return {
-    watch,
-    batches,
-    get lines() {
-      return batches.flat();
-    },
-    errors,
-    events: (count) => until(() => batches.flat().length >= count),
-    seen: (at) => until(() => revision >= at),
-    failed: async () => {
-      while (errors.length === 0) await wake.promise;
-      return errors[0]!;
-    },
-  };
-}
 
 const all = { start: '', end: prefixEnd('') };
 

@@ -7,7 +7,8 @@ import { createInProcessClient } from '../client/in-process-transport.ts';
 import type { ApiHandler } from '../api/transport.ts';
 import { openKubeletServer } from '../cluster/kubelet-server.ts';
 import type { Instance } from '../cluster/instance.ts';
-import { createClusterNode, instanceNodeConfig, nodePrincipal, type ClusterNode } from '../cluster/node.ts';
+import { nodePrincipal } from '../cluster/node-connection.ts';
+import { createClusterNode, instanceNodeConfig, type ClusterNode } from '../cluster/node.ts';
 import type { SimImage } from '../cri/sim/sim-image.ts';
 import { createSimRuntime, type SimRuntime } from '../cri/sim/sim-runtime.ts';
 import type { KubeletConfiguration } from '../kubelet/kubelet-configuration.ts';
@@ -104,6 +105,7 @@ export class SimNode {
         unknownImages: deps.unknownImages,
         networkReady: 'with-range',
         nodeAddress: deps.address,
+        lean: true,
       },
     );
   }
@@ -139,6 +141,7 @@ export class SimNode {
     const client = this.#client(gate);
     const instance = { ...this.#deps.instance, nodeName: this.name };
     const node = await createClusterNode({
+      csiNodeFirst: false, // Of thousands of nodes without drivers nobody needs to read it.
       platform: this.#platform,
       client,
       cri: cri.runtime,

@@ -22,10 +22,14 @@ import { frameEncoder, objectEncoder } from './watch-encoders.ts';
 
 /** As upstream: 30 to 60 minutes unless the client says. */
 const minTimeoutMs = 1_800_000;
+/** Watches from inside the process last so much longer: they cannot die unnoticed, nor move to another server. */
+const insideFactor = 24;
 
 const watchForms = ['Table', 'PartialObjectMetadata'];
 
 const bookmarkPeriodMs = 60_000;
+/** Watchers inside the process want bookmarks only where changes are being forgotten: they are asked so many times less often. */
+const insideBookmarkBeats = 4;
 /** So many bookmarks are written in one go. */
 const bookmarksAtOnce = 500;
 
@@ -39,6 +43,7 @@ export class RunningWatches {
   /** When those of the network write. */
   readonly rounds: FlushRounds;
   #cancelBeat: (() => void) | undefined;
+  #beats = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -67,8 +72,10 @@ export class RunningWatches {
   }
 
   async #bookmarkAll(): Promise<void> {
+    const isForAll = ++this.#beats % insideBookmarkBeats === 0;
     let count = 0;
     for (const [watcher, { services, cache }] of [...this.#running]) {
+      if (!isForAll && watcher.sparesBookmarks) continue;
       watcher.bookmark(services.hub.revision, cache.rememberedSince);
       if (++count % bookmarksAtOnce === 0) await this.#clock.yield();
     }
@@ -141,7 +148,8 @@ async function openWatch<T>(call: Call, { sink, encoder, selection }: Opening<T>
   const revision = given ?? 0;
   const wantsInitial = params.has('sendInitialEvents') ? isTrue(params.get('sendInitialEvents')) : revision === 0;
   const timeoutSeconds = intParam(params, 'timeoutSeconds') ?? 0;
-  const timeoutMs = timeoutSeconds > 0 ? timeoutSeconds * 1000 : minTimeoutMs * (1 + random.next());
+  const longestMs = minTimeoutMs * (1 + random.next()) * (scope.request.wantsObjects ? insideFactor : 1);
+  const timeoutMs = timeoutSeconds > 0 ? timeoutSeconds * 1000 : longestMs;
   const under = store.prefixOf(info.namespace);
   const bookmarks = isTrue(params.get('allowWatchBookmarks'));
   const watcher = new Watcher<T>(
