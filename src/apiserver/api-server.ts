@@ -233,6 +233,7 @@ class GenericApiServer implements ApiServer {
         registry,
         gitVersion: version.gitVersion,
         custom: () => documents(this.#custom.apis),
+        ...(this.#aggregator && { foreign: this.#aggregator }),
       }),
       ...healthRoutes(() => this.#healthChecks()),
       ...serverInfoRoutes({

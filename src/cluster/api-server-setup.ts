@@ -13,6 +13,7 @@ import { type AuthenticationConfig, readAuthenticationConfig } from '../apiserve
 import type { TokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
 import { createOidcAuthenticator } from '../apiserver/authn/oidc.ts';
 import type { RequestHeaderConfig } from '../apiserver/authn/request-header.ts';
+import { createReloadedTokens } from '../apiserver/authn/reloaded-tokens.ts';
 import { createTokenFileAuthenticator } from '../apiserver/authn/token-file.ts';
 import { createWebhookTokenAuthenticator } from '../apiserver/authn/webhook-token.ts';
 import type { Authorizer } from '../apiserver/authz/contract.ts';
@@ -113,8 +114,10 @@ class Loader {
     if (configFile === undefined) return {};
     const value = await this.#yaml(flag, configFile);
     const folder = configFile.slice(0, configFile.lastIndexOf('/') + 1);
-    const read = (path: string): Promise<unknown> => this.#yaml(flag, path.startsWith('/') ? path : folder + path);
-    return this.#tell(flag, configFile, () => readAdmissionConfig(value, read));
+    const placeOf = (path: string): string => (path.startsWith('/') ? path : folder + path);
+    const read = (path: string): Promise<unknown> => this.#yaml(flag, placeOf(path));
+    const target = (path: string): Promise<WebhookTarget> => this.#target(flag, placeOf(path));
+    return this.#tell(flag, configFile, () => readAdmissionConfig(value, read, target));
   }
 
   async authentication(
@@ -137,7 +140,7 @@ class Loader {
       last.push(createWebhookTokenAuthenticator({ ...this.#platform, client: this.#client, target }, webhook));
     }
     const config = await this.#authenticationConfig(options.configFile);
-    for (const issuer of config.issuers) last.push(createOidcAuthenticator(this.#platform, issuer));
+    if (config.reloaded !== undefined) last.push(config.reloaded);
     const { enabled: anonymous, paths } = config.anonymous ?? { enabled: options.anonymous };
     return {
       anonymous,
@@ -147,10 +150,25 @@ class Loader {
     };
   }
 
-  async #authenticationConfig(path: string | undefined): Promise<AuthenticationConfig> {
-    if (path === undefined) return { issuers: [] };
-    const value = await this.#yaml('authentication-config', path);
-    return this.#tell('authentication-config', path, () => readAuthenticationConfig(value));
+  /** Issuers follow the file; who may come without a token is settled at the start. */
+  async #authenticationConfig(
+    path: string | undefined,
+  ): Promise<Pick<AuthenticationConfig, 'anonymous'> & { readonly reloaded?: TokenAuthenticator }> {
+    if (path === undefined) return {};
+    const flag = 'authentication-config';
+    const { parseYaml } = await import('../api/codec/yaml.ts');
+    const parse = (text: string): AuthenticationConfig => readAuthenticationConfig(parseYaml(text).value);
+    const issuersOf = ({ issuers }: AuthenticationConfig): TokenAuthenticator[] =>
+      issuers.map((issuer) => createOidcAuthenticator(this.#platform, issuer));
+    const text = await this.#text(flag, path);
+    const config = await this.#tell(flag, path, () => parse(text));
+    const { clock, log, files } = this.#platform;
+    const read = (): Promise<string> => files.readText(path);
+    const reloaded = createReloadedTokens(
+      { clock, log: log.child('authentication'), read, parse: async (now) => issuersOf(parse(now)) },
+      { text, issuers: issuersOf(config) },
+    );
+    return { reloaded, ...(config.anonymous && { anonymous: config.anonymous }) };
   }
 
   async #requestHeader({

@@ -27,6 +27,31 @@ const apple = (name: string): object => ({
   metadata: { name, namespace: 'default' },
 });
 
+const type = 'com.example.fruit.v1.Apple';
+/** Of OpenAPI v2, no more than clients need to explain it. */
+const document = {
+  swagger: '2.0',
+  info: { title: 'fruit', version: 'v1' },
+  paths: {
+    [`/apis/${GROUP}/v1/namespaces/{namespace}/apples`]: {
+      get: {
+        operationId: 'listApples',
+        responses: { '200': { description: 'OK', schema: { $ref: `#/definitions/${type}` } } },
+        'x-kubernetes-action': 'list',
+        'x-kubernetes-group-version-kind': { group: GROUP, version: 'v1', kind: 'Apple' },
+      },
+    },
+  },
+  definitions: {
+    [type]: {
+      description: 'An apple.',
+      type: 'object',
+      properties: { core: { description: 'what is left of it', type: 'string' } },
+      'x-kubernetes-group-version-kind': [{ group: GROUP, version: 'v1', kind: 'Apple' }],
+    },
+  },
+};
+
 describe('an aggregated API', () => {
   let plane: ControlPlaneFixture;
   let server: Server;
@@ -105,6 +130,8 @@ spec:
     const path = url.split('?')[0] ?? '';
     const root = `/apis/${GROUP}/v1`;
     if (path === root) return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion: `${GROUP}/v1`, resources };
+    if (path === '/openapi/v2') return document;
+    if (path === `/openapi/v3${root}`) return { openapi: '3.0.0', info: {}, paths: {}, components: {} };
     const items = ['cox', 'gala'].map(apple);
     if (path === `${root}/namespaces/default/apples`)
       return { kind: 'AppleList', apiVersion: `${GROUP}/v1`, metadata: { resourceVersion: '1' }, items };
@@ -119,6 +146,16 @@ spec:
     assert.match(listed.stdout, /apples +ap +fruit\.example\.com\/v1 +true +Apple/);
     const { status } = await plane.admin.resource(APIServices).get({ name: `v1.${GROUP}` });
     assert.equal(status?.conditions?.[0]?.reason, 'Passed');
+  });
+
+  test('is described together with ours', async () => {
+    // Its documents are fetched after it was found, before it is told to be available.
+    const explained = await plane.kubectl(['explain', 'apples.core', '--output=plaintext-openapiv2']);
+    assert.match(explained.stdout, /core\s+<string>[\s\S]*what is left of it/);
+    const own = await plane.kubectl(['explain', 'pods.spec', '--output=plaintext-openapiv2']);
+    assert.equal(own.code, 0, own.stderr);
+    const index = await plane.kubectl(['get', '--raw', '/openapi/v3']);
+    assert.match(index.stdout, /"apis\/fruit\.example\.com\/v1":\{"serverRelativeURL"/);
   });
 
   test('is served under the name of who asks, over the front proxy’s certificate', async () => {

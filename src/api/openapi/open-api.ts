@@ -5,6 +5,7 @@ import type { JsonObject } from '../codec/own-property.ts';
 import schemaData from '../gen/schema-data.json' with { type: 'json' };
 import type { ResourceInfo } from '../resource-info.ts';
 import { groupVersionRoot } from './operations.ts';
+import { type ForeignV2, mergeV2 } from './merge-v2.ts';
 import { buildV2, type V2Document } from './v2.ts';
 import { encodeV2 } from './v2-protobuf.ts';
 import { buildV3, mergeV3, type V3Document } from './v3.ts';
@@ -19,6 +20,8 @@ export interface OpenApiConfig {
   readonly extraV3?: ReadonlyMap<string, V3Document>;
   /** Makes the paths and definitions of custom resources for v2. */
   readonly extraV2?: () => { readonly paths: JsonObject; readonly definitions: JsonObject };
+  /** What other servers say of the paths they answer. */
+  readonly foreignV2?: readonly ForeignV2[];
 }
 
 /** The documents. Texts and bytes are made once and shared by all readers. */
@@ -53,7 +56,7 @@ function hashOfExtra(document: V3Document): string {
 
 /** Creates the documents' maker; nothing is built yet. Make a new one when the custom resources change. */
 export function createOpenApi(config: OpenApiConfig): OpenApi {
-  const { gitVersion, resources, extraV2, extraV3 = new Map<string, V3Document>() } = config;
+  const { gitVersion, resources, extraV2, foreignV2 = [], extraV3 = new Map<string, V3Document>() } = config;
   const groups = new Map<string, ResourceInfo[]>();
   for (const info of resources) {
     const path = groupVersionRoot(info.group, info.version).slice(1);
@@ -86,7 +89,7 @@ export function createOpenApi(config: OpenApiConfig): OpenApi {
     texts.set(path, text);
     return { text, hash };
   };
-  const v2 = (): V2Document => buildV2(resources, gitVersion, extraV2?.());
+  const v2 = (): V2Document => mergeV2(buildV2(resources, gitVersion, extraV2?.()), foreignV2);
   return {
     v3,
     v3Index: () => {

@@ -1,6 +1,8 @@
 /** AdmissionConfiguration: what administrators set for single plugins. Upstream: `--admission-control-config-file`, apis/apiserver. */
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
 import { type EventLimit, LIMIT_TYPES } from './event-rate-limit/event-rate-limit.ts';
+import type { WebhookTarget } from '../webhook/webhook-target.ts';
+import type { ImagePolicyConfig } from './image-policy-webhook/image-policy-webhook.ts';
 import type { AdmissionConfig } from './list.ts';
 import { labelsOf } from './pod-node-selector/pod-node-selector.ts';
 import type { PodSecurityConfig } from './pod-security/pod-security.ts';
@@ -10,10 +12,23 @@ import { LEVELS, type LevelVersion, parseVersion, type Mode } from './pod-securi
 /** Reads a file another names, decoded. */
 export type ReadConfiguration = (path: string) => Promise<unknown>;
 
-const configurable = ['PodSecurity', 'EventRateLimit', 'PodNodeSelector', 'PodTolerationRestriction'];
+/** Makes the way to a webhook that a kubeconfig file names. */
+export type ReadTarget = (kubeconfigPath: string) => Promise<WebhookTarget>;
+
+const configurable = [
+  'ImagePolicyWebhook',
+  'PodSecurity',
+  'EventRateLimit',
+  'PodNodeSelector',
+  'PodTolerationRestriction',
+];
 
 /** Checks a decoded AdmissionConfiguration. Rejects with an Error that says what is wrong. */
-export async function readAdmissionConfig(value: unknown, read: ReadConfiguration): Promise<AdmissionConfig> {
+export async function readAdmissionConfig(
+  value: unknown,
+  read: ReadConfiguration,
+  target: ReadTarget,
+): Promise<AdmissionConfig> {
   const { apiVersion, kind, plugins = [] } = objectAt(value, 'the configuration');
   if (apiVersion !== 'apiserver.config.k8s.io/v1' || kind !== 'AdmissionConfiguration')
     throw new Error(`${String(apiVersion)} ${String(kind)} is not apiserver.config.k8s.io/v1 AdmissionConfiguration`);
@@ -29,6 +44,7 @@ export async function readAdmissionConfig(value: unknown, read: ReadConfiguratio
     else if (name === 'EventRateLimit') config = { ...config, eventLimits: eventLimitsOf(own) };
     else if (name === 'PodNodeSelector') config = { ...config, nodeSelectors: nodeSelectorsOf(own) };
     else if (name === 'PodTolerationRestriction') config = { ...config, tolerations: tolerationsOf(own) };
+    else if (name === 'ImagePolicyWebhook') config = { ...config, imagePolicy: await imagePolicyOf(own, target) };
     else throw new Error(`${place}.name: ${String(name)} takes no configuration here; ${configurable.join(', ')} do`);
   }
   return config;
@@ -108,4 +124,36 @@ function tolerationsOf(own: JsonObject): TolerationConfig {
   const read = (name: 'default' | 'whitelist'): TolerationConfig['default'] =>
     listAt(own[name] ?? [], name).map((one, index) => objectAt(one, `${name}[${index}]`));
   return { default: read('default'), whitelist: read('whitelist') };
+}
+
+const imagePolicyLimits = {
+  allowTTL: { unitMs: 1000, usual: 300, most: 1800 },
+  denyTTL: { unitMs: 1000, usual: 30, most: 1800 },
+  retryBackoff: { unitMs: 1, usual: 500, most: 300_000 },
+} as const;
+
+/** Upstream's sizes: 0 or absent is the usual one, -1 none at all. */
+async function imagePolicyOf(own: JsonObject, target: ReadTarget): Promise<ImagePolicyConfig> {
+  const place = 'imagePolicy';
+  const policy = objectAt(own[place], place);
+  const durationMs = (name: keyof typeof imagePolicyLimits): number => {
+    const { unitMs, usual, most } = imagePolicyLimits[name];
+    const given = policy[name] ?? 0;
+    if (given === -1) return 0;
+    if (given === 0) return usual * unitMs;
+    if (!Number.isInteger(given) || (given as number) < 1 || (given as number) > most)
+      throw new Error(`${place}.${name}: valid value is between 1 and ${most}, got ${String(given)}`);
+    return (given as number) * unitMs;
+  };
+  const { kubeConfigFile, defaultAllow = false } = policy;
+  if (typeof kubeConfigFile !== 'string' || kubeConfigFile === '')
+    throw new Error(`${place}.kubeConfigFile: the kubeconfig of the webhook is required`);
+  if (typeof defaultAllow !== 'boolean') throw new Error(`${place}.defaultAllow: must be true or false`);
+  return {
+    target: await target(kubeConfigFile),
+    allowTtlMs: durationMs('allowTTL'),
+    denyTtlMs: durationMs('denyTTL'),
+    retryBackoffMs: durationMs('retryBackoff'),
+    defaultAllow,
+  };
 }

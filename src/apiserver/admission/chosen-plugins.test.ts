@@ -209,7 +209,8 @@ test('configuration of PodNodeSelector and PodTolerationRestriction', async () =
     kind: 'AdmissionConfiguration',
     plugins: [{ name, configuration }],
   });
-  const read = (value: object) => readAdmissionConfig(value, () => Promise.reject(new Error('no files')));
+  const none = (): Promise<never> => Promise.reject(new Error('no files'));
+  const read = (value: object) => readAdmissionConfig(value, none, none);
   const selectors = { podNodeSelectorPluginConfig: { clusterDefaultNodeSelector: 'a=b', ns: '' } };
   assert.deepEqual(
     [...(await read(plugin('PodNodeSelector', selectors))).nodeSelectors!],

@@ -38,6 +38,7 @@ import { createDefaultIngressClass } from './default-ingress-class/default-ingre
 import { createDenyServiceExternalIps } from './deny-service-external-ips/deny-service-external-ips.ts';
 import { createEventRateLimit, type EventLimit } from './event-rate-limit/event-rate-limit.ts';
 import { createExtendedResourceToleration } from './extended-resource-toleration/extended-resource-toleration.ts';
+import { createImagePolicyWebhook, type ImagePolicyConfig } from './image-policy-webhook/image-policy-webhook.ts';
 import { createLimitPodHardAntiAffinityTopology } from './limit-pod-hard-anti-affinity-topology/limit-pod-hard-anti-affinity-topology.ts';
 import { createOwnerReferencesPermissionEnforcement } from './owner-references-permission-enforcement/owner-references-permission-enforcement.ts';
 import { createPersistentVolumeClaimResize } from './persistent-volume-claim-resize/persistent-volume-claim-resize.ts';
@@ -82,6 +83,7 @@ export interface AdmissionConfig {
   /** Of PodNodeSelector: labels by namespace. */
   readonly nodeSelectors?: ReadonlyMap<string, Readonly<Record<string, string>>>;
   readonly tolerations?: TolerationConfig;
+  readonly imagePolicy?: ImagePolicyConfig;
 }
 
 /** How each plugin is made. The order is that of the names. */
@@ -96,6 +98,8 @@ const factories: Readonly<Record<AdmissionPluginName, (deps: AdmissionDeps) => A
   NodeRestriction: (d) => createNodeRestriction(d.objects),
   TaintNodesByCondition: () => createTaintNodesByCondition(),
   AlwaysPullImages: () => createAlwaysPullImages(),
+  ImagePolicyWebhook: (d) =>
+    createImagePolicyWebhook({ client: createWebhookClient(d), clock: d.clock }, d.config?.imagePolicy),
   PodSecurity: (d) => createPodSecurity(d.objects, d.config?.podSecurity),
   PodNodeSelector: (d) => createPodNodeSelector(d.objects, d.config?.nodeSelectors),
   Priority: (d) => createPriority(d.objects),

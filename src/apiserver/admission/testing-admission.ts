@@ -62,6 +62,7 @@ export function admissionAttributesOf(resource: ResourceInfo, request: TestReque
     context: {
       user,
       info: { name: operation === 'CREATE' ? '' : name },
+      signal: new AbortController().signal,
       addWarning: (text: string) => void request.warnings?.push(text),
       addAuditAnnotation: (key: string, value: string) => request.annotations?.set(key, value),
     },

@@ -8,6 +8,8 @@
 import { APIServices, EndpointSlices, Services } from '../../api/gen/resources.ts';
 import type { APIService } from '../../api/gen/apiregistration-v1.ts';
 import { deepEqual } from '../../base/equal.ts';
+import type { ForeignV2 } from '../../api/openapi/merge-v2.ts';
+import type { V3Document } from '../../api/openapi/v3.ts';
 import { isReason, serviceUnavailable, StatusError } from '../../api/status-error.ts';
 import { formatTime } from '../../api/time.ts';
 import type { ApiResponse } from '../../api/transport.ts';
@@ -22,6 +24,7 @@ import { proxyRequest } from '../streaming/http-proxy.ts';
 import { createServiceResolver, type ResolveService } from '../webhook/service-resolver.ts';
 import { checkRemote, remoteBase, type AvailabilityDeps } from './availability.ts';
 import { plainResourceList, type BuiltInApi } from './built-in-api.ts';
+import { fetchOpenApi } from './remote-openapi.ts';
 import { remoteServiceOf, type RemoteService } from './remote-service.ts';
 
 /** What the aggregator needs. */
@@ -64,6 +67,18 @@ export class Aggregator {
     });
     const own = this.#deps.builtIns.filter(({ group, version }) => !this.#byGroupVersion.has(`${group}/${version}`));
     return [...own.map(({ group, version, resources }) => ({ group, version, resources, stale: false })), ...remote];
+  }
+
+  /** How remote servers describe what they serve. */
+  descriptions(): { readonly v2: readonly ForeignV2[]; readonly v3: ReadonlyMap<string, V3Document> } {
+    const v2: ForeignV2[] = [];
+    const v3 = new Map<string, V3Document>();
+    for (const { group, version, openApi } of this.#byGroupVersion.values()) {
+      const path = `apis/${group}/${version}`;
+      if (openApi.v2 !== undefined) v2.push({ document: openApi.v2.document, under: `/${path}` });
+      if (openApi.v3 !== undefined) v3.set(path, openApi.v3.document);
+    }
+    return { v2, v3 };
   }
 
   /** The remote server of a group version. */
@@ -170,13 +185,16 @@ export class Aggregator {
     const remote = this.#remotes.get(name);
     if (remote === undefined) return;
     const { availability, resources } = await checkRemote(this.#checks, remote);
+    const openApi = availability.available ? await fetchOpenApi(this.#checks, remote) : remote.openApi;
     if (this.#remotes.get(name) !== remote) return; // Replaced meanwhile: its successor is looked at by itself.
     const changed =
       remote.availability?.available !== availability.available || !deepEqual(remote.resources, resources);
+    const describedAnew = !deepEqual(remote.openApi, openApi);
+    remote.openApi = openApi;
     remote.availability = availability;
     // What a server served stays listed, as stale, while it is away.
     if (availability.available) remote.resources = resources;
-    if (changed) this.#tell();
+    if (changed || describedAnew) this.#tell();
     await this.#report(name, remote);
   }
 

@@ -26,6 +26,7 @@ export interface Found {
 }
 
 const CHECK_TIMEOUT_MS = 5000;
+const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
 /** Looks at the service, its endpoints and the server behind them. Never rejects. */
@@ -94,21 +95,34 @@ async function discover(deps: AvailabilityDeps, remote: RemoteService): Promise<
 }
 
 async function getJson<T>(deps: AvailabilityDeps, remote: RemoteService, path: string): Promise<T> {
+  const accept = path === '/apis' ? `${AGGREGATED},application/json` : 'application/json';
+  const { status, text } = await askRemote(deps, remote, { path, headers: { accept } });
+  if (status < 200 || status > 299) throw new Error(`bad status from ${path}: ${status}`);
+  return JSON.parse(text) as T;
+}
+
+/** Asks a remote server in the aggregator's own name. Rejects when it cannot be reached or answers endlessly. */
+export async function askRemote(
+  deps: AvailabilityDeps,
+  remote: RemoteService,
+  { path, headers }: { readonly path: string; readonly headers: Readonly<Record<string, string>> },
+): Promise<{ readonly status: number; readonly etag: string | undefined; readonly text: string }> {
   const answer = await deps.net.http({
     method: 'GET',
     url: `${remoteBase(deps.resolve, remote)}${path}`,
-    headers: {
-      accept: path === '/apis' ? `${AGGREGATED},application/json` : 'application/json',
-      'x-remote-user': 'system:kube-aggregator',
-      'x-remote-group': 'system:masters',
-    },
+    headers: { ...headers, 'x-remote-user': 'system:kube-aggregator', 'x-remote-group': 'system:masters' },
     tls: { ...remote.trust, ...deps.identity() },
     timeoutMs: CHECK_TIMEOUT_MS,
   });
   const chunks: Uint8Array[] = [];
-  for await (const chunk of answer.body) chunks.push(chunk);
-  if (answer.status < 200 || answer.status > 299) throw new Error(`bad status from ${path}: ${answer.status}`);
-  return JSON.parse(Buffer.concat(chunks).toString('utf8')) as T;
+  let bytes = 0;
+  for await (const chunk of answer.body) {
+    bytes += chunk.length;
+    if (bytes > MAX_ANSWER_BYTES) throw new Error(`the answer from ${path} is too long`);
+    chunks.push(chunk);
+  }
+  const { etag } = answer.headers;
+  return { status: answer.status, etag, text: Buffer.concat(chunks).toString('utf8') };
 }
 
 function fromPlainList(

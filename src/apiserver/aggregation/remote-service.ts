@@ -2,6 +2,7 @@
 import type { APIService } from '../../api/gen/apiregistration-v1.ts';
 import type { APIResourceDiscovery } from '../../api/gen/apidiscovery-v2.ts';
 import type { TlsOptions } from '../../platform/net.ts';
+import type { RemoteOpenApi } from './remote-openapi.ts';
 
 /** One group version behind a service. */
 export interface RemoteService {
@@ -17,6 +18,8 @@ export interface RemoteService {
   availability: Availability | undefined;
   /** What it serves, as it said when it was last asked. */
   resources: readonly APIResourceDiscovery[];
+  /** How it describes that. */
+  openApi: RemoteOpenApi;
 }
 
 /** What the condition `Available` says. */
@@ -46,5 +49,6 @@ export function remoteServiceOf({ metadata, spec }: APIService): RemoteService |
     },
     availability: undefined,
     resources: [],
+    openApi: {},
   };
 }

@@ -42,6 +42,8 @@ test('an authentication configuration', () => {
 });
 
 test('what is wrong with an authentication configuration', async (t) => {
+  const extra = (key: string, valueExpression: string) =>
+    one({ claimMappings: { ...claimMappings, extra: [{ key, valueExpression }] } });
   const username = (parts: object) => one({ claimMappings: { username: parts } });
   const cases: readonly (readonly [object, RegExp])[] = [
     [{ kind: 'Other' }, /is not apiserver.config.k8s.io\/v1 AuthenticationConfiguration/],
@@ -67,13 +69,29 @@ test('what is wrong with an authentication configuration', async (t) => {
     ],
     [username({ claim: 'sub' }), /username.prefix: Required value/],
     [username({ prefix: '' }), /username: Required value: claim or expression is required$/],
-    [username({ expression: 'claims.sub' }), /username.expression: expressions are not supported$/],
-    [one({ claimMappings: { ...claimMappings, uid: { claim: 'x' } } }), /uid and extra are not supported$/],
+    [username({ expression: 'claims.' }), /username.expression: Invalid value: "claims.": compilation failed/],
     [
-      one({ claimValidationRules: [{ expression: 'true' }] }),
-      /claimValidationRules\[0\].expression: expressions are not/,
+      username({ expression: 'claims.sub', prefix: '' }),
+      /username: Invalid value: expression excludes claim and prefix$/,
     ],
-    [one({ userValidationRules: [{ expression: 'true' }] }), /userValidationRules: expressions are not supported$/],
+    [
+      username({ expression: 'claims.email' }),
+      /claims.email_verified must be used in claimMappings.username.expression/,
+    ],
+    [one({ claimMappings: { ...claimMappings, uid: {} } }), /uid: Invalid value: exactly one of claim and expression/],
+    [extra('Acme.io/a', 'claims.a'), /extra\[0\].key: Invalid value: "Acme.io\/a": key must be lowercase$/],
+    [extra('x.k8s.io/a', 'claims.a'), /reserved for Kubernetes use$/],
+    [extra('a', 'claims.a'), /must be a domain-prefixed path/],
+    [extra('acme.io/a', ''), /valueExpression: Required value/],
+    [
+      one({ claimValidationRules: [{ expression: '1' }] }),
+      /claimValidationRules\[0\].expression: Invalid value: "1": must evaluate to bool$/,
+    ],
+    [
+      one({ claimValidationRules: [{ expression: 'true', claim: 'a' }] }),
+      /claimValidationRules\[0\]: Invalid value: expression excludes claim and requiredValue$/,
+    ],
+    [one({ userValidationRules: [{ expression: 'claims.a' }] }), /userValidationRules\[0\].expression: Invalid value/],
     [
       configuration({ anonymous: { enabled: false, conditions: [{ path: '/' }] } }),
       /enabled should be set to true when conditions are defined$/,

@@ -1,9 +1,9 @@
 /**
  * AuthenticationConfiguration: any number of token issuers, and for which paths nobody needs to say who they are. Upstream:
- * `--authentication-config`, apis/apiserver/v1 and its validation. Differs: it is read once, at the start; claims are named,
- * what needs expressions is refused.
+ * `--authentication-config`, apis/apiserver/v1 and its validation.
  */
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
+import { readClaimExpressions } from './claim-expressions.ts';
 import type { OidcConfig } from './oidc.ts';
 
 /** What the configuration says. */
@@ -39,8 +39,7 @@ function anonymousOf({ enabled, conditions = [] }: JsonObject): NonNullable<Auth
 
 function issuerOf(own: JsonObject, place: string): OidcConfig {
   const { issuer, claimMappings, claimValidationRules = [], userValidationRules = [] } = own;
-  if (listAt(userValidationRules, `${place}.userValidationRules`).length > 0)
-    throw new Error(`${place}.userValidationRules: expressions are not supported`);
+  listAt(userValidationRules, `${place}.userValidationRules`);
   const at = `${place}.issuer`;
   const { url, discoveryURL, audiences, audienceMatchPolicy, certificateAuthority } = objectAt(issuer, at);
   const issuerUrl = textAt(url, `${at}.url`);
@@ -58,30 +57,49 @@ function issuerOf(own: JsonObject, place: string): OidcConfig {
     clientId: clientIds,
     ...mappingsOf(objectAt(claimMappings, `${place}.claimMappings`), `${place}.claimMappings`),
     requiredClaims: requiredOf(claimValidationRules, `${place}.claimValidationRules`),
+    ...(usesExpressions(own) ? { expressions: readClaimExpressions(own, place) } : {}),
     signingAlgorithms: algorithms,
     ...(typeof certificateAuthority === 'string' && certificateAuthority !== '' ? { caPem: certificateAuthority } : {}),
   };
 }
 
-type Mappings = Pick<OidcConfig, 'usernameClaim' | 'usernamePrefix' | 'groupsClaim' | 'groupsPrefix'>;
+type Mappings = Pick<OidcConfig, 'usernameClaim' | 'usernamePrefix' | 'groupsClaim' | 'groupsPrefix' | 'uidClaim'>;
 
-function mappingsOf({ username, groups, uid, extra }: JsonObject, place: string): Mappings {
-  if (uid !== undefined || (extra !== undefined && listAt(extra, `${place}.extra`).length > 0))
-    throw new Error(`${place}: uid and extra are not supported`);
-  const name = mappingOf(objectAt(username, `${place}.username`), `${place}.username`);
-  if (name === undefined) throw new Error(`${place}.username: Required value: claim or expression is required`);
+function mappingsOf({ username, groups, uid }: JsonObject, place: string): Mappings {
+  const given = objectAt(username, `${place}.username`);
+  const name = mappingOf(given, `${place}.username`);
+  if (name === undefined && !hasExpression(given))
+    throw new Error(`${place}.username: Required value: claim or expression is required`);
   const own = groups === undefined ? undefined : mappingOf(objectAt(groups, `${place}.groups`), `${place}.groups`);
+  const uidOwn = uid === undefined ? {} : objectAt(uid, `${place}.uid`);
+  if (uid !== undefined && (uidOwn['claim'] === undefined) === !hasExpression(uidOwn))
+    throw new Error(`${place}.uid: Invalid value: exactly one of claim and expression is required`);
   return {
-    usernameClaim: name.claim,
-    usernamePrefix: name.prefix,
+    usernameClaim: name?.claim ?? '',
+    usernamePrefix: name?.prefix ?? '',
     ...(own === undefined ? {} : { groupsClaim: own.claim }),
     groupsPrefix: own?.prefix ?? '',
+    ...(uidOwn['claim'] === undefined ? {} : { uidClaim: textAt(uidOwn['claim'], `${place}.uid.claim`) }),
   };
+}
+
+/** Whether anything is said in expressions: their engine is not needed else. */
+function usesExpressions({ claimMappings, claimValidationRules, userValidationRules }: JsonObject): boolean {
+  const mappings = Object.values(isObject(claimMappings) ? claimMappings : {});
+  const rules = [claimValidationRules, userValidationRules].filter(Array.isArray).flat();
+  return (
+    mappings.some((one) => (Array.isArray(one) ? one.length > 0 : hasExpression(one))) || rules.some(hasExpression)
+  );
+}
+
+function hasExpression(value: unknown): boolean {
+  return isObject(value) && value['expression'] !== undefined && value['expression'] !== '';
 }
 
 function mappingOf(own: JsonObject, place: string): { claim: string; prefix: string } | undefined {
   const { claim, prefix } = own;
-  refuseExpression(own, place);
+  if (hasExpression(own) && ((claim ?? '') !== '' || prefix !== undefined))
+    throw new Error(`${place}: Invalid value: expression excludes claim and prefix`);
   if (claim === undefined || claim === '') return undefined;
   if (typeof prefix !== 'string')
     throw new Error(
@@ -91,17 +109,15 @@ function mappingOf(own: JsonObject, place: string): { claim: string; prefix: str
 }
 
 function requiredOf(rules: unknown, place: string): Record<string, string> {
-  const read = listAt(rules, place).map((one, index): [string, string] => {
+  const read = listAt(rules, place).flatMap((one, index): [string, string][] => {
     const rule = objectAt(one, `${place}[${index}]`);
-    refuseExpression(rule, `${place}[${index}]`);
-    return [textAt(rule['claim'], `${place}[${index}].claim`), String(rule['requiredValue'] ?? '')];
+    if (!hasExpression(rule))
+      return [[textAt(rule['claim'], `${place}[${index}].claim`), String(rule['requiredValue'] ?? '')]];
+    if ((rule['claim'] ?? '') !== '' || (rule['requiredValue'] ?? '') !== '')
+      throw new Error(`${place}[${index}]: Invalid value: expression excludes claim and requiredValue`);
+    return [];
   });
   return Object.fromEntries(read);
-}
-
-function refuseExpression({ expression }: JsonObject, place: string): void {
-  if (expression !== undefined && expression !== '')
-    throw new Error(`${place}.expression: expressions are not supported`);
 }
 
 function textAt(value: unknown, place: string): string {

@@ -13,6 +13,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Net } from '../../platform/net.ts';
 import type { OidcOptions } from '../options/authentication-options.ts';
 import type { TokenAuthenticator } from './bearer-token.ts';
+import type { ClaimExpressions } from './claim-expressions.ts';
 import { AUTHENTICATED_GROUP } from './client-certificate.ts';
 
 /** What checking needs. */
@@ -26,6 +27,9 @@ export type OidcConfig = Omit<OidcOptions, 'caFile' | 'clientId'> & {
   /** A token must be for one of them. */
   readonly clientId: string | readonly string[];
   readonly caPem?: string;
+  readonly uidClaim?: string;
+  /** What is not told by named claims. */
+  readonly expressions?: ClaimExpressions;
 };
 
 const TIMEOUT_MS = 30_000;
@@ -128,19 +132,50 @@ function keySource({ net, clock }: OidcDeps, { issuerUrl, caPem }: OidcConfig): 
 }
 
 function principalOf(claims: JWTPayload, config: OidcConfig): Principal {
-  const { usernameClaim, usernamePrefix, groupsClaim, groupsPrefix } = config;
+  const { expressions, uidClaim } = config;
+  const name = expressions?.username?.(claims) ?? nameOf(claims, config);
+  if (name === '') throw new Error('the username is empty');
+  const groups = expressions?.groups?.(claims) ?? groupsOf(claims, config);
+  const uid = expressions?.uid?.(claims) ?? (uidClaim === undefined ? '' : textClaim(claims, uidClaim));
+  checkRequired(claims, config.requiredClaims);
+  expressions?.checkClaims(claims);
+  const extra = {
+    ...(claims.jti === undefined ? {} : { 'authentication.kubernetes.io/credential-id': [`JTI=${claims.jti}`] }),
+    ...expressions?.extra(claims),
+  };
+  const user: Principal = {
+    name,
+    ...(uid === '' ? {} : { uid }),
+    groups: [...groups],
+    ...(Object.keys(extra).length > 0 && { extra }),
+  };
+  expressions?.checkUser(user);
+  return { ...user, groups: [...new Set([...groups, AUTHENTICATED_GROUP])] };
+}
+
+function nameOf(claims: JWTPayload, { usernameClaim, usernamePrefix }: OidcConfig): string {
   const name = claims[usernameClaim];
   if (typeof name !== 'string' || name === '')
     throw new Error(`parse username claims ${JSON.stringify(usernameClaim)}: claim not present`);
   if (usernameClaim === 'email' && claims['email_verified'] === false) throw new Error('email not verified');
-  for (const [key, value] of Object.entries(config.requiredClaims)) {
+  return usernamePrefix + name;
+}
+
+function groupsOf(claims: JWTPayload, { groupsClaim, groupsPrefix }: OidcConfig): string[] {
+  const given = groupsClaim === undefined ? [] : [claims[groupsClaim] ?? []].flat();
+  return given.filter((group) => typeof group === 'string').map((group) => groupsPrefix + group);
+}
+
+function textClaim(claims: JWTPayload, name: string): string {
+  const value = claims[name];
+  if (typeof value !== 'string') throw new Error(`uid claim ${JSON.stringify(name)} not present`);
+  return value;
+}
+
+function checkRequired(claims: JWTPayload, required: Readonly<Record<string, string>>): void {
+  for (const [key, value] of Object.entries(required)) {
     if (claims[key] === undefined) throw new Error(`required claim ${key} not present in ID token`);
     if (claims[key] !== value)
       throw new Error(`required claim ${key} value does not match. Got = ${String(claims[key])}, want = ${value}`);
   }
-  const given = groupsClaim === undefined ? [] : [claims[groupsClaim] ?? []].flat();
-  const groups = given.filter((group) => typeof group === 'string').map((group) => groupsPrefix + group);
-  const id =
-    claims.jti === undefined ? {} : { extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${claims.jti}`] } };
-  return { name: usernamePrefix + name, groups: [...new Set([...groups, AUTHENTICATED_GROUP])], ...id };
 }

@@ -27,7 +27,8 @@ export const admissionFlags: readonly Flag[] = [
   {
     name: 'admission-control-config-file',
     value: '<file>',
-    description: 'AdmissionConfiguration with the configuration of plugins (PodSecurity, EventRateLimit)',
+    description:
+      'AdmissionConfiguration with the configuration of plugins (PodSecurity, EventRateLimit, ImagePolicyWebhook and others)',
   },
 ];
 
@@ -65,6 +66,10 @@ export function parseAdmissionOptions(values: FlagValues): AdmissionOptions {
 function checked(plugins: readonly string[], rest: Pick<AdmissionOptions, 'configFile'>): AdmissionOptions {
   if (plugins.includes('EventRateLimit') && rest.configFile === undefined)
     throw new OptionsError('--admission-control-config-file: the plugin EventRateLimit needs its limits from there');
+  if (plugins.includes('ImagePolicyWebhook') && rest.configFile === undefined)
+    throw new OptionsError(
+      '--admission-control-config-file: the plugin ImagePolicyWebhook needs its webhook from there',
+    );
   return { plugins, ...rest };
 }
 

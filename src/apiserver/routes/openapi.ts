@@ -2,6 +2,7 @@
 import { createOpenApi, type OpenApi } from '../../api/openapi/open-api.ts';
 import { noSuchPath, notAcceptable } from '../../api/status-error.ts';
 import type { ApiHeaders, ApiResponse } from '../../api/transport.ts';
+import type { Aggregator } from '../aggregation/aggregator.ts';
 import type { ResourceRegistry } from '../generic-registry/resource-registry.ts';
 import { parseAccept } from '../negotiation.ts';
 import type { NonResourceRoute } from '../non-resource-routes.ts';
@@ -17,6 +18,8 @@ export interface OpenApiDeps {
   readonly gitVersion: string;
   /** Asked whenever the set of resources changed. */
   readonly custom?: () => CustomOpenApi;
+  /** What other servers say of the APIs they answer, and its changes. */
+  readonly foreign?: Pick<Aggregator, 'descriptions' | 'onChange'>;
 }
 
 const protobufType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
@@ -84,14 +87,19 @@ function serveV3(openApi: OpenApi, scope: RequestScope): ApiResponse {
 }
 
 /** The OpenAPI routes. Documents are built on first request and anew when the resources change. */
-export function openApiRoutes({ registry, gitVersion, custom }: OpenApiDeps): NonResourceRoute[] {
+export function openApiRoutes({ registry, gitVersion, custom, foreign }: OpenApiDeps): NonResourceRoute[] {
   let current: OpenApi | undefined;
   registry.onChange(() => (current = undefined));
+  foreign?.onChange(() => (current = undefined));
   const get = (): OpenApi => {
+    if (current !== undefined) return current;
     const resources = [...registry.served]
       .filter((store) => store.definition.schema === undefined)
       .map((store) => store.info);
-    current ??= createOpenApi({ gitVersion, resources, ...custom?.() });
+    const { extraV2, extraV3 } = custom?.() ?? {};
+    const { v2: foreignV2, v3 } = foreign?.descriptions() ?? { v2: [], v3: [] };
+    const documents = new Map([...(extraV3 ?? []), ...v3]);
+    current = createOpenApi({ gitVersion, resources, ...(extraV2 && { extraV2 }), extraV3: documents, foreignV2 });
     return current;
   };
   return [

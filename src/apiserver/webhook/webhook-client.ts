@@ -14,13 +14,15 @@ import { answerErrorText } from './answer-error.ts';
 import { transportErrorText } from './transport-error.ts';
 import type { Destination, WebhookTarget } from './webhook-target.ts';
 
-/** A call without a usable answer. `timedOut`: within the time it had. */
+/** A call without a usable answer. `timedOut`: within the time it had; `status`: of an answer that was no success. */
 export class WebhookCallError extends Error {
   readonly timedOut: boolean;
-  constructor(message: string, options: ErrorOptions & { readonly timedOut?: boolean } = {}) {
+  readonly status: number | undefined;
+  constructor(message: string, options: ErrorOptions & { readonly timedOut?: boolean; readonly status?: number } = {}) {
     super(message, options);
     this.name = 'WebhookCallError';
     this.timedOut = options.timedOut === true;
+    this.status = options.status;
   }
 }
 
@@ -153,7 +155,8 @@ async function readAnswer(answer: HttpAnswer, shown: string): Promise<string> {
     chunks.push(chunk);
   }
   const text = Buffer.concat(chunks).toString('utf8');
-  if (answer.status < 200 || answer.status > 206) throw new WebhookCallError(answerErrorText(answer.status, text));
+  if (answer.status < 200 || answer.status > 206)
+    throw new WebhookCallError(answerErrorText(answer.status, text), { status: answer.status });
   return text;
 }
 

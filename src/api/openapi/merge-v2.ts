@@ -1,0 +1,99 @@
+/**
+ * Puts another server's part of OpenAPI v2 into ours. Upstream: kube-openapi aggregator.MergeSpecsIgnorePathConflict-
+ * RenamingDefinitionsAndParameters.
+ *
+ * Our paths and definitions stay as they are; a definition that goes by the same name and is another one comes in renamed.
+ */
+import { deepEqual } from '../../base/equal.ts';
+import type { JsonObject } from '../codec/own-property.ts';
+import type { V2Document } from './v2.ts';
+
+const refPrefix = '#/definitions/';
+
+/** Another server's document and which of its paths are wanted. */
+export interface ForeignV2 {
+  readonly document: JsonObject;
+  /** Paths that begin so: `/apis/group/version`. */
+  readonly under: string;
+}
+
+/** Our document with the wanted paths of others, and the definitions these need. Nothing given is changed. */
+export function mergeV2(own: V2Document, foreign: readonly ForeignV2[]): V2Document {
+  const merged: V2Document = { ...own, paths: { ...own.paths }, definitions: { ...own.definitions } };
+  for (const { document, under } of foreign) {
+    const offered = objectOf(document['definitions']);
+    const paths = Object.entries(objectOf(document['paths'])).filter(
+      ([path]) => (path === under || path.startsWith(`${under}/`)) && !Object.hasOwn(merged.paths, path),
+    );
+    const needed = reachable(
+      offered,
+      paths.map(([, item]) => item),
+    );
+    const names = new Map([...needed].map((name) => [name, nameFor(name, offered[name], merged.definitions)]));
+    for (const [name, as] of names)
+      if (!Object.hasOwn(merged.definitions, as)) merged.definitions[as] = renamed(offered[name], names);
+    for (const [path, item] of paths) merged.paths[path] = renamed(item, names);
+  }
+  return merged;
+}
+
+function objectOf(value: unknown): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+}
+
+/** Names of the definitions that the values refer to, directly or not. */
+function reachable(definitions: JsonObject, values: readonly unknown[]): Set<string> {
+  const found = new Set<string>();
+  const waiting = [...values];
+  for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
+    for (const name of refsOf(value)) {
+      if (found.has(name) || !Object.hasOwn(definitions, name)) continue;
+      found.add(name);
+      waiting.push(definitions[name]);
+    }
+  }
+  return found;
+}
+
+function refsOf(value: unknown, found: string[] = []): string[] {
+  if (Array.isArray(value)) for (const item of value) refsOf(item, found);
+  else if (typeof value === 'object' && value !== null) {
+    for (const [key, inner] of Object.entries(value)) {
+      if (key === '$ref' && typeof inner === 'string') found.push(definitionOf(inner));
+      else refsOf(inner, found);
+    }
+  }
+  return found;
+}
+
+function definitionOf(ref: string): string {
+  return ref.startsWith(refPrefix) ? ref.slice(refPrefix.length) : '';
+}
+
+/** The name itself where it is free or means the same already, else the first free of `name_v2`, `name_v3`. */
+function nameFor(name: string, definition: unknown, taken: JsonObject): string {
+  const plain = withoutTexts(definition);
+  for (let number = 1; ; number++) {
+    const as = number === 1 ? name : `${name}_v${number}`;
+    if (!Object.hasOwn(taken, as) || deepEqual(withoutTexts(taken[as]), plain)) return as;
+  }
+}
+
+/** What descriptions say makes no other type. A property may be called `description`: that is an object. */
+function withoutTexts(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutTexts);
+  if (typeof value !== 'object' || value === null) return value;
+  const kept = Object.entries(value).filter(([key, inner]) => key !== 'description' || typeof inner !== 'string');
+  return Object.fromEntries(kept.map(([key, inner]) => [key, withoutTexts(inner)]));
+}
+
+function renamed(value: unknown, names: ReadonlyMap<string, string>): unknown {
+  if (Array.isArray(value)) return value.map((item) => renamed(item, names));
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).map(([key, inner]): [string, unknown] => {
+    if (key !== '$ref' || typeof inner !== 'string') return [key, renamed(inner, names)];
+    const as = names.get(definitionOf(inner));
+    return [key, as === undefined ? inner : refPrefix + as];
+  });
+  return Object.fromEntries(entries);
+}

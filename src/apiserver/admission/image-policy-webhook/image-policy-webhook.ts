@@ -1,0 +1,130 @@
+/**
+ * ImagePolicyWebhook: a webhook says which images may run. Off unless chosen, and then it must be configured. Upstream:
+ * plugin/pkg/admission/imagepolicy.
+ */
+import type { ImageReview, ImageReviewStatus } from '../../../api/gen/imagepolicy-v1alpha1.ts';
+import type { Pod } from '../../../api/gen/core-v1.ts';
+import { Lru } from '../../../base/lru.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import { WebhookCallError, type WebhookClient } from '../../webhook/webhook-client.ts';
+import type { WebhookTarget } from '../../webhook/webhook-target.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
+import { isOn, refusal } from '../refusal.ts';
+
+/** How administrators set it. */
+export interface ImagePolicyConfig {
+  readonly target: WebhookTarget;
+  /** How long consent is kept; 0: not at all. */
+  readonly allowTtlMs: number;
+  /** How long a refusal is kept; 0: not at all. */
+  readonly denyTtlMs: number;
+  /** Before the second of up to five attempts; each later one waits half as long again. */
+  readonly retryBackoffMs: number;
+  /** What holds while the webhook cannot be asked. */
+  readonly defaultAllow: boolean;
+}
+
+/** What it needs. */
+export interface ImagePolicyDeps {
+  readonly client: Pick<WebhookClient, 'post'>;
+  readonly clock: Clock;
+}
+
+interface Verdict {
+  readonly status: ImageReviewStatus;
+  readonly untilMs: number;
+}
+
+const CACHE_SIZE = 1024;
+const TIMEOUT_MS = 30_000;
+const ATTEMPTS = 5;
+const BACKOFF_FACTOR = 1.5;
+const AUDIT_PREFIX = 'imagepolicywebhook.image-policy.k8s.io/';
+
+/** Creates the plugin. Throws without a configuration. */
+export function createImagePolicyWebhook(
+  deps: ImagePolicyDeps,
+  config: ImagePolicyConfig | undefined,
+): AdmissionPlugin {
+  if (config === undefined)
+    throw new Error('ImagePolicyWebhook has no configuration: give it one by --admission-control-config-file');
+  const { clock } = deps;
+  const verdicts = new Lru<string, Verdict>(CACHE_SIZE);
+  const judge = async (spec: ImageReview['spec'], signal: AbortSignal): Promise<ImageReviewStatus> => {
+    const key = JSON.stringify(spec);
+    const known = verdicts.get(key);
+    if (known !== undefined && known.untilMs > clock.monotonicMs()) return known.status;
+    const status = await ask(deps, config, { spec, signal });
+    const ttlMs = status.allowed ? config.allowTtlMs : config.denyTtlMs;
+    if (ttlMs > 0) verdicts.set(key, { status, untilMs: clock.monotonicMs() + ttlMs });
+    return status;
+  };
+  return {
+    name: 'ImagePolicyWebhook',
+    handles: (operation, resource, subresource) =>
+      (operation === 'CREATE' || operation === 'UPDATE') &&
+      (isOn(resource, subresource, { resource: 'pods' }) ||
+        isOn(resource, subresource, { resource: 'pods', subresource: 'ephemeralcontainers' })),
+    async validate(attributes) {
+      const { context } = attributes;
+      let status: ImageReviewStatus;
+      try {
+        status = await judge(reviewOf(attributes), context.signal);
+      } catch (error) {
+        if (!config.defaultAllow) throw refusal(attributes, (error as Error).message);
+        context.addAuditAnnotation(`${AUDIT_PREFIX}failed-open`, 'true');
+        return;
+      }
+      for (const [key, value] of Object.entries(status.auditAnnotations ?? {}))
+        context.addAuditAnnotation(AUDIT_PREFIX + key, value);
+      if (!status.allowed) throw refusal(attributes, refusalText(status));
+    },
+  };
+}
+
+function refusalText({ reason = '' }: ImageReviewStatus): string {
+  if (reason === '') return 'one or more images rejected by webhook backend';
+  return `image policy webhook backend denied one or more images: ${reason}`;
+}
+
+function reviewOf({ object, subresource, namespace }: AdmissionAttributes): ImageReview['spec'] {
+  const { metadata, spec } = object as Pod;
+  const chosen =
+    subresource === 'ephemeralcontainers'
+      ? (spec?.ephemeralContainers ?? [])
+      : [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])];
+  const told = Object.entries(metadata.annotations ?? {}).filter(([key]) => key.includes('.image-policy.k8s.io/'));
+  return {
+    containers: chosen.map(({ image }) => (image === undefined ? {} : { image })),
+    ...(told.length > 0 && { annotations: Object.fromEntries(told) }),
+    namespace,
+  };
+}
+
+/** Asks until there is an answer; only what may be better in a moment is asked again. */
+async function ask(
+  { client, clock }: ImagePolicyDeps,
+  { target, retryBackoffMs }: ImagePolicyConfig,
+  { spec, signal }: { readonly spec: ImageReview['spec']; readonly signal: AbortSignal },
+): Promise<ImageReviewStatus> {
+  const review: ImageReview = { apiVersion: 'imagepolicy.k8s.io/v1alpha1', kind: 'ImageReview', metadata: {}, spec };
+  let delayMs = retryBackoffMs;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const call = { body: review, timeoutMs: TIMEOUT_MS, tellTimeout: false, signal };
+      const answer = await client.post(target, call);
+      return { allowed: false, ...(answer['status'] as Partial<ImageReviewStatus> | undefined) };
+    } catch (error) {
+      if (attempt >= ATTEMPTS || signal.aborted || !isPassing(error)) throw error;
+    }
+    await clock.sleep(delayMs, signal);
+    delayMs *= BACKOFF_FACTOR;
+  }
+}
+
+/** Broken connections, and servers that say that they cannot now. */
+function isPassing(error: unknown): boolean {
+  if (!(error instanceof WebhookCallError)) return false;
+  const { status = 0, cause } = error;
+  return status === 429 || status >= 500 || (cause as { code?: string } | undefined)?.code === 'ECONNRESET';
+}
