@@ -54,7 +54,7 @@ const rows: readonly [what: string, counts: Record<string, number>, shares: Reco
 for (const [what, counts, of, expected] of rows)
   it(`hints: ${what}`, () => {
     const all = endpoints(counts);
-    const { enabled } = giveTopologyHints([{ ports: [], endpoints: all }], new Map(Object.entries(of)));
+    const { enabled } = giveTopologyHints([{ endpoints: all }], new Map(Object.entries(of)));
     assert.equal(enabled, true);
     const found: Record<string, Record<string, number>> = {};
     for (const { zone = '', hints } of all) {
@@ -76,10 +76,7 @@ const refusals: readonly [counts: Record<string, number>, shares: object | undef
 for (const [counts, of, message] of refusals)
   it(`no hints: ${message.source}`, () => {
     const all = endpoints(counts);
-    const verdict = giveTopologyHints(
-      [{ ports: [], endpoints: all }],
-      of === undefined ? undefined : new Map(Object.entries(of)),
-    );
+    const verdict = giveTopologyHints([{ endpoints: all }], of === undefined ? undefined : new Map(Object.entries(of)));
     assert.equal(verdict.enabled, false);
     assert.match(verdict.message, message);
     assert.ok(all.every(({ hints }) => hints === undefined));
@@ -87,10 +84,7 @@ for (const [counts, of, message] of refusals)
 
 it('endpoints that are not ready get no hint and do not count', () => {
   const [ready, not] = [endpoints({ a: 2, b: 2 }), endpoints({ a: 9 }, false)];
-  assert.equal(
-    giveTopologyHints([{ ports: [], endpoints: [...ready, ...not] }], new Map(Object.entries(half))).enabled,
-    true,
-  );
+  assert.equal(giveTopologyHints([{ endpoints: [...ready, ...not] }], new Map(Object.entries(half))).enabled, true);
   assert.ok(ready.every(({ zone, hints }) => hints?.forZones?.[0]?.name === zone));
   assert.ok(not.every(({ hints }) => hints === undefined));
 });
