@@ -1,5 +1,6 @@
 /** `keelson up` in the foreground: checks the machine, then runs a real cluster on it. Stopping leaves pods running. */
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
+import { isFirstStart } from '../cluster/instance-file.ts';
 import { deriveInstance } from '../cluster/instance.ts';
 import { prepareInstance } from '../cluster/prepare-instance.ts';
 import { runInstance, type InstanceRun } from './run-instance.ts';
@@ -12,7 +13,11 @@ export async function runForeground(options: ClusterOptions, logLevel: InstanceR
     async create(platform, progress) {
       const loading = import('../cluster/cluster.ts'); // While programs and files are looked at.
       loading.catch(() => undefined); // Awaited below.
-      const prepared = await progress.phase('machine checked', () => prepareInstance(platform, options));
+      const first = await isFirstStart(platform.files, options.dataDir);
+      const preparing = progress.phase('machine checked', () => prepareInstance(platform, options));
+      // A first start waits for programs that tell about the machine: the API server's code is loaded meanwhile.
+      if (first) import('../cluster/control-plane.ts').catch(() => undefined); // Imported again where it is needed.
+      const prepared = await preparing;
       const instance = deriveInstance(prepared.instanceOptions, (text) => platform.crypto.sha256Hex(text));
       const { createCluster } = await loading;
       return createCluster(platform, {

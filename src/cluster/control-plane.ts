@@ -15,6 +15,7 @@ import { createServiceAccountTokens, type ServiceAccountTokens } from '../apiser
 import { createNodeAuthorizer } from '../apiserver/authz/node-authorizer.ts';
 import { createRbacAuthorizer, type RbacAuthorizer } from '../apiserver/authz/rbac-authorizer.ts';
 import {
+  type BootstrapConfig,
   bootstrapCluster,
   keepKubernetesService,
   type KubernetesServiceKeeper,
@@ -247,14 +248,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
         localPathClass: deps.settings?.localPathClass !== false,
       };
       await servers.start(() => keeper?.check());
-      await bootstrapCluster(storage.objects, born);
-      if (pki.frontProxy !== undefined)
-        await publishClientAuthorities(storage.objects, {
-          clientCaPem: pki.ca.certPem,
-          frontProxyCaPem: pki.frontProxy.caPem,
-        });
-      if (deps.settings?.servesJoin !== false) await publishJoin(deps, storage.objects);
-      if (deps.serverJoin !== undefined) await bootstrapServerJoin(storage.objects);
+      await bootstrapAll(deps, storage.objects, born);
       keeper = keepKubernetesService(storage.objects, born, (err) =>
         platform.log.error('cannot restore the kubernetes Service', { err }),
       );
@@ -308,6 +302,18 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
 
 /** Controllers and scheduler, loaded when they start: the API server is not kept waiting for their code. */
 const builtInClients = (): Promise<typeof import('./built-in-clients.ts')> => import('./built-in-clients.ts');
+
+/** All a cluster is born with. A new one is known by what the first of these finds: it looks before the others write. */
+async function bootstrapAll(deps: ControlPlaneDeps, objects: ObjectStore, born: BootstrapConfig): Promise<void> {
+  const { pki, settings, serverJoin } = deps;
+  const { certPem: clientCaPem } = pki.ca;
+  await Promise.all([
+    bootstrapCluster(objects, born),
+    pki.frontProxy && publishClientAuthorities(objects, { clientCaPem, frontProxyCaPem: pki.frontProxy.caPem }),
+    settings?.servesJoin === false ? undefined : publishJoin(deps, objects),
+    serverJoin && bootstrapServerJoin(objects),
+  ]);
+}
 
 /** What machines that join look for. */
 async function publishJoin(deps: ControlPlaneDeps, objects: ObjectStore): Promise<void> {

@@ -24,6 +24,11 @@ export interface InstanceFile {
 
 const path = (dataDir: string): string => `${dataDir}/instance.json`;
 
+/** Whether nothing has been decided in this directory yet. */
+export async function isFirstStart(files: Pick<Files, 'exists'>, dataDir: string): Promise<boolean> {
+  return !(await files.exists(path(dataDir)));
+}
+
 /** Reads it; undefined at the first start. Throws `PreflightError` when it is broken. */
 export async function readInstanceFile(files: Files, dataDir: string): Promise<InstanceFile | undefined> {
   let text: string;

@@ -4,6 +4,7 @@
  */
 import type { NonResourceRoute } from '../apiserver/non-resource-routes.ts';
 import { Nodes, Pods } from '../api/gen/resources.ts';
+import { createDeferred } from '../base/deferred.ts';
 import { ensureClusterPki, type ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';
@@ -11,10 +12,9 @@ import type { ClusterOptions } from './cluster-options.ts';
 import type { ClusterStatus, ComponentStatus } from './cluster-status.ts';
 import type { ApiServerSetup } from './api-server-setup.ts';
 import type { ControlPlane } from './control-plane.ts';
-import { createOwnEtcd, type OwnEtcd } from './etcd/own-etcd.ts';
+import type { OwnEtcd } from './etcd/own-etcd.ts';
 import { servingNames } from './host-address.ts';
 import type { Instance } from './instance.ts';
-import { serverJoinRoute } from './join/server-material.ts';
 import { kubeconfigYaml } from './kubeconfig.ts';
 import { kubernetesServiceAddress } from './network/pod-network.ts';
 import { backupStore, openOwnEtcdStore, openStore } from './open-store.ts';
@@ -71,14 +71,12 @@ class Server implements LocalServer {
   #fail: (error: unknown) => void = () => undefined;
   #store: Store | undefined;
   #controlPlane: ControlPlane | undefined;
-  readonly #etcd: OwnEtcd | undefined;
+  #etcd: OwnEtcd | undefined;
   #controllersEnd: Promise<void> = Promise.resolve();
 
   constructor(platform: Platform, config: LocalServerConfig) {
     this.#platform = platform;
     this.#config = config;
-    const { dataDir, pkiDir, logDir } = config.instance;
-    if (config.ownEtcd) this.#etcd = createOwnEtcd(platform, { dataDir, pkiDir, logDir });
     this.failed = new Promise<never>((_resolve, reject) => {
       this.#fail = reject;
     });
@@ -90,8 +88,9 @@ class Server implements LocalServer {
     const { instance, options, progress, advertiseAddress } = this.#config;
     // Both wait for the disk and for other threads: at once, and this one loads the API server's code meanwhile.
     const opening = progress.phase('store', () => this.#openStore(signal)).then((store) => (this.#store = store));
-    const certificates = progress.phase('certificates', () => this.#certificates());
-    const loading = platform.clock.sleep(0).then(() => import('./control-plane.ts'));
+    const made = createDeferred<void>();
+    const certificates = progress.phase('certificates', () => this.#certificates(made.resolve).finally(made.resolve));
+    const loading = made.promise.then(() => import('./control-plane.ts'));
     const [[store, pki], { createControlPlane }] = await bothOrNeither([
       bothOrNeither([opening, certificates]),
       loading,
@@ -104,10 +103,12 @@ class Server implements LocalServer {
       instance,
       hostAddress: advertiseAddress,
       runtimeConfig: options.runtimeConfig,
-      ...(setup === undefined ? {} : { setup }),
-      ...(options.apiServer === undefined ? {} : { settings: options.apiServer.limits }),
-      ...(scheduler === undefined ? {} : { scheduler }),
-      ...(this.#etcd === undefined ? {} : { serverJoin: this.#joinRoute() }),
+      ...(setup && { setup }),
+      ...(options.apiServer && {
+        settings: { ...options.apiServer.limits, serviceNodePorts: options.apiServer.nodePorts },
+      }),
+      ...(scheduler && { scheduler }),
+      ...(this.#etcd && { serverJoin: await this.#joinRoute() }),
     });
     this.#controlPlane = controlPlane;
     await progress.phase('API server', async () => {
@@ -177,14 +178,17 @@ class Server implements LocalServer {
   async #openStore(signal: AbortSignal): Promise<Store> {
     const { store: choice, encryptionConfigFile: file } = this.#config.options;
     const encryption = file === undefined ? {} : { encryption: { file, reload: true } };
-    const etcd = this.#etcd;
-    if (etcd === undefined)
-      return openStore(this.#platform, { choice, file: this.#config.instance.storeFile, ...encryption });
+    const { dataDir, pkiDir, logDir, storeFile } = this.#config.instance;
+    if (!this.#config.ownEtcd) return openStore(this.#platform, { choice, file: storeFile, ...encryption });
+    const { createOwnEtcd } = await import('./etcd/own-etcd.ts');
+    const etcd = createOwnEtcd(this.#platform, { dataDir, pkiDir, logDir });
+    this.#etcd = etcd;
     const own = { ...(await etcd.start(signal)), followEndpoints: etcd.followEndpoints.bind(etcd) };
     return openOwnEtcdStore(this.#platform, { own, ...encryption }, signal);
   }
 
-  #joinRoute(): NonResourceRoute {
+  async #joinRoute(): Promise<NonResourceRoute> {
+    const { serverJoinRoute } = await import('./join/server-material.ts');
     const { instance, options } = this.#config;
     return serverJoinRoute(this.#platform, { ...instance, encrypted: options.encryptionConfigFile !== undefined });
   }
@@ -201,7 +205,7 @@ class Server implements LocalServer {
     await backupStore(this.#store, file);
   }
 
-  #certificates(): Promise<ClusterPki> {
+  #certificates(onMade: () => void): Promise<ClusterPki> {
     const { files, crypto, random, clock } = this.#platform;
     const { instance, options, advertiseAddress } = this.#config;
     const { dnsNames, ipAddresses } = options.tlsNames ?? { dnsNames: [], ipAddresses: [] };
@@ -214,7 +218,7 @@ class Server implements LocalServer {
     return ensureClusterPki(
       files,
       { crypto, random, nowMs: () => clock.nowMs() },
-      { dir: instance.pkiDir, names: { ...names, dnsNames: [...names.dnsNames, ...dnsNames] } },
+      { dir: instance.pkiDir, names: { ...names, dnsNames: [...names.dnsNames, ...dnsNames] }, onMade },
     );
   }
 

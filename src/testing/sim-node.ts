@@ -105,6 +105,7 @@ export class SimNode {
         unknownImages: deps.unknownImages,
         networkReady: 'with-range',
         nodeAddress: deps.address,
+        lean: true,
       },
     );
   }
@@ -140,6 +141,7 @@ export class SimNode {
     const client = this.#client(gate);
     const instance = { ...this.#deps.instance, nodeName: this.name };
     const node = await createClusterNode({
+      csiNodeFirst: false, // Of thousands of nodes without drivers nobody needs to read it.
       platform: this.#platform,
       client,
       cri: cri.runtime,

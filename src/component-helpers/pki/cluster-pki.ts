@@ -5,8 +5,9 @@
  * library. File names are kubeadm's. Keys are 0600.
  */
 import type { Files } from '../../platform/files.ts';
+import { pemText } from './certificate-writer.ts';
 import type { CertificateDeps, CertificateRequestSpec, KeyPairPem } from './certificates.ts';
-import { authority, closePkiFolder, leafCertificate, openPkiFolder, type PkiFolder } from './pki-folder.ts';
+import { authority, closePkiFolder, leafCertificate, openPkiFolder, type PkiFolder, writeLater } from './pki-folder.ts';
 
 const LEAF_MS = 365 * 86_400_000;
 
@@ -33,13 +34,16 @@ export interface ClusterPki {
   readonly serviceAccount: { readonly privateKeyPem: string; readonly publicKeyPem: string };
 }
 
-/** Loads the certificates under `dir`, making what is missing, outdated or made for other names. */
+/**
+ * Loads the certificates under `dir`, making what is missing, outdated or made for other names. Resolves when all are on
+ * disk; `onMade` is called when they are made and only the disk is waited for, and not when making them fails.
+ */
 export async function ensureClusterPki(
   files: Files,
   deps: CertificateDeps,
-  options: { dir: string; names: PkiNames },
+  options: { dir: string; names: PkiNames; onMade?: () => void },
 ): Promise<ClusterPki> {
-  const { dir, names } = options;
+  const { dir, names, onMade } = options;
   const folder = await openPkiFolder(files, deps, dir);
   const ca = await authority(folder, 'ca', 'kubernetes');
   const leaf = (name: string, spec: Omit<CertificateRequestSpec, 'validityMs'>): Promise<KeyPairPem> =>
@@ -63,6 +67,7 @@ export async function ensureClusterPki(
     frontProxyPair(folder),
     tokenKey(folder),
   ]);
+  onMade?.();
   await closePkiFolder(folder);
   return { ca, apiServer, kubeletClient, kubeletServer, admin, frontProxy, serviceAccount };
 }
@@ -75,15 +80,16 @@ async function frontProxyPair(folder: PkiFolder): Promise<ClusterPki['frontProxy
   return { ...pair, caPem: ca.certPem };
 }
 
-async function tokenKey({ files, dir, deps }: PkiFolder): Promise<ClusterPki['serviceAccount']> {
+async function tokenKey(folder: PkiFolder): Promise<ClusterPki['serviceAccount']> {
+  const { files, dir, deps } = folder;
   const [privatePath, publicPath] = [`${dir}/sa.key`, `${dir}/sa.pub`];
   if ((await files.exists(privatePath)) && (await files.exists(publicPath))) {
     return { privateKeyPem: await files.readText(privatePath), publicKeyPem: await files.readText(publicPath) };
   }
-  const { privateKeyPem, publicKeyPem } = await createTokenKey(deps);
-  await files.writeFileAtomic(privatePath, privateKeyPem, { mode: 0o600 });
-  await files.writeFileAtomic(publicPath, publicKeyPem, { mode: 0o644 });
-  return { privateKeyPem, publicKeyPem };
+  const key = await createTokenKey(deps);
+  writeLater(folder, { name: 'sa.key', text: key.privateKeyPem, mode: 0o600 });
+  writeLater(folder, { name: 'sa.pub', text: key.publicKeyPem, mode: 0o644 });
+  return key;
 }
 
 /** A new key that signs service-account tokens. */
@@ -96,15 +102,7 @@ export async function createTokenKey({
     privateKey: never;
   };
   return {
-    privateKeyPem: pem('PRIVATE KEY', await subtle.exportKey('pkcs8', pair.privateKey)),
-    publicKeyPem: pem('PUBLIC KEY', await subtle.exportKey('spki', pair.publicKey)),
+    privateKeyPem: pemText('PRIVATE KEY', new Uint8Array(await subtle.exportKey('pkcs8', pair.privateKey))),
+    publicKeyPem: pemText('PUBLIC KEY', new Uint8Array(await subtle.exportKey('spki', pair.publicKey))),
   };
-}
-
-function pem(label: string, der: ArrayBuffer): string {
-  const lines =
-    Buffer.from(der)
-      .toString('base64')
-      .match(/.{1,64}/g) ?? [];
-  return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
 }

@@ -23,16 +23,22 @@ export interface PkiFolder {
   readonly deps: CertificateDeps;
   readonly stamp: Stamp;
   changed: boolean;
+  /** Files on their way to the disk: nothing waits for one before it makes the next. */
+  readonly writing: Promise<void>[];
 }
 
 /** Opens it, making it where it is not there. */
 export async function openPkiFolder(files: Files, deps: CertificateDeps, dir: string): Promise<PkiFolder> {
   await files.makeDir(dir, { mode: 0o700 });
-  return { dir, files, deps, stamp: await readStamp(files, `${dir}/stamp.json`), changed: false };
+  return { dir, files, deps, stamp: await readStamp(files, `${dir}/stamp.json`), changed: false, writing: [] };
 }
 
-/** Writes the stamp where something was made. */
-export async function closePkiFolder({ changed, files, dir, stamp }: PkiFolder): Promise<void> {
+/**
+ * Resolves when everything made is on disk, and the stamp after it, without which a leaf counts as not made. A start that
+ * is cut short leaves pairs without their authority, or halves of them: the next one makes those anew.
+ */
+export async function closePkiFolder({ changed, files, dir, stamp, writing }: PkiFolder): Promise<void> {
+  await Promise.all(writing);
   if (changed) await files.writeFileAtomic(`${dir}/stamp.json`, JSON.stringify(stamp, undefined, 1), { mode: 0o600 });
 }
 
@@ -72,13 +78,24 @@ async function readStamp(files: Files, path: string): Promise<Stamp> {
 }
 
 async function readPair({ files, dir }: PkiFolder, name: string): Promise<KeyPairPem | undefined> {
-  const [cert, key] = [`${dir}/${name}.crt`, `${dir}/${name}.key`];
-  if (!(await files.exists(cert)) || !(await files.exists(key))) return undefined;
-  return { certPem: await files.readText(cert), keyPem: await files.readText(key) };
+  const paths = [`${dir}/${name}.crt`, `${dir}/${name}.key`];
+  if ((await Promise.all(paths.map((path) => files.exists(path)))).includes(false)) return undefined;
+  const [certPem = '', keyPem = ''] = await Promise.all(paths.map((path) => files.readText(path)));
+  return { certPem, keyPem };
 }
 
-async function writePair({ files, dir }: PkiFolder, name: string, pair: KeyPairPem): Promise<KeyPairPem> {
-  await files.writeFileAtomic(`${dir}/${name}.key`, pair.keyPem, { mode: 0o600 });
-  await files.writeFileAtomic(`${dir}/${name}.crt`, pair.certPem, { mode: 0o644 });
+/** Begins to write a file; `closePkiFolder` waits for it. */
+export function writeLater(
+  { files, dir, writing }: PkiFolder,
+  file: { name: string; text: string; mode: number },
+): void {
+  const written = files.writeFileAtomic(`${dir}/${file.name}`, file.text, { mode: file.mode });
+  written.catch(() => undefined); // Awaited when the folder is closed.
+  writing.push(written);
+}
+
+function writePair(folder: PkiFolder, name: string, pair: KeyPairPem): KeyPairPem {
+  writeLater(folder, { name: `${name}.key`, text: pair.keyPem, mode: 0o600 });
+  writeLater(folder, { name: `${name}.crt`, text: pair.certPem, mode: 0o644 });
   return pair;
 }
