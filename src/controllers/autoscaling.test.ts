@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Deployments, HorizontalPodAutoscalers, Pods } from '../api/gen/resources.ts';
+import { Deployments, HorizontalPodAutoscalers, Pods, Services } from '../api/gen/resources.ts';
 import type { HorizontalPodAutoscaler } from '../api/gen/autoscaling-v2.ts';
 import type { Deployment } from '../api/gen/apps-v1.ts';
 import { formatTime } from '../api/time.ts';
@@ -12,10 +12,16 @@ import { replicaSetFlavour } from './replicaset/flavours.ts';
 import { createReplicaController } from './replicaset/replicaset-controller.ts';
 import { startServerHarness, type ServerHarness } from './server-harness-fixture.ts';
 
-/** What the metrics servers answer: CPU use per pod, and external series. */
+/** What the metrics servers answer: CPU use per pod and in one container of each, external series, and custom metrics. */
 interface Metrics {
   cpu?: string;
+  /** Of a second container, `side`. */
+  side?: string;
   external?: string[];
+  /** Of each pod. */
+  perPod?: string;
+  /** Of the service `s`. */
+  ofService?: string;
 }
 
 /** A client whose server also serves the metrics APIs, about the pods there are. */
@@ -29,12 +35,22 @@ function withMetrics(deps: ControllerDeps, metrics: Metrics, names: () => Promis
         metadata: { name },
         timestamp,
         window: '15s',
-        containers: [{ name: 'c', usage: { cpu } }],
+        containers: [
+          { name: 'c', usage: { cpu } },
+          ...(metrics.side === undefined ? [] : [{ name: 'side', usage: { cpu: metrics.side } }]),
+        ],
       });
       return { items: (await names()).map(item) };
     }
     if (path.startsWith('/apis/external.metrics.k8s.io/v1beta1/namespaces/default/queue?labelSelector=q%3Da'))
       return { items: (metrics.external ?? []).map((value) => ({ value, timestamp })) };
+    const custom = '/apis/custom.metrics.k8s.io/v1beta2/namespaces/default';
+    if (path === `${custom}/pods/*/rps?labelSelector=app%3Dx` && metrics.perPod !== undefined) {
+      const value = metrics.perPod;
+      return { items: (await names()).map((name) => ({ describedObject: { name }, value, timestamp })) };
+    }
+    if (path === `${custom}/services/s/hits?metricLabelSelector=verb%3DGET`)
+      return { items: metrics.ofService === undefined ? [] : [{ value: metrics.ofService, timestamp }] };
     return undefined;
   };
   const clientFor = (account: string): Client => {
@@ -164,6 +180,50 @@ describe('horizontal pod autoscaler', () => {
     assert.equal(await sizeOf(h), 4);
     await h.stop();
   });
+
+  const service = { apiVersion: 'v1', kind: 'Service', name: 's' };
+  const hits = { name: 'hits', selector: { matchLabels: { verb: 'GET' } } };
+  const ofC = { name: 'cpu', container: 'c' };
+  const kinds: [what: string, answers: Metrics, metric: object, size: number, current: object, reason: RegExp][] = [
+    [
+      'a metric of each pod',
+      { perPod: '30' },
+      { type: 'Pods', pods: { metric: { name: 'rps' }, target: { type: 'AverageValue', averageValue: '20' } } },
+      3,
+      { type: 'Pods', pods: { metric: { name: 'rps' }, current: { averageValue: '30' } } },
+      /New size: 3; reason: pods metric rps above target/,
+    ],
+    [
+      'a metric of an object',
+      { ofService: '15' },
+      { type: 'Object', object: { describedObject: service, metric: hits, target: { type: 'Value', value: '10' } } },
+      3,
+      { type: 'Object', object: { metric: hits, describedObject: service, current: { value: '15' } } },
+      /New size: 3; reason: Service metric hits above target/,
+    ],
+    [
+      'one container, whatever the other takes',
+      { cpu: '75m', side: '900m' },
+      { type: 'ContainerResource', containerResource: { ...ofC, target: cpu.resource.target } },
+      3,
+      {
+        type: 'ContainerResource',
+        containerResource: { ...ofC, current: { averageUtilization: 75, averageValue: '75m' } },
+      },
+      /New size: 3; reason: cpu resource utilization \(percentage of request\) above target/,
+    ],
+  ];
+  for (const [what, answers, metric, size, current, reason] of kinds)
+    it(`follows ${what}`, async () => {
+      const h = await start(answers);
+      await h.create(Services, { metadata: { name: 's' }, spec: { ports: [{ port: 80 }] } });
+      await autoscale(h, [metric]);
+      await h.run(2000);
+      assert.equal(await sizeOf(h), size, JSON.stringify(await conditions(h)));
+      assert.deepEqual((await h.get(HorizontalPodAutoscalers, 'default/a')).status?.currentMetrics, [current]);
+      assert.ok((await h.events()).some((event) => reason.test(event)));
+      await h.stop();
+    });
 
   const limits: [what: string, size: number, more: object, expected: number, reason: RegExp][] = [
     ['too large', 20, {}, 10, /Current number of replicas above Spec\.MaxReplicas/],

@@ -238,6 +238,54 @@ describe('job', () => {
     await h.stop();
   });
 
+  it('FailIndex gives up one index and leaves the others be', async () => {
+    const h = await start({
+      completionMode: 'Indexed',
+      completions: 2,
+      parallelism: 2,
+      backoffLimitPerIndex: 5,
+      podFailurePolicy: onExit('FailIndex', [42]),
+    });
+    await finish(h, 'Failed', (p) => indexOf(p) === '0', 42);
+    assert.deepEqual([(await job(h)).status?.failedIndexes, await conditions(h)], ['0', []]);
+    await h.run(11_000, { stepMs: 500 });
+    assert.deepEqual(await indexes(h), ['1'], 'the index is not tried again');
+    await finish(h, 'Succeeded');
+    assert.equal((await conditions(h)).at(-1), 'Failed=True FailedIndexes: Job has failed indexes');
+    await h.stop();
+  });
+
+  it('the first rule that matches counts: conditions of the pod, too; Count goes on to the limit', async () => {
+    const onPodConditions = [{ type: 'DisruptionTarget', status: 'True' }];
+    const rules = [
+      { action: 'Ignore', onPodConditions },
+      { action: 'Count', onExitCodes: { operator: 'In', values: [7] } },
+      { action: 'FailJob', onExitCodes: { operator: 'NotIn', values: [7] } },
+    ];
+    const h = await start({ podFailurePolicy: { rules }, backoffLimit: 1 });
+    const [disrupted] = await h.pods();
+    const key = `default/${disrupted?.metadata.name}`;
+    const evicted = { type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI' };
+    await h.update(
+      Pods,
+      key,
+      (pod) => void (pod.status = { phase: 'Failed', conditions: [evicted as never] }),
+      'status',
+    );
+    await h.run(300);
+    assert.deepEqual([await conditions(h), (await job(h)).status?.failed], [[], undefined], 'ignored');
+    await h.run(11_000, { stepMs: 500 });
+    await finish(h, 'Failed', undefined, 7);
+    assert.deepEqual([await conditions(h), (await job(h)).status?.failed], [[], 1], 'counted');
+    await h.run(21_000, { stepMs: 500 });
+    await finish(h, 'Failed', undefined, 8);
+    assert.match(
+      (await conditions(h)).at(-1) ?? '',
+      /^Failed=True PodFailurePolicy: .* matching FailJob rule at index 2$/,
+    );
+    await h.stop();
+  });
+
   it('a success policy ends the job before all have succeeded', async () => {
     const h = await start({
       completionMode: 'Indexed',

@@ -112,15 +112,6 @@ test('the least allocated node wins', () => {
   );
 });
 
-test('balance outweighs where totals are alike', () => {
-  const cpuHeavy = testPod('q', { cpu: '3' });
-  const result = schedule([testNode('a'), testNode('b')], testPod('p', { cpu: '100m', memory: '4Gi' }), [
-    [cpuHeavy, 'a'],
-    [testPod('r', { cpu: '1500m', memory: '3Gi' }), 'b'],
-  ]);
-  assert.notEqual(result.node, undefined);
-});
-
 test('a preferred node affinity outweighs allocation', () => {
   const pod = testPod('p', {
     cpu: '100m',

@@ -3,6 +3,7 @@ import type { Endpoint, EndpointPort } from '../../api/gen/discovery-v1.ts';
 import type { Node, Pod, Service } from '../../api/gen/core-v1.ts';
 import { zoneOf } from '../../component-helpers/nodes.ts';
 import { isPodReady } from '../../component-helpers/pods.ts';
+import { wantsTopologyHints } from './topology-hints.ts';
 import { canBeEndpoint, endpointHostname, findTargetPort, podIpsOfFamily, podTargetRef } from '../service-endpoints.ts';
 
 /** Address type of slices. */
@@ -91,7 +92,7 @@ function hintsOf(
   service: Service,
   at: { readonly zone: string | undefined; readonly nodeName: string | undefined },
 ): Endpoint['hints'] {
-  const wish = service.spec?.trafficDistribution;
+  const wish = wantsTopologyHints(service) ? undefined : service.spec?.trafficDistribution;
   if (wish !== 'PreferClose' && wish !== 'PreferSameZone' && wish !== 'PreferSameNode') return undefined;
   const forZones = at.zone === undefined ? {} : { forZones: [{ name: at.zone }] };
   const forNodes = wish === 'PreferSameNode' && at.nodeName !== undefined ? { forNodes: [{ name: at.nodeName }] } : {};

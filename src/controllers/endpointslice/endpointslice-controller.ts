@@ -7,9 +7,9 @@
 import { EndpointSlices, Nodes, Pods, Services } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
-import type { Service } from '../../api/gen/core-v1.ts';
+import type { Node, Service } from '../../api/gen/core-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
-import { zoneOf } from '../../component-helpers/nodes.ts';
+import { isNodeReady, zoneOf } from '../../component-helpers/nodes.ts';
 import { createTriggerTimes, hasManagedEndpoints, selectedPods, watchServicesAndPods } from '../service-endpoints.ts';
 import {
   createKeyedLoop,
@@ -18,8 +18,9 @@ import {
   type Controller,
   type ControllerDeps,
 } from '../controller.ts';
-import { addressTypesOf, desiredGroups } from './desired-endpoints.ts';
+import { addressTypesOf, desiredGroups, type AddressType } from './desired-endpoints.ts';
 import { MANAGED_BY_LABEL, MANAGER, planSlices, SERVICE_NAME_LABEL, type SlicePlan } from './slice-plan.ts';
+import { giveTopologyHints, wantsTopologyHints, zoneShares, type TopologyVerdict } from './topology-hints.ts';
 
 const ACCOUNT = 'endpointslice-controller';
 const WORKERS = 5;
@@ -40,6 +41,9 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
   const nodes = deps.informers.informer(Nodes);
   const slices = deps.informers.informer(EndpointSlices);
   const triggers = createTriggerTimes();
+  /** What was said of a service's hints last, by key and address type. */
+  const topology = new Map<string, string>();
+  const shares = (): ReturnType<typeof zoneShares> => zoneShares(nodes.list());
   slices.addIndex(BY_SERVICE, (slice) => {
     const key = serviceKeyOf(slice);
     return key === undefined ? [] : [key];
@@ -57,7 +61,10 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
   async function sync(key: string, signal: AbortSignal): Promise<void> {
     const service = services.get(parseKey(key));
     // The slices of a deleted Service go by owner reference.
-    if (service === undefined) return triggers.forget(key);
+    if (service === undefined) {
+      for (const type of ['IPv4', 'IPv6']) topology.delete(`${key}/${type}`);
+      return triggers.forget(key);
+    }
     if (!hasManagedEndpoints(service) || service.metadata.deletionTimestamp !== undefined) return;
     const selected = selectedPods(service, pods);
     const triggerTime = triggers.since(service, selected);
@@ -68,11 +75,23 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
         type,
         nodeOf: (name) => (name === '' ? undefined : nodes.get({ name })),
       });
+      if (wantsTopologyHints(service)) tellTopology(service, type, giveTopologyHints(groups.values(), shares()));
+      else topology.delete(`${key}/${type}`);
       const ofType = existing.filter((slice) => slice.addressType === type);
       await apply(service, planSlices({ service, type, existing: ofType, groups, triggerTime }), signal);
     }
     const obsolete = existing.filter((slice) => !(types as string[]).includes(slice.addressType));
     await apply(service, { create: [], update: [], remove: obsolete }, signal);
+  }
+
+  /** Says when hints come, go, or cannot be given for another reason. */
+  function tellTopology(service: Service, type: AddressType, { enabled, message }: TopologyVerdict): void {
+    const key = `${keyOfObject(service)}/${type}`;
+    if (topology.get(key) === message) return;
+    topology.set(key, message);
+    const text = `${message}, addressType: ${type}`;
+    if (enabled) recorder.event(service, 'Normal', 'TopologyAwareHintsEnabled', text);
+    else recorder.event(service, 'Warning', 'TopologyAwareHintsDisabled', text);
   }
 
   async function apply(service: Service, plan: SlicePlan, signal: AbortSignal): Promise<void> {
@@ -122,16 +141,18 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
     },
     onDelete: onSlice,
   });
-  const enqueueAll = (): void => {
-    for (const service of services.list()) loop.queue.add(keyOfObject(service));
+  const enqueueAll = (which: (service: Service) => boolean = () => true): void => {
+    for (const service of services.list()) if (which(service)) loop.queue.add(keyOfObject(service));
   };
+  const sameShare = (a: Node, b: Node): boolean =>
+    isNodeReady(a) === isNodeReady(b) && a.status?.allocatable?.['cpu'] === b.status?.allocatable?.['cpu'];
   nodes.addHandler({
-    onAdd(node) {
-      if (zoneOf(node) !== undefined) enqueueAll();
-    },
+    onAdd: (node) => enqueueAll(zoneOf(node) === undefined ? wantsTopologyHints : undefined),
     onUpdate(old, node) {
       if (zoneOf(old) !== zoneOf(node)) enqueueAll();
+      else if (!sameShare(old, node)) enqueueAll(wantsTopologyHints);
     },
+    onDelete: () => enqueueAll(wantsTopologyHints),
   });
   return loop;
 }

@@ -1,0 +1,110 @@
+/**
+ * Hints of services with `service.kubernetes.io/topology-mode: Auto`: every zone gets endpoints in proportion to its nodes'
+ * processors, its own as far as they go, so that traffic stays in the zone without overloading anybody. All or nothing: where
+ * a zone could not be served well enough no endpoint gets a hint. Pure. Upstream: endpointslice/topologycache.
+ *
+ * Differs on purpose: all slices of a service are allotted anew at each change, always in one order, instead of those alone
+ * that are written anyway.
+ */
+import type { Endpoint } from '../../api/gen/discovery-v1.ts';
+import type { Node, Service } from '../../api/gen/core-v1.ts';
+import { quantityMilliValue } from '../../api/quantity.ts';
+import { isNodeReady, zoneOf } from '../../component-helpers/nodes.ts';
+
+const ANNOTATION = 'service.kubernetes.io/topology-mode';
+const EARLY_ANNOTATION = 'service.kubernetes.io/topology-aware-hints';
+const CONTROL_PLANE = ['node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'];
+/** A zone's endpoints may get so much more than their share. */
+const OVERLOAD = 0.2;
+
+/** Whether the service asks for it. Then its `trafficDistribution` has no say. */
+export function wantsTopologyHints({ metadata: { annotations = {} } }: Service): boolean {
+  const mode = annotations[EARLY_ANNOTATION] ?? annotations[ANNOTATION];
+  return mode === 'Auto' || mode === 'auto';
+}
+
+/** Parts of all processors by zone, of ready nodes that take work; undefined when one of them does not say enough. */
+export function zoneShares(nodes: readonly Node[]): ReadonlyMap<string, number> | undefined {
+  const cpus = new Map<string, number>();
+  let total = 0;
+  for (const node of nodes) {
+    if (!isNodeReady(node) || CONTROL_PLANE.some((label) => node.metadata.labels?.[label] !== undefined)) continue;
+    const zone = zoneOf(node) ?? '';
+    const cpu = quantityMilliValue(node.status?.allocatable?.['cpu'] ?? '0');
+    if (zone === '' || cpu === 0) return undefined;
+    cpus.set(zone, (cpus.get(zone) ?? 0) + cpu);
+    total += cpu;
+  }
+  return total === 0 ? undefined : new Map([...cpus].map(([zone, cpu]) => [zone, cpu / total]));
+}
+
+/** Whether hints were given; the event that tells it. */
+export interface TopologyVerdict {
+  readonly enabled: boolean;
+  readonly message: string;
+}
+
+/** Gives the ready endpoints of one address type their hints, in place, or none of them. */
+export function giveTopologyHints(
+  groups: Iterable<{ readonly endpoints: readonly Endpoint[] }>,
+  shares: ReadonlyMap<string, number> | undefined,
+): TopologyVerdict {
+  const endpoints = [...groups]
+    .flatMap((group) => group.endpoints)
+    .filter(({ conditions }) => conditions?.ready === true);
+  const why = obstacle(endpoints, shares);
+  if (why !== undefined || shares === undefined) return { enabled: false, message: why ?? '' };
+  const byZone = new Map<string, Endpoint[]>();
+  for (const endpoint of endpoints.sort(byName)) {
+    const zone = endpoint.zone ?? '';
+    byZone.set(zone, [...(byZone.get(zone) ?? []), endpoint]);
+  }
+  for (const [zone, own] of byZone) for (const endpoint of own) hint(endpoint, zone);
+  redistribute(byZone, shares, endpoints.length);
+  return { enabled: true, message: 'Topology Aware Hints has been enabled' };
+}
+
+function obstacle(endpoints: readonly Endpoint[], shares: ReadonlyMap<string, number> | undefined): string | undefined {
+  if (shares === undefined)
+    return 'Insufficient Node information: allocatable CPU or zone not specified on one or more nodes';
+  if (shares.size < 2) return 'Nodes only ready in one zone';
+  if (shares.size > endpoints.length)
+    return `Insufficient number of endpoints (${endpoints.length} endpoints, ${shares.size} zones)`;
+  let least = 0;
+  for (const share of shares.values()) least += Math.ceil((share * endpoints.length) / (1 + OVERLOAD));
+  if (least > endpoints.length)
+    return `Minimum allocation required exceeds overload threshold (${endpoints.length} endpoints, ${shares.size} zones)`;
+  return endpoints.some(({ zone = '' }) => zone === '')
+    ? 'One or more endpoints do not have a zone specified'
+    : undefined;
+}
+
+/** Zones with more than their share give to those with less, until nobody lacks a whole endpoint. */
+function redistribute(
+  byZone: ReadonlyMap<string, Endpoint[]>,
+  shares: ReadonlyMap<string, number>,
+  endpointCount: number,
+): void {
+  const surplus = new Map<string, number>();
+  for (const zone of new Set([...shares.keys(), ...byZone.keys()]))
+    surplus.set(zone, (byZone.get(zone)?.length ?? 0) - (shares.get(zone) ?? 0) * endpointCount);
+  for (;;) {
+    const order = [...surplus].sort(([a, most], [b, less]) => less - most || (a < b ? -1 : 1));
+    const [giver, spare] = order[0] ?? ['', 0];
+    const [taker, lack] = order.at(-1) ?? ['', 0];
+    if (spare < 1 && -lack < 1) return;
+    const given = byZone.get(giver)?.pop();
+    if (given === undefined) return;
+    hint(given, taker);
+    surplus.set(giver, spare - 1).set(taker, lack + 1);
+  }
+}
+
+function hint(endpoint: Endpoint, zone: string): void {
+  endpoint.hints = { forZones: [{ name: zone }] };
+}
+
+function byName(a: Endpoint, b: Endpoint): number {
+  const [left, right] = [a.targetRef?.name ?? '', b.targetRef?.name ?? ''];
+  return left < right ? -1 : left > right ? 1 : 0;
+}
