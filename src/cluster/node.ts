@@ -7,6 +7,7 @@ import type { TokenRequest } from '../api/gen/authentication-v1.ts';
 import type { Node } from '../api/gen/core-v1.ts';
 import { Nodes, RuntimeClasses, ServiceAccounts, Services } from '../api/gen/resources.ts';
 import { quantityMilliValue, quantityValue } from '../api/quantity.ts';
+import { createBackoff } from '../base/backoff.ts';
 import type { Client } from '../client/client.ts';
 import { createEventBroadcaster, type EventBroadcaster } from '../client/event-broadcaster.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
@@ -18,12 +19,13 @@ import { createPodContainerManager } from '../kubelet/cgroups/create-pod-contain
 import type { ContainerRuntime } from '../kubelet/container/runtime.ts';
 import { KUBELET_DEFAULTS, type KubeletConfiguration } from '../kubelet/kubelet-configuration.ts';
 import type { CredentialProviders } from '../kubelet/images/credential-providers.ts';
-import type { Kubelet, KubeletCore } from '../kubelet/kubelet-contract.ts';
+import type { Kubelet, KubeletCore, KubeletDeps } from '../kubelet/kubelet-contract.ts';
 import { createKubelet } from '../kubelet/kubelet.ts';
 import { createContainerRuntime } from '../kubelet/runtime/container-runtime.ts';
 import { createStatsProvider } from '../kubelet/stats/create-stats-provider.ts';
 import type { StatsProvider } from '../kubelet/stats/stats-provider.ts';
 import { createObjectCache, type WatchingObjectCache } from '../kubelet/volumes/object-cache.ts';
+import { createCsiNodeObject } from '../kubelet/volumes/csi/csi-node-object.ts';
 import type { VolumeManager } from '../kubelet/volumes/volume-manager-contract.ts';
 import { createVolumeManager } from '../kubelet/volumes/volume-manager.ts';
 import type { HostInfo } from '../platform/host.ts';
@@ -45,6 +47,10 @@ export interface NodeDeps {
   /** The pod network, where it is ours to configure. */
   readonly network?: Pick<PodNetwork, 'setPodCidr'>;
   readonly config: KubeletConfiguration;
+  /** False: the CSINode is made by the first driver. Default true. */
+  readonly csiNodeFirst?: boolean;
+  /** Who tells that the machine shuts down, and how long pods then get. */
+  readonly shutdown?: NonNullable<KubeletDeps['shutdown']>;
   /** Programs of the node that know credentials of registries. */
   readonly credentialProviders?: CredentialProviders;
 }
@@ -103,12 +109,29 @@ export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
       if (config.hasApiServer) parts.informers.start(signal);
       await kubelet.start(signal);
       parts.upkeep.start(signal);
+      if (config.hasApiServer && deps.csiNodeFirst !== false) void initializeCsiNode(parts, kubelet, signal);
     },
     async stop() {
       await kubelet.stop();
       parts.objects.stop();
     },
   };
+}
+
+/** The node's CSINode is there before any driver is, as upstream's. A driver that comes first makes it, too. */
+async function initializeCsiNode({ platform, client, config }: Parts, kubelet: Kubelet, signal: AbortSignal) {
+  const backoff = createBackoff({ initialMs: 100, maxMs: 60_000 });
+  const csiNode = createCsiNodeObject(client, config.nodeName);
+  await kubelet.registered;
+  while (!signal.aborted) {
+    try {
+      return await csiNode.initialize();
+    } catch (error) {
+      if (signal.aborted) return;
+      platform.log.warn('Failed to initialize CSINode, will retry', { node: config.nodeName, err: error });
+    }
+    await platform.clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
+  }
 }
 
 /** Without an API server events go to the log alone. */
@@ -125,7 +148,7 @@ function eventSources({
 function assembleKubelet(parts: Parts): Pick<ClusterNode, 'kubelet' | 'podContainers' | 'stats'> {
   const { platform, client, heartbeatClient, recorder, informers } = parts;
   let core: KubeletCore | undefined;
-  const podContainers = podContainerManager(parts, () => core?.pods.getPods() ?? []);
+  const podContainers = podContainerManager(parts, () => core);
   const kubelet: Kubelet = createKubelet(
     {
       platform,
@@ -135,6 +158,7 @@ function assembleKubelet(parts: Parts): Pick<ClusterNode, 'kubelet' | 'podContai
       informers,
       preparePod,
       podContainers,
+      ...(parts.shutdown && { shutdown: parts.shutdown }),
       resources: {
         nodeStats: () => stats.node(),
         summary: () => stats.summary(),
@@ -174,7 +198,7 @@ export function instanceNodeConfig(
 
 function podContainerManager(
   { platform, recorder, host, config }: Parts,
-  activePods: () => ReturnType<KubeletCore['pods']['getPods']>,
+  core: () => KubeletCore | undefined,
 ): NodeCgroups {
   const { cgroups } = config;
   return createPodContainerManager(
@@ -182,7 +206,8 @@ function podContainerManager(
       cgroups: platform.cgroups,
       platform,
       recorder,
-      activePods,
+      activePods: () => core()?.pods.getPods() ?? [],
+      withoutCpuQuota: (pod) => core()?.withoutCpuQuota(pod) ?? false,
       nodeAllocatable: async () => nodeAllocatable(host, config),
       nodeRef: { apiVersion: 'v1', kind: 'Node', name: config.nodeName, uid: config.nodeName },
     },

@@ -77,6 +77,8 @@ export interface KubeletConfiguration {
     readonly fullPcpusOnly: boolean;
     readonly distributeAcrossNuma: boolean;
     readonly strictReservation: boolean;
+    /** Containers with processors of their own are held to their limit besides. Upstream's gate, negated. */
+    readonly quotaOnExclusiveCpus: boolean;
     readonly reconcilePeriodMs: number;
   };
   readonly memoryManager: {
@@ -226,6 +228,7 @@ export const KUBELET_DEFAULTS: Omit<KubeletConfiguration, 'nodeName' | 'rootDire
     fullPcpusOnly: false,
     distributeAcrossNuma: false,
     strictReservation: false,
+    quotaOnExclusiveCpus: false,
     reconcilePeriodMs: 10_000,
   },
   memoryManager: { policy: 'None', reservedMemory: [] },

@@ -43,6 +43,8 @@ export interface KubeletCore {
   readonly ownNode: () => Node | undefined;
   /** What device plugins add to a container. */
   readonly containerDevices: (pod: Pod, container: Container) => Promise<ContainerDevices | undefined>;
+  /** Whether a container of the pod has processors alone: then no quota throttles the pod. */
+  readonly withoutCpuQuota: (pod: Pod) => boolean;
   /** Has the node's status told anew, when something in it may have changed. */
   readonly nodeStatusChanged: () => void;
   /** Every pod source has been heard: pods not known now do not belong here. */

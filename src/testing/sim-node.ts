@@ -108,6 +108,7 @@ export class SimNode {
         unknownImages: deps.unknownImages,
         networkReady: 'with-range',
         nodeAddress: deps.address,
+        lean: true,
       },
     );
   }
@@ -143,6 +144,7 @@ export class SimNode {
     const client = this.#client(gate);
     const instance = { ...this.#deps.instance, nodeName: this.name };
     const node = await createClusterNode({
+      csiNodeFirst: false, // Of thousands of nodes without drivers nobody needs to read it.
       platform: this.#platform,
       client,
       cri: cri.runtime,

@@ -13,6 +13,7 @@ import type { CacheEvent } from '../watch-cache/cache-event.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import type { ListenerTrigger } from '../watch-cache/watch-cache.ts';
 import { Watcher, type WatchEncoder, type WatchSink } from '../watch-cache/watcher.ts';
+import { FlushRounds } from '../watch-cache/flush-rounds.ts';
 import { FrameSink, ObjectSink } from '../watch-cache/watch-sinks.ts';
 import type { Call } from './endpoint.ts';
 import { checkListOptions, intParam, revisionParam } from './options.ts';
@@ -39,11 +40,14 @@ const bookmarksAtOnce = 500;
 export class RunningWatches {
   readonly #running = new Map<Watcher<never>, GenericStore>();
   readonly #clock: Clock;
+  /** When those of the network write. */
+  readonly rounds: FlushRounds;
   #cancelBeat: (() => void) | undefined;
   #beats = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.rounds = new FlushRounds(clock);
   }
 
   get size(): number {
@@ -95,7 +99,7 @@ export async function serveWatch(call: Call, running: RunningWatches): Promise<A
     const leave = follow(call, running, watcher as Watcher<never>);
     return { kind: 'watch', status: 200, headers: {}, events: sink.batches(leave) };
   }
-  const sink = new FrameSink();
+  const sink = new FrameSink(running.rounds);
   const encoder = frameEncoder(store, form, includeObjectOf(params));
   const watcher = await openWatch<Uint8Array>(call, { sink, encoder, selection });
   const leave = follow(call, running, watcher as Watcher<never>);

@@ -3,7 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod, ResourceRequirements } from '../../api/gen/core-v1.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
-import { createPodContainerManager, type PodContainerManagerConfig } from './create-pod-container-manager.ts';
+import {
+  createPodContainerManager,
+  type PodContainerManagerConfig,
+  type PodContainerManagerDeps,
+} from './create-pod-container-manager.ts';
 import { resourceConfigForPod, type PodResourceOptions } from './pod-resource-config.ts';
 
 const options: PodResourceOptions = { enforceCpuLimits: true, cpuQuotaPeriodUs: 100_000, hugePageSizesBytes: [] };
@@ -79,7 +83,7 @@ test('sidecars add to the limits, init containers raise them', () => {
   assert.deepEqual([cpuQuotaUs, memoryMaxBytes], [500_000, 16 * 2 ** 20]);
 });
 
-function createFixture(change: Partial<PodContainerManagerConfig> = {}) {
+function createFixture(change: Partial<PodContainerManagerConfig> = {}, deps: Partial<PodContainerManagerDeps> = {}) {
   const platform = createSimPlatform();
   const active: Pod[] = [];
   const events: string[] = [];
@@ -91,6 +95,7 @@ function createFixture(change: Partial<PodContainerManagerConfig> = {}) {
       nodeAllocatable: async () => ({ milliCpu: 4000, memoryBytes: 2 ** 33, pids: 1000 }),
       recorder: { event: (_target, _type, reason) => void events.push(reason) },
       nodeRef: { kind: 'Node', name: 'node-1' },
+      ...deps,
     },
     { ...options, cgroupRoot: '/', cgroupsPerQos: true, enforceNodeAllocatable: ['pods'], ...change },
   );
@@ -125,6 +130,16 @@ test("the tree, the node's limits and the burstable shares", async () => {
   assert.deepEqual(resources('/kubepods/burstable'), { cpuShares: 2 });
   controller.abort();
   assert.equal(platform.clock.pendingTimers, 0);
+});
+
+test('pods with processors of their own have no quota', async () => {
+  const resources = { requests: cpuMemory('1', '1Gi'), limits: cpuMemory('1', '1Gi') };
+  const [alone, shared] = [podOf('alone', resources), podOf('shared', resources)];
+  const { platform, manager } = createFixture({}, { withoutCpuQuota: ({ metadata }) => metadata.uid === 'alone' });
+  await manager.start(new AbortController().signal);
+  for (const pod of [alone, shared]) await manager.ensurePodCgroup(pod);
+  const quotaOf = (name: string) => platform.cgroups.groups.get(`/kubepods/pod${name}`)?.resources.cpuQuotaUs;
+  assert.deepEqual([quotaOf('alone'), quotaOf('shared')], ['max', 100_000]);
 });
 
 test('memory that better classes asked for is kept from those below, as far as it is free', async () => {

@@ -29,6 +29,8 @@ export interface PodContainerManagerDeps {
   readonly cgroups: Cgroups;
   readonly platform: Pick<BasePlatform, 'clock' | 'log'>;
   readonly nodeAllocatable: () => Promise<NodeAllocatable>;
+  /** Pods no quota throttles, whatever their limits: they have processors alone. Default: none. */
+  readonly withoutCpuQuota?: (pod: Pod) => boolean;
   /** Pods that run or may run, for the shares of the burstable class. */
   readonly activePods: () => readonly Pod[];
   readonly recorder?: EventRecorder;
@@ -114,14 +116,12 @@ class QosPodContainers implements PodContainerManager, PodCgroups {
     await this.#mutex.run(podUid(pod), async () => {
       if (await this.#deps.cgroups.exists(name)) return;
       await this.#updateQos();
-      await this.#deps.cgroups.create(name, resourceConfigForPod(pod, this.#config));
+      await this.#deps.cgroups.create(name, this.#limitsOf(pod));
     });
   }
 
   async updatePodCgroup(pod: Pod): Promise<void> {
-    await this.#mutex.run(podUid(pod), () =>
-      this.#deps.cgroups.update(this.cgroupName(pod), resourceConfigForPod(pod, this.#config)),
-    );
+    await this.#mutex.run(podUid(pod), () => this.#deps.cgroups.update(this.cgroupName(pod), this.#limitsOf(pod)));
     await this.#updateQos();
   }
 
@@ -155,6 +155,11 @@ class QosPodContainers implements PodContainerManager, PodCgroups {
 
   cgroupName(pod: Pod): string {
     return `${this.#parents[podQosClass(pod)]}/${podPrefix}${podUid(pod)}`;
+  }
+
+  #limitsOf(pod: Pod): CgroupResources {
+    const enforceCpuLimits = this.#config.enforceCpuLimits && this.#deps.withoutCpuQuota?.(pod) !== true;
+    return resourceConfigForPod(pod, { ...this.#config, enforceCpuLimits });
   }
 
   async #updateQos(): Promise<void> {

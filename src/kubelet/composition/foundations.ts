@@ -78,6 +78,7 @@ export function createFoundations(deps: KubeletDeps, config: KubeletConfiguratio
     plugins,
     connectSocket: connect,
     containerDevices: managers.containerDevices,
+    withoutCpuQuota: managers.withoutCpuQuota,
     ownNode: () => nodeInformer.get({ name: config.nodeName }),
     nodeStatusChanged: () => late.nodeStatus.get().trigger(),
   };
@@ -158,7 +159,10 @@ function createCore(
     Foundations,
     'deps' | 'config' | 'late' | 'podManager' | 'results' | 'sourcesReady' | 'allocations' | 'nodeInformer'
   >,
-): Omit<KubeletCore, 'plugins' | 'containerDevices' | 'connectSocket' | 'ownNode' | 'nodeStatusChanged'> {
+): Omit<
+  KubeletCore,
+  'plugins' | 'containerDevices' | 'withoutCpuQuota' | 'connectSocket' | 'ownNode' | 'nodeStatusChanged'
+> {
   const { config, late, podManager, sourcesReady } = parts;
   const { platform } = parts.deps;
   const nodeIps = findNodeIps(platform, config.nodeIps);

@@ -50,6 +50,8 @@ export interface ResourceManagers {
   withHeld(node: Node | undefined, pod: Pod): Node | undefined;
   capacity(): DeviceCapacity;
   containerDevices(pod: Pod, container: Container): Promise<ContainerDevices | undefined>;
+  /** Whether a container of the pod has processors alone, and so no quota is set. */
+  withoutCpuQuota(pod: Pod): boolean;
   /** Has drivers make the devices of the pod's claims ready; rejects with why they cannot. */
   prepareDynamicResources(pod: Pod): Promise<void>;
   unprepareDynamicResources(podUid: string): Promise<void>;
@@ -97,7 +99,11 @@ export function createResourceManagers(parts: ResourceManagersDeps): ResourceMan
     await memory?.keepOnly(uids);
   };
   const reconciler = cpu === undefined ? undefined : reconcilerOf(parts, cpu, () => mutex.run('admit', release));
+  const hasOwnCpus = (pod: Pod, { name }: Container): boolean =>
+    !parts.config.cpuManager.quotaOnExclusiveCpus && cpu?.exclusiveCpus(podUid(pod), name) !== undefined;
   return {
+    withoutCpuQuota: ({ metadata, spec }) =>
+      [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].some((each) => hasOwnCpus({ metadata }, each)),
     start: (signal) => startManagers({ parts, managers, reconciler }, signal),
     concerns: (pod) => devices.concerns(pod) || cpu?.concerns(pod) === true || memory?.concerns(pod) === true,
     admit: (pod) =>
@@ -116,7 +122,10 @@ export function createResourceManagers(parts: ResourceManagersDeps): ResourceMan
     capacity: inventory.capacity,
     async containerDevices(pod, container) {
       const own = await devices.containerDevices(pod, container);
-      const bound = binding(managers, pod, container);
+      const bound = {
+        ...binding(managers, pod, container),
+        ...(hasOwnCpus(pod, container) ? { withoutCpuQuota: true as const } : {}),
+      };
       if (bound.cpusetCpus !== undefined) reconciler?.noteCreated(podUid(pod), container.name, bound.cpusetCpus);
       const claimed = dra.cdiDevices(pod, container);
       if (own === undefined && claimed.length === 0 && Object.keys(bound).length === 0) return undefined;

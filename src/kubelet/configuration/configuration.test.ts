@@ -134,6 +134,34 @@ describe('validation', () => {
       { crashLoopBackOff: { maxContainerRestartPeriod: '10m' } },
       'CrashLoopBackOff.MaxContainerRestartPeriod (got: 10m) must be set between 1s and 300s',
     ],
+    [
+      { qosReserved: { memory: '50%' } },
+      'qosReserved (--qos-reserved) {"memory":"50%"} requires feature gate QOSReserved',
+    ],
+    [
+      { qosReserved: { memory: '150%' }, featureGates: { QOSReserved: true } },
+      'qosReserved (--qos-reserved): "150%" is no percentage from 0% to 100%',
+    ],
+    [
+      { systemCgroups: '/system' },
+      'systemCgroups (--system-cgroups) was specified and cgroupRoot (--cgroup-root) was not specified',
+    ],
+    [
+      { shutdownGracePeriod: '10s', shutdownGracePeriodCriticalPods: '20s' },
+      'shutdownGracePeriodCriticalPods "20s" must be <= shutdownGracePeriod "10s"',
+    ],
+    [{ shutdownGracePeriod: '500ms' }, 'shutdownGracePeriod "500ms" must be either zero or otherwise >= 1 sec'],
+    [
+      { shutdownGracePeriod: '10s', featureGates: { GracefulNodeShutdown: false } },
+      'specifying shutdownGracePeriod or shutdownGracePeriodCriticalPods requires feature gate GracefulNodeShutdown',
+    ],
+    [
+      {
+        shutdownGracePeriod: '10s',
+        shutdownGracePeriodByPodPriority: [{ priority: 0, shutdownGracePeriodSeconds: 10 }],
+      },
+      'cannot specify both shutdownGracePeriodByPodPriority and shutdownGracePeriod',
+    ],
     [{ evictionHard: { 'disk.free': '1Gi' } }, 'unsupported eviction signal disk.free'],
     [
       { evictionSoft: { 'memory.available': '1Gi' } },

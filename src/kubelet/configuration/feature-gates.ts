@@ -24,6 +24,7 @@ export const FEATURE_GATES = {
   CPUManagerPolicyAlphaOptions: gate('ALPHA', false),
   CPUManagerPolicyBetaOptions: gate('BETA', true),
   CustomCPUCFSQuotaPeriod: gate('ALPHA', false, true),
+  DisableCPUQuotaWithExclusiveCPUs: gate('BETA', true, true),
   DynamicResourceAllocation: gate('GA', true),
   EnvFiles: gate('BETA', true),
   EventedPLEG: gate('ALPHA', true),

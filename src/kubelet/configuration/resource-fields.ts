@@ -5,7 +5,7 @@ const priorityPeriod = {
   priority: { type: 'int', state: 'honoured', note: '' },
   shutdownGracePeriodSeconds: { type: 'int', state: 'honoured', note: '' },
 } as const satisfies FieldTable;
-const NO_LOGIND = 'systemd-logind cannot be reached: shutdowns of the machine are not seen';
+const LOGIND = 'with systemd-logind on the system bus, and the program systemd-inhibit';
 
 /** The fields. */
 export const RESOURCE_FIELDS = {
@@ -188,7 +188,7 @@ export const RESOURCE_FIELDS = {
     state: 'refused',
     note: 'thresholds are polled',
   },
-  shutdownGracePeriod: { type: 'duration', state: 'refused', note: NO_LOGIND },
-  shutdownGracePeriodCriticalPods: { type: 'duration', state: 'refused', note: NO_LOGIND },
-  shutdownGracePeriodByPodPriority: { type: { list: priorityPeriod }, state: 'refused', note: NO_LOGIND },
+  shutdownGracePeriod: { type: 'duration', state: 'honoured', note: LOGIND },
+  shutdownGracePeriodCriticalPods: { type: 'duration', state: 'honoured', note: LOGIND },
+  shutdownGracePeriodByPodPriority: { type: { list: priorityPeriod }, state: 'honoured', note: LOGIND },
 } as const satisfies FieldTable;

@@ -3,6 +3,7 @@ import { parseDurationMs } from '../../api/duration.ts';
 import { quantityValue } from '../../api/quantity.ts';
 import { KUBELET_DEFAULTS, type KubeletConfiguration } from '../kubelet-configuration.ts';
 import { parseCpuSet } from '../cpu-manager/cpu-set.ts';
+import { shutdownGroups, type ShutdownGroup } from '../node-shutdown/node-shutdown-manager.ts';
 import { gateEnabled } from './feature-gates.ts';
 import type { KubeletConfigurationV1Beta1 } from './fields.ts';
 
@@ -93,6 +94,7 @@ function managers(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration>
       fullPcpusOnly: options['full-pcpus-only'] === 'true',
       distributeAcrossNuma: options['distribute-cpus-across-numa'] === 'true',
       strictReservation: options['strict-cpu-reservation'] === 'true',
+      quotaOnExclusiveCpus: !gateEnabled(c.featureGates, 'DisableCPUQuotaWithExclusiveCPUs'),
       reconcilePeriodMs: ms(c.cpuManagerReconcilePeriod),
     },
     memoryManager: { policy: c.memoryManagerPolicy === 'Static' ? 'Static' : 'None', reservedMemory: c.reservedMemory },
@@ -160,6 +162,19 @@ function upkeep(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration> {
       periodMs: ms(c.containerLogMonitorInterval),
     },
   };
+}
+
+/** How long pods get by priority when the machine shuts down; none: it is not waited for. */
+export function shutdownGroupsOf(c: KubeletConfigurationV1Beta1): readonly ShutdownGroup[] {
+  const groups = c.shutdownGracePeriodByPodPriority.map(({ priority, shutdownGracePeriodSeconds }) => ({
+    priority,
+    gracePeriodSeconds: shutdownGracePeriodSeconds,
+  }));
+  if (groups.length > 0) return groups;
+  return shutdownGroups({
+    totalSeconds: ms(c.shutdownGracePeriod) / 1000,
+    criticalSeconds: ms(c.shutdownGracePeriodCriticalPods) / 1000,
+  });
 }
 
 /** The settings of a node with this configuration. */

@@ -125,6 +125,31 @@ const resources: Check = (c) => {
   ];
 };
 
+const shutdown: Check = (c) => {
+  const total = ms(c.shutdownGracePeriod);
+  const critical = ms(c.shutdownGracePeriodCriticalPods);
+  const byPriority = c.shutdownGracePeriodByPodPriority;
+  return [
+    !gateEnabled(c.featureGates, 'GracefulNodeShutdown') &&
+      (total > 0 || critical > 0) &&
+      'specifying shutdownGracePeriod or shutdownGracePeriodCriticalPods requires feature gate GracefulNodeShutdown',
+    !gateEnabled(c.featureGates, 'GracefulNodeShutdownBasedOnPodPriority') &&
+      byPriority.length > 0 &&
+      'specifying shutdownGracePeriodByPodPriority requires feature gate GracefulNodeShutdownBasedOnPodPriority',
+    byPriority.length > 0 &&
+      (total > 0 || critical > 0) &&
+      'cannot specify both shutdownGracePeriodByPodPriority and shutdownGracePeriod',
+    critical > total &&
+      `shutdownGracePeriodCriticalPods ${quoted(c.shutdownGracePeriodCriticalPods)} must be <= shutdownGracePeriod ${quoted(c.shutdownGracePeriod)}`,
+    total < 0 || (total > 0 && total < 1000)
+      ? `shutdownGracePeriod ${quoted(c.shutdownGracePeriod)} must be either zero or otherwise >= 1 sec`
+      : false,
+    critical < 0 || (critical > 0 && critical < 1000)
+      ? `shutdownGracePeriodCriticalPods ${quoted(c.shutdownGracePeriodCriticalPods)} must be either zero or otherwise >= 1 sec`
+      : false,
+  ];
+};
+
 const CPU_OPTIONS = ['full-pcpus-only', 'distribute-cpus-across-numa', 'strict-cpu-reservation'];
 
 const managers: Check = (c) => {
@@ -172,7 +197,7 @@ function reservation(name: string, amounts: Readonly<Record<string, string>>): (
 
 /** Everything wrong, upstream's sentences without the prefix `invalid configuration: `. Empty: nothing. */
 export function validateConfiguration(config: KubeletConfigurationV1Beta1): string[] {
-  const checks: readonly Check[] = [server, images, node, resources, managers];
+  const checks: readonly Check[] = [server, images, node, resources, shutdown, managers];
   return [
     ...complaintsAboutGates(config.featureGates),
     ...checks.flatMap((check) => check(config)).filter((complaint) => complaint !== false),

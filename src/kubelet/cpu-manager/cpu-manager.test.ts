@@ -106,6 +106,23 @@ describe('the static policy for processors', () => {
     assert.equal(await run(fixture, 'even', [container('2')]), '1,5');
   });
 
+  it('sets no quota where processors are given alone, unless told to', async () => {
+    const quota = async (fixture: KubeletFixture): Promise<(boolean | undefined)[]> => {
+      await run(fixture, 'alone', [container('2'), container('1500m', {}, 'part')]);
+      const pod = fixture.pod('alone')!;
+      const of = async (each: Container) => (await fixture.kubelet.core.containerDevices(pod, each))?.withoutCpuQuota;
+      return [
+        await of(container('2')),
+        await of(container('1', {}, 'part')),
+        fixture.kubelet.core.withoutCpuQuota(pod),
+      ];
+    };
+    assert.deepEqual(await quota(await started()), [true, undefined, true]);
+    const cpuManager = { ...KUBELET_DEFAULTS.cpuManager, policy: 'static', reservedCpus: '0' } as const;
+    const held = await started({ cpuManager: { ...cpuManager, quotaOnExclusiveCpus: true } });
+    assert.deepEqual(await quota(held), [undefined, undefined, false]);
+  });
+
   it('keeps what it gave over a restart, and refuses a memory that does not fit', async () => {
     const fixture = await started();
     await run(fixture, 'alone', [container('2')]);

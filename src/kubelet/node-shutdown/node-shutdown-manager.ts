@@ -2,8 +2,7 @@
  * Ends pods in order when the machine is about to shut down: by priority, lowest first, each group with its grace period.
  * From then on the node is not ready and takes no pods. Upstream: pkg/kubelet/nodeshutdown.
  *
- * Who says that the machine shuts down is a port: systemd-logind's inhibitor locks need D-Bus, for which there is no
- * adapter yet, so the configuration's fields are refused and only a composition that brings a source has this.
+ * Who says that the machine shuts down is a port: systemd-logind (logind.ts) on a machine, anything in tests.
  */
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../api/time.ts';

@@ -33,6 +33,8 @@ export interface ContainerDevices {
   /** Processors and NUMA nodes it is bound to, as the kernel writes lists; absent: all. */
   readonly cpusetCpus?: string;
   readonly cpusetMems?: string;
+  /** It has processors alone: no quota throttles it. */
+  readonly withoutCpuQuota?: true;
 }
 
 /** Everything that stays the same from container to container. */
@@ -158,6 +160,7 @@ export async function containerConfig(
     linux: {
       resources: {
         ...containerResources(pod, container, deps.resources),
+        ...(devices?.withoutCpuQuota ? { cpuQuota: -1 } : {}),
         ...(devices?.cpusetCpus === undefined ? {} : { cpusetCpus: devices.cpusetCpus }),
         ...(devices?.cpusetMems === undefined ? {} : { cpusetMems: devices.cpusetMems }),
       },

@@ -20,7 +20,21 @@ export interface CsiNodeObject {
   /** Rejects when the node's labels say otherwise than the driver, or the API does not take it. */
   install(driver: string, info: NodeInfo): Promise<void>;
   uninstall(driver: string): Promise<void>;
+  /** Makes the CSINode where there is none yet, and has it say which volumes drivers take over from plugins of old. */
+  initialize(): Promise<void>;
 }
+
+/** Of these every volume is routed to its CSI driver. Schedulers count their limits by it. */
+const MIGRATED_PLUGINS_ANNOTATION = 'storage.alpha.kubernetes.io/migrated-plugins';
+const MIGRATED_PLUGINS = [
+  'kubernetes.io/aws-ebs',
+  'kubernetes.io/azure-disk',
+  'kubernetes.io/azure-file',
+  'kubernetes.io/cinder',
+  'kubernetes.io/gce-pd',
+  'kubernetes.io/portworx-volume',
+  'kubernetes.io/vsphere-volume',
+].join(',');
 
 /** Makes the writer of a node's objects. */
 export function createCsiNodeObject(client: Client, nodeName: string): CsiNodeObject {
@@ -66,7 +80,20 @@ export function createCsiNodeObject(client: Client, nodeName: string): CsiNodeOb
     }
   }
 
+  async function initialize(): Promise<void> {
+    const found = await csiNodes.get(key).catch((error: unknown) => {
+      if (isReason(error, 'NotFound')) return undefined;
+      throw error;
+    });
+    if (found === undefined) await csiNodes.create(newCsiNode(await nodes.get(key), []));
+    else if (found.metadata.annotations?.[MIGRATED_PLUGINS_ANNOTATION] !== MIGRATED_PLUGINS) {
+      const annotations = { ...found.metadata.annotations, [MIGRATED_PLUGINS_ANNOTATION]: MIGRATED_PLUGINS };
+      await csiNodes.update({ ...found, metadata: { ...found.metadata, annotations } });
+    }
+  }
+
   return {
+    initialize: () => mutex.run('', initialize),
     install: (driver, info) =>
       mutex.run('', async () => {
         const node = await patchNode((current) => installed(current, driver, info));
@@ -129,7 +156,11 @@ function newCsiNode(node: Node, drivers: CSINodeDriver[]): CSINode {
   return {
     apiVersion: 'storage.k8s.io/v1',
     kind: 'CSINode',
-    metadata: { name, ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name, uid }] },
+    metadata: {
+      name,
+      annotations: { [MIGRATED_PLUGINS_ANNOTATION]: MIGRATED_PLUGINS },
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name, uid }],
+    },
     spec: { drivers },
   };
 }

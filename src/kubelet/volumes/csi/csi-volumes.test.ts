@@ -12,6 +12,7 @@ import {
 } from '../../../api/gen/resources.ts';
 import type { CSIDriverSpec } from '../../../api/gen/storage-v1.ts';
 import { base64, createVolumeFixture, fixtureRoot, podWith, type VolumeFixture } from '../volume-fixture.ts';
+import { createCsiNodeObject } from './csi-node-object.ts';
 import { fakeDriverPlugin, serveFakeDriver, type FakeDriver, type FakeDriverOptions } from './csi-driver-fixture.ts';
 
 const driverName = 'disks.example.com';
@@ -97,6 +98,22 @@ test('the driver is told of in the CSINode and the node, and no longer when it g
   await f.csiHandler.deregisterPlugin(fakeDriverPlugin, never);
   assert.deepEqual(f.client.peek(CSINodes, { name: 'node-1' })?.spec.drivers, []);
   assert.deepEqual(f.client.peek(Nodes, { name: 'node-1' })!.metadata.annotations, {});
+});
+
+test('the CSINode is there before any driver, and says what drivers take over', async () => {
+  const { client } = createVolumeFixture();
+  client.put(Nodes, { metadata: { name: 'node-1', uid: 'node-uid' }, status: {} } as never);
+  const object = createCsiNodeObject(client, 'node-1');
+  await object.initialize();
+  const made = client.peek(CSINodes, { name: 'node-1' });
+  assert.deepEqual(made?.spec.drivers, []);
+  assert.equal(made?.metadata.ownerReferences?.[0]?.uid, 'node-uid');
+  const name = 'storage.alpha.kubernetes.io/migrated-plugins';
+  assert.match(made?.metadata.annotations?.[name] ?? '', /kubernetes\.io\/gce-pd/);
+  client.put(CSINodes, { ...made!, metadata: { ...made!.metadata, annotations: { own: 'x' } } });
+  await object.initialize();
+  const { annotations } = client.peek(CSINodes, { name: 'node-1' })!.metadata;
+  assert.deepEqual(Object.keys(annotations ?? {}), ['own', name], 'an older one is told, too');
 });
 
 test('a driver whose topology is not the one the node has is refused', async (t) => {

@@ -1,0 +1,100 @@
+/**
+ * A connection to a D-Bus message bus: method calls and signals. Authenticates as this process's user (EXTERNAL), which
+ * the kernel vouches for. Ends with its signal or when the bus goes away; calls under way are then rejected.
+ */
+import type { Duplex } from '../../platform/streams.ts';
+import { decodeMessage, encodeMessage, MESSAGE_TYPES, type DbusMessage, type DbusValue } from './dbus-codec.ts';
+
+/** A method to call. */
+export interface DbusCall {
+  readonly destination: string;
+  readonly path: string;
+  readonly interface: string;
+  readonly member: string;
+  readonly signature?: string;
+  readonly body?: readonly DbusValue[];
+}
+
+/** The connection. */
+export interface DbusConnection {
+  /** Resolves to the answer's values. Rejects with the bus's error, named, or when the connection ends. */
+  call(call: DbusCall): Promise<readonly DbusValue[]>;
+  /** Resolves when the connection is over. Never rejects. */
+  readonly closed: Promise<void>;
+  close(): void;
+}
+
+const BUS = { destination: 'org.freedesktop.DBus', path: '/org/freedesktop/DBus', interface: 'org.freedesktop.DBus' };
+
+/** Subscribes to signals that match the rule. */
+export async function addMatch({ call }: DbusConnection, rule: string): Promise<void> {
+  await call({ ...BUS, member: 'AddMatch', signature: 's', body: [rule] });
+}
+
+/** Authenticates on an open stream and says hello. Rejects when the bus does not want us. */
+export async function connectDbus(
+  stream: Duplex,
+  { uid, onSignal }: { readonly uid: number; readonly onSignal: (signal: DbusMessage) => void },
+): Promise<DbusConnection> {
+  const waiting = new Map<number, { resolve(body: readonly DbusValue[]): void; reject(error: Error): void }>();
+  const authenticated = Promise.withResolvers<void>();
+  authenticated.promise.catch(() => undefined); // Awaited below.
+  let serial = 0;
+  let ended: Error | undefined;
+
+  function take(message: DbusMessage): void {
+    if (message.type === MESSAGE_TYPES.signal) return onSignal(message);
+    const call = waiting.get(message.replySerial ?? 0);
+    if (call === undefined) return;
+    waiting.delete(message.replySerial ?? 0);
+    if (message.type === MESSAGE_TYPES.answer) call.resolve(message.body);
+    else call.reject(new Error(`${message.errorName ?? 'D-Bus error'}: ${String(message.body[0] ?? '')}`));
+  }
+
+  function end(error: Error): void {
+    ended ??= error;
+    authenticated.reject(error);
+    for (const { reject } of waiting.values()) reject(error);
+    waiting.clear();
+    stream.destroy();
+  }
+
+  async function read(): Promise<void> {
+    let rest = Buffer.alloc(0);
+    let isText = true;
+    for await (const part of stream.incoming) {
+      rest = Buffer.concat([rest, part]);
+      if (isText) {
+        const line = rest.indexOf('\r\n');
+        if (line < 0) continue;
+        const said = rest.toString('latin1', 0, line);
+        if (!said.startsWith('OK ')) throw new Error(`the message bus refuses: ${said}`);
+        rest = rest.subarray(line + 2);
+        isText = false;
+        authenticated.resolve();
+      }
+      for (let next = decodeMessage(rest); next !== undefined; next = decodeMessage(rest)) {
+        rest = rest.subarray(next.bytes);
+        take(next.message);
+      }
+    }
+    throw new Error('the message bus closed the connection');
+  }
+
+  const call: DbusConnection['call'] = async ({ body = [], ...to }) => {
+    if (ended !== undefined) throw ended;
+    const answer = Promise.withResolvers<readonly DbusValue[]>();
+    answer.promise.catch(() => undefined); // The write below may fail first.
+    const own = ++serial;
+    waiting.set(own, answer);
+    await stream.write(encodeMessage({ ...to, type: MESSAGE_TYPES.call, serial: own, body }));
+    return await answer.promise;
+  };
+
+  const closed = read().catch(end);
+  await stream.write(`\0AUTH EXTERNAL ${Buffer.from(String(uid)).toString('hex')}\r\n`);
+  await authenticated.promise;
+  await stream.write('BEGIN\r\n');
+  await call({ ...BUS, member: 'Hello' });
+  return { call, closed, close: () => end(new Error('the connection to the message bus was closed')) };
+}

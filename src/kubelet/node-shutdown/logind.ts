@@ -1,0 +1,192 @@
+/**
+ * Shutdowns of the machine as systemd-logind tells of them, held back while pods end. Upstream: pkg/kubelet/nodeshutdown
+ * (nodeshutdown_manager_linux.go and systemd/inhibit_linux.go).
+ *
+ * The signal PrepareForShutdown comes over the system bus. The lock that delays a shutdown is a file descriptor handed
+ * over that bus, which Node.js cannot receive: systemd-inhibit holds it for us, and ends with this process. Where logind
+ * waits for less time than pods may take, its configuration is overridden by a drop-in, as upstream does.
+ *
+ * While logind cannot be reached or does not grant the time, it is tried again, and the log says so once per reason.
+ */
+import type { Clock } from '../../platform/clock.ts';
+import type { Exec } from '../../platform/exec.ts';
+import type { Files } from '../../platform/files.ts';
+import type { Log } from '../../platform/log.ts';
+import type { Net } from '../../platform/net.ts';
+import type { DbusMessage, DbusValue } from './dbus-codec.ts';
+import { addMatch, connectDbus, type DbusConnection } from './dbus-connection.ts';
+import type { ShutdownSource } from './node-shutdown-manager.ts';
+
+/** What it works with. */
+export interface LogindDeps {
+  readonly net: Pick<Net, 'dial'>;
+  readonly exec: Pick<Exec, 'run'>;
+  readonly files: Pick<Files, 'makeDir' | 'writeFile'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** How much time pods need together, and who we are. */
+export interface LogindConfig {
+  readonly graceMs: number;
+  readonly pid: number;
+  readonly uid: number;
+  /** Default: where systemd has it. */
+  readonly busSocket?: string;
+}
+
+const SYSTEM_BUS = '/run/dbus/system_bus_socket';
+const LOGIND = 'org.freedesktop.login1';
+const LOGIND_PATH = '/org/freedesktop/login1';
+const MANAGER = 'org.freedesktop.login1.Manager';
+const DROP_IN_FOLDER = '/etc/systemd/logind.conf.d';
+const DROP_IN = `${DROP_IN_FOLDER}/99-kubelet.conf`;
+const WHO = 'kubelet';
+const RETRY_MS = 1_000;
+/** logind reads its configuration, and systemd-inhibit gets its lock, in their own time. */
+const SETTLE_MS = 50;
+const SETTLE_ROUNDS = 100;
+const FOREVER_MS = 2 ** 31 - 1;
+
+/** Makes the source; nothing is opened before somebody listens. */
+export function createLogindSource(deps: LogindDeps, config: LogindConfig): ShutdownSource {
+  const log = deps.log.child('logind');
+  let lock: AbortController | undefined;
+
+  const release = (): void => {
+    lock?.abort(new Error('the pods have ended'));
+    lock = undefined;
+  };
+
+  /** One connection, to its end. */
+  async function follow(listener: (active: boolean) => void, signal: AbortSignal): Promise<void> {
+    const made: { bus?: DbusConnection } = {};
+    const hold = async (): Promise<void> => {
+      if (made.bus === undefined) return;
+      release();
+      lock = await takeLock({ deps, bus: made.bus, pid: config.pid });
+    };
+    const onSignal = ({ interface: from, member, body }: DbusMessage): void => {
+      if (from !== MANAGER || member !== 'PrepareForShutdown') return;
+      const begins = body[0] === true;
+      log.info(begins ? 'Shutdown manager detected new shutdown event' : 'Shutdown was cancelled');
+      listener(begins);
+      // Called off: the next one is to be held back again.
+      if (!begins) hold().catch((error: unknown) => log.error('Failed to take the inhibitor lock', { err: error }));
+    };
+    const stream = await deps.net.dial({ unixPath: config.busSocket ?? SYSTEM_BUS, signal });
+    const connected = await connectDbus(stream, { uid: config.uid, onSignal });
+    const close = (): void => connected.close();
+    signal.addEventListener('abort', close, { once: true });
+    made.bus = connected;
+    try {
+      await ensureDelay(deps, connected, config.graceMs);
+      await addMatch(
+        connected,
+        `type='signal',interface='${MANAGER}',member='PrepareForShutdown',path='${LOGIND_PATH}'`,
+      );
+      await hold();
+      await connected.closed;
+    } finally {
+      signal.removeEventListener('abort', close);
+      connected.close();
+      release();
+    }
+  }
+
+  async function run(listener: (active: boolean) => void, signal: AbortSignal): Promise<void> {
+    let said = '';
+    while (!signal.aborted) {
+      await follow(listener, signal).catch((error: unknown) => {
+        const text = error instanceof Error ? error.message : String(error);
+        if (!signal.aborted && text !== said) log.error('Failed to start node shutdown manager', { err: error });
+        said = text;
+      });
+      await deps.clock.sleep(RETRY_MS, signal).catch(() => undefined);
+    }
+  }
+
+  return {
+    onShutdown(listener) {
+      const listening = new AbortController();
+      void run(listener, listening.signal);
+      return () => listening.abort(new Error('nobody listens'));
+    },
+    release,
+  };
+}
+
+async function delayMs({ call }: DbusConnection): Promise<number> {
+  const [value = 0] = await call({
+    destination: LOGIND,
+    path: LOGIND_PATH,
+    interface: 'org.freedesktop.DBus.Properties',
+    member: 'Get',
+    signature: 'ss',
+    body: [MANAGER, 'InhibitDelayMaxUSec'],
+  });
+  return Number(value) / 1000;
+}
+
+/** Has logind wait for as long as pods may take. @throws Error when it does not */
+async function ensureDelay({ files, clock }: LogindDeps, bus: DbusConnection, graceMs: number): Promise<void> {
+  if ((await delayMs(bus)) >= graceMs) return;
+  await files.makeDir(DROP_IN_FOLDER, { mode: 0o755 });
+  const text = `# Kubelet logind override\n[Login]\nInhibitDelayMaxSec=${Math.ceil(graceMs / 1000)}\n`;
+  await files.writeFile(DROP_IN, text, { mode: 0o644 });
+  await bus.call({
+    destination: 'org.freedesktop.systemd1',
+    path: '/org/freedesktop/systemd1',
+    interface: 'org.freedesktop.systemd1.Manager',
+    member: 'KillUnit',
+    signature: 'ssi',
+    body: ['systemd-logind.service', 'all', 1], // SIGHUP: it reads its configuration again.
+  });
+  for (let round = 0; round < SETTLE_ROUNDS; round++) {
+    if ((await delayMs(bus)) >= graceMs) return;
+    await clock.sleep(SETTLE_MS);
+  }
+  throw new Error(
+    `node shutdown manager was unable to update logind InhibitDelayMaxSec to ${graceMs / 1000}s (ShutdownGracePeriod), current value of InhibitDelayMaxSec (${(await delayMs(bus)) / 1000}s) is less than requested ShutdownGracePeriod`,
+  );
+}
+
+/** Starts the program that holds the lock; resolves once logind knows of it. Aborting what comes back lets go. */
+async function takeLock(of: { deps: LogindDeps; bus: DbusConnection; pid: number }): Promise<AbortController> {
+  const { deps, bus, pid } = of;
+  const { exec, clock } = deps;
+  const lock = new AbortController();
+  const holder = ['tail', '--pid', String(pid), '-f', '/dev/null'];
+  const why = '--why=Kubelet needs time to handle node shutdown';
+  let failure: Error | undefined;
+  exec
+    .run('systemd-inhibit', ['--what=shutdown', `--who=${WHO}`, why, '--mode=delay', ...holder], {
+      signal: lock.signal,
+      timeoutMs: FOREVER_MS,
+    })
+    .then(
+      ({ exitCode, stderr }) => {
+        failure = new Error(`systemd-inhibit ended with ${exitCode}: ${stderr.trim()}`);
+        // Without the lock nothing is held back: begin anew.
+        bus.close();
+      },
+      (error: Error) => {
+        failure = error;
+        if (!lock.signal.aborted) bus.close();
+      },
+    );
+  for (let round = 0; round < SETTLE_ROUNDS; round++) {
+    if (await isHeld(bus).catch((error: Error) => Promise.reject(failure ?? error))) return lock;
+    await clock.sleep(SETTLE_MS);
+  }
+  lock.abort(new Error('the lock was not granted'));
+  throw new Error('systemd-logind does not know of the inhibitor lock');
+}
+
+async function isHeld({ call }: DbusConnection): Promise<boolean> {
+  const to = { destination: LOGIND, path: LOGIND_PATH, interface: MANAGER, member: 'ListInhibitors' };
+  const [inhibitors = []] = await call(to);
+  return (inhibitors as readonly (readonly DbusValue[])[]).some(
+    ([what, who, , mode]) => String(what).split(':').includes('shutdown') && who === WHO && mode === 'delay',
+  );
+}
