@@ -15,6 +15,7 @@ import type { KubeletConfiguration } from '../kubelet/kubelet-configuration.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { HostInfo } from '../platform/host.ts';
 import type { HttpServer } from '../platform/http.ts';
+import { serveHttpOnDuplex } from '../platform/sim/http-on-duplex.ts';
 import { createSimHost } from '../platform/sim/host.ts';
 import { createSkewedClock, type SkewedClock } from '../platform/sim/skewed-clock.ts';
 import { createSimPlatform, type SimPlatform } from '../platform/sim/sim-platform.ts';
@@ -95,6 +96,8 @@ export class SimNode {
         files,
         random,
         crypto,
+        serveHttp: (handler, socket) =>
+          serveHttpOnDuplex(handler, socket, { remoteAddress: '127.0.0.1', peerCertificate: undefined }),
         listen(address, port, http) {
           network.listeners.set(`${address}:${port}`, { http });
           return () => void network.listeners.delete(`${address}:${port}`);

@@ -11,6 +11,7 @@ import { zeroStruct } from '../codec/typed.ts';
 import type { ManagedFieldsEntry } from '../gen/meta-v1.ts';
 import type { StructSchema } from '../schema/type-schema.ts';
 import { equal } from '../patch/json-patch.ts';
+import { createdFields } from './created-fields.ts';
 import { describeConflicts, type ConflictReport, type ManagerConflict } from './conflicts.ts';
 import { compare, exclude, isUnchanged, type Comparison } from './field-compare.ts';
 import { fieldSetOf, withNamedFields } from './field-extract.ts';
@@ -107,11 +108,23 @@ export function trackUpdate(live: JsonObject | undefined, next: JsonObject, requ
     : (fromClient ?? readManagers(known) ?? new Map<string, Manager>());
   const untracked = live !== undefined && managers.size === 0;
   if (untracked) return withManaged(next, []);
+  if (live === undefined && managers.size === 0 && resetFields === undefined) return trackCreation(next, request);
   const before = live ?? emptyObject(schema, next);
   const comparison = exclude(compareLeniently(schema, before, next), resetFields);
   if (isUnchanged(comparison) && live !== undefined)
     return withManaged(next, fromClient === undefined ? known : writeManagers(managers));
   return withManaged(next, writeManagers(own(managers, comparison, managerOf(request, 'Update'))));
+}
+
+function trackCreation(next: JsonObject, request: FieldManagerRequest): JsonObject {
+  const { schema } = request;
+  const object = stripManaged(next);
+  const fields = createdFields(schema, object, () => {
+    const { added, modified } = compareLeniently(schema, emptyObject(schema, object), object);
+    return withoutMetadata(union(added, modified));
+  });
+  const me = { ...managerOf(request, 'Update'), fields };
+  return withManaged(next, writeManagers(new Map(fields === undefined ? [] : [[identityOf(me), me]])));
 }
 
 /** Gives the updater what it added and changed, and takes that, and what is gone, from everyone. */

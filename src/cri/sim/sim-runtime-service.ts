@@ -3,6 +3,7 @@ import { CriError } from '../cri-error.ts';
 import type { CriRuntimeService } from '../gen/cri-types.ts';
 import { leanContainerConfig, leanSandboxConfig } from './lean-config.ts';
 import { SimContainer } from './sim-container.ts';
+import { forwardUrl } from './sim-http.ts';
 import { durationMs, type SimExecResult } from './sim-image.ts';
 import type { SimSandbox } from './sim-sandbox.ts';
 import { containerStats, containerStatus, describeContainer, describeSandbox, sandboxStatus } from './sim-status.ts';
@@ -298,7 +299,7 @@ function attachUrl(state: SimState, request: StreamRequest): string {
   });
 }
 
-/** Makes the service. Port-forward is not simulated. */
+/** Makes the service. */
 export function createSimRuntimeService(state: SimState): CriRuntimeService {
   const { clock } = state.deps;
   const networkCondition = () => {
@@ -348,7 +349,7 @@ export function createSimRuntimeService(state: SimState): CriRuntimeService {
     },
     exec: async (request) => ({ url: execUrl(state, request) }),
     attach: async (request) => ({ url: attachUrl(state, request) }),
-    portForward: async () => unimplemented('PortForward'),
+    portForward: async (request) => ({ url: forwardUrl(state, request) }),
     podSandboxStats: async () => unimplemented('PodSandboxStats'),
     listPodSandboxStats: async () => unimplemented('ListPodSandboxStats'),
     checkpointContainer: async () => unimplemented('CheckpointContainer'),

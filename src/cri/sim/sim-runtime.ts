@@ -15,7 +15,7 @@ import type { SimContainer } from './sim-container.ts';
 import { openPorts } from './sim-http.ts';
 import type { SimHttpAnswer, SimHttpCall } from './sim-image.ts';
 import type { SimSandbox } from './sim-sandbox.ts';
-import { createSimStreaming, type PendingStream } from './sim-streaming.ts';
+import { createSimStreaming } from './sim-streaming.ts';
 import type { SimRuntimeConfig, SimRuntimeDeps, SimState } from './sim-state.ts';
 
 /** The runtime and the hands of the test on it. */
@@ -74,10 +74,10 @@ const STREAMING_PORT = 10_010;
 function listenForStreams(
   { listen, crypto }: SimRuntimeDeps,
   { nodeAddress }: SimRuntimeConfig,
-  pending: Map<string, PendingStream>,
+  pending: SimState['pendingStreams'],
 ): string | undefined {
   if (listen === undefined || crypto === undefined || nodeAddress === undefined) return undefined;
-  const take = (token: string): PendingStream | undefined => {
+  const take = (token: string) => {
     const found = pending.get(token);
     pending.delete(token);
     return found;
@@ -112,7 +112,7 @@ export function createSimRuntime(deps: SimRuntimeDeps, config: SimRuntimeConfig 
   const failures = new Map<string, CriError>();
   const store = createSimImages(deps, config);
   const network = { podCidr: config.networkReady === 'with-range' ? undefined : (config.podCidr ?? '10.244.0.0/16') };
-  const pendingStreams = new Map<string, PendingStream>();
+  const pendingStreams = new Map() as SimState['pendingStreams'];
   const state: SimState = {
     deps,
     network,

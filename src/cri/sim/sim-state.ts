@@ -3,12 +3,14 @@ import type { Clock } from '../../platform/clock.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { HttpHandler } from '../../platform/http.ts';
 import type { Files } from '../../platform/files.ts';
+import type { Duplex } from '../../platform/streams.ts';
 import type { Random } from '../../platform/random.ts';
 import type { CriEvent } from '../runtime-service.ts';
 import type { SimContainer } from './sim-container.ts';
 import type { Duration, SimImage } from './sim-image.ts';
 import type { SimImageStore } from './sim-images.ts';
 import type { SimSandbox } from './sim-sandbox.ts';
+import type { PendingForward } from './sim-port-forward.ts';
 import type { PendingStream } from './sim-streaming.ts';
 
 /** What the runtime lives on. */
@@ -18,6 +20,8 @@ export interface SimRuntimeDeps {
   readonly random: Random;
   /** Makes a pod's HTTP port reachable in the simulated network; gives how to close it. Without it only `SimRuntime.http` reaches pods. */
   listen?(address: string, port: number, handler: HttpHandler): () => void;
+  /** Speaks HTTP on a connection, to its end. Without it nobody outside reaches pods' ports. */
+  serveHttp?(handler: HttpHandler, socket: Duplex): Promise<void>;
   /** For exec from outside, besides `listen`. */
   readonly crypto?: CryptoPort;
 }
@@ -48,8 +52,8 @@ export interface SimState {
   readonly sandboxes: Map<string, SimSandbox>;
   readonly containers: Map<string, SimContainer>;
   readonly store: SimImageStore;
-  /** Commands asked for by `exec` and not yet fetched, by token. */
-  readonly pendingStreams: Map<string, PendingStream>;
+  /** Streams asked for by `exec`, `attach` and `portForward` and not yet fetched, by token. */
+  readonly pendingStreams: Map<string, PendingStream | PendingForward>;
   /** Address and port of the streaming server; undefined: there is none. */
   readonly streamingAt: string | undefined;
   /** Starts so far per pod, container and image, for crashes that stop. */

@@ -1,12 +1,14 @@
 /**
  * Exec into and attach to simulated containers: over SPDY, as API servers ask kubelets for it, and over WebSockets (remote
  * command v4 and v5, binary). What a command does, the image says; attached clients see the lines logged from then on. Input
- * is read and dropped; port-forward is not simulated. Upstream: the CRI streaming server.
+ * is read and dropped. Port-forward has a file of its own. Upstream: the CRI streaming server.
  */
 import type { HttpHandler, HttpRequest, HttpResponse } from '../../platform/http.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { Duplex } from '../../platform/streams.ts';
+import { acceptForward, type PendingForward } from './sim-port-forward.ts';
 import { serveSpdy, type RequestedStreams } from './sim-spdy.ts';
+import { acceptKey, channelMessage, closeMessage, switchHead } from './sim-websocket.ts';
 
 /** Takes what a command or container writes. */
 export type WriteOutput = (stream: 'stdout' | 'stderr', text: string) => Promise<void>;
@@ -17,19 +19,22 @@ export interface PendingStream extends RequestedStreams {
   run(write: WriteOutput): Promise<number>;
 }
 
-const KEY_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const PROTOCOLS = ['v5.channel.k8s.io', 'v4.channel.k8s.io'];
 const SPDY_PROTOCOL = 'v4.channel.k8s.io';
 const CHANNEL = { stdout: 1, stderr: 2, error: 3 } as const;
 
 /** The handler of the streaming port; `take` finds, and removes, what a token stands for. */
 export function createSimStreaming(
-  take: (token: string) => PendingStream | undefined,
+  take: (token: string) => PendingStream | PendingForward | undefined,
   crypto: CryptoPort,
 ): HttpHandler {
   return async (request): Promise<HttpResponse> => {
     const pending = take(request.path.split('/').at(-1) ?? '');
     if (pending === undefined) return text(404, 'no such stream\n');
+    if ('serve' in pending)
+      return (
+        (await acceptForward(request, pending, crypto)) ?? text(400, 'port-forward speaks SPDY/3.1 and WebSockets\n')
+      );
     if (request.wantsUpgrade && request.headers['upgrade']?.toLowerCase() === 'spdy/3.1')
       return { kind: 'upgrade', accept: (socket) => serveOverSpdy(socket, pending) };
     const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
@@ -51,10 +56,6 @@ function text(status: number, body: string): HttpResponse {
   };
 }
 
-async function acceptKey(key: string, crypto: CryptoPort): Promise<string> {
-  return Buffer.from(await crypto.webcrypto.subtle.digest('SHA-1', Buffer.from(key + KEY_SUFFIX))).toString('base64');
-}
-
 async function serveOverSpdy(socket: Duplex, pending: PendingStream): Promise<void> {
   await socket.write(
     `HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\nConnection: Upgrade\r\nX-Stream-Protocol-Version: ${SPDY_PROTOCOL}\r\n\r\n`,
@@ -73,15 +74,13 @@ interface Session {
 }
 
 async function serve(socket: Duplex, { pending, protocol, accept }: Session): Promise<void> {
-  await socket.write(
-    `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\nSec-WebSocket-Protocol: ${protocol}\r\n\r\n`,
-  );
+  await socket.write(switchHead(accept, protocol));
   const reading = drain(socket);
   const exitCode = await pending.run(async (stream, data) => {
-    if (pending[stream] && data !== '') await socket.write(channelFrame(CHANNEL[stream], data));
+    if (pending[stream] && data !== '') await socket.write(channelMessage(CHANNEL[stream], Buffer.from(data)));
   });
-  await socket.write(channelFrame(CHANNEL.error, JSON.stringify(statusOf(exitCode))));
-  await socket.write(frame(0x8, Buffer.from([0x03, 0xe8]))); // Close, 1000.
+  await socket.write(channelMessage(CHANNEL.error, Buffer.from(JSON.stringify(statusOf(exitCode)))));
+  await socket.write(closeMessage());
   await socket.end();
   await reading;
 }
@@ -104,24 +103,4 @@ function statusOf(exitCode: number): object {
     message: `command terminated with non-zero exit code: exit status ${exitCode}`,
     details: { causes: [{ reason: 'ExitCode', message: String(exitCode) }] },
   };
-}
-
-function channelFrame(channel: number, data: string): Uint8Array {
-  return frame(0x2, Buffer.concat([Buffer.from([channel]), Buffer.from(data)]));
-}
-
-/** One unfragmented frame of a server: unmasked. */
-function frame(opcode: number, payload: Buffer): Uint8Array {
-  const { length } = payload;
-  const head = Buffer.alloc(length < 126 ? 2 : length < 65_536 ? 4 : 10);
-  head[0] = 0x80 | opcode;
-  if (length < 126) head[1] = length;
-  else if (length < 65_536) {
-    head[1] = 126;
-    head.writeUInt16BE(length, 2);
-  } else {
-    head[1] = 127;
-    head.writeBigUInt64BE(BigInt(length), 2);
-  }
-  return Buffer.concat([head, payload]);
 }

@@ -1,0 +1,152 @@
+/**
+ * Port-forward to the HTTP servers of simulated containers: over SPDY (kubectl through an API server that asks kubelets so),
+ * over SPDY in a WebSocket (kubectl's first choice) and over a WebSocket's channels (other clients). One request per
+ * connection, as everywhere on the simulated network. Upstream: the CRI streaming server's port-forward.
+ */
+import { Channel } from '../../base/channel.ts';
+import type { CryptoPort } from '../../platform/crypto.ts';
+import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
+import type { Duplex } from '../../platform/streams.ts';
+import { createHeaderReader } from './spdy-headers.ts';
+import { readFrames, streamData, synReply } from './sim-spdy.ts';
+import { acceptKey, binaryMessage, channelMessage, closeMessage, readMessages, switchHead } from './sim-websocket.ts';
+
+/** A port-forward that was asked for and not yet fetched. */
+export interface PendingForward {
+  /** Serves a connection to a port of the pod, to its end; undefined: nobody listens there. */
+  serve(port: number, socket: Duplex): Promise<void> | undefined;
+  /** Ports that were named with the request: clients of channels name them all. */
+  readonly ports: readonly number[];
+}
+
+const spdyProtocol = 'portforward.k8s.io';
+const tunnelProtocol = 'SPDY/3.1+portforward.k8s.io';
+const channelProtocols = ['v5.channel.k8s.io', 'v4.channel.k8s.io', 'portforward.k8s.io'];
+
+/** Answers the request for the streams; undefined when it is for none that is known. */
+export async function acceptForward(
+  request: HttpRequest,
+  pending: PendingForward,
+  crypto: CryptoPort,
+): Promise<HttpResponse | undefined> {
+  if (!request.wantsUpgrade) return undefined;
+  if (request.headers['upgrade']?.toLowerCase() === 'spdy/3.1') {
+    const head = `HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\nConnection: Upgrade\r\nX-Stream-Protocol-Version: ${spdyProtocol}\r\n\r\n`;
+    return { kind: 'upgrade', accept: (socket) => socket.write(head).then(() => serveStreams(socket, pending)) };
+  }
+  const key = request.headers['sec-websocket-key'];
+  const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
+  const protocol = [tunnelProtocol, ...channelProtocols].find((name) => offered.includes(name));
+  if (key === undefined || protocol === undefined) return undefined;
+  const head = switchHead(await acceptKey(key, crypto), protocol);
+  const work = protocol === tunnelProtocol ? serveTunnel : serveChannels;
+  return { kind: 'upgrade', accept: (socket) => socket.write(head).then(() => work(socket, pending)) };
+}
+
+/** One connection to a port. */
+interface Connection {
+  /** What the client sent. */
+  take(chunk: Uint8Array): void;
+  /** The client sends no more. */
+  end(): void;
+}
+
+/** How the client of a connection is answered. */
+interface Answers {
+  send(chunk: Uint8Array): Promise<void>;
+  /** Nothing more comes; `problem`: why there was no connection. */
+  finish(problem: string): Promise<void>;
+}
+
+function connect(pending: PendingForward, port: number, { send, finish }: Answers): Connection {
+  const incoming = new Channel<Uint8Array>();
+  const closed = Promise.withResolvers<void>();
+  const socket: Duplex = {
+    incoming,
+    write: (chunk) => send(Buffer.from(chunk as Uint8Array)),
+    end: async () => closed.resolve(),
+    destroy: () => closed.resolve(),
+    closed: closed.promise,
+  };
+  const problem = `failed to connect to localhost:${port} inside the pod: dial tcp4 127.0.0.1:${port}: connect: connection refused`;
+  const serving = pending.serve(port, socket)?.then(() => '') ?? Promise.resolve(problem);
+  // Whoever broke off is told nothing more.
+  serving.then(finish).catch(() => undefined);
+  return { take: (chunk) => void incoming.trySend(chunk), end: () => incoming.close() };
+}
+
+/** Streams come in pairs of one request id: one for the bytes, one for what went wrong. */
+async function serveStreams(socket: Duplex, pending: PendingForward): Promise<void> {
+  const readHeaders = createHeaderReader();
+  const errorStreams = new Map<string, number>();
+  const connections = new Map<number, Connection>();
+  let isFirst = true;
+  await readFrames(socket, {
+    async onStream(id, block) {
+      const headers = readHeaders(block);
+      const requestId = headers.get('requestid') ?? '';
+      await socket.write(synReply(id, isFirst));
+      isFirst = false;
+      if (headers.get('streamtype') === 'error') {
+        errorStreams.set(requestId, id);
+        return;
+      }
+      const errorId = errorStreams.get(requestId);
+      errorStreams.delete(requestId);
+      const answers: Answers = {
+        send: (chunk) => socket.write(streamData(id, chunk, false)),
+        async finish(problem) {
+          connections.delete(id);
+          await socket.write(streamData(id, new Uint8Array(), true));
+          if (errorId !== undefined) await socket.write(streamData(errorId, Buffer.from(problem), true));
+        },
+      };
+      connections.set(id, connect(pending, Number(headers.get('port')), answers));
+    },
+    async onData(id, chunk, last) {
+      const connection = connections.get(id);
+      if (chunk.byteLength > 0) connection?.take(Buffer.from(chunk));
+      if (last) connection?.end();
+    },
+  });
+  for (const connection of connections.values()) connection.end();
+  await socket.end();
+}
+
+/** SPDY whose bytes are a WebSocket's messages. */
+async function serveTunnel(socket: Duplex, pending: PendingForward): Promise<void> {
+  const inner: Duplex = {
+    ...socket,
+    incoming: readMessages(socket.incoming),
+    write: (chunk) => socket.write(binaryMessage(Buffer.from(chunk as Uint8Array))),
+    async end() {
+      await socket.write(closeMessage());
+      await socket.end();
+    },
+  };
+  await serveStreams(inner, pending);
+}
+
+/** Two channels for each port that was named: bytes and errors, each of which begins with the port. */
+async function serveChannels(socket: Duplex, pending: PendingForward): Promise<void> {
+  const connections = new Map<number, Connection>();
+  for (const [index, port] of pending.ports.entries()) {
+    const [bytes, errors] = [2 * index, 2 * index + 1];
+    for (const channel of [bytes, errors])
+      await socket.write(channelMessage(channel, Buffer.from([port & 255, port >> 8])));
+    const answers: Answers = {
+      send: (chunk) => socket.write(channelMessage(bytes, chunk)),
+      async finish(problem) {
+        connections.delete(bytes);
+        if (problem !== '') await socket.write(channelMessage(errors, Buffer.from(problem)));
+        if (connections.size > 0) return;
+        await socket.write(closeMessage());
+        await socket.end();
+      },
+    };
+    connections.set(bytes, connect(pending, port, answers));
+  }
+  for await (const message of readMessages(socket.incoming))
+    connections.get(message[0] ?? -1)?.take(message.subarray(1));
+  for (const connection of connections.values()) connection.end();
+}

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { constants, deflateRawSync } from 'node:zlib';
+
+import { createHeaderReader } from './spdy-headers.ts';
+
+/** The zlib head that names SPDY/3's dictionary. */
+const zlibHead = Buffer.from([0x78, 0xbb, 0xe3, 0xc6, 0xa7, 0xc2]);
+
+function blockOf(headers: Readonly<Record<string, string>>): Buffer {
+  const entries = Object.entries(headers);
+  const texts = entries.flat().map((text) => {
+    const bytes = Buffer.from(text);
+    const size = Buffer.alloc(4);
+    size.writeUInt32BE(bytes.length);
+    return Buffer.concat([size, bytes]);
+  });
+  const count = Buffer.alloc(4);
+  count.writeUInt32BE(entries.length);
+  return Buffer.concat([count, ...texts]);
+}
+
+/** Kinds of blocks: stored, with fixed trees, with trees of their own. */
+const levels: readonly (readonly [string, object])[] = [
+  ['stored', { level: 0 }],
+  ['fixed', { level: 9, strategy: constants.Z_FIXED }],
+  ['dynamic', { level: 9, strategy: constants.Z_DEFAULT_STRATEGY }],
+];
+
+for (const [name, options] of levels) {
+  test(`headers of ${name} blocks are read, one block after the other`, () => {
+    const read = createHeaderReader();
+    const many = Object.fromEntries(
+      Array.from({ length: 40 }, (_, at) => [`header-${at}`, `${at * at} and ${'x'.repeat(at)}`]),
+    );
+    for (const [at, headers] of [{ streamtype: 'error', port: '8080', requestid: '0' }, many].entries()) {
+      const deflated = deflateRawSync(blockOf(headers), { ...options, finishFlush: constants.Z_SYNC_FLUSH });
+      const block = at === 0 ? Buffer.concat([zlibHead, deflated]) : deflated;
+      assert.deepEqual(Object.fromEntries(read(block)), headers);
+    }
+  });
+}
+
+test('a compressor that refers to the dictionary of the protocol is understood', () => {
+  const block = Buffer.from(
+    '78f9e3c6a7c20265252c850917c21590d2b9089c112c0c2c0c5052342f4a9c612458615010eb28a0b8089172812c711c5107000000ffff',
+    'hex',
+  );
+  assert.deepEqual(Object.fromEntries(createHeaderReader()(block)), {
+    'content-type': 'text/plain',
+    port: '8080',
+    status: '404 Not Found',
+    'set-cookie': 'Sept, charset=utf-8',
+    origin: '503 Service Unavailable',
+  });
+});
