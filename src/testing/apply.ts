@@ -1,7 +1,7 @@
 /** Server-side apply of manifests, as `kubectl apply --server-side` does it. */
-import { parseYamlDocuments } from '../api/codec/yaml.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import type { Client } from '../client/client.ts';
+import type { Clock } from '../platform/clock.ts';
 import { resourceOfKind, type CustomKinds } from './references.ts';
 
 /** YAML text of one or more documents, an object, or several. */
@@ -11,14 +11,20 @@ export type Manifests = string | object | readonly object[];
 export const FIELD_MANAGER = 'keelson-testing';
 
 /** Objects of manifests; `List` kinds are taken apart. Throws on what is no object. */
-export function readManifests(manifests: Manifests): KubernetesObject[] {
-  const values =
-    typeof manifests === 'string' ? parseYamlDocuments(manifests).map(({ value }) => value) : [manifests].flat();
+async function readManifests(manifests: Manifests, clock: Clock): Promise<KubernetesObject[]> {
+  if (typeof manifests !== 'string') return objectsOf([manifests].flat());
+  // Whoever else moves time must not get ahead of a file that is read.
+  const release = clock.holdBusy('load the YAML parser');
+  const { parseYamlDocuments } = await import('../api/codec/yaml.ts').finally(release);
+  return objectsOf(parseYamlDocuments(manifests).map(({ value }) => value));
+}
+
+function objectsOf(values: readonly unknown[]): KubernetesObject[] {
   return values.flatMap((value) => {
     const object = value as Partial<KubernetesObject> & { items?: object[] };
     if (typeof object !== 'object' || object === null || typeof object.kind !== 'string')
       throw new Error(`not a Kubernetes object: ${JSON.stringify(value).slice(0, 200)}`);
-    if (object.kind.endsWith('List') && Array.isArray(object.items)) return readManifests(object.items);
+    if (object.kind.endsWith('List') && Array.isArray(object.items)) return objectsOf(object.items);
     if (object.apiVersion === undefined)
       throw new Error(`${object.kind} ${object.metadata?.name ?? ''}: apiVersion is missing`);
     return [object as KubernetesObject];
@@ -27,6 +33,7 @@ export function readManifests(manifests: Manifests): KubernetesObject[] {
 
 /** What manifests are applied through. */
 export interface ApplyDeps {
+  readonly clock: Clock;
   readonly client: Client;
   readonly kinds: () => CustomKinds;
   /** Called after each definition of a custom kind: resolves when its objects may follow. */
@@ -35,11 +42,11 @@ export interface ApplyDeps {
 
 /** Applies in the given order; resolves to the objects as they are then. */
 export async function applyManifests(
-  { client, kinds, established }: ApplyDeps,
+  { client, clock, kinds, established }: ApplyDeps,
   manifests: Manifests,
 ): Promise<KubernetesObject[]> {
   const applied: KubernetesObject[] = [];
-  for (const object of readManifests(manifests)) {
+  for (const object of await readManifests(manifests, clock)) {
     const info = resourceOfKind(object.kind ?? '', object.apiVersion, kinds());
     const { name = '', namespace = 'default' } = object.metadata;
     const key = info.namespaced ? { namespace, name } : { name };

@@ -147,6 +147,7 @@ export class Cluster implements AsyncDisposable {
   apply(manifests: Manifests): Promise<KubernetesObject[]> {
     const deps = {
       client: this.client,
+      clock: this.#pace.clock,
       kinds: () => customKinds(this.#objects()),
       established: (definition: KubernetesObject) => this.waitFor(definition, 'Established'),
     };
@@ -377,8 +378,8 @@ async function createPace({
   return { pace: createRealPace(createNodeClock(), keepAlive), seed: seed ?? createNodeRandom().uuid() };
 }
 
-/** Of old revisions: those of fifty thousand pods that start within minutes would fill gigabytes. */
-const KEPT_CHANGES = 20_000;
+/** Of old revisions, up to twice as many: nothing asks for older ones, and those of fifty thousand pods would fill gigabytes. */
+const KEPT_CHANGES = 5_000;
 
 async function openStore({ store = 'memory' }: ClusterOptions, clock: Clock): Promise<Store> {
   return store === 'memory' ? createMemoryStore({ clock, keepChanges: KEPT_CHANGES }) : store(clock);

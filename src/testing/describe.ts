@@ -1,7 +1,6 @@
 /** What an object, its events and its pods looked like: the message of a failed wait. */
 import { Events, Nodes, Pods, ReplicaSets } from '../api/gen/resources.ts';
 import type { Event, Pod } from '../api/gen/core-v1.ts';
-import { stringifyYaml } from '../api/codec/yaml.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import { podWhyText, type ExplainPod } from '../component-helpers/pod-why.ts';
 import type { ObjectStore } from '../apiserver/registry/object-store.ts';
@@ -12,8 +11,12 @@ const MAX_PODS = 5;
 const MAX_EXPLAINED = 2;
 const MAX_EVENTS = 15;
 
-/** Text about one object as it is now. */
-export function describeObject(objects: ObjectStore, reference: ResolvedReference, why?: ExplainPod): string {
+/** Text about one object as it is now: once it is shown, objects may have changed. */
+export async function describeObject(
+  objects: ObjectStore,
+  reference: ResolvedReference,
+  why?: ExplainPod,
+): Promise<string> {
   const object = objects.get(reference.info, reference.namespace, reference.name);
   if (object === undefined) return `${referenceText(reference)} does not exist\n${describeNodes(objects)}`;
   const { managedFields: _, ...metadata } = object.metadata;
@@ -31,16 +34,17 @@ export function describeObject(objects: ObjectStore, reference: ResolvedReferenc
   };
   const pods = podsOf(objects, object);
   const related = new Set([object.metadata.uid, ...pods.map((pod) => pod.metadata.uid)]);
-  return [
-    referenceText(reference),
-    indent(stringifyYaml(shown)),
+  const rest = [
     ...(pods.length === 0
       ? []
       : [`pods (${pods.length}):`, ...pods.slice(0, MAX_PODS).map((pod) => indent(describePod(pod)))]),
     ...describeWaiting(pods, why),
     ...describeEvents(eventsAbout(objects, related)),
     describeNodes(objects),
-  ].join('\n');
+  ];
+  // Loaded here: most tests never need it.
+  const { stringifyYaml } = await import('../api/codec/yaml.ts');
+  return [referenceText(reference), indent(stringifyYaml(shown)), ...rest].join('\n');
 }
 
 function pick(object: object, names: readonly string[]): object {

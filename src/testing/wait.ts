@@ -61,25 +61,26 @@ export async function waitForObject<T extends KubernetesObject>(
   const limitMs = withinMs(pace, options);
   const held = await pace
     .until(() => objects() !== undefined && expected(read()), limitMs)
-    .catch((error: unknown) => {
+    .catch(async (error: unknown) => {
+      const object = read();
       throw new WaitError(
-        failure(`while waiting for ${referenceText(reference)}: ${(error as Error).message}`),
-        read(),
+        await failure(`while waiting for ${referenceText(reference)}: ${(error as Error).message}`),
+        object,
         { cause: error },
       );
     });
   const object = read();
   if (held) return object === undefined ? undefined : structuredClone(object);
   throw new WaitError(
-    failure(`${referenceText(reference)} is not ${nameOf(target.expectation)} after ${formatSpan(limitMs)}`),
+    await failure(`${referenceText(reference)} is not ${nameOf(target.expectation)} after ${formatSpan(limitMs)}`),
     object,
   );
 
-  function failure(head: string): string {
+  async function failure(head: string): Promise<string> {
     const store = objects();
     return store === undefined
       ? `${head}\nthe API server is down`
-      : `${head}\n\n${describeObject(store, reference, why())}`;
+      : `${head}\n\n${await describeObject(store, reference, why())}`;
   }
 }
 
