@@ -17,11 +17,13 @@ function sourceFingerprint(folder) {
 }
 
 function addFolder(total, folder, relative) {
-  for (const name of readdirSync(folder)) {
-    if (name.endsWith('.test.ts')) continue;
-    const stat = lstatSync(`${folder}/${name}`);
-    if (stat.isDirectory()) addFolder(total, `${folder}/${name}`, `${relative}/${name}`);
-    else addFile(total, `${relative}/${name} ${stat.size} ${stat.mtimeMs}`);
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const { name } = entry;
+    if (entry.isDirectory()) addFolder(total, `${folder}/${name}`, `${relative}/${name}`);
+    else if (!name.endsWith('.test.ts')) {
+      const { size, mtimeMs } = lstatSync(`${folder}/${name}`);
+      addFile(total, `${relative}/${name} ${size} ${mtimeMs}`);
+    }
   }
 }
 

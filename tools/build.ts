@@ -108,7 +108,7 @@ async function bundle(root: string, dist: string): Promise<string[]> {
     input: Object.fromEntries(present.map(([name, source]) => [name, join(root, source)])),
     platform: 'node',
     tsconfig: false,
-    plugins: [entryAddresses(root), builtinsWithoutFacade()],
+    plugins: [entryAddresses(root), builtinsWithoutFacade(), asciiOnly()],
     onLog(level, log, handle) {
       if (log.code === 'UNRESOLVED_IMPORT') throw new Error(log.message);
       if (log.code !== 'CIRCULAR_DEPENDENCY' && log.code !== 'EVAL') handle(level, log);
@@ -175,6 +175,19 @@ export function builtinsWithoutFacade(): Plugin {
 export default builtin;
 export const { ${exported.map(([key]) => key).join(', ')} } = builtin;`;
     },
+  };
+}
+
+/**
+ * Escapes what is not ASCII: V8 keeps the text of a module as long as it runs, and one character beyond Latin 1 (a
+ * typographic apostrophe in a message) makes it keep two bytes for each of a megabyte. Comments are gone by then; what is
+ * left stands in strings, templates and regular expressions, where an escape means the same.
+ */
+function asciiOnly(): Plugin {
+  return {
+    name: 'ascii-only',
+    renderChunk: (code) =>
+      code.replaceAll(/[^\x00-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
   };
 }
 

@@ -40,6 +40,17 @@ test('discovery, legacy and aggregated', async () => {
       .slice(0, 2),
     ['pods', 'pods/attach'],
   );
+  const hashOf = (list: { name: string; storageVersionHash?: string }[], name: string): string | undefined =>
+    list.find((one) => one.name === name)?.storageVersionHash;
+  const apps = await send('GET', '/apis/apps/v1');
+  assert.deepEqual(
+    [
+      hashOf(core.body.resources, 'pods'),
+      hashOf(core.body.resources, 'pods/status'),
+      hashOf(apps.body.resources, 'deployments'),
+    ],
+    ['xPOwRZ+Yhw8=', undefined, '8aSe+NMegvE='],
+  );
   assert.deepEqual(
     (await send('GET', '/apis/')).body.groups.map((g: { name: string }) => g.name),
     ['apps'],

@@ -2,10 +2,12 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { InstanceRunningError } from '../cluster/control-socket.ts';
+import type { StoreChoice } from '../cluster/store-options.ts';
+import type { Platform } from '../platform/platform.ts';
 import { DEFAULT_DATA_DIR, parseStore, type RawStoreOptions } from './cluster-options.ts';
 import { UserError } from './usage-error.ts';
 
-type Raw = RawStoreOptions & { readonly dataDir: string };
+type Raw = Omit<RawStoreOptions, 'store'> & { readonly dataDir: string; readonly store?: string };
 
 /** The command. */
 export function snapshotCommand(): Command {
@@ -13,7 +15,7 @@ export function snapshotCommand(): Command {
   const options = (command: Command): Command =>
     command
       .option('--data-dir <dir>', 'where the cluster keeps everything', DEFAULT_DATA_DIR)
-      .option('--store <kind>', 'sqlite or etcd=URL,...', 'sqlite')
+      .option('--store <kind>', 'sqlite or etcd=URL,... (default: where the data directory says that the state is)')
       .option('--etcd-cafile <file>', "certificate authority of etcd's servers (default: the system's)")
       .option('--etcd-certfile <file>', 'client certificate for etcd')
       .option('--etcd-keyfile <file>', 'its private key');
@@ -30,15 +32,24 @@ export function snapshotCommand(): Command {
   return snapshot;
 }
 
+/** What is to be saved or restored; `own`: an etcd of the data directory's server. */
+async function storeOf(raw: Raw): Promise<{ readonly choice: StoreChoice; readonly own: boolean }> {
+  if (raw.store !== undefined) return { choice: parseStore({ ...raw, store: raw.store }), own: false };
+  const { ownEtcdChoice } = await import('../cluster/etcd/own-snapshots.ts');
+  const choice = await withPlatform((platform) => ownEtcdChoice(platform, resolve(raw.dataDir)));
+  return choice === undefined ? { choice: parseStore({ ...raw, store: 'sqlite' }), own: false } : { choice, own: true };
+}
+
 async function save(file: string, raw: Raw): Promise<void> {
-  const choice = parseStore(raw);
+  const { choice, own } = await storeOf(raw);
   const { saveEtcdSnapshot, saveSnapshot } = await import('../cluster/snapshots.ts');
   if (choice.kind === 'memory')
     throw new UserError('a memory store is gone with its process: there is nothing to save', 2);
   if (choice.kind === 'etcd') {
     const { createNodeClock } = await import('../platform/node/clock.ts');
     const bytes = await saveEtcdSnapshot({ clock: createNodeClock() }, choice, file);
-    process.stdout.write(`saved ${bytes} bytes of etcd to ${file}; restore them with etcdutl snapshot restore\n`);
+    const how = own ? 'keelson snapshot restore' : 'etcdutl snapshot restore';
+    process.stdout.write(`saved ${bytes} bytes of etcd to ${file}; restore them with ${how}\n`);
     return;
   }
   const { revision, keyCount } = await saveSnapshot(resolve(raw.dataDir), file);
@@ -46,7 +57,8 @@ async function save(file: string, raw: Raw): Promise<void> {
 }
 
 async function restore(file: string, raw: Raw): Promise<void> {
-  const choice = parseStore(raw);
+  const { choice, own } = await storeOf(raw);
+  if (own) return restoreOwn(file, raw);
   if (choice.kind === 'etcd')
     throw new UserError(
       'an etcd cluster is restored by its own tool: stop its members and use etcdutl snapshot restore',
@@ -57,6 +69,25 @@ async function restore(file: string, raw: Raw): Promise<void> {
   const { revision, keyCount, keptAs } = await restoreSnapshot(resolve(raw.dataDir), file);
   const kept = keptAs === undefined ? '' : `; what was there is kept as ${keptAs}`;
   process.stdout.write(`restored ${keyCount} objects as of revision ${revision}${kept}\n`);
+}
+
+async function restoreOwn(file: string, raw: Raw): Promise<void> {
+  const { restoreEtcdSnapshot } = await import('../cluster/snapshots.ts');
+  const { keptAs } = await withPlatform((platform) => restoreEtcdSnapshot(platform, resolve(raw.dataDir), file));
+  const kept = keptAs === undefined ? '' : `; what was there is kept as ${keptAs}`;
+  process.stdout.write(
+    `restored ${file} as the state of this server alone${kept}; other servers join it with empty data directories\n`,
+  );
+}
+
+async function withPlatform<T>(work: (platform: Platform) => Promise<T>): Promise<T> {
+  const { createNodePlatform } = await import('../platform/node/node-platform.ts');
+  const platform = createNodePlatform({ log: { level: 'warn' } });
+  try {
+    return await work(platform);
+  } finally {
+    platform.close();
+  }
 }
 
 async function inUsersWords(work: () => Promise<void>): Promise<void> {

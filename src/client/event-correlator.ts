@@ -35,7 +35,8 @@ interface Source {
 }
 interface Aggregate {
   readonly id: number;
-  readonly localKeys: Set<string>;
+  /** Its different messages, oldest first: a list, for nearly always there is one. */
+  readonly messages: string[];
   lastMs: number;
 }
 interface Observation {
@@ -54,15 +55,15 @@ export function createEventCorrelator(clock: Clock): EventCorrelator {
   function aggregate(event: Event): { event: Event; key: string } {
     const groupKey = aggregateKey(sourceOf(event).id, event);
     const nowMs = clock.monotonicMs();
+    const message = event.message ?? '';
     let record = aggregates.get(groupKey);
     if (record === undefined || nowMs - record.lastMs > AGGREGATE_WINDOW_MS)
-      record = { id: record?.id ?? ++lastId, localKeys: new Set(), lastMs: nowMs };
-    record.localKeys.add(event.message ?? '');
+      record = { id: record?.id ?? ++lastId, messages: [message], lastMs: nowMs };
+    if (!record.messages.includes(message)) record.messages.push(message);
     record.lastMs = nowMs;
     aggregates.set(groupKey, record);
-    if (record.localKeys.size < AGGREGATE_AFTER) return { event, key: eventKey(record.id, event) };
-    const [oldest] = record.localKeys;
-    record.localKeys.delete(oldest as string);
+    if (record.messages.length < AGGREGATE_AFTER) return { event, key: eventKey(record.id, event) };
+    record.messages.shift();
     const combined = { ...event, message: `(combined from similar events): ${event.message ?? ''}` };
     return { event: combined, key: groupKey };
   }

@@ -43,6 +43,6 @@ describe('kubeconfig', () => {
     ['empty', '', undefined, /kubeconfig is empty/],
   ];
   for (const [name, input, context, message] of cases) {
-    it(`refuses: ${name}`, () => assert.throws(() => parseKubeconfig(input, context), message));
+    it(`refuses: ${name}`, () => assert.rejects(parseKubeconfig(input, context), message));
   }
 });

@@ -3,7 +3,6 @@
  *
  * Inline data wins over files, as upstream's. Credential plugins (`exec`, `auth-provider`) are refused with a clear error.
  */
-import { parse } from 'yaml';
 import type { Clock } from '../platform/clock.ts';
 import type { Files } from '../platform/files.ts';
 import type { Net, TlsOptions } from '../platform/net.ts';
@@ -58,14 +57,21 @@ export interface ResolvedContext {
   readonly user: UserEntry;
 }
 
-/** Resolves a context (the current one by default) of a kubeconfig text. Throws `KubeconfigError`. */
-export function parseKubeconfig(text: string, contextName?: string): ResolvedContext {
-  let root: unknown;
+/** JSON is YAML: files of our own are JSON, and the process that reads one (DNS) does without the YAML library. */
+async function parseText(text: string): Promise<unknown> {
   try {
-    root = parse(text);
-  } catch (error) {
-    throw new KubeconfigError(`kubeconfig is not valid YAML: ${(error as Error).message}`, { cause: error });
+    return JSON.parse(text);
+  } catch {
+    const { parse } = await import('yaml');
+    return parse(text);
   }
+}
+
+/** Resolves a context (the current one by default) of a kubeconfig text. Rejects with `KubeconfigError`. */
+export async function parseKubeconfig(text: string, contextName?: string): Promise<ResolvedContext> {
+  const root = await parseText(text).catch((error: Error) => {
+    throw new KubeconfigError(`kubeconfig is not valid YAML: ${error.message}`, { cause: error });
+  });
   if (typeof root !== 'object' || root === null) throw new KubeconfigError('kubeconfig is empty');
   const config = root as Record<string, unknown>;
   const wanted = contextName ?? config['current-context'];
@@ -112,7 +118,7 @@ export async function loadKubeconfig(
   path: string,
   contextName?: string,
 ): Promise<RestClientDeps & { readonly namespace: string }> {
-  const context = parseKubeconfig(await deps.files.readText(path), contextName);
+  const context = await parseKubeconfig(await deps.files.readText(path), contextName);
   const folder = path.slice(0, Math.max(0, path.lastIndexOf('/')));
   const pem = async (data: string | undefined, file: string | undefined): Promise<string | undefined> => {
     if (data !== undefined && data !== '') return Buffer.from(data, 'base64').toString('utf8');

@@ -29,18 +29,13 @@ interface Index<T> {
   readonly values: Map<string, Map<string, T>>;
 }
 
+/** Made when first asked for: a kubelet's informers hold what is its own, and list all of it. */
 const NAMESPACE_INDEX = '~namespace';
 
 /** A set of objects with indices. */
 export class ObjectStore<T extends KubernetesObject> {
   readonly #objects = new Map<string, T>();
   readonly #indices = new Map<string, Index<T>>();
-
-  constructor() {
-    this.addIndex(NAMESPACE_INDEX, (object) =>
-      object.metadata.namespace === undefined ? [] : [object.metadata.namespace],
-    );
-  }
 
   get(key: string): T | undefined {
     return this.#objects.get(key);
@@ -56,6 +51,7 @@ export class ObjectStore<T extends KubernetesObject> {
   }
 
   byIndex(name: string, value: string): T[] {
+    if (name === NAMESPACE_INDEX) this.addIndex(NAMESPACE_INDEX, namespacesOf);
     const index = this.#indices.get(name);
     if (index === undefined) throw new Error(`the informer has no index ${name}`);
     return [...(index.values.get(value)?.values() ?? [])];
@@ -86,6 +82,10 @@ export class ObjectStore<T extends KubernetesObject> {
     for (const index of this.#indices.values()) remove(index, key, old);
     return old;
   }
+}
+
+function namespacesOf({ metadata }: KubernetesObject): readonly string[] {
+  return metadata.namespace === undefined ? [] : [metadata.namespace];
 }
 
 function insert<T>(index: Index<T>, key: string, object: T): void {

@@ -27,33 +27,50 @@ export function createTokenBucket(
   clock: Clock,
   rate: { readonly perSecond: number; readonly burst: number },
 ): TokenBucket {
-  let { perSecond } = rate;
-  let tokens = rate.burst;
-  let lastMs = clock.monotonicMs();
-  const refill = (): void => {
-    const nowMs = clock.monotonicMs();
-    tokens = Math.min(rate.burst, tokens + ((nowMs - lastMs) / 1000) * perSecond);
-    lastMs = nowMs;
-  };
-  return {
-    reserveMs() {
-      refill();
-      tokens -= 1;
-      if (tokens >= 0) return 0;
-      return perSecond > 0 ? (-tokens / perSecond) * 1000 : Number.POSITIVE_INFINITY;
-    },
-    tryTake() {
-      refill();
-      // Refilling adds fractions; a hair below one is one.
-      if (tokens < 1 - 1e-9) return false;
-      tokens -= 1;
-      return true;
-    },
-    setRate(newPerSecond) {
-      refill();
-      perSecond = newPerSecond;
-    },
-  };
+  return new RefilledBucket(clock, rate);
+}
+
+/** A class: who correlates events has one for each object. */
+class RefilledBucket implements TokenBucket {
+  readonly #clock: Clock;
+  readonly #burst: number;
+  #perSecond: number;
+  #tokens: number;
+  #lastMs: number;
+
+  constructor(clock: Clock, { perSecond, burst }: { readonly perSecond: number; readonly burst: number }) {
+    this.#clock = clock;
+    this.#burst = burst;
+    this.#perSecond = perSecond;
+    this.#tokens = burst;
+    this.#lastMs = clock.monotonicMs();
+  }
+
+  reserveMs(): number {
+    this.#refill();
+    this.#tokens -= 1;
+    if (this.#tokens >= 0) return 0;
+    return this.#perSecond > 0 ? (-this.#tokens / this.#perSecond) * 1000 : Number.POSITIVE_INFINITY;
+  }
+
+  tryTake(): boolean {
+    this.#refill();
+    // Refilling adds fractions; a hair below one is one.
+    if (this.#tokens < 1 - 1e-9) return false;
+    this.#tokens -= 1;
+    return true;
+  }
+
+  setRate(perSecond: number): void {
+    this.#refill();
+    this.#perSecond = perSecond;
+  }
+
+  #refill(): void {
+    const nowMs = this.#clock.monotonicMs();
+    this.#tokens = Math.min(this.#burst, this.#tokens + ((nowMs - this.#lastMs) / 1000) * this.#perSecond);
+    this.#lastMs = nowMs;
+  }
 }
 
 /** Delays that double per failure of a key: `baseMs`, 2 × `baseMs` … `maxMs`. */

@@ -126,7 +126,7 @@ async function settingsOf(
     ...shared.limits,
     compactionPeriodMs: etcd.compactionPeriodMs,
     eventTtlSeconds: etcd.eventTtlSeconds,
-    serviceNodePorts: serving.serviceNodePorts,
+    serviceNodePorts: shared.nodePorts,
     serviceClusterIpRanges: serving.serviceClusterIpRanges,
     tokens: { issuers, audiences: apiAudiences ?? issuers, keys: [...signing, ...verifying.flat()] },
   };

@@ -33,6 +33,23 @@ clusters:
 `;
 }
 
+/** The same as JSON, which is YAML too: for a process that would need the YAML library for nothing else. */
+export function kubeconfigJson(input: KubeconfigInput & KubeconfigCredentials): string {
+  const { server, caPem, user, cluster } = input;
+  const credentials =
+    'pairFile' in input
+      ? { 'client-certificate': input.pairFile, 'client-key': input.pairFile }
+      : { 'client-certificate-data': b64(input.certPem), 'client-key-data': b64(input.keyPem) };
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: cluster, cluster: { server, 'certificate-authority-data': b64(caPem) } }],
+    users: [{ name: user, user: credentials }],
+    contexts: [{ name: cluster, context: { cluster, user } }],
+    'current-context': cluster,
+  });
+}
+
 /** A kubeconfig with one cluster, one user and one context. */
 export function kubeconfigYaml(input: KubeconfigInput & KubeconfigCredentials): string {
   return `apiVersion: v1

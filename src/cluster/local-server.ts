@@ -11,10 +11,9 @@ import type { ClusterOptions } from './cluster-options.ts';
 import type { ClusterStatus, ComponentStatus } from './cluster-status.ts';
 import type { ApiServerSetup } from './api-server-setup.ts';
 import type { ControlPlane } from './control-plane.ts';
-import { createOwnEtcd, type OwnEtcd } from './etcd/own-etcd.ts';
+import type { OwnEtcd } from './etcd/own-etcd.ts';
 import { servingNames } from './host-address.ts';
 import type { Instance } from './instance.ts';
-import { serverJoinRoute } from './join/server-material.ts';
 import { kubeconfigYaml } from './kubeconfig.ts';
 import { kubernetesServiceAddress } from './network/pod-network.ts';
 import { backupStore, openOwnEtcdStore, openStore } from './open-store.ts';
@@ -71,14 +70,12 @@ class Server implements LocalServer {
   #fail: (error: unknown) => void = () => undefined;
   #store: Store | undefined;
   #controlPlane: ControlPlane | undefined;
-  readonly #etcd: OwnEtcd | undefined;
+  #etcd: OwnEtcd | undefined;
   #controllersEnd: Promise<void> = Promise.resolve();
 
   constructor(platform: Platform, config: LocalServerConfig) {
     this.#platform = platform;
     this.#config = config;
-    const { dataDir, pkiDir, logDir } = config.instance;
-    if (config.ownEtcd) this.#etcd = createOwnEtcd(platform, { dataDir, pkiDir, logDir });
     this.failed = new Promise<never>((_resolve, reject) => {
       this.#fail = reject;
     });
@@ -104,10 +101,12 @@ class Server implements LocalServer {
       instance,
       hostAddress: advertiseAddress,
       runtimeConfig: options.runtimeConfig,
-      ...(setup === undefined ? {} : { setup }),
-      ...(options.apiServer === undefined ? {} : { settings: options.apiServer.limits }),
-      ...(scheduler === undefined ? {} : { scheduler }),
-      ...(this.#etcd === undefined ? {} : { serverJoin: this.#joinRoute() }),
+      ...(setup && { setup }),
+      ...(options.apiServer && {
+        settings: { ...options.apiServer.limits, serviceNodePorts: options.apiServer.nodePorts },
+      }),
+      ...(scheduler && { scheduler }),
+      ...(this.#etcd && { serverJoin: await this.#joinRoute() }),
     });
     this.#controlPlane = controlPlane;
     await progress.phase('API server', async () => {
@@ -177,14 +176,17 @@ class Server implements LocalServer {
   async #openStore(signal: AbortSignal): Promise<Store> {
     const { store: choice, encryptionConfigFile: file } = this.#config.options;
     const encryption = file === undefined ? {} : { encryption: { file, reload: true } };
-    const etcd = this.#etcd;
-    if (etcd === undefined)
-      return openStore(this.#platform, { choice, file: this.#config.instance.storeFile, ...encryption });
+    const { dataDir, pkiDir, logDir, storeFile } = this.#config.instance;
+    if (!this.#config.ownEtcd) return openStore(this.#platform, { choice, file: storeFile, ...encryption });
+    const { createOwnEtcd } = await import('./etcd/own-etcd.ts');
+    const etcd = createOwnEtcd(this.#platform, { dataDir, pkiDir, logDir });
+    this.#etcd = etcd;
     const own = { ...(await etcd.start(signal)), followEndpoints: etcd.followEndpoints.bind(etcd) };
     return openOwnEtcdStore(this.#platform, { own, ...encryption }, signal);
   }
 
-  #joinRoute(): NonResourceRoute {
+  async #joinRoute(): Promise<NonResourceRoute> {
+    const { serverJoinRoute } = await import('./join/server-material.ts');
     const { instance, options } = this.#config;
     return serverJoinRoute(this.#platform, { ...instance, encrypted: options.encryptionConfigFile !== undefined });
   }

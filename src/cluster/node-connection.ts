@@ -9,7 +9,7 @@ import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { ControlPlane } from './control-plane.ts';
 import type { Instance } from './instance.ts';
-import { kubeconfigYaml } from './kubeconfig.ts';
+import { kubeconfigJson } from './kubeconfig.ts';
 
 /** A node's way to its control plane. */
 export interface NodeConnection {
@@ -59,7 +59,7 @@ export function createLocalConnection(
         usages: ['client'],
         validityMs: 10 * YEAR_MS,
       });
-      const text = kubeconfigYaml({ server, caPem: pki.ca.certPem, ...pair, user: 'dns', cluster: 'keelson' });
+      const text = kubeconfigJson({ server, caPem: pki.ca.certPem, ...pair, user: 'dns', cluster: 'keelson' });
       await platform.files.writeFileAtomic(path, text, { mode: 0o600 });
     },
   };

@@ -28,7 +28,7 @@ export interface NodeServicesDeps {
   readonly nodeIp: string;
   readonly proxyMode: ProxyMode;
   readonly dnsStubDomains: readonly string[];
-  readonly network: Pick<PodNetwork, 'setMtu'>;
+  readonly network: Pick<PodNetwork, 'keep' | 'setMtu'>;
 }
 
 /** The running services. */
@@ -97,17 +97,18 @@ function clusterDns({
   return undefined;
 }
 
-/** The pod network between nodes; none of it where the user brings a CNI plugin. */
+/** What keeps the pod network; between nodes the user's CNI plugin does where there is one. */
 function podNetworkLoops(
   { platform, instance, nodeIp, network, connection }: NodeServicesDeps,
   informers: InformerFactory,
   signal: AbortSignal,
 ): Promise<void>[] {
-  if (instance.cni === 'none') return [];
+  if (instance.cni === 'none') return [network.keep(signal)];
   const setMtu = (mtu: number): Promise<void> => network.setMtu(mtu);
   // Never 0, and the same on all nodes of the cluster: they share its authority.
   const vni = Number.parseInt(platform.crypto.sha256Hex(connection.caPem).slice(0, 6), 16) || 1;
   return [
+    network.keep(signal),
     runNodeRoutes({ informers, platform, setMtu }, { instance, nodeIp, vni }, signal),
     ...policyConfigs(instance).map((config) => runNetworkPolicies({ informers, platform }, config, signal)),
     runPodBandwidth({ informers, platform }, instance, signal),

@@ -1,5 +1,6 @@
 /** What whoever runs the API server alone may decide about it beyond what every cluster has; absent: as in a whole cluster. */
 import type { LimitOptions } from '../apiserver/options/limit-options.ts';
+import type { NodePortOptions } from '../apiserver/options/node-port-options.ts';
 import type { TokenKey } from '../apiserver/authn/service-account-tokens.ts';
 
 /** The settings. */
@@ -11,7 +12,7 @@ export interface ServerSettings extends Partial<LimitOptions> {
   /** 0: never. */
   readonly compactionPeriodMs?: number;
   readonly eventTtlSeconds?: number;
-  readonly serviceNodePorts?: { readonly first: number; readonly last: number };
+  readonly serviceNodePorts?: NodePortOptions;
   /** Instead of the instance's own. */
   readonly serviceClusterIpRanges?: readonly string[];
   readonly tokens?: {

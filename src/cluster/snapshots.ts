@@ -12,6 +12,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Clock } from '../platform/clock.ts';
 import { StoreError } from '../storage/store.ts';
 import { acquireControlLock, requestControl } from './control-socket.ts';
+import { restoreOwnEtcd } from './etcd/own-snapshots.ts';
 import { controlSocketName, instanceHash } from './instance.ts';
 import { PreflightError } from './preflight.ts';
 import { etcdConfig } from './open-store.ts';
@@ -65,6 +66,22 @@ export async function saveEtcdSnapshot(
       return (await stat(file)).size;
     } finally {
       await rm(partial, { force: true });
+    }
+  });
+}
+
+/** Puts a snapshot of etcd in the place of a stopped server's own. Rejects with `PreflightError`. */
+export async function restoreEtcdSnapshot(
+  deps: Parameters<typeof restoreOwnEtcd>[0],
+  dataDir: string,
+  file: string,
+): ReturnType<typeof restoreOwnEtcd> {
+  return inUsersWords(async () => {
+    const lock = await acquireControlLock(socketOf(dataDir), dataDir);
+    try {
+      return await restoreOwnEtcd(deps, dataDir, file);
+    } finally {
+      await lock.release();
     }
   });
 }

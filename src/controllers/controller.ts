@@ -10,6 +10,7 @@ import type { Informer, InformerFactory } from '../client/informer.ts';
 import { createWorkQueue, type WorkQueue } from '../client/workqueue.ts';
 import type { KeyPairPem } from '../component-helpers/pki/certificates.ts';
 import type { BasePlatform } from '../platform/platform.ts';
+import type { CloudNodes } from './cloud-node-lifecycle/cloud-nodes.ts';
 
 /** A control loop. Constructing one adds its handlers to the shared informers and does nothing else. */
 export interface Controller {
@@ -38,6 +39,8 @@ export interface ControllersConfig {
   readonly nodeMonitorGracePeriodMs?: number;
   readonly nodeMonitorPeriodMs?: number;
   readonly terminatedPodGcThreshold?: number;
+  /** Knows the machines behind the nodes. Absent: there is no cloud. */
+  readonly cloudNodes?: CloudNodes;
 }
 
 /** What every controller is made from. */

@@ -2,6 +2,7 @@
 import { attachDetachWrites } from './attach-detach/exclusive-writes.ts';
 import { bootstrapSignerWrites } from './bootstrap-signer/exclusive-writes.ts';
 import { certificateSigningWrites } from './certificates/exclusive-writes.ts';
+import { cloudNodeLifecycleWrites } from './cloud-node-lifecycle/exclusive-writes.ts';
 import { clusterRoleAggregationWrites } from './clusterrole-aggregation/exclusive-writes.ts';
 import { cronJobWrites } from './cronjob/exclusive-writes.ts';
 import { daemonSetWrites } from './daemonset/exclusive-writes.ts';
@@ -33,7 +34,9 @@ import { legacyTokenCleanerWrites, serviceAccountTokenWrites } from './serviceac
 import { statefulSetWrites } from './statefulset/exclusive-writes.ts';
 import { taintEvictionWrites } from './taint-eviction/exclusive-writes.ts';
 import { tokenCleanerWrites } from './token-cleaner/exclusive-writes.ts';
+import { ttlWrites } from './ttl/exclusive-writes.ts';
 import { ttlAfterFinishedWrites } from './ttl-after-finished/exclusive-writes.ts';
+import { vacProtectionWrites } from './vac-protection/exclusive-writes.ts';
 import { admissionPolicyStatusWrites } from './validatingadmissionpolicy-status/exclusive-writes.ts';
 import type { ExclusiveWrites } from './exclusive-write.ts';
 import type { ControllerName } from './list.ts';
@@ -62,6 +65,8 @@ export const exclusiveWrites: Readonly<Record<ControllerName, ExclusiveWrites>> 
   'root-ca-certificate-publisher-controller': rootCaPublisherWrites,
   'node-ipam-controller': nodeIpamWrites,
   'node-lifecycle-controller': nodeLifecycleWrites,
+  'cloud-node-lifecycle-controller': cloudNodeLifecycleWrites,
+  'ttl-controller': ttlWrites,
   'taint-eviction-controller': taintEvictionWrites,
   'garbage-collector-controller': garbageCollectorWrites,
   'clusterrole-aggregation-controller': clusterRoleAggregationWrites,
@@ -78,6 +83,7 @@ export const exclusiveWrites: Readonly<Record<ControllerName, ExclusiveWrites>> 
   'local-path-provisioner-controller': localPathWrites,
   'persistentvolumeclaim-protection-controller': pvcProtectionWrites,
   'persistentvolume-protection-controller': pvProtectionWrites,
+  'volumeattributesclass-protection-controller': vacProtectionWrites,
   'pod-garbage-collector-controller': podGarbageCollectorWrites,
   'service-cidr-controller': serviceCidrsWrites,
   'validatingadmissionpolicy-status-controller': admissionPolicyStatusWrites,

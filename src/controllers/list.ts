@@ -6,6 +6,7 @@ import { createCsrApprovingController } from './certificates/csr-approving-contr
 import { createCsrCleanerController } from './certificates/csr-cleaner-controller.ts';
 import { createCsrSigningController } from './certificates/csr-signing-controller.ts';
 import { createKubeletServingApprovingController } from './certificates/kubelet-serving-approving-controller.ts';
+import { createCloudNodeLifecycleController } from './cloud-node-lifecycle/cloud-node-lifecycle-controller.ts';
 import { createClusterRoleAggregationController } from './clusterrole-aggregation/clusterrole-aggregation-controller.ts';
 import { createCronJobController } from './cronjob/cronjob-controller.ts';
 import { createDaemonSetController } from './daemonset/daemonset-controller.ts';
@@ -39,7 +40,9 @@ import { createTokensController } from './serviceaccount-token/tokens-controller
 import { createStatefulSetController } from './statefulset/statefulset-controller.ts';
 import { createTaintEvictionController } from './taint-eviction/taint-eviction-controller.ts';
 import { createTokenCleanerController } from './token-cleaner/token-cleaner-controller.ts';
+import { createTtlController } from './ttl/ttl-controller.ts';
 import { createTtlAfterFinishedController } from './ttl-after-finished/ttl-after-finished-controller.ts';
+import { createVacProtectionController } from './vac-protection/vac-protection-controller.ts';
 import { createValidatingAdmissionPolicyStatusController } from './validatingadmissionpolicy-status/status-controller.ts';
 
 /** Makes a controller; nothing runs before its `start`. */
@@ -69,6 +72,8 @@ export const controllers = {
   'root-ca-certificate-publisher-controller': createRootCaPublisher,
   'node-ipam-controller': createNodeIpamController,
   'node-lifecycle-controller': createNodeLifecycleController,
+  'cloud-node-lifecycle-controller': createCloudNodeLifecycleController,
+  'ttl-controller': createTtlController,
   'taint-eviction-controller': createTaintEvictionController,
   'garbage-collector-controller': createGarbageCollector,
   'clusterrole-aggregation-controller': createClusterRoleAggregationController,
@@ -85,6 +90,7 @@ export const controllers = {
   'local-path-provisioner-controller': createLocalPathProvisioner,
   'persistentvolumeclaim-protection-controller': createPvcProtectionController,
   'persistentvolume-protection-controller': createPvProtectionController,
+  'volumeattributesclass-protection-controller': createVacProtectionController,
   'pod-garbage-collector-controller': createPodGarbageCollector,
   'service-cidr-controller': createServiceCidrsController,
   'validatingadmissionpolicy-status-controller': createValidatingAdmissionPolicyStatusController,

@@ -22,7 +22,24 @@ test('an unknown name is refused', () => {
   assert.throws(() => selectControllers('constructor', known), /not in the list/);
 });
 
+test('a controller of upstream that is not built here may be turned off, and is refused with the reason', () => {
+  assert.deepEqual(selectControllers('*,-storage-version-gc,-service,-selinux-warning-controller', known), known);
+  assert.throws(() => selectControllers('*,service', known), {
+    message:
+      '"service" is not built into this controller manager: load balancers come from a cloud, whose own controller manager runs it',
+  });
+});
+
 test('every early name leads to a controller there is', () => {
-  for (const early of ['attachdetach', 'endpoint', 'horizontalpodautoscaling', 'pvc-protection', 'tokencleaner'])
+  for (const early of [
+    'attachdetach',
+    'cloud-node-lifecycle',
+    'endpoint',
+    'horizontalpodautoscaling',
+    'pvc-protection',
+    'resource-claim-controller',
+    'tokencleaner',
+    'ttl',
+  ])
     assert.equal(selectControllers(early, Object.keys(controllers)).length, 1, early);
 });

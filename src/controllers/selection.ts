@@ -4,6 +4,7 @@
 const ALIASES: Readonly<Record<string, string>> = {
   attachdetach: 'persistentvolume-attach-detach-controller',
   bootstrapsigner: 'bootstrap-signer-controller',
+  'cloud-node-lifecycle': 'cloud-node-lifecycle-controller',
   'clusterrole-aggregation': 'clusterrole-aggregation-controller',
   cronjob: 'cronjob-controller',
   csrapproving: 'certificatesigningrequest-approving-controller',
@@ -30,18 +31,35 @@ const ALIASES: Readonly<Record<string, string>> = {
   'pvc-protection': 'persistentvolumeclaim-protection-controller',
   replicaset: 'replicaset-controller',
   replicationcontroller: 'replicationcontroller-controller',
+  'resource-claim-controller': 'resourceclaim-controller',
   resourcequota: 'resourcequota-controller',
+  route: 'node-route-controller',
   'root-ca-cert-publisher': 'root-ca-certificate-publisher-controller',
+  service: 'service-lb-controller',
   serviceaccount: 'serviceaccount-controller',
   'serviceaccount-token': 'serviceaccount-token-controller',
   statefulset: 'statefulset-controller',
+  'storage-version-gc': 'storageversion-garbage-collector-controller',
   tokencleaner: 'token-cleaner-controller',
+  ttl: 'ttl-controller',
   'ttl-after-finished': 'ttl-after-finished-controller',
+};
+
+/** Upstream's controllers that are not built here → why. Turning one off changes nothing; asking for one is refused. */
+const ABSENT: Readonly<Record<string, string>> = {
+  'service-lb-controller': 'load balancers come from a cloud, whose own controller manager runs it',
+  'node-route-controller': 'routes come from a cloud, whose own controller manager runs it',
+  'storageversion-garbage-collector-controller': 'the API server records no StorageVersions, an alpha API',
+  'storage-version-migrator-controller': 'objects are rewritten by nobody but their writers',
+  'podcertificaterequest-cleaner-controller': 'no signer answers PodCertificateRequests',
+  'kube-apiserver-serving-clustertrustbundle-publisher-controller': 'the root CA is published as config maps alone',
+  'device-taint-eviction-controller': 'taints of devices keep pods away, but evict none',
+  'selinux-warning-controller': 'nodes are not expected to enforce SELinux',
 };
 
 /**
  * The names a list such as `*,-job-controller` selects, in the order of `known`. `*`: all that are not named; `-name`: not
- * this one. Throws when a name is none; the message says which.
+ * this one. Throws when a name is none, or is one of a controller that is not built here; the message says which.
  */
 export function selectControllers(list: string, known: readonly string[]): string[] {
   const wanted = new Set<string>();
@@ -55,6 +73,11 @@ export function selectControllers(list: string, known: readonly string[]): strin
     }
     const bare = item.replace(/^[-+]/, '');
     const name = Object.hasOwn(ALIASES, bare) ? (ALIASES[bare] ?? bare) : bare;
+    const why = Object.hasOwn(ABSENT, name) ? ABSENT[name] : undefined;
+    if (why !== undefined) {
+      if (item.startsWith('-')) continue;
+      throw new Error(`"${bare}" is not built into this controller manager: ${why}`);
+    }
     if (!known.includes(name)) throw new Error(`"${bare}" is not in the list of known controllers`);
     (item.startsWith('-') ? unwanted : wanted).add(name);
   }

@@ -88,6 +88,33 @@ describe('endpointslice and endpoints', () => {
     await h.stop();
   });
 
+  for (const [wish, hints] of [
+    [undefined, [undefined, undefined]],
+    ['PreferClose', [{ forZones: [{ name: 'z1' }] }, undefined]],
+    ['PreferSameZone', [{ forZones: [{ name: 'z1' }] }, undefined]],
+    ['PreferSameNode', [{ forZones: [{ name: 'z1' }], forNodes: [{ name: 'n1' }] }, { forNodes: [{ name: 'n2' }] }]],
+  ] as const)
+    it(`hint at where they are for, as ${wish ?? 'nobody'} wishes, and when that changes`, async () => {
+      const h = start();
+      h.api.seed(Nodes, { metadata: { name: 'n1', labels: { 'topology.kubernetes.io/zone': 'z1' } } });
+      h.api.seed(Nodes, { metadata: { name: 'n2' } });
+      h.api.seed(Services, service());
+      h.api.seed(Pods, pod(1));
+      h.api.seed(Pods, pod(2, { node: 'n2' }));
+      await h.clock.advance(100);
+      h.api.modify<Service>(Services, 'default/web', (old) => ({
+        ...old,
+        spec: { ...old.spec, ...(wish === undefined ? {} : { trafficDistribution: wish }) },
+      }));
+      await h.clock.advance(2_000);
+      assert.deepEqual(
+        slices(h)[0]
+          ?.endpoints?.toSorted((a, b) => (a.addresses[0]! < b.addresses[0]! ? -1 : 1))
+          .map((e) => e.hints),
+        hints,
+      );
+    });
+
   it('write nothing more once settled', async () => {
     const h = start();
     h.api.seed(Services, service());

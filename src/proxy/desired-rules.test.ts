@@ -25,6 +25,7 @@ function port(changes: Partial<ServicePortView> = {}): ServicePortView {
     externalLocal: false,
     cluster: [here, there],
     local: [here],
+    serving: [],
     ...changes,
   };
 }
@@ -229,6 +230,18 @@ describe('stale UDP flows', () => {
       [udp({ nodePort: 30053, cluster: [], local: [] })],
       [udp({ nodePort: 30053 })],
       ['--orig-port-dst 30053'],
+    ],
+    [
+      'not one that still serves, though it takes nothing new',
+      [udp({ serving: [here.address, there.address] })],
+      [udp({ cluster: [there], local: [], serving: [here.address, there.address] })],
+      [],
+    ],
+    [
+      'but when that one serves no more',
+      [udp({ cluster: [there], local: [], serving: [here.address, there.address] })],
+      [udp({ cluster: [there], local: [], serving: [there.address] })],
+      ['--orig-dst 10.43.0.5 --orig-port-dst 53 --dst-nat 10.42.0.2'],
     ],
     ['TCP knows its ends', [port()], [], []],
     ['nothing changed', [udp({})], [udp({})], []],

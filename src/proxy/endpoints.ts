@@ -19,6 +19,8 @@ export interface Endpoint {
 export interface PolicyEndpoints {
   readonly cluster: readonly Endpoint[];
   readonly local: readonly Endpoint[];
+  /** Addresses of all that serve, chosen or not: flows to them may go on. */
+  readonly serving: readonly string[];
 }
 
 /** This node, as hints and locality see it. */
@@ -28,7 +30,8 @@ export interface NodeView {
 }
 
 interface Candidate extends Endpoint {
-  readonly servingWhileTerminating: boolean;
+  readonly serving: boolean;
+  readonly terminating: boolean;
   readonly hints: SliceEndpoint['hints'];
 }
 
@@ -48,6 +51,7 @@ export function endpointsOfPort(
       candidates.filter((c) => c.local),
       () => true,
     ),
+    serving: candidates.filter((c) => c.serving).map((c) => c.address),
   };
 }
 
@@ -82,7 +86,8 @@ function toCandidate(endpoint: SliceEndpoint, at: { address: string; port: numbe
     port: at.port,
     local: endpoint.nodeName === at.node.name,
     ready: ready ?? true,
-    servingWhileTerminating: (serving ?? ready ?? true) && terminating === true,
+    serving: serving ?? ready ?? true,
+    terminating: terminating === true,
     hints: endpoint.hints,
   };
 }
@@ -92,7 +97,7 @@ function readyOrServing(
   isNear: (candidate: Candidate) => boolean,
 ): readonly Endpoint[] {
   const ready = candidates.filter((c) => c.ready && isNear(c));
-  const chosen = ready.length > 0 ? ready : candidates.filter((c) => c.servingWhileTerminating);
+  const chosen = ready.length > 0 ? ready : candidates.filter((c) => c.serving && c.terminating);
   return chosen.map(({ address, port, local, ready: isReady }) => ({ address, port, local, ready: isReady }));
 }
 

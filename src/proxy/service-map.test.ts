@@ -130,6 +130,23 @@ describe('endpoints of a port', () => {
   }
 });
 
+it('serving endpoints are told, also those that are not chosen', () => {
+  const found = endpointsOfPort(
+    { name: '', protocol: 'TCP' },
+    [
+      slice([
+        endpoint('1.1.1.1', 'here', terminating),
+        endpoint('1.1.1.2', 'there', { ready: true }),
+        endpoint('1.1.1.3', 'there', { ready: false }),
+        endpoint('1.1.1.4', 'there', { ready: false, serving: false, terminating: true }),
+      ]),
+    ],
+    view,
+  );
+  assert.deepEqual(found.serving, ['1.1.1.1', '1.1.1.2']);
+  assert.deepEqual(found.local, [{ address: '1.1.1.1', port: 8080, local: true, ready: false }]);
+});
+
 function service(spec: Partial<ServiceSpec>, ingress: readonly { ip: string; ipMode?: string }[] = []): Service {
   return {
     metadata: { namespace: 'ns', name: 'web' },
@@ -177,6 +194,7 @@ describe('ports of a service', () => {
       externalLocal: true,
       cluster: [],
       local: [],
+      serving: [],
     });
   });
 

@@ -17,8 +17,10 @@ export function staleFlows(before: readonly ServicePortView[], after: readonly S
   const filters: FlowFilter[] = [];
   for (const [key, port] of was) {
     if (port.protocol !== 'udp') continue;
-    const left = new Set(endpointAddresses(now.get(key)));
-    for (const address of endpointAddresses(port)) if (!left.has(address)) filters.push(...flowsTo(port, address));
+    // What terminates but serves keeps the flows it has, as does what hints took away.
+    const left = new Set([...endpointAddresses(now.get(key)), ...(now.get(key)?.serving ?? [])]);
+    for (const address of new Set([...endpointAddresses(port), ...port.serving]))
+      if (!left.has(address)) filters.push(...flowsTo(port, address));
   }
   for (const [key, port] of now) {
     // Datagrams that came before there was an endpoint may be tracked as meant for this host itself.

@@ -2,6 +2,7 @@
 import type { Pod } from '../api/gen/core-v1.ts';
 import type { Extender } from './extenders/extender.ts';
 import type { CycleState } from './framework/plugin.ts';
+import { timedCall, timedWait } from './framework/plugin-timer.ts';
 import type { Profile } from './framework/profile.ts';
 import { failed, type Status } from './framework/status.ts';
 import type { WaitingPods } from './framework/waiting-pods.ts';
@@ -25,7 +26,9 @@ export function reserve(input: BindingInput): Status | undefined {
 
 function askReserve({ profile, state, pod, nodeName }: BindingInput): Status | undefined {
   for (const plugin of profile.points.reserve) {
-    const status = plugin.reserve?.(state, pod, nodeName);
+    const status = timedCall(state, { plugin: plugin.name, point: 'Reserve', statusOf: (told) => told }, () =>
+      plugin.reserve?.(state, pod, nodeName),
+    );
     if (status === undefined) continue;
     unreserve({ profile, state, pod, nodeName });
     return status;
@@ -55,7 +58,8 @@ export function unreserve({
   pod,
   nodeName,
 }: Pick<BindingInput, 'profile' | 'state' | 'pod' | 'nodeName'>): void {
-  for (const plugin of profile.points.reserve.toReversed()) plugin.unreserve?.(state, pod, nodeName);
+  for (const plugin of profile.points.reserve.toReversed())
+    timedCall(state, { plugin: plugin.name, point: 'Unreserve' }, () => plugin.unreserve?.(state, pod, nodeName));
 }
 
 /** Upstream's maxTimeout. */
@@ -73,7 +77,9 @@ async function runPermit({
   const timeouts = new Map<string, number>();
   const startedMs = profile.timer?.started() ?? 0;
   for (const plugin of profile.points.permit) {
-    const permit = plugin.permit?.(state, pod, nodeName);
+    const permit = timedCall(state, { plugin: plugin.name, point: 'Permit', statusOf: (told) => told?.status }, () =>
+      plugin.permit?.(state, pod, nodeName),
+    );
     if (permit?.status === undefined) continue;
     if (permit.status.code !== 'wait') return permit.status;
     timeouts.set(plugin.name, Math.min(permit.timeoutMs ?? 0, MAX_WAIT_MS));
@@ -91,7 +97,8 @@ export async function bind(input: BindingInput): Promise<Status | undefined> {
     (await timedLong(profile, 'Bind', () => runBind(input)));
   if (status !== undefined) return status;
   timed(profile, 'PostBind', () => {
-    for (const after of profile.points.postBind) after.postBind?.(state, pod, nodeName);
+    for (const after of profile.points.postBind)
+      timedCall(state, { plugin: after.name, point: 'PostBind' }, () => after.postBind?.(state, pod, nodeName));
     return undefined;
   });
   return undefined;
@@ -99,7 +106,9 @@ export async function bind(input: BindingInput): Promise<Status | undefined> {
 
 async function runPreBind({ profile, state, pod, nodeName, signal }: BindingInput): Promise<Status | undefined> {
   for (const plugin of profile.points.preBind) {
-    const status = await plugin.preBind?.(state, pod, { nodeName, signal });
+    const status = await timedWait(state, { plugin: plugin.name, point: 'PreBind' }, () =>
+      plugin.preBind?.(state, pod, { nodeName, signal }),
+    );
     if (status !== undefined) return status;
   }
   return undefined;
@@ -109,7 +118,9 @@ async function runBind({ profile, state, pod, nodeName, signal, binder }: Bindin
   if (binder !== undefined) return binder.bind(pod, nodeName, signal);
   for (const plugin of profile.points.bind) {
     if (plugin.bind === undefined) continue;
-    const status = await plugin.bind(state, pod, { nodeName, signal });
+    const status = await timedWait(state, { plugin: plugin.name, point: 'Bind' }, () =>
+      plugin.bind?.(state, pod, { nodeName, signal }),
+    );
     if (status?.code !== 'skip') return status;
   }
   return failed('Bind', new Error('no bind plugin took the pod'));

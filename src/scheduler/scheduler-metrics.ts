@@ -27,6 +27,8 @@ export interface SchedulerMetrics {
   algorithmSeconds(seconds: number): void;
   /** `point`: upstream's name, with a capital. */
   pointSeconds(point: string, told: { profile: string; status: Status | undefined; seconds: number }): void;
+  /** One call of one plugin. */
+  pluginSeconds(told: { plugin: string; point: string; status: Status | undefined; seconds: number }): void;
   preemptionAttempt(): void;
   victims(count: number): void;
   /** A pod entered a part of the queue because of an event. */
@@ -35,6 +37,7 @@ export interface SchedulerMetrics {
 
 const SECONDS = [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1, 2, 4, 8, 16];
 const POINT_SECONDS = Array.from({ length: 12 }, (_, i) => 0.0001 * 2 ** i);
+const CALL_SECONDS = Array.from({ length: 20 }, (_, i) => 0.00001 * 1.5 ** i);
 const SLI_SECONDS = Array.from({ length: 20 }, (_, i) => 0.01 * 2 ** i);
 const FEW = [1, 2, 4, 8, 16];
 const VICTIMS = [1, 2, 4, 8, 16, 32, 64];
@@ -47,6 +50,10 @@ const CODES: Readonly<Record<Status['code'], string>> = {
   skip: 'Skip',
   pending: 'Pending',
 };
+
+function nameOf(status: Status | undefined): string {
+  return status === undefined ? 'Success' : CODES[status.code];
+}
 
 /** Registers the metrics; `sizes` is called at every exposition. */
 export function createSchedulerMetrics(metrics: Metrics, sizes: () => SchedulerSizes): SchedulerMetrics {
@@ -133,7 +140,13 @@ function preemptionMetrics(metrics: Metrics): Pick<SchedulerMetrics, 'preemption
   return { preemptionAttempt: () => attempts.inc(), victims: (count) => victims.observe(count) };
 }
 
-function pointMetrics(metrics: Metrics): Pick<SchedulerMetrics, 'pointSeconds'> {
+function pointMetrics(metrics: Metrics): Pick<SchedulerMetrics, 'pointSeconds' | 'pluginSeconds'> {
+  const calls = metrics.histogram({
+    name: 'scheduler_plugin_execution_duration_seconds',
+    help: 'Time of one call of a plugin at an extension point, in one cycle of ten.',
+    labels: ['plugin', 'extension_point', 'status'],
+    buckets: CALL_SECONDS,
+  });
   const points = metrics.histogram({
     name: 'scheduler_framework_extension_point_duration_seconds',
     help: 'Time of all plugins at one extension point.',
@@ -144,9 +157,11 @@ function pointMetrics(metrics: Metrics): Pick<SchedulerMetrics, 'pointSeconds'> 
     pointSeconds: (point, { profile, status, seconds }) =>
       points.observe(seconds, {
         extension_point: point,
-        status: status === undefined ? 'Success' : CODES[status.code],
+        status: nameOf(status),
         profile,
       }),
+    pluginSeconds: ({ plugin, point, status, seconds }) =>
+      calls.observe(seconds, { plugin, extension_point: point, status: nameOf(status) }),
   };
 }
 

@@ -251,3 +251,23 @@ test("attempts, victims, queues and extension points are counted under upstream'
   assert.match(await run.metrics.expose(), /^scheduler_pending_pods\{queue="unschedulable"\} 1$/m);
   assert.equal(run.metrics.value('scheduler_cache_size', { type: 'nodes' }), 1);
 });
+
+test('plugins are measured one by one in some cycles, not in all', async (t) => {
+  const PODS = 60;
+  const run = await start(t, (api) => {
+    api.seed(Nodes, testNode('a', { cpu: '64' }));
+    for (let i = 0; i < PODS; i++) api.seed(Pods, testPod(`p${i}`, { cpu: '10m' }));
+    api.seed(Pods, testPod('large', { cpu: '99' }));
+  });
+  await run.clock.advance(200_000);
+  const counted = (plugin: string, extension_point: string, status = 'Success'): number =>
+    run.metrics.value('scheduler_plugin_execution_duration_seconds', { plugin, extension_point, status }) ?? 0;
+  const points = ['PreFilter', 'Filter'];
+  for (const point of points) {
+    const count = counted('NodeResourcesFit', point);
+    assert.ok(count > 0 && count < PODS, `${point}: ${count}`);
+  }
+  const bound = counted('DefaultBinder', 'Bind');
+  assert.ok(bound > 0 && bound < PODS, `Bind: ${bound}`);
+  assert.equal(run.metrics.sum('scheduler_pod_scheduling_attempts'), PODS, 'all are bound at once');
+});

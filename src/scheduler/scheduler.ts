@@ -21,13 +21,14 @@ import { extendersInPreemption, filterByExtenders, scoreByExtenders } from './ex
 import type { Extender } from './extenders/extender.ts';
 import { fitErrorMessage, rejectingPlugins, type Diagnosis } from './fit-error.ts';
 import { createNominator } from './framework/nominations.ts';
-import type { PointTimer } from './framework/point-timer.ts';
+import { timedCall } from './framework/plugin-timer.ts';
 import type { CycleState, PostFilterResult, QueuedPod, SchedulerPlugin } from './framework/plugin.ts';
 import type { Status } from './framework/status.ts';
 import { createWaitingPods } from './framework/waiting-pods.ts';
 import { createProfiles, leavingToExtenders, type NamedProfile } from './profiles.ts';
 import { createSchedulingQueue } from './queue/scheduling-queue.ts';
 import { findNodes, pickNode, schedulePod, type ScheduleInput, type ScheduleResult } from './schedule-pod.ts';
+import { createSchedulerTimers } from './scheduler-timers.ts';
 import { createSchedulerMetrics, type AttemptResult } from './scheduler-metrics.ts';
 import { reportUnschedulable } from './report-unschedulable.ts';
 import { createDecisionLog } from './why/decision-log.ts';
@@ -98,13 +99,9 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     const { pods: all, assumed } = cache.podCounts();
     return { pending: queue.counts(), cache: { nodes: cache.nodeCount(), pods: all, assumed_pods: assumed } };
   });
-  const timerFor = (profile: string): PointTimer => ({
-    started: () => clock.monotonicMs(),
-    ended: (point, startedMs, status) =>
-      metrics.pointSeconds(point, { profile, status, seconds: (clock.monotonicMs() - startedMs) / 1000 }),
-  });
+  const timers = createSchedulerTimers(clock, random.fork('plugin-metrics'), metrics);
   const profiles = createProfiles(
-    { ...objects, client, clock, random, recorderFor: deps.recorderFor, timerFor },
+    { ...objects, client, clock, random, recorderFor: deps.recorderFor, timerFor: timers.forProfile },
     leavingToExtenders(config),
   );
   const profileOf = (pod: Pod): NamedProfile => {
@@ -140,7 +137,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     const uid = pod.metadata.uid ?? '';
     if (pod.metadata.deletionTimestamp !== undefined || cache.isAssumed(uid)) return queue.done(uid);
     const profile = profileOf(pod);
-    const state: CycleState = new Map();
+    const state = timers.newState();
     const startedMs = clock.monotonicMs();
     const input = { profile, pod, snapshot: cache.snapshot(), random, cursor, nominations };
     const decided = (result: ScheduleResult): void | Promise<void> => {
@@ -268,7 +265,9 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       };
     };
     const [plugin] = nodeCount === 0 ? [] : points.postFilter;
-    const asked = plugin?.postFilter?.(state, pod, input);
+    const asked = timedCall(state, { plugin: plugin?.name ?? '', point: 'PostFilter' }, () =>
+      plugin?.postFilter?.(state, pod, input),
+    );
     return asked instanceof Promise ? asked.then(ended) : ended(asked);
   };
   const reject = (cycle: Cycle, { diagnosis, postFilter }: Rejection, signal: AbortSignal): void => {

@@ -1,5 +1,6 @@
 /** The container runtime as one incarnation of a kubelet sees it: cut off, nothing a dead kubelet still does reaches it. */
 import { linkedController } from '../base/abort.ts';
+import { wrapMethods } from '../base/wrap-methods.ts';
 import type { CriCallOptions } from '../cri/call-options.ts';
 import { CriError } from '../cri/cri-error.ts';
 import type { CriRuntime } from '../cri/runtime-service.ts';
@@ -15,24 +16,18 @@ export interface RuntimeGate {
 export function gateRuntime(runtime: CriRuntime): RuntimeGate {
   const life = new AbortController();
   const gone = (): CriError => new CriError('Unavailable', 'the connection to the runtime is closed');
-  const call = (method: unknown, request: unknown, options: CriCallOptions): unknown =>
-    (method as (request: unknown, options: CriCallOptions) => unknown)(request, options);
   /** What a dead kubelet was still waiting for fails. */
   const ended = (result: unknown): unknown =>
     result instanceof Promise ? result.then((value: unknown) => (life.signal.aborted ? fail() : value)) : result;
-  const guard = <T extends object>(service: T): T => {
-    const methods = Object.entries(service).map(([name, method]) => [
-      name,
-      (request: unknown, options: CriCallOptions = {}) => {
-        if (life.signal.aborted) return Promise.reject(gone());
-        if (options.signal === undefined) return ended(call(method, request, { ...options, signal: life.signal }));
-        const linked = linkedController(options.signal, life.signal);
-        const result = call(method, request, { ...options, signal: linked.signal });
-        return result instanceof Promise ? ended(result.finally(linked.dispose)) : result;
-      },
-    ]);
-    return Object.fromEntries(methods) as T;
-  };
+  const guard = <T extends object>(service: T): T =>
+    wrapMethods(service, (_name, method) => (request, given) => {
+      const options = (given ?? {}) as CriCallOptions;
+      if (life.signal.aborted) return Promise.reject(gone());
+      if (options.signal === undefined) return ended(method(request, { ...options, signal: life.signal }));
+      const linked = linkedController(options.signal, life.signal);
+      const result = method(request, { ...options, signal: linked.signal });
+      return result instanceof Promise ? ended(result.finally(linked.dispose)) : result;
+    });
   const fail = (): never => {
     throw gone();
   };

@@ -105,6 +105,7 @@ export class SimNode {
         unknownImages: deps.unknownImages,
         networkReady: 'with-range',
         nodeAddress: deps.address,
+        lean: true,
       },
     );
   }

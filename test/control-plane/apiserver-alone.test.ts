@@ -162,7 +162,7 @@ describe('keelson apiserver', { skip: withoutEtcd }, () => {
     };
     await writeFile(join(folder, 'event.json'), JSON.stringify(event));
     await kubectl(['create', '-f', join(folder, 'event.json')]);
-    await kubectl(['wait', '--for=delete', 'event/e1', '--timeout=30s']);
+    await kubectl(['wait', '--for=delete', 'event/e1', '--timeout=120s']);
   });
 
   test('refuses what it cannot use in one line', async () => {

@@ -117,6 +117,38 @@ describe('servers with an etcd of their own', { skip: withoutEtcd }, () => {
     await written(b, 'two');
   });
 
+  test(
+    'a snapshot is saved and restored by the data directory alone, once no other server runs',
+    { skip: existsSync('/usr/bin/etcdctl') ? false : 'etcdctl (Debian: etcd-client) is missing' },
+    async () => {
+      const configMaps = async (server: OwnServer) => (await server.client()).resource(ConfigMaps);
+      const file = join(a.dataDir, 'saved');
+      const saved = await a.keelson(['snapshot', 'save', file]);
+      assert.match(
+        saved.stdout,
+        /^saved \d{6,} bytes of etcd to .*; restore them with keelson snapshot restore$/m,
+        saved.stderr,
+      );
+      await (await configMaps(a)).create({ metadata: { name: 'later', namespace } });
+      assert.match((await a.keelson(['snapshot', 'restore', file])).stderr, /another keelson runs/);
+      await a.kill();
+      assert.match((await a.keelson(['snapshot', 'restore', file])).stderr, /other servers of this cluster run/);
+      assert.equal((await b.keelson(['down'])).code, 0);
+      await writeFile(join(a.dataDir, 'broken'), 'nothing');
+      assert.match((await a.keelson(['snapshot', 'restore', join(a.dataDir, 'broken')])).stderr, /snapshot restore: /);
+      const restored = await a.keelson(['snapshot', 'restore', file]);
+      assert.match(restored.stdout, /kept as .*before-restore-1; other servers join it/, restored.stderr);
+      assert.equal(a.etcdPid(), undefined);
+      await a.start();
+      assert.ok(await (await configMaps(a)).get({ name: 'two', namespace }));
+      await assert.rejects((await configMaps(a)).get({ name: 'later', namespace }), { reason: 'NotFound' });
+      // The other begins with nothing.
+      assert.equal((await b.keelson(['down', '--delete-data'])).code, 0);
+      await b.start(['--join', a.url, '--token', await serverToken()]);
+      assert.ok(await (await configMaps(b)).get({ name: 'two', namespace }));
+    },
+  );
+
   test('a cluster with another store is none to begin or to join with', async () => {
     await rm(c.dataDir, { recursive: true });
     const only = await keelson(['server', '--join', a.url, '--data-dir', c.dataDir]);

@@ -381,12 +381,13 @@ const servingPatch = {
     strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 2 } },
     template: {
       spec: {
-        terminationGracePeriodSeconds: 10,
+        // Long enough for every rule to forget a pod, and for a probe to be answered, whatever else the machine does.
+        terminationGracePeriodSeconds: 60,
         containers: [
           {
             name: 'test',
-            env: [{ name: 'DRAIN_SECONDS', value: '2' }],
-            readinessProbe: { httpGet: { path: '/', port: 8080 }, periodSeconds: 1 },
+            env: [{ name: 'DRAIN_SECONDS', value: '6' }],
+            readinessProbe: { httpGet: { path: '/', port: 8080 }, periodSeconds: 1, timeoutSeconds: 30 },
           },
         ],
       },

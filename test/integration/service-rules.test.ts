@@ -56,6 +56,7 @@ function portOf({ owner, endpoints, with: changes }: Step, family: 4 | 6): Servi
     externalLocal: false,
     cluster,
     local: cluster,
+    serving: [],
     ...changes,
   };
 }

@@ -3,6 +3,7 @@
 
 import type { FieldsV1, ManagedFieldsEntry } from '../gen/meta-v1.ts';
 import { difference, fieldsOf, fromFieldsV1, union, type FieldSet } from './field-set.ts';
+import { withSharedParts } from './shared-field-sets.ts';
 
 /** Who owns which fields, and since when. */
 export interface Manager {
@@ -57,7 +58,7 @@ export function writeManagers(managers: Managers): ManagedFieldsEntry[] {
     apiVersion: m.apiVersion,
     ...(m.time === undefined ? {} : { time: m.time }),
     fieldsType: 'FieldsV1',
-    fieldsV1: m.fields as FieldsV1,
+    fieldsV1: withSharedParts(identityOf(m), m.fields!) as FieldsV1,
     ...(m.subresource === '' ? {} : { subresource: m.subresource }),
   }));
 }

@@ -29,7 +29,7 @@ test('flags as Go reads them', () => {
   assert.deepEqual(options.etcd.servers, ['https://a:2379', 'https://b:2379']);
   assert.deepEqual([options.etcd.prefix, options.etcd.eventTtlSeconds], ['/other', 5400]);
   assert.deepEqual([options.serving.securePort, options.serving.runtimeConfig], [7443, 'api/beta=true,v1=true']);
-  assert.deepEqual(options.serving.serviceNodePorts, { first: 20000, last: 20099 });
+  assert.deepEqual(options.shared.nodePorts, { first: 20000, last: 20099 });
   assert.deepEqual(options.shared.authorization.modes, ['Node', 'RBAC']);
   assert.deepEqual(options.serviceAccounts.issuers, ['https://i', 'https://old']);
   assert.deepEqual([options.shared.authentication.anonymous, options.logLevel, options.warnings], [false, 'debug', []]);

@@ -11,7 +11,7 @@ export interface ApiServerOptions {
   readonly etcd: EtcdOptions;
   readonly serving: ServingOptions;
   readonly serviceAccounts: ServiceAccountOptions;
-  /** Admission, authentication, authorization, audit, limits. */
+  /** Admission, authentication, authorization, audit, limits, node ports. */
   readonly shared: SharedOptions;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
   /** For stderr. */

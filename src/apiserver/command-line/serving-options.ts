@@ -18,7 +18,6 @@ export interface ServingOptions {
   readonly kubeletCertificateAuthority?: string;
   /** One range, or one of each family. */
   readonly serviceClusterIpRanges: readonly string[];
-  readonly serviceNodePorts: { readonly first: number; readonly last: number };
   readonly runtimeConfig: string;
 }
 
@@ -51,11 +50,6 @@ export const servingOptions: OptionSet<ServingOptions> = {
       name: 'service-cluster-ip-range',
       type: 'list',
       description: 'range of cluster IPs, or one of each family (default 10.0.0.0/24)',
-    },
-    {
-      name: 'service-node-port-range',
-      type: 'string',
-      description: 'ports of node-port services (default 30000-32767)',
     },
     { name: 'runtime-config', type: 'list', description: 'API versions to serve or not, e.g. api/beta=true' },
     {
@@ -90,7 +84,6 @@ export const servingOptions: OptionSet<ServingOptions> = {
       securePort: wholeNumber(values, 'secure-port', { from: 1, to: 65_535 }) ?? 6443,
       certDir: optional('cert-dir') ?? '/var/run/kubernetes',
       serviceClusterIpRanges: ranges(values),
-      serviceNodePorts: ports(values.text('service-node-port-range') ?? '30000-32767'),
       runtimeConfig: (values.list('runtime-config') ?? []).join(','),
     } as ServingOptions;
   },
@@ -116,14 +109,4 @@ function ranges(values: FlagValues): readonly string[] {
       '--service-cluster-ip-range and --secondary-service-cluster-ip-range must be of different IP family',
     );
   return list;
-}
-
-function ports(text: string): { first: number; last: number } {
-  const [, first, last] = /^(\d+)-(\d+)$/.exec(text) ?? /^(\d+)\+(\d+)$/.exec(text) ?? [];
-  const range = { first: Number(first), last: text.includes('+') ? Number(first) + Number(last) : Number(last) };
-  if (first === undefined || range.first < 1 || range.last > 65_535 || range.first > range.last)
-    throw new FlagError(
-      `invalid argument ${JSON.stringify(text)} for "--service-node-port-range" flag: it is no port range such as 30000-32767`,
-    );
-  return range;
 }

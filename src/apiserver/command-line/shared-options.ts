@@ -1,5 +1,5 @@
 /**
- * The option sets that `keelson up` and `keelson server` take too (admission, authentication, authorization, audit, limits), read from
+ * The option sets that `keelson up` and `keelson server` take too (admission, authentication, authorization, audit, limits, node ports), read from
  * a command line of Go's grammar. Differs there in one thing, as upstream: alone, the API server allows everything unless
  * told otherwise.
  */

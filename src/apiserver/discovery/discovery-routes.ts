@@ -1,5 +1,6 @@
 /** Serves discovery. Documents are made once per set of resources. Aggregated discovery carries an ETag. */
 import { noSuchPath } from '../../api/status-error.ts';
+import type { ResourceInfo } from '../../api/resource-info.ts';
 import type { ApiResponse } from '../../api/transport.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { ResourceRegistry } from '../generic-registry/resource-registry.ts';
@@ -102,13 +103,25 @@ function root(
   return { kind: 'bytes', status: 200, headers, chunks: [bytes] };
 }
 
+/**
+ * Tells clients that migrate what is stored when a server stores another version. Upstream: endpoints/discovery
+ * StorageVersionHash.
+ */
+function storageVersionHash({ registry, crypto }: DiscoveryDeps, info: ResourceInfo): string | undefined {
+  const store = registry.find(info.group, info.version, info.resource);
+  if (store === undefined || store.definition.storagePrefix === '') return undefined;
+  const { group, version, kind } = store.stored.info;
+  return Buffer.from(crypto.sha256Hex(`${group}/${version}/${kind}`).slice(0, 16), 'hex').toString('base64');
+}
+
 /** Routes `/api` and `/apis` and what is below them outside the resources. */
 export function discoveryRoutes(deps: DiscoveryDeps): NonResourceRoute[] {
   const cache = new DiscoveryCache(deps);
   const list = (scope: RequestScope, group: string, version: string): ApiResponse => {
     const entry = cache.groups.find((one) => one.group === group)?.versions.find((one) => one.version === version);
     if (entry === undefined) throw noSuchPath();
-    return objectResponse(scope.request, { object: apiResourceList(group, entry) });
+    const hashOf = (info: ResourceInfo): string | undefined => storageVersionHash(deps, info);
+    return objectResponse(scope.request, { object: apiResourceList(group, entry, hashOf) });
   };
   const below = (scope: RequestScope): ApiResponse => {
     const [, , group = '', version, ...rest] = scope.request.path.split('/');

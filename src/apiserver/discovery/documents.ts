@@ -23,7 +23,7 @@ export function apiGroupList(groups: readonly GroupEntry[]): APIGroupList {
   return { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.filter(({ group }) => group !== '').map(apiGroup) };
 }
 
-function resourceEntry(info: ResourceInfo): APIResource {
+function resourceEntry(info: ResourceInfo, storageVersionHash: string | undefined): APIResource {
   return {
     name: info.resource,
     singularName: info.singular,
@@ -32,6 +32,7 @@ function resourceEntry(info: ResourceInfo): APIResource {
     verbs: [...info.verbs],
     ...(info.shortNames.length === 0 ? {} : { shortNames: [...info.shortNames] }),
     ...(info.categories.length === 0 ? {} : { categories: [...info.categories] }),
+    ...(storageVersionHash === undefined ? {} : { storageVersionHash }),
   };
 }
 
@@ -47,10 +48,14 @@ function subresourceEntry(info: ResourceInfo, sub: SubresourceInfo): APIResource
   };
 }
 
-/** What `/api/v1` and `/apis/<group>/<version>` answer. */
-export function apiResourceList(group: string, { version, resources }: VersionEntry): APIResourceList {
+/** What `/api/v1` and `/apis/<group>/<version>` answer. `hashOf`: of what is stored, the hash of the version it is stored in. */
+export function apiResourceList(
+  group: string,
+  { version, resources }: VersionEntry,
+  hashOf: (info: ResourceInfo) => string | undefined,
+): APIResourceList {
   const entries = resources.flatMap((info) => [
-    resourceEntry(info),
+    resourceEntry(info, hashOf(info)),
     ...info.subresources.map((sub) => subresourceEntry(info, sub)),
   ]);
   entries.sort((a, b) => (a.name < b.name ? -1 : 1));

@@ -13,6 +13,7 @@ import type { CacheEvent } from '../watch-cache/cache-event.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import type { ListenerTrigger } from '../watch-cache/watch-cache.ts';
 import { Watcher, type WatchEncoder, type WatchSink } from '../watch-cache/watcher.ts';
+import { FlushRounds } from '../watch-cache/flush-rounds.ts';
 import { FrameSink, ObjectSink } from '../watch-cache/watch-sinks.ts';
 import type { Call } from './endpoint.ts';
 import { checkListOptions, intParam, revisionParam } from './options.ts';
@@ -21,10 +22,14 @@ import { frameEncoder, objectEncoder } from './watch-encoders.ts';
 
 /** As upstream: 30 to 60 minutes unless the client says. */
 const minTimeoutMs = 1_800_000;
+/** Watches from inside the process last so much longer: they cannot die unnoticed, nor move to another server. */
+const insideFactor = 24;
 
 const watchForms = ['Table', 'PartialObjectMetadata'];
 
 const bookmarkPeriodMs = 60_000;
+/** Watchers inside the process want bookmarks only where changes are being forgotten: they are asked so many times less often. */
+const insideBookmarkBeats = 4;
 /** So many bookmarks are written in one go. */
 const bookmarksAtOnce = 500;
 
@@ -35,10 +40,14 @@ const bookmarksAtOnce = 500;
 export class RunningWatches {
   readonly #running = new Map<Watcher<never>, GenericStore>();
   readonly #clock: Clock;
+  /** When those of the network write. */
+  readonly rounds: FlushRounds;
   #cancelBeat: (() => void) | undefined;
+  #beats = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.rounds = new FlushRounds(clock);
   }
 
   get size(): number {
@@ -63,8 +72,10 @@ export class RunningWatches {
   }
 
   async #bookmarkAll(): Promise<void> {
+    const isForAll = ++this.#beats % insideBookmarkBeats === 0;
     let count = 0;
     for (const [watcher, { services, cache }] of [...this.#running]) {
+      if (!isForAll && watcher.sparesBookmarks) continue;
       watcher.bookmark(services.hub.revision, cache.rememberedSince);
       if (++count % bookmarksAtOnce === 0) await this.#clock.yield();
     }
@@ -88,7 +99,7 @@ export async function serveWatch(call: Call, running: RunningWatches): Promise<A
     const leave = follow(call, running, watcher as Watcher<never>);
     return { kind: 'watch', status: 200, headers: {}, events: sink.batches(leave) };
   }
-  const sink = new FrameSink();
+  const sink = new FrameSink(running.rounds);
   const encoder = frameEncoder(store, form, includeObjectOf(params));
   const watcher = await openWatch<Uint8Array>(call, { sink, encoder, selection });
   const leave = follow(call, running, watcher as Watcher<never>);
@@ -137,7 +148,8 @@ async function openWatch<T>(call: Call, { sink, encoder, selection }: Opening<T>
   const revision = given ?? 0;
   const wantsInitial = params.has('sendInitialEvents') ? isTrue(params.get('sendInitialEvents')) : revision === 0;
   const timeoutSeconds = intParam(params, 'timeoutSeconds') ?? 0;
-  const timeoutMs = timeoutSeconds > 0 ? timeoutSeconds * 1000 : minTimeoutMs * (1 + random.next());
+  const longestMs = minTimeoutMs * (1 + random.next()) * (scope.request.wantsObjects ? insideFactor : 1);
+  const timeoutMs = timeoutSeconds > 0 ? timeoutSeconds * 1000 : longestMs;
   const under = store.prefixOf(info.namespace);
   const bookmarks = isTrue(params.get('allowWatchBookmarks'));
   const watcher = new Watcher<T>(

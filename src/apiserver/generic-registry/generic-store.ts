@@ -40,6 +40,7 @@ export class GenericStore {
   #schema: StructSchema | undefined;
   /** How stored objects of this version begin. */
   readonly #head: Buffer;
+  #fieldsView: string | undefined;
 
   constructor(definition: ResourceDefinition, stored: ResourceDefinition, services: RegistryServices) {
     this.definition = definition;
@@ -176,9 +177,8 @@ export class GenericStore {
 
   /** What field selectors see of a cell. */
   fields(cell: RevisionCell): FieldsOf {
-    return cell.view(`${this.definition.reading?.key ?? this.apiVersion} fields`, () =>
-      this.fieldsOf(this.object(cell)),
-    );
+    this.#fieldsView ??= `${this.definition.reading?.key ?? this.apiVersion} fields`;
+    return cell.view(this.#fieldsView, () => this.fieldsOf(this.object(cell)));
   }
 
   /** What field selectors see of an object. */

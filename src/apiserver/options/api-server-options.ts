@@ -9,6 +9,7 @@ import {
 import { type AuthorizationOptions, authorizationFlags, parseAuthorizationOptions } from './authorization-options.ts';
 import type { Flag, FlagValues } from './flags.ts';
 import { type LimitOptions, limitFlags, parseLimitOptions } from './limit-options.ts';
+import { type NodePortOptions, nodePortFlags, parseNodePortOptions } from './node-port-options.ts';
 
 /** The choices, checked; files are read when the server is made. */
 export interface ApiServerOptions {
@@ -17,6 +18,7 @@ export interface ApiServerOptions {
   readonly authorization: AuthorizationOptions;
   readonly audit: AuditOptions;
   readonly limits: LimitOptions;
+  readonly nodePorts: NodePortOptions;
 }
 
 /** All flags. */
@@ -26,6 +28,7 @@ export const apiServerFlags: readonly Flag[] = [
   ...authorizationFlags,
   ...auditFlags,
   ...limitFlags,
+  ...nodePortFlags,
 ];
 
 /** Checks and settles. Throws `OptionsError`. */
@@ -36,5 +39,6 @@ export function parseApiServerOptions(values: FlagValues): ApiServerOptions {
     authorization: parseAuthorizationOptions(values),
     audit: parseAuditOptions(values),
     limits: parseLimitOptions(values),
+    nodePorts: parseNodePortOptions(values),
   };
 }

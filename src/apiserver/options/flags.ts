@@ -1,5 +1,5 @@
 /**
- * Flags of the API server as tables: each option set (admission, authentication, authorization, audit, limits) lists its flags and
+ * Flags of the API server as tables: each option set (admission, authentication, authorization, audit, limits, node ports) lists its flags and
  * checks their values, whatever command carries them. Upstream: the Options structs of kube-apiserver and cliflag.
  */
 import { parseDurationMs } from '../../api/duration.ts';

@@ -5,7 +5,7 @@ import { parseApiServerOptions } from './api-server-options.ts';
 import { type FlagValues, OptionsError } from './flags.ts';
 
 test('what runs where nothing is said', () => {
-  const { admission, authentication, authorization, audit, limits } = parseApiServerOptions({});
+  const { admission, authentication, authorization, audit, limits, nodePorts } = parseApiServerOptions({});
   assert.deepEqual(admission.plugins, defaultAdmissionPlugins);
   assert.ok(defaultAdmissionPlugins.includes('PodSecurity') && !defaultAdmissionPlugins.includes('AlwaysPullImages'));
   assert.deepEqual(authentication, { anonymous: true });
@@ -16,6 +16,7 @@ test('what runs where nothing is said', () => {
     maxMutatingRequestsInFlight: 200,
     priorityAndFairness: true,
   });
+  assert.deepEqual(nodePorts, { first: 30_000, last: 32_767 });
 });
 
 test('admission plugins are added and taken away, or named exactly', () => {
@@ -60,6 +61,9 @@ const wrong: readonly [FlagValues, RegExp][] = [
   [{ 'admission-control': 'Priority', 'disable-admission-plugins': 'LimitRanger' }, /mutually exclusive$/],
   [{ 'enable-admission-plugins': 'EventRateLimit' }, /EventRateLimit needs its limits/],
   [{ 'max-requests-inflight': '-1' }, /^--max-requests-inflight: -1 is not a number of at least 0$/],
+  [{ 'service-node-port-range': '30000' }, /^--service-node-port-range: 30000 is no port range such as 30000-32767$/],
+  [{ 'service-node-port-range': '30-20' }, /is no port range/],
+  [{ 'service-node-port-range': '65000+600' }, /is no port range/],
   [{ 'anonymous-auth': 'yes' }, /^--anonymous-auth: yes is neither true nor false$/],
   [{ 'oidc-issuer-url': 'https://x' }, /must be specified together/],
   [{ 'oidc-issuer-url': 'http://x', 'oidc-client-id': 'c' }, /is not an https URL$/],

@@ -94,7 +94,8 @@ export class RevisionCell {
   #value: Buffer | undefined;
   #spliced: Spliced | undefined;
   #object: KubernetesObject | undefined;
-  #views: Map<string, unknown> | undefined;
+  /** Names and what was made: a list, for nearly always there is one. */
+  #views: readonly unknown[] | undefined;
 
   // oxlint-disable-next-line max-params -- the last is for `at` alone
   constructor(key: string, revision: number, value: Uint8Array, origin?: RevisionCell) {
@@ -156,14 +157,16 @@ export class RevisionCell {
 
   /** Another form of this revision (an older API version, selectable fields), made once. */
   view<V>(name: string, make: () => V): V {
-    this.#views ??= new Map();
-    if (!this.#views.has(name)) this.#views.set(name, make());
-    return this.#views.get(name) as V;
+    const at = this.#views?.indexOf(name) ?? -1;
+    if (at >= 0) return this.#views![at + 1] as V;
+    const made = make();
+    this.#views = this.#views === undefined ? [name, made] : [...this.#views, name, made];
+    return made;
   }
 
   /** Whether a form was made already. */
   hasView(name: string): boolean {
-    return this.#views?.has(name) === true;
+    return this.#views?.includes(name) === true;
   }
 
   /** The same state under a later revision: what watchers see when an object goes away. */

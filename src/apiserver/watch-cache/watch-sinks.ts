@@ -1,6 +1,7 @@
 /** Where watch events go: batches of objects for callers in this process, bytes for the network. */
 import type { ObjectEvent } from '../../api/transport.ts';
 import type { ByteSink } from '../../platform/streams.ts';
+import type { FlushRounds, RoundMember } from './flush-rounds.ts';
 import type { WatchSink } from './watcher.ts';
 
 /** A network watcher further behind than this is cut off. */
@@ -64,13 +65,21 @@ export class ObjectSink implements WatchSink<ObjectEvent> {
   }
 }
 
-/** Collects frames while the connection is busy and writes what came together in one piece. */
-export class FrameSink implements WatchSink<Uint8Array> {
+/** Collects frames until its round, and while the connection is busy, and writes what came together in one piece. */
+export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
+  readonly #rounds: FlushRounds;
+  readonly #finished = Promise.withResolvers<void>();
+  #out: ByteSink | undefined;
   #pending: Uint8Array[] = [];
   #pendingBytes = 0;
-  #wake: (() => void) | undefined;
+  /** Its round is to come, or what it wrote is not on its way yet. */
+  #isBusy = false;
   #ended = false;
   #allowance = maxPendingBytes * firstBatchFactor;
+
+  constructor(rounds: FlushRounds) {
+    this.#rounds = rounds;
+  }
 
   push(items: readonly Uint8Array[]): boolean {
     for (const item of items) {
@@ -79,30 +88,39 @@ export class FrameSink implements WatchSink<Uint8Array> {
     }
     const fits = this.#pendingBytes <= this.#allowance;
     this.#allowance = maxPendingBytes;
-    this.#wake?.();
+    this.#goOn();
     return fits;
   }
 
   end(): void {
     this.#ended = true;
-    this.#wake?.();
+    this.#goOn();
   }
 
   /** Writes until the end. Rejects when the other side is gone. */
-  async run(sink: ByteSink): Promise<void> {
-    for (;;) {
-      if (this.#pending.length > 0) {
-        const frames = this.#pending;
-        this.#pending = [];
-        this.#pendingBytes = 0;
-        await sink.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames));
-      } else if (this.#ended) {
-        await sink.end();
-        return;
-      } else {
-        await new Promise<void>((resolve) => (this.#wake = resolve));
-        this.#wake = undefined;
-      }
+  run(out: ByteSink): Promise<void> {
+    this.#out = out;
+    this.#goOn();
+    return this.#finished.promise;
+  }
+
+  flush(join: (frames: readonly Uint8Array[]) => Uint8Array): void {
+    const frames = this.#pending;
+    this.#pending = [];
+    this.#pendingBytes = 0;
+    this.#out!.write(join(frames)).then(() => {
+      this.#isBusy = false;
+      this.#goOn();
+    }, this.#finished.reject);
+  }
+
+  #goOn(): void {
+    if (this.#out === undefined || this.#isBusy) return;
+    if (this.#pending.length === 0) {
+      if (this.#ended) this.#out.end().then(this.#finished.resolve, this.#finished.reject);
+      return;
     }
+    this.#isBusy = true;
+    this.#rounds.add(this);
   }
 }

@@ -70,6 +70,11 @@ export class Watcher<T> {
     return this.#ended;
   }
 
+  /** Whether its reader is told only what it could not do without. */
+  get sparesBookmarks(): boolean {
+    return this.#config.spareBookmarks === true;
+  }
+
   /** Sends what is there already as ADDED; `bookmark`: marks its end. */
   sendInitial(cells: readonly RevisionCell[], revision: number, bookmark: boolean): void {
     const { encoder, selects, selectsAll } = this.#config;

@@ -6,7 +6,7 @@ import type { Platform } from '../../platform/platform.ts';
 import type { ClusterOptions } from '../cluster-options.ts';
 import { hostAddress } from '../host-address.ts';
 import type { InstanceFile } from '../instance-file.ts';
-import { fetchServerMaterial, writeServerMaterial, type JoinedServer } from '../join/server-material.ts';
+import type { JoinedServer } from '../join/server-material.ts';
 import { PreflightError, requireProgram } from '../preflight.ts';
 import { readEtcdFile, writeEtcdFile } from './etcd-file.ts';
 
@@ -49,6 +49,7 @@ export async function prepareOwnEtcd(
     await writeEtcdFile(platform.files, dataDir, { ...own, others: [], initial });
     return {};
   }
+  const { fetchServerMaterial, writeServerMaterial } = await import('../join/server-material.ts');
   const { material, ...joined } = await fetchServerMaterial(platform, etcd.join);
   if (material.encrypted && options.encryptionConfigFile === undefined)
     throw new PreflightError(

@@ -8,7 +8,7 @@ import { createRestClient } from '../../client/rest-client.ts';
 import type { CertificateManager } from '../../component-helpers/pki/certificate-manager.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Instance } from '../instance.ts';
-import { kubeconfigYaml } from '../kubeconfig.ts';
+import { kubeconfigJson } from '../kubeconfig.ts';
 import type { NodeConnection } from '../node-connection.ts';
 import { createNodeCertificate } from '../node-certificate.ts';
 import { PreflightError } from '../preflight.ts';
@@ -69,7 +69,7 @@ export function createRemoteConnection(platform: Platform, config: RemoteConnect
     onServingCertificate: (listener) => serving.onRenewed(listener),
     async writeDnsKubeconfig(path) {
       const pairFile = clientCertificate.file;
-      const text = kubeconfigYaml({ server, caPem, pairFile, user: instance.nodeName, cluster: 'keelson' });
+      const text = kubeconfigJson({ server, caPem, pairFile, user: instance.nodeName, cluster: 'keelson' });
       await platform.files.writeFileAtomic(path, text, { mode: 0o600 });
     },
   };

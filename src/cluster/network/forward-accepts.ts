@@ -1,7 +1,7 @@
 /**
  * Hosts are not ours: Docker, ufw and others drop forwarded packets in chains of their own, and an accept in our table
- * cannot overrule them. Where the iptables FORWARD chain drops, two tagged accepts for the pod bridge are put before it;
- * other dropping chains are named in the log, since only their owner can open them.
+ * cannot overrule them. Where the iptables FORWARD chain drops, tagged accepts are put before it, for pods and for what the
+ * service rules send on to other machines; other dropping chains are named in the log, since only their owner can open them.
  */
 import { rangeFamily, rangesOf } from '../../base/cidr.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -11,42 +11,53 @@ type Deps = Pick<Platform, 'exec' | 'log'>;
 
 const tag = (instance: Instance): string => `keelson-${instance.hash}`;
 
-function acceptRules(instance: Instance): readonly (readonly string[])[] {
-  const comment = ['-m', 'comment', '--comment', tag(instance), '-j', 'ACCEPT'];
-  return [
-    ['FORWARD', '-i', instance.bridge, ...comment],
-    ['FORWARD', '-o', instance.bridge, ...comment],
+function acceptRules(instance: Instance, range: string): readonly (readonly string[])[] {
+  const { bridge, masqueradeMark } = instance;
+  const matches = [
+    ['-i', bridge],
+    ['-o', bridge],
+    ['-s', range],
+    ['-d', range],
+    // From outside by a node port to another node, and back: the service rules mark what they masquerade.
+    ['-m', 'mark', '--mark', `0x${masqueradeMark.toString(16)}/0xffff0000`],
+    ['-m', 'conntrack', '--ctstate', 'RELATED,ESTABLISHED'],
   ];
+  return matches.map((match) => ['FORWARD', ...match, '-m', 'comment', '--comment', tag(instance), '-j', 'ACCEPT']);
 }
 
-/** Inserts the accepts where they are needed and missing. */
-export async function insertForwardAccepts(deps: Deps, instance: Instance): Promise<void> {
-  for (const program of programsOf(instance)) {
+/** Inserts the accepts where they are needed and missing. A chain that others must open is told once per `told`. */
+export async function insertForwardAccepts(deps: Deps, instance: Instance, told: Set<string>): Promise<void> {
+  for (const { program, range } of programsOf(instance)) {
     const listing = await iptables(deps, program, ['-S', 'FORWARD']);
     if (listing === undefined || !dropsForwarded(listing)) continue;
-    for (const rule of acceptRules(instance))
+    for (const rule of acceptRules(instance, range))
       if ((await iptables(deps, program, ['-C', ...rule])) === undefined)
         await iptables(deps, program, ['-I', ...rule]);
   }
   for (const chain of await foreignDroppingChains(deps)) {
+    if (told.has(chain)) continue;
+    told.add(chain);
     deps.log.warn(
       'a firewall chain of this machine drops forwarded packets; pods may not reach each other until it accepts them',
-      { chain, bridge: instance.bridge },
+      { chain, bridge: instance.bridge, pods: instance.clusterCidr },
     );
   }
 }
 
 /** Removes what was inserted. */
 export async function removeForwardAccepts(deps: Deps, instance: Instance): Promise<void> {
-  for (const program of programsOf(instance))
-    for (const rule of acceptRules(instance))
+  for (const { program, range } of programsOf(instance))
+    for (const rule of acceptRules(instance, range))
       while ((await iptables(deps, program, ['-C', ...rule])) !== undefined)
         await iptables(deps, program, ['-D', ...rule]);
 }
 
 /** One per family of the pods. */
-function programsOf({ clusterCidr }: Instance): readonly string[] {
-  return rangesOf(clusterCidr).map((range) => (rangeFamily(range) === 6 ? 'ip6tables' : 'iptables'));
+function programsOf({ clusterCidr }: Instance): readonly { readonly program: string; readonly range: string }[] {
+  return rangesOf(clusterCidr).map((range) => ({
+    program: rangeFamily(range) === 6 ? 'ip6tables' : 'iptables',
+    range,
+  }));
 }
 
 /** Whether the listing of a chain (`iptables -S`) drops by policy or by a rule. Pure. */

@@ -28,6 +28,7 @@ const EGRESS = 'kubernetes.io/egress-bandwidth';
 const CNI_RESULTS = '/var/lib/cni/results';
 const MIN_BURST_BYTES = 32_768;
 const RETRY_MS = 1_000;
+const CHECK_PERIOD_MS = 60_000;
 
 /** The limits a pod asks for; undefined for none. Throws for what cannot be read, or is not between 1k and 1P. Pure. */
 export function bandwidthOf({ metadata }: Pod): Limits | undefined {
@@ -70,7 +71,9 @@ export async function runPodBandwidth(deps: PodBandwidthDeps, instance: Instance
     onUpdate: (_old, pod) => read(pod),
     onDelete: ({ metadata }) => void (limited.delete(metadata.uid ?? '') && kick()),
   });
-  signal.addEventListener('abort', kick, { once: true });
+  // Heals what others did.
+  const stopTicker = clock.setTicker(CHECK_PERIOD_MS, () => void (limited.size > 0 && kick()));
+  signal.addEventListener('abort', () => (stopTicker(), kick()), { once: true });
   for (;;) {
     await wake.promise;
     if (signal.aborted) return;

@@ -15,6 +15,8 @@ import { podNetworkRules, removePodNetworkRules } from './pod-network-rules.ts';
 export interface PodNetwork {
   /** Devices, routes, rules. Idempotent. */
   start(): Promise<void>;
+  /** The same again each minute until the signal, which heals what others did to it. Never rejects. */
+  keep(signal: AbortSignal): Promise<void>;
   /** Writes the CNI configuration for one range or one of each family (with a comma); the runtime picks it up. */
   setPodCidr(podCidr: string): Promise<void>;
   /** How large packets of pods may be, from now on: pods that start get it, the configuration is written again. */
@@ -23,7 +25,9 @@ export interface PodNetwork {
   remove(): Promise<readonly string[]>;
 }
 
-type Deps = Pick<Platform, 'exec' | 'files' | 'log'>;
+type Deps = Pick<Platform, 'clock' | 'exec' | 'files' | 'log'>;
+
+const KEEP_PERIOD_MS = 60_000;
 
 /** The tenth address of the (first) service range: cluster DNS. */
 export function dnsAddress(serviceCidr: string): string {
@@ -55,14 +59,25 @@ export function createPodNetwork(deps: Deps, instance: Instance): PodNetwork {
     await deps.files.makeDir(instance.cniConfig.confDir);
     await deps.files.writeFileAtomic(path, wanted);
   };
+  const toldChains = new Set<string>();
+  const start = async (): Promise<void> => {
+    await Promise.all([
+      enableForwarding(deps, instance),
+      ensureServiceDevice(deps, instance),
+      nft(deps, podNetworkRules(instance)),
+      ...(instance.cni === 'none' ? [] : [insertForwardAccepts(deps, instance, toldChains)]),
+    ]);
+  };
   return {
-    async start() {
-      await Promise.all([
-        enableForwarding(deps, instance),
-        ensureServiceDevice(deps, instance),
-        nft(deps, podNetworkRules(instance)),
-        ...(instance.cni === 'none' ? [] : [insertForwardAccepts(deps, instance)]),
-      ]);
+    start,
+    async keep(signal) {
+      for (;;) {
+        await deps.clock.sleep(KEEP_PERIOD_MS, signal).catch(() => undefined);
+        if (signal.aborted) return;
+        await start().catch((error: unknown) =>
+          deps.log.error('the pod network was not looked after, again in a minute', { err: error }),
+        );
+      }
     },
     setPodCidr(podCidr) {
       known.podCidr = podCidr;

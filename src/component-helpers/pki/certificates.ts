@@ -1,11 +1,18 @@
 /**
  * X.509 work: authorities, certificates, certificate requests. ECDSA P-256 throughout. Certificates are backdated by
- * five minutes against skewed clocks. The library is loaded at the first call: a start that finds its certificates on
- * disk never pays for it. Upstream: client-go util/cert and kubeadm's pkiutil.
+ * five minutes against skewed clocks. The library is loaded for what others made (requests, certificates) alone: a start,
+ * even the first, never pays for it. Upstream: client-go util/cert and kubeadm's pkiutil.
  */
-import { dateOf } from '../../api/time.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { Random } from '../../platform/random.ts';
+import {
+  distinguishedName,
+  pemBytes,
+  pemText,
+  readAuthority,
+  writeAuthority,
+  writeLeaf,
+} from './certificate-writer.ts';
 
 const BACKDATE_MS = 5 * 60_000;
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
@@ -59,26 +66,17 @@ export async function createAuthority(
   commonName: string,
   validityMs: number,
 ): Promise<KeyPairPem> {
-  const x509 = await library(deps.crypto);
   const keys = await newKeys(deps.crypto);
   const now = deps.nowMs();
-  const cert = await x509.X509CertificateGenerator.createSelfSigned({
-    serialNumber: serial(deps.random),
-    name: nameOf(commonName, []),
-    notBefore: dateOf(now - BACKDATE_MS),
-    notAfter: dateOf(now + validityMs),
-    signingAlgorithm: ALGORITHM,
-    keys,
-    extensions: [
-      new x509.BasicConstraintsExtension(true, undefined, true),
-      new x509.KeyUsagesExtension(
-        x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.digitalSignature | x509.KeyUsageFlags.keyEncipherment,
-        true,
-      ),
-      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
-    ],
+  const certPem = await writeAuthority(deps.crypto, {
+    serial: serial(deps.random),
+    subject: distinguishedName(commonName, []),
+    notBeforeMs: now - BACKDATE_MS,
+    notAfterMs: now + validityMs,
+    publicKey: await publicKeyOf(deps.crypto, keys),
+    signingKey: keys.privateKey,
   });
-  return { certPem: `${cert.toString('pem')}\n`, keyPem: await exportKey(deps.crypto, keys.privateKey) };
+  return { certPem, keyPem: await exportKey(deps.crypto, keys.privateKey) };
 }
 
 /** Makes a key pair and a certificate for it, signed by `authority`. */
@@ -88,7 +86,7 @@ export async function issueCertificate(
   spec: CertificateRequestSpec,
 ): Promise<KeyPairPem> {
   const keys = await newKeys(deps.crypto);
-  const certPem = await sign(deps, authority, { ...spec, publicKey: keys.publicKey });
+  const certPem = await sign(deps, authority, { ...spec, publicKey: await publicKeyOf(deps.crypto, keys) });
   return { certPem, keyPem: await exportKey(deps.crypto, keys.privateKey) };
 }
 
@@ -150,10 +148,7 @@ export async function signRequest(
 ): Promise<string> {
   const x509 = await library(deps.crypto);
   const csr = new x509.Pkcs10CertificateRequest(request.pem);
-  return sign(deps, authority, {
-    ...request.spec,
-    publicKey: (await csr.publicKey.export(deps.crypto.webcrypto as never)) as never,
-  });
+  return sign(deps, authority, { ...request.spec, publicKey: new Uint8Array(csr.publicKey.rawData) });
 }
 
 /** Reads a PEM certificate request and checks its signature. Throws when it is none or the signature is wrong. */
@@ -178,42 +173,37 @@ export async function parseRequest(crypto: CryptoPort, pem: string): Promise<Par
 async function sign(
   deps: CertificateDeps,
   authority: KeyPairPem,
-  spec: CertificateRequestSpec & { publicKey: CryptoKey },
+  spec: CertificateRequestSpec & { readonly publicKey: Uint8Array },
 ): Promise<string> {
-  const x509 = await library(deps.crypto);
-  const issuer = new x509.X509Certificate(authority.certPem);
+  const issuer = await readAuthority(deps.crypto, authority.certPem);
   const now = deps.nowMs();
-  const alternative = alternativeNames(spec);
-  const cert = await x509.X509CertificateGenerator.create({
-    serialNumber: serial(deps.random),
-    subject: nameOf(spec.commonName, spec.organizations ?? []),
-    issuer: issuer.subject,
-    notBefore: dateOf(now - BACKDATE_MS),
-    notAfter: dateOf(Math.min(now + spec.validityMs, issuer.notAfter.getTime())),
-    signingAlgorithm: ALGORITHM,
-    publicKey: spec.publicKey,
+  const { commonName, organizations = [], dnsNames = [], ipAddresses = [], usages, publicKey } = spec;
+  return writeLeaf(deps.crypto, {
+    serial: serial(deps.random),
+    subject: distinguishedName(commonName, organizations),
+    authority: issuer,
+    notBeforeMs: now - BACKDATE_MS,
+    notAfterMs: Math.min(now + spec.validityMs, issuer.notAfterMs),
+    publicKey,
     signingKey: await importKey(deps.crypto, authority.keyPem),
-    extensions: [
-      new x509.BasicConstraintsExtension(false, undefined, true),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature | x509.KeyUsageFlags.keyEncipherment, true),
-      new x509.ExtendedKeyUsageExtension(
-        spec.usages.map((u) => (u === 'server' ? '1.3.6.1.5.5.7.3.1' : '1.3.6.1.5.5.7.3.2')),
-      ),
-      await x509.AuthorityKeyIdentifierExtension.create(issuer),
-      ...(alternative.length > 0 ? [new x509.SubjectAlternativeNameExtension(alternative)] : []),
-    ],
+    usages,
+    dnsNames,
+    ipAddresses,
   });
-  return `${cert.toString('pem')}\n`;
 }
 
 function nameOf(commonName: string, organizations: readonly string[]): Record<string, string[]>[] {
   return [...organizations.map((o) => ({ O: [o] })), { CN: [commonName] }];
 }
 
-function serial(random: Random): string {
+function serial(random: Random): Uint8Array {
   const bytes = random.bytes(16);
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40;
-  return Buffer.from(bytes).toString('hex');
+  return bytes;
+}
+
+async function publicKeyOf({ webcrypto }: CryptoPort, { publicKey }: CryptoKeyPair): Promise<Uint8Array> {
+  return new Uint8Array(await webcrypto.subtle.exportKey('spki', publicKey));
 }
 
 async function newKeys(crypto: CryptoPort): Promise<CryptoKeyPair> {
@@ -221,14 +211,11 @@ async function newKeys(crypto: CryptoPort): Promise<CryptoKeyPair> {
 }
 
 async function exportKey(crypto: CryptoPort, key: CryptoKey): Promise<string> {
-  const der = Buffer.from(await crypto.webcrypto.subtle.exportKey('pkcs8', key)).toString('base64');
-  const lines = der.match(/.{1,64}/g) ?? [];
-  return `-----BEGIN PRIVATE KEY-----\n${lines.join('\n')}\n-----END PRIVATE KEY-----\n`;
+  return pemText('PRIVATE KEY', new Uint8Array(await crypto.webcrypto.subtle.exportKey('pkcs8', key)));
 }
 
 function importKey(crypto: CryptoPort, pem: string): Promise<CryptoKey> {
-  const der = Buffer.from(pem.replace(/-----[^-]+-----/g, '').replace(/\s/g, ''), 'base64');
-  return crypto.webcrypto.subtle.importKey('pkcs8', der, ALGORITHM, true, ['sign']);
+  return crypto.webcrypto.subtle.importKey('pkcs8', Uint8Array.from(pemBytes(pem)), ALGORITHM, true, ['sign']);
 }
 
 type CryptoKey = Awaited<ReturnType<CryptoPort['webcrypto']['subtle']['importKey']>>;

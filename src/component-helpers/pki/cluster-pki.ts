@@ -5,6 +5,7 @@
  * library. File names are kubeadm's. Keys are 0600.
  */
 import type { Files } from '../../platform/files.ts';
+import { pemText } from './certificate-writer.ts';
 import type { CertificateDeps, CertificateRequestSpec, KeyPairPem } from './certificates.ts';
 import { authority, closePkiFolder, leafCertificate, openPkiFolder, type PkiFolder } from './pki-folder.ts';
 
@@ -96,15 +97,7 @@ export async function createTokenKey({
     privateKey: never;
   };
   return {
-    privateKeyPem: pem('PRIVATE KEY', await subtle.exportKey('pkcs8', pair.privateKey)),
-    publicKeyPem: pem('PUBLIC KEY', await subtle.exportKey('spki', pair.publicKey)),
+    privateKeyPem: pemText('PRIVATE KEY', new Uint8Array(await subtle.exportKey('pkcs8', pair.privateKey))),
+    publicKeyPem: pemText('PUBLIC KEY', new Uint8Array(await subtle.exportKey('spki', pair.publicKey))),
   };
-}
-
-function pem(label: string, der: ArrayBuffer): string {
-  const lines =
-    Buffer.from(der)
-      .toString('base64')
-      .match(/.{1,64}/g) ?? [];
-  return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
 }

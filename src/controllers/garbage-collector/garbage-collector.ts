@@ -9,7 +9,7 @@ import type { OwnerReference } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { createWorkQueue, type WorkQueue } from '../../client/workqueue.ts';
 import { Lru } from '../../base/lru.ts';
-import { CustomResourceDefinitions } from '../../api/gen/resources.ts';
+import { APIServices, CustomResourceDefinitions } from '../../api/gen/resources.ts';
 import { aborted } from '../../base/abort.ts';
 import { runPeriodically, type Controller, type ControllerDeps } from '../controller.ts';
 import {
@@ -28,7 +28,10 @@ const NAME = 'garbage-collector-controller';
 const WORKERS = 20;
 /** A definition that changes does so a few times in a row. */
 const DEFINITION_DELAY_MS = 500;
-const RESYNC_MS = 30_000;
+/** Upstream asks every 30 s; here whatever adds kinds says so itself, and this is for what is missed all the same. */
+const RESYNC_MS = 300_000;
+/** While an owner's kind is not known yet. */
+const MOST_WAIT_MS = 30_000;
 const ABSENT_OWNERS = 500;
 
 /** Makes the garbage collector. */
@@ -171,7 +174,7 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
   }
 
   async function firstSync(signal: AbortSignal): Promise<void> {
-    for (let delayMs = 250; !signal.aborted; delayMs = Math.min(delayMs * 2, RESYNC_MS)) {
+    for (let delayMs = 250; !signal.aborted; delayMs = Math.min(delayMs * 2, MOST_WAIT_MS)) {
       try {
         return await monitors.sync(signal);
       } catch (error) {
@@ -205,7 +208,7 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
     },
   };
 
-  /** Upstream learns of new custom kinds with the next resync; here the definition itself says that there is one. */
+  /** Upstream learns of new custom kinds with the next resync; here the definition itself, or the API service behind it, says that there is one. */
   async function resyncOnDefinitions(signal: AbortSignal): Promise<void> {
     let cancel = (): void => undefined;
     const changed = (): void => {
@@ -218,11 +221,14 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
           }),
       );
     };
-    const definitions = deps.informers.informer(CustomResourceDefinitions);
-    const detach = definitions.addHandler({ onAdd: changed, onUpdate: changed, onDelete: changed });
+    const handler = { onAdd: changed, onUpdate: changed, onDelete: changed };
+    const detachments = [
+      deps.informers.informer(CustomResourceDefinitions).addHandler(handler),
+      deps.informers.informer(APIServices).addHandler(handler),
+    ];
     deps.informers.start(signal);
     await aborted(signal);
-    detach();
+    for (const detach of detachments) detach();
     cancel();
   }
 

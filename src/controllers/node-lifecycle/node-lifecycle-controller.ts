@@ -40,6 +40,8 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
   pods.addIndex(BY_NODE, (pod) => [pod.spec?.nodeName ?? '']);
   const health = new Map<string, NodeHealth>();
   const buckets = new Map<string, TokenBucket>();
+  /** The nodes as the last round found them all well: while they are the same and heard of, there is nothing to do. */
+  let calm: ReadonlySet<Node> = new Set();
 
   const loop = createKeyedLoop(deps, {
     name: NAME,
@@ -81,6 +83,8 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
 
   async function round(signal: AbortSignal): Promise<void> {
     const all = nodes.list();
+    if (all.length === calm.size && all.every((node) => calm.has(node) && isHeardOf(node))) return;
+    calm = new Set();
     const names = new Set(all.map((node) => node.metadata.name ?? ''));
     for (const name of health.keys()) if (!names.has(name)) health.delete(name);
     const judged: Node[] = [];
@@ -93,10 +97,12 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
       }
     }
     await taintForEviction(judged, signal);
+    if (judged.length === all.length && judged.every((node, at) => node === all[at] && isWell(node)))
+      calm = new Set(judged);
   }
 
-  /** Updates the conditions of a silent node and tells its pods; returns the node as it then is. */
-  async function judge(node: Node, signal: AbortSignal): Promise<Node> {
+  /** Notes the last sign of life; false when it is too long ago. */
+  function isHeardOf(node: Node): boolean {
     const name = node.metadata.name ?? '';
     const lease = leases.get({ namespace: 'kube-node-lease', name });
     const nowMs = clock.monotonicMs();
@@ -106,11 +112,18 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
       nodeCondition(node, 'Ready') === undefined
         ? STARTUP_GRACE_MS
         : (deps.config.nodeMonitorGracePeriodMs ?? DEFAULT_GRACE_MS);
+    return nowMs - heard.heardMs <= graceMs;
+  }
+
+  /** Updates the conditions of a silent node and tells its pods; returns the node as it then is. */
+  async function judge(node: Node, signal: AbortSignal): Promise<Node> {
     let current = node;
-    if (nowMs - heard.heardMs > graceMs) {
+    if (!isHeardOf(node)) {
       const conditions = silentConditions(node, clock.nowMs());
       if (conditions !== (node.status?.conditions ?? conditions) || node.status?.conditions === undefined) {
-        log.info('node has not been updated, marking it Unknown', { node: name, silentMs: nowMs - heard.heardMs });
+        const name = node.metadata.name ?? '';
+        const silentMs = clock.monotonicMs() - (health.get(name)?.heardMs ?? 0);
+        log.info('node has not been updated, marking it Unknown', { node: name, silentMs });
         current = await nodeClient.updateStatus({ ...node, status: { ...node.status, conditions } }, { signal });
       }
     }
@@ -190,4 +203,9 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
       await Promise.all([loop.start(signal), monitor().catch(() => undefined)]);
     },
   };
+}
+
+/** A ready node without a taint that empties it. */
+function isWell(node: Node): boolean {
+  return isNodeReady(node) && node.spec?.taints?.some(({ effect }) => effect === 'NoExecute') !== true;
 }

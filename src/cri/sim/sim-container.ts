@@ -12,8 +12,6 @@ import { durationMs, type SimExit, type SimImage } from './sim-image.ts';
 export interface SimContainerDeps {
   readonly clock: Clock;
   readonly files: Files;
-  /** Told of every change of state. */
-  onChange(type: 'started' | 'stopped', exitCode?: number): void;
 }
 
 /** Facts given at creation. */
@@ -21,6 +19,7 @@ export interface SimContainerInit {
   readonly id: string;
   readonly sandboxId: string;
   readonly config: Init<ContainerConfig>;
+  readonly environment: Readonly<Record<string, string>>;
   readonly image: SimImage;
   readonly imageId: string;
   readonly podIp: string;
@@ -28,7 +27,11 @@ export interface SimContainerInit {
   readonly logPath: string;
   /** Called at the start of the process: whether it is one of those the image crashes in. */
   countStart(): boolean;
+  /** Told of every change of state. */
+  onChange(container: SimContainer, type: 'started' | 'stopped', exitCode?: number): void;
 }
+
+type LineListener = (line: string, stream: 'stdout' | 'stderr') => void;
 
 /** A log timestamp with nanoseconds. */
 function timestamp(nowMs: number): string {
@@ -46,11 +49,13 @@ export class SimContainer {
   exitCode = 0;
   reason = '';
   readonly #deps: SimContainerDeps;
-  readonly #ended: Deferred<void> = createDeferred<void>();
-  readonly #life = new AbortController();
-  readonly #stop = new AbortController();
-  readonly #lineListeners = new Set<(line: string, stream: 'stdout' | 'stderr') => void>();
-  #writes: Promise<void> = Promise.resolve();
+  // Made when somebody asks for them: most of a hundred thousand containers are only there.
+  #ended: Deferred<void> | undefined;
+  #life: AbortController | undefined;
+  #stop: AbortController | undefined;
+  #lineListeners: Set<LineListener> | undefined;
+  #writes: Promise<void> | undefined;
+  #hasEnded = false;
 
   constructor(init: SimContainerInit, deps: SimContainerDeps) {
     this.init = init;
@@ -60,12 +65,13 @@ export class SimContainer {
 
   /** Environment of the process. */
   get environment(): Record<string, string> {
-    return Object.fromEntries((this.init.config.envs ?? []).map(({ key = '', value = '' }) => [key, value]));
+    return { ...this.init.environment };
   }
 
   /** Resolves when the process has ended. */
   get ended(): Promise<void> {
-    return this.#ended.promise;
+    if (this.#hasEnded) return Promise.resolve();
+    return (this.#ended ??= createDeferred<void>()).promise;
   }
 
   /** Starts the process. An abort of the caller in the meantime ends it as a failed start, as containerd does. */
@@ -84,7 +90,7 @@ export class SimContainer {
     }
     this.state = 'CONTAINER_RUNNING';
     this.startedAtMs = clock.nowMs();
-    this.#deps.onChange('started');
+    this.init.onChange(this, 'started');
     const crashes = this.init.countStart();
     if (image.run !== undefined && !crashes) void this.#run(image.run);
     else this.#behave(crashes);
@@ -95,14 +101,14 @@ export class SimContainer {
     if (this.state !== 'CONTAINER_RUNNING') return;
     const { clock } = this.#deps;
     const { onStop, run } = this.init.image;
-    this.#stop.abort(new Error('stopped'));
+    (this.#stop ??= new AbortController()).abort(new Error('stopped'));
     if (run === undefined && onStop !== 'ignored') {
       const { after, code = 0 } = onStop ?? {};
       this.#later(durationMs(after), () => void this.exit(code));
     }
     if (graceMs > 0) {
-      const waiting = linkedController(this.#life.signal, signal);
-      await Promise.race([this.#ended.promise, clock.sleep(graceMs, waiting.signal).catch(() => undefined)]);
+      const waiting = linkedController(this.#lifeSignal, signal);
+      await Promise.race([this.ended, clock.sleep(graceMs, waiting.signal).catch(() => undefined)]);
       waiting.abort();
       waiting.dispose();
       // Whoever waited went away: the process has had its signal and lives on.
@@ -120,19 +126,20 @@ export class SimContainer {
     this.exitCode = code;
     this.reason = reason ?? (code === 0 ? 'Completed' : 'Error');
     this.finishedAtMs = clock.nowMs();
-    this.#life.abort(new Error('ended'));
+    this.#life?.abort(new Error('ended'));
     if (wasRunning && this.init.image.terminationMessage !== undefined)
       await this.#writeMessage(this.init.image.terminationMessage);
     await this.#writes;
-    this.#ended.resolve();
-    this.#deps.onChange('stopped', code);
+    this.#hasEnded = true;
+    this.#ended?.resolve();
+    this.init.onChange(this, 'stopped', code);
   }
 
   /** Appends a line to the log. */
   log(line: string, stream: 'stdout' | 'stderr' = 'stdout'): void {
     const { files, clock } = this.#deps;
     if (this.state !== 'CONTAINER_RUNNING') return;
-    for (const listener of this.#lineListeners) listener(line, stream);
+    for (const listener of this.#lineListeners ?? []) listener(line, stream);
     if (this.init.logPath === '') return;
     const text = `${timestamp(clock.nowMs())} ${stream} F ${line}\n`;
     const write = async (): Promise<void> => {
@@ -141,17 +148,31 @@ export class SimContainer {
       await handle.close();
     };
     // A full disk loses lines, as with a real runtime, and keeps no container from ending.
-    this.#writes = this.#writes.then(write).catch(() => undefined);
+    this.#writes = this.#afterWrites(write).catch(() => undefined);
   }
 
   /** Calls back with each line from now on. The result ends that. */
-  onLine(listener: (line: string, stream: 'stdout' | 'stderr') => void): () => void {
-    this.#lineListeners.add(listener);
-    return () => void this.#lineListeners.delete(listener);
+  onLine(listener: LineListener): () => void {
+    const listeners = (this.#lineListeners ??= new Set());
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  }
+
+  /** Aborts with the process's end. */
+  get #lifeSignal(): AbortSignal {
+    if (this.#life === undefined) {
+      this.#life = new AbortController();
+      if (this.state === 'CONTAINER_EXITED') this.#life.abort(new Error('ended'));
+    }
+    return this.#life.signal;
+  }
+
+  #afterWrites(write: () => Promise<void>): Promise<void> {
+    return (this.#writes ?? Promise.resolve()).then(write);
   }
 
   #later(delayMs: number, action: () => void): void {
-    this.#deps.clock.sleep(delayMs, this.#life.signal).then(action, () => undefined);
+    this.#deps.clock.sleep(delayMs, this.#lifeSignal).then(action, () => undefined);
   }
 
   #behave(crashes: boolean): void {
@@ -173,10 +194,10 @@ export class SimContainer {
       args: [...(config.command ?? []), ...(config.args ?? [])],
       environment: this.environment,
       podIp,
-      stopped: this.#stop.signal,
-      sleep: (duration: number | string) => clock.sleep(durationMs(duration), this.#life.signal),
+      stopped: (this.#stop ??= new AbortController()).signal,
+      sleep: (duration: number | string) => clock.sleep(durationMs(duration), this.#lifeSignal),
       log: (line: string, stream?: 'stdout' | 'stderr') => this.log(line, stream),
-      terminationMessage: (text: string) => void (this.#writes = this.#writes.then(() => this.#writeMessage(text))),
+      terminationMessage: (text: string) => void (this.#writes = this.#afterWrites(() => this.#writeMessage(text))),
     };
     try {
       await this.exit(await run(process));

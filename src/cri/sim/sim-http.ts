@@ -19,14 +19,14 @@ function handlerOf(container: SimContainer, port: number, clock: Clock): HttpHan
   };
 }
 
-/** Opens the ports of a container that has just started; gives how to close them. */
+/** Opens the ports of a container that has just started; gives how to close them; undefined when it has none. */
 export function openPorts(
   container: SimContainer,
   clock: Clock,
   listen: (address: string, port: number, handler: HttpHandler) => () => void,
-): () => void {
+): (() => void) | undefined {
   const { image, podIp } = container.init;
-  if (image.http === undefined || podIp === '') return () => undefined;
+  if (image.http === undefined || podIp === '') return undefined;
   const closes = (image.ports ?? defaultPorts).map((port) => listen(podIp, port, handlerOf(container, port, clock)));
   return () => {
     for (const close of closes) close();

@@ -1,5 +1,6 @@
 /** Images of the simulated runtime, and its image service. */
 import type { Clock } from '../../platform/clock.ts';
+import { Lru } from '../../base/lru.ts';
 import { fnv64a } from '../../base/fnv.ts';
 import { CriError } from '../cri-error.ts';
 import type { CriImageService, Image } from '../gen/cri-types.ts';
@@ -19,9 +20,16 @@ export interface SimImageStore {
   idOf(image: SimImage): string;
 }
 
+/** Asked for at each look at a container, and held with each. */
+const imageIds = new Lru<string, string>(200);
+
 function imageId(name: string): string {
-  const part = fnv64a(name).toString(16).padStart(16, '0');
-  return `sha256:${part.repeat(4)}`;
+  let id = imageIds.get(name);
+  if (id === undefined) {
+    const part = fnv64a(name).toString(16).padStart(16, '0');
+    imageIds.set(name, (id = `sha256:${part.repeat(4)}`));
+  }
+  return id;
 }
 
 function imageOf(image: SimImage): Image {

@@ -1,8 +1,8 @@
 /** The runtime service of the simulated runtime. */
 import { CriError } from '../cri-error.ts';
 import type { CriRuntimeService } from '../gen/cri-types.ts';
+import { leanContainerConfig, leanSandboxConfig } from './lean-config.ts';
 import { SimContainer } from './sim-container.ts';
-import { openPorts } from './sim-http.ts';
 import { durationMs, type SimExecResult } from './sim-image.ts';
 import type { SimSandbox } from './sim-sandbox.ts';
 import { containerStats, containerStatus, describeContainer, describeSandbox, sandboxStatus } from './sim-status.ts';
@@ -61,7 +61,7 @@ function sandboxCalls(state: SimState): SandboxCalls {
       const id = state.newId();
       state.sandboxes.set(id, {
         id,
-        config,
+        config: state.config.lean === true ? leanSandboxConfig(config) : config,
         runtimeHandler,
         hostNetwork,
         createdAtMs: clock.nowMs(),
@@ -136,29 +136,19 @@ function newContainer(state: SimState, sandbox: SimSandbox, config: SimContainer
   const id = state.newId();
   const { logDirectory = '' } = sandbox.config;
   const logPath = logDirectory === '' || !config.logPath ? '' : `${logDirectory}/${config.logPath}`;
-  let closePorts = (): void => undefined;
-  const container: SimContainer = new SimContainer(
-    {
-      id,
-      config,
-      image,
-      logPath,
-      sandboxId: sandbox.id,
-      imageId: state.store.idOf(image),
-      podIp: sandbox.ip,
-      countStart,
-    },
-    {
-      ...state.deps,
-      onChange(type, exitCode) {
-        const { listen, clock } = state.deps;
-        if (type === 'stopped') closePorts();
-        else if (listen !== undefined) closePorts = openPorts(container, clock, listen);
-        state.emit({ containerId: id, type, ...(exitCode === undefined ? {} : { exitCode }) });
-      },
-    },
-  );
-  return container;
+  const init = {
+    id,
+    environment: Object.fromEntries((config.envs ?? []).map(({ key = '', value = '' }) => [key, value])),
+    config: state.config.lean === true ? leanContainerConfig(config) : config,
+    image,
+    logPath,
+    sandboxId: sandbox.id,
+    imageId: state.store.idOf(image),
+    podIp: sandbox.ip,
+    countStart,
+    onChange: state.onChange,
+  };
+  return new SimContainer(init, state.deps);
 }
 
 function containerCalls(state: SimState): ContainerCalls {

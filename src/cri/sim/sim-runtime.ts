@@ -5,12 +5,14 @@
  */
 import { nthAddress, formatIp, parseCidr } from '../../base/cidr.ts';
 import { Channel } from '../../base/channel.ts';
+import { wrapMethods } from '../../base/wrap-methods.ts';
 import { CriError } from '../cri-error.ts';
 import type { CriImageService, CriRuntimeService } from '../gen/cri-types.ts';
 import type { CriEvent, CriRuntime } from '../runtime-service.ts';
 import { createSimImages, type SimImageStore } from './sim-images.ts';
 import { createSimRuntimeService } from './sim-runtime-service.ts';
 import type { SimContainer } from './sim-container.ts';
+import { openPorts } from './sim-http.ts';
 import type { SimHttpAnswer, SimHttpCall } from './sim-image.ts';
 import type { SimSandbox } from './sim-sandbox.ts';
 import { createSimStreaming, type PendingStream } from './sim-streaming.ts';
@@ -60,16 +62,11 @@ function instrument<T extends object>(
   calls: Map<string, number>,
   failures: ReadonlyMap<string, CriError>,
 ): T {
-  const entries = Object.entries(service).map(([name, method]) => [
-    name,
-    (...args: unknown[]) => {
-      calls.set(name, (calls.get(name) ?? 0) + 1);
-      const failure = failures.get(name);
-      if (failure !== undefined) return Promise.reject(failure);
-      return (method as (...values: unknown[]) => unknown)(...args);
-    },
-  ]);
-  return Object.fromEntries(entries) as T;
+  return wrapMethods(service, (name, method) => (...args) => {
+    calls.set(name, (calls.get(name) ?? 0) + 1);
+    const failure = failures.get(name);
+    return failure === undefined ? method(...args) : Promise.reject(failure);
+  });
 }
 
 const STREAMING_PORT = 10_010;
@@ -87,6 +84,22 @@ function listenForStreams(
   };
   listen(nodeAddress, STREAMING_PORT, createSimStreaming(take, crypto));
   return `${nodeAddress}:${STREAMING_PORT}`;
+}
+
+/** Ports are open while a container runs; whoever listens hears of both. */
+function createChangeHandler({ listen, clock }: SimRuntimeDeps, emit: (event: CriEvent) => void): SimState['onChange'] {
+  const open = new Map<string, () => void>();
+  return (container, type, exitCode) => {
+    const { init } = container;
+    if (type === 'stopped') {
+      open.get(init.id)?.();
+      open.delete(init.id);
+    } else if (listen !== undefined) {
+      const close = openPorts(container, clock, listen);
+      if (close !== undefined) open.set(init.id, close);
+    }
+    emit({ containerId: init.id, type, ...(exitCode === undefined ? {} : { exitCode }) });
+  };
 }
 
 /** Makes the runtime. */
@@ -115,6 +128,7 @@ export function createSimRuntime(deps: SimRuntimeDeps, config: SimRuntimeConfig 
     emit(event) {
       for (const subscription of subscriptions) subscription.trySend(event);
     },
+    onChange: createChangeHandler(deps, (event) => state.emit(event)),
   };
 
   async function* events(signal: AbortSignal): AsyncIterable<CriEvent> {

@@ -26,6 +26,8 @@ export interface SimRuntimeDeps {
 export interface SimRuntimeConfig {
   /** Pods may have users of their own. Default false. */
   readonly userNamespaces?: boolean;
+  /** Keeps of configurations what shows in the runtime's answers and nothing for tests to look at. Default false. */
+  readonly lean?: boolean;
   readonly images?: readonly SimImage[];
   /** Addresses of pods; the first is the gateway's. Default 10.244.0.0/16. */
   readonly podCidr?: string;
@@ -57,4 +59,6 @@ export interface SimState {
   readonly network: { podCidr: string | undefined };
   allocateIp(): string;
   emit(event: CriEvent): void;
+  /** Opens and closes a container's ports and tells of it. */
+  readonly onChange: SimContainer['init']['onChange'];
 }

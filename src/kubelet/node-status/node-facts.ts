@@ -70,8 +70,8 @@ export async function collectNodeFacts(deps: NodeFactsDeps, config: KubeletConfi
     runtime,
     images: images ?? [],
     volumesInUse: deps.volumesInUse(),
-    runtimeErrors: deps.runtimeErrors(),
-    networkErrors: deps.networkErrors(),
+    runtimeErrors: [...deps.runtimeErrors()],
+    networkErrors: [...deps.networkErrors()],
     pressure: deps.pressure(),
     devices: deps.devices(),
   };

@@ -61,6 +61,11 @@ export function nodeStatusPatch(before: NodeStatus, after: NodeStatus): object |
   return Object.keys(changes).length === 0 ? undefined : { status: changes };
 }
 
+/** Whether nothing was found out but the time. */
+function sameFacts({ nowMs: _, ...before }: NodeFacts, { nowMs: __, ...now }: NodeFacts): boolean {
+  return deepEqual(before, now);
+}
+
 /** Makes a manager. */
 export function createNodeStatusManager(deps: NodeStatusManagerDeps, config: KubeletConfiguration): NodeStatusManager {
   const { clock } = deps.platform;
@@ -76,6 +81,8 @@ export function createNodeStatusManager(deps: NodeStatusManagerDeps, config: Kub
   let again = false;
   let cancelTimer: CancelTimer | undefined;
   let podCidr = '';
+  /** What the status was last found to say already: of equal facts and the same object it need not be made again. */
+  let settled: { readonly node: Node; readonly facts: NodeFacts } | undefined;
 
   function take(node: Node): void {
     if (
@@ -114,10 +121,12 @@ export function createNodeStatusManager(deps: NodeStatusManagerDeps, config: Kub
     // An informer's copy may lag; a patch against it still only carries what differs from what is wanted.
     const node = current ?? (await nodes.get({ name: config.nodeName }));
     take(node);
+    const isDue = clock.monotonicMs() - lastReportMs >= config.nodeStatusReportFrequencyMs;
+    if (!isDue && settled?.node === node && sameFacts(settled.facts, facts)) return;
     const status = applyNodeStatusSetters(node.status ?? {}, facts);
     const changed = nodeStatusHasChanged(node.status ?? {}, status);
-    const nowMs = clock.monotonicMs();
-    if (changed || nowMs - lastReportMs >= config.nodeStatusReportFrequencyMs) await report(node, status);
+    settled = changed ? undefined : { node, facts };
+    if (changed || isDue) await report(node, status);
     recordReadiness(node, status);
     registered.resolve();
   }

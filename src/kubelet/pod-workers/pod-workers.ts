@@ -211,6 +211,8 @@ export function createPodWorkers(deps: PodWorkersDeps, config: RequeueConfig): P
       duration.observe((clock.monotonicMs() - startedMs) / 1000, { operation_type: work.options.updateType });
       work.options.onComplete?.(error);
       completeWork(status, work, { outcome, error });
+      // Nothing is left to cancel, and thousands of pods at rest need no controller.
+      if (status.controller?.signal.aborted === false) status.controller = undefined;
     }
   }
 

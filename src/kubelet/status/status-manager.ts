@@ -60,7 +60,6 @@ export interface StatusManagerDeps {
 }
 
 interface VersionedStatus {
-  readonly pod: Pod;
   readonly status: PodStatus;
   readonly version: number;
   readonly podIsFinished: boolean;
@@ -105,7 +104,6 @@ export function createStatusManager(deps: StatusManagerDeps): StatusManager {
     const status = { ...withTransitionTimes(given, old, now), startTime: old.startTime ?? given.startTime ?? now };
     if (cached !== undefined && !options.force && isStatusEqualByKubelet(cached.status, status)) return;
     podStatuses.set(uid, {
-      pod,
       status,
       version: (cached?.version ?? 0) + 1,
       podIsFinished: options.podIsFinished || (cached?.podIsFinished === true && !isStaticPod(pod)),
@@ -175,7 +173,7 @@ export function createStatusManager(deps: StatusManagerDeps): StatusManager {
         await syncPod(uid);
       } catch (error) {
         // The next tick tries again.
-        const pod = podStatuses.get(uid)?.pod;
+        const pod = deps.podManager.getPodByUid(uid);
         log.warn('Failed to update status for pod', {
           ...(pod === undefined ? { podUID: uid } : podFields(pod)),
           err: error,

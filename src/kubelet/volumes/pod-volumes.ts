@@ -39,7 +39,7 @@ export interface PodVolumesDeps {
 
 interface Entry {
   readonly volume: Volume;
-  readonly references: ReadonlySet<string>;
+  readonly references: readonly string[];
   readonly backoff: Backoff;
   ready?: ReadyVolume;
   error?: unknown;
@@ -92,7 +92,7 @@ export class PodVolumes {
   /** An object changed that volumes may be made from. */
   objectChanged(reference: ObjectReference): void {
     const key = referenceKey(reference);
-    for (const entry of this.#entries.values()) if (entry.references.has(key)) this.#work(entry);
+    for (const entry of this.#entries.values()) if (entry.references.includes(key)) this.#work(entry);
   }
 
   /** Volumes that are ready. */
@@ -164,7 +164,7 @@ export class PodVolumes {
       // The runtime mounts images itself.
       if (volume.image !== undefined) continue;
       if (this.#entries.has(volume.name) || (!mounted.has(volume.name) && !devices.has(volume.name))) continue;
-      const references = new Set(volumeReferences(pod.metadata.namespace ?? '', volume).map(referenceKey));
+      const references = volumeReferences(pod.metadata.namespace ?? '', volume).map(referenceKey);
       const entry: Entry = {
         volume,
         references,

@@ -39,6 +39,7 @@ const seenSignals: AbortSignal[] = [];
 const handler: HttpHandler = (request) => {
   if (request.path === '/stream') return streamResponse(request);
   if (request.path === '/upgrade') return upgradeResponse();
+  if (request.path === '/bytes') return bytesResponse(request);
   if (request.path === '/hang') {
     seenSignals.push(request.signal);
     return new Promise(() => undefined);
@@ -70,6 +71,15 @@ async function echo(request: HttpRequest): Promise<HttpResponse> {
   } catch (error) {
     return { kind: 'bytes', status: 413, headers: {}, chunks: [Buffer.from((error as Error).message)] };
   }
+}
+
+/** Every byte there is, in as many pieces as asked for. */
+function bytesResponse({ query }: HttpRequest): HttpResponse {
+  const [pieces, times] = query.split(',').map(Number) as [number, number];
+  const all = Buffer.from(Array.from({ length: 256 * times }, (_, index) => index % 256));
+  const size = Math.ceil(all.length / pieces);
+  const chunks = Array.from({ length: pieces }, (_, index) => all.subarray(index * size, (index + 1) * size));
+  return { kind: 'bytes', status: 200, headers: {}, chunks };
 }
 
 function streamResponse(request: HttpRequest): HttpResponse {
@@ -110,6 +120,27 @@ describe('plain HTTP/1.1', () => {
     base = `http://127.0.0.1:${server.port}`;
   });
   after(() => server.close(0));
+
+  test('answers keep every byte, small or large, in one piece or several', async () => {
+    for (const [pieces, times] of [
+      [1, 0],
+      [1, 1],
+      [3, 2],
+      [1, 65],
+      [2, 100],
+      [4, 2000],
+    ] as const) {
+      const { body } = await net.http({ method: 'GET', url: `${base}/bytes?${pieces},${times}` });
+      const got: Uint8Array[] = [];
+      for await (const chunk of body) got.push(chunk);
+      const all = Buffer.concat(got);
+      assert.equal(all.length, 256 * times);
+      assert.equal(
+        all.findIndex((byte, index) => byte !== index % 256),
+        -1,
+      );
+    }
+  });
 
   test('passes raw path, query and body through', async () => {
     const answer = await net.http({ method: 'POST', url: `${base}/a%2Fb/c?x=%20&y`, body: 'hello' });

@@ -12,6 +12,8 @@ import { CoalescingSink, writeInTurns } from './streams.ts';
 import { verifiedPeer } from './tls.ts';
 
 const emptyBody: Promise<Uint8Array> = Promise.resolve(new Uint8Array());
+/** Up to this size the copy as text costs less than a second write. */
+const textBytes = 16 * 1024;
 /** Answers up to this size are joined and written at once: one write is cheaper than a copy of it. */
 export const joinBytes = 256 * 1024;
 
@@ -115,13 +117,22 @@ export function sendHttp1(response: ServerResponse, result: Exclude<HttpResponse
   let length = 0;
   for (const chunk of result.chunks) length += chunk.byteLength;
   response.writeHead(result.status, withLength(result, length));
-  if (result.chunks.length <= 1) {
+  if (length > 0 && length <= textBytes) {
+    // As text, byte for byte: Node joins it with the head to one write, which buffers it would make two of.
+    response.end(latin1Of(result.chunks, length), 'latin1');
+  } else if (result.chunks.length <= 1) {
     response.end(result.chunks[0]);
   } else if (length <= joinBytes) {
     response.end(Buffer.concat(result.chunks, length));
   } else {
     void writeInTurns(response, result.chunks);
   }
+}
+
+function latin1Of(chunks: readonly Uint8Array[], length: number): string {
+  const [only] = chunks;
+  if (only === undefined || chunks.length > 1) return Buffer.concat(chunks, length).toString('latin1');
+  return Buffer.from(only.buffer, only.byteOffset, only.byteLength).toString('latin1');
 }
 
 type StreamResult = Extract<HttpResponse, { kind: 'stream' }>;

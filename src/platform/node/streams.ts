@@ -63,12 +63,10 @@ export class CoalescingSink implements ByteSink {
     if (this.#chunks.length === 0) return this.#onEmptyFlush?.();
     const framed = this.#framedTarget?.();
     const target = framed ?? this.#target;
-    if (framed !== undefined) {
-      const size = Buffer.from(`${this.#bytes.toString(16)}\r\n`, 'latin1');
-      this.#chunks = [size, ...this.#chunks, lineEnd];
-      this.#bytes += size.byteLength + lineEnd.byteLength;
-    }
-    const whole = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks, this.#bytes);
+    const plain = this.#chunks.length === 1 ? this.#chunks[0]! : undefined;
+    let whole: Uint8Array;
+    if (framed !== undefined) whole = plain === undefined ? framedChunk(this.#chunks, this.#bytes) : framedOnce(plain);
+    else whole = plain ?? Buffer.concat(this.#chunks, this.#bytes);
     this.#chunks = [];
     this.#bytes = 0;
     if (!target.write(whole) && this.#blocked === undefined) this.#blocked = this.#untilDrained(target);
@@ -80,6 +78,23 @@ export class CoalescingSink implements ByteSink {
     drained.then(unblock, unblock);
     return drained;
   }
+}
+
+function framedChunk(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
+  const size = Buffer.from(`${bytes.toString(16)}\r\n`, 'latin1');
+  return Buffer.concat([size, ...chunks, lineEnd], size.byteLength + bytes + lineEnd.byteLength);
+}
+
+/** Larger chunks are not kept. */
+const keptBytes = 1024 * 1024;
+let lastFramed: { readonly chunk: Uint8Array; readonly framed: Uint8Array } | undefined;
+
+/** A chunk that goes to many connections one after the other, as watch events do, is framed once. */
+function framedOnce(chunk: Uint8Array): Uint8Array {
+  if (lastFramed?.chunk === chunk) return lastFramed.framed;
+  const framed = framedChunk([chunk], chunk.byteLength);
+  lastFramed = chunk.byteLength > keptBytes ? undefined : { chunk, framed };
+  return framed;
 }
 
 /** Wraps a connected socket (or any Node duplex). The wrapper owns its errors. */

@@ -1,6 +1,7 @@
 /** The tree of an in-memory file system: inodes, path resolution with symbolic links, Node's error codes. Synchronous. */
 import type { FileStat } from '../files.ts';
 import { childCount, childOf, EMPTY_DIRECTORY, withChild, withoutChild, type Directory } from './directory.ts';
+import { interned } from './interned.ts';
 
 /** One inode. */
 export interface FileNode {
@@ -95,7 +96,7 @@ export class FileTree {
     if (moreBytes > 0 && this.totals().bytes + moreBytes > this.#limits.totalBytes)
       throw fileError('ENOSPC', 'write', path);
     if (node.linked) this.#bytes += moreBytes;
-    node.data = data;
+    node.data = interned(data);
     node.mtimeMs = this.#nowMs();
     this.onChange(path);
   }
@@ -146,14 +147,14 @@ export class FileTree {
     source.parent.mtimeMs = this.#nowMs();
     this.onChange(from);
     if (existing !== undefined) this.#forget(existing);
-    parent.children = withChild(parent.children, name, node);
+    parent.children = withChild(parent.children, interned(name), node);
     this.onChange(to);
   }
 
   symlink(target: string, path: string): void {
     const { parent, name } = this.parentOf(path, 'symlink');
     if (childOf(parent.children, name) !== undefined) throw fileError('EEXIST', 'symlink', path);
-    this.#attach(parent, name, this.#make('symlink', 0o777, target));
+    this.#attach(parent, name, this.#make('symlink', 0o777, interned(target)));
     this.onChange(path);
   }
 
@@ -200,7 +201,7 @@ export class FileTree {
 
   #attach(parent: FileNode, name: string, node: FileNode): FileNode {
     if (this.#inodes >= this.#limits.totalInodes) throw fileError('ENOSPC', 'open', name);
-    parent.children = withChild(parent.children, name, node);
+    parent.children = withChild(parent.children, interned(name), node);
     this.#inodes++;
     return node;
   }

@@ -21,7 +21,8 @@ interface Series {
 interface Metric {
   readonly spec: MetricSpec;
   readonly type: 'counter' | 'gauge' | 'histogram';
-  readonly series: Map<string, Series>;
+  /** Made with the first value. */
+  series: Map<string, Series> | undefined;
 }
 
 const defaultBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -32,11 +33,11 @@ export function createMemoryMetrics(): MemoryMetrics {
   const refreshes: (() => void)[] = [];
   const register = (spec: MetricSpec, type: Metric['type']): Metric => {
     let metric = metrics.get(spec.name);
-    if (metric === undefined) metrics.set(spec.name, (metric = { spec, type, series: new Map() }));
+    if (metric === undefined) metrics.set(spec.name, (metric = { spec, type, series: undefined }));
     if (metric.type !== type) throw new Error(`metric ${spec.name} is a ${metric.type}, not a ${type}`);
     return metric;
   };
-  const find = (name: string, labels: Labels = {}): Series | undefined => metrics.get(name)?.series.get(keyOf(labels));
+  const find = (name: string, labels: Labels = {}): Series | undefined => metrics.get(name)?.series?.get(keyOf(labels));
   return {
     counter(spec) {
       const metric = register(spec, 'counter');
@@ -46,7 +47,7 @@ export function createMemoryMetrics(): MemoryMetrics {
       const metric = register(spec, 'gauge');
       return {
         set: (value, labels = {}) => void (seriesOf(metric, labels).value = value),
-        remove: (labels) => void metric.series.delete(keyOf(labels)),
+        remove: (labels) => void metric.series?.delete(keyOf(labels)),
       };
     },
     histogram(spec) {
@@ -69,13 +70,14 @@ function keyOf(labels: Labels): string {
 
 function seriesOf(metric: Metric, labels: Labels): Series {
   const key = keyOf(labels);
-  let series = metric.series.get(key);
+  const all = (metric.series ??= new Map());
+  let series = all.get(key);
   if (series === undefined) {
     for (const name of Object.keys(labels)) {
       if (!metric.spec.labels?.includes(name)) throw new Error(`metric ${metric.spec.name} has no label ${name}`);
     }
     const bucketCounts = (metric.spec.buckets ?? defaultBuckets).map(() => 0);
-    metric.series.set(key, (series = { labels, value: 0, sum: 0, bucketCounts }));
+    all.set(key, (series = { labels, value: 0, sum: 0, bucketCounts }));
   }
   return series;
 }
@@ -92,7 +94,7 @@ function observe(metric: Metric, labels: Labels, value: number): void {
 function format(metric: Metric): string {
   const { name, help, buckets } = metric.spec;
   const lines = [`# HELP ${name} ${help}`, `# TYPE ${name} ${metric.type}`];
-  for (const series of metric.series.values()) {
+  for (const series of metric.series?.values() ?? []) {
     if (metric.type !== 'histogram') {
       lines.push(`${name}${formatLabels(series.labels)} ${series.value}`);
       continue;

@@ -29,6 +29,7 @@ function port(changes: Partial<ServicePortView> = {}): ServicePortView {
     externalLocal: false,
     cluster: [here, there],
     local: [here],
+    serving: [],
     ...changes,
   };
 }

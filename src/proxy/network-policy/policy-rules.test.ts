@@ -43,6 +43,21 @@ for (const [name, rule, expected] of [
       'ip saddr 10.0.0.0/8 ip saddr != 10.1.0.0/16 ip saddr != 10.2.0.0/16 tcp dport 80 accept',
     ],
   ],
+  [
+    'SCTP, by number, range and name',
+    {
+      ports: [
+        { port: 80, protocol: 'SCTP' },
+        { port: 90, endPort: 99, protocol: 'SCTP' },
+        { port: 'sig', protocol: 'SCTP' },
+      ],
+    },
+    [
+      'sctp dport 80 accept',
+      'sctp dport 90-99 accept',
+      'meta l4proto sctp ip daddr . meta l4proto . th dport {ns:sig} accept',
+    ],
+  ],
   ['a block of the other family: nobody', { from: [{ ipBlock: { cidr: 'fd00::/8' } }] }, []],
   [
     'a named port, of the selected pod',

@@ -75,6 +75,8 @@ function setType({ family }: PolicyTableConfig, named: boolean): string {
 function frame(config: PolicyTableConfig): string {
   const ip = config.family === 4 ? 'ip' : 'ip6';
   const address = setType(config, false);
+  // Where a bridge passes IPv6 packets on through these rules, pods of one node look for each other through them.
+  const neighbours = config.family === 4 ? '' : 'icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept';
   const unknown = (side: 'saddr' | 'daddr'): string =>
     config.podCidr === undefined ? '' : `${ip} ${side} ${config.podCidr} ${ip} ${side} != @known-pods drop`;
   const chain = (
@@ -84,6 +86,7 @@ function frame(config: PolicyTableConfig): string {
     `chain check-${side} {
     type filter hook forward priority ${priority}; policy accept;
     ct state established,related accept
+    ${neighbours}
     ${ip} saddr . ${ip} daddr @itself accept
     ${unknown(field)}
     ${ip} ${field} vmap @${side}-pods

@@ -11,10 +11,8 @@ export interface Target {
 
 /** Who has what. */
 export interface Balancer {
-  /** The endpoints from now on. Clients of those that are gone choose anew. */
+  /** The endpoints from now on. New connections of clients of those that are gone choose anew. */
   setTargets(targets: readonly Target[], affinitySeconds: number): void;
-  /** Whether it is one of the endpoints. */
-  has(target: Target): boolean;
   /** The next one; undefined when there is none. `again`: the client's own did not answer. */
   next(client: string, nowMs: number, again?: boolean): Target | undefined;
 }
@@ -37,7 +35,6 @@ export function createBalancer(): Balancer {
       affinityMs = affinitySeconds * 1000;
       for (const [client, { key }] of clients) if (affinityMs === 0 || !keys.has(key)) clients.delete(client);
     },
-    has: (target) => keys.has(keyOf(target)),
     next(client, nowMs, again = false) {
       const had = clients.get(client);
       const own = had === undefined || again || nowMs - had.lastMs >= affinityMs ? undefined : keys.get(had.key);

@@ -19,6 +19,8 @@ export interface UserspaceWanted {
 export interface PlannedPortal {
   readonly protocol: 'tcp' | 'udp';
   readonly targets: readonly Target[];
+  /** Addresses of those, and of others, that clients may stay with. */
+  readonly serving: readonly string[];
   readonly affinitySeconds: number;
 }
 
@@ -73,7 +75,12 @@ export function planPortals({ ports, hostPorts }: UserspaceWanted): PortalPlan {
       plan.unsupported.push(name);
       continue;
     }
-    plan.portals.set(name, { protocol, targets: [{ address: podIp, port: containerPort }], affinitySeconds: 0 });
+    plan.portals.set(name, {
+      protocol,
+      targets: [{ address: podIp, port: containerPort }],
+      serving: [podIp],
+      affinitySeconds: 0,
+    });
     if (hostIp === '') first(plan.nodePorts.portals, `${protocol} . ${number}`, name);
     else first(plan.addresses.portals, `${hostIp} . ${protocol} . ${number}`, name);
   }
@@ -130,10 +137,10 @@ function isServed({ protocol, cluster }: ServicePortView): boolean {
 
 /** Name of the portal for these endpoints of the port, planned if need be; undefined where it can have none. */
 function portalOf(port: ServicePortView, list: 'cluster' | 'local', { portals }: Making): string | undefined {
-  const { name, protocol, affinitySeconds } = port;
+  const { name, protocol, affinitySeconds, serving } = port;
   const targets: readonly Endpoint[] = port[list];
   if (protocol === 'sctp' || targets.length === 0) return undefined;
   const key = `${protocol} ${name} ${list}`;
-  if (!portals.has(key)) portals.set(key, { protocol, targets, affinitySeconds });
+  if (!portals.has(key)) portals.set(key, { protocol, targets, serving, affinitySeconds });
   return key;
 }

@@ -13,6 +13,8 @@ import { createBalancer, type Balancer } from './balancer.ts';
 export interface Portal {
   readonly port: number;
   readonly balancer: Balancer;
+  /** Clients of UDP whose endpoint is at none of these addresses choose anew. */
+  keep(serving: readonly string[]): void;
   /** Ends it with its connections. */
   close(): Promise<void>;
 }
@@ -40,7 +42,7 @@ async function openStreams(deps: PortalDeps, address: string): Promise<Portal> {
   const listener = await deps.datagrams.listenStreams({ address, port: 0 }, (connection, from) => {
     void serve(deps, balancer, { connection, from });
   });
-  return { port: listener.local.port, balancer, close: () => listener.close() };
+  return { port: listener.local.port, balancer, keep: () => undefined, close: () => listener.close() };
 }
 
 async function serve(
@@ -73,11 +75,6 @@ async function openDatagrams({ datagrams, clock }: PortalDeps, address: string):
     const key = `${from.address} ${from.port}`;
     const nowMs = clock.monotonicMs();
     let client = clients.get(key);
-    // One whose endpoint went chooses anew.
-    if (client !== undefined && !balancer.has(client.target)) {
-      void drop(key, client);
-      client = undefined;
-    }
     if (client === undefined) {
       const target = balancer.next(from.address, nowMs);
       if (target === undefined) return;
@@ -109,6 +106,9 @@ async function openDatagrams({ datagrams, clock }: PortalDeps, address: string):
   return {
     port: front.local.port,
     balancer,
+    keep(serving) {
+      for (const [key, client] of clients) if (!serving.includes(client.target.address)) void drop(key, client);
+    },
     async close() {
       stopTicker();
       await Promise.all([...clients].map(([key, client]) => drop(key, client)));

@@ -143,7 +143,7 @@ class Portals {
   ): Promise<{ readonly portOf: (portal: string) => number; readonly fresh: ReadonlySet<string> }> {
     const ports = new Map<string, number>();
     const fresh = new Set<string>();
-    for (const [name, { protocol, targets, affinitySeconds }] of portals) {
+    for (const [name, { protocol, targets, serving, affinitySeconds }] of portals) {
       const key = `${family} ${name}`;
       let portal = this.#open.get(key);
       if (portal === undefined) {
@@ -151,6 +151,7 @@ class Portals {
         fresh.add(name);
       }
       portal.balancer.setTargets(targets, affinitySeconds);
+      portal.keep(serving);
       used.add(key);
       ports.set(name, portal.port);
     }

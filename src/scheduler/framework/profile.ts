@@ -4,7 +4,8 @@ import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
 import { ClassMemories, type ClassMemory } from './class-memory.ts';
 import { extensionPoints, methodOf, type ExtensionPoint } from './extension-points.ts';
 import type { PointTimer } from './point-timer.ts';
-import type { CycleState, SchedulerPlugin } from './plugin.ts';
+import type { CycleState, PreFilterResult, SchedulerPlugin } from './plugin.ts';
+import { timedCall } from './plugin-timer.ts';
 import type { Status } from './status.ts';
 
 /** Plugins in the order they are called, by extension point. */
@@ -73,12 +74,18 @@ export function runPreFilter(
   return filtered;
 }
 
+function statusOf(result: PreFilterResult | Status | undefined): Status | undefined {
+  return result !== undefined && 'code' in result ? result : undefined;
+}
+
 function askPreFilters(profile: Profile, state: CycleState, input: { pod: Pod; snapshot: Snapshot }): PreFiltered {
   let nodeNames: ReadonlySet<string> | undefined;
   const narrowedBy: string[] = [];
   const skipped = new Set<SchedulerPlugin>();
   for (const plugin of profile.points.preFilter) {
-    const result = plugin.preFilter?.(state, input.pod, input.snapshot);
+    const result = timedCall(state, { plugin: plugin.name, point: 'PreFilter', statusOf }, () =>
+      plugin.preFilter?.(state, input.pod, input.snapshot),
+    );
     if (result === undefined) continue;
     if ('code' in result) {
       if (result.code !== 'skip') return { rejection: result, filters: [] };
@@ -113,29 +120,44 @@ export function runScores(
   state: CycleState,
   input: { pod: Pod; nodes: readonly NodeInfo[]; snapshot: Snapshot; memory?: ClassMemory },
 ): Scored {
-  const { pod, nodes, snapshot, memory } = input;
+  const { pod, nodes, snapshot } = input;
   const scored = { nodes, snapshot };
   const { timer } = profile;
   let startedMs = timer?.started() ?? 0;
   const totals = new Float64Array(nodes.length);
   const parts: ScorePart[] = [];
   const skipped = new Set<SchedulerPlugin>();
-  for (const plugin of profile.points.preScore)
-    if (plugin.preScore?.(state, pod, scored)?.code === 'skip') skipped.add(plugin);
+  for (const plugin of profile.points.preScore) {
+    const status = timedCall(state, { plugin: plugin.name, point: 'PreScore', statusOf: (told) => told }, () =>
+      plugin.preScore?.(state, pod, scored),
+    );
+    if (status?.code === 'skip') skipped.add(plugin);
+  }
   timer?.ended('PreScore', startedMs);
   startedMs = timer?.started() ?? 0;
   for (const plugin of profile.points.score) {
     const weight = profile.weights[plugin.name] ?? 0;
     if (plugin.score === undefined || weight === 0 || skipped.has(plugin)) continue;
-    const scores = new Float64Array(nodes.length);
-    if (memory !== undefined && plugin.nodeLocal === true) memory.score(plugin, state, { pod, nodes, into: scores });
-    else for (let i = 0; i < nodes.length; i++) scores[i] = plugin.score(state, pod, nodes[i] as NodeInfo);
-    plugin.normalize?.(state, pod, scores);
+    const scores = timedCall(state, { plugin: plugin.name, point: 'Score' }, () => rawScores(plugin, state, input));
+    timedCall(state, { plugin: plugin.name, point: 'ScoreExtensionNormalize' }, () =>
+      plugin.normalize?.(state, pod, scores),
+    );
     for (let i = 0; i < nodes.length; i++) totals[i] = (totals[i] ?? 0) + weight * (scores[i] ?? 0);
     parts.push({ plugin: plugin.name, weight, scores });
   }
   timer?.ended('Score', startedMs);
   return { nodes, totals, parts };
+}
+
+function rawScores(
+  plugin: SchedulerPlugin,
+  state: CycleState,
+  { pod, nodes, memory }: { pod: Pod; nodes: readonly NodeInfo[]; memory?: ClassMemory },
+): Float64Array {
+  const scores = new Float64Array(nodes.length);
+  if (memory !== undefined && plugin.nodeLocal === true) memory.score(plugin, state, { pod, nodes, into: scores });
+  else for (let i = 0; i < nodes.length; i++) scores[i] = plugin.score?.(state, pod, nodes[i] as NodeInfo) ?? 0;
+  return scores;
 }
 
 /** Scales scores so that the greatest is 100; `reverse` turns the order. Upstream: helper.DefaultNormalizeScore. */

@@ -2,6 +2,7 @@
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { NodeInfo } from '../cache/node-info.ts';
 import type { CycleState, Nominations, SchedulerPlugin } from './plugin.ts';
+import { pluginTimerOf } from './plugin-timer.ts';
 import type { Status } from './status.ts';
 
 /** Runs the Filter point on one node: the first rejection counts. */
@@ -10,8 +11,11 @@ export function runFilters(
   state: CycleState,
   input: { pod: Pod; node: NodeInfo },
 ): Status | undefined {
+  const timer = pluginTimerOf(state);
   for (const plugin of filters) {
+    const startedMs = timer?.started() ?? 0;
     const status = plugin.filter?.(state, input.pod, input.node);
+    timer?.ended({ plugin: plugin.name, point: 'Filter', startedMs, status });
     if (status !== undefined) return status;
   }
   return undefined;

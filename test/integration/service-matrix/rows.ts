@@ -2,6 +2,8 @@
 
 /** Ports of the prober in pods. */
 export const [HTTP_PORT, UDP_PORT, SCTP_PORT] = [8080, 9000, 9100];
+/** Host port of the pods of the table. */
+export const HOST_PORT = 8_090;
 const BOTH = 'on-agent on-server';
 
 /** The proxy's modes, in the order they are tried. */
@@ -250,6 +252,16 @@ export const rows: readonly Row[] = [
     ],
   },
   {
+    name: 'balanced-without-node-port',
+    spec: { type: 'LoadBalancer', allocateLoadBalancerNodePorts: false, ...port({ port: 8_006 }) },
+    asks: [
+      [
+        { at: 'server', port: 8_006 },
+        { outside: BOTH, pod: BOTH },
+      ],
+    ],
+  },
+  {
     name: 'balanced-by-another',
     spec: { type: 'LoadBalancer', loadBalancerClass: 'example.com/other', ...port({ port: 8_005, nodePort: 30_006 }) },
     asks: [[{ at: 'server', port: 8_005 }, { outside: 'refused' }]],
@@ -258,6 +270,17 @@ export const rows: readonly Row[] = [
     name: 'balanced-for-some',
     spec: { type: 'LoadBalancer', loadBalancerSourceRanges: ['198.51.100.0/24'], ...port({ port: 8_002 }) },
     asks: [[{ at: 'server', port: 8_002 }, { outside: 'silent' }]],
+  },
+  {
+    // Of a pod, not of a service.
+    name: 'host-port',
+    spec: port(),
+    asks: [
+      [
+        { at: 'server', port: HOST_PORT },
+        { ...everyone('on-server'), outside: 'on-server' },
+      ],
+    ],
   },
   {
     name: 'external-ip',

@@ -1,23 +1,25 @@
-/** StorageObjectInUseProtection: new claims and volumes carry the finalizer that keeps them while they are used. Upstream: plugin/pkg/admission/storage/storageobjectinuseprotection. */
+/** StorageObjectInUseProtection: new claims, volumes and volume attributes classes carry the finalizer that keeps them while they are used. Upstream: plugin/pkg/admission/storage/storageobjectinuseprotection. */
 import type { AdmissionPlugin } from '../contract.ts';
 
 const finalizers: Readonly<Record<string, string>> = {
-  persistentvolumeclaims: 'kubernetes.io/pvc-protection',
-  persistentvolumes: 'kubernetes.io/pv-protection',
+  '/persistentvolumeclaims': 'kubernetes.io/pvc-protection',
+  '/persistentvolumes': 'kubernetes.io/pv-protection',
+  'storage.k8s.io/volumeattributesclasses': 'kubernetes.io/vac-protection',
 };
+
+function finalizerOf({ group, resource }: { group: string; resource: string }): string | undefined {
+  return finalizers[`${group}/${resource}`];
+}
 
 /** Creates the plugin. */
 export function createStorageObjectInUseProtection(): AdmissionPlugin {
   return {
     name: 'StorageObjectInUseProtection',
     handles: (operation, resource, subresource) =>
-      operation === 'CREATE' &&
-      subresource === '' &&
-      resource.group === '' &&
-      Object.hasOwn(finalizers, resource.resource),
+      operation === 'CREATE' && subresource === '' && finalizerOf(resource) !== undefined,
     mutate({ object, resource }) {
       const { metadata } = object!;
-      const finalizer = finalizers[resource.resource]!;
+      const finalizer = finalizerOf(resource)!;
       if ((metadata.finalizers ?? []).includes(finalizer)) return;
       metadata.finalizers = [...(metadata.finalizers ?? []), finalizer];
     },

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Clock } from '../../platform/clock.ts';
+import { FlushRounds, type RoundMember } from './flush-rounds.ts';
+import { FrameSink } from './watch-sinks.ts';
+
+/** A clock that stands still between turns, moves by `turnMs` from each yield to the next, and holds its timers. */
+function createTurnClock(): {
+  clock: Clock;
+  turn: () => Promise<void>;
+  timers: Map<number, () => void>;
+  turnMs: number;
+} {
+  let nowMs = 1000;
+  const yields: (() => void)[] = [];
+  const timers = new Map<number, () => void>();
+  const control = {
+    turnMs: 0,
+    timers,
+    clock: {
+      monotonicMs: () => nowMs,
+      yield: () => new Promise<void>((resolve) => yields.push(resolve)),
+      setTimer: (delayMs: number, callback: () => void) => {
+        timers.set(delayMs, callback);
+        return () => undefined;
+      },
+    } as unknown as Clock,
+    /** Lets everything that yielded go on, one after the other. */
+    async turn() {
+      await settle();
+      for (const [index, resume] of yields.splice(0).entries()) {
+        if (index > 0) nowMs += control.turnMs;
+        resume();
+        await settle();
+      }
+      await settle();
+    },
+  };
+  return control;
+}
+
+async function settle(): Promise<void> {
+  for (let turns = 0; turns < 10; turns++) await Promise.resolve();
+}
+
+function createMember(
+  rounds: FlushRounds,
+  written: string[],
+  name: string,
+): RoundMember & { give(text: string): void } {
+  let frames: Uint8Array[] = [];
+  const member = {
+    give(text: string) {
+      if (frames.length === 0) rounds.add(member);
+      frames.push(Buffer.from(text));
+    },
+    flush(join: (frames: readonly Uint8Array[]) => Uint8Array) {
+      written.push(`${name} ${Buffer.from(join(frames)).toString()}`);
+      frames = [];
+    },
+  };
+  return member;
+}
+
+test('after a round there is a pause as long as it took, and all that came meanwhile goes out together', async () => {
+  const control = createTurnClock();
+  const rounds = new FlushRounds(control.clock);
+  const written: string[] = [];
+  const [a, b] = [createMember(rounds, written, 'a'), createMember(rounds, written, 'b')];
+  a.give('1');
+  b.give('1');
+  a.give('2');
+  assert.deepEqual(written, [], 'not while changes are handed out');
+  control.turnMs = 30;
+  await control.turn();
+  assert.deepEqual(written.splice(0), ['a 12', 'b 1']);
+  control.turnMs = 0;
+  a.give('3');
+  b.give('3');
+  a.give('4');
+  await control.turn();
+  assert.deepEqual([written, [...control.timers.keys()]], [[], [30]]);
+  for (const fire of control.timers.values()) fire();
+  await control.turn();
+  assert.deepEqual(written, ['a 34', 'b 3']);
+});
+
+test('sinks write what came together in one piece, the same for all, and go on when the connection has taken it', async () => {
+  const control = createTurnClock();
+  const rounds = new FlushRounds(control.clock);
+  const frames = ['1', '2', '3'].map((text) => Buffer.from(text));
+  const connections = ['a', 'b'].map(() => {
+    const sink = new FrameSink(rounds);
+    const pieces: Uint8Array[] = [];
+    const taken: PromiseWithResolvers<void>[] = [];
+    const done = sink.run({
+      write(piece) {
+        pieces.push(piece as Uint8Array);
+        taken.push(Promise.withResolvers<void>());
+        return taken.at(-1)!.promise;
+      },
+      end: async () => void pieces.push(Buffer.from('end')),
+    });
+    return { sink, pieces, taken, done };
+  });
+  const [a, b] = connections as [(typeof connections)[0], (typeof connections)[0]];
+  for (const { sink } of connections) sink.push(frames.slice(0, 2));
+  await control.turn();
+  assert.equal(a.pieces[0], b.pieces[0], 'one copy for both');
+  for (const { sink } of connections) sink.push(frames.slice(2));
+  await control.turn();
+  assert.deepEqual([a.pieces.length, b.pieces.length], [1, 1], 'neither connection has taken the first');
+  b.taken[0]!.resolve();
+  await control.turn();
+  a.sink.end();
+  b.sink.end();
+  b.taken[1]!.resolve();
+  await control.turn();
+  await b.done;
+  assert.deepEqual(
+    [a, b].map(({ pieces }) => pieces.map((piece) => Buffer.from(piece).toString())),
+    [['12'], ['12', '3', 'end']],
+  );
+  a.taken[0]!.reject(new Error('gone'));
+  await assert.rejects(a.done, /gone/);
+});

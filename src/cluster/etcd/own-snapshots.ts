@@ -1,0 +1,110 @@
+/**
+ * Snapshots of a server's own etcd, found by its data directory alone: where it answers and with which certificates, and
+ * how a snapshot takes the place of its data. Upstream: k3s's `--cluster-reset-restore-path`.
+ *
+ * Invariants: a cluster of which other members answer is never restored on one of them; what was there is kept beside.
+ */
+import type { Platform } from '../../platform/platform.ts';
+import { createEtcdMembers } from '../../storage/etcd/members.ts';
+import { etcdConfig } from '../open-store.ts';
+import { PreflightError } from '../preflight.ts';
+import type { EtcdStoreChoice } from '../store-options.ts';
+import { readEtcdFile, writeEtcdFile } from './etcd-file.ts';
+import { endEtcd, etcdDataDir } from './etcd-process.ts';
+import { etcdDir, etcdPkiDir } from './own-etcd.ts';
+
+type Deps = Pick<Platform, 'clock' | 'exec' | 'files'>;
+
+/** Etcd's tools that restore, the newer first. */
+const TOOLS = ['etcdutl', 'etcdctl'] as const;
+const ANSWER_TIMEOUT_MS = 3_000;
+
+/** How the etcd of this data directory's server is reached; undefined where the state is elsewhere. */
+export async function ownEtcdChoice(
+  { files }: Pick<Deps, 'files'>,
+  dataDir: string,
+): Promise<EtcdStoreChoice | undefined> {
+  const file = await readEtcdFile(files, dataDir);
+  if (file === undefined) return undefined;
+  const pki = etcdPkiDir(`${dataDir}/pki`);
+  return {
+    kind: 'etcd',
+    endpoints: [file.clientUrl, ...file.others],
+    caFile: `${pki}/ca.crt`,
+    certFile: `${pki}/client.crt`,
+    keyFile: `${pki}/client.key`,
+  };
+}
+
+/**
+ * Puts a snapshot in the place of a stopped server's etcd, which begins anew as its cluster's only member. Whoever calls
+ * holds the data directory's lock. Resolves to the name that what was there is kept under. Rejects with `PreflightError`.
+ */
+export async function restoreOwnEtcd(
+  deps: Deps,
+  dataDir: string,
+  snapshot: string,
+): Promise<{ readonly keptAs: string | undefined }> {
+  const { files } = deps;
+  const file = await readEtcdFile(files, dataDir);
+  if (file === undefined) throw new PreflightError(`${dataDir} is of no server with an etcd of its own`);
+  await checkOthersAreAway(deps, dataDir);
+  const dir = etcdDir(dataDir);
+  const incoming = `${dir}/restoring`;
+  const cluster = `${file.name}=${file.peerUrl}`;
+  await files.remove(incoming);
+  try {
+    await restoreTo(deps, incoming, [
+      ...['snapshot', 'restore', snapshot, '--data-dir', incoming, '--name', file.name],
+      ...['--initial-cluster', cluster, '--initial-advertise-peer-urls', file.peerUrl],
+    ]);
+    await endEtcd(deps, dir);
+    const keptAs = await setAside(deps, etcdDataDir(dir));
+    await files.rename(incoming, etcdDataDir(dir));
+    await writeEtcdFile(files, dataDir, { ...file, others: [], initial: { cluster, state: 'new' } });
+    return { keptAs };
+  } finally {
+    await files.remove(incoming);
+  }
+}
+
+/** Two clusters of one name would be worse than none. */
+async function checkOthersAreAway(deps: Deps, dataDir: string): Promise<void> {
+  const choice = await ownEtcdChoice(deps, dataDir);
+  const others = choice?.endpoints.slice(1) ?? [];
+  if (choice === undefined || others.length === 0) return;
+  const { tls } = await etcdConfig((path) => deps.files.readText(path), choice);
+  const members = createEtcdMembers(deps, { endpoints: others, tls, timeoutMs: ANSWER_TIMEOUT_MS });
+  const answered = await members.list().then(
+    () => true,
+    () => false,
+  );
+  members.close();
+  if (answered)
+    throw new PreflightError(
+      `other servers of this cluster run (${others.join(', ')}): a snapshot is for a cluster that is lost; keelson down each of them first`,
+    );
+}
+
+async function restoreTo({ exec, files }: Deps, target: string, args: readonly string[]): Promise<void> {
+  for (const tool of TOOLS) {
+    try {
+      const { exitCode, stderr, stdout } = await exec.run(tool, args, { env: { ETCDCTL_API: '3' } });
+      if (exitCode === 0) return await files.chmod(target, 0o700);
+      throw new PreflightError(`${tool} snapshot restore: ${(stderr || stdout).trim().slice(0, 1000)}`);
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== 'ENOENT') throw error;
+    }
+  }
+  throw new PreflightError(`one of these programs is needed and missing: ${TOOLS.join(', ')} (Debian: etcd-client)`);
+}
+
+/** Moves it away, under a name nobody has. */
+async function setAside({ files }: Pick<Deps, 'files'>, path: string): Promise<string | undefined> {
+  if (!(await files.exists(path))) return undefined;
+  let number = 1;
+  while (await files.exists(`${path}.before-restore-${number}`)) number++;
+  const kept = `${path}.before-restore-${number}`;
+  await files.rename(path, kept);
+  return kept;
+}

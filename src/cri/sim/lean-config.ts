@@ -1,0 +1,24 @@
+/** What a simulated runtime needs of its configurations once something runs: thousands of machines hold tens of thousands. */
+import type { Init } from '../call-options.ts';
+import type { ContainerConfig, PodSandboxConfig } from '../gen/cri-types.ts';
+
+/** Of a sandbox: what identifies it, and where its logs go. */
+export function leanSandboxConfig(config: Init<PodSandboxConfig>): Init<PodSandboxConfig> {
+  return pick(config, ['metadata', 'labels', 'annotations', 'logDirectory']);
+}
+
+/** Of a container: what identifies it, and what its process sees. */
+export function leanContainerConfig(config: Init<ContainerConfig>): Init<ContainerConfig> {
+  const seen = ['metadata', 'labels', 'annotations', 'command', 'args', 'stopSignal'] as const;
+  const { mounts = [] } = config;
+  return {
+    ...pick(config, seen),
+    mounts: mounts.map((mount) => pick(mount, ['containerPath', 'hostPath', 'readonly', 'propagation'])),
+  };
+}
+
+function pick<T extends object>(from: T, names: readonly (keyof T)[]): T {
+  const picked: Partial<T> = {};
+  for (const name of names) if (from[name] !== undefined) picked[name] = from[name];
+  return picked as T;
+}

@@ -1,0 +1,275 @@
+/**
+ * The network policies' rules in the kernel, between pods of one node (whose packets a bridge passes on, neighbour discovery
+ * among them): each field, in both families. No cluster: policies are read and written as the proxy does it.
+ */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { spawnSync } from 'node:child_process';
+import { after, before, describe, it } from 'node:test';
+import type { NetworkPolicySpec } from '../../src/api/gen/networking-v1.ts';
+import { PolicyBook, type PolicyState } from '../../src/proxy/network-policy/policy-book.ts';
+import { readPolicy } from '../../src/proxy/network-policy/policy-rules.ts';
+import { policyChangeScript, policyRewriteScript } from '../../src/proxy/network-policy/policy-script.ts';
+import { run } from './fixtures/programs.ts';
+import { until } from './fixtures/until.ts';
+import { createTestNetwork, type TestNetwork } from './service-proxy/network.ts';
+
+const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
+const PODS = { web: 2, db: 3, cron: 4 } as const;
+type PodName = keyof typeof PODS;
+/** Served by each pod: 8080. A second number is tried where a policy speaks of ports. */
+const PORTS = [{ name: 'http', protocol: 'tcp', port: 8080 }];
+const PREFIXES = { 4: '10.42.0.', 6: 'fd00:42::' } as const;
+const EVERYTHING = { 4: '0.0.0.0/0', 6: '::/0' } as const;
+type Family = 4 | 6;
+
+const app = (name: string) => ({ podSelector: { matchLabels: { app: name } } });
+
+interface Case {
+  readonly name: string;
+  /** Policies of all three pods' namespace. */
+  policies(family: Family): readonly NetworkPolicySpec[];
+  /** `from to`: who still reaches whom; everybody else must not. */
+  readonly open: readonly string[];
+}
+
+const everyPair = Object.keys(PODS).flatMap((from) =>
+  Object.keys(PODS).flatMap((to) => (from === to ? [] : [`${from} ${to}`])),
+);
+const but = (...shut: readonly string[]): readonly string[] => everyPair.filter((pair) => !shut.includes(pair));
+const toDb = ['web db', 'cron db'];
+const fromWeb = ['web db', 'web cron'];
+
+const cases: readonly Case[] = [
+  { name: 'default deny of ingress', policies: () => [{ ...app('db') }], open: but(...toDb) },
+  {
+    name: 'default deny of egress',
+    policies: () => [{ ...app('web'), policyTypes: ['Egress'] }],
+    open: but(...fromWeb),
+  },
+  {
+    name: 'everybody from everywhere by an empty rule',
+    policies: () => [{ ...app('db'), ingress: [{}] }],
+    open: everyPair,
+  },
+  {
+    name: 'pods by their labels',
+    policies: () => [{ ...app('db'), ingress: [{ from: [app('web')] }] }],
+    open: but('cron db'),
+  },
+  {
+    name: 'pods by expressions',
+    policies: () => [
+      {
+        ...app('db'),
+        ingress: [
+          { from: [{ podSelector: { matchExpressions: [{ key: 'app', operator: 'NotIn', values: ['web'] }] } }] },
+        ],
+      },
+    ],
+    open: but('web db'),
+  },
+  {
+    name: 'namespaces by their labels',
+    policies: () => [
+      {
+        podSelector: {},
+        ingress: [{ from: [{ namespaceSelector: { matchLabels: { team: 'a' } }, ...app('cron') }] }],
+      },
+    ],
+    open: ['cron web', 'cron db'],
+  },
+  {
+    name: 'no namespace',
+    policies: () => [{ podSelector: {}, ingress: [{ from: [{ namespaceSelector: { matchLabels: { team: 'b' } } }] }] }],
+    open: [],
+  },
+  {
+    name: 'addresses: all',
+    policies: (family) => [{ ...app('db'), ingress: [{ from: [{ ipBlock: { cidr: EVERYTHING[family] } }] }] }],
+    open: everyPair,
+  },
+  {
+    name: 'addresses: all, except some',
+    policies: (family) => [
+      {
+        ...app('db'),
+        ingress: [
+          {
+            from: [
+              {
+                ipBlock: {
+                  cidr: EVERYTHING[family],
+                  except: [
+                    `${PREFIXES[family]}2/${family === 4 ? 32 : 128}`,
+                    `${PREFIXES[family]}9/${family === 4 ? 32 : 128}`,
+                  ],
+                },
+              },
+            ],
+          },
+        ],
+      },
+    ],
+    open: but('web db'),
+  },
+  {
+    name: 'addresses, of egress, except some',
+    policies: (family) => [
+      {
+        ...app('web'),
+        policyTypes: ['Egress'],
+        egress: [
+          {
+            to: [
+              {
+                ipBlock: {
+                  cidr: `${PREFIXES[family]}0/${family === 4 ? 24 : 64}`,
+                  except: [`${PREFIXES[family]}3/${family === 4 ? 32 : 128}`],
+                },
+              },
+            ],
+          },
+        ],
+      },
+    ],
+    open: but('web db'),
+  },
+  {
+    name: 'a port by number',
+    policies: () => [{ ...app('db'), ingress: [{ ports: [{ port: 8080, protocol: 'TCP' }] }] }],
+    open: everyPair,
+  },
+  {
+    name: 'another port',
+    policies: () => [{ ...app('db'), ingress: [{ ports: [{ port: 8081 }] }] }],
+    open: but(...toDb),
+  },
+  {
+    name: 'a range of ports that holds it, at its end',
+    policies: () => [{ ...app('db'), ingress: [{ ports: [{ port: 8000, endPort: 8080 }] }] }],
+    open: everyPair,
+  },
+  {
+    name: 'a range of ports of one',
+    policies: () => [{ ...app('db'), ingress: [{ ports: [{ port: 8080, endPort: 8080 }] }] }],
+    open: everyPair,
+  },
+  {
+    name: 'a range of ports that ends before',
+    policies: () => [{ ...app('db'), ingress: [{ ports: [{ port: 8000, endPort: 8079 }] }] }],
+    open: but(...toDb),
+  },
+  {
+    name: 'a port by name, of ingress',
+    policies: () => [{ ...app('db'), ingress: [{ from: [app('web')], ports: [{ port: 'http' }] }] }],
+    open: but('cron db'),
+  },
+  {
+    name: 'a port by a name the pod does not have',
+    policies: () => [{ ...app('db'), ingress: [{ ports: [{ port: 'metrics' }] }] }],
+    open: but(...toDb),
+  },
+  {
+    name: 'a port by name, of egress',
+    policies: () => [
+      { ...app('web'), policyTypes: ['Egress'], egress: [{ to: [app('db')], ports: [{ port: 'http' }] }] },
+    ],
+    open: but('web cron'),
+  },
+  {
+    name: 'other protocols alone, by number, range and name',
+    policies: () => [
+      {
+        ...app('db'),
+        ingress: [
+          { ports: [{ protocol: 'UDP' }, { protocol: 'SCTP' }] },
+          {
+            ports: [
+              { protocol: 'SCTP', port: 8080 },
+              { protocol: 'UDP', port: 8000, endPort: 9000 },
+            ],
+          },
+          { from: [app('web')], ports: [{ protocol: 'SCTP', port: 'http' }] },
+        ],
+      },
+    ],
+    open: but(...toDb),
+  },
+  {
+    name: 'several policies add up; both sides must agree',
+    policies: () => [
+      { podSelector: {}, policyTypes: ['Ingress', 'Egress'] },
+      { ...app('web'), policyTypes: ['Egress'], egress: [{ to: [app('db'), app('cron')] }] },
+      { ...app('db'), ingress: [{ from: [app('web')] }] },
+    ],
+    open: ['web db'],
+  },
+];
+
+describe('rules of network policies', () => {
+  let network: TestNetwork;
+  before(async () => {
+    network = createTestNetwork();
+    for (const [name, last] of Object.entries(PODS)) await network.addPod(name, `${PREFIXES[4]}${last}`);
+  });
+  after(() => network?.remove());
+
+  const nft = (input: string): void => {
+    const { status, stderr } = spawnSync('ip', ['netns', 'exec', network.ns('node'), 'nft', '-f', '-'], {
+      input,
+      encoding: 'utf8',
+    });
+    assert.equal(status, 0, `${stderr}\n${input}`);
+  };
+
+  const reaches = async (pair: string, addressOf: (pod: string) => string): Promise<boolean> => {
+    const [from = '', to = ''] = pair.split(' ');
+    const script = `exec 3<>/dev/tcp/${addressOf(to)}/8080; cat <&3`;
+    const command = ['netns', 'exec', network.ns(from), 'timeout', '1', 'bash', '-c', script];
+    return (await run('ip', command)).stdout.startsWith(to);
+  };
+
+  for (const family of [4, 6] as const) {
+    const table = { family, name: 'kt-policies', podCidr: `${PREFIXES[family]}0/${family === 4 ? 24 : 64}` };
+    const addressOf = (name: string): string => `${PREFIXES[family]}${PODS[name as PodName]}`;
+    const book = new PolicyBook(() => ({ team: 'a' }), sha256Hex);
+    for (const name of Object.keys(PODS))
+      book.setPod(`ns/${name}`, {
+        namespace: 'ns',
+        labels: { app: name },
+        address: addressOf(name),
+        here: true,
+        ports: PORTS,
+      });
+    let programmed: PolicyState | undefined;
+
+    for (const { name, policies, open } of cases)
+      it(`${name} (IPv${family})`, async () => {
+        const specs = policies(family);
+        for (let at = 0; at < 3; at++) {
+          const spec = specs[at];
+          const policy =
+            spec && readPolicy({ metadata: { namespace: 'ns', name: `p${at}` }, spec }, { family, sha256Hex });
+          book.setPolicy(`ns/p${at}`, policy);
+        }
+        const state = book.state();
+        nft(
+          programmed === undefined ? policyRewriteScript(table, state) : policyChangeScript(table, programmed, state),
+        );
+        programmed = state;
+        // Nobody knows where the others are: neighbours are asked for through the rules.
+        for (const pod of Object.keys(PODS)) network.run(pod, 'ip', 'neigh', 'flush', 'dev', 'eth0');
+        let reached: readonly string[] = [];
+        await until('who reaches whom', async () => {
+          const answers = await Promise.all(everyPair.map((pair) => reaches(pair, addressOf)));
+          reached = everyPair.filter((_, at) => answers[at]);
+          return reached.join() === open.join();
+        }).catch(() => undefined);
+        assert.deepEqual(reached, open);
+        // Itself, and from the node, whatever they say.
+        await until('itself', () => reaches('db db', addressOf));
+        await until('from the node', () => reaches('node db', addressOf));
+      });
+  }
+});
