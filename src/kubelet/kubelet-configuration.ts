@@ -1,5 +1,6 @@
 /** The kubelet's settings: a typed part of upstream's KubeletConfiguration (v1beta1) and of its flags, with upstream's defaults. */
 import type { Taint } from '../api/gen/core-v1.ts';
+import type { TopologyManagerConfig } from './topology-manager/topology-manager.ts';
 
 /** Settings. Durations are milliseconds. */
 export interface KubeletConfiguration {
@@ -88,10 +89,7 @@ export interface KubeletConfiguration {
       readonly limits: Readonly<Record<string, string>>;
     }[];
   };
-  readonly topologyManager: {
-    readonly policy: 'none' | 'best-effort' | 'restricted' | 'single-numa-node';
-    readonly scope: 'container' | 'pod';
-  };
+  readonly topologyManager: TopologyManagerConfig;
   /** Containers' statuses tell how their devices are. Upstream's gate ResourceHealthStatus. */
   readonly resourceHealthStatus: boolean;
   /** Containers' states may be written to files. Upstream's gate ContainerCheckpoint. */
@@ -232,7 +230,7 @@ export const KUBELET_DEFAULTS: Omit<KubeletConfiguration, 'nodeName' | 'rootDire
     reconcilePeriodMs: 10_000,
   },
   memoryManager: { policy: 'None', reservedMemory: [] },
-  topologyManager: { policy: 'none', scope: 'container' },
+  topologyManager: { policy: 'none', scope: 'container', preferClosestNumaNodes: false, maxAllowableNumaNodes: 8 },
   resourceHealthStatus: true,
   checkpoints: true,
   allowedHostNamespaceSources: { network: ['*'], pid: ['*'], ipc: ['*'] },

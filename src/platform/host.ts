@@ -30,6 +30,8 @@ export interface HostNumaNode {
   readonly node: number;
   readonly memoryBytes: number;
   readonly hugePages: readonly { readonly pageSizeBytes: number; readonly count: number }[];
+  /** To every node in order, itself included, as the firmware tells (10 is near); absent: not told. */
+  readonly distances?: readonly number[];
 }
 
 /** Processors that are online, and NUMA nodes, each in order of their numbers. */

@@ -33,7 +33,7 @@ import type { PodCache } from '../pod-cache.ts';
 import type { ContainerDevices } from '../runtime/container-config.ts';
 import { startPodResourcesServer } from '../pod-resources/pod-resources-server.ts';
 import { AllocationError } from '../topology-manager/hints.ts';
-import { createTopologyManager, type TopologyManager } from '../topology-manager/topology-manager.ts';
+import { checkNumaNodes, createTopologyManager, type TopologyManager } from '../topology-manager/topology-manager.ts';
 import { podUid } from '../types/pod-update.ts';
 import type { LateBindings } from './late-bindings.ts';
 import { cpuManagerOf, memoryManagerOf, refuseForeignCpuState } from './processor-managers.ts';
@@ -169,7 +169,10 @@ function createManagers(parts: ResourceManagersDeps): Managers {
   const cpu = cpuManagerOf(files, parts.config);
   const memory = memoryManagerOf(files, parts.config);
   const providers = [devices, cpu, memory].filter((provider) => provider !== undefined);
-  const topology = createTopologyManager({ numaNodes, providers }, parts.config.topologyManager);
+  const topology = createTopologyManager(
+    { numaNodes: () => machine.current.nodes, providers },
+    parts.config.topologyManager,
+  );
   const claims = createClaimInfos(files, `${parts.config.rootDirectory}/dra_manager_state`);
   const dra = createDraManager({
     connect: parts.connect,
@@ -188,6 +191,7 @@ async function startManagers(
   const { machine, devices, registration, cpu, memory, dra, claims } = of.managers;
   const { platform } = of.parts.deps;
   machine.current = await platform.host.topology();
+  checkNumaNodes(machine.current.nodes.length, of.parts.config.topologyManager);
   if (cpu === undefined) await refuseForeignCpuState(platform.files, of.parts.config);
   await cpu?.start(machine.current.cpus);
   await memory?.start(machine.current.nodes);

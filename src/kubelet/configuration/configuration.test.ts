@@ -142,6 +142,15 @@ describe('validation', () => {
       { qosReserved: { memory: '150%' }, featureGates: { QOSReserved: true } },
       'qosReserved (--qos-reserved): "150%" is no percentage from 0% to 100%',
     ],
+    [{ topologyManagerPolicyOptions: { nearest: 'true' } }, 'unsupported topologymanager option: "nearest" ("true")'],
+    [
+      { topologyManagerPolicyOptions: { 'prefer-closest-numa-nodes': 'yes' } },
+      'bad value for option "prefer-closest-numa-nodes": "yes"',
+    ],
+    [
+      { topologyManagerPolicyOptions: { 'max-allowable-numa-nodes': '4' } },
+      'the minimum value of "max-allowable-numa-nodes" should not be less than 8',
+    ],
     [
       { systemCgroups: '/system' },
       'systemCgroups (--system-cgroups) was specified and cgroupRoot (--cgroup-root) was not specified',

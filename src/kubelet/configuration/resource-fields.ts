@@ -107,8 +107,8 @@ export const RESOURCE_FIELDS = {
   topologyManagerPolicyOptions: {
     type: 'quantities',
     flag: 'topology-manager-policy-options',
-    state: 'refused',
-    note: 'distances between NUMA nodes are not looked at',
+    state: 'honoured',
+    note: '`prefer-closest-numa-nodes` and `max-allowable-numa-nodes`',
   },
   qosReserved: {
     type: 'quantities',

@@ -101,6 +101,8 @@ function managers(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration>
     topologyManager: {
       policy: c.topologyManagerPolicy as KubeletConfiguration['topologyManager']['policy'],
       scope: c.topologyManagerScope === 'pod' ? 'pod' : 'container',
+      preferClosestNumaNodes: c.topologyManagerPolicyOptions['prefer-closest-numa-nodes'] === 'true',
+      maxAllowableNumaNodes: Number(c.topologyManagerPolicyOptions['max-allowable-numa-nodes'] ?? 8),
     },
   };
 }

@@ -171,6 +171,7 @@ const managers: Check = (c) => {
       !CPU_OPTIONS.includes(name) && `unsupported cpumanager option: ${quoted(name)} (${quoted(value)})`,
       !['true', 'false'].includes(value) && `bad value for option ${quoted(name)}: ${quoted(value)}`,
     ]),
+    ...Object.entries(c.topologyManagerPolicyOptions).map(([name, value]) => topologyOption(name, value)),
     ...c.reservedMemory.flatMap(({ numaNode, limits }, at) => [
       c.reservedMemory.findIndex((other) => other.numaNode === numaNode) !== at &&
         `the reserved memory has a duplicate value for NUMA node ${numaNode} and resource`,
@@ -182,6 +183,15 @@ const managers: Check = (c) => {
     ]),
   ];
 };
+
+function topologyOption(name: string, value: string): string | false {
+  if (name === 'prefer-closest-numa-nodes')
+    return !['true', 'false'].includes(value) && `bad value for option ${quoted(name)}: ${quoted(value)}`;
+  if (name !== 'max-allowable-numa-nodes')
+    return `unsupported topologymanager option: ${quoted(name)} (${quoted(value)})`;
+  if (!/^\d+$/.test(value)) return `unable to convert policy option to integer ${quoted(name)}: ${quoted(value)}`;
+  return Number(value) < 8 && `the minimum value of ${quoted(name)} should not be less than 8`;
+}
 
 function reservation(name: string, amounts: Readonly<Record<string, string>>): (string | false)[] {
   return Object.entries(amounts).flatMap(([resource, amount]) => {

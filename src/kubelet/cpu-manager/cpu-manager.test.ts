@@ -174,8 +174,21 @@ describe('the static policy for memory', () => {
 });
 
 describe('the topology manager', () => {
+  it('does not start where there are more nodes than it may look at', async () => {
+    const topologyManager = {
+      ...KUBELET_DEFAULTS.topologyManager,
+      policy: 'restricted',
+      maxAllowableNumaNodes: 1,
+    } as const;
+    await assert.rejects(started({ topologyManager }), {
+      message: 'unsupported on machines with more than 1 NUMA Nodes',
+    });
+    running.pop();
+    await started({ topologyManager: { ...topologyManager, policy: 'none' } });
+  });
+
   async function plugged(policy: KubeletConfiguration['topologyManager']['policy'], scope: 'container' | 'pod') {
-    const fixture = await started({ topologyManager: { policy, scope } });
+    const fixture = await started({ topologyManager: { ...KUBELET_DEFAULTS.topologyManager, policy, scope } });
     const plugin = createFakeDevicePlugin(fixture.sockets, { resource: 'example.com/gpu', numa: true });
     plugin.tell('gpu1', 'gpu1b');
     await fixture.platform.clock.drive(plugin.register());
@@ -214,7 +227,7 @@ describe('the pod resources socket', () => {
       memoryManager: { policy: 'Static', reservedMemory: [{ numaNode: 0, limits: { memory: '1Gi' } }] },
       systemReserved: { cpu: '1', memory: '1Gi' },
       evictionHard: {},
-      topologyManager: { policy: 'single-numa-node', scope: 'container' },
+      topologyManager: { ...KUBELET_DEFAULTS.topologyManager, policy: 'single-numa-node' },
     });
     const plugin = createFakeDevicePlugin(fixture.sockets, { resource: 'example.com/gpu', numa: true });
     plugin.tell('gpu1', 'gpu1b!');

@@ -6,28 +6,28 @@ const toDriver = (driver: string): FieldRow => [
   `routed to the CSI driver ${driver}; FailedMount "… driver name ${driver} not found in the list of registered CSI drivers" while it is missing`,
 ];
 
-const unsupported = (kind: string): FieldRow => [
+const removed = (kind: string): FieldRow => [
   'refused',
-  `FailedMount "… no volume plugin matched: volumes of type ${kind} are not supported yet"`,
+  `FailedMount "… no volume plugin matched: volumes of type ${kind} are no longer supported, as upstream"`,
 ];
 
 export const VOLUME_ROWS: FieldRows = {
   awsElasticBlockStore: toDriver('ebs.csi.aws.com'),
   azureDisk: toDriver('disk.csi.azure.com'),
   azureFile: toDriver('file.csi.azure.com'),
-  cephfs: unsupported('cephfs'),
+  cephfs: removed('cephfs'),
   cinder: toDriver('cinder.csi.openstack.org'),
   configMap: ['honoured', 'changes reach the files at once'],
   csi: ['honoured', 'also persistent volumes: staged, published, grown, measured; block volumes'],
   downwardAPI: ['honoured', ''],
   emptyDir: ['honoured', ''],
   ephemeral: ['honoured', ''],
-  fc: unsupported('fc'),
+  fc: ['honoured', 'by the links udev makes; several paths by multipathd'],
   flexVolume: [
     'in part',
     "drivers that attach are asked to by the kubelet; there are no calls of upstream's controller",
   ],
-  flocker: unsupported('flocker'),
+  flocker: removed('flocker'),
   gcePersistentDisk: toDriver('pd.csi.storage.gke.io'),
   gitRepo: [
     'in part',
@@ -39,11 +39,11 @@ export const VOLUME_ROWS: FieldRows = {
     'in part',
     'pulled; where the runtime cannot mount images (containerd before 2.1): CreateContainerConfigError "… does not support image volumes …"',
   ],
-  iscsi: ['in part', 'by iscsiadm on the node; of several portals the first that answers, no multipath'],
+  iscsi: ['honoured', 'by iscsiadm on the node; several portals by multipathd'],
   name: ['honoured', ''],
   nfs: ['honoured', 'by mount.nfs on the node'],
   persistentVolumeClaim: ['honoured', ''],
-  photonPersistentDisk: unsupported('photonPersistentDisk'),
+  photonPersistentDisk: removed('photonPersistentDisk'),
   portworxVolume: toDriver('pxd.portworx.com'),
   'projected.defaultMode': ['honoured', ''],
   'projected.sources[].clusterTrustBundle': ['honoured', 'looked at again every minute'],
@@ -55,10 +55,10 @@ export const VOLUME_ROWS: FieldRows = {
   ],
   'projected.sources[].secret': ['honoured', ''],
   'projected.sources[].serviceAccountToken': ['honoured', ''],
-  quobyte: unsupported('quobyte'),
+  quobyte: removed('quobyte'),
   rbd: ['honoured', 'by rbd on the node'],
-  scaleIO: unsupported('scaleIO'),
+  scaleIO: removed('scaleIO'),
   secret: ['honoured', 'kept in memory'],
-  storageos: unsupported('storageos'),
+  storageos: removed('storageos'),
   vsphereVolume: toDriver('csi.vsphere.vmware.com'),
 };

@@ -1,5 +1,5 @@
 /** The best hint all resources of a container can agree on. Pure. Upstream: pkg/kubelet/cm/topologymanager/policy.go. */
-import { isNarrower, maskCount, type TopologyHint, type TopologyHints } from './hints.ts';
+import { isNarrower, maskCount, nodesOf, type TopologyHint, type TopologyHints } from './hints.ts';
 
 type Hint = TopologyHint;
 
@@ -17,8 +17,32 @@ export function hintLists(providers: readonly TopologyHints[]): Hint[][] {
   return lists;
 }
 
+/** Whether the first of two masks is to be taken. */
+export type BetterMask = (a: number, b: number) => boolean;
+
+/**
+ * Of masks of as many nodes the one whose nodes are nearer to each other, then the lower ones; else the narrower.
+ * `distances` is by node and node. Upstream: NUMAInfo.Closest.
+ */
+export function closestBy(distances: ReadonlyMap<number, ReadonlyMap<number, number>>): BetterMask {
+  const average = (mask: number): number => {
+    const nodes = nodesOf(mask);
+    const all = nodes.flatMap((from) => nodes.map((to) => distances.get(from)?.get(to) ?? 0));
+    return all.length === 0 ? 0 : all.reduce((sum, each) => sum + each, 0) / all.length;
+  };
+  return (a, b) => {
+    if (maskCount(a) !== maskCount(b)) return isNarrower(a, b);
+    const [ours, theirs] = [average(a), average(b)];
+    return ours === theirs ? a < b : ours < theirs;
+  };
+}
+
 /** The best hint; `all` is the mask of all nodes. */
-export function mergeHints(lists: readonly (readonly Hint[])[], all: number): Hint {
+export function mergeHints(
+  lists: readonly (readonly Hint[])[],
+  all: number,
+  betterMask: BetterMask = isNarrower,
+): Hint {
   const wide = largestOfSmallest(lists);
   let best: { affinity: number; preferred: boolean } | undefined;
   const walk = (at: number, chosen: readonly Hint[]): void => {
@@ -28,7 +52,8 @@ export function mergeHints(lists: readonly (readonly Hint[])[], all: number): Hi
       return;
     }
     const merged = mergeOne(chosen, all);
-    if (merged.affinity !== 0 && (best === undefined || isBetter(merged, best, wide))) best = merged;
+    if (merged.affinity !== 0 && (best === undefined || isBetter({ candidate: merged, best, wide, betterMask })))
+      best = merged;
   };
   walk(0, []);
   return best ?? { affinity: all, preferred: false };
@@ -53,16 +78,18 @@ function largestOfSmallest(lists: readonly (readonly Hint[])[]): number {
 }
 
 /** Whether the candidate is to be taken in place of the best so far. Among those not preferred, the nearer to `wide` nodes. */
-function isBetter(
-  candidate: { affinity: number; preferred: boolean },
-  best: { affinity: number; preferred: boolean },
-  wide: number,
-): boolean {
+function isBetter(of: {
+  candidate: { affinity: number; preferred: boolean };
+  best: { affinity: number; preferred: boolean };
+  wide: number;
+  betterMask: BetterMask;
+}): boolean {
+  const { candidate, best, wide, betterMask } = of;
   if (candidate.preferred !== best.preferred) return candidate.preferred;
-  if (candidate.preferred) return isNarrower(candidate.affinity, best.affinity);
+  if (candidate.preferred) return betterMask(candidate.affinity, best.affinity);
   const [ours, theirs] = [maskCount(candidate.affinity), maskCount(best.affinity)];
-  if (theirs > wide) return isNarrower(candidate.affinity, best.affinity);
-  if (theirs === wide) return ours === wide && isNarrower(candidate.affinity, best.affinity);
+  if (theirs > wide) return betterMask(candidate.affinity, best.affinity);
+  if (theirs === wide) return ours === wide && betterMask(candidate.affinity, best.affinity);
   if (ours > wide) return false;
-  return ours === theirs ? isNarrower(candidate.affinity, best.affinity) : ours > theirs;
+  return ours === theirs ? betterMask(candidate.affinity, best.affinity) : ours > theirs;
 }

@@ -3,6 +3,7 @@
  * pkg/kubelet/cm/topologymanager (scopes and policies).
  */
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
+import type { HostNumaNode } from '../../platform/host.ts';
 import {
   AllocationError,
   ANY_NODE,
@@ -12,7 +13,7 @@ import {
   type TopologyHint,
   type TopologyHints,
 } from './hints.ts';
-import { hintLists, mergeHints } from './merge-hints.ts';
+import { closestBy, hintLists, mergeHints, type BetterMask } from './merge-hints.ts';
 
 /** How strictly resources have to lie together. */
 export type TopologyPolicy = 'none' | 'best-effort' | 'restricted' | 'single-numa-node';
@@ -22,7 +23,7 @@ export type TopologyScope = 'container' | 'pod';
 
 /** What the manager needs. */
 export interface TopologyManagerDeps {
-  readonly numaNodes: () => readonly number[];
+  readonly numaNodes: () => readonly Pick<HostNumaNode, 'node' | 'distances'>[];
   /** In the order they give. */
   readonly providers: readonly HintProvider[];
 }
@@ -33,15 +34,35 @@ export interface TopologyManager {
   admit(pod: Pod): Promise<void>;
 }
 
+/** How it decides. */
+export interface TopologyManagerConfig {
+  readonly policy: TopologyPolicy;
+  readonly scope: TopologyScope;
+  /** Of sets of as many nodes the one whose nodes are nearest to each other. Upstream: prefer-closest-numa-nodes. */
+  readonly preferClosestNumaNodes: boolean;
+  /** On machines of more nodes there are too many sets to look at. Upstream: max-allowable-numa-nodes. */
+  readonly maxAllowableNumaNodes: number;
+}
+
+/** @throws Error on a machine with more NUMA nodes than the policy may look at */
+export function checkNumaNodes(
+  count: number,
+  { policy, maxAllowableNumaNodes: most }: Pick<TopologyManagerConfig, 'policy' | 'maxAllowableNumaNodes'>,
+): void {
+  if (policy !== 'none' && count > most) throw new Error(`unsupported on machines with more than ${most} NUMA Nodes`);
+}
+
 /** Makes the manager. */
 export function createTopologyManager(
   { numaNodes, providers }: TopologyManagerDeps,
-  config: { readonly policy: TopologyPolicy; readonly scope: TopologyScope },
+  config: TopologyManagerConfig,
 ): TopologyManager {
-  const { policy, scope } = config;
+  const { policy, scope, preferClosestNumaNodes } = config;
 
   function agree(hints: readonly TopologyHints[]): TopologyHint {
-    const hint = bestHint(hintLists(hints), maskOf(numaNodes()), policy);
+    const nodes = numaNodes();
+    const closest = preferClosestNumaNodes && policy !== 'single-numa-node' ? closestBy(distancesOf(nodes)) : undefined;
+    const hint = bestHint(hintLists(hints), maskOf(nodes.map(({ node }) => node)), { policy, closest });
     if (policy !== 'best-effort' && !hint.preferred)
       throw new AllocationError('TopologyAffinityError', 'Resources cannot be allocated with Topology locality');
     return hint;
@@ -76,9 +97,22 @@ export function createTopologyManager(
   };
 }
 
+function distancesOf(
+  nodes: readonly Pick<HostNumaNode, 'node' | 'distances'>[],
+): ReadonlyMap<number, ReadonlyMap<number, number>> {
+  const numbers = nodes.map(({ node }) => node);
+  return new Map(
+    nodes.map(({ node, distances = [] }) => [node, new Map(numbers.map((to, at) => [to, distances[at] ?? 0]))]),
+  );
+}
+
 /** The hint the policy settles on; not preferred: it does not like it. */
-function bestHint(lists: readonly (readonly TopologyHint[])[], all: number, policy: TopologyPolicy): TopologyHint {
-  if (policy !== 'single-numa-node') return mergeHints(lists, all);
+function bestHint(
+  lists: readonly (readonly TopologyHint[])[],
+  all: number,
+  { policy, closest }: { policy: TopologyPolicy; closest: BetterMask | undefined },
+): TopologyHint {
+  if (policy !== 'single-numa-node') return mergeHints(lists, all, closest);
   const single = lists.map((list) =>
     list.filter(({ affinity, preferred }) => preferred && (affinity === undefined || maskCount(affinity) === 1)),
   );

@@ -341,14 +341,14 @@ test('kinds without a plugin are refused by name', async (t) => {
   t.after(() => fixture.stop());
   fixture.start();
   for (const [kind, source] of Object.entries({
-    fc: { lun: 1 },
+    cephfs: { monitors: ['m'] },
     quobyte: { registry: 'x', volume: 'x' },
   })) {
     const pod = podWith([{ name: 'odd', [kind]: source } as Volume], {
       metadata: { name: kind, namespace: 'default', uid: kind },
     });
     await assert.rejects(fixture.manager.waitForAttachAndMount(pod, never), (error: Error) =>
-      error.message.includes(`volumes of type ${kind} are not supported yet`),
+      error.message.includes(`no volume plugin matched: volumes of type ${kind} are no longer supported`),
     );
   }
 });

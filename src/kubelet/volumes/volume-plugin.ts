@@ -8,6 +8,7 @@
  */
 import type {
   CSIPersistentVolumeSource,
+  FCVolumeSource,
   FlexPersistentVolumeSource,
   FlexVolumeSource,
   GlusterfsPersistentVolumeSource,
@@ -38,6 +39,7 @@ export interface VolumeSource extends Pick<
 > {
   readonly flexVolume?: FlexVolumeSource | FlexPersistentVolumeSource;
   readonly glusterfs?: GlusterfsVolumeSource | GlusterfsPersistentVolumeSource;
+  readonly fc?: FCVolumeSource;
   readonly iscsi?: ISCSIVolumeSource | ISCSIPersistentVolumeSource;
   readonly rbd?: RBDVolumeSource | RBDPersistentVolumeSource;
   readonly local?: LocalVolumeSource;

@@ -66,6 +66,7 @@ export async function resolveVolume(client: Client, pod: Pod, volume: Volume): P
 
 /** What plugins read of a persistent volume. */
 function definedOf({
+  fc,
   flexVolume,
   glusterfs,
   hostPath,
@@ -74,7 +75,7 @@ function definedOf({
   nfs,
   rbd,
 }: NonNullable<PersistentVolume['spec']>): VolumeSource {
-  const sources = { flexVolume, glusterfs, hostPath, iscsi, local, nfs, rbd };
+  const sources = { fc, flexVolume, glusterfs, hostPath, iscsi, local, nfs, rbd };
   return Object.fromEntries(Object.entries(sources).filter(([, source]) => source !== undefined));
 }
 
@@ -107,7 +108,7 @@ function withPlugin(spec: VolumeSpec, described: object): ResolvedVolume {
   const kind =
     Object.entries(described).find(([key, value]) => !known.has(key) && value !== undefined)?.[0] ?? 'unknown';
   throw new VolumeProcessingError(
-    `failed to get Plugin from volumeSpec for volume "${displayName}" err=no volume plugin matched: volumes of type ${kind} are not supported yet`,
+    `failed to get Plugin from volumeSpec for volume "${displayName}" err=no volume plugin matched: volumes of type ${kind} are no longer supported, as upstream`,
   );
 }
 

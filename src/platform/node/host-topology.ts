@@ -15,6 +15,10 @@ export function parseCpuList(text: string): number[] {
     });
 }
 
+function distancesOf(text: string | undefined): Pick<HostNumaNode, 'distances'> {
+  return text === undefined || text === '' ? {} : { distances: text.split(/\s+/).map(Number) };
+}
+
 /** Reads the topology; a machine that tells of no NUMA nodes has one. */
 export async function readTopology(files: Files, root: string): Promise<HostTopology> {
   const folder = `${root}/sys/devices/system`;
@@ -37,6 +41,7 @@ export async function readTopology(files: Files, root: string): Promise<HostTopo
       node,
       memoryBytes: parseMeminfo(memory).get('MemTotal') ?? 0,
       hugePages: await readHugePages(files, `${own}/hugepages`),
+      ...distancesOf(await text(`${own}/distance`)),
     });
   }
   if (nodes.length === 0) {

@@ -4,6 +4,7 @@ import { configMapPlugin } from './config-map/config-map.ts';
 import { csiPlugin } from './csi/csi.ts';
 import { downwardApiPlugin } from './downward-api/downward-api.ts';
 import { emptyDirPlugin } from './empty-dir/empty-dir.ts';
+import { fcPlugin } from './fc/fc.ts';
 import { flexVolumePlugin } from './flex-volume/flex-volume.ts';
 import { gitRepoPlugin } from './git-repo/git-repo.ts';
 import { glusterfsPlugin } from './glusterfs/glusterfs.ts';
@@ -20,6 +21,7 @@ export const volumePlugins: readonly VolumePlugin[] = [
   csiPlugin,
   downwardApiPlugin,
   emptyDirPlugin,
+  fcPlugin,
   flexVolumePlugin,
   gitRepoPlugin,
   glusterfsPlugin,

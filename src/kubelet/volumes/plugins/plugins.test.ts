@@ -22,6 +22,8 @@ const signal = new AbortController().signal;
 
 const iscsiDevice = '/dev/disk/by-path/ip-10.0.0.9:3260-iscsi-iqn.2001-04.com.example:disk-lun-1';
 
+const fcDevice = '/dev/disk/by-path/pci-0000:41:00.0-fc-0x500a0982991b8dc5-lun-2';
+
 const cases: Readonly<Record<string, PluginCase>> = {
   'kubernetes.io/configmap': {
     source: {
@@ -113,6 +115,28 @@ const cases: Readonly<Record<string, PluginCase>> = {
       { source: iscsiDevice, type: 'ext4', options: ['defaults'] },
       {
         source: `${fixtureRoot}/plugins/kubernetes.io/iscsi/mounts/10.0.0.9%3A3260-iqn.2001-04.com.example%3Adisk-lun-1`,
+        type: 'none',
+        options: ['bind'],
+      },
+    ],
+  },
+  'kubernetes.io/fc': {
+    source: { fc: { targetWWNs: ['500a0982991b8dc5'], lun: 2 } },
+    prepare: async ({ platform: { exec, files } }) => {
+      for (const program of ['blkid', 'mkfs.ext4', 'blockdev'])
+        exec.program(program, () => (program === 'blkid' ? { exitCode: 2 } : {}));
+      if (await files.exists(fcDevice)) return;
+      await files.makeDir('/dev/disk/by-path');
+      await files.makeDir('/sys/block/sdc/device');
+      await files.writeFile('/sys/block/sdc/device/delete', '');
+      files.makeSpecial('/dev/sdc', 'block');
+      await files.symlink('../../sdc', fcDevice);
+    },
+    readOnly: false,
+    mounts: [
+      { source: fcDevice, type: 'ext4', options: ['defaults'] },
+      {
+        source: `${fixtureRoot}/plugins/kubernetes.io/fc/mounts/500a0982991b8dc5-lun-2`,
         type: 'none',
         options: ['bind'],
       },

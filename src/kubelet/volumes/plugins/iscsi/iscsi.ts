@@ -1,9 +1,9 @@
 /**
  * A LUN of an iSCSI target, by the node's iscsiadm. Upstream: pkg/volume/iscsi.
- *
- * Differs: of several portals the first that answers is used; multipath devices are not put together.
+ * Every portal is logged in to; the paths are used as one where multipathd runs, else the first that is there.
  */
 import type { ISCSIPersistentVolumeSource, ISCSIVolumeSource } from '../../../../api/gen/core-v1.ts';
+import { multipathDevice, removeMultipath } from '../../multipath.ts';
 import { runTool, tryTool } from '../../run-tool.ts';
 import { secretKeyOf, secretValues } from '../../secret-values.ts';
 import { setUpShared, tearDownShared, type DeviceData } from '../../shared-devices.ts';
@@ -61,15 +61,21 @@ async function attach(deps: VolumePluginDeps, target: Target): Promise<string> {
     await update(deps, ['-m', 'iface', '-I', iface], { 'iface.initiatorname': source.initiatorName });
   }
   const failures: string[] = [];
+  const paths: string[] = [];
   for (const portal of portals) {
     try {
       await logIn(deps, target, portal);
-      return await waitForDevice(deps, `/dev/disk/by-path/ip-${portal}-iscsi-${source.iqn}-lun-${source.lun}`);
+      paths.push(await waitForDevice(deps, pathOf(portal, source.iqn, String(source.lun))));
     } catch (error) {
       failures.push(`${portal}: ${(error as Error).message}`);
     }
   }
-  throw new Error(`failed to get any path for iscsi disk: ${failures.join('; ')}`);
+  if (paths.length === 0) throw new Error(`failed to get any path for iscsi disk: ${failures.join('; ')}`);
+  return multipathDevice(deps.platform, paths);
+}
+
+function pathOf(portal: string, iqn: string, lun: string): string {
+  return `/dev/disk/by-path/ip-${portal}-iscsi-${iqn}-lun-${lun}`;
 }
 
 async function logIn(deps: VolumePluginDeps, target: Target, portal: string): Promise<void> {
@@ -112,7 +118,9 @@ async function waitForDevice({ platform }: VolumePluginDeps, path: string): Prom
 
 /** Other LUNs of the same target share its session. */
 async function detach(deps: VolumePluginDeps, data: DeviceData, others: readonly DeviceData[]): Promise<void> {
-  const { portals = '', iqn = '', iface = '' } = data;
+  const { portals = '', iqn = '', iface = '', lun = '' } = data;
+  const paths = portals.split(' ').map((portal) => pathOf(portal, iqn, lun));
+  await removeMultipath(deps.platform, paths);
   if (others.some((other) => other['iqn'] === iqn && other['portals'] === portals)) return;
   const { exec } = deps.platform;
   for (const portal of portals.split(' ')) {
