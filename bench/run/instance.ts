@@ -120,10 +120,14 @@ function readinessProbe(server: string): { ready(): Promise<boolean>; close(): v
   return {
     ready: () =>
       new Promise((resolve) => {
-        const call = request(`${server}/readyz`, { agent }, (response) => {
-          response.resume().on('end', () => resolve(response.statusCode === 200));
+        // Answered, refused, cut off or silent: every end of the request resolves, or the whole run would hang on one.
+        const call = request(`${server}/readyz`, { agent, timeout: 2000 }, (response) => {
+          response.resume().on('error', () => undefined);
+          response.on('close', () => resolve(response.complete && response.statusCode === 200));
         });
-        call.on('error', () => resolve(false)).end();
+        call.on('timeout', () => call.destroy());
+        call.on('error', () => resolve(false)).on('close', () => resolve(false));
+        call.end();
       }),
     close: () => agent.destroy(),
   };

@@ -30,6 +30,8 @@ const targets: Readonly<Record<string, Target>> = {
   secondNodeReady: { goal: '2,000', upstream: '' },
   idleMemory: { goal: '200', upstream: '640' },
   workedMemory: { goal: '300', upstream: '920' },
+  pods500Memory: { goal: '300', upstream: '' },
+  pods500Cpu: { goal: '1', upstream: '' },
   idleCpu: { goal: '1', upstream: '3.2' },
   create: { goal: '2,770', upstream: '1,385' },
   get: { goal: '5,118', upstream: '2,559' },
