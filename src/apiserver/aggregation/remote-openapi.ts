@@ -3,21 +3,8 @@
  * that gives its documents an ETag sends them again only when they changed. Upstream: kube-aggregator controllers/openapi.
  */
 import type { JsonObject } from '../../api/codec/own-property.ts';
-import type { V3Document } from '../../api/openapi/v3.ts';
 import { askRemote, type AvailabilityDeps } from './availability.ts';
-import type { RemoteService } from './remote-service.ts';
-
-/** A document as it was last fetched. */
-interface Fetched<T> {
-  readonly etag: string | undefined;
-  readonly document: T;
-}
-
-/** A server's documents; what it does not have is absent. */
-export interface RemoteOpenApi {
-  readonly v2?: Fetched<JsonObject>;
-  readonly v3?: Fetched<V3Document>;
-}
+import type { Fetched, RemoteOpenApi, RemoteService } from './remote-service.ts';
 
 /** Asks for them; what cannot be had now stays as it was known. Never rejects. */
 export async function fetchOpenApi(deps: AvailabilityDeps, remote: RemoteService): Promise<RemoteOpenApi> {
