@@ -3,7 +3,6 @@
  * that gives its documents an ETag sends them again only when they changed. Upstream: kube-aggregator controllers/openapi.
  */
 import type { JsonObject } from '../../api/codec/own-property.ts';
-import type { V3Document } from '../../api/openapi/v3.ts';
 import { askRemote, type AvailabilityDeps } from './availability.ts';
 import type { Fetched, RemoteOpenApi, RemoteService } from './remote-service.ts';
 

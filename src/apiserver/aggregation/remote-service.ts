@@ -1,9 +1,21 @@
 /** An API that another server answers, as its APIService describes it. Upstream: kube-aggregator's proxyHandlingInfo. */
-import type { JsonObject } from '../../api/codec/own-property.ts';
 import type { APIService } from '../../api/gen/apiregistration-v1.ts';
 import type { APIResourceDiscovery } from '../../api/gen/apidiscovery-v2.ts';
-import type { V3Document } from '../../api/openapi/v3.ts';
 import type { TlsOptions } from '../../platform/net.ts';
+import type { JsonObject } from '../../api/codec/own-property.ts';
+import type { V3Document } from '../../api/openapi/v3.ts';
+
+/** A document as it was last fetched. */
+export interface Fetched<T> {
+  readonly etag: string | undefined;
+  readonly document: T;
+}
+
+/** A server's documents; what it does not have is absent. */
+export interface RemoteOpenApi {
+  readonly v2?: Fetched<JsonObject>;
+  readonly v3?: Fetched<V3Document>;
+}
 
 /** One group version behind a service. */
 export interface RemoteService {
@@ -21,18 +33,6 @@ export interface RemoteService {
   resources: readonly APIResourceDiscovery[];
   /** How it describes that. */
   openApi: RemoteOpenApi;
-}
-
-/** A document as it was last fetched. */
-export interface Fetched<T> {
-  readonly etag: string | undefined;
-  readonly document: T;
-}
-
-/** A server's documents; what it does not have is absent. */
-export interface RemoteOpenApi {
-  readonly v2?: Fetched<JsonObject>;
-  readonly v3?: Fetched<V3Document>;
 }
 
 /** What the condition `Available` says. */
