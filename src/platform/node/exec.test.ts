@@ -24,11 +24,12 @@ test('brings both outputs, the exit code and the environment', async () => {
 });
 
 test('a process that ended lives no more, even while nobody has reaped it', async () => {
-  // The inner shell ends at once; the outer one becomes a program that does not reap it.
+  // The inner shell ends once the outer one has become a program that does not reap it: a shell may do so at any moment.
+  const inner = 'until read -r name < /proc/$PPID/comm && test "$name" = sleep; do :; done';
   const folder = await mkdtemp(join(tmpdir(), 'keelson-exec-'));
   const parent = await exec.startDaemon(
     '/bin/sh',
-    ['-c', 'sh -c "exit 0" & echo $! > "$0"; exec sleep 300', join(folder, 'pid')],
+    ['-c', 'sh -c "$1" & echo $! > "$0"; exec sleep 300', join(folder, 'pid'), inner],
     { logFile: join(folder, 'log') },
   );
   let pid = 0;
