@@ -108,11 +108,24 @@ function runNode(args: readonly string[], totals: string): Promise<boolean> {
   return promise;
 }
 
+/** Patient stages with the one they run beside. Exported for its test. */
+export function inGroups(stages: readonly Stage[]): readonly (readonly Stage[])[] {
+  const groups: Stage[][] = [];
+  let open = false;
+  for (const stage of stages) {
+    if (open) groups.at(-1)!.push(stage);
+    else groups.push([stage]);
+    open = stage.patient === true;
+  }
+  return groups;
+}
+
 async function main(names: readonly string[]): Promise<number> {
   const results: StageResult[] = [];
-  for (const stage of chooseStages(names)) {
+  for (const group of inGroups(chooseStages(names))) {
     const stopped = results.some(({ outcome }) => outcome === 'failed');
-    results.push(stopped ? { name: stage.name, outcome: 'not run', durationMs: 0 } : await runStage(stage));
+    const notRun = ({ name }: Stage): StageResult => ({ name, outcome: 'not run', durationMs: 0 });
+    results.push(...(stopped ? group.map(notRun) : await Promise.all(group.map(runStage))));
   }
   console.log(`\n${closingText(results)}`);
   return results.every(({ outcome }) => outcome === 'passed') ? 0 : 1;

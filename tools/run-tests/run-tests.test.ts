@@ -6,7 +6,7 @@ import { test } from 'node:test';
 
 import { plantTree } from '../planted-tree.ts';
 import { repositoryRoot } from '../repository.ts';
-import { closingText, sumTotals, type StageResult } from '../run-tests.ts';
+import { closingText, inGroups, sumTotals, type StageResult } from '../run-tests.ts';
 import { chooseStages, findTests, stages } from './stages.ts';
 
 const results: StageResult[] = [
@@ -28,6 +28,12 @@ test('the closing lines end with the totals on a line of their own', () => {
 
 test('a stage that fails without a failed test counts as one failure', () => {
   assert.deepEqual(sumTotals([{ name: 'lint', outcome: 'failed', durationMs: 1 }]), { passed: 0, failed: 1 });
+});
+
+test('simulations run beside what waits for containers, if both are wanted', () => {
+  const names = (...wanted: string[]) => inGroups(chooseStages(wanted)).map((group) => group.map(({ name }) => name));
+  assert.deepEqual(names('unit', 'sim', 'integration'), [['unit'], ['sim', 'integration']]);
+  assert.deepEqual(names('sim'), [['sim']]);
 });
 
 test('stages are chosen by name and keep their order', () => {

@@ -10,6 +10,8 @@ export interface Stage {
   readonly commands: readonly (readonly string[])[];
   /** Whether they run at the same time. */
   readonly atOnce?: boolean;
+  /** Runs beside the next stage, and lets it go first. */
+  readonly patient?: boolean;
   /** The test files of a run of node:test, which leaves totals; none at all is a failure. */
   readonly files?: readonly string[];
 }
@@ -25,6 +27,7 @@ interface TestRun {
 interface IsolatedTestRun extends TestRun {
   /** Test files at the same time. */
   readonly concurrency: number;
+  readonly patient?: boolean;
 }
 
 interface SharedTestRun extends TestRun {
@@ -45,9 +48,12 @@ function testArguments(timeoutMs: number, ...more: string[]): string[] {
 }
 
 /** Each file in a process of its own. */
-function isolatedTests(name: string, { patterns, concurrency, timeoutMs }: IsolatedTestRun): Stage {
+function isolatedTests(name: string, run: IsolatedTestRun): Stage {
+  const { patterns, concurrency, timeoutMs, patient = false } = run;
   const files = findTests(patterns);
-  return { name, commands: [[...testArguments(timeoutMs, `--test-concurrency=${concurrency}`), ...files]], files };
+  const more = patient ? ['--import=./tools/run-tests/patient.ts'] : [];
+  const args = testArguments(timeoutMs, `--test-concurrency=${concurrency}`, ...more);
+  return { name, commands: [[...args, ...files]], files, patient };
 }
 
 /**
@@ -74,8 +80,9 @@ function sideBySide(name: string, ...parts: readonly Stage[]): Stage {
 }
 
 /**
- * Every stage in the order in which `npm test` runs them. Unit and simulation tests share two processors. Real containers
- * take turns, and while they are waited for, control planes are tested that need no more of the machine than loopback.
+ * Every stage in the order in which `npm test` runs them. Tests with real containers mostly wait for them: several at a
+ * time, beside them control planes that need no more of the machine than loopback, and simulations take what time of the
+ * processors these leave.
  */
 export const stages: readonly Stage[] = [
   check('types', ['node_modules/typescript7/bin/tsc', '-p', 'tsconfig.json']),
@@ -94,10 +101,11 @@ export const stages: readonly Stage[] = [
     patterns: ['test/sim/**/*.test.ts', 'examples/**/*.test.ts'],
     concurrency: 2,
     timeoutMs: 1_200_000,
+    patient: true,
   }),
   sideBySide(
     'integration',
-    isolatedTests('containers', { patterns: ['test/integration/**/*.test.ts'], concurrency: 2, timeoutMs: 1_200_000 }),
+    isolatedTests('containers', { patterns: ['test/integration/**/*.test.ts'], concurrency: 3, timeoutMs: 1_200_000 }),
     isolatedTests('control planes', {
       patterns: ['test/control-plane/**/*.test.ts'],
       concurrency: 1,
