@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { KubeConfig } from '@kubernetes/client-node';
-import { Cluster, Deployments, type Listening } from 'keelson/testing';
+import { Cluster, Deployments, Leases, type Listening } from 'keelson/testing';
 import { startOperator, type Operator } from './operator.ts';
 
 /** Real time: the machine may have other things to do. */
@@ -75,6 +75,18 @@ describe('the website operator', () => {
     await cluster.eventually(() => assert.ok(operators[0]?.isLeader()), patiently);
     await cluster.apply(website('wiki', 1));
     await cluster.waitFor('deployment/wiki', 'Available', patiently);
+  });
+
+  it('takes up what was made while somebody else held the lease', async () => {
+    const leases = cluster.client.resource(Leases);
+    const lease = { namespace: 'default', name: 'website-operator' };
+    const spec = { holderIdentity: 'stranger', leaseDurationSeconds: 5, renewTime: '2100-01-01T00:00:00.000000Z' };
+    await leases.patch(lease, { type: 'merge', patch: { spec } });
+    const operator = await start('a');
+    await cluster.apply(website('early', 1));
+    assert.equal(operator.isLeader(), false);
+    await leases.patch(lease, { type: 'merge', patch: { spec: { holderIdentity: '' } } });
+    await cluster.waitFor('deployment/early', 'Available', patiently);
   });
 
   it('survives a restart of the API server', async () => {

@@ -10,6 +10,7 @@ import {
   makeInformer,
   V1MicroTime,
   type Informer,
+  type ObjectCache,
   type KubeConfig,
   type V1Deployment,
   type KubernetesListObject,
@@ -45,23 +46,25 @@ export async function startOperator(kubeConfig: KubeConfig, namespace: string, i
   const apps = kubeConfig.makeApiClient(AppsV1Api);
   const leases = kubeConfig.makeApiClient(CoordinationV1Api);
   const archived: string[] = [];
-  const election = createElection(leases, namespace, identity);
-  await election.start();
-
-  const informer: Informer<Website> = makeInformer<Website>(
+  const informer: Informer<Website> & ObjectCache<Website> = makeInformer<Website>(
     kubeConfig,
     `/apis/${GROUP.group}/${GROUP.version}/namespaces/${namespace}/${GROUP.plural}`,
     () => custom.listNamespacedCustomObject({ ...GROUP, namespace }) as Promise<KubernetesListObject<Website>>,
   );
   let queue = Promise.resolve();
-  const enqueue = (website: Website): void => {
+  let stopped = false;
+  const enqueue = (name: string): void => {
     queue = queue
-      .then(() => (election.isLeader() ? reconcile(website.metadata.name ?? '') : undefined))
-      .catch((error: unknown) => console.error('reconcile failed', error));
+      .then(() => (election.isLeader() ? reconcile(name) : undefined))
+      .catch(() => void setTimeout(() => stopped || enqueue(name), 1000).unref()); // A conflict, or the server is away.
   };
-  informer.on('add', enqueue);
-  informer.on('update', enqueue);
+  const see = ({ metadata }: Website): void => enqueue(metadata.name ?? '');
+  const election = createElection(leases, namespace, identity);
+  informer.on('add', see);
+  informer.on('update', see);
   informer.on('error', () => setTimeout(() => void informer.start(), 1000).unref());
+  // What was seen without the lease was left alone: a new leader looks at everything.
+  await election.start(() => informer.list().forEach(see));
   await informer.start();
 
   async function reconcile(name: string): Promise<void> {
@@ -99,6 +102,7 @@ export async function startOperator(kubeConfig: KubeConfig, namespace: string, i
     isLeader: election.isLeader,
     archived,
     async stop() {
+      stopped = true;
       await informer.stop();
       await election.stop();
       await queue;
@@ -143,8 +147,9 @@ function createElection(
   leases: CoordinationV1Api,
   namespace: string,
   identity: string,
-): { isLeader(): boolean; start(): Promise<void>; stop(): Promise<void> } {
+): { isLeader(): boolean; start(onLeading: () => void): Promise<void>; stop(): Promise<void> } {
   let leading = false;
+  let began: () => void;
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
   const spec = (): V1Lease['spec'] => ({
@@ -157,6 +162,7 @@ function createElection(
     held.holderIdentity === identity ||
     Date.now() - new Date(held.renewTime ?? 0).getTime() > 5000;
   const attempt = async (): Promise<void> => {
+    const led = leading;
     try {
       const lease = await leases.readNamespacedLease({ name: LEASE, namespace }).catch(undefinedIfGone);
       if (lease === undefined)
@@ -165,14 +171,16 @@ function createElection(
         await leases.replaceNamespacedLease({ name: LEASE, namespace, body: { ...lease, spec: spec()! } });
       leading = lease === undefined || isFree(lease);
     } catch {
-      leading = false; // Somebody else was quicker.
+      leading = false; // Somebody else was quicker, or the server is away.
     }
+    if (leading && !led) began();
   };
   return {
     isLeader: () => leading,
-    async start() {
+    async start(onLeading) {
+      began = onLeading;
       await attempt();
-      timer = setInterval(() => (running = attempt()), 1000).unref();
+      timer = setInterval(() => (running = running.then(attempt)), 1000).unref();
     },
     async stop() {
       clearInterval(timer);

@@ -14,7 +14,7 @@ export interface RuntimeUnderTest {
   readonly cri: CriRuntime;
   /** Where sandboxes may log. */
   readonly logDirectory: string;
-  /** Image and command of a container that runs until its stop signal and then ends with 0. */
+  /** Image and command of a container that prints `up` and runs until its stop signal, which ends it with 0. */
   readonly running: Pick<Init<ContainerConfig>, 'image' | 'command'>;
   /** The same, deaf to its stop signal. */
   readonly stubborn: Pick<Init<ContainerConfig>, 'image' | 'command'>;
@@ -25,6 +25,8 @@ export interface RuntimeUnderTest {
   readText(path: string): Promise<string>;
   /** Lets time pass until the work is done: nothing on a real runtime, virtual time on a simulated one. */
   drive<T>(work: Promise<T>): Promise<T>;
+  /** Lets a moment pass. */
+  pause(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -71,6 +73,12 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeUnderTe
     };
     const state = async (containerId: string) =>
       (await call(under.cri.runtime.containerStatus({ containerId }))).status!;
+    /** Its program has set up how it takes signals; a container runs before it has. */
+    const isUp = async (containerId: string): Promise<void> => {
+      const { logPath } = await state(containerId);
+      for (let left = 1200; !(await under.readText(logPath)).includes(' up\n'); await under.pause())
+        assert.notEqual(left--, 0, 'the container never said that it is up');
+    };
 
     it('tells version and readiness', async () => {
       const version = await call(under.cri.runtime.version({}));
@@ -115,6 +123,7 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeUnderTe
       assert.equal(running.state, 'CONTAINER_RUNNING');
       assert.ok(running.startedAtMs >= running.createdAtMs);
       assert.equal(running.labels['part'], 'main');
+      await isUp(containerId);
       const { containers } = await call(
         under.cri.runtime.listContainers({ filter: { podSandboxId, state: { state: 'CONTAINER_RUNNING' } } }),
       );
@@ -137,6 +146,7 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeUnderTe
       const podSandboxId = await runSandbox(config);
       const containerId = await create(podSandboxId, config, under.stubborn);
       await call(under.cri.runtime.startContainer({ containerId }));
+      await isUp(containerId);
       await call(under.cri.runtime.stopContainer({ containerId, timeoutSeconds: 1 }));
       assert.equal((await state(containerId)).exitCode, 137);
       await removeSandbox(podSandboxId);

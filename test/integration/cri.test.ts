@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { createContainerdSupervisor } from '../../src/cri/containerd/containerd-supervisor.ts';
 import { describeRuntime } from '../../src/cri/runtime-suite.ts';
 import {
@@ -24,11 +25,12 @@ describeRuntime('a real containerd', async () => {
     cri: containerd.client,
     logDirectory: `${containerd.directory}/logs`,
     cgroupParent: testCgroup,
-    running: shell('trap "exit 0" TERM; /bin/busybox sleep 1000 & wait'),
-    stubborn: shell('trap "" TERM; while true; do /bin/busybox sleep 1; done'),
+    running: shell('trap "exit 0" TERM; echo up; /bin/busybox sleep 1000 & wait'),
+    stubborn: shell('trap "" TERM; echo up; while true; do /bin/busybox sleep 1; done'),
     failing: shell('echo hello; exit 3'),
     readText: (path) => containerd.platform.files.readText(path),
     drive: (work) => work,
+    pause: () => setTimeout(50),
     async close() {
       await containerd.close();
       await removeTestCgroups();

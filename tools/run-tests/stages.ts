@@ -81,8 +81,8 @@ function sideBySide(name: string, ...parts: readonly Stage[]): Stage {
 
 /**
  * Every stage in the order in which `npm test` runs them. Tests with real containers mostly wait for them: several at a
- * time, beside them control planes that need no more of the machine than loopback, and simulations take what time of the
- * processors these leave.
+ * time, beside them control planes that need no more of the machine than loopback, and simulations, whose clocks are
+ * virtual, take what time of the processors these leave.
  */
 export const stages: readonly Stage[] = [
   check('types', ['node_modules/typescript7/bin/tsc', '-p', 'tsconfig.json']),
@@ -98,7 +98,7 @@ export const stages: readonly Stage[] = [
   check('build', ['tools/build.ts']),
   sharedTests('unit', { patterns: ['src/**/*.test.ts', 'tools/**/*.test.{ts,mjs}'], processes: 2, timeoutMs: 300_000 }),
   isolatedTests('sim', {
-    patterns: ['test/sim/**/*.test.ts', 'examples/**/*.test.ts'],
+    patterns: ['test/sim/**/*.test.ts', 'examples/cluster-tests/**/*.test.ts'],
     concurrency: 2,
     timeoutMs: 1_200_000,
     patient: true,
@@ -107,7 +107,7 @@ export const stages: readonly Stage[] = [
     'integration',
     isolatedTests('containers', { patterns: ['test/integration/**/*.test.ts'], concurrency: 3, timeoutMs: 1_200_000 }),
     isolatedTests('control planes', {
-      patterns: ['test/control-plane/**/*.test.ts'],
+      patterns: ['test/control-plane/**/*.test.ts', 'examples/{operator,webhook}-test/**/*.test.ts'],
       concurrency: 1,
       timeoutMs: 1_200_000,
     }),

@@ -10,8 +10,8 @@ describeRuntime('the simulated runtime', async () => {
   const platform = createSimPlatform();
   const cri = createSimRuntime(platform, {
     images: [
-      image('run:1'),
-      image('deaf:1', { onStop: 'ignored' }),
+      image('run:1', { logs: ['up'] }),
+      image('deaf:1', { onStop: 'ignored', logs: ['up'] }),
       image('fail:1', { exits: { code: 3, after: 5 }, logs: ['hello'] }),
     ],
   });
@@ -24,6 +24,7 @@ describeRuntime('the simulated runtime', async () => {
     failing: { image: { image: 'fail:1' } },
     readText: (path) => platform.files.readText(path),
     drive: (work) => platform.clock.drive(work),
+    pause: () => platform.clock.drive(platform.clock.sleep(50)),
     close: async () => undefined,
   };
 });
