@@ -202,6 +202,19 @@ test('OpenID Connect: a new key of the issuer is fetched when a token needs it, 
   assert.equal((await oidc.authenticateToken(await renewed()))?.name, 'oidc:ann');
 });
 
+test('OpenID Connect: the discovery document may be elsewhere, but names its issuer', async () => {
+  const { sign, ...deps } = await issuer();
+  const discoveryUrl = `${issuerUrl}/inside/discovery`;
+  const oidc = createOidcAuthenticator(deps, { ...oidcConfig, discoveryUrl });
+  let named = discoveryUrl;
+  deps.answers.delete('/.well-known/openid-configuration');
+  deps.answers.set('/inside/discovery', () => ({ issuer: named, jwks_uri: `${issuerUrl}/keys` }));
+  await assert.rejects(oidc.authenticateToken(await sign({})), /issuer did not match the issuer returned by provider/);
+  named = issuerUrl;
+  assert.equal((await oidc.authenticateToken(await sign({})))?.name, 'oidc:ann');
+  assert.equal(await oidc.authenticateToken(await sign({ iss: discoveryUrl })), undefined);
+});
+
 test('webhook authorizer: asks once per question and time, has no opinion when it cannot ask', async () => {
   const { clock, client, target, answers, asked, log } = await world();
   const authorizer = createWebhookAuthorizer({ client, target, clock, log }, { allowedMs: 5000, deniedMs: 1000 });
