@@ -99,13 +99,13 @@ test('front proxies: headers count with their certificate only, and their certif
   const headers = {
     'x-remote-user': 'ann',
     'x-remote-uid': '7',
-    'x-remote-group': 'a, b',
+    'x-remote-group': 'CN=a,OU=b',
     'x-remote-extra-acme.com%2fproject': 'p',
   };
   assert.deepEqual(proxies.authenticate(from('proxy', headers)), {
     name: 'ann',
     uid: '7',
-    groups: ['a', 'b', 'system:authenticated'],
+    groups: ['CN=a,OU=b', 'system:authenticated'],
     extra: { 'acme.com/project': ['p'] },
   });
   assert.equal(proxies.authenticate(from('other', headers)), undefined);
