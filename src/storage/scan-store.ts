@@ -4,20 +4,26 @@
  */
 import type { ScanPage, Store } from './store.ts';
 
-const pageEntries = 10_000;
+/** What is read. */
+export interface ScanRange {
+  readonly start: string;
+  readonly end: string;
+  /** Most entries of a page where the store has no scan of its own. Default 10,000, as upstream. */
+  readonly pageEntries?: number;
+}
 
 /**
- * Hands over everything in [start, end) at one revision and resolves to that revision; pages come in any order. Rejects as
+ * Hands over everything in [start, end) at one revision and resolves to that revision; pages come in any order, the next
+ * is read when one was taken (SQLite's worker may be a few ahead). Rejects as
  * `range` does, with `compacted` when the revision was compacted before the last page was read.
  */
 export async function scanStore(
   store: Store,
-  range: { readonly start: string; readonly end: string },
+  { start, end, pageEntries = 10_000 }: ScanRange,
   onPage: (page: ScanPage) => void,
 ): Promise<number> {
-  if (store.scan !== undefined) return store.scan(range, onPage);
-  const { end } = range;
-  const first = await store.range({ ...range, limit: pageEntries });
+  if (store.scan !== undefined) return store.scan({ start, end }, onPage);
+  const first = await store.range({ start, end, limit: pageEntries });
   const { revision } = first;
   for (let { entries } = first; ;) {
     onPage({ entries });
