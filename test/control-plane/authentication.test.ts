@@ -16,8 +16,7 @@ import type { ServerSettings } from '../../src/cluster/server-settings.ts';
 import { createTestAuthority } from '../../src/platform/node/certificates-fixture.ts';
 import { createNodeClock } from '../../src/platform/node/clock.ts';
 import { createMemoryStore } from '../../src/storage/memory/memory-store.ts';
-import type { Store } from '../../src/storage/store.ts';
-import { type ControlPlaneFixture, startControlPlane } from './control-plane-fixture.ts';
+import { type ControlPlaneFixture, startControlPlane, surviving } from './control-plane-fixture.ts';
 
 const rsa = (): KeyPairKeyObjectResult => generateKeyPairSync('rsa', { modulusLength: 2048 });
 const ec = (): KeyPairKeyObjectResult => generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -36,7 +35,6 @@ const who = ['auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}'];
 
 test('service-account keys rotate over restarts; whoever reads the discovery document can check tokens', async (t) => {
   const store = createMemoryStore({ clock: createNodeClock() });
-  const kept: Store = { ...bound(store), close: async () => undefined };
   t.after(() => store.close());
   const pkiDir = await mkdtemp(join(tmpdir(), 'keelson-keys-'));
   t.after(() => rm(pkiDir, { recursive: true }));
@@ -48,7 +46,12 @@ test('service-account keys rotate over restarts; whoever reads the discovery doc
   const run = async (keys: readonly TokenKey[], use: (plane: ControlPlaneFixture) => Promise<void>): Promise<void> => {
     const issuer = 'https://issuer.example';
     const tokens: ServerSettings['tokens'] = { issuers: [issuer], audiences: [issuer], keys };
-    const plane = await startControlPlane({ components: false, pkiDir, store: async () => kept, settings: { tokens } });
+    const plane = await startControlPlane({
+      components: false,
+      pkiDir,
+      store: async () => surviving(store),
+      settings: { tokens },
+    });
     try {
       await use(plane);
     } finally {
@@ -109,13 +112,6 @@ async function checkDiscovery(plane: ControlPlaneFixture, tokens: readonly strin
   const stranger = await plane.kubectl(['get', '--raw', '/openid/v1/jwks', '--as=ann']);
   assert.match(stranger.stderr, /User "ann" cannot get path "\/openid\/v1\/jwks"/);
   assert.equal((await bearing(plane, tokens[0]!, 'get', '--raw', '/openid/v1/jwks')).code, 0);
-}
-
-/** A store's methods that can be spread. */
-function bound(store: Store): Store {
-  const names = ['get', 'range', 'scan', 'put', 'delete', 'watch', 'compact', 'status', 'isStale', 'close'] as const;
-  const own = names.flatMap((name) => (store[name] === undefined ? [] : [[name, store[name].bind(store)]]));
-  return Object.fromEntries(own) as Store;
 }
 
 function pem({ privateKey, publicKey }: KeyPairKeyObjectResult, algorithm: 'ES256' | 'RS256'): TokenKey {

@@ -74,6 +74,13 @@ async function namespacesFilled(admin: Client): Promise<void> {
   }
 }
 
+/** A store that the control planes of a test use one after the other: their end does not close it. */
+export function surviving(store: Store): Store {
+  const names = ['get', 'range', 'scan', 'put', 'delete', 'watch', 'compact', 'status', 'isStale'] as const;
+  const own = names.flatMap((name) => (store[name] === undefined ? [] : [[name, store[name].bind(store)]]));
+  return { ...(Object.fromEntries(own) as Store), close: async () => undefined };
+}
+
 /** Starts it, with its controllers and its scheduler; resolves when the first namespaces have what every one gets. */
 export async function startControlPlane(setup: ControlPlaneSetup = {}): Promise<ControlPlaneFixture> {
   const directory = await mkdtemp(join(tmpdir(), 'keelson-plane-'));

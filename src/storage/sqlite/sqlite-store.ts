@@ -12,6 +12,7 @@ import {
   type RangeRequest,
   type RangeResult,
   type ScanPage,
+  type ScanRange,
   type Store,
   type StoredEntry,
   StoreError,
@@ -105,7 +106,7 @@ class SqliteStore implements Store {
     };
   }
 
-  async scan(range: { start: string; end: string }, onPage: (page: ScanPage) => void): Promise<number> {
+  async scan(range: ScanRange, onPage: (page: ScanPage) => void): Promise<number> {
     this.#checkOpen();
     const { start, end } = range;
     const reader = createScanReader();
