@@ -185,6 +185,42 @@ function rangeTests(storeTest: StoreTest): void {
     },
   );
 
+  storeTest('a scan of many pages sees one revision, and keeps off what is written meanwhile', async ({ store }) => {
+    const value = bytes('x'.repeat(700_000));
+    const keyOf = (index: number): string => `/a/${String(index).padStart(2, '0')}`;
+    for (let index = 0; index < 15; index++) await store.put({ key: keyOf(index), value });
+    const before = (await store.range(all)).revision;
+    const range = { start: '/a/', end: prefixEnd('/a/'), pageEntries: 2 };
+    const found: StoredEntry[] = [];
+    const writes: Promise<unknown>[] = [];
+    let pages = 0;
+    const revision = await scanStore(store, range, ({ entries }) => {
+      if (entries.length > 0) pages++;
+      found.push(...entries);
+      if (pages === 1) {
+        writes.push(store.delete({ key: keyOf(14) }), store.put({ key: keyOf(13), value: bytes('new') }));
+        writes.push(store.put({ key: keyOf(99), value }));
+      }
+    });
+    await Promise.all(writes);
+    assert.ok(pages > 4, `${pages} pages`);
+    assert.equal(revision, before);
+    assert.deepEqual(
+      found.map(({ key, value: { byteLength } }) => `${key} ${byteLength}`).sort(),
+      Array.from({ length: 15 }, (_, index) => `${keyOf(index)} 700000`),
+    );
+    // Whoever takes no more ends the scan, and the store goes on.
+    const seen: number[] = [];
+    const failing = scanStore(store, range, ({ entries }) => {
+      seen.push(entries.length);
+      throw new Error('enough');
+    });
+    await assert.rejects(failing, /enough/);
+    assert.equal(seen.length, 1);
+    assert.ok((await store.put({ key: keyOf(0), value: bytes('after') })).ok);
+    assert.equal(text((await store.get(keyOf(0)))?.value), 'after');
+  });
+
   storeTest('reads at an earlier revision see the world as it was', async ({ store }) => {
     await store.put({ key: 'a', value: bytes('a2') });
     await store.put({ key: 'b', value: bytes('b3') });
