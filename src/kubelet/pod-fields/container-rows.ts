@@ -2,7 +2,7 @@
 import type { FieldRows } from './field-rows.ts';
 
 const PERIOD =
-  'the annotation `keelson.dev/<liveness\\|readiness\\|startup>-probe-period` (`100ms` at least) replaces the period';
+  'the annotation `keelson.dev/<liveness|readiness|startup>-probe-period` (`100ms` at least) replaces the period';
 
 export const CONTAINER_ROWS: FieldRows = {
   args: ['honoured', ''],
