@@ -45,7 +45,6 @@ function rig(container: Partial<Container>): Rig {
         return rigged.answer;
       },
     },
-    // oxlint-disable-next-line max-params -- the contract's signature
     recorder: { event: (_target, type, reason, message) => note(`${type} ${reason}: ${message}`) },
     podStatus: () => rigged.status,
     podByUid: () => rigged.pod,
