@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
-import type { Endpoint } from '../endpoints.ts';
 import type { ServicePortView } from '../service-map.ts';
+import { here, port } from '../service-port-fixture.ts';
 import { iptablesRemoval, iptablesRules } from './iptables-rules.ts';
 
 const config = {
@@ -11,28 +11,6 @@ const config = {
   serviceCidr: '10.43.0.0/16',
   sha256: (text: string): Uint8Array => createHash('sha256').update(text).digest(),
 } as const;
-const here: Endpoint = { address: '10.42.0.2', port: 8080, local: true, ready: true };
-const there: Endpoint = { address: '10.42.1.3', port: 8080, local: false, ready: true };
-
-function port(changes: Partial<ServicePortView> = {}): ServicePortView {
-  return {
-    name: 'ns/web',
-    protocol: 'tcp',
-    port: 80,
-    nodePort: 0,
-    clusterIp: '10.43.0.5',
-    externalIps: [],
-    loadBalancerIps: [],
-    sourceRanges: [],
-    affinitySeconds: 0,
-    internalLocal: false,
-    externalLocal: false,
-    cluster: [here, there],
-    local: [here],
-    serving: [],
-    ...changes,
-  };
-}
 
 /** The rules about services, with chains' hashes cut off and comments away. */
 function rulesOf(changes: Partial<ServicePortView>): string[] {

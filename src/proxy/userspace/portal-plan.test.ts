@@ -2,30 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { HostPortView } from '../desired-rules.ts';
 import type { ServicePortView } from '../service-map.ts';
+import { port, there } from '../service-port-fixture.ts';
 import { planPortals, type Fronts, type PortalPlan } from './portal-plan.ts';
-
-const here = { address: '10.42.0.2', port: 8080, local: true, ready: true };
-const there = { address: '10.42.1.3', port: 8080, local: false, ready: true };
-
-function port(changes: Partial<ServicePortView> = {}): ServicePortView {
-  return {
-    name: 'ns/web',
-    protocol: 'tcp',
-    port: 80,
-    nodePort: 0,
-    clusterIp: '10.43.0.5',
-    externalIps: [],
-    loadBalancerIps: [],
-    sourceRanges: [],
-    affinitySeconds: 0,
-    internalLocal: false,
-    externalLocal: false,
-    cluster: [here, there],
-    local: [here],
-    serving: [],
-    ...changes,
-  };
-}
 
 function lines(plan: PortalPlan): string[] {
   const of = ({ portals, outside, unserved, droppedOutside }: Fronts): string[] => [
