@@ -30,11 +30,15 @@ export function encodeStored(object: KubernetesObject, seldomRead = false): Uint
   const { kind, apiVersion, metadata, ...rest } = object;
   const { resourceVersion: _, ...meta } = metadata;
   const text = stringifyJson({ kind, apiVersion, metadata: meta, ...rest });
-  // Memory of its own: one object that lives long would keep all that share a piece of Buffer's pool with it.
-  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  const bytes = ownMemory(Buffer.byteLength(text));
   bytes.write(text);
   if (!seldomRead) encoded.set(bytes, object);
   return bytes;
+}
+
+/** Not a piece of Buffer's pool: one cell that lives long would keep all of the 64 KB that it shares with others. */
+function ownMemory(length: number): Buffer {
+  return Buffer.allocUnsafeSlow(length);
 }
 
 /** The object with another resourceVersion; everything else is shared. */
@@ -59,7 +63,7 @@ function splice(value: Buffer, revision: number): Spliced | undefined {
   const cut = at + metadataKey.length;
   const inserted = `"resourceVersion":"${revision}"${value[cut] === 0x7d ? '' : ','}`;
   const { length } = inserted;
-  const json = Buffer.allocUnsafe(value.length + length);
+  const json = ownMemory(value.length + length);
   value.copy(json, 0, 0, cut);
   json.write(inserted, cut, 'latin1');
   value.copy(json, cut + length, cut);
@@ -180,6 +184,9 @@ export class RevisionCell {
     if (this.#value !== undefined) return this.#value;
     const { json, cut, length } = this.#spliced!;
     if (length < 0) return encodeStored(this.object());
-    return Buffer.concat([json.subarray(0, cut), json.subarray(cut + length)]);
+    const stored = ownMemory(json.length - length);
+    json.copy(stored, 0, 0, cut);
+    json.copy(stored, cut, cut + length);
+    return stored;
   }
 }
