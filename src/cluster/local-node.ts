@@ -34,7 +34,7 @@ export interface LocalNodeConfig {
 export interface LocalNode {
   /** Starts what needs no control plane. Its failures show in `join`. */
   prepare(signal: AbortSignal): void;
-  /** Starts the rest; resolves when the node is Ready. */
+  /** Starts the rest; resolves when the node is Ready, or waits for nothing but the user's own pod network. */
   join(connection: NodeConnection, signal: AbortSignal): Promise<void>;
   status(): readonly ComponentStatus[];
   /** After the signal's abort: ends this process's part. */
@@ -104,7 +104,8 @@ class Machine implements LocalNode {
         if (!signal.aborted) platform.log.error('the kubelet’s server is not open', { err: error });
       },
     );
-    await progress.phase('node Ready', () => this.#ready(connection, signal));
+    const ownNetwork = instance.cni !== 'none';
+    await progress.phase(ownNetwork ? 'node Ready' : 'node registered', () => this.#ready(connection, signal));
     await serving;
   }
 
@@ -149,6 +150,8 @@ class Machine implements LocalNode {
       const ready = node?.status?.conditions?.find((c) => c.type === 'Ready');
       const tainted = node?.spec?.taints?.some((t) => t.key === 'node.kubernetes.io/not-ready') === true;
       if (ready?.status === 'True' && !tainted) return;
+      // The user's plugin usually comes as pods, by this very API.
+      if (this.#config.instance.cni === 'none' && ready?.message?.includes('NetworkPluginNotReady') === true) return;
       message = ready?.message ?? message;
       if (clock.monotonicMs() > deadlineMs)
         throw new Error(`the node is not Ready after ${NODE_READY_TIMEOUT_MS / 1000} s: ${message}`);

@@ -1,7 +1,7 @@
 /** `keelson snapshot save|restore` by its command line: running, stopped, broken, etcd's. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdtemp, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -132,6 +132,43 @@ describe('snapshots', () => {
     assert.match(nowhere.stderr, /there is no cluster in .*nowhere/);
     const unwritable = await keelson('snapshot', 'save', '/proc/none/x', `--data-dir=${dataDir}`);
     assert.match(unwritable.stderr, /^keelson: .*ENOENT/);
+  });
+
+  test('with the keys of docs/backup.md it makes the same cluster where nothing was', async () => {
+    const file = join(folder, 'three.snapshot');
+    await up();
+    assert.equal((await kubectl('create', 'configmap', 'kept')).code, 0);
+    const token = (await kubectl('create', 'token', 'default')).stdout.trim();
+    assert.equal((await keelson('snapshot', 'save', file, `--data-dir=${dataDir}`)).code, 0);
+    await down();
+    const [lost, first] = [join(folder, 'lost'), dataDir];
+    await rename(first, lost);
+    await mkdir(join(first, 'pki'), { recursive: true, mode: 0o700 });
+    for (const key of ['ca.crt', 'ca.key', 'sa.key', 'sa.pub'])
+      await copyFile(join(lost, 'pki', key), join(first, 'pki', key));
+    const restored = await keelson('snapshot', 'restore', file, `--data-dir=${dataDir}`);
+    assert.match(restored.stdout, /^restored \d+ objects as of revision \d+$/m, restored.stderr);
+    await up();
+    assert.equal((await kubectl('get', 'configmap', 'kept')).code, 0);
+    // What the lost one signed holds: certificates of its administrator, tokens of its service accounts.
+    const admin = (await readFile(join(lost, 'admin.kubeconfig'), 'utf8')).replace(
+      /server: .*/,
+      /server: .*/.exec(await readFile(join(dataDir, 'admin.kubeconfig'), 'utf8'))![0],
+    );
+    await writeFile(join(folder, 'old.kubeconfig'), admin);
+    const asOld = await run(kubectlProgram(), [
+      `--kubeconfig=${folder}/old.kubeconfig`,
+      'auth',
+      'whoami',
+      '-o',
+      'name',
+    ]);
+    assert.equal(asOld.code, 0, asOld.stderr);
+    const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } };
+    await writeFile(join(folder, 'review.json'), JSON.stringify(review));
+    const reviewed = await kubectl('create', '-f', `${folder}/review.json`, '-o', 'json');
+    assert.match(reviewed.stdout, /"username": "system:serviceaccount:default:default"/, reviewed.stderr + token);
+    await down();
   });
 
   test('etcd is saved as etcdctl does, and restored by its own tool', { skip: withoutEtcd }, async (t) => {

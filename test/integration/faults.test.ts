@@ -3,11 +3,12 @@
  * and agents are killed and links are cut, one after another, as a seed says. KEELSON_FAULTS (5) and KEELSON_SEED (1).
  */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSeededRandom } from '../../src/platform/sim/random.ts';
+import { kubectlProgram } from '../../tools/kubectl.ts';
 import { withoutEtcd } from '../../src/storage/etcd/etcd-fixture.ts';
 import { images } from './cluster-fixture.ts';
 import type { FaultLoadAccount, FaultLoadConfig, FaultLoadLook } from './fixtures/fault-load.ts';
@@ -17,7 +18,9 @@ import { endProcess, must, start, type Running } from './fixtures/programs.ts';
 
 const faultCount = Number(process.env['KEELSON_FAULTS'] ?? 5);
 const seed = process.env['KEELSON_SEED'] ?? '1';
-/** docs/many-machines.md promises 30 s of a machine that has nothing else to do; what it took is told. */
+/** What docs/many-machines.md promises, time in which something waited for a processor or the disk not counted. */
+const PROMISED_MS = 30_000;
+/** In any case. */
 const CONVERGED_WITHIN_MS = 120_000;
 const NODE_PORT = 30_080;
 
@@ -39,6 +42,15 @@ function pidsOf({ dataDir }: Machine, matches: (command: readonly string[]) => b
       return []; // It has ended meanwhile.
     }
   });
+}
+
+/** Milliseconds so far in which some process of this host waited for a processor or the disk; none where the kernel is silent. */
+function stalledMs(): number | undefined {
+  if (!existsSync('/proc/pressure/cpu')) return undefined;
+  const totals = ['cpu', 'io'].map((kind) =>
+    /^some .*total=(\d+)/m.exec(readFileSync(`/proc/pressure/${kind}`, 'utf8')),
+  );
+  return totals.reduce((sum, total) => sum + Number(total?.[1] ?? 0) / 1000, 0);
 }
 
 describe('three servers, two agents, faults one after another', { skip: withoutEtcd }, () => {
@@ -162,11 +174,15 @@ describe('three servers, two agents, faults one after another', { skip: withoutE
     const underWayMs = 1_000;
     const excused: { readonly target: number; readonly fromMs: number; readonly toMs: number }[] = [];
     const times: number[] = [];
+    const late: string[] = [];
     for (const fault of faults(createSeededRandom(seed))) {
       const fromMs = Date.now() - underWayMs;
       await fault.inflict();
-      const inflictedMs = Date.now();
+      const [inflictedMs, stalledBeforeMs] = [Date.now(), stalledMs()];
       const tookMs = await converged(inflictedMs);
+      // Where the kernel does not tell what was lost to others, the promise cannot be held against the time it took.
+      const lostMs = stalledBeforeMs === undefined ? tookMs : (stalledMs() ?? 0) - stalledBeforeMs;
+      if (tookMs - lostMs > PROMISED_MS) late.push(`${fault.name}: ${tookMs} ms, ${Math.round(lostMs)} of them lost`);
       excused.push(...fault.dead.map((target) => ({ target, fromMs, toMs: inflictedMs + tookMs })));
       times.push(tookMs);
       t.diagnostic(`${fault.name}: ${inflictedMs - fromMs - underWayMs} ms, everything works ${tookMs} ms after it`);
@@ -184,8 +200,26 @@ describe('three servers, two agents, faults one after another', { skip: withoutE
     );
     t.diagnostic(`${requests} requests to node ports answered, ${failed.join(' and ')} not, dead links excepted`);
     t.diagnostic(`everything worked again after ${Math.max(...times)} ms at most`);
+    assert.deepEqual(late, []);
     assert.deepEqual(account.lost, []);
     assert.ok(account.acknowledged > 20 * faultCount, `${account.acknowledged} writes are no load`);
     assert.deepEqual(failed, [0, 0]);
+  });
+
+  it('leaves a kubeconfig a way to the others: an agent’s port, and a name of all servers', async () => {
+    const [gone, agent] = [servers[0]!, agents[0]!];
+    const hosts = join(agent.dataDir, 'hosts');
+    writeFileSync(hosts, servers.map(({ address }) => `${address} api.example\n`).join(''));
+    const get = ['--kubeconfig', join(gone.dataDir, 'admin.kubeconfig'), 'get', 'nodes', '-o', 'name'];
+    const byPort = ['--server', 'https://127.0.0.1:6444'];
+    const byName = ['--server', 'https://api.example:6443', '--tls-server-name', 'kubernetes'];
+    const withHosts = ['--mount', 'sh', '-c', `mount --bind ${hosts} /etc/hosts && exec "$@"`, 'sh'];
+    await kill(gone, keelsonAs('server'));
+    for (const [program, args] of [
+      [kubectlProgram(), [...byPort, ...get]],
+      ['unshare', [...withHosts, kubectlProgram(), ...byName, ...get]],
+    ] as const)
+      assert.deepEqual((await agent.must(program, args)).trim().split('\n'), ['node/a0', 'node/a1']);
+    await servers[0]!.keelson(serverArgs(0));
   });
 });

@@ -1,5 +1,6 @@
 /** Several machines as one cluster: joining, what works across, absences of the server, leaving and coming back. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { images, keelsonProgram } from './cluster-fixture.ts';
@@ -34,6 +35,12 @@ describe('a server and two agents, one of them behind a router', () => {
     assert.match(foreign.stderr, /authority is not the one the token was made for/);
     await sleep(1500);
     assert.match((await join(`K10${pin}::abcdef.0123456789abcdef`)).stderr, /unknown there or its time is over/);
+    await server.keelson('token create --ttl 0 fedcba.0123456789abcdef');
+    assert.match(await server.keelson('token list'), /^fedcba\.0123456789abcdef +<forever> /m);
+    await server.keelson('token delete fedcba');
+    assert.doesNotMatch(await server.keelson('token list'), /fedcba/);
+    const deleted = `K10${pin}::fedcba.0123456789abcdef`;
+    await until('a refusal', async () => (await join(deleted)).stderr.includes('unknown there or its time is over'));
     await until('the token cleaner', async () => !(await server.keelson('token list')).includes('abcdef.0'));
   });
 
@@ -175,6 +182,7 @@ describe('a server and two agents, one of them behind a router', () => {
   it('leaves and comes back', async () => {
     // Before its object goes: a kubelet that still runs would make it again.
     await endProcess(await far.pid(), 'SIGTERM');
+    assert.doesNotMatch(readFileSync(`${far.dataDir}/logs/keelson.log`, 'utf8'), /keelson is stopping/);
     await server.kubectl('delete node far');
     await until(
       'its route to go',

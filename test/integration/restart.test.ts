@@ -1,8 +1,10 @@
 /** Keelson stops and starts again, orderly or killed: pods run on, nothing acknowledged is lost, the world converges. */
 import assert from 'node:assert/strict';
+import { Resolver } from 'node:dns/promises';
 import { readdirSync, readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { dnsAddress } from '../../src/cluster/network/pod-network.ts';
 import { createKubeClient } from '../../tools/up/kube-client.ts';
 import { images, keelson, startCluster, type Space, type TestCluster } from './cluster-fixture.ts';
 import { endProcess } from './fixtures/programs.ts';
@@ -99,6 +101,7 @@ describe('keelson starts again', () => {
   let cluster: TestCluster;
   let space: Space;
   let url: string;
+  const names = new Resolver();
   before(async () => {
     cluster = await startCluster();
     space = await cluster.space('again');
@@ -106,6 +109,14 @@ describe('keelson starts again', () => {
     await space.kubectl('expose deployment web --port=80 --target-port=8080');
     await space.kubectl('rollout status deployment/web --timeout=120s');
     url = `http://${await space.kubectl('get service web -o jsonpath={.spec.clusterIP}')}/cgi-bin/hostname`;
+    const { serviceCidr } = JSON.parse(readFileSync(`${cluster.dataDir}/instance.json`, 'utf8')) as {
+      serviceCidr: string;
+    };
+    names.setServers([dnsAddress(serviceCidr)]);
+    await space.until(
+      'its name',
+      async () => (await names.resolve4(`web.${space.namespace}.svc.cluster.local`)).length === 1,
+    );
     await space.until('the service to answer', async () => (await fetchText(url)) !== '');
   });
   after(() => cluster?.stop());
@@ -119,6 +130,7 @@ describe('keelson starts again', () => {
     t.diagnostic(`stopped in ${Math.round(performance.now() - stoppedMs)} ms`);
     assert.equal((await keelson(['status', '--data-dir', cluster.dataDir])).code, 1);
     await sleep(500); // Requests while nothing of Keelson runs but containers, rules and DNS.
+    assert.deepEqual(await names.resolve4(`web.${space.namespace}.svc.cluster.local`), [new URL(url).hostname]);
     const startedMs = performance.now();
     await cluster.up();
     t.diagnostic(`started again in ${Math.round(performance.now() - startedMs)} ms`);

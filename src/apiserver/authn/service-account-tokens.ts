@@ -87,6 +87,8 @@ export interface ServiceAccountTokens extends TokenAuthenticator {
   issue(input: TokenRequestInput): Promise<{ readonly token: string; readonly expiresAtMs: number }>;
   /** A token without an end, to be kept in this secret and good while it is. */
   issueLegacy(account: ServiceAccount, secret: Secret): Promise<string>;
+  /** The API server's own: what a token is checked for where nobody says. */
+  readonly audiences: readonly string[];
   /** Checks a token for `audiences` (TokenReview). Undefined: not one of ours. */
   review(
     token: string,
@@ -141,6 +143,7 @@ export function createServiceAccountTokens(deps: TokenDeps, config: TokenConfig)
     throw unauthorized(`token audiences [] is invalid for the target audiences ${quoted(asked)}`);
   };
   return {
+    audiences: config.audiences,
     review,
     async authenticateToken(token) {
       return (await review(token, config.audiences))?.principal;
