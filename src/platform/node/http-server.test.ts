@@ -303,7 +303,10 @@ describe('TLS', () => {
   test('serves HTTP/2 on the same port', async () => {
     const admin = await authority.issue('CN=h2-admin, O=o');
     const session = connectHttp2(base, { ca: authority.caPem, cert: admin.certPem, key: admin.keyPem });
-    const ask = (headers: Record<string, string | string[]>, body?: string): Promise<{ status: unknown; text: string }> =>
+    const ask = (
+      headers: Record<string, string | string[]>,
+      body?: string,
+    ): Promise<{ status: unknown; text: string }> =>
       new Promise((resolve, reject) => {
         const stream = session.request(headers);
         let status: unknown;

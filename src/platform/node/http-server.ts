@@ -123,7 +123,7 @@ class Listener implements HttpServer {
     session.setTimeout(idleTimeoutMs, () => {
       if (openStreams === 0) session.close(); // a quiet watch is not idle
     });
-    session.on('stream', (stream, headers, _flags, lines) => {
+    session.on('stream', (stream, headers, ...[, lines]) => {
       openStreams++;
       stream.once('close', () => openStreams--);
       stream.on('error', () => undefined); // shows in the request's signal and body
