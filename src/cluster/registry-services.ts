@@ -121,12 +121,13 @@ function issuer(tokens: ServiceAccountTokens): IssueServiceAccountToken {
   };
 }
 
-/** Tokens of kinds that know no audiences are for whatever is asked. */
+/** Whoever asks for no audience means this server. Tokens of kinds that know no audiences are for whatever is asked. */
 async function reviewToken(
-  { tokens, kinds }: RegistryDeps,
+  { tokens, kinds }: Pick<RegistryDeps, 'tokens' | 'kinds'>,
   token: string,
-  audiences: readonly string[],
+  asked: readonly string[],
 ): ReturnType<NonNullable<RegistryServices['authenticateToken']>> {
+  const audiences = asked.length > 0 ? asked : tokens.audiences;
   const reviewed = await tokens.review(token, audiences);
   if (reviewed !== undefined) return { user: userInfoOf(reviewed.principal), audiences: reviewed.audiences };
   for (const kind of kinds) {

@@ -18,6 +18,7 @@ export function createRepeatableTokens(tokens: ServiceAccountTokens, clock: Cloc
     return result;
   };
   return {
+    audiences: tokens.audiences,
     authenticateToken: (token) => inOrder('token authentication', () => tokens.authenticateToken(token)),
     issue: (input) => inOrder('token signing', () => tokens.issue(input)),
     issueLegacy: (account, secret) => inOrder('token signing', () => tokens.issueLegacy(account, secret)),
