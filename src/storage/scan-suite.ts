@@ -1,16 +1,16 @@
-/** The part of the store suite about scans. */
+/** The part of the stores' suite about scans: everything in a range, in pages, at one revision. */
 import assert from 'node:assert/strict';
 import { scanStore } from './scan-store.ts';
-import type { StoreTest } from './store-fixture.ts';
-import { prefixEnd, type StoredEntry } from './store.ts';
+import { prefixEnd, type Store, type StoredEntry } from './store.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const text = (value: Uint8Array | undefined): string | undefined =>
   value === undefined ? undefined : new TextDecoder().decode(value);
-const all = { start: '', end: prefixEnd('') };
 
-/** Adds the tests. */
-export function scanTests(storeTest: StoreTest): void {
+/** Registers the tests, each on a new empty store. */
+export function scanTests(
+  storeTest: (title: string, body: (fixture: { readonly store: Store }) => Promise<void>) => void,
+): void {
   storeTest(
     'a scan hands over the newest of every key of its range, as of the revision it resolves to',
     async ({ store }) => {
@@ -44,7 +44,7 @@ export function scanTests(storeTest: StoreTest): void {
         ],
       );
       assert.equal(revision, isSeen ? 10 : 9);
-      const failing = scanStore(store, all, () => {
+      const failing = scanStore(store, { start: '', end: prefixEnd('') }, () => {
         throw new Error('enough');
       });
       await assert.rejects(failing, /enough/);
@@ -55,7 +55,7 @@ export function scanTests(storeTest: StoreTest): void {
     const value = bytes('x'.repeat(700_000));
     const keyOf = (index: number): string => `/a/${String(index).padStart(2, '0')}`;
     for (let index = 0; index < 15; index++) await store.put({ key: keyOf(index), value });
-    const before = (await store.range(all)).revision;
+    const before = (await store.range({ start: '', end: prefixEnd('') })).revision;
     const range = { start: '/a/', end: prefixEnd('/a/'), pageEntries: 2 };
     const found: StoredEntry[] = [];
     const writes: Promise<unknown>[] = [];

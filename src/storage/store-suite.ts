@@ -1,10 +1,21 @@
 /** What every store must do. Each implementation runs this suite from its own test file. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { scanTests } from './scan-suite.ts';
-import type { StoreFixture, StoreTest } from './store-fixture.ts';
-import { prefixEnd, StoreError } from './store.ts';
+import { prefixEnd, type Store, StoreError } from './store.ts';
 import { record } from './watch-recorder-fixture.ts';
+
+/** A store to test. */
+export interface StoreFixture {
+  readonly store: Store;
+  /** Absent: the store's keys expire in real time, wherever it runs. */
+  readonly clock?: VirtualClock;
+  /** Closes the store and opens it again on what it kept; absent for stores that keep nothing. */
+  reopen?(): Promise<Store>;
+  /** Takes away what the fixture made. The store is closed by then. */
+  cleanUp?(): Promise<void>;
+}
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const text = (value: Uint8Array | undefined): string | undefined =>
@@ -35,6 +46,8 @@ export function describeStore(name: string, open: () => Promise<StoreFixture>): 
     lifeTests(storeTest);
   });
 }
+
+type StoreTest = (title: string, body: (fixture: StoreFixture) => Promise<void>) => void;
 
 function writeTests(storeTest: StoreTest): void {
   storeTest('revisions start at 1 and rise by one per change', async ({ store }) => {

@@ -45,7 +45,8 @@ function ask(method: string, path: string, { body, headers = {}, anonymous = fal
       answer.on('data', (chunk: Buffer) => chunks.push(chunk));
       answer.on('end', () => {
         const text = Buffer.concat(chunks).toString('utf8');
-        const isJson = /^application\/json/.test(answer.headers['content-type'] ?? '') && !path.includes('watch=1');
+        const isJson =
+          (answer.headers['content-type'] ?? '').startsWith('application/json') && !path.includes('watch=1');
         resolve({
           status: answer.statusCode ?? 0,
           headers: answer.headers,
