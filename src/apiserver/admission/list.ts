@@ -24,6 +24,7 @@ import { createMutatingAdmissionPolicy } from './policy/mutating-policy.ts';
 import { createValidatingAdmissionPolicy } from './policy/validating-policy.ts';
 import { createPriority } from './priority/priority.ts';
 import { createRbacEscalation } from './rbac-escalation/rbac-escalation.ts';
+import type { LimitedResource } from './resource-quota/limited-resources.ts';
 import { createResourceQuota } from './resource-quota/resource-quota.ts';
 import { createServiceAccount } from './service-account/service-account.ts';
 import { createAlwaysAdmit, createAlwaysDeny } from './always/always.ts';
@@ -84,6 +85,8 @@ export interface AdmissionConfig {
   readonly nodeSelectors?: ReadonlyMap<string, Readonly<Record<string, string>>>;
   readonly tolerations?: TolerationConfig;
   readonly imagePolicy?: ImagePolicyConfig;
+  /** Of ResourceQuota. */
+  readonly limitedResources?: readonly LimitedResource[];
 }
 
 /** How each plugin is made. The order is that of the names. */
@@ -123,7 +126,7 @@ const factories: Readonly<Record<AdmissionPluginName, (deps: AdmissionDeps) => A
   MutatingAdmissionWebhook: (d) => createMutatingWebhooks(webhookDeps(d), serviceResolver(d)),
   ValidatingAdmissionPolicy: createValidatingAdmissionPolicy,
   ValidatingAdmissionWebhook: (d) => createValidatingWebhooks(webhookDeps(d), serviceResolver(d)),
-  ResourceQuota: (d) => createResourceQuota(d.objects, d.clock),
+  ResourceQuota: (d) => createResourceQuota(d.objects, d.clock, d.config?.limitedResources),
   AlwaysDeny: () => createAlwaysDeny(),
 };
 
