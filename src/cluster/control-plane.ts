@@ -188,6 +188,7 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
       maxMutatingRequestsInFlight: settings.maxMutatingRequestsInFlight ?? 200,
       priorityAndFairness: settings.priorityAndFairness ?? true,
       compactionPeriodMs: settings.compactionPeriodMs ?? COMPACTION_PERIOD_MS,
+      ...(settings.requestTimeoutMs !== undefined && { requestTimeoutMs: settings.requestTimeoutMs }),
     },
   );
 }

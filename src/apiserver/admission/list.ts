@@ -13,7 +13,10 @@ import { createServiceResolver, type ResolveService } from '../webhook/service-r
 import { createWebhookClient } from '../webhook/webhook-client.ts';
 import type { AdmissionPlugin } from './contract.ts';
 import { createDefaultStorageClass } from './default-storage-class/default-storage-class.ts';
-import { createDefaultTolerationSeconds } from './default-toleration-seconds/default-toleration-seconds.ts';
+import {
+  createDefaultTolerationSeconds,
+  type TolerationSeconds,
+} from './default-toleration-seconds/default-toleration-seconds.ts';
 import { createLimitRanger } from './limit-ranger/limit-ranger.ts';
 import { createNamespaceAutoProvision } from './namespace-auto-provision/namespace-auto-provision.ts';
 import { createNamespaceExists } from './namespace-exists/namespace-exists.ts';
@@ -85,6 +88,7 @@ export interface AdmissionConfig {
   readonly nodeSelectors?: ReadonlyMap<string, Readonly<Record<string, string>>>;
   readonly tolerations?: TolerationConfig;
   readonly imagePolicy?: ImagePolicyConfig;
+  readonly tolerationSeconds?: TolerationSeconds;
   /** Of ResourceQuota. */
   readonly limitedResources?: readonly LimitedResource[];
 }
@@ -106,7 +110,7 @@ const factories: Readonly<Record<AdmissionPluginName, (deps: AdmissionDeps) => A
   PodSecurity: (d) => createPodSecurity(d.objects, d.config?.podSecurity),
   PodNodeSelector: (d) => createPodNodeSelector(d.objects, d.config?.nodeSelectors),
   Priority: (d) => createPriority(d.objects),
-  DefaultTolerationSeconds: () => createDefaultTolerationSeconds(),
+  DefaultTolerationSeconds: (d) => createDefaultTolerationSeconds(d.config?.tolerationSeconds),
   PodTolerationRestriction: (d) => createPodTolerationRestriction(d.objects, d.config?.tolerations),
   EventRateLimit: (d) => createEventRateLimit(d.clock, d.config?.eventLimits ?? []),
   ExtendedResourceToleration: () => createExtendedResourceToleration(),
