@@ -39,6 +39,7 @@ export interface RegistryDeps {
   readonly settings: ServerSettings;
   /** The scheduler's answers, while one runs. */
   readonly explainPod: () => ExplainPod | undefined;
+  readonly componentHealth: NonNullable<RegistryServices['componentHealth']>;
 }
 
 /** Everything served. */
@@ -69,6 +70,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     serviceAllocator,
     ...(settings.eventTtlSeconds !== undefined && { eventTtlSeconds: settings.eventTtlSeconds }),
     explainPod: deps.explainPod,
+    componentHealth: deps.componentHealth,
     authorizer: { authorize: (attributes) => decide(deps.authorizers, attributes) },
     issueServiceAccountToken: issuer(tokens),
     authenticateToken: (token, audiences) => reviewToken(deps, token, audiences),

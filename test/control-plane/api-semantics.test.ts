@@ -432,3 +432,15 @@ test('addresses and ports of services: chosen, allocated, taken', async () => {
   assert.equal((await ask('DELETE', `${services}/local`)).status, 200);
   await made(services, taken);
 });
+
+test('health of the parts, deprecated as it is', async () => {
+  const { stdout, stderr } = await plane.kubectl(['get', 'componentstatuses']);
+  assert.match(stderr, /^Warning: v1 ComponentStatus is deprecated in v1\.19\+$/);
+  assert.match(
+    stdout,
+    /^NAME\s+STATUS\s+MESSAGE\s+ERROR\s*\ncontroller-manager\s+Healthy\s+ok\s*\nscheduler\s+Healthy\s+ok\s*\netcd-0\s+Healthy\s+ok\s*$/,
+  );
+  const one = await ask('GET', '/api/v1/componentstatuses/scheduler');
+  assert.deepEqual(one.body.conditions, [{ type: 'Healthy', status: 'True', message: 'ok' }]);
+  assert.equal((await ask('GET', '/api/v1/componentstatuses/nope')).status, 404);
+});
