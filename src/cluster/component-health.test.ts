@@ -9,9 +9,9 @@ import { createComponentHealth } from './component-health.ts';
 test('a part is well that runs here, or whose lease is held; the store when it answers', async () => {
   const clock = new VirtualClock();
   const objects = createTestObjects();
-  let problem: Error | undefined;
+  const problems: Error[] = [];
   const status = async (): Promise<never> => {
-    if (problem !== undefined) throw problem;
+    for (const problem of problems) throw problem;
     return {} as never;
   };
   const health = createComponentHealth({ objects: objects.store, clock, store: { status } });
@@ -26,7 +26,7 @@ test('a part is well that runs here, or whose lease is held; the store when it a
   assert.equal(await read(), 'controller-manager=true scheduler=true etcd-0=true');
   await clock.advance(15_001);
   ended();
-  problem = new Error('etcd is away');
+  problems.push(new Error('etcd is away'));
   assert.equal(await read(), 'controller-manager=false scheduler=false etcd-0=false');
   assert.equal((await health.read())[2]?.message, 'etcd is away');
 });
