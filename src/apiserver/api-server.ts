@@ -77,6 +77,8 @@ export interface ApiServerConfig {
   readonly priorityAndFairness?: boolean;
   /** Default five minutes; 0: never. */
   readonly compactionPeriodMs?: number;
+  /** How long a request may take. Default a minute. */
+  readonly requestTimeoutMs?: number;
 }
 
 /** A server. */
@@ -158,6 +160,7 @@ class GenericApiServer implements ApiServer {
       inFlight,
       ...(this.#fairness && { fairness: this.#fairness }),
       metrics,
+      requestTimeoutMs: this.#config.requestTimeoutMs ?? 60_000,
       ...(deps.auditor === undefined ? {} : { auditor: deps.auditor }),
     });
   }

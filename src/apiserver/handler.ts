@@ -41,6 +41,7 @@ export interface HandlerDeps extends DispatchDeps {
   /** Priority and fairness for requests of the network; without it `inFlight` alone limits them. */
   readonly fairness?: FlowController;
   readonly metrics: RequestMetrics;
+  readonly requestTimeoutMs: number;
   /** Records requests; none are without it. */
   readonly auditor?: Auditor;
 }
@@ -94,10 +95,8 @@ function identify(deps: HandlerDeps, served: Served, parts: Pick<RequestScope, '
   return user instanceof Promise ? user.then(as) : as(user);
 }
 
-const timeoutMs = 60_000;
-
-/** The time a request gets: what it asks for, at most a minute. Upstream: filters.WithRequestDeadline. Throws 400. */
-function timeoutMsOf({ params }: RequestScope): number {
+/** The time a request gets: what it asks for, at most what there is. Upstream: filters.WithRequestDeadline. Throws 400. */
+function timeoutMsOf({ params }: RequestScope, timeoutMs: number): number {
   const text = params.get('timeout');
   if (text === null) return timeoutMs;
   const asked = parseDurationMs(text);
@@ -114,12 +113,12 @@ function admit(deps: HandlerDeps, scope: RequestScope): Answer {
   if (isLongRunning(scope)) {
     if (fairness === undefined || scope.info.verb !== 'watch') return authorize(deps, scope);
     // A watch holds its seats while it begins; others of its kind are not counted.
-    const place = fairness.enter(scope, timeoutMs / waitPart);
+    const place = fairness.enter(scope, deps.requestTimeoutMs / waitPart);
     return place instanceof Promise
       ? place.then((later) => run(deps, scope, { place: later }))
       : run(deps, scope, { place });
   }
-  const limitMs = timeoutMsOf(scope);
+  const limitMs = timeoutMsOf(scope, deps.requestTimeoutMs);
   if (fairness === undefined) return run(deps, scope, { place: deps.inFlight.enter(scope), limitMs });
   const place = fairness.enter(scope, limitMs / waitPart);
   if (!(place instanceof Promise)) return run(deps, scope, { place, limitMs });

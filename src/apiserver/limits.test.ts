@@ -35,6 +35,13 @@ test('a request that takes too long is answered with 504, in the time it asked f
       assert.deepEqual([status, body.reason, platform.clock.monotonicMs() - startMs], [504, 'Timeout', ms]);
     });
   }
+  const patient = await startTestServer(
+    { definitions: [stuck as unknown as ResourceDefinition] },
+    { requestTimeoutMs: 300_000 },
+  );
+  const late = patient.send('GET', `${path}/x?timeout=10m`);
+  await patient.platform.clock.advance(300_000);
+  assert.equal((await late).status, 504);
   const bad = await send('GET', `${path}/x?timeout=soon`);
   assert.deepEqual(
     [bad.status, bad.body.message],

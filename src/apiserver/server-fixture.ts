@@ -142,7 +142,7 @@ export interface TestServer {
 /** Starts a server; `parts` replace what it is made of. */
 export async function startTestServer(
   parts: Partial<ApiServerDeps> = {},
-  config: { runtimeConfig?: string } = {},
+  config: { runtimeConfig?: string; requestTimeoutMs?: number } = {},
 ): Promise<TestServer> {
   const platform = testPlatform();
   const storage =

@@ -72,7 +72,12 @@ export function createApiServerProcess(platform: Platform, options: ApiServerOpt
       const listening = await controlPlane.serve({
         host: serving.bindAddress,
         port: serving.securePort,
-        tls: { ...tls, ...(clientCaPem !== undefined && { clientCaPem }) },
+        tls: {
+          ...tls,
+          minVersion: serving.tlsMinVersion,
+          ...(serving.tlsCiphers && { ciphers: serving.tlsCiphers }),
+          ...(clientCaPem !== undefined && { clientCaPem }),
+        },
       });
       return listening.port;
     },

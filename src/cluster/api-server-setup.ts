@@ -58,7 +58,13 @@ type SetupPlatform = Pick<Platform, 'files' | 'net' | 'clock' | 'crypto' | 'rand
 export async function loadApiServerSetup(platform: SetupPlatform, options: ApiServerOptions): Promise<ApiServerSetup> {
   const loader = new Loader(platform);
   return {
-    admission: { plugins: options.admission.plugins, config: await loader.admission(options.admission.configFile) },
+    admission: {
+      plugins: options.admission.plugins,
+      config: {
+        ...(await loader.admission(options.admission.configFile)),
+        tolerationSeconds: options.admission.tolerationSeconds,
+      },
+    },
     ...(await loader.authentication(options.authentication)),
     ...(await loader.authorization(options.authorization)),
     ...(await loader.audit(options.audit)),

@@ -43,6 +43,7 @@ import type { TlsOptions } from '../platform/net.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';
 import type { ApiServerSetup } from './api-server-setup.ts';
+import { createComponentHealth } from './component-health.ts';
 import { authenticatorsOf, authorizersOf, tokenKinds } from './authentication.ts';
 import type { Instance } from './instance.ts';
 import { clusterInfoYaml } from './kubeconfig.ts';
@@ -188,6 +189,7 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
       maxMutatingRequestsInFlight: settings.maxMutatingRequestsInFlight ?? 200,
       priorityAndFairness: settings.priorityAndFairness ?? true,
       compactionPeriodMs: settings.compactionPeriodMs ?? COMPACTION_PERIOD_MS,
+      ...(settings.requestTimeoutMs !== undefined && { requestTimeoutMs: settings.requestTimeoutMs }),
     },
   );
 }
@@ -226,6 +228,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const bootstrapTokens = createBootstrapTokenAuthenticator({ objects, clock, crypto: platform.crypto });
   const own = deps.settings?.bootstrapTokens === false ? [tokens] : [tokens, bootstrapTokens];
   const kinds = tokenKinds(own, deps.setup);
+  const health = createComponentHealth({ objects: storage.objects, store, clock });
   const registry = createRegistry({
     platform,
     store,
@@ -242,6 +245,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     },
     settings: deps.settings ?? {},
     explainPod: () => explain ?? deps.explainPod?.(),
+    componentHealth: health.read,
   });
   const server = assembleServer(deps, { storage, kinds, rbac, authorizers, registry });
   const clientFor = (principal: Principal, userAgent: string): Client =>
@@ -288,6 +292,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       const { runBuiltInControllers } = await builtInClients();
       const { certPem, keyPem } = pki.ca;
       const signing = keyPem === undefined ? {} : { clusterSigning: { certPem, keyPem } };
+      const ended = health.runs('controller-manager');
       return runBuiltInControllers(
         { platform, clientFor },
         {
@@ -298,12 +303,14 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
           ...(names && { names }),
         },
         signal,
-      );
+      ).finally(ended);
     },
     async startScheduler(signal) {
       const { startBuiltInScheduler } = await builtInClients();
       const scheduler = await startBuiltInScheduler({ platform, clientFor }, deps.scheduler, signal);
       explain = scheduler.why;
+      const ended = health.runs('scheduler');
+      signal.addEventListener('abort', ended, { once: true });
     },
     async stop() {
       await Promise.all(listening.splice(0).map((opened) => opened.close(500)));

@@ -39,6 +39,7 @@ export interface RegistryDeps {
   readonly settings: ServerSettings;
   /** The scheduler's answers, while one runs. */
   readonly explainPod: () => ExplainPod | undefined;
+  readonly componentHealth: NonNullable<RegistryServices['componentHealth']>;
 }
 
 /** Everything served. */
@@ -69,6 +70,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     serviceAllocator,
     ...(settings.eventTtlSeconds !== undefined && { eventTtlSeconds: settings.eventTtlSeconds }),
     explainPod: deps.explainPod,
+    componentHealth: deps.componentHealth,
     authorizer: { authorize: (attributes) => decide(deps.authorizers, attributes) },
     issueServiceAccountToken: issuer(tokens),
     authenticateToken: (token, audiences) => reviewToken(deps, token, audiences),
@@ -121,13 +123,13 @@ function issuer(tokens: ServiceAccountTokens): IssueServiceAccountToken {
   };
 }
 
-/** For the API server itself where no audience is asked. Tokens of kinds that know none are for whatever is asked. */
+/** Whoever asks for no audience means this server. Tokens of kinds that know no audiences are for whatever is asked. */
 async function reviewToken(
-  { tokens, kinds }: RegistryDeps,
+  { tokens, kinds }: Pick<RegistryDeps, 'tokens' | 'kinds'>,
   token: string,
   asked: readonly string[],
 ): ReturnType<NonNullable<RegistryServices['authenticateToken']>> {
-  const audiences = asked.length === 0 ? tokens.audiences : asked;
+  const audiences = asked.length > 0 ? asked : tokens.audiences;
   const reviewed = await tokens.review(token, audiences);
   if (reviewed !== undefined) return { user: userInfoOf(reviewed.principal), audiences: reviewed.audiences };
   for (const kind of kinds) {

@@ -85,6 +85,10 @@ export interface ListenOptions {
     readonly clientCaPem?: string;
     /** Offer HTTP/2 by ALPN. Default true. */
     readonly http2?: boolean;
+    /** Default 1.2. */
+    readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
+    /** Suites by OpenSSL's names, the wanted first. Default: the runtime's. */
+    readonly ciphers?: readonly string[];
   };
 }
 

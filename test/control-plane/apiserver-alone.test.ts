@@ -74,7 +74,8 @@ describe('keelson apiserver', { skip: withoutEtcd }, () => {
         ...[`--audit-policy-file=${folder}/audit.yaml`, `--audit-log-path=${folder}/audit.log`],
         ...[`--encryption-provider-config=${folder}/encryption.yaml`],
         // As kubeadm writes them.
-        ...['--allow-privileged=true', '--enable-bootstrap-token-auth=true'],
+        ...['--allow-privileged=true', '--enable-bootstrap-token-auth=true', '--profiling=false'],
+        ...['--tls-min-version=VersionTLS13', '--tls-cipher-suites=TLS_AES_128_GCM_SHA256', '--request-timeout=2m'],
         ...['--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname'],
         ...[`--proxy-client-cert-file=${dir}/front-proxy-client.crt`],
         ...[`--proxy-client-key-file=${dir}/front-proxy-client.key`],

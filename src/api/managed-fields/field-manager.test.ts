@@ -266,7 +266,17 @@ test('kubectl takes over from its client-side apply', () => {
     config({ replicas: 1 }, { annotations: { 'kubectl.kubernetes.io/last-applied-configuration': annotation } }),
   );
   assert.equal(applyAs('other', live, config({ replicas: 2 })).kind, 'conflict');
-  assert.equal(specOf(applied(applyAs('kubectl', live, config({ replicas: 2 }))))['replicas'], 2);
+  const taken = applied(applyAs('kubectl', live, config({ replicas: 2 })));
+  assert.equal(specOf(taken)['replicas'], 2);
+  const noted = (object: JsonObject): string =>
+    (object['metadata'] as { annotations: Record<string, string> }).annotations[
+      'kubectl.kubernetes.io/last-applied-configuration'
+    ]!;
+  assert.deepEqual(JSON.parse(noted(taken)), config({ replicas: 2 }), 'the annotation keeps in step');
+  const force = { ...common, manager: 'other', force: true };
+  const forced = apply(live, config({ replicas: 3 }), force);
+  assert.equal(noted(applied(forced)), annotation, 'for kubectl alone');
+  assert.equal(apply(taken, config({ replicas: 2 }), { ...common, manager: 'kubectl', force: false }).kind, 'applied');
 });
 
 test('managed fields sent by a client are taken; one empty entry resets', () => {

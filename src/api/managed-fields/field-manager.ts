@@ -5,7 +5,7 @@
 // hand in objects and managed fields of one version.
 
 import { getOwn, isObject, setOwn, type JsonObject } from '../codec/own-property.ts';
-import { parseJson } from '../codec/json.ts';
+
 import { canonicalize } from '../codec/canonical.ts';
 import { zeroStruct } from '../codec/typed.ts';
 import type { ManagedFieldsEntry } from '../gen/meta-v1.ts';
@@ -19,6 +19,7 @@ import { mergeApplied, removePaths } from './field-merge.ts';
 import { difference, intersection, recursiveDifference, sameSet, union, type FieldSet } from './field-set.ts';
 import { badRequest } from '../status-error.ts';
 import { ListKeyError } from './path-element.ts';
+import { lastAppliedFields, withLastApplied } from './last-applied.ts';
 import { identityOf, readManagers, withoutMetadata, writeManagers, type Manager, type Managers } from './managers.ts';
 
 /** What both operations need to know. */
@@ -47,7 +48,8 @@ export type ApplyResult =
   | { readonly kind: 'applied'; readonly object: JsonObject; readonly managedFields: ManagedFieldsEntry[] }
   | ({ readonly kind: 'conflict' } & ConflictReport);
 
-const lastAppliedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration';
+/** Whose applies take over from client-side apply, and keep its annotation in step. */
+const kubectl = 'kubectl';
 const beforeFirstApply = 'before-first-apply';
 
 /**
@@ -71,7 +73,8 @@ export function apply(live: JsonObject | undefined, applied: JsonObject, request
   const conflicts = request.force ? [] : notAllowed(conflictsOf(owners, comparison, id), base, request);
   if (conflicts.length > 0) return { kind: 'conflict', ...describeConflicts(conflicts) };
   const after = release(owners, comparison, id).set(id, { ...me, fields: withoutMetadata(named) });
-  const object = canonicalize(schema, pruned);
+  const canonical = canonicalize(schema, pruned);
+  const object = request.manager === kubectl ? withLastApplied(canonical, applied) : canonical;
   if (live !== undefined && sameManagers(managers, after) && equal(object, base)) {
     return { kind: 'applied', object: live, managedFields: entriesOf(live) };
   }
@@ -212,24 +215,11 @@ function prune(merged: JsonObject, { schema, last, owners }: Pruning): JsonObjec
 
 /** The conflicts left when kubectl takes over what its own client-side apply set, as the annotation records it. */
 function notAllowed(conflicts: ManagerConflict[], live: JsonObject, request: ApplyRequest): ManagerConflict[] {
-  if (request.manager !== 'kubectl' || conflicts.length === 0) return conflicts;
+  if (request.manager !== kubectl || conflicts.length === 0) return conflicts;
   const allowed = lastAppliedFields(live, request.schema);
   return conflicts
     .map(({ manager, fields }) => ({ manager, fields: difference(fields, allowed) }))
     .filter(({ fields }) => fields !== undefined);
-}
-
-function lastAppliedFields(live: JsonObject, schema: StructSchema): FieldSet {
-  const metadata = getOwn(live, 'metadata');
-  const annotations = isObject(metadata) ? getOwn(metadata, 'annotations') : undefined;
-  const text = isObject(annotations) ? getOwn(annotations, lastAppliedAnnotation) : undefined;
-  if (typeof text !== 'string') return undefined;
-  try {
-    return fieldSetOf(schema, parseJson(text).value);
-  } catch {
-    // An annotation that is no configuration of this kind allows nothing.
-    return undefined;
-  }
 }
 
 /** Whether two tables say the same but for the times. */

@@ -7,6 +7,7 @@ import type { AdmissionConfig } from './list.ts';
 import { labelsOf } from './pod-node-selector/pod-node-selector.ts';
 import type { PodSecurityConfig } from './pod-security/pod-security.ts';
 import type { TolerationConfig } from './pod-toleration-restriction/pod-toleration-restriction.ts';
+import { readLimitedResources } from './resource-quota/limited-resources.ts';
 import { LEVELS, type LevelVersion, parseVersion, type Mode } from './pod-security/policy.ts';
 
 /** Reads a file another names, decoded. */
@@ -21,6 +22,7 @@ const configurable = [
   'EventRateLimit',
   'PodNodeSelector',
   'PodTolerationRestriction',
+  'ResourceQuota',
 ];
 
 /** Checks a decoded AdmissionConfiguration. Rejects with an Error that says what is wrong. */
@@ -44,6 +46,7 @@ export async function readAdmissionConfig(
     else if (name === 'EventRateLimit') config = { ...config, eventLimits: eventLimitsOf(own) };
     else if (name === 'PodNodeSelector') config = { ...config, nodeSelectors: nodeSelectorsOf(own) };
     else if (name === 'PodTolerationRestriction') config = { ...config, tolerations: tolerationsOf(own) };
+    else if (name === 'ResourceQuota') config = { ...config, limitedResources: readLimitedResources(own) };
     else if (name === 'ImagePolicyWebhook') config = { ...config, imagePolicy: await imagePolicyOf(own, target) };
     else throw new Error(`${place}.name: ${String(name)} takes no configuration here; ${configurable.join(', ')} do`);
   }

@@ -13,7 +13,10 @@ import { createServiceResolver, type ResolveService } from '../webhook/service-r
 import { createWebhookClient } from '../webhook/webhook-client.ts';
 import type { AdmissionPlugin } from './contract.ts';
 import { createDefaultStorageClass } from './default-storage-class/default-storage-class.ts';
-import { createDefaultTolerationSeconds } from './default-toleration-seconds/default-toleration-seconds.ts';
+import {
+  createDefaultTolerationSeconds,
+  type TolerationSeconds,
+} from './default-toleration-seconds/default-toleration-seconds.ts';
 import { createLimitRanger } from './limit-ranger/limit-ranger.ts';
 import { createNamespaceAutoProvision } from './namespace-auto-provision/namespace-auto-provision.ts';
 import { createNamespaceExists } from './namespace-exists/namespace-exists.ts';
@@ -24,6 +27,7 @@ import { createMutatingAdmissionPolicy } from './policy/mutating-policy.ts';
 import { createValidatingAdmissionPolicy } from './policy/validating-policy.ts';
 import { createPriority } from './priority/priority.ts';
 import { createRbacEscalation } from './rbac-escalation/rbac-escalation.ts';
+import type { LimitedResource } from './resource-quota/limited-resources.ts';
 import { createResourceQuota } from './resource-quota/resource-quota.ts';
 import { createServiceAccount } from './service-account/service-account.ts';
 import { createAlwaysAdmit, createAlwaysDeny } from './always/always.ts';
@@ -84,6 +88,9 @@ export interface AdmissionConfig {
   readonly nodeSelectors?: ReadonlyMap<string, Readonly<Record<string, string>>>;
   readonly tolerations?: TolerationConfig;
   readonly imagePolicy?: ImagePolicyConfig;
+  readonly tolerationSeconds?: TolerationSeconds;
+  /** Of ResourceQuota. */
+  readonly limitedResources?: readonly LimitedResource[];
 }
 
 /** How each plugin is made. The order is that of the names. */
@@ -103,7 +110,7 @@ const factories: Readonly<Record<AdmissionPluginName, (deps: AdmissionDeps) => A
   PodSecurity: (d) => createPodSecurity(d.objects, d.config?.podSecurity),
   PodNodeSelector: (d) => createPodNodeSelector(d.objects, d.config?.nodeSelectors),
   Priority: (d) => createPriority(d.objects),
-  DefaultTolerationSeconds: () => createDefaultTolerationSeconds(),
+  DefaultTolerationSeconds: (d) => createDefaultTolerationSeconds(d.config?.tolerationSeconds),
   PodTolerationRestriction: (d) => createPodTolerationRestriction(d.objects, d.config?.tolerations),
   EventRateLimit: (d) => createEventRateLimit(d.clock, d.config?.eventLimits ?? []),
   ExtendedResourceToleration: () => createExtendedResourceToleration(),
@@ -123,7 +130,7 @@ const factories: Readonly<Record<AdmissionPluginName, (deps: AdmissionDeps) => A
   MutatingAdmissionWebhook: (d) => createMutatingWebhooks(webhookDeps(d), serviceResolver(d)),
   ValidatingAdmissionPolicy: createValidatingAdmissionPolicy,
   ValidatingAdmissionWebhook: (d) => createValidatingWebhooks(webhookDeps(d), serviceResolver(d)),
-  ResourceQuota: (d) => createResourceQuota(d.objects, d.clock),
+  ResourceQuota: (d) => createResourceQuota(d.objects, d.clock, d.config?.limitedResources),
   AlwaysDeny: () => createAlwaysDeny(),
 };
 

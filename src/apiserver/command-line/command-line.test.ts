@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { getCiphers } from 'node:tls';
 import { FlagError } from './flags.ts';
 import { parseApiServerOptions } from './list.ts';
 
@@ -43,6 +44,34 @@ test('without flags upstream has other values than those needed', () => {
     [6443, '/var/run/kubernetes', '0.0.0.0'],
   );
   assert.deepEqual(shared.authorization.modes, ['AlwaysAllow']);
+});
+
+test('what hardening guides ask for', () => {
+  const { serving, shared, warnings } = parseApiServerOptions([
+    ...needed,
+    ...['--profiling=false', '--anonymous-auth=false', '--service-account-lookup=true', '--request-timeout=300s'],
+    ...['--tls-min-version=VersionTLS13', '--audit-log-path=/var/log/a', '--audit-log-maxage=30'],
+    ...['--audit-log-maxbackup=10', '--audit-log-maxsize=100', '--audit-policy-file=/p', '--allow-privileged'],
+    '--tls-cipher-suites=TLS_AES_128_GCM_SHA256,TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256',
+    '--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA,TLS_RSA_WITH_AES_256_GCM_SHA384',
+    ...['--default-not-ready-toleration-seconds=60', '--endpoint-reconciler-type=lease'],
+  ]);
+  assert.deepEqual(warnings, []);
+  assert.equal(serving.tlsMinVersion, 'TLSv1.3');
+  assert.deepEqual(serving.tlsCiphers, [
+    'TLS_AES_128_GCM_SHA256',
+    'ECDHE-ECDSA-AES256-GCM-SHA384',
+    'ECDHE-RSA-CHACHA20-POLY1305',
+    'ECDHE-RSA-AES128-SHA',
+    'AES256-GCM-SHA384',
+  ]);
+  const known = new Set(getCiphers().map((name) => name.toUpperCase()));
+  assert.deepEqual(
+    serving.tlsCiphers?.filter((name) => !known.has(name)),
+    [],
+  );
+  assert.equal(shared.limits.requestTimeoutMs, 300_000);
+  assert.deepEqual(shared.admission.tolerationSeconds, { notReady: 60, unreachable: 300 });
 });
 
 test("kubeadm's command line", () => {
@@ -120,6 +149,11 @@ describe('wrong usage', () => {
     [['--authorization-mode=RBAC,RBAC'], /mode specified more than once/],
     [['--tls-cert-file=a'], /--tls-cert-file and --tls-private-key-file go together/],
     [['--allow-privileged=false'], /--allow-privileged=false: use Pod Security admission/],
+    [['--profiling'], /^--profiling=true: it is always false here$/],
+    [['--endpoint-reconciler-type=none'], /it is always lease here/],
+    [['--tls-min-version=VersionTLS10'], /VersionTLS10 is not offered/],
+    [['--tls-cipher-suites=RC4'], /Cipher suite RC4 not supported or doesn't exist/],
+    [['--request-timeout=0'], /--request-timeout: can not be negative or zero/],
     [['--proxy-client-cert-file=a'], /--proxy-client-cert-file and --proxy-client-key-file go together/],
     [['--kubelet-preferred-address-types=Hostname,IP'], /IP is none of Hostname, InternalDNS/],
     [['--service-account-jwks-uri=http://k'], /requires an https URL, got "http:\/\/k"/],

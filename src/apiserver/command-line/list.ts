@@ -1,5 +1,6 @@
 /** All options of `keelson apiserver`. A new set: a file and a line in each of the three places. */
 import { etcdOptions, type EtcdOptions } from './etcd-options.ts';
+import { fixedOptions } from './fixed-flags.ts';
 import { type Flag, parseFlags } from './flags.ts';
 import { serviceAccountOptions, type ServiceAccountOptions } from './service-account-options.ts';
 import { servingOptions, type ServingOptions } from './serving-options.ts';
@@ -28,12 +29,14 @@ export const apiServerFlags: readonly Flag[] = [
   ...servingOptions.flags,
   ...serviceAccountOptions.flags,
   ...sharedOptions.flags,
+  ...fixedOptions.flags,
   ...common,
 ];
 
 /** Reads a command line. Throws `FlagError`. */
 export function parseApiServerOptions(args: readonly string[]): ApiServerOptions {
   const { values, warnings } = parseFlags(args, apiServerFlags);
+  fixedOptions.read(values);
   const serviceAccounts = serviceAccountOptions.read(values);
   const gates = Object.keys(serviceAccounts.featureGates);
   return {

@@ -11,6 +11,9 @@ export interface ServingOptions {
   readonly certDir: string;
   readonly tlsCertFile?: string;
   readonly tlsKeyFile?: string;
+  readonly tlsMinVersion: 'TLSv1.2' | 'TLSv1.3';
+  /** By OpenSSL's names. */
+  readonly tlsCiphers?: readonly string[];
   readonly clientCaFile?: string;
   /** The client certificate for kubelets, and who signed theirs. */
   readonly kubeletClientCertificate?: string;
@@ -43,6 +46,8 @@ export const servingOptions: OptionSet<ServingOptions> = {
     },
     { name: 'tls-cert-file', type: 'string', description: 'serving certificate; without it one is made in --cert-dir' },
     { name: 'tls-private-key-file', type: 'string', description: 'its private key' },
+    { name: 'tls-min-version', type: 'string', description: 'VersionTLS12 (default) or VersionTLS13' },
+    { name: 'tls-cipher-suites', type: 'list', description: 'cipher suites to offer, by the names of their standard' },
     { name: 'client-ca-file', type: 'string', description: 'authority whose client certificates are users' },
     { name: 'kubelet-client-certificate', type: 'string', description: 'client certificate for kubelets' },
     { name: 'kubelet-client-key', type: 'string', description: 'its private key' },
@@ -68,11 +73,6 @@ export const servingOptions: OptionSet<ServingOptions> = {
       description: 'range of cluster IPs, or one of each family (default 10.0.0.0/24)',
     },
     { name: 'runtime-config', type: 'list', description: 'API versions to serve or not, e.g. api/beta=true' },
-    {
-      name: 'allow-privileged',
-      type: 'bool',
-      description: 'true: whether privileged containers are allowed is a matter of Pod Security admission',
-    },
   ],
   read(values) {
     const optional = (name: string): string | undefined => values.text(name);
@@ -81,8 +81,6 @@ export const servingOptions: OptionSet<ServingOptions> = {
       ['kubelet-client-certificate', 'kubelet-client-key'],
       ['proxy-client-cert-file', 'proxy-client-key-file'],
     ] as const;
-    if (values.bool('allow-privileged') === false)
-      throw new FlagError('--allow-privileged=false: use Pod Security admission');
     for (const [cert, key] of pairs)
       if ((optional(cert) === undefined) !== (optional(key) === undefined))
         throw new FlagError(`--${cert} and --${key} go together`);
@@ -98,8 +96,11 @@ export const servingOptions: OptionSet<ServingOptions> = {
       proxyClientKey: optional('proxy-client-key-file'),
     };
     const kubeletAddressTypes = addressTypes(values);
+    const tlsCiphers = values.list('tls-cipher-suites')?.map(cipherOf);
     return {
       ...(kubeletAddressTypes !== undefined && { kubeletAddressTypes }),
+      ...(tlsCiphers !== undefined && { tlsCiphers }),
+      tlsMinVersion: minVersion(values),
       ...(Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== undefined)) as Partial<typeof texts> &
         Record<never, never>),
       bindAddress: address(values, 'bind-address') ?? '0.0.0.0',
@@ -110,6 +111,27 @@ export const servingOptions: OptionSet<ServingOptions> = {
     } as ServingOptions;
   },
 };
+
+function minVersion(values: FlagValues): ServingOptions['tlsMinVersion'] {
+  const text = values.text('tls-min-version') ?? 'VersionTLS12';
+  if (text === 'VersionTLS12') return 'TLSv1.2';
+  if (text === 'VersionTLS13') return 'TLSv1.3';
+  throw new FlagError(`--tls-min-version: ${text} is not offered; there are VersionTLS12 and VersionTLS13`);
+}
+
+/** OpenSSL's name of a suite. */
+function cipherOf(name: string): string {
+  if (/^TLS_(AES_128_GCM_SHA256|AES_256_GCM_SHA384|CHACHA20_POLY1305_SHA256)$/.test(name)) return name;
+  const match = /^TLS_(ECDHE_(?:ECDSA|RSA)|RSA)_WITH_(AES_(?:128|256)_(?:GCM|CBC)|CHACHA20_POLY1305)_?(SHA\d*)?$/.exec(
+    name,
+  );
+  if (match === null) throw new FlagError(`--tls-cipher-suites: Cipher suite ${name} not supported or doesn't exist`);
+  const [, exchange = '', cipher = '', hash = ''] = match;
+  const parts = cipher.startsWith('CHACHA20')
+    ? ['CHACHA20-POLY1305']
+    : [cipher.replace('AES_', 'AES').replace('_CBC', '').replace('_', '-'), hash];
+  return [...(exchange === 'RSA' ? [] : [exchange.replace('_', '-')]), ...parts].join('-');
+}
 
 const NODE_ADDRESS_TYPES = ['Hostname', 'InternalDNS', 'InternalIP', 'ExternalDNS', 'ExternalIP'];
 

@@ -1,6 +1,7 @@
 /** Which admission plugins run. Upstream: server/options/admission.go. */
 import { admissionPluginNames, defaultAdmissionPlugins } from '../admission/plugin-names.ts';
-import { type Flag, type FlagValues, listOf, OptionsError, textOf } from './flags.ts';
+import type { TolerationSeconds } from '../admission/default-toleration-seconds/default-toleration-seconds.ts';
+import { type Flag, type FlagValues, listOf, numberOf, OptionsError, textOf } from './flags.ts';
 
 /** The flags. */
 export const admissionFlags: readonly Flag[] = [
@@ -30,6 +31,16 @@ export const admissionFlags: readonly Flag[] = [
     description:
       'AdmissionConfiguration with the configuration of plugins (PodSecurity, EventRateLimit, ImagePolicyWebhook and others)',
   },
+  {
+    name: 'default-not-ready-toleration-seconds',
+    value: '<seconds>',
+    description: 'how long a pod that does not say tolerates that its node is not ready (default 300)',
+  },
+  {
+    name: 'default-unreachable-toleration-seconds',
+    value: '<seconds>',
+    description: 'how long a pod that does not say tolerates that its node is unreachable (default 300)',
+  },
 ];
 
 /** The choice. */
@@ -37,6 +48,8 @@ export interface AdmissionOptions {
   /** Names of the plugins that run. */
   readonly plugins: readonly string[];
   readonly configFile?: string;
+  /** Of DefaultTolerationSeconds. */
+  readonly tolerationSeconds: TolerationSeconds;
 }
 
 /** Checks and settles. Throws {@link OptionsError} for names nobody knows, with those there are. */
@@ -44,7 +57,11 @@ export function parseAdmissionOptions(values: FlagValues): AdmissionOptions {
   const lists = ['enable-admission-plugins', 'disable-admission-plugins', 'admission-control'] as const;
   const [enabled, disabled, exactly] = lists.map((name) => known(name, listOf(values, name)));
   const configFile = textOf(values, 'admission-control-config-file');
-  const rest = configFile === undefined ? {} : { configFile };
+  const tolerationSeconds = {
+    notReady: numberOf(values, 'default-not-ready-toleration-seconds', { otherwise: 300 }),
+    unreachable: numberOf(values, 'default-unreachable-toleration-seconds', { otherwise: 300 }),
+  };
+  const rest = { tolerationSeconds, ...(configFile === undefined ? {} : { configFile }) };
   if (exactly !== undefined) {
     if (enabled !== undefined || disabled !== undefined)
       throw new OptionsError(
@@ -63,7 +80,7 @@ export function parseAdmissionOptions(values: FlagValues): AdmissionOptions {
   return checked(plugins, rest);
 }
 
-function checked(plugins: readonly string[], rest: Pick<AdmissionOptions, 'configFile'>): AdmissionOptions {
+function checked(plugins: readonly string[], rest: Omit<AdmissionOptions, 'plugins'>): AdmissionOptions {
   if (plugins.includes('EventRateLimit') && rest.configFile === undefined)
     throw new OptionsError('--admission-control-config-file: the plugin EventRateLimit needs its limits from there');
   if (plugins.includes('ImagePolicyWebhook') && rest.configFile === undefined)

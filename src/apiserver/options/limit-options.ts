@@ -1,5 +1,5 @@
 /** How many requests are served at once, and who shares them how. Upstream: ServerRunOptions. */
-import { booleanOf, type Flag, type FlagValues, numberOf, OptionsError } from './flags.ts';
+import { booleanOf, durationMsOf, type Flag, type FlagValues, numberOf, OptionsError } from './flags.ts';
 
 /** The flags. */
 export const limitFlags: readonly Flag[] = [
@@ -18,6 +18,11 @@ export const limitFlags: readonly Flag[] = [
     value: '<bool>',
     description: 'share the sum of both limits by flow schemas and priority levels (default true)',
   },
+  {
+    name: 'request-timeout',
+    value: '<duration>',
+    description: 'how long a request may take, watches and streams aside (default 1m0s)',
+  },
 ];
 
 /** The choice. A limit of 0 is none; with priority and fairness their sum is shared. */
@@ -26,6 +31,7 @@ export interface LimitOptions {
   readonly maxMutatingRequestsInFlight: number;
   /** False: the two limits alone hold. */
   readonly priorityAndFairness: boolean;
+  readonly requestTimeoutMs: number;
 }
 
 /** Checks and settles. Throws `OptionsError`. */
@@ -34,7 +40,9 @@ export function parseLimitOptions(values: FlagValues): LimitOptions {
     maxRequestsInFlight: numberOf(values, 'max-requests-inflight', { otherwise: 400 }),
     maxMutatingRequestsInFlight: numberOf(values, 'max-mutating-requests-inflight', { otherwise: 200 }),
     priorityAndFairness: booleanOf(values, 'enable-priority-and-fairness', true),
+    requestTimeoutMs: durationMsOf(values, 'request-timeout', 60_000),
   };
+  if (limits.requestTimeoutMs <= 0) throw new OptionsError('--request-timeout: can not be negative or zero');
   if (limits.priorityAndFairness && limits.maxRequestsInFlight + limits.maxMutatingRequestsInFlight === 0)
     throw new OptionsError(
       '--max-requests-inflight and --max-mutating-requests-inflight: their sum must be positive with --enable-priority-and-fairness',

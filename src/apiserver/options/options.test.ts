@@ -15,6 +15,7 @@ test('what runs where nothing is said', () => {
     maxRequestsInFlight: 400,
     maxMutatingRequestsInFlight: 200,
     priorityAndFairness: true,
+    requestTimeoutMs: 60_000,
   });
   assert.deepEqual(nodePorts, { first: 30_000, last: 32_767 });
 });
@@ -48,6 +49,7 @@ test('limits: 0 is none, unless it is what is shared', () => {
     maxRequestsInFlight: 0,
     maxMutatingRequestsInFlight: 0,
     priorityAndFairness: false,
+    requestTimeoutMs: 60_000,
   });
   assert.throws(() => parseApiServerOptions(none), /^OptionsError: --max-requests-inflight .* must be positive/);
 });

@@ -85,6 +85,35 @@ test('after a round there is a pause as long as it took, and all that came meanw
   assert.deepEqual(written, ['a 34', 'b 3']);
 });
 
+test('a reader that takes nothing is cut off with what waits for it; one that got much at once is not', async () => {
+  const control = createTurnClock();
+  const rounds = new FlushRounds(control.clock);
+  const large = Buffer.alloc(9 * 1024 * 1024);
+  const open = (taken: Promise<void>) => {
+    const sink = new FrameSink(rounds);
+    const written: number[] = [];
+    const write = (piece: Uint8Array | string): Promise<void> => {
+      written.push(piece.length);
+      return taken;
+    };
+    const run = sink.run({ write, end: async () => void written.push(0) });
+    return { sink, written, run };
+  };
+  const [stuck, quick] = [open(new Promise(() => undefined)), open(Promise.resolve())];
+  for (const { sink } of [stuck, quick]) sink.push([Buffer.from('first')]);
+  await control.turn();
+  const fits = [stuck, quick].map(({ sink }) => [large, large].map((piece) => sink.push([piece])));
+  assert.deepEqual(fits, [
+    [true, false],
+    [true, false],
+  ]);
+  for (const { sink } of [stuck, quick]) sink.end();
+  await control.turn();
+  await assert.rejects(stuck.run, /does not keep up/);
+  await quick.run;
+  assert.deepEqual([stuck.written, quick.written], [[5], [5, 2 * large.length, 0]]);
+});
+
 test('sinks write what came together in one piece, the same for all, and go on when the connection has taken it', async () => {
   const control = createTurnClock();
   const rounds = new FlushRounds(control.clock);

@@ -74,13 +74,19 @@ export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
   #pendingBytes = 0;
   /** Its round is to come, or what it wrote is not on its way yet. */
   #isBusy = false;
+  /** What it wrote is not on its way yet. */
+  #isWriting = false;
+  /** Nothing goes out any more. */
+  #isCut = false;
   #ended = false;
   #allowance = maxPendingBytes * firstBatchFactor;
 
   constructor(rounds: FlushRounds) {
     this.#rounds = rounds;
+    this.#finished.promise.catch(() => undefined); // It may fail before it runs.
   }
 
+  /** False for a reader too far behind. One that takes nothing is cut off: what waits for it is dropped, with its connection. */
   push(items: readonly Uint8Array[]): boolean {
     for (const item of items) {
       this.#pending.push(item);
@@ -88,7 +94,8 @@ export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
     }
     const fits = this.#pendingBytes <= this.#allowance;
     this.#allowance = maxPendingBytes;
-    this.#goOn();
+    if (fits || !this.#isWriting) this.#goOn();
+    else this.#cutOff();
     return fits;
   }
 
@@ -105,17 +112,26 @@ export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
   }
 
   flush(join: (frames: readonly Uint8Array[]) => Uint8Array): void {
+    if (this.#isCut) return;
     const frames = this.#pending;
     this.#pending = [];
     this.#pendingBytes = 0;
+    this.#isWriting = true;
     this.#out!.write(join(frames)).then(() => {
-      this.#isBusy = false;
+      this.#isBusy = this.#isWriting = false;
       this.#goOn();
     }, this.#finished.reject);
   }
 
+  #cutOff(): void {
+    this.#isCut = true;
+    this.#pending = [];
+    this.#pendingBytes = 0;
+    this.#finished.reject(new Error('the watcher does not keep up'));
+  }
+
   #goOn(): void {
-    if (this.#out === undefined || this.#isBusy) return;
+    if (this.#out === undefined || this.#isBusy || this.#isCut) return;
     if (this.#pending.length === 0) {
       if (this.#ended) this.#out.end().then(this.#finished.resolve, this.#finished.reject);
       return;

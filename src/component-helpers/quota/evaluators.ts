@@ -9,6 +9,7 @@ import type {
   ScopedResourceSelectorRequirement,
   Service,
 } from '../../api/gen/core-v1.ts';
+import type { ResourceClaim } from '../../api/gen/resource-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { computePodQosClass } from '../../api/pod-qos.ts';
 import { groupResourceOf } from '../../api/resource-info.ts';
@@ -32,16 +33,21 @@ export function evaluatorFor(info: { readonly group: string; readonly resource: 
   if (info.group === '' && info.resource === 'pods') return pods;
   if (info.group === '' && info.resource === 'services') return services;
   if (info.group === '' && info.resource === 'persistentvolumeclaims') return claims;
+  if (info.group === 'resource.k8s.io' && info.resource === 'resourceclaims') return deviceClaims;
   return counter(info);
+}
+
+/** The scopes of a quota in one form. */
+export function scopesOf(spec: ResourceQuotaSpec): readonly ScopedResourceSelectorRequirement[] {
+  return [
+    ...(spec.scopes ?? []).map((scopeName) => ({ scopeName, operator: 'Exists' })),
+    ...(spec.scopeSelector?.matchExpressions ?? []),
+  ];
 }
 
 /** Whether the object is in all scopes of the quota. */
 export function inScopes(evaluator: QuotaEvaluator, spec: ResourceQuotaSpec, object: KubernetesObject): boolean {
-  const scopes = [
-    ...(spec.scopes ?? []).map((scopeName) => ({ scopeName, operator: 'Exists' })),
-    ...(spec.scopeSelector?.matchExpressions ?? []),
-  ];
-  return scopes.every((scope) => evaluator.inScope(scope, object));
+  return scopesOf(spec).every((scope) => evaluator.inScope(scope, object));
 }
 
 const LEGACY_COUNTS = ['configmaps', 'secrets', 'replicationcontrollers', 'resourcequotas'];
@@ -203,5 +209,30 @@ const claims: QuotaEvaluator = {
   inScope: ({ scopeName, operator, values = [] }, object) =>
     scopeName === 'VolumeAttributesClass' &&
     classInScope((object as PersistentVolumeClaim).spec?.volumeAttributesClassName ?? '', operator, values),
+  unsaid: () => undefined,
+};
+
+const DEVICES_SUFFIX = '.deviceclass.resource.k8s.io/devices';
+const CLAIM_COUNT = 'count/resourceclaims.resource.k8s.io';
+/** A request for all devices of a class may get so many. */
+const MAX_ALLOCATED = 32;
+
+/** Claims of devices: by class, of alternatives the most that may be taken. */
+const deviceClaims: QuotaEvaluator = {
+  measures: (name) => name === CLAIM_COUNT || name.endsWith(DEVICES_SUFFIX),
+  usage(object) {
+    const devices = new Map<string, number>();
+    for (const { exactly, firstAvailable = [] } of (object as ResourceClaim).spec?.devices?.requests ?? []) {
+      const most = new Map<string, number>();
+      for (const { deviceClassName, allocationMode, count = 1 } of exactly === undefined ? firstAvailable : [exactly]) {
+        const wanted = allocationMode === 'All' ? MAX_ALLOCATED : count;
+        most.set(deviceClassName, Math.max(wanted, most.get(deviceClassName) ?? 0));
+      }
+      for (const [name, count] of most) devices.set(name, (devices.get(name) ?? 0) + count);
+    }
+    const byClass = [...devices].map(([name, count]) => [`${name}${DEVICES_SUFFIX}`, String(count)]);
+    return { [CLAIM_COUNT]: '1', ...Object.fromEntries(byClass) };
+  },
+  inScope: () => false,
   unsaid: () => undefined,
 };

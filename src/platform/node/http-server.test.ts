@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { after, before, describe, test } from 'node:test';
 import type { HttpHandler, HttpRequest, HttpResponse, HttpServer } from '../http.ts';
 import type { HttpAnswer } from '../net.ts';
@@ -336,6 +337,27 @@ describe('TLS', () => {
     assert.equal((await ask({ ':path': '/throw' })).status, 500);
     await assert.rejects(ask({ ':path': '/stream?fail' }));
     await new Promise<void>((resolve) => session.close(resolve));
+  });
+
+  test('offers no older protocol and no other cipher than told', async () => {
+    const one = 'ECDHE-ECDSA-AES256-GCM-SHA384';
+    const strict = await listenHttp(
+      { host: '127.0.0.1', port: 0, tls: { ...serverCert, minVersion: 'TLSv1.3' } },
+      handler,
+    );
+    const picky = await listenHttp({ host: '127.0.0.1', port: 0, tls: { ...serverCert, ciphers: [one] } }, handler);
+    const protocolOf = (port: number, options: object): Promise<string> =>
+      new Promise((resolve, reject) => {
+        const socket = connectTls({ host: '127.0.0.1', port, ca: authority.caPem, ...options }, () => {
+          resolve(`${socket.getProtocol()} ${socket.getCipher().name}`);
+          socket.destroy();
+        });
+        socket.on('error', reject);
+      });
+    await assert.rejects(protocolOf(strict.port, { maxVersion: 'TLSv1.2' }));
+    assert.match(await protocolOf(strict.port, {}), /^TLSv1\.3 /);
+    assert.equal(await protocolOf(picky.port, { maxVersion: 'TLSv1.2' }), `TLSv1.2 ${one}`);
+    await Promise.all([strict.close(0), picky.close(0)]);
   });
 
   test('a new certificate serves new connections', async () => {

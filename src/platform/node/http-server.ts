@@ -32,16 +32,27 @@ export const listenHttp: ListenHttp = async (options, handler) => {
   return server;
 };
 
+type TlsChoices = Pick<NonNullable<ListenOptions['tls']>, 'minVersion' | 'ciphers'>;
+
+function versionsOf({ minVersion = 'TLSv1.2', ciphers }: TlsChoices): {
+  minVersion: typeof minVersion;
+  ciphers?: string;
+} {
+  return { minVersion, ...(ciphers !== undefined && { ciphers: ciphers.join(':') }) };
+}
+
 class Listener implements HttpServer {
   readonly #handler: HttpHandler;
   readonly #server: http.Server | https.Server;
   readonly #clientCaPem: string | undefined;
+  readonly #tls: TlsChoices;
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Set<ServerHttp2Session>();
 
   constructor(options: ListenOptions, handler: HttpHandler) {
     this.#handler = handler;
     this.#clientCaPem = options.tls?.clientCaPem;
+    this.#tls = options.tls ?? {};
     const limits = {
       keepAliveTimeout: idleTimeoutMs,
       maxHeaderSize: maxHeaderBytes,
@@ -72,7 +83,7 @@ class Listener implements HttpServer {
 
   setCertificate(certPem: string, keyPem: string): void {
     if (!(this.#server instanceof https.Server)) throw new Error('a plain HTTP server has no certificate');
-    this.#server.setSecureContext({ cert: certPem, key: keyPem, ca: this.#clientCaPem, minVersion: 'TLSv1.2' });
+    this.#server.setSecureContext({ cert: certPem, key: keyPem, ca: this.#clientCaPem, ...versionsOf(this.#tls) });
   }
 
   async close(graceMs: number): Promise<void> {
@@ -100,7 +111,7 @@ class Listener implements HttpServer {
       ca: tls.clientCaPem,
       requestCert: tls.clientCaPem !== undefined,
       rejectUnauthorized: false,
-      minVersion: 'TLSv1.2',
+      ...versionsOf(tls),
       ALPNProtocols: http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
     });
     if (!http2) return server;

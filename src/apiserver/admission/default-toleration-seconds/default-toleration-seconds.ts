@@ -2,11 +2,17 @@
 import type { Pod, Toleration } from '../../../api/gen/core-v1.ts';
 import type { AdmissionPlugin } from '../contract.ts';
 
-const KEYS = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'];
-const DEFAULT_SECONDS = 300;
+/** How long a pod that does not say stays on such a node. */
+export interface TolerationSeconds {
+  readonly notReady: number;
+  readonly unreachable: number;
+}
 
 /** Creates the plugin. */
-export function createDefaultTolerationSeconds(): AdmissionPlugin {
+export function createDefaultTolerationSeconds(
+  { notReady, unreachable }: TolerationSeconds = { notReady: 300, unreachable: 300 },
+): AdmissionPlugin {
+  const seconds = { 'node.kubernetes.io/not-ready': notReady, 'node.kubernetes.io/unreachable': unreachable };
   return {
     name: 'DefaultTolerationSeconds',
     handles: (operation, resource, subresource) =>
@@ -18,11 +24,16 @@ export function createDefaultTolerationSeconds(): AdmissionPlugin {
       const spec = (attributes.object as Pod).spec;
       if (spec === undefined) return;
       const has = (key: string): boolean => (spec.tolerations ?? []).some((t) => covers(t, key));
-      const missing = KEYS.filter((key) => !has(key));
+      const missing = Object.entries(seconds).filter(([key]) => !has(key));
       if (missing.length === 0) return;
       spec.tolerations = [
         ...(spec.tolerations ?? []),
-        ...missing.map((key) => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: DEFAULT_SECONDS })),
+        ...missing.map(([key, tolerationSeconds]) => ({
+          key,
+          operator: 'Exists',
+          effect: 'NoExecute',
+          tolerationSeconds,
+        })),
       ];
     },
   };

@@ -21,12 +21,17 @@ import {
 import type { Clock } from '../../../platform/clock.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
+import { type LimitedResource, uncovered } from './limited-resources.ts';
 
 /** Kinds whose usage an update can raise. */
 const MEASURED_ON_UPDATE = ['services', 'persistentvolumeclaims'];
 
-/** Creates the plugin. */
-export function createResourceQuota(objects: () => ObjectStore, clock: Clock): AdmissionPlugin {
+/** Creates the plugin. `limited`: what may not be used without a quota that covers it. */
+export function createResourceQuota(
+  objects: () => ObjectStore,
+  clock: Clock,
+  limited: readonly LimitedResource[] = [],
+): AdmissionPlugin {
   return {
     name: 'ResourceQuota',
     handles(operation, { namespaced, group, resource }, subresource) {
@@ -38,13 +43,17 @@ export function createResourceQuota(objects: () => ObjectStore, clock: Clock): A
         : subresource === '' && MEASURED_ON_UPDATE.includes(resource);
     },
     async validate(attributes) {
-      const { resource, namespace } = attributes;
-      if (attributes.object === undefined) return;
+      const { resource, namespace, object } = attributes;
+      if (object === undefined) return;
       const evaluator = evaluatorFor(resource);
-      for (const quota of objects().list(ResourceQuotas, namespace)) {
-        if (!concerns(quota, evaluator, attributes)) continue;
-        await charge(objects(), quota, { attributes, evaluator, nowMs: clock.nowMs() });
+      const all = objects().list(ResourceQuotas, namespace);
+      const covering = all.filter((quota) => concerns(quota, evaluator, attributes));
+      if (limited.length > 0) {
+        const usage = evaluator.usage(object, clock.nowMs());
+        const why = uncovered(limited, { resource, object, evaluator, usage }, { all, covering });
+        if (why !== undefined) throw refuse(attributes, why);
       }
+      for (const quota of covering) await charge(objects(), quota, { attributes, evaluator, nowMs: clock.nowMs() });
     },
   };
 }

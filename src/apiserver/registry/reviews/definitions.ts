@@ -163,14 +163,14 @@ function tokenReviews(authenticate: AuthenticateToken): ResourceDefinition {
       if (token === '') throw badRequest('token is required for TokenReview in authentication');
       try {
         const answer = await authenticate(token, review.spec.audiences ?? []);
-        if (answer === undefined) return { ...review, status: { user: {}, authenticated: false } };
+        if (answer === undefined) return { ...review, status: { user: {} } };
         const audiences = answer.audiences === undefined ? {} : { audiences: [...answer.audiences] };
         return { ...review, status: { authenticated: true, user: answer.user, ...audiences } };
       } catch (error) {
         // A refused token is an answer, not a failure of the review.
         return {
           ...review,
-          status: { user: {}, authenticated: false, error: error instanceof Error ? error.message : String(error) },
+          status: { user: {}, error: error instanceof Error ? error.message : String(error) },
         };
       }
     },

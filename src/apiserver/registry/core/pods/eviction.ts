@@ -117,10 +117,19 @@ function markedForEviction(pod: Pod, now: string): Pod {
   return { ...pod, status: { ...pod.status, conditions: [...others, condition] } };
 }
 
+/** `kubectl drain --dry-run=server` says it in the body. Throws 400 when the query says otherwise. */
+function isDryRun({ deleteOptions }: Eviction, inQuery: boolean): boolean {
+  const inBody = deleteOptions?.dryRun ?? [];
+  const unknown = inBody.find((one) => one !== 'All');
+  if (unknown !== undefined) throw badRequest(`deleteOptions.dryRun: Unsupported value: ${JSON.stringify(unknown)}`);
+  return inQuery || inBody.length > 0;
+}
+
 /** Evicts one pod. Throws TooManyRequests when its budget allows no disruption now. */
 export async function evictPod(deps: BindingDeps, request: NamedCreateRequest): Promise<KubernetesObject> {
-  const { namespace, name, context, dryRun } = request;
+  const { namespace, name, context } = request;
   const eviction = request.body as Eviction;
+  const dryRun = isDryRun(eviction, request.dryRun);
   if ((eviction.metadata?.name ?? name) !== name)
     throw badRequest('name in URL does not match name in Eviction object');
   const pod = await deps.objects.getFresh(Pods, namespace, name);

@@ -1,0 +1,57 @@
+/**
+ * The annotation of client-side apply, which `kubectl apply --server-side` keeps in step, so that either kind of apply can
+ * go on where the other stopped. Upstream: managedfields/internal lastappliedmanager.go and lastappliedupdater.go.
+ */
+import { parseJson } from '../codec/json.ts';
+import { getOwn, isObject, type JsonObject } from '../codec/own-property.ts';
+import type { StructSchema } from '../schema/type-schema.ts';
+import { fieldSetOf } from './field-extract.ts';
+import type { FieldSet } from './field-set.ts';
+
+const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
+/** All annotations of an object together; without this one where it would not fit. */
+const maxAnnotationBytes = 256 * 1024;
+
+function annotationsOf(object: JsonObject): JsonObject {
+  const metadata = getOwn(object, 'metadata');
+  const annotations = isObject(metadata) ? getOwn(metadata, 'annotations') : undefined;
+  return isObject(annotations) ? annotations : {};
+}
+
+/** The fields the annotation records; undefined when there is none, or it is no configuration of this kind. */
+export function lastAppliedFields(live: JsonObject, schema: StructSchema): FieldSet {
+  const text = getOwn(annotationsOf(live), annotation);
+  if (typeof text !== 'string') return undefined;
+  try {
+    return fieldSetOf(schema, parseJson(text).value);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The object with its annotation, if it has one, saying what was applied now. */
+export function withLastApplied(object: JsonObject, applied: JsonObject): JsonObject {
+  const annotations = annotationsOf(object);
+  if (!Object.hasOwn(annotations, annotation)) return object;
+  const { [annotation]: before, ...others } = annotations;
+  const text = `${JSON.stringify(withoutAnnotation(applied))}\n`;
+  if (text === before) return object;
+  const next =
+    bytesOf({ ...others, [annotation]: text }) > maxAnnotationBytes ? others : { ...others, [annotation]: text };
+  return { ...object, metadata: { ...(object['metadata'] as JsonObject), annotations: next } };
+}
+
+function withoutAnnotation(applied: JsonObject): JsonObject {
+  const annotations = annotationsOf(applied);
+  if (!Object.hasOwn(annotations, annotation)) return applied;
+  const { [annotation]: _, ...others } = annotations;
+  const { annotations: __, ...metadata } = applied['metadata'] as JsonObject;
+  return { ...applied, metadata: Object.keys(others).length > 0 ? { ...metadata, annotations: others } : metadata };
+}
+
+function bytesOf(annotations: JsonObject): number {
+  return Object.entries(annotations).reduce(
+    (total, [key, value]) => total + Buffer.byteLength(key) + Buffer.byteLength(String(value)),
+    0,
+  );
+}

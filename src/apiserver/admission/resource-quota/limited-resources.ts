@@ -1,0 +1,84 @@
+/**
+ * What may not be used without a quota that covers it: the configuration of the ResourceQuota plugin. Upstream:
+ * resourcequota/apis and limitedByDefault in its controller.
+ */
+import { isObject, type JsonObject } from '../../../api/codec/own-property.ts';
+import type { ResourceQuota, ScopedResourceSelectorRequirement } from '../../../api/gen/core-v1.ts';
+import type { KubernetesObject } from '../../../api/object.ts';
+import { type QuotaEvaluator, scopesOf } from '../../../component-helpers/quota/evaluators.ts';
+import type { Quantities } from '../../../component-helpers/quota/resource-lists.ts';
+
+/** One limit. */
+export interface LimitedResource {
+  readonly apiGroup: string;
+  readonly resource: string;
+  /** What is measured is limited when its name contains one of these. */
+  readonly matchContains: readonly string[];
+  /** Objects in one of these scopes are limited. */
+  readonly matchScopes: readonly ScopedResourceSelectorRequirement[];
+}
+
+/** What is asked for. */
+export interface Demand {
+  readonly resource: { readonly group: string; readonly resource: string };
+  readonly object: KubernetesObject;
+  readonly evaluator: QuotaEvaluator;
+  readonly usage: Quantities;
+}
+
+/** Why the demand is refused, as upstream's text; undefined when quotas cover it. `covering`: those that concern the object. */
+export function uncovered(
+  limited: readonly LimitedResource[],
+  demand: Demand,
+  quotas: { readonly all: readonly ResourceQuota[]; readonly covering: readonly ResourceQuota[] },
+): string | undefined {
+  const { resource, object, evaluator, usage } = demand;
+  const mine = limited.filter((one) => one.resource === resource.resource && one.apiGroup === resource.group);
+  const fragments = mine.flatMap(({ matchContains }) => matchContains);
+  const covered = (name: string): boolean =>
+    quotas.covering.some(({ status }) => Object.hasOwn(status?.hard ?? {}, name));
+  const names = Object.keys(usage).filter(
+    (name) => fragments.some((fragment) => name.includes(fragment)) && !covered(name),
+  );
+  if (names.length > 0) return `insufficient quota to consume: ${names.toSorted().join(',')}`;
+  const inScope = (scope: ScopedResourceSelectorRequirement): boolean => evaluator.inScope(scope, object);
+  const matched = new Set(
+    quotas.all.flatMap(({ spec }) => scopesOf(spec ?? {}).filter(inScope)).map(({ scopeName }) => scopeName),
+  );
+  const scopes = mine.flatMap(({ matchScopes }) => matchScopes.filter(inScope));
+  const free = scopes.filter(({ scopeName }) => !matched.has(scopeName));
+  if (free.length === 0) return undefined;
+  const texts = free.map(({ scopeName, operator, values = [] }) => `{${scopeName} ${operator} [${values.join(' ')}]}`);
+  return `insufficient quota to match these scopes: [${texts.join(' ')}]`;
+}
+
+const kinds = [
+  'apiserver.config.k8s.io/v1 ResourceQuotaConfiguration',
+  'resourcequota.admission.k8s.io/v1beta1 Configuration',
+];
+const operators = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
+
+/** Reads the plugin's configuration. Throws an Error that says what is wrong. */
+export function readLimitedResources(own: JsonObject): LimitedResource[] {
+  const kind = `${String(own['apiVersion'])} ${String(own['kind'])}`;
+  if (!kinds.includes(kind)) throw new Error(`${kind} is not ${kinds[0]}`);
+  const listOf = (value: unknown, place: string): unknown[] => {
+    if (value === undefined || value === null) return [];
+    if (!Array.isArray(value)) throw new Error(`${place} is not a list`);
+    return value;
+  };
+  return listOf(own['limitedResources'], 'limitedResources').map((one, index) => {
+    const place = `limitedResources[${index}]`;
+    const { apiGroup = '', resource, matchContains, matchScopes } = isObject(one) ? one : {};
+    if (typeof resource !== 'string' || resource === '') throw new Error(`${place}.resource: Required value`);
+    const scopes = listOf(matchScopes, `${place}.matchScopes`).map((scope, at) => {
+      const { scopeName, operator, values } = isObject(scope) ? scope : {};
+      if (typeof scopeName !== 'string' || !operators.includes(String(operator)))
+        throw new Error(`${place}.matchScopes[${at}]: scopeName and one of ${operators.join(', ')} are required`);
+      const texts = listOf(values, `${place}.matchScopes[${at}].values`).map(String);
+      return { scopeName, operator: String(operator), ...(texts.length > 0 && { values: texts }) };
+    });
+    const fragments = listOf(matchContains, `${place}.matchContains`).map(String);
+    return { apiGroup: String(apiGroup), resource, matchContains: fragments, matchScopes: scopes };
+  });
+}
