@@ -167,12 +167,12 @@ describe('host ports', () => {
   });
   it('lead to the pod, from all addresses or from one', () => {
     assert.deepEqual(texts(hostPortElements(pod(), context)), [
-      'nodeports: tcp . 8000 → goto node-1',
-      'nodeport-endpoints: tcp . 8000 . 0x1 → 10.42.0.9 . 80',
+      'hostports: tcp . 8000 → goto host-1',
+      'hostport-endpoints: tcp . 8000 . 0x1 → 10.42.0.9 . 80',
       'services: 192.0.2.1 . udp . 53 → goto pick-1',
       'endpoints: 192.0.2.1 . udp . 53 . 0x1 → 10.42.0.9 . 53',
-      'nodeports: tcp . 8001 → goto node-1',
-      'nodeport-endpoints: tcp . 8001 . 0x1 → 10.42.0.9 . 81',
+      'hostports: tcp . 8001 → goto host-1',
+      'hostport-endpoints: tcp . 8001 . 0x1 → 10.42.0.9 . 81',
       'hairpin: 10.42.0.9 . 10.42.0.9',
     ]);
   });

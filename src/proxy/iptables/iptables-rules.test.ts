@@ -109,6 +109,28 @@ describe('the iptables rules of a service port', () => {
     ]);
   });
 
+  it('node ports in ranges alone', () => {
+    const state = { ports: [port({ nodePort: 30_080, cluster: [], local: [] })], hostPorts: [], presentChains: [] };
+    const about = (nodePortRanges: readonly string[] | undefined): string[] =>
+      iptablesRules({ ...state, nodePortRanges }, config)
+        .split('\n')
+        .filter((line) => /--dst-type LOCAL.*NODEPORTS|30080|127\.0/.test(line))
+        .map((line) => line.replace(/-m comment --comment "[^"]*" /, ''));
+    const refused = '-m addrtype --dst-type LOCAL -p tcp -m tcp --dport 30080 -j REJECT';
+    assert.deepEqual(about(undefined), [
+      `-A KUBE-EXTERNAL-SERVICES ${refused}`,
+      '-A KUBE-SERVICES -m addrtype --dst-type LOCAL -j KUBE-NODEPORTS',
+    ]);
+    assert.deepEqual(about(['10.0.0.0/8', '192.0.2.1/32']), [
+      `-A KUBE-EXTERNAL-SERVICES -d 10.0.0.0/8 ${refused}`,
+      `-A KUBE-EXTERNAL-SERVICES -d 192.0.2.1/32 ${refused}`,
+      '-A KUBE-SERVICES -d 127.0.0.0/8 -j RETURN',
+      '-A KUBE-SERVICES -d 10.0.0.0/8 -m addrtype --dst-type LOCAL -j KUBE-NODEPORTS',
+      '-A KUBE-SERVICES -d 192.0.2.1/32 -m addrtype --dst-type LOCAL -j KUBE-NODEPORTS',
+    ]);
+    assert.deepEqual(about([]), ['-A KUBE-SERVICES -d 127.0.0.0/8 -j RETURN']);
+  });
+
   it('host ports, in IPv6 with brackets', () => {
     const hostPort = { hostIp: '', hostPort: 8000, protocol: 'sctp', podIp: 'fd00:42::9', containerPort: 80 } as const;
     const text = iptablesRules({ ports: [], hostPorts: [hostPort], presentChains: [] }, { ...config, family: 6 });
