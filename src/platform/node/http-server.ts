@@ -35,7 +35,7 @@ export const listenHttp: ListenHttp = async (options, handler) => {
 class Listener implements HttpServer {
   readonly #handler: HttpHandler;
   readonly #server: http.Server | https.Server;
-  readonly #clientCaPem: string | undefined;
+  #clientCaPem: string | undefined;
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Set<ServerHttp2Session>();
 
@@ -70,9 +70,10 @@ class Listener implements HttpServer {
     });
   }
 
-  setCertificate(certPem: string, keyPem: string): void {
+  setCertificate(certPem: string, keyPem: string, clientCaPem = this.#clientCaPem): void {
     if (!(this.#server instanceof https.Server)) throw new Error('a plain HTTP server has no certificate');
-    this.#server.setSecureContext({ cert: certPem, key: keyPem, ca: this.#clientCaPem, minVersion: 'TLSv1.2' });
+    this.#server.setSecureContext({ cert: certPem, key: keyPem, ca: clientCaPem, minVersion: 'TLSv1.2' });
+    this.#clientCaPem = clientCaPem;
   }
 
   async close(graceMs: number): Promise<void> {
