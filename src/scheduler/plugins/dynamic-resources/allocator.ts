@@ -9,9 +9,9 @@ import type {
   DeviceAttribute,
   DeviceRequestAllocationResult,
   DeviceTaint,
-  DeviceToleration,
 } from '../../../api/gen/resource-v1.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
+import { toleratesDeviceTaint } from '../../../component-helpers/resource-claims.ts';
 import { stableStringify } from '../../../base/stable-json.ts';
 import { configurationOf, namesRequest, type RequestAlternative, type WantedClaim } from './claim-requests.ts';
 import { changedShares, consumptionOf, hasLeft, type Amounts, type Shares } from './consumed-capacity.ts';
@@ -117,7 +117,11 @@ function takeAll(search: Search, of: Pick<Given, 'claim' | 'alternative'>, next:
 /** Whether the device is of the kind the request asks for. */
 function isWanted({ alternative: { wish, selects }, found: { driver, device } }: Given): boolean {
   const intolerable = ({ effect }: DeviceTaint): boolean => effect === 'NoSchedule' || effect === 'NoExecute';
-  if ((device.taints ?? []).some((taint) => intolerable(taint) && !tolerated(taint, wish.tolerations ?? [])))
+  if (
+    (device.taints ?? []).some(
+      (taint) => intolerable(taint) && !(wish.tolerations ?? []).some((each) => toleratesDeviceTaint(each, taint)),
+    )
+  )
     return false;
   const enough = Object.entries(wish.capacity?.requests ?? {}).every(([name, amount]) => {
     const has = device.capacity?.[name] ?? device.capacity?.[name.replace(`${driver}/`, '')];
@@ -133,15 +137,6 @@ function isAdmins({ alternative }: Pick<Given, 'alternative'>): boolean {
 /** Whether a part of the device is given and not the whole. */
 function isShared(given: Pick<Given, 'alternative' | 'found'>): boolean {
   return given.found.device.allowMultipleAllocations === true && !isAdmins(given);
-}
-
-function tolerated({ key, value = '', effect }: DeviceTaint, tolerations: readonly DeviceToleration[]): boolean {
-  return tolerations.some(
-    (each) =>
-      ((each.key ?? '') === '' ? each.operator === 'Exists' : each.key === key) &&
-      ((each.effect ?? '') === '' || each.effect === effect) &&
-      (each.operator === 'Exists' || (each.value ?? '') === value),
-  );
 }
 
 /** Takes the device, or a share of it, if it is free, its pool has what it needs and no constraint is against it. */
