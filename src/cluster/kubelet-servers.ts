@@ -12,6 +12,7 @@ import type { Platform } from '../platform/platform.ts';
 import { openKubeletServer, openReadOnlyServer } from './kubelet-server.ts';
 import { createNodeCertificate } from './node-certificate.ts';
 import type { ClusterNode } from './node.ts';
+import { followServingFiles, servedIdentity, type ServedIdentity } from './serving-files.ts';
 
 /** What they are made from. */
 export interface KubeletServersDeps {
@@ -66,6 +67,7 @@ async function openMainServer(
   const { platform, client, node } = deps;
   const { clientCAFile } = config.authentication.x509;
   const clientCa = clientCAFile === '' ? {} : { clientCaPem: await platform.files.readText(clientCAFile) };
+  const pair = await servingCertificate(deps, config);
   const server = await openKubeletServer(
     {
       platform,
@@ -73,14 +75,24 @@ async function openMainServer(
       config: node.config,
       port: config.port,
       address: config.address,
-      tls: { ...(await servingCertificate(deps, config)), ...clientCa },
+      tls: { ...pair, ...clientCa },
       access: access(config),
       debuggingHandlers: config.enableDebuggingHandlers,
       systemLogs: config.enableSystemLogHandler,
     },
     node,
   );
-  if (config.serverTLSBootstrap && deps.hasApiServer) requestServingCertificate(deps, server, signal);
+  const initial = { pair, ...clientCa };
+  const identity = servedIdentity(server, initial);
+  const requested = config.serverTLSBootstrap && deps.hasApiServer;
+  const given = !requested && config.tlsCertFile !== '' && config.tlsPrivateKeyFile !== '';
+  const paths = {
+    certFile: given ? config.tlsCertFile : '',
+    keyFile: given ? config.tlsPrivateKeyFile : '',
+    clientCaFile: clientCAFile,
+  };
+  followServingFiles(platform, { paths, identity, initial }, signal);
+  if (requested) requestServingCertificate(deps, identity, signal);
   return server;
 }
 
@@ -131,7 +143,7 @@ async function selfSigned({ crypto, random, clock }: Platform, node: ClusterNode
 /** Swaps in what the API server signs, each time it does. */
 function requestServingCertificate(
   { platform, client, node, certDir }: KubeletServersDeps,
-  server: HttpServer,
+  identity: ServedIdentity,
   signal: AbortSignal,
 ): void {
   const { nodeName } = node.config;
@@ -140,10 +152,9 @@ function requestServingCertificate(
     { kind: 'kubelet-server', nodeName, dir: certDir, nodeIps: () => node.kubelet.core.nodeIps() },
     () => client,
   );
-  const use = ({ certPem, keyPem }: KeyPairPem): void => server.setCertificate(certPem, keyPem);
-  manager.onRenewed(use);
+  manager.onRenewed(identity.setPair);
   const begin = async (): Promise<void> => {
-    use(await manager.ensure(signal));
+    identity.setPair(await manager.ensure(signal));
     await manager.keep(signal);
   };
   begin().catch(() => undefined); // Ends with the signal alone.

@@ -1,5 +1,6 @@
 /** Resource claims as their controller, the scheduler and the kubelet must see them alike. Upstream: dynamic-resource-allocation/resourceclaim. */
 import type { Pod, PodResourceClaim } from '../api/gen/core-v1.ts';
+import type { DeviceTaint, DeviceToleration } from '../api/gen/resource-v1.ts';
 
 /** Keeps a claim while devices are allocated for it. */
 export const CLAIM_FINALIZER = 'resource.kubernetes.io/delete-protection';
@@ -8,4 +9,13 @@ export const CLAIM_FINALIZER = 'resource.kubernetes.io/delete-protection';
 export function claimNameOf(pod: Pod, podClaim: PodResourceClaim): string | undefined {
   if (podClaim.resourceClaimName !== undefined) return podClaim.resourceClaimName;
   return pod.status?.resourceClaimStatuses?.find(({ name }) => name === podClaim.name)?.resourceClaimName;
+}
+
+/** Whether a request that tolerates this may have, or keep, a device with the taint. */
+export function toleratesDeviceTaint(toleration: DeviceToleration, { key, value = '', effect }: DeviceTaint): boolean {
+  return (
+    ((toleration.key ?? '') === '' ? toleration.operator === 'Exists' : toleration.key === key) &&
+    ((toleration.effect ?? '') === '' || toleration.effect === effect) &&
+    (toleration.operator === 'Exists' || (toleration.value ?? '') === value)
+  );
 }

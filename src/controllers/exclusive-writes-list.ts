@@ -7,6 +7,7 @@ import { clusterRoleAggregationWrites } from './clusterrole-aggregation/exclusiv
 import { cronJobWrites } from './cronjob/exclusive-writes.ts';
 import { daemonSetWrites } from './daemonset/exclusive-writes.ts';
 import { deploymentWrites } from './deployment/exclusive-writes.ts';
+import { deviceTaintEvictionWrites } from './device-taint-eviction/exclusive-writes.ts';
 import { disruptionWrites } from './disruption/exclusive-writes.ts';
 import { endpointsWrites } from './endpoint/exclusive-writes.ts';
 import { endpointSliceWrites } from './endpointslice/exclusive-writes.ts';
@@ -68,6 +69,7 @@ export const exclusiveWrites: Readonly<Record<ControllerName, ExclusiveWrites>> 
   'cloud-node-lifecycle-controller': cloudNodeLifecycleWrites,
   'ttl-controller': ttlWrites,
   'taint-eviction-controller': taintEvictionWrites,
+  'device-taint-eviction-controller': deviceTaintEvictionWrites,
   'garbage-collector-controller': garbageCollectorWrites,
   'clusterrole-aggregation-controller': clusterRoleAggregationWrites,
   'certificatesigningrequest-signing-controller': certificateSigningWrites,

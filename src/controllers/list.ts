@@ -11,6 +11,7 @@ import { createClusterRoleAggregationController } from './clusterrole-aggregatio
 import { createCronJobController } from './cronjob/cronjob-controller.ts';
 import { createDaemonSetController } from './daemonset/daemonset-controller.ts';
 import { createDeploymentController } from './deployment/deployment-controller.ts';
+import { createDeviceTaintEvictionController } from './device-taint-eviction/device-taint-eviction-controller.ts';
 import { createDisruptionController } from './disruption/disruption-controller.ts';
 import { createEndpointsController } from './endpoint/endpoints-controller.ts';
 import { createEndpointSliceMirroringController } from './endpointslice-mirroring/endpointslice-mirroring-controller.ts';
@@ -75,6 +76,7 @@ export const controllers = {
   'cloud-node-lifecycle-controller': createCloudNodeLifecycleController,
   'ttl-controller': createTtlController,
   'taint-eviction-controller': createTaintEvictionController,
+  'device-taint-eviction-controller': createDeviceTaintEvictionController,
   'garbage-collector-controller': createGarbageCollector,
   'clusterrole-aggregation-controller': createClusterRoleAggregationController,
   'certificatesigningrequest-signing-controller': createCsrSigningController,

@@ -53,7 +53,6 @@ const ABSENT: Readonly<Record<string, string>> = {
   'storage-version-migrator-controller': 'objects are rewritten by nobody but their writers',
   'podcertificaterequest-cleaner-controller': 'no signer answers PodCertificateRequests',
   'kube-apiserver-serving-clustertrustbundle-publisher-controller': 'the root CA is published as config maps alone',
-  'device-taint-eviction-controller': 'taints of devices keep pods away, but evict none',
   'selinux-warning-controller': 'nodes are not expected to enforce SELinux',
 };
 

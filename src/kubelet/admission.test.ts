@@ -136,3 +136,53 @@ describe('admission', () => {
     assert.equal(canAdmitPod(input).admit, true);
   });
 });
+
+describe('namespaces of the host', () => {
+  const file = { 'kubernetes.io/config.source': 'file' };
+  const http = { 'kubernetes.io/config.source': 'http' };
+  const uses: Partial<PodSpec>[] = [{ hostNetwork: true }, { hostPID: true }, { hostIPC: true }];
+  const sources = (list: string[]) => ({ network: list, pid: list, ipc: list });
+  const rows: { list: string[]; annotations?: Record<string, string>; admitted: boolean }[] = [
+    { list: ['*'], admitted: true },
+    { list: ['api'], admitted: true },
+    { list: ['file', 'http'], admitted: false },
+    { list: [], annotations: file, admitted: false },
+    { list: ['file'], annotations: file, admitted: true },
+    { list: ['file'], annotations: http, admitted: false },
+    { list: ['file', 'http'], annotations: http, admitted: true },
+  ];
+  const result = (spec: Partial<PodSpec>, row: (typeof rows)[number]) =>
+    canAdmitPod({
+      pod: pod(spec, row.annotations),
+      node,
+      activePods: [],
+      operatingSystem: 'linux',
+      allowedUnsafeSysctls: [],
+      hostNamespaceSources: sources(row.list),
+    });
+  for (const row of rows)
+    it(`of ${row.annotations?.['kubernetes.io/config.source'] ?? 'api'} where [${row.list}] may`, () => {
+      for (const spec of uses) {
+        const given = result(spec, row);
+        assert.equal(given.admit, row.admitted, JSON.stringify(spec));
+        if (!given.admit) assert.equal(given.reason, 'HostNamespaceForbidden');
+      }
+      assert.equal(result({}, row).admit, true, 'a pod that uses none of them');
+    });
+
+  it('are forbidden each by itself, with the name of the field', () => {
+    const only = (spec: Partial<PodSpec>) =>
+      canAdmitPod({
+        pod: pod(spec),
+        node,
+        activePods: [],
+        operatingSystem: 'linux',
+        allowedUnsafeSysctls: [],
+        hostNamespaceSources: { network: ['*'], pid: ['file'], ipc: ['*'] },
+      });
+    assert.equal(only({ hostNetwork: true, hostIPC: true }).admit, true);
+    const refused = only({ hostPID: true });
+    assert.ok(!refused.admit);
+    assert.match(refused.message, /specified hostPID, but is disallowed: pods of source api may not use it/);
+  });
+});

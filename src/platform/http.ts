@@ -95,8 +95,8 @@ export interface ListenOptions {
 /** A listening server. */
 export interface HttpServer {
   readonly port: number;
-  /** Swaps certificate and key for new connections. */
-  setCertificate(certPem: string, keyPem: string): void;
+  /** Swaps certificate and key for new connections, and the authority of clients where one is given. Throws for what does not fit. */
+  setCertificate(certPem: string, keyPem: string, clientCaPem?: string): void;
   /** Stops accepting, aborts the requests that still run after `graceMs`, closes. */
   close(graceMs: number): Promise<void>;
 }

@@ -114,7 +114,10 @@ export function createResourceClaimController(deps: ControllerDeps): Controller 
       still.length === 0 && given && (before.length > 0 || claim.metadata.deletionTimestamp !== undefined);
     if (still.length < before.length || giveBack) {
       const { namespace = '', name = '', uid, resourceVersion } = claim.metadata;
-      const status = { reservedFor: still.length === 0 ? null : still, ...(giveBack ? { allocation: null } : {}) };
+      const status = {
+        reservedFor: still.length === 0 ? null : still,
+        ...(giveBack && { allocation: null, devices: null }),
+      };
       const patch = { metadata: { uid, resourceVersion }, status };
       await client
         .resource(ResourceClaims)

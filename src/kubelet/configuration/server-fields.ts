@@ -4,7 +4,11 @@ import type { FieldTable } from './field-table.ts';
 const bool = 'bool';
 const authentication = {
   x509: {
-    type: { of: { clientCAFile: { type: 'string', flag: 'client-ca-file', state: 'honoured', note: '' } } },
+    type: {
+      of: {
+        clientCAFile: { type: 'string', flag: 'client-ca-file', state: 'honoured', note: 'a changed file is taken up' },
+      },
+    },
     state: 'honoured',
     note: '',
   },
@@ -81,7 +85,7 @@ export const SERVER_FIELDS = {
     state: 'honoured',
     note: 'pods, stats, metrics and health without authentication',
   },
-  tlsCertFile: { type: 'string', flag: 'tls-cert-file', state: 'honoured', note: '' },
+  tlsCertFile: { type: 'string', flag: 'tls-cert-file', state: 'honoured', note: 'a changed file is taken up' },
   tlsPrivateKeyFile: { type: 'string', flag: 'tls-private-key-file', state: 'honoured', note: '' },
   tlsCipherSuites: { type: 'strings', flag: 'tls-cipher-suites', state: 'refused', note: "OpenSSL's list is used" },
   tlsMinVersion: {

@@ -158,9 +158,29 @@ describe('pulling', () => {
   });
 });
 
+describe('pulls per second', () => {
+  it('are limited: what is too much fails at once and is tried again after its pause', async () => {
+    const fixture = createRuntimeFixture(
+      { images: ['a', 'b'].map((name) => image(name, { present: false })) },
+      { images: { pullsPerSecond: 1, pullBurst: 1 } },
+    );
+    const containers = ['a', 'b'].map((name) => ({ name, image: name }));
+    const { steps } = await fixture.sync(podOf({ containers }));
+    assert.deepEqual(
+      steps.filter(({ action }) => action === 'StartContainer').map(({ reason, message }) => [reason, message]),
+      [
+        [undefined, undefined],
+        ['ErrImagePull', 'pull QPS exceeded'],
+      ],
+    );
+    await fixture.platform.clock.advance(10_000);
+    assert.equal((await fixture.sync(podOf({ containers }))).error, undefined);
+  });
+});
+
 describe('image garbage collection', () => {
   const gib = 2 ** 30;
-  const setUp = async (availableBytes: number) => {
+  const setUp = async (availableBytes: number, config: Parameters<typeof createImageGc>[1] = {}) => {
     const fixture = createRuntimeFixture({
       images: [image('used', { sizeBytes: gib }), image('old', { sizeBytes: gib }), image('new', { sizeBytes: gib })],
     });
@@ -177,7 +197,7 @@ describe('image garbage collection', () => {
         nodeRef: { kind: 'Node', name: 'n' },
         recorder: { event: (_target, _type, reason) => void events.push(reason) },
       },
-      {},
+      config,
     );
     const left = async (): Promise<string[]> =>
       (await fixture.cri.images.listImages({})).images.map((found) => found.repoTags[0]!);
@@ -188,6 +208,17 @@ describe('image garbage collection', () => {
     const { gc, drive, left } = await setUp(2 * gib);
     await drive(gc.garbageCollect());
     assert.equal((await left()).length, 3);
+  });
+
+  it('removes what nobody has used for too long, whatever room there is', async () => {
+    const { gc, drive, left, platform } = await setUp(9 * gib, { maxAgeMs: 3_600_000 });
+    await drive(gc.garbageCollect());
+    await platform.clock.advance(3_600_000);
+    await drive(gc.garbageCollect());
+    assert.equal((await left()).length, 3);
+    await platform.clock.advance(1);
+    await drive(gc.garbageCollect());
+    assert.deepEqual(await left(), ['used:latest']);
   });
 
   it('frees down to the low threshold, never what is used, nothing too young', async () => {

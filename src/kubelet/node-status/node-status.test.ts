@@ -88,6 +88,17 @@ describe('node status', () => {
     });
   });
 
+  it('tells so many pods per core, at most so many in all', () => {
+    for (const [podsPerCore, maxPods, expected] of [
+      [0, 110, '110'],
+      [5, 110, '20'],
+      [50, 110, '110'],
+    ] as const) {
+      const given = kubeletConfiguration({ ...config, podsPerCore, maxPods });
+      assert.equal(applyNodeStatusSetters({}, facts({ config: given })).capacity?.['pods'], expected);
+    }
+  });
+
   it("says Ready with upstream's words", () => {
     assert.deepEqual(conditionsOf(facts()), [
       ['MemoryPressure', 'False', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
@@ -235,7 +246,7 @@ describe('node status', () => {
 });
 
 describe('node status manager', () => {
-  function rig() {
+  function rig(own = config) {
     const platform = createSimPlatform();
     const cluster = createFakeCluster(platform.clock);
     const cidrs: string[] = [];
@@ -254,7 +265,7 @@ describe('node status manager', () => {
         devices: () => ({ capacity: {}, allocatable: {} }),
         onPodCidr: (cidr) => void cidrs.push(cidr),
       },
-      config,
+      own,
     );
     return { platform, cluster, cidrs, problems, manager, controller: new AbortController() };
   }
@@ -287,6 +298,19 @@ describe('node status manager', () => {
     cluster.failures.clear();
     await platform.clock.advance(5_000);
     assert.ok(cluster.get(Nodes, { name: 'n1' }));
+    controller.abort();
+  });
+
+  it('registers nothing where others do, and reports once they have', async () => {
+    const { platform, cluster, manager, controller } = rig(kubeletConfiguration({ ...config, registerNode: false }));
+    manager.start(controller.signal);
+    await platform.clock.advance(60_000);
+    assert.equal(cluster.get(Nodes, { name: 'n1' }), undefined);
+    cluster.put(Nodes, { metadata: { name: 'n1', uid: 'theirs' } });
+    await platform.clock.advance(60_000);
+    const node = cluster.get(Nodes, { name: 'n1' });
+    assert.equal(node?.metadata.uid, 'theirs');
+    assert.ok(node?.status?.conditions?.some(({ type }) => type === 'Ready'));
     controller.abort();
   });
 

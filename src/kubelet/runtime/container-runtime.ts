@@ -34,7 +34,7 @@ import { createTerminationMessages } from './termination-message.ts';
 /** What the manager works with. */
 export interface ContainerRuntimeDeps {
   readonly cri: CriRuntime;
-  readonly platform: Pick<Platform, 'clock' | 'random' | 'files' | 'mounter' | 'net' | 'log'>;
+  readonly platform: Pick<Platform, 'clock' | 'random' | 'files' | 'mounter' | 'exec' | 'net' | 'log'>;
   readonly recorder: EventRecorder;
   readonly volumes: VolumeManager;
   readonly podContainers: PodContainerManager;
@@ -146,7 +146,7 @@ type ContextBase = Pick<
 
 function createContextBase(deps: ContainerRuntimeDeps, config: ContainerRuntimeConfig): ContextBase {
   const { cri, recorder, platform } = deps;
-  const { clock, files, mounter } = platform;
+  const { clock, files, mounter, exec } = platform;
   const { clusterDomain, resources } = config;
   const paths: RuntimePaths = { rootDir: config.rootDir, podLogsDir: config.podLogsDir };
   const messages = createTerminationMessages(files, clock);
@@ -157,7 +157,7 @@ function createContextBase(deps: ContainerRuntimeDeps, config: ContainerRuntimeC
     log: platform.log.child('kuberuntime'),
     recorder,
     paths,
-    subpaths: createSubpaths({ files, mounter, paths }),
+    subpaths: createSubpaths({ files, mounter, exec, paths }),
     reader: createPodStatusReader({ runtime: cri.runtime, clock, messages }),
     resources,
     clusterDomain,

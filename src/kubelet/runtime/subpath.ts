@@ -4,16 +4,20 @@
  *
  * The path is resolved inside the volume, bind-mounted, and then the kernel is asked what was mounted: anything but the
  * resolved path of the same file system is unmounted again and refused. Upstream opens component by component instead,
- * which Node cannot.
+ * which Node cannot. Volumes that may hang are looked at by programs with a deadline.
  */
+import type { Exec } from '../../platform/exec.ts';
 import type { Files } from '../../platform/files.ts';
 import type { Mounter } from '../../platform/mounter.ts';
+import { filesFor, mayHang } from '../volumes/host-path-check.ts';
+import type { PathFiles } from '../volumes/program-files.ts';
 import { subpathsDir, type RuntimePaths } from './paths.ts';
 
 /** What is needed of the machine. */
 export interface SubpathDeps {
   readonly files: Files;
   readonly mounter: Mounter;
+  readonly exec: Exec;
   readonly paths: RuntimePaths;
 }
 
@@ -36,7 +40,7 @@ function hasCode(error: unknown, code: string): boolean {
 }
 
 /** Resolves symbolic links below `root`; a path that leaves it is an error. Components that do not exist are made directories. */
-export async function resolveInside(files: Files, root: string, subPath: string): Promise<string> {
+export async function resolveInside(files: PathFiles, root: string, subPath: string): Promise<string> {
   const pending = subPath.split('/').filter((part) => part !== '' && part !== '.');
   if (subPath.startsWith('/') || pending.includes('..'))
     throw new Error(`subPath "${subPath}" must be a relative path without ".."`);
@@ -117,7 +121,8 @@ export interface Subpaths {
 }
 
 /** Makes the sub-path manager. */
-export function createSubpaths({ files, mounter, paths }: SubpathDeps): Subpaths {
+export function createSubpaths(deps: SubpathDeps): Subpaths {
+  const { files, mounter, paths } = deps;
   const verify = async (source: string, target: string): Promise<void> => {
     const infos = await mountInfos(files);
     if (infos === undefined || mountedAsResolved(infos, source, target)) return;
@@ -125,8 +130,8 @@ export function createSubpaths({ files, mounter, paths }: SubpathDeps): Subpaths
     throw new Error(`subpath ${source} was changed while it was mounted`);
   };
 
-  const makeTarget = async (source: string, target: string): Promise<void> => {
-    const stat = await files.stat(source);
+  const makeTarget = async (source: string, target: string, volume: PathFiles): Promise<void> => {
+    const stat = await volume.stat(source);
     if (stat.kind === 'directory') await files.makeDir(target, { mode: 0o750 });
     else {
       await files.makeDir(target.slice(0, target.lastIndexOf('/')), { mode: 0o750 });
@@ -136,10 +141,11 @@ export function createSubpaths({ files, mounter, paths }: SubpathDeps): Subpaths
 
   return {
     async prepare(request) {
-      const source = await resolveInside(files, request.volumePath, request.subPath);
+      const volume = await filesFor(request.volumePath, deps);
+      const source = await resolveInside(volume, request.volumePath, request.subPath);
       const target = `${subpathsDir(paths, request.podUid)}/${request.volumeName}/${request.containerName}/${request.mountIndex}`;
       if (await mounter.isMountPoint(target)) await mounter.unmount(target);
-      await makeTarget(source, target);
+      await makeTarget(source, target, volume);
       await mounter.mount({ source, target, options: ['bind'] });
       await verify(source, target);
       return target;
@@ -148,7 +154,7 @@ export function createSubpaths({ files, mounter, paths }: SubpathDeps): Subpaths
       const root = subpathsDir(paths, podUid);
       if (!(await files.exists(root))) return;
       const mounts = (await mounter.list()).filter((mount) => mount.path.startsWith(`${root}/`));
-      for (const mount of mounts.toReversed()) await mounter.unmount(mount.path);
+      for (const { path, type } of mounts.toReversed()) await mounter.unmount(path, { lazy: mayHang(type) });
       await files.remove(root);
     },
   };

@@ -7,21 +7,10 @@
 import type { FileStat } from '../../platform/files.ts';
 import type { MountPoint } from '../../platform/mounter.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { createProgramFiles, type PathFiles } from './program-files.ts';
 
 /** What the check needs. */
 export type HostPathDeps = Pick<Platform, 'files' | 'mounter' | 'exec'>;
-
-const statDeadlineMs = 5000;
-
-const kindsOfStat: Readonly<Record<string, FileStat['kind']>> = {
-  'regular file': 'file',
-  'regular empty file': 'file',
-  directory: 'directory',
-  socket: 'socket',
-  fifo: 'fifo',
-  'block special file': 'block',
-  'character special file': 'char',
-};
 
 /** Whether a call into a file system of this type may never return. */
 export function mayHang(type: string): boolean {
@@ -39,31 +28,19 @@ export function mountOf(mounts: readonly MountPoint[], path: string): MountPoint
   return best;
 }
 
+/** How to walk along paths below `path`: by the port, or by programs where its file system may hang. */
+export async function filesFor(path: string, { files, mounter, exec }: HostPathDeps): Promise<PathFiles> {
+  const mount = mountOf(await mounter.list(), path);
+  return mount !== undefined && mayHang(mount.type) ? createProgramFiles(exec, mount) : files;
+}
+
 /** Kind of what a path leads to, links followed; undefined when nothing is there. Rejects when the file system hangs. */
 export async function kindOfHostPath(path: string, deps: HostPathDeps): Promise<FileStat['kind'] | undefined> {
-  const mount = mountOf(await deps.mounter.list(), path);
-  if (mount !== undefined && mayHang(mount.type)) return kindByProgram(path, mount, deps);
   try {
-    return (await deps.files.stat(path)).kind;
+    return (await (await filesFor(path, deps)).stat(path)).kind;
   } catch (error) {
     const { code } = error as { code?: string };
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     throw error;
   }
-}
-
-async function kindByProgram(
-  path: string,
-  mount: MountPoint,
-  deps: HostPathDeps,
-): Promise<FileStat['kind'] | undefined> {
-  const result = await deps.exec.run('stat', ['--dereference', '--format=%F', '--', path], {
-    timeoutMs: statDeadlineMs,
-    env: { LC_ALL: 'C' },
-  });
-  if (result.timedOut)
-    throw new Error(
-      `${path} did not answer in ${statDeadlineMs / 1000} s: the ${mount.type} file system at ${mount.path} hangs`,
-    );
-  return result.exitCode === 0 ? kindsOfStat[result.stdout.trim()] : undefined;
 }

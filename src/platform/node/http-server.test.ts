@@ -374,4 +374,27 @@ describe('TLS', () => {
     await readAll(answer);
     await own.close(0);
   });
+
+  test('a new authority of clients vouches for new connections, and what does not fit changes nothing', async () => {
+    const next = await createTestAuthority('next CA');
+    const admin = await next.issue('CN=next-admin');
+    const tls = { ...serverCert, clientCaPem: authority.caPem };
+    const own = await listenHttp({ host: '127.0.0.1', port: 0, tls }, handler);
+    const ask = async (): Promise<unknown> => {
+      const fresh = createNodeNet(); // With connections of its own.
+      const given = { caPem: authority.caPem, certPem: admin.certPem, keyPem: admin.keyPem };
+      const answer = await fresh.http({ method: 'GET', url: `https://127.0.0.1:${own.port}/`, tls: given });
+      const { peer } = JSON.parse(await readAll(answer)) as { peer?: string };
+      fresh.close();
+      return peer;
+    };
+    assert.equal(await ask(), undefined);
+    own.setCertificate(serverCert.certPem, serverCert.keyPem, next.caPem);
+    assert.equal(await ask(), 'next-admin');
+    assert.throws(() => own.setCertificate(serverCert.certPem, admin.keyPem, authority.caPem));
+    assert.equal(await ask(), 'next-admin');
+    own.setCertificate(serverCert.certPem, serverCert.keyPem);
+    assert.equal(await ask(), 'next-admin');
+    await own.close(0);
+  });
 });

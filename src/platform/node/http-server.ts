@@ -44,8 +44,8 @@ function versionsOf({ minVersion = 'TLSv1.2', ciphers }: TlsChoices): {
 class Listener implements HttpServer {
   readonly #handler: HttpHandler;
   readonly #server: http.Server | https.Server;
-  readonly #clientCaPem: string | undefined;
   readonly #tls: TlsChoices;
+  #clientCaPem: string | undefined;
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Set<ServerHttp2Session>();
 
@@ -81,9 +81,10 @@ class Listener implements HttpServer {
     });
   }
 
-  setCertificate(certPem: string, keyPem: string): void {
+  setCertificate(certPem: string, keyPem: string, clientCaPem = this.#clientCaPem): void {
     if (!(this.#server instanceof https.Server)) throw new Error('a plain HTTP server has no certificate');
-    this.#server.setSecureContext({ cert: certPem, key: keyPem, ca: this.#clientCaPem, ...versionsOf(this.#tls) });
+    this.#server.setSecureContext({ cert: certPem, key: keyPem, ca: clientCaPem, ...versionsOf(this.#tls) });
+    this.#clientCaPem = clientCaPem;
   }
 
   async close(graceMs: number): Promise<void> {

@@ -1,13 +1,20 @@
 /**
  * Finds devices for claims on one node: tries devices in the order of their pools and goes back when a later request cannot
- * be met. Pure. Upstream: dynamic-resource-allocation/structured. Not here: several claims on one device with shares of
- * its capacity; such a device is given as a whole.
+ * be met. Pure. Upstream: dynamic-resource-allocation/structured. A device that may be allocated several times is given in
+ * shares of its capacity.
  */
 import type { Node } from '../../../api/gen/core-v1.ts';
-import type { AllocationResult, DeviceAttribute, DeviceTaint, DeviceToleration } from '../../../api/gen/resource-v1.ts';
+import type {
+  AllocationResult,
+  DeviceAttribute,
+  DeviceRequestAllocationResult,
+  DeviceTaint,
+} from '../../../api/gen/resource-v1.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
+import { toleratesDeviceTaint } from '../../../component-helpers/resource-claims.ts';
 import { stableStringify } from '../../../base/stable-json.ts';
 import { configurationOf, namesRequest, type RequestAlternative, type WantedClaim } from './claim-requests.ts';
+import { changedShares, consumptionOf, hasLeft, type Amounts, type Shares } from './consumed-capacity.ts';
 import { counterUse, reaches, selectorOf, type NodeDevices, type PoolDevice } from './device-pools.ts';
 import { attributeOf } from './device-selectors.ts';
 
@@ -22,6 +29,8 @@ export interface AllocationInput {
   readonly pools: NodeDevices;
   /** Keys of devices that are in use. */
   readonly inUse: ReadonlySet<string>;
+  /** What is taken of devices that are shared. Default: nothing. */
+  readonly shares?: Shares;
   readonly claims: readonly WantedClaim[];
 }
 
@@ -29,13 +38,17 @@ interface Given {
   readonly claim: WantedClaim;
   readonly alternative: RequestAlternative;
   readonly found: PoolDevice;
+  /** Set for a share. */
+  readonly consumed?: Amounts;
 }
 
-interface Search extends AllocationInput {
+interface Search extends Omit<AllocationInput, 'shares'> {
   readonly reachable: readonly PoolDevice[];
   readonly given: Given[];
   readonly taken: Set<string>;
   readonly used: Map<string, number>;
+  readonly shares: Map<string, Amounts>;
+  readonly initialShares: Shares;
   readonly wishes: readonly { readonly claim: WantedClaim; readonly alternatives: readonly RequestAlternative[] }[];
   steps: number;
 }
@@ -44,11 +57,13 @@ interface Search extends AllocationInput {
 export function allocateClaims(input: AllocationInput): readonly AllocationResult[] | undefined {
   const used = new Map<string, number>();
   for (const device of input.pools.devices)
-    if (input.inUse.has(device.key))
+    if (input.inUse.has(device.key) || input.shares?.has(device.key) === true)
       for (const [key, amount] of counterUse(device)) used.set(key, (used.get(key) ?? 0) + amount);
   const search: Search = {
     ...input,
     used,
+    shares: new Map(input.shares),
+    initialShares: input.shares ?? new Map(),
     reachable: input.pools.devices.filter((device) => reaches(input.node, device)),
     given: [],
     taken: new Set(),
@@ -56,7 +71,7 @@ export function allocateClaims(input: AllocationInput): readonly AllocationResul
     steps: 0,
   };
   if (!meet(search, 0)) return undefined;
-  return input.claims.map((claim) => resultOf(claim, search.given));
+  return input.claims.map((claim) => resultOf(claim, search.given, input.node));
 }
 
 /** Meets the wishes from `at` on. */
@@ -83,7 +98,8 @@ function takeSome(
     if (++search.steps > MAX_STEPS) return false;
     const given = { claim: of.claim, alternative: of.alternative, found: search.reachable[at]! };
     if (!isWanted(given) || !take(search, given)) continue;
-    if (takeSome(search, { ...of, left: of.left - 1, from: at + 1 }, next)) return true;
+    const from = isShared(given) ? at : at + 1;
+    if (takeSome(search, { ...of, left: of.left - 1, from }, next)) return true;
     putBack(search);
   }
   return false;
@@ -101,7 +117,11 @@ function takeAll(search: Search, of: Pick<Given, 'claim' | 'alternative'>, next:
 /** Whether the device is of the kind the request asks for. */
 function isWanted({ alternative: { wish, selects }, found: { driver, device } }: Given): boolean {
   const intolerable = ({ effect }: DeviceTaint): boolean => effect === 'NoSchedule' || effect === 'NoExecute';
-  if ((device.taints ?? []).some((taint) => intolerable(taint) && !tolerated(taint, wish.tolerations ?? [])))
+  if (
+    (device.taints ?? []).some(
+      (taint) => intolerable(taint) && !(wish.tolerations ?? []).some((each) => toleratesDeviceTaint(each, taint)),
+    )
+  )
     return false;
   const enough = Object.entries(wish.capacity?.requests ?? {}).every(([name, amount]) => {
     const has = device.capacity?.[name] ?? device.capacity?.[name.replace(`${driver}/`, '')];
@@ -110,37 +130,67 @@ function isWanted({ alternative: { wish, selects }, found: { driver, device } }:
   return enough && selects(driver, device);
 }
 
-function tolerated({ key, value = '', effect }: DeviceTaint, tolerations: readonly DeviceToleration[]): boolean {
-  return tolerations.some(
-    (each) =>
-      ((each.key ?? '') === '' ? each.operator === 'Exists' : each.key === key) &&
-      ((each.effect ?? '') === '' || each.effect === effect) &&
-      (each.operator === 'Exists' || (each.value ?? '') === value),
-  );
+function isAdmins({ alternative }: Pick<Given, 'alternative'>): boolean {
+  return alternative.wish.adminAccess === true;
 }
 
-/** Takes the device if it is free, its pool has what it needs and no constraint is against it. */
-function take(search: Search, given: Given): boolean {
-  const { claim, alternative, found } = given;
+/** Whether a part of the device is given and not the whole. */
+function isShared(given: Pick<Given, 'alternative' | 'found'>): boolean {
+  return given.found.device.allowMultipleAllocations === true && !isAdmins(given);
+}
+
+/** Takes the device, or a share of it, if it is free, its pool has what it needs and no constraint is against it. */
+function take(search: Search, wanted: Given): boolean {
+  const { claim, alternative, found } = wanted;
   const own = search.given.filter((other) => other.claim === claim);
   if (own.length >= MAX_DEVICES) return false;
-  const shared = alternative.wish.adminAccess === true;
-  if (!shared && (search.inUse.has(found.key) || search.taken.has(found.key))) return false;
-  if (own.some((other) => other.found === found)) return false;
-  const needs = shared ? [] : counterUse(found);
+  if (!isAdmins(wanted) && (search.inUse.has(found.key) || search.taken.has(found.key))) return false;
+  const given = isShared(wanted) ? withShare(search, wanted) : wanted;
+  if (given === undefined) return false;
+  if (given.consumed === undefined) {
+    if (own.some((other) => other.found === found)) return false;
+    // It was shared once, and still is.
+    if (!isAdmins(given) && search.shares.has(found.key)) return false;
+  }
+  const needs = countersNeeded(search, given);
   if (needs.some(([key, amount]) => (search.used.get(key) ?? 0) + amount > (search.pools.counters.get(key) ?? 0)))
     return false;
-  if (!claim.constraints.every((constraint) => agrees(constraint, [...own, given]))) return false;
+  if (!claim.constraints.every((constraint) => agrees(constraint, [...own, { claim, alternative, found }])))
+    return false;
   for (const [key, amount] of needs) search.used.set(key, (search.used.get(key) ?? 0) + amount);
-  if (!shared) search.taken.add(found.key);
+  if (given.consumed !== undefined)
+    search.shares.set(found.key, changedShares(search.shares.get(found.key), given.consumed, 1));
+  else if (!isAdmins(given)) search.taken.add(found.key);
   search.given.push(given);
   return true;
 }
 
+function withShare(search: Search, given: Given): Given | undefined {
+  const { alternative, found } = given;
+  const consumed = consumptionOf(found.driver, found.device, alternative.wish.capacity?.requests ?? {});
+  if (consumed === undefined || !hasLeft(found.device, search.shares.get(found.key), consumed)) return undefined;
+  return { ...given, consumed };
+}
+
+/** What the device takes of its pool: once, however many share it. */
+function countersNeeded(search: Search, given: Given): [string, number][] {
+  if (isAdmins(given) || search.shares.has(given.found.key)) return [];
+  return counterUse(given.found);
+}
+
 function putBack(search: Search): void {
-  const { alternative, found } = search.given.pop()!;
-  if (alternative.wish.adminAccess === true) return;
+  const given = search.given.pop()!;
+  const { found, consumed } = given;
+  if (isAdmins(given)) return;
   search.taken.delete(found.key);
+  if (consumed !== undefined) {
+    const isLast =
+      !search.initialShares.has(found.key) &&
+      !search.given.some((other) => other.found === found && other.consumed !== undefined);
+    if (isLast) search.shares.delete(found.key);
+    else search.shares.set(found.key, changedShares(search.shares.get(found.key), consumed, -1));
+    if (!isLast) return;
+  }
   for (const [key, amount] of counterUse(found)) search.used.set(key, (search.used.get(key) ?? 0) - amount);
 }
 
@@ -162,22 +212,37 @@ function agrees(
   return matchAttribute === undefined ? distinct === values.length : distinct <= 1;
 }
 
-function resultOf(wanted: WantedClaim, all: readonly Given[]): AllocationResult {
+function resultOf(wanted: WantedClaim, all: readonly Given[], node: Node): AllocationResult {
   const given = all.filter(({ claim }) => claim === wanted);
   const config = configurationOf(wanted.claim, [...new Set(given.map(({ alternative }) => alternative))]);
-  const nodeSelector = selectorOf(given.map(({ found }) => found));
+  const nodeSelector = given.some(({ found }) => found.device.bindsToNode === true)
+    ? selectorOf([{ nodeName: node.metadata.name }])
+    : selectorOf(given.map(({ found }) => found));
   return {
     devices: {
-      results: given.map(({ alternative, found }) => ({
+      results: given.map(({ alternative, found, consumed }) => ({
         request: alternative.name,
         driver: found.driver,
         pool: found.pool,
         device: found.device.name,
         ...(alternative.wish.adminAccess === true ? { adminAccess: true } : {}),
         ...(alternative.wish.tolerations === undefined ? {} : { tolerations: alternative.wish.tolerations }),
+        ...(consumed === undefined ? {} : { consumedCapacity: { ...consumed } }),
+        ...bindingConditionsOf(found),
       })),
       ...(config.length === 0 ? {} : { config }),
     },
     ...(nodeSelector === undefined ? {} : { nodeSelector }),
+  };
+}
+
+/** What must be so, and what must not, before pods that use the device are bound. */
+function bindingConditionsOf({
+  device: { bindingConditions = [], bindingFailureConditions = [] },
+}: PoolDevice): Pick<DeviceRequestAllocationResult, 'bindingConditions' | 'bindingFailureConditions'> {
+  if (bindingConditions.length === 0) return {};
+  return {
+    bindingConditions: [...bindingConditions],
+    ...(bindingFailureConditions.length === 0 ? {} : { bindingFailureConditions: [...bindingFailureConditions] }),
   };
 }

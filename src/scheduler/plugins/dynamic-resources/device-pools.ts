@@ -82,7 +82,9 @@ export function reaches(node: Node, { nodeName, nodeSelector }: PoolDevice): boo
 }
 
 /** Nodes from which all of the devices can be reached; undefined: all. */
-export function selectorOf(devices: readonly PoolDevice[]): AllocationResult['nodeSelector'] {
+export function selectorOf(
+  devices: readonly Pick<PoolDevice, 'nodeName' | 'nodeSelector'>[],
+): AllocationResult['nodeSelector'] {
   const name = devices.find(({ nodeName }) => nodeName !== undefined && nodeName !== '')?.nodeName;
   if (name !== undefined)
     return { nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: [name] }] }] };

@@ -1,20 +1,25 @@
 /**
  * DynamicResources: pods with resource claims run where devices for them are or can be allocated; what is found is written
- * into the claims, with the pod, before it is bound. Upstream: plugins/dynamicresources. Not here: extended resources that
- * are backed by device classes, device taint rules, binding conditions.
+ * into the claims, with the pod, before it is bound; devices that are made ready after that are waited for. Upstream:
+ * plugins/dynamicresources. Not here: extended resources that are backed by device classes, device taint rules.
  */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { AllocationResult, ResourceClaim } from '../../../api/gen/resource-v1.ts';
 import { ResourceClaims } from '../../../api/gen/resources.ts';
+import { formatTime } from '../../../api/time.ts';
 import type { Client } from '../../../client/client.ts';
 import { nodeSelectorTermMatches } from '../../../component-helpers/node-affinity.ts';
 import { CLAIM_FINALIZER } from '../../../component-helpers/resource-claims.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Random } from '../../../platform/random.ts';
 import type { ClusterObjects } from '../../framework/plugin-deps.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
 import { failed, unresolvable, unschedulable, type Status } from '../../framework/status.ts';
 import { allocateClaims } from './allocator.ts';
+import { deallocate, hasBindingConditions, untilDevicesReady } from './binding-conditions.ts';
 import { wantedClaim, type WantedClaim } from './claim-requests.ts';
-import { allDevices, deviceKey, type NodeDevices } from './device-pools.ts';
+import { usedDevices, type Shares } from './consumed-capacity.ts';
+import { allDevices, type NodeDevices } from './device-pools.ts';
 
 const NAME = 'DynamicResources';
 const UNREACHABLE = unresolvable(NAME, 'resourceclaim not available on the node');
@@ -27,6 +32,8 @@ export interface DynamicResourcesDeps extends Pick<
   'resourceClaim' | 'resourceClaims' | 'resourceSlices' | 'deviceClass'
 > {
   readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
 }
 
 interface CycleClaims {
@@ -34,6 +41,7 @@ interface CycleClaims {
   readonly wanted: readonly WantedClaim[];
   readonly pools: NodeDevices;
   readonly inUse: ReadonlySet<string>;
+  readonly shares: Shares;
   /** What was found, by node. */
   readonly found: Map<string, readonly AllocationResult[]>;
 }
@@ -44,6 +52,7 @@ export function createDynamicResources(deps: DynamicResourcesDeps): SchedulerPlu
   const inFlight = new Map<string, AllocationResult>();
   /** Those of them that are written: only the claims' own news takes them away. */
   const written = new Set<string>();
+  const random = deps.random.fork(NAME);
   const claimsIn = (state: ReadonlyMap<string, unknown>): CycleClaims | undefined =>
     state.get(NAME) as CycleClaims | undefined;
   return {
@@ -67,14 +76,14 @@ export function createDynamicResources(deps: DynamicResourcesDeps): SchedulerPlu
       return undefined;
     },
     filter(state, _pod, { node }) {
-      const { claims, wanted, pools, inUse, found } = claimsIn(state)!;
+      const { claims, wanted, pools, inUse, shares, found } = claimsIn(state)!;
       for (const { status } of claims) {
         const terms = status?.allocation?.nodeSelector?.nodeSelectorTerms;
         if (terms !== undefined && !terms.some((term) => nodeSelectorTermMatches(term, node))) return UNREACHABLE;
       }
       if (wanted.length === 0) return undefined;
       try {
-        const results = allocateClaims({ node, pools, inUse, claims: wanted });
+        const results = allocateClaims({ node, pools, inUse, shares, claims: wanted });
         if (results === undefined) return unschedulable(NAME, 'cannot allocate all claims');
         found.set(node.metadata.name ?? '', results);
         return undefined;
@@ -86,7 +95,7 @@ export function createDynamicResources(deps: DynamicResourcesDeps): SchedulerPlu
       const cycle = claimsIn(state);
       cycle?.wanted.forEach(({ claim }, at) => {
         const result = cycle.found.get(nodeName)?.[at];
-        if (result !== undefined) inFlight.set(claim.metadata.uid ?? '', result);
+        if (result !== undefined) inFlight.set(claim.metadata.uid ?? '', withShareIds(result, random));
       });
       return undefined;
     },
@@ -101,7 +110,7 @@ export function createDynamicResources(deps: DynamicResourcesDeps): SchedulerPlu
           await reserveFor(deps, { claim, pod, allocation: inFlight.get(uid) }, signal);
           if (inFlight.has(uid)) written.add(uid);
         }
-        return undefined;
+        return await waitForDevices(deps, { claims: claimsIn(state)?.claims ?? [], pod, inFlight }, signal);
       } catch (error) {
         return failed(NAME, error);
       }
@@ -120,18 +129,59 @@ function prepare(
     .filter(({ status }) => status?.allocation === undefined)
     .map((claim) => wantedClaim(claim, deps.deviceClass));
   if (wanted.length === 0)
-    return { claims, wanted, pools: { devices: [], counters: new Map() }, inUse: new Set(), found: new Map() };
-  const inUse = new Set<string>();
-  const note = ({ devices }: AllocationResult): void => {
-    for (const result of devices?.results ?? []) if (result.adminAccess !== true) inUse.add(deviceKey(result));
-  };
+    return {
+      claims,
+      wanted,
+      pools: { devices: [], counters: new Map() },
+      inUse: new Set(),
+      shares: new Map(),
+      found: new Map(),
+    };
+  const allocations: AllocationResult[] = [];
   for (const { metadata, status } of deps.resourceClaims()) {
     if (status?.allocation === undefined) continue;
-    note(status.allocation);
+    allocations.push(status.allocation);
     inFlight.delete(metadata.uid ?? '');
   }
-  for (const allocation of inFlight.values()) note(allocation);
-  return { claims, wanted, pools: allDevices(deps.resourceSlices()), inUse, found: new Map() };
+  const used = usedDevices([...allocations, ...inFlight.values()]);
+  return { claims, wanted, pools: allDevices(deps.resourceSlices()), ...used, found: new Map() };
+}
+
+/** Tells the shares of one device apart. */
+function withShareIds(result: AllocationResult, random: Random): AllocationResult {
+  const results = result.devices?.results?.map((each) =>
+    each.consumedCapacity === undefined ? each : { ...each, shareID: random.uuid() },
+  );
+  return results === undefined ? result : { ...result, devices: { ...result.devices, results } };
+}
+
+/** Until the drivers say that the devices are ready. Those that fail are given back, and the pod is tried again. */
+async function waitForDevices(
+  deps: DynamicResourcesDeps,
+  of: {
+    readonly claims: readonly ResourceClaim[];
+    readonly pod: Pod;
+    readonly inFlight: Map<string, AllocationResult>;
+  },
+  signal: AbortSignal,
+): Promise<Status | undefined> {
+  const { claims, pod, inFlight } = of;
+  for (const claim of claims) {
+    const { uid = '' } = claim.metadata;
+    const allocation = claim.status?.allocation ?? inFlight.get(uid) ?? seenAllocation(deps, claim);
+    if (!hasBindingConditions(allocation)) continue;
+    const problem = await untilDevicesReady(deps, claim, signal);
+    if (problem === undefined) continue;
+    await deallocate(deps, claim, pod);
+    inFlight.delete(uid);
+    return unschedulable(NAME, problem);
+  }
+  return undefined;
+}
+
+/** What another cycle may have taken for known already. */
+function seenAllocation({ resourceClaim }: DynamicResourcesDeps, { metadata }: ResourceClaim) {
+  return resourceClaim(metadata.namespace ?? '', metadata.name ?? '')?.status?.allocation;
 }
 
 /** The claims of the pod; a rejection while one is still to be made from its template, or is missing. */
@@ -171,7 +221,7 @@ function refuse(
 
 /** Writes allocation and consumer; a claim that has changed meanwhile is a conflict, and the pod is tried again. */
 async function reserveFor(
-  { client }: DynamicResourcesDeps,
+  { client, clock }: DynamicResourcesDeps,
   of: { readonly claim: ResourceClaim; readonly pod: Pod; readonly allocation: AllocationResult | undefined },
   signal: AbortSignal,
 ): Promise<void> {
@@ -188,7 +238,13 @@ async function reserveFor(
     resourceVersion = guarded.metadata.resourceVersion;
   }
   const consumer = { resource: 'pods', name: pod.metadata.name ?? '', uid: pod.metadata.uid ?? '' };
-  const status = { ...(allocation === undefined ? {} : { allocation }), reservedFor: [...reservedFor, consumer] };
+  const allocationTimestamp = hasBindingConditions(allocation)
+    ? { allocationTimestamp: formatTime(clock.nowMs()) }
+    : {};
+  const status = {
+    ...(allocation === undefined ? {} : { allocation: { ...allocation, ...allocationTimestamp } }),
+    reservedFor: [...reservedFor, consumer],
+  };
   const patch = { metadata: { uid, resourceVersion }, status };
   await resource.patch({ namespace, name }, { type: 'merge', patch }, { subresource: 'status', signal });
 }

@@ -1,0 +1,99 @@
+/**
+ * Keeps a server's certificate and the authority of its clients as their files say: read again at intervals, so that
+ * renewed ones are taken up without a restart. Upstream: gate ReloadKubeletServerCertificateFile and
+ * dynamiccertificates.DynamicFileCAContent, which reads every minute besides watching.
+ *
+ * Files that are half written, or do not fit each other, change nothing: what was good stays, and the log says so once.
+ */
+import type { KeyPairPem } from '../component-helpers/pki/certificates.ts';
+import type { HttpServer } from '../platform/http.ts';
+import type { Platform } from '../platform/platform.ts';
+
+/** Paths; '' is not followed. */
+export interface ServingFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly clientCaFile: string;
+}
+
+/** What the server has now. */
+export interface ServingIdentity {
+  readonly pair: KeyPairPem;
+  readonly clientCaPem?: string | undefined;
+}
+
+/** Swaps parts in; the others stay. */
+export interface ServedIdentity {
+  setPair(pair: KeyPairPem): void;
+  setClientCa(clientCaPem: string): void;
+}
+
+const PERIOD_MS = 10_000;
+
+/** Remembers what the server has, so that each part can be swapped by itself. */
+export function servedIdentity(server: Pick<HttpServer, 'setCertificate'>, initial: ServingIdentity): ServedIdentity {
+  let now = initial;
+  const use = (next: ServingIdentity): void => {
+    server.setCertificate(next.pair.certPem, next.pair.keyPem, next.clientCaPem);
+    now = next;
+  };
+  return {
+    setPair: (pair) => use({ ...now, pair }),
+    setClientCa: (clientCaPem) => use({ ...now, clientCaPem }),
+  };
+}
+
+/** Follows the files until the signal aborts. What they hold now counts as known. */
+export function followServingFiles(
+  { files, clock, log }: Pick<Platform, 'files' | 'clock' | 'log'>,
+  of: { readonly paths: ServingFiles; readonly identity: ServedIdentity; readonly initial: ServingIdentity },
+  signal: AbortSignal,
+): void {
+  const { paths, identity, initial } = of;
+  const followed: Followed[] = [];
+  if (paths.certFile !== '' && paths.keyFile !== '')
+    followed.push({
+      what: 'serving certificate',
+      known: [initial.pair.certPem, initial.pair.keyPem],
+      paths: [paths.certFile, paths.keyFile],
+      use: ([certPem = '', keyPem = '']) => identity.setPair({ certPem, keyPem }),
+    });
+  if (paths.clientCaFile !== '')
+    followed.push({
+      what: "clients' authority",
+      known: [initial.clientCaPem ?? ''],
+      paths: [paths.clientCaFile],
+      use: ([clientCaPem = '']) => identity.setClientCa(clientCaPem),
+    });
+  if (followed.length === 0) return;
+  const look = async (each: Followed): Promise<void> => {
+    try {
+      const texts = await Promise.all(each.paths.map((path) => files.readText(path)));
+      if (texts.every((text, at) => text === each.known[at])) return;
+      each.use(texts);
+      each.known = texts;
+      each.said = undefined;
+      log.info(`Reloaded the ${each.what}`, { files: each.paths });
+    } catch (error) {
+      const text = String(error);
+      if (each.said !== text) log.error(`The ${each.what} cannot be reloaded`, { files: each.paths, err: error });
+      each.said = text;
+    }
+  };
+  let busy = false;
+  const cancel = clock.setTicker(PERIOD_MS, () => {
+    if (busy) return;
+    busy = true;
+    void Promise.all(followed.map(look)).finally(() => (busy = false));
+  });
+  signal.addEventListener('abort', cancel, { once: true });
+}
+
+interface Followed {
+  readonly what: string;
+  readonly paths: readonly string[];
+  known: readonly string[];
+  /** The last problem that was logged. */
+  said?: string | undefined;
+  use(texts: readonly string[]): void;
+}

@@ -1,0 +1,96 @@
+/** Taints of devices against a real API server in memory. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { DeviceTaint, DeviceToleration, ResourceSlice } from '../api/gen/resource-v1.ts';
+import { Events, Pods, ResourceClaims, ResourceSlices } from '../api/gen/resources.ts';
+import {
+  createDeviceTaintEvictionController,
+  deviceTaints,
+  deviceToleratedMs,
+} from './device-taint-eviction/device-taint-eviction-controller.ts';
+import { startServerHarness } from './server-harness-fixture.ts';
+
+const driver = 'gpu.example.com';
+const broken: DeviceTaint = { key: 'broken', effect: 'NoExecute' };
+
+function sliceOf(taints: DeviceTaint[], generation = 1): ResourceSlice {
+  const pool = { name: 'p', generation, resourceSliceCount: 1 };
+  return {
+    metadata: { name: `s-${generation}` },
+    spec: {
+      driver,
+      pool,
+      nodeName: 'n',
+      devices: [
+        { name: 'd', taints },
+        { name: 'other', taints: [broken] },
+      ],
+    },
+  };
+}
+
+describe('taints of devices', () => {
+  it("are those of the pool's newest generation that evict", () => {
+    const keep: DeviceTaint = { key: 'keep', effect: 'NoSchedule' };
+    assert.deepEqual(deviceTaints([sliceOf([broken]), sliceOf([keep], 2)], 'd'), []);
+    assert.deepEqual(deviceTaints([sliceOf([broken, keep], 2), sliceOf([], 1)], 'd'), [broken]);
+  });
+
+  const cases: [string, DeviceToleration[], number][] = [
+    ['not at all', [], 0],
+    ['not by another key', [{ key: 'other', operator: 'Exists' }], 0],
+    ['not against another effect', [{ key: 'broken', operator: 'Exists', effect: 'NoSchedule' }], 0],
+    ['for ever', [{ operator: 'Exists' }], Number.POSITIVE_INFINITY],
+    ['for a while', [{ key: 'broken', operator: 'Exists', tolerationSeconds: 30 }], 30_000],
+  ];
+  for (const [about, tolerations, expected] of cases)
+    it(`are tolerated ${about}`, () =>
+      assert.equal(deviceToleratedMs({ driver, pool: 'p', device: 'd', request: 'r', tolerations }, broken), expected));
+
+  /** A pod for each list of tolerations, with a claim on device d; `left` tells which pods are there. */
+  async function start(...tolerations: DeviceToleration[][]) {
+    const h = await startServerHarness([createDeviceTaintEvictionController]);
+    const slice = await h.create(ResourceSlices, sliceOf([]));
+    for (const [index, list] of tolerations.entries()) {
+      const name = `p${index}`;
+      const spec = { nodeName: 'n', containers: [{ name: 'app', image: 'i' }], terminationGracePeriodSeconds: 0 };
+      const pod = await h.create(Pods, { metadata: { namespace: 'default', name }, spec });
+      await h.create(ResourceClaims, { metadata: { namespace: 'default', name }, spec: {} });
+      const reservedFor = [{ resource: 'pods', name, uid: pod.metadata.uid! }];
+      const result = { driver, pool: 'p', device: 'd', request: 'r', tolerations: list };
+      const status = { allocation: { devices: { results: [result] } }, reservedFor };
+      await h.update(ResourceClaims, `default/${name}`, (draft) => void (draft.status = status), 'status');
+    }
+    const taint = (taints: DeviceTaint[]) =>
+      h.update(ResourceSlices, slice.metadata.name!, (draft) => void (draft.spec = sliceOf(taints).spec));
+    const left = async (): Promise<string[]> => (await h.list(Pods)).map(({ metadata }) => metadata.name!).toSorted();
+    return { h, taint, left };
+  }
+
+  it('evict pods that do not bear them, at once or in time', async () => {
+    const forAWhile = { key: 'broken', operator: 'Exists', tolerationSeconds: 60 };
+    const { h, taint, left } = await start([], [forAWhile], [{ operator: 'Exists' }]);
+    await h.clock.advance(1_000);
+    assert.deepEqual(await left(), ['p0', 'p1', 'p2']);
+    await taint([broken]);
+    await h.clock.advance(1_000);
+    assert.deepEqual(await left(), ['p1', 'p2']);
+    await h.clock.advance(60_000);
+    assert.deepEqual(await left(), ['p2']);
+    const events = (await h.list(Events)).map(({ reason, message }) => `${reason}: ${message}`);
+    assert.ok(events.includes('DeviceTaintManagerEviction: Marking for deletion Pod default/p0'), events.join('\n'));
+    await h.stop();
+  });
+
+  it('evict nobody when they are gone in time', async () => {
+    const { h, taint, left } = await start([{ operator: 'Exists', tolerationSeconds: 60 }]);
+    await taint([broken]);
+    await h.clock.advance(30_000);
+    await taint([]);
+    await h.clock.advance(600_000);
+    assert.deepEqual(await left(), ['p0']);
+    const events = (await h.list(Events)).map(({ message }) => message);
+    assert.deepEqual(events, ['Cancelling deletion of Pod default/p0']);
+    await h.stop();
+  });
+});

@@ -1,0 +1,59 @@
+/** Fields of containers that the runtime is told, one by one, on the simulated one. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import type { Container, Pod } from '../../api/gen/core-v1.ts';
+import { image } from '../../cri/sim/sim-image.ts';
+import { createRuntimeFixture, podOf, type RuntimeFixture } from './runtime-fixture.ts';
+
+function fixtureOf(): RuntimeFixture {
+  return createRuntimeFixture({ images: [image('app:1')] });
+}
+
+/** What the container of a pod was created with, or why it was not. */
+async function configOf(
+  fixture: RuntimeFixture,
+  container: Partial<Container>,
+  spec: Partial<NonNullable<Pod['spec']>> = {},
+) {
+  const result = await fixture.sync(podOf({ containers: [{ name: 'main', image: 'app:1', ...container }], ...spec }));
+  const config = [...fixture.cri.containers.values()][0]?.init.config;
+  return { config, problem: result.error === undefined ? undefined : result.steps.at(-1)?.message };
+}
+
+for (const [policy, expected] of [
+  [undefined, 'Merge'],
+  ['Merge', 'Merge'],
+  ['Strict', 'Strict'],
+] as const)
+  it(`supplementalGroupsPolicy ${policy}: ${expected}`, async () => {
+    const securityContext = { supplementalGroups: [7], ...(policy && { supplementalGroupsPolicy: policy }) };
+    const { config } = await configOf(fixtureOf(), {}, { securityContext });
+    const { supplementalGroups, supplementalGroupsPolicy } = config?.linux?.securityContext ?? {};
+    assert.deepEqual([supplementalGroups, supplementalGroupsPolicy], [[7], expected]);
+  });
+
+it('lifecycle.stopSignal', async () => {
+  const { config } = await configOf(fixtureOf(), { lifecycle: { stopSignal: 'SIGUSR1' } });
+  assert.equal(config?.stopSignal, 'SIGUSR1');
+});
+
+const files: [string, { key?: string; path?: string; optional?: boolean }, string | undefined, string | undefined][] = [
+  ['a key', {}, 'blue', undefined],
+  ['another key', { key: 'SIZE' }, '3', undefined],
+  ['no key', { key: 'NO' }, undefined, 'environment variable key NO not found in file conf/env of volume data'],
+  ['no key, optional', { key: 'NO', optional: true }, undefined, undefined],
+  ['no file', { path: 'none' }, undefined, "couldn't find file none in volume data"],
+  ['no file, optional', { path: 'none', optional: true }, undefined, undefined],
+];
+for (const [about, { key = 'COLOR', path = 'conf/env', optional }, expected, problem] of files)
+  it(`fileKeyRef: ${about}`, async () => {
+    const fixture = fixtureOf();
+    await fixture.platform.files.makeDir('/volume/conf');
+    await fixture.platform.files.writeFile('/volume/conf/env', "# what it is\nCOLOR='blue'\nSIZE='3'\n");
+    const volume = { name: 'data', hostPath: '/volume', readOnly: false, selinuxRelabel: false, block: false };
+    fixture.world.volumes.set('data', volume);
+    const fileKeyRef = { volumeName: 'data', path, key, ...(optional && { optional }) };
+    const made = await configOf(fixture, { env: [{ name: 'VALUE', valueFrom: { fileKeyRef } }] });
+    assert.equal(made.config?.envs?.find((each) => each.key === 'VALUE')?.value, expected);
+    assert.equal(made.problem, problem);
+  });

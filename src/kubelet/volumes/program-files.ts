@@ -1,0 +1,60 @@
+/**
+ * Looking at paths by programs with a deadline, for file systems that may hang: a call into a dead NFS server or FUSE
+ * daemon never returns, and each keeps one of the few threads that all file calls share. A program can be killed.
+ */
+import type { Exec } from '../../platform/exec.ts';
+import type { FileStat } from '../../platform/files.ts';
+
+/** The part of the file port that walks along a path. The port itself is one, for file systems that do not hang. */
+export interface PathFiles {
+  lstat(path: string): Promise<Pick<FileStat, 'kind'>>;
+  stat(path: string): Promise<Pick<FileStat, 'kind'>>;
+  readLink(path: string): Promise<string>;
+  makeDir(path: string, options?: { readonly mode?: number }): Promise<void>;
+}
+
+const DEADLINE_MS = 5000;
+
+const KINDS: Readonly<Record<string, FileStat['kind']>> = {
+  'regular file': 'file',
+  'regular empty file': 'file',
+  'symbolic link': 'symlink',
+  directory: 'directory',
+  socket: 'socket',
+  fifo: 'fifo',
+  'block special file': 'block',
+  'character special file': 'char',
+};
+
+/** Walks on `where`, which errors name. Rejects with code ENOENT or ENOTDIR for what is not there, and when it hangs. */
+export function createProgramFiles(exec: Exec, where: { readonly type: string; readonly path: string }): PathFiles {
+  const run = async (program: string, options: readonly string[], path: string): Promise<string> => {
+    const settings = { timeoutMs: DEADLINE_MS, env: { LC_ALL: 'C' } };
+    const result = await exec.run(program, [...options, '--', path], settings);
+    if (result.timedOut)
+      throw new Error(
+        `${path} did not answer in ${DEADLINE_MS / 1000} s: the ${where.type} file system at ${where.path} hangs`,
+      );
+    if (result.exitCode === 0) return result.stdout.replace(/\n$/, '');
+    throw Object.assign(new Error(result.stderr.trim()), { code: codeOf(result.stderr) });
+  };
+  const kind = async (path: string, ...options: string[]): Promise<Pick<FileStat, 'kind'>> => {
+    const text = await run('stat', [...options, '--format=%F'], path);
+    const known = KINDS[text];
+    if (known === undefined) throw new Error(`${path} is a ${text}, which is of no use here`);
+    return { kind: known };
+  };
+  return {
+    lstat: (path) => kind(path),
+    stat: (path) => kind(path, '--dereference'),
+    readLink: (path) => run('readlink', [], path),
+    async makeDir(path, { mode = 0o777 } = {}) {
+      await run('mkdir', ['--parents', `--mode=${mode.toString(8)}`], path);
+    },
+  };
+}
+
+function codeOf(stderr: string): string | undefined {
+  if (stderr.includes('No such file or directory')) return 'ENOENT';
+  return stderr.includes('Not a directory') ? 'ENOTDIR' : undefined;
+}

@@ -1,0 +1,97 @@
+/**
+ * Devices that several allocations share, each with a part of their capacity. Pure. Upstream: the consumable capacity of
+ * structured/internal (gate DRAConsumableCapacity).
+ */
+import type {
+  AllocationResult,
+  CapacityRequestPolicy,
+  Device,
+  DeviceRequestAllocationResult,
+} from '../../../api/gen/resource-v1.ts';
+import {
+  addQuantities,
+  compareQuantities,
+  formatQuantity,
+  parseQuantity,
+  subtractQuantities,
+} from '../../../api/quantity.ts';
+import { deviceKey } from './device-pools.ts';
+
+/** Amounts by the name of a capacity. */
+export type Amounts = Readonly<Record<string, string>>;
+
+/** What all shares of devices take together, by the device's key. */
+export type Shares = ReadonlyMap<string, Amounts>;
+
+/** What a share takes of each of the device's capacities; undefined where the device cannot give it. */
+export function consumptionOf(driver: string, device: Device, requests: Amounts): Amounts | undefined {
+  const capacities = device.capacity ?? {};
+  const own = new Map(Object.entries(requests).map(([name, amount]) => [ownName(driver, device, name), amount]));
+  if ([...own.keys()].some((name) => capacities[name] === undefined)) return undefined;
+  const consumed: Record<string, string> = {};
+  for (const [name, { value, requestPolicy }] of Object.entries(capacities)) {
+    const asked = own.get(name);
+    const amount = asked === undefined ? (requestPolicy?.default ?? value) : allowedAmount(asked, requestPolicy);
+    if (amount === undefined || compareQuantities(amount, value) > 0) return undefined;
+    consumed[name] = amount;
+  }
+  return consumed;
+}
+
+/** Requests may leave out or name the driver as the domain; devices as well. */
+function ownName(driver: string, { capacity = {} }: Device, name: string): string {
+  if (capacity[name] !== undefined) return name;
+  return name.startsWith(`${driver}/`) ? name.slice(driver.length + 1) : `${driver}/${name}`;
+}
+
+/** The least amount the policy allows that is no less than what is asked for; undefined: there is none. */
+function allowedAmount(asked: string, policy: CapacityRequestPolicy | undefined): string | undefined {
+  const { validValues, validRange } = policy ?? {};
+  if (validValues !== undefined && validValues.length > 0)
+    return validValues.toSorted(compareQuantities).find((value) => compareQuantities(value, asked) >= 0);
+  if (validRange === undefined) return asked;
+  const { min, max, step } = validRange;
+  const amount = compareQuantities(asked, min) <= 0 ? min : step === undefined ? asked : upToStep(asked, min, step);
+  return max !== undefined && compareQuantities(amount, max) > 0 ? undefined : amount;
+}
+
+function upToStep(asked: string, min: string, step: string): string {
+  const [from, by, wanted] = [parseQuantity(min).nanos, parseQuantity(step).nanos, parseQuantity(asked)];
+  if (by <= 0n) return asked;
+  const steps = (wanted.nanos - from + by - 1n) / by;
+  return formatQuantity({ nanos: from + steps * by, format: wanted.format });
+}
+
+/** Whether the device has so much left beside its shares. */
+export function hasLeft(device: Device, shares: Amounts | undefined, consumed: Amounts): boolean {
+  return Object.entries(consumed).every(
+    ([name, amount]) =>
+      compareQuantities(addQuantities(shares?.[name] ?? '0', amount), device.capacity?.[name]?.value ?? '0') <= 0,
+  );
+}
+
+/** The shares with one more, or one less. */
+export function changedShares(shares: Amounts | undefined, by: Amounts, sign: 1 | -1): Amounts {
+  const change = sign === 1 ? addQuantities : subtractQuantities;
+  return {
+    ...shares,
+    ...Object.fromEntries(Object.entries(by).map(([name, amount]) => [name, change(shares?.[name] ?? '0', amount)])),
+  };
+}
+
+/** Devices that allocations use: whole ones by key, and the shares of others. Administrators' use counts for nothing. */
+export function usedDevices(allocations: Iterable<AllocationResult>): {
+  inUse: Set<string>;
+  shares: Map<string, Amounts>;
+} {
+  const inUse = new Set<string>();
+  const shares = new Map<string, Amounts>();
+  const note = (result: DeviceRequestAllocationResult): void => {
+    const key = deviceKey(result);
+    if (result.adminAccess === true) return;
+    if (result.shareID === undefined) inUse.add(key);
+    else shares.set(key, changedShares(shares.get(key), result.consumedCapacity ?? {}, 1));
+  };
+  for (const { devices } of allocations) for (const result of devices?.results ?? []) note(result);
+  return { inUse, shares };
+}
